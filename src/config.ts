@@ -1,0 +1,114 @@
+import { homedir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { LEVELS, type Level } from './log.ts'
+
+/** The only reader of process.env. Every setting is optional; the README's table is generated from SETTINGS. */
+export interface Config {
+  port: number
+  host: string
+  dataDir: string
+  lakeDir: string
+  /** null: the service starts its own embedded Postgres. */
+  databaseUrl: string | null
+  baseUrl: string
+  cdpUrl: string
+  webhookUrl: string
+  storePlatformDomain: string
+  logLevel: Level
+  /** Five-field cron of the refresh of models and segments. */
+  refreshCron: string
+}
+
+interface Setting {
+  default: string
+  what: string
+  check: (value: string) => string | null
+}
+
+const integer = (min: number, max: number) => (value: string) =>
+  /^\d+$/.test(value) && Number(value) >= min && Number(value) <= max ? null : `must be an integer from ${min} to ${max}`
+
+const url =
+  (...protocols: string[]) =>
+  (value: string) =>
+    URL.canParse(value) && protocols.includes(new URL(value).protocol)
+      ? null
+      : `must be a URL that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`
+
+const origin = (value: string) =>
+  url('http:', 'https:')(value) ?? (new URL(value).pathname === '/' ? null : 'must be an origin without a path')
+
+const oneOf = (values: readonly string[]) => (value: string) =>
+  values.includes(value) ? null : `must be one of ${values.join(', ')}`
+
+const matches = (pattern: RegExp, says: string) => (value: string) => (pattern.test(value) ? null : says)
+
+const cronField = String.raw`(\*|\d+(-\d+)?)(\/\d+)?(,(\*|\d+(-\d+)?)(\/\d+)?)*`
+const cron = matches(new RegExp(`^${Array(5).fill(cronField).join(' ')}$`), 'must be a cron expression of five fields')
+const nonEmpty = (value: string) => (value.trim() === '' ? 'must not be empty' : null)
+
+export const SETTINGS: Record<string, Setting> = {
+  PORT: { default: '8080', what: 'Port of the HTTP server', check: integer(0, 65535) },
+  HOST: { default: '127.0.0.1', what: 'Address that the HTTP server listens on', check: nonEmpty },
+  DATA_DIR: { default: '<checkout>/.data', what: 'Folder of the embedded Postgres and the lake', check: nonEmpty },
+  LAKE_DIR: { default: '<DATA_DIR>/lake', what: 'Folder of the Parquet lake', check: nonEmpty },
+  DATABASE_URL: {
+    default: 'the embedded Postgres',
+    what: 'A Postgres (16 or newer) to use instead of the embedded one',
+    check: url('postgres:', 'postgresql:'),
+  },
+  BASE_URL: { default: 'http://<HOST>:<PORT>', what: 'Public origin of REST and MCP', check: origin },
+  CDP_URL: { default: '<BASE_URL>', what: 'Public origin of the customer-data and collection host', check: origin },
+  WEBHOOK_URL: { default: '<BASE_URL>', what: 'Public origin of the webhook receiver', check: origin },
+  STORE_PLATFORM_DOMAIN: {
+    default: 'myshopify.com',
+    what: 'Domain under which the shops of the store platform live',
+    check: matches(/^[a-z0-9-]+(\.[a-z0-9-]+)+$/, 'must be a lower-case domain name'),
+  },
+  LOG_LEVEL: { default: 'info', what: 'Least level that is logged', check: oneOf(LEVELS) },
+  REFRESH_CRON: { default: '*/15 * * * *', what: 'When models and segments are refreshed', check: cron },
+}
+
+export const CHECKOUT = resolve(dirname(fileURLToPath(import.meta.url)), '..')
+
+/** Thrown once for all that is wrong with the environment; each line names one setting. */
+export class ConfigError extends Error {}
+
+/** Reads the settings from an environment; throws one ConfigError that names every bad value. */
+export function readConfig(env: Record<string, string | undefined>): Config {
+  const problems: string[] = []
+  for (const name of Object.keys(env)) {
+    if (name.startsWith('RECOUP_')) problems.push(`${name}: is not a setting of Recoup. Known: ${Object.keys(SETTINGS).join(', ')}`)
+  }
+  const given = (name: string): string | undefined => {
+    const value = env[name]
+    if (value === undefined) return undefined
+    const problem = SETTINGS[name]?.check(value)
+    if (problem) problems.push(`${name}: "${name === 'DATABASE_URL' ? '…' : value}" ${problem}`)
+    return value
+  }
+  const path = (value: string) => resolve(value.replace(/^~(?=\/|$)/, homedir()))
+
+  const host = given('HOST') ?? '127.0.0.1'
+  const port = Number(given('PORT') ?? 8080)
+  const dataDir = path(given('DATA_DIR') ?? join(CHECKOUT, '.data'))
+  const shownHost = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host
+  const trimmed = (name: string) => given(name)?.replace(/\/$/, '')
+  const baseUrl = trimmed('BASE_URL') ?? `http://${shownHost}:${port}`
+  const config: Config = {
+    port,
+    host,
+    dataDir,
+    lakeDir: path(given('LAKE_DIR') ?? join(dataDir, 'lake')),
+    databaseUrl: given('DATABASE_URL') ?? null,
+    baseUrl,
+    cdpUrl: trimmed('CDP_URL') ?? baseUrl,
+    webhookUrl: trimmed('WEBHOOK_URL') ?? baseUrl,
+    storePlatformDomain: given('STORE_PLATFORM_DOMAIN') ?? 'myshopify.com',
+    logLevel: (given('LOG_LEVEL') ?? 'info') as Level,
+    refreshCron: given('REFRESH_CRON') ?? '*/15 * * * *',
+  }
+  if (problems.length) throw new ConfigError(problems.join('\n'))
+  return config
+}

@@ -1,0 +1,72 @@
+/** Every error code that a client can see, with its HTTP status. The contract's codes; clients rely on them. */
+export const STATUS = {
+  bad_request: 400,
+  payload_too_large: 413,
+  unsupported_media_type: 415,
+  method_not_allowed: 405,
+  unauthorized: 401,
+  legacy_credential_not_supported: 401,
+  insufficient_scope: 403,
+  not_found: 404,
+  conflict: 409,
+  limit_reached: 409,
+  rate_limited: 429,
+  internal: 500,
+  unavailable: 503,
+} as const
+
+export type Code = keyof typeof STATUS
+
+/** What the reply calls a failure: the contract names 413 and 415 `bad_request`. */
+export const PUBLIC_CODE: Partial<Record<Code, string>> = {
+  payload_too_large: 'bad_request',
+  unsupported_media_type: 'bad_request',
+}
+
+export interface FailureDetail {
+  cause?: unknown
+  /** Fields that stand beside `error` in the reply, such as `rejected`, `accepted`, `failed`. */
+  beside?: Record<string, unknown>
+  headers?: Record<string, string>
+}
+
+/** An expected failure: a code that clients rely on and a text that helps a person. */
+export class Failure extends Error {
+  readonly code: Code
+  readonly beside: Record<string, unknown>
+  readonly headers: Record<string, string>
+
+  constructor(code: Code, message: string, detail: FailureDetail = {}) {
+    super(message, detail.cause === undefined ? undefined : { cause: detail.cause })
+    this.name = 'Failure'
+    this.code = code
+    this.beside = detail.beside ?? {}
+    this.headers = detail.headers ?? {}
+  }
+
+  get status(): number {
+    return STATUS[this.code]
+  }
+
+  get publicCode(): string {
+    return PUBLIC_CODE[this.code] ?? this.code
+  }
+}
+
+export const fail = (code: Code, message: string, detail?: FailureDetail) => new Failure(code, message, detail)
+
+/** SQLSTATE classes after which Postgres may answer again without a change: it is away, full or shedding. */
+const TRANSIENT = /^(08|53|55006|55P03|57|58|40001|40P01|25006|XX000)/
+const SOCKET = /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|CONNECTION_|CONNECT_TIMEOUT)/
+
+/** True when Postgres is away, starting, shutting down, full or out of connections. */
+export function isUnavailable(error: unknown): boolean {
+  const code = errorCode(error)
+  return code !== undefined && (TRANSIENT.test(code) || SOCKET.test(code))
+}
+
+/** The SQLSTATE or system code of a driver error; never its message text. */
+export function errorCode(error: unknown): string | undefined {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return undefined
+  return typeof error.code === 'string' ? error.code : undefined
+}

@@ -1,0 +1,196 @@
+/**
+ * The relations of the lake: what a row of each Parquet file holds. `brand_id` and `tick` lead every row.
+ * tick = number of the publish that wrote the row; it never decreases in commit order, so of a mutable
+ * relation's versions the one with the greatest tick is the current one.
+ */
+export interface Relation {
+  /** append: rows are final; versions: a row replaces the earlier one of its key. */
+  kind: 'append' | 'versions'
+  schemaVersion: number
+  key: readonly string[]
+  /** Sort order of a merged file. */
+  order: readonly string[]
+  /** Column → DuckDB type and meaning, without brand_id and tick. */
+  columns: Readonly<Record<string, readonly [type: string, what: string]>>
+}
+
+const MONEY = 'DECIMAL(18,2)'
+const text = (what: string) => ['VARCHAR', what] as const
+const money = (what: string) => [MONEY, what] as const
+const time = (what: string) => ['TIMESTAMP', `${what} (UTC)`] as const
+const integer = (what: string) => ['INTEGER', what] as const
+
+export const LINE_TYPE = `STRUCT(id VARCHAR, product_id VARCHAR, variant_id VARCHAR, title VARCHAR, sku VARCHAR, quantity INTEGER, price ${MONEY}, total ${MONEY})`
+
+/** Typed columns of an event that are read from its `properties` (property name = column name). */
+export const EVENT_PROPERTIES = {
+  session_id: text('browser session'),
+  url: text('page address'),
+  path: text('page path'),
+  referrer: text('referring page'),
+  landing_page: text('first page of the visit'),
+  utm_source: text('campaign source'),
+  utm_medium: text('campaign medium'),
+  utm_campaign: text('campaign name'),
+  utm_term: text('campaign term'),
+  utm_content: text('campaign content'),
+  product_id: text('product'),
+  variant_id: text('variant'),
+  product_title: text('product title'),
+  sku: text('stock keeping unit'),
+  price: money('unit price'),
+  quantity: integer('units'),
+  currency_code: text('currency of price and total'),
+  collection_id: text('collection'),
+  query: text('search words'),
+  cart_id: text('cart'),
+  checkout_id: text('checkout'),
+  order_id: text('store order id'),
+  total: money('value of cart, checkout or order'),
+  item_count: integer('items in cart or checkout'),
+  message_id: text('message whose link was clicked'),
+  conversation_id: text('conversation of that message'),
+  campaign_id: text('campaign of that message'),
+} as const
+
+export const RELATIONS = {
+  events: {
+    kind: 'append',
+    schemaVersion: 1,
+    key: ['event_id'],
+    order: ['subject', 'occurred_at'],
+    columns: {
+      batch_id: ['UUID', 'record batch of the event log'],
+      line: integer('line of the batch, from 0'),
+      event_id: text('the sender’s id, else <batch_id>-<line>'),
+      received_at: time('receipt'),
+      occurred_at: time('the earlier of the sent time and receipt'),
+      event_type: text('type'),
+      subject: integer('ordinal of the visitor or customer as sent; a merge never rewrites it'),
+      ...EVENT_PROPERTIES,
+      properties: ['JSON', 'all properties as sent, without identifying values'],
+    },
+  },
+  customers: {
+    kind: 'versions',
+    schemaVersion: 1,
+    key: ['subject'],
+    order: ['subject'],
+    columns: {
+      subject: integer('ordinal within the brand'),
+      customer_id: text('public id'),
+      store_customer_id: text('the store’s id'),
+      email: text('trimmed, lower case'),
+      phone: text('E.164'),
+      first_name: text('first name'),
+      last_name: text('last name'),
+      tags: ['VARCHAR[]', 'tags'],
+      provenance: text('server, pixel or merged'),
+      created_at: time('first known'),
+      updated_at: time('last change'),
+      deleted: ['BOOLEAN', 'removed'],
+    },
+  },
+  subject_redirect: {
+    kind: 'versions',
+    schemaVersion: 1,
+    key: ['subject'],
+    order: ['subject'],
+    columns: {
+      subject: integer('merged subject'),
+      customer: integer('subject that it belongs to now'),
+      deleted: ['BOOLEAN', 'merge undone'],
+    },
+  },
+  orders: {
+    kind: 'versions',
+    schemaVersion: 1,
+    key: ['external_id'],
+    order: ['subject', 'created_at'],
+    columns: {
+      order_id: text('public id'),
+      external_id: text('the store’s id'),
+      number: text('number shown to the customer'),
+      subject: integer('ordinal of the customer, null when unknown'),
+      state: text('complete, pending, cancelled or refunded'),
+      billing_status: text('pending, paid, partially_refunded, refunded or voided'),
+      currency_code: text('currency of every amount of the order'),
+      subtotal: money('before discounts'),
+      discount_total: money('discounts'),
+      total: money('total'),
+      refunded_total: money('refunded so far'),
+      discount_codes: ['VARCHAR[]', 'codes used'],
+      lines: [`${LINE_TYPE}[]`, 'order lines'],
+      test: ['BOOLEAN', 'a test order: counts nowhere'],
+      created_at: time('placed'),
+      updated_at: time('last change'),
+      cancelled_at: time('cancelled'),
+      recovered_at: time('attributed as recovered'),
+      deleted: ['BOOLEAN', 'removed'],
+    },
+  },
+  products: {
+    kind: 'versions',
+    schemaVersion: 1,
+    key: ['product_id'],
+    order: ['product_id'],
+    columns: {
+      product_id: text('the store’s id'),
+      title: text('title'),
+      status: text('status'),
+      variants: ['JSON', '[{ id, price, sku }]'],
+      images: ['JSON', '[{ id, url, alt_text }]'],
+      updated_at: time('last change'),
+      deleted: ['BOOLEAN', 'removed'],
+    },
+  },
+  checkouts: {
+    kind: 'versions',
+    schemaVersion: 1,
+    key: ['external_id'],
+    order: ['subject', 'created_at'],
+    columns: {
+      checkout_id: text('public id'),
+      external_id: text('the store’s id'),
+      subject: integer('ordinal of the customer or visitor'),
+      state: text('open, abandoned, recovered or completed'),
+      currency_code: text('currency'),
+      total: money('value'),
+      item_count: integer('items'),
+      url: text('address to go on at'),
+      created_at: time('started'),
+      updated_at: time('last change'),
+      abandoned_at: time('abandoned'),
+      completed_at: time('completed'),
+      deleted: ['BOOLEAN', 'removed'],
+    },
+  },
+  subscriptions: {
+    kind: 'versions',
+    schemaVersion: 1,
+    key: ['external_id'],
+    order: ['subject', 'started_at'],
+    columns: {
+      subscription_id: text('public id'),
+      external_id: text('the store’s id'),
+      subject: integer('ordinal of the customer'),
+      status: text('active, paused, cancelled, expired or failed'),
+      product_id: text('product'),
+      title: text('title'),
+      interval_unit: text('day, week, month or year'),
+      interval_count: integer('units between billings'),
+      price: money('price'),
+      currency_code: text('currency'),
+      started_at: time('started'),
+      next_billing_at: time('next billing'),
+      cancelled_at: time('cancelled'),
+      updated_at: time('last change'),
+      deleted: ['BOOLEAN', 'removed'],
+    },
+  },
+} as const satisfies Record<string, Relation>
+
+export type RelationName = keyof typeof RELATIONS
+
+/** Column names of a relation in file order, `brand_id` and `tick` first. */
+export const columnsOf = (name: RelationName): string[] => ['brand_id', 'tick', ...Object.keys(RELATIONS[name].columns)]

@@ -1,0 +1,32 @@
+/** One JSON object per line on stderr. Personal data and secrets never belong in a field. */
+export const LEVELS = ['debug', 'info', 'warn', 'error'] as const
+export type Level = (typeof LEVELS)[number]
+
+let threshold = LEVELS.indexOf('info')
+
+export function setLogLevel(level: Level): void {
+  threshold = LEVELS.indexOf(level)
+}
+
+export function log(level: Level, event: string, fields: Record<string, unknown> = {}): void {
+  if (LEVELS.indexOf(level) < threshold) return
+  process.stderr.write(`${JSON.stringify({ at: new Date().toISOString(), level, event, ...fields })}\n`)
+}
+
+/** An error as log fields: message, code and the messages of its causes; the stack for unexpected ones. */
+export function errorFields(error: unknown): Record<string, unknown> {
+  if (!(error instanceof Error)) return { error: String(error) }
+  const causes: string[] = []
+  let cause = error.cause
+  while (cause instanceof Error && causes.length < 5) {
+    causes.push(cause.message)
+    cause = cause.cause
+  }
+  const code = (error as { code?: unknown }).code
+  return {
+    error: error.message,
+    ...(code === undefined ? {} : { code }),
+    ...(causes.length ? { causes } : {}),
+    ...(error.name === 'Failure' ? {} : { stack: error.stack }),
+  }
+}

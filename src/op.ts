@@ -1,0 +1,114 @@
+import type * as v from 'valibot'
+
+/** A named statement of sql/postgres, run with its positional arguments. */
+export interface Statements {
+  /** Exactly one row; throws `not_found` when there is none. */
+  one<Row = Record<string, unknown>>(name: string, args?: unknown[]): Promise<Row>
+  maybe<Row = Record<string, unknown>>(name: string, args?: unknown[]): Promise<Row | undefined>
+  many<Row = Record<string, unknown>>(name: string, args?: unknown[]): Promise<Row[]>
+  /** For statements without rows; the number of rows changed. */
+  run(name: string, args?: unknown[]): Promise<number>
+}
+
+/** Statements of one brand (its id is bound as $1 and set for row-level security), each in its own transaction. */
+export interface Db extends Statements {
+  tx<T>(work: (tx: Statements) => Promise<T>): Promise<T>
+}
+
+/** Rows of a DuckDB statement; values are bound as $1, $2, … and never become SQL text. */
+export interface Reader {
+  /** Generation of the published results that the rows come from; 0 before the first. */
+  readonly generation: number
+  rows<Row = Record<string, unknown>>(statement: string, values?: unknown[]): Promise<Row[]>
+}
+
+/** What an operation may read of its brand's lake. */
+export interface Lake {
+  /** The newest published results (served.duckdb); null before the first refresh. */
+  served(): Promise<Reader | null>
+  /** Sources and staging models over the newest manifest, as of an instant (default: now). */
+  sources(asOf?: Date): Promise<Reader>
+}
+
+export interface Brand {
+  id: string
+  name: string
+  shop_domain: string
+  storefront_domains: string[]
+  currency_code: string
+  timezone: string
+  default_phone_region: string
+  features: string[]
+  created_at: string
+}
+
+/** Who calls: an API key now; sign-in tokens and sessions join as further kinds. */
+export interface Caller {
+  kind: 'key'
+  /** Key id; with the operation's name the identity that rate limits count by. */
+  id: string
+  brandId: string
+  scopes: readonly string[]
+  keyClass: 'cdp' | 'brand-api'
+}
+
+export interface Ctx {
+  brand: Brand
+  caller: Caller
+  db: Db
+  lake: Lake
+  now: Date
+  signal: AbortSignal
+}
+
+export type Schema = v.GenericSchema
+type Out<S> = S extends Schema ? v.InferOutput<S> : undefined
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+
+/** Page size of a list: default, maximum, and whether more is refused or clamped. */
+export interface Page {
+  default: number
+  max: number
+  over: 'refuse' | 'clamp'
+}
+
+export interface Op<Path = Schema | undefined, Query = Schema | undefined, Body = Schema | undefined, Output = Schema> {
+  /** snake_case; the MCP tool's name when `tool` is true. */
+  name: string
+  route?: `${Method} /${string}`
+  surface: 'rest' | 'cdp'
+  /** Any one of these is enough; empty: any valid credential. */
+  scopes: readonly string[]
+  /** True: an API key is refused with 403. */
+  signIn: boolean
+  role?: 'admin'
+  feature?: string
+  rate?: { count: number; per: 'second' | 'minute' }
+  page?: Page
+  /** Status of success, 200 unless said. */
+  status: number
+  input: { path?: Path; query?: Query; body?: Body }
+  output: Output
+  /** Codes that this operation can answer beside those of every operation. */
+  errors: readonly string[]
+  tool: boolean
+  what: string
+  run(ctx: Ctx, input: { path: Out<Path>; query: Out<Query>; body: Out<Body> }): Promise<Out<Output>>
+}
+
+type Optional = 'surface' | 'signIn' | 'status' | 'errors' | 'tool' | 'input' | 'run'
+
+type Declaration<Path, Query, Body, Output> = Omit<Op<Path, Query, Body, Output>, Optional> &
+  Partial<Pick<Op<Path, Query, Body, Output>, Optional>> &
+  Pick<Op<Path, Query, Body, Output>, 'run'>
+
+/** The only place where an operation is described: routing, validation, OpenAPI and MCP derive from it. */
+export function op<
+  Path extends Schema | undefined = undefined,
+  Query extends Schema | undefined = undefined,
+  Body extends Schema | undefined = undefined,
+  Output extends Schema = Schema,
+>(declaration: Declaration<Path, Query, Body, Output>): Op {
+  return { surface: 'rest', signIn: false, status: 200, errors: [], tool: true, input: {}, ...declaration } as unknown as Op
+}

@@ -1,0 +1,90 @@
+import postgres from 'postgres'
+import { fail } from '../errors.ts'
+import type { Db, Statements } from '../op.ts'
+import { statement } from './sqlfile.ts'
+
+export type Sql = postgres.Sql
+export type Transaction = postgres.TransactionSql
+
+/** The pools of one process. `app` is walled in by row-level security; `pipeline` and `owner` are cross-brand. */
+export interface Postgres {
+  readonly url: string
+  /** Statements of one brand as the role that cannot see another. */
+  forBrand(brandId: string): Db
+  /** Cross-brand statements (planner, snapshot, retention, key look-up). */
+  readonly pipeline: Db
+  /** Raw access as the pipeline role, for COPY, LISTEN and set-based work. */
+  readonly sql: Sql
+  /** A pool of its own with other settings, as the pipeline role; the caller ends it. */
+  pool(options: postgres.Options<Record<string, postgres.PostgresType>>): Sql
+  close(): Promise<void>
+}
+
+const POOL: postgres.Options<Record<string, postgres.PostgresType>> = {
+  max: 8,
+  idle_timeout: 60,
+  connect_timeout: 5,
+  max_lifetime: 3600,
+  onnotice: () => {},
+  types: {
+    // Counts, ticks and ids of ours stay far below 2^53; numeric (money) stays text.
+    bigint: { to: 20, from: [20], parse: Number, serialize: String },
+  },
+}
+
+export function openPostgres(url: string, options: { max?: number } = {}): Postgres {
+  const pool = (role: string, more: postgres.Options<Record<string, postgres.PostgresType>> = {}) =>
+    postgres(url, { ...POOL, ...options, ...more, connection: { application_name: 'recoup', role, ...more.connection } })
+  const app = pool('recoup_app', { connection: { statement_timeout: 30_000, idle_in_transaction_session_timeout: 10_000 } })
+  const pipeline = pool('recoup_pipeline')
+
+  return {
+    url,
+    forBrand: (brandId) => ({
+      ...statements((text, args) => inBrand(app, brandId, (tx) => tx.unsafe(text, [brandId, ...args] as never[], PREPARED))),
+      tx: (work) =>
+        inBrand(app, brandId, (tx) =>
+          work(statements((text, args) => tx.unsafe(text, [brandId, ...args] as never[], PREPARED))),
+        ) as never,
+    }),
+    pipeline: {
+      ...statements((text, args) => pipeline.unsafe(text, args as never[], PREPARED)),
+      tx: (work) =>
+        pipeline.begin((tx) => work(statements((text, args) => tx.unsafe(text, args as never[], PREPARED)))) as never,
+    },
+    sql: pipeline,
+    pool: (more) => pool('recoup_pipeline', more),
+    close: async () => {
+      await Promise.all([app.end({ timeout: 5 }), pipeline.end({ timeout: 5 })])
+    },
+  }
+}
+
+const PREPARED = { prepare: true } as const
+
+type Rows = Record<string, unknown>[] & { count: number }
+type Execute = (text: string, args: unknown[]) => PromiseLike<unknown>
+
+function statements(execute: Execute): Statements {
+  const rowsOf = async (name: string, args: unknown[] = []) => (await execute(statement('postgres', name), args)) as Rows
+  return {
+    many: async (name, args) => [...(await rowsOf(name, args))] as never,
+    maybe: async (name, args) => (await rowsOf(name, args))[0] as never,
+    one: async (name, args) => {
+      const [row] = await rowsOf(name, args)
+      if (!row) throw fail('not_found', 'There is no such record.')
+      return row as never
+    },
+    run: async (name, args) => (await rowsOf(name, args)).count,
+  }
+}
+
+/** The brand holds for the transaction only, so a pooled connection never carries it on. */
+function inBrand<T>(app: Sql, brandId: string, work: (tx: Transaction) => PromiseLike<T>): Promise<T> {
+  return app.begin(async (tx) => {
+    const set = tx`select set_config('app.brand', ${brandId}, true)`.execute()
+    const result = work(tx)
+    await set
+    return await result
+  }) as Promise<T>
+}
