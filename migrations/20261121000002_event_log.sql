@@ -28,8 +28,7 @@ begin
     for day in select generate_series(first_day, last_day, interval '1 day')::date loop
         partition := format('event_log_%s', to_char(day, 'YYYYMMDD'));
         if to_regclass(partition) is null then
-            execute format('create table %I (like event_log including defaults including storage)', partition);
-            execute format('alter table %I add check (event_count > 0)', partition);
+            execute format('create table %I (like event_log including defaults including constraints including storage)', partition);
             execute format(
                 'alter table event_log attach partition %I for values from (%L) to (%L)',
                 partition, day::timestamp at time zone 'UTC', (day + 1)::timestamp at time zone 'UTC'

@@ -27,6 +27,9 @@ create table lake_brand (
     refreshed_definitions_version bigint not null default -1,
     refreshed_at timestamptz,
     refresh_ms integer,
+    -- When the planner last handed the brand to a worker, for either kind of work.
+    refresh_planned_at timestamptz,
+    compact_planned_at timestamptz,
     -- Set when a step failed; three in a row set the brand aside until the next change or a refresh by hand.
     failures integer not null default 0,
     error text

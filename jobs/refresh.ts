@@ -1,0 +1,30 @@
+import type { Job } from '../src/job.ts'
+import { Outrun } from '../src/lake/manifest.ts'
+import type { Pipeline } from '../src/lake/pipeline.ts'
+import { errorFields, log } from '../src/log.ts'
+import { refreshBrand } from '../src/segment/refresh.ts'
+
+interface Brands {
+  brands: string[]
+}
+
+/** Models and segments of the brands; one that fails is noted in its status and stops no other. */
+async function run(pipeline: Pipeline, { brands }: Brands, control: { signal: AbortSignal }): Promise<void> {
+  for (const brandId of brands) {
+    if (control.signal.aborted) return
+    try {
+      const { generation, published, failed, steps } = await refreshBrand(pipeline, brandId)
+      const ms = steps.reduce((sum, step) => sum + step.ms, 0)
+      log('info', 'refresh', { brand_id: brandId, generation, published, failed: failed.length, ms })
+    } catch (error) {
+      if (error instanceof Outrun) continue
+      log('error', 'refresh_failed', { brand_id: brandId, ...errorFields(error) })
+      await pipeline.postgres.pipeline.run('lake_brand_failed', [brandId, error instanceof Error ? error.message : String(error)])
+    }
+  }
+}
+
+export const refresh: Job<Pipeline, Brands> = { queue: 'refresh', timeoutSeconds: 900, policy: 'many', workers: 1, run }
+
+/** A lane of its own for brands over their time: they delay no other. */
+export const refreshSlow: Job<Pipeline, Brands> = { ...refresh, queue: 'refresh_slow' }

@@ -1,0 +1,29 @@
+import type { Job } from '../src/job.ts'
+import { compactStaging } from '../src/lake/compact.ts'
+import { Outrun } from '../src/lake/manifest.ts'
+import type { Pipeline } from '../src/lake/pipeline.ts'
+import { snapshot as tick } from '../src/lake/snapshot.ts'
+import { log } from '../src/log.ts'
+
+const EVERY_SECONDS = 30
+
+/** Every 30 s: what committed since the last tick becomes lake files. */
+export const snapshot: Job<Pipeline> = {
+  queue: 'snapshot',
+  timeoutSeconds: 300,
+  policy: 'one',
+  async run(pipeline, _data, control) {
+    try {
+      for (;;) {
+        const report = await tick(pipeline)
+        if (report.published) log('info', 'snapshot', { ...report })
+        if (!report.more || control.signal.aborted) break
+      }
+      await compactStaging(pipeline)
+    } catch (error) {
+      if (!(error instanceof Outrun)) throw error
+    } finally {
+      await control.send('snapshot', {}, EVERY_SECONDS)
+    }
+  },
+}

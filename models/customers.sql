@@ -1,0 +1,56 @@
+-- what: every profile of the brand, visitors included, with what it spent, when it ordered and when it was last seen
+-- grain: customer
+-- refresh: with the segments
+with counted_orders as (
+    select
+        customer,
+        total - refunded_total as net_total,
+        created_at
+    from stg_orders
+    inner join params using (currency_code)
+    where state = 'complete'
+),
+
+spending as (
+    select
+        customer,
+        sum(net_total)::decimal(18, 2) as total_spend,
+        count(*)::integer as orders_count,
+        min(created_at) as first_order_at,
+        max(created_at) as last_order_at
+    from counted_orders
+    group by customer
+),
+
+activity as (
+    select
+        customer,
+        max(occurred_at) as last_event_at
+    from stg_events
+    group by customer
+)
+
+select
+    profile.customer,
+    profile.customer_id,
+    profile.store_customer_id,
+    profile.email,
+    profile.phone,
+    profile.first_name,
+    profile.last_name,
+    profile.tags,
+    profile.provenance,
+    coalesce(spending.total_spend, 0)::decimal(18, 2) as total_spend,
+    coalesce(spending.orders_count, 0) as orders_count,
+    -- Halves of a cent go away from zero. They are exact in whole cents; 2.675 is below its half as a double.
+    (round(spending.total_spend * 100 / spending.orders_count) / 100)::decimal(18, 2) as average_order_value,
+    params.currency_code,
+    spending.first_order_at,
+    spending.last_order_at,
+    activity.last_event_at,
+    profile.created_at,
+    profile.updated_at
+from stg_customers as profile
+cross join params
+left join spending using (customer)
+left join activity using (customer)

@@ -1,0 +1,16 @@
+-- what: events that are about a product: viewed, added to or removed from the cart, and any other that names one
+-- grain: event_id
+-- refresh: at every read
+select
+    event_id,
+    customer,
+    event_type as event_kind,
+    product_id,
+    product_title,
+    variant_id,
+    price,
+    quantity,
+    occurred_at
+from stg_events
+where product_id is not null
+    or event_type in ('product_viewed', 'product_added_to_cart', 'product_removed_from_cart')

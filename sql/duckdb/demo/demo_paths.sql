@@ -1,0 +1,69 @@
+-- makes: demo_path (ways through the store with the share of each audience), demo_step (path × lines of the cart → its
+-- events in order), demo_way (path × lines → how many steps, and where the checkout begins) and demo_ticket
+-- (audience × 0..99 → path).
+-- A step with a star happens once for each line of the cart.
+create table demo_path as
+select * from (values
+  (1, 34, 20, 0, 'page'),
+  (2, 18, 10, 0, 'product'),
+  (3, 10, 8, 0, 'page collection'),
+  (4, 12, 14, 0, 'page collection product'),
+  (5, 6, 12, 0, 'page product product'),
+  (6, 5, 9, 0, 'page search product product'),
+  (7, 5, 9, 0, 'collection product product collection product page'),
+  (8, 5, 6, 0, 'product* add* cart'),
+  (9, 2, 4, 0, 'page collection product* add* cart remove'),
+  (10, 3, 3, 0, 'product* add* cart start'),
+  (11, 0, 3, 0, 'page product* add* cart start contact'),
+  (12, 0, 2, 0, 'page search product* add* cart start contact address shipping'),
+  (20, 0, 0, 35, 'page collection product* add* cart start contact address shipping pay done'),
+  (21, 0, 0, 40, 'product* add* start contact shipping pay done'),
+  (22, 0, 0, 25, 'page product* add* cart start done'),
+  -- Left at the checkout, and back to it by the link of a message.
+  (23, 0, 0, 0, 'product* add* cart start contact'),
+  (24, 0, 0, 0, 'resume pay done'),
+  (30, 0, 0, 0, 'page join')
+) as t(path, visitors, browsers, buyers, steps);
+
+create type demo_kind as enum ('page', 'collection', 'search', 'product', 'add', 'remove', 'cart', 'start', 'contact', 'address',
+  'shipping', 'pay', 'done', 'resume', 'join');
+
+create table demo_step as
+with words as (
+  select path, lines, place, string_split(steps, ' ')[place] as word
+  from demo_path, range(1, 5) as l(lines), unnest(range(1, 1 + len(string_split(steps, ' ')))) as p(place)
+),
+expanded as (
+  select path, lines, place, rtrim(word, '*') as kind, case when word like '%*' then line end as line
+  from words, range(4) as t(line)
+  where line = 0 or word like '%*' and line < lines
+)
+select path::UTINYINT as path, lines::TINYINT as lines, kind::demo_kind as kind, line::TINYINT as line,
+  (row_number() over (partition by path, lines order by place, line) - 1)::TINYINT as seq
+from expanded;
+
+create table demo_way as
+select path, lines, max(seq) as last_seq, max(seq) filter (kind = 'start') as start_seq,
+  bool_or(kind = 'contact') as gives_contact, bool_or(kind = 'cart' or kind = 'start') as has_cart
+from demo_step
+group by path, lines;
+
+create table demo_ticket as
+with shares as (
+  select path::UTINYINT as path, unnest(['visitors', 'browsers', 'buyers']) as audience, unnest([visitors, browsers, buyers]) as share
+  from demo_path
+),
+ranges as (
+  select *, sum(share) over (partition by audience order by path) as until
+  from shares
+)
+select audience, ticket::INTEGER as ticket, path
+from ranges, range(100) as t(ticket)
+where ticket >= until - share and ticket < until;
+
+-- Events that a session of each audience has on average.
+create macro mean_steps(who) as (
+  select avg(last_seq + 1)
+  from demo_ticket, range(10) as t(i)
+  join demo_way on demo_way.path = demo_ticket.path and demo_way.lines = getvariable('line_counts')[1 + i]
+  where audience = who);

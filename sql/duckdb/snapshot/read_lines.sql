@@ -1,0 +1,23 @@
+-- One row per line of the batches, in log order. Every field is text here: a cast that fails must not stop its neighbours.
+create table lines as
+select
+    row_number() over () - 1 as n,
+    try_cast(brand_id as uuid) as brand_id,
+    event_id,
+    event_type,
+    try(make_timestamp(try_cast(received_at as bigint) * 1000)) as received_at,
+    try(make_timestamp(try_cast(occurred_at as bigint) * 1000)) as occurred_at,
+    nullif(store_customer_id, '') as store_customer_id,
+    nullif(profile_id, '') as profile_id,
+    nullif(email, '') as email,
+    nullif(phone, '') as phone,
+    nullif(anonymous_id, '') as anonymous_id,
+    properties
+from read_ndjson(
+    getvariable('lines_path'),
+    columns = {
+        brand_id: 'VARCHAR', event_id: 'VARCHAR', event_type: 'VARCHAR', received_at: 'VARCHAR', occurred_at: 'VARCHAR',
+        profile_id: 'VARCHAR', anonymous_id: 'VARCHAR', email: 'VARCHAR', phone: 'VARCHAR', store_customer_id: 'VARCHAR',
+        properties: 'JSON'
+    }
+)

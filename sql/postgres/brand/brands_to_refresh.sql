@@ -1,0 +1,17 @@
+-- A brand's turn comes at its own moment of the interval. It is due when data or definitions changed since its last
+-- refresh, or when it has segments, whose windows move with time. Brands that failed three times wait for a change.
+update lake_brand
+set refresh_planned_at = now()
+where
+    coalesce(refresh_planned_at, '-infinity') < $1::timestamptz
+    and now() >= $1::timestamptz + make_interval(secs => abs(hashtext(brand_id::text)) % greatest($2::integer - 60, 1))
+    and coalesce(refreshed_at, '-infinity') < $1::timestamptz
+    and (
+        changed_tick > refreshed_tick
+        or definitions_version > refreshed_definitions_version
+        or (
+            failures < 3
+            and exists (select from segment where segment.brand_id = lake_brand.brand_id and status = 'active')
+        )
+    )
+returning brand_id, refresh_ms

@@ -1,0 +1,3 @@
+select shop_domain, default_phone_region
+from brand
+where id = $1

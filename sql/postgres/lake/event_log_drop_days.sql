@@ -1,0 +1,1 @@
+call event_log_drop_before($1::text::date)

@@ -1,0 +1,12 @@
+update lake_brand
+set
+    generation = $3,
+    served_path = $4,
+    refreshed_tick = $5,
+    as_of = $6,
+    refreshed_definitions_version = $7,
+    refreshed_at = now(),
+    refresh_ms = $8,
+    failures = 0,
+    error = null
+where brand_id = $1 and generation = $2

@@ -1,0 +1,6 @@
+select
+    (select tick from lake_state) as tick,
+    generation,
+    cut_ticks
+from lake_brand
+where brand_id = $1

@@ -1,0 +1,1 @@
+delete from lake_file where id = any ($1::bigint[])

@@ -1,0 +1,1 @@
+select generation, served_path from lake_brand where brand_id = $1

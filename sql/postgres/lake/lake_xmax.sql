@@ -1,0 +1,1 @@
+select pg_snapshot_xmax(pg_current_snapshot())::text as xid

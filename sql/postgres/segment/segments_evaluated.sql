@@ -1,0 +1,11 @@
+update segment
+set
+    evaluated_version = run.version,
+    member_count = run.members,
+    generation = $2,
+    evaluated_at = $3,
+    last_run_at = $3,
+    evaluating_until = null,
+    error = null
+from unnest($4::uuid[], $5::integer[], $6::bigint[]) as run (id, version, members)
+where segment.brand_id = $1 and segment.id = run.id

@@ -1,0 +1,12 @@
+select
+    id, name, description, status, current_version_id, created_by, created_at, updated_at, version, ordinal,
+    evaluated_version, member_count, generation, evaluated_at, last_run_at,
+    coalesce(evaluating_until > now(), false) as evaluating, error,
+    to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as created_at_exact
+from segment
+where
+    brand_id = $1
+    and ($2 = 'all' or status = $2)
+    and ($3::timestamptz is null or (created_at, id) < ($3::timestamptz, $4::uuid))
+order by created_at desc, id desc
+limit $5

@@ -1,0 +1,8 @@
+select segment.id, ordinal, segment.version, evaluated_version, definition
+from segment
+join segment_version
+    on segment_version.brand_id = segment.brand_id
+    and segment_version.segment_id = segment.id
+    and segment_version.version = segment.version
+where segment.brand_id = $1 and status = 'active'
+order by ordinal

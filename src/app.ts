@@ -1,0 +1,56 @@
+import { mkdirSync } from 'node:fs'
+import type { Config } from './config.ts'
+import { errorFields, log } from './log.ts'
+import type { Pipeline } from './lake/pipeline.ts'
+import { startEmbedded } from './store/embedded.ts'
+import { migrate } from './store/migrate.ts'
+import { openPostgres, type Postgres } from './store/postgres.ts'
+
+/** The stores of one process, opened from the configuration. */
+export interface App {
+  config: Config
+  postgres: Postgres
+  pipeline: Pipeline
+  close(): Promise<void>
+}
+
+export interface AppOptions {
+  /** DuckDB memory of one session; a machine of 4 GB runs the server and a worker with the defaults. */
+  memoryMb?: number
+  /** Applies pending migrations first; a server or worker on DATABASE_URL leaves that to `recoup migrate`. */
+  migrates?: boolean
+  connections?: number
+}
+
+export async function openApp(config: Config, options: AppOptions = {}): Promise<App> {
+  mkdirSync(config.lakeDir, { recursive: true })
+  const embedded = config.databaseUrl === null ? await startEmbedded({ dataDir: config.dataDir }) : null
+  const url = config.databaseUrl ?? embedded?.url
+  if (!url) throw new Error("neither DATABASE_URL nor the embedded Postgres gave an address")
+  try {
+    if (options.migrates ?? true) {
+      const { applied } = await migrate(url)
+      if (applied.length) log('info', 'migrated', { applied })
+    }
+    const postgres = openPostgres(url, { max: options.connections ?? 8 })
+    const pipeline: Pipeline = {
+      postgres,
+      lakeDir: config.lakeDir,
+      storePlatformDomain: config.storePlatformDomain,
+      memoryMb: options.memoryMb ?? 2048,
+      threads: 2,
+    }
+    return {
+      config,
+      postgres,
+      pipeline,
+      close: async () => {
+        await postgres.close()
+        await embedded?.release()
+      },
+    }
+  } catch (error) {
+    await embedded?.release().catch((cause) => log('error', 'release_failed', errorFields(cause)))
+    throw error
+  }
+}

@@ -1,0 +1,103 @@
+import { fail } from '../errors.ts'
+import type { EngineResponse } from './engine.ts'
+
+/** What is still read (and dropped) of a body that is refused, so that the client reads the answer, not a reset. */
+const MOST_DROPPED = 8 * 1024 * 1024
+
+/** Thrown by `read` when the client went away; nobody is left to answer. */
+export const GONE = Symbol('the client is gone')
+
+export const EMPTY: Buffer = Buffer.alloc(0)
+
+/**
+ * Reads one request body: counts what arrives, keeps it up to the limit, drops the rest.
+ * It takes the engine's data callback for itself: the engine's own parser answers 413 without a body, never settles
+ * when the client leaves, and brings the process down when an answer overtakes the body.
+ */
+export class Body {
+  readonly #limit: number
+  /** Content-Length; null for a chunked body. */
+  readonly #declared: number | null
+  #chunks: Buffer[] = []
+  #received = 0
+  #complete = false
+  #gone = false
+  #kept = true
+  #reader: { resolve(body: Buffer): void; reject(reason: unknown): void } | undefined
+  #drained: ((whole: boolean) => void) | undefined
+
+  constructor(raw: EngineResponse['raw'], declared: number | null, limit: number) {
+    this.#declared = declared
+    this.#limit = limit
+    raw.onData((chunk, last) => this.#arrived(chunk, last))
+  }
+
+  /** All of it, as soon as it is here. Fails at once when it is, or says that it will be, over the limit. */
+  read(): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
+      this.#reader = { resolve, reject }
+      this.#settle()
+    })
+  }
+
+  /** The client went away: a reader learns it. */
+  abandon(): void {
+    this.#gone = true
+    this.forget()
+    this.#settle()
+  }
+
+  /** Nothing more of it is wanted. */
+  forget(): void {
+    this.#kept = false
+    this.#chunks = []
+  }
+
+  /** True when an answer may be sent now: the rest is little enough for the engine to read and drop after it. */
+  get leavable(): boolean {
+    return this.#complete || (this.#declared !== null && this.#declared - this.#received <= MOST_DROPPED)
+  }
+
+  get complete(): boolean {
+    return this.#complete
+  }
+
+  /** Drops the rest and calls back once, with whether the body came to its end within what is worth dropping. */
+  drop(done: (whole: boolean) => void): void {
+    this.forget()
+    if (this.#complete) done(true)
+    else this.#drained = done
+  }
+
+  get #over(): boolean {
+    return Math.max(this.#received, this.#declared ?? 0) > this.#limit
+  }
+
+  #arrived(chunk: ArrayBuffer, last: boolean): void {
+    this.#received += chunk.byteLength
+    this.#complete = last
+    if (this.#over) this.forget()
+    // The engine takes the memory back after this call, hence the copy.
+    if (this.#kept && chunk.byteLength > 0) this.#chunks.push(Buffer.from(new Uint8Array(chunk)))
+    this.#settle()
+    if (this.#drained && (last || this.#received > this.#limit + MOST_DROPPED)) {
+      const done = this.#drained
+      this.#drained = undefined
+      done(last)
+    }
+  }
+
+  #settle(): void {
+    const reader = this.#reader
+    if (!reader || !(this.#gone || this.#over || this.#complete)) return
+    this.#reader = undefined
+    if (this.#gone) reader.reject(GONE)
+    else if (this.#over)
+      reader.reject(fail('payload_too_large', `The body must be at most ${size(this.#limit)}`))
+    else reader.resolve(this.#chunks.length === 1 ? (this.#chunks[0] ?? EMPTY) : Buffer.concat(this.#chunks))
+    this.#chunks = []
+  }
+}
+
+const size = (bytes: number) =>
+  bytes % 1048576 === 0 ? `${bytes / 1048576} MB` : `${Math.floor(bytes / 1024)} KB`

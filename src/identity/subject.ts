@@ -1,0 +1,195 @@
+import { randomUUID } from 'node:crypto'
+import { fail } from '../errors.ts'
+import type { Sql, Transaction } from '../store/postgres.ts'
+import { statement } from '../store/sqlfile.ts'
+import { emailOf, phoneOf } from './channel.ts'
+import { KINDS, type Profile, survivorOf } from './profile.ts'
+import { Resolution, type Tuple } from './resolve.ts'
+
+/** Whom an event, an order or a customer record names, as it was sent. */
+export interface Identity {
+  storeCustomerId?: string
+  /** A public customer id, or the sender's own id of a signed-in person. */
+  profileId?: string
+  email?: string
+  phone?: string
+  anonymousId?: string
+  seenAt: Date
+}
+
+/** Longer identifiers of other kinds than email are kept out of identity; senders are refused them before. */
+export const LONGEST_IDENTIFIER = 512
+
+/**
+ * The subject that each identity's events carry: the holder of its strongest identifier (store customer id, profile
+ * id, email, phone, visitor id), made when new; 0 when nothing in it identifies anybody. Weaker identifiers of the
+ * tuple join that profile, visitors and contact-only customers by a redirect, two store customers never. The same
+ * call again changes nothing. Meant for up to about 50,000 identities; calls for one brand take turns until their
+ * transaction (READ COMMITTED) ends.
+ */
+export async function assignSubjects(
+  sql: Sql | Transaction,
+  brandId: string,
+  identities: readonly Identity[],
+  { storePlatformDomain }: { storePlatformDomain: string },
+): Promise<Int32Array> {
+  if (identities.length === 0) return new Int32Array(0)
+  const ask = queries(sql, brandId)
+  const [brand] = await ask<BrandRow>('identity_brand')
+  if (!brand) throw fail('not_found', 'There is no such brand.')
+  const prefix = `${firstLabel(storePlatformDomain)}:${firstLabel(brand.shop_domain)}:`
+  const tuples = identities.map((identity) => tupleOf(identity, brand.default_phone_region, prefix))
+
+  // Most calls bring nobody new: they take no lock and no transaction id.
+  const known = await resolve(ask, tuples, identities)
+  if (!known.lacks) return known.subjects()
+  const write = async (tx: Sql | Transaction) => {
+    const inTurn = queries(tx, brandId)
+    await inTurn('identity_lock')
+    const resolved = await resolve(inTurn, tuples, identities)
+    await resolved.write(prefix)
+    return resolved.subjects()
+  }
+  return 'begin' in sql ? ((await sql.begin(write)) as Int32Array) : write(sql)
+}
+
+interface BrandRow {
+  shop_domain: string
+  default_phone_region: string
+}
+
+type Ask = <Row = unknown>(name: string, args?: unknown[]) => Promise<Row[]>
+
+const queries =
+  (sql: Sql | Transaction, brandId: string): Ask =>
+  async (name, args = []) =>
+    (await sql.unsafe(statement('postgres', name), [brandId, ...args] as never[], { prepare: true })) as never
+
+const firstLabel = (domain: string) => domain.split('.', 1)[0] ?? domain
+
+function tupleOf(identity: Identity, region: string, prefix: string): Tuple {
+  const named = idOf(identity.profileId)
+  // The public id of a store customer says its store id.
+  const storeIdInName = named?.startsWith(prefix) ? idOf(named.slice(prefix.length)) : undefined
+  const email = identity.email === undefined ? undefined : emailOf(identity.email)
+  return [
+    idOf(identity.storeCustomerId) ?? storeIdInName,
+    storeIdInName === undefined ? named : undefined,
+    email?.isWellFormed() && !email.includes('\0') ? email : undefined,
+    identity.phone === undefined ? undefined : phoneOf(identity.phone, region),
+    idOf(identity.anonymousId),
+  ]
+}
+
+function idOf(text: string | undefined): string | undefined {
+  const id = text?.trim()
+  return id && id.length <= LONGEST_IDENTIFIER && !id.includes('\0') && id.isWellFormed() ? id : undefined
+}
+
+async function resolve(ask: Ask, tuples: readonly Tuple[], identities: readonly Identity[]) {
+  const resolution = new Resolution()
+  await loadKnown(ask, tuples, resolution)
+  const owners = tuples.map((tuple, at) =>
+    resolution.resolve(tuple, identities[at]?.seenAt.getTime() ?? Date.now()),
+  )
+  const { added, identifiers, merged, changed } = resolution
+  return {
+    lacks: added.length + identifiers.length + merged.length + changed.length > 0,
+    subjects: () => Int32Array.from(owners, (owner) => (owner ? subjectOf(owner) : 0)),
+    async write(prefix: string): Promise<void> {
+      await addProfiles(ask, added, prefix)
+      await addIdentifiers(ask, resolution)
+      await addRedirects(ask, merged)
+      if (changed.length === 0) return
+      const columns = [column(changed, 'subject'), column(changed, 'email'), column(changed, 'phone')]
+      await ask('profiles_describe', [
+        ...columns,
+        column(changed, 'provenance'),
+        column(changed, 'createdAt'),
+      ])
+    },
+  }
+}
+
+/** A profile of this call that was absorbed never got a subject of its own. */
+const subjectOf = (profile: Profile) => profile.subject || survivorOf(profile).subject
+
+const column = <Key extends keyof Profile>(profiles: readonly Profile[], key: Key) =>
+  profiles.map((profile) => profile[key])
+
+async function loadKnown(ask: Ask, tuples: readonly Tuple[], resolution: Resolution): Promise<void> {
+  const found: { kind: number; value: string; holder: number; survivor: number }[] = []
+  for (const [kind, name] of KINDS.entries()) {
+    const values = [...new Set(tuples.flatMap((tuple) => tuple[kind] ?? []))]
+    if (values.length === 0) continue
+    const [row] = await ask<{ holders: number[]; survivors: number[] }>('subjects_of_identifiers', [
+      name,
+      values,
+    ])
+    for (const [at, value] of values.entries()) {
+      const holder = row?.holders[at] ?? 0
+      if (holder) found.push({ kind, value, holder, survivor: row?.survivors[at] ?? holder })
+    }
+  }
+  const profiles = await loadProfiles(ask, new Set(found.map(({ survivor }) => survivor)))
+  for (const { kind, value, holder, survivor } of found) {
+    const into = profiles.get(survivor)
+    if (!into) throw new Error(`subject ${survivor} has an identifier but no customer row`)
+    let owner = profiles.get(holder)
+    if (!owner) {
+      owner = { ...into, subject: holder, age: holder, into, retired: true, changed: false }
+      profiles.set(holder, owner)
+    }
+    resolution.know(kind, value, owner)
+  }
+}
+
+type ProfileRow = [number, string | null, string | null, string | null, Profile['provenance'], number]
+
+async function loadProfiles(ask: Ask, subjects: ReadonlySet<number>): Promise<Map<number, Profile>> {
+  const profiles = new Map<number, Profile>()
+  if (subjects.size === 0) return profiles
+  const [row] = await ask<{ profiles: ProfileRow[] }>('profiles_of_subjects', [[...subjects]])
+  for (const [subject, storeCustomerId, email, phone, provenance, createdAt] of row?.profiles ?? []) {
+    const state = { into: null, retired: false, changed: false }
+    profiles.set(subject, {
+      subject,
+      age: subject,
+      storeCustomerId,
+      email,
+      phone,
+      provenance,
+      createdAt,
+      ...state,
+    })
+  }
+  return profiles
+}
+
+async function addProfiles(ask: Ask, added: readonly Profile[], prefix: string): Promise<void> {
+  if (added.length === 0) return
+  const [taken] = await ask<{ first: number }>('subjects_take', [added.length])
+  for (const [at, profile] of added.entries()) profile.subject = (taken?.first ?? 0) + at
+  const ids = added.map(({ storeCustomerId }) =>
+    storeCustomerId === null ? randomUUID() : prefix + storeCustomerId,
+  )
+  const channels = [column(added, 'storeCustomerId'), column(added, 'email'), column(added, 'phone')]
+  const rest = [...channels, column(added, 'provenance'), column(added, 'createdAt')]
+  await ask('profiles_add', [column(added, 'subject'), ids, ...rest])
+}
+
+async function addIdentifiers(ask: Ask, { identifiers }: Resolution): Promise<void> {
+  if (identifiers.length === 0) return
+  await ask('identifiers_add', [
+    identifiers.map(({ kind }) => KINDS[kind]),
+    identifiers.map(({ value }) => value),
+    identifiers.map(({ owner }) => subjectOf(owner)),
+  ])
+}
+
+async function addRedirects(ask: Ask, merged: readonly Profile[]): Promise<void> {
+  if (merged.length === 0) return
+  const args = [column(merged, 'subject'), merged.map((profile) => survivorOf(profile).subject)]
+  await ask('redirects_flatten', args)
+  await ask('redirects_add', args)
+}

@@ -1,0 +1,19 @@
+/** What a running job may use of the scheduler. */
+export interface Control {
+  /** Aborted when the job's time is over or the worker stops. */
+  signal: AbortSignal
+  /** Queues another job, `afterSeconds` from now; of a queue that allows one waiting job, further ones are dropped. */
+  send(queue: string, data?: object, afterSeconds?: number): Promise<void>
+}
+
+/** One queue: a file of jobs/, named like it. Every job can run twice, or be killed and run again, without harm. */
+export interface Job<Services, Data extends object = object> {
+  queue: string
+  /** Five-field cron at which a job is queued; else others send it. */
+  every?: string
+  timeoutSeconds: number
+  /** one: at most one waiting and one running; many: any number, `workers` of them at a time. */
+  policy: 'one' | 'many'
+  workers?: number
+  run(services: Services, data: Data, control: Control): Promise<void>
+}

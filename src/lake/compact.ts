@@ -1,0 +1,189 @@
+import { type Duck, literal } from '../store/duckdb.ts'
+import { brandFolder, STAGING_FOLDER } from '../store/lake.ts'
+import { addFiles, brandManifest, type FileRelation, type LakeFile, type Manifest, type NewFile, Outrun, retireFiles } from './manifest.ts'
+import { type Pipeline, withWorkspace } from './pipeline.ts'
+import { columnsOf, RELATIONS, type Relation, type RelationName } from './relations.ts'
+import { columnTypes, fileList } from './session.ts'
+import { OWN_FILE_ROWS, writeParquet } from './stage.ts'
+
+/** Files of one level that are merged into one of the next: at most 11 × 4 levels stand side by side. */
+const FAN_IN = 12
+const TOP_LEVEL = 4
+/** Staged rows leave for the brand's own file at this age at the latest. */
+export const STAGED_HOURS = 4
+/** A mutable relation is folded into a new base when its changes are this share of it, or this many files. */
+const FOLD_SHARE = 0.25
+const FOLD_FILES = 8
+/** Repeats of an event id are dropped within this many days of the first. */
+const SEEN_DAYS = 14
+
+type Mergeable = RelationName | 'member_changes'
+
+/** Cuts a brand's staged rows into files of its own, then merges its files; the number of files written. */
+export async function compactBrand(pipeline: Pipeline, brandId: string, cutAll = false): Promise<number> {
+  let written = 0
+  for (const relation of Object.keys(RELATIONS) as RelationName[]) {
+    const manifest = await brandManifest(pipeline.postgres, brandId)
+    const staged = manifest.staged.filter((file) => file.relation === relation)
+    const rows = staged.reduce((sum, file) => sum + file.rows, 0)
+    const foldsNow = RELATIONS[relation].kind === 'versions' && foldable(ownFiles(manifest, relation)) !== null
+    if (rows && (cutAll || foldsNow || rows >= OWN_FILE_ROWS || staged.some(isOld))) {
+      await cut(pipeline, manifest, relation, staged)
+      written++
+    }
+    written += await merge(pipeline, brandId, relation)
+  }
+  return written + (await merge(pipeline, brandId, 'member_changes'))
+}
+
+const isOld = ({ created_at }: LakeFile) => Date.now() - created_at.getTime() > STAGED_HOURS * 3_600_000
+
+const ownFiles = (manifest: Manifest, relation: FileRelation) => manifest.files.filter((file) => file.relation === relation)
+
+async function cut(pipeline: Pipeline, manifest: Manifest, relation: RelationName, staged: readonly LakeFile[]): Promise<void> {
+  const { lakeDir, postgres } = pipeline
+  const { brandId } = manifest
+  const before = Number(manifest.cutTicks[relation] ?? 0)
+  await withWorkspace(pipeline, async (duck) => {
+    await duck.run(`create table cut (${columnTypes(relation)})`)
+    await duck.run(
+      `insert into cut select ${columnsOf(relation).join(', ')} from read_parquet(${fileList(lakeDir, staged)})
+       where brand_id = ${literal(brandId)}::uuid and tick > ${before}`,
+    )
+    const file = await writeOwn(pipeline, duck, brandId, relation, 0, 'from cut')
+    const upTo = Math.max(...staged.map(({ tick_hi }) => tick_hi))
+    await postgres.pipeline.tx(async (tx) => {
+      const moved = await tx.run('lake_brand_cut', [brandId, relation, before, upTo])
+      if (moved === 0) throw new Outrun(`cut of ${relation}`)
+      await addFiles(tx, file ? [file] : [])
+    })
+  })
+}
+
+async function merge(pipeline: Pipeline, brandId: string, relation: Mergeable): Promise<number> {
+  const appended = relation === 'member_changes' || RELATIONS[relation].kind === 'append'
+  let written = 0
+  for (;;) {
+    const manifest = await brandManifest(pipeline.postgres, brandId)
+    const own = ownFiles(manifest, relation)
+    const inputs = appended ? mergeable(own) : foldable(own)
+    // A version that is still staged must not be older than the base: it would hide what the base holds.
+    const newest = Math.max(...own.map(({ tick_hi }) => tick_hi))
+    const behind = manifest.staged.some((file) => file.relation === relation && file.tick_lo <= newest)
+    if (!inputs || (!appended && behind)) return written
+    await withWorkspace(pipeline, async (duck) => {
+      const level = appended ? Math.min(TOP_LEVEL, (inputs[0]?.level ?? 0) + 1) : 1
+      const file = await writeOwn(pipeline, duck, brandId, relation, level, merged(pipeline, relation, inputs))
+      await pipeline.postgres.pipeline.tx(async (tx) => {
+        await retireFiles(tx, inputs.map(({ id }) => id), `merge of ${relation}`)
+        await addFiles(tx, file ? [file] : [])
+      })
+    })
+    written++
+  }
+}
+
+/** The oldest files of the lowest level that has enough of them. */
+function mergeable(files: readonly LakeFile[]): LakeFile[] | null {
+  for (let level = 0; level < TOP_LEVEL; level++) {
+    const same = files.filter((file) => file.level === level)
+    if (same.length >= FAN_IN) return same.slice(0, FAN_IN)
+  }
+  return null
+}
+
+function foldable(files: readonly LakeFile[]): LakeFile[] | null {
+  const sum = (some: readonly LakeFile[]) => some.reduce((rows, file) => rows + file.rows, 0)
+  const deltas = files.filter((file) => file.level === 0)
+  const base = files.filter((file) => file.level > 0)
+  const due = deltas.length >= FOLD_FILES || (deltas.length > 0 && sum(deltas) > FOLD_SHARE * sum(base))
+  return due ? [...base, ...deltas] : null
+}
+
+function merged({ lakeDir }: Pipeline, relation: Mergeable, inputs: readonly LakeFile[]): string {
+  if (relation === 'member_changes') return `from read_parquet(${fileList(lakeDir, inputs)})`
+  const { kind, key } = RELATIONS[relation] as Relation
+  const rows = `select ${columnsOf(relation).join(', ')} from read_parquet(${fileList(lakeDir, inputs)})`
+  // Staged rows may still be older than a fold: removed keys stay, so that they go on hiding earlier versions.
+  return kind === 'append' ? rows : `${rows} qualify row_number() over (partition by ${key.join(', ')} order by tick desc) = 1`
+}
+
+interface OutputRange {
+  rows: number
+  lo: number
+  hi: number
+  occurred_lo: Date | null
+  occurred_hi: Date | null
+  foreign_rows: number
+}
+
+async function writeOwn(
+  { lakeDir }: Pipeline,
+  duck: Duck,
+  brandId: string,
+  relation: Mergeable,
+  level: number,
+  rows: string,
+): Promise<NewFile | null> {
+  await duck.run(`create or replace table output as from (${rows})`)
+  const occurred = relation === 'events' ? 'occurred_at' : 'null::timestamp'
+  const [range] = await duck.rows<OutputRange>(
+    `select count(*) as rows, min(tick) as lo, max(tick) as hi, min(${occurred}) as occurred_lo, max(${occurred}) as occurred_hi,
+       count(*) filter (brand_id <> ${literal(brandId)}::uuid) as foreign_rows from output`,
+  )
+  if (!range?.rows) return null
+  if (range.foreign_rows) throw new Error(`${range.foreign_rows} rows of another brand in the ${relation} of ${brandId}`)
+  const order = relation === 'member_changes' ? 'segment, customer, tick' : RELATIONS[relation].order.join(', ')
+  const file = await writeParquet(duck, lakeDir, brandFolder(brandId), relation, `from output order by ${order}`)
+  const { rows: count, lo, hi, occurred_lo, occurred_hi } = range
+  return { ...file, brand_id: brandId, relation, level, rows: count, tick_lo: lo, tick_hi: hi, occurred_lo, occurred_hi }
+}
+
+/** Merges the shared files: rows that brands have cut and event ids of long ago are left out. */
+export async function compactStaging(pipeline: Pipeline): Promise<number> {
+  let written = 0
+  for (const relation of [...(Object.keys(RELATIONS) as RelationName[]), 'event_ids' as const]) {
+    const files = await pipeline.postgres.pipeline.many<LakeFile>('lake_shared_files', [relation])
+    const inputs = mergeable(files)
+    if (!inputs) continue
+    await withWorkspace(pipeline, (duck) => mergeShared(pipeline, duck, relation, inputs))
+    written++
+  }
+  return written
+}
+
+async function mergeShared(
+  { postgres, lakeDir }: Pipeline,
+  duck: Duck,
+  relation: RelationName | 'event_ids',
+  inputs: readonly LakeFile[],
+): Promise<void> {
+  const all = `read_parquet(${fileList(lakeDir, inputs)})`
+  let brands: { brand_id: string; rows: number }[] = []
+  let order = 'id_hash'
+  if (relation === 'event_ids') {
+    await duck.run(`create table output as from ${all} where received_on >= current_date - ${SEEN_DAYS + 1}`)
+  } else {
+    const cuts = await postgres.pipeline.many<{ brand_id: string; tick: number }>('lake_cut_ticks', [relation])
+    await duck.run('create table cuts (brand_id uuid, tick bigint)')
+    for (const { brand_id, tick } of cuts) await duck.run('insert into cuts values ($1::uuid, $2::bigint)', [brand_id, tick])
+    await duck.run(
+      `create table output as select ${columnsOf(relation).map((name) => `staged.${name}`).join(', ')}
+       from ${all} as staged left join cuts using (brand_id) where staged.tick > coalesce(cuts.tick, 0)`,
+    )
+    brands = await duck.rows('select brand_id::varchar as brand_id, count(*) as rows from output group by all order by all')
+    order = `brand_id, ${RELATIONS[relation].order.join(', ')}`
+  }
+  const [count] = await duck.rows<{ rows: number }>('select count(*) as rows from output')
+  const files: NewFile[] = []
+  if (count?.rows) {
+    const file = await writeParquet(duck, lakeDir, STAGING_FOLDER, relation, `from output order by ${order}`)
+    const ticks = { tick_lo: inputs[0]?.tick_lo ?? 0, tick_hi: Math.max(...inputs.map(({ tick_hi }) => tick_hi)) }
+    const level = Math.min(TOP_LEVEL, (inputs[0]?.level ?? 0) + 1)
+    files.push({ ...file, ...ticks, brand_id: null, relation, level, rows: count.rows, brands, occurred_lo: null, occurred_hi: null })
+  }
+  await postgres.pipeline.tx(async (tx) => {
+    await retireFiles(tx, inputs.map(({ id }) => id), `merge of staged ${relation}`)
+    await addFiles(tx, files)
+  })
+}

@@ -1,0 +1,94 @@
+import type { Statements } from '../op.ts'
+import type { Postgres } from '../store/postgres.ts'
+import { RELATIONS, type RelationName } from './relations.ts'
+
+/** Relations with lake files: those of events and the store, the ids seen lately, and what a refresh publishes. */
+export type FileRelation = RelationName | 'event_ids' | 'members' | 'member_changes' | 'served' | `result:${string}`
+
+export interface LakeFile {
+  id: number
+  brand_id: string | null
+  relation: FileRelation
+  path: string
+  level: number
+  schema_version: number
+  rows: number
+  bytes: number
+  tick_lo: number
+  tick_hi: number
+  created_at: Date
+}
+
+export interface NewFile {
+  brand_id: string | null
+  relation: FileRelation
+  path: string
+  level: number
+  rows: number
+  bytes: number
+  sha256: Buffer
+  tick_lo: number
+  tick_hi: number
+  occurred_lo: Date | null
+  occurred_hi: Date | null
+  /** Of a shared file: its rows per brand. */
+  brands?: { brand_id: string; rows: number }[]
+}
+
+/** What a brand session pins: the brand's own files and the shared ones that hold rows of it. */
+export interface Manifest {
+  brandId: string
+  tick: number
+  generation: number
+  cutTicks: Record<string, number>
+  files: LakeFile[]
+  staged: LakeFile[]
+}
+
+export async function brandManifest(postgres: Postgres, brandId: string): Promise<Manifest> {
+  return await postgres.pipeline.tx(async (tx) => {
+    await tx.run('lake_read_pinned')
+    const [state, files, staged] = [
+      await tx.one<{ tick: number; generation: number; cut_ticks: Record<string, number> }>('lake_brand_state', [brandId]),
+      await tx.many<LakeFile>('lake_brand_files', [brandId]),
+      await tx.many<LakeFile>('lake_staged_files', [brandId]),
+    ]
+    return { brandId, tick: state.tick, generation: state.generation, cutTicks: state.cut_ticks, files, staged }
+  })
+}
+
+/** Records written files within the publishing transaction. */
+export async function addFiles(tx: Statements, files: readonly NewFile[]): Promise<void> {
+  for (const file of files) {
+    const { id } = await tx.one<{ id: number }>('lake_file_add', [
+      file.brand_id,
+      file.relation,
+      file.path,
+      file.level,
+      file.relation in RELATIONS ? RELATIONS[file.relation as RelationName].schemaVersion : 1,
+      file.rows,
+      file.bytes,
+      file.tick_lo,
+      file.tick_hi,
+      file.occurred_lo,
+      file.occurred_hi,
+      file.sha256,
+    ])
+    const brands = file.brands ?? []
+    await tx.run('staged_rows_add', [id, brands.map((row) => row.brand_id), brands.map((row) => row.rows)])
+  }
+}
+
+/** Another worker published first: this one's files are orphans, and nothing is lost. */
+export class Outrun extends Error {
+  constructor(what: string) {
+    super(`${what}: another worker was first`)
+    this.name = 'Outrun'
+  }
+}
+
+/** Retires input files; every one of them must still be live, else the whole publish is void. */
+export async function retireFiles(tx: Statements, ids: readonly number[], what: string): Promise<void> {
+  if (ids.length && (await tx.run('lake_files_retire', [ids])) !== ids.length) throw new Outrun(what)
+}
+

@@ -1,0 +1,31 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { v7 as uuidv7 } from 'uuid'
+import { type Duck, openDuck } from '../store/duckdb.ts'
+import type { Postgres } from '../store/postgres.ts'
+
+/** What the cross-brand work on the lake needs. */
+export interface Pipeline {
+  postgres: Postgres
+  /** Absolute path. */
+  lakeDir: string
+  storePlatformDomain: string
+  /** Of each DuckDB instance that the work opens. */
+  memoryMb: number
+  threads: number
+}
+
+/** A trusted DuckDB with a scratch folder; both are gone after the work. */
+export async function withWorkspace<T>(
+  pipeline: Pipeline,
+  work: (duck: Duck, folder: string) => Promise<T>,
+): Promise<T> {
+  const folder = join(pipeline.lakeDir, 'tmp', uuidv7())
+  const duck = await openDuck({ memoryMb: pipeline.memoryMb, threads: pipeline.threads, tempDir: folder })
+  try {
+    return await work(duck, folder)
+  } finally {
+    duck.close()
+    await rm(folder, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,196 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { assignSubjects } from '../identity/subject.ts'
+import { type Duck, literal } from '../store/duckdb.ts'
+import { statement } from '../store/sqlfile.ts'
+import { type Batch, writeLines } from './batches.ts'
+import type { Pipeline } from './pipeline.ts'
+import { EVENT_PROPERTIES } from './relations.ts'
+
+/** A line of the log that could not become a lake row. */
+export interface DeadLine {
+  batch_id: string
+  line: number
+  brand_id: string | null
+  reason: string
+  payload: Buffer
+}
+
+/**
+ * Turns the lines of the batches into the tables `new_events` (columns of the relation) and `new_ids` (the sender's
+ * event ids), without repeats. A line that fails stays behind with its reason and stops no other.
+ */
+export async function readEvents(
+  pipeline: Pipeline,
+  duck: Duck,
+  folder: string,
+  batches: readonly Batch[],
+  tick: number,
+): Promise<{ rows: number; ids: number; repeats: number; dead: DeadLine[] }> {
+  const path = join(folder, 'lines.ndjson')
+  const firstLines = await writeLines(pipeline.postgres.sql, batches, path)
+  const unreadable = await loadLines(duck, path)
+  await loadBrands(pipeline, duck)
+
+  const dead = await duck.rows<{ n: number; brand_id: string | null; reason: string }>(statement('duckdb', 'dead_lines'))
+  await duck.run('create table dead (n bigint)')
+  if (dead.length) await duck.run(`insert into dead values ${dead.map(({ n }) => `(${n})`).join(', ')}`)
+  await loadSeen(pipeline, duck)
+  await duck.run(statement('duckdb', 'fresh_lines'))
+  await loadSubjects(pipeline, duck)
+
+  await duck.run('create table batches (first_line bigint, batch_id varchar)')
+  const appender = await duck.connection.createAppender('batches')
+  for (const [index, batch] of batches.entries()) {
+    appender.appendBigInt(BigInt(firstLines[index] ?? 0))
+    appender.appendVarchar(batch.batch_id)
+    appender.endRow()
+  }
+  appender.closeSync()
+  await duck.run(newEvents(tick))
+  await duck.run(`create table new_ids as ${statement('duckdb', 'seen_ids')}`)
+
+  const [counts] = await duck.rows<{ lines: number; rows: number; ids: number }>(
+    'select (select count(*) from lines) as lines, (select count(*) from new_events) as rows, (select count(*) from new_ids) as ids',
+  )
+  const { lines, rows, ids } = counts ?? { lines: 0, rows: 0, ids: 0 }
+  const deadLines = dead.length ? await withPayload(path, dead, unreadable, batches, firstLines) : []
+  return { rows, ids, repeats: lines - dead.length - rows, dead: deadLines }
+}
+
+/** Reads the file into `lines`. Lines that DuckDB refuses are blanked, so that the others keep their numbers. */
+async function loadLines(duck: Duck, path: string): Promise<Map<number, string>> {
+  const load = (from: string) =>
+    duck.run(`set variable lines_path = ${literal(from)}`).then(() => duck.run(statement('duckdb', 'read_lines')))
+  try {
+    await load(path)
+    return new Map()
+  } catch {
+    const unreadable = new Map<number, string>()
+    const lines = (await readFile(path, 'utf8')).split('\n')
+    if (lines.at(-1) === '') lines.pop()
+    const refused = async (low: number, high: number): Promise<void> => {
+      await writeFile(`${path}.part`, `${lines.slice(low, high).join('\n')}\n`)
+      try {
+        await load(`${path}.part`)
+        await duck.run('drop table lines')
+      } catch {
+        if (high - low === 1) {
+          unreadable.set(low, lines[low] ?? '')
+          lines[low] = '{}'
+          return
+        }
+        const middle = (low + high) >> 1
+        await refused(low, middle)
+        await refused(middle, high)
+      }
+    }
+    await refused(0, lines.length)
+    await writeFile(`${path}.mended`, `${lines.join('\n')}\n`)
+    await load(`${path}.mended`)
+    return unreadable
+  }
+}
+
+async function loadBrands({ postgres }: Pipeline, duck: Duck): Promise<void> {
+  const brands = await postgres.pipeline.many<{ id: string }>('brand_ids')
+  await duck.run('create table brands (id uuid)')
+  if (brands.length) await duck.run(`insert into brands values ${brands.map(({ id }) => `(${literal(id)})`).join(', ')}`)
+}
+
+async function loadSeen({ postgres, lakeDir }: Pipeline, duck: Duck): Promise<void> {
+  const files = await postgres.pipeline.many<{ path: string }>('lake_shared_files', ['event_ids'])
+  const list = files.map(({ path }) => literal(join(lakeDir, path))).join(', ')
+  await duck.run(
+    files.length
+      ? `create view seen as from read_parquet([${list}])`
+      : 'create table seen (id_hash ubigint, id_check ubigint, received_on date)',
+  )
+}
+
+interface IdentityRow {
+  identity: string
+  brand_id: string
+  store_customer_id: string | null
+  profile_id: string | null
+  email: string | null
+  phone: string | null
+  anonymous_id: string | null
+  seen_at: Date
+}
+
+const IDENTITIES_A_CALL = 50_000
+
+/** The subject of every identity of the tick, as table `subjects (identity, subject)`. */
+async function loadSubjects({ postgres, storePlatformDomain }: Pipeline, duck: Duck): Promise<void> {
+  await duck.run('create table subjects (identity varchar, subject integer)')
+  const appender = await duck.connection.createAppender('subjects')
+  const byBrand = Map.groupBy(await duck.rows<IdentityRow>(statement('duckdb', 'identities')), (row) => row.brand_id)
+  for (const [brandId, identities] of byBrand) {
+    for (let at = 0; at < identities.length; at += IDENTITIES_A_CALL) {
+      const some = identities.slice(at, at + IDENTITIES_A_CALL)
+      const subjects = await assignSubjects(postgres.sql, brandId, some.map(identityOf), { storePlatformDomain })
+      for (const [index, { identity }] of some.entries()) {
+        appender.appendVarchar(identity)
+        appender.appendInteger(subjects[index] ?? 0)
+        appender.endRow()
+      }
+    }
+  }
+  appender.closeSync()
+}
+
+const identityOf = (row: IdentityRow) => ({
+  storeCustomerId: row.store_customer_id ?? undefined,
+  profileId: row.profile_id ?? undefined,
+  email: row.email ?? undefined,
+  phone: row.phone ?? undefined,
+  anonymousId: row.anonymous_id ?? undefined,
+  seenAt: row.seen_at,
+})
+
+/** Property names whose values identify a person: they live in the customers relation only. */
+const IDENTIFYING = ['email', 'phone', 'phoneNumber', 'first_name', 'last_name', 'firstName', 'lastName', 'name', 'address']
+
+function newEvents(tick: number): string {
+  const names = Object.keys(EVENT_PROPERTIES)
+  const typed = Object.entries(EVENT_PROPERTIES).map(([name, [type]], index) => {
+    const value = `given[${index + 1}]`
+    return type === 'VARCHAR' ? `${value} as ${name}` : `try_cast(${value} as ${type}) as ${name}`
+  })
+  const paths = names.map((name) => `'$.${name}'`).join(', ')
+  const patch = `{${IDENTIFYING.map((name) => `"${name}":null`).join(',')}}`
+  const identifies = IDENTIFYING.map((name) => `contains(properties, '"${name}"')`).join(' or ')
+  return `
+    create table new_events as
+    with placed as (
+      select fresh.*, batches.batch_id, (n - first_line)::integer as line, json_extract_string(properties, [${paths}]) as given
+      from fresh asof join batches on fresh.n >= batches.first_line
+    )
+    select
+      brand_id, ${Math.trunc(tick)}::bigint as tick, batch_id::uuid as batch_id, line,
+      coalesce(event_id, batch_id || '-' || line) as event_id, received_at, occurred_at, event_type, subject,
+      ${typed.join(', ')},
+      case when ${identifies} then json_merge_patch(properties, '${patch}') else properties end as properties
+    from placed join subjects using (identity)`
+}
+
+async function withPayload(
+  path: string,
+  dead: readonly { n: number; brand_id: string | null; reason: string }[],
+  unreadable: ReadonlyMap<number, string>,
+  batches: readonly Batch[],
+  firstLines: readonly number[],
+): Promise<DeadLine[]> {
+  const lines = (await readFile(path, 'utf8')).split('\n')
+  return dead.map(({ n, brand_id, reason }) => {
+    const index = firstLines.findLastIndex((first) => first <= n)
+    return {
+      batch_id: batches[index]?.batch_id ?? '',
+      line: n - (firstLines[index] ?? 0),
+      brand_id,
+      reason: unreadable.has(n) ? 'the line is not a JSON object that the lake can read' : reason,
+      payload: Buffer.from(unreadable.get(n) ?? lines[n] ?? ''),
+    }
+  })
+}

@@ -1,0 +1,49 @@
+import { readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Pipeline } from './pipeline.ts'
+
+/** Longer than the longest cursor, so that a walk which began on a file can end on it. */
+const KEEP_HOURS = 26
+/** Days that event_log keeps batches after they reached the lake. */
+const LOG_DAYS = 7
+const DAYS_AHEAD = 7
+
+export interface RetentionReport {
+  removed: number
+  orphans: number
+}
+
+/** Makes event_log days ahead, drops those that the lake has held for 7 days, removes retired and orphaned files. */
+export async function retain({ postgres, lakeDir }: Pipeline): Promise<RetentionReport> {
+  await postgres.pipeline.run('event_log_make_days', [DAYS_AHEAD])
+  const { first_kept } = await postgres.pipeline.one<{ first_kept: string }>('event_log_oldest_kept', [LOG_DAYS])
+  await postgres.pipeline.run('event_log_drop_days', [first_kept])
+  const { paused } = await postgres.pipeline.one<{ paused: boolean }>('lake_removal_paused')
+  if (paused) return { removed: 0, orphans: 0 }
+
+  const retired = await postgres.pipeline.many<{ id: number; path: string }>('lake_files_removable', [KEEP_HOURS])
+  for (const { path } of retired) await rm(join(lakeDir, path), { force: true })
+  // Rows go after their files: a crash between leaves rows whose removal is tried again.
+  await postgres.pipeline.run('lake_files_forget', [retired.map(({ id }) => id)])
+  return { removed: retired.length, orphans: await removeOrphans({ postgres, lakeDir }) }
+}
+
+/** Files that no manifest names and that are too old to belong to work under way. */
+async function removeOrphans({ postgres, lakeDir }: Pick<Pipeline, 'postgres' | 'lakeDir'>): Promise<number> {
+  const before = Date.now() - KEEP_HOURS * 3_600_000
+  const listed = await postgres.pipeline.many<{ path: string }>('lake_paths')
+  const known = new Set(listed.map(({ path }) => path))
+  let orphans = 0
+  const entries = await readdir(lakeDir, { recursive: true, withFileTypes: true }).catch(() => [])
+  for (const entry of entries) {
+    if (!entry.isFile()) continue
+    const absolute = join(entry.parentPath, entry.name)
+    const path = absolute.slice(lakeDir.length + 1)
+    if (known.has(path)) continue
+    const info = await stat(absolute).catch(() => null)
+    if (!info || info.mtimeMs > before) continue
+    await rm(absolute, { force: true })
+    orphans++
+  }
+  return orphans
+}

@@ -1,0 +1,99 @@
+import { join } from 'node:path'
+import { v7 as uuidv7 } from 'uuid'
+import { rm } from 'node:fs/promises'
+import type { Brand } from '../op.ts'
+import { type Duck, literal, openDuck } from '../store/duckdb.ts'
+import { brandFolder } from '../store/lake.ts'
+import { brandManifest, type LakeFile, type Manifest } from './manifest.ts'
+import type { Pipeline } from './pipeline.ts'
+import { columnsOf, RELATIONS, type Relation, type RelationName } from './relations.ts'
+
+/** A locked DuckDB over one brand's sources at one manifest: it can reach no file of another brand. */
+export interface Session {
+  readonly duck: Duck
+  readonly manifest: Manifest
+  readonly asOf: Date
+  /** Absolute folder of the brand, the only one that the session may write to. */
+  readonly folder: string
+  close(): Promise<void>
+}
+
+/** The name of a relation's source view: `customers` is the mart's. */
+export const sourceName = (relation: RelationName) => (relation === 'customers' ? 'customers_source' : relation)
+
+/** Opens the sources of a brand (columns of `RELATIONS`, current versions only) and `params`, then locks them in. */
+export async function openSession(pipeline: Pipeline, brand: Brand, asOf: Date): Promise<Session> {
+  const manifest = await brandManifest(pipeline.postgres, brand.id)
+  const folder = join(pipeline.lakeDir, brandFolder(brand.id))
+  const tempDir = join(folder, 'tmp', uuidv7())
+  const duck = await openDuck({ memoryMb: pipeline.memoryMb, threads: pipeline.threads, tempDir })
+  const close = async () => {
+    duck.close()
+    await rm(tempDir, { recursive: true, force: true })
+  }
+  try {
+    for (const relation of Object.keys(RELATIONS) as RelationName[]) await openSource(duck, pipeline.lakeDir, manifest, relation)
+    // Bound as text: the binding has no TIMESTAMP parameter of its own.
+    await duck.run(
+      `create table params as
+       select $1::timestamp as as_of, $2::varchar as timezone, $3::varchar as currency_code, $4::uuid as brand_id`,
+      [asOf, brand.timezone, brand.currency_code, brand.id],
+    )
+    await duck.lock([folder])
+    return { duck, manifest, asOf, folder, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+async function openSource(duck: Duck, lakeDir: string, manifest: Manifest, relation: RelationName): Promise<void> {
+  const { kind, key } = RELATIONS[relation] as Relation
+  const columns = columnsOf(relation).join(', ')
+  const own = manifest.files.filter((file) => file.relation === relation)
+  const staged = manifest.staged.filter((file) => file.relation === relation)
+  const view = sourceName(relation)
+  const changed = `${relation}_staged`
+  // Staged rows are copied in before the lock: their files hold other brands' rows too.
+  await duck.run(`create table ${changed} (${columnTypes(relation)})`)
+  if (staged.length) {
+    await duck.run(
+      `insert into ${changed} select ${columns} from read_parquet(${fileList(lakeDir, staged)})
+       where brand_id = ${literal(manifest.brandId)}::uuid and tick > ${Number(manifest.cutTicks[relation] ?? 0)}`,
+    )
+  }
+  if (kind === 'append') {
+    const parts = own.length ? [`select ${columns} from read_parquet(${fileList(lakeDir, own)})`, `from ${changed}`] : [`from ${changed}`]
+    await duck.run(`create view ${view} as ${parts.join(' union all ')}`)
+    return
+  }
+
+  // A base holds each key once; what changed since is small and replaces it.
+  const base = own.filter((file) => file.level > 0)
+  const deltas = own.filter((file) => file.level === 0)
+  if (deltas.length) {
+    await duck.run(`insert into ${changed} select ${columns} from read_parquet(${fileList(lakeDir, deltas)})`)
+  }
+  const newest = `select ${columns} from ${changed} qualify row_number() over (partition by ${key.join(', ')} order by tick desc) = 1`
+  await duck.run(`create table ${relation}_changed as ${newest}`)
+  await duck.run(`drop table ${changed}`)
+  const current = `select ${columns} from ${relation}_changed where not deleted`
+  if (!base.length) {
+    await duck.run(`create view ${view} as ${current}`)
+    return
+  }
+  const [count] = await duck.rows<{ rows: number }>(`select count(*) as rows from ${relation}_changed`)
+  const unchanged = `select ${columns} from read_parquet(${fileList(lakeDir, base)}) as base
+    ${count?.rows ? `anti join ${relation}_changed using (${key.join(', ')})` : ''} where not deleted`
+  await duck.run(`create view ${view} as ${count?.rows ? `${current} union all ${unchanged}` : unchanged}`)
+}
+
+/** The files as a DuckDB list of absolute paths. */
+export const fileList = (lakeDir: string, files: readonly Pick<LakeFile, 'path'>[]) =>
+  `[${files.map(({ path }) => literal(join(lakeDir, path))).join(', ')}]`
+
+export function columnTypes(relation: RelationName): string {
+  const { columns } = RELATIONS[relation] as Relation
+  const typed = Object.entries(columns).map(([name, [type]]) => `${name} ${type}`)
+  return ['brand_id uuid', 'tick bigint', ...typed].join(', ')
+}

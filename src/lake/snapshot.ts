@@ -1,0 +1,119 @@
+import { log } from '../log.ts'
+import type { Duck } from '../store/duckdb.ts'
+import { STAGING_FOLDER } from '../store/lake.ts'
+import type { Batch } from './batches.ts'
+import { exportRows } from './export-rows.ts'
+import { type DeadLine, readEvents } from './read-events.ts'
+import { addFiles, type NewFile, Outrun } from './manifest.ts'
+import { type Pipeline, withWorkspace } from './pipeline.ts'
+import { RELATIONS, type RelationName } from './relations.ts'
+import { stageRows, writeParquet } from './stage.ts'
+
+/** At most this many events a tick: bounds its memory, its disk and the time that a kill can cost. */
+const TICK_EVENTS = 500_000
+
+export interface SnapshotReport {
+  tick: number
+  /** Every transaction below this id is in the lake now. */
+  below: string
+  /** False when nothing was waiting: no tick was made. */
+  published: boolean
+  /** Events of the log, and of these the ones that were repeats or could not become a row. */
+  read: number
+  repeats: number
+  dead: number
+  rows: Partial<Record<RelationName, number>>
+  /** More was waiting than one tick takes. */
+  more: boolean
+  ms: number
+}
+
+interface Cursor {
+  tick: number
+  exported_below: string
+  horizon: string
+}
+
+/**
+ * One tick: everything that committed since the last one becomes lake files, published by a compare-and-set on the
+ * tick. Throws Outrun when another worker published the same tick first.
+ */
+export async function snapshot(pipeline: Pipeline): Promise<SnapshotReport> {
+  const started = performance.now()
+  const { postgres } = pipeline
+  const cursor = await postgres.pipeline.one<Cursor>('lake_state_read')
+  const batches = await postgres.pipeline.many<Batch>('export_batches', [cursor.exported_below, cursor.horizon, TICK_EVENTS])
+  const below = await boundary(pipeline, cursor, batches)
+  const tick = cursor.tick + 1
+
+  return await withWorkspace(pipeline, async (duck, folder) => {
+    const files: NewFile[] = []
+    const rows: SnapshotReport['rows'] = {}
+    const stage = async (relation: RelationName, table: string) => {
+      const based = new Set(
+        (await postgres.pipeline.many<{ brand_id: string }>('lake_brands_with', [relation])).map((row) => row.brand_id),
+      )
+      const written = await stageRows(duck, pipeline.lakeDir, relation, table, tick, (brandId) => !based.has(brandId))
+      files.push(...written)
+      rows[relation] = written.reduce((sum, file) => sum + file.rows, 0)
+    }
+
+    let dead: DeadLine[] = []
+    let repeats = 0
+    if (batches.length) {
+      const events = await readEvents(pipeline, duck, folder, batches, tick)
+      dead = events.dead
+      repeats = events.repeats
+      if (events.rows) await stage('events', 'new_events')
+      if (events.ids) files.push(await writeSeenIds(pipeline, duck, tick))
+    }
+    // After the events: the profiles that they made are in the relations of the next tick at the latest.
+    for (const relation of Object.keys(RELATIONS).filter((name) => name !== 'events') as RelationName[]) {
+      const table = await exportRows(pipeline, duck, folder, relation, cursor.exported_below, below, tick)
+      if (table) await stage(relation, table)
+    }
+    const published = files.length > 0 || dead.length > 0 || repeats > 0
+    if (published) await publish(pipeline, cursor.tick, below, files, dead)
+
+    const read = batches.reduce((sum, batch) => sum + batch.event_count, 0)
+    const more = below !== cursor.horizon
+    const ms = Math.round(performance.now() - started)
+    return { tick: published ? tick : cursor.tick, below, published, read, repeats, dead: dead.length, rows, more, ms }
+  })
+}
+
+/** Where this tick ends: the horizon, or the first transaction that it leaves for the next one. */
+async function boundary({ postgres }: Pipeline, cursor: Cursor, batches: readonly Batch[]): Promise<string> {
+  const last = batches.at(-1)
+  if (!last) return cursor.horizon
+  const next = await postgres.pipeline.maybe<{ xid: string }>('export_next_batch', [last.xid, cursor.horizon])
+  return next?.xid ?? cursor.horizon
+}
+
+async function writeSeenIds({ lakeDir }: Pipeline, duck: Duck, tick: number): Promise<NewFile> {
+  const [count] = await duck.rows<{ rows: number }>('select count(*) as rows from new_ids')
+  const file = await writeParquet(duck, lakeDir, STAGING_FOLDER, 'event_ids', 'from new_ids order by id_hash')
+  const shared = { brand_id: null, relation: 'event_ids' as const, level: 0, occurred_lo: null, occurred_hi: null }
+  return { ...file, ...shared, rows: count?.rows ?? 0, tick_lo: tick, tick_hi: tick }
+}
+
+async function publish(
+  { postgres }: Pipeline,
+  tick: number,
+  below: string,
+  files: readonly NewFile[],
+  dead: readonly DeadLine[],
+): Promise<void> {
+  await postgres.pipeline.tx(async (tx) => {
+    if ((await tx.run('lake_state_advance', [tick, below])) === 0) throw new Outrun(`tick ${tick + 1}`)
+    await addFiles(tx, files)
+    const brands = new Set(files.flatMap((file) => [file.brand_id, ...(file.brands ?? []).map((row) => row.brand_id)]))
+    brands.delete(null)
+    if (brands.size) await tx.run('lake_brands_changed', [tick + 1, [...brands]])
+    if (dead.length) {
+      const column = <K extends keyof DeadLine>(key: K) => dead.map((line) => line[key])
+      await tx.run('dead_events_add', [column('batch_id'), column('line'), column('brand_id'), column('reason'), column('payload')])
+    }
+  })
+  if (dead.length) log('error', 'dead_events', { count: dead.length, first_reason: dead[0]?.reason })
+}

@@ -1,0 +1,63 @@
+import type { Duck } from '../store/duckdb.ts'
+import { literal } from '../store/duckdb.ts'
+import { brandFolder, STAGING_FOLDER, writeLakeFile } from '../store/lake.ts'
+import type { NewFile } from './manifest.ts'
+import { columnsOf, RELATIONS, type RelationName } from './relations.ts'
+
+/** A brand's rows of one tick go to a file of its own from here on; fewer share one file with other brands'. */
+export const OWN_FILE_ROWS = 50_000
+
+export const PARQUET = '(format parquet, compression zstd, compression_level 1, row_group_size 122880)'
+
+/**
+ * Writes the rows of `table` (columns of the relation, any number of brands) as lake files: one for each brand with
+ * many rows, one shared file, sorted by brand, for all others.
+ */
+export async function stageRows(
+  duck: Duck,
+  lakeDir: string,
+  relation: RelationName,
+  table: string,
+  tick: number,
+  baseless: (brandId: string) => boolean,
+): Promise<NewFile[]> {
+  const counts = await duck.rows<{ brand_id: string; rows: number }>(
+    `select brand_id::varchar as brand_id, count(*) as rows from ${table} group by all order by all`,
+  )
+  const own = counts.filter(({ rows }) => rows >= OWN_FILE_ROWS)
+  const shared = counts.filter(({ rows }) => rows < OWN_FILE_ROWS)
+  const { kind, order } = RELATIONS[relation]
+  const files: NewFile[] = []
+  for (const { brand_id, rows } of own) {
+    const select = `select ${columnsOf(relation).join(', ')} from ${table} where brand_id = ${literal(brand_id)}::uuid order by ${order.join(', ')}`
+    // The first rows of a mutable relation hold each key once: they are a base already.
+    const level = kind === 'versions' && baseless(brand_id) ? 1 : 0
+    const occurred = await occurredRange(duck, relation, table, brand_id)
+    const file = await writeParquet(duck, lakeDir, brandFolder(brand_id), relation, select)
+    files.push({ ...file, ...occurred, brand_id, relation, level, rows, tick_lo: tick, tick_hi: tick })
+  }
+  if (shared.length) {
+    const named = own.map(({ brand_id }) => `${literal(brand_id)}::uuid`)
+    const rest = named.length ? `where brand_id not in (${named.join(', ')})` : ''
+    const select = `select ${columnsOf(relation).join(', ')} from ${table} ${rest} order by brand_id, ${order.join(', ')}`
+    const file = await writeParquet(duck, lakeDir, STAGING_FOLDER, relation, select)
+    const rows = shared.reduce((sum, brand) => sum + brand.rows, 0)
+    const staging = { brand_id: null, relation, level: 0, rows, tick_lo: tick, tick_hi: tick, brands: shared }
+    files.push({ ...file, ...staging, occurred_lo: null, occurred_hi: null })
+  }
+  return files
+}
+
+export async function writeParquet(duck: Duck, lakeDir: string, folder: string, name: string, select: string) {
+  return await writeLakeFile(lakeDir, folder, name.replace(':', '-'), (path) =>
+    duck.run(`copy (${select}) to ${literal(path)} ${PARQUET}`),
+  )
+}
+
+async function occurredRange(duck: Duck, relation: RelationName, table: string, brandId: string) {
+  if (relation !== 'events') return { occurred_lo: null, occurred_hi: null }
+  const [range] = await duck.rows<{ occurred_lo: Date; occurred_hi: Date }>(
+    `select min(occurred_at) as occurred_lo, max(occurred_at) as occurred_hi from ${table} where brand_id = ${literal(brandId)}::uuid`,
+  )
+  return { occurred_lo: range?.occurred_lo ?? null, occurred_hi: range?.occurred_hi ?? null }
+}

@@ -1,0 +1,78 @@
+import { DuckDBInstance } from '@duckdb/node-api'
+import type { Model } from './graph.ts'
+import { runModels } from './run.ts'
+import { createEmptySources, PARAMS, SOURCES } from './source.ts'
+
+const INTRODUCTION = `# Models
+
+Generated from the headers of \`models/\`; do not edit. A model is one SELECT and its file name is the name of its
+relation; \`make sql\` opens a shell in which \`from ltv limit 5\` works. Staging models give the sources their rules
+(merged customers, test orders, the instant \`as_of\`); marts read staging models and each other, never a source.
+Every row belongs to one brand. Times are UTC, money is DECIMAL(18,2).`
+
+/** The text of docs/models.md for models in dependency order; column types are DuckDB's own answer. */
+export async function modelDocs(models: readonly Model[]): Promise<string> {
+  const columns = await describe(models)
+  const inGroup = (layer: Model['layer']) =>
+    models.filter((model) => model.layer === layer).sort((a, b) => (a.name < b.name ? -1 : 1))
+  const sections = (layer: Model['layer']) =>
+    inGroup(layer).map((model) => section(model, models, columns.get(model.name) ?? []))
+  const params = Object.entries(PARAMS).map(([name, [type, what]]) => `| ${name} | ${type} | ${what} |`)
+  return `${[
+    INTRODUCTION,
+    lineage(models),
+    '## Marts',
+    ...sections('mart'),
+    '## Staging',
+    ...sections('staging'),
+    '## Parameters',
+    'One row, `params`, that every model may read.',
+    ['| column | type | what |', '|---|---|---|', ...params].join('\n'),
+  ].join('\n\n')}\n`
+}
+
+function lineage(models: readonly Model[]): string {
+  const edges = models.flatMap(({ name, reads }) =>
+    reads
+      .filter((read) => read !== 'params')
+      .map((read) => `  ${read}${SOURCES.includes(read) ? `[(${read})]` : ''} --> ${name}`),
+  )
+  return ['```mermaid', 'graph LR', ...edges, '```'].join('\n')
+}
+
+function section(model: Model, models: readonly Model[], columns: [name: string, type: string][]): string {
+  const list = (names: string[]) => (names.length ? names.map((name) => `\`${name}\``).join(', ') : 'none')
+  const readers = models.filter(({ reads }) => reads.includes(model.name)).map(({ name }) => name)
+  return [
+    `### ${model.name}`,
+    `${model.what[0]?.toUpperCase()}${model.what.slice(1)}. [SQL](../${model.file})`,
+    [
+      `- One row per: ${model.grain.map((column) => `\`${column}\``).join(', ')}`,
+      `- Refreshed: ${model.refresh}`,
+      `- Reads: ${list(model.reads)}`,
+      `- Read by: ${list(readers.sort())}`,
+    ].join('\n'),
+    ['| column | type |', '|---|---|', ...columns.map(([name, type]) => `| ${name} | ${type} |`)].join('\n'),
+  ].join('\n\n')
+}
+
+async function describe(models: readonly Model[]): Promise<Map<string, [name: string, type: string][]>> {
+  const instance = await DuckDBInstance.create(':memory:', { threads: '1' })
+  const connection = await instance.connect()
+  try {
+    await createEmptySources(connection)
+    await runModels(connection, models, { materialize: () => 'view' })
+    const described = new Map<string, [string, string][]>()
+    for (const { name } of models) {
+      const rows = (await connection.runAndReadAll(`describe ${name}`)).getRows()
+      described.set(
+        name,
+        rows.map(([column, type]) => [String(column), String(type)]),
+      )
+    }
+    return described
+  } finally {
+    connection.closeSync()
+    instance.closeSync()
+  }
+}

@@ -1,0 +1,47 @@
+import { didYouMean } from './nearest.ts'
+
+/** What the comment lines at the top of a model say about it. */
+export interface Header {
+  what: string
+  /** Columns whose values together occur once and are never null. */
+  grain: string[]
+  /** When its rows are computed, in words. */
+  refresh: string
+}
+
+const KEYS = ['what', 'grain', 'refresh']
+
+/**
+ * Reads `-- key: text` lines down to the first other line; every key once, no others. Comments about the SQL
+ * follow after an empty line.
+ */
+export function readHeader(file: string, text: string): Header {
+  const found = new Map<string, string>()
+  for (const line of text.split('\n')) {
+    if (!line.startsWith('--')) break
+    const [, key, value] = /^--\s*([^\s:]+):\s*(.*?)\s*$/.exec(line) ?? []
+    if (key === undefined || value === undefined)
+      throw new Error(`${file}: "${line}" in the header is not of the form "-- key: text"`)
+    if (!KEYS.includes(key))
+      throw new Error(
+        `${file}: "${key}" is not a header key.${didYouMean(key, KEYS)} Known: ${KEYS.join(', ')}`,
+      )
+    if (found.has(key)) throw new Error(`${file}: header key "${key}" occurs twice`)
+    if (value === '') throw new Error(`${file}: header key "${key}" has no text`)
+    found.set(key, value)
+  }
+  return {
+    what: required(file, found, 'what'),
+    grain: required(file, found, 'grain')
+      .split(',')
+      .map((column) => column.trim()),
+    refresh: required(file, found, 'refresh'),
+  }
+}
+
+function required(file: string, found: Map<string, string>, key: string): string {
+  const value = found.get(key)
+  if (value === undefined)
+    throw new Error(`${file}: header key "${key}" is missing; add a line "-- ${key}: …" at the top`)
+  return value
+}

@@ -1,0 +1,54 @@
+import type { DuckDBConnection } from '@duckdb/node-api'
+import type { Model } from './graph.ts'
+
+export type Materialization = 'table' | 'view'
+
+/** What became of one model; a view has no rows of its own. */
+export interface Step {
+  name: string
+  materialized: Materialization
+  rows: number | null
+  ms: number
+}
+
+export interface RunOptions {
+  /** Default: staging models become views, marts tables. */
+  materialize?: (model: Model) => Materialization
+  onStep?: (step: Step) => void
+}
+
+/** Staging as views: stg_events as a table would copy the largest relation for a scan of few of its columns. */
+const byLayer = (model: Model): Materialization => (model.layer === 'staging' ? 'view' : 'table')
+
+/**
+ * Creates the models, given in dependency order, in the instance of a connection that already has the sources
+ * and `params`; replaces those of an earlier run. A failure names the model's file and leaves the later ones undone.
+ */
+export async function runModels(
+  connection: DuckDBConnection,
+  models: readonly Model[],
+  { materialize = byLayer, onStep }: RunOptions = {},
+): Promise<Step[]> {
+  const steps: Step[] = []
+  for (const model of models) {
+    const step = await runModel(connection, model, materialize(model))
+    steps.push(step)
+    onStep?.(step)
+  }
+  return steps
+}
+
+async function runModel(
+  connection: DuckDBConnection,
+  model: Model,
+  materialized: Materialization,
+): Promise<Step> {
+  const started = performance.now()
+  try {
+    const result = await connection.run(`create or replace ${materialized} ${model.name} as\n${model.sql}`)
+    const rows = materialized === 'table' ? Number((await result.getRows())[0]?.[0] ?? 0) : null
+    return { name: model.name, materialized, rows, ms: performance.now() - started }
+  } catch (cause) {
+    throw new Error(`${model.file}: ${cause instanceof Error ? cause.message : cause}`, { cause })
+  }
+}

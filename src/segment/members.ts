@@ -1,0 +1,79 @@
+import type { FileRelation, LakeFile, Manifest } from '../lake/manifest.ts'
+import { fileList, type Session } from '../lake/session.ts'
+import type { SegmentRow } from './evaluate.ts'
+
+/** Members are folded into a new base when the changes since reach this share of it, or this many files. */
+const FOLD_SHARE = 0.25
+const FOLD_FILES = 24
+
+export interface MemberChanges {
+  /** Rows of table `member_diff (segment, customer, action)`. */
+  changes: number
+  counts: Map<number, number>
+  /** The changes are many enough to write the members anew. */
+  fold: boolean
+}
+
+const filesOf = (manifest: Manifest, relation: FileRelation): LakeFile[] =>
+  manifest.files.filter((file) => file.relation === relation)
+
+/**
+ * Compares `evaluated` with the members of the last generation. Leaves two tables in the session:
+ * `member_diff (segment, customer, action)` and `members (segment, customer, joined_at)`, the members from now on.
+ */
+export async function diffMembers(
+  session: Session,
+  lakeDir: string,
+  evaluated: readonly SegmentRow[],
+  changedAt: Date,
+): Promise<MemberChanges> {
+  const { duck, manifest } = session
+  const base = filesOf(manifest, 'members')
+  const since = Math.max(0, ...base.map(({ tick_hi }) => tick_hi))
+  const deltas = filesOf(manifest, 'member_changes').filter(({ tick_hi }) => tick_hi > since)
+  const columns = 'segment integer, customer integer, joined_at timestamp'
+  await duck.run(
+    base.length
+      ? `create view member_base as select segment, customer, joined_at from read_parquet(${fileList(lakeDir, base)})`
+      : `create table member_base (${columns})`,
+  )
+  await duck.run(
+    deltas.length
+      ? `create table member_since as
+         select segment, customer, action, changed_at from read_parquet(${fileList(lakeDir, deltas)})
+         where tick > ${since} qualify row_number() over (partition by segment, customer order by tick desc) = 1`
+      : 'create table member_since (segment integer, customer integer, action varchar, changed_at timestamp)',
+  )
+  await duck.run(`
+    create view member_before as
+    select segment, customer, joined_at from member_base anti join member_since using (segment, customer)
+    union all
+    select segment, customer, changed_at as joined_at from member_since where action = 'entered'`)
+
+  // Segments that were not evaluated keep their members.
+  const ordinals = evaluated.map(({ ordinal }) => Math.trunc(ordinal)).join(', ') || 'null'
+  await duck.run(`
+    create table member_diff as
+    select segment, customer, 'entered' as action from evaluated anti join member_before using (segment, customer)
+    union all
+    select segment, customer, 'exited' as action from member_before
+    anti join evaluated using (segment, customer) where segment in (${ordinals})`)
+  await duck.run(
+    `create table members as
+     select segment, customer, joined_at from member_before
+     anti join (from member_diff where action = 'exited') using (segment, customer)
+     union all
+     select segment, customer, $1::timestamp as joined_at from member_diff where action = 'entered'
+     order by segment, customer`,
+    [changedAt],
+  )
+  const counts = await duck.rows<{ segment: number; members: number }>(
+    'select segment, count(*) as members from members group by segment',
+  )
+  const [diff] = await duck.rows<{ changes: number }>('select count(*) as changes from member_diff')
+  const changes = diff?.changes ?? 0
+  const baseRows = base.reduce((sum, { rows }) => sum + rows, 0)
+  const sinceRows = deltas.reduce((sum, { rows }) => sum + rows, 0) + changes
+  const fold = sinceRows > 0 && (deltas.length + 1 >= FOLD_FILES || sinceRows > FOLD_SHARE * baseRows)
+  return { changes, counts: new Map(counts.map(({ segment, members }) => [segment, members])), fold }
+}

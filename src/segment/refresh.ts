@@ -1,0 +1,106 @@
+import { fail } from '../errors.ts'
+import type { Pipeline } from '../lake/pipeline.ts'
+import { openSession } from '../lake/session.ts'
+import { loadModels } from '../model/graph.ts'
+import { runModels } from '../model/run.ts'
+import type { Brand } from '../op.ts'
+import { evaluateSegments, type SegmentRow } from './evaluate.ts'
+import { diffMembers } from './members.ts'
+import { publish, recordRun } from './publish.ts'
+
+export interface Step {
+  step: string
+  rows: number
+  ms: number
+}
+
+export interface RefreshReport {
+  brand_id: string
+  as_of: string
+  generation: number
+  /** False when models and members are as they were: no new generation. */
+  published: boolean
+  failed: { segment_id: string; error: string }[]
+  steps: Step[]
+}
+
+interface BrandRow extends Brand {
+  definitions_version: number
+  refreshed_definitions_version: number
+  changed_tick: number
+  refreshed_tick: number
+  generation: number
+  as_of: Date | null
+}
+
+/** A run that dies leaves its segments `evaluating` for this long at most. */
+const LEASE_SECONDS = 600
+
+export interface RefreshOptions {
+  /** Evaluate as of this instant instead of now. */
+  asOf?: Date
+  onStep?: (step: Step) => void
+}
+
+/** Runs the models and all active segments of one brand over the newest manifest and publishes them together. */
+export async function refreshBrand(pipeline: Pipeline, brandId: string, options: RefreshOptions = {}): Promise<RefreshReport> {
+  const startedAt = performance.now()
+  const { pipeline: db } = pipeline.postgres
+  const brand = await db.maybe<BrandRow>('lake_brand_row', [brandId])
+  if (!brand) throw fail('not_found', `There is no brand ${brandId}.`)
+  const asOf = options.asOf ?? new Date()
+  const steps: Step[] = []
+  const timed = async <T>(step: string, work: () => Promise<T>, rows: (result: T) => number): Promise<T> => {
+    const started = performance.now()
+    const result = await work()
+    const done = { step, rows: rows(result), ms: Math.round(performance.now() - started) }
+    steps.push(done)
+    options.onStep?.(done)
+    return result
+  }
+
+  await db.run('segments_lease', [brandId, LEASE_SECONDS])
+  const segments = await db.many<SegmentRow>('segments_to_evaluate', [brandId])
+  const session = await openSession(pipeline, brand, asOf)
+  try {
+    const models = await loadModels()
+    const marts = models.filter((model) => !model.staging)
+    await timed('models', () => runModels(session.duck.connection, models), (ran) =>
+      ran.reduce((sum, { rows }) => sum + (rows ?? 0), 0),
+    )
+    const evaluation = await timed('segments', () => evaluateSegments(session.duck, segments), ({ evaluated }) => evaluated.length)
+    const members = await timed('members', () => diffMembers(session, pipeline.lakeDir, evaluation.evaluated, asOf), ({ changes }) => changes)
+    const publication = {
+      from: brand.generation,
+      definitionsVersion: brand.definitions_version,
+      marts,
+      evaluation,
+      members,
+      changedAt: asOf,
+      startedAt,
+    }
+    const unchanged =
+      members.changes === 0 && brand.changed_tick <= brand.refreshed_tick && brand.generation > 0 && !options.asOf
+    const generation = await timed(
+      'publish',
+      async () => {
+        if (!unchanged) return await publish(pipeline, session, publication)
+        await db.tx(async (tx) => {
+          const ms = Math.round(performance.now() - startedAt)
+          const args = [brand.generation, session.manifest.tick, asOf, brand.definitions_version, ms]
+          await tx.run('lake_brand_refreshed', [brandId, ...args])
+          await recordRun(tx, brandId, brand.generation, publication)
+        })
+        return brand.generation
+      },
+      () => segments.length,
+    )
+    const failed = evaluation.failed.map(({ segment, error }) => ({ segment_id: segment.id, error }))
+    return { brand_id: brandId, as_of: asOf.toISOString(), generation, published: !unchanged, failed, steps }
+  } catch (error) {
+    await db.run('segments_release', [brandId]).catch(() => {})
+    throw error
+  } finally {
+    await session.close()
+  }
+}

@@ -1,0 +1,91 @@
+import { mkdirSync } from 'node:fs'
+import {
+  type DuckDBConnection,
+  DuckDBInstance,
+  DuckDBTypeId,
+  type DuckDBValue,
+  type DuckDBValueConverter,
+  type JS,
+  JSDuckDBValueConverter,
+} from '@duckdb/node-api'
+
+export interface DuckOptions {
+  memoryMb: number
+  threads: number
+  /** Folder that large operations spill to. */
+  tempDir: string
+}
+
+/** One in-memory DuckDB instance with one connection: statements run one after the other. */
+export interface Duck {
+  run(statement: string, values?: readonly unknown[]): Promise<void>
+  /** Counts are numbers, DECIMAL is a decimal string, TIMESTAMP a Date in UTC. */
+  rows<Row = Record<string, unknown>>(statement: string, values?: readonly unknown[]): Promise<Row[]>
+  /** From here on nothing outside these folders can be read or written, and no setting changed. */
+  lock(folders: readonly string[]): Promise<void>
+  interrupt(): void
+  close(): void
+  /** For the appender and for reading chunks. */
+  readonly connection: DuckDBConnection
+}
+
+export async function openDuck({ memoryMb, threads, tempDir }: DuckOptions): Promise<Duck> {
+  mkdirSync(tempDir, { recursive: true })
+  const instance = await DuckDBInstance.create(':memory:', {
+    memory_limit: `${memoryMb}MB`,
+    threads: String(threads),
+    temp_directory: tempDir,
+    autoinstall_known_extensions: 'false',
+    autoload_known_extensions: 'false',
+  })
+  const connection = await instance.connect()
+  await connection.run(`set TimeZone = 'UTC'`)
+
+  // Statements of one connection must not overlap: each waits for the one before.
+  let last: Promise<unknown> = Promise.resolve()
+  const inOrder = <T>(work: () => Promise<T>): Promise<T> => {
+    const next = last.then(work, work)
+    last = next.catch(() => {})
+    return next
+  }
+  return {
+    connection,
+    run: (text, values) => inOrder(async () => void (await connection.run(text, bindable(values)))),
+    rows: (text, values) =>
+      inOrder(async () => {
+        const reader = await connection.runAndReadAll(text, bindable(values))
+        return reader.convertRowObjects(toJs) as never
+      }),
+    lock: (folders) =>
+      inOrder(async () => {
+        const list = folders.map((folder) => literal(`${folder.replace(/\/$/, '')}/`)).join(', ')
+        await connection.run(`set allowed_directories = [${list}]`)
+        await connection.run('set enable_external_access = false')
+        await connection.run('set lock_configuration = true')
+      }),
+    interrupt: () => connection.interrupt(),
+    close: () => {
+      connection.closeSync()
+      instance.closeSync()
+    },
+  }
+}
+
+/** A string as a SQL literal, for the places that take no parameter: paths and settings. */
+export const literal = (value: string) => `'${value.replaceAll("'", "''")}'`
+
+const bindable = (values?: readonly unknown[]): DuckDBValue[] | undefined =>
+  values?.map((value) => (value instanceof Date ? isoText(value) : value)) as DuckDBValue[] | undefined
+
+// Dates are bound as text and cast by the statement: the binding's own Date support drops to DATE in places.
+const isoText = (value: Date) => value.toISOString().replace('T', ' ').replace('Z', '')
+
+const OURS: Partial<Record<DuckDBTypeId, DuckDBValueConverter<JS>>> = {
+  [DuckDBTypeId.BIGINT]: Number,
+  [DuckDBTypeId.UBIGINT]: Number,
+  [DuckDBTypeId.HUGEINT]: Number,
+  [DuckDBTypeId.DECIMAL]: String,
+}
+
+const toJs: DuckDBValueConverter<JS> = (value, type, converter) =>
+  value === null ? null : (OURS[type.typeId] ?? JSDuckDBValueConverter)(value, type, converter)

@@ -1,0 +1,120 @@
+import { existsSync, mkdirSync, realpathSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { log as defaultLog } from '../log.ts'
+import { adminUrl, ownerUrl, readHome } from './embedded/home.ts'
+import { type Lock, takeLock } from './embedded/lock.ts'
+import { type StopMode, stopPostmaster } from './embedded/postmaster.ts'
+import { ensureRunning } from './embedded/running.ts'
+import type { Settings } from './embedded/server.ts'
+
+export type { Settings, StopMode }
+
+export interface EmbeddedOptions {
+  dataDir: string
+  log?: typeof defaultLog
+  /** Postgres settings beside, or instead of, ours; they count when this call starts the server. */
+  settings?: Settings
+}
+
+export interface Embedded {
+  /** The database `recoup` as the role that owns it: no superuser, as on a managed Postgres. */
+  readonly url: string
+  /** The same cluster as its superuser, for what only tests and repairs do. */
+  readonly adminUrl: string
+  /** Ends this process's use; the last process out stops the server. Close pools first. */
+  release(): Promise<void>
+  /** Stops the server whoever uses it. */
+  stop(mode: StopMode): Promise<void>
+  /** Starts it again after a stop or a crash, on the same port unless that was taken meanwhile. */
+  start(): Promise<void>
+}
+
+/** Another process's start, with its crash recovery, is waited for this long. */
+const PATIENCE_SECONDS = 660
+
+/**
+ * The Postgres that lives in a data folder: made when missing, started when it does not run, shared by all processes
+ * that use the folder. Safe to call from many processes at once and after kill -9 of any of them.
+ */
+export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded> {
+  const { settings = {}, log = defaultLog } = options
+  const folder = openFolder(options.dataDir)
+  const start = () => ensureRunning({ dataDir: folder.dataDir, settings, log, unused: folder.unused })
+
+  const { home, use } = await folder.starting(async () => {
+    const home = await start()
+    return { home, use: await folder.use() }
+  })
+  let released: Promise<void> | undefined
+  return {
+    url: ownerUrl(home),
+    adminUrl: adminUrl(home),
+    release: () => {
+      released ??= folder.starting(async () => {
+        use.release()
+        if (await folder.unused()) await stopPostmaster(home.cluster, 'fast')
+      })
+      return released
+    },
+    stop: (mode) => folder.starting(() => stopPostmaster(home.cluster, mode)),
+    start: () => folder.starting(async () => void (await start())),
+  }
+}
+
+/** Stops the Postgres of a data folder and removes its files; false, and nothing done, while a process uses it. */
+export async function removeEmbedded(path: string): Promise<boolean> {
+  if (!existsSync(path)) return true
+  const folder = openFolder(path)
+  return await folder.starting(async () => {
+    if (!(await folder.unused())) return false
+    const home = readHome(folder.dataDir)
+    if (home) {
+      await stopPostmaster(home.cluster, 'immediate')
+      rmSync(home.cluster, { recursive: true, force: true })
+    }
+    for (const name of ['postgres.json', USERS, STARTING]) rmSync(join(folder.dataDir, name), { force: true })
+    return true
+  })
+}
+
+interface Folder {
+  dataDir: string
+  /** Runs the work while no other process starts, leaves or removes the cluster. */
+  starting<T>(work: () => Promise<T>): Promise<T>
+  /** Marks this process as a user of the cluster. Kernel locks, not locks in Postgres: those are lost when it crashes. */
+  use(): Promise<Lock>
+  /** Whether no process uses the cluster; it stays so until `starting` ends. */
+  unused(): Promise<boolean>
+}
+
+const STARTING = 'postgres.lock'
+const USERS = 'postgres.users'
+
+function openFolder(path: string): Folder {
+  // For root: the server's user passes through, and lists nothing.
+  mkdirSync(path, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 })
+  const dataDir = realpathSync(path)
+  const take = async (name: string, kind: 'shared' | 'exclusive') => {
+    const lock = await takeLock(join(dataDir, name), kind, PATIENCE_SECONDS)
+    if (!lock)
+      throw new Error(`Another process has held ${join(dataDir, name)} for ${PATIENCE_SECONDS} seconds.`)
+    return lock
+  }
+  return {
+    dataDir,
+    starting: async (work) => {
+      const lock = await take(STARTING, 'exclusive')
+      try {
+        return await work()
+      } finally {
+        lock.release()
+      }
+    },
+    use: () => take(USERS, 'shared'),
+    unused: async () => {
+      const lock = await takeLock(join(dataDir, USERS), 'exclusive', 0)
+      lock?.release()
+      return lock !== null
+    },
+  }
+}

@@ -1,0 +1,60 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { mkdir, open, rename, rm, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { v7 as uuidv7 } from 'uuid'
+
+/** A lake file that is on disk for good: synced with its folder, named for this attempt only. */
+export interface WrittenFile {
+  /** Relative to the lake folder. */
+  path: string
+  bytes: number
+  sha256: Buffer
+}
+
+/** The folder of a brand's own files; its DuckDB sessions can reach no other. */
+export const brandFolder = (brandId: string) => join('brands', brandId)
+export const STAGING_FOLDER = 'staging'
+
+/**
+ * Writes one lake file: `write` gets an absolute path that nobody uses yet; after it the file is synced, hashed and
+ * renamed to its final, unique name. A crash leaves an orphan that no manifest names.
+ */
+export async function writeLakeFile(
+  lakeDir: string,
+  folder: string,
+  name: string,
+  write: (path: string) => Promise<void>,
+): Promise<WrittenFile> {
+  const path = join(folder, `${name}-${uuidv7()}${name.includes('served') ? '.duckdb' : '.parquet'}`)
+  const target = join(lakeDir, path)
+  const unfinished = `${target}.tmp`
+  await mkdir(dirname(target), { recursive: true })
+  try {
+    await write(unfinished)
+    await sync(unfinished)
+    const [{ size }, sha256] = await Promise.all([stat(unfinished), hashOf(unfinished)])
+    await rename(unfinished, target)
+    await sync(dirname(target))
+    return { path, bytes: size, sha256 }
+  } catch (error) {
+    await rm(unfinished, { force: true })
+    throw error
+  }
+}
+
+async function sync(path: string): Promise<void> {
+  const handle = await open(path, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+async function hashOf(path: string): Promise<Buffer> {
+  const hash = createHash('sha256')
+  await pipeline(createReadStream(path, { highWaterMark: 1 << 20 }), hash)
+  return hash.digest()
+}

@@ -1,0 +1,140 @@
+import { spawn } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { resolveBinary } from 'dbmate'
+import postgres from 'postgres'
+import { CHECKOUT } from '../config.ts'
+import { errorCode, fail } from '../errors.ts'
+
+const FOLDER = join(CHECKOUT, 'migrations')
+const OLDEST_VERSION = 160_000
+/** Advisory lock of one migration run in a database: "recoup" in ASCII, as a bigint. */
+const MIGRATION_LOCK = 0x7265636f7570
+
+/**
+ * Brings a database to the newest schema, made when missing; safe from several processes at once.
+ * Returns the versions that this call applied. Throws `unavailable` for a server that would lose or refuse data.
+ */
+export async function migrate(url: string): Promise<{ applied: string[] }> {
+  const target = withSslMode(url)
+  await ensureDatabase(target)
+  return await withConnection(target, async (sql) => {
+    const [server] = await sql`
+      select current_setting('server_version_num')::int as version, current_setting('fsync') as fsync`
+    const refusal = refusalOf(server as ServerFacts)
+    if (refusal) throw fail('unavailable', refusal)
+
+    // dbmate itself does not keep two runs apart.
+    await sql`select pg_advisory_lock(${MIGRATION_LOCK})`
+    const before = await pendingMigrations(sql)
+    if (before.length) await dbmate(target)
+    return { applied: before }
+  })
+}
+
+/** Versions of the migration files that a database does not have yet, oldest first; the whole list when it has no schema. */
+export async function pendingMigrations(database: string | postgres.Sql): Promise<string[]> {
+  if (typeof database === 'string') return await withConnection(withSslMode(database), pendingMigrations)
+  const done = new Set(await appliedMigrations(database))
+  return versionsOf(readdirSync(FOLDER)).filter((version) => !done.has(version))
+}
+
+export interface ServerFacts {
+  /** server_version_num, such as 180004. */
+  version: number
+  fsync: string
+}
+
+/** Why a server must not hold our data, in words for its operator; null when it may. */
+export function refusalOf({ version, fsync }: ServerFacts): string | null {
+  if (version < OLDEST_VERSION) {
+    return `Postgres 16 or newer is needed; the server of DATABASE_URL is version ${Math.floor(version / 10_000)}.`
+  }
+  if (fsync !== 'on')
+    return 'The Postgres of DATABASE_URL has fsync off, so that a crash would lose accepted events: set fsync = on.'
+  return null
+}
+
+async function appliedMigrations(sql: postgres.Sql): Promise<string[]> {
+  try {
+    const rows = await sql<{ version: string }[]>`select version from schema_migrations`
+    return rows.map(({ version }) => version)
+  } catch (error) {
+    // No such table: nothing was ever applied.
+    if (errorCode(error) === '42P01') return []
+    throw error
+  }
+}
+
+function versionsOf(files: string[]): string[] {
+  return files
+    .map((file) => /^(\d+)_.+\.sql$/.exec(file)?.[1])
+    .filter((version) => version !== undefined)
+    .sort()
+}
+
+/** By way of the database `postgres`, which every server has; dbmate would do it too, but only after our lock. */
+async function ensureDatabase(url: string): Promise<void> {
+  try {
+    await withConnection(url, (sql) => sql`select 1`)
+    return
+  } catch (error) {
+    if (errorCode(error) !== '3D000') throw error
+  }
+  const target = new URL(url)
+  const name = decodeURIComponent(target.pathname.slice(1))
+  target.pathname = '/postgres'
+  await withConnection(target.href, async (sql) => {
+    try {
+      await sql`create database ${sql(name)}`
+    } catch (error) {
+      // Another process made it at the same moment (one code before the name is taken, one after).
+      if (!['42P04', '23505'].includes(errorCode(error) ?? '')) throw error
+    }
+  })
+}
+
+/** The URL goes by the environment, where other users of the machine cannot read its password. */
+async function dbmate(url: string): Promise<void> {
+  const options = ['--migrations-dir', FOLDER, '--no-dump-schema', '--env-file', '/dev/null', 'migrate']
+  const child = spawn(resolveBinary(), options, {
+    cwd: CHECKOUT,
+    env: { PATH: process.env.PATH, DATABASE_URL: url },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text
+    })
+  }
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', resolve)
+  })
+  if (code !== 0)
+    throw new Error(`The database could not be migrated: ${output.trim().split('\n').slice(-3).join(' ')}`)
+}
+
+/** dbmate asks for TLS unless told otherwise, and a server on this machine rarely has it. */
+export function withSslMode(url: string): string {
+  const parsed = new URL(url)
+  const local = ['localhost', '127.0.0.1', '[::1]'].includes(parsed.hostname)
+  if (local && !parsed.searchParams.has('sslmode')) parsed.searchParams.set('sslmode', 'disable')
+  return parsed.href
+}
+
+async function withConnection<T>(url: string, work: (sql: postgres.Sql) => PromiseLike<T>): Promise<T> {
+  const sql = postgres(url, {
+    max: 1,
+    connect_timeout: 10,
+    idle_timeout: 600,
+    onnotice: () => {},
+    fetch_types: false,
+  })
+  try {
+    return await work(sql)
+  } finally {
+    await sql.end({ timeout: 5 })
+  }
+}

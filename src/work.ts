@@ -1,0 +1,80 @@
+import { PgBoss } from 'pg-boss'
+import { compact } from '../jobs/compact.ts'
+import { plan } from '../jobs/plan.ts'
+import { refresh, refreshSlow } from '../jobs/refresh.ts'
+import { retention } from '../jobs/retention.ts'
+import { snapshot } from '../jobs/snapshot.ts'
+import type { App } from './app.ts'
+import type { Job } from './job.ts'
+import type { Pipeline } from './lake/pipeline.ts'
+import { errorFields, log } from './log.ts'
+
+type Services = Pipeline & { refreshCron: string }
+
+const JOBS = [plan, snapshot, refresh, refreshSlow, compact, retention] as unknown as Job<Services>[]
+
+/** A killed worker's jobs are taken up again after this long without a sign of life. */
+const HEARTBEAT_SECONDS = 20
+const STOP_MS = 20_000
+const ONCE = { scheduling: 2, supervising: 10 }
+
+export interface Worker {
+  /** Lets running jobs finish for up to 20 s; those that do not are run again by another worker. */
+  stop(): Promise<void>
+}
+
+/** Runs the jobs of all queues in this process. */
+export async function startWorker(app: App): Promise<Worker> {
+  const boss = new PgBoss({
+    connectionString: app.postgres.url,
+    application_name: 'recoup jobs',
+    schema: 'pgboss',
+    max: 4,
+    useListenNotify: true,
+    cronWorkerIntervalSeconds: ONCE.scheduling,
+    monitorIntervalSeconds: ONCE.supervising,
+    superviseIntervalSeconds: ONCE.supervising,
+    warningQueueSize: 10_000,
+  })
+  boss.on('error', (error) => log('error', 'jobs_error', errorFields(error)))
+  boss.on('warning', (warning) => log('warn', 'jobs_warning', { ...warning }))
+  await boss.start()
+
+  const services: Services = { ...app.pipeline, refreshCron: app.config.refreshCron }
+  for (const job of JOBS) await boss.createQueue(job.queue, queueOptions(job))
+  for (const job of JOBS) await boss.updateQueue(job.queue, { expireInSeconds: job.timeoutSeconds, retryLimit: 2 })
+  for (const job of JOBS) {
+    const run = async (data: object, signal: AbortSignal) => {
+      const send = async (queue: string, payload: object = {}, afterSeconds = 0) => {
+        await boss.send(queue, payload, afterSeconds ? { startAfter: afterSeconds } : {})
+      }
+      try {
+        await job.run(services, data, { signal, send })
+      } catch (error) {
+        log('error', 'job_failed', { queue: job.queue, ...errorFields(error) })
+        throw error
+      }
+    }
+    await boss.work(job.queue, { localConcurrency: job.workers ?? 1, pollingIntervalSeconds: 2 }, async ([taken]) => {
+      if (taken) await run(taken.data as object, taken.signal)
+    })
+    if (job.every) await boss.schedule(job.queue, job.every)
+  }
+  await boss.send(plan.queue, {})
+  log('info', 'worker_started', { queues: JOBS.map(({ queue }) => queue) })
+
+  return {
+    stop: async () => {
+      await boss.stop({ graceful: true, timeout: STOP_MS, close: true })
+    },
+  }
+}
+
+const queueOptions = (job: Job<Services>) => ({
+  policy: job.policy === 'one' ? ('stately' as const) : ('standard' as const),
+  expireInSeconds: job.timeoutSeconds,
+  heartbeatSeconds: HEARTBEAT_SECONDS,
+  retryLimit: 2,
+  retryDelay: 5,
+  notify: true,
+})
