@@ -10,12 +10,17 @@ begin
     if not exists (select from pg_roles where rolname = 'recoup_pipeline') then
         create role recoup_pipeline nologin nobypassrls;
     end if;
-    execute format('grant recoup_app, recoup_pipeline to %I', current_user);
+    -- Not needed, and perhaps not allowed, where an administrator has made the roles beforehand.
+    if not (pg_has_role('recoup_app', 'set') and pg_has_role('recoup_pipeline', 'set')) then
+        execute format('grant recoup_app, recoup_pipeline to %I', current_user);
+    end if;
 end
 $$;
 
 grant usage on schema public to recoup_app, recoup_pipeline;
-alter default privileges in schema public grant select, insert, update, delete on tables to recoup_app, recoup_pipeline;
+grant select on schema_migrations to recoup_pipeline;
+-- The app gets nothing by default: it may touch a table when the table is walled, or when a migration says so.
+alter default privileges in schema public grant select, insert, update, delete on tables to recoup_pipeline;
 alter default privileges in schema public grant usage, select on sequences to recoup_app, recoup_pipeline;
 
 create function current_brand() returns uuid
@@ -33,6 +38,7 @@ begin
         'create policy one_brand on %s to recoup_app using (%I = (select current_brand())) with check (%I = (select current_brand()))',
         relation, brand_column, brand_column
     );
+    execute format('grant select, insert, update, delete on %s to recoup_app', relation);
     execute format('create policy all_brands on %s to recoup_pipeline using (true) with check (true)', relation);
     execute format('create policy owner_all on %s to %I using (true) with check (true)', relation, current_user);
 end

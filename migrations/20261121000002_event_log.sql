@@ -14,12 +14,15 @@ create table event_log (
 -- The payload is compressed already: no second attempt at it.
 alter table event_log alter column payload set storage external;
 
+-- Rows hold events of any brand: the app adds to them and never reads them.
+grant insert on event_log to recoup_app;
+
 create index event_log_xid on event_log (xid);
 create table event_log_default partition of event_log default;
 
 -- Days are partitions made ahead by the retention job; the default partition catches what no day covers.
 create procedure event_log_days(first_day date, last_day date)
-language plpgsql security definer set search_path = public
+language plpgsql security definer set search_path = public, pg_temp
 as $$
 declare
     day date;
@@ -33,7 +36,6 @@ begin
                 'alter table event_log attach partition %I for values from (%L) to (%L)',
                 partition, day::timestamp at time zone 'UTC', (day + 1)::timestamp at time zone 'UTC'
             );
-            execute format('grant select, insert, update, delete on %I to recoup_app, recoup_pipeline', partition);
         end if;
     end loop;
 end
@@ -41,7 +43,7 @@ $$;
 
 -- Drops the partitions of days that ended before the given day; the caller has checked that the lake holds them.
 create procedure event_log_drop_before(first_kept date)
-language plpgsql security definer set search_path = public
+language plpgsql security definer set search_path = public, pg_temp
 as $$
 declare
     partition text;
@@ -58,6 +60,9 @@ begin
     end loop;
 end
 $$;
+
+revoke execute on procedure event_log_days, event_log_drop_before from public;
+grant execute on procedure event_log_days, event_log_drop_before to recoup_pipeline;
 
 call event_log_days((now() at time zone 'UTC')::date - 1, (now() at time zone 'UTC')::date + 7);
 

@@ -6,8 +6,12 @@ import { type Report, shown, step, walk } from './walk.ts'
 export const MAX_EVENTS = 50
 export const MAX_AHEAD_MS = 24 * 3_600_000
 export const MAX_AGE_MS = 1_095 * 24 * 3_600_000
+/** Longest eventId and longest identifier, in characters. */
+export const MAX_ID = 128
+export const MAX_NAME = 256
 const MAX_PROBLEMS = 100
-const EVENT_LEVEL = 3
+/** The level of an event in its body: object, array, event. */
+export const EVENT_LEVEL = 3
 
 /** The lines of one request, ready for a record batch. */
 export interface Checked {
@@ -36,14 +40,14 @@ export interface EventLine {
 
 type Sent = Record<string, unknown>
 
-const FIELDS = ['eventType', 'eventId', 'timeStamp', 'properties', 'profileId', 'anonymousId', 'email', 'phone', 'storeCustomerId']
+export const FIELDS = ['eventType', 'eventId', 'timeStamp', 'properties', 'profileId', 'anonymousId', 'email', 'phone', 'storeCustomerId']
 const TENANCY = ['scope', 'shopDomain', 'source']
 const EVENT_TYPE = /^[A-Za-z][A-Za-z0-9_]{0,63}$/
 const CONTROL = /[\0-\x1f\x7f]/
 
 /**
  * Checks the body of POST /cdp/events, all of it or nothing: every problem of every event is in `rejected` of the 400.
- * Slow and complete; scan.ts is the quick form for bodies without anything unusual.
+ * Slow and complete: quickEvents reads most bodies first.
  */
 export function checkEvents(bytes: Buffer, brandId: string, receivedAt: number): Checked {
   const body = parseBody(bytes)
@@ -88,7 +92,7 @@ function checkEvent(event: unknown, index: number, receivedAt: number, escaped: 
   if (typeof sent.eventType !== 'string' || !EVENT_TYPE.test(sent.eventType)) {
     report(at('eventType'), 'must be a letter followed by letters, digits or underscores, at most 64 characters')
   }
-  if (isGiven(sent.eventId)) checkName(sent.eventId, 128, (message) => report(at('eventId'), message))
+  if (isGiven(sent.eventId)) checkName(sent.eventId, MAX_ID, (message) => report(at('eventId'), message))
   if (isGiven(sent.timeStamp)) checkTime(sent.timeStamp, receivedAt, (message) => report(at('timeStamp'), message))
   checkIdentifiers(sent, path, report)
 
@@ -113,7 +117,7 @@ function checkIdentifiers(sent: Sent, path: string, report: Report): void {
       continue
     }
     if (typeof value === 'string') value = value.trim()
-    if (!checkName(value, 256, refuse)) continue
+    if (!checkName(value, MAX_NAME, refuse)) continue
     if (field === 'email' && !/^[^\s@]+@[^\s@]+$/.test(value as string)) refuse('must be an email address')
     if (field === 'phone' && !/\d/.test(value as string)) refuse('must be a phone number')
   }
@@ -137,8 +141,10 @@ function checkName(value: unknown, longest: number, refuse: (message: string) =>
   return !problem
 }
 
+const timeOf = (text: string) => parseTime(Buffer.from(text))
+
 function checkTime(value: unknown, receivedAt: number, refuse: (message: string) => void): void {
-  const time = typeof value === 'string' ? parseTime(value) : Number.NaN
+  const time = typeof value === 'string' ? timeOf(value) : Number.NaN
   if (Number.isNaN(time)) refuse('must be an ISO 8601 time such as 2026-11-30T08:15:00Z')
   else if (time > receivedAt + MAX_AHEAD_MS) refuse('must not be more than 24 hours ahead')
   else if (time < receivedAt - MAX_AGE_MS) refuse('must not be older than 1,095 days')
@@ -183,7 +189,7 @@ function lineOf(event: Sent, id: string | undefined, brandId: string, receivedAt
     event_id: id,
     event_type: event.eventType as string,
     received_at: receivedAt,
-    occurred_at: isGiven(event.timeStamp) ? Math.min(parseTime(event.timeStamp as string), receivedAt) : receivedAt,
+    occurred_at: isGiven(event.timeStamp) ? Math.min(timeOf(event.timeStamp as string), receivedAt) : receivedAt,
     profile_id: text(event.profileId),
     anonymous_id: text(event.anonymousId),
     email: text(event.email)?.toLowerCase(),

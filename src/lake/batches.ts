@@ -44,7 +44,7 @@ export async function writeLines(sql: Sql, batches: readonly Batch[], path: stri
 
 async function payloadsOf(sql: Sql, group: readonly Batch[]): Promise<Map<string, Buffer>> {
   const rows = await sql.unsafe<{ batch_id: string; payload: Buffer }[]>(statement('postgres', 'export_payloads'), [
-    group.map((batch) => batch.received_at),
+    group.map((batch) => batch.received_at.toISOString()),
     group.map((batch) => batch.batch_id),
   ] as never[])
   return new Map(rows.map((row) => [row.batch_id, row.payload]))

@@ -5,7 +5,7 @@ import { pipeline as pipe } from 'node:stream/promises'
 import { type Duck, literal } from '../store/duckdb.ts'
 import { statement } from '../store/sqlfile.ts'
 import type { Pipeline } from './pipeline.ts'
-import { columnsOf, RELATIONS, type RelationName } from './relations.ts'
+import { columnsOf, LINES_STRUCTURE, RELATIONS, type RelationName } from './relations.ts'
 
 /**
  * The rows of a mutable relation that changed in [from, below) as a DuckDB table with the relation's columns;
@@ -22,7 +22,7 @@ export async function exportRows(
 ): Promise<string | null> {
   const path = join(folder, `${relation}.csv`)
   const select = statement('postgres', `export_${relation}`).replaceAll('$1', digits(from)).replaceAll('$2', digits(below))
-  const rows = await pipeline.postgres.sql.unsafe(`copy (${select}) to stdout (format csv, header)`).readable()
+  const rows = await pipeline.postgres.sql.unsafe(`copy (${select}) to stdout (format csv)`).readable()
   await pipe(rows, createWriteStream(path, { highWaterMark: 1 << 20 }))
 
   const { columns } = RELATIONS[relation] as { columns: Record<string, readonly [string, string]> }
@@ -32,11 +32,10 @@ export async function exportRows(
   await duck.run(
     `create table ${table} as
      select brand_id::uuid as brand_id, ${Math.trunc(tick)}::bigint as tick, ${typed.join(', ')}
-     from read_csv(${literal(path)}, header = true, all_varchar = true, delim = ',', quote = '"', escape = '"', nullstr = '',
-       allow_quoted_nulls = false, strict_mode = true, auto_detect = false, columns = {${csvColumns(relation)}}, max_line_size = 67108864)`,
+     from read_csv(${literal(path)}, header = false, delim = ',', quote = '"', escape = '"', nullstr = '',
+       allow_quoted_nulls = false, strict_mode = true, auto_detect = false, columns = {${csvColumns(relation)}}, max_line_size = 8388608, buffer_size = 16777216)`,
   )
-  const [count] = await duck.rows<{ rows: number }>(`select count(*) as rows from ${table}`)
-  return count?.rows ? table : null
+  return table
 }
 
 // COPY takes no parameters: transaction ids are checked to be digits before they become text of it.
@@ -54,5 +53,6 @@ const csvColumns = (relation: RelationName) =>
 function castFromText(name: string, type: string): string {
   if (type === 'BOOLEAN') return `(${name} = 't')`
   // Lists and structs come as JSON.
+  if (type.startsWith('STRUCT')) return `from_json(${name}, ${literal(LINES_STRUCTURE)})`
   return type.endsWith('[]') ? `${name}::json::${type}` : `${name}::${type}`
 }

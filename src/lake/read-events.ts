@@ -169,7 +169,7 @@ function newEvents(tick: number): string {
     )
     select
       brand_id, ${Math.trunc(tick)}::bigint as tick, batch_id::uuid as batch_id, line,
-      coalesce(event_id, batch_id || '-' || line) as event_id, received_at, occurred_at, event_type, subject,
+      coalesce(event_id, batch_id || '-' || line) as event_id, received_at, occurred_at, event_type, nullif(subject, 0) as subject,
       ${typed.join(', ')},
       case when ${identifies} then json_merge_patch(properties, '${patch}') else properties end as properties
     from placed join subjects using (identity)`

@@ -20,7 +20,21 @@ const money = (what: string) => [MONEY, what] as const
 const time = (what: string) => ['TIMESTAMP', `${what} (UTC)`] as const
 const integer = (what: string) => ['INTEGER', what] as const
 
-export const LINE_TYPE = `STRUCT(id VARCHAR, product_id VARCHAR, variant_id VARCHAR, title VARCHAR, sku VARCHAR, quantity INTEGER, price ${MONEY}, total ${MONEY})`
+const LINE_FIELDS = {
+  id: 'VARCHAR',
+  product_id: 'VARCHAR',
+  variant_id: 'VARCHAR',
+  title: 'VARCHAR',
+  sku: 'VARCHAR',
+  quantity: 'INTEGER',
+  price: MONEY,
+  total: MONEY,
+}
+const LINE_TYPE = `STRUCT(${Object.entries(LINE_FIELDS)
+  .map(([name, type]) => `${name} ${type}`)
+  .join(', ')})`
+/** An order's lines as a JSON structure of DuckDB's: fields that a line lacks become null. */
+export const LINES_STRUCTURE = JSON.stringify([LINE_FIELDS])
 
 /** Typed columns of an event that are read from its `properties` (property name = column name). */
 export const EVENT_PROPERTIES = {

@@ -112,7 +112,8 @@ async function publish(
     if (brands.size) await tx.run('lake_brands_changed', [tick + 1, [...brands]])
     if (dead.length) {
       const column = <K extends keyof DeadLine>(key: K) => dead.map((line) => line[key])
-      await tx.run('dead_events_add', [column('batch_id'), column('line'), column('brand_id'), column('reason'), column('payload')])
+      const payloads = dead.map(({ payload }) => payload.toString('hex'))
+      await tx.run('dead_events_add', [column('batch_id'), column('line'), column('brand_id'), column('reason'), payloads])
     }
   })
   if (dead.length) log('error', 'dead_events', { count: dead.length, first_reason: dead[0]?.reason })

@@ -64,7 +64,7 @@ export async function refreshBrand(pipeline: Pipeline, brandId: string, options:
   const session = await openSession(pipeline, brand, asOf)
   try {
     const models = await loadModels()
-    const marts = models.filter((model) => !model.staging)
+    const marts = models.filter(({ layer }) => layer === 'mart')
     await timed('models', () => runModels(session.duck.connection, models), (ran) =>
       ran.reduce((sum, { rows }) => sum + (rows ?? 0), 0),
     )

@@ -2,19 +2,16 @@
 -- reads variables: ends_at.
 create view demo_event as
 with steps as (
-  select step_at(session, started_at, gap_ms, seq, last_seq) as occurred_at, session, seq, kind, actor, device, checkout,
-    number, coalesce(total, cart_total) as total, code, signed_in, cart, lines, path, line
+  select step_at(session, started_at, gap_ms, seq, last_seq) as occurred_at, session, seq, kind, event_type, shows_product,
+    in_checkout, line, actor, device, signed_in, cart, lines, checkout, number, coalesce(total, cart_total) as total, code
   from demo_session
   join demo_step using (path, lines)
   join demo_way using (path, lines)
 )
-select occurred_at, session, seq, kind, actor, device, signed_in, path,
-  -- What a step without a line shows is chosen anew at each step.
-  case when kind = 'remove' then pick_of(actor, cart, 0)
-    when line is not null then pick_of(actor, cart, line)
-    when kind = 'product' then pick_of(actor, session * 32 + seq, 0) end::SMALLINT as pick,
-  case when kind in ('add', 'remove') then quantity_of(cart, coalesce(line, 0)) end::TINYINT as quantity,
-  case when kind in ('cart', 'start', 'contact', 'address', 'shipping', 'pay', 'done', 'resume') then cart end as cart,
-  lines, checkout, total, number, code
+select * exclude (line),
+  -- A product that is only looked at is chosen anew at each step.
+  case when shows_product then
+    pick_of(actor, case when line is null then session * 32 + seq else cart end, coalesce(line, 0)) end::SMALLINT as pick,
+  case when shows_product and kind <> 'product' then quantity_of(cart, line) end::TINYINT as quantity
 from steps
 where occurred_at <= getvariable('ends_at');

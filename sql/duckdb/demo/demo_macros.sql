@@ -3,16 +3,15 @@
 -- differs between platforms.
 -- reads variables: seed, run (differs with every argument, so that ids of two demos differ), word lists.
 
+-- The outer hash is needed: hash of several values ends with an exclusive or of the last one's, so that without it two
+-- salts would give values that differ by a constant.
+create macro chance(who, which, salt) as hash(hash(getvariable('seed'), who::BIGINT, which::BIGINT, salt));
 -- A number in [0, 1).
-create macro roll(who, which, salt) as
-  (hash(getvariable('seed'), who::BIGINT, which::BIGINT, salt) >> 11)::DOUBLE * 1.1102230246251565e-16;
-
+create macro roll(who, which, salt) as (chance(who, which, salt) >> 11)::DOUBLE * 1.1102230246251565e-16;
 -- An integer in [0, sides).
-create macro die(who, which, salt, sides) as
-  (hash(getvariable('seed'), who::BIGINT, which::BIGINT, salt) % sides)::INTEGER;
-
+create macro die(who, which, salt, sides) as (chance(who, which, salt) % sides)::INTEGER;
 -- A whole number of 63 bits that stands for something: a cart, a device.
-create macro mark(who, which, salt) as (hash(getvariable('seed'), who::BIGINT, which::BIGINT, salt) >> 1)::BIGINT;
+create macro mark(who, which, salt) as (chance(who, which, salt) >> 1)::BIGINT;
 
 create macro money(cents) as (cents::DECIMAL(18,0) * 0.01::DECIMAL(3,2))::DECIMAL(18,2);
 
@@ -26,7 +25,7 @@ create macro arrival_op(u) as getvariable('op_hours') * (sqrt(0.25e0 + 2 * u) - 
 -- Names by which the store knows things.
 create macro customer_id_of(n) as (7100000000000 + n)::VARCHAR;
 create macro order_id_of(number) as (5400000000000 + number)::VARCHAR;
-create macro token_of(key, salt) as lower(hex(hash(getvariable('run'), key::BIGINT, salt)));
+create macro token_of(key, salt) as lower(hex(hash(hash(getvariable('run'), key::BIGINT, salt))));
 create macro anonymous_id_of(device) as token_of(device, 'device');
 create macro first_name_of(n) as getvariable('first_names')[1 + die(n, 0, 'first name', 64)];
 create macro last_name_of(n) as getvariable('last_names')[1 + die(n, 0, 'last name', 64)];

@@ -25,8 +25,21 @@ select * from (values
   (30, 0, 0, 0, 'page join')
 ) as t(path, visitors, browsers, buyers, steps);
 
-create type demo_kind as enum ('page', 'collection', 'search', 'product', 'add', 'remove', 'cart', 'start', 'contact', 'address',
-  'shipping', 'pay', 'done', 'resume', 'join');
+create table demo_kind as
+select kind::ENUM('page', 'collection', 'search', 'product', 'add', 'remove', 'cart', 'start', 'contact', 'address', 'shipping',
+    'pay', 'done', 'resume', 'join') as kind,
+  event_type::ENUM('page_viewed', 'collection_viewed', 'search_submitted', 'product_viewed', 'product_added_to_cart',
+    'product_removed_from_cart', 'cart_viewed', 'checkout_started', 'checkout_contact_info_submitted',
+    'checkout_address_info_submitted', 'checkout_shipping_info_submitted', 'payment_info_submitted', 'checkout_completed',
+    'updateProperties') as event_type,
+  kind in ('product', 'add', 'remove') as shows_product,
+  kind in ('start', 'contact', 'address', 'shipping', 'pay', 'done', 'resume') as in_checkout
+from (values
+  ('page', 'page_viewed'), ('collection', 'collection_viewed'), ('search', 'search_submitted'), ('product', 'product_viewed'),
+  ('add', 'product_added_to_cart'), ('remove', 'product_removed_from_cart'), ('cart', 'cart_viewed'),
+  ('start', 'checkout_started'), ('contact', 'checkout_contact_info_submitted'), ('address', 'checkout_address_info_submitted'),
+  ('shipping', 'checkout_shipping_info_submitted'), ('pay', 'payment_info_submitted'), ('done', 'checkout_completed'),
+  ('resume', 'page_viewed'), ('join', 'updateProperties')) as t(kind, event_type);
 
 create table demo_step as
 with words as (
@@ -34,13 +47,15 @@ with words as (
   from demo_path, range(1, 5) as l(lines), unnest(range(1, 1 + len(string_split(steps, ' ')))) as p(place)
 ),
 expanded as (
-  select path, lines, place, rtrim(word, '*') as kind, case when word like '%*' then line end as line
+  -- What is removed is the first line.
+  select path, lines, place, rtrim(word, '*') as word, case when word like '%*' or word = 'remove' then line end as line
   from words, range(4) as t(line)
   where line = 0 or word like '%*' and line < lines
 )
-select path::UTINYINT as path, lines::TINYINT as lines, kind::demo_kind as kind, line::TINYINT as line,
+select path::UTINYINT as path, lines::TINYINT as lines, line::TINYINT as line, demo_kind.*,
   (row_number() over (partition by path, lines order by place, line) - 1)::TINYINT as seq
-from expanded;
+from expanded
+join demo_kind on kind = word;
 
 create table demo_way as
 select path, lines, max(seq) as last_seq, max(seq) filter (kind = 'start') as start_seq,

@@ -44,3 +44,4 @@ set variable search_words = [
   'espresso', 'decaf', 'gift', 'mug', 'grinder', 'green tea', 'filter', 'travel cup', 'chocolate', 'kettle', 'beans', 'iced tea'];
 -- Lines of a cart, as ten equally likely counts.
 set variable line_counts = [1, 1, 1, 1, 1, 2, 2, 2, 3, 4];
+set variable pages = ['/', '/', '/', '/pages/about', '/pages/shipping', '/blogs/journal'];

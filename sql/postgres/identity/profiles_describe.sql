@@ -1,15 +1,21 @@
 -- What identities add to a profile: channels that it lacked, an earlier first sight, a merge. `updated_at` is the
 -- store's word on its own record and moves only along with `created_at` while the store has said nothing.
+-- Materialized with the brand in it, so that the whole key is joined, whatever the statistics say.
+with given as materialized (
+    select $1::uuid as brand_id, subject, email, phone, provenance, to_timestamp(created_ms / 1000) as created_at
+    from unnest($2::integer[], $3::text[], $4::text[], $5::text[], $6::float8[])
+        as given (subject, email, phone, provenance, created_ms)
+)
+
 update customer
 set
     email = coalesce(customer.email, given.email),
     phone = coalesce(customer.phone, given.phone),
     provenance = given.provenance,
-    created_at = least(customer.created_at, to_timestamp(given.created_ms / 1000)),
+    created_at = least(customer.created_at, given.created_at),
     updated_at = case
-        when customer.updated_at = customer.created_at then least(customer.created_at, to_timestamp(given.created_ms / 1000))
+        when customer.updated_at = customer.created_at then least(customer.created_at, given.created_at)
         else customer.updated_at
     end
-from unnest($2::integer[], $3::text[], $4::text[], $5::text[], $6::float8[])
-    as given (subject, email, phone, provenance, created_ms)
-where customer.brand_id = $1 and customer.subject = given.subject
+from given
+where customer.brand_id = given.brand_id and customer.subject = given.subject

@@ -32,7 +32,8 @@ const SETTINGS: Settings = {
   timezone: 'UTC',
   // A killed client must not hold a transaction, and with it the export horizon, until its query ends.
   client_connection_check_interval: '1s',
-  // Parallel queries take their memory from /dev/shm, which containers keep at 64 MB.
+  // Memory that backends share comes from files of the cluster: /dev/shm is 64 MB in containers, and a kill leaks there.
+  dynamic_shared_memory_type: 'mmap',
   max_parallel_workers_per_gather: 0,
   logging_collector: 'on',
   log_directory: 'log',

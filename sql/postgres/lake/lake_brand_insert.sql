@@ -1,0 +1,1 @@
+insert into lake_brand (brand_id) values ($1)

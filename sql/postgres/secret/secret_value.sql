@@ -1,0 +1,1 @@
+select value from secret where name = $1

@@ -1,0 +1,84 @@
+import { hash, randomBytes } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+import { v7 } from 'uuid'
+import type { Caller, Statements } from '../op.ts'
+import { keyScopes } from './scopes.ts'
+
+export type KeyClass = Caller['keyClass']
+
+/** A key as the API shows it. */
+export interface KeyRecord {
+  id: string
+  key_prefix: string
+  brand_id: string
+  scopes: string[]
+  created_at: string
+  last_used_at: string | null
+  expires_at: string | null
+  revoked_at: string | null
+}
+
+const PREFIX: Record<KeyClass, string> = { cdp: 'svc_', 'brand-api': 'svc_ba_' }
+const SHAPE = /^svc_(?:ba_)?[0-9A-Za-z]{49}$/
+const CHECKSUM = 6
+const SHOWN = 12
+const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
+/** A new key: class prefix, 32 random bytes in 43 base62 digits, CRC32 of all that in 6. */
+export function makeKey(keyClass: KeyClass): string {
+  const text = PREFIX[keyClass] + base62(BigInt(`0x${randomBytes(32).toString('hex')}`), 43)
+  return text + checksum(text)
+}
+
+/** False for what cannot be a key of ours; needs no look-up. */
+export function isKey(text: string): boolean {
+  return SHAPE.test(text) && text.slice(-CHECKSUM) === checksum(text.slice(0, -CHECKSUM))
+}
+
+/** What is stored of a key, in hexadecimal. A plain hash is enough: 32 random bytes cannot be guessed. */
+export const keyHash = (key: string) => hash('sha256', key, 'hex')
+
+const checksum = (text: string) => base62(BigInt(crc32(text)), CHECKSUM)
+
+function base62(number: bigint, digits: number): string {
+  let text = ''
+  for (let rest = number; text.length < digits; rest /= 62n) text = DIGITS[Number(rest % 62n)] + text
+  return text
+}
+
+export interface NewKey {
+  scopes: readonly string[]
+  keyClass?: KeyClass
+  name?: string | null
+  expiresAt?: Date | null
+}
+
+/** Makes a key of the brand that `db` is bound to. Its plaintext is in this answer and nowhere else. */
+export async function createKey(
+  db: Statements,
+  { scopes, keyClass = 'cdp', name = null, expiresAt = null }: NewKey,
+): Promise<KeyRecord & { plaintext: string }> {
+  const plaintext = makeKey(keyClass)
+  const stored = [plaintext.slice(0, SHOWN), Buffer.from(keyHash(plaintext), 'hex'), keyClass]
+  const row = await db.one<KeyRow>('key_insert', [v7(), ...stored, name, keyScopes(scopes), expiresAt])
+  return { ...keyRecord(row), plaintext }
+}
+
+/** Keys of the brand that `db` is bound to, newest first. */
+export async function listKeys(db: Statements, keyClass: KeyClass | null = null): Promise<KeyRecord[]> {
+  return (await db.many<KeyRow>('keys_of_brand', [keyClass])).map(keyRecord)
+}
+
+type Times = 'created_at' | 'last_used_at' | 'expires_at' | 'revoked_at'
+type KeyRow = Omit<KeyRecord, Times> & { created_at: Date } & Record<
+    Exclude<Times, 'created_at'>,
+    Date | null
+  >
+
+const keyRecord = (row: KeyRow): KeyRecord => ({
+  ...row,
+  created_at: row.created_at.toISOString(),
+  last_used_at: row.last_used_at?.toISOString() ?? null,
+  expires_at: row.expires_at?.toISOString() ?? null,
+  revoked_at: row.revoked_at?.toISOString() ?? null,
+})

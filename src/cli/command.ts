@@ -1,0 +1,78 @@
+import type { App } from '../app.ts'
+import type { Config } from '../config.ts'
+import type { Progress } from './progress.ts'
+
+export type Values = Record<string, string | boolean | string[] | undefined>
+
+export interface Option {
+  type: 'string' | 'boolean'
+  short?: string
+  multiple?: boolean
+  required?: boolean
+  /** Shown in --help behind the name, such as FILE. */
+  placeholder?: string
+  what: string
+}
+
+export interface Run {
+  config: Config
+  values: Values
+  positionals: string[]
+  /** The stores, opened on first use and closed after the command. */
+  app(): Promise<App>
+  progress(title: string): Progress
+}
+
+/** One command of bin/recoup. `run` returns the document that --json prints; `text` says the same to a person. */
+export interface Command {
+  /** Words after `recoup`, such as `brand create`. */
+  name: string
+  /** Positional arguments as shown in --help, such as `<kind>`. */
+  arguments?: string
+  what: string
+  options: Record<string, Option>
+  /** Logs at LOG_LEVEL; other commands log warnings and errors only, unless LOG_LEVEL is set. */
+  logs?: boolean
+  run(run: Run): Promise<unknown>
+  text?(result: never): string
+}
+
+export const command = <Result>(declared: {
+  name: string
+  arguments?: string
+  what: string
+  options: Record<string, Option>
+  logs?: boolean
+  run(run: Run): Promise<Result>
+  text?(result: Result): string
+}): Command => declared as Command
+
+/** A mistake in how a command was called: shown without a stack, with a hint at --help. */
+export class UsageError extends Error {}
+
+export const text = (values: Values, name: string): string | undefined =>
+  typeof values[name] === 'string' ? values[name] : undefined
+
+export function required(values: Values, name: string): string {
+  const value = text(values, name)
+  if (value === undefined || value.trim() === '') throw new UsageError(`--${name} is missing`)
+  return value
+}
+
+export function integerOption(values: Values, name: string, fallback: number, least: number, most: number): number {
+  const value = text(values, name)
+  if (value === undefined) return fallback
+  if (!/^\d+$/.test(value) || Number(value) < least || Number(value) > most)
+    throw new UsageError(`--${name} must be an integer from ${least} to ${most}, not "${value}"`)
+  return Number(value)
+}
+
+export function timeOption(values: Values, name: string): Date | undefined {
+  const value = text(values, name)
+  if (value === undefined) return undefined
+  const at = new Date(value)
+  if (!/^\d{4}-\d{2}-\d{2}/.test(value) || Number.isNaN(at.getTime()))
+    throw new UsageError(`--${name} must be an ISO 8601 time such as 2026-01-31T00:00:00Z, not "${value}"`)
+  return at
+}
+

@@ -1,0 +1,23 @@
+import { brandCommands } from './brand.ts'
+import type { Command } from './command.ts'
+import { demoCommands } from './demo.ts'
+import { importCommands } from './import.ts'
+import { keyCommands } from './key.ts'
+import { refreshCommands } from './refresh.ts'
+import { runCommands } from './run.ts'
+import { segmentCommands } from './segment.ts'
+import { sqlCommands } from './sql.ts'
+import { statusCommands } from './status.ts'
+
+/** All commands, in the order in which --help lists them. */
+export const COMMANDS: readonly Command[] = [
+  ...runCommands,
+  ...brandCommands,
+  ...keyCommands,
+  ...importCommands,
+  ...refreshCommands,
+  ...segmentCommands,
+  ...sqlCommands,
+  ...demoCommands,
+  ...statusCommands,
+]

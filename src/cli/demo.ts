@@ -1,0 +1,153 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createKey } from '../access/key.ts'
+import type { App } from '../app.ts'
+import type { Config } from '../config.ts'
+import { generateDemo } from '../connect/demo/generate.ts'
+import { importFile } from '../connect/import/import.ts'
+import { snapshotAll } from '../lake/horizon.ts'
+import type { Brand } from '../op.ts'
+import { refreshBrand } from '../segment/refresh.ts'
+import { createSegment } from '../segment/saved.ts'
+import { createBrand, brandOf } from './brand.ts'
+import { command, integerOption, required } from './command.ts'
+import type { Progress } from './progress.ts'
+
+const DEMO = { customers: 1_000, days: 365, seed: 1 }
+const READ_SCOPES = ['brand:read', 'segments:read', 'customers:read', 'commerce:read', 'insights:read']
+
+/** Segments that show what rules can say. */
+const SEGMENTS = [
+  { name: 'Spent 500 or more', definition: { source: 'customer_profile', rule: { field: 'total_spend', op: '>=', value: '500.00' } } },
+  {
+    name: 'Bought once, and not in the last 60 days',
+    definition: {
+      source: 'customer_profile',
+      rule: { all: [{ field: 'orders_count', op: '=', value: 1 }, { field: 'last_order_at', op: 'notWithinLast', value: { days: 60 } }] },
+    },
+  },
+  {
+    name: 'Looked at products this week without an order this month',
+    definition: {
+      source: 'product_events',
+      rule: {
+        all: [
+          { op: 'count-over-window', window: { days: 7 }, times: { op: '>=', n: 2 }, where: [{ field: 'event_kind', op: '=', value: 'product_viewed' }] },
+          { not: { source: 'commerce_orders', op: 'count-over-window', window: { days: 30 }, times: { op: '>=', n: 1 } } },
+        ],
+      },
+    },
+  },
+]
+
+export interface DemoBrand {
+  brand: Brand
+  key: string
+}
+
+const keyFile = (config: Config) => join(config.dataDir, 'demo-key.json')
+
+/** The demo brand of an empty service, made on the first run; null when the service has brands of its own only. */
+export async function ensureDemo(app: App, progress: (title: string) => Progress): Promise<DemoBrand | null> {
+  const brands = await app.postgres.pipeline.many<Brand>('brands_all')
+  if (brands.length) return readDemo(app.config, brands)
+  const brand = await createBrand(app, { name: 'Demo store', shop: 'demo' })
+  await fillDemo(app, brand, DEMO, progress)
+  const db = app.postgres.forBrand(brand.id)
+  for (const segment of SEGMENTS) await createSegment(db, { ...segment, createdBy: 'cli' })
+  await snapshotAll(app.pipeline)
+  await refreshBrand(app.pipeline, brand.id)
+  const { plaintext } = await createKey(db, { scopes: READ_SCOPES, name: 'demo' })
+  writeFileSync(keyFile(app.config), JSON.stringify({ brand_id: brand.id, key: plaintext }), { mode: 0o600 })
+  return { brand, key: plaintext }
+}
+
+function readDemo(config: Config, brands: readonly Brand[]): DemoBrand | null {
+  try {
+    const { brand_id, key } = JSON.parse(readFileSync(keyFile(config), 'utf8')) as { brand_id: string; key: string }
+    const brand = brands.find(({ id }) => id === brand_id)
+    return brand ? { brand, key } : null
+  } catch {
+    return null
+  }
+}
+
+interface Size {
+  customers: number
+  days: number
+  seed: number
+  eventsPerCustomer?: number
+}
+
+const ORDER = ['products', 'customers', 'orders', 'checkouts', 'subscriptions', 'events'] as const
+
+/** Generates a store's history that ends now and imports it like any other file. */
+async function fillDemo(app: App, brand: Brand, size: Size, progress: (title: string) => Progress) {
+  const folder = join(app.config.dataDir, 'demo')
+  mkdirSync(folder, { recursive: true })
+  try {
+    const making = progress('demo data')
+    const { files, counts } = await generateDemo({
+      ...size,
+      endsAt: new Date(),
+      folder,
+      currency: brand.currency_code,
+      storefront: `https://${brand.shop_domain}`,
+      onProgress: (share) => making.update(Math.round(share * 100), 100),
+    })
+    making.end()
+    for (const kind of ORDER) {
+      const shown = progress(`import ${kind}`)
+      await importFile({
+        postgres: app.postgres,
+        storePlatformDomain: app.config.storePlatformDomain,
+        brand,
+        kind,
+        file: files[kind],
+        onProgress: (done: number, total: number) => shown.update(done, total),
+      })
+      shown.end()
+    }
+    return counts
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** What `make run` says once it is up. */
+export function welcome(config: Config, demo: DemoBrand | null): string {
+  const lines = [`Recoup is at ${config.baseUrl}  (health: ${config.baseUrl}/readyz)`]
+  if (demo) {
+    lines.push(
+      `Demo brand "${demo.brand.name}" (${demo.brand.shop_domain})`,
+      `Its API key: ${demo.key}`,
+      `Try:  curl -H 'Authorization: Bearer ${demo.key}' ${config.baseUrl}/v1/segments`,
+    )
+  }
+  lines.push('SQL:  make sql      Ctrl-C stops it.')
+  return `${lines.join('\n')}\n`
+}
+
+export const demoCommands = [
+  command({
+    name: 'demo',
+    what: 'Fill a brand with a generated, believable store',
+    options: {
+      brand: { type: 'string', required: true, placeholder: 'BRAND', what: 'Id, shop or name' },
+      customers: { type: 'string', placeholder: 'N', what: `Store customers (default ${DEMO.customers})` },
+      days: { type: 'string', placeholder: 'D', what: `Days of history (default ${DEMO.days})` },
+      seed: { type: 'string', placeholder: 'S', what: 'Same seed, same store (default 1)' },
+    },
+    run: async ({ app: open, values, progress }) => {
+      const size = {
+        customers: integerOption(values, 'customers', DEMO.customers, 1, 10_000_000),
+        days: integerOption(values, 'days', DEMO.days, 1, 3_650),
+        seed: integerOption(values, 'seed', DEMO.seed, 0, 2 ** 31),
+      }
+      const app = await open()
+      const brand = await brandOf(app, required(values, 'brand'))
+      return { brand_id: brand.id, ...size, generated: await fillDemo(app, brand, size, progress) }
+    },
+    text: ({ generated }) => Object.entries(generated).map(([kind, rows]) => `${kind} ${rows}`).join(', '),
+  }),
+]

@@ -1,0 +1,43 @@
+import { importFile } from '../connect/import/import.ts'
+import { brandOf } from './brand.ts'
+import { command, required, text, UsageError } from './command.ts'
+
+const KINDS = ['orders', 'customers', 'products', 'checkouts', 'subscriptions', 'events'] as const
+type Kind = (typeof KINDS)[number]
+
+export const importCommands = [
+  command({
+    name: 'import',
+    arguments: '<orders|customers|products|checkouts|subscriptions|events> FILE',
+    what: 'Import a CSV, NDJSON or Parquet file; the same file twice changes nothing',
+    options: {
+      brand: { type: 'string', required: true, placeholder: 'BRAND', what: 'Id, shop or name' },
+      map: { type: 'string', placeholder: 'FILE', what: 'JSON: target field → source column or DuckDB expression, and where' },
+      'shift-to-now': { type: 'boolean', what: 'Move all times so that the last moment of the file is now' },
+      rejects: { type: 'string', placeholder: 'FILE', what: 'Where rows that cannot be imported go (default: beside FILE)' },
+    },
+    run: async ({ app: open, values, positionals, progress }) => {
+      const [kind, file, ...more] = positionals
+      if (!KINDS.includes(kind as Kind)) throw new UsageError(`import: "${kind ?? ''}" is not one of ${KINDS.join(', ')}`)
+      if (!file || more.length) throw new UsageError(`import ${kind}: exactly one FILE is needed`)
+      const app = await open()
+      const brand = await brandOf(app, required(values, 'brand'))
+      const shown = progress(`import ${kind}`)
+      const report = await importFile({
+        postgres: app.postgres,
+        storePlatformDomain: app.config.storePlatformDomain,
+        brand,
+        kind: kind as Kind,
+        file,
+        map: text(values, 'map'),
+        shiftToNow: values['shift-to-now'] === true,
+        rejectsFile: text(values, 'rejects'),
+        onProgress: (done: number, total: number) => shown.update(done, total),
+      })
+      shown.end()
+      return report
+    },
+    text: ({ read, imported, unchanged, rejected, rejects_file }) =>
+      `read ${read}, imported ${imported}, unchanged ${unchanged}, rejected ${rejected}${rejected ? ` (see ${rejects_file})` : ''}`,
+  }),
+]

@@ -1,0 +1,38 @@
+import { compactBrand } from '../lake/compact.ts'
+import { snapshotAll } from '../lake/horizon.ts'
+import { refreshBrand, type Step } from '../segment/refresh.ts'
+import { brandOf } from './brand.ts'
+import { command, required, timeOption } from './command.ts'
+import { table } from './table.ts'
+
+export const refreshCommands = [
+  command({
+    name: 'refresh',
+    what: 'Bring everything committed into the lake, run models and segments of a brand, and wait',
+    options: {
+      brand: { type: 'string', required: true, placeholder: 'BRAND', what: 'Id, shop or name' },
+      'as-of': { type: 'string', placeholder: 'TIME', what: 'Evaluate as of this instant (default: now)' },
+    },
+    run: async ({ app: open, values, progress }) => {
+      const app = await open()
+      const brand = await brandOf(app, required(values, 'brand'))
+      const asOf = timeOption(values, 'as-of')
+      const shown = progress('refresh')
+      const started = performance.now()
+      const events = await snapshotAll(app.pipeline)
+      await compactBrand(app.pipeline, brand.id)
+      const snapshot: Step = { step: 'snapshot', rows: events, ms: Math.round(performance.now() - started) }
+      let done = 1
+      shown.update(done, 5)
+      const report = await refreshBrand(app.pipeline, brand.id, { asOf, onStep: () => shown.update(++done, 5) })
+      shown.end()
+      return { ...report, steps: [snapshot, ...report.steps] }
+    },
+    text: ({ generation, as_of, failed, steps }) =>
+      [
+        table(['step', 'rows', 'ms'], steps.map(({ step, rows, ms }) => [step, rows, ms])),
+        `generation ${generation} as of ${as_of}`,
+        ...failed.map(({ segment_id, error }) => `segment ${segment_id} failed: ${error}`),
+      ].join('\n'),
+  }),
+]

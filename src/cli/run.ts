@@ -1,0 +1,69 @@
+import { supervise } from '../dev.ts'
+import { errorFields, log } from '../log.ts'
+import { startServer } from '../serve.ts'
+import { migrate } from '../store/migrate.ts'
+import { startWorker } from '../work.ts'
+import { command, type Run } from './command.ts'
+import { ensureDemo, welcome } from './demo.ts'
+
+/** Resolves at the first SIGINT or SIGTERM; a second one ends the process at once. */
+function stopSignal(): Promise<string> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      let asked = false
+      process.on(signal, () => {
+        if (asked) process.exit(130)
+        asked = true
+        resolve(signal)
+      })
+    }
+  })
+}
+
+const longRunning = async (work: () => Promise<{ stop(): Promise<void> }>): Promise<undefined> => {
+  const asked = stopSignal()
+  const running = await work()
+  const signal = await asked
+  log('info', 'stopping', { signal })
+  await running.stop().catch((error) => log('error', 'stop_failed', errorFields(error)))
+}
+
+export const runCommands = [
+  command({
+    name: 'dev',
+    what: 'Run server and worker; makes a demo brand when there is none',
+    logs: true,
+    options: { 'no-demo': { type: 'boolean', what: 'Make no demo brand' } },
+    run: async ({ app: open, values, config, progress }: Run) => {
+      const asked = stopSignal()
+      const app = await open()
+      const demo = values['no-demo'] === true ? null : await ensureDemo(app, progress)
+      const supervisor = supervise(['serve', 'work'], { ...process.env, LOG_LEVEL: config.logLevel })
+      process.stdout.write(welcome(config, demo))
+      await asked
+      await supervisor.stop()
+      process.stdout.write('Stopped; everything is kept.\n')
+    },
+  }),
+  command({
+    name: 'serve',
+    what: 'Run the HTTP server',
+    options: {},
+    logs: true,
+    run: async ({ app }: Run) => await longRunning(async () => await startServer(await app())),
+  }),
+  command({
+    name: 'work',
+    what: 'Run the workers: snapshots, refreshes, compaction, retention',
+    options: {},
+    logs: true,
+    run: async ({ app }: Run) => await longRunning(async () => await startWorker(await app())),
+  }),
+  command({
+    name: 'migrate',
+    what: 'Bring the database to the newest schema',
+    options: {},
+    run: async ({ app: open }: Run) => await migrate((await open()).postgres.url),
+    text: ({ applied }) => (applied.length ? `Applied ${applied.join(', ')}` : 'The database has the newest schema.'),
+  }),
+]

@@ -1,0 +1,100 @@
+import { readFileSync } from 'node:fs'
+import { openServed } from '../lake/served.ts'
+import { parseDefinition } from '../segment/definition.ts'
+import { displayOne } from '../segment/plan.ts'
+import { createSegment, type SegmentWithDefinition, segmentWithDefinition } from '../segment/saved.ts'
+import { brandOf } from './brand.ts'
+import { command, integerOption, type Run, required, text, UsageError } from './command.ts'
+import { table } from './table.ts'
+
+const brand = { type: 'string', required: true, placeholder: 'BRAND', what: 'Id, shop or name' } as const
+const segment = { type: 'string', required: true, placeholder: 'SEGMENT', what: 'Id or name of the segment' } as const
+
+async function segmentOf({ app: open, values }: Run) {
+  const app = await open()
+  const { id: brandId } = await brandOf(app, required(values, 'brand'))
+  const db = app.postgres.forBrand(brandId)
+  const wanted = required(values, 'segment')
+  const found = /^[0-9a-f-]{36}$/i.test(wanted) ? { id: wanted } : await db.maybe<{ id: string }>('segment_by_name', [wanted])
+  const row = found && (await db.maybe<SegmentWithDefinition>('segment_by_id', [found.id]))
+  if (!row) throw new UsageError(`--segment: there is no active segment "${wanted}" of this brand`)
+  return { app, brandId, row }
+}
+
+export const segmentCommands = [
+  command({
+    name: 'segment create',
+    what: 'Save a segment from a definition file',
+    options: {
+      brand,
+      name: { type: 'string', required: true, placeholder: 'NAME', what: 'Name, unique among active segments' },
+      description: { type: 'string', placeholder: 'TEXT', what: 'What the segment is for' },
+      definition: { type: 'string', required: true, placeholder: 'FILE', what: 'JSON file with source and rule (- for stdin)' },
+    },
+    run: async ({ app: open, values }) => {
+      const file = required(values, 'definition')
+      const definition = readJson(file)
+      const app = await open()
+      const { id } = await brandOf(app, required(values, 'brand'))
+      const name = required(values, 'name')
+      const created = await createSegment(app.postgres.forBrand(id), {
+        name,
+        description: text(values, 'description'),
+        definition,
+        createdBy: 'cli',
+      })
+      return segmentWithDefinition(created)
+    },
+    text: ({ id, name }) => `Segment ${id} "${name}": members appear with the next refresh`,
+  }),
+  command({
+    name: 'segment members',
+    what: 'List members of a segment as of its last refresh',
+    options: { brand, segment, limit: { type: 'string', placeholder: 'N', what: 'At most this many (default 100)' } },
+    run: async (run) => {
+      const limit = integerOption(run.values, 'limit', 100, 1, 1_000_000)
+      const { app, brandId, row } = await segmentOf(run)
+      const served = openServed(app.pipeline)
+      try {
+        const reader = await served.reader(brandId)
+        const members = await reader?.rows<{ customer_id: string; email: string; phone: string; joined_at: Date }>(
+          `select customer_id, email, phone, joined_at from members join customers using (customer_id)
+           where segment = $1 order by customer_id limit $2`,
+          [row.ordinal, limit],
+        )
+        return { segment_id: row.id, member_count: row.member_count, generation: row.generation, members: members ?? [] }
+      } finally {
+        await served.close()
+      }
+    },
+    text: ({ members, member_count, generation }) =>
+      [
+        table(['customer_id', 'email', 'phone', 'joined_at'], members.map((one) => [one.customer_id, one.email, one.phone, one.joined_at])),
+        `${members.length} of ${member_count} members, generation ${generation}`,
+      ].join('\n'),
+  }),
+  command({
+    name: 'segment sql',
+    what: 'Show a segment as SQL that runs in `recoup sql`',
+    options: { brand, segment },
+    run: async (run) => {
+      const { row } = await segmentOf(run)
+      return { segment_id: row.id, sql: displayOne(parseDefinition(row.definition)) }
+    },
+    text: ({ sql }) => sql,
+  }),
+]
+
+function readJson(file: string): unknown {
+  let body: string
+  try {
+    body = readFileSync(file === '-' ? 0 : file, 'utf8')
+  } catch (error) {
+    throw new UsageError(`${file}: cannot be read: ${error instanceof Error ? error.message : error}`)
+  }
+  try {
+    return JSON.parse(body)
+  } catch (error) {
+    throw new UsageError(`${file}: is not valid JSON: ${error instanceof Error ? error.message : error}`)
+  }
+}

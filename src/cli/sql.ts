@@ -1,0 +1,98 @@
+import { createInterface } from 'node:readline/promises'
+import { openSession, type Session } from '../lake/session.ts'
+import { loadModels } from '../model/graph.ts'
+import { runModels } from '../model/run.ts'
+import type { App } from '../app.ts'
+import type { Brand } from '../op.ts'
+import { brandOf } from './brand.ts'
+import { command, type Run, text, timeOption, UsageError } from './command.ts'
+import { table } from './table.ts'
+
+const SHOWN_ROWS = 1_000
+
+/** All sources, staging models and marts of a brand in one locked session. */
+async function openModels(app: App, brand: Brand, asOf: Date): Promise<Session> {
+  const session = await openSession(app.pipeline, brand, asOf)
+  try {
+    await runModels(session.duck.connection, await loadModels())
+    return session
+  } catch (error) {
+    await session.close()
+    throw error
+  }
+}
+
+async function onlyBrand(app: App): Promise<Brand> {
+  const brands = await app.postgres.pipeline.many<Brand>('brands_all')
+  const [brand] = brands
+  if (!brand) throw new UsageError('There is no brand yet: recoup brand create, or recoup demo')
+  if (brands.length > 1) throw new UsageError(`--brand is missing. Known: ${brands.map(({ shop_domain }) => shop_domain).join(', ')}`)
+  return brand
+}
+
+async function query(session: Session, statement: string): Promise<Record<string, unknown>[]> {
+  try {
+    return await session.duck.rows(statement)
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error))
+  }
+}
+
+const rowsAsText = (rows: readonly Record<string, unknown>[]) => {
+  const [first] = rows
+  if (!first) return '(no rows)'
+  const header = Object.keys(first)
+  const more = rows.length > SHOWN_ROWS ? `\n… ${rows.length - SHOWN_ROWS} more rows (--json prints all)` : ''
+  return table(header, rows.slice(0, SHOWN_ROWS).map((row) => header.map((name) => row[name]))) + more
+}
+
+async function prompt(session: Session, brand: Brand): Promise<void> {
+  const say = (words: string) => process.stdout.write(`${words}\n`)
+  say(`DuckDB over ${brand.name} (${brand.shop_domain}) as of ${session.asOf.toISOString()}.`)
+  say('Statements end with ; and Ctrl-D leaves. Try: from ltv limit 5;   or: show tables;')
+  const lines = createInterface({ input: process.stdin, output: process.stdout, prompt: 'recoup> ' })
+  let statement = ''
+  lines.prompt()
+  for await (const line of lines) {
+    statement += `${line}\n`
+    if (/;\s*$/.test(statement)) {
+      try {
+        say(rowsAsText(await query(session, statement)))
+      } catch (error) {
+        say(error instanceof Error ? error.message : String(error))
+      }
+      statement = ''
+    }
+    lines.setPrompt(statement.trim() ? '   ...> ' : 'recoup> ')
+    lines.prompt()
+  }
+  say('')
+}
+
+export const sqlCommands = [
+  command({
+    name: 'sql',
+    arguments: '[STATEMENT]',
+    what: 'Query all sources and models of a brand with DuckDB; without a statement, a prompt',
+    options: {
+      brand: { type: 'string', placeholder: 'BRAND', what: 'Id, shop or name (default: the only brand)' },
+      'as-of': { type: 'string', placeholder: 'TIME', what: 'Models as of this instant (default: now)' },
+    },
+    run: async ({ app: open, values, positionals }: Run) => {
+      const app = await open()
+      const wanted = text(values, 'brand')
+      const brand = wanted ? await brandOf(app, wanted) : await onlyBrand(app)
+      const session = await openModels(app, brand, timeOption(values, 'as-of') ?? new Date())
+      try {
+        if (positionals.length) return await query(session, positionals.join(' '))
+        if (process.stdin.isTTY) return await prompt(session, brand)
+        let piped = ''
+        for await (const chunk of process.stdin) piped += chunk
+        return await query(session, piped)
+      } finally {
+        await session.close()
+      }
+    },
+    text: (rows) => rowsAsText(rows as Record<string, unknown>[]),
+  }),
+]

@@ -1,0 +1,237 @@
+import { isUtf8 } from 'node:buffer'
+import { BYTES, hashes, hashOfName, integer, isDigit, name, objectAt, placeOf, spaces } from './scan.ts'
+import { type Checked, EVENT_LEVEL, FIELDS, MAX_AGE_MS, MAX_AHEAD_MS, MAX_EVENTS, MAX_ID, MAX_NAME } from './shape.ts'
+import { parseTime } from './time.ts'
+
+const SPACE = BYTES.space
+const QUOTE = BYTES.quote
+const COMMA = BYTES.comma
+const COLON = BYTES.colon
+const OPEN_OBJECT = BYTES.openObject
+const CLOSE_OBJECT = BYTES.closeObject
+const LINE_BREAK = 10
+const UNDERSCORE = 95
+const AT_SIGN = 64
+const EVENTS = Buffer.from('events"')
+
+// The fields of an event by number, in the order of FIELDS.
+const EVENT_TYPE = 0
+const EVENT_ID = 1
+const TIME_STAMP = 2
+const PROPERTIES = 3
+const FIRST_IDENTIFIER = 4
+const EMAIL = 6
+const PHONE = 7
+const STORE_ID = 8
+const LINE_NAMES = ['event_type', 'event_id', '', '', 'profile_id', 'anonymous_id', 'email', 'phone', 'store_customer_id'].map(
+  (name, field) => Buffer.from(field === PROPERTIES ? ',"properties":' : `,"${name}":"`),
+)
+/** More than a line needs beside its opening and what comes from the body. */
+const LINE_EXTRA = 256
+const NAMES = FIELDS.map((field) => Buffer.from(field))
+const HASHES = hashes(FIELDS)
+
+// Where the current event has each field; an end of 0 means that it has not.
+const starts = new Int32Array(FIELDS.length)
+const ends = new Int32Array(FIELDS.length)
+let idHash = 0
+const idHashes = new Int32Array(MAX_EVENTS)
+
+/** The lines of the request so far: one buffer for all requests, which are read one at a time. */
+let out = Buffer.allocUnsafe(1 << 19)
+let outAt = 0
+
+/**
+ * Reads the lines that checkEvents would, straight from the bytes and without building values, in a third of its time.
+ * It knows the usual form only and answers undefined for everything else: errors, but also \u escapes, exponents,
+ * integers of over 15 digits, line breaks, names that may be repeated, identifiers to trim or beyond ASCII.
+ */
+export function quickEvents(body: Buffer, brandId: string, receivedAt: number): Checked | undefined {
+  if (!isUtf8(body)) return undefined
+  const opening = Buffer.from(`{"brand_id":"${brandId}","received_at":${receivedAt},"occurred_at":`)
+  const longest = body.length + MAX_EVENTS * (opening.length + LINE_EXTRA)
+  if (out.length < longest) out = Buffer.allocUnsafe(longest)
+  outAt = 0
+  let events = 0
+  let at = openingOf(body)
+  if (at < 0) return undefined
+  for (;;) {
+    at = event(body, at)
+    if (at < 0 || events === MAX_EVENTS || !isUsual(body) || repeatsId(events)) return undefined
+    const occurredAt = time(body, receivedAt)
+    if (Number.isNaN(occurredAt)) return undefined
+    put(opening, 0, opening.length)
+    putNumber(occurredAt)
+    putFields(body)
+    events++
+    at = spaces(body, at)
+    if (body[at] === BYTES.closeArray) break
+    if (body[at] !== COMMA) return undefined
+    at = spaces(body, at + 1)
+  }
+  at = spaces(body, at + 1)
+  if (body[at] !== CLOSE_OBJECT || spaces(body, at + 1) !== body.length) return undefined
+  return { lines: Buffer.from(out.subarray(0, outAt)), events, repeats: [] }
+}
+
+function putFields(body: Buffer): void {
+  for (let field = 0; field < LINE_NAMES.length; field++) {
+    if (!ends[field] || field === TIME_STAMP || field === PROPERTIES) continue
+    const before = LINE_NAMES[field] as Buffer
+    put(before, 0, before.length)
+    put(body, starts[field] as number, ends[field] as number)
+    out[outAt++] = QUOTE
+  }
+  const before = LINE_NAMES[PROPERTIES] as Buffer
+  put(before, 0, before.length)
+  outAt += body.copy(out, outAt, starts[PROPERTIES], ends[PROPERTIES])
+  out[outAt++] = CLOSE_OBJECT
+  out[outAt++] = LINE_BREAK
+}
+
+// A loop: the calls that copy a few bytes cost more than the bytes.
+function put(bytes: Uint8Array, from: number, to: number): void {
+  const target = out
+  let next = outAt
+  for (let at = from; at < to; at++) target[next++] = bytes[at] as number
+  outAt = next
+}
+
+function putNumber(value: number): void {
+  let rest = value
+  let digits = 1
+  for (let limit = 10; limit <= value; limit *= 10) digits++
+  for (let at = outAt + digits - 1; at >= outAt; at--) {
+    const tenth = Math.floor(rest / 10)
+    out[at] = 48 + rest - tenth * 10
+    rest = tenth
+  }
+  outAt += digits
+}
+
+/** The place of the first event after `{"events":[`. */
+function openingOf(body: Uint8Array): number {
+  let at = spaces(body, 0)
+  if (body[at] !== OPEN_OBJECT) return -1
+  at = spaces(body, at + 1)
+  if (body[at] !== QUOTE || !isWord(body, at + 1, EVENTS)) return -1
+  at = spaces(body, at + 1 + EVENTS.length)
+  if (body[at] !== COLON) return -1
+  at = spaces(body, at + 1)
+  return body[at] === BYTES.openArray ? spaces(body, at + 1) : -1
+}
+
+function isWord(body: Uint8Array, at: number, word: Uint8Array): boolean {
+  for (let index = 0; index < word.length; index++) if (body[at + index] !== word[index]) return false
+  return true
+}
+
+/** Reads one event and notes where its fields are. */
+function event(body: Uint8Array, at: number): number {
+  for (let field = 0; field < ends.length; field++) ends[field] = 0
+  if (body[at] !== OPEN_OBJECT) return -1
+  let next = spaces(body, at + 1)
+  for (;;) {
+    if (body[next] !== QUOTE) return -1
+    const start = next + 1
+    next = name(body, start)
+    if (next < 0) return -1
+    const field = placeOf(hashOfName(), HASHES)
+    const word = NAMES[field]
+    // A repeated field has an end already.
+    if (!word || ends[field] || next - 1 - start !== word.length || !isWord(body, start, word)) return -1
+    next = spaces(body, next)
+    if (body[next] !== COLON) return -1
+    next = fieldValue(body, spaces(body, next + 1), field)
+    if (next < 0) return -1
+    next = spaces(body, next)
+    if (body[next] === CLOSE_OBJECT) return next + 1
+    if (body[next] !== COMMA) return -1
+    next = spaces(body, next + 1)
+  }
+}
+
+function fieldValue(body: Uint8Array, at: number, field: number): number {
+  let next: number
+  if (field === PROPERTIES) {
+    next = body[at] === OPEN_OBJECT ? objectAt(body, at, EVENT_LEVEL + 1) : -1
+  } else if (body[at] === QUOTE) {
+    next = name(body, at + 1)
+    if (field === EVENT_ID) idHash = hashOfName()
+    starts[field] = at + 1
+    ends[field] = next - 1
+    return next
+  } else {
+    next = field === STORE_ID ? integer(body, at) : -1
+  }
+  starts[field] = at
+  ends[field] = next
+  return next
+}
+
+/** The checks of checkEvents on what is noted; false also for what is right but has to be trimmed or changed. */
+function isUsual(body: Uint8Array): boolean {
+  if (!ends[PROPERTIES] || !isType(body)) return false
+  if (ends[EVENT_ID] && !isPlain(body, EVENT_ID, MAX_ID)) return false
+  let given = 0
+  for (let field = FIRST_IDENTIFIER; field < FIELDS.length; field++) {
+    if (!ends[field]) continue
+    given++
+    if (!isPlain(body, field, MAX_NAME)) return false
+  }
+  return given > 0 && (!ends[EMAIL] || isEmail(body)) && (!ends[PHONE] || hasDigit(body))
+}
+
+function isType(body: Uint8Array): boolean {
+  const start = starts[EVENT_TYPE] as number
+  const end = ends[EVENT_TYPE] as number
+  if (end - start < 1 || end - start > 64 || isDigit(body[start]) || body[start] === UNDERSCORE) return false
+  for (let at = start; at < end; at++) {
+    const byte = body[at] as number
+    const letter = byte | 32
+    if (!((letter >= 97 && letter <= 122) || isDigit(byte) || byte === UNDERSCORE)) return false
+  }
+  return true
+}
+
+/** Printable ASCII that needs no trimming: bytes are characters, and what was sent is what is stored. */
+function isPlain(body: Uint8Array, field: number, longest: number): boolean {
+  const start = starts[field] as number
+  const end = ends[field] as number
+  if (end - start < 1 || end - start > longest || body[start] === SPACE || body[end - 1] === SPACE) return false
+  for (let at = start; at < end; at++) if ((body[at] as number) < SPACE || (body[at] as number) > 126) return false
+  return true
+}
+
+/** One @, not at an end, no space and nothing to lower. */
+function isEmail(body: Uint8Array): boolean {
+  const start = starts[EMAIL] as number
+  const end = ends[EMAIL] as number
+  let signs = 0
+  for (let at = start; at < end; at++) {
+    const byte = body[at] as number
+    if (byte === AT_SIGN) signs++
+    if (byte === SPACE || (byte >= 65 && byte <= 90)) return false
+  }
+  return signs === 1 && body[start] !== AT_SIGN && body[end - 1] !== AT_SIGN
+}
+
+function hasDigit(body: Uint8Array): boolean {
+  for (let at = starts[PHONE] as number; at < (ends[PHONE] as number); at++) if (isDigit(body[at])) return true
+  return false
+}
+
+/** True when an earlier event has an id of the same hash: the same id, or one that only checkEvents can tell from it. */
+function repeatsId(events: number): boolean {
+  if (!ends[EVENT_ID]) idHash = 0
+  else for (let index = 0; index < events; index++) if (idHashes[index] === idHash) return true
+  idHashes[events] = idHash
+  return false
+}
+
+/** When the current event occurred, NaN when something is wrong with its time. */
+function time(body: Uint8Array, receivedAt: number): number {
+  if (!ends[TIME_STAMP]) return receivedAt
+  const sent = parseTime(body, starts[TIME_STAMP], ends[TIME_STAMP])
+  return sent <= receivedAt + MAX_AHEAD_MS && sent >= receivedAt - MAX_AGE_MS ? Math.min(sent, receivedAt) : Number.NaN
+}

@@ -1,0 +1,110 @@
+import * as v from 'valibot'
+import type { Page } from './op.ts'
+
+/**
+ * Pieces of operation schemas. A message continues the name of its field ("limit" + "must be at most 100").
+ * What a JSON Schema cannot be read from (checks, transformations) carries its own in its metadata.
+ */
+const jsonSchema = <Value>(schema: Readonly<Record<string, unknown>>) =>
+  v.metadata<Value, { jsonSchema: typeof schema }>({ jsonSchema: schema })
+
+const matching = (pattern: RegExp, message: string) => v.pipe(v.string(message), v.regex(pattern, message))
+
+// Input
+
+const UUID = /^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/
+
+/** A UUID in a path, query or body; lower-cased. */
+export const uuid = v.pipe(
+  matching(UUID, 'must be a UUID'),
+  v.toLowerCase(),
+  jsonSchema({ type: 'string', format: 'uuid' }),
+)
+
+/** Text of so many characters (code points, as JSON Schema counts them). */
+export const text = ({ min = 0, max }: { min?: number; max: number }) => {
+  const range = min > 0 ? `must be ${min} to ${max} characters` : `must be at most ${max} characters`
+  return v.pipe(
+    v.string('must be a string'),
+    v.check((value) => {
+      const length = [...value].length
+      return length >= min && length <= max
+    }, range),
+    jsonSchema({ type: 'string', ...(min > 0 ? { minLength: min } : {}), maxLength: max }),
+  )
+}
+
+const TIMESTAMP = /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/
+
+/** An ISO 8601 time with its zone; becomes a Date. */
+export const timestamp = v.pipe(
+  v.string('must be a string'),
+  v.check((value) => isTime(value), 'must be an ISO 8601 time with its zone, such as 2026-11-30T08:15:00Z'),
+  v.transform((value) => new Date(value)),
+  jsonSchema({ type: 'string', format: 'date-time' }),
+)
+
+function isTime(value: string): boolean {
+  const [, year, month, day] = TIMESTAMP.exec(value) ?? []
+  if (!year || Number.isNaN(Date.parse(value))) return false
+  // Date takes 31 February for 3 March.
+  return new Date(Date.UTC(Number(year), Number(month) - 1, Number(day))).getUTCDate() === Number(day)
+}
+
+const DOMAIN = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)+$/
+
+/** A shop or storefront domain; lower-cased. */
+export const domain = v.pipe(
+  v.string('must be a string'),
+  v.trim(),
+  v.toLowerCase(),
+  v.regex(DOMAIN, 'must be a domain name such as shop.example.com'),
+  jsonSchema({ type: 'string', format: 'hostname', maxLength: 253 }),
+)
+
+/** An integer in a query. Over `max` it is refused or clamped; below `min` always refused. */
+export const queryInteger = ({
+  min,
+  max,
+  over = 'refuse',
+}: {
+  min: number
+  max: number
+  over?: Page['over']
+}) =>
+  v.pipe(
+    matching(/^[+-]?\d{1,15}$/, 'must be an integer'),
+    v.transform(Number),
+    v.minValue(min, `must be at least ${min}`),
+    v.transform((value) => (over === 'clamp' ? Math.min(value, max) : value)),
+    v.maxValue(max, `must be at most ${max}`),
+    jsonSchema({ type: 'integer', minimum: min, ...(over === 'refuse' ? { maximum: max } : {}) }),
+  )
+
+/** true or false in a query. */
+export const queryBoolean = v.pipe(
+  v.picklist(['true', 'false'], 'must be true or false'),
+  v.transform((value) => value === 'true'),
+  jsonSchema({ type: 'boolean' }),
+)
+
+/** Query parameters of a list: `limit` as its page rule says, and `cursor`. */
+export const paging = ({ default: size, max, over }: Page) => ({
+  limit: v.optional(queryInteger({ min: 1, max, over }), String(size)),
+  cursor: v.optional(v.pipe(v.string(), v.nonEmpty('must not be empty'))),
+})
+
+// Output
+
+export const id = v.pipe(v.string(), v.uuid())
+/** ISO 8601 in UTC. */
+export const time = v.pipe(v.string(), v.isoTimestamp())
+/** A decimal string; its currency stands beside it. */
+export const money = v.pipe(v.string(), v.regex(/^-?\d+\.\d{2}$/))
+export const currencyCode = v.pipe(v.string(), v.regex(/^[A-Z]{3}$/))
+export const count = v.pipe(v.number(), v.integer(), v.minValue(0))
+export const texts = v.array(v.string())
+
+/** The envelope of every REST list. */
+export const list = <const Item extends v.GenericSchema>(item: Item) =>
+  v.object({ data: v.array(item), next_cursor: v.nullable(v.string()) })

@@ -1,0 +1,157 @@
+import t from 'tap'
+import { compactBrand, compactStaging } from '../src/lake/compact.ts'
+import { snapshotAll } from '../src/lake/horizon.ts'
+import { brandManifest } from '../src/lake/manifest.ts'
+import { openSession } from '../src/lake/session.ts'
+import { snapshot } from '../src/lake/snapshot.ts'
+import { brand as newBrand } from './fixtures/brand.ts'
+import { lake, logBatch, sourceRows } from './fixtures/lake.ts'
+
+t.test('committed events are in the sources of their brand after a tick', async (t) => {
+  const pipeline = await lake(t)
+  const one = await newBrand(pipeline)
+  const other = await newBrand(pipeline)
+  await logBatch(pipeline.postgres.sql, [
+    { brand_id: one.id, event_id: 'a', email: 'ann@example.com', event_type: 'product_viewed', properties: { product_id: 'p1', price: '19.90' } },
+    { brand_id: other.id, event_id: 'a', anonymous_id: 'v1' },
+  ])
+  const report = await snapshot(pipeline)
+  t.match(report, { published: true, tick: 1, read: 2, dead: 0, repeats: 0 })
+  t.match(await sourceRows(pipeline, one, 'select event_id, event_type, product_id, price, subject from events'), [
+    { event_id: 'a', event_type: 'product_viewed', product_id: 'p1', price: '19.90', subject: 1 },
+  ])
+  t.equal((await sourceRows(pipeline, other, 'from events')).length, 1)
+})
+
+t.test('an event without an id is named by its batch and line', async (t) => {
+  const pipeline = await lake(t)
+  const brand = await newBrand(pipeline)
+  const batch = await logBatch(pipeline.postgres.sql, [
+    { brand_id: brand.id, anonymous_id: 'v' },
+    { brand_id: brand.id, anonymous_id: 'v' },
+  ])
+  await snapshot(pipeline)
+  t.same(await sourceRows(pipeline, brand, 'select event_id, line from events order by line'), [
+    { event_id: `${batch}-0`, line: 0 },
+    { event_id: `${batch}-1`, line: 1 },
+  ])
+})
+
+t.test('a repeated event id is kept once, within a tick and across ticks', async (t) => {
+  const pipeline = await lake(t)
+  const brand = await newBrand(pipeline)
+  const event = { brand_id: brand.id, event_id: 'same', anonymous_id: 'v' }
+  await logBatch(pipeline.postgres.sql, [event, event])
+  t.match(await snapshot(pipeline), { repeats: 1 })
+  await logBatch(pipeline.postgres.sql, [event, { ...event, event_id: 'new' }])
+  t.match(await snapshot(pipeline), { repeats: 1 })
+  t.same(await sourceRows(pipeline, brand, 'select event_id from events order by all'), [{ event_id: 'new' }, { event_id: 'same' }])
+})
+
+t.test('lines that cannot become rows are kept with a reason, and stop no neighbour', async (t) => {
+  const pipeline = await lake(t)
+  const brand = await newBrand(pipeline)
+  const good = { brand_id: brand.id, anonymous_id: 'v' }
+  const batch = await logBatch(pipeline.postgres.sql, [
+    good,
+    '{"brand_id": "not json',
+    { ...good, brand_id: '0193f0a0-0000-7000-8000-000000000000' },
+    { brand_id: brand.id },
+    good,
+  ])
+  t.match(await snapshot(pipeline), { dead: 3, rows: { events: 2 } })
+  const dead = await pipeline.postgres.sql`select line, reason, convert_from(payload, 'UTF8') as payload from dead_event where batch_id = ${batch} order by line`
+  t.match([...dead], [
+    { line: 1, payload: '{"brand_id": "not json' },
+    { line: 2, reason: 'there is no such brand' },
+    { line: 3, reason: 'the event names nobody' },
+  ])
+  t.equal((await sourceRows(pipeline, brand, 'from events')).length, 2)
+})
+
+t.test('two workers on the same tick: one publishes, the other changes nothing', async (t) => {
+  const pipeline = await lake(t)
+  const brand = await newBrand(pipeline)
+  await logBatch(pipeline.postgres.sql, [{ brand_id: brand.id, anonymous_id: 'v' }])
+  const ran = await Promise.allSettled([snapshot(pipeline), snapshot(pipeline)])
+  t.equal(ran.filter(({ status }) => status === 'fulfilled').length, 1)
+  t.match(ran.find(({ status }) => status === 'rejected'), { reason: { name: 'Outrun' } })
+  t.equal((await sourceRows(pipeline, brand, 'from events')).length, 1)
+})
+
+t.test('a row that committed late is not passed over', async (t) => {
+  const pipeline = await lake(t)
+  const brand = await newBrand(pipeline)
+  const { sql } = pipeline.postgres
+  await sql.begin(async (tx) => {
+    await tx`select pg_current_xact_id()`
+    await logBatch(sql, [{ brand_id: brand.id, event_id: 'committed first', anonymous_id: 'v' }])
+    await snapshot(pipeline)
+    t.equal((await sourceRows(pipeline, brand, 'from events')).length, 0, 'the open transaction is older')
+    await logBatch(tx as never, [{ brand_id: brand.id, event_id: 'committed last', anonymous_id: 'v' }])
+  })
+  await snapshotAll(pipeline)
+  t.equal((await sourceRows(pipeline, brand, 'from events')).length, 2)
+})
+
+t.test('a changed order replaces its earlier version, staged, cut and folded', async (t) => {
+  const pipeline = await lake(t)
+  const brand = await newBrand(pipeline)
+  const { sql } = pipeline.postgres
+  const put = (id: string, total: string) => sql`
+    insert into store_order (brand_id, external_id, id, state, billing_status, currency_code, total, lines, created_at, updated_at)
+    values (${brand.id}, ${id}, gen_random_uuid(), 'complete', 'paid', 'USD', ${total},
+      '[{"id":"1","product_id":"p","title":"T \\"quoted\\"","quantity":2,"price":"5.00","total":"10.00"}]'::text::jsonb, now(), now())
+    on conflict (brand_id, external_id) do update set total = excluded.total`
+  const totals = () => sourceRows(pipeline, brand, 'select external_id, total, lines[1].title as title from orders order by external_id')
+  const title = 'T "quoted"'
+  await put('1', '10.00')
+  await put('2', '20.00')
+  await snapshotAll(pipeline)
+  t.same(await totals(), [{ external_id: '1', total: '10.00', title }, { external_id: '2', total: '20.00', title }])
+  await put('1', '11.00')
+  await snapshotAll(pipeline)
+  t.same((await totals())[0], { external_id: '1', total: '11.00', title })
+  await compactBrand(pipeline, brand.id, true)
+  await put('2', '22.00')
+  await sql`update store_order set deleted = true where brand_id = ${brand.id} and external_id = '1'`
+  await snapshotAll(pipeline)
+  t.same(await totals(), [{ external_id: '2', total: '22.00', title }])
+  await compactBrand(pipeline, brand.id, true)
+  t.same(await totals(), [{ external_id: '2', total: '22.00', title }])
+  const { files } = await brandManifest(pipeline.postgres, brand.id)
+  t.equal(files.filter(({ relation }) => relation === 'orders').length, 1, 'folded into one base')
+})
+
+t.test('many ticks of many brands stay within 50 event files a brand, every event once', async (t) => {
+  const pipeline = await lake(t)
+  const brands = await Promise.all(Array.from({ length: 5 }, () => newBrand(pipeline)))
+  for (let tick = 0; tick < 40; tick++) {
+    await logBatch(pipeline.postgres.sql, brands.map(({ id }) => ({ brand_id: id, event_id: `e${tick}`, anonymous_id: `v${tick % 3}` })))
+    await snapshot(pipeline)
+    await compactStaging(pipeline)
+    if (tick % 3 === 0) for (const { id } of brands) await compactBrand(pipeline, id, true)
+  }
+  for (const brand of brands) {
+    const { files, staged } = await brandManifest(pipeline.postgres, brand.id)
+    const events = [...files, ...staged].filter(({ relation }) => relation === 'events')
+    t.ok(events.length < 50, `${events.length} files`)
+    t.same(await sourceRows(pipeline, brand, 'select count(*) as rows, count(distinct event_id) as ids from events'), [{ rows: 40, ids: 40 }])
+  }
+})
+
+t.test('a session reaches no file outside its brand', async (t) => {
+  const pipeline = await lake(t)
+  const [one, other] = await Promise.all([newBrand(pipeline), newBrand(pipeline)])
+  for (const { id } of [one, other]) await logBatch(pipeline.postgres.sql, [{ brand_id: id, anonymous_id: 'v' }])
+  await snapshot(pipeline)
+  await compactBrand(pipeline, other.id, true)
+  const { files } = await brandManifest(pipeline.postgres, other.id)
+  const session = await openSession(pipeline, one, new Date())
+  t.teardown(() => session.close())
+  const foreign = `${pipeline.lakeDir}/${files[0]?.path}`
+  await t.rejects(session.duck.rows(`from read_parquet('${foreign}')`), /Permission/)
+  await t.rejects(session.duck.rows(`from read_parquet('${session.folder}/../${other.id}/*.parquet')`), /Permission/)
+  await t.rejects(session.duck.rows(`from read_text('/etc/passwd')`), /Permission/)
+  await t.rejects(session.duck.run('set enable_external_access = true'), /locked|configuration/)
+})
