@@ -52,11 +52,19 @@ export interface Caller {
   keyClass: 'cdp' | 'brand-api'
 }
 
+/** Cursors of one call, bound to its operation, brand and filters. */
+export interface CallCursors {
+  /** The position that was sealed; null without a cursor. Throws bad_request for one not issued for this call. */
+  open<Position>(cursor: string | undefined, filters?: Readonly<Record<string, unknown>>): Position | null
+  seal(position: unknown, filters?: Readonly<Record<string, unknown>>): string
+}
+
 export interface Ctx {
   brand: Brand
   caller: Caller
   db: Db
   lake: Lake
+  cursors: CallCursors
   now: Date
   signal: AbortSignal
 }

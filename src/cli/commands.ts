@@ -1,3 +1,4 @@
+import { backupCommands } from './backup.ts'
 import { brandCommands } from './brand.ts'
 import type { Command } from './command.ts'
 import { demoCommands } from './demo.ts'
@@ -20,4 +21,5 @@ export const COMMANDS: readonly Command[] = [
   ...sqlCommands,
   ...demoCommands,
   ...statusCommands,
+  ...backupCommands,
 ]

@@ -12,7 +12,8 @@ export interface Body {
 
 /** Parses a JSON body; 400 when it is empty, not UTF-8 or not JSON. */
 export function parseBody(bytes: Buffer): Body {
-  if (bytes.length === 0) throw fail('bad_request', 'The body is empty; send a JSON object with an events array.')
+  if (bytes.length === 0)
+    throw fail('bad_request', 'The body is empty; send a JSON object with an events array.')
   if (!isUtf8(bytes)) throw fail('bad_request', 'The body is not valid UTF-8.')
   const text = bytes.toString()
   let value: unknown
@@ -28,7 +29,10 @@ export function parseBody(bytes: Buffer): Body {
 interface RawJson {
   rawJSON: string
 }
-const json = JSON as unknown as { rawJSON(text: string): RawJson; isRawJSON(value: unknown): value is RawJson }
+const json = JSON as unknown as {
+  rawJSON(text: string): RawJson
+  isRawJSON(value: unknown): value is RawJson
+}
 
 function exactInteger(this: unknown, _key: string, value: unknown, context?: { source: string }): unknown {
   return typeof value === 'number' && !isExact(value) && context ? json.rawJSON(context.source) : value
@@ -38,4 +42,5 @@ function exactInteger(this: unknown, _key: string, value: unknown, context?: { s
 export const isExact = (value: number) => Number.isSafeInteger(value) || !Number.isInteger(value)
 
 /** The digits of an integer that was beyond 2^53, else undefined. */
-export const rawDigits = (value: unknown): string | undefined => (json.isRawJSON(value) ? value.rawJSON : undefined)
+export const rawDigits = (value: unknown): string | undefined =>
+  json.isRawJSON(value) ? value.rawJSON : undefined

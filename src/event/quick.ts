@@ -1,6 +1,16 @@
 import { isUtf8 } from 'node:buffer'
 import { BYTES, hashes, hashOfName, integer, isDigit, name, objectAt, placeOf, spaces } from './scan.ts'
-import { type Checked, EVENT_LEVEL, FIELDS, MAX_AGE_MS, MAX_AHEAD_MS, MAX_EVENTS, MAX_ID, MAX_NAME } from './shape.ts'
+import {
+  type Checked,
+  EVENT_LEVEL,
+  FIELDS,
+  MAX_AGE_MS,
+  MAX_AHEAD_MS,
+  MAX_EVENTS,
+  MAX_ID,
+  MAX_NAME,
+  MAX_TYPE,
+} from './shape.ts'
 import { parseTime } from './time.ts'
 
 const SPACE = BYTES.space
@@ -23,13 +33,43 @@ const FIRST_IDENTIFIER = 4
 const EMAIL = 6
 const PHONE = 7
 const STORE_ID = 8
-const LINE_NAMES = ['event_type', 'event_id', '', '', 'profile_id', 'anonymous_id', 'email', 'phone', 'store_customer_id'].map(
-  (name, field) => Buffer.from(field === PROPERTIES ? ',"properties":' : `,"${name}":"`),
-)
+const LINE_NAMES = [
+  'event_type',
+  'event_id',
+  '',
+  '',
+  'profile_id',
+  'anonymous_id',
+  'email',
+  'phone',
+  'store_customer_id',
+].map((name, field) => Buffer.from(field === PROPERTIES ? ',"properties":' : `,"${name}":"`))
 /** More than a line needs beside its opening and what comes from the body. */
 const LINE_EXTRA = 256
 const NAMES = FIELDS.map((field) => Buffer.from(field))
 const HASHES = hashes(FIELDS)
+
+// Kinds of bytes, and per field the kinds that leave it to checkEvents and the most bytes.
+const ODD = 1
+const UPPER = 2
+const BLANK = 4
+const SIGN = 8
+const DIGIT = 16
+const KINDS = Uint8Array.from({ length: 256 }, (_, byte) => kindOf(byte))
+const REFUSED = FIELDS.map((_, field) =>
+  field === EVENT_TYPE ? ODD | BLANK | SIGN : field === EMAIL ? ODD | UPPER | BLANK : ODD,
+)
+const LONGEST = FIELDS.map((_, field) =>
+  field === EVENT_TYPE ? MAX_TYPE : field === EVENT_ID ? MAX_ID : MAX_NAME,
+)
+
+function kindOf(byte: number): number {
+  if (byte < SPACE || byte > 126 || byte === BYTES.backslash) return ODD
+  if (byte === SPACE) return BLANK
+  if (byte >= 65 && byte <= 90) return UPPER
+  if (isDigit(byte)) return DIGIT
+  return (byte >= 97 && byte <= 122) || byte === UNDERSCORE ? 0 : SIGN
+}
 
 // Where the current event has each field; an end of 0 means that it has not.
 const starts = new Int32Array(FIELDS.length)
@@ -57,10 +97,11 @@ export function quickEvents(body: Buffer, brandId: string, receivedAt: number): 
   if (at < 0) return undefined
   for (;;) {
     at = event(body, at)
-    if (at < 0 || events === MAX_EVENTS || !isUsual(body) || repeatsId(events)) return undefined
+    if (at < 0 || events === MAX_EVENTS || !isWhole() || repeatsId(events)) return undefined
     const occurredAt = time(body, receivedAt)
     if (Number.isNaN(occurredAt)) return undefined
-    put(opening, 0, opening.length)
+    out.set(opening, outAt)
+    outAt += opening.length
     putNumber(occurredAt)
     putFields(body)
     events++
@@ -152,72 +193,59 @@ function event(body: Uint8Array, at: number): number {
 }
 
 function fieldValue(body: Uint8Array, at: number, field: number): number {
-  let next: number
   if (field === PROPERTIES) {
-    next = body[at] === OPEN_OBJECT ? objectAt(body, at, EVENT_LEVEL + 1) : -1
-  } else if (body[at] === QUOTE) {
-    next = name(body, at + 1)
-    if (field === EVENT_ID) idHash = hashOfName()
-    starts[field] = at + 1
-    ends[field] = next - 1
-    return next
-  } else {
-    next = field === STORE_ID ? integer(body, at) : -1
+    if (body[at] !== OPEN_OBJECT) return -1
+    starts[field] = at
+    ends[field] = objectAt(body, at, EVENT_LEVEL + 1)
+    return ends[field] as number
   }
+  if (body[at] === QUOTE) return text(body, at + 1, field)
+  if (field !== STORE_ID) return -1
+  starts[field] = at
+  ends[field] = integer(body, at)
+  return ends[field] as number
+}
+
+/** A text field of printable ASCII: its bytes are its characters, and nothing of it is trimmed, lowered or escaped. */
+function text(body: Uint8Array, at: number, field: number): number {
+  const end = body.length
+  let seen = 0
+  let hash = 0
+  let next = at
+  for (; next < end; next++) {
+    const byte = body[next] as number
+    if (byte === QUOTE) break
+    seen |= KINDS[byte] as number
+    hash = (Math.imul(hash, 31) + byte) | 0
+  }
+  if (
+    next - at < 1 ||
+    next === end ||
+    next - at > (LONGEST[field] as number) ||
+    seen & (REFUSED[field] as number)
+  )
+    return -1
+  if (seen & BLANK && (body[at] === SPACE || body[next - 1] === SPACE)) return -1
+  if (field === EVENT_ID) idHash = hash
+  if (field === EVENT_TYPE && (isDigit(body[at]) || body[at] === UNDERSCORE)) return -1
+  if (field === PHONE && !(seen & DIGIT)) return -1
+  if (field === EMAIL && !hasOneSign(body, at, next)) return -1
   starts[field] = at
   ends[field] = next
-  return next
+  return next + 1
 }
 
-/** The checks of checkEvents on what is noted; false also for what is right but has to be trimmed or changed. */
-function isUsual(body: Uint8Array): boolean {
-  if (!ends[PROPERTIES] || !isType(body)) return false
-  if (ends[EVENT_ID] && !isPlain(body, EVENT_ID, MAX_ID)) return false
-  let given = 0
-  for (let field = FIRST_IDENTIFIER; field < FIELDS.length; field++) {
-    if (!ends[field]) continue
-    given++
-    if (!isPlain(body, field, MAX_NAME)) return false
-  }
-  return given > 0 && (!ends[EMAIL] || isEmail(body)) && (!ends[PHONE] || hasDigit(body))
-}
-
-function isType(body: Uint8Array): boolean {
-  const start = starts[EVENT_TYPE] as number
-  const end = ends[EVENT_TYPE] as number
-  if (end - start < 1 || end - start > 64 || isDigit(body[start]) || body[start] === UNDERSCORE) return false
-  for (let at = start; at < end; at++) {
-    const byte = body[at] as number
-    const letter = byte | 32
-    if (!((letter >= 97 && letter <= 122) || isDigit(byte) || byte === UNDERSCORE)) return false
-  }
-  return true
-}
-
-/** Printable ASCII that needs no trimming: bytes are characters, and what was sent is what is stored. */
-function isPlain(body: Uint8Array, field: number, longest: number): boolean {
-  const start = starts[field] as number
-  const end = ends[field] as number
-  if (end - start < 1 || end - start > longest || body[start] === SPACE || body[end - 1] === SPACE) return false
-  for (let at = start; at < end; at++) if ((body[at] as number) < SPACE || (body[at] as number) > 126) return false
-  return true
-}
-
-/** One @, not at an end, no space and nothing to lower. */
-function isEmail(body: Uint8Array): boolean {
-  const start = starts[EMAIL] as number
-  const end = ends[EMAIL] as number
+/** One @ that is not at an end. */
+function hasOneSign(body: Uint8Array, start: number, end: number): boolean {
   let signs = 0
-  for (let at = start; at < end; at++) {
-    const byte = body[at] as number
-    if (byte === AT_SIGN) signs++
-    if (byte === SPACE || (byte >= 65 && byte <= 90)) return false
-  }
+  for (let at = start; at < end; at++) if (body[at] === AT_SIGN) signs++
   return signs === 1 && body[start] !== AT_SIGN && body[end - 1] !== AT_SIGN
 }
 
-function hasDigit(body: Uint8Array): boolean {
-  for (let at = starts[PHONE] as number; at < (ends[PHONE] as number); at++) if (isDigit(body[at])) return true
+/** Whether the current event has its type and properties and is about somebody. */
+function isWhole(): boolean {
+  if (!ends[EVENT_TYPE] || !ends[PROPERTIES]) return false
+  for (let field = FIRST_IDENTIFIER; field < FIELDS.length; field++) if (ends[field]) return true
   return false
 }
 
@@ -233,5 +261,7 @@ function repeatsId(events: number): boolean {
 function time(body: Uint8Array, receivedAt: number): number {
   if (!ends[TIME_STAMP]) return receivedAt
   const sent = parseTime(body, starts[TIME_STAMP], ends[TIME_STAMP])
-  return sent <= receivedAt + MAX_AHEAD_MS && sent >= receivedAt - MAX_AGE_MS ? Math.min(sent, receivedAt) : Number.NaN
+  return sent <= receivedAt + MAX_AHEAD_MS && sent >= receivedAt - MAX_AGE_MS
+    ? Math.min(sent, receivedAt)
+    : Number.NaN
 }

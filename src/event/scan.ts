@@ -28,9 +28,13 @@ const LEVELS = MAX_DEPTH
 const NODES = MAX_NODES
 
 /** Bytes that end the plain part of a string: the quote, the backslash and control characters, which JSON escapes. */
-const ENDS = Uint8Array.from({ length: 256 }, (_, byte) => Number(byte < SPACE || byte === QUOTE || byte === BACKSLASH))
+const ENDS = Uint8Array.from({ length: 256 }, (_, byte) =>
+  Number(byte < SPACE || byte === QUOTE || byte === BACKSLASH),
+)
 /** Bytes that may follow a backslash; \u is not usual. */
-const ESCAPES = Uint8Array.from({ length: 256 }, (_, byte) => Number('"\\/bfnrt'.includes(String.fromCharCode(byte))))
+const ESCAPES = Uint8Array.from({ length: 256 }, (_, byte) =>
+  Number('"\\/bfnrt'.includes(String.fromCharCode(byte))),
+)
 const LITERALS = ['true', 'false', 'null'].map((literal) => Buffer.from(literal))
 const FORBIDDEN = hashes(['__proto__', 'constructor', 'prototype'])
 
@@ -168,7 +172,9 @@ function literal(bytes: Uint8Array, at: number): number {
 
 /** Hashes of words as `name` counts them. */
 export function hashes(words: readonly string[]): Int32Array {
-  return Int32Array.from(words, (word) => Buffer.from(word).reduce((hash, byte) => (Math.imul(hash, 31) + byte) | 0, 0))
+  return Int32Array.from(words, (word) =>
+    Buffer.from(word).reduce((hash, byte) => (Math.imul(hash, 31) + byte) | 0, 0),
+  )
 }
 
 // A loop: on a few elements the methods of typed arrays cost several times as much.

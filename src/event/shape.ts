@@ -6,7 +6,8 @@ import { type Report, shown, step, walk } from './walk.ts'
 export const MAX_EVENTS = 50
 export const MAX_AHEAD_MS = 24 * 3_600_000
 export const MAX_AGE_MS = 1_095 * 24 * 3_600_000
-/** Longest eventId and longest identifier, in characters. */
+/** Longest eventType, eventId and identifier, in characters. */
+export const MAX_TYPE = 64
 export const MAX_ID = 128
 export const MAX_NAME = 256
 const MAX_PROBLEMS = 100
@@ -40,7 +41,17 @@ export interface EventLine {
 
 type Sent = Record<string, unknown>
 
-export const FIELDS = ['eventType', 'eventId', 'timeStamp', 'properties', 'profileId', 'anonymousId', 'email', 'phone', 'storeCustomerId']
+export const FIELDS = [
+  'eventType',
+  'eventId',
+  'timeStamp',
+  'properties',
+  'profileId',
+  'anonymousId',
+  'email',
+  'phone',
+  'storeCustomerId',
+]
 const TENANCY = ['scope', 'shopDomain', 'source']
 const EVENT_TYPE = /^[A-Za-z][A-Za-z0-9_]{0,63}$/
 const CONTROL = /[\0-\x1f\x7f]/
@@ -68,7 +79,8 @@ function eventsOf(body: unknown): unknown[] {
   const { events, ...others } = body as { events?: unknown }
   if (!Array.isArray(events)) throw fail('bad_request', 'events: must be an array of events.')
   const [unknown] = Object.keys(others)
-  if (unknown !== undefined) throw fail('bad_request', `${shown(unknown)}: is not a field of this request; it has only events.`)
+  if (unknown !== undefined)
+    throw fail('bad_request', `${shown(unknown)}: is not a field of this request; it has only events.`)
   if (events.length === 0) throw fail('bad_request', 'events: must hold at least one event.')
   if (events.length > MAX_EVENTS) {
     throw fail('bad_request', `events: must hold at most ${MAX_EVENTS} events, got ${events.length}.`)
@@ -77,7 +89,13 @@ function eventsOf(body: unknown): unknown[] {
 }
 
 /** True when the event holds an integer beyond 2^53. */
-function checkEvent(event: unknown, index: number, receivedAt: number, escaped: boolean, report: Report): boolean {
+function checkEvent(
+  event: unknown,
+  index: number,
+  receivedAt: number,
+  escaped: boolean,
+  report: Report,
+): boolean {
   const path = `events[${index}]`
   if (typeof event !== 'object' || event === null || Array.isArray(event)) {
     report(path, 'must be an object')
@@ -87,13 +105,18 @@ function checkEvent(event: unknown, index: number, receivedAt: number, escaped: 
   const at = (field: string) => `${path}.${field}`
   for (const key of Object.keys(sent)) {
     if (TENANCY.includes(key)) report(at(key), 'must not be sent: the API key decides whose event it is')
-    else if (!FIELDS.includes(key)) report(path + step(key), `is not a field of an event; known are ${FIELDS.join(', ')}`)
+    else if (!FIELDS.includes(key))
+      report(path + step(key), `is not a field of an event; known are ${FIELDS.join(', ')}`)
   }
   if (typeof sent.eventType !== 'string' || !EVENT_TYPE.test(sent.eventType)) {
-    report(at('eventType'), 'must be a letter followed by letters, digits or underscores, at most 64 characters')
+    report(
+      at('eventType'),
+      'must be a letter followed by letters, digits or underscores, at most 64 characters',
+    )
   }
   if (isGiven(sent.eventId)) checkName(sent.eventId, MAX_ID, (message) => report(at('eventId'), message))
-  if (isGiven(sent.timeStamp)) checkTime(sent.timeStamp, receivedAt, (message) => report(at('timeStamp'), message))
+  if (isGiven(sent.timeStamp))
+    checkTime(sent.timeStamp, receivedAt, (message) => report(at('timeStamp'), message))
   checkIdentifiers(sent, path, report)
 
   const properties = sent.properties
@@ -189,7 +212,9 @@ function lineOf(event: Sent, id: string | undefined, brandId: string, receivedAt
     event_id: id,
     event_type: event.eventType as string,
     received_at: receivedAt,
-    occurred_at: isGiven(event.timeStamp) ? Math.min(timeOf(event.timeStamp as string), receivedAt) : receivedAt,
+    occurred_at: isGiven(event.timeStamp)
+      ? Math.min(timeOf(event.timeStamp as string), receivedAt)
+      : receivedAt,
     profile_id: text(event.profileId),
     anonymous_id: text(event.anonymousId),
     email: text(event.email)?.toLowerCase(),

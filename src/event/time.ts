@@ -28,7 +28,8 @@ export function parseTime(bytes: Uint8Array, from = 0, to = bytes.length): numbe
     at += 3
     if (bytes[at] === POINT || bytes[at] === COMMA) {
       const start = ++at
-      for (let scale = 100; isDigit(bytes[at]); at++, scale /= 10) millis += Math.floor(((bytes[at] ?? 0) - 48) * scale)
+      for (let scale = 100; isDigit(bytes[at]); at++, scale /= 10)
+        millis += Math.floor(((bytes[at] ?? 0) - 48) * scale)
       if (at === start || at - start > 9) return Number.NaN
     }
   }

@@ -50,7 +50,8 @@ export function walk(root: object, path: string, level: number, escaped: boolean
   for (let at = 0; at < containers.length && nodes <= MAX_NODES; at++) {
     const container = containers[at] as Record<string, unknown>
     if (Array.isArray(container)) {
-      for (let index = 0; index < container.length && nodes <= MAX_NODES; index++) visit(container[index], at, index)
+      for (let index = 0; index < container.length && nodes <= MAX_NODES; index++)
+        visit(container[index], at, index)
       continue
     }
     for (const key in container) {
@@ -82,4 +83,5 @@ export const step = (key: string | number) =>
   typeof key === 'number' ? `[${key}]` : /^[\w$]{1,80}$/.test(key) ? `.${key}` : `[${shown(key)}]`
 
 /** A sent name in a message: bounded and harmless to print. */
-export const shown = (name: string) => JSON.stringify((name.length > 80 ? `${name.slice(0, 80)}…` : name).toWellFormed())
+export const shown = (name: string) =>
+  JSON.stringify((name.length > 80 ? `${name.slice(0, 80)}…` : name).toWellFormed())

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { fail } from '../errors.ts'
+import { errorFields, log } from '../log.ts'
 import { Body, GONE } from './body.ts'
 import type { EngineRequest, EngineResponse } from './engine.ts'
 import { errorReply, type Rendered, type Reply, rendered, unknownPath, unservedMethod } from './reply.ts'
@@ -55,10 +56,14 @@ export class Exchange {
     }
     // In place of the engine's own handler, which leaves whoever waits for the body waiting for ever.
     this.#response.raw.onAborted(() => this.#gone())
-    this.#reply(repeatedHeader(this.#engine)).then(
-      (reply) => this.#send(reply),
-      (error: unknown) => this.#send(this.#errorReply(error)),
-    )
+    this.#reply(repeatedHeader(this.#engine))
+      .catch((error: unknown) => this.#errorReply(error))
+      .then((reply) => this.#send(reply))
+      .catch((error: unknown) => {
+        // Nothing is known to lead here; a process that dies of one answer would be worse.
+        log('error', 'answer_failed', { request_id: this.#request.requestId, ...errorFields(error) })
+        this.#server.ended(this)
+      })
   }
 
   async #reply(repeated: string | undefined): Promise<Reply> {

@@ -3,6 +3,7 @@ import { fail } from '../errors.ts'
 import type { Sql, Transaction } from '../store/postgres.ts'
 import { statement } from '../store/sqlfile.ts'
 import { emailOf, phoneOf } from './channel.ts'
+import { loadKnown } from './known.ts'
 import { KINDS, type Profile, survivorOf } from './profile.ts'
 import { Resolution, type Tuple } from './resolve.ts'
 
@@ -58,7 +59,8 @@ interface BrandRow {
   default_phone_region: string
 }
 
-type Ask = <Row = unknown>(name: string, args?: unknown[]) => Promise<Row[]>
+/** A named statement with the brand as $1. */
+export type Ask = <Row = unknown>(name: string, args?: unknown[]) => Promise<Row[]>
 
 const queries =
   (sql: Sql | Transaction, brandId: string): Ask =>
@@ -116,55 +118,6 @@ const subjectOf = (profile: Profile) => profile.subject || survivorOf(profile).s
 
 const column = <Key extends keyof Profile>(profiles: readonly Profile[], key: Key) =>
   profiles.map((profile) => profile[key])
-
-async function loadKnown(ask: Ask, tuples: readonly Tuple[], resolution: Resolution): Promise<void> {
-  const found: { kind: number; value: string; holder: number; survivor: number }[] = []
-  for (const [kind, name] of KINDS.entries()) {
-    const values = [...new Set(tuples.flatMap((tuple) => tuple[kind] ?? []))]
-    if (values.length === 0) continue
-    const [row] = await ask<{ holders: number[]; survivors: number[] }>('subjects_of_identifiers', [
-      name,
-      values,
-    ])
-    for (const [at, value] of values.entries()) {
-      const holder = row?.holders[at] ?? 0
-      if (holder) found.push({ kind, value, holder, survivor: row?.survivors[at] ?? holder })
-    }
-  }
-  const profiles = await loadProfiles(ask, new Set(found.map(({ survivor }) => survivor)))
-  for (const { kind, value, holder, survivor } of found) {
-    const into = profiles.get(survivor)
-    if (!into) throw new Error(`subject ${survivor} has an identifier but no customer row`)
-    let owner = profiles.get(holder)
-    if (!owner) {
-      owner = { ...into, subject: holder, age: holder, into, retired: true, changed: false }
-      profiles.set(holder, owner)
-    }
-    resolution.know(kind, value, owner)
-  }
-}
-
-type ProfileRow = [number, string | null, string | null, string | null, Profile['provenance'], number]
-
-async function loadProfiles(ask: Ask, subjects: ReadonlySet<number>): Promise<Map<number, Profile>> {
-  const profiles = new Map<number, Profile>()
-  if (subjects.size === 0) return profiles
-  const [row] = await ask<{ profiles: ProfileRow[] }>('profiles_of_subjects', [[...subjects]])
-  for (const [subject, storeCustomerId, email, phone, provenance, createdAt] of row?.profiles ?? []) {
-    const state = { into: null, retired: false, changed: false }
-    profiles.set(subject, {
-      subject,
-      age: subject,
-      storeCustomerId,
-      email,
-      phone,
-      provenance,
-      createdAt,
-      ...state,
-    })
-  }
-  return profiles
-}
 
 async function addProfiles(ask: Ask, added: readonly Profile[], prefix: string): Promise<void> {
   if (added.length === 0) return

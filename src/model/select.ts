@@ -18,19 +18,12 @@ const TABLE_FUNCTIONS = ['unnest', 'range', 'generate_series']
 
 const TABLES = ['BASE_TABLE', 'EMPTY', 'EXPRESSION_LIST', 'JOIN', 'PIVOT', 'SUBQUERY', 'TABLE_FUNCTION']
 
-/** A model asked twice with the same params must answer the same. */
-const UNSTEADY = [
-  ...[
-    'now',
-    'today',
-    'get_current_time',
-    'get_current_timestamp',
-    'transaction_timestamp',
-    'current_localtime',
-  ],
-  ...['current_localtimestamp', 'random', 'uuid', 'gen_random_uuid', 'uuidv4', 'uuidv7', 'nextval'],
-  ...['getenv', 'getvariable', 'current_setting'],
-]
+/** What changes the answer of a model over the same rows and params: the clock, chance, the session. */
+const UNSTEADY_FUNCTIONS = [
+  'now today get_current_time get_current_timestamp transaction_timestamp current_localtime',
+  'current_localtimestamp random setseed uuid uuidv4 uuidv7 gen_random_uuid nextval currval',
+  'getenv getvariable current_setting',
+].flatMap((names) => names.split(' '))
 const UNSTEADY_NAMES = ['current_timestamp', 'current_date', 'current_time', 'localtime', 'localtimestamp']
 
 /**
@@ -100,13 +93,14 @@ function checkTable(file: string, table: Node, scope: ReadonlySet<string>, reads
 }
 
 function checkExpression(file: string, expression: Node): void {
-  const called = expression.class === 'FUNCTION' && UNSTEADY.includes(String(expression.function_name))
+  const called =
+    expression.class === 'FUNCTION' && UNSTEADY_FUNCTIONS.includes(String(expression.function_name))
   const names = Array.isArray(expression.column_names) ? expression.column_names.map(String) : []
   const named =
     expression.class === 'COLUMN_REF' && names.length === 1 && UNSTEADY_NAMES.includes(names[0] ?? '')
   if (!called && !named) return
   const name = called ? `${expression.function_name}()` : names[0]
-  throw new Error(`${file}: ${name} changes from run to run; take times from params.as_of`)
+  throw new Error(`${file}: ${name} depends on more than rows and params; times come from params.as_of`)
 }
 
 function selectsStar(node: unknown): boolean {

@@ -1,9 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { RELATIONS, type RelationName } from '../lake/relations.ts'
-
-/** Name of the view through which a session offers a relation of the lake: `customers` is the name of the mart. */
-export const sourceName = (relation: RelationName): string =>
-  relation === 'customers' ? 'customers_source' : relation
+import { sourceName } from '../lake/session.ts'
 
 const relationNames = Object.keys(RELATIONS) as RelationName[]
 

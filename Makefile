@@ -1,0 +1,59 @@
+# Everything an operator or developer calls; `make` lists it.
+
+BIN := node_modules/.bin
+NODE := $(BIN)/node
+INSTALLED := node_modules/.installed
+NODE_VERSION := $(shell sed -n 's/^ *"node": "\([0-9][0-9.]*\)".*/\1/p' package.json)
+NPM_VERSION := 10.9.9
+
+# make test TEST=setup, or TEST='http test/setup.test.ts'
+TEST ?= $(wildcard test/*.test.ts)
+TEST_FILES = $(foreach name,$(TEST),$(if $(findstring /,$(name)),$(name),test/$(name).test.ts))
+
+.PHONY: help install run test check bench sql clean distclean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+install: $(INSTALLED) ## Install the dependencies, Node 22 among them
+
+# npm must run under the same Node as the service: it skips optional packages, such as the HTTP engine, that do not fit
+# the Node it runs on. The npm of that Node too: Debian 12's own (9.2) fails on an override of a git dependency.
+# --no-save leaves the lockfile as it is.
+$(INSTALLED): package.json package-lock.json
+	@command -v npm >/dev/null || { echo 'npm is missing: install Node 18 or newer with npm.' >&2; exit 1; }
+	@echo 'Installing dependencies …'
+	@npm exec --yes --loglevel=error --package=node@$(NODE_VERSION) --package=npm@$(NPM_VERSION) -- \
+		npm install --no-save --include=dev --include=optional --no-audit --no-fund --no-progress --loglevel=error
+	@test "$$($(NODE) --version)" = v$(NODE_VERSION) || { echo 'Node $(NODE_VERSION) was not installed: see above.' >&2; exit 1; }
+	@touch $@
+
+# On a terminal Recoup gets Ctrl-C alone (a job of its own), so that make returns what Recoup returns.
+run: $(INSTALLED) ## Start Postgres, server and workers, with demo data at first; Ctrl-C stops them
+	@if [ -t 0 ]; then set -m; bin/recoup dev; else exec bin/recoup dev; fi
+
+test: $(INSTALLED) ## Run the tests (TEST=name for some)
+	@$(NODE) $(BIN)/tap $(TEST_FILES)
+
+check: $(INSTALLED) ## Check types, lint, format, generated text and import directions
+	$(NODE) $(BIN)/tsc --noEmit
+	$(NODE) $(BIN)/biome ci
+	bin/recoup docs --check
+	$(NODE) test/layout.test.ts >/dev/null || $(NODE) test/layout.test.ts
+
+bench: $(INSTALLED) ## Run the benchmarks
+	@$(NODE) bench/all.ts
+
+sql: $(INSTALLED) ## Open a DuckDB prompt with every source and model as a view
+	@exec bin/recoup sql
+
+# The cluster may lie outside of .data, and may still run after a kill.
+clean: ## Remove the data folder .data with its Postgres
+	@if [ -d .data ]; then $(MAKE) --no-print-directory $(INSTALLED) && $(NODE) --input-type=module -e " \
+		const { removeEmbedded } = await import('./src/store/embedded.ts'); \
+		const removed = await removeEmbedded('.data'); \
+		if (!removed) console.error('Recoup is running with .data: stop it first.'); \
+		process.exitCode = removed ? 0 : 1" && rm -rf .data; fi
+
+distclean: clean ## Remove the installed dependencies as well
+	rm -rf node_modules .tap

@@ -1,0 +1,1 @@
+update lake_state set removal_paused_until = null

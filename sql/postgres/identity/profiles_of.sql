@@ -1,0 +1,9 @@
+select
+    coalesce(array_to_json(array_agg(subject)), '[]') as subject,
+    coalesce(array_to_json(array_agg(store_customer_id)), '[]') as store_customer_id,
+    coalesce(array_to_json(array_agg(email)), '[]') as email,
+    coalesce(array_to_json(array_agg(phone)), '[]') as phone,
+    coalesce(array_to_json(array_agg(provenance)), '[]') as provenance,
+    coalesce(array_to_json(array_agg(floor(extract(epoch from created_at) * 1000)::bigint)), '[]') as created_ms
+from customer
+where brand_id = $1 and subject = any($2::integer[])

@@ -1,0 +1,3 @@
+select subject, customer
+from subject_redirect
+where brand_id = $1 and subject = any($2::integer[]) and not deleted

@@ -1,0 +1,92 @@
+import { constants, createWriteStream } from 'node:fs'
+import { copyFile, mkdir, open, readdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { Transform } from 'node:stream'
+import { pipeline as pipe } from 'node:stream/promises'
+import { createZstdCompress } from 'node:zlib'
+import { fail } from '../errors.ts'
+import type { Transaction } from '../store/postgres.ts'
+import { statement } from '../store/sqlfile.ts'
+import type { Pipeline } from './pipeline.ts'
+
+export const BACKUP_FORMAT = 1
+
+/** What a backup folder holds; `backup.json`, written last: without it the backup is not whole. */
+export interface BackupDocument {
+  format: number
+  made_at: string
+  migrations: string[]
+  /** Tables in an order in which they can be filled, with their bytes. */
+  tables: { name: string; bytes: number }[]
+  /** Lake paths with their SHA-256. */
+  files: { path: string; sha256: string; bytes: number }[]
+  exported_below: string
+  first_log_day: string | null
+}
+
+/** Removal of lake files waits this long for a backup that died. */
+const PAUSE_HOURS = 6
+
+/**
+ * Writes all tables, as of one instant, and the lake files that they name into an empty folder. The service goes on
+ * meanwhile: lake files are immutable, and the removal of retired ones pauses.
+ */
+export async function backup(
+  { postgres, lakeDir }: Pipeline,
+  folder: string,
+  onProgress: (done: number, total: number) => void = () => {},
+): Promise<BackupDocument> {
+  await mkdir(folder, { recursive: true })
+  if ((await readdir(folder)).length) throw fail('conflict', `${folder} is not empty: a backup needs a folder of its own.`)
+  await postgres.pipeline.run('backup_pause_removal', [PAUSE_HOURS])
+  try {
+    const document = await postgres.sql.begin('isolation level repeatable read read only', async (tx) => {
+      const [state] = await ask<Pick<BackupDocument, 'exported_below' | 'first_log_day' | 'migrations'>>(tx, 'backup_state')
+      if (!state) throw new Error('the database has no lake_state')
+      const tables = await ask<{ name: string }>(tx, 'backup_tables')
+      const files = await ask<BackupDocument['files'][number]>(tx, 'backup_files')
+      const dumped: BackupDocument['tables'] = []
+      for (const { name } of tables) dumped.push({ name, bytes: await dump(tx, name, join(folder, 'postgres', `${name}.copy.zst`)) })
+      const made_at = new Date().toISOString()
+      return { format: BACKUP_FORMAT, made_at, ...state, tables: dumped, files }
+    })
+    for (const [index, { path }] of document.files.entries()) {
+      await copyDurably(join(lakeDir, path), join(folder, 'lake', path))
+      onProgress(index + 1, document.files.length)
+    }
+    await writeFile(join(folder, 'backup.json'), JSON.stringify(document, null, 2), { flush: true })
+    return document
+  } finally {
+    await postgres.pipeline.run('backup_resume_removal')
+  }
+}
+
+const ask = async <Row>(tx: Transaction, name: string): Promise<Row[]> =>
+  (await tx.unsafe(statement('postgres', name))) as unknown as Row[]
+
+async function dump(tx: Transaction, table: string, path: string): Promise<number> {
+  await mkdir(dirname(path), { recursive: true })
+  let bytes = 0
+  const counted = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      bytes += chunk.length
+      done(null, chunk)
+    },
+  })
+  // Names come from the catalog, quoted by Postgres itself.
+  const rows = await tx.unsafe(`copy (select * from ${table}) to stdout`).readable()
+  await pipe(rows, counted, createZstdCompress(), createWriteStream(path, { flush: true }))
+  return bytes
+}
+
+/** A copy that shares blocks where the file system can; on disk when it returns. */
+export async function copyDurably(from: string, to: string): Promise<void> {
+  await mkdir(dirname(to), { recursive: true })
+  await copyFile(from, to, constants.COPYFILE_FICLONE)
+  const handle = await open(to, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}

@@ -1,0 +1,83 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pipeline as pipe } from 'node:stream/promises'
+import { createZstdDecompress } from 'node:zlib'
+import postgres from 'postgres'
+import { fail } from '../errors.ts'
+import { statement } from '../store/sqlfile.ts'
+import { BACKUP_FORMAT, type BackupDocument, copyDurably } from './backup.ts'
+
+/** Tables whose rows carry the transaction that wrote them: transaction ids of the old cluster mean nothing here. */
+const WITH_XID = ['event_log', 'customer', 'subject_redirect', 'store_order', 'product', 'checkout', 'subscription']
+
+/** First normal transaction id: what the lake holds already is below it, what it does not is above. */
+const EXPORTED_XID = '3'
+const EXPORTED_BELOW = '4'
+
+/** Fills a migrated, empty database and an empty lake folder from a backup; every lake file is checked by its hash. */
+export async function restore(
+  url: string,
+  lakeDir: string,
+  folder: string,
+  onProgress: (done: number, total: number) => void = () => {},
+): Promise<BackupDocument> {
+  const document = await readDocument(folder)
+  const sql = postgres(url, { max: 1, onnotice: () => {} })
+  try {
+    await checkTarget(sql, document)
+    for (const [index, file] of document.files.entries()) {
+      await copyDurably(join(folder, 'lake', file.path), join(lakeDir, file.path))
+      const hash = createHash('sha256')
+      await pipe(createReadStream(join(lakeDir, file.path)), hash)
+      if (hash.digest('hex') !== file.sha256) throw fail('conflict', `${file.path} of the backup is damaged: its SHA-256 differs.`)
+      onProgress(index + 1, document.files.length)
+    }
+    await sql.begin(async (tx) => {
+      if (document.first_log_day)
+        await tx`call event_log_days(${document.first_log_day}::date, (now() at time zone 'UTC')::date + 7)`
+      await tx`delete from lake_state`
+      for (const name of WITH_XID) await tx.unsafe(`alter table ${name} disable trigger user`)
+      // COPY refuses tables whose row-level security holds for the owner too.
+      const walled = await tx<{ name: string }[]>`select oid::regclass::text as name from pg_class where relforcerowsecurity`
+      for (const { name } of walled) await tx.unsafe(`alter table ${name} no force row level security`)
+      for (const { name } of document.tables) {
+        const rows = await tx.unsafe(`copy ${name} from stdin`).writable()
+        await pipe(createReadStream(join(folder, 'postgres', `${name}.copy.zst`)), createZstdDecompress(), rows)
+      }
+      for (const name of WITH_XID) {
+        await tx.unsafe(
+          `update ${name} set xid = case when xid < $1::text::xid8 then $2::text::xid8 else pg_current_xact_id() end`,
+          [document.exported_below, EXPORTED_XID],
+        )
+        await tx.unsafe(`alter table ${name} enable trigger user`)
+      }
+      for (const { name } of walled) await tx.unsafe(`alter table ${name} force row level security`)
+      await tx`update lake_state set exported_below = ${EXPORTED_BELOW}::text::xid8, removal_paused_until = null`
+      await tx.unsafe(statement('postgres', 'restore_sequences'))
+    })
+    return document
+  } finally {
+    await sql.end()
+  }
+}
+
+async function readDocument(folder: string): Promise<BackupDocument> {
+  const path = join(folder, 'backup.json')
+  const text = await readFile(path, 'utf8').catch((cause) => {
+    throw fail('not_found', `${path} cannot be read: the folder is not a whole backup.`, { cause })
+  })
+  const document = JSON.parse(text) as BackupDocument
+  if (document.format !== BACKUP_FORMAT) throw fail('conflict', `${path}: format ${document.format} is not known here.`)
+  return document
+}
+
+async function checkTarget(sql: postgres.Sql, document: BackupDocument): Promise<void> {
+  const rows = await sql<{ version: string }[]>`select version from schema_migrations order by version`
+  const here = rows.map(({ version }) => version)
+  if (here.join() !== document.migrations.join())
+    throw fail('conflict', `The backup has the schema ${document.migrations.at(-1)}, this database ${here.at(-1)}: use the version that made it.`)
+  const [brands] = await sql<{ some: boolean }[]>`select exists (select from brand) as some`
+  if (brands?.some) throw fail('conflict', 'The database has brands: restore into an empty one.')
+}
