@@ -659,6 +659,20 @@ t.test('leaving', async (t) => {
     await wire.answer()
     await drained
   })
+  t.test(
+    'the engine closes a connection that sends a request while another one waits for its answer',
+    async (t) => {
+      // Requests in a row are answered in order as long as no handler has to wait; no client of note pipelines.
+      const { called, go, routes } = slow()
+      const { port } = await serve(t, routes)
+      const wire = (await Wire.open(t, port)).send('GET /v1/slow HTTP/1.1')
+      const { signal } = await called
+      wire.send('GET /v1/slow HTTP/1.1')
+      await wire.closed()
+      t.equal(signal.aborted, true)
+      go()
+    },
+  )
   t.test('the deadline of a drain cuts a request short', async (t) => {
     const { called, go, routes } = slow()
     const { server, port } = await serve(t, routes)

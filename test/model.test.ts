@@ -1,26 +1,13 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import t, { type Test } from 'tap'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
 import { CHECKOUT } from '../src/config.ts'
 import { auditGrain } from '../src/model/audit.ts'
 import { modelDocs } from '../src/model/docs.ts'
-import { loadModels, type Model } from '../src/model/graph.ts'
+import { loadModels } from '../src/model/graph.ts'
 import { runModels } from '../src/model/run.ts'
 import { modelCases, runCase, withModels } from './fixtures/model-case.ts'
-
-const HEADER = '-- what: w\n-- grain: customer\n-- refresh: r\n\n'
-
-/** Loads models written for one test, by file name; a text without a header gets one. */
-async function load(t: Test, files: Record<string, string>): Promise<Model[]> {
-  const folder = t.testdir()
-  for (const [name, text] of Object.entries(files)) {
-    mkdirSync(join(folder, dirname(name)), { recursive: true })
-    writeFileSync(join(folder, name), text.startsWith('--') ? text : HEADER + text)
-  }
-  return await loadModels(folder)
-}
-
-const names = (list: readonly Model[]) => list.map(({ name }) => name)
+import { HEADER, loadFiles } from './fixtures/model-files.ts'
 
 const models = await loadModels()
 
@@ -35,193 +22,6 @@ for (const [file, cases] of modelCases('test/models')) {
     }
   })
 }
-
-t.test('loading', async (t) => {
-  t.test('a model comes after those that it reads', async (t) => {
-    const loaded = await load(t, {
-      'a.sql': 'select b.customer from b inner join stg_c using (customer)',
-      'b.sql': 'select customer from stg_c where customer in (select customer from d)',
-      'd.sql': 'select customer from stg_c',
-      'staging/stg_c.sql': 'select subject as customer from customers_source',
-    })
-    t.same(names(loaded), ['stg_c', 'd', 'b', 'a'])
-    t.match(loaded.at(-1), {
-      name: 'a',
-      layer: 'mart',
-      what: 'w',
-      grain: ['customer'],
-      refresh: 'r',
-      reads: ['b', 'stg_c'],
-    })
-    t.match(loaded[0], { layer: 'staging', reads: ['customers_source'] })
-  })
-
-  t.test('relations are found wherever a SELECT can name one, without the CTEs in scope', async (t) => {
-    const [model] = await load(t, {
-      'staging/stg_x.sql': `
-        with events as (select subject from Events where true),
-        recursed as (select subject from events)
-        select subject, (select max(tick) from "PRODUCTS") as newest
-        from recursed
-        left join subject_redirect using (subject)
-        where exists (with orders as (select 1 as n) select n from orders)
-            or subject = any (select subject from checkouts)
-        union all
-        (select subject, 1 from (values (1)) as v (subject) order by (select as_of from params))`,
-    })
-    t.same(model?.reads, ['checkouts', 'events', 'params', 'products', 'subject_redirect'])
-  })
-
-  t.test('a recursive CTE reads itself, not a relation of that name', async (t) => {
-    const [model] = await load(t, {
-      'staging/stg_x.sql': `
-        with recursive orders as (select 1 as n union all select n + 1 from orders where n < 3)
-        select n from orders`,
-    })
-    t.same(model?.reads, [])
-  })
-
-  const refused: [fact: string, files: Record<string, string>, message: RegExp][] = [
-    [
-      'a missing header key',
-      { 'a.sql': '-- what: w\n-- grain: g\n\nselect 1 as g' },
-      /a\.sql: header key "refresh" is missing/,
-    ],
-    [
-      'an unknown header key',
-      { 'a.sql': '-- what: w\n-- grian: g\nselect 1 as g' },
-      /a\.sql: "grian" is not a header key\. Did you mean "grain"\? Known: what, grain, refresh/,
-    ],
-    [
-      'a header key twice',
-      { 'a.sql': '-- what: w\n-- what: w\nselect 1 as g' },
-      /a\.sql: header key "what" occurs twice/,
-    ],
-    ['an empty header key', { 'a.sql': '-- what:\nselect 1 as g' }, /a\.sql: header key "what" has no text/],
-    [
-      'a header line without key',
-      { 'a.sql': '-- some words\nselect 1 as g' },
-      /a\.sql: "-- some words" in the header/,
-    ],
-    [
-      'an unknown relation',
-      { 'staging/stg_a.sql': 'select 1 as x from evnets' },
-      /stg_a\.sql: no relation "evnets"\. Did you mean "events"\?/,
-    ],
-    [
-      'a relation like no other',
-      { 'a.sql': 'select 1 as x from zzzzzzzz' },
-      /a\.sql: no relation "zzzzzzzz"\.$/,
-    ],
-    [
-      'a source in a mart',
-      { 'a.sql': 'select 1 as x from orders' },
-      /a\.sql: "orders" is a source, with test orders/,
-    ],
-    [
-      'models that read each other',
-      { 'a.sql': 'select 1 as x from b', 'b.sql': 'select 1 as x from c', 'c.sql': 'select 1 as x from b' },
-      /b\.sql: models read each other: b → c → b/,
-    ],
-    ['a model that reads itself', { 'a.sql': 'select 1 as x from a' }, /models read each other: a → a/],
-    [
-      'two models of one name',
-      { 'a.sql': 'select 1 as x', 'more/a.sql': 'select 1 as x' },
-      /more\/a\.sql: a model named "a" exists already in/,
-    ],
-    [
-      'a model named like a source',
-      { 'events.sql': 'select 1 as x' },
-      /events\.sql: "events" is the name of a source/,
-    ],
-    [
-      'a file name that is no relation name',
-      { 'My-Model.sql': 'select 1 as x' },
-      /a model's file name is snake_case/,
-    ],
-    [
-      'SQL that does not parse',
-      { 'a.sql': 'selec 1' },
-      /a\.sql: syntax error at or near "selec" \(character \d+\)/,
-    ],
-    [
-      'two statements',
-      { 'a.sql': 'select 1 as x; select 2 as x' },
-      /a\.sql: a model is one SELECT, this has 2 statements/,
-    ],
-    [
-      'a * in the last select',
-      { 'a.sql': 'select * from (select 1 as x)' },
-      /a\.sql: the last select has a \*; name its columns/,
-    ],
-    [
-      'a * in one side of a union',
-      { 'a.sql': 'select 1 as x union all from b', 'b.sql': 'select 1 as x' },
-      /a\.sql: the last select has a \*/,
-    ],
-    ['a bound value', { 'a.sql': 'select $1 as x' }, /a\.sql: a model has no bound values/],
-    [
-      'a schema',
-      { 'a.sql': 'select 1 as x from main.b', 'b.sql': 'select 1 as x' },
-      /a\.sql: "main\.b" has a schema/,
-    ],
-    [
-      'describe',
-      { 'a.sql': 'select column_name from (describe b)', 'b.sql': 'select 1 as x' },
-      /a\.sql: a model cannot read show_ref/,
-    ],
-    [
-      'the clock',
-      { 'a.sql': 'select current_date as x' },
-      /a\.sql: current_date depends on more than rows and params/,
-    ],
-    [
-      'chance',
-      { 'a.sql': 'select random() as x' },
-      /a\.sql: random\(\) depends on more than rows and params/,
-    ],
-  ]
-  for (const statement of [
-    'create table x as select 1',
-    'drop table x',
-    "attach 'x.db'",
-    "copy b to 'x'",
-    'set threads = 1',
-    'insert into b values (1)',
-  ])
-    refused.push([
-      statement,
-      { 'a.sql': statement, 'b.sql': 'select 1 as x' },
-      /a\.sql: a model is one SELECT, nothing else/,
-    ])
-  for (const name of [
-    'read_parquet',
-    'read_csv',
-    'read_json',
-    'read_text',
-    'read_blob',
-    'glob',
-    'query',
-    'query_table',
-    'duckdb_settings',
-  ])
-    refused.push([
-      name,
-      { 'a.sql': `select 1 as x from ${name}('x')` },
-      new RegExp(`a\\.sql: a model reads relations, not ${name}\\(…\\)`),
-    ])
-  refused.push([
-    'a path',
-    { 'a.sql': "select 1 as x from '/etc/x.parquet'" },
-    /a\.sql: no relation "\/etc\/x\.parquet"/,
-  ])
-
-  for (const [fact, files, message] of refused) {
-    t.test(`refused: ${fact}`, async (t) => {
-      await t.rejects(load(t, files), { message })
-    })
-  }
-})
 
 t.test('audits over a random store', async (t) => {
   await withModels(models, {}, async (connection) => {
@@ -265,13 +65,14 @@ t.test('audits over a random store', async (t) => {
 
 t.test('running', async (t) => {
   t.test('a grain that repeats or is missing is reported', async (t) => {
-    const loaded = await load(t, {
+    const loaded = await loadFiles(t, {
       'a.sql': 'select n as customer from (values (1), (1), (2), (null)) as v (n)',
       'b.sql': `${HEADER.replace('customer', 'x, y')}select x, y from (values (1, 1), (1, 2), (1, null), (1, 2)) as v (x, y)`,
     })
     await withModels(loaded, {}, async (connection) => {
-      const reports = await Promise.all(loaded.map((model) => auditGrain(connection, model)))
-      t.same(reports.flat(), [
+      const reports: string[] = []
+      for (const model of loaded) reports.push(...(await auditGrain(connection, model)))
+      t.same(reports, [
         'a: 1 rows without a value of customer',
         'a: 1 rows repeat a value of customer',
         'b: 1 rows without a value of x, y',
@@ -286,7 +87,10 @@ t.test('running', async (t) => {
       for (const customers of [2, 3]) {
         const seen: string[] = []
         const steps = await runModels(connection, models, { onStep: ({ name }) => seen.push(name) })
-        t.same(seen, names(models))
+        t.same(
+          seen,
+          models.map(({ name }) => name),
+        )
         t.match(
           steps.filter(({ materialized }) => materialized === 'table'),
           [
@@ -312,7 +116,7 @@ t.test('running', async (t) => {
   })
 
   t.test('a model that fails is named by its file', async (t) => {
-    const loaded = await load(t, { 'a.sql': 'select as_off as customer from params' })
+    const loaded = await loadFiles(t, { 'a.sql': 'select as_off as customer from params' })
     await t.rejects(
       withModels(loaded, {}, async () => {}),
       { message: /a\.sql: Binder Error: Referenced column "as_off" not found/ },

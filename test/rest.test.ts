@@ -5,7 +5,7 @@ import { createCursors } from '../src/access/cursor.ts'
 import { createKey } from '../src/access/key.ts'
 import { fail } from '../src/errors.ts'
 import { count, list, paging, queryBoolean, text, timestamp, uuid } from '../src/fields.ts'
-import { type CallCtx, type RestDeps, restRoutes } from '../src/http/rest.ts'
+import { type RestDeps, restRoutes } from '../src/http/rest.ts'
 import { createServer } from '../src/http/server.ts'
 import { type Lake, type Op, op, type Page } from '../src/op.ts'
 import { brandOps } from '../src/ops/brand.ts'
@@ -27,8 +27,7 @@ const OPS: Op[] = [
     input: { query: v.strictObject({ ...paging(refusing), even: v.optional(queryBoolean) }) },
     output: list(count),
     what: 'Numbers.',
-    run: async (ctx, { query: { limit, cursor, even } }) => {
-      const { cursors } = ctx as CallCtx
+    run: async ({ cursors }, { query: { limit, cursor, even } }) => {
       const filters = { even }
       const after = cursors.open<number>(cursor, filters) ?? -1
       const rest = numbers.filter((number) => number > after && !(even && number % 2))

@@ -1,5 +1,6 @@
 import { createHmac, hash, timingSafeEqual } from 'node:crypto'
 import { fail } from '../errors.ts'
+import type { CallCursors } from '../op.ts'
 
 /** What a cursor is good for. */
 export interface Binding {
@@ -17,13 +18,6 @@ export interface Cursors {
   open<Position>(binding: Binding, cursor: string): Position
   /** As `open`, but says whether it is an authentic cursor of another brand. */
   read(binding: Binding, cursor: string): { position: unknown } | { problem: CursorProblem }
-}
-
-/** Cursors of one call: its endpoint and brand are known, the filters are said by the operation. */
-export interface CallCursors {
-  /** null without a cursor, which asks for the first page. */
-  open<Position>(cursor: string | undefined, filters?: Binding['filters']): Position | null
-  seal(position: unknown, filters?: Binding['filters']): string
 }
 
 const VERSION = 1
@@ -60,6 +54,7 @@ export function createCursors(...secrets: [Buffer, ...Buffer[]]): Cursors {
   return cursors
 }
 
+/** The cursors that an operation sees: bound to its name and the caller's brand. */
 export const callCursors = (cursors: Cursors, endpoint: string, brand: string): CallCursors => ({
   open: <Position>(cursor: string | undefined, filters?: Binding['filters']) =>
     cursor === undefined ? null : cursors.open<Position>({ endpoint, brand, filters }, cursor),

@@ -1,5 +1,5 @@
 import type { Identified } from '../access/authenticate.ts'
-import { type CallCursors, type Cursors, callCursors } from '../access/cursor.ts'
+import { type Cursors, callCursors } from '../access/cursor.ts'
 import { fail } from '../errors.ts'
 import type { Brand, Ctx, Db, Lake, Op } from '../op.ts'
 import { parseJson, textProblem } from './json.ts'
@@ -82,7 +82,7 @@ function handler(op: Op, identified: Identified, deps: RestDeps): Handler {
 }
 
 /** The context of a call; the database and the lake are opened by those that use them. */
-function context(op: Op, request: Request, { brand, caller }: Identified, deps: RestDeps): CallCtx {
+function context(op: Op, request: Request, { brand, caller }: Identified, deps: RestDeps): Ctx {
   let db: Db | undefined
   let lake: Lake | undefined
   return {
@@ -102,10 +102,6 @@ function context(op: Op, request: Request, { brand, caller }: Identified, deps: 
       return request.signal
     },
   }
-}
-
-export interface CallCtx extends Ctx {
-  cursors: CallCursors
 }
 
 function pathValues({ params }: Request): Readonly<Record<string, string>> {

@@ -1,5 +1,6 @@
 import { setTimeout as startTimer } from 'node:timers'
 import { setTimeout } from 'node:timers/promises'
+import { errorFields, log } from '../log.ts'
 import { EngineServer } from './engine.ts'
 import { Exchange } from './exchange.ts'
 import { cannotListen, portIsFree } from './listen.ts'
@@ -45,6 +46,11 @@ export function createServer(routes: readonly Route[], options: ServerOptions = 
   // One entry for all paths: the engine's own routing knows neither HEAD nor 405 and does not decode parameters.
   engine.any('/*', (request, response) => {
     new Exchange(request, response, surroundings).run()
+  })
+  // Exchanges answer their own errors; this is for what would break out of one.
+  engine.set_error_handler((_request, response, error) => {
+    log('error', 'exchange_failed', errorFields(error))
+    response.status(500).send()
   })
 
   return {

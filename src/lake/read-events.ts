@@ -36,7 +36,7 @@ export async function readEvents(
   await duck.run('create table dead (n bigint)')
   if (dead.length) await duck.run(`insert into dead values ${dead.map(({ n }) => `(${n})`).join(', ')}`)
   await loadSeen(pipeline, duck)
-  await duck.run(statement('duckdb', 'fresh_lines'))
+  await duck.run(statement('duckdb', 'kept_lines'))
   await loadSubjects(pipeline, duck)
 
   await duck.run('create table batches (first_line bigint, batch_id varchar)')
@@ -48,7 +48,7 @@ export async function readEvents(
   }
   appender.closeSync()
   await duck.run(newEvents(tick))
-  await duck.run(`create table new_ids as ${statement('duckdb', 'seen_ids')}`)
+  await duck.run(statement('duckdb', 'seen_ids'))
 
   const [counts] = await duck.rows<{ lines: number; rows: number; ids: number }>(
     'select (select count(*) from lines) as lines, (select count(*) from new_events) as rows, (select count(*) from new_ids) as ids',
@@ -164,8 +164,8 @@ function newEvents(tick: number): string {
   return `
     create table new_events as
     with placed as (
-      select fresh.*, batches.batch_id, (n - first_line)::integer as line, json_extract_string(properties, [${paths}]) as given
-      from fresh asof join batches on fresh.n >= batches.first_line
+      select lines.*, batches.batch_id, (n - first_line)::integer as line, json_extract_string(properties, [${paths}]) as given
+      from lines semi join kept using (n) asof join batches on lines.n >= batches.first_line
     )
     select
       brand_id, ${Math.trunc(tick)}::bigint as tick, batch_id::uuid as batch_id, line,

@@ -72,7 +72,8 @@ interface MemberRow {
   joined_at: Date
 }
 
-const segmentById = (ctx: Ctx, segmentId: string) => ctx.db.one<SegmentWithDefinition>('segment_by_id', [segmentId])
+const segmentById = (ctx: Ctx, segmentId: string) =>
+  ctx.db.one<SegmentWithDefinition>('segment_by_id', [segmentId])
 
 export const segmentOps: readonly Op[] = [
   op({
@@ -82,16 +83,31 @@ export const segmentOps: readonly Op[] = [
     feature: 'cdp',
     page: LISTED,
     what: 'Saved segments with their audience, newest first.',
-    input: { query: v.strictObject({ ...paging(LISTED), status: v.optional(v.picklist(['active', 'archived', 'all'], 'must be active, archived or all'), 'active') }) },
+    input: {
+      query: v.strictObject({
+        ...paging(LISTED),
+        status: v.optional(
+          v.picklist(['active', 'archived', 'all'], 'must be active, archived or all'),
+          'active',
+        ),
+      }),
+    },
     output: list(SegmentItem),
     run: async ({ db, cursors }, { query: { status, limit, cursor } }) => {
       const from = cursors.open<PagePosition>(cursor, { status })
-      const rows = await db.many<SavedSegment & { created_at_exact: string }>('segments_page', [status, from?.created_at ?? null, from?.id ?? null, limit + 1])
+      const rows = await db.many<SavedSegment & { created_at_exact: string }>('segments_page', [
+        status,
+        from?.created_at ?? null,
+        from?.id ?? null,
+        limit + 1,
+      ])
       const page = rows.slice(0, limit)
       const last = rows.length > limit ? page.at(-1) : undefined
       return {
         data: page.map(segmentItem),
-        next_cursor: last ? cursors.seal({ created_at: last.created_at_exact, id: last.id }, { status }) : null,
+        next_cursor: last
+          ? cursors.seal({ created_at: last.created_at_exact, id: last.id }, { status })
+          : null,
       }
     },
   }),
@@ -169,7 +185,11 @@ export const segmentOps: readonly Op[] = [
       const page = rows.slice(0, limit)
       const last = rows.length > limit ? page.at(-1) : undefined
       return {
-        data: page.map(({ joined_at, ...row }) => ({ ...row, svc_contact_id: null, joined_at: joined_at.toISOString() })),
+        data: page.map(({ joined_at, ...row }) => ({
+          ...row,
+          svc_contact_id: null,
+          joined_at: joined_at.toISOString(),
+        })),
         next_cursor: last ? ctx.cursors.seal(last.customer_id, filters) : null,
         generation: served.generation,
       }
@@ -196,9 +216,14 @@ export const segmentOps: readonly Op[] = [
         throw fail('bad_request', 'Send exactly one of definition and segment_id')
       if (body.as_of && body.as_of > ctx.now) throw fail('bad_request', 'as_of must be in the past')
       const saved = body.segment_id === undefined ? null : await segmentById(ctx, body.segment_id)
-      const { text: members, values } = compileOne(parseDefinition(saved ? saved.definition : body.definition))
+      const { text: members, values } = compileOne(
+        parseDefinition(saved ? saved.definition : body.definition),
+      )
       const sources = await ctx.lake.sources(body.as_of)
-      const [row] = await sources.rows<{ members: number }>(`select count(*) as members from (${members})`, values)
+      const [row] = await sources.rows<{ members: number }>(
+        `select count(*) as members from (${members})`,
+        values,
+      )
       return {
         count: row?.members ?? 0,
         segment_id: saved?.id ?? null,

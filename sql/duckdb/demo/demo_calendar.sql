@@ -1,5 +1,5 @@
--- makes: demo_hour (clock hours with their weight) and demo_slot (operational time → clock hour).
--- Customers keep their cadence in operational time, where every hour is worth the same; mapping its slots to clock
+-- makes: demo_hour (clock hours with their weight) and demo_slot (operational time → clock hour). Customers
+-- keep their cadence in operational time, where every hour is worth the same; mapping its slots to clock
 -- hours by weight gives all activity the rhythm of day, week and year.
 -- reads variables: starts_at, ends_at, op_hours.
 create table demo_hour as
@@ -7,7 +7,8 @@ with clock as (
   select
     greatest(hour_at, getvariable('starts_at')) as from_at,
     least(hour_at + interval 1 hour, getvariable('ends_at')) as until_at
-  from generate_series(date_trunc('hour', getvariable('starts_at')), getvariable('ends_at'), interval 1 hour) as t(hour_at)
+  from generate_series(date_trunc('hour', getvariable('starts_at')), getvariable('ends_at'), interval 1 hour)
+    as t(hour_at)
 ),
 weighed as (
   select
@@ -28,7 +29,8 @@ weighed as (
 )
 -- Integers, so that the running sum is exact whatever the order of addition.
 select from_at, span_ms, rate::BIGINT * span_ms // 100000000 as weight,
-  (sum(rate::BIGINT * span_ms // 100000000) over (order by from_at rows unbounded preceding))::BIGINT as until_weight
+  (sum(rate::BIGINT * span_ms // 100000000) over (order by from_at rows unbounded preceding))::BIGINT
+    as until_weight
 from weighed;
 
 create table demo_slot as

@@ -24,7 +24,8 @@ judged as (
   left join completed using (checkout)
 )
 select token_of(checkout, 'checkout') as external_id,
-  case when signed_in or actor >= 0 and (gives_contact or completed_at is not null) then customer_id_of(actor) end
+  case when signed_in or actor >= 0 and (gives_contact or completed_at is not null)
+    then customer_id_of(actor) end
     as customer_external_id,
   case when customer_external_id is null then anonymous_id_of(device) end as anonymous_id,
   state,

@@ -1,5 +1,6 @@
--- makes: the rows of events.parquet, in the order of time. A browser knows its visitor's store id when signed in and at the
--- end of a checkout, and an email from the contact step on; the first event of a session tells where the visitor came from.
+-- makes: the rows of events.parquet, in the order of time. A browser knows its visitor's store id when signed
+-- in and at the end of a checkout, and an email from the contact step on; the first event of a session tells
+-- where the visitor came from.
 with located as (
   select *,
     case
@@ -21,7 +22,8 @@ select token_of(session * 32 + seq, 'event') as event_id,
   case when actor >= 0 and (signed_in or kind = 'done') then customer_id_of(actor) end as store_customer_id,
   case when actor >= 0 and kind in ('contact', 'done', 'join') then email_of(actor) end as email,
   concat(
-    '{"url":"', getvariable('storefront'), path_name, '","path":"', path_name, '","session_id":"', token_of(session, 'session'), '"',
+    '{"url":"', getvariable('storefront'), path_name, '"', pair('path', path_name),
+    pair('session_id', token_of(session, 'session')),
     case when seq = 0 then arrival_properties(channel, path_name, month(occurred_at)) end,
     case
       when shows_product then product_properties(pick, quantity)

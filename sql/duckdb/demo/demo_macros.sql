@@ -1,10 +1,10 @@
--- makes: the arithmetic of the demo store. Chance is hash(seed, who, which, salt), never random(): a value depends on
--- nothing but its own names, so threads and order of evaluation cannot change it. No exp, ln or pow: their last bit
--- differs between platforms.
+-- makes: the arithmetic of the demo store. Chance is hash(seed, who, which, salt), never random(): a value
+-- depends on nothing but its own names, so threads and order of evaluation cannot change it. No exp, ln or
+-- pow: their last bit differs between platforms.
 -- reads variables: seed, run (differs with every argument, so that ids of two demos differ), word lists.
 
--- The outer hash is needed: hash of several values ends with an exclusive or of the last one's, so that without it two
--- salts would give values that differ by a constant.
+-- The outer hash is needed: hash of several values ends with an exclusive or of the last one's, so that
+-- without it two salts would give values that differ by a constant.
 create macro chance(who, which, salt) as hash(hash(getvariable('seed'), who::BIGINT, which::BIGINT, salt));
 -- A number in [0, 1).
 create macro roll(who, which, salt) as (chance(who, which, salt) >> 11)::DOUBLE * 1.1102230246251565e-16;
@@ -15,7 +15,8 @@ create macro mark(who, which, salt) as (chance(who, which, salt) >> 1)::BIGINT;
 
 create macro money(cents) as (cents::DECIMAL(18,0) * 0.01::DECIMAL(3,2))::DECIMAL(18,2);
 
--- Operational time: hours of average business. demo_calendar.sql maps its slots (eighths of an hour) to clock hours.
+-- Operational time: hours of average business. demo_calendar.sql maps its slots (eighths of an hour) to clock
+-- hours.
 create macro slot_of(op_hours) as floor(op_hours * 8)::INTEGER;
 create macro within_hour(from_at, span_ms, u) as from_at + to_milliseconds(floor(span_ms * u)::BIGINT);
 
@@ -36,4 +37,5 @@ create macro email_of(n) as case when roll(n, 0, 'email') >= 0.005 then
 
 -- A step happens `gap` after the one before; steps between the first and the last vary by less than a gap.
 create macro step_at(session, started_at, gap_ms, seq, last_seq) as started_at + to_milliseconds(
-  seq::BIGINT * gap_ms + case when seq > 0 and seq < last_seq then die(session, seq, 'pause', gap_ms) else 0 end);
+  seq::BIGINT * gap_ms
+  + case when seq > 0 and seq < last_seq then die(session, seq, 'pause', gap_ms) else 0 end);

@@ -4,12 +4,14 @@ create table demo_order as
 with visits as (
   -- The k-th return comes after k cadences, give or take a third of one.
   select n, k::INTEGER as k,
-    starts_op + cadence_op * (k + case when k > 0 then 0.7e0 * roll(n, k, 'jitter') - 0.35e0 else 0 end) as at_op
+    starts_op + cadence_op * (k + case when k > 0 then 0.7e0 * roll(n, k, 'jitter') - 0.35e0 else 0 end)
+      as at_op
   from demo_customer, unnest(range(1 + comes_back)) as t(k)
   where buyer
 ),
 bought as (
-  select n, k, within_hour(from_at, span_ms, roll(n, k, 'minute')) as created_at, null::INTEGER as renews, null::BIGINT as renewal_cents
+  select n, k, within_hour(from_at, span_ms, roll(n, k, 'minute')) as created_at, null::INTEGER as renews,
+    null::BIGINT as renewal_cents
   from visits
   join demo_slot on slot = slot_of(at_op)
   where at_op < getvariable('op_hours')
@@ -29,7 +31,8 @@ priced as (
     case when renews is not null then null
       when month(created_at) = 11 and day(created_at) >= 20 and roll(cart, 0, 'code') < 0.4 then 'BLACKFRIDAY20'
       when k = 0 and roll(cart, 0, 'code') < 0.25 then 'WELCOME10'
-      when k > 0 and roll(cart, 0, 'code') < 0.1 then ['THANKS15', 'FRIENDS10', 'COMEBACK20'][1 + die(cart, 0, 'which code', 3)]
+      when k > 0 and roll(cart, 0, 'code') < 0.1
+        then ['THANKS15', 'FRIENDS10', 'COMEBACK20'][1 + die(cart, 0, 'which code', 3)]
     end as code
   from carts
 ),
@@ -41,7 +44,7 @@ fates as (
     created_at + to_milliseconds((86400000 * (0.5e0 + 3 * roll(cart, 0, 'sent when')))::BIGINT) as sent_at
   from priced
 ),
--- What would happen after the end has not happened.
+-- What would come after the end has not happened.
 ends as (
   select *, case
       when fate < 0.015 and cancelled_at <= getvariable('ends_at') then 'cancelled'
@@ -52,7 +55,8 @@ ends as (
   from fates
 )
 select (1000 + row_number() over (order by created_at, n, k))::INTEGER as number,
-  n, k, cart, lines::TINYINT as lines, renews::SMALLINT as renews, created_at, outcome, code, subtotal, discount,
+  n, k, cart, lines::TINYINT as lines, renews::SMALLINT as renews, created_at, outcome, code,
+  subtotal, discount,
   case outcome when 'refunded' then subtotal - discount
     when 'cancelled' then if(fate < 0.01, subtotal - discount, 0)
     when 'partially_refunded' then (subtotal - discount) * (15 + die(cart, 0, 'refund share', 70)) // 100

@@ -1,7 +1,6 @@
--- makes: demo_path (ways through the store with the share of each audience), demo_step (path × lines of the cart → its
--- events in order), demo_way (path × lines → how many steps, and where the checkout begins) and demo_ticket
--- (audience × 0..99 → path).
--- A step with a star happens once for each line of the cart.
+-- makes: demo_path (ways through the store with the share of each audience), demo_step (path × lines of the
+-- cart → its events in order), demo_way (path × lines → how many steps, and where the checkout begins) and
+-- demo_ticket (audience × 0..99 → path). A step with a star happens once for each line of the cart.
 create table demo_path as
 select * from (values
   (1, 34, 20, 0, 'page'),
@@ -26,20 +25,30 @@ select * from (values
 ) as t(path, visitors, browsers, buyers, steps);
 
 create table demo_kind as
-select kind::ENUM('page', 'collection', 'search', 'product', 'add', 'remove', 'cart', 'start', 'contact', 'address', 'shipping',
-    'pay', 'done', 'resume', 'join') as kind,
-  event_type::ENUM('page_viewed', 'collection_viewed', 'search_submitted', 'product_viewed', 'product_added_to_cart',
-    'product_removed_from_cart', 'cart_viewed', 'checkout_started', 'checkout_contact_info_submitted',
-    'checkout_address_info_submitted', 'checkout_shipping_info_submitted', 'payment_info_submitted', 'checkout_completed',
-    'updateProperties') as event_type,
+select kind::ENUM('page', 'collection', 'search', 'product', 'add', 'remove', 'cart', 'start', 'contact',
+    'address', 'shipping', 'pay', 'done', 'resume', 'join') as kind,
+  event_type::ENUM('page_viewed', 'collection_viewed', 'search_submitted', 'product_viewed',
+    'product_added_to_cart', 'product_removed_from_cart', 'cart_viewed', 'checkout_started',
+    'checkout_contact_info_submitted', 'checkout_address_info_submitted', 'checkout_shipping_info_submitted',
+    'payment_info_submitted', 'checkout_completed', 'updateProperties') as event_type,
   kind in ('product', 'add', 'remove') as shows_product,
   kind in ('start', 'contact', 'address', 'shipping', 'pay', 'done', 'resume') as in_checkout
 from (values
-  ('page', 'page_viewed'), ('collection', 'collection_viewed'), ('search', 'search_submitted'), ('product', 'product_viewed'),
-  ('add', 'product_added_to_cart'), ('remove', 'product_removed_from_cart'), ('cart', 'cart_viewed'),
-  ('start', 'checkout_started'), ('contact', 'checkout_contact_info_submitted'), ('address', 'checkout_address_info_submitted'),
-  ('shipping', 'checkout_shipping_info_submitted'), ('pay', 'payment_info_submitted'), ('done', 'checkout_completed'),
-  ('resume', 'page_viewed'), ('join', 'updateProperties')) as t(kind, event_type);
+  ('page', 'page_viewed'),
+  ('collection', 'collection_viewed'),
+  ('search', 'search_submitted'),
+  ('product', 'product_viewed'),
+  ('add', 'product_added_to_cart'),
+  ('remove', 'product_removed_from_cart'),
+  ('cart', 'cart_viewed'),
+  ('start', 'checkout_started'),
+  ('contact', 'checkout_contact_info_submitted'),
+  ('address', 'checkout_address_info_submitted'),
+  ('shipping', 'checkout_shipping_info_submitted'),
+  ('pay', 'payment_info_submitted'),
+  ('done', 'checkout_completed'),
+  ('resume', 'page_viewed'),
+  ('join', 'updateProperties')) as t(kind, event_type);
 
 create table demo_step as
 with words as (
@@ -48,7 +57,8 @@ with words as (
 ),
 expanded as (
   -- What is removed is the first line.
-  select path, lines, place, rtrim(word, '*') as word, case when word like '%*' or word = 'remove' then line end as line
+  select path, lines, place, rtrim(word, '*') as word,
+    case when word like '%*' or word = 'remove' then line end as line
   from words, range(4) as t(line)
   where line = 0 or word like '%*' and line < lines
 )
@@ -65,7 +75,8 @@ group by path, lines;
 
 create table demo_ticket as
 with shares as (
-  select path::UTINYINT as path, unnest(['visitors', 'browsers', 'buyers']) as audience, unnest([visitors, browsers, buyers]) as share
+  select path::UTINYINT as path, unnest(['visitors', 'browsers', 'buyers']) as audience,
+    unnest([visitors, browsers, buyers]) as share
   from demo_path
 ),
 ranges as (

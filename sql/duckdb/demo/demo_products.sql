@@ -1,4 +1,5 @@
--- makes: demo_product (200 products), demo_pick (popularity rank × 4 + variant → what was picked) and the pick_* lists.
+-- makes: demo_product (200 products), demo_pick (popularity rank × 4 + variant → what was picked) and the
+-- pick_* lists.
 -- reads variables: seed, the word lists.
 create table demo_product as
 with numbered as (
@@ -8,10 +9,12 @@ with numbered as (
   from range(200) as t(p)
 ),
 titled as (
-  select *, getvariable('adjectives')[1 + collection][1 + i % 7] || ' ' || getvariable('nouns')[1 + collection][1 + i // 7] as title,
+  select *, getvariable('adjectives')[1 + collection][1 + i % 7] || ' '
+    || getvariable('nouns')[1 + collection][1 + i // 7] as title,
     getvariable('sizes')[1 + collection] as sizes,
     -- Whole amounts that end in 00, 50 or 90 cents, within the range of the collection.
-    ([900, 600, 2400, 1400, 1200, 400][1 + collection] * (1 + 1.6e0 * roll(product, 0, 'price')))::INTEGER // 100 * 100
+    ([900, 600, 2400, 1400, 1200, 400][1 + collection]
+      * (1 + 1.6e0 * roll(product, 0, 'price')))::INTEGER // 100 * 100
       + [0, 50, 90, 90][1 + die(product, 0, 'cents', 4)] as base_cents
   from numbered
 )
@@ -22,7 +25,8 @@ select product, collection, rank, title,
   list_transform(range(len(sizes)), lambda v: {
     id: (4600000000000 + product * 8 + v)::VARCHAR,
     cents: base_cents * [10, 18, 32][1 + v] // 10 // 10 * 10,
-    sku: upper(getvariable('collections')[1 + collection][1:3]) || '-' || lpad(product::VARCHAR, 3, '0') || '-' || (v + 1)
+    sku: upper(getvariable('collections')[1 + collection][1:3]) || '-' || lpad(product::VARCHAR, 3, '0')
+      || '-' || (v + 1)
   }) as variants
 from titled;
 

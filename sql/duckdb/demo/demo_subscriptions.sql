@@ -1,14 +1,16 @@
 -- makes: demo_subscription, one row per contract: what, how often, when it began and how it ended.
--- A period is a whole number of days except for contracts by the month.
 -- reads variables: ends_at, subscribable.
 create macro billing_at(started_at, unit, count, r) as
-  started_at + case when unit = 'month' then to_months((r * count)::INTEGER) else to_days((r * count * 7)::INTEGER) end;
+  started_at + case when unit = 'month' then to_months((r * count)::INTEGER)
+    else to_days((r * count * 7)::INTEGER) end;
 
 create table demo_subscription as
 with begun as (
-  select n, getvariable('subscribable')[1 + die(n, 0, 'subscription', len(getvariable('subscribable')))] as pick,
+  select n, getvariable('subscribable')[1 + die(n, 0, 'subscription', len(getvariable('subscribable')))]
+    as pick,
     created_at + to_milliseconds((roll(n, 0, 'subscribes') / 0.07e0 * 45 * 86400000)::BIGINT) as started_at,
-    ['week', 'week', 'month', 'month', 'month', 'month', 'month', 'month', 'month', 'month'][1 + die(n, 0, 'unit', 10)] as unit,
+    -- One in ten every two weeks, one every four; then monthly, every two months, every three.
+    if(die(n, 0, 'unit', 10) < 2, 'week', 'month') as unit,
     [2, 4, 1, 1, 1, 1, 1, 1, 2, 3][1 + die(n, 0, 'unit', 10)] as count,
     [1, 1, 2, 2, 3, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 60][1 + die(n, 0, 'periods', 16)] as periods
   from demo_customer

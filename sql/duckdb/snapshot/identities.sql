@@ -7,6 +7,7 @@ select
     any_value(phone) as phone,
     any_value(anonymous_id) as anonymous_id,
     min(occurred_at) as seen_at
-from fresh
+from lines
+semi join kept using (n)
 group by identity
 order by min(n)

@@ -12,7 +12,10 @@ select
     nullif(email, '') as email,
     nullif(phone, '') as phone,
     nullif(anonymous_id, '') as anonymous_id,
-    properties
+    properties,
+    -- One text per identity as sent: what subjects are looked up by.
+    concat_ws(chr(31), brand_id, store_customer_id, profile_id, email, phone, anonymous_id, (store_customer_id is null)::int8
+        + 2 * (profile_id is null)::int8 + 4 * (email is null)::int8 + 8 * (phone is null)::int8) as identity
 from read_ndjson(
     getvariable('lines_path'),
     columns = {

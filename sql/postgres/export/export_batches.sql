@@ -8,4 +8,4 @@ from (
     where xid >= $1::text::xid8 and xid < $2::text::xid8
 ) as waiting
 where events_before < $3
-order by xid, batch_id
+order by waiting.xid, batch_id

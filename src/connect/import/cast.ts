@@ -1,0 +1,170 @@
+import { literal } from '../../store/duckdb.ts'
+import type { Mapped } from './mapping.ts'
+import { identifier } from './read.ts'
+import type { Target, TargetType } from './targets.ts'
+
+const LONGEST_ID = 255
+const LONGEST_TEXT = 10_000
+
+interface Cast {
+  /** Type of the column; a target that nothing fills is a null of it. */
+  column: string
+  /** SQL of the value from its text, null when it is none. */
+  value(text: string, target: Target): string
+  /** Why a text without value is refused. */
+  reason(target: Target): string
+  /** Smallest value. */
+  least?: 0
+}
+
+const text: Cast = {
+  column: 'VARCHAR',
+  value: (text) => `case when length(${text}) <= ${LONGEST_TEXT} and not contains(${text}, chr(0)) then ${text} end`,
+  reason: () => `is longer than ${LONGEST_TEXT.toLocaleString('en')} characters or holds the character U+0000`,
+}
+
+const matching = (value: (text: string) => string, pattern: string, reason: string): Cast => ({
+  column: 'VARCHAR',
+  value: (text) => `case when regexp_matches(${value(text)}, ${literal(pattern)}) then ${value(text)} end`,
+  reason: () => reason,
+})
+
+const json = (type: 'ARRAY' | 'OBJECT', reason: string): Cast => ({
+  column: 'VARCHAR',
+  // chr(92): an escaped NUL passes as JSON and stops Postgres.
+  value: (text) =>
+    `case when json_valid(${text}) and json_type(${text}) = '${type}' and not contains(${text}, chr(92) || 'u0000') then ${text} end`,
+  reason: () => reason,
+})
+
+const AMOUNT = 'is not an amount such as 1234.50'
+
+const CASTS: Record<TargetType, Cast> = {
+  id: {
+    column: 'VARCHAR',
+    value: (text) => `case when length(${text}) <= ${LONGEST_ID} and not contains(${text}, chr(0)) then ${text} end`,
+    reason: () => `is longer than ${LONGEST_ID} characters or holds the character U+0000`,
+  },
+  text,
+  // Checked as a channel later: the brand's phone region is needed for it.
+  email: text,
+  phone: text,
+  money: { column: 'DECIMAL(18,2)', value: (text) => `try_cast(${text} as DECIMAL(18,2))`, reason: () => AMOUNT, least: 0 },
+  price: { column: 'DECIMAL(18,6)', value: (text) => `try_cast(${text} as DECIMAL(18,6))`, reason: () => AMOUNT, least: 0 },
+  whole: {
+    column: 'INTEGER',
+    // A cast to an integer would round 6.5.
+    value: (text) =>
+      `case when try_cast(${text} as DECIMAL(18,6)) = trunc(try_cast(${text} as DECIMAL(18,6))) then try_cast(try_cast(${text} as DECIMAL(18,6)) as INTEGER) end`,
+    reason: () => 'is not a whole number',
+    least: 0,
+  },
+  time: {
+    column: 'TIMESTAMP',
+    value: (text) => {
+      const time = `try_cast(${text} as TIMESTAMPTZ)::TIMESTAMP`
+      return `case when ${time} >= '1900-01-01' and ${time} < '2200-01-01' then ${time} end`
+    },
+    reason: () => 'is not a time from 1900 on such as 2026-11-30T08:15:00Z (UTC where it names no zone)',
+  },
+  flag: { column: 'BOOLEAN', value: (text) => `try_cast(${text} as BOOLEAN)`, reason: () => 'is neither true nor false' },
+  choice: {
+    column: 'VARCHAR',
+    value: (text, { values = [] }) => `case when lower(${text}) in (${values.map(literal).join(', ')}) then lower(${text}) end`,
+    reason: ({ values = [] }) => `is not one of ${values.join(', ')}`,
+  },
+  currency: matching((text) => `upper(${text})`, '^[A-Z]{3}$', 'is not a currency code of three letters'),
+  type: matching(
+    (text) => text,
+    '^[A-Za-z][A-Za-z0-9_]{0,63}$',
+    'is not a letter followed by letters, digits or underscores, at most 64 characters',
+  ),
+  list: {
+    column: 'VARCHAR[]',
+    value: (text) =>
+      `list_filter(list_transform(case when left(${text}, 1) = '[' and json_valid(${text}) then from_json(${text}, '["VARCHAR"]')
+        else string_split(${text}, ',') end, lambda entry: trim(entry)), lambda entry: entry <> '')`,
+    reason: () => 'is not a list',
+  },
+  array: json('ARRAY', 'is not a JSON array'),
+  object: json('OBJECT', 'is not a JSON object'),
+}
+
+const BLANKS = `' ' || chr(9) || chr(10) || chr(13) || chr(160)`
+
+/** SQL of a value as trimmed text; null for what stands for no value. */
+function asText(value: string, source: string, target: TargetType): string {
+  const isNested = source.endsWith('[]') || /^(STRUCT|MAP|UNION)\b/.test(source)
+  if (isNested) return `to_json(${value})::VARCHAR`
+  if (source === 'JSON') return target === 'object' || target === 'array' ? `nullif(${value}::VARCHAR, 'null')` : blank(`${value} ->> '$'`)
+  if (/^(DOUBLE|FLOAT)$/.test(source)) {
+    // An id that passed through a floating-point column is 17850.0 there, a missing one NaN.
+    const whole = `case when ${value} = trunc(${value}) and abs(${value}) < 1e15 then ${value}::BIGINT::VARCHAR else ${value}::VARCHAR end`
+    const shown = target === 'time' ? epoch(value) : whole
+    return `case when not isnan(${value}) then ${shown} end`
+  }
+  if (target === 'time' && /^(U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|DECIMAL.*)$/.test(source)) return epoch(value)
+  return source === 'VARCHAR' ? blank(value) : `${value}::VARCHAR`
+}
+
+const blank = (value: string) => `nullif(trim(${value}, ${BLANKS}), '')`
+
+// Numbers are seconds since 1970, or milliseconds when they are too large for that.
+const epoch = (value: string) =>
+  `case when abs(${value}) < 1e11 then epoch_ms((${value} * 1000)::BIGINT)::VARCHAR
+    when abs(${value}) < 1e14 then epoch_ms(${value}::BIGINT)::VARCHAR else ${value}::VARCHAR end`
+
+export interface Pick {
+  /** Name of the table to make: `n`, one column per target, and `fault`, the first thing that is wrong with the row. */
+  into: string
+  from: string
+  /** SQL of the row number and of columns that are carried along. */
+  row: string
+  carry?: readonly string[]
+  where?: string
+  targets: Readonly<Record<string, Target>>
+  mapped: readonly Mapped[]
+  /** SQL text expression that leads the field's name in a fault. */
+  place?: string
+}
+
+/** The statement that reads a relation into typed columns. No bad value stops it; each becomes the fault of its row. */
+export function pick({ into, from, row, carry = [], where, targets, mapped, place }: Pick): string {
+  const source = new Map(mapped.map((column) => [column.target, column]))
+  const names = Object.keys(targets).filter((name) => source.has(name))
+  const kept = carry.map((name) => `${name}, `).join('')
+  const raw = names.map((name, at) => `, (${source.get(name)?.expression}\n) as raw_${at}`)
+  const texts = names.map((name, at) => {
+    const type = targets[name]?.type ?? 'text'
+    return `, ${asText(`raw_${at}`, source.get(name)?.type ?? 'VARCHAR', type)} as text_${at}`
+  })
+  const values = names.map((name, at) => {
+    const target = targets[name] as Target
+    return `, text_${at}, ${CASTS[target.type].value(`text_${at}`, target)} as value_${at}`
+  })
+  const columns = Object.entries(targets).map(([name, { type }]) => {
+    const at = names.indexOf(name)
+    return `, ${at < 0 ? `null::${CASTS[type].column}` : `value_${at}`} as ${identifier(name)}`
+  })
+  const faults = names.flatMap((name, at) => faultsOf(name, targets[name] as Target, at, place))
+  return `create table ${into} as
+    with raw as (select ${row} as n, ${kept}1 as one${raw.join('')} from ${from} ${where === undefined ? '' : `where (${where}\n)`}),
+    texts as (select n, ${kept}1 as one${texts.join('')} from raw),
+    read as (select n, ${kept}1 as one${values.join('')} from texts)
+    select n, ${kept}1 as one${columns.join('')},
+      coalesce(${[...faults, NO_FAULT].join(', ')}) as fault
+    from read`
+}
+
+const NO_FAULT = 'null::STRUCT(field VARCHAR, "value" VARCHAR, reason VARCHAR)'
+
+function faultsOf(name: string, target: Target, at: number, place: string | undefined): string[] {
+  const { least, reason } = CASTS[target.type]
+  const field = place === undefined ? literal(name) : `${place} || ${literal(name)}`
+  const fault = (condition: string, why: string) =>
+    `case when ${condition} then {'field': ${field}, 'value': left(text_${at}, 200), 'reason': ${literal(why)}} end`
+  const faults = [fault(`value_${at} is null and text_${at} is not null`, reason(target))]
+  if (target.required) faults.push(fault(`text_${at} is null`, 'is missing'))
+  if (least !== undefined) faults.push(fault(`value_${at} < ${least}`, 'is negative'))
+  return faults
+}

@@ -1,0 +1,135 @@
+import { readFileSync } from 'node:fs'
+import { fail } from '../../errors.ts'
+import type { Duck } from '../../store/duckdb.ts'
+import { type Column, firstLine, identifier } from './read.ts'
+import { ALIASES, type ImportKind, PROPERTY, TARGETS } from './targets.ts'
+
+/** What an operator writes: target → source column or DuckDB expression, and which rows to take. */
+export interface Mapping {
+  fields: Readonly<Record<string, string>>
+  where?: string
+}
+
+/** A target with the expression that fills it and the type that DuckDB gives it. */
+export interface Mapped {
+  target: string
+  expression: string
+  type: string
+}
+
+/** Reads `{ fields: { target: source }, where }`, or the same flat. */
+export function readMapping(path: string): Mapping {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (cause) {
+    throw fail('bad_request', `${path}: the mapping file cannot be read.`, { cause })
+  }
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (cause) {
+    throw fail('bad_request', `${path}: is not valid JSON: ${(cause as SyntaxError).message}.`, { cause })
+  }
+  return mappingOf(value, path)
+}
+
+export function mappingOf(value: unknown, place = 'mapping'): Mapping {
+  if (!isObject(value)) throw fail('bad_request', `${place}: must be a JSON object such as {"fields": {"total": "Amount"}}.`)
+  const { where, ...rest } = value
+  if (where !== undefined && typeof where !== 'string') throw fail('bad_request', `${place}: where: must be a DuckDB condition.`)
+  let fields: Record<string, unknown> = rest
+  if ('fields' in rest) {
+    const [unknown] = Object.keys(rest).filter((key) => key !== 'fields')
+    if (unknown) throw fail('bad_request', `${place}: "${unknown}" is not known beside fields; known: fields, where.`)
+    if (!isObject(rest.fields)) throw fail('bad_request', `${place}: fields: must be an object of target: source.`)
+    fields = rest.fields
+  }
+  for (const [target, source] of Object.entries(fields)) {
+    if (typeof source === 'string' && source.trim()) continue
+    throw fail('bad_request', `${place}: fields.${target}: must be a column or a DuckDB expression, as text.`)
+  }
+  return { fields: fields as Record<string, string>, where }
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Without a mapping, the columns that are named like targets fill them. */
+export function mappingByName(kind: ImportKind, columns: readonly Column[]): Mapping & { ignored: string[] } {
+  const named = columns.filter(({ name }) => isTarget(kind, name))
+  const ignored = columns.filter(({ name }) => !isTarget(kind, name)).map(({ name }) => name)
+  if (named.length === 0) {
+    throw fail(
+      'bad_request',
+      `No column of the file is named like a field of ${kind}; give a mapping. Columns: ${ignored.join(', ')}. Fields: ${Object.keys(TARGETS[kind]).join(', ')}.`,
+    )
+  }
+  return { fields: Object.fromEntries(named.map(({ name }) => [name, name])), ignored }
+}
+
+const isTarget = (kind: ImportKind, name: string) =>
+  name in TARGETS[kind] || (name in ALIASES && kind !== 'products') || (kind === 'events' && PROPERTY.test(name))
+
+/** Checks every target and expression of a mapping against the view `source`. */
+export async function bindMapping(
+  duck: Duck,
+  kind: ImportKind,
+  columns: readonly Column[],
+  { fields, where }: Mapping,
+): Promise<Mapped[]> {
+  const mapped: Mapped[] = []
+  for (const [name, source] of Object.entries(fields)) {
+    if (!isTarget(kind, name)) {
+      throw fail('bad_request', `fields.${name}: is not a field of ${kind}.${await nearest(duck, name, Object.keys(TARGETS[kind]))}`)
+    }
+    const target = ALIASES[name] ?? name
+    if (mapped.some((other) => other.target === target)) throw fail('bad_request', `fields.${name}: fills ${target} a second time.`)
+    const column = columnNamed(columns, source)
+    mapped.push(
+      column
+        ? { target, expression: identifier(column.name), type: column.type }
+        : { target, expression: source, type: await typeOf(duck, source, `fields.${name}`, columns) },
+    )
+  }
+  for (const [target, { required }] of Object.entries(TARGETS[kind])) {
+    if (required && !mapped.some((other) => other.target === target)) {
+      throw fail('bad_request', `fields.${target}: is required for ${kind}.`)
+    }
+  }
+  if (where !== undefined) await typeOf(duck, where, 'where', columns)
+  return mapped
+}
+
+const columnNamed = (columns: readonly Column[], source: string) =>
+  columns.find(({ name }) => name === source) ??
+  columns.find(({ name }) => name.toLowerCase() === source.trim().toLowerCase())
+
+async function typeOf(duck: Duck, expression: string, place: string, columns: readonly Column[]): Promise<string> {
+  try {
+    const [row] = await duck.rows<{ column_type: string }>(`describe select (${expression}\n) as value from source`)
+    return row?.column_type ?? 'VARCHAR'
+  } catch (cause) {
+    const message = (cause as Error).message
+    const missing = /Referenced column "(.+?)" not found/.exec(message)?.[1] ?? bareName(message, expression)
+    const names = columns.map(({ name }) => name)
+    if (missing === undefined) throw fail('bad_request', `${place}: ${firstLine(message)}`, { cause })
+    const help = await nearest(duck, missing, names)
+    throw fail('bad_request', `${place}: "${missing}" is not a column of the file.${help}`, { cause })
+  }
+}
+
+// "Order ID" where there is no such column is a syntax error to DuckDB.
+const bareName = (message: string, expression: string) =>
+  message.startsWith('Parser Error') && /^[\p{L}\p{N}_ .-]+$/u.test(expression) ? expression : undefined
+
+async function nearest(duck: Duck, name: string, known: readonly string[]): Promise<string> {
+  const rows = await duck.rows<{ known: string; distance: number }>(
+    `select known, damerau_levenshtein(lower(known), lower($1)) as distance
+     from (select unnest($2::varchar[]) as known) order by distance, known limit 1`,
+    [name, known],
+  )
+  const [best] = rows
+  const isNear = best && best.distance <= Math.max(2, name.length / 3)
+  return `${isNear ? ` Did you mean "${best.known}"?` : ''} Known: ${known.join(', ')}.`
+}

@@ -1,0 +1,99 @@
+import { statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { fail } from '../../errors.ts'
+import { type Duck, literal } from '../../store/duckdb.ts'
+
+export interface Column {
+  name: string
+  /** DuckDB type. */
+  type: string
+}
+
+/** A file as the view `source`: its columns and `__row`, the number of the row (of the line, for NDJSON) from 1. */
+export interface Source {
+  columns: Column[]
+  /** Rows whose form is broken, as (n, reason, data); complete once the view was read through. */
+  broken: string
+}
+
+const ROW = '__row'
+
+/** A name as a quoted SQL identifier. */
+export const identifier = (name: string) => `"${name.replaceAll('"', '""')}"`
+
+export const firstLine = (message: string) => message.split('\n', 1)[0] ?? message
+
+/**
+ * Opens CSV (.csv, .tsv, .txt), NDJSON (.ndjson, .jsonl, .json) or Parquet, the text formats also as .gz or .zst.
+ * Values of CSV stay text, so that no leading zero of an id is lost; nested values of NDJSON stay JSON.
+ */
+export async function openSource(duck: Duck, file: string): Promise<Source> {
+  const path = resolve(file)
+  if (!statSync(path, { throwIfNoEntry: false })?.isFile()) throw fail('bad_request', `${file}: there is no such file.`)
+  const ending = /\.(\w+)(?:\.(?:gz|zst))?$/.exec(path.toLowerCase())?.[1] ?? ''
+  const open = FORMATS[ending]
+  if (!open) {
+    throw fail('bad_request', `${file}: the name must end in ${Object.keys(FORMATS).map((name) => `.${name}`).join(', ')}.`)
+  }
+  try {
+    const broken = await open(duck, literal(path.replace(/[*?[]/g, '[$&]')), file)
+    const rows = await duck.rows<{ column_name: string; column_type: string }>('describe source')
+    const columns = rows.filter(({ column_name }) => column_name !== ROW)
+    return { broken, columns: columns.map((row) => ({ name: row.column_name, type: row.column_type })) }
+  } catch (cause) {
+    if ((cause as Error).name === 'Failure') throw cause
+    throw fail('bad_request', `${file}: cannot be read: ${firstLine((cause as Error).message)}`, { cause })
+  }
+}
+
+type Open = (duck: Duck, path: string, file: string) => Promise<string>
+
+const NOTHING_BROKEN = 'select 0::bigint as n, null::varchar as reason, null::varchar as data where false'
+
+async function openParquet(duck: Duck, path: string): Promise<string> {
+  await duck.run(`create view source as
+    select file_row_number + 1 as ${ROW}, * exclude (file_row_number) from read_parquet(${path}, file_row_number = true)`)
+  return NOTHING_BROKEN
+}
+
+async function openCsv(duck: Duck, path: string): Promise<string> {
+  await duck.run(`create view source as
+    select row_number() over () as ${ROW}, *
+    from read_csv(${path}, header = true, all_varchar = true, store_rejects = true, max_line_size = 16777216)`)
+  // One line can have several errors and be read more than once. `line` counts records, the header being the first.
+  return 'select line::bigint - 1 as n, min_by(error_message, column_idx) as reason, any_value(csv_line) as data from reject_errors group by line'
+}
+
+async function openNdjson(duck: Duck, path: string, file: string): Promise<string> {
+  // Lines are read as text first: `ignore_errors` of read_ndjson would make nulls of what is broken.
+  await duck.run(`create table ndjson as
+    select n, line, coalesce(json_valid(line) and json_type(line) = 'OBJECT', false) as is_object
+    from (
+      select row_number() over () as n, line
+      from read_csv(${path}, auto_detect = false, header = false, columns = {'line': 'VARCHAR'}, quote = '', escape = '',
+        delim = '\x01', max_line_size = 67108864, strict_mode = false)
+    )
+    where trim(line) <> ''`)
+  const [found] = await duck.rows<{ structure: string | null; start: string | null }>(
+    `select json_group_structure(line::json) filter (is_object) as structure, left(min_by(trim(line), n), 1) as start from ndjson`,
+  )
+  if (found?.start === '[') throw fail('bad_request', `${file}: holds a JSON array; NDJSON with one object per line is wanted.`)
+  const keys = Object.entries(found?.structure ? (JSON.parse(found.structure) as Record<string, unknown>) : {})
+  if (keys.length === 0) throw fail('bad_request', `${file}: holds no JSON object.`)
+  const flat = Object.fromEntries(keys.map(([name, type]) => [name, typeof type === 'string' && type !== 'NULL' ? type : 'JSON']))
+  const fields = keys.map(([name]) => `object.${identifier(name)}`).join(', ')
+  await duck.run(`create view source as
+    select n as ${ROW}, ${fields}
+    from (select n, json_transform(line, ${literal(JSON.stringify(flat))}) as object from ndjson where is_object)`)
+  return `select n, 'is not a JSON object' as reason, line as data from ndjson where not is_object`
+}
+
+const FORMATS: Readonly<Record<string, Open>> = {
+  csv: openCsv,
+  tsv: openCsv,
+  txt: openCsv,
+  ndjson: openNdjson,
+  jsonl: openNdjson,
+  json: openNdjson,
+  parquet: openParquet,
+}

@@ -1,0 +1,116 @@
+/** What a value is read as. `price` keeps six decimals until it is multiplied, `whole` is an integer. */
+export type TargetType =
+  | 'id'
+  | 'text'
+  | 'email'
+  | 'phone'
+  | 'money'
+  | 'price'
+  | 'whole'
+  | 'time'
+  | 'flag'
+  | 'choice'
+  | 'currency'
+  | 'type'
+  | 'list'
+  | 'array'
+  | 'object'
+
+export interface Target {
+  type: TargetType
+  what: string
+  /** A row without it is rejected, and a mapping without it refused. */
+  required?: true
+  /** Of a `choice`. */
+  values?: readonly string[]
+}
+
+export const KINDS = ['orders', 'customers', 'products', 'events'] as const
+export type ImportKind = (typeof KINDS)[number]
+
+const customer = {
+  customer_external_id: { type: 'id', what: 'the store’s id of the customer' },
+  email: { type: 'text', what: 'email address of the customer' },
+  phone: { type: 'text', what: 'phone number; without country code it is of the brand’s default region' },
+} as const satisfies Record<string, Target>
+
+/** Fields of an order line: `line.<name>` where the file has one row per line, keys of `lines` where it has one per order. */
+export const LINE_TARGETS = {
+  id: { type: 'id', what: 'id of the line, unique within the order; default its position' },
+  product_id: { type: 'id', what: 'the store’s id of the product' },
+  variant_id: { type: 'id', what: 'the store’s id of the variant' },
+  title: { type: 'text', what: 'title of the product' },
+  sku: { type: 'text', what: 'stock keeping unit' },
+  quantity: { type: 'whole', what: 'units; default 1' },
+  price: { type: 'price', what: 'price of one unit' },
+  total: { type: 'money', what: 'total of the line; default quantity × price, rounded half up' },
+} as const satisfies Record<string, Target>
+
+const lines = Object.fromEntries(
+  Object.entries(LINE_TARGETS).map(([name, target]) => [`line.${name}`, target] as const),
+) as { [Name in keyof typeof LINE_TARGETS as `line.${Name}`]: Target }
+
+/** Every field that a mapping can fill, by kind of import. The README's table is generated from it. */
+export const TARGETS: Record<ImportKind, Readonly<Record<string, Target>>> = {
+  orders: {
+    external_id: { type: 'id', required: true, what: 'the store’s id of the order; rows that share it are one order' },
+    number: { type: 'text', what: 'number shown to the customer; default external_id' },
+    state: {
+      type: 'choice',
+      values: ['complete', 'pending', 'cancelled', 'refunded'],
+      what: 'state; default follows from billing_status, cancelled_at and refunded_total, else complete',
+    },
+    billing_status: {
+      type: 'choice',
+      values: ['pending', 'paid', 'partially_refunded', 'refunded', 'voided'],
+      what: 'billing status; default follows from state and refunded_total, else paid',
+    },
+    currency_code: { type: 'currency', what: 'ISO 4217 code; default the brand’s currency' },
+    subtotal: { type: 'money', what: 'before discounts; default the sum of the line totals' },
+    discount_total: { type: 'money', what: 'discounts; default 0' },
+    total: { type: 'money', what: 'total of the order; default the sum of the line totals' },
+    refunded_total: { type: 'money', what: 'refunded so far; default 0, or total when refunded' },
+    discount_codes: { type: 'list', what: 'codes used: a list, a JSON array or a text with commas' },
+    test: { type: 'flag', what: 'a test order counts nowhere; default false' },
+    created_at: { type: 'time', required: true, what: 'placed at; the earliest of an order’s rows' },
+    updated_at: { type: 'time', what: 'last change: an older one never replaces a newer one' },
+    cancelled_at: { type: 'time', what: 'cancelled at' },
+    recovered_at: { type: 'time', what: 'attributed as recovered at' },
+    ...customer,
+    lines: { type: 'array', what: 'the lines of an order of one row: a JSON array or nested list of the line fields' },
+    ...lines,
+  },
+  customers: {
+    ...customer,
+    email: { type: 'email', what: customer.email.what },
+    phone: { type: 'phone', what: customer.phone.what },
+    first_name: { type: 'text', what: 'first name' },
+    last_name: { type: 'text', what: 'last name' },
+    tags: { type: 'list', what: 'tags: a list, a JSON array or a text with commas' },
+    created_at: { type: 'time', what: 'first known; the earliest that anything says' },
+    updated_at: { type: 'time', what: 'last change: an older one never replaces a newer one' },
+  },
+  products: {
+    id: { type: 'id', required: true, what: 'the store’s id of the product' },
+    title: { type: 'text', required: true, what: 'title' },
+    status: { type: 'text', what: 'status; default active' },
+    variants: { type: 'array', what: 'a JSON array or nested list of { id, price, sku }' },
+    images: { type: 'array', what: 'a JSON array or nested list of { id, url, alt_text }' },
+    updated_at: { type: 'time', what: 'last change: an older one never replaces a newer one' },
+  },
+  events: {
+    event_id: { type: 'id', what: 'the sender’s id; default a hash of the row' },
+    event_type: { type: 'type', required: true, what: 'type: a letter, then letters, digits or underscores' },
+    occurred_at: { type: 'time', required: true, what: 'when it happened; any time in the past' },
+    ...customer,
+    profile_id: { type: 'id', what: 'public customer id, or the sender’s own id of a person' },
+    anonymous_id: { type: 'id', what: 'visitor id' },
+    properties: { type: 'object', what: 'a JSON object or a struct; `properties.<name>` sets one of them' },
+  },
+}
+
+/** Names of the public resources that are another name of a target. */
+export const ALIASES: Readonly<Record<string, string>> = { store_customer_id: 'customer_external_id' }
+
+/** Event properties can have any name. */
+export const PROPERTY = /^properties\.(.+)$/

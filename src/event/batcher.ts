@@ -1,0 +1,163 @@
+import { promisify } from 'node:util'
+import { constants, zstdCompress } from 'node:zlib'
+import { v7 as uuidv7 } from 'uuid'
+import { fail } from '../errors.ts'
+import type { Postgres } from '../store/postgres.ts'
+import { checkDurability, type LogBatch, type LogWriter, openLogWriter } from './log.ts'
+import { FairQueue, type Queued } from './queue.ts'
+
+/** Commits the lines of requests: many requests per transaction, each request in one. */
+export interface Batcher {
+  /**
+   * Resolves once the lines are committed. Fails with `unavailable` when nothing of them is stored, with Unsettled
+   * when that is not known. `lines`: NDJSON of so many events of the brand.
+   */
+  store(brandId: string, lines: Buffer, events: number): Promise<void>
+  /** Takes nothing more, finishes what waits and closes the connections. */
+  close(): Promise<void>
+}
+
+export interface BatcherOptions {
+  connections?: number
+  /** Most bytes that wait or are under way, in all and of one brand. */
+  totalBytes?: number
+  brandBytes?: number
+  /** Most bytes of lines in one batch; a single request may be longer. */
+  batchBytes?: number
+}
+
+interface Waiting extends Queued {
+  lines: Buffer
+  events: number
+  resolve(): void
+  reject(reason: unknown): void
+}
+
+/** A brand whose oldest request waits longer than this gets no more in: an early 503 is better than a late one. */
+const MOST_WAIT_MS = 1_000
+/** A request that waited this long for a connection is given up, so that whoever gets one has time left. */
+const GIVE_UP_MS = 2_000
+/** From receipt to the answer, whatever Postgres does. */
+const ANSWER_MS = 5_000
+const CHECK_MS = 250
+/** What a waiting request weighs beside its lines. */
+const OVERHEAD_BYTES = 512
+
+const AWAY = 'Events cannot be stored now. Nothing was accepted; send the whole batch again, with backoff.'
+const BUSY =
+  'More events arrive than can be stored. Nothing was accepted; send the whole batch again, with backoff.'
+
+/**
+ * Natural group commit: a connection that is free takes all that waits, so batches grow with the load and no timer
+ * delays a lone request. Fair between brands and bounded in bytes. Fails when Postgres runs with fsync off.
+ */
+export async function openBatcher(postgres: Postgres, options: BatcherOptions = {}): Promise<Batcher> {
+  await checkDurability(postgres)
+  const { connections = 2, totalBytes = 64 << 20, brandBytes = 8 << 20, batchBytes = 2 << 20 } = options
+  const writers = Array.from({ length: connections }, () => openLogWriter(postgres))
+  const free = [...writers]
+  const queue = new FairQueue<Waiting>()
+  const held = new HeldBytes()
+  let scheduled = false
+  let closing: Promise<void> | undefined
+  let finished = () => {}
+
+  const settle = (requests: readonly Waiting[], outcome: (request: Waiting) => void) => {
+    for (const request of requests) {
+      held.add(request.brandId, -request.bytes)
+      outcome(request)
+    }
+  }
+
+  const commit = async (writer: LogWriter, requests: Waiting[]) => {
+    const oldest = requests.reduce(
+      (since, request) => Math.min(since, request.since),
+      Number.POSITIVE_INFINITY,
+    )
+    try {
+      await writer.append(await batchOf(requests), oldest + ANSWER_MS)
+      settle(requests, (request) => request.resolve())
+    } catch (error) {
+      settle(requests, (request) => request.reject(error))
+    }
+    free.push(writer)
+    pump()
+  }
+
+  const pump = () => {
+    scheduled = false
+    while (queue.size > 0 && free.length > 0) void commit(free.pop() as LogWriter, queue.take(batchBytes))
+    if (closing && queue.size === 0 && free.length === connections) finished()
+  }
+
+  const expiry = setInterval(() => {
+    settle(queue.takeOlder(performance.now() - GIVE_UP_MS), (request) =>
+      request.reject(fail('unavailable', AWAY)),
+    )
+  }, CHECK_MS).unref()
+
+  return {
+    store(brandId, lines, events) {
+      if (closing)
+        throw fail(
+          'unavailable',
+          'The service is shutting down. Nothing was accepted; send the whole batch again.',
+        )
+      const since = performance.now()
+      const bytes = lines.length + OVERHEAD_BYTES
+      // Half of what is free at most, so that brands that fill the memory leave room for one that comes later.
+      const room = Math.min(brandBytes, totalBytes - held.total)
+      if (held.of(brandId) + bytes > room) throw fail('unavailable', BUSY)
+      if (since - (queue.oldest(brandId)?.since ?? since) > MOST_WAIT_MS) throw fail('unavailable', BUSY)
+
+      held.add(brandId, bytes)
+      // All requests of one turn of the event loop go together.
+      if (!scheduled && free.length > 0) scheduled = setImmediate(pump) !== undefined
+      return new Promise((resolve, reject) =>
+        queue.push({ brandId, bytes, since, lines, events, resolve, reject }),
+      )
+    },
+
+    close() {
+      closing ??= new Promise<void>((resolve) => {
+        finished = resolve
+        setImmediate(pump)
+      }).then(async () => {
+        clearInterval(expiry)
+        await Promise.all(writers.map((writer) => writer.close()))
+      })
+      return closing
+    },
+  }
+}
+
+const compress = promisify(zstdCompress)
+const FASTEST = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
+
+async function batchOf(requests: readonly Waiting[]): Promise<LogBatch> {
+  const receivedAt = new Date()
+  const payload = await compress(Buffer.concat(requests.map((request) => request.lines)), FASTEST)
+  return {
+    id: uuidv7(),
+    receivedAt,
+    events: requests.reduce((sum, request) => sum + request.events, 0),
+    payload,
+  }
+}
+
+/** Bytes that wait or are under way, by brand. */
+class HeldBytes {
+  readonly #brands = new Map<string, number>()
+  total = 0
+
+  of(brandId: string): number {
+    return this.#brands.get(brandId) ?? 0
+  }
+
+  add(brandId: string, bytes: number): void {
+    const now = this.of(brandId) + bytes
+    this.total += bytes
+    if (now === 0) this.#brands.delete(brandId)
+    else this.#brands.set(brandId, now)
+  }
+}

@@ -1,0 +1,186 @@
+import t from 'tap'
+import type { Model } from '../src/model/graph.ts'
+import { loadFiles } from './fixtures/model-files.ts'
+
+const names = (list: readonly Model[]) => list.map(({ name }) => name)
+
+t.test('a model comes after those that it reads', async (t) => {
+  const loaded = await loadFiles(t, {
+    'a.sql': 'select b.customer from b inner join stg_c using (customer)',
+    'b.sql': 'select customer from stg_c where customer in (select customer from d)',
+    'd.sql': 'select customer from stg_c',
+    'staging/stg_c.sql': 'select subject as customer from customers_source',
+  })
+  t.same(names(loaded), ['stg_c', 'd', 'b', 'a'])
+  t.match(loaded.at(-1), {
+    name: 'a',
+    layer: 'mart',
+    what: 'w',
+    grain: ['customer'],
+    refresh: 'r',
+    reads: ['b', 'stg_c'],
+  })
+  t.match(loaded[0], { layer: 'staging', reads: ['customers_source'] })
+})
+
+t.test('relations are found wherever a SELECT can name one, without the CTEs in scope', async (t) => {
+  const [model] = await loadFiles(t, {
+    'staging/stg_x.sql': `
+      with events as (select subject from Events where true),
+      recursed as (select subject from events)
+      select subject, (select max(tick) from "PRODUCTS") as newest
+      from recursed
+      left join subject_redirect using (subject)
+      where exists (with orders as (select 1 as n) select n from orders)
+          or subject = any (select subject from checkouts)
+      union all
+      (select subject, 1 from (values (1)) as v (subject) order by (select as_of from params))`,
+  })
+  t.same(model?.reads, ['checkouts', 'events', 'params', 'products', 'subject_redirect'])
+})
+
+t.test('a recursive CTE reads itself, not a relation of that name', async (t) => {
+  const [model] = await loadFiles(t, {
+    'staging/stg_x.sql': `
+      with recursive orders as (select 1 as n union all select n + 1 from orders where n < 3)
+      select n from orders`,
+  })
+  t.same(model?.reads, [])
+})
+
+const refused: [fact: string, files: Record<string, string>, message: RegExp][] = [
+  [
+    'a missing header key',
+    { 'a.sql': '-- what: w\n-- grain: g\n\nselect 1 as g' },
+    /a\.sql: header key "refresh" is missing/,
+  ],
+  [
+    'an unknown header key',
+    { 'a.sql': '-- what: w\n-- grian: g\nselect 1 as g' },
+    /a\.sql: "grian" is not a header key\. Did you mean "grain"\? Known: what, grain, refresh/,
+  ],
+  [
+    'a header key twice',
+    { 'a.sql': '-- what: w\n-- what: w\nselect 1 as g' },
+    /a\.sql: header key "what" occurs twice/,
+  ],
+  ['an empty header key', { 'a.sql': '-- what:\nselect 1 as g' }, /a\.sql: header key "what" has no text/],
+  [
+    'a header line without key',
+    { 'a.sql': '-- some words\nselect 1 as g' },
+    /a\.sql: "-- some words" in the header/,
+  ],
+  [
+    'an unknown relation',
+    { 'staging/stg_a.sql': 'select 1 as x from evnets' },
+    /stg_a\.sql: no relation "evnets"\. Did you mean "events"\?/,
+  ],
+  [
+    'a relation like no other',
+    { 'a.sql': 'select 1 as x from zzzzzzzz' },
+    /a\.sql: no relation "zzzzzzzz"\.$/,
+  ],
+  [
+    'a source in a mart',
+    { 'a.sql': 'select 1 as x from orders' },
+    /a\.sql: "orders" is a source, with test orders/,
+  ],
+  [
+    'models that read each other',
+    { 'a.sql': 'select 1 as x from b', 'b.sql': 'select 1 as x from c', 'c.sql': 'select 1 as x from b' },
+    /b\.sql: models read each other: b → c → b/,
+  ],
+  ['a model that reads itself', { 'a.sql': 'select 1 as x from a' }, /models read each other: a → a/],
+  [
+    'two models of one name',
+    { 'a.sql': 'select 1 as x', 'more/a.sql': 'select 1 as x' },
+    /more\/a\.sql: a model named "a" exists already in/,
+  ],
+  [
+    'a model named like a source',
+    { 'events.sql': 'select 1 as x' },
+    /events\.sql: "events" is the name of a source/,
+  ],
+  [
+    'a file name that is no relation name',
+    { 'My-Model.sql': 'select 1 as x' },
+    /a model's file name is snake_case/,
+  ],
+  [
+    'SQL that does not parse',
+    { 'a.sql': 'selec 1' },
+    /a\.sql: syntax error at or near "selec" \(character \d+\)/,
+  ],
+  [
+    'two statements',
+    { 'a.sql': 'select 1 as x; select 2 as x' },
+    /a\.sql: a model is one SELECT, this has 2 statements/,
+  ],
+  [
+    'a * in the last select',
+    { 'a.sql': 'select * from (select 1 as x)' },
+    /a\.sql: the last select has a \*; name its columns/,
+  ],
+  [
+    'a * in one side of a union',
+    { 'a.sql': 'select 1 as x union all from b', 'b.sql': 'select 1 as x' },
+    /a\.sql: the last select has a \*/,
+  ],
+  ['a bound value', { 'a.sql': 'select $1 as x' }, /a\.sql: a model has no bound values/],
+  [
+    'a schema',
+    { 'a.sql': 'select 1 as x from main.b', 'b.sql': 'select 1 as x' },
+    /a\.sql: "main\.b" has a schema/,
+  ],
+  [
+    'describe',
+    { 'a.sql': 'select column_name from (describe b)', 'b.sql': 'select 1 as x' },
+    /a\.sql: a model cannot read show_ref/,
+  ],
+  [
+    'the clock',
+    { 'a.sql': 'select current_date as x' },
+    /a\.sql: current_date depends on more than rows and params/,
+  ],
+  ['chance', { 'a.sql': 'select random() as x' }, /a\.sql: random\(\) depends on more than rows and params/],
+]
+for (const statement of [
+  'create table x as select 1',
+  'drop table x',
+  "attach 'x.db'",
+  "copy b to 'x'",
+  'set threads = 1',
+  'insert into b values (1)',
+])
+  refused.push([
+    statement,
+    { 'a.sql': statement, 'b.sql': 'select 1 as x' },
+    /a\.sql: a model is one SELECT, nothing else/,
+  ])
+for (const name of [
+  'read_parquet',
+  'read_csv',
+  'read_json',
+  'read_text',
+  'read_blob',
+  'glob',
+  'query',
+  'query_table',
+  'duckdb_settings',
+])
+  refused.push([
+    name,
+    { 'a.sql': `select 1 as x from ${name}('x')` },
+    new RegExp(`a\\.sql: a model reads relations, not ${name}\\(…\\)`),
+  ])
+refused.push([
+  'a path',
+  { 'a.sql': "select 1 as x from '/etc/x.parquet'" },
+  /a\.sql: no relation "\/etc\/x\.parquet"/,
+])
+
+for (const [fact, files, message] of refused) {
+  t.test(`refused: ${fact}`, async (t) => {
+    await t.rejects(loadFiles(t, files), { message })
+  })
+}

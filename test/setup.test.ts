@@ -1,0 +1,280 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import postgres from 'postgres'
+import t, { type Test } from 'tap'
+import { findPostmaster } from '../src/store/embedded/postmaster.ts'
+import { type Embedded, removeEmbedded, startEmbedded } from '../src/store/embedded.ts'
+import { migrate, pendingMigrations, refusalOf, withSslMode } from '../src/store/migrate.ts'
+import { brand } from './fixtures/brand.ts'
+import { cluster } from './fixtures/cluster.ts'
+import { database } from './fixtures/database.ts'
+import { clusterParent } from './fixtures/folder.ts'
+import { removeCluster } from './fixtures/reaper.ts'
+import { copySeed, databaseUrl, quiet, SMALL, shared } from './fixtures/shared.ts'
+
+const IS_ROOT = process.getuid?.() === 0
+/** Something that the owner, who is no superuser, may commit to a cluster without a schema. */
+const KEEP = 'create database kept'
+const KEPT = "select datname from pg_database where datname = 'kept'"
+
+t.test('the embedded Postgres', async (t) => {
+  t.test('is shared by processes that start at once, and the last one out stops it', async (t) => {
+    const dataDir = await folder(t)
+    const [first, second] = await Promise.all([user(t, dataDir), user(t, dataDir)])
+    t.equal(first.url, second.url)
+    await leave(first)
+    t.ok(findPostmaster(clusterOf(dataDir)), 'runs while one is left')
+    await leave(second)
+    t.equal(findPostmaster(clusterOf(dataDir)), null)
+  })
+
+  t.test(
+    'outlives its killed starters, and the next one takes it over with what was committed',
+    async (t) => {
+      const dataDir = await folder(t)
+      const users = await Promise.all([user(t, dataDir), user(t, dataDir)])
+      await query(users[0].url, KEEP)
+      const server = findPostmaster(clusterOf(dataDir))
+      await Promise.all(users.map(kill))
+      const next = await user(t, dataDir)
+      t.same(findPostmaster(clusterOf(dataDir)), server)
+      t.same(await query(next.url, KEPT), [{ datname: 'kept' }])
+    },
+  )
+
+  t.test('heals when everything was killed, the server too', async (t) => {
+    const dataDir = await folder(t)
+    const first = await user(t, dataDir)
+    await query(first.url, KEEP)
+    const server = findPostmaster(clusterOf(dataDir))
+    await kill(first)
+    process.kill(server?.pid as number, 'SIGKILL')
+    const next = await user(t, dataDir)
+    t.equal(next.url, first.url, 'same port and password')
+    t.same(await query(next.url, KEPT), [{ datname: 'kept' }])
+  })
+
+  t.test('starts although its pid file names a process of somebody else', async (t) => {
+    const dataDir = await folder(t)
+    const file = join(clusterOf(dataDir), 'postmaster.pid')
+    writeFileSync(file, `${process.pid}\n${clusterOf(dataDir)}\n0\n5432\n\n127.0.0.1\n`)
+    const { url } = await user(t, dataDir)
+    t.same(await query(url, 'select 1 as one'), [{ one: 1 }])
+  })
+
+  t.test('takes another port when its own is taken, and keeps that', async (t) => {
+    const [one, other] = [await folder(t), await folder(t)]
+    const first = await user(t, one)
+    copyPort(one, other)
+    const second = await user(t, other)
+    t.not(new URL(second.url).port, new URL(first.url).port)
+    t.equal(homeOf(other).port, Number(new URL(second.url).port))
+  })
+
+  t.test('starts again on its port after a stop', async (t) => {
+    const own = await cluster(t)
+    for (const mode of ['fast', 'kill'] as const) {
+      await own.stop(mode)
+      await t.rejects(query(databaseUrl(own.url, 'postgres'), 'select 1'), { code: 'ECONNREFUSED' })
+      await own.start()
+      t.same(await query(databaseUrl(own.url, 'postgres'), 'select 1 as one'), [{ one: 1 }])
+    }
+  })
+
+  t.test('never makes an empty database in place of one that is gone', async (t) => {
+    const dataDir = await folder(t)
+    await leave(await user(t, dataDir))
+    rmSync(clusterOf(dataDir), { recursive: true })
+    await t.rejects(startEmbedded({ dataDir, log: quiet }), { message: /is gone: there is no cluster in/ })
+  })
+
+  t.test('is not removed while a process uses it', async (t) => {
+    const dataDir = await folder(t)
+    const only = await user(t, dataDir)
+    t.equal(await removeEmbedded(dataDir), false)
+    t.same(await query(only.url, 'select 1 as one'), [{ one: 1 }])
+    await leave(only)
+    t.equal(await removeEmbedded(dataDir), true)
+    t.notOk(existsSync(join(dataDir, 'postgres')))
+  })
+
+  t.test(
+    'lies outside of a data folder that its user cannot enter',
+    { skip: !IS_ROOT && 'needs root' },
+    async (t) => {
+      const dataDir = mkdtempSync(join(clusterParent(), 'recoup-private-'))
+      t.teardown(() => removeCluster(dataDir))
+      const told: unknown[][] = []
+      const log = (...line: unknown[]) => void told.push(line)
+      const first = await startEmbedded({ dataDir, settings: SMALL, log })
+      const place = homeOf(dataDir).cluster as string
+      t.notOk(place.startsWith(dataDir))
+      t.match(told, [['warn', 'postgres_outside_data_dir', { cluster: place, data_dir: dataDir }]])
+      await query(first.url, KEEP)
+      await first.release()
+
+      const second = await startEmbedded({ dataDir, settings: SMALL, log: quiet })
+      t.same(await query(databaseUrl(second.url, 'postgres'), KEPT), [{ datname: 'kept' }])
+      await second.release()
+      t.equal(await removeEmbedded(dataDir), true)
+      t.notOk(existsSync(place))
+    },
+  )
+})
+
+t.test('migrations', async (t) => {
+  t.test('are applied once by processes that migrate at once, and nothing is left to apply', async (t) => {
+    const own = await cluster(t)
+    const runs = await Promise.all([migrate(own.url), migrate(own.url), migrate(own.url)])
+    const applied = runs.flatMap((run) => run.applied)
+    t.ok(applied.length >= 5)
+    t.equal(new Set(applied).size, applied.length)
+    t.same(await pendingMigrations(own.url), [])
+    t.same(await migrate(own.url), { applied: [] })
+  })
+
+  t.test('are refused on a server older than 16', async (t) => {
+    t.match(refusalOf({ version: 150_018, fsync: 'on' }), /16 or newer.* is version 15\./)
+    t.equal(refusalOf({ version: 160_000, fsync: 'on' }), null)
+  })
+
+  t.test('are refused on a server with fsync off', async (t) => {
+    const own = await cluster(t, { fsync: 'off' })
+    await t.rejects(migrate(own.url), { code: 'unavailable', message: /fsync off/ })
+  })
+
+  t.test('need TLS on another machine only', async (t) => {
+    t.equal(withSslMode('postgres://a:b@127.0.0.1:1/c'), 'postgres://a:b@127.0.0.1:1/c?sslmode=disable')
+    t.equal(
+      withSslMode('postgres://a:b@localhost/c?sslmode=require'),
+      'postgres://a:b@localhost/c?sslmode=require',
+    )
+    t.equal(withSslMode('postgres://a:b@db.example.com/c'), 'postgres://a:b@db.example.com/c')
+  })
+})
+
+t.test('row-level security', async (t) => {
+  const db = await database(t)
+  const [mine, other] = [await brand(db), await brand(db)]
+  const app = postgres(db.url, { max: 1, connection: { role: 'recoup_app' }, onnotice: () => {} })
+  t.teardown(() => app.end())
+  const as = (brandId: string, work: (tx: postgres.TransactionSql) => Promise<unknown>) =>
+    app.begin(async (tx) => {
+      await tx`select set_config('app.brand', ${brandId}, true)`
+      return await work(tx)
+    })
+
+  t.test('shows the app one brand', async (t) => {
+    t.same(await as(mine.id, (tx) => tx`select id from brand`), [{ id: mine.id }])
+    t.same(await as(mine.id, (tx) => tx`select brand_id from lake_brand`), [{ brand_id: mine.id }])
+  })
+
+  t.test('shows the app nothing without a brand, nor after the transaction that named one', async (t) => {
+    t.same(await app`select id from brand`, [])
+    await as(mine.id, (tx) => tx`select id from brand`)
+    t.same(await app`select id from brand`, [])
+  })
+
+  t.test('lets the app write for its own brand only', async (t) => {
+    const insert = (tx: postgres.TransactionSql, id: string) =>
+      tx`insert into customer (brand_id, subject, id, provenance) values (${id}, 1, 'c', 'server')`
+    await t.rejects(
+      as(mine.id, (tx) => insert(tx, other.id)),
+      { code: '42501' },
+    )
+    await as(mine.id, (tx) => insert(tx, mine.id))
+    t.equal(((await as(other.id, (tx) => tx`update customer set email = 'x'`)) as { count: number }).count, 0)
+  })
+
+  t.test('shows the pipeline every brand', async (t) => {
+    t.same(
+      await db.postgres.sql`select id from brand order by id`,
+      [mine, other].map(({ id }) => ({ id })).sort((a, b) => (a.id < b.id ? -1 : 1)),
+    )
+  })
+
+  t.test('stands before every table that the app can read', async (t) => {
+    const open = await db.postgres.sql`
+      select relname from pg_class
+      where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'm')
+        and has_any_column_privilege('recoup_app', oid, 'select')
+        and not (relrowsecurity and relforcerowsecurity)`
+    t.same(open, [])
+  })
+
+  t.test('keeps events of all brands from the app, which only adds to them', async (t) => {
+    await t.rejects(app`select from event_log`, { code: '42501' })
+    const [{ partition } = {}] = await db.postgres.sql`
+      select inhrelid::regclass::text as partition from pg_inherits where inhparent = 'event_log'::regclass limit 1`
+    await t.rejects(app`select from ${app(partition)}`, { code: '42501' })
+    await t.rejects(app`call event_log_drop_before('2999-01-01')`, { code: '42501' })
+    const added = await app`
+      insert into event_log (received_at, batch_id, event_count, payload) values (now(), ${mine.id}, 1, '')
+      on conflict do nothing`
+    t.equal(added.count, 1)
+  })
+
+  t.test('holds for the pools of openPostgres', async (t) => {
+    const [role] = await db.postgres.sql`select current_user as now, session_user as login`
+    t.same(role, { now: 'recoup_pipeline', login: 'recoup' })
+    const superuser = await db.postgres
+      .sql`select from pg_roles where rolname = session_user and (rolsuper or rolbypassrls)`
+    t.same(superuser, [], 'not even the owner is above it')
+  })
+})
+
+/** A data folder whose cluster was made and never ran. */
+async function folder(t: Test): Promise<string> {
+  const { seed } = await shared()
+  const dataDir = mkdtempSync(join(clusterParent(), 'recoup-setup-'))
+  chmodSync(dataDir, 0o711)
+  copySeed(seed, dataDir)
+  t.teardown(() => removeCluster(dataDir))
+  return dataDir
+}
+
+const clusterOf = (dataDir: string) => join(dataDir, 'postgres')
+const homeOf = (dataDir: string) => JSON.parse(readFileSync(join(dataDir, 'postgres.json'), 'utf8'))
+
+function copyPort(from: string, to: string): void {
+  writeFileSync(join(to, 'postgres.json'), JSON.stringify({ ...homeOf(to), port: homeOf(from).port }))
+}
+
+interface User extends Pick<Embedded, 'url'> {
+  child: ChildProcess
+}
+
+/** Another process that uses the cluster; its database is one that every server has. */
+async function user(t: Test, dataDir: string): Promise<User> {
+  const program = fileURLToPath(new URL('./fixtures/embedded-user.ts', import.meta.url))
+  const child = spawn(process.execPath, [program, dataDir, JSON.stringify(SMALL)], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  t.teardown(() => kill({ child }))
+  for await (const line of createInterface(child.stdout)) return { child, url: databaseUrl(line, 'postgres') }
+  throw new Error('the process ended before its Postgres was up')
+}
+
+async function leave({ child }: User): Promise<void> {
+  child.stdin?.end()
+  await once(child, 'exit')
+}
+
+async function kill({ child }: Pick<User, 'child'>): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+}
+
+async function query(url: string, text: string): Promise<unknown[]> {
+  const sql = postgres(url, { max: 1, onnotice: () => {} })
+  try {
+    return [...(await sql.unsafe(text))]
+  } finally {
+    await sql.end()
+  }
+}
