@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -9,12 +9,8 @@ import t, { type Test } from 'tap'
 import { findPostmaster } from '../src/store/embedded/postmaster.ts'
 import { type Embedded, removeEmbedded, startEmbedded } from '../src/store/embedded.ts'
 import { migrate, pendingMigrations, refusalOf, withSslMode } from '../src/store/migrate.ts'
-import { brand } from './fixtures/brand.ts'
-import { cluster } from './fixtures/cluster.ts'
-import { database } from './fixtures/database.ts'
-import { clusterParent } from './fixtures/folder.ts'
-import { removeCluster } from './fixtures/reaper.ts'
-import { copySeed, databaseUrl, quiet, SMALL, shared } from './fixtures/shared.ts'
+import { cluster, clusterFolder, emptyFolder, startIn } from './fixtures/cluster.ts'
+import { databaseUrl, quiet, SMALL } from './fixtures/shared.ts'
 
 const IS_ROOT = process.getuid?.() === 0
 /** Something that the owner, who is no superuser, may commit to a cluster without a schema. */
@@ -23,7 +19,7 @@ const KEPT = "select datname from pg_database where datname = 'kept'"
 
 t.test('the embedded Postgres', async (t) => {
   t.test('is shared by processes that start at once, and the last one out stops it', async (t) => {
-    const dataDir = await folder(t)
+    const dataDir = await clusterFolder(t)
     const [first, second] = await Promise.all([user(t, dataDir), user(t, dataDir)])
     t.equal(first.url, second.url)
     await leave(first)
@@ -35,7 +31,7 @@ t.test('the embedded Postgres', async (t) => {
   t.test(
     'outlives its killed starters, and the next one takes it over with what was committed',
     async (t) => {
-      const dataDir = await folder(t)
+      const dataDir = await clusterFolder(t)
       const users = await Promise.all([user(t, dataDir), user(t, dataDir)])
       await query(users[0].url, KEEP)
       const server = findPostmaster(clusterOf(dataDir))
@@ -47,7 +43,7 @@ t.test('the embedded Postgres', async (t) => {
   )
 
   t.test('heals when everything was killed, the server too', async (t) => {
-    const dataDir = await folder(t)
+    const dataDir = await clusterFolder(t)
     const first = await user(t, dataDir)
     await query(first.url, KEEP)
     const server = findPostmaster(clusterOf(dataDir))
@@ -59,7 +55,7 @@ t.test('the embedded Postgres', async (t) => {
   })
 
   t.test('starts although its pid file names a process of somebody else', async (t) => {
-    const dataDir = await folder(t)
+    const dataDir = await clusterFolder(t)
     const file = join(clusterOf(dataDir), 'postmaster.pid')
     writeFileSync(file, `${process.pid}\n${clusterOf(dataDir)}\n0\n5432\n\n127.0.0.1\n`)
     const { url } = await user(t, dataDir)
@@ -67,7 +63,7 @@ t.test('the embedded Postgres', async (t) => {
   })
 
   t.test('takes another port when its own is taken, and keeps that', async (t) => {
-    const [one, other] = [await folder(t), await folder(t)]
+    const [one, other] = [await clusterFolder(t), await clusterFolder(t)]
     const first = await user(t, one)
     copyPort(one, other)
     const second = await user(t, other)
@@ -86,14 +82,14 @@ t.test('the embedded Postgres', async (t) => {
   })
 
   t.test('never makes an empty database in place of one that is gone', async (t) => {
-    const dataDir = await folder(t)
+    const dataDir = await clusterFolder(t)
     await leave(await user(t, dataDir))
     rmSync(clusterOf(dataDir), { recursive: true })
     await t.rejects(startEmbedded({ dataDir, log: quiet }), { message: /is gone: there is no cluster in/ })
   })
 
   t.test('is not removed while a process uses it', async (t) => {
-    const dataDir = await folder(t)
+    const dataDir = await clusterFolder(t)
     const only = await user(t, dataDir)
     t.equal(await removeEmbedded(dataDir), false)
     t.same(await query(only.url, 'select 1 as one'), [{ one: 1 }])
@@ -106,18 +102,16 @@ t.test('the embedded Postgres', async (t) => {
     'lies outside of a data folder that its user cannot enter',
     { skip: !IS_ROOT && 'needs root' },
     async (t) => {
-      const dataDir = mkdtempSync(join(clusterParent(), 'recoup-private-'))
-      t.teardown(() => removeCluster(dataDir))
+      const dataDir = await emptyFolder(t)
       const told: unknown[][] = []
-      const log = (...line: unknown[]) => void told.push(line)
-      const first = await startEmbedded({ dataDir, settings: SMALL, log })
+      const first = await startIn(t, dataDir, { log: (...line) => void told.push(line) })
       const place = homeOf(dataDir).cluster as string
       t.notOk(place.startsWith(dataDir))
-      t.match(told, [['warn', 'postgres_outside_data_dir', { cluster: place, data_dir: dataDir }]])
-      await query(first.url, KEEP)
+      t.match(told[0], ['warn', 'postgres_outside_data_dir', { cluster: place, data_dir: dataDir }])
+      await query(databaseUrl(first.url, 'postgres'), KEEP)
       await first.release()
 
-      const second = await startEmbedded({ dataDir, settings: SMALL, log: quiet })
+      const second = await startIn(t, dataDir)
       t.same(await query(databaseUrl(second.url, 'postgres'), KEPT), [{ datname: 'kept' }])
       await second.release()
       t.equal(await removeEmbedded(dataDir), true)
@@ -156,86 +150,6 @@ t.test('migrations', async (t) => {
     t.equal(withSslMode('postgres://a:b@db.example.com/c'), 'postgres://a:b@db.example.com/c')
   })
 })
-
-t.test('row-level security', async (t) => {
-  const db = await database(t)
-  const [mine, other] = [await brand(db), await brand(db)]
-  const app = postgres(db.url, { max: 1, connection: { role: 'recoup_app' }, onnotice: () => {} })
-  t.teardown(() => app.end())
-  const as = (brandId: string, work: (tx: postgres.TransactionSql) => Promise<unknown>) =>
-    app.begin(async (tx) => {
-      await tx`select set_config('app.brand', ${brandId}, true)`
-      return await work(tx)
-    })
-
-  t.test('shows the app one brand', async (t) => {
-    t.same(await as(mine.id, (tx) => tx`select id from brand`), [{ id: mine.id }])
-    t.same(await as(mine.id, (tx) => tx`select brand_id from lake_brand`), [{ brand_id: mine.id }])
-  })
-
-  t.test('shows the app nothing without a brand, nor after the transaction that named one', async (t) => {
-    t.same(await app`select id from brand`, [])
-    await as(mine.id, (tx) => tx`select id from brand`)
-    t.same(await app`select id from brand`, [])
-  })
-
-  t.test('lets the app write for its own brand only', async (t) => {
-    const insert = (tx: postgres.TransactionSql, id: string) =>
-      tx`insert into customer (brand_id, subject, id, provenance) values (${id}, 1, 'c', 'server')`
-    await t.rejects(
-      as(mine.id, (tx) => insert(tx, other.id)),
-      { code: '42501' },
-    )
-    await as(mine.id, (tx) => insert(tx, mine.id))
-    t.equal(((await as(other.id, (tx) => tx`update customer set email = 'x'`)) as { count: number }).count, 0)
-  })
-
-  t.test('shows the pipeline every brand', async (t) => {
-    t.same(
-      await db.postgres.sql`select id from brand order by id`,
-      [mine, other].map(({ id }) => ({ id })).sort((a, b) => (a.id < b.id ? -1 : 1)),
-    )
-  })
-
-  t.test('stands before every table that the app can read', async (t) => {
-    const open = await db.postgres.sql`
-      select relname from pg_class
-      where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'm')
-        and has_any_column_privilege('recoup_app', oid, 'select')
-        and not (relrowsecurity and relforcerowsecurity)`
-    t.same(open, [])
-  })
-
-  t.test('keeps events of all brands from the app, which only adds to them', async (t) => {
-    await t.rejects(app`select from event_log`, { code: '42501' })
-    const [{ partition } = {}] = await db.postgres.sql`
-      select inhrelid::regclass::text as partition from pg_inherits where inhparent = 'event_log'::regclass limit 1`
-    await t.rejects(app`select from ${app(partition)}`, { code: '42501' })
-    await t.rejects(app`call event_log_drop_before('2999-01-01')`, { code: '42501' })
-    const added = await app`
-      insert into event_log (received_at, batch_id, event_count, payload) values (now(), ${mine.id}, 1, '')
-      on conflict do nothing`
-    t.equal(added.count, 1)
-  })
-
-  t.test('holds for the pools of openPostgres', async (t) => {
-    const [role] = await db.postgres.sql`select current_user as now, session_user as login`
-    t.same(role, { now: 'recoup_pipeline', login: 'recoup' })
-    const superuser = await db.postgres
-      .sql`select from pg_roles where rolname = session_user and (rolsuper or rolbypassrls)`
-    t.same(superuser, [], 'not even the owner is above it')
-  })
-})
-
-/** A data folder whose cluster was made and never ran. */
-async function folder(t: Test): Promise<string> {
-  const { seed } = await shared()
-  const dataDir = mkdtempSync(join(clusterParent(), 'recoup-setup-'))
-  chmodSync(dataDir, 0o711)
-  copySeed(seed, dataDir)
-  t.teardown(() => removeCluster(dataDir))
-  return dataDir
-}
 
 const clusterOf = (dataDir: string) => join(dataDir, 'postgres')
 const homeOf = (dataDir: string) => JSON.parse(readFileSync(join(dataDir, 'postgres.json'), 'utf8'))

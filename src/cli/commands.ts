@@ -2,6 +2,7 @@ import { backupCommands } from './backup.ts'
 import { brandCommands } from './brand.ts'
 import type { Command } from './command.ts'
 import { demoCommands } from './demo.ts'
+import { docsCommands } from './docs.ts'
 import { importCommands } from './import.ts'
 import { keyCommands } from './key.ts'
 import { refreshCommands } from './refresh.ts'
@@ -22,4 +23,5 @@ export const COMMANDS: readonly Command[] = [
   ...demoCommands,
   ...statusCommands,
   ...backupCommands,
+  ...docsCommands,
 ]

@@ -6,7 +6,7 @@ import { type Duck, literal, openDuck } from '../store/duckdb.ts'
 import { brandFolder } from '../store/lake.ts'
 import { brandManifest, type LakeFile, type Manifest } from './manifest.ts'
 import type { Pipeline } from './pipeline.ts'
-import { columnsOf, RELATIONS, type Relation, type RelationName } from './relations.ts'
+import { columnsOf, RELATIONS, type Relation, type RelationName, sourceName } from './relations.ts'
 
 /** A locked DuckDB over one brand's sources at one manifest: it can reach no file of another brand. */
 export interface Session {
@@ -17,9 +17,6 @@ export interface Session {
   readonly folder: string
   close(): Promise<void>
 }
-
-/** The name of a relation's source view: `customers` is the mart's. */
-export const sourceName = (relation: RelationName) => (relation === 'customers' ? 'customers_source' : relation)
 
 /** Opens the sources of a brand (columns of `RELATIONS`, current versions only) and `params`, then locks them in. */
 export async function openSession(pipeline: Pipeline, brand: Brand, asOf: Date): Promise<Session> {

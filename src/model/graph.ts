@@ -49,7 +49,7 @@ async function readModels(path: string, folder: string): Promise<Model[]> {
       const header = readHeader(file, text)
       const { reads, columnsNamed } = await readSelect(connection, file, text)
       if (!columnsNamed) throw new Error(`${file}: the last select has a *; name its columns`)
-      const layer = entry.startsWith('staging') ? 'staging' : 'mart'
+      const layer = entry.startsWith('staging/') ? 'staging' : 'mart'
       models.set(name, { name, file, layer, sql: text, reads, ...header })
     }
     for (const model of models.values()) checkReads(model, models)

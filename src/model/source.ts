@@ -1,6 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
-import { RELATIONS, type RelationName } from '../lake/relations.ts'
-import { sourceName } from '../lake/session.ts'
+import { RELATIONS, type RelationName, sourceName } from '../lake/relations.ts'
 
 const relationNames = Object.keys(RELATIONS) as RelationName[]
 
