@@ -49,7 +49,7 @@ sql: $(INSTALLED) ## Open a DuckDB prompt with every source and model as a view
 
 # The cluster may lie outside of .data, and may still run after a kill.
 clean: ## Remove the data folder .data with its Postgres
-	@if [ -d .data ]; then $(MAKE) --no-print-directory $(INSTALLED) && $(NODE) --input-type=module -e " \
+	@if [ -d .data ]; then $(MAKE) -s $(INSTALLED) && $(NODE) --input-type=module -e " \
 		const { removeEmbedded } = await import('./src/store/embedded.ts'); \
 		const removed = await removeEmbedded('.data'); \
 		if (!removed) console.error('Recoup is running with .data: stop it first.'); \

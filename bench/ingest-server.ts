@@ -2,9 +2,11 @@ import { createAuthenticator } from '../src/access/authenticate.ts'
 import { createIngest, openIngest } from '../src/event/ingest.ts'
 import { collectRoutes } from '../src/http/collect.ts'
 import { createServer } from '../src/http/server.ts'
+import { setLogLevel } from '../src/log.ts'
 import { openPostgres } from '../src/store/postgres.ts'
 
 // The collect host alone, as `recoup serve` runs it. With `discard` it parses and checks, and stores nothing.
+setLogLevel('warn')
 const [url = '', mode] = process.argv.slice(2)
 const postgres = openPostgres(url)
 const authenticator = createAuthenticator(postgres.pipeline)

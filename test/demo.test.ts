@@ -170,7 +170,7 @@ t.test('orders are numbered from 1001 in the order of time', async (t) => {
 
 t.test('every checkout_completed names an existing order of the same customer, time and total', async (t) => {
   const completed = `(select e.*, o.external_id, o.customer_external_id, o.created_at, o.total
-    from events as e left join orders as o on o.external_id = properties->>'order_id'
+    from events as e left join orders as o on o.external_id = (properties->>'order_id')
     where event_type = 'checkout_completed')`
   t.ok((await number(`select count(*) from ${completed}`)) > 300)
   t.equal(await breaking(completed, 'external_id is not null and created_at = occurred_at'), 0)
@@ -179,9 +179,9 @@ t.test('every checkout_completed names an existing order of the same customer, t
 })
 
 t.test('what is added to the cart in a session with an order is what was ordered', async (t) => {
-  const bought = `select properties->>'session_id' as session, properties->>'order_id' as order_id from events
+  const bought = `select (properties->>'session_id') as session, (properties->>'order_id') as order_id from events
     where event_type = 'checkout_completed'`
-  const added = `select properties->>'session_id' as session, properties->>'variant_id' as variant,
+  const added = `select (properties->>'session_id') as session, (properties->>'variant_id') as variant,
     (properties->>'quantity')::INTEGER as quantity from events where event_type = 'product_added_to_cart'`
   t.equal(
     await number(`select count(*) from (
@@ -210,7 +210,7 @@ t.test('a checkout is completed, recovered, abandoned or open as its times say',
 })
 
 t.test('checkouts and checkout_started events are the same checkouts', async (t) => {
-  const started = `select properties->>'checkout_id' as id, (properties->>'item_count')::INTEGER as item_count
+  const started = `select (properties->>'checkout_id') as id, (properties->>'item_count')::INTEGER as item_count
     from events where event_type = 'checkout_started'`
   const kept = 'select external_id as id, item_count from checkouts'
   t.equal(await number(`select count(*) from ((${started}) except all (${kept}))`), 0)
@@ -290,8 +290,11 @@ t.test('some visitors never say who they are', async (t) => {
 })
 
 t.test('properties carry the built-in names, and a value where they have one', async (t) => {
-  t.equal(await breaking('events', `properties->>'url' = 'https://shop.example' || (properties->>'path')`), 0)
-  t.equal(await breaking('events', `properties->>'session_id' is not null`), 0)
+  t.equal(
+    await breaking('events', `(properties->>'url') = 'https://shop.example' || (properties->>'path')`),
+    0,
+  )
+  t.equal(await breaking('events', `(properties->>'session_id') is not null`), 0)
   t.equal(await number(`select count(*) from events, json_each(properties) as p where p.value = 'null'`), 0)
   for (const [type, names] of [
     ['product_viewed', ['product_id', 'variant_id', 'product_title', 'sku', 'price', 'currency_code']],
@@ -304,7 +307,7 @@ t.test('properties carry the built-in names, and a value where they have one', a
   ] as const) {
     const rows = `(from events where event_type = '${type}')`
     for (const name of names)
-      t.equal(await breaking(rows, `properties->'${name}' is not null`), 0, `${type}.${name}`)
+      t.equal(await breaking(rows, `(properties->'${name}') is not null`), 0, `${type}.${name}`)
   }
 })
 

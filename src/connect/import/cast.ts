@@ -17,7 +17,7 @@ interface Cast {
   least?: 0
 }
 
-const text: Cast = {
+const plain: Cast = {
   column: 'VARCHAR',
   value: (text) => `case when length(${text}) <= ${LONGEST_TEXT} and not contains(${text}, chr(0)) then ${text} end`,
   reason: () => `is longer than ${LONGEST_TEXT.toLocaleString('en')} characters or holds the character U+0000`,
@@ -45,10 +45,10 @@ const CASTS: Record<TargetType, Cast> = {
     value: (text) => `case when length(${text}) <= ${LONGEST_ID} and not contains(${text}, chr(0)) then ${text} end`,
     reason: () => `is longer than ${LONGEST_ID} characters or holds the character U+0000`,
   },
-  text,
+  text: plain,
   // Checked as a channel later: the brand's phone region is needed for it.
-  email: text,
-  phone: text,
+  email: plain,
+  phone: plain,
   money: { column: 'DECIMAL(18,2)', value: (text) => `try_cast(${text} as DECIMAL(18,2))`, reason: () => AMOUNT, least: 0 },
   price: { column: 'DECIMAL(18,6)', value: (text) => `try_cast(${text} as DECIMAL(18,6))`, reason: () => AMOUNT, least: 0 },
   whole: {
@@ -131,29 +131,25 @@ export interface Pick {
 /** The statement that reads a relation into typed columns. No bad value stops it; each becomes the fault of its row. */
 export function pick({ into, from, row, carry = [], where, targets, mapped, place }: Pick): string {
   const source = new Map(mapped.map((column) => [column.target, column]))
-  const names = Object.keys(targets).filter((name) => source.has(name))
-  const kept = carry.map((name) => `${name}, `).join('')
-  const raw = names.map((name, at) => `, (${source.get(name)?.expression}\n) as raw_${at}`)
-  const texts = names.map((name, at) => {
-    const type = targets[name]?.type ?? 'text'
-    return `, ${asText(`raw_${at}`, source.get(name)?.type ?? 'VARCHAR', type)} as text_${at}`
+  const filled = Object.entries(targets).flatMap(([name, target]) => {
+    const column = source.get(name)
+    return column ? [{ name, target, ...column }] : []
   })
-  const values = names.map((name, at) => {
-    const target = targets[name] as Target
-    return `, text_${at}, ${CASTS[target.type].value(`text_${at}`, target)} as value_${at}`
-  })
+  const raw = filled.map(({ expression }, at) => `(${expression}\n) as raw_${at}`)
+  const texts = filled.map(({ type, target }, at) => `${asText(`raw_${at}`, type, target.type)} as text_${at}`)
+  const values = filled.map(({ target }, at) => `${CASTS[target.type].value(`text_${at}`, target)} as value_${at}`)
   const columns = Object.entries(targets).map(([name, { type }]) => {
-    const at = names.indexOf(name)
-    return `, ${at < 0 ? `null::${CASTS[type].column}` : `value_${at}`} as ${identifier(name)}`
+    const at = filled.findIndex((other) => other.name === name)
+    return `${at < 0 ? `null::${CASTS[type].column}` : `value_${at}`} as ${identifier(name)}`
   })
-  const faults = names.flatMap((name, at) => faultsOf(name, targets[name] as Target, at, place))
+  const faults = filled.flatMap(({ name, target }, at) => faultsOf(name, target, at, place))
+  const list = (...entries: string[]) => entries.join(', ')
   return `create table ${into} as
-    with raw as (select ${row} as n, ${kept}1 as one${raw.join('')} from ${from} ${where === undefined ? '' : `where (${where}\n)`}),
-    texts as (select n, ${kept}1 as one${texts.join('')} from raw),
-    read as (select n, ${kept}1 as one${values.join('')} from texts)
-    select n, ${kept}1 as one${columns.join('')},
-      coalesce(${[...faults, NO_FAULT].join(', ')}) as fault
-    from read`
+    with raw as (select ${list(`${row} as n`, ...carry, ...raw)} from ${from} ${where === undefined ? '' : `where (${where}\n)`}),
+    texts as (select ${list('n', ...carry, ...texts)} from raw),
+    typed as (select *, ${list(...values)} from texts)
+    select ${list('n', ...carry, ...columns)}, coalesce(${list(...faults, NO_FAULT)}) as fault
+    from typed`
 }
 
 const NO_FAULT = 'null::STRUCT(field VARCHAR, "value" VARCHAR, reason VARCHAR)'

@@ -1,0 +1,48 @@
+-- What is wrong with an order as a whole. An order is never imported without one of its lines: when one row is refused,
+-- all of its rows are.
+insert into fault
+select n, min_by(fault.field, pos), min_by(fault.value, pos), min_by(fault.reason, pos)
+from line_read
+where fault is not null and n not in (select n from fault)
+group by n;
+
+insert into fault
+select n, 'line.id', any_value(id), 'is the id of another line of the order, too'
+from (
+    select n, id
+    from line
+    where id is not null
+    qualify row_number() over (partition by external_id, id order by n, pos) > 1
+)
+where n not in (select n from fault)
+group by n;
+
+create table line_sum as
+select
+    external_id,
+    count(*) as lines,
+    count(*) = count(total) as is_priced,
+    try_cast(sum(total) as decimal(18, 2)) as total
+from line
+group by external_id;
+
+insert into fault
+select
+    n, 'total', null,
+    case when line_sum.lines is null then 'is missing' when is_priced then 'is too large as the sum of the lines' else 'is missing, and not every line has a price' end
+from (select external_id, min(n) as n from picked where external_id is not null group by external_id having count(total) = 0)
+left join line_sum using (external_id)
+where (line_sum.total is null or not is_priced) and n not in (select n from fault);
+
+insert into fault
+select
+    picked.n, 'external_id', picked.external_id,
+    'row ' || bad.n || ' of this order is refused, hence the whole order: ' || bad.field || ' ' || bad.reason
+from picked
+join (
+    select external_id, min(n) as n, min_by(field, n) as field, min_by(reason, n) as reason
+    from (select fault.n, field, reason, external_id from fault join picked using (n))
+    where external_id is not null
+    group by external_id
+) bad using (external_id)
+where picked.n not in (select n from fault);

@@ -1,0 +1,86 @@
+-- The orders in the order of their making; min_by takes the first row of an order that says something.
+create table ready as
+with head as (
+    select
+        external_id,
+        min(created_at) as created_at,
+        max(updated_at) as updated_at,
+        min_by(number, n) as number,
+        min_by(state, n) as state,
+        min_by(billing_status, n) as billing_status,
+        min_by(currency_code, n) as currency_code,
+        min_by(subtotal, n) as subtotal,
+        min_by(discount_total, n) as discount_total,
+        min_by(total, n) as total,
+        min_by(refunded_total, n) as refunded_total,
+        min_by(discount_codes, n) as discount_codes,
+        min_by(test, n) as test,
+        min_by(cancelled_at, n) as cancelled_at,
+        min_by(recovered_at, n) as recovered_at,
+        min_by(customer_external_id, n) as customer_external_id,
+        min_by(email, n) as email,
+        min_by(phone, n) as phone
+    from picked
+    where n not in (select n from fault)
+    group by external_id
+),
+
+numbered as (
+    select *, row_number() over (partition by external_id order by n, pos) as place
+    from line
+),
+
+listed as (
+    select
+        external_id,
+        list({
+            'id': coalesce(id, place::varchar), 'product_id': product_id, 'variant_id': variant_id, 'title': title, 'sku': sku,
+            'quantity': quantity, 'price': price::varchar, 'total': total::varchar
+        } order by place) as lines
+    from numbered
+    group by external_id
+),
+
+summed as (
+    select
+        head.* replace (coalesce(head.total, line_sum.total) as total, coalesce(subtotal, case when is_priced then line_sum.total end) as subtotal),
+        coalesce(line_sum.lines, 0) as line_count,
+        coalesce(refunded_total, 0) as refunded,
+        refunded > 0 and refunded >= coalesce(head.total, line_sum.total) as is_refunded
+    from head
+    left join line_sum using (external_id)
+),
+
+stated as (
+    select
+        *,
+        coalesce(state, case
+            when cancelled_at is not null then 'cancelled'
+            when billing_status = 'pending' then 'pending'
+            when billing_status = 'voided' then 'cancelled'
+            when billing_status = 'refunded' or is_refunded then 'refunded'
+            else 'complete'
+        end) as final_state,
+        coalesce(billing_status, case
+            when is_refunded or final_state = 'refunded' then 'refunded'
+            when final_state = 'pending' then 'pending'
+            when final_state = 'cancelled' then 'voided'
+            when refunded > 0 then 'partially_refunded'
+            else 'paid'
+        end) as final_billing_status
+    from summed
+)
+
+select
+    stated.* exclude (refunded, is_refunded, final_state, final_billing_status) replace (
+        final_state as state,
+        final_billing_status as billing_status,
+        coalesce(refunded_total, case when final_billing_status = 'refunded' then total else 0 end) as refunded_total
+    ),
+    listed.lines,
+    -- 10,000 orders or 100,000 lines a transaction, so that none lasts.
+    floor(sum(1 / 10000 + line_count / 100000) over in_order - 1e-9)::integer as chunk,
+    row_number() over in_order as position
+from stated
+left join listed using (external_id)
+window in_order as (order by created_at, external_id rows unbounded preceding)

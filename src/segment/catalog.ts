@@ -1,0 +1,440 @@
+import {
+  and,
+  asOf,
+  atLeast,
+  atMost,
+  column,
+  contains,
+  daysSince,
+  type Expr,
+  equal,
+  greater,
+  less,
+  oneOf,
+  or,
+  present,
+  startsWith,
+  type Value,
+} from './expression.ts'
+
+/** The one table of the rule language: what there is, what it takes, what it means and how to say it. */
+
+export const LIMITS = {
+  /** Groups within groups. */
+  depth: 8,
+  /** Comparisons, counts and aggregates of one definition, those inside `where` included. */
+  conditions: 100,
+  listValues: 500,
+  textLength: 1_000,
+  maxDays: 1_095,
+  maxTimes: 10_000,
+} as const
+
+export type FieldType = 'number' | 'money' | 'time' | 'string' | 'email' | 'boolean' | 'tag'
+
+const ORDERED = ['number', 'money', 'time'] as const
+const WORDS = ['string', 'email', 'tag'] as const
+const EVERY = [...ORDERED, ...WORDS, 'boolean'] as const
+
+export interface Operator {
+  alias?: string
+  takes: readonly FieldType[]
+  /** one: a value of the field's type; list: 1–500; pair: two in order; days: { days }; none. */
+  value: 'one' | 'list' | 'pair' | 'days' | 'none'
+  means(field: Expr, values: Value[], days: number, type: FieldType): Expr
+  help: string
+  example: Record<string, unknown>
+}
+
+/** A negative operator: the exact complement of a positive one, so it holds where the value is missing. */
+export interface NegativeOperator {
+  alias?: string
+  not: PositiveOp
+  help: string
+  example: Record<string, unknown>
+}
+
+type Means = Operator['means']
+const first =
+  (means: (field: Expr, value: Expr) => Expr): Means =>
+  (field, [value]) =>
+    value ? means(field, value) : field
+
+const POSITIVE = {
+  '=': {
+    alias: 'equals',
+    takes: EVERY,
+    value: 'one',
+    means: first(equal),
+    help: 'is equal to',
+    example: { field: 'orders_count', op: '=', value: 1 },
+  },
+  '>': {
+    alias: 'greaterThan',
+    takes: ORDERED,
+    value: 'one',
+    means: first(greater),
+    help: 'is greater than',
+    example: { field: 'total_spend', op: '>', value: '99.99' },
+  },
+  '>=': {
+    alias: 'greaterThanOrEqualTo',
+    takes: ORDERED,
+    value: 'one',
+    means: first(atLeast),
+    help: 'is greater than or equal to',
+    example: { field: 'total_spend', op: '>=', value: 1000 },
+  },
+  '<': {
+    alias: 'lessThan',
+    takes: ORDERED,
+    value: 'one',
+    means: first(less),
+    help: 'is less than',
+    example: { field: 'average_order_value', op: '<', value: 25 },
+  },
+  '<=': {
+    alias: 'lessThanOrEqualTo',
+    takes: ORDERED,
+    value: 'one',
+    means: first(atMost),
+    help: 'is less than or equal to',
+    example: { field: 'orders_count', op: '<=', value: 3 },
+  },
+  in: {
+    takes: ['number', 'money', ...WORDS],
+    value: 'list',
+    means: (field, values) => oneOf(field, values),
+    help: 'is one of up to 500 values',
+    example: { source: 'commerce_orders', field: 'product_id', op: 'in', value: ['101', '102'] },
+  },
+  between: {
+    takes: ORDERED,
+    value: 'pair',
+    means: (field, [low, high]) => (low && high ? and(atLeast(field, low), atMost(field, high)) : field),
+    help: 'lies between two values, both included',
+    example: { field: 'total_spend', op: 'between', value: [100, 500] },
+  },
+  contains: {
+    takes: WORDS,
+    value: 'one',
+    means: (field, [part], _days, type) =>
+      part ? (type === 'tag' ? equal : contains)(field, part) : field,
+    help: 'contains the text, in the same case; of a list of tags: has the tag',
+    example: { field: 'email', op: 'contains', value: '@example.' },
+  },
+  startsWith: {
+    takes: ['string', 'email'],
+    value: 'one',
+    means: first(startsWith),
+    help: 'starts with the text, in the same case',
+    example: { field: 'phone', op: 'startsWith', value: '+44' },
+  },
+  exists: {
+    takes: EVERY,
+    value: 'none',
+    means: (field) => present(field),
+    help: 'has a value',
+    example: { field: 'first_order_at', op: 'exists' },
+  },
+  before: {
+    takes: ['time'],
+    value: 'one',
+    means: first(less),
+    help: 'is earlier than',
+    example: { field: 'first_order_at', op: 'before', value: '2026-01-01T00:00:00Z' },
+  },
+  after: {
+    takes: ['time'],
+    value: 'one',
+    means: first(greater),
+    help: 'is later than',
+    example: { field: 'created_at', op: 'after', value: '2026-01-01T00:00:00Z' },
+  },
+  withinLast: {
+    takes: ['time'],
+    value: 'days',
+    means: (field, _values, days) => and(greater(field, asOf(days)), atMost(field, asOf())),
+    help: 'lies in the last N × 24 hours',
+    example: { field: 'last_order_at', op: 'withinLast', value: { days: 90 } },
+  },
+} satisfies Record<string, Operator>
+
+export type PositiveOp = keyof typeof POSITIVE
+
+export const OPERATORS: Readonly<Record<string, Operator | NegativeOperator>> = {
+  ...POSITIVE,
+  '!=': {
+    alias: 'notEquals',
+    not: '=',
+    help: 'differs from, or is missing',
+    example: { source: 'commerce_orders', field: 'state', op: '!=', value: 'cancelled' },
+  },
+  notIn: {
+    not: 'in',
+    help: 'is none of the values, or is missing',
+    example: { source: 'product_events', field: 'product_id', op: 'notIn', value: ['101', '102'] },
+  },
+  missing: {
+    not: 'exists',
+    help: 'has no value',
+    example: { field: 'last_order_at', op: 'missing' },
+  },
+  notWithinLast: {
+    not: 'withinLast',
+    help: 'lies outside the last N × 24 hours, or is missing',
+    example: { field: 'last_order_at', op: 'notWithinLast', value: { days: 90 } },
+  },
+}
+
+export const positiveOf = (operator: Operator | NegativeOperator): Operator =>
+  'not' in operator ? POSITIVE[operator.not] : operator
+
+/** What `times` of count-over-window takes. */
+export const TIMES_OPS: readonly string[] = ['=', '!=', '>', '>=', '<', '<=']
+
+export interface Aggregate {
+  /** Types of field; empty: the field may be left out, and any type will do. */
+  of: readonly FieldType[]
+  gives: 'same' | 'number' | 'average'
+  /** Sums, and the averages made of them, never add another currency. Least and greatest compare rows as they are. */
+  brandCurrency: boolean
+  help: string
+}
+
+const AGGREGATE_TABLE = {
+  sum: { of: ['number', 'money'], gives: 'same', brandCurrency: true, help: 'sum; 0 over no rows' },
+  avg: { of: ['number', 'money'], gives: 'average', brandCurrency: true, help: 'average; missing over no rows' },
+  min: { of: ORDERED, gives: 'same', brandCurrency: false, help: 'least value; missing over no rows' },
+  max: { of: ORDERED, gives: 'same', brandCurrency: false, help: 'greatest value; missing over no rows' },
+  count: { of: [], gives: 'number', brandCurrency: false, help: 'rows that have the field, or all rows without one' },
+  countDistinct: { of: EVERY, gives: 'number', brandCurrency: false, help: 'different values; 0 over no rows' },
+} as const satisfies Record<string, Aggregate>
+
+export type AggregateName = keyof typeof AGGREGATE_TABLE
+export const AGGREGATES: Readonly<Record<AggregateName, Aggregate>> = AGGREGATE_TABLE
+
+export interface Field {
+  type: FieldType
+  /** What it reads; the column of its own name unless said. */
+  reads: Expr
+  /** The column holds a list: a comparison means that one of its elements satisfies it. */
+  each?: true
+  /** A field of the order's lines. */
+  line?: true
+  /** Has thousands of different values, so that equality finds few rows. */
+  selective?: true
+  /** All the values that there can be. */
+  oneOf?: readonly string[]
+  help: string
+}
+
+export interface Relation {
+  name: string
+  alias: string
+}
+
+export interface Source {
+  relation: Relation
+  /** one: each customer has one row; many: rows of a time, looked back upon for at most 1,095 days. */
+  rows: 'one' | 'many'
+  /** Column that windows look at. */
+  time: string
+  /** Column with the currency of the row's money. */
+  currency?: string
+  /** Rows of a second relation, bound to a row of the first by `key`. */
+  lines?: Relation & { key: string }
+  /** The rows of the relation that belong to the source; all unless said. */
+  only?: Expr
+  /** Field whose equality with few different values parts the rows into kinds. */
+  kind?: string
+  fields: Readonly<Record<string, Field>>
+  help: string
+}
+
+type Extra = Partial<Omit<Field, 'type' | 'help'>>
+const field = (type: FieldType, help: string, extra: Extra = {}) => ({ type, help, ...extra })
+const selective = { selective: true } as const
+const line = { line: true } as const
+
+type Written = Omit<Field, 'reads'> & { reads?: Expr }
+
+/** Fields read the column of their own name unless the row says otherwise. */
+const fields = (written: Record<string, Written>): Record<string, Field> =>
+  Object.fromEntries(
+    Object.entries(written).map(([name, row]) => [
+      name,
+      { ...row, reads: row.reads ?? column(name, row.line ? 'line' : 'row') },
+    ]),
+  )
+
+const SOURCE_TABLE = {
+  customer_profile: {
+    relation: { name: 'customers', alias: 'customers' },
+    rows: 'one',
+    time: 'created_at',
+    help: 'The customer: one row each',
+    fields: fields({
+      total_spend: field('money', 'spent on complete orders, less refunds, in the brand’s currency'),
+      orders_count: field('number', 'complete orders'),
+      average_order_value: field('money', 'total_spend ÷ orders_count; missing without orders'),
+      first_order_at: field('time', 'first complete order'),
+      last_order_at: field('time', 'last complete order'),
+      days_since_last_order: field('number', 'whole 24-hour periods since last_order_at', {
+        reads: daysSince(column('last_order_at')),
+      }),
+      last_event_at: field('time', 'last event'),
+      created_at: field('time', 'first known'),
+      email: field('email', 'email address; compared trimmed and in lower case'),
+      phone: field('string', 'phone number, E.164'),
+      has_email: field('boolean', 'an email address is known', { reads: present(column('email')) }),
+      has_phone: field('boolean', 'a phone number is known', { reads: present(column('phone')) }),
+    }),
+  },
+  commerce_orders: {
+    relation: { name: 'stg_orders', alias: 'orders' },
+    rows: 'many',
+    time: 'created_at',
+    currency: 'currency_code',
+    lines: { name: 'stg_order_lines', alias: 'lines', key: 'order_id' },
+    help: 'Orders in every state; test orders are left out',
+    fields: fields({
+      state: field('string', 'state', { oneOf: ['complete', 'pending', 'cancelled', 'refunded'] }),
+      billing_status: field('string', 'billing status', {
+        oneOf: ['pending', 'paid', 'partially_refunded', 'refunded', 'voided'],
+      }),
+      total: field('money', 'total in the currency of the order'),
+      currency_code: field('string', 'currency of the order'),
+      created_at: field('time', 'placed'),
+      recovered_at: field('time', 'attributed as recovered'),
+      discount_code: field('string', 'one of the codes used', { each: true, reads: column('discount_codes') }),
+      item_count: field('number', 'items'),
+      product_id: field('string', 'product of a line', { ...line, ...selective }),
+      product_title: field('string', 'product title of a line', { ...line, ...selective }),
+      sku: field('string', 'stock keeping unit of a line', { ...line, ...selective }),
+      quantity: field('number', 'units of a line', line),
+      price: field('money', 'unit price of a line', line),
+    }),
+  },
+  carts: {
+    relation: { name: 'stg_checkouts', alias: 'carts' },
+    rows: 'many',
+    time: 'created_at',
+    currency: 'currency_code',
+    help: 'Carts and checkouts, in their present state',
+    fields: fields({
+      state: field('string', 'state', { oneOf: ['open', 'abandoned', 'recovered', 'completed'] }),
+      total: field('money', 'value in the currency of the cart'),
+      item_count: field('number', 'items'),
+      created_at: field('time', 'started'),
+      abandoned_at: field('time', 'abandoned'),
+    }),
+  },
+  product_events: {
+    relation: { name: 'stg_product_events', alias: 'events' },
+    rows: 'many',
+    time: 'occurred_at',
+    kind: 'event_kind',
+    help: 'Events about a product, such as product_viewed, product_added_to_cart, product_removed_from_cart',
+    fields: fields({
+      event_kind: field('string', 'event type'),
+      product_id: field('string', 'product', selective),
+      product_title: field('string', 'product title', selective),
+      variant_id: field('string', 'variant', selective),
+      price: field('money', 'unit price'),
+      quantity: field('number', 'units'),
+      occurred_at: field('time', 'when it happened'),
+    }),
+  },
+  utm_attribution: {
+    relation: { name: 'stg_events', alias: 'events' },
+    rows: 'many',
+    time: 'occurred_at',
+    only: or(
+      ...['utm_source', 'utm_medium', 'utm_campaign', 'utm_term', 'utm_content', 'landing_page'].map((name) =>
+        present(column(name)),
+      ),
+    ),
+    help: 'Events that carry a campaign parameter or a landing page',
+    fields: fields({
+      source: field('string', 'utm_source', { reads: column('utm_source') }),
+      medium: field('string', 'utm_medium', { reads: column('utm_medium') }),
+      campaign: field('string', 'utm_campaign', { reads: column('utm_campaign') }),
+      term: field('string', 'utm_term', { reads: column('utm_term') }),
+      content: field('string', 'utm_content', { reads: column('utm_content') }),
+      landing_page: field('string', 'first page of the visit', selective),
+      occurred_at: field('time', 'when it happened'),
+    }),
+  },
+  subscription_contracts: {
+    relation: { name: 'stg_subscriptions', alias: 'subscriptions' },
+    rows: 'many',
+    time: 'started_at',
+    currency: 'currency_code',
+    help: 'Subscriptions, in their present state',
+    fields: fields({
+      status: field('string', 'status', { oneOf: ['active', 'paused', 'cancelled', 'expired', 'failed'] }),
+      product_id: field('string', 'product', selective),
+      interval: field('string', 'unit of the billing interval', {
+        oneOf: ['day', 'week', 'month', 'year'],
+        reads: column('interval_unit'),
+      }),
+      price: field('money', 'price in the currency of the subscription'),
+      started_at: field('time', 'started'),
+      cancelled_at: field('time', 'cancelled'),
+      next_billing_at: field('time', 'next billing'),
+    }),
+  },
+} satisfies Record<string, Source>
+
+export type SourceName = keyof typeof SOURCE_TABLE
+export const SOURCES: Readonly<Record<SourceName, Source>> = SOURCE_TABLE
+
+/** Sources of the contract whose data is not there yet. */
+export const LATER_SOURCES: readonly string[] = ['engagement_events', 'customer_attributes']
+
+/** What rules never cover, by the names that people try (in lower case, letters only), also under `attributes.`. */
+export const UNSUPPORTED: Readonly<Record<string, readonly string[]>> = {
+  'RFM scores are': [
+    'rfm', 'rfmtier', 'rfmscore', 'rfmsegment', 'tier', 'recency', 'frequency', 'monetary',
+    'recencyscore', 'frequencyscore', 'monetaryscore',
+  ],
+  'Geography is': [
+    'geography', 'geo', 'country', 'countrycode', 'countryname', 'city', 'region', 'province', 'address',
+    'zip', 'zipcode', 'postcode', 'postalcode', 'latitude', 'longitude', 'location', 'timezone',
+  ],
+  'Consent is': [
+    'consent', 'smsconsent', 'emailconsent', 'marketingconsent', 'acceptsmarketing', 'acceptssms',
+    'subscribed', 'unsubscribed', 'optin', 'optout', 'smsoptin', 'emailoptin',
+  ],
+  'Email engagement is': [
+    'emailengagement', 'emailevents', 'emailopened', 'emailopens', 'emailclicked', 'emailclicks',
+    'emaildelivered', 'emailbounced', 'emailsent', 'openedemail', 'clickedemail', 'opens', 'clicks',
+  ],
+}
+
+/** The tables as data, for the README, the JSON Schema and the tool descriptions. */
+export function describeCatalog() {
+  return {
+    limits: LIMITS,
+    operators: Object.entries(OPERATORS).map(([name, row]) => {
+      const { takes, value } = positiveOf(row)
+      return { name, alias: row.alias ?? null, not: 'not' in row ? row.not : null, takes, value, help: row.help, example: row.example }
+    }),
+    times: TIMES_OPS,
+    aggregates: Object.entries(AGGREGATES).map(([name, { of, help }]) => ({ name, of, help })),
+    sources: Object.entries(SOURCES).map(([name, source]) => ({
+      name,
+      rows: source.rows,
+      help: source.help,
+      fields: Object.entries(source.fields).map(([fieldName, { type, help, line, each, oneOf: values }]) => ({
+        name: fieldName,
+        type,
+        help,
+        line: line ?? false,
+        each: each ?? false,
+        values: values ?? null,
+      })),
+    })),
+  }
+}

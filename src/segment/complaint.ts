@@ -1,0 +1,26 @@
+import { type Failure, fail } from '../errors.ts'
+import { didYouMean } from '../model/nearest.ts'
+
+const SHOWN = 80
+
+/** A definition that is refused: the message begins with the failing path. */
+export const refusal = (path: string, text: string): Failure => fail('bad_request', `${path}: ${text}`)
+
+/** As `"totl_spend" is not a field of customer_profile. Did you mean "total_spend"? Known: …`. */
+export function unknownName(path: string, given: unknown, what: string, known: readonly string[]): Failure {
+  const hint = typeof given === 'string' ? didYouMean(given.slice(0, SHOWN), known) : ''
+  return refusal(path, `${shown(given)} is not ${what}.${hint} Known: ${known.join(', ')}`)
+}
+
+/** What was given, short enough and safe to print whatever it is. */
+export function shown(given: unknown): string {
+  if (given === undefined) return 'nothing'
+  if (given === null || typeof given === 'boolean' || typeof given === 'number') return String(given)
+  if (typeof given === 'string')
+    return JSON.stringify(given.length > SHOWN ? `${given.slice(0, SHOWN)}…` : given)
+  return Array.isArray(given) ? 'a list' : 'an object'
+}
+
+/** The path of a member, quoted unless it is a plain name. */
+export const member = (path: string, key: string): string =>
+  /^[A-Za-z_]\w{0,63}$/.test(key) ? `${path}.${key}` : `${path}[${shown(key)}]`
