@@ -30,7 +30,7 @@ $(INSTALLED): package.json package-lock.json
 
 # On a terminal Recoup gets Ctrl-C alone (a job of its own), so that make returns what Recoup returns.
 run: $(INSTALLED) ## Start Postgres, server and workers, with demo data at first; Ctrl-C stops them
-	@if [ -t 0 ]; then set -m; bin/recoup dev; else exec bin/recoup dev; fi
+	@if [ -t 0 ]; then set -m 2>/dev/null; bin/recoup dev; else exec bin/recoup dev; fi
 
 test: $(INSTALLED) ## Run the tests (TEST=name for some)
 	@$(NODE) $(BIN)/tap $(TEST_FILES)

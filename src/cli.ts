@@ -61,10 +61,11 @@ function parse(found: Command, args: readonly string[]): { values: Values; posit
       allowPositionals: found.arguments !== undefined,
       strict: true,
     })
+    const given = values as Values
     for (const [name, { required }] of Object.entries(found.options)) {
-      if (required && values[name] === undefined) throw new UsageError(`--${name} is missing. See recoup ${found.name} --help`)
+      if (required && given[name] === undefined) throw new UsageError(`--${name} is missing. See recoup ${found.name} --help`)
     }
-    return { values: values as Values, positionals }
+    return { values: given, positionals }
   } catch (error) {
     if (error instanceof UsageError) throw error
     const said = error instanceof Error ? error.message.split('. ')[0] : String(error)

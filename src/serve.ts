@@ -1,6 +1,9 @@
 import { accessSync, constants } from 'node:fs'
 import type { App } from './app.ts'
-import { openIngest } from './event/batcher.ts'
+import { createAuthenticator } from './access/authenticate.ts'
+import { createCursors } from './access/cursor.ts'
+import { serviceSecret } from './access/secret.ts'
+import { openIngest } from './event/ingest.ts'
 import { collectRoutes } from './http/collect.ts'
 import { restRoutes } from './http/rest.ts'
 import { createServer, type Route } from './http/server.ts'
@@ -14,6 +17,8 @@ import { pendingMigrations } from './store/migrate.ts'
 
 /** Running requests get this long when the server stops. */
 const DRAIN_MS = 10_000
+/** Of each session over sources that a request opens; two are kept. */
+const SESSION_MEMORY_MB = 1024
 
 export interface Served {
   port: number
@@ -23,24 +28,32 @@ export interface Served {
 
 /** The HTTP side of one process: REST, the collect host and the health routes. */
 export async function startServer(app: App): Promise<Served> {
+  const { config, postgres } = app
   const models = await loadModels()
-  const lakes = openLakes({ ...app.pipeline, memoryMb: 1024 }, openServed(app.pipeline), async ({ duck }) => {
+  const pipeline = { ...app.pipeline, memoryMb: SESSION_MEMORY_MB }
+  const lakes = openLakes(pipeline, openServed(pipeline), async ({ duck }) => {
     await runModels(duck.connection, models)
   })
-  const ingest = await openIngest(app.postgres)
-  const routes = [
+  const authenticator = createAuthenticator(postgres.pipeline)
+  const ingest = await openIngest(postgres)
+  const server = createServer([
     ...healthRoutes(app),
-    ...collectRoutes({ postgres: app.postgres, ingest }),
-    ...restRoutes(OPS, { postgres: app.postgres, lakes }),
-  ]
-  const server = createServer(routes)
-  const port = await server.listen(app.config.host, app.config.port)
-  log('info', 'listening', { host: app.config.host, port, base_url: app.config.baseUrl })
+    ...collectRoutes({ authenticator, ingest }),
+    ...restRoutes(OPS, {
+      authenticate: authenticator.authenticate,
+      db: postgres.forBrand,
+      lake: lakes.forBrand,
+      cursors: createCursors(await serviceSecret(postgres.pipeline, 'cursor')),
+    }),
+  ])
+  const port = await server.listen(config.host, config.port)
+  log('info', 'listening', { host: config.host, port, base_url: config.baseUrl })
   return {
     port,
     stop: async () => {
       await server.drain(DRAIN_MS)
       await ingest.close()
+      await authenticator.settled()
       await lakes.close()
       log('info', 'stopped')
     },

@@ -1,5 +1,5 @@
 import { promisify } from 'node:util'
-import { constants, zstdCompress } from 'node:zlib'
+import { constants, zstdCompress, zstdCompressSync } from 'node:zlib'
 import { v7 as uuidv7 } from 'uuid'
 import { fail } from '../errors.ts'
 import type { Postgres } from '../store/postgres.ts'
@@ -131,12 +131,16 @@ export async function openBatcher(postgres: Postgres, options: BatcherOptions = 
   }
 }
 
-const compress = promisify(zstdCompress)
+/** Up to here a thread costs more than it saves: 90 µs for 1 kB and for 16 kB, against 18 and 43 µs without one. */
+const SMALL_BYTES = 64 * 1024
+const compressLarge = promisify(zstdCompress)
 const FASTEST = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
 
 async function batchOf(requests: readonly Waiting[]): Promise<LogBatch> {
   const receivedAt = new Date()
-  const payload = await compress(Buffer.concat(requests.map((request) => request.lines)), FASTEST)
+  const lines = Buffer.concat(requests.map((request) => request.lines))
+  const payload =
+    lines.length <= SMALL_BYTES ? zstdCompressSync(lines, FASTEST) : await compressLarge(lines, FASTEST)
   return {
     id: uuidv7(),
     receivedAt,

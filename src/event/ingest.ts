@@ -22,7 +22,10 @@ export interface Ingest {
   close(): Promise<void>
 }
 
-export async function openIngest(postgres: Postgres, options: BatcherOptions & { fault?: Fault } = {}): Promise<Ingest> {
+export async function openIngest(
+  postgres: Postgres,
+  options: BatcherOptions & { fault?: Fault } = {},
+): Promise<Ingest> {
   return createIngest(await openBatcher(postgres, options), options.fault)
 }
 
@@ -40,7 +43,12 @@ export function createIngest(batcher: Batcher, fault?: Fault): Ingest {
 }
 
 /** Stores the events without a fault; a 503 names the others. */
-async function acceptOthers(batcher: Batcher, brandId: string, checked: Checked, fault: Fault): Promise<Accepted> {
+async function acceptOthers(
+  batcher: Batcher,
+  brandId: string,
+  checked: Checked,
+  fault: Fault,
+): Promise<Accepted> {
   const repeats = new Set(checked.repeats)
   const sent = Array.from({ length: checked.events + repeats.size }, (_, index) => index)
   const indexes = sent.filter((index) => !repeats.has(index))

@@ -39,8 +39,8 @@ const EVERY = [...ORDERED, ...WORDS, 'boolean'] as const
 export interface Operator {
   alias?: string
   takes: readonly FieldType[]
-  /** one: a value of the field's type; list: 1–500; pair: two in order; days: { days }; none. */
-  value: 'one' | 'list' | 'pair' | 'days' | 'none'
+  /** one: a value of the field's type; part: some text of it; list: 1–500; pair: two in order; days: { days }. */
+  value: 'one' | 'part' | 'list' | 'pair' | 'days' | 'none'
   means(field: Expr, values: Value[], days: number, type: FieldType): Expr
   help: string
   example: Record<string, unknown>
@@ -117,15 +117,14 @@ const POSITIVE = {
   },
   contains: {
     takes: WORDS,
-    value: 'one',
-    means: (field, [part], _days, type) =>
-      part ? (type === 'tag' ? equal : contains)(field, part) : field,
+    value: 'part',
+    means: (field, [part], _days, type) => (part ? (type === 'tag' ? equal : contains)(field, part) : field),
     help: 'contains the text, in the same case; of a list of tags: has the tag',
     example: { field: 'email', op: 'contains', value: '@example.' },
   },
   startsWith: {
     takes: ['string', 'email'],
-    value: 'one',
+    value: 'part',
     means: first(startsWith),
     help: 'starts with the text, in the same case',
     example: { field: 'phone', op: 'startsWith', value: '+44' },
@@ -204,11 +203,26 @@ export interface Aggregate {
 
 const AGGREGATE_TABLE = {
   sum: { of: ['number', 'money'], gives: 'same', brandCurrency: true, help: 'sum; 0 over no rows' },
-  avg: { of: ['number', 'money'], gives: 'average', brandCurrency: true, help: 'average; missing over no rows' },
+  avg: {
+    of: ['number', 'money'],
+    gives: 'average',
+    brandCurrency: true,
+    help: 'average; missing over no rows',
+  },
   min: { of: ORDERED, gives: 'same', brandCurrency: false, help: 'least value; missing over no rows' },
   max: { of: ORDERED, gives: 'same', brandCurrency: false, help: 'greatest value; missing over no rows' },
-  count: { of: [], gives: 'number', brandCurrency: false, help: 'rows that have the field, or all rows without one' },
-  countDistinct: { of: EVERY, gives: 'number', brandCurrency: false, help: 'different values; 0 over no rows' },
+  count: {
+    of: [],
+    gives: 'number',
+    brandCurrency: false,
+    help: 'rows that have the field, or all rows without one',
+  },
+  countDistinct: {
+    of: EVERY,
+    gives: 'number',
+    brandCurrency: false,
+    help: 'different values; 0 over no rows',
+  },
 } as const satisfies Record<string, Aggregate>
 
 export type AggregateName = keyof typeof AGGREGATE_TABLE
@@ -307,7 +321,10 @@ const SOURCE_TABLE = {
       currency_code: field('string', 'currency of the order'),
       created_at: field('time', 'placed'),
       recovered_at: field('time', 'attributed as recovered'),
-      discount_code: field('string', 'one of the codes used', { each: true, reads: column('discount_codes') }),
+      discount_code: field('string', 'one of the codes used', {
+        each: true,
+        reads: column('discount_codes'),
+      }),
       item_count: field('number', 'items'),
       product_id: field('string', 'product of a line', { ...line, ...selective }),
       product_title: field('string', 'product title of a line', { ...line, ...selective }),
@@ -396,20 +413,65 @@ export const LATER_SOURCES: readonly string[] = ['engagement_events', 'customer_
 /** What rules never cover, by the names that people try (in lower case, letters only), also under `attributes.`. */
 export const UNSUPPORTED: Readonly<Record<string, readonly string[]>> = {
   'RFM scores are': [
-    'rfm', 'rfmtier', 'rfmscore', 'rfmsegment', 'tier', 'recency', 'frequency', 'monetary',
-    'recencyscore', 'frequencyscore', 'monetaryscore',
+    'rfm',
+    'rfmtier',
+    'rfmscore',
+    'rfmsegment',
+    'tier',
+    'recency',
+    'frequency',
+    'monetary',
+    'recencyscore',
+    'frequencyscore',
+    'monetaryscore',
   ],
   'Geography is': [
-    'geography', 'geo', 'country', 'countrycode', 'countryname', 'city', 'region', 'province', 'address',
-    'zip', 'zipcode', 'postcode', 'postalcode', 'latitude', 'longitude', 'location', 'timezone',
+    'geography',
+    'geo',
+    'country',
+    'countrycode',
+    'countryname',
+    'city',
+    'region',
+    'province',
+    'address',
+    'zip',
+    'zipcode',
+    'postcode',
+    'postalcode',
+    'latitude',
+    'longitude',
+    'location',
+    'timezone',
   ],
   'Consent is': [
-    'consent', 'smsconsent', 'emailconsent', 'marketingconsent', 'acceptsmarketing', 'acceptssms',
-    'subscribed', 'unsubscribed', 'optin', 'optout', 'smsoptin', 'emailoptin',
+    'consent',
+    'smsconsent',
+    'emailconsent',
+    'marketingconsent',
+    'acceptsmarketing',
+    'acceptssms',
+    'subscribed',
+    'unsubscribed',
+    'optin',
+    'optout',
+    'smsoptin',
+    'emailoptin',
   ],
   'Email engagement is': [
-    'emailengagement', 'emailevents', 'emailopened', 'emailopens', 'emailclicked', 'emailclicks',
-    'emaildelivered', 'emailbounced', 'emailsent', 'openedemail', 'clickedemail', 'opens', 'clicks',
+    'emailengagement',
+    'emailevents',
+    'emailopened',
+    'emailopens',
+    'emailclicked',
+    'emailclicks',
+    'emaildelivered',
+    'emailbounced',
+    'emailsent',
+    'openedemail',
+    'clickedemail',
+    'opens',
+    'clicks',
   ],
 }
 
@@ -419,7 +481,15 @@ export function describeCatalog() {
     limits: LIMITS,
     operators: Object.entries(OPERATORS).map(([name, row]) => {
       const { takes, value } = positiveOf(row)
-      return { name, alias: row.alias ?? null, not: 'not' in row ? row.not : null, takes, value, help: row.help, example: row.example }
+      return {
+        name,
+        alias: row.alias ?? null,
+        not: 'not' in row ? row.not : null,
+        takes,
+        value,
+        help: row.help,
+        example: row.example,
+      }
     }),
     times: TIMES_OPS,
     aggregates: Object.entries(AGGREGATES).map(([name, { of, help }]) => ({ name, of, help })),

@@ -8,6 +8,7 @@ export const refusal = (path: string, text: string): Failure => fail('bad_reques
 
 /** As `"totl_spend" is not a field of customer_profile. Did you mean "total_spend"? Known: …`. */
 export function unknownName(path: string, given: unknown, what: string, known: readonly string[]): Failure {
+  if (given === undefined) return refusal(path, `is required. Known: ${known.join(', ')}`)
   const hint = typeof given === 'string' ? didYouMean(given.slice(0, SHOWN), known) : ''
   return refusal(path, `${shown(given)} is not ${what}.${hint} Known: ${known.join(', ')}`)
 }

@@ -51,6 +51,8 @@ export type Expr =
   | { is: 'contains'; of: Expr; part: Expr }
   | { is: 'startsWith'; of: Expr; part: Expr }
   | { is: 'present'; of: Expr }
+  /** A currency that is the brand's. */
+  | { is: 'brandCurrency'; of: Expr }
   /** At least one element of the list satisfies `holds`. */
   | { is: 'some'; list: Expr; holds: Expr }
   | { is: 'and' | 'or'; parts: Expr[] }
@@ -66,6 +68,7 @@ export const daysSince = (of: Expr): Expr => ({ is: 'daysSince', of })
 export const contains = (of: Expr, part: Expr): Expr => ({ is: 'contains', of, part })
 export const startsWith = (of: Expr, part: Expr): Expr => ({ is: 'startsWith', of, part })
 export const present = (of: Expr): Expr => ({ is: 'present', of })
+export const brandCurrency = (of: Expr): Expr => ({ is: 'brandCurrency', of })
 export const some = (list: Expr, holds: Expr): Expr => ({ is: 'some', list, holds })
 export const and = (...parts: Expr[]): Expr => joined('and', parts)
 export const or = (...parts: Expr[]): Expr => joined('or', parts)

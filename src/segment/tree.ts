@@ -1,5 +1,6 @@
 import type { AggregateName, FieldType, SourceName } from './catalog.ts'
-import type { Expr } from './expression.ts'
+import type { Comparison } from './decimal.ts'
+import { type Expr, not } from './expression.ts'
 
 /** A valid definition: groups of conditions. */
 export type Tree = { is: 'all' | 'any'; nodes: Tree[] } | { is: 'not'; node: Tree } | Condition
@@ -41,12 +42,53 @@ export interface Measure {
   field?: { reads: Expr; type: FieldType }
   /** line: the lines themselves are what is counted or summed. */
   level: 'row' | 'line'
-  /** Only rows in the brand's currency count. */
-  brandCurrency: boolean
 }
 
 /** Membership of another segment. Evaluated in dependency order, once references are allowed. */
 export interface MemberTest {
   of: 'segment'
   segmentId: string
+}
+
+/**
+ * A test put so that it is false for a customer without rows: where it holds over nothing (`count < 3`), its
+ * complement, which `flipped` turns back. So whoever has no rows may be left out of what is computed.
+ */
+export function sparse({ holds, measure }: RowsTest): { holds: Expr; flipped: boolean } {
+  const zero = measure.agg === 'sum' || measure.agg === 'count' || measure.agg === 'countDistinct'
+  return zero && holdsAtZero(holds) ? { holds: complement(holds), flipped: true } : { holds, flipped: false }
+}
+
+function holdsAtZero(holds: Expr): boolean {
+  switch (holds.is) {
+    case 'compare': {
+      if (holds.right.is !== 'value' || holds.right.value === null) return false
+      const bound = Number(holds.right.value)
+      return COMPARES[holds.op](bound)
+    }
+    case 'oneOf':
+      return holds.values.some(({ value }) => value !== null && Number(value) === 0)
+    case 'and':
+      return holds.parts.every(holdsAtZero)
+    case 'present':
+      return true
+    default:
+      throw new Error(`nothing is known of ${holds.is} over no rows`)
+  }
+}
+
+const COMPARES: Record<Comparison, (bound: number) => boolean> = {
+  '=': (bound) => bound === 0,
+  '>': (bound) => bound < 0,
+  '>=': (bound) => bound <= 0,
+  '<': (bound) => bound > 0,
+  '<=': (bound) => bound >= 0,
+}
+
+const OPPOSITE: Partial<Record<Comparison, Comparison>> = { '>': '<=', '>=': '<', '<': '>=', '<=': '>' }
+
+/** Of a comparison whose left side is never missing. */
+function complement(holds: Expr): Expr {
+  const op = holds.is === 'compare' ? OPPOSITE[holds.op] : undefined
+  return holds.is === 'compare' && op ? { ...holds, op } : not(holds)
 }

@@ -13,7 +13,7 @@ with located as (
       else '/checkouts/' || token_of(checkout, 'checkout') end as path_name,
     -- Whoever comes back to a checkout does so by the link of a message.
     case when kind = 'resume' then 19 else die(session, 0, 'channel', 19) end as channel
-  from (from demo_event order by occurred_at, session, seq)
+  from demo_event
 )
 select token_of(session * 32 + seq, 'event') as event_id,
   event_type::VARCHAR as event_type,

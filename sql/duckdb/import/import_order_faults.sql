@@ -1,12 +1,12 @@
 -- What is wrong with an order as a whole. An order is never imported without one of its lines: when one row is refused,
 -- all of its rows are.
-insert into fault
+insert into fault (n, field, value, reason)
 select n, min_by(fault.field, pos), min_by(fault.value, pos), min_by(fault.reason, pos)
 from line_read
 where fault is not null and n not in (select n from fault)
 group by n;
 
-insert into fault
+insert into fault (n, field, value, reason)
 select n, 'line.id', any_value(id), 'is the id of another line of the order, too'
 from (
     select n, id
@@ -26,7 +26,7 @@ select
 from line
 group by external_id;
 
-insert into fault
+insert into fault (n, field, value, reason)
 select
     n, 'total', null,
     case when line_sum.lines is null then 'is missing' when is_priced then 'is too large as the sum of the lines' else 'is missing, and not every line has a price' end
@@ -35,9 +35,7 @@ left join line_sum using (external_id)
 where (line_sum.total is null or not is_priced) and n not in (select n from fault);
 
 insert into fault
-select
-    picked.n, 'external_id', picked.external_id,
-    'row ' || bad.n || ' of this order is refused, hence the whole order: ' || bad.field || ' ' || bad.reason
+select picked.n, 'external_id', picked.external_id, bad.field || ' ' || bad.reason, bad.n
 from picked
 join (
     select external_id, min(n) as n, min_by(field, n) as field, min_by(reason, n) as reason

@@ -25,22 +25,6 @@ with head as (
     group by external_id
 ),
 
-numbered as (
-    select *, row_number() over (partition by external_id order by n, pos) as place
-    from line
-),
-
-listed as (
-    select
-        external_id,
-        list({
-            'id': coalesce(id, place::varchar), 'product_id': product_id, 'variant_id': variant_id, 'title': title, 'sku': sku,
-            'quantity': quantity, 'price': price::varchar, 'total': total::varchar
-        } order by place) as lines
-    from numbered
-    group by external_id
-),
-
 summed as (
     select
         head.* replace (coalesce(head.total, line_sum.total) as total, coalesce(subtotal, case when is_priced then line_sum.total end) as subtotal),
@@ -77,10 +61,15 @@ select
         final_billing_status as billing_status,
         coalesce(refunded_total, case when final_billing_status = 'refunded' then total else 0 end) as refunded_total
     ),
-    listed.lines,
     -- 10,000 orders or 100,000 lines a transaction, so that none lasts.
     floor(sum(1 / 10000 + line_count / 100000) over in_order - 1e-9)::integer as chunk,
     row_number() over in_order as position
 from stated
-left join listed using (external_id)
-window in_order as (order by created_at, external_id rows unbounded preceding)
+window in_order as (order by created_at, external_id rows unbounded preceding);
+
+-- Sorted, so that a chunk finds its lines without reading all of them.
+create table ready_line as
+select ready.position, row_number() over (partition by ready.position order by n, pos) as place, line.* exclude (n, pos, external_id)
+from line
+join ready using (external_id)
+order by ready.position, place;

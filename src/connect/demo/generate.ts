@@ -49,7 +49,7 @@ const TABLES = {
   orders: 0.04,
   paths: 0,
   sessions: 0.1,
-  events: 0,
+  events: 0.28,
   properties: 0,
 } as const
 
@@ -59,7 +59,7 @@ const FILE_SHARES: Record<DemoFile, number> = {
   orders: 0.12,
   checkouts: 0.04,
   subscriptions: 0,
-  events: 0.66,
+  events: 0.38,
 }
 
 const DAY_MS = 86_400_000

@@ -19,8 +19,10 @@ interface Cast {
 
 const plain: Cast = {
   column: 'VARCHAR',
-  value: (text) => `case when length(${text}) <= ${LONGEST_TEXT} and not contains(${text}, chr(0)) then ${text} end`,
-  reason: () => `is longer than ${LONGEST_TEXT.toLocaleString('en')} characters or holds the character U+0000`,
+  value: (text) =>
+    `case when length(${text}) <= ${LONGEST_TEXT} and not contains(${text}, chr(0)) then ${text} end`,
+  reason: () =>
+    `is longer than ${LONGEST_TEXT.toLocaleString('en')} characters or holds the character U+0000`,
 }
 
 const matching = (value: (text: string) => string, pattern: string, reason: string): Cast => ({
@@ -42,15 +44,26 @@ const AMOUNT = 'is not an amount such as 1234.50'
 const CASTS: Record<TargetType, Cast> = {
   id: {
     column: 'VARCHAR',
-    value: (text) => `case when length(${text}) <= ${LONGEST_ID} and not contains(${text}, chr(0)) then ${text} end`,
+    value: (text) =>
+      `case when length(${text}) <= ${LONGEST_ID} and not contains(${text}, chr(0)) then ${text} end`,
     reason: () => `is longer than ${LONGEST_ID} characters or holds the character U+0000`,
   },
   text: plain,
   // Checked as a channel later: the brand's phone region is needed for it.
   email: plain,
   phone: plain,
-  money: { column: 'DECIMAL(18,2)', value: (text) => `try_cast(${text} as DECIMAL(18,2))`, reason: () => AMOUNT, least: 0 },
-  price: { column: 'DECIMAL(18,6)', value: (text) => `try_cast(${text} as DECIMAL(18,6))`, reason: () => AMOUNT, least: 0 },
+  money: {
+    column: 'DECIMAL(18,2)',
+    value: (text) => `try_cast(${text} as DECIMAL(18,2))`,
+    reason: () => AMOUNT,
+    least: 0,
+  },
+  price: {
+    column: 'DECIMAL(18,6)',
+    value: (text) => `try_cast(${text} as DECIMAL(18,6))`,
+    reason: () => AMOUNT,
+    least: 0,
+  },
   whole: {
     column: 'INTEGER',
     // A cast to an integer would round 6.5.
@@ -67,10 +80,15 @@ const CASTS: Record<TargetType, Cast> = {
     },
     reason: () => 'is not a time from 1900 on such as 2026-11-30T08:15:00Z (UTC where it names no zone)',
   },
-  flag: { column: 'BOOLEAN', value: (text) => `try_cast(${text} as BOOLEAN)`, reason: () => 'is neither true nor false' },
+  flag: {
+    column: 'BOOLEAN',
+    value: (text) => `try_cast(${text} as BOOLEAN)`,
+    reason: () => 'is neither true nor false',
+  },
   choice: {
     column: 'VARCHAR',
-    value: (text, { values = [] }) => `case when lower(${text}) in (${values.map(literal).join(', ')}) then lower(${text}) end`,
+    value: (text, { values = [] }) =>
+      `case when lower(${text}) in (${values.map(literal).join(', ')}) then lower(${text}) end`,
     reason: ({ values = [] }) => `is not one of ${values.join(', ')}`,
   },
   currency: matching((text) => `upper(${text})`, '^[A-Z]{3}$', 'is not a currency code of three letters'),
@@ -96,14 +114,18 @@ const BLANKS = `' ' || chr(9) || chr(10) || chr(13) || chr(160)`
 function asText(value: string, source: string, target: TargetType): string {
   const isNested = source.endsWith('[]') || /^(STRUCT|MAP|UNION)\b/.test(source)
   if (isNested) return `to_json(${value})::VARCHAR`
-  if (source === 'JSON') return target === 'object' || target === 'array' ? `nullif(${value}::VARCHAR, 'null')` : blank(`${value} ->> '$'`)
+  if (source === 'JSON')
+    return target === 'object' || target === 'array'
+      ? `nullif(${value}::VARCHAR, 'null')`
+      : blank(`${value} ->> '$'`)
   if (/^(DOUBLE|FLOAT)$/.test(source)) {
     // An id that passed through a floating-point column is 17850.0 there, a missing one NaN.
     const whole = `case when ${value} = trunc(${value}) and abs(${value}) < 1e15 then ${value}::BIGINT::VARCHAR else ${value}::VARCHAR end`
     const shown = target === 'time' ? epoch(value) : whole
     return `case when not isnan(${value}) then ${shown} end`
   }
-  if (target === 'time' && /^(U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|DECIMAL.*)$/.test(source)) return epoch(value)
+  if (target === 'time' && /^(U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|DECIMAL.*)$/.test(source))
+    return epoch(value)
   return source === 'VARCHAR' ? blank(value) : `${value}::VARCHAR`
 }
 
@@ -133,11 +155,15 @@ export function pick({ into, from, row, carry = [], where, targets, mapped, plac
   const source = new Map(mapped.map((column) => [column.target, column]))
   const filled = Object.entries(targets).flatMap(([name, target]) => {
     const column = source.get(name)
-    return column ? [{ name, target, ...column }] : []
+    return column ? [{ ...column, name, target }] : []
   })
   const raw = filled.map(({ expression }, at) => `(${expression}\n) as raw_${at}`)
-  const texts = filled.map(({ type, target }, at) => `${asText(`raw_${at}`, type, target.type)} as text_${at}`)
-  const values = filled.map(({ target }, at) => `${CASTS[target.type].value(`text_${at}`, target)} as value_${at}`)
+  const texts = filled.map(
+    ({ type, target }, at) => `${asText(`raw_${at}`, type, target.type)} as text_${at}`,
+  )
+  const values = filled.map(
+    ({ target }, at) => `${CASTS[target.type].value(`text_${at}`, target)} as value_${at}`,
+  )
   const columns = Object.entries(targets).map(([name, { type }]) => {
     const at = filled.findIndex((other) => other.name === name)
     return `${at < 0 ? `null::${CASTS[type].column}` : `value_${at}`} as ${identifier(name)}`

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { fail } from '../../errors.ts'
 import type { Duck } from '../../store/duckdb.ts'
 import { type Column, firstLine, identifier } from './read.ts'
-import { ALIASES, type ImportKind, PROPERTY, TARGETS } from './targets.ts'
+import { type ImportKind, TARGETS, targetNamed } from './targets.ts'
 
 /** What an operator writes: target → source column or DuckDB expression, and which rows to take. */
 export interface Mapping {
@@ -35,14 +35,18 @@ export function readMapping(path: string): Mapping {
 }
 
 export function mappingOf(value: unknown, place = 'mapping'): Mapping {
-  if (!isObject(value)) throw fail('bad_request', `${place}: must be a JSON object such as {"fields": {"total": "Amount"}}.`)
+  if (!isObject(value))
+    throw fail('bad_request', `${place}: must be a JSON object such as {"fields": {"total": "Amount"}}.`)
   const { where, ...rest } = value
-  if (where !== undefined && typeof where !== 'string') throw fail('bad_request', `${place}: where: must be a DuckDB condition.`)
+  if (where !== undefined && typeof where !== 'string')
+    throw fail('bad_request', `${place}: where: must be a DuckDB condition.`)
   let fields: Record<string, unknown> = rest
   if ('fields' in rest) {
     const [unknown] = Object.keys(rest).filter((key) => key !== 'fields')
-    if (unknown) throw fail('bad_request', `${place}: "${unknown}" is not known beside fields; known: fields, where.`)
-    if (!isObject(rest.fields)) throw fail('bad_request', `${place}: fields: must be an object of target: source.`)
+    if (unknown)
+      throw fail('bad_request', `${place}: "${unknown}" is not known beside fields; known: fields, where.`)
+    if (!isObject(rest.fields))
+      throw fail('bad_request', `${place}: fields: must be an object of target: source.`)
     fields = rest.fields
   }
   for (const [target, source] of Object.entries(fields)) {
@@ -57,8 +61,8 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 
 /** Without a mapping, the columns that are named like targets fill them. */
 export function mappingByName(kind: ImportKind, columns: readonly Column[]): Mapping & { ignored: string[] } {
-  const named = columns.filter(({ name }) => isTarget(kind, name))
-  const ignored = columns.filter(({ name }) => !isTarget(kind, name)).map(({ name }) => name)
+  const named = columns.filter(({ name }) => targetNamed(kind, name) !== undefined)
+  const ignored = columns.filter(({ name }) => targetNamed(kind, name) === undefined).map(({ name }) => name)
   if (named.length === 0) {
     throw fail(
       'bad_request',
@@ -67,9 +71,6 @@ export function mappingByName(kind: ImportKind, columns: readonly Column[]): Map
   }
   return { fields: Object.fromEntries(named.map(({ name }) => [name, name])), ignored }
 }
-
-const isTarget = (kind: ImportKind, name: string) =>
-  name in TARGETS[kind] || (name in ALIASES && kind !== 'products') || (kind === 'events' && PROPERTY.test(name))
 
 /** Checks every target and expression of a mapping against the view `source`. */
 export async function bindMapping(
@@ -80,11 +81,13 @@ export async function bindMapping(
 ): Promise<Mapped[]> {
   const mapped: Mapped[] = []
   for (const [name, source] of Object.entries(fields)) {
-    if (!isTarget(kind, name)) {
-      throw fail('bad_request', `fields.${name}: is not a field of ${kind}.${await nearest(duck, name, Object.keys(TARGETS[kind]))}`)
+    const target = targetNamed(kind, name)
+    if (target === undefined) {
+      const help = await nearest(duck, name, Object.keys(TARGETS[kind]))
+      throw fail('bad_request', `fields.${name}: is not a field of ${kind}.${help}`)
     }
-    const target = ALIASES[name] ?? name
-    if (mapped.some((other) => other.target === target)) throw fail('bad_request', `fields.${name}: fills ${target} a second time.`)
+    if (mapped.some((other) => other.target === target))
+      throw fail('bad_request', `fields.${name}: fills ${target} a second time.`)
     const column = columnNamed(columns, source)
     mapped.push(
       column
@@ -105,9 +108,16 @@ const columnNamed = (columns: readonly Column[], source: string) =>
   columns.find(({ name }) => name === source) ??
   columns.find(({ name }) => name.toLowerCase() === source.trim().toLowerCase())
 
-async function typeOf(duck: Duck, expression: string, place: string, columns: readonly Column[]): Promise<string> {
+async function typeOf(
+  duck: Duck,
+  expression: string,
+  place: string,
+  columns: readonly Column[],
+): Promise<string> {
   try {
-    const [row] = await duck.rows<{ column_type: string }>(`describe select (${expression}\n) as value from source`)
+    const [row] = await duck.rows<{ column_type: string }>(
+      `describe select (${expression}\n) as value from source`,
+    )
     return row?.column_type ?? 'VARCHAR'
   } catch (cause) {
     const message = (cause as Error).message

@@ -12,8 +12,10 @@ export interface Column {
 /** A file as the view `source`: its columns and `__row`, the number of the row (of the line, for NDJSON) from 1. */
 export interface Source {
   columns: Column[]
-  /** Rows whose form is broken, as (n, reason, data); complete once the view was read through. */
+  /** Rows whose form is broken, as SQL of (n, reason, data); complete once the view was read through. */
   broken: string
+  /** `__row` leaves broken rows out. */
+  skipsBroken: boolean
 }
 
 const ROW = '__row'
@@ -29,17 +31,27 @@ export const firstLine = (message: string) => message.split('\n', 1)[0] ?? messa
  */
 export async function openSource(duck: Duck, file: string): Promise<Source> {
   const path = resolve(file)
-  if (!statSync(path, { throwIfNoEntry: false })?.isFile()) throw fail('bad_request', `${file}: there is no such file.`)
+  if (!statSync(path, { throwIfNoEntry: false })?.isFile())
+    throw fail('bad_request', `${file}: there is no such file.`)
   const ending = /\.(\w+)(?:\.(?:gz|zst))?$/.exec(path.toLowerCase())?.[1] ?? ''
   const open = FORMATS[ending]
   if (!open) {
-    throw fail('bad_request', `${file}: the name must end in ${Object.keys(FORMATS).map((name) => `.${name}`).join(', ')}.`)
+    throw fail(
+      'bad_request',
+      `${file}: the name must end in ${Object.keys(FORMATS)
+        .map((name) => `.${name}`)
+        .join(', ')}.`,
+    )
   }
   try {
     const broken = await open(duck, literal(path.replace(/[*?[]/g, '[$&]')), file)
     const rows = await duck.rows<{ column_name: string; column_type: string }>('describe source')
     const columns = rows.filter(({ column_name }) => column_name !== ROW)
-    return { broken, columns: columns.map((row) => ({ name: row.column_name, type: row.column_type })) }
+    return {
+      broken,
+      skipsBroken: open === openCsv,
+      columns: columns.map((row) => ({ name: row.column_name, type: row.column_type })),
+    }
   } catch (cause) {
     if ((cause as Error).name === 'Failure') throw cause
     throw fail('bad_request', `${file}: cannot be read: ${firstLine((cause as Error).message)}`, { cause })
@@ -77,10 +89,15 @@ async function openNdjson(duck: Duck, path: string, file: string): Promise<strin
   const [found] = await duck.rows<{ structure: string | null; start: string | null }>(
     `select json_group_structure(line::json) filter (is_object) as structure, left(min_by(trim(line), n), 1) as start from ndjson`,
   )
-  if (found?.start === '[') throw fail('bad_request', `${file}: holds a JSON array; NDJSON with one object per line is wanted.`)
-  const keys = Object.entries(found?.structure ? (JSON.parse(found.structure) as Record<string, unknown>) : {})
+  if (found?.start === '[')
+    throw fail('bad_request', `${file}: holds a JSON array; NDJSON with one object per line is wanted.`)
+  const keys = Object.entries(
+    found?.structure ? (JSON.parse(found.structure) as Record<string, unknown>) : {},
+  )
   if (keys.length === 0) throw fail('bad_request', `${file}: holds no JSON object.`)
-  const flat = Object.fromEntries(keys.map(([name, type]) => [name, typeof type === 'string' && type !== 'NULL' ? type : 'JSON']))
+  const flat = Object.fromEntries(
+    keys.map(([name, type]) => [name, typeof type === 'string' && type !== 'NULL' ? type : 'JSON']),
+  )
   const fields = keys.map(([name]) => `object.${identifier(name)}`).join(', ')
   await duck.run(`create view source as
     select n as ${ROW}, ${fields}

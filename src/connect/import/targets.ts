@@ -25,7 +25,7 @@ export interface Target {
   values?: readonly string[]
 }
 
-export const KINDS = ['orders', 'customers', 'products', 'events'] as const
+export const KINDS = ['orders', 'customers', 'products', 'checkouts', 'subscriptions', 'events'] as const
 export type ImportKind = (typeof KINDS)[number]
 
 const customer = {
@@ -53,7 +53,11 @@ const lines = Object.fromEntries(
 /** Every field that a mapping can fill, by kind of import. The README's table is generated from it. */
 export const TARGETS: Record<ImportKind, Readonly<Record<string, Target>>> = {
   orders: {
-    external_id: { type: 'id', required: true, what: 'the store’s id of the order; rows that share it are one order' },
+    external_id: {
+      type: 'id',
+      required: true,
+      what: 'the store’s id of the order; rows that share it are one order',
+    },
     number: { type: 'text', what: 'number shown to the customer; default external_id' },
     state: {
       type: 'choice',
@@ -77,7 +81,10 @@ export const TARGETS: Record<ImportKind, Readonly<Record<string, Target>>> = {
     cancelled_at: { type: 'time', what: 'cancelled at' },
     recovered_at: { type: 'time', what: 'attributed as recovered at' },
     ...customer,
-    lines: { type: 'array', what: 'the lines of an order of one row: a JSON array or nested list of the line fields' },
+    lines: {
+      type: 'array',
+      what: 'the lines of an order of one row: a JSON array or nested list of the line fields',
+    },
     ...lines,
   },
   customers: {
@@ -98,6 +105,43 @@ export const TARGETS: Record<ImportKind, Readonly<Record<string, Target>>> = {
     images: { type: 'array', what: 'a JSON array or nested list of { id, url, alt_text }' },
     updated_at: { type: 'time', what: 'last change: an older one never replaces a newer one' },
   },
+  checkouts: {
+    external_id: { type: 'id', required: true, what: 'the store’s id of the checkout' },
+    ...customer,
+    anonymous_id: { type: 'id', what: 'visitor id' },
+    state: {
+      type: 'choice',
+      values: ['open', 'abandoned', 'recovered', 'completed'],
+      what: 'state; default follows from completed_at and abandoned_at, else open',
+    },
+    currency_code: { type: 'currency', what: 'ISO 4217 code; default the brand’s currency' },
+    total: { type: 'money', what: 'value; default 0' },
+    item_count: { type: 'whole', what: 'items; default 0' },
+    url: { type: 'text', what: 'address to go on at' },
+    created_at: { type: 'time', required: true, what: 'started at' },
+    updated_at: { type: 'time', what: 'last change: an older one never replaces a newer one' },
+    abandoned_at: { type: 'time', what: 'abandoned at' },
+    completed_at: { type: 'time', what: 'completed at' },
+  },
+  subscriptions: {
+    external_id: { type: 'id', required: true, what: 'the store’s id of the subscription' },
+    ...customer,
+    status: {
+      type: 'choice',
+      values: ['active', 'paused', 'cancelled', 'expired', 'failed'],
+      what: 'status; default cancelled when cancelled_at is given, else active',
+    },
+    product_id: { type: 'id', what: 'the store’s id of the product' },
+    title: { type: 'text', what: 'title of the product' },
+    interval_unit: { type: 'choice', values: ['day', 'week', 'month', 'year'], what: 'unit of the interval' },
+    interval_count: { type: 'whole', what: 'units between billings' },
+    price: { type: 'money', what: 'price of one billing' },
+    currency_code: { type: 'currency', what: 'ISO 4217 code; default the brand’s currency' },
+    started_at: { type: 'time', what: 'started at' },
+    next_billing_at: { type: 'time', what: 'next billing' },
+    cancelled_at: { type: 'time', what: 'cancelled at' },
+    updated_at: { type: 'time', what: 'last change: an older one never replaces a newer one' },
+  },
   events: {
     event_id: { type: 'id', what: 'the sender’s id; default a hash of the row' },
     event_type: { type: 'type', required: true, what: 'type: a letter, then letters, digits or underscores' },
@@ -109,8 +153,14 @@ export const TARGETS: Record<ImportKind, Readonly<Record<string, Target>>> = {
   },
 }
 
-/** Names of the public resources that are another name of a target. */
-export const ALIASES: Readonly<Record<string, string>> = { store_customer_id: 'customer_external_id' }
+/** The target that a name stands for: the public resources name some differently. */
+export function targetNamed(kind: ImportKind, name: string): string | undefined {
+  const target =
+    name === 'store_customer_id' || (kind === 'customers' && name === 'external_id')
+      ? 'customer_external_id'
+      : name
+  return target in TARGETS[kind] || (kind === 'events' && PROPERTY.test(name)) ? target : undefined
+}
 
 /** Event properties can have any name. */
 export const PROPERTY = /^properties\.(.+)$/

@@ -1,0 +1,16 @@
+insert into fault (n, field, value, reason)
+select n, 'customer_external_id', null, 'is missing, and so are email and phone'
+from picked
+where coalesce(customer_external_id, email, phone) is null and n not in (select n from fault);
+
+insert into fault (n, field, value, reason)
+select n, 'phone', phone, 'is not a phone number'
+from picked
+join phone on phone.given = picked.phone
+where phone.number is null and n not in (select n from fault);
+
+create table ready as
+select picked.* exclude (fault), phone.number, (row_number() over (order by n) - 1) // 10000 as chunk
+from picked
+left join phone on phone.given = picked.phone
+where n not in (select n from fault);

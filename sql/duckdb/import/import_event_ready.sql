@@ -1,0 +1,43 @@
+-- Properties that the mapping sets one by one join those that the file has.
+update picked
+set properties = json_merge_patch(coalesce(properties, '{}'), extra_properties)
+where extra_properties is not null;
+
+insert into fault (n, field, value, reason)
+select n, 'occurred_at', occurred_at::varchar, 'is more than 24 hours ahead'
+from picked
+where occurred_at > getvariable('now')::timestamp + interval 24 hours and n not in (select n from fault);
+
+insert into fault (n, field, value, reason)
+select n, 'properties', left(properties, 200), 'is larger than 64 KB'
+from picked
+where strlen(properties) > 65536 and n not in (select n from fault);
+
+insert into fault (n, field, value, reason)
+select n, 'customer_external_id', null, 'the event names nobody: customer_external_id, profile_id, email, phone or anonymous_id'
+from picked
+left join phone on phone.given = picked.phone
+where
+    coalesce(customer_external_id, profile_id, anonymous_id, phone.number) is null
+    and not coalesce(regexp_matches(trim(email), '^[^\s\p{Z}@]+@[^\s\p{Z}@]+$'), false)
+    and n not in (select n from fault);
+
+-- An event without an id gets one from what it says, so that the same file again adds nothing; equal rows are counted,
+-- since two equal events are two. Chunks follow the row numbers of the file: they are what import_chunk remembers.
+create table ready as
+with named as (
+    select
+        picked.* exclude (fault, extra_properties),
+        'import-' || left(sha256(concat_ws(
+            chr(31), event_type, epoch_us(occurred_at) - getvariable('shift_us')::bigint, coalesce(customer_external_id, ''),
+            coalesce(profile_id, ''), coalesce(email, ''), coalesce(phone, ''), coalesce(anonymous_id, ''), coalesce(properties, '')
+        )), 32) as content
+    from picked
+    where n not in (select n from fault)
+)
+
+select
+    * exclude (content, event_id),
+    coalesce(event_id, content || case when copy > 1 then '-' || copy else '' end) as event_id,
+    ((n - 1) // getvariable('rows_per_chunk')::bigint)::integer as chunk
+from (select *, row_number() over (partition by content order by n) as copy from named);

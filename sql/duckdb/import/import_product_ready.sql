@@ -1,0 +1,37 @@
+create view product_read as
+select
+    *,
+    from_json(variants, '["JSON"]') as variant_list,
+    from_json(images, '["JSON"]') as image_list
+from picked;
+
+insert into fault (n, field, value, reason)
+select n, 'variants', left(variants, 200), 'holds an entry that is no object or whose price is no amount'
+from product_read
+where n not in (select n from fault) and len(list_filter(variant_list, lambda entry:
+    coalesce(json_type(entry), '') <> 'OBJECT'
+    or (entry ->> '$.price' is not null and coalesce(try_cast(entry ->> '$.price' as decimal(18, 2)), -1) < 0)
+)) > 0;
+
+insert into fault (n, field, value, reason)
+select n, 'images', left(images, 200), 'holds an entry that is no object'
+from product_read
+where n not in (select n from fault)
+    and len(list_filter(image_list, lambda entry: coalesce(json_type(entry), '') <> 'OBJECT')) > 0;
+
+-- A later version of a product replaces an earlier one.
+create table ready as
+select
+    n, id, title, coalesce(status, 'active') as status, updated_at, (row_number() over (order by n) - 1) // 10000 as chunk,
+    list_transform(coalesce(variant_list, []), lambda entry: {
+        'id': entry ->> '$.id', 'price': try_cast(entry ->> '$.price' as decimal(18, 2))::varchar, 'sku': entry ->> '$.sku'
+    }) as variants,
+    list_transform(coalesce(image_list, []), lambda entry: {
+        'id': entry ->> '$.id', 'url': entry ->> '$.url', 'alt_text': coalesce(entry ->> '$.alt_text', entry ->> '$.altText')
+    }) as images
+from (
+    select *
+    from product_read
+    where n not in (select n from fault)
+    qualify row_number() over (partition by id order by updated_at desc nulls last, n desc) = 1
+);

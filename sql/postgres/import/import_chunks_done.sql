@@ -1,0 +1,3 @@
+select chunk
+from import_chunk
+where brand_id = $1 and source = $2

@@ -1,0 +1,55 @@
+-- Customer records of one chunk ($2: JSON rows, $3: their subjects), after assignSubjects made them. The last row of a
+-- customer wins; empty fields leave what is known. Counts the customers that this transaction made or changed.
+with given as materialized (
+    select distinct on (coalesce(redirect.customer, sent.subject))
+        $1::uuid as brand_id, coalesce(redirect.customer, sent.subject) as subject, sent.email, sent.phone, sent.first_name,
+        sent.last_name, sent.tags, sent.created_at, sent.updated_at
+    from rows from (
+        json_to_recordset($2::json) as (
+            email text, phone text, first_name text, last_name text, tags text[], created_at timestamptz, updated_at timestamptz
+        ),
+        unnest($3::integer[])
+    ) with ordinality as sent (email, phone, first_name, last_name, tags, created_at, updated_at, subject, position)
+    left join subject_redirect redirect
+        on redirect.brand_id = $1 and redirect.subject = sent.subject and not redirect.deleted
+    where sent.subject <> 0
+    order by coalesce(redirect.customer, sent.subject), sent.updated_at desc nulls last, sent.position desc
+),
+
+described as (
+    update customer
+    set
+        email = coalesce(given.email, customer.email),
+        phone = coalesce(given.phone, customer.phone),
+        first_name = coalesce(given.first_name, customer.first_name),
+        last_name = coalesce(given.last_name, customer.last_name),
+        tags = coalesce(given.tags, customer.tags),
+        created_at = least(customer.created_at, given.created_at),
+        updated_at = coalesce(given.updated_at, now()),
+        deleted = false
+    from given
+    where
+        customer.brand_id = given.brand_id
+        and customer.subject = given.subject
+        -- A record that nobody described yet bears the time of its making.
+        and (given.updated_at is null or given.updated_at >= customer.updated_at or customer.updated_at = customer.created_at)
+        and (
+            customer.email, customer.phone, customer.first_name, customer.last_name, customer.tags, customer.created_at,
+            customer.updated_at, customer.deleted
+        ) is distinct from (
+            coalesce(given.email, customer.email), coalesce(given.phone, customer.phone),
+            coalesce(given.first_name, customer.first_name), coalesce(given.last_name, customer.last_name),
+            coalesce(given.tags, customer.tags), least(customer.created_at, given.created_at),
+            coalesce(given.updated_at, customer.updated_at), false
+        )
+    returning customer.subject
+)
+
+select count(*) as changed
+from given
+where subject in (select subject from described)
+    or exists (
+        select
+        from customer
+        where customer.brand_id = given.brand_id and customer.subject = given.subject and customer.xid = pg_current_xact_id()
+    )

@@ -1,0 +1,45 @@
+-- $2: JSON rows, $3: the file says when they changed last, $4: their subjects.
+insert into subscription as stored (
+    brand_id, external_id, id, subject, status, product_id, title, interval_unit, interval_count, price, currency_code,
+    started_at, next_billing_at, cancelled_at, updated_at
+)
+select
+    $1, external_id, overlay(overlay(md5($1::uuid::text || ':subscription:' || external_id) placing '8' from 13) placing 'a' from 17)::uuid,
+    nullif(subject, 0), status, product_id, title, interval_unit, interval_count, price, currency_code, started_at,
+    next_billing_at, cancelled_at, coalesce(updated_at, now())
+from rows from (
+    json_to_recordset($2::json) as (
+        external_id text, status text, product_id text, title text, interval_unit text, interval_count integer,
+        price numeric(18, 2), currency_code text, started_at timestamptz, next_billing_at timestamptz,
+        cancelled_at timestamptz, updated_at timestamptz
+    ),
+    unnest($4::integer[])
+) as given (
+    external_id, status, product_id, title, interval_unit, interval_count, price, currency_code, started_at,
+    next_billing_at, cancelled_at, updated_at, subject
+)
+on conflict (brand_id, external_id) do update set
+    subject = coalesce(excluded.subject, stored.subject),
+    status = excluded.status,
+    product_id = excluded.product_id,
+    title = excluded.title,
+    interval_unit = excluded.interval_unit,
+    interval_count = excluded.interval_count,
+    price = excluded.price,
+    currency_code = excluded.currency_code,
+    started_at = excluded.started_at,
+    next_billing_at = excluded.next_billing_at,
+    cancelled_at = excluded.cancelled_at,
+    updated_at = case when $3::boolean then excluded.updated_at else greatest(stored.updated_at, excluded.updated_at) end,
+    deleted = false
+where
+    (not $3::boolean or excluded.updated_at >= stored.updated_at)
+    and (
+        stored.subject, stored.status, stored.product_id, stored.title, stored.interval_unit, stored.interval_count,
+        stored.price, stored.currency_code, stored.started_at, stored.next_billing_at, stored.cancelled_at, stored.deleted,
+        case when $3::boolean then stored.updated_at end
+    ) is distinct from (
+        coalesce(excluded.subject, stored.subject), excluded.status, excluded.product_id, excluded.title,
+        excluded.interval_unit, excluded.interval_count, excluded.price, excluded.currency_code, excluded.started_at,
+        excluded.next_billing_at, excluded.cancelled_at, false, case when $3::boolean then excluded.updated_at end
+    )

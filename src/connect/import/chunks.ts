@@ -1,0 +1,56 @@
+import type { Identity } from '../../identity/subject.ts'
+import { statement } from '../../store/sqlfile.ts'
+import type { ImportRun, Written } from './file.ts'
+
+export interface Chunk {
+  rows: string
+  count: number
+  identities?: string
+  numbers?: string
+}
+
+/**
+ * Writes the chunks of the table `ready` one after the other, each in one transaction of the caller's; the next one is
+ * read meanwhile.
+ */
+export async function writeChunks(
+  { duck, onProgress }: ImportRun,
+  chunkStatement: string,
+  write: (chunk: Chunk) => Promise<number>,
+): Promise<Written> {
+  const [size] = await duck.rows<{ chunks: number | null; total: number }>(
+    'select max(chunk)::bigint + 1 as chunks, count(*) as total from ready',
+  )
+  const { chunks, total } = { chunks: size?.chunks ?? 0, total: size?.total ?? 0 }
+  const read = async (chunk: number): Promise<Chunk | undefined> =>
+    chunk < chunks ? (await duck.rows<Chunk>(statement('duckdb', chunkStatement), [chunk]))[0] : undefined
+  const written = { imported: 0, unchanged: 0 }
+  let next = read(0)
+  try {
+    for (let chunk = 0; chunk < chunks; chunk++) {
+      const current = await next
+      next = read(chunk + 1)
+      if (!current?.count) continue
+      const imported = await write(current)
+      written.imported += imported
+      written.unchanged += current.count - imported
+      onProgress(written.imported + written.unchanged, total)
+    }
+  } finally {
+    // A read that is under way when a write fails must end before DuckDB is closed.
+    await next.catch(() => {})
+  }
+  return written
+}
+
+/** Identities from JSON rows of [store customer id, email, phone, milliseconds of the first sight, visitor id]. */
+export function identitiesOf(text: string, now: Date): Identity[] {
+  const rows = JSON.parse(text) as (string | null)[][]
+  return rows.map(([storeCustomerId, email, phone, seenMs, anonymousId]) => ({
+    storeCustomerId: storeCustomerId ?? undefined,
+    email: email ?? undefined,
+    phone: phone ?? undefined,
+    anonymousId: anonymousId ?? undefined,
+    seenAt: seenMs == null ? now : new Date(Number(seenMs)),
+  }))
+}

@@ -1,0 +1,122 @@
+import { promisify } from 'node:util'
+import { constants, zstdCompress } from 'node:zlib'
+import { v7 } from 'uuid'
+import { walk } from '../../event/walk.ts'
+import type { Duck } from '../../store/duckdb.ts'
+import { statement } from '../../store/sqlfile.ts'
+import { hashOf, type ImportRun, type Written } from './file.ts'
+import { loadPhones } from './phones.ts'
+
+const compress = promisify(zstdCompress)
+const ROWS_PER_CHUNK = 10_000
+const BYTES_PER_CHUNK = 16 << 20
+/** Properties are on the fourth level of a posted body; the same depth holds here. */
+const PROPERTIES_LEVEL = 4
+
+interface EventRow {
+  n: number
+  properties: string
+  occurred_ms: number
+  head: string
+}
+
+/**
+ * Writes the events of the table `picked` as record batches of the event log. A chunk of a file that is in the log
+ * is not written again.
+ */
+export async function importEvents(run: ImportRun): Promise<Written> {
+  const { postgres, duck, brand, onProgress } = run
+  await loadPhones(duck, brand.default_phone_region)
+  await setRowsPerChunk(duck)
+  await duck.run(`set variable now = '${new Date().toISOString().slice(0, -1)}'`)
+  await duck.run(statement('duckdb', 'import_event_ready'))
+
+  const source = await sourceOf(run)
+  const done = new Set(
+    (await postgres.pipeline.many<{ chunk: number }>('import_chunks_done', [brand.id, source])).map(
+      ({ chunk }) => chunk,
+    ),
+  )
+  const chunks = await duck.rows<{ chunk: number; rows: number }>(
+    'select chunk, count(*) as rows from ready group by chunk order by chunk',
+  )
+  const total = chunks.reduce((sum, { rows }) => sum + rows, 0)
+  const written = { imported: 0, unchanged: 0 }
+  for (const { chunk, rows } of chunks) {
+    if (done.has(chunk)) written.unchanged += rows
+    else {
+      const lines = await readLines(duck, chunk)
+      const isNew = lines.length > 0 && (await writeBatch(run, source, chunk, lines))
+      written[isNew ? 'imported' : 'unchanged'] += lines.length
+    }
+    onProgress(written.imported + written.unchanged, total)
+  }
+  return written
+}
+
+/** Fewer rows where rows are long. It follows from the file alone, so that the chunks of a file stay the same. */
+async function setRowsPerChunk(duck: Duck): Promise<void> {
+  const [row] = await duck.rows<{ bytes: number | null }>(
+    'select avg(strlen(properties))::double as bytes from picked',
+  )
+  const rows = Math.floor(BYTES_PER_CHUNK / (300 + (row?.bytes ?? 0)))
+  await duck.run(`set variable rows_per_chunk = ${Math.min(ROWS_PER_CHUNK, rows)}`)
+}
+
+/** What the notes of written chunks go by: another mapping of the same file makes other events. */
+async function sourceOf({ file, mapping }: ImportRun): Promise<Buffer> {
+  const hash = await hashOf(file)
+  const fields = Object.entries(mapping.fields).sort(([one], [other]) => (one < other ? -1 : 1))
+  return hash.update(JSON.stringify([fields, mapping.where ?? null])).digest()
+}
+
+/** The rows of a chunk whose properties a lake row can hold; the others are refused. */
+async function readLines(duck: Duck, chunk: number): Promise<EventRow[]> {
+  const rows = await duck.rows<EventRow>(statement('duckdb', 'import_event_chunk'), [chunk])
+  const good: EventRow[] = []
+  for (const row of rows) {
+    const reason = refusal(row.properties)
+    if (reason === null) good.push(row)
+    else
+      await duck.run(`insert into fault (n, field, value, reason) values ($1, 'properties', $2, $3)`, [
+        row.n,
+        row.properties.slice(0, 200),
+        reason,
+      ])
+  }
+  return good
+}
+
+function refusal(properties: string): string | null {
+  let reason: string | null = null
+  try {
+    walk(
+      JSON.parse(properties),
+      'properties',
+      PROPERTIES_LEVEL,
+      properties.includes('\\u'),
+      (path, message) => {
+        reason ??= `${path}: ${message}`
+      },
+    )
+  } catch (error) {
+    reason = `is not valid JSON: ${(error as Error).message}`
+  }
+  return reason
+}
+
+async function writeBatch(
+  { postgres, brand }: ImportRun,
+  source: Buffer,
+  chunk: number,
+  rows: EventRow[],
+): Promise<boolean> {
+  const receivedAt = Date.now()
+  const lines = rows.map(({ head, occurred_ms, properties }) => {
+    const times = `"received_at":${receivedAt},"occurred_at":${Math.min(occurred_ms, receivedAt)}`
+    return `{"brand_id":"${brand.id}",${times},${head.slice(1, -1)},"properties":${properties}}\n`
+  })
+  const payload = await compress(lines.join(''), { params: { [constants.ZSTD_c_compressionLevel]: 1 } })
+  const args = [brand.id, source, chunk, new Date(receivedAt), v7(), lines.length, payload]
+  return (await postgres.pipeline.run('import_events', args)) > 0
+}

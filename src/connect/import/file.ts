@@ -1,0 +1,34 @@
+import { createHash, type Hash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { pipeline } from 'node:stream/promises'
+import type { Brand } from '../../op.ts'
+import type { Duck } from '../../store/duckdb.ts'
+import type { Postgres } from '../../store/postgres.ts'
+import type { Mapped, Mapping } from './mapping.ts'
+
+/** One import under way. `duck` holds the view `source` and what is made of it. */
+export interface ImportRun {
+  postgres: Postgres
+  duck: Duck
+  brand: Brand
+  storePlatformDomain: string
+  file: string
+  mapping: Mapping
+  mapped: readonly Mapped[]
+  shiftToNow: boolean
+  /** Units written of all that are to be written. */
+  onProgress(done: number, total: number): void
+}
+
+/** Orders, customers, products or events. What was not imported now was there already, word for word. */
+export interface Written {
+  imported: number
+  unchanged: number
+}
+
+/** SHA-256 of a file, read once from front to back. */
+export async function hashOf(path: string): Promise<Hash> {
+  const hash = createHash('sha256')
+  await pipeline(createReadStream(path, { highWaterMark: 1 << 20 }), hash, { end: false })
+  return hash
+}

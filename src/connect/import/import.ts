@@ -1,0 +1,148 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fail } from '../../errors.ts'
+import type { Brand } from '../../op.ts'
+import { type Duck, openDuck } from '../../store/duckdb.ts'
+import type { Postgres } from '../../store/postgres.ts'
+import { statement } from '../../store/sqlfile.ts'
+import { pick } from './cast.ts'
+import { importCustomers } from './customers.ts'
+import { importEvents } from './events.ts'
+import type { ImportRun, Written } from './file.ts'
+import { bindMapping, type Mapped, type Mapping, mappingByName, readMapping } from './mapping.ts'
+import { importOrders } from './orders.ts'
+import { EXTRA, withExtra } from './properties.ts'
+import { firstLine, openSource } from './read.ts'
+import { importRecords } from './records.ts'
+import { rejectsPath, writeRejects } from './rejects.ts'
+import { type ImportKind, TARGETS } from './targets.ts'
+
+export interface ImportOptions {
+  postgres: Postgres
+  brand: Brand
+  kind: ImportKind
+  /** CSV, NDJSON or Parquet. */
+  file: string
+  storePlatformDomain: string
+  /** A mapping or the path of one; without it the columns that are named like targets are taken. */
+  map?: string | Mapping
+  /** Moves every time by what makes the last one of the file now. */
+  shiftToNow?: boolean
+  /** Default: `<file>.rejects.ndjson`. */
+  rejectsFile?: string
+  onProgress?(done: number, total: number): void
+}
+
+export interface ImportResult {
+  /** Rows read, without those that `where` left out. */
+  read: number
+  /** Orders, customers, events and so on that are new or changed: of several rows of one thing, one counts. */
+  imported: number
+  /** Those that were there already, or that the file has an older version of. */
+  unchanged: number
+  /** Rows refused; each is in the rejects file with its reason. */
+  rejected: number
+  rejects_file: string | null
+  /** Rows that `where` left out. */
+  filtered: number
+  /** Columns that no field is named like, when there is no mapping. */
+  ignored_columns: string[]
+}
+
+const IMPORTS: Record<ImportKind, (run: ImportRun) => Promise<Written>> = {
+  orders: importOrders,
+  customers: importCustomers,
+  products: importRecords('product'),
+  checkouts: importRecords('checkout'),
+  subscriptions: importRecords('subscription'),
+  events: importEvents,
+}
+
+const MEMORY_MB = 1024
+
+/**
+ * Imports a file into a brand: nothing bad is taken, nothing good is lost, and the same file again changes nothing.
+ * It commits every 10,000 orders, customers or events, so a killed import is finished by running it again.
+ */
+export async function importFile(options: ImportOptions): Promise<ImportResult> {
+  const { kind, file } = options
+  const rejects = rejectsPath(file, options.rejectsFile)
+  const tempDir = mkdtempSync(join(tmpdir(), 'recoup-import-'))
+  const threads = Math.min(4, availableParallelism())
+  const duck = await openDuck({ memoryMb: MEMORY_MB, threads, tempDir })
+  try {
+    const source = await openSource(duck, file)
+    const { mapping, ignored } = mappingFor(options, source.columns)
+    const mapped = await bindMapping(duck, kind, source.columns, mapping)
+    const counts = await readRows(duck, kind, mapping, mapped)
+    if (options.shiftToNow) await shiftToNow(duck, kind)
+    else await duck.run('set variable shift_us = 0')
+
+    const {
+      postgres,
+      brand,
+      storePlatformDomain,
+      shiftToNow: shifts = false,
+      onProgress = () => {},
+    } = options
+    const run = {
+      postgres,
+      duck,
+      brand,
+      storePlatformDomain,
+      file,
+      mapping,
+      mapped,
+      shiftToNow: shifts,
+      onProgress,
+    }
+    const written = await IMPORTS[kind](run)
+    const rejected = await writeRejects(duck, source, rejects)
+    const [broken] = await duck.rows<{ rows: number }>('select count(*) as rows from broken')
+    return {
+      read: counts.read + (broken?.rows ?? 0),
+      ...written,
+      rejected,
+      rejects_file: rejected ? rejects : null,
+      filtered: counts.filtered,
+      ignored_columns: ignored,
+    }
+  } finally {
+    duck.close()
+    rmSync(tempDir, { recursive: true, force: true })
+  }
+}
+
+function mappingFor({ map, kind }: ImportOptions, columns: Parameters<typeof mappingByName>[1]) {
+  if (map !== undefined) return { mapping: typeof map === 'string' ? readMapping(map) : map, ignored: [] }
+  const { ignored, ...mapping } = mappingByName(kind, columns)
+  return { mapping, ignored }
+}
+
+/** Makes `picked`, the rows as typed columns, and `fault`, what is wrong with some of them. */
+async function readRows(duck: Duck, kind: ImportKind, { where }: Mapping, mapped: readonly Mapped[]) {
+  const targets = kind === 'events' ? { ...TARGETS.events, [EXTRA.target]: EXTRA } : TARGETS[kind]
+  const columns = kind === 'events' ? withExtra(mapped) : mapped
+  try {
+    await duck.run(pick({ into: 'picked', from: 'source', row: '__row', where, targets, mapped: columns }))
+  } catch (cause) {
+    const message = firstLine((cause as Error).message)
+    const help =
+      'An expression of the mapping fails on a value: map the column alone, whose bad values are rejected row by row, or use try_cast.'
+    throw fail('bad_request', `${message} ${help}`, { cause })
+  }
+  await duck.run(statement('duckdb', 'import_faults'))
+  const [counts] = await duck.rows<{ read: number; filtered: number }>(
+    `select count(*) as read, ${where === undefined ? '0' : '(select count(*) from source) - count(*)'} as filtered from picked`,
+  )
+  return counts ?? { read: 0, filtered: 0 }
+}
+
+async function shiftToNow(duck: Duck, kind: ImportKind): Promise<void> {
+  const times = Object.keys(TARGETS[kind]).filter((name) => TARGETS[kind][name]?.type === 'time')
+  await duck.run(`set variable shift_us = (
+    select coalesce(${Date.now() * 1000} - max(epoch_us(greatest(${times.join(', ')}))), 0) from picked where fault is null)`)
+  const moved = times.map((name) => `${name} = ${name} + to_microseconds(getvariable('shift_us')::bigint)`)
+  await duck.run(`update picked set ${moved.join(', ')}`)
+}

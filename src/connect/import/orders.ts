@@ -1,0 +1,66 @@
+import { fail } from '../../errors.ts'
+import { assignSubjects } from '../../identity/subject.ts'
+import { literal } from '../../store/duckdb.ts'
+import { statement } from '../../store/sqlfile.ts'
+import { pick } from './cast.ts'
+import { identitiesOf, writeChunks } from './chunks.ts'
+import type { ImportRun, Written } from './file.ts'
+import { loadPhones } from './phones.ts'
+import { LINE_TARGETS } from './targets.ts'
+
+/** Makes orders of the table `picked`, one from all rows that share an external id, and writes them. */
+export async function importOrders(run: ImportRun): Promise<Written> {
+  await readOrders(run)
+  const { postgres, brand, storePlatformDomain, mapped } = run
+  const saysWhen = mapped.some(({ target }) => target === 'updated_at')
+  return writeChunks(run, 'import_order_chunk', ({ rows, identities = '[]' }) =>
+    postgres.sql.begin(async (tx) => {
+      const subjects = await assignSubjects(tx, brand.id, identitiesOf(identities, new Date()), {
+        storePlatformDomain,
+      })
+      const args = [brand.id, rows, [...subjects], saysWhen]
+      return (await tx.unsafe(statement('postgres', 'import_orders'), args as never[])).count
+    }),
+  )
+}
+
+async function readOrders({ duck, brand, mapped }: ImportRun): Promise<void> {
+  const isMapped = (test: (target: string) => boolean) => mapped.some(({ target }) => test(target))
+  const perLine = isMapped((target) => target.startsWith('line.'))
+  const nested = isMapped((target) => target === 'lines')
+  if (perLine && nested) {
+    throw fail(
+      'bad_request',
+      'fields.lines: map either lines (one row per order) or line.* (one row per line), not both.',
+    )
+  }
+  if (!perLine && !nested && !isMapped((target) => target === 'total')) {
+    throw fail(
+      'bad_request',
+      'fields.total: map total, or the lines that it is the sum of (lines or line.*).',
+    )
+  }
+  if (!perLine) await duck.run(statement('duckdb', 'import_order_versions'))
+  if (nested) {
+    await duck.run(statement('duckdb', 'import_order_elements'))
+    await duck.run(
+      pick({
+        into: 'line_read',
+        from: 'element',
+        row: 'n',
+        carry: ['external_id', 'pos'],
+        targets: LINE_TARGETS,
+        mapped: Object.keys(LINE_TARGETS).map((target) => ({
+          target,
+          expression: `entry -> '$.${target}'`,
+          type: 'JSON',
+        })),
+        place: `'lines[' || pos || '].'`,
+      }),
+    )
+  } else await duck.run(statement('duckdb', 'import_order_flat_lines'))
+  for (const name of ['import_order_lines', 'import_order_faults']) await duck.run(statement('duckdb', name))
+  await loadPhones(duck, brand.default_phone_region)
+  await duck.run(`set variable currency_code = ${literal(brand.currency_code)}`)
+  await duck.run(statement('duckdb', 'import_order_ready'))
+}

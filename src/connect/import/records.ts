@@ -1,0 +1,25 @@
+import { assignSubjects } from '../../identity/subject.ts'
+import { literal } from '../../store/duckdb.ts'
+import { statement } from '../../store/sqlfile.ts'
+import { identitiesOf, writeChunks } from './chunks.ts'
+import type { ImportRun, Written } from './file.ts'
+
+/** Writes what has one row in the file and one in its table: products, checkouts, subscriptions. */
+export const importRecords =
+  (noun: 'product' | 'checkout' | 'subscription') =>
+  async (run: ImportRun): Promise<Written> => {
+    const { postgres, duck, brand, mapped, storePlatformDomain } = run
+    await duck.run(`set variable currency_code = ${literal(brand.currency_code)}`)
+    await duck.run(statement('duckdb', noun === 'product' ? 'import_product_ready' : 'import_record_ready'))
+    const saysWhen = mapped.some(({ target }) => target === 'updated_at')
+    return writeChunks(run, `import_${noun}_chunk`, ({ rows, identities }) =>
+      postgres.sql.begin(async (tx) => {
+        const args: unknown[] = [brand.id, rows, saysWhen]
+        if (identities !== undefined) {
+          const named = identitiesOf(identities, new Date())
+          args.push([...(await assignSubjects(tx, brand.id, named, { storePlatformDomain }))])
+        }
+        return (await tx.unsafe(statement('postgres', `import_${noun}s`), args as never[])).count
+      }),
+    )
+  }

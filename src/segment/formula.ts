@@ -1,0 +1,90 @@
+import type { Expr } from './expression.ts'
+import { type Condition, type ProfileTest, type RowsTest, sparse, type Tree } from './tree.ts'
+
+/** One thing to find out about each customer, false without rows; computed once however many segments ask it. */
+export interface Atom {
+  id: number
+  test: ProfileTest | RowsAtom
+}
+
+export interface RowsAtom extends RowsTest {
+  /** Set when the test is `count >= atLeast`: the form that the quicker strategies answer. */
+  atLeast?: number
+}
+
+/** A segment over atoms. `and` of nothing is true, `or` of nothing false. */
+export type Formula =
+  | { is: 'and' | 'or'; parts: Formula[] }
+  | { is: 'not'; part: Formula }
+  | { is: 'atom'; id: number }
+
+/** The atoms of several segments, equal ones once. */
+export class Atoms {
+  readonly #byKey = new Map<string, Atom>()
+
+  get all(): Atom[] {
+    return [...this.#byKey.values()]
+  }
+
+  of(test: ProfileTest | RowsAtom): Formula {
+    const key = JSON.stringify(test)
+    const atom = this.#byKey.get(key) ?? { id: this.#byKey.size, test }
+    this.#byKey.set(key, atom)
+    return { is: 'atom', id: atom.id }
+  }
+}
+
+/** Rewrites a tree into a formula over `atoms`, which it adds to. */
+export function formulaOf(tree: Tree, atoms: Atoms): Formula {
+  switch (tree.is) {
+    case 'all':
+    case 'any':
+      return { is: tree.is === 'all' ? 'and' : 'or', parts: tree.nodes.map((node) => formulaOf(node, atoms)) }
+    case 'not':
+      return complement(formulaOf(tree.node, atoms))
+    case 'condition':
+      return tree.negated ? complement(ofCondition(tree, atoms)) : ofCondition(tree, atoms)
+  }
+}
+
+const complement = (part: Formula): Formula => (part.is === 'not' ? part.part : { is: 'not', part })
+
+function ofCondition({ path, test }: Condition, atoms: Atoms): Formula {
+  if (test.of === 'segment') throw new Error(`${path}: membership of a segment is not planned yet`)
+  if (test.of === 'profile') return atoms.of(test)
+  if (test.measure.agg === 'count' && !test.measure.field) {
+    const thresholds = ofCount(test.holds, test, atoms)
+    if (thresholds) return thresholds
+  }
+  const { holds, flipped } = sparse(test)
+  const atom = atoms.of({ ...test, holds })
+  return flipped ? complement(atom) : atom
+}
+
+/** A test of a count as thresholds, so that `= 3`, `< 4` and `>= 3` share their work; undefined for other forms. */
+function ofCount(holds: Expr, test: RowsTest, atoms: Atoms): Formula | undefined {
+  const atLeast = (n: number): Formula =>
+    n <= 0
+      ? { is: 'and', parts: [] }
+      : atoms.of({ ...test, holds: { is: 'present', of: { is: 'total' } }, atLeast: n })
+  if (holds.is === 'and') {
+    const parts = holds.parts.map((part) => ofCount(part, test, atoms))
+    return parts.every((part) => part !== undefined) ? { is: 'and', parts } : undefined
+  }
+  if (holds.is !== 'compare' || holds.right.is !== 'value') return undefined
+  const n = Number(holds.right.value)
+  // Beyond any count; a fitted null is false as well, and left to the general form.
+  if (holds.right.value === null || !Number.isSafeInteger(n)) return undefined
+  switch (holds.op) {
+    case '>=':
+      return atLeast(n)
+    case '>':
+      return atLeast(n + 1)
+    case '<':
+      return complement(atLeast(n))
+    case '<=':
+      return complement(atLeast(n + 1))
+    case '=':
+      return n < 0 ? { is: 'or', parts: [] } : { is: 'and', parts: [atLeast(n), complement(atLeast(n + 1))] }
+  }
+}

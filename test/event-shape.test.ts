@@ -1,0 +1,447 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { CHECKOUT } from '../src/config.ts'
+import { Failure } from '../src/errors.ts'
+import { quickEvents } from '../src/event/quick.ts'
+import { type Checked, checkEvents, type EventLine } from '../src/event/shape.ts'
+import { parseTime } from '../src/event/time.ts'
+import { randomSource } from './fixtures/random.ts'
+
+const BRAND = '018f4e3e-1111-7222-8333-444444444444'
+const NOW = Date.parse('2026-11-30T12:00:00.000Z')
+const DAY = 86_400_000
+const event = { eventType: 'product_viewed', email: 'ann@example.com', properties: {} }
+
+const bytes = (body: unknown) => Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
+const check = (body: unknown) => checkEvents(bytes(body), BRAND, NOW)
+const quick = (body: unknown) => quickEvents(bytes(body), BRAND, NOW)
+const one = (changes: object) => ({ events: [{ ...event, ...changes }] })
+/** An event with properties of this JSON text. */
+const withProperties = (json: string) => `{"events":[{"eventType":"a","email":"a@b.c","properties":${json}}]}`
+const linesOf = ({ lines }: Checked): EventLine[] =>
+  lines
+    .toString()
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line))
+const line = (changes: object) => linesOf(check(one(changes)))[0] as EventLine
+
+interface Refusal {
+  message: string
+  rejected: { index: number; path: string; message: string }[]
+}
+
+/** Why a body is refused; its 400 must be what refuses it. */
+function refusal(body: unknown): Refusal {
+  try {
+    check(body)
+  } catch (error) {
+    if (!(error instanceof Failure) || error.code !== 'bad_request') throw error
+    return { message: error.message, rejected: (error.beside.rejected ?? []) as Refusal['rejected'] }
+  }
+  throw new Error('the body was accepted')
+}
+const paths = (body: unknown) => refusal(body).rejected.map(({ path }) => path)
+const refusesField = (changes: object) =>
+  refusal(one(changes))
+    .rejected.map(({ path, message }) => `${path} ${message}`)
+    .join('; ')
+
+t.test('the body', async (t) => {
+  t.test(
+    'what is not a JSON object with one to fifty events is refused with a text that says so',
+    async (t) => {
+      const cases: [body: unknown, says: RegExp][] = [
+        ['', /empty/],
+        ['{"events":', /not valid JSON/],
+        ['\u{feff}{"events":[]}', /not valid JSON/],
+        ['[]', /must be a JSON object/],
+        ['null', /must be a JSON object/],
+        ['7', /must be a JSON object/],
+        ['{}', /events: must be an array/],
+        [{ events: {} }, /events: must be an array/],
+        [{ events: [] }, /at least one/],
+        [{ events: Array(51).fill(event) }, /at most 50 events, got 51/],
+        [{ events: [event], scope: 'shop' }, /"scope": is not a field/],
+      ]
+      for (const [body, says] of cases) {
+        t.match(refusal(body).message, says)
+        t.equal(quick(body), undefined)
+      }
+      t.equal(check({ events: Array(50).fill(event) }).events, 50)
+    },
+  )
+  t.test('bytes that are not UTF-8 are refused, not replaced', async (t) => {
+    const body = Buffer.concat([
+      bytes('{"events":[{"eventType":"a","email":"a@b.c","properties":{"x":"'),
+      Buffer.from([0xff]),
+      bytes('"}}]}'),
+    ])
+    t.throws(() => checkEvents(body, BRAND, NOW), /not valid UTF-8/)
+    t.equal(quickEvents(body, BRAND, NOW), undefined)
+  })
+})
+
+t.test('an event', async (t) => {
+  t.test('its line has the brand, the times in milliseconds and what was sent', async (t) => {
+    const sent = {
+      eventType: 'product_viewed',
+      eventId: 'e-1',
+      timeStamp: '2026-11-30T11:59:59.500Z',
+      profileId: 'p1',
+      anonymousId: 'a1',
+      email: 'ann@example.com',
+      phone: '+15550100',
+      storeCustomerId: 77,
+      properties: { price: '9.90', tags: ['x', null, true], nested: { a: 1.5 } },
+    }
+    const expected = {
+      brand_id: BRAND,
+      event_id: 'e-1',
+      event_type: 'product_viewed',
+      received_at: NOW,
+      occurred_at: NOW - 500,
+      profile_id: 'p1',
+      anonymous_id: 'a1',
+      email: 'ann@example.com',
+      phone: '+15550100',
+      store_customer_id: '77',
+      properties: sent.properties,
+    }
+    t.same(linesOf(check({ events: [sent] })), [expected])
+    t.same(linesOf(quick({ events: [sent] }) as Checked), [expected])
+  })
+  t.test('fields that were not sent, or are null, are not in its line', async (t) => {
+    t.same(Object.keys(line({ eventId: null, phone: null })), [
+      'brand_id',
+      'event_type',
+      'received_at',
+      'occurred_at',
+      'email',
+      'properties',
+    ])
+  })
+  t.test('identifiers are trimmed and emails lowered', async (t) => {
+    t.match(line({ email: '  Ann@Example.COM ', phone: ' +1 555 0100 ', profileId: ' p 1 ' }), {
+      email: 'ann@example.com',
+      phone: '+1 555 0100',
+      profile_id: 'p 1',
+    })
+  })
+  t.test('scope, shopDomain and source are refused by their path', async (t) => {
+    for (const field of ['scope', 'shopDomain', 'source']) {
+      t.same(refusal({ events: [event, event, event, { ...event, [field]: 'x' }] }).rejected, [
+        {
+          index: 3,
+          path: `events[3].${field}`,
+          message: 'must not be sent: the API key decides whose event it is',
+        },
+      ])
+    }
+  })
+  t.test('an unknown field is refused by its name', async (t) => {
+    t.match(
+      refusesField({ userId: 'u' }),
+      /^events\[0\]\.userId is not a field of an event; known are eventType/,
+    )
+    t.match(refusesField({ 'a b': 1 }), /^events\[0\]\["a b"\] is not a field/)
+    t.match(
+      paths(`{"events":[{"eventType":"a","email":"a@b.c","properties":{},"__proto__":{"email":"x@y.z"}}]}`),
+      ['events[0].__proto__'],
+    )
+  })
+  t.test('an eventType is a letter, then letters, digits or underscores, at most 64 in all', async (t) => {
+    for (const eventType of ['a', 'Z9_', 'x'.repeat(64)]) {
+      t.equal(line({ eventType }).event_type, eventType)
+      t.ok(quick(one({ eventType })))
+    }
+    for (const eventType of ['', '1a', '_a', 'a-b', 'a b', 'ä', 'x'.repeat(65), 7, null, undefined]) {
+      t.match(refusesField({ eventType }), /^events\[0\]\.eventType must be a letter/)
+      t.equal(quick(one({ eventType })), undefined)
+    }
+  })
+  t.test('properties must be an object', async (t) => {
+    for (const properties of [undefined, null, [], 'x', 7]) {
+      t.match(refusesField({ properties }), /^events\[0\]\.properties must be an object/)
+      t.equal(quick(one({ properties })), undefined)
+    }
+  })
+  t.test('an event about nobody is refused', async (t) => {
+    t.match(refusesField({ email: undefined }), /^events\[0\] must say who it is about/)
+    t.equal(quick(one({ email: undefined })), undefined)
+  })
+  t.test('an identifier is a string of 1 to 256 characters without control characters', async (t) => {
+    for (const value of ['', '   ', 'x'.repeat(257), 7.5, {}, [], true, 'a\u0000b', 'a\u001fb', '\ud800']) {
+      for (const field of ['profileId', 'anonymousId', 'storeCustomerId']) {
+        t.match(
+          refusesField({ [field]: value }),
+          new RegExp(`^events\\[0\\]\\.${field} must `),
+          JSON.stringify(value),
+        )
+        t.equal(quick(one({ [field]: value })), undefined)
+      }
+    }
+    t.equal(line({ profileId: '😀'.repeat(256) }).profile_id, '😀'.repeat(256))
+    t.match(refusesField({ email: 'nobody' }), /email must be an email address/)
+    t.match(refusesField({ email: 'a@b@c' }), /email must be an email address/)
+    t.match(refusesField({ phone: 'none' }), /phone must be a phone number/)
+  })
+  t.test('an eventId is a string of 1 to 128 characters', async (t) => {
+    t.equal(line({ eventId: 'é'.repeat(128) }).event_id, 'é'.repeat(128))
+    for (const eventId of ['', 'x'.repeat(129), 7, {}])
+      t.match(refusesField({ eventId }), /^events\[0\]\.eventId must/)
+  })
+  t.test('a repeated eventId is left out and counted, the first wins', async (t) => {
+    const events = ['a', 'b', 'a', undefined, undefined, 'b'].map((eventId, n) => ({
+      ...event,
+      eventId,
+      properties: { n },
+    }))
+    const checked = check({ events })
+    t.same(
+      linesOf(checked).map(({ properties }) => (properties as { n: number }).n),
+      [0, 1, 3, 4],
+    )
+    t.match(checked, { events: 4, repeats: [2, 5] })
+    t.equal(quick({ events }), undefined)
+  })
+  t.test('every problem of every event is reported, up to a hundred', async (t) => {
+    const { message, rejected } = refusal({
+      events: [event, { eventType: '', properties: 7, scope: 1 }, 'x', { ...event, timeStamp: 'soon' }],
+    })
+    t.same(
+      rejected.map(({ index, path }) => [index, path]),
+      [
+        [1, 'events[1].scope'],
+        [1, 'events[1].eventType'],
+        [1, 'events[1]'],
+        [1, 'events[1].properties'],
+        [2, 'events[2]'],
+        [3, 'events[3].timeStamp'],
+      ],
+    )
+    t.match(
+      message,
+      /^3 of 4 events are not valid, so none was accepted\. events\[1\]\.scope: must not be sent/,
+    )
+    t.equal(refusal({ events: Array(50).fill({ scope: 1, source: 1 }) }).rejected.length, 100)
+  })
+})
+
+t.test('times', async (t) => {
+  t.test('ISO 8601 is read to the millisecond', async (t) => {
+    const times: [text: string, same: string][] = [
+      ['2026-11-30T08:15:00Z', '2026-11-30T08:15:00.000Z'],
+      ['2026-11-30T08:15:00.1Z', '2026-11-30T08:15:00.100Z'],
+      ['2026-11-30T08:15:00.123456789Z', '2026-11-30T08:15:00.123Z'],
+      ['2026-11-30T08:15:00,5Z', '2026-11-30T08:15:00.500Z'],
+      ['2026-11-30T08:15Z', '2026-11-30T08:15:00.000Z'],
+      ['2026-11-30T08:15:00', '2026-11-30T08:15:00.000Z'],
+      ['2026-11-30T08:15', '2026-11-30T08:15:00.000Z'],
+      ['2026-11-30', '2026-11-30T00:00:00.000Z'],
+      ['2026-11-30T08:15:00+05:30', '2026-11-30T02:45:00.000Z'],
+      ['2026-11-30T08:15:00-0800', '2026-11-30T16:15:00.000Z'],
+      ['2026-11-30T08:15:00+01', '2026-11-30T07:15:00.000Z'],
+      ['2024-02-29T00:00:00Z', '2024-02-29T00:00:00.000Z'],
+    ]
+    for (const [text, same] of times)
+      t.equal(new Date(parseTime(Buffer.from(text))).toISOString(), same, text)
+  })
+  t.test('what no calendar or clock has is not a time', async (t) => {
+    const texts = [
+      ...[
+        '',
+        'soon',
+        '2026',
+        '2026-11',
+        '20261130',
+        '2026-13-01',
+        '2026-00-10',
+        '2026-02-29',
+        '2026-04-31',
+        '0000-01-01',
+      ],
+      ...['300000-01-01T00:00:00Z', '+302026-01-01T00:00:00Z', '2026-11-30 08:15:00', '2026-11-30T24:00:00Z'],
+      ...[
+        '2026-11-30T08:60:00Z',
+        '2026-11-30T08:15:60Z',
+        '2026-11-30T08:15:00.Z',
+        '2026-11-30T08:15:00.1234567890Z',
+      ],
+      ...[
+        '2026-11-30T08:15:00z',
+        '2026-11-30T08:15:00ZZ',
+        '2026-11-30T08:15:00+24:00',
+        '2026-11-30T08:15:00+1',
+        '2026-11-30T08Z',
+      ],
+      ...['2026-11-30T08:15:00+01:0', '2026-11-30T08:15:00+01:000', '1795226013004', '2026-11-30T08:15:00 '],
+    ]
+    for (const text of texts) t.ok(Number.isNaN(parseTime(Buffer.from(text))), text)
+  })
+  t.test('a time is at most 24 hours ahead and 1,095 days old', async (t) => {
+    const at = (ms: number) => ({ timeStamp: new Date(ms).toISOString() })
+    for (const ms of [NOW + DAY, NOW - 1095 * DAY]) t.ok(quick(one(at(ms))) && check(one(at(ms))))
+    t.match(refusesField(at(NOW + DAY + 1)), /^events\[0\]\.timeStamp must not be more than 24 hours ahead/)
+    t.match(
+      refusesField(at(NOW - 1095 * DAY - 1)),
+      /^events\[0\]\.timeStamp must not be older than 1,095 days/,
+    )
+    t.match(refusesField({ timeStamp: 1795226013004 }), /timeStamp must be an ISO 8601 time/)
+    for (const ms of [NOW + DAY + 1, NOW - 1095 * DAY - 1]) t.equal(quick(one(at(ms))), undefined)
+  })
+  t.test('an event occurred when it was sent as, or at receipt when that is earlier', async (t) => {
+    t.equal(line({ timeStamp: new Date(NOW - 5).toISOString() }).occurred_at, NOW - 5)
+    t.equal(line({ timeStamp: new Date(NOW + 5).toISOString() }).occurred_at, NOW)
+    t.equal(line({}).occurred_at, NOW)
+  })
+})
+
+t.test('hostile values are refused by their path', async (t) => {
+  const nested = (levels: number) => '{"a":'.repeat(levels) + '1' + '}'.repeat(levels)
+  const cases: [properties: string, path: string, says: RegExp][] = [
+    ['{"a":"x\\u0000y"}', 'events[0].properties.a', /U\+0000/],
+    ['{"a":["\\ud800"]}', 'events[0].properties.a[0]', /surrogate/],
+    ['{"a":{"\\udc00":1}}', 'events[0].properties.a', /surrogate/],
+    ['{"a":{"x\\u0000":1}}', 'events[0].properties.a', /U\+0000/],
+    ['{"a":{"b":1e999999}}', 'events[0].properties.a.b', /out of range/],
+    ['{"a":-1e400}', 'events[0].properties.a', /out of range/],
+    ['{"__proto__":{"admin":true}}', 'events[0].properties.__proto__', /not allowed/],
+    ['{"a":[{"constructor":1}]}', 'events[0].properties.a[0].constructor', /not allowed/],
+    ['{"\\u005f_proto__":1}', 'events[0].properties.__proto__', /not allowed/],
+    ['{"prototype":null}', 'events[0].properties.prototype', /not allowed/],
+    [nested(40), `events[0].properties${'.a'.repeat(29)}`, /too deep/],
+    [`{"a":[${'1,'.repeat(5000)}1]}`, 'events[0].properties', /more than 5000 values/],
+  ]
+  for (const [properties, path, says] of cases) {
+    const { rejected } = refusal(withProperties(properties))
+    t.equal(rejected[0]?.path, path)
+    t.match(rejected[0]?.message, says)
+    t.equal(quick(withProperties(properties)), undefined)
+  }
+  t.test('32,000 levels are refused without recursion', async (t) => {
+    for (const deep of [nested(32_000), `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`]) {
+      t.match(refusal(withProperties(deep)).rejected[0]?.message, /too deep/)
+      t.equal(quick(withProperties(deep)), undefined)
+    }
+  })
+  t.test('32 levels and 5,000 values are accepted', async (t) => {
+    for (const properties of [nested(29), `{"a":[${'1,'.repeat(4997)}1]}`]) {
+      t.equal(check(withProperties(properties)).events, 1)
+      t.ok(quick(withProperties(properties)))
+    }
+  })
+})
+
+t.test('integers beyond 2^53 keep all their digits', async (t) => {
+  const digits = '12345678901234567890123'
+  const body = `{"events":[{"eventType":"a","storeCustomerId":820982911946154508,"properties":{"id":${digits},"in":[-9007199254740993],"e":1E20,"b":7,"big":9007199254740991}}]}`
+  t.equal(quick(body), undefined)
+  const [text = ''] = check(body).lines.toString().split('\n')
+  t.match(text, '"store_customer_id":"820982911946154508"')
+  t.match(
+    text,
+    `"properties":{"id":${digits},"in":[-9007199254740993],"e":1E20,"b":7,"big":9007199254740991}`,
+  )
+})
+
+t.test('the last of repeated names counts in both forms', async (t) => {
+  const body = withProperties('{"a":1,"b":2,"a":3}')
+  t.same(linesOf(check(body))[0]?.properties, { a: 3, b: 2 })
+  t.equal(quick(body), undefined)
+})
+
+/** Whatever the quick form reads, the complete one reads the same; true when the quick form did. */
+function agrees(body: Buffer): boolean {
+  const read = quickEvents(body, BRAND, NOW)
+  if (!read) return false
+  const checked = checkEvents(body, BRAND, NOW)
+  t.same(linesOf(read), linesOf(checked), body.toString('latin1'))
+  t.match(
+    { events: read.events, repeats: read.repeats },
+    { events: checked.events, repeats: checked.repeats },
+  )
+  return true
+}
+
+t.test('the quick form reads what the complete form reads', async (t) => {
+  const random = randomSource(t)
+  const usual = () => ({
+    events: random.list(1, 4, () => ({
+      ...(random.chance(0.5) ? { eventId: random.text(8) } : {}),
+      eventType: 'a1',
+      ...(random.chance(0.5) ? { timeStamp: new Date(NOW - random.below(1e10)).toISOString() } : {}),
+      [random.pick(['email', 'email', 'profileId'])]: random.chance(0.9)
+        ? `a${random.below(9)}@b.c`
+        : random.text(5),
+      properties: random.json(4),
+    })),
+  })
+  let quickly = 0
+  for (let n = 0; n < 3_000; n++) if (valid(usual())) quickly++
+  t.ok(quickly > 500, `${quickly} of 3,000 were read quickly`)
+  for (let n = 0; n < 20_000; n++) {
+    const body = bytes(usual())
+    for (let changes = random.below(3) + 1; changes > 0; changes--) {
+      const byte = random.chance(0.5)
+        ? random.below(256)
+        : ' \n{}[]",:\\u0-1.eE+/atfn'.charCodeAt(random.below(23))
+      body[random.below(body.length)] = byte
+    }
+    agrees(body)
+  }
+
+  function valid(body: object): boolean {
+    const text = JSON.stringify(body)
+    let accepted = true
+    try {
+      checkEvents(Buffer.from(text), BRAND, NOW)
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error
+      accepted = false
+    }
+    return agrees(Buffer.from(text)) && accepted
+  }
+})
+
+const documents = join(CHECKOUT, '../shared/data/json/test_parsing')
+t.test(
+  'documents of the JSON test suite',
+  { skip: !existsSync(documents) && '../shared/data/json is not here' },
+  async (t) => {
+    for (const file of readdirSync(documents)) {
+      const document = readFileSync(join(documents, file))
+      const inside = Buffer.concat([
+        bytes('{"events":[{"eventType":"a","email":"a@b.c","properties":{"v":'),
+        document,
+        bytes('}}]}'),
+      ])
+      for (const body of [document, inside]) {
+        let accepted = true
+        try {
+          checkEvents(body, BRAND, NOW)
+        } catch (error) {
+          if (!(error instanceof Failure) || error.code !== 'bad_request') throw error
+          accepted = false
+        }
+        t.notOk(accepted && (body === document || file.startsWith('n_')), `${file} is refused`)
+        t.notOk(agrees(body) && !accepted, `${file} is read alike`)
+      }
+    }
+  },
+)
+
+const strings = join(CHECKOUT, '../shared/data/json/naughty_strings.json')
+t.test(
+  'strings that break software arrive as they are',
+  { skip: !existsSync(strings) && '../shared/data/json is not here' },
+  async (t) => {
+    for (const text of JSON.parse(readFileSync(strings, 'utf8')) as string[]) {
+      const body = one({ properties: { text, [`k${text}`]: 1 } })
+      if (text.includes('\0')) continue
+      t.same(linesOf(check(body))[0]?.properties, { text, [`k${text}`]: 1 })
+      agrees(bytes(body))
+    }
+  },
+)
