@@ -81,6 +81,17 @@ export interface Page {
   over: 'refuse' | 'clamp'
 }
 
+/** What a call does to the brand's data: `destroy` also replaces or removes. For the hints of tools. */
+export type Effect = 'read' | 'write' | 'destroy'
+
+/** One call as it is on the wire, for the documents. */
+export interface Example {
+  path?: Record<string, string>
+  query?: Record<string, string | number | boolean>
+  body?: object
+  output: object
+}
+
 export interface Op<Path = Schema | undefined, Query = Schema | undefined, Body = Schema | undefined, Output = Schema> {
   /** snake_case; the MCP tool's name when `tool` is true. */
   name: string
@@ -101,7 +112,10 @@ export interface Op<Path = Schema | undefined, Query = Schema | undefined, Body 
   /** Codes that this operation can answer beside those of every operation. */
   errors: readonly string[]
   tool: boolean
+  /** Follows from the method (POST: write) unless said; without a route it is `destroy`. */
+  effect?: Effect
   what: string
+  example?: Example
   run(ctx: Ctx, input: { path: Out<Path>; query: Out<Query>; body: Out<Body> }): Promise<Out<Output>>
 }
 

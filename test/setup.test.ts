@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -99,10 +99,23 @@ t.test('the embedded Postgres', async (t) => {
   })
 
   t.test(
-    'lies outside of a data folder that its user cannot enter',
-    { skip: !IS_ROOT && 'needs root' },
+    'lets nobody but its user into a closed data folder',
+    { skip: !IS_ROOT && 'the server runs as this user' },
     async (t) => {
       const dataDir = await emptyFolder(t)
+      const only = await startIn(t, dataDir)
+      t.equal(homeOf(dataDir).cluster, 'postgres')
+      t.equal(statSync(dataDir).mode & 0o777, 0o710)
+      t.equal(statSync(dataDir).gid, statSync(clusterOf(dataDir)).gid)
+      await only.release()
+    },
+  )
+
+  t.test(
+    'lies outside of a data folder that its user cannot enter',
+    { skip: !IS_ROOT && 'the server runs as this user' },
+    async (t) => {
+      const dataDir = join(await emptyFolder(t), 'data')
       const told: unknown[][] = []
       const first = await startIn(t, dataDir, { log: (...line) => void told.push(line) })
       const place = homeOf(dataDir).cluster as string

@@ -28,12 +28,16 @@ function bar(title: string, stream: NodeJS.WriteStream): Progress {
   }
 }
 
+/** Work that ends sooner says nothing where nobody watches a bar. */
+const QUIET_MS = 2_000
+
 function lines(title: string, stream: NodeJS.WriteStream): Progress {
+  const started = Date.now()
   let said = 0
   return {
     update(done, total) {
       const tenth = total ? Math.floor((done / total) * 10) : 0
-      if (tenth <= said) return
+      if (tenth <= said || Date.now() - started < QUIET_MS) return
       said = tenth
       stream.write(`${title}: ${tenth * 10} % (${done} of ${total})\n`)
     },

@@ -26,11 +26,11 @@ export interface Checked {
 /** One line of a record batch: what the snapshot reads. Times in milliseconds since 1970; absent fields are left out. */
 export interface EventLine {
   brand_id: string
-  event_id?: string
-  event_type: string
   received_at: number
   /** The earlier of the sent time and receipt. */
   occurred_at: number
+  event_type: string
+  event_id?: string
   profile_id?: string
   anonymous_id?: string
   email?: string
@@ -209,12 +209,12 @@ function lineOf(event: Sent, id: string | undefined, brandId: string, receivedAt
   const text = (value: unknown) => (isGiven(value) ? (rawDigits(value) ?? String(value)).trim() : undefined)
   return {
     brand_id: brandId,
-    event_id: id,
-    event_type: event.eventType as string,
     received_at: receivedAt,
     occurred_at: isGiven(event.timeStamp)
       ? Math.min(timeOf(event.timeStamp as string), receivedAt)
       : receivedAt,
+    event_type: event.eventType as string,
+    event_id: id,
     profile_id: text(event.profileId),
     anonymous_id: text(event.anonymousId),
     email: text(event.email)?.toLowerCase(),

@@ -18,12 +18,15 @@ export function parseJson(bytes: Buffer): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw fail('bad_request', 'The body must be a JSON object')
   }
-  check(value)
+  checkValues(value)
   return value as Record<string, unknown>
 }
 
-/** Without recursion: a body of 1 MB can be nested half a million deep. */
-function check(root: object): void {
+/**
+ * Refuses names, texts, numbers and depths that no column or file could hold, with the path to the first one.
+ * Without recursion: a body of 1 MB can be nested half a million deep.
+ */
+export function checkValues(root: object): void {
   const waiting: { value: object; path: string; depth: number }[] = [{ value: root, path: '', depth: 1 }]
   for (let next = waiting.pop(); next; next = waiting.pop()) {
     const { path, depth } = next

@@ -12,9 +12,9 @@ export interface Reply {
 
 /**
  * rest, cdp and plain: `{ error: { code, message } }`; collect: the same, and `{ message }` for unserved methods
- * and 429; webhook: `{ ok: false, reason, message }`.
+ * and 429; webhook: `{ ok: false, reason, message }`; mcp, before its messages are read: `{ error, error_description }`.
  */
-export type Surface = 'rest' | 'cdp' | 'collect' | 'webhook' | 'plain'
+export type Surface = 'rest' | 'cdp' | 'collect' | 'webhook' | 'mcp' | 'plain'
 
 /** A `{ message }` body and no X-Request-Id. A 503 of this form says that it is unknown what was accepted. */
 export const messageOnly = (status: number, message: string): Reply => ({
@@ -30,10 +30,12 @@ export function errorReply(error: unknown, surface: Surface, requestId: string):
   const { status, publicCode: code, message, headers } = failure
   if (surface === 'webhook')
     return { status, headers, body: { ok: false, reason: code, message, ...failure.beside } }
+  if (surface === 'mcp') return { status, headers, body: { error: code, error_description: message } }
   return { status, headers, body: { error: { code, message }, ...failure.beside } }
 }
 
-function asFailure(error: unknown, requestId: string): Failure {
+/** What a client may know of whatever was thrown; the rest is logged under the request id. */
+export function asFailure(error: unknown, requestId: string): Failure {
   if (error instanceof Failure) {
     if (error.cause !== undefined) log('warn', 'failure', { request_id: requestId, ...errorFields(error) })
     return error

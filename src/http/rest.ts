@@ -1,22 +1,14 @@
 import type { Identified } from '../access/authenticate.ts'
-import { type Cursors, callCursors } from '../access/cursor.ts'
 import { fail } from '../errors.ts'
-import type { Brand, Ctx, Db, Lake, Op } from '../op.ts'
+import type { Op } from '../op.ts'
+import { admit, type CallDeps, call } from './call.ts'
 import { parseJson, textProblem } from './json.ts'
 import type { Admission, Handler, HttpMethod, Request, Route } from './server.ts'
-import { validated } from './validate.ts'
 
 const BODY_LIMIT = 1024 * 1024
 const JSON_TYPE = /^application\/(json|[\w.+-]+\+json)\s*(;|$)/i
 
-/** What operations run on. */
-export interface RestDeps {
-  authenticate(authorization: string | undefined): Identified | Promise<Identified>
-  db(brandId: string): Db
-  lake(brand: Brand): Lake
-  cursors: Cursors
-  now?: () => Date
-}
+export type RestDeps = CallDeps
 
 /** One route per path of the operations, each with all that an operation's declaration promises. */
 export function restRoutes(ops: readonly Op[], deps: RestDeps): Route[] {
@@ -45,62 +37,20 @@ function admission(op: Op, deps: RestDeps): Admission {
   return {
     admit: async (request) => {
       const identified = await deps.authenticate(request.header('authorization'))
-      permit(op, identified)
+      await admit(op, identified, deps)
       return handler(op, identified, deps)
     },
   }
 }
 
-/** 401 and 403 that follow from the declaration. */
-function permit(op: Op, { caller, brand }: Identified): void {
-  if (op.surface === 'cdp' && caller.keyClass === 'brand-api') {
-    throw fail('unauthorized', 'Provider keys are not accepted here', {
-      headers: { 'www-authenticate': 'Bearer' },
-    })
-  }
-  if (op.signIn) throw fail('insufficient_scope', 'This operation needs a sign-in; an API key cannot use it')
-  if (op.scopes.length > 0 && !op.scopes.some((scope) => caller.scopes.includes(scope))) {
-    const wanted =
-      op.scopes.length === 1 ? `the scope ${op.scopes[0]}` : `one of the scopes ${op.scopes.join(', ')}`
-    throw fail('insufficient_scope', `This operation needs ${wanted}`)
-  }
-  if (op.feature && !brand.features.includes(op.feature)) {
-    throw fail('insufficient_scope', `The brand does not have the feature ${op.feature}`)
-  }
-}
-
 function handler(op: Op, identified: Identified, deps: RestDeps): Handler {
   return async (request) => {
-    const input = {
-      path: validated(op.input.path, pathValues(request), 'path'),
-      query: validated(op.input.query, queryValues(request.query), 'query'),
-      body: validated(op.input.body, bodyValue(request), 'body'),
+    const sent = {
+      path: () => pathValues(request),
+      query: () => queryValues(request.query),
+      body: () => bodyValue(request),
     }
-    const output = await op.run(context(op, request, identified, deps), input as never)
-    return { status: op.status, body: output as object }
-  }
-}
-
-/** The context of a call; the database and the lake are opened by those that use them. */
-function context(op: Op, request: Request, { brand, caller }: Identified, deps: RestDeps): Ctx {
-  let db: Db | undefined
-  let lake: Lake | undefined
-  return {
-    brand,
-    caller,
-    now: deps.now?.() ?? new Date(),
-    cursors: callCursors(deps.cursors, op.name, brand.id),
-    get db() {
-      db ??= deps.db(brand.id)
-      return db
-    },
-    get lake() {
-      lake ??= deps.lake(brand)
-      return lake
-    },
-    get signal() {
-      return request.signal
-    },
+    return { status: op.status, body: await call(op, identified, sent, request, deps) }
   }
 }
 

@@ -12,17 +12,32 @@ export const PARTS = {
   body: { whole: 'The body', unknown: 'is not a field of this body' },
 } as const
 
-/** The parsed value; throws a 400 that names the first field that is wrong. Without a schema nothing is allowed. */
-export function validated(schema: Schema | undefined, value: unknown, part: keyof typeof PARTS): unknown {
+/**
+ * The parsed value; throws a 400 that names the first field that is wrong. Without a schema nothing is allowed.
+ * `called`: names that the caller knows the fields by, where they are others.
+ */
+export function validated(
+  schema: Schema | undefined,
+  value: unknown,
+  part: keyof typeof PARTS,
+  called: Readonly<Record<string, string>> = {},
+): unknown {
   const result = v.safeParse(schema ?? NOTHING, value, { abortEarly: true })
   if (result.success) return result.output
-  throw fail('bad_request', problemText(result.issues[0], part, schema ?? NOTHING))
+  throw fail('bad_request', problemText(result.issues[0], part, schema ?? NOTHING, called))
 }
 
 type Issue = v.BaseIssue<unknown>
 
-function problemText(issue: Issue, part: keyof typeof PARTS, schema: Schema): string {
+function problemText(
+  issue: Issue,
+  part: keyof typeof PARTS,
+  schema: Schema,
+  called: Readonly<Record<string, string>>,
+): string {
   const keys = issue.path?.map((item) => item.key as string | number) ?? []
+  const [first] = keys
+  if (typeof first === 'string') keys[0] = called[first] ?? first
   const name = keys.map(step).join('').replace(/^\./, '')
   if (issue.type === 'strict_object' && issue.expected === 'never') {
     const known = keys.length === 1 && 'entries' in schema ? Object.keys(schema.entries as object) : []

@@ -53,7 +53,7 @@ export async function createSegment(db: Db, segment: NewSegment): Promise<Segmen
     return await db.tx(async (tx) => {
       await tx.one('segments_of_brand_lock')
       await tx.one('segment_insert', [id, name, segment.description ?? null, versionId, segment.createdBy])
-      await tx.run('segment_version_insert', [id, 1, versionId, JSON.stringify(segment.definition), segment.createdBy])
+      await tx.run('segment_version_insert', [id, 1, versionId, segment.definition, segment.createdBy])
       await tx.run('segment_definitions_changed')
       return await tx.one<SegmentWithDefinition>('segment_by_id', [id])
     })

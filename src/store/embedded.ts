@@ -91,8 +91,7 @@ const STARTING = 'postgres.lock'
 const USERS = 'postgres.users'
 
 function openFolder(path: string): Folder {
-  // For root: the server's user passes through, and lists nothing.
-  mkdirSync(path, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 })
+  mkdirSync(path, { recursive: true, mode: 0o700 })
   const dataDir = realpathSync(path)
   const take = async (name: string, kind: 'shared' | 'exclusive') => {
     const lock = await takeLock(join(dataDir, name), kind, PATIENCE_SECONDS)

@@ -26,11 +26,12 @@ select
         'state': state, 'billing_status': billing_status, 'currency_code': coalesce(currency_code, getvariable('currency_code')),
         'subtotal': subtotal::varchar, 'discount_total': coalesce(discount_total, 0)::varchar, 'total': total::varchar,
         'refunded_total': refunded_total::varchar, 'discount_codes': coalesce(discount_codes, []),
-        'lines': coalesce(gathered.lines, '[]')::json, 'test': coalesce(test, false), 'created_at': created_at::varchar || 'Z',
+        'test': coalesce(test, false), 'created_at': created_at::varchar || 'Z',
         'updated_at': coalesce(updated_at, created_at)::varchar || 'Z', 'cancelled_at': cancelled_at::varchar || 'Z',
         'recovered_at': recovered_at::varchar || 'Z'
     } order by position))::varchar as rows,
     to_json(list([customer_external_id, email, phone, epoch_ms(created_at)::varchar] order by position))::varchar as identities,
+    string_agg(coalesce(gathered.lines, '[]'), chr(10) order by position) as lines,
     count(*) as count
 from picked_order
 left join gathered using (position)

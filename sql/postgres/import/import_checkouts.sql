@@ -7,7 +7,7 @@ select
     $1, external_id, overlay(overlay(md5($1::uuid::text || ':checkout:' || external_id) placing '8' from 13) placing 'a' from 17)::uuid,
     nullif(subject, 0), state, currency_code, total, item_count, url, created_at, updated_at, abandoned_at, completed_at
 from rows from (
-    json_to_recordset($2::json) as (
+    json_to_recordset($2::text::json) as (
         external_id text, state text, currency_code text, total numeric(18, 2), item_count integer, url text,
         created_at timestamptz, updated_at timestamptz, abandoned_at timestamptz, completed_at timestamptz
     ),

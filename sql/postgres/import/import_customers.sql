@@ -5,7 +5,7 @@ with given as materialized (
         $1::uuid as brand_id, coalesce(redirect.customer, sent.subject) as subject, sent.email, sent.phone, sent.first_name,
         sent.last_name, sent.tags, sent.created_at, sent.updated_at
     from rows from (
-        json_to_recordset($2::json) as (
+        json_to_recordset($2::text::json) as (
             email text, phone text, first_name text, last_name text, tags text[], created_at timestamptz, updated_at timestamptz
         ),
         unnest($3::integer[])

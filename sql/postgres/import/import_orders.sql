@@ -1,5 +1,6 @@
--- Orders of one chunk ($2: JSON rows, $3: their subjects; $4: the file says when they changed last). Counts what
--- changed. What attribution and other sources know stays where the file says nothing.
+-- Orders of one chunk ($2: JSON rows, $3: their lines, one JSON array a line of text, $4: their subjects; $5: the file
+-- says when they changed last). Counts what changed. What attribution and other sources know stays where the file says
+-- nothing. Lines come apart because JSON inside JSON is parsed three times.
 insert into store_order as stored (
     brand_id, external_id, id, number, subject, email, phone, state, billing_status, currency_code, subtotal, discount_total,
     total, refunded_total, discount_codes, lines, test, created_at, updated_at, cancelled_at, recovered_at
@@ -9,18 +10,19 @@ select
     -- A version 8 UUID of brand and external id: the same order gets the same id wherever it is imported again.
     overlay(overlay(md5($1::uuid::text || ':order:' || external_id) placing '8' from 13) placing 'a' from 17)::uuid,
     number, nullif(subject, 0), email, phone, state, billing_status, currency_code, subtotal, discount_total, total,
-    refunded_total, discount_codes, lines, test, created_at, updated_at, cancelled_at, recovered_at
+    refunded_total, discount_codes, lines::jsonb, test, created_at, updated_at, cancelled_at, recovered_at
 from rows from (
-    json_to_recordset($2::json) as (
+    json_to_recordset($2::text::json) as (
         external_id text, number text, email text, phone text, state text, billing_status text, currency_code text,
         subtotal numeric(18, 2), discount_total numeric(18, 2), total numeric(18, 2), refunded_total numeric(18, 2),
-        discount_codes text[], lines jsonb, test boolean, created_at timestamptz, updated_at timestamptz,
+        discount_codes text[], test boolean, created_at timestamptz, updated_at timestamptz,
         cancelled_at timestamptz, recovered_at timestamptz
     ),
-    unnest($3::integer[])
+    string_to_table($3::text, chr(10)),
+    unnest($4::integer[])
 ) as given (
     external_id, number, email, phone, state, billing_status, currency_code, subtotal, discount_total, total, refunded_total,
-    discount_codes, lines, test, created_at, updated_at, cancelled_at, recovered_at, subject
+    discount_codes, test, created_at, updated_at, cancelled_at, recovered_at, lines, subject
 )
 on conflict (brand_id, external_id) do update set
     number = excluded.number,
@@ -38,22 +40,22 @@ on conflict (brand_id, external_id) do update set
     lines = excluded.lines,
     test = excluded.test,
     created_at = excluded.created_at,
-    updated_at = case when $4::boolean then excluded.updated_at else greatest(stored.updated_at, excluded.updated_at) end,
+    updated_at = case when $5::boolean then excluded.updated_at else greatest(stored.updated_at, excluded.updated_at) end,
     cancelled_at = excluded.cancelled_at,
     recovered_at = coalesce(excluded.recovered_at, stored.recovered_at),
     deleted = false
 where
-    (not $4::boolean or excluded.updated_at >= stored.updated_at)
+    (not $5::boolean or excluded.updated_at >= stored.updated_at)
     and (
         stored.number, stored.subject, stored.email, stored.phone, stored.state, stored.billing_status, stored.currency_code,
         stored.subtotal, stored.discount_total, stored.total, stored.refunded_total, stored.discount_codes, stored.lines,
         stored.test, stored.created_at, stored.cancelled_at, stored.recovered_at, stored.deleted,
-        case when $4::boolean then stored.updated_at end
+        case when $5::boolean then stored.updated_at end
     ) is distinct from (
         excluded.number, coalesce(excluded.subject, stored.subject), coalesce(excluded.email, stored.email),
         coalesce(excluded.phone, stored.phone), excluded.state, excluded.billing_status, excluded.currency_code,
         excluded.subtotal, excluded.discount_total, excluded.total, excluded.refunded_total, excluded.discount_codes,
         excluded.lines, excluded.test, excluded.created_at, excluded.cancelled_at,
         coalesce(excluded.recovered_at, stored.recovered_at), false,
-        case when $4::boolean then excluded.updated_at end
+        case when $5::boolean then excluded.updated_at end
     )

@@ -1,6 +1,6 @@
 insert into product as stored (brand_id, id, title, status, variants, images, updated_at)
 select $1, id, title, status, variants, images, coalesce(updated_at, now())
-from json_to_recordset($2::json) as given (
+from json_to_recordset($2::text::json) as given (
     id text, title text, status text, variants jsonb, images jsonb, updated_at timestamptz
 )
 on conflict (brand_id, id) do update set

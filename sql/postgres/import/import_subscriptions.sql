@@ -8,7 +8,7 @@ select
     nullif(subject, 0), status, product_id, title, interval_unit, interval_count, price, currency_code, started_at,
     next_billing_at, cancelled_at, coalesce(updated_at, now())
 from rows from (
-    json_to_recordset($2::json) as (
+    json_to_recordset($2::text::json) as (
         external_id text, status text, product_id text, title text, interval_unit text, interval_count integer,
         price numeric(18, 2), currency_code text, started_at timestamptz, next_billing_at timestamptz,
         cancelled_at timestamptz, updated_at timestamptz

@@ -2,8 +2,11 @@ import type { Identity } from '../../identity/subject.ts'
 import { statement } from '../../store/sqlfile.ts'
 import type { ImportRun, Written } from './file.ts'
 
+/** Part of `ready`, as JSON for Postgres. */
 export interface Chunk {
   rows: string
+  /** Of orders: their lines, one JSON array a line of text. */
+  lines?: string
   count: number
   identities?: string
   numbers?: string

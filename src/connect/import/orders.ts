@@ -13,12 +13,12 @@ export async function importOrders(run: ImportRun): Promise<Written> {
   await readOrders(run)
   const { postgres, brand, storePlatformDomain, mapped } = run
   const saysWhen = mapped.some(({ target }) => target === 'updated_at')
-  return writeChunks(run, 'import_order_chunk', ({ rows, identities = '[]' }) =>
+  return writeChunks(run, 'import_order_chunk', ({ rows, lines, identities = '[]' }) =>
     postgres.sql.begin(async (tx) => {
       const subjects = await assignSubjects(tx, brand.id, identitiesOf(identities, new Date()), {
         storePlatformDomain,
       })
-      const args = [brand.id, rows, [...subjects], saysWhen]
+      const args = [brand.id, rows, lines, [...subjects], saysWhen]
       return (await tx.unsafe(statement('postgres', 'import_orders'), args as never[])).count
     }),
   )

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import {
   chmodSync,
+  chownSync,
   closeSync,
   existsSync,
   fsyncSync,
@@ -9,9 +10,10 @@ import {
   openSync,
   readFileSync,
   renameSync,
+  statSync,
   writeSync,
 } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { type Account, reaches } from './account.ts'
 
 /** What a data folder remembers of its cluster, in DATA_DIR/postgres.json. */
@@ -74,7 +76,8 @@ export function newHome(dataDir: string, account: Account | null): Home {
         'Put the file back, or remove that folder to begin anew.',
     )
   }
-  const cluster = reaches(account, dataDir) ? inside : elsewhere(account, dataDir)
+  const reachable = reaches(account, dataDir) || letPass(account, dataDir)
+  const cluster = reachable ? inside : elsewhere(account, dataDir)
   const secret = () => randomBytes(24).toString('hex')
   return { cluster, port: 0, password: secret(), adminPassword: secret() }
 }
@@ -84,6 +87,19 @@ export const adminUrl = (home: Home) => urlOf('postgres', home.adminPassword, ho
 
 const urlOf = (user: string, password: string, port: number, database: string) =>
   `postgres://${user}:${password}@127.0.0.1:${port}/${database}?sslmode=disable`
+
+/** Opens a data folder that is closed to its group for the server's group alone, to pass through and not to list. */
+function letPass(account: Account | null, dataDir: string): boolean {
+  const { mode, uid, gid } = statSync(dataDir)
+  const closed = (mode & 0o070) === 0 && uid === process.getuid?.()
+  if (!account || !closed || !reaches(account, dirname(dataDir))) return false
+  chownSync(dataDir, uid, account.gid)
+  chmodSync(dataDir, (mode & 0o777) | 0o010)
+  if (reaches(account, dataDir)) return true
+  chownSync(dataDir, uid, gid)
+  chmodSync(dataDir, mode & 0o777)
+  return false
+}
 
 /** A folder that root owns and the account can reach, outside of a private data folder. */
 function elsewhere(account: Account | null, dataDir: string): string {
