@@ -37,7 +37,7 @@ test: $(INSTALLED) ## Run the tests (TEST=name for some)
 
 check: $(INSTALLED) ## Check types, lint, format, generated text and import directions
 	$(NODE) $(BIN)/tsc --noEmit
-	$(NODE) $(BIN)/biome ci
+	$(NODE) $(BIN)/biome ci $$([ -t 1 ] || echo --colors=off)
 	bin/recoup docs --check
 	$(NODE) test/layout.test.ts >/dev/null || $(NODE) test/layout.test.ts
 

@@ -7,12 +7,17 @@ export const STATUS = {
   unauthorized: 401,
   legacy_credential_not_supported: 401,
   insufficient_scope: 403,
+  forbidden: 403,
+  beta_not_enabled: 403,
+  integration_not_connected: 403,
   not_found: 404,
   conflict: 409,
   limit_reached: 409,
   rate_limited: 429,
   internal: 500,
+  upstream_error: 502,
   unavailable: 503,
+  upstream_unavailable: 503,
 } as const
 
 export type Code = keyof typeof STATUS

@@ -42,15 +42,37 @@ export interface Brand {
   created_at: string
 }
 
-/** Who calls: an API key now; sign-in tokens and sessions join as further kinds. */
-export interface Caller {
-  kind: 'key'
-  /** Key id; with the operation's name the identity that rate limits count by. */
+interface CallerOf<Kind extends string> {
+  kind: Kind
+  /** The credential; with the operation's name the identity that rate limits count by. */
   id: string
   brandId: string
   scopes: readonly string[]
+}
+
+export interface KeyCaller extends CallerOf<'key'> {
   keyClass: 'cdp' | 'brand-api'
 }
+
+export type Role = 'admin' | 'member'
+
+interface SignedIn {
+  userId: string
+  role: Role
+  /** Staff of the service, who may act for every brand. */
+  isStaff: boolean
+}
+
+/** A sign-in token; its `id` is user and client. */
+export interface TokenCaller extends CallerOf<'token'>, SignedIn {
+  clientId: string
+}
+
+/** The web app's cookie; its `id` is the user. */
+export interface SessionCaller extends CallerOf<'session'>, SignedIn {}
+
+/** Who calls. */
+export type Caller = KeyCaller | TokenCaller | SessionCaller
 
 /** Cursors of one call, bound to its operation, brand and filters. */
 export interface CallCursors {
@@ -63,8 +85,12 @@ export interface Ctx {
   brand: Brand
   caller: Caller
   db: Db
+  /** Statements of another brand: for staff; throws `forbidden` for anyone else. */
+  dbOf(brandId: string): Db
   lake: Lake
   cursors: CallCursors
+  /** Resolves once no server process goes by what it knew of keys and brands before the statements made so far. */
+  everywhere(): Promise<void>
   now: Date
   signal: AbortSignal
 }
@@ -92,6 +118,13 @@ export interface Example {
   output: object
 }
 
+/** GCRA: `burst` (default `count`) at once, then `count` per period. */
+export interface Rate {
+  count: number
+  per: 'second' | 'minute'
+  burst?: number
+}
+
 export interface Op<Path = Schema | undefined, Query = Schema | undefined, Body = Schema | undefined, Output = Schema> {
   /** snake_case; the MCP tool's name when `tool` is true. */
   name: string
@@ -99,11 +132,12 @@ export interface Op<Path = Schema | undefined, Query = Schema | undefined, Body 
   surface: 'rest' | 'cdp'
   /** Any one of these is enough; empty: any valid credential. */
   scopes: readonly string[]
-  /** True: an API key is refused with 403. */
-  signIn: boolean
+  /** True: an API key is refused with 403; `session`: so is a sign-in token. */
+  signIn: boolean | 'session'
   role?: 'admin'
   feature?: string
-  rate?: { count: number; per: 'second' | 'minute' }
+  /** The contract's own limit, exact over all processes; without it the limit of all operations. */
+  rate?: Rate
   page?: Page
   /** Status of success, 200 unless said. */
   status: number

@@ -24,6 +24,16 @@ export interface BatcherOptions {
   brandBytes?: number
   /** Most bytes of lines in one batch; a single request may be longer. */
   batchBytes?: number
+  /** From receipt to the answer, whatever Postgres does. */
+  answerMs?: number
+}
+
+const DEFAULTS: Required<BatcherOptions> = {
+  connections: 2,
+  totalBytes: 64 << 20,
+  brandBytes: 8 << 20,
+  batchBytes: 2 << 20,
+  answerMs: 5_000,
 }
 
 interface Waiting extends Queued {
@@ -37,8 +47,6 @@ interface Waiting extends Queued {
 const MOST_WAIT_MS = 1_000
 /** A request that waited this long for a connection is given up, so that whoever gets one has time left. */
 const GIVE_UP_MS = 2_000
-/** From receipt to the answer, whatever Postgres does. */
-const ANSWER_MS = 5_000
 const CHECK_MS = 250
 /** What a waiting request weighs beside its lines. */
 const OVERHEAD_BYTES = 512
@@ -53,7 +61,7 @@ const BUSY =
  */
 export async function openBatcher(postgres: Postgres, options: BatcherOptions = {}): Promise<Batcher> {
   await checkDurability(postgres)
-  const { connections = 2, totalBytes = 64 << 20, brandBytes = 8 << 20, batchBytes = 2 << 20 } = options
+  const { connections, totalBytes, brandBytes, batchBytes, answerMs } = { ...DEFAULTS, ...options }
   const writers = Array.from({ length: connections }, () => openLogWriter(postgres))
   const free = [...writers]
   const queue = new FairQueue<Waiting>()
@@ -75,7 +83,7 @@ export async function openBatcher(postgres: Postgres, options: BatcherOptions = 
       Number.POSITIVE_INFINITY,
     )
     try {
-      await writer.append(await batchOf(requests), oldest + ANSWER_MS)
+      await writer.append(await batchOf(requests), oldest + answerMs)
       settle(requests, (request) => request.resolve())
     } catch (error) {
       settle(requests, (request) => request.reject(error))

@@ -28,6 +28,8 @@ export interface LogWriter {
 
 const STATEMENT_MS = 5_000
 const RETRY_MS = 50
+/** How long before the deadline a statement is cancelled. */
+const CANCEL_MS = 500
 
 /** Refuses a Postgres whose commits can be lost: an acknowledgement would then be a promise that nobody keeps. */
 export async function checkDurability(postgres: Postgres): Promise<void> {
@@ -61,12 +63,12 @@ export function openLogWriter(postgres: Postgres): LogWriter {
       let mayBeCommitted = false
       for (;;) {
         try {
-          await within(deadline, insert(sql, batch))
+          await settled(insert(sql, batch), deadline)
           return
         } catch (error) {
           renew()
           mayBeCommitted ||= leavesOpen(error)
-          const retries = isUnavailable(error) && performance.now() + RETRY_MS < deadline
+          const retries = isUnavailable(error) && performance.now() + RETRY_MS < deadline - CANCEL_MS
           if (!retries) throw given(error, batch, mayBeCommitted)
         }
         await pause(RETRY_MS)
@@ -79,34 +81,39 @@ export function openLogWriter(postgres: Postgres): LogWriter {
 const insert = (sql: Sql, { receivedAt, id, events, payload }: LogBatch) =>
   sql.unsafe(statement('postgres', 'event_log_append'), [receivedAt, id, events, payload], { prepare: true })
 
-/** Fails at the deadline; what was started goes on unseen. */
-async function within(deadline: number, work: PromiseLike<unknown>): Promise<void> {
-  const late = Promise.withResolvers<never>()
+/** Waits until the deadline. Shortly before it a cancel is sent, so that a Postgres that answers says how it ended. */
+async function settled(query: ReturnType<typeof insert>, deadline: number): Promise<void> {
+  const { promise: late, reject } = Promise.withResolvers<never>()
+  const left = deadline - performance.now()
+  const canceller = setTimeout(() => cancel(query), left - CANCEL_MS)
   const timer = setTimeout(
-    () => late.reject(Object.assign(new Error('no answer from Postgres'), { code: 'ETIMEDOUT' })),
-    deadline - performance.now(),
+    () => reject(Object.assign(new Error('no answer from Postgres'), { code: 'ETIMEDOUT' })),
+    left,
   )
   try {
-    await Promise.race([work, late.promise])
+    await Promise.race([query, late])
   } finally {
+    clearTimeout(canceller)
     clearTimeout(timer)
   }
 }
 
-/** Errors of a connection that was never made: nothing was sent. */
-const NOT_CONNECTED =
-  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|CONNECT_TIMEOUT|28|3D|53300|57P03)/
+/** As the driver's own cancel(), which drops a promise whose rejection would end the process. */
+function cancel(query: object): void {
+  const { canceller } = query as { canceller: ((query: object) => Promise<void>) | null }
+  canceller?.(query).catch(() => {})
+}
+
+/** Codes of a statement that was never sent, since its connection was not made; or was cancelled, before or after that. */
+const NEVER_DONE =
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|CONNECT_TIMEOUT|28|3D|53300|57P03|57014)/
 
 /**
- * Whether the failed attempt can have been committed all the same. An ERROR aborts its transaction; but the end of a
- * connection, also by FATAL, and a cancel can arrive between the commit and its reply.
+ * Whether the failed attempt can have been committed all the same. An ERROR aborts its transaction; but a connection
+ * can end, also by FATAL, between the commit and its reply.
  */
-function leavesOpen(error: unknown): boolean {
-  const code = errorCode(error) ?? ''
-  if (NOT_CONNECTED.test(code)) return false
-  const severity = (error as { severity?: unknown }).severity
-  return severity !== 'ERROR' || code.startsWith('57')
-}
+const leavesOpen = (error: unknown) =>
+  !NEVER_DONE.test(errorCode(error) ?? '') && (error as { severity?: unknown }).severity !== 'ERROR'
 
 function given(error: unknown, batch: LogBatch, mayBeCommitted: boolean): unknown {
   log('error', 'batch_not_stored', {

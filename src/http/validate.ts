@@ -37,7 +37,7 @@ function problemText(
 ): string {
   const keys = issue.path?.map((item) => item.key as string | number) ?? []
   const [first] = keys
-  if (typeof first === 'string') keys[0] = called[first] ?? first
+  if (typeof first === 'string' && Object.hasOwn(called, first)) keys[0] = called[first] as string
   const name = keys.map(step).join('').replace(/^\./, '')
   if (issue.type === 'strict_object' && issue.expected === 'never') {
     const known = keys.length === 1 && 'entries' in schema ? Object.keys(schema.entries as object) : []

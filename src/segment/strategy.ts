@@ -193,7 +193,7 @@ function aggregate(scan: Scan, same: RowsEntry[], kind: Expr | undefined): void 
       latest,
     )
   const others = same.filter((entry) => !latest.includes(entry))
-  for (const group of groups(others, ({ atom: { days } }) => String(days))) {
+  for (const group of groups(others, ({ atom: { days, atLeast } }) => `${days} ${atLeast === undefined}`)) {
     const { days, atLeast } = first(group).atom
     if (atLeast === undefined) add('aggregate', days, 0, group)
     else add(group.every(({ atom: { atLeast: n } }) => n === 1) ? 'some' : 'count', days, 0, group)

@@ -1,0 +1,242 @@
+import t, { type Test } from 'tap'
+import { emailOf, phoneOf } from '../src/identity/channel.ts'
+import { assignSubjects, type Identity } from '../src/identity/subject.ts'
+import type { Brand } from '../src/op.ts'
+import { brand } from './fixtures/brand.ts'
+import { type Database, database } from './fixtures/database.ts'
+
+const STORE = { storePlatformDomain: 'myshopify.com' }
+const at = (day: number) => new Date(Date.UTC(2026, 0, day))
+
+/** One database for the file: every test has a brand of its own. */
+let db: Database
+t.before(async () => {
+  db = await database(t)
+})
+
+type Named = Partial<Identity>
+
+async function shop(_t: Test, options: { shop?: string } = {}) {
+  const owner = await brand(db, options)
+  const assign = async (...identities: Named[]) => [
+    ...(await assignSubjects(
+      db.postgres.sql,
+      owner.id,
+      identities.map((identity) => ({ seenAt: at(1), ...identity })),
+      STORE,
+    )),
+  ]
+  return { owner, assign, customers: () => customers(owner), redirects: () => redirects(owner) }
+}
+
+const customers = async ({ id }: Brand) => [
+  ...(await db.postgres.sql`
+    select subject, id, store_customer_id, email, phone, provenance, created_at from customer where brand_id = ${id} order by subject`),
+]
+const redirects = async ({ id }: Brand) =>
+  (
+    await db.postgres.sql`
+    select subject, customer from subject_redirect where brand_id = ${id} and not deleted order by subject`
+  ).map(({ subject, customer }) => [subject, customer])
+
+t.test('an email is trimmed and lower-cased, and "n/a" is none', async (t) => {
+  t.equal(emailOf('  Ann@Example.COM '), 'ann@example.com')
+  for (const text of ['n/a', '', 'a b@c.de', '@', 'ann@']) t.equal(emailOf(text), undefined, text)
+})
+
+t.test('a phone becomes E.164 by the region, and what is none is kept out', async (t) => {
+  t.equal(phoneOf('(415) 555-2671', 'US'), '+14155552671')
+  t.equal(phoneOf('020 7946 0018', 'GB'), '+442079460018')
+  t.equal(phoneOf('+49 30 901820', 'US'), '+4930901820')
+  for (const text of ['0', 'call me', '', '12']) t.equal(phoneOf(text, 'US'), undefined, text)
+})
+
+t.test('a store customer has the id of platform, shop and store id, and a dense subject', async (t) => {
+  const { assign, customers } = await shop(t, { shop: 'ids.myshopify.com' })
+  t.strictSame(
+    await assign({ storeCustomerId: '7' }, { storeCustomerId: '8' }, { storeCustomerId: '7' }),
+    [1, 2, 1],
+  )
+  t.match(await customers(), [
+    { subject: 1, id: 'myshopify:ids:7', store_customer_id: '7', provenance: 'server' },
+    { subject: 2, id: 'myshopify:ids:8', store_customer_id: '8', provenance: 'server' },
+  ])
+})
+
+t.test('the same identities again change nothing', async (t) => {
+  const { owner, assign } = await shop(t)
+  const identities = [
+    { anonymousId: 'v1' },
+    { anonymousId: 'v1', email: 'a@example.com' },
+    { storeCustomerId: '1', email: 'a@example.com', phone: '+14155552671' },
+    { profileId: 'member-9' },
+  ]
+  const first = await assign(...identities)
+  const [before] = await db.postgres
+    .sql`select max(xid::text) as xid, count(*) from customer where brand_id = ${owner.id}`
+  t.strictSame(await assign(...identities), first)
+  t.strictSame(
+    await db.postgres.sql`select max(xid::text) as xid, count(*) from customer where brand_id = ${owner.id}`,
+    [before],
+  )
+})
+
+t.test('a visitor is pixel, and joins the customer whose email is given with it', async (t) => {
+  const { assign, customers, redirects } = await shop(t)
+  const [visitor] = await assign({ anonymousId: 'v1' })
+  const [customer] = await assign({ anonymousId: 'v1', email: 'a@example.com' })
+  t.strictSame(await redirects(), [[visitor, customer]])
+  t.match(await customers(), [{ provenance: 'pixel' }, { provenance: 'server', email: 'a@example.com' }])
+  t.strictSame(await assign({ anonymousId: 'v1' }), [visitor], 'its own events keep its subject')
+})
+
+t.test('a visitor id that is new beside an email is the customer’s from the start', async (t) => {
+  const { assign, redirects } = await shop(t)
+  const [customer] = await assign({ anonymousId: 'v1', email: 'a@example.com' })
+  t.strictSame(await assign({ anonymousId: 'v1' }), [customer])
+  t.strictSame(await redirects(), [])
+})
+
+t.test('a visitor attaches to one customer only', async (t) => {
+  const { assign, redirects } = await shop(t)
+  const [visitor, one, two] = [
+    ...(await assign({ anonymousId: 'v1' })),
+    ...(await assign({ anonymousId: 'v1', email: 'a@example.com' })),
+    ...(await assign({ anonymousId: 'v1', email: 'b@example.com' })),
+  ]
+  t.not(one, two)
+  t.strictSame(await redirects(), [[visitor, one]])
+})
+
+t.test('a customer known by email joins the store customer with that email', async (t) => {
+  const { assign, customers, redirects } = await shop(t)
+  const [guest] = await assign({ email: 'a@example.com', seenAt: at(2) })
+  const [stored] = await assign({ storeCustomerId: '9', email: 'A@example.com', seenAt: at(5) })
+  t.strictSame(await redirects(), [[guest, stored]])
+  const [, survivor] = await customers()
+  t.match(survivor, {
+    store_customer_id: '9',
+    email: 'a@example.com',
+    provenance: 'merged',
+    created_at: at(2),
+  })
+})
+
+t.test('redirects stay flat when a survivor is absorbed later', async (t) => {
+  const { assign, redirects } = await shop(t)
+  const [visitor] = await assign({ anonymousId: 'v1' })
+  const [guest] = await assign({ anonymousId: 'v1', email: 'a@example.com' })
+  const [stored] = await assign({ storeCustomerId: '9', email: 'a@example.com' })
+  t.strictSame(await redirects(), [
+    [visitor, stored],
+    [guest, stored],
+  ])
+})
+
+t.test('a chain within one call ends at the store customer', async (t) => {
+  const { assign, customers, redirects } = await shop(t)
+  const subjects = await assign(
+    { anonymousId: 'v1', email: 'x@example.com' },
+    { email: 'x@example.com', storeCustomerId: '9' },
+    { anonymousId: 'v1' },
+  )
+  t.equal(new Set(subjects).size, 1)
+  t.equal((await customers()).length, 1)
+  t.strictSame(await redirects(), [])
+})
+
+t.test('two store customers are never joined', async (t) => {
+  const { assign, redirects } = await shop(t)
+  const [one, two] = await assign(
+    { storeCustomerId: '1', email: 'family@example.com' },
+    { storeCustomerId: '2', email: 'family@example.com' },
+  )
+  t.not(one, two)
+  t.strictSame(await redirects(), [])
+  t.strictSame(await assign({ email: 'family@example.com' }), [one])
+})
+
+t.test('a shared phone does not join customers with different emails', async (t) => {
+  const { assign, redirects } = await shop(t)
+  const [one, two] = await assign(
+    { email: 'a@example.com', phone: '+14155552671' },
+    { email: 'b@example.com', phone: '+14155552671' },
+  )
+  t.not(one, two)
+  t.strictSame(await redirects(), [])
+})
+
+t.test('a customer known by phone and one known by email become one, the older', async (t) => {
+  const { assign, customers, redirects } = await shop(t)
+  const [byPhone] = await assign({ phone: '+14155552671' })
+  const [byEmail] = await assign({ email: 'a@example.com' })
+  await assign({ email: 'a@example.com', phone: '+14155552671' })
+  t.strictSame(await redirects(), [[byEmail, byPhone]])
+  t.match((await customers())[0], { email: 'a@example.com', phone: '+14155552671', provenance: 'merged' })
+})
+
+t.test('a public id is a profile id', async (t) => {
+  const { assign, customers } = await shop(t, { shop: 'public.myshopify.com' })
+  const [guest] = await assign({ email: 'a@example.com' })
+  const [{ id } = { id: '' }] = await customers()
+  t.strictSame(
+    await assign({ profileId: id }, { profileId: 'myshopify:public:44' }, { storeCustomerId: '44' }),
+    [guest, 2, 2],
+  )
+})
+
+t.test('what identifies nobody gets no subject', async (t) => {
+  const { assign, customers } = await shop(t)
+  t.strictSame(await assign({}, { phone: 'none', email: 'n/a' }, { anonymousId: '  ' }), [0, 0, 0])
+  t.strictSame(await customers(), [])
+})
+
+t.test('what a lake or a database cannot hold stays out of identity', async (t) => {
+  const { assign } = await shop(t)
+  t.strictSame(
+    await assign({ anonymousId: 'a\0b' }, { anonymousId: '\ud800' }, { storeCustomerId: 'x'.repeat(600) }),
+    [0, 0, 0],
+  )
+  t.strictSame(await assign({ storeCustomerId: `'";--{},\\` }, { anonymousId: '漢字 🎁' }), [1, 2])
+})
+
+t.test('an identifier of one brand is unknown to another', async (t) => {
+  const [one, two] = [await shop(t), await shop(t)]
+  await one.assign({ email: 'other@example.com' }, { email: 'a@example.com' })
+  t.strictSame(await two.assign({ email: 'a@example.com' }), [1])
+})
+
+t.test('concurrent calls give dense subjects, one for each identifier', async (t) => {
+  const { assign, customers } = await shop(t)
+  const emails = Array.from({ length: 300 }, (_, at) => ({ email: `c${at}@example.com` }))
+  const calls = await Promise.all(
+    Array.from({ length: 6 }, (_, call) => assign(...emails.slice(call * 20, call * 20 + 200))),
+  )
+  const subjects = (await customers()).map(({ subject }) => subject)
+  t.strictSame(
+    subjects,
+    subjects.map((_, at) => at + 1),
+  )
+  t.equal(subjects.length, 300)
+  for (const [call, given] of calls.entries()) {
+    t.strictSame(await assign(...emails.slice(call * 20, call * 20 + 200)), given)
+  }
+})
+
+t.test('a call inside a transaction that is undone leaves nothing', async (t) => {
+  const { owner, customers } = await shop(t)
+  await db.postgres.sql
+    .begin(async (tx) => {
+      await assignSubjects(tx, owner.id, [{ storeCustomerId: '1', seenAt: at(1) }], STORE)
+      throw new Error('undo')
+    })
+    .catch(() => {})
+  t.strictSame(await customers(), [])
+})
+
+t.test('50,000 known identities on a database without statistics are found by index', async (t) => {
+  const { assign } = await shop(t)
+  const identities = Array.from({ length: 50_000 }, (_, at) => ({ anonymousId: `visitor-${at}` }))
+  const first = await assign(...identities)
+  t.strictSame(await assign(...identities), first)
+})
