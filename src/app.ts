@@ -23,7 +23,7 @@ export interface AppOptions {
 }
 
 export async function openApp(config: Config, options: AppOptions = {}): Promise<App> {
-  mkdirSync(config.lakeDir, { recursive: true })
+  mkdirSync(config.lakeDir, { recursive: true, mode: 0o700 })
   const embedded = config.databaseUrl === null ? await startEmbedded({ dataDir: config.dataDir }) : null
   const url = config.databaseUrl ?? embedded?.url
   if (!url) throw new Error("neither DATABASE_URL nor the embedded Postgres gave an address")

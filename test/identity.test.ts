@@ -1,9 +1,10 @@
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { emailOf, phoneOf } from '../src/identity/channel.ts'
 import { assignSubjects, type Identity } from '../src/identity/subject.ts'
 import type { Brand } from '../src/op.ts'
 import { brand } from './fixtures/brand.ts'
 import { type Database, database } from './fixtures/database.ts'
+import { randomSource } from './fixtures/random.ts'
 
 const STORE = { storePlatformDomain: 'myshopify.com' }
 const at = (day: number) => new Date(Date.UTC(2026, 0, day))
@@ -16,7 +17,7 @@ t.before(async () => {
 
 type Named = Partial<Identity>
 
-async function shop(_t: Test, options: { shop?: string } = {}) {
+async function shop(options: { shop?: string } = {}) {
   const owner = await brand(db, options)
   const assign = async (...identities: Named[]) => [
     ...(await assignSubjects(
@@ -52,7 +53,7 @@ t.test('a phone becomes E.164 by the region, and what is none is kept out', asyn
 })
 
 t.test('a store customer has the id of platform, shop and store id, and a dense subject', async (t) => {
-  const { assign, customers } = await shop(t, { shop: 'ids.myshopify.com' })
+  const { assign, customers } = await shop({ shop: 'ids.myshopify.com' })
   t.strictSame(
     await assign({ storeCustomerId: '7' }, { storeCustomerId: '8' }, { storeCustomerId: '7' }),
     [1, 2, 1],
@@ -64,7 +65,7 @@ t.test('a store customer has the id of platform, shop and store id, and a dense 
 })
 
 t.test('the same identities again change nothing', async (t) => {
-  const { owner, assign } = await shop(t)
+  const { owner, assign } = await shop()
   const identities = [
     { anonymousId: 'v1' },
     { anonymousId: 'v1', email: 'a@example.com' },
@@ -72,17 +73,17 @@ t.test('the same identities again change nothing', async (t) => {
     { profileId: 'member-9' },
   ]
   const first = await assign(...identities)
-  const [before] = await db.postgres
-    .sql`select max(xid::text) as xid, count(*) from customer where brand_id = ${owner.id}`
+  const newest = async () => [
+    ...(await db.postgres
+      .sql`select max(xid::text) as xid, count(*) from customer where brand_id = ${owner.id}`),
+  ]
+  const before = await newest()
   t.strictSame(await assign(...identities), first)
-  t.strictSame(
-    await db.postgres.sql`select max(xid::text) as xid, count(*) from customer where brand_id = ${owner.id}`,
-    [before],
-  )
+  t.strictSame(await newest(), before)
 })
 
 t.test('a visitor is pixel, and joins the customer whose email is given with it', async (t) => {
-  const { assign, customers, redirects } = await shop(t)
+  const { assign, customers, redirects } = await shop()
   const [visitor] = await assign({ anonymousId: 'v1' })
   const [customer] = await assign({ anonymousId: 'v1', email: 'a@example.com' })
   t.strictSame(await redirects(), [[visitor, customer]])
@@ -91,14 +92,14 @@ t.test('a visitor is pixel, and joins the customer whose email is given with it'
 })
 
 t.test('a visitor id that is new beside an email is the customer’s from the start', async (t) => {
-  const { assign, redirects } = await shop(t)
+  const { assign, redirects } = await shop()
   const [customer] = await assign({ anonymousId: 'v1', email: 'a@example.com' })
   t.strictSame(await assign({ anonymousId: 'v1' }), [customer])
   t.strictSame(await redirects(), [])
 })
 
 t.test('a visitor attaches to one customer only', async (t) => {
-  const { assign, redirects } = await shop(t)
+  const { assign, redirects } = await shop()
   const [visitor, one, two] = [
     ...(await assign({ anonymousId: 'v1' })),
     ...(await assign({ anonymousId: 'v1', email: 'a@example.com' })),
@@ -109,7 +110,7 @@ t.test('a visitor attaches to one customer only', async (t) => {
 })
 
 t.test('a customer known by email joins the store customer with that email', async (t) => {
-  const { assign, customers, redirects } = await shop(t)
+  const { assign, customers, redirects } = await shop()
   const [guest] = await assign({ email: 'a@example.com', seenAt: at(2) })
   const [stored] = await assign({ storeCustomerId: '9', email: 'A@example.com', seenAt: at(5) })
   t.strictSame(await redirects(), [[guest, stored]])
@@ -123,7 +124,7 @@ t.test('a customer known by email joins the store customer with that email', asy
 })
 
 t.test('redirects stay flat when a survivor is absorbed later', async (t) => {
-  const { assign, redirects } = await shop(t)
+  const { assign, redirects } = await shop()
   const [visitor] = await assign({ anonymousId: 'v1' })
   const [guest] = await assign({ anonymousId: 'v1', email: 'a@example.com' })
   const [stored] = await assign({ storeCustomerId: '9', email: 'a@example.com' })
@@ -134,7 +135,7 @@ t.test('redirects stay flat when a survivor is absorbed later', async (t) => {
 })
 
 t.test('a chain within one call ends at the store customer', async (t) => {
-  const { assign, customers, redirects } = await shop(t)
+  const { assign, customers, redirects } = await shop()
   const subjects = await assign(
     { anonymousId: 'v1', email: 'x@example.com' },
     { email: 'x@example.com', storeCustomerId: '9' },
@@ -146,7 +147,7 @@ t.test('a chain within one call ends at the store customer', async (t) => {
 })
 
 t.test('two store customers are never joined', async (t) => {
-  const { assign, redirects } = await shop(t)
+  const { assign, redirects } = await shop()
   const [one, two] = await assign(
     { storeCustomerId: '1', email: 'family@example.com' },
     { storeCustomerId: '2', email: 'family@example.com' },
@@ -157,7 +158,7 @@ t.test('two store customers are never joined', async (t) => {
 })
 
 t.test('a shared phone does not join customers with different emails', async (t) => {
-  const { assign, redirects } = await shop(t)
+  const { assign, redirects } = await shop()
   const [one, two] = await assign(
     { email: 'a@example.com', phone: '+14155552671' },
     { email: 'b@example.com', phone: '+14155552671' },
@@ -167,7 +168,7 @@ t.test('a shared phone does not join customers with different emails', async (t)
 })
 
 t.test('a customer known by phone and one known by email become one, the older', async (t) => {
-  const { assign, customers, redirects } = await shop(t)
+  const { assign, customers, redirects } = await shop()
   const [byPhone] = await assign({ phone: '+14155552671' })
   const [byEmail] = await assign({ email: 'a@example.com' })
   await assign({ email: 'a@example.com', phone: '+14155552671' })
@@ -176,7 +177,7 @@ t.test('a customer known by phone and one known by email become one, the older',
 })
 
 t.test('a public id is a profile id', async (t) => {
-  const { assign, customers } = await shop(t, { shop: 'public.myshopify.com' })
+  const { assign, customers } = await shop({ shop: 'public.myshopify.com' })
   const [guest] = await assign({ email: 'a@example.com' })
   const [{ id } = { id: '' }] = await customers()
   t.strictSame(
@@ -186,13 +187,13 @@ t.test('a public id is a profile id', async (t) => {
 })
 
 t.test('what identifies nobody gets no subject', async (t) => {
-  const { assign, customers } = await shop(t)
+  const { assign, customers } = await shop()
   t.strictSame(await assign({}, { phone: 'none', email: 'n/a' }, { anonymousId: '  ' }), [0, 0, 0])
   t.strictSame(await customers(), [])
 })
 
 t.test('what a lake or a database cannot hold stays out of identity', async (t) => {
-  const { assign } = await shop(t)
+  const { assign } = await shop()
   t.strictSame(
     await assign({ anonymousId: 'a\0b' }, { anonymousId: '\ud800' }, { storeCustomerId: 'x'.repeat(600) }),
     [0, 0, 0],
@@ -201,13 +202,13 @@ t.test('what a lake or a database cannot hold stays out of identity', async (t) 
 })
 
 t.test('an identifier of one brand is unknown to another', async (t) => {
-  const [one, two] = [await shop(t), await shop(t)]
+  const [one, two] = [await shop(), await shop()]
   await one.assign({ email: 'other@example.com' }, { email: 'a@example.com' })
   t.strictSame(await two.assign({ email: 'a@example.com' }), [1])
 })
 
 t.test('concurrent calls give dense subjects, one for each identifier', async (t) => {
-  const { assign, customers } = await shop(t)
+  const { assign, customers } = await shop()
   const emails = Array.from({ length: 300 }, (_, at) => ({ email: `c${at}@example.com` }))
   const calls = await Promise.all(
     Array.from({ length: 6 }, (_, call) => assign(...emails.slice(call * 20, call * 20 + 200))),
@@ -224,7 +225,7 @@ t.test('concurrent calls give dense subjects, one for each identifier', async (t
 })
 
 t.test('a call inside a transaction that is undone leaves nothing', async (t) => {
-  const { owner, customers } = await shop(t)
+  const { owner, customers } = await shop()
   await db.postgres.sql
     .begin(async (tx) => {
       await assignSubjects(tx, owner.id, [{ storeCustomerId: '1', seenAt: at(1) }], STORE)
@@ -235,8 +236,37 @@ t.test('a call inside a transaction that is undone leaves nothing', async (t) =>
 })
 
 t.test('50,000 known identities on a database without statistics are found by index', async (t) => {
-  const { assign } = await shop(t)
+  const { assign } = await shop()
   const identities = Array.from({ length: 50_000 }, (_, at) => ({ anonymousId: `visitor-${at}` }))
   const first = await assign(...identities)
   t.strictSame(await assign(...identities), first)
 })
+
+t.test('one call and many calls find the same people', async (t) => {
+  const random = randomSource(t)
+  const maybe = (share: number, make: (digit: number) => string) =>
+    random.chance(share) ? make(random.below(8)) : undefined
+  const identities = random.list(300, 300, () => ({
+    storeCustomerId: maybe(0.15, String),
+    profileId: maybe(0.15, String),
+    email: maybe(0.5, (digit) => `c${digit}@example.com`),
+    phone: maybe(0.2, (digit) => `+1415555267${digit}`),
+    anonymousId: maybe(0.5, String),
+  }))
+  const [together, apart] = [await shop(), await shop()]
+  const first = await people(together, await together.assign(...identities))
+  const subjects: number[] = []
+  for (const identity of identities) subjects.push(...(await apart.assign(identity)))
+  t.strictSame(await people(apart, subjects), first)
+  t.strictSame(await people(together, await together.assign(...identities)), first)
+})
+
+/** For each identity, the first one that is about the same person. */
+async function people(
+  { redirects }: Awaited<ReturnType<typeof shop>>,
+  subjects: readonly number[],
+): Promise<number[]> {
+  const survivors = new Map((await redirects()) as [number, number][])
+  const persons = subjects.map((subject) => survivors.get(subject) ?? subject)
+  return persons.map((person) => persons.indexOf(person))
+}

@@ -1,7 +1,9 @@
 import { fail } from '../errors.ts'
 import type { Brand, Caller, Statements } from '../op.ts'
+import type { Announced } from './invalidation.ts'
 import { isKey, keyHash } from './key.ts'
 import { createKeyLookup, type FoundKey } from './key-lookup.ts'
+import type { Lease } from './lease.ts'
 
 /** Who calls, and for which brand. */
 export interface Identified {
@@ -15,8 +17,8 @@ export interface Authenticator {
    * The answer is there at once (no promise) while the key is known to this process.
    */
   authenticate(authorization: string | undefined): Identified | Promise<Identified>
-  /** Makes this process forget a key that was revoked or rotated. */
-  drop(keyId: string): void
+  /** Makes this process forget what it read of a row that changed. */
+  forget(kind: Announced, id: string): void
   /** Resolves when the last background write is done. */
   settled(): Promise<void>
 }
@@ -24,9 +26,16 @@ export interface Authenticator {
 const BEARER = /^bearer +(\S+) *$/i
 const CHALLENGE = { headers: { 'www-authenticate': 'Bearer' } }
 
-/** Answers who calls. `pipeline` sees all brands, since only the credential says which brand it is. */
-export function createAuthenticator(pipeline: Statements, now: () => number = Date.now): Authenticator {
-  const keys = createKeyLookup(pipeline, now)
+/**
+ * Answers who calls. `pipeline` sees all brands, since only the credential says which brand it is. Without a lease what
+ * was read is trusted for a second.
+ */
+export function createAuthenticator(
+  pipeline: Statements,
+  now: () => number = Date.now,
+  lease?: Lease,
+): Authenticator {
+  const keys = createKeyLookup(pipeline, now, lease)
 
   const accepted = (key: FoundKey | undefined): Identified => {
     if (!key || key.revoked || key.expiresAt <= now()) throw refused()
@@ -47,7 +56,7 @@ export function createAuthenticator(pipeline: Statements, now: () => number = Da
       const key = keys.find(keyHash(token))
       return key instanceof Promise ? key.then(accepted) : accepted(key)
     },
-    drop: keys.drop,
+    forget: keys.forget,
     settled: keys.settled,
   }
 }

@@ -1,15 +1,20 @@
 import { errorFields, log } from '../log.ts'
-import type { Brand, Caller, Statements } from '../op.ts'
+import type { Brand, KeyCaller, Statements } from '../op.ts'
+import type { Announced } from './invalidation.ts'
 import type { KeyClass } from './key.ts'
+import { agedLease, type Lease } from './lease.ts'
 
-/** How long a process trusts what it read of a key; a key revoked by another process works for no longer than this. */
+/** Without a lease on changes: how long what was read of a key is trusted. */
 const TRUSTED_MS = 1_000
+/** A key that does not exist is not looked for again for so long. */
+const UNKNOWN_MS = 1_000
 const USE_NOTED_MS = 60_000
 const MOST_KEYS = 10_000
+const MOST_UNKNOWN = 1_000
 
 /** A key, valid or not, and its brand. */
 export interface FoundKey {
-  caller: Caller
+  caller: KeyCaller
   brand: Brand
   expiresAt: number
   revoked: boolean
@@ -21,49 +26,52 @@ export interface KeyLookup {
   find(hash: string): FoundKey | undefined | Promise<FoundKey | undefined>
   /** Notes, in the background and at most once a minute, that the key was used. */
   used(key: FoundKey): void
-  /** Forgets a key: no call that starts after this sees what was read before it. */
-  drop(keyId: string): void
+  /** Forgets a row that changed: no call that starts after this sees what was read before it. */
+  forget(kind: Announced, id: string): void
   /** Resolves when no write is running. */
   settled(): Promise<void>
 }
 
-interface Entry {
-  key: FoundKey | undefined
-  until: number
+/** What was read, or is being read, since the mark. */
+interface Read<Value> {
+  value: Value
+  mark: number
 }
 
-/** Keys by hash, read across brands and kept for a second. `now` is in milliseconds. */
-export function createKeyLookup(pipeline: Statements, now: () => number = Date.now): KeyLookup {
-  const kept = new Map<string, Entry>()
-  const reading = new Map<string, Promise<FoundKey | undefined>>()
+/** Keys by hash, read across brands and kept while the lease covers them. `now` is in milliseconds. */
+export function createKeyLookup(
+  pipeline: Statements,
+  now: () => number = Date.now,
+  lease: Lease = agedLease(TRUSTED_MS, now),
+): KeyLookup {
+  const kept = new Map<string, Read<FoundKey>>()
+  const reading = new Map<string, Read<Promise<FoundKey | undefined>>>()
+  const unknown = new Map<string, number>()
   const writes = new Set<Promise<void>>()
 
   const read = (hash: string): Promise<FoundKey | undefined> => {
-    const until = now() + TRUSTED_MS
-    const read = pipeline
+    const mark = lease.mark()
+    const value = pipeline
       .maybe<KeyRow>('key_by_hash', [Buffer.from(hash, 'hex')])
       .then((row) => {
         const key = row && found(row)
-        // A drop in the meantime took this reading off the list: it may be older than the revocation.
-        if (reading.get(hash) === read) keep(hash, { key, until })
+        // A change in the meantime took this reading off the list: it may be older than the change.
+        if (key && reading.get(hash)?.value === value) keep(kept, MOST_KEYS, hash, { value: key, mark })
+        if (!key) keep(unknown, MOST_UNKNOWN, hash, now() + UNKNOWN_MS)
         return key
       })
-      .finally(() => reading.get(hash) === read && reading.delete(hash))
-    reading.set(hash, read)
-    return read
-  }
-
-  const keep = (hash: string, entry: Entry) => {
-    kept.delete(hash)
-    kept.set(hash, entry)
-    const [oldest] = kept.keys()
-    if (kept.size > MOST_KEYS && oldest !== undefined) kept.delete(oldest)
+      .finally(() => reading.get(hash)?.value === value && reading.delete(hash))
+    reading.set(hash, { value, mark })
+    return value
   }
 
   return {
     find(hash) {
-      const entry = kept.get(hash)
-      return entry && entry.until > now() ? entry.key : (reading.get(hash) ?? read(hash))
+      const key = kept.get(hash)
+      if (key && lease.covers(key.mark)) return key.value
+      const pending = reading.get(hash)
+      if (pending && lease.covers(pending.mark)) return pending.value
+      return (unknown.get(hash) ?? 0) > now() ? undefined : read(hash)
     },
 
     used(key) {
@@ -77,15 +85,24 @@ export function createKeyLookup(pipeline: Statements, now: () => number = Date.n
       writes.add(write)
     },
 
-    drop(keyId) {
+    forget(kind, id) {
       reading.clear()
-      for (const [hash, { key }] of kept) if (key?.caller.id === keyId) kept.delete(hash)
+      for (const [hash, { value }] of kept)
+        if ((kind === 'key' ? value.caller.id : value.brand.id) === id) kept.delete(hash)
     },
 
     async settled() {
       await Promise.all(writes)
     },
   }
+}
+
+/** Adds to a map that forgets its oldest entry. */
+function keep<Value>(map: Map<string, Value>, most: number, hash: string, value: Value): void {
+  map.delete(hash)
+  map.set(hash, value)
+  const [oldest] = map.keys()
+  if (map.size > most && oldest !== undefined) map.delete(oldest)
 }
 
 interface KeyRow extends Omit<Brand, 'created_at'> {

@@ -1,10 +1,10 @@
 import { hash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { v7 } from 'uuid'
-import type { Caller, Statements } from '../op.ts'
+import type { KeyCaller, Statements } from '../op.ts'
 import { keyScopes } from './scopes.ts'
 
-export type KeyClass = Caller['keyClass']
+export type KeyClass = KeyCaller['keyClass']
 
 /** A key as the API shows it. */
 export interface KeyRecord {
@@ -60,7 +60,7 @@ export async function createKey(
 ): Promise<KeyRecord & { plaintext: string }> {
   const plaintext = makeKey(keyClass)
   const stored = [plaintext.slice(0, SHOWN), Buffer.from(keyHash(plaintext), 'hex'), keyClass]
-  const row = await db.one<KeyRow>('key_insert', [v7(), ...stored, name, keyScopes(scopes), expiresAt])
+  const row = await db.one<KeyRow>('key_insert', [v7(), ...stored, name, keyScopes(scopes, keyClass), expiresAt])
   return { ...keyRecord(row), plaintext }
 }
 

@@ -39,7 +39,7 @@ export function refusal(op: Ruled, caller: Caller, brand: Brand): Failure | null
     wrongCredential(op, caller) ??
     wrongRole(op, caller) ??
     missingScope(op, caller) ??
-    missingFeature(op, op.feature, brand)
+    missingFeature(op.surface, op.feature, brand)
   )
 }
 
@@ -71,12 +71,12 @@ function missingScope({ scopes: wanted }: Ruled, caller: Caller): Failure | null
 const counts = (caller: Caller, scope: string, wanted: readonly string[]) =>
   wanted.includes(scope) && (caller.kind !== 'key' || classHas(caller.keyClass, scope))
 
-function missingFeature({ surface }: Ruled, name: string | undefined, brand: Brand): Failure | null {
+function missingFeature(surface: Op['surface'], name: string | undefined, brand: Brand): Failure | null {
   if (!name) return null
   const feature = FEATURES.get(name)
   const code = (surface === 'cdp' && feature?.cdpCode) || CODES[surface].feature
   if (!brand.features.includes(name)) return fail(code, `The brand does not have the feature ${name}`)
   if (feature?.store && !brand.shop_domain)
     return fail(CODES[surface].store, 'No store is connected to this brand')
-  return missingFeature({ surface } as Ruled, feature?.with, brand)
+  return missingFeature(surface, feature?.with, brand)
 }

@@ -116,14 +116,15 @@ const leavesOpen = (error: unknown) =>
   !NEVER_DONE.test(errorCode(error) ?? '') && (error as { severity?: unknown }).severity !== 'ERROR'
 
 function given(error: unknown, batch: LogBatch, mayBeCommitted: boolean): unknown {
-  log('error', 'batch_not_stored', {
+  const expected = isUnavailable(error)
+  log(expected ? 'warn' : 'error', 'batch_not_stored', {
     batch_id: batch.id,
     events: batch.events,
-    settled: !mayBeCommitted,
+    known: !mayBeCommitted,
     ...errorFields(error),
   })
   if (mayBeCommitted) return new Unsettled('The outcome of a batch is not known.', { cause: error })
-  if (!isUnavailable(error)) return error
+  if (!expected) return error
   return fail(
     'unavailable',
     'The events could not be stored now. Nothing was accepted; send the whole batch again.',

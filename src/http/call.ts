@@ -1,5 +1,6 @@
 import type { Identified } from '../access/authenticate.ts'
 import { type Cursors, callCursors } from '../access/cursor.ts'
+import { refusal } from '../access/permit.ts'
 import { fail } from '../errors.ts'
 import type { Brand, Ctx, Db, Lake, Op } from '../op.ts'
 import { validated } from './validate.ts'
@@ -11,6 +12,8 @@ export interface CallDeps {
   lake(brand: Brand): Lake
   cursors: Cursors
   now?: () => Date
+  /** Waits until all server processes have taken note of a change of keys or brands. */
+  everywhere?(): Promise<void>
   /** Counts a call; throws `rate_limited`. */
   limit?(op: Op, identified: Identified): void | Promise<void>
 }
@@ -24,27 +27,10 @@ export interface Sent {
   called?: Readonly<Record<string, string>>
 }
 
-/** Whether the caller may call the operation at all: throws the 401 or 403 that follows from its declaration. */
-export function permit(op: Op, { caller, brand }: Identified): void {
-  if (op.surface === 'cdp' && caller.keyClass === 'brand-api') {
-    throw fail('unauthorized', 'Provider keys are not accepted here', {
-      headers: { 'www-authenticate': 'Bearer' },
-    })
-  }
-  if (op.signIn) throw fail('insufficient_scope', 'This operation needs a sign-in; an API key cannot use it')
-  if (op.scopes.length > 0 && !op.scopes.some((scope) => caller.scopes.includes(scope))) {
-    const wanted =
-      op.scopes.length === 1 ? `the scope ${op.scopes[0]}` : `one of the scopes ${op.scopes.join(', ')}`
-    throw fail('insufficient_scope', `This operation needs ${wanted}`)
-  }
-  if (op.feature && !brand.features.includes(op.feature)) {
-    throw fail('insufficient_scope', `The brand does not have the feature ${op.feature}`)
-  }
-}
-
 /** All that comes before the input is looked at: 401 and 403, then 429. */
 export async function admit(op: Op, identified: Identified, deps: CallDeps): Promise<void> {
-  permit(op, identified)
+  const refused = refusal(op, identified.caller, identified.brand)
+  if (refused) throw refused
   await deps.limit?.(op, identified)
 }
 
@@ -82,6 +68,12 @@ function context(
       db ??= deps.db(brand.id)
       return db
     },
+    dbOf(brandId) {
+      if (caller.kind === 'key' || !caller.isStaff)
+        throw fail('forbidden', 'Only staff may act for another brand')
+      return deps.db(brandId)
+    },
+    everywhere: async () => deps.everywhere?.(),
     get lake() {
       lake ??= deps.lake(brand)
       return lake

@@ -40,8 +40,8 @@ export function collectRoutes({ authenticator, ingest }: Collecting): Route[] {
 
 /** The brand whose events a caller may send. */
 function admitted({ caller, brand }: Identified): string {
-  if (caller.keyClass === 'brand-api') {
-    throw fail('unauthorized', 'A provider key cannot send events: create an API key in the settings')
+  if (caller.kind !== 'key' || caller.keyClass === 'brand-api') {
+    throw fail('unauthorized', 'Events are sent with an API key: create one in the settings')
   }
   if (!brand.features.includes('cdp')) {
     throw fail('insufficient_scope', 'Customer-data features are not enabled for this brand')

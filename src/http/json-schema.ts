@@ -13,7 +13,7 @@ export interface JsonSchema {
 }
 
 /** Takes a schema with a title out of its surroundings; what it returns stands in its place. */
-export type Lift = (title: string, schema: Schema) => JsonSchema
+export type Lift = (title: string, content: () => JsonSchema) => JsonSchema
 
 /** What a client sends. Numbers and booleans of a query are numbers and booleans. */
 export const inputSchema = (schema: Schema, lift?: Lift) => converted(schema, 'input', lift)
@@ -38,7 +38,9 @@ const UNSAID = [
   'brand',
 ]
 
-function converted(schema: Schema, typeMode: 'input' | 'output', lift?: Lift): JsonSchema {
+type Mode = 'input' | 'output'
+
+function converted(schema: Schema, typeMode: Mode, lift?: Lift, isLifted = false): JsonSchema {
   const config: ConversionConfig = {
     target: 'draft-2020-12',
     typeMode,
@@ -49,7 +51,9 @@ function converted(schema: Schema, typeMode: 'input' | 'output', lift?: Lift): J
       return json as typeof jsonSchema
     },
   }
-  const { $schema: _, ...result } = toJsonSchema(prepared(schema, lift, true) as Schema, config)
+  const lifted =
+    lift && ((title: string, found: Schema) => lift(title, () => converted(found, typeMode, lift, true)))
+  const { $schema: _, ...result } = toJsonSchema(prepared(schema, lifted, isLifted) as Schema, config)
   return result as JsonSchema
 }
 
@@ -66,12 +70,16 @@ const isStandIn = (schema: unknown): schema is StandIn => (schema as StandIn).ty
 type Item = v.PipeItem<unknown, unknown, v.BaseIssue<unknown>>
 
 /** A copy of a schema in which pieces with a JSON Schema of their own, and those to be lifted, are stand-ins. */
-function prepared(schema: Schema, lift: Lift | undefined, isRoot = false): Schema | StandIn {
+function prepared(
+  schema: Schema,
+  lift: ((title: string, schema: Schema) => JsonSchema) | undefined,
+  isLifted = false,
+): Schema | StandIn {
   const inside = (inner: unknown) => prepared(inner as Schema, lift)
   if ('pipe' in schema) {
     const items = flat(schema.pipe as Item[])
-    const title = items.find((item) => item.type === 'title')
-    if (lift && title && !isRoot) return standIn(lift((title as unknown as { title: string }).title, schema))
+    const title = items.find((item) => item.type === 'title') as { title: string } | undefined
+    if (lift && title && !isLifted) return standIn(lift(title.title, schema))
     const at = items.findLastIndex((item) => ownJson(item) !== undefined)
     const own = items[at]
     const pipe = own

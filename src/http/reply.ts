@@ -1,4 +1,4 @@
-import { errorCode, Failure, fail, isUnavailable } from '../errors.ts'
+import { type Code, errorCode, Failure, fail, isUnavailable } from '../errors.ts'
 import { errorFields, log } from '../log.ts'
 
 /** What a handler answers. An object becomes JSON, a string plain text, unless `headers` say otherwise. */
@@ -23,11 +23,17 @@ export const messageOnly = (status: number, message: string): Reply => ({
   bare: true,
 })
 
+/** What a surface calls a failure, where that is not its code. */
+const SURFACE_CODES: Partial<Record<Surface, Partial<Record<Code, Code>>>> = {
+  cdp: { unavailable: 'upstream_unavailable' },
+}
+
 /** The reply for whatever a handler threw. Unexpected errors are logged under the request id and never shown. */
 export function errorReply(error: unknown, surface: Surface, requestId: string): Reply {
   const failure = asFailure(error, requestId)
   if (surface === 'collect' && failure.code === 'rate_limited') return messageOnly(429, 'Too Many Requests')
-  const { status, publicCode: code, message, headers } = failure
+  const { status, message, headers } = failure
+  const code = SURFACE_CODES[surface]?.[failure.code] ?? failure.publicCode
   if (surface === 'webhook')
     return { status, headers, body: { ok: false, reason: code, message, ...failure.beside } }
   if (surface === 'mcp') return { status, headers, body: { error: code, error_description: message } }

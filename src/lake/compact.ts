@@ -21,66 +21,95 @@ type Mergeable = RelationName | 'member_changes'
 
 /** Cuts a brand's staged rows into files of its own, then merges its files; the number of files written. */
 export async function compactBrand(pipeline: Pipeline, brandId: string, cutAll = false): Promise<number> {
-  let written = 0
-  for (const relation of Object.keys(RELATIONS) as RelationName[]) {
-    const manifest = await brandManifest(pipeline.postgres, brandId)
-    const staged = manifest.staged.filter((file) => file.relation === relation)
-    const rows = staged.reduce((sum, file) => sum + file.rows, 0)
-    const foldsNow = RELATIONS[relation].kind === 'versions' && foldable(ownFiles(manifest, relation)) !== null
-    if (rows && (cutAll || foldsNow || rows >= OWN_FILE_ROWS || staged.some(isOld))) {
-      await cut(pipeline, manifest, relation, staged)
-      written++
+  let manifest = await brandManifest(pipeline.postgres, brandId)
+  const relations: Mergeable[] = [...(Object.keys(RELATIONS) as RelationName[]), 'member_changes']
+  if (!relations.some((relation) => dueCut(manifest, relation, cutAll) || dueMerge(manifest, relation))) return 0
+  return await withWorkspace(pipeline, async (duck) => {
+    let written = 0
+    for (const relation of relations) {
+      const work = { pipeline, duck, relation }
+      const staged = dueCut(manifest, relation, cutAll)
+      if (staged) {
+        await cut({ ...work, manifest }, staged)
+        manifest = await brandManifest(pipeline.postgres, brandId)
+        written++
+      }
+      for (let inputs = dueMerge(manifest, relation); inputs; inputs = dueMerge(manifest, relation)) {
+        await merge({ ...work, manifest }, inputs)
+        manifest = await brandManifest(pipeline.postgres, brandId)
+        written++
+      }
     }
-    written += await merge(pipeline, brandId, relation)
-  }
-  return written + (await merge(pipeline, brandId, 'member_changes'))
-}
-
-const isOld = ({ created_at }: LakeFile) => Date.now() - created_at.getTime() > STAGED_HOURS * 3_600_000
-
-const ownFiles = (manifest: Manifest, relation: FileRelation) => manifest.files.filter((file) => file.relation === relation)
-
-async function cut(pipeline: Pipeline, manifest: Manifest, relation: RelationName, staged: readonly LakeFile[]): Promise<void> {
-  const { lakeDir, postgres } = pipeline
-  const { brandId } = manifest
-  const before = Number(manifest.cutTicks[relation] ?? 0)
-  await withWorkspace(pipeline, async (duck) => {
-    await duck.run(`create table cut (${columnTypes(relation)})`)
-    await duck.run(
-      `insert into cut select ${columnsOf(relation).join(', ')} from read_parquet(${fileList(lakeDir, staged)})
-       where brand_id = ${literal(brandId)}::uuid and tick > ${before}`,
-    )
-    const file = await writeOwn(pipeline, duck, brandId, relation, 0, 'from cut')
-    const upTo = Math.max(...staged.map(({ tick_hi }) => tick_hi))
-    await postgres.pipeline.tx(async (tx) => {
-      const moved = await tx.run('lake_brand_cut', [brandId, relation, before, upTo])
-      if (moved === 0) throw new Outrun(`cut of ${relation}`)
-      await addFiles(tx, file ? [file] : [])
-    })
+    return written
   })
 }
 
-async function merge(pipeline: Pipeline, brandId: string, relation: Mergeable): Promise<number> {
-  const appended = relation === 'member_changes' || RELATIONS[relation].kind === 'append'
-  let written = 0
-  for (;;) {
-    const manifest = await brandManifest(pipeline.postgres, brandId)
-    const own = ownFiles(manifest, relation)
-    const inputs = appended ? mergeable(own) : foldable(own)
-    // A version that is still staged must not be older than the base: it would hide what the base holds.
-    const newest = Math.max(...own.map(({ tick_hi }) => tick_hi))
-    const behind = manifest.staged.some((file) => file.relation === relation && file.tick_lo <= newest)
-    if (!inputs || (!appended && behind)) return written
-    await withWorkspace(pipeline, async (duck) => {
-      const level = appended ? Math.min(TOP_LEVEL, (inputs[0]?.level ?? 0) + 1) : 1
-      const file = await writeOwn(pipeline, duck, brandId, relation, level, merged(pipeline, relation, inputs))
-      await pipeline.postgres.pipeline.tx(async (tx) => {
-        await retireFiles(tx, inputs.map(({ id }) => id), `merge of ${relation}`)
-        await addFiles(tx, file ? [file] : [])
-      })
-    })
-    written++
-  }
+interface Work {
+  pipeline: Pipeline
+  duck: Duck
+  manifest: Manifest
+  relation: Mergeable
+}
+
+const isAppended = (relation: Mergeable) => relation === 'member_changes' || RELATIONS[relation].kind === 'append'
+const isOld = ({ created_at }: LakeFile) => Date.now() - created_at.getTime() > STAGED_HOURS * 3_600_000
+const ownFiles = (manifest: Manifest, relation: FileRelation) => manifest.files.filter((file) => file.relation === relation)
+const rowsOf = (files: readonly LakeFile[]) => files.reduce((rows, file) => rows + file.rows, 0)
+
+/** The staged files to cut a relation from, when it is time. */
+function dueCut(manifest: Manifest, relation: Mergeable, cutAll: boolean): LakeFile[] | null {
+  const staged = manifest.staged.filter((file) => file.relation === relation)
+  const foldsNow = !isAppended(relation) && foldable(ownFiles(manifest, relation)) !== null
+  const due = cutAll || foldsNow || rowsOf(staged) >= OWN_FILE_ROWS || staged.some(isOld)
+  return staged.length && due ? staged : null
+}
+
+/** The files to merge into one, when it is time. */
+function dueMerge(manifest: Manifest, relation: Mergeable): LakeFile[] | null {
+  const own = ownFiles(manifest, relation)
+  if (isAppended(relation)) return mergeable(own)
+  // A version that is still staged must not be older than the base: it would hide what the base holds.
+  const newest = Math.max(...own.map(({ tick_hi }) => tick_hi))
+  const behind = manifest.staged.some((file) => file.relation === relation && file.tick_lo <= newest)
+  return behind ? null : foldable(own)
+}
+
+async function cut({ pipeline, duck, manifest, relation }: Work, staged: readonly LakeFile[]): Promise<void> {
+  if (relation === 'member_changes') return
+  const { brandId } = manifest
+  const before = Number(manifest.cutTicks[relation] ?? 0)
+  await duck.run(`create or replace table cut (${columnTypes(relation)})`)
+  await duck.run(
+    `insert into cut select ${columnsOf(relation).join(', ')} from read_parquet(${fileList(pipeline.lakeDir, staged)})
+     where brand_id = ${literal(brandId)}::uuid and tick > ${before}`,
+  )
+  // The first file of a mutable relation is its base.
+  const isBase = !isAppended(relation) && ownFiles(manifest, relation).length === 0
+  const file = await writeOwn(pipeline, duck, brandId, relation, isBase ? 1 : 0, isBase ? newestOf(relation, 'from cut') : 'from cut')
+  const upTo = Math.max(...staged.map(({ tick_hi }) => tick_hi))
+  await pipeline.postgres.pipeline.tx(async (tx) => {
+    const moved = await tx.run('lake_brand_cut', [brandId, relation, before, upTo])
+    if (moved === 0) throw new Outrun(`cut of ${relation}`)
+    await addFiles(tx, file ? [file] : [])
+  })
+}
+
+async function merge({ pipeline, duck, manifest, relation }: Work, inputs: readonly LakeFile[]): Promise<void> {
+  const appended = isAppended(relation)
+  const rows = `from read_parquet(${fileList(pipeline.lakeDir, inputs)})`
+  const level = appended ? Math.min(TOP_LEVEL, (inputs[0]?.level ?? 0) + 1) : 1
+  const file = await writeOwn(pipeline, duck, manifest.brandId, relation, level, appended ? rows : newestOf(relation, rows))
+  await pipeline.postgres.pipeline.tx(async (tx) => {
+    await retireFiles(tx, inputs.map(({ id }) => id), `merge of ${relation}`)
+    await addFiles(tx, file ? [file] : [])
+  })
+}
+
+/** The newest version of each key. Removed ones stay, so that they go on hiding versions that are still staged. */
+function newestOf(relation: Mergeable, rows: string): string {
+  if (relation === 'member_changes') return rows
+  const { key } = RELATIONS[relation] as Relation
+  return `${rows} qualify row_number() over (partition by ${key.join(', ')} order by tick desc) = 1`
 }
 
 /** The oldest files of the lowest level that has enough of them. */
@@ -93,19 +122,10 @@ function mergeable(files: readonly LakeFile[]): LakeFile[] | null {
 }
 
 function foldable(files: readonly LakeFile[]): LakeFile[] | null {
-  const sum = (some: readonly LakeFile[]) => some.reduce((rows, file) => rows + file.rows, 0)
   const deltas = files.filter((file) => file.level === 0)
   const base = files.filter((file) => file.level > 0)
-  const due = deltas.length >= FOLD_FILES || (deltas.length > 0 && sum(deltas) > FOLD_SHARE * sum(base))
+  const due = deltas.length >= FOLD_FILES || (deltas.length > 0 && rowsOf(deltas) > FOLD_SHARE * rowsOf(base))
   return due ? [...base, ...deltas] : null
-}
-
-function merged({ lakeDir }: Pipeline, relation: Mergeable, inputs: readonly LakeFile[]): string {
-  if (relation === 'member_changes') return `from read_parquet(${fileList(lakeDir, inputs)})`
-  const { kind, key } = RELATIONS[relation] as Relation
-  const rows = `select ${columnsOf(relation).join(', ')} from read_parquet(${fileList(lakeDir, inputs)})`
-  // Staged rows may still be older than a fold: removed keys stay, so that they go on hiding earlier versions.
-  return kind === 'append' ? rows : `${rows} qualify row_number() over (partition by ${key.join(', ')} order by tick desc) = 1`
 }
 
 interface OutputRange {

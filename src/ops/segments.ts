@@ -14,6 +14,7 @@ import {
   segmentItem,
   segmentWithDefinition,
 } from '../segment/saved.ts'
+import * as example from './segment-example.ts'
 
 const LISTED: Page = { default: 200, max: 500, over: 'refuse' }
 const MEMBERS: Page = { default: 100, max: 5_000, over: 'refuse' }
@@ -26,7 +27,10 @@ const audienceFields = {
   last_run_at: v.nullable(time),
   current_version_evaluated: v.boolean(),
 }
-const Audience = v.object({ ...audienceFields, segment_id: id, message: v.nullable(v.string()) })
+const Audience = v.pipe(
+  v.object({ ...audienceFields, segment_id: id, message: v.nullable(v.string()) }),
+  v.title('Audience'),
+)
 
 const itemFields = {
   id,
@@ -39,24 +43,33 @@ const itemFields = {
   updated_at: time,
   audience: v.object(audienceFields),
 }
-const SegmentItem = v.object(itemFields)
+const SegmentItem = v.pipe(v.object(itemFields), v.title('SegmentItem'))
 const definition = v.record(v.string(), v.unknown(), 'must be an object with source and rule')
-const Segment = v.object({ ...itemFields, version: count, schema_version: count, definition })
+const Segment = v.pipe(
+  v.object({ ...itemFields, version: count, schema_version: count, definition }),
+  v.title('Segment'),
+)
 
-const Member = v.object({
-  customer_id: v.string(),
-  email: v.nullable(v.string()),
-  phone: v.nullable(v.string()),
-  svc_contact_id: v.nullable(v.string()),
-  joined_at: time,
-})
+const Member = v.pipe(
+  v.object({
+    customer_id: v.string(),
+    email: v.nullable(v.string()),
+    phone: v.nullable(v.string()),
+    svc_contact_id: v.nullable(v.string()),
+    joined_at: time,
+  }),
+  v.title('SegmentMember'),
+)
 
-const Estimate = v.object({
-  count,
-  segment_id: v.nullable(id),
-  version: v.nullable(count),
-  estimated_at: time,
-})
+const Estimate = v.pipe(
+  v.object({
+    count,
+    segment_id: v.nullable(id),
+    version: v.nullable(count),
+    estimated_at: time,
+  }),
+  v.title('Estimate'),
+)
 
 const path = v.strictObject({ id: uuid })
 
@@ -93,6 +106,7 @@ export const segmentOps: readonly Op[] = [
       }),
     },
     output: list(SegmentItem),
+    example: example.LISTED,
     run: async ({ db, cursors }, { query: { status, limit, cursor } }) => {
       const from = cursors.open<PagePosition>(cursor, { status })
       const rows = await db.many<SavedSegment & { created_at_exact: string }>('segments_page', [
@@ -128,6 +142,7 @@ export const segmentOps: readonly Op[] = [
       }),
     },
     output: Segment,
+    example: example.CREATED,
     run: async ({ db, caller }, { body }) =>
       segmentWithDefinition(await createSegment(db, { ...body, createdBy: caller.id })),
   }),
@@ -140,6 +155,7 @@ export const segmentOps: readonly Op[] = [
     what: 'One saved segment with its current rule and audience.',
     input: { path },
     output: Segment,
+    example: { path: { id: example.ID }, output: example.SEGMENT },
     run: async (ctx, input) => segmentWithDefinition(await segmentById(ctx, input.path.id)),
   }),
 
@@ -151,6 +167,7 @@ export const segmentOps: readonly Op[] = [
     what: 'Size and freshness of a segment, and why its last run failed if it did.',
     input: { path },
     output: Audience,
+    example: example.AUDIENCE_READ,
     run: async (ctx, input) => {
       const segment = await segmentById(ctx, input.path.id)
       return { ...audienceOf(segment), segment_id: segment.id, message: segment.error }
@@ -166,6 +183,7 @@ export const segmentOps: readonly Op[] = [
     what: 'Members of a segment as of its last refresh, ordered by customer id.',
     input: { path, query: v.strictObject(paging(MEMBERS)) },
     output: v.object({ ...list(Member).entries, generation: count }),
+    example: example.MEMBERS,
     run: async (ctx, { path: { id: segmentId }, query: { limit, cursor } }) => {
       const segment = await segmentById(ctx, segmentId)
       const filters = { id: segment.id }
@@ -202,6 +220,8 @@ export const segmentOps: readonly Op[] = [
     scopes: ['segments:read'],
     feature: 'cdp',
     rate: { count: 30, per: 'minute' },
+    errors: ['not_found'],
+    effect: 'read',
     what: 'How many customers a rule matches now, or at a past instant; nothing is saved.',
     input: {
       body: v.strictObject({
@@ -211,6 +231,7 @@ export const segmentOps: readonly Op[] = [
       }),
     },
     output: Estimate,
+    example: example.ESTIMATED,
     run: async (ctx, { body }) => {
       if ((body.definition === undefined) === (body.segment_id === undefined))
         throw fail('bad_request', 'Send exactly one of definition and segment_id')

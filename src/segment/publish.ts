@@ -2,7 +2,7 @@ import { addFiles, type LakeFile, type NewFile, Outrun, retireFiles } from '../l
 import type { Pipeline } from '../lake/pipeline.ts'
 import { writeServed } from '../lake/served.ts'
 import type { Session } from '../lake/session.ts'
-import { writeParquet } from '../lake/stage.ts'
+import { OWN_FILE_ROWS, writeParquet } from '../lake/stage.ts'
 import type { Model } from '../model/graph.ts'
 import { literal } from '../store/duckdb.ts'
 import { brandFolder } from '../store/lake.ts'
@@ -38,7 +38,8 @@ export async function publish(pipeline: Pipeline, session: Session, publication:
   }
 
   for (const { name } of publication.marts) {
-    await add(`result:${name}`, 1, `from ${name}`)
+    const [mart] = await session.duck.rows<{ rows: number }>(`select count(*) as rows from ${name}`)
+    if ((mart?.rows ?? 0) >= OWN_FILE_ROWS) await add(`result:${name}`, 1, `from ${name}`)
     retired.push(...old(`result:${name}`))
   }
   const row = `${literal(manifest.brandId)}::uuid as brand_id, ${generation}::bigint as tick`

@@ -60,6 +60,9 @@ export async function openSource(duck: Duck, file: string): Promise<Source> {
 
 type Open = (duck: Duck, path: string, file: string) => Promise<string>
 
+// DuckDB makes its buffers sixteen times the longest line unless it is told otherwise.
+const LONG_LINES = 'max_line_size = 8388608, buffer_size = 16777216'
+
 const NOTHING_BROKEN = 'select 0::bigint as n, null::varchar as reason, null::varchar as data where false'
 
 async function openParquet(duck: Duck, path: string): Promise<string> {
@@ -71,7 +74,7 @@ async function openParquet(duck: Duck, path: string): Promise<string> {
 async function openCsv(duck: Duck, path: string): Promise<string> {
   await duck.run(`create view source as
     select row_number() over () as ${ROW}, *
-    from read_csv(${path}, header = true, all_varchar = true, store_rejects = true, max_line_size = 16777216)`)
+    from read_csv(${path}, header = true, all_varchar = true, store_rejects = true, ${LONG_LINES})`)
   // One line can have several errors and be read more than once. `line` counts records, the header being the first.
   return 'select line::bigint - 1 as n, min_by(error_message, column_idx) as reason, any_value(csv_line) as data from reject_errors group by line'
 }
@@ -83,7 +86,7 @@ async function openNdjson(duck: Duck, path: string, file: string): Promise<strin
     from (
       select row_number() over () as n, line
       from read_csv(${path}, auto_detect = false, header = false, columns = {'line': 'VARCHAR'}, quote = '', escape = '',
-        delim = '\x01', max_line_size = 67108864, strict_mode = false)
+        delim = '\x01', ${LONG_LINES}, strict_mode = false)
     )
     where trim(line) <> ''`)
   const [found] = await duck.rows<{ structure: string | null; start: string | null }>(

@@ -1,0 +1,1 @@
+delete from server_process where id = $1

@@ -1,0 +1,119 @@
+import { type Code, STATUS } from '../../errors.ts'
+import type { Op, Page } from '../../op.ts'
+import { inputSchema, type JsonSchema, outputSchema } from '../json-schema.ts'
+import { errorAnswers } from './answers.ts'
+import type { Components } from './components.ts'
+import { tagOf } from './tags.ts'
+
+/** The operation object of an op with a route. */
+export function operation(op: Op, components: Components): object {
+  const [method, path] = (op.route ?? '').split(' ') as [string, string]
+  const takesBody = method === 'POST' || method === 'PATCH'
+  const body = requestBody(op, components)
+  return {
+    operationId: op.name,
+    tags: [tagOf(path)],
+    summary: titleOf(op.name),
+    description: [op.what, ...terms(op)].join('\n\n'),
+    security: op.signIn === 'session' ? components.security('session') : credentials(op, components),
+    'x-scopes': op.scopes,
+    'x-sign-in': op.signIn !== false,
+    ...(op.role && { 'x-role': op.role }),
+    ...(op.feature && { 'x-feature': op.feature }),
+    ...(op.rate && { 'x-rate-limit': op.rate }),
+    ...(op.page && { 'x-page': op.page }),
+    'x-mcp-tool': op.tool,
+    parameters: [...parameters(op, 'path'), ...parameters(op, 'query')],
+    ...(body && { requestBody: body }),
+    responses: {
+      [op.status]: {
+        description: 'Success.',
+        headers: components.requestId(),
+        content: {
+          'application/json': {
+            schema: outputSchema(op.output, components.schema),
+            ...(op.example && { example: op.example.output }),
+          },
+        },
+      },
+      ...errorAnswers(codes(op, path.includes('{'), takesBody), components),
+    },
+  }
+}
+
+/** "list_segments" becomes "List segments". */
+export const titleOf = (name: string) =>
+  name.replaceAll('_', ' ').replace(/^\w/, (letter) => letter.toUpperCase())
+
+const credentials = (op: Op, components: Components) =>
+  op.signIn ? components.security('signIn') : components.security('apiKey', 'signIn')
+
+/** What a caller must have, and what limits it, in words. */
+function terms({ name, scopes, signIn, role, feature, rate, page, tool }: Op): string[] {
+  const listed = scopes.map((scope) => `\`${scope}\``).join(', ')
+  return [
+    scopes.length === 0
+      ? 'Takes any valid credential.'
+      : `Needs ${scopes.length === 1 ? 'the scope' : 'one of the scopes'} ${listed}.`,
+    signIn === 'session' ? 'Needs a session of the web app.' : '',
+    signIn === true ? 'Needs a sign-in: an API key gets 403.' : '',
+    role ? `For ${role}s of the brand.` : '',
+    feature ? `Needs the feature \`${feature}\` of the brand.` : '',
+    rate ? `At most ${rate.count} requests per ${rate.per} and credential.` : '',
+    page ? `${pageText(page)}` : '',
+    tool ? `MCP tool: \`${name}\`.` : '',
+  ].filter((text) => text !== '')
+}
+
+const pageText = ({ default: size, max, over }: Page) =>
+  `Pages have ${size} items unless \`limit\` says otherwise, at most ${max}; ${over === 'refuse' ? 'a greater limit is 400' : 'a greater limit counts as that'}.`
+
+const COMMON: Record<string, string> = {
+  limit: 'Items per page.',
+  cursor: 'The `next_cursor` of the page before, with the same filters.',
+}
+
+function parameters(op: Op, place: 'path' | 'query'): object[] {
+  const schema = op.input[place]
+  if (!schema) return []
+  const { properties = {}, required = [] } = inputSchema(schema)
+  return Object.entries(properties).map(([name, { description = COMMON[name], ...property }]) => {
+    const example = op.example?.[place]?.[name]
+    return {
+      name,
+      in: place,
+      required: place === 'path' || required.includes(name),
+      ...(description && { description }),
+      schema: property,
+      ...(example !== undefined && { example }),
+    }
+  })
+}
+
+function requestBody({ input, example }: Op, components: Components): object | undefined {
+  if (!input.body) return undefined
+  const schema: JsonSchema = inputSchema(input.body, components.schema)
+  return {
+    required: schema.$ref !== undefined || (schema.required?.length ?? 0) > 0,
+    content: { 'application/json': { schema, ...(example?.body && { example: example.body }) } },
+  }
+}
+
+/** Every code that the operation can answer. */
+function codes(op: Op, hasId: boolean, takesBody: boolean): Code[] {
+  const isLimited = op.scopes.length > 0 || op.signIn || op.role || op.feature
+  for (const code of op.errors)
+    if (!(code in STATUS)) throw new Error(`${op.name}: ${code} is not an error code`)
+  return [
+    'bad_request',
+    'unauthorized',
+    'legacy_credential_not_supported',
+    ...(isLimited ? (['insufficient_scope'] as const) : []),
+    ...(hasId ? (['not_found'] as const) : []),
+    ...(takesBody ? (['payload_too_large', 'unsupported_media_type'] as const) : []),
+    ...(op.errors as Code[]),
+    'rate_limited',
+    'internal',
+    'unavailable',
+  ]
+}

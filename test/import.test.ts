@@ -1,0 +1,650 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { zstdDecompressSync } from 'node:zlib'
+import t, { type Test } from 'tap'
+import { type ImportOptions, importFile } from '../src/connect/import/import.ts'
+import type { ImportKind } from '../src/connect/import/targets.ts'
+import type { Brand } from '../src/op.ts'
+import { brand } from './fixtures/brand.ts'
+import { type Database, database } from './fixtures/database.ts'
+
+const RETAIL = fileURLToPath(
+  new URL('../../shared/data/online-retail/online-retail.parquet', import.meta.url),
+)
+const RETAIL_MAP = fileURLToPath(new URL('./fixtures/online-retail.json', import.meta.url))
+
+let db: Database
+t.before(async () => {
+  db = await database(t)
+})
+
+/** A brand, and a way to import a text or a file into it; refused rows are returned, too. */
+async function store(t: Test) {
+  const folder = mkdtempSync(join(tmpdir(), 'recoup-import-test-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const owner = await brand(db, { currency_code: 'EUR' })
+  const file = (name: string, text: string) => {
+    writeFileSync(join(folder, name), text)
+    return join(folder, name)
+  }
+  const run = async (kind: ImportKind, path: string, options: Partial<ImportOptions> = {}) => {
+    const base = {
+      postgres: db.postgres,
+      brand: owner,
+      kind,
+      file: path,
+      storePlatformDomain: 'myshopify.com',
+    }
+    const report = await importFile({ ...base, ...options })
+    const rejects = report.rejects_file ? readFileSync(report.rejects_file, 'utf8').trimEnd().split('\n') : []
+    return { report, rejects: rejects.map((line) => JSON.parse(line) as Record<string, unknown>) }
+  }
+  return { owner, folder, file, run, orders: () => orders(owner) }
+}
+
+const orders = async ({ id }: Brand) => [
+  ...(await db.postgres.sql`
+    select external_id, number, state, billing_status, currency_code, subtotal, discount_total, total, refunded_total,
+      discount_codes, lines, test, store_order.created_at, store_order.updated_at, cancelled_at, store_order.email, store_order.phone, customer.store_customer_id
+    from store_order left join customer using (brand_id, subject)
+    where brand_id = ${id} order by external_id`),
+]
+
+t.test(
+  'the online-retail file gives its known answers, and again changes nothing',
+  { skip: existsSync(RETAIL) ? false : 'the folder shared/data is absent' },
+  async (t) => {
+    const { owner, run, folder } = await store(t)
+    const options = { map: RETAIL_MAP, rejectsFile: join(folder, 'rejects.ndjson') }
+    const { report } = await run('orders', RETAIL, options)
+    t.match(report, {
+      read: 397_884,
+      filtered: 144_025,
+      imported: 18_532,
+      unchanged: 0,
+      rejected: 0,
+      rejects_file: null,
+    })
+
+    const { sql } = db.postgres
+    const [totals] = await sql`
+    select count(*) as orders, count(distinct subject) as customers, sum(total) as revenue, sum(jsonb_array_length(lines)) as lines,
+      count(*) filter (where currency_code <> 'GBP') as foreign_orders
+    from store_order where brand_id = ${owner.id}`
+    t.same(totals, {
+      orders: 18_532,
+      customers: 4_338,
+      revenue: '8911407.90',
+      lines: 397_884,
+      foreign_orders: 0,
+    })
+    const top = await sql`
+    select store_customer_id, sum(total) as spent, count(*) as orders
+    from store_order join customer using (brand_id, subject) where brand_id = ${owner.id}
+    group by 1 order by 2 desc limit 3`
+    t.same(
+      [...top],
+      [
+        { store_customer_id: '14646', spent: '280206.02', orders: 73 },
+        { store_customer_id: '18102', spent: '259657.30', orders: 60 },
+        { store_customer_id: '17450', spent: '194550.79', orders: 46 },
+      ],
+    )
+    const [counts] = await sql`
+    select count(*) filter (where orders >= 2) as repeated, count(*) filter (where spent >= 1000) as spenders,
+      count(*) filter (where hearts) as hearts, count(*) filter (where last > '2011-12-10T00:00Z'::timestamptz - interval '90 days') as recent
+    from (
+      select count(*) as orders, sum(total) as spent, bool_or(lines @> '[{"product_id": "85123A"}]') as hearts, max(created_at) as last
+      from store_order where brand_id = ${owner.id} group by subject
+    ) customers`
+    t.same(counts, { repeated: 2_845, spenders: 1_668, hearts: 856, recent: 2_889 })
+    t.match((await run('orders', RETAIL, options)).report, { imported: 0, unchanged: 18_532 })
+  },
+)
+
+t.test(
+  'lines of one order are joined by its id, and it is made at the earliest of their times',
+  async (t) => {
+    const { file, run, orders } = await store(t)
+    const path = file(
+      'lines.csv',
+      `external_id,created_at,customer_external_id,line.product_id,line.title,line.quantity,line.price
+007,2026-01-02 10:00:00,42,p1,"A ""mug"", blue",3,0.335
+008,2026-01-02T12:00:00+02:00,43,p2,Tea,1,10
+007,2026-01-02 09:30:00,42,p2,Tea,,10
+`,
+    )
+    const { report } = await run('orders', path)
+    t.match(report, { read: 3, imported: 2, unchanged: 0, rejected: 0 })
+    t.match(await orders(), [
+      {
+        external_id: '007',
+        number: '007',
+        state: 'complete',
+        billing_status: 'paid',
+        currency_code: 'EUR',
+        subtotal: '11.01',
+        total: '11.01',
+        created_at: new Date('2026-01-02T09:30:00Z'),
+        store_customer_id: '42',
+        lines: [
+          {
+            id: '1',
+            product_id: 'p1',
+            variant_id: null,
+            title: 'A "mug", blue',
+            sku: null,
+            quantity: 3,
+            price: '0.34',
+            total: '1.01',
+          },
+          { id: '2', product_id: 'p2', quantity: 1, price: '10.00', total: '10.00' },
+        ],
+      },
+      { external_id: '008', created_at: new Date('2026-01-02T10:00:00Z') },
+    ])
+  },
+)
+
+t.test('one row per order takes its lines from a nested column', async (t) => {
+  const { file, run, orders } = await store(t)
+  const rows = [
+    {
+      external_id: 1,
+      created_at: '2026-01-02T10:00:00Z',
+      email: ' Ann@Example.com',
+      lines: [
+        { id: 'a', product_id: '01', quantity: 2, price: 1.5 },
+        { id: 'b', product_id: '02', total: '4.00', quantity: 2 },
+      ],
+    },
+    { external_id: 2, created_at: '2026-01-03T10:00:00Z', total: 9.99, phone: '(415) 555-2671', lines: [] },
+  ]
+  const { report } = await run(
+    'orders',
+    file('nested.ndjson', rows.map((row) => `${JSON.stringify(row)}\n`).join('')),
+  )
+  t.match(report, { read: 2, imported: 2, rejected: 0 })
+  t.match(await orders(), [
+    {
+      external_id: '1',
+      total: '7.00',
+      email: 'ann@example.com',
+      lines: [
+        { id: 'a', price: '1.50', total: '3.00' },
+        { id: 'b', price: '2.00', total: '4.00' },
+      ],
+    },
+    { external_id: '2', total: '9.99', phone: '+14155552671', lines: [] },
+  ])
+})
+
+t.test('state and billing status follow from each other, from refunds and from cancelled_at', async (t) => {
+  const { file, run, orders } = await store(t)
+  const path = file(
+    'states.csv',
+    `external_id,created_at,total,state,billing_status,refunded_total,cancelled_at
+a,2026-01-01,10,,,,
+b,2026-01-01,10,,,4,
+c,2026-01-01,10,,,10,
+d,2026-01-01,10,,,,2026-01-02
+e,2026-01-01,10,pending,,,
+f,2026-01-01,10,,refunded,,
+g,2026-01-01,10,,voided,,
+h,2026-01-01,10,Complete,,4,
+`,
+  )
+  await run('orders', path)
+  t.same(
+    (await orders()).map((order) => [
+      order.external_id,
+      order.state,
+      order.billing_status,
+      order.refunded_total,
+    ]),
+    [
+      ['a', 'complete', 'paid', '0.00'],
+      ['b', 'complete', 'partially_refunded', '4.00'],
+      ['c', 'refunded', 'refunded', '10.00'],
+      ['d', 'cancelled', 'voided', '0.00'],
+      ['e', 'pending', 'pending', '0.00'],
+      ['f', 'refunded', 'refunded', '10.00'],
+      ['g', 'cancelled', 'voided', '0.00'],
+      ['h', 'complete', 'partially_refunded', '4.00'],
+    ],
+  )
+})
+
+t.test(
+  'a bad row is refused with its number, field, value and reason, and never without the rest of its order',
+  async (t) => {
+    const { file, run, orders } = await store(t)
+    const path = file(
+      'bad.csv',
+      `external_id,created_at,line.product_id,line.quantity,line.price,state
+good,2026-01-01,p,1,5,
+,2026-01-01,p,1,5,
+torn
+half,2026-01-01,p,1,5,
+half,2026-01-01,q,six,5,
+late,yesterday,p,1,5,
+odd,2026-01-01,p,1,5,shipped
+minus,2026-01-01,p,-1,5,
+part,2026-01-01,p,1.5,5,
+bare,2026-01-01,p,1,,
+`,
+    )
+    const { report, rejects } = await run('orders', path)
+    t.match(report, { read: 10, imported: 1, unchanged: 0, rejected: 9 })
+    t.same(
+      (await orders()).map(({ external_id }) => external_id),
+      ['good'],
+    )
+    t.match(rejects, [
+      {
+        row: 2,
+        field: 'external_id',
+        value: null,
+        reason: 'is missing',
+        data: { 'line.product_id': 'p', external_id: null },
+      },
+      { row: 3, reason: /Expected Number of Columns/, data: 'torn' },
+      {
+        row: 4,
+        field: 'external_id',
+        value: 'half',
+        reason:
+          /^row 5 of this order is refused, hence the whole order: line\.quantity is not a whole number$/,
+      },
+      { row: 5, field: 'line.quantity', value: 'six', reason: 'is not a whole number' },
+      { row: 6, field: 'created_at', value: 'yesterday', reason: /is not a time/ },
+      {
+        row: 7,
+        field: 'state',
+        value: 'shipped',
+        reason: 'is not one of complete, pending, cancelled, refunded',
+      },
+      { row: 8, field: 'line.quantity', value: '-1', reason: 'is negative' },
+      { row: 9, field: 'line.quantity', value: '1.5', reason: 'is not a whole number' },
+      { row: 10, field: 'total', value: null, reason: 'is missing, and not every line has a price' },
+    ])
+  },
+)
+
+t.test('a bad line of a nested list refuses its order and says where it is', async (t) => {
+  const { file, run, orders } = await store(t)
+  const row = (external_id: string, lines: unknown) =>
+    `${JSON.stringify({ external_id, created_at: '2026-01-01', lines })}\n`
+  const path = file(
+    'bad.ndjson',
+    `${row('a', [{ price: 1 }, { price: 'free' }])}${row('b', [
+      { id: 'x', price: 1 },
+      { id: 'x', price: 1 },
+    ])}{"external_id":
+
+${row('c', { price: 1 })}${row('d', [{ price: 2 }])}`,
+  )
+  const { report, rejects } = await run('orders', path)
+  t.match(report, { read: 5, imported: 1, rejected: 4 })
+  t.match(rejects, [
+    { row: 1, field: 'lines[1].price', value: 'free', reason: /is not an amount/ },
+    { row: 2, field: 'line.id', value: 'x', reason: /another line of the order/ },
+    { row: 3, reason: 'is not a JSON object', data: '{"external_id":' },
+    { row: 5, field: 'lines', reason: 'is not a JSON array' },
+  ])
+  t.same(
+    (await orders()).map(({ external_id, total }) => [external_id, total]),
+    [['d', '2.00']],
+  )
+})
+
+t.test('a changed order is updated, an older version never replaces a newer one', async (t) => {
+  const { file, run, orders } = await store(t)
+  const version = (day: number, total: number) =>
+    file('v.csv', `external_id,created_at,updated_at,total\n1,2026-01-01,2026-01-0${day},${total}\n`)
+  t.match((await run('orders', version(3, 10))).report, { imported: 1, unchanged: 0 })
+  t.match((await run('orders', version(2, 99))).report, { imported: 0, unchanged: 1 })
+  t.match((await run('orders', version(4, 12))).report, { imported: 1, unchanged: 0 })
+  t.match(await orders(), [{ total: '12.00', updated_at: new Date('2026-01-04T00:00:00Z') }])
+})
+
+t.test('of several versions of an order in one file the latest is taken', async (t) => {
+  const { file, run, orders } = await store(t)
+  const path = file(
+    'v.csv',
+    'external_id,created_at,updated_at,total\n1,2026-01-01,2026-01-05,20\n1,2026-01-01,2026-01-03,10\n',
+  )
+  t.match((await run('orders', path)).report, { read: 2, imported: 1, rejected: 0 })
+  t.match(await orders(), [{ total: '20.00' }])
+})
+
+t.test('an import that is killed half-way and run again gives the same as one run', async (t) => {
+  const { owner, file, run, orders } = await store(t)
+  const rows = Array.from({ length: 25_000 }, (_, at) => {
+    const day = new Date(Date.UTC(2025, 0, 1 + (at % 300))).toISOString()
+    return `${at},${day},${at % 50},c${at % 7_000}@example.com,${at % 3 ? at % 7_000 : ''}`
+  })
+  const path = file(
+    'many.csv',
+    `external_id,created_at,total,email,customer_external_id\n${rows.join('\n')}\n`,
+  )
+  const script = fileURLToPath(new URL('./fixtures/import-killed.ts', import.meta.url))
+  const killed = spawnSync(process.execPath, [script, db.url, JSON.stringify(owner), path])
+  t.equal(killed.signal, 'SIGKILL')
+  const half = (await orders()).length
+  t.ok(half > 0 && half < 25_000, `${half} orders`)
+  const { report } = await run('orders', path)
+  t.match(report, { read: 25_000, imported: 25_000 - half, unchanged: half })
+
+  const once = await store(t)
+  await once.run('orders', path)
+  t.same(await orders(), await once.orders())
+  t.same(await people(owner), await people(once.owner))
+})
+
+/** Customers without what depends on the brand. */
+const people = async ({ id }: Brand) => [
+  ...(await db.postgres.sql`
+    select subject, store_customer_id, email, phone, provenance, created_at, redirect.customer
+    from customer left join subject_redirect redirect using (brand_id, subject)
+    where brand_id = ${id} order by subject`),
+]
+
+t.test('--shift-to-now moves the last moment of the file to now and keeps the distances', async (t) => {
+  const { file, run, orders } = await store(t)
+  const before = Date.now()
+  await run(
+    'orders',
+    file(
+      'old.csv',
+      'external_id,created_at,cancelled_at,total\n1,2011-01-01,2011-01-03,1\n2,2011-01-02,,1\n',
+    ),
+    { shiftToNow: true },
+  )
+  const [one, two] = await orders()
+  const last = one?.cancelled_at.getTime()
+  t.ok(last >= before && last <= Date.now())
+  t.equal(last - one?.created_at.getTime(), 2 * 86_400_000)
+  t.equal(two?.created_at.getTime() - one?.created_at.getTime(), 86_400_000)
+})
+
+t.test('a mapping takes columns, expressions and where', async (t) => {
+  const { file, run, orders } = await store(t)
+  const path = file(
+    'shop.csv',
+    'Order ID;Day;Amount;Buyer\n#1;31/12/2025;"1,50";ann@example.com\n#2;30/12/2025;2;\nC3;1/1/2026;9;\n',
+  )
+  const { report } = await run('orders', path, {
+    map: {
+      fields: {
+        external_id: 'order id',
+        created_at: `strptime(Day, '%d/%m/%Y')`,
+        total: `replace(Amount, ',', '.')`,
+        email: 'Buyer',
+      },
+      where: `"Order ID" not like 'C%'`,
+    },
+  })
+  t.match(report, { read: 2, filtered: 1, imported: 2 })
+  t.match(await orders(), [
+    {
+      external_id: '#1',
+      total: '1.50',
+      created_at: new Date('2025-12-31T00:00:00Z'),
+      email: 'ann@example.com',
+    },
+    { total: '2.00' },
+  ])
+})
+
+t.test('a mistake in a mapping is named with its place and the nearest known name', async (t) => {
+  const { file, run } = await store(t)
+  const path = file('a.csv', 'Order ID,Total,Day\n1,2,2026-01-01\n')
+  const good = { external_id: 'Order ID', created_at: 'Day', total: 'Total' }
+  const refused = (fields: Record<string, string>, message: RegExp, where?: string) =>
+    t.rejects(run('orders', path, { map: { fields, where } }), { code: 'bad_request', message })
+  await refused(
+    { ...good, total: 'Totl' },
+    /^fields\.total: "Totl" is not a column of the file\. Did you mean "Total"\? Known: Order ID, Total, Day\.$/,
+  )
+  await refused({ ...good, total: 'Order Id No' }, /^fields\.total: "Order Id No" is not a column/)
+  await refused(
+    { ...good, total: 'upper(Totl)' },
+    /^fields\.total: "Totl" is not a column of the file\. Did you mean "Total"\?/,
+  )
+  await refused(
+    { ...good, totl: 'Total' },
+    /^fields\.totl: is not a field of orders\. Did you mean "total"\?/,
+  )
+  await refused({ ...good, total: 'Total +' }, /^fields\.total: Parser Error/)
+  await refused(good, /^where: "Dy" is not a column/, `Dy > '2026'`)
+  await refused({ external_id: 'Order ID', total: 'Total' }, /^fields\.created_at: is required for orders\.$/)
+  await refused({ external_id: 'Order ID', created_at: 'Day' }, /^fields\.total: map total, or the lines/)
+  await refused({ ...good, lines: 'Total', 'line.id': 'Total' }, /^fields\.lines: map either/)
+  await refused({ ...good, total: 'Day::int' }, /Conversion Error.*try_cast/)
+})
+
+t.test('a file that cannot be read is refused with its name', async (t) => {
+  const { file, run } = await store(t)
+  const refused = (path: string, message: RegExp) =>
+    t.rejects(run('orders', path), { code: 'bad_request', message })
+  await refused('/nowhere/a.csv', /a\.csv: there is no such file/)
+  await refused(file('a.xlsx', 'x'), /a\.xlsx: the name must end in \.csv/)
+  await refused(file('a.parquet', 'x'), /a\.parquet: cannot be read/)
+  await refused(file('a.json', '[{"external_id":1}]'), /NDJSON with one object per line is wanted/)
+  await refused(file('b.csv', 'x,y\n1,2\n'), /No column of the file is named like a field of orders/)
+  await t.rejects(run('orders', file('c.csv', 'external_id\n1\n'), { map: file('c.json', '{"fields": ') }), {
+    message: /c\.json: is not valid JSON/,
+  })
+})
+
+t.test('a name that DuckDB would take for a pattern is a plain file', async (t) => {
+  const { file, run } = await store(t)
+  file('a1.csv', 'external_id,created_at,total\nother,2026-01-01,1\n')
+  const { report } = await run(
+    'orders',
+    file("a[1]*?'.csv", 'external_id,created_at,total\n1,2026-01-01,1\n'),
+  )
+  t.match(report, { read: 1, imported: 1 })
+})
+
+t.test('customers are made or described, and a row that names nobody is refused', async (t) => {
+  const { owner, file, run } = await store(t)
+  await run('orders', file('o.csv', 'external_id,created_at,total,email\n1,2025-06-01,5,ann@example.com\n'))
+  const path = file(
+    'c.csv',
+    `customer_external_id,email,phone,first_name,tags,created_at
+7,Ann@example.com,(415) 555-2671,Ann,"vip, loyal",2024-01-01
+,bob@example.com,,Bob,,
+8,,call me,Cy,,
+,nobody,,Dan,,
+,,,Eve,,
+`,
+  )
+  const { report, rejects } = await run('customers', path)
+  t.match(report, { read: 5, imported: 2, unchanged: 0, rejected: 3 })
+  t.match(rejects, [
+    { row: 3, field: 'phone', value: 'call me', reason: 'is not a phone number' },
+    { row: 4, field: 'email', value: 'nobody' },
+    { row: 5, field: 'customer_external_id', reason: /is missing/ },
+  ])
+  t.match(
+    [
+      ...(await db.postgres
+        .sql`select * from customer where brand_id = ${owner.id} and subject not in (select subject from subject_redirect where brand_id = ${owner.id}) order by first_name`),
+    ],
+    [
+      {
+        store_customer_id: '7',
+        email: 'ann@example.com',
+        phone: '+14155552671',
+        first_name: 'Ann',
+        tags: ['vip', 'loyal'],
+        created_at: new Date('2024-01-01T00:00:00Z'),
+      },
+      { store_customer_id: null, email: 'bob@example.com', first_name: 'Bob', tags: [] },
+    ],
+  )
+  t.match((await run('customers', path)).report, { imported: 0, unchanged: 2, rejected: 3 })
+})
+
+t.test('products keep their variants and images, and a later row replaces an earlier one', async (t) => {
+  const { owner, file, run } = await store(t)
+  const rows = [
+    {
+      id: 1,
+      title: 'Mug',
+      variants: [{ id: 11, price: 4.5, sku: 'M', size: 'L' }],
+      images: [{ id: 1, url: 'https://e.com/1', altText: 'a mug' }],
+    },
+    { id: 2, title: 'Tea', variants: [{ id: 2, price: 'free' }] },
+    { id: 1, title: 'Big mug', variants: [{ id: 11, price: '5', sku: 'M' }] },
+  ]
+  const path = file('p.ndjson', rows.map((row) => JSON.stringify(row)).join('\n'))
+  const { report, rejects } = await run('products', path)
+  t.match(report, { read: 3, imported: 1, rejected: 1 })
+  t.match(rejects, [{ row: 2, field: 'variants' }])
+  t.match(
+    [...(await db.postgres.sql`select * from product where brand_id = ${owner.id}`)],
+    [
+      {
+        id: '1',
+        title: 'Big mug',
+        status: 'active',
+        variants: [{ id: '11', price: '5.00', sku: 'M' }],
+        images: [],
+      },
+    ],
+  )
+  t.match((await run('products', path)).report, { imported: 0, unchanged: 1 })
+})
+
+t.test('checkouts and subscriptions are about the customer that their row names', async (t) => {
+  const { owner, file, run } = await store(t)
+  const checkouts = file(
+    'k.csv',
+    'external_id,created_at,total,anonymous_id,abandoned_at\nk1,2026-01-01,12.5,v1,2026-01-02\n',
+  )
+  const subscriptions = file(
+    's.csv',
+    'external_id,customer_external_id,interval_unit,interval_count,price,started_at\ns1,9,month,2,20,2026-01-01\n',
+  )
+  t.match((await run('checkouts', checkouts)).report, { imported: 1, rejected: 0 })
+  t.match((await run('subscriptions', subscriptions)).report, { imported: 1, rejected: 0 })
+  const { sql } = db.postgres
+  t.match(
+    [
+      ...(await sql`select checkout.*, provenance from checkout join customer using (brand_id, subject) where brand_id = ${owner.id}`),
+    ],
+    [{ external_id: 'k1', state: 'abandoned', total: '12.50', currency_code: 'EUR', provenance: 'pixel' }],
+  )
+  t.match(
+    [
+      ...(await sql`select subscription.*, store_customer_id from subscription join customer using (brand_id, subject) where brand_id = ${owner.id}`),
+    ],
+    [
+      {
+        external_id: 's1',
+        status: 'active',
+        interval_unit: 'month',
+        interval_count: 2,
+        price: '20.00',
+        store_customer_id: '9',
+      },
+    ],
+  )
+  t.match((await run('checkouts', checkouts)).report, { imported: 0, unchanged: 1 })
+  t.match((await run('subscriptions', subscriptions)).report, { imported: 0, unchanged: 1 })
+})
+
+/** Lines of the record batches that name a brand. */
+async function logged({ id }: Brand): Promise<Record<string, unknown>[]> {
+  const batches = await db.postgres.sql<
+    { payload: Buffer }[]
+  >`select payload from event_log order by received_at, batch_id`
+  const lines = batches.flatMap(({ payload }) => zstdDecompressSync(payload).toString().trimEnd().split('\n'))
+  return lines
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+    .filter(({ brand_id }) => brand_id === id)
+}
+
+t.test('events become lines of the event log, and the same file again adds none', async (t) => {
+  const { owner, file, run } = await store(t)
+  const path = file(
+    'e.csv',
+    `type,at,visitor,mail,product,price,more
+product_viewed,2019-05-01T10:00:00Z,v1,,p1,9.90,"{""page"": 12345678901234567890}"
+product_viewed,2019-05-01T10:00:00Z,v1,,p1,9.90,"{""page"": 12345678901234567890}"
+checkout_started,2019-05-01T10:01:00Z,v1,ANN@example.com,,,
+no type,2019-05-01T10:02:00Z,v1,,,,
+page_viewed,2019-05-01T10:02:00Z,,n/a,,,
+page_viewed,2019-05-01T10:02:00Z,v1,,,,[1]
+page_viewed,2199-05-01T10:02:00Z,v1,,,,
+`,
+  )
+  const map = {
+    fields: {
+      event_type: 'type',
+      occurred_at: 'at',
+      anonymous_id: 'visitor',
+      email: 'mail',
+      properties: 'more',
+      'properties.product_id': 'product',
+      'properties.price': 'price::double',
+    },
+  }
+  const { report, rejects } = await run('events', path, { map })
+  t.match(report, { read: 7, imported: 3, unchanged: 0, rejected: 4 })
+  t.match(rejects, [
+    { row: 4, field: 'event_type' },
+    { row: 5, reason: /names nobody/ },
+    { row: 6, field: 'properties', reason: 'is not a JSON object' },
+    { row: 7, field: 'occurred_at', reason: /24 hours ahead/ },
+  ])
+  const lines = await logged(owner)
+  t.match(lines, [
+    {
+      event_type: 'product_viewed',
+      occurred_at: Date.UTC(2019, 4, 1, 10),
+      anonymous_id: 'v1',
+      properties: { product_id: 'p1', price: 9.9 },
+    },
+    { event_type: 'product_viewed' },
+    { event_type: 'checkout_started', email: 'ann@example.com', properties: {} },
+  ])
+  t.equal(new Set(lines.map(({ event_id }) => event_id)).size, 3, 'equal rows are two events')
+  t.strictNotSame(Object.keys(lines[0] ?? {}).includes('email'), true)
+  t.match((await run('events', path, { map })).report, { imported: 0, unchanged: 3, rejected: 4 })
+  t.equal((await logged(owner)).length, 3)
+})
+
+t.test('events keep their own id and their properties as they are', async (t) => {
+  const { owner, file, run } = await store(t)
+  const event = (properties: string) =>
+    `{"event_id":"e1","event_type":"page_viewed","occurred_at":1556704800,"profile_id":"u1","properties":${properties}}\n`
+  const deep = `${'{"a":'.repeat(40)}1${'}'.repeat(40)}`
+  const { report, rejects } = await run(
+    'events',
+    file(
+      'e.ndjson',
+      `${event('{"n":null,"big":1.50,"s":"é"}')}${event(deep)}${event('{"n":NaN}')}${event('{"z":"\\u0000"}')}`,
+    ),
+  )
+  t.match(report, { read: 4, imported: 1, rejected: 3 })
+  t.match(rejects, [
+    { row: 2, reason: /nested too deep/ },
+    { row: 3, field: 'properties' },
+    { row: 4, field: 'properties' },
+  ])
+  t.match(await logged(owner), [
+    {
+      event_id: 'e1',
+      occurred_at: Date.UTC(2019, 4, 1, 10),
+      profile_id: 'u1',
+      properties: { n: null, big: 1.5, s: 'é' },
+    },
+  ])
+})

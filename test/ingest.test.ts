@@ -1,0 +1,477 @@
+import { randomUUID } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { zstdDecompressSync } from 'node:zlib'
+import postgres from 'postgres'
+import t, { type Test } from 'tap'
+import { createAuthenticator } from '../src/access/authenticate.ts'
+import { createKey } from '../src/access/key.ts'
+import { CHECKOUT } from '../src/config.ts'
+import { Failure } from '../src/errors.ts'
+import { openBatcher } from '../src/event/batcher.ts'
+import { type Ingest, openIngest } from '../src/event/ingest.ts'
+import { Unsettled } from '../src/event/log.ts'
+import { FairQueue } from '../src/event/queue.ts'
+import type { EventLine } from '../src/event/shape.ts'
+import { collectRoutes } from '../src/http/collect.ts'
+import { createServer } from '../src/http/server.ts'
+import { setLogLevel } from '../src/log.ts'
+import type { Brand } from '../src/op.ts'
+import { migrate } from '../src/store/migrate.ts'
+import { openPostgres, type Postgres } from '../src/store/postgres.ts'
+import { type BrandOptions, brand as makeBrand } from './fixtures/brand.ts'
+import { cluster } from './fixtures/cluster.ts'
+import { database } from './fixtures/database.ts'
+import { proxy } from './fixtures/proxy.ts'
+
+// What is tested here is logged as warnings, by the hundred.
+setLogLevel('error')
+
+const event = { eventType: 'product_viewed', email: 'ann@example.com', properties: { product_id: '7' } }
+const bodyOf = (...events: object[]) => Buffer.from(JSON.stringify({ events }))
+
+/** Rows of the log, each as its lines. */
+async function batches(db: Pick<Postgres, 'sql'>): Promise<EventLine[][]> {
+  const rows = await db.sql<
+    { event_count: number; payload: Buffer }[]
+  >`select event_count, payload from event_log order by xid, batch_id`
+  return rows.map(({ event_count, payload }) => {
+    const lines = zstdDecompressSync(payload).toString().split('\n').slice(0, -1)
+    if (lines.length !== event_count) throw new Error(`${lines.length} lines, not ${event_count}`)
+    return lines.map((line) => JSON.parse(line))
+  })
+}
+const storedIds = async (db: Pick<Postgres, 'sql'>) => (await batches(db)).flat().map((line) => line.event_id)
+
+async function ingestOf(t: Test, db: Postgres, options?: Parameters<typeof openIngest>[1]): Promise<Ingest> {
+  const ingest = await openIngest(db, options)
+  t.teardown(() => ingest.close())
+  return ingest
+}
+
+interface Answer {
+  status: number
+  headers: Headers
+  body: {
+    accepted?: number
+    failed?: number[]
+    deduplicated?: number
+    message?: string
+    rejected?: object[]
+    error?: { code: string; message: string }
+  }
+}
+
+/** The collect host over a database, and a brand that may use it. */
+async function host(t: Test, db: Postgres, { ingest, ...options }: BrandOptions & { ingest?: Ingest } = {}) {
+  const brand = await makeBrand({ postgres: db }, { features: ['cdp'], ...options })
+  const { plaintext: key } = await createKey(db.forBrand(brand.id), { scopes: ['segments:read'] })
+  const routes = collectRoutes({
+    authenticator: createAuthenticator(db.pipeline),
+    ingest: ingest ?? (await ingestOf(t, db)),
+  })
+  const server = createServer(routes)
+  const port = await server.listen('127.0.0.1', 0)
+  t.teardown(() => server.drain(1_000))
+  const send = async (
+    body: string | Buffer,
+    headers: Record<string, string> = {},
+    method = 'POST',
+  ): Promise<Answer> => {
+    const response = await fetch(`http://127.0.0.1:${port}/cdp/events`, {
+      method,
+      headers: { authorization: `Bearer ${key}`, ...headers },
+      ...(method === 'GET' ? {} : { body }),
+    })
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: (await response.json()) as Answer['body'],
+    }
+  }
+  return { brand, key, send, port }
+}
+
+/** A cluster of the test's own with the schema and a brand. */
+async function ownCluster(t: Test) {
+  const server = await cluster(t)
+  await migrate(server.url)
+  const db = openPostgres(server.url)
+  t.teardown(() => db.close())
+  return { server, db, brand: await makeBrand({ postgres: db }, { features: ['cdp'] }) }
+}
+
+const failureOf = async (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => 'no failure',
+    (error: unknown) => error,
+  )
+const isUnavailable = (error: unknown) =>
+  error instanceof Failure && error.code === 'unavailable' && !('failed' in error.beside)
+
+t.test('POST /cdp/events', async (t) => {
+  const { postgres: db } = await database(t)
+  const { brand, key, send } = await host(t, db)
+
+  t.test('answers 200 once the events are in the log', async (t) => {
+    const answer = await send(
+      bodyOf({ ...event, eventId: 'a' }, { ...event, eventId: 'a' }, { ...event, eventId: 'b' }),
+    )
+    t.equal(answer.status, 200)
+    t.same(answer.body, { accepted: 2, deduplicated: 1 })
+    t.ok(answer.headers.get('x-request-id'))
+    const lines = (await batches(db)).flat()
+    t.match(lines, [
+      {
+        brand_id: brand.id,
+        event_id: 'a',
+        event_type: 'product_viewed',
+        email: 'ann@example.com',
+        properties: { product_id: '7' },
+      },
+      { event_id: 'b' },
+    ])
+    t.ok(Math.abs(Number(lines[0]?.received_at) - Date.now()) < 10_000)
+  })
+  t.test('reads JSON whatever Content-Type says', async (t) => {
+    t.match(await send(bodyOf(event), { 'content-type': 'text/plain' }), { status: 200 })
+  })
+  t.test('takes 262,144 bytes and no more', async (t) => {
+    const sized = (bytes: number) =>
+      bodyOf({
+        ...event,
+        properties: { x: 'x'.repeat(bytes - bodyOf({ ...event, properties: { x: '' } }).length) },
+      })
+    t.equal(sized(262_144).length, 262_144)
+    t.match(await send(sized(262_144)), { status: 200 })
+    t.match(await send(sized(262_145)), { status: 413, body: { error: { code: 'bad_request' } } })
+  })
+  t.test('refuses with rejected beside the error, and stores nothing of the request', async (t) => {
+    const id = randomUUID()
+    const answer = await send(bodyOf({ ...event, eventId: id }, { ...event, scope: 'other.myshopify.com' }))
+    t.match(answer, {
+      status: 400,
+      body: {
+        error: { code: 'bad_request' },
+        rejected: [{ index: 1, path: 'events[1].scope', message: String }],
+      },
+    })
+    t.notOk((await storedIds(db)).includes(id))
+  })
+  t.test('refuses a compressed body with 400', async (t) => {
+    t.match(await send(bodyOf(event), { 'content-encoding': 'gzip' }), {
+      status: 400,
+      body: { error: { code: 'bad_request' } },
+    })
+  })
+  t.test(
+    'answers 401 to a credential that is missing, wrong or of a provider, before it looks at the body',
+    async (t) => {
+      const { plaintext: provider } = await createKey(db.forBrand(brand.id), {
+        scopes: ['providers:read'],
+        keyClass: 'brand-api',
+      })
+      for (const authorization of ['', 'Bearer nonsense', `Basic ${key}`, `Bearer ${provider}`]) {
+        t.match(await send('not json', { authorization }), {
+          status: 401,
+          body: { error: { code: 'unauthorized' } },
+        })
+      }
+    },
+  )
+  t.test('answers 403 without customer-data features', async (t) => {
+    const other = await host(t, db, { features: [] })
+    t.match(await other.send('not json'), { status: 403, body: { error: { code: 'insufficient_scope' } } })
+  })
+  t.test('answers another method with a 404 that has only a message', async (t) => {
+    const answer = await send('', {}, 'GET')
+    t.match(answer, { status: 404, body: { message: 'Not Found' } })
+    t.equal(answer.headers.get('x-request-id'), null)
+  })
+  t.test(
+    'answers 503 with the indexes of single events that could not be stored, and stores the others',
+    async (t) => {
+      const ingest = await ingestOf(t, db, { fault: (index) => index === 1 || index === 3 })
+      const faulty = await host(t, db, { ingest })
+      const ids = Array.from({ length: 4 }, () => randomUUID())
+      const answer = await faulty.send(bodyOf(...ids.map((eventId) => ({ ...event, eventId }))))
+      t.match(answer, { status: 503, body: { error: { code: 'unavailable' }, accepted: 2, failed: [1, 3] } })
+      const stored = await storedIds(db)
+      t.same(
+        ids.map((id) => stored.includes(id)),
+        [true, false, true, false],
+      )
+    },
+  )
+
+  const documents = join(CHECKOUT, '../shared/data/json/test_parsing')
+  t.test(
+    'no document of the JSON test suite is more than a 400',
+    { skip: !existsSync(documents) && '../shared/data/json is not here' },
+    async (t) => {
+      for (const file of readdirSync(documents)) {
+        t.match(
+          await send(readFileSync(join(documents, file))),
+          { status: 400, body: { error: { code: 'bad_request' } } },
+          file,
+        )
+      }
+      t.match(await send(bodyOf(event)), { status: 200 })
+    },
+  )
+})
+
+t.test('record batches', async (t) => {
+  const { postgres: db } = await database(t)
+  const brands: Brand[] = []
+  for (let n = 0; n < 40; n++) brands.push(await makeBrand({ postgres: db }))
+  const ids = brands.map(({ id }) => id)
+
+  t.test('requests that wait together are one row, and no request is in two', async (t) => {
+    const ingest = await ingestOf(t, db)
+    await Promise.all(
+      ids.map((id, n) =>
+        ingest.accept(bodyOf({ ...event, eventId: `${n}-0` }, { ...event, eventId: `${n}-1` }), id),
+      ),
+    )
+    const rows = await batches(db)
+    t.equal(rows.flat().length, 80)
+    t.ok(rows.length <= 3, `${rows.length} rows`)
+    for (const n of ids.keys()) {
+      const at = rows.map((lines) => lines.filter(({ event_id }) => event_id?.startsWith(`${n}-`)).length)
+      t.same(at.filter(Boolean), [2])
+    }
+  })
+  t.test('a hostile event among the requests of 40 brands spoils its own request only', async (t) => {
+    const ingest = await ingestOf(t, db)
+    const hostile = [
+      '{"a":"\\u0000"}',
+      '{"a":"\\ud800"}',
+      '{"a":1e999999}',
+      '{"a":'.repeat(32_000),
+      '{"__proto__":1}',
+      `{"a":${'['.repeat(40)}${']'.repeat(40)}}`,
+    ]
+    for (const properties of hostile) {
+      const victim = Math.floor(ids.length / 2)
+      const outcomes = await Promise.allSettled(
+        ids.map((id, n) =>
+          ingest.accept(
+            n === victim
+              ? Buffer.from(`{"events":[{"eventType":"a","email":"a@b.c","properties":${properties}}]}`)
+              : bodyOf(event),
+            id,
+          ),
+        ),
+      )
+      t.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 39)
+      t.match(outcomes[victim], { status: 'rejected', reason: { code: 'bad_request' } })
+    }
+  })
+  t.test('a brand over its bytes gets 503, another is accepted', async (t) => {
+    const batcher = await openBatcher(db, { brandBytes: 20_000 })
+    t.teardown(() => batcher.close())
+    const [one = '', other = ''] = ids
+    const lines = Buffer.from(`${JSON.stringify({ brand_id: one, properties: { x: 'x'.repeat(9_000) } })}\n`)
+    const first = [batcher.store(one, lines, 1), batcher.store(one, lines, 1)]
+    t.throws(() => batcher.store(one, lines, 1), { code: 'unavailable' })
+    await Promise.all([...first, batcher.store(other, lines, 1)])
+    await batcher.store(one, lines, 1)
+  })
+  t.test('brands that fill the memory leave room for one that comes later', async (t) => {
+    const batcher = await openBatcher(db, { totalBytes: 100_000 })
+    t.teardown(() => batcher.close())
+    const lines = Buffer.from(`${JSON.stringify({ properties: { x: 'x'.repeat(1_000) } })}\n`)
+    const stored: Promise<void>[] = []
+    for (const id of ids.slice(0, 4)) {
+      t.throws(
+        () => {
+          for (;;) stored.push(batcher.store(id, lines, 1))
+        },
+        { code: 'unavailable' },
+      )
+    }
+    stored.push(batcher.store(ids[5] as string, lines, 1))
+    await Promise.all(stored)
+  })
+  t.test('close finishes what waits and takes nothing more', async (t) => {
+    const ingest = await openIngest(db)
+    const eventId = randomUUID()
+    const waiting = ingest.accept(bodyOf({ ...event, eventId }), ids[0] as string)
+    await Promise.all([ingest.close(), ingest.close()])
+    t.same(await waiting, { accepted: 1, deduplicated: 0 })
+    t.ok((await storedIds(db)).includes(eventId))
+    t.ok(isUnavailable(await failureOf(ingest.accept(bodyOf(event), ids[0] as string))))
+  })
+  t.test('a batch takes turns between brands, by bytes', async (t) => {
+    const queue = new FairQueue<{ brandId: string; bytes: number; since: number }>()
+    for (let n = 0; n < 3_000; n++) queue.push({ brandId: 'loud', bytes: 10_000, since: n })
+    queue.push({ brandId: 'small', bytes: 500, since: 3_000 })
+    queue.push({ brandId: 'large', bytes: 300_000, since: 3_001 })
+    const first = queue.take(1_000_000)
+    t.ok(first.some(({ brandId }) => brandId === 'small'))
+    t.ok(first.reduce((sum, { bytes }) => sum + bytes, 0) <= 1_000_000)
+    const second = queue.take(1_000_000)
+    t.ok([...first, ...second].some(({ brandId }) => brandId === 'large'))
+    let last = -1
+    for (let taken = [...first, ...second]; taken.length; taken = queue.take(1_000_000)) {
+      for (const { since } of taken.filter(({ brandId }) => brandId === 'loud')) t.equal(since, ++last)
+    }
+    t.match([queue.size, last], [0, 2_999])
+  })
+})
+
+t.test('when Postgres fails', async (t) => {
+  t.test('fsync off is refused at the start', async (t) => {
+    const { server, db } = await ownCluster(t)
+    const admin = postgres(server.adminUrl, { max: 1 })
+    await admin`alter system set fsync = off`
+    await admin`select pg_reload_conf()`
+    await admin.end()
+    for (let off = false; !off; ) off = (await db.sql<{ fsync: string }[]>`show fsync`)[0]?.fsync === 'off'
+    await t.rejects(openBatcher(db), /fsync off/)
+  })
+
+  t.test('a commit whose reply is lost is acknowledged once and stored once', async (t) => {
+    const { postgres: db, url } = await database(t)
+    const brand = await makeBrand({ postgres: db })
+    const between = await proxy(t, url)
+    const through = openPostgres(between.url)
+    t.teardown(() => through.close())
+    const ingest = await ingestOf(t, through)
+    for (let n = 0; n < 5; n++) {
+      const cut = between.cutAt('INSERT 0 1')
+      const accepted = ingest.accept(bodyOf({ ...event, eventId: `cut-${n}` }), brand.id)
+      await cut
+      t.match(await accepted, { accepted: 1 })
+    }
+    t.same(
+      await storedIds(db),
+      [0, 1, 2, 3, 4].map((n) => `cut-${n}`),
+    )
+  })
+
+  t.test('silence after a batch was sent is answered as unknown, by the deadline', async (t) => {
+    const { postgres: db, url } = await database(t)
+    const between = await proxy(t, url)
+    const through = openPostgres(between.url)
+    const ingest = await ingestOf(t, through, { answerMs: 800 })
+    const { send, brand } = await host(t, db, { ingest })
+    t.match(await send(bodyOf(event)), { status: 200 })
+    between.silent = true
+    const answer = await send(bodyOf(event))
+    t.equal(answer.status, 503)
+    t.same(Object.keys(answer.body), ['message'])
+    t.equal(answer.headers.get('x-request-id'), null)
+    between.silent = false
+    t.match(await ingest.accept(bodyOf(event), brand.id), { accepted: 1 })
+    await through.close()
+  })
+
+  t.test('a batch that waits for a lock is given up as not stored, by the deadline', async (t) => {
+    const { db, brand } = await ownCluster(t)
+    const ingest = await ingestOf(t, db, { answerMs: 800 })
+    await ingest.accept(bodyOf({ ...event, eventId: 'before' }), brand.id)
+    await db.sql.begin(async (tx) => {
+      await tx`lock table event_log in access exclusive mode`
+      t.ok(isUnavailable(await failureOf(ingest.accept(bodyOf({ ...event, eventId: 'during' }), brand.id))))
+    })
+    await ingest.accept(bodyOf({ ...event, eventId: 'after' }), brand.id)
+    t.same(await storedIds(db), ['before', 'after'])
+  })
+
+  t.test('a brand whose oldest request waits for more than a second gets 503 at once', async (t) => {
+    const { db, brand } = await ownCluster(t)
+    const ingest = await ingestOf(t, db, { connections: 1 })
+    await db.sql.begin(async (tx) => {
+      await tx`lock table event_log in access exclusive mode`
+      const under = ingest.accept(bodyOf(event), brand.id)
+      await pause(20)
+      const waiting = ingest.accept(bodyOf(event), brand.id)
+      await pause(1_050)
+      const began = performance.now()
+      t.ok(isUnavailable(await failureOf(ingest.accept(bodyOf(event), brand.id))))
+      t.ok(performance.now() - began < 100)
+      for (const left of [under, waiting]) left.catch(() => {})
+    })
+  })
+
+  t.test('while it is away events get 503, and it heals by itself when Postgres is back', async (t) => {
+    const { server, db } = await ownCluster(t)
+    const { send } = await host(t, db)
+    t.match(await send(bodyOf(event)), { status: 200 })
+    await server.stop('immediate')
+    t.match(await send(bodyOf(event)), { status: 503, body: { error: { code: 'unavailable' } } })
+    await server.start()
+    const back = performance.now()
+    let status = 0
+    while (status !== 200 && performance.now() - back < 10_000) ({ status } = await send(bodyOf(event)))
+    t.equal(status, 200)
+    t.comment(`200 again ${Math.round(performance.now() - back)} ms after the start`)
+  })
+
+  t.test(
+    'after restarts and lost connections under load every acknowledged event is stored once',
+    async (t) => {
+      const { server, db, brand } = await ownCluster(t)
+      const ingest = await ingestOf(t, db)
+      const [acknowledged, refused]: [Set<string>, Set<string>] = [new Set(), new Set()]
+      let running = true
+      const client = async () => {
+        while (running) {
+          const ids = Array.from({ length: 5 }, () => randomUUID())
+          const outcome = await failureOf(
+            ingest.accept(bodyOf(...ids.map((eventId) => ({ ...event, eventId }))), brand.id),
+          )
+          if (outcome === 'no failure') for (const id of ids) acknowledged.add(id)
+          else if (isUnavailable(outcome)) for (const id of ids) refused.add(id)
+          else if (!(outcome instanceof Unsettled)) throw outcome
+          if (outcome !== 'no failure') await pause(20)
+        }
+      }
+      const clients = Array.from({ length: 16 }, client)
+      const admin = postgres(server.adminUrl, { max: 1 })
+      const terminate = () => admin`
+      select pg_terminate_backend(pid) from pg_stat_activity where datname = 'recoup' and query like '%event_log%' and pid <> pg_backend_pid()`
+      for (let n = 0; n < 20; n++) {
+        await terminate()
+        await pause(20)
+      }
+      await admin.end()
+      for (const mode of ['immediate', 'fast', 'immediate'] as const) {
+        await pause(100)
+        await server.stop(mode)
+        await server.start()
+      }
+      const before = acknowledged.size
+      for (
+        const began = performance.now();
+        acknowledged.size === before && performance.now() - began < 10_000;
+      )
+        await pause(20)
+      running = false
+      await Promise.all(clients)
+
+      const stored = await storedIds(db)
+      const times = new Map<string | undefined, number>()
+      for (const id of stored) times.set(id, (times.get(id) ?? 0) + 1)
+      t.ok(
+        acknowledged.size > before,
+        `${acknowledged.size} acknowledged, ${refused.size} refused, ${stored.length} stored`,
+      )
+      t.same(
+        [...acknowledged].filter((id) => times.get(id) !== 1),
+        [],
+      )
+      t.same(
+        [...refused].filter((id) => times.has(id)),
+        [],
+      )
+      t.same(
+        [...times.values()].filter((count) => count > 1),
+        [],
+      )
+    },
+  )
+})
