@@ -6,10 +6,15 @@ import { fileURLToPath } from 'node:url'
 // One after the other: two at once would measure each other. A file that exports nothing to run is a part of others.
 const folder = dirname(fileURLToPath(import.meta.url))
 const PARTS = new Set(['all.ts', 'stage.ts', 'load.ts'])
-const benchmarks = readdirSync(folder).filter((name) => name.endsWith('.ts') && !PARTS.has(name)).sort()
+const benchmarks = readdirSync(folder)
+  .filter((name) => name.endsWith('.ts') && !PARTS.has(name))
+  .sort()
 
 for (const [index, name] of benchmarks.entries()) {
   process.stdout.write(`\n[${index + 1}/${benchmarks.length}] bench/${name}\n`)
-  const { status } = spawnSync(process.execPath, [join(folder, name)], { stdio: 'inherit', env: { LOG_LEVEL: 'error', ...process.env } })
+  const { status } = spawnSync(process.execPath, [join(folder, name)], {
+    stdio: 'inherit',
+    env: { LOG_LEVEL: 'error', ...process.env },
+  })
   if (status !== 0) process.exitCode = 1
 }

@@ -9,14 +9,23 @@ import { rssMb, stage } from './stage.ts'
 
 // Many brands with a trickle of events each: ticks, compaction, and how many files that makes.
 const { values } = parseArgs({
-  options: { brands: { type: 'string', default: '1000' }, ticks: { type: 'string', default: '24' }, events: { type: 'string', default: '5' } },
+  options: {
+    brands: { type: 'string', default: '1000' },
+    ticks: { type: 'string', default: '24' },
+    events: { type: 'string', default: '5' },
+  },
 })
-const [brands, ticks, events] = [values.brands, values.ticks, values.events].map(Number) as [number, number, number]
+const [brands, ticks, events] = [values.brands, values.ticks, values.events].map(Number) as [
+  number,
+  number,
+  number,
+]
 const { app, end } = await stage()
 try {
   const { sql } = app.postgres
   const ids: string[] = []
-  for (let n = 0; n < brands; n++) ids.push((await createBrand(app, { name: `Brand ${n}`, shop: `brand-${n}` })).id)
+  for (let n = 0; n < brands; n++)
+    ids.push((await createBrand(app, { name: `Brand ${n}`, shop: `brand-${n}` })).id)
   const times: number[] = []
   const cutEvery = Math.ceil(ticks / 2)
   for (let tick = 0; tick < ticks; tick++) {
@@ -43,13 +52,33 @@ try {
         where relation = 'events' and retired_at is null and brand_id is not null group by brand_id
       ) as per_brand) as most
     from lake_file`
-  const [shared] = await sql<{ files: number }[]>`select count(*) as files from lake_file where brand_id is null and relation = 'events' and retired_at is null`
+  const [shared] = await sql<
+    { files: number }[]
+  >`select count(*) as files from lake_file where brand_id is null and relation = 'events' and retired_at is null`
   times.sort((a, b) => a - b)
   process.stdout.write(`node bench/brands.ts --brands ${brands} --ticks ${ticks} --events ${events}\n`)
   process.stdout.write(
     `${table(
-      ['brands', 'ticks', 'tick ms (median)', 'tick ms (max)', 'files written', 'event files of a brand, staged included', 'RSS MB'],
-      [[brands, ticks, Math.round(times[ticks >> 1] ?? 0), Math.round(times.at(-1) ?? 0), files?.written, (files?.most ?? 0) + (shared?.files ?? 0), rssMb()]],
+      [
+        'brands',
+        'ticks',
+        'tick ms (median)',
+        'tick ms (max)',
+        'files written',
+        'event files of a brand, staged included',
+        'RSS MB',
+      ],
+      [
+        [
+          brands,
+          ticks,
+          Math.round(times[ticks >> 1] ?? 0),
+          Math.round(times.at(-1) ?? 0),
+          files?.written,
+          (files?.most ?? 0) + (shared?.files ?? 0),
+          rssMb(),
+        ],
+      ],
     )}\n`,
   )
 } finally {

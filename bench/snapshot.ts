@@ -5,7 +5,12 @@ import { snapshot } from '../src/lake/snapshot.ts'
 import { fillLog, rssMb, seconds, stage } from './stage.ts'
 
 // Events of the log to Parquet: read, checked, deduplicated, subjects resolved, written, synced, published.
-const { values } = parseArgs({ options: { events: { type: 'string', default: '1000000' }, customers: { type: 'string', default: '100000' } } })
+const { values } = parseArgs({
+  options: {
+    events: { type: 'string', default: '1000000' },
+    customers: { type: 'string', default: '100000' },
+  },
+})
 const events = Number(values.events)
 const customers = Number(values.customers)
 const { app, brand, end } = await stage()
@@ -24,10 +29,20 @@ try {
     const ms = performance.now() - started
     const compaction = performance.now()
     await compactBrand(app.pipeline, brand.id)
-    rows.push([round, read, Math.round(bytes), seconds(ms), Math.round((read / ms) * 1000), seconds(performance.now() - compaction), rssMb()])
+    rows.push([
+      round,
+      read,
+      Math.round(bytes),
+      seconds(ms),
+      Math.round((read / ms) * 1000),
+      seconds(performance.now() - compaction),
+      rssMb(),
+    ])
   }
   process.stdout.write(`node bench/snapshot.ts --events ${events} --customers ${customers}\n`)
-  process.stdout.write(`${table(['round', 'events', 'bytes/event', 'seconds', 'events/s', 'compaction s', 'RSS MB'], rows)}\n`)
+  process.stdout.write(
+    `${table(['round', 'events', 'bytes/event', 'seconds', 'events/s', 'compaction s', 'RSS MB'], rows)}\n`,
+  )
 } finally {
   await end()
 }

@@ -6,10 +6,13 @@ import { v7 as uuidv7 } from 'uuid'
 import { type App, openApp } from '../src/app.ts'
 import { createBrand } from '../src/cli/brand.ts'
 import { readConfig } from '../src/config.ts'
+import { setLogLevel } from '../src/log.ts'
 import type { Brand } from '../src/op.ts'
 import { removeEmbedded } from '../src/store/embedded.ts'
 
 /** A service of the benchmark's own in a temporary folder, with one brand; `end` removes all of it. */
+setLogLevel('error')
+
 export async function stage(memoryMb = 2048): Promise<{ app: App; brand: Brand; end(): Promise<void> }> {
   const dataDir = mkdtempSync(join(tmpdir(), 'recoup-bench-'))
   const app = await openApp(readConfig({ DATA_DIR: dataDir }), { memoryMb })
@@ -30,7 +33,11 @@ const BATCH = 2_000
 const DAY_MS = 86_400_000
 
 /** Fills event_log with events as the batcher writes them: about 250 bytes a line, spread over customers and days. */
-export async function fillLog(app: App, brand: Brand, options: { events: number; customers: number; days: number; ids: string }): Promise<number> {
+export async function fillLog(
+  app: App,
+  brand: Brand,
+  options: { events: number; customers: number; days: number; ids: string },
+): Promise<number> {
   const { sql } = app.postgres
   const now = Date.now()
   let bytes = 0
@@ -46,8 +53,13 @@ export async function fillLog(app: App, brand: Brand, options: { events: number;
         event_type: TYPES[hash % TYPES.length],
         received_at: now,
         occurred_at: now - (hash % (options.days * DAY_MS)),
-        store_customer_id: String(1 + (Math.imul(n, 0x85ebca6b) >>> 0) % options.customers),
-        properties: { product_id: `p${product}`, price: `${5 + (product % 90)}.90`, quantity: 1, path: `/products/${product}` },
+        store_customer_id: String(1 + ((Math.imul(n, 0x85ebca6b) >>> 0) % options.customers)),
+        properties: {
+          product_id: `p${product}`,
+          price: `${5 + (product % 90)}.90`,
+          quantity: 1,
+          path: `/products/${product}`,
+        },
       })}\n`
     }
     bytes += lines.length

@@ -33,7 +33,8 @@ export const plan: Job<Pipeline & { refreshCron: string }> = {
 }
 
 function* groupsOf(due: readonly Due[]): Generator<string[]> {
-  for (let at = 0; at < due.length; at += BRANDS_A_JOB) yield due.slice(at, at + BRANDS_A_JOB).map(({ brand_id }) => brand_id)
+  for (let at = 0; at < due.length; at += BRANDS_A_JOB)
+    yield due.slice(at, at + BRANDS_A_JOB).map(({ brand_id }) => brand_id)
 }
 
 /** Start of the running refresh interval, and its length in seconds. */

@@ -19,12 +19,21 @@ async function run(pipeline: Pipeline, { brands }: Brands, control: { signal: Ab
     } catch (error) {
       if (error instanceof Outrun) continue
       log('error', 'refresh_failed', { brand_id: brandId, ...errorFields(error) })
-      await pipeline.postgres.pipeline.run('lake_brand_failed', [brandId, error instanceof Error ? error.message : String(error)])
+      await pipeline.postgres.pipeline.run('lake_brand_failed', [
+        brandId,
+        error instanceof Error ? error.message : String(error),
+      ])
     }
   }
 }
 
-export const refresh: Job<Pipeline, Brands> = { queue: 'refresh', timeoutSeconds: 900, policy: 'many', workers: 1, run }
+export const refresh: Job<Pipeline, Brands> = {
+  queue: 'refresh',
+  timeoutSeconds: 900,
+  policy: 'many',
+  workers: 1,
+  run,
+}
 
 /** A lane of its own for brands over their time: they delay no other. */
 export const refreshSlow: Job<Pipeline, Brands> = { ...refresh, queue: 'refresh_slow' }

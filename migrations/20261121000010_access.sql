@@ -31,10 +31,10 @@ for each row execute function announce('brand');
 -- Made by staff of the service.
 alter table api_key add column is_staff boolean not null default false;
 
--- When a credential's bucket of an operation is full again (the theoretical arrival time of GCRA), by a hash of both.
--- Losing it in a crash gives everyone a full bucket.
+-- When a bucket is full again (the theoretical arrival time of GCRA), by a hash of whose and what for. Losing it in a
+-- crash gives everyone a full bucket.
 create unlogged table rate_limit (
-    key bytea primary key check (length(key) = 16),
+    key uuid primary key,
     full_at timestamptz not null
 ) with (fillfactor = 70);
 

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import type { Config } from './config.ts'
-import { errorFields, log } from './log.ts'
 import type { Pipeline } from './lake/pipeline.ts'
+import { errorFields, log } from './log.ts'
 import { startEmbedded } from './store/embedded.ts'
 import { migrate } from './store/migrate.ts'
 import { openPostgres, type Postgres } from './store/postgres.ts'
@@ -26,7 +26,7 @@ export async function openApp(config: Config, options: AppOptions = {}): Promise
   mkdirSync(config.lakeDir, { recursive: true, mode: 0o700 })
   const embedded = config.databaseUrl === null ? await startEmbedded({ dataDir: config.dataDir }) : null
   const url = config.databaseUrl ?? embedded?.url
-  if (!url) throw new Error("neither DATABASE_URL nor the embedded Postgres gave an address")
+  if (!url) throw new Error('neither DATABASE_URL nor the embedded Postgres gave an address')
   try {
     if (options.migrates ?? true) {
       const { applied } = await migrate(url)

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { type App, openApp } from './app.ts'
-import { COMMANDS } from './cli/commands.ts'
 import { type Command, UsageError, type Values } from './cli/command.ts'
+import { COMMANDS } from './cli/commands.ts'
 import { commandHelp, overview } from './cli/help.ts'
 import { progress } from './cli/progress.ts'
 import { ConfigError, readConfig } from './config.ts'
@@ -19,8 +19,12 @@ async function main(args: readonly string[]): Promise<number> {
       process.stdout.write(`${overview(group.length ? group : COMMANDS)}\n`)
       return 0
     }
-    const what = words.length ? `"${words.join(' ')}" is not a command` : `${args[0]} needs a command before it`
-    throw new UsageError(`${what}. ${group.length ? `Known: ${group.map(({ name }) => name).join(', ')}` : 'See recoup --help'}`)
+    const what = words.length
+      ? `"${words.join(' ')}" is not a command`
+      : `${args[0]} needs a command before it`
+    throw new UsageError(
+      `${what}. ${group.length ? `Known: ${group.map(({ name }) => name).join(', ')}` : 'See recoup --help'}`,
+    )
   }
   const rest = args.slice(found.name.split(' ').length)
   if (rest.includes('--help') || rest.includes('-h')) {
@@ -52,7 +56,10 @@ async function runCommand(found: Command, args: readonly string[]): Promise<numb
 
 function parse(found: Command, args: readonly string[]): { values: Values; positionals: string[] } {
   const options = Object.fromEntries(
-    Object.entries(found.options).map(([name, { type, short, multiple }]) => [name, { type, ...(short ? { short } : {}), ...(multiple ? { multiple } : {}) }]),
+    Object.entries(found.options).map(([name, { type, short, multiple }]) => [
+      name,
+      { type, ...(short ? { short } : {}), ...(multiple ? { multiple } : {}) },
+    ]),
   )
   try {
     const { values, positionals } = parseArgs({
@@ -63,7 +70,8 @@ function parse(found: Command, args: readonly string[]): { values: Values; posit
     })
     const given = values as Values
     for (const [name, { required }] of Object.entries(found.options)) {
-      if (required && given[name] === undefined) throw new UsageError(`--${name} is missing. See recoup ${found.name} --help`)
+      if (required && given[name] === undefined)
+        throw new UsageError(`--${name} is missing. See recoup ${found.name} --help`)
     }
     return { values: given, positionals }
   } catch (error) {

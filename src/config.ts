@@ -18,6 +18,7 @@ export interface Config {
   logLevel: Level
   /** Five-field cron of the refresh of models and segments. */
   refreshCron: string
+  rateLimits: boolean
 }
 
 interface Setting {
@@ -27,7 +28,9 @@ interface Setting {
 }
 
 const integer = (min: number, max: number) => (value: string) =>
-  /^\d+$/.test(value) && Number(value) >= min && Number(value) <= max ? null : `must be an integer from ${min} to ${max}`
+  /^\d+$/.test(value) && Number(value) >= min && Number(value) <= max
+    ? null
+    : `must be an integer from ${min} to ${max}`
 
 const url =
   (...protocols: string[]) =>
@@ -37,7 +40,8 @@ const url =
       : `must be a URL that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`
 
 const origin = (value: string) =>
-  url('http:', 'https:')(value) ?? (new URL(value).pathname === '/' ? null : 'must be an origin without a path')
+  url('http:', 'https:')(value) ??
+  (new URL(value).pathname === '/' ? null : 'must be an origin without a path')
 
 const oneOf = (values: readonly string[]) => (value: string) =>
   values.includes(value) ? null : `must be one of ${values.join(', ')}`
@@ -45,13 +49,20 @@ const oneOf = (values: readonly string[]) => (value: string) =>
 const matches = (pattern: RegExp, says: string) => (value: string) => (pattern.test(value) ? null : says)
 
 const cronField = String.raw`(\*|\d+(-\d+)?)(\/\d+)?(,(\*|\d+(-\d+)?)(\/\d+)?)*`
-const cron = matches(new RegExp(`^${Array(5).fill(cronField).join(' ')}$`), 'must be a cron expression of five fields')
+const cron = matches(
+  new RegExp(`^${Array(5).fill(cronField).join(' ')}$`),
+  'must be a cron expression of five fields',
+)
 const nonEmpty = (value: string) => (value.trim() === '' ? 'must not be empty' : null)
 
 export const SETTINGS: Record<string, Setting> = {
   PORT: { default: '8080', what: 'Port of the HTTP server', check: integer(0, 65535) },
   HOST: { default: '127.0.0.1', what: 'Address that the HTTP server listens on', check: nonEmpty },
-  DATA_DIR: { default: '<checkout>/.data', what: 'Folder of the embedded Postgres and the lake', check: nonEmpty },
+  DATA_DIR: {
+    default: '<checkout>/.data',
+    what: 'Folder of the embedded Postgres and the lake',
+    check: nonEmpty,
+  },
   LAKE_DIR: { default: '<DATA_DIR>/lake', what: 'Folder of the Parquet lake', check: nonEmpty },
   DATABASE_URL: {
     default: 'the embedded Postgres',
@@ -59,7 +70,11 @@ export const SETTINGS: Record<string, Setting> = {
     check: url('postgres:', 'postgresql:'),
   },
   BASE_URL: { default: 'http://<HOST>:<PORT>', what: 'Public origin of REST and MCP', check: origin },
-  CDP_URL: { default: '<BASE_URL>', what: 'Public origin of the customer-data and collection host', check: origin },
+  CDP_URL: {
+    default: '<BASE_URL>',
+    what: 'Public origin of the customer-data and collection host',
+    check: origin,
+  },
   WEBHOOK_URL: { default: '<BASE_URL>', what: 'Public origin of the webhook receiver', check: origin },
   STORE_PLATFORM_DOMAIN: {
     default: 'myshopify.com',
@@ -68,6 +83,7 @@ export const SETTINGS: Record<string, Setting> = {
   },
   LOG_LEVEL: { default: 'info', what: 'Least level that is logged', check: oneOf(LEVELS) },
   REFRESH_CRON: { default: '*/15 * * * *', what: 'When models and segments are refreshed', check: cron },
+  RATE_LIMITS: { default: 'on', what: 'off: no rate limits, for benchmarks', check: oneOf(['on', 'off']) },
 }
 
 export const CHECKOUT = resolve(dirname(fileURLToPath(import.meta.url)), '..')
@@ -79,7 +95,8 @@ export class ConfigError extends Error {}
 export function readConfig(env: Record<string, string | undefined>): Config {
   const problems: string[] = []
   for (const name of Object.keys(env)) {
-    if (name.startsWith('RECOUP_')) problems.push(`${name}: is not a setting of Recoup. Known: ${Object.keys(SETTINGS).join(', ')}`)
+    if (name.startsWith('RECOUP_'))
+      problems.push(`${name}: is not a setting of Recoup. Known: ${Object.keys(SETTINGS).join(', ')}`)
   }
   const given = (name: string): string | undefined => {
     const value = env[name]
@@ -93,7 +110,8 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   const host = given('HOST') ?? '127.0.0.1'
   const port = Number(given('PORT') ?? 8080)
   const dataDir = path(given('DATA_DIR') ?? join(CHECKOUT, '.data'))
-  const shownHost = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host
+  const shownHost =
+    host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host
   const trimmed = (name: string) => given(name)?.replace(/\/$/, '')
   const baseUrl = trimmed('BASE_URL') ?? `http://${shownHost}:${port}`
   const config: Config = {
@@ -108,6 +126,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     storePlatformDomain: given('STORE_PLATFORM_DOMAIN') ?? 'myshopify.com',
     logLevel: (given('LOG_LEVEL') ?? 'info') as Level,
     refreshCron: given('REFRESH_CRON') ?? '*/15 * * * *',
+    rateLimits: given('RATE_LIMITS') !== 'off',
   }
   if (problems.length) throw new ConfigError(problems.join('\n'))
   return config

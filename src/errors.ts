@@ -58,7 +58,8 @@ export class Failure extends Error {
   }
 }
 
-export const fail = (code: Code, message: string, detail?: FailureDetail) => new Failure(code, message, detail)
+export const fail = (code: Code, message: string, detail?: FailureDetail) =>
+  new Failure(code, message, detail)
 
 /** SQLSTATE classes after which Postgres may answer again without a change: it is away, full or shedding. */
 const TRANSIENT = /^(08|53|55006|55P03|57|58|40001|40P01|25006|XX000)/

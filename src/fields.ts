@@ -105,6 +105,10 @@ export const currencyCode = v.pipe(v.string(), v.regex(/^[A-Z]{3}$/))
 export const count = v.pipe(v.number(), v.integer(), v.minValue(0))
 export const texts = v.array(v.string())
 
+/** An object that the OpenAPI document knows by name; of one name there is one schema. */
+export const named = <const Entries extends v.ObjectEntries>(title: string, entries: Entries) =>
+  v.pipe(v.object(entries), v.title(title))
+
 /** The envelope of every REST list. */
 export const list = <const Item extends v.GenericSchema>(item: Item) =>
   v.object({ data: v.array(item), next_cursor: v.nullable(v.string()) })

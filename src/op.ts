@@ -125,7 +125,12 @@ export interface Rate {
   burst?: number
 }
 
-export interface Op<Path = Schema | undefined, Query = Schema | undefined, Body = Schema | undefined, Output = Schema> {
+export interface Op<
+  Path = Schema | undefined,
+  Query = Schema | undefined,
+  Body = Schema | undefined,
+  Output = Schema,
+> {
   /** snake_case; the MCP tool's name when `tool` is true. */
   name: string
   route?: `${Method} /${string}`
@@ -166,5 +171,13 @@ export function op<
   Body extends Schema | undefined = undefined,
   Output extends Schema = Schema,
 >(declaration: Declaration<Path, Query, Body, Output>): Op {
-  return { surface: 'rest', signIn: false, status: 200, errors: [], tool: true, input: {}, ...declaration } as unknown as Op
+  return {
+    surface: 'rest',
+    signIn: false,
+    status: 200,
+    errors: [],
+    tool: true,
+    input: {},
+    ...declaration,
+  } as unknown as Op
 }

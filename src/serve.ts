@@ -1,8 +1,8 @@
 import { accessSync, constants } from 'node:fs'
-import type { App } from './app.ts'
 import { createAuthenticator } from './access/authenticate.ts'
 import { createCursors } from './access/cursor.ts'
 import { serviceSecret } from './access/secret.ts'
+import type { App } from './app.ts'
 import { openIngest } from './event/ingest.ts'
 import { collectRoutes } from './http/collect.ts'
 import { restRoutes } from './http/rest.ts'
@@ -62,7 +62,12 @@ export async function startServer(app: App): Promise<Served> {
 
 function healthRoutes(app: App): Route[] {
   return [
-    { path: '/healthz', surface: 'plain', bodyLimit: 0, methods: { GET: () => ({ status: 200, body: { ok: true } }) } },
+    {
+      path: '/healthz',
+      surface: 'plain',
+      bodyLimit: 0,
+      methods: { GET: () => ({ status: 200, body: { ok: true } }) },
+    },
     {
       path: '/readyz',
       surface: 'plain',

@@ -1,3 +1,4 @@
+import { statfs } from 'node:fs/promises'
 import { PgBoss } from 'pg-boss'
 import { compact } from '../jobs/compact.ts'
 import { plan } from '../jobs/plan.ts'
@@ -16,7 +17,10 @@ const JOBS = [plan, snapshot, refresh, refreshSlow, compact, retention] as unkno
 /** A killed worker's jobs are taken up again after this long without a sign of life. */
 const HEARTBEAT_SECONDS = 20
 const STOP_MS = 20_000
-const ONCE = { scheduling: 2, supervising: 10 }
+/** New work is refused while less of the lake's disk is free. */
+const LEAST_FREE_SHARE = 0.05
+const CRON_CHECK_SECONDS = 2
+const SUPERVISE_SECONDS = 10
 
 export interface Worker {
   /** Lets running jobs finish for up to 20 s; those that do not are run again by another worker. */
@@ -31,9 +35,9 @@ export async function startWorker(app: App): Promise<Worker> {
     schema: 'pgboss',
     max: 4,
     useListenNotify: true,
-    cronWorkerIntervalSeconds: ONCE.scheduling,
-    monitorIntervalSeconds: ONCE.supervising,
-    superviseIntervalSeconds: ONCE.supervising,
+    cronWorkerIntervalSeconds: CRON_CHECK_SECONDS,
+    monitorIntervalSeconds: SUPERVISE_SECONDS,
+    superviseIntervalSeconds: SUPERVISE_SECONDS,
     warningQueueSize: 10_000,
   })
   boss.on('error', (error) => log('error', 'jobs_error', errorFields(error)))
@@ -42,9 +46,14 @@ export async function startWorker(app: App): Promise<Worker> {
 
   const services: Services = { ...app.pipeline, refreshCron: app.config.refreshCron }
   for (const job of JOBS) await boss.createQueue(job.queue, queueOptions(job))
-  for (const job of JOBS) await boss.updateQueue(job.queue, { expireInSeconds: job.timeoutSeconds, retryLimit: 2 })
+  for (const job of JOBS)
+    await boss.updateQueue(job.queue, { expireInSeconds: job.timeoutSeconds, retryLimit: 2 })
   for (const job of JOBS) {
     const run = async (data: object, signal: AbortSignal) => {
+      // Retention is what frees space; all else would only use more.
+      if (job.queue !== retention.queue && (await freeShare(app.pipeline.lakeDir)) < LEAST_FREE_SHARE) {
+        return log('error', 'disk_nearly_full', { queue: job.queue, lake_dir: app.pipeline.lakeDir })
+      }
       const send = async (queue: string, payload: object = {}, afterSeconds = 0) => {
         await boss.send(queue, payload, afterSeconds ? { startAfter: afterSeconds } : {})
       }
@@ -55,9 +64,13 @@ export async function startWorker(app: App): Promise<Worker> {
         throw error
       }
     }
-    await boss.work(job.queue, { localConcurrency: job.workers ?? 1, pollingIntervalSeconds: 2 }, async ([taken]) => {
-      if (taken) await run(taken.data as object, taken.signal)
-    })
+    await boss.work(
+      job.queue,
+      { localConcurrency: job.workers ?? 1, pollingIntervalSeconds: 2 },
+      async ([taken]) => {
+        if (taken) await run(taken.data as object, taken.signal)
+      },
+    )
     if (job.every) await boss.schedule(job.queue, job.every)
   }
   await boss.send(plan.queue, {})
@@ -68,6 +81,11 @@ export async function startWorker(app: App): Promise<Worker> {
       await boss.stop({ graceful: true, timeout: STOP_MS, close: true })
     },
   }
+}
+
+async function freeShare(folder: string): Promise<number> {
+  const { bavail, blocks } = await statfs(folder)
+  return bavail / blocks
 }
 
 const queueOptions = (job: Job<Services>) => ({

@@ -293,7 +293,7 @@ ${row('c', { price: 1 })}${row('d', [{ price: 2 }])}`,
     { row: 1, field: 'lines[1].price', value: 'free', reason: /is not an amount/ },
     { row: 2, field: 'line.id', value: 'x', reason: /another line of the order/ },
     { row: 3, reason: 'is not a JSON object', data: '{"external_id":' },
-    { row: 5, field: 'lines', reason: 'is not a JSON array' },
+    { row: 5, field: 'lines', reason: /is not a JSON array/ },
   ])
   t.same(
     (await orders()).map(({ external_id, total }) => [external_id, total]),
@@ -323,7 +323,7 @@ t.test('of several versions of an order in one file the latest is taken', async 
 
 t.test('an import that is killed half-way and run again gives the same as one run', async (t) => {
   const { owner, file, run, orders } = await store(t)
-  const rows = Array.from({ length: 25_000 }, (_, at) => {
+  const rows = Array.from({ length: 12_000 }, (_, at) => {
     const day = new Date(Date.UTC(2025, 0, 1 + (at % 300))).toISOString()
     return `${at},${day},${at % 50},c${at % 7_000}@example.com,${at % 3 ? at % 7_000 : ''}`
   })
@@ -335,9 +335,9 @@ t.test('an import that is killed half-way and run again gives the same as one ru
   const killed = spawnSync(process.execPath, [script, db.url, JSON.stringify(owner), path])
   t.equal(killed.signal, 'SIGKILL')
   const half = (await orders()).length
-  t.ok(half > 0 && half < 25_000, `${half} orders`)
+  t.ok(half > 0 && half < 12_000, `${half} orders`)
   const { report } = await run('orders', path)
-  t.match(report, { read: 25_000, imported: 25_000 - half, unchanged: half })
+  t.match(report, { read: 12_000, imported: 12_000 - half, unchanged: half })
 
   const once = await store(t)
   await once.run('orders', path)
@@ -601,7 +601,7 @@ page_viewed,2199-05-01T10:02:00Z,v1,,,,
   t.match(rejects, [
     { row: 4, field: 'event_type' },
     { row: 5, reason: /names nobody/ },
-    { row: 6, field: 'properties', reason: 'is not a JSON object' },
+    { row: 6, field: 'properties', reason: /is not a JSON object/ },
     { row: 7, field: 'occurred_at', reason: /24 hours ahead/ },
   ])
   const lines = await logged(owner)
@@ -636,7 +636,7 @@ t.test('events keep their own id and their properties as they are', async (t) =>
   t.match(report, { read: 4, imported: 1, rejected: 3 })
   t.match(rejects, [
     { row: 2, reason: /nested too deep/ },
-    { row: 3, field: 'properties' },
+    { row: 3, reason: 'is not a JSON object' },
     { row: 4, field: 'properties' },
   ])
   t.match(await logged(owner), [
@@ -647,4 +647,16 @@ t.test('events keep their own id and their properties as they are', async (t) =>
       properties: { n: null, big: 1.5, s: 'é' },
     },
   ])
+})
+
+t.test('an import of events that stops half-way goes on with what is missing', async (t) => {
+  const { owner, file, run } = await store(t)
+  const rows = Array.from({ length: 10_050 }, (_, at) => `page_viewed,2019-05-01T10:00:00Z,v${at}`)
+  const path = file('e.csv', `event_type,occurred_at,anonymous_id\n${rows.join('\n')}\n`)
+  const stop = () => {
+    throw new Error('stopped')
+  }
+  await t.rejects(run('events', path, { onProgress: stop }), { message: 'stopped' })
+  t.match((await run('events', path)).report, { read: 10_050, imported: 50, unchanged: 10_000 })
+  t.equal(new Set((await logged(owner)).map(({ event_id }) => event_id)).size, 10_050)
 })

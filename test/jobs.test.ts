@@ -18,7 +18,9 @@ setLogLevel('error')
 async function app(t: Teardown): Promise<App> {
   const { url } = await database(t)
   const dataDir = mkdtempSync(`${tmpdir()}/recoup-jobs-`)
-  const opened = await openApp(readConfig({ DATABASE_URL: url, DATA_DIR: dataDir, REFRESH_CRON: '* * * * *' }))
+  const opened = await openApp(
+    readConfig({ DATABASE_URL: url, DATA_DIR: dataDir, REFRESH_CRON: '* * * * *' }),
+  )
   t.teardown(async () => {
     await opened.close()
     rmSync(dataDir, { recursive: true, force: true })
@@ -38,7 +40,10 @@ t.test('a worker brings events into the lake and refreshes their brand without b
   const brand = await newBrand(running)
   await logBatch(sql, [{ brand_id: brand.id, email: 'ann@example.com' }])
   const worker = await startWorker(running)
-  const row = () => sql<Brand[]>`select changed_tick, refreshed_tick, served_path from lake_brand where brand_id = ${brand.id}`
+  const row = () =>
+    sql<
+      Brand[]
+    >`select changed_tick, refreshed_tick, served_path from lake_brand where brand_id = ${brand.id}`
   try {
     await eventually(async () => (await row()).find(({ changed_tick }) => changed_tick > 0))
     t.pass('snapshot ran')

@@ -18,14 +18,21 @@ t.test('committed events are in the sources of their brand after a tick', async 
   const one = await newBrand(pipeline)
   const other = await newBrand(pipeline)
   await logBatch(pipeline.postgres.sql, [
-    { brand_id: one.id, event_id: 'a', email: 'ann@example.com', event_type: 'product_viewed', properties: { product_id: 'p1', price: '19.90' } },
+    {
+      brand_id: one.id,
+      event_id: 'a',
+      email: 'ann@example.com',
+      event_type: 'product_viewed',
+      properties: { product_id: 'p1', price: '19.90' },
+    },
     { brand_id: other.id, event_id: 'a', anonymous_id: 'v1' },
   ])
   const report = await snapshot(pipeline)
   t.match(report, { published: true, tick: 1, read: 2, dead: 0, repeats: 0 })
-  t.match(await sourceRows(pipeline, one, 'select event_id, event_type, product_id, price, subject from events'), [
-    { event_id: 'a', event_type: 'product_viewed', product_id: 'p1', price: '19.90', subject: 1 },
-  ])
+  t.match(
+    await sourceRows(pipeline, one, 'select event_id, event_type, product_id, price, subject from events'),
+    [{ event_id: 'a', event_type: 'product_viewed', product_id: 'p1', price: '19.90', subject: 1 }],
+  )
   t.equal((await sourceRows(pipeline, other, 'from events')).length, 1)
 })
 
@@ -51,7 +58,10 @@ t.test('a repeated event id is kept once, within a tick and across ticks', async
   t.match(await snapshot(pipeline), { repeats: 1 })
   await logBatch(pipeline.postgres.sql, [event, { ...event, event_id: 'new' }])
   t.match(await snapshot(pipeline), { repeats: 1 })
-  t.same(await sourceRows(pipeline, brand, 'select event_id from events order by all'), [{ event_id: 'new' }, { event_id: 'same' }])
+  t.same(await sourceRows(pipeline, brand, 'select event_id from events order by all'), [
+    { event_id: 'new' },
+    { event_id: 'same' },
+  ])
 })
 
 t.test('lines that cannot become rows are kept with a reason, and stop no neighbour', async (t) => {
@@ -66,12 +76,16 @@ t.test('lines that cannot become rows are kept with a reason, and stop no neighb
     good,
   ])
   t.match(await snapshot(pipeline), { dead: 3, rows: { events: 2 } })
-  const dead = await pipeline.postgres.sql`select line, reason, convert_from(payload, 'UTF8') as payload from dead_event where batch_id = ${batch} order by line`
-  t.match([...dead], [
-    { line: 1, payload: '{"brand_id": "not json' },
-    { line: 2, reason: 'there is no such brand' },
-    { line: 3, reason: 'the event names nobody' },
-  ])
+  const dead = await pipeline.postgres
+    .sql`select line, reason, convert_from(payload, 'UTF8') as payload from dead_event where batch_id = ${batch} order by line`
+  t.match(
+    [...dead],
+    [
+      { line: 1, payload: '{"brand_id": "not json' },
+      { line: 2, reason: 'there is no such brand' },
+      { line: 3, reason: 'the event names nobody' },
+    ],
+  )
   t.equal((await sourceRows(pipeline, brand, 'from events')).length, 2)
 })
 
@@ -81,7 +95,10 @@ t.test('two workers on the same tick: one publishes, the other changes nothing',
   await logBatch(pipeline.postgres.sql, [{ brand_id: brand.id, anonymous_id: 'v' }])
   const ran = await Promise.allSettled([snapshot(pipeline), snapshot(pipeline)])
   t.equal(ran.filter(({ status }) => status === 'fulfilled').length, 1)
-  t.match(ran.find(({ status }) => status === 'rejected'), { reason: { name: 'Outrun' } })
+  t.match(
+    ran.find(({ status }) => status === 'rejected'),
+    { reason: { name: 'Outrun' } },
+  )
   t.equal((await sourceRows(pipeline, brand, 'from events')).length, 1)
 })
 
@@ -109,12 +126,20 @@ t.test('a changed order replaces its earlier version, staged, cut and folded', a
     values (${brand.id}, ${id}, gen_random_uuid(), 'complete', 'paid', 'USD', ${total},
       '[{"id":"1","product_id":"p","title":"T \\"quoted\\"","quantity":2,"price":"5.00","total":"10.00"}]'::text::jsonb, now(), now())
     on conflict (brand_id, external_id) do update set total = excluded.total`
-  const totals = () => sourceRows(pipeline, brand, 'select external_id, total, lines[1].title as title from orders order by external_id')
+  const totals = () =>
+    sourceRows(
+      pipeline,
+      brand,
+      'select external_id, total, lines[1].title as title from orders order by external_id',
+    )
   const title = 'T "quoted"'
   await put('1', '10.00')
   await put('2', '20.00')
   await snapshotAll(pipeline)
-  t.same(await totals(), [{ external_id: '1', total: '10.00', title }, { external_id: '2', total: '20.00', title }])
+  t.same(await totals(), [
+    { external_id: '1', total: '10.00', title },
+    { external_id: '2', total: '20.00', title },
+  ])
   await put('1', '11.00')
   await snapshotAll(pipeline)
   t.same((await totals())[0], { external_id: '1', total: '11.00', title })
@@ -133,7 +158,10 @@ t.test('many ticks of many brands stay within 50 event files a brand, every even
   const pipeline = await lake(t)
   const brands = await Promise.all(Array.from({ length: 3 }, () => newBrand(pipeline)))
   for (let tick = 0; tick < 26; tick++) {
-    await logBatch(pipeline.postgres.sql, brands.map(({ id }) => ({ brand_id: id, event_id: `e${tick}`, anonymous_id: `v${tick % 3}` })))
+    await logBatch(
+      pipeline.postgres.sql,
+      brands.map(({ id }) => ({ brand_id: id, event_id: `e${tick}`, anonymous_id: `v${tick % 3}` })),
+    )
     await snapshot(pipeline)
     await compactStaging(pipeline)
     if (tick % 3 === 0) for (const { id } of brands) await compactBrand(pipeline, id, true)
@@ -142,14 +170,22 @@ t.test('many ticks of many brands stay within 50 event files a brand, every even
     const { files, staged } = await brandManifest(pipeline.postgres, brand.id)
     const events = [...files, ...staged].filter(({ relation }) => relation === 'events')
     t.ok(events.length < 50, `${events.length} files`)
-    t.same(await sourceRows(pipeline, brand, 'select count(*) as rows, count(distinct event_id) as ids from events'), [{ rows: 26, ids: 26 }])
+    t.same(
+      await sourceRows(
+        pipeline,
+        brand,
+        'select count(*) as rows, count(distinct event_id) as ids from events',
+      ),
+      [{ rows: 26, ids: 26 }],
+    )
   }
 })
 
 t.test('a session reaches no file outside its brand', async (t) => {
   const pipeline = await lake(t)
   const [one, other] = await Promise.all([newBrand(pipeline), newBrand(pipeline)])
-  for (const { id } of [one, other]) await logBatch(pipeline.postgres.sql, [{ brand_id: id, anonymous_id: 'v' }])
+  for (const { id } of [one, other])
+    await logBatch(pipeline.postgres.sql, [{ brand_id: id, anonymous_id: 'v' }])
   await snapshot(pipeline)
   await compactBrand(pipeline, other.id, true)
   const { files } = await brandManifest(pipeline.postgres, other.id)
@@ -157,7 +193,10 @@ t.test('a session reaches no file outside its brand', async (t) => {
   t.teardown(() => session.close())
   const foreign = `${pipeline.lakeDir}/${files[0]?.path}`
   await t.rejects(session.duck.rows(`from read_parquet('${foreign}')`), /Permission/)
-  await t.rejects(session.duck.rows(`from read_parquet('${session.folder}/../${other.id}/*.parquet')`), /Permission/)
+  await t.rejects(
+    session.duck.rows(`from read_parquet('${session.folder}/../${other.id}/*.parquet')`),
+    /Permission/,
+  )
   await t.rejects(session.duck.rows(`from read_text('/etc/passwd')`), /Permission/)
   await t.rejects(session.duck.run('set enable_external_access = true'), /locked|configuration/)
 })
@@ -166,9 +205,13 @@ t.test('a restored backup has the same rows, and goes on from where it stopped',
   const { url, ...source } = await database(t)
   const pipeline = await lake(t, { url, ...source })
   const brand = await newBrand(pipeline)
-  await logBatch(pipeline.postgres.sql, [{ brand_id: brand.id, event_id: 'in the lake', email: 'ann@example.com' }])
+  await logBatch(pipeline.postgres.sql, [
+    { brand_id: brand.id, event_id: 'in the lake', email: 'ann@example.com' },
+  ])
   await snapshotAll(pipeline)
-  await logBatch(pipeline.postgres.sql, [{ brand_id: brand.id, event_id: 'in the log only', email: 'bob@example.com' }])
+  await logBatch(pipeline.postgres.sql, [
+    { brand_id: brand.id, event_id: 'in the log only', email: 'bob@example.com' },
+  ])
   const folder = mkdtempSync(join(tmpdir(), 'recoup-backup-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   await backup(pipeline, folder)
@@ -178,7 +221,13 @@ t.test('a restored backup has the same rows, and goes on from where it stopped',
   await restore(target.url, restored.lakeDir, folder)
   t.same(await sourceRows(restored, brand, 'select event_id from events'), [{ event_id: 'in the lake' }])
   await snapshotAll(restored)
-  t.same(await sourceRows(restored, brand, 'select event_id from events order by all'), [{ event_id: 'in the lake' }, { event_id: 'in the log only' }])
-  t.same(await sourceRows(restored, brand, 'select email from customers_source order by all'), [{ email: 'ann@example.com' }, { email: 'bob@example.com' }])
+  t.same(await sourceRows(restored, brand, 'select event_id from events order by all'), [
+    { event_id: 'in the lake' },
+    { event_id: 'in the log only' },
+  ])
+  t.same(await sourceRows(restored, brand, 'select email from customers_source order by all'), [
+    { email: 'ann@example.com' },
+    { email: 'bob@example.com' },
+  ])
   await t.rejects(restore(target.url, restored.lakeDir, folder), /empty/)
 })

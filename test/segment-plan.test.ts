@@ -1,6 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import t from 'tap'
-import { OPERATORS, type SourceName, SOURCES } from '../src/segment/catalog.ts'
+import { SOURCES, type SourceName } from '../src/segment/catalog.ts'
 import { type Definition, parseDefinition } from '../src/segment/definition.ts'
 import { compileOne, compileSegments, displayOne, plan } from '../src/segment/plan.ts'
 import { oracle } from './fixtures/oracle.ts'
@@ -12,7 +12,10 @@ type Values = (string | null)[]
 
 async function column(connection: DuckDBConnection, text: string, values: Values = []): Promise<number[]> {
   const reader = await connection.runAndReadAll(text, values)
-  return reader.getRows().map(([customer]) => Number(customer)).sort((a, b) => a - b)
+  return reader
+    .getRows()
+    .map(([customer]) => Number(customer))
+    .sort((a, b) => a - b)
 }
 
 async function planned(connection: DuckDBConnection, trees: Definition[]): Promise<number[][]> {

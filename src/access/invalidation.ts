@@ -122,7 +122,8 @@ function createConnection(
     return postgres.pool(options)
   }
 
-  const run = (name: string, args: string[]) => sql.unsafe(statement('postgres', name), args, { prepare: true })
+  const run = (name: string, args: string[]) =>
+    sql.unsafe(statement('postgres', name), args, { prepare: true })
 
   async function renew(): Promise<void> {
     const sentAt = lease.mark()

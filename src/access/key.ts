@@ -1,8 +1,9 @@
 import { hash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { v7 } from 'uuid'
-import type { KeyCaller, Statements } from '../op.ts'
-import { keyScopes } from './scopes.ts'
+import { fail } from '../errors.ts'
+import type { Db, KeyCaller, Statements } from '../op.ts'
+import { classHas, currentScope, keyScopes } from './scopes.ts'
 
 export type KeyClass = KeyCaller['keyClass']
 
@@ -51,17 +52,31 @@ export interface NewKey {
   keyClass?: KeyClass
   name?: string | null
   expiresAt?: Date | null
+  isStaff?: boolean
 }
+
+export type KeyWithPlaintext = KeyRecord & { plaintext: string }
 
 /** Makes a key of the brand that `db` is bound to. Its plaintext is in this answer and nowhere else. */
 export async function createKey(
   db: Statements,
-  { scopes, keyClass = 'cdp', name = null, expiresAt = null }: NewKey,
-): Promise<KeyRecord & { plaintext: string }> {
+  { scopes, keyClass = 'cdp', name = null, expiresAt = null, isStaff = false }: NewKey,
+): Promise<KeyWithPlaintext> {
+  const carried = keyScopes(scopes, keyClass)
   const plaintext = makeKey(keyClass)
   const stored = [plaintext.slice(0, SHOWN), Buffer.from(keyHash(plaintext), 'hex'), keyClass]
-  const row = await db.one<KeyRow>('key_insert', [v7(), ...stored, name, keyScopes(scopes, keyClass), expiresAt])
+  const row = await db.one<KeyRow>('key_insert', [v7(), ...stored, name, carried, expiresAt, isStaff])
   return { ...keyRecord(row), plaintext }
+}
+
+/** As `createKey`; throws `conflict` when the brand has an active key of the class. */
+export function createFirstKey(db: Db, key: NewKey): Promise<KeyWithPlaintext> {
+  return db.tx(async (tx) => {
+    await tx.one('keys_lock')
+    const { active } = await tx.one<{ active: boolean }>('key_active', [key.keyClass ?? 'cdp'])
+    if (active) throw fail('conflict', 'The brand has an active key of this class already')
+    return await createKey(tx, key)
+  })
 }
 
 /** Keys of the brand that `db` is bound to, newest first. */
@@ -69,14 +84,47 @@ export async function listKeys(db: Statements, keyClass: KeyClass | null = null)
   return (await db.many<KeyRow>('keys_of_brand', [keyClass])).map(keyRecord)
 }
 
+/** Revokes an active key (of a class, where one is given); throws `not_found` when there is none. */
+export async function revokeKey(
+  db: Statements,
+  id: string,
+  keyClass: KeyClass | null = null,
+): Promise<KeyRecord> {
+  return keyRecord(await db.one<KeyRow>('key_revoke', [id, keyClass]))
+}
+
+/** Replaces an active key by a new one with its name, class, expiry and, unless others are given, scopes. */
+export function rotateKey(
+  db: Db,
+  id: string,
+  { scopes, keyClass = null }: { scopes?: readonly string[]; keyClass?: KeyClass | null },
+): Promise<KeyWithPlaintext> {
+  return db.tx(async (tx) => {
+    const old = await tx.one<RevokedRow>('key_revoke', [id, keyClass])
+    if (old.expires_at && old.expires_at <= old.revoked_at)
+      throw fail('conflict', 'The key has expired: create another one')
+    return await createKey(tx, {
+      scopes: scopes ?? old.scopes.map(currentScope).filter((scope) => classHas(old.key_class, scope)),
+      keyClass: old.key_class,
+      name: old.name,
+      expiresAt: old.expires_at,
+      isStaff: old.is_staff,
+    })
+  })
+}
+
 type Times = 'created_at' | 'last_used_at' | 'expires_at' | 'revoked_at'
 type KeyRow = Omit<KeyRecord, Times> & { created_at: Date } & Record<
     Exclude<Times, 'created_at'>,
     Date | null
   >
+type RevokedRow = KeyRow & { revoked_at: Date; key_class: KeyClass; name: string | null; is_staff: boolean }
 
 const keyRecord = (row: KeyRow): KeyRecord => ({
-  ...row,
+  id: row.id,
+  key_prefix: row.key_prefix,
+  brand_id: row.brand_id,
+  scopes: row.scopes,
   created_at: row.created_at.toISOString(),
   last_used_at: row.last_used_at?.toISOString() ?? null,
   expires_at: row.expires_at?.toISOString() ?? null,

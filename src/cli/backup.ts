@@ -9,7 +9,15 @@ function folderOf({ positionals }: Run): string {
   return resolve(folder)
 }
 
-const summary = ({ tables, files, made_at }: { tables: unknown[]; files: { bytes: number }[]; made_at: string }) => ({
+const summary = ({
+  tables,
+  files,
+  made_at,
+}: {
+  tables: unknown[]
+  files: { bytes: number }[]
+  made_at: string
+}) => ({
   made_at,
   tables: tables.length,
   files: files.length,

@@ -17,7 +17,9 @@ export async function brandOf(app: App, wanted: string): Promise<Brand> {
   if (found.length > 1) throw new UsageError(`--brand: several brands are named "${wanted}"; use the id`)
   if (brand) return brand
   const all = await app.postgres.pipeline.many<Brand>('brands_all')
-  const known = all.length ? `Known: ${all.map((one) => `${one.shop_domain} (${one.id})`).join(', ')}` : 'There is none yet: recoup brand create'
+  const known = all.length
+    ? `Known: ${all.map((one) => `${one.shop_domain} (${one.id})`).join(', ')}`
+    : 'There is none yet: recoup brand create'
   throw new UsageError(`--brand: there is no brand "${wanted}". ${known}`)
 }
 
@@ -31,12 +33,22 @@ export interface NewBrand {
 }
 
 export async function createBrand(app: App, brand: NewBrand): Promise<Brand> {
-  const shop = (brand.shop.includes('.') ? brand.shop : `${brand.shop}.${app.config.storePlatformDomain}`).toLowerCase()
+  const shop = (
+    brand.shop.includes('.') ? brand.shop : `${brand.shop}.${app.config.storePlatformDomain}`
+  ).toLowerCase()
   const label = String.raw`[a-z0-9]([a-z0-9-]*[a-z0-9])?`
   if (!new RegExp(`^${label}\\.${app.config.storePlatformDomain.replaceAll('.', '\\.')}$`).test(shop))
-    throw new UsageError(`--shop must be a shop of ${app.config.storePlatformDomain}, such as my-shop, not "${brand.shop}"`)
-  if (!Intl.supportedValuesOf('timeZone').concat('UTC').includes(brand.timezone ?? 'UTC'))
-    throw new UsageError(`--timezone must be an IANA time zone such as Europe/Berlin, not "${brand.timezone}"`)
+    throw new UsageError(
+      `--shop must be a shop of ${app.config.storePlatformDomain}, such as my-shop, not "${brand.shop}"`,
+    )
+  if (
+    !Intl.supportedValuesOf('timeZone')
+      .concat('UTC')
+      .includes(brand.timezone ?? 'UTC')
+  )
+    throw new UsageError(
+      `--timezone must be an IANA time zone such as Europe/Berlin, not "${brand.timezone}"`,
+    )
   if (!/^[A-Z]{3}$/.test(brand.currency ?? 'USD'))
     throw new UsageError(`--currency must be an ISO 4217 code such as USD, not "${brand.currency}"`)
   if (!/^[A-Z]{2}$/.test(brand.region ?? 'US'))
@@ -51,7 +63,8 @@ export async function createBrand(app: App, brand: NewBrand): Promise<Brand> {
       return created as Brand
     })
   } catch (error) {
-    if (errorCode(error) === UNIQUE_VIOLATION) throw fail('conflict', `The shop ${shop} has a brand already.`, { cause: error })
+    if (errorCode(error) === UNIQUE_VIOLATION)
+      throw fail('conflict', `The shop ${shop} has a brand already.`, { cause: error })
     throw error
   }
 }
@@ -62,16 +75,31 @@ export const brandCommands = [
     what: 'Make a brand with its connected store',
     options: {
       name: { type: 'string', required: true, placeholder: 'NAME', what: 'Name of the brand' },
-      shop: { type: 'string', required: true, placeholder: 'SHOP', what: 'Shop on the store platform, such as my-shop' },
-      feature: { type: 'string', multiple: true, placeholder: 'NAME', what: `Feature to enable (default: ${FEATURES.join(', ')})` },
+      shop: {
+        type: 'string',
+        required: true,
+        placeholder: 'SHOP',
+        what: 'Shop on the store platform, such as my-shop',
+      },
+      feature: {
+        type: 'string',
+        multiple: true,
+        placeholder: 'NAME',
+        what: `Feature to enable (default: ${FEATURES.join(', ')})`,
+      },
       currency: { type: 'string', placeholder: 'CODE', what: 'Currency (default USD)' },
       timezone: { type: 'string', placeholder: 'ZONE', what: 'Time zone whose days count (default UTC)' },
-      region: { type: 'string', placeholder: 'CC', what: 'Country of phone numbers without one (default US)' },
+      region: {
+        type: 'string',
+        placeholder: 'CC',
+        what: 'Country of phone numbers without one (default US)',
+      },
     },
     run: async ({ app, values }) => {
       const features = values.feature as string[] | undefined
       const unknown = features?.find((feature) => !FEATURES.includes(feature))
-      if (unknown) throw new UsageError(`--feature: "${unknown}" is not a feature. Known: ${FEATURES.join(', ')}`)
+      if (unknown)
+        throw new UsageError(`--feature: "${unknown}" is not a feature. Known: ${FEATURES.join(', ')}`)
       const brand = await createBrand(await app(), {
         name: required(values, 'name'),
         shop: required(values, 'shop'),

@@ -59,7 +59,13 @@ export function required(values: Values, name: string): string {
   return value
 }
 
-export function integerOption(values: Values, name: string, fallback: number, least: number, most: number): number {
+export function integerOption(
+  values: Values,
+  name: string,
+  fallback: number,
+  least: number,
+  most: number,
+): number {
   const value = text(values, name)
   if (value === undefined) return fallback
   if (!/^\d+$/.test(value) || Number(value) < least || Number(value) > most)
@@ -75,4 +81,3 @@ export function timeOption(values: Values, name: string): Date | undefined {
     throw new UsageError(`--${name} must be an ISO 8601 time such as 2026-01-31T00:00:00Z, not "${value}"`)
   return at
 }
-

@@ -9,7 +9,7 @@ import { snapshotAll } from '../lake/horizon.ts'
 import type { Brand } from '../op.ts'
 import { refreshBrand } from '../segment/refresh.ts'
 import { createSegment } from '../segment/saved.ts'
-import { createBrand, brandOf } from './brand.ts'
+import { brandOf, createBrand } from './brand.ts'
 import { command, integerOption, required } from './command.ts'
 import type { Progress } from './progress.ts'
 
@@ -18,12 +18,20 @@ const READ_SCOPES = ['brand:read', 'segments:read', 'customers:read', 'commerce:
 
 /** Segments that show what rules can say. */
 const SEGMENTS = [
-  { name: 'Spent 500 or more', definition: { source: 'customer_profile', rule: { field: 'total_spend', op: '>=', value: '500.00' } } },
+  {
+    name: 'Spent 500 or more',
+    definition: { source: 'customer_profile', rule: { field: 'total_spend', op: '>=', value: '500.00' } },
+  },
   {
     name: 'Bought once, and not in the last 60 days',
     definition: {
       source: 'customer_profile',
-      rule: { all: [{ field: 'orders_count', op: '=', value: 1 }, { field: 'last_order_at', op: 'notWithinLast', value: { days: 60 } }] },
+      rule: {
+        all: [
+          { field: 'orders_count', op: '=', value: 1 },
+          { field: 'last_order_at', op: 'notWithinLast', value: { days: 60 } },
+        ],
+      },
     },
   },
   {
@@ -32,8 +40,20 @@ const SEGMENTS = [
       source: 'product_events',
       rule: {
         all: [
-          { op: 'count-over-window', window: { days: 7 }, times: { op: '>=', n: 2 }, where: [{ field: 'event_kind', op: '=', value: 'product_viewed' }] },
-          { not: { source: 'commerce_orders', op: 'count-over-window', window: { days: 30 }, times: { op: '>=', n: 1 } } },
+          {
+            op: 'count-over-window',
+            window: { days: 7 },
+            times: { op: '>=', n: 2 },
+            where: [{ field: 'event_kind', op: '=', value: 'product_viewed' }],
+          },
+          {
+            not: {
+              source: 'commerce_orders',
+              op: 'count-over-window',
+              window: { days: 30 },
+              times: { op: '>=', n: 1 },
+            },
+          },
         ],
       },
     },
@@ -64,7 +84,10 @@ export async function ensureDemo(app: App, progress: (title: string) => Progress
 
 function readDemo(config: Config, brands: readonly Brand[]): DemoBrand | null {
   try {
-    const { brand_id, key } = JSON.parse(readFileSync(keyFile(config), 'utf8')) as { brand_id: string; key: string }
+    const { brand_id, key } = JSON.parse(readFileSync(keyFile(config), 'utf8')) as {
+      brand_id: string
+      key: string
+    }
     const brand = brands.find(({ id }) => id === brand_id)
     return brand ? { brand, key } : null
   } catch {
@@ -148,6 +171,9 @@ export const demoCommands = [
       const brand = await brandOf(app, required(values, 'brand'))
       return { brand_id: brand.id, ...size, generated: await fillDemo(app, brand, size, progress) }
     },
-    text: ({ generated }) => Object.entries(generated).map(([kind, rows]) => `${kind} ${rows}`).join(', '),
+    text: ({ generated }) =>
+      Object.entries(generated)
+        .map(([kind, rows]) => `${kind} ${rows}`)
+        .join(', '),
   }),
 ]

@@ -4,12 +4,13 @@ import { CHECKOUT, SETTINGS } from '../config.ts'
 import { type ImportKind, TARGETS } from '../connect/import/targets.ts'
 import { fail } from '../errors.ts'
 import { columnsOf, RELATIONS, type Relation, type RelationName } from '../lake/relations.ts'
-import { loadModels } from '../model/graph.ts'
 import { modelDocs } from '../model/docs.ts'
+import { loadModels } from '../model/graph.ts'
 import { command } from './command.ts'
 import { COMMANDS } from './commands.ts'
 
-const row = (...cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
+const row = (...cells: readonly string[]) =>
+  `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
 const markdown = (header: readonly string[], rows: readonly (readonly string[])[]) =>
   [row(...header), row(...header.map(() => '---')), ...rows.map((cells) => row(...cells))].join('\n')
 
@@ -22,7 +23,10 @@ const settings = () =>
 const commands = () =>
   markdown(
     ['command', 'what'],
-    COMMANDS.map(({ name, arguments: positional, what }) => [`\`recoup ${name}${positional ? ` ${positional}` : ''}\``, what]),
+    COMMANDS.map(({ name, arguments: positional, what }) => [
+      `\`recoup ${name}${positional ? ` ${positional}` : ''}\``,
+      what,
+    ]),
   )
 
 function lake(): string {
@@ -42,12 +46,22 @@ function lake(): string {
 const imports = (kind: ImportKind) =>
   markdown(
     ['target field', 'type', 'what'],
-    Object.entries(TARGETS[kind]).map(([name, { type, what, required }]) => [`\`${name}\`${required ? ' (required)' : ''}`, type, what]),
+    Object.entries(TARGETS[kind]).map(([name, { type, what, required }]) => [
+      `\`${name}\`${required ? ' (required)' : ''}`,
+      type,
+      what,
+    ]),
   )
 
 /** Generated parts of the documentation: file → marker → text. */
 const PARTS: Record<string, Record<string, () => string>> = {
-  'README.md': { settings, commands, lake, orders: () => imports('orders'), customers: () => imports('customers') },
+  'README.md': {
+    settings,
+    commands,
+    lake,
+    orders: () => imports('orders'),
+    customers: () => imports('customers'),
+  },
 }
 
 /** Files that are generated as a whole. */
@@ -66,7 +80,8 @@ async function generated(file: string): Promise<{ before: string; after: string 
     const [start, end] = [`<!-- generated: ${name} -->`, `<!-- end: ${name} -->`]
     const from = after.indexOf(start)
     const to = after.indexOf(end)
-    if (from < 0 || to < from) throw fail('not_found', `${file}: the markers "${start}" and "${end}" are missing`)
+    if (from < 0 || to < from)
+      throw fail('not_found', `${file}: the markers "${start}" and "${end}" are missing`)
     after = `${after.slice(0, from + start.length)}\n${make()}\n${after.slice(to)}`
   }
   return { before, after }
@@ -87,7 +102,8 @@ export const docsCommands = [
         mkdirSync(dirname(join(CHECKOUT, file)), { recursive: true })
         writeFileSync(join(CHECKOUT, file), after)
       }
-      if (values.check && stale.length) throw fail('conflict', `Out of date: ${stale.join(', ')}. Run recoup docs.`)
+      if (values.check && stale.length)
+        throw fail('conflict', `Out of date: ${stale.join(', ')}. Run recoup docs.`)
       return { written: stale }
     },
     text: ({ written }) => (written.length ? `Wrote ${written.join(', ')}` : 'All generated text is fresh.'),

@@ -12,13 +12,22 @@ export const importCommands = [
     what: 'Import a CSV, NDJSON or Parquet file; the same file twice changes nothing',
     options: {
       brand: { type: 'string', required: true, placeholder: 'BRAND', what: 'Id, shop or name' },
-      map: { type: 'string', placeholder: 'FILE', what: 'JSON: target field → source column or DuckDB expression, and where' },
+      map: {
+        type: 'string',
+        placeholder: 'FILE',
+        what: 'JSON: target field → source column or DuckDB expression, and where',
+      },
       'shift-to-now': { type: 'boolean', what: 'Move all times so that the last moment of the file is now' },
-      rejects: { type: 'string', placeholder: 'FILE', what: 'Where rows that cannot be imported go (default: beside FILE)' },
+      rejects: {
+        type: 'string',
+        placeholder: 'FILE',
+        what: 'Where rows that cannot be imported go (default: beside FILE)',
+      },
     },
     run: async ({ app: open, values, positionals, progress }) => {
       const [kind, file, ...more] = positionals
-      if (!KINDS.includes(kind as Kind)) throw new UsageError(`import: "${kind ?? ''}" is not one of ${KINDS.join(', ')}`)
+      if (!KINDS.includes(kind as Kind))
+        throw new UsageError(`import: "${kind ?? ''}" is not one of ${KINDS.join(', ')}`)
       if (!file || more.length) throw new UsageError(`import ${kind}: exactly one FILE is needed`)
       const app = await open()
       const brand = await brandOf(app, required(values, 'brand'))

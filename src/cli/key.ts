@@ -17,10 +17,13 @@ export const keyCommands = [
     run: async ({ app: open, values }) => {
       const app = await open()
       const { id } = await brandOf(app, required(values, 'brand'))
-      const scopes = required(values, 'scopes').split(',').map((scope) => scope.trim())
+      const scopes = required(values, 'scopes')
+        .split(',')
+        .map((scope) => scope.trim())
       return await createKey(app.postgres.forBrand(id), { scopes, name: text(values, 'name') })
     },
-    text: ({ id, plaintext, scopes }) => `${plaintext}\n\nKey ${id} with ${scopes.join(', ')}. Keep it now: it is not shown again.`,
+    text: ({ id, plaintext, scopes }) =>
+      `${plaintext}\n\nKey ${id} with ${scopes.join(', ')}. Keep it now: it is not shown again.`,
   }),
   command({
     name: 'key list',
@@ -32,6 +35,16 @@ export const keyCommands = [
       return { data: await listKeys(app.postgres.forBrand(id)) }
     },
     text: ({ data }) =>
-      table(['id', 'key_prefix', 'scopes', 'created_at', 'last_used_at', 'revoked_at'], data.map((key) => [key.id, key.key_prefix, key.scopes.join(','), key.created_at, key.last_used_at, key.revoked_at])),
+      table(
+        ['id', 'key_prefix', 'scopes', 'created_at', 'last_used_at', 'revoked_at'],
+        data.map((key) => [
+          key.id,
+          key.key_prefix,
+          key.scopes.join(','),
+          key.created_at,
+          key.last_used_at,
+          key.revoked_at,
+        ]),
+      ),
   }),
 ]

@@ -24,13 +24,19 @@ export const refreshCommands = [
       const snapshot: Step = { step: 'snapshot', rows: events, ms: Math.round(performance.now() - started) }
       let done = 1
       shown.update(done, 5)
-      const report = await refreshBrand(app.pipeline, brand.id, { asOf, onStep: () => shown.update(++done, 5) })
+      const report = await refreshBrand(app.pipeline, brand.id, {
+        asOf,
+        onStep: () => shown.update(++done, 5),
+      })
       shown.end()
       return { ...report, steps: [snapshot, ...report.steps] }
     },
     text: ({ generation, as_of, failed, steps }) =>
       [
-        table(['step', 'rows', 'ms'], steps.map(({ step, rows, ms }) => [step, rows, ms])),
+        table(
+          ['step', 'rows', 'ms'],
+          steps.map(({ step, rows, ms }) => [step, rows, ms]),
+        ),
         `generation ${generation} as of ${as_of}`,
         ...failed.map(({ segment_id, error }) => `segment ${segment_id} failed: ${error}`),
       ].join('\n'),

@@ -64,6 +64,7 @@ export const runCommands = [
     what: 'Bring the database to the newest schema',
     options: {},
     run: async ({ app: open }: Run) => await migrate((await open()).postgres.url),
-    text: ({ applied }) => (applied.length ? `Applied ${applied.join(', ')}` : 'The database has the newest schema.'),
+    text: ({ applied }) =>
+      applied.length ? `Applied ${applied.join(', ')}` : 'The database has the newest schema.',
   }),
 ]

@@ -1,21 +1,30 @@
 import { readFileSync } from 'node:fs'
 import { openServed } from '../lake/served.ts'
 import { parseDefinition } from '../segment/definition.ts'
+import { explain } from '../segment/explain.ts'
 import { displayOne } from '../segment/plan.ts'
 import { createSegment, type SegmentWithDefinition, segmentWithDefinition } from '../segment/saved.ts'
 import { brandOf } from './brand.ts'
 import { command, integerOption, type Run, required, text, UsageError } from './command.ts'
+import { openModels } from './sql.ts'
 import { table } from './table.ts'
 
 const brand = { type: 'string', required: true, placeholder: 'BRAND', what: 'Id, shop or name' } as const
-const segment = { type: 'string', required: true, placeholder: 'SEGMENT', what: 'Id or name of the segment' } as const
+const segment = {
+  type: 'string',
+  required: true,
+  placeholder: 'SEGMENT',
+  what: 'Id or name of the segment',
+} as const
 
 async function segmentOf({ app: open, values }: Run) {
   const app = await open()
   const { id: brandId } = await brandOf(app, required(values, 'brand'))
   const db = app.postgres.forBrand(brandId)
   const wanted = required(values, 'segment')
-  const found = /^[0-9a-f-]{36}$/i.test(wanted) ? { id: wanted } : await db.maybe<{ id: string }>('segment_by_name', [wanted])
+  const found = /^[0-9a-f-]{36}$/i.test(wanted)
+    ? { id: wanted }
+    : await db.maybe<{ id: string }>('segment_by_name', [wanted])
   const row = found && (await db.maybe<SegmentWithDefinition>('segment_by_id', [found.id]))
   if (!row) throw new UsageError(`--segment: there is no active segment "${wanted}" of this brand`)
   return { app, brandId, row }
@@ -27,9 +36,19 @@ export const segmentCommands = [
     what: 'Save a segment from a definition file',
     options: {
       brand,
-      name: { type: 'string', required: true, placeholder: 'NAME', what: 'Name, unique among active segments' },
+      name: {
+        type: 'string',
+        required: true,
+        placeholder: 'NAME',
+        what: 'Name, unique among active segments',
+      },
       description: { type: 'string', placeholder: 'TEXT', what: 'What the segment is for' },
-      definition: { type: 'string', required: true, placeholder: 'FILE', what: 'JSON file with source and rule (- for stdin)' },
+      definition: {
+        type: 'string',
+        required: true,
+        placeholder: 'FILE',
+        what: 'JSON file with source and rule (- for stdin)',
+      },
     },
     run: async ({ app: open, values }) => {
       const file = required(values, 'definition')
@@ -50,27 +69,80 @@ export const segmentCommands = [
   command({
     name: 'segment members',
     what: 'List members of a segment as of its last refresh',
-    options: { brand, segment, limit: { type: 'string', placeholder: 'N', what: 'At most this many (default 100)' } },
+    options: {
+      brand,
+      segment,
+      limit: { type: 'string', placeholder: 'N', what: 'At most this many (default 100)' },
+    },
     run: async (run) => {
       const limit = integerOption(run.values, 'limit', 100, 1, 1_000_000)
       const { app, brandId, row } = await segmentOf(run)
       const served = openServed(app.pipeline)
       try {
         const reader = await served.reader(brandId)
-        const members = await reader?.rows<{ customer_id: string; email: string; phone: string; joined_at: Date }>(
+        const members = await reader?.rows<{
+          customer_id: string
+          email: string
+          phone: string
+          joined_at: Date
+        }>(
           `select customer_id, email, phone, joined_at from members join customers using (customer_id)
            where segment = $1 order by customer_id limit $2`,
           [row.ordinal, limit],
         )
-        return { segment_id: row.id, member_count: row.member_count, generation: row.generation, members: members ?? [] }
+        return {
+          segment_id: row.id,
+          member_count: row.member_count,
+          generation: row.generation,
+          members: members ?? [],
+        }
       } finally {
         await served.close()
       }
     },
     text: ({ members, member_count, generation }) =>
       [
-        table(['customer_id', 'email', 'phone', 'joined_at'], members.map((one) => [one.customer_id, one.email, one.phone, one.joined_at])),
+        table(
+          ['customer_id', 'email', 'phone', 'joined_at'],
+          members.map((one) => [one.customer_id, one.email, one.phone, one.joined_at]),
+        ),
         `${members.length} of ${member_count} members, generation ${generation}`,
+      ].join('\n'),
+  }),
+  command({
+    name: 'segment explain',
+    what: 'Show why a customer is a member of a segment, or which condition keeps them out',
+    options: {
+      brand,
+      segment,
+      customer: { type: 'string', required: true, placeholder: 'ID', what: 'Id of the customer' },
+    },
+    run: async (run) => {
+      const customerId = required(run.values, 'customer')
+      const { app, row, brandId } = await segmentOf(run)
+      const session = await openModels(app, await brandOf(app, brandId), new Date())
+      try {
+        const sources = { generation: 0, rows: session.duck.rows }
+        const [known] = await sources.rows('select 1 as known from customers where customer_id = $1', [
+          customerId,
+        ])
+        if (!known) throw new UsageError(`--customer: there is no customer "${customerId}" of this brand`)
+        return {
+          segment_id: row.id,
+          customer_id: customerId,
+          ...(await explain(sources, parseDefinition(row.definition), customerId)),
+        }
+      } finally {
+        await session.close()
+      }
+    },
+    text: ({ customer_id, member, conditions }) =>
+      [
+        table(
+          ['condition', 'holds', 'alone decides'],
+          conditions.map((one) => [one.path, one.holds ? 'yes' : 'no', one.decides ? 'yes' : 'no']),
+        ),
+        `${customer_id} ${member ? 'is' : 'is not'} a member`,
       ].join('\n'),
   }),
   command({

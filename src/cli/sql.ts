@@ -1,8 +1,8 @@
 import { createInterface } from 'node:readline/promises'
+import type { App } from '../app.ts'
 import { openSession, type Session } from '../lake/session.ts'
 import { loadModels } from '../model/graph.ts'
 import { runModels } from '../model/run.ts'
-import type { App } from '../app.ts'
 import type { Brand } from '../op.ts'
 import { brandOf } from './brand.ts'
 import { command, type Run, text, timeOption, UsageError } from './command.ts'
@@ -11,7 +11,7 @@ import { table } from './table.ts'
 const SHOWN_ROWS = 1_000
 
 /** All sources, staging models and marts of a brand in one locked session. */
-async function openModels(app: App, brand: Brand, asOf: Date): Promise<Session> {
+export async function openModels(app: App, brand: Brand, asOf: Date): Promise<Session> {
   const session = await openSession(app.pipeline, brand, asOf)
   try {
     await runModels(session.duck.connection, await loadModels())
@@ -26,7 +26,10 @@ async function onlyBrand(app: App): Promise<Brand> {
   const brands = await app.postgres.pipeline.many<Brand>('brands_all')
   const [brand] = brands
   if (!brand) throw new UsageError('There is no brand yet: recoup brand create, or recoup demo')
-  if (brands.length > 1) throw new UsageError(`--brand is missing. Known: ${brands.map(({ shop_domain }) => shop_domain).join(', ')}`)
+  if (brands.length > 1)
+    throw new UsageError(
+      `--brand is missing. Known: ${brands.map(({ shop_domain }) => shop_domain).join(', ')}`,
+    )
   return brand
 }
 
@@ -43,7 +46,12 @@ const rowsAsText = (rows: readonly Record<string, unknown>[]) => {
   if (!first) return '(no rows)'
   const header = Object.keys(first)
   const more = rows.length > SHOWN_ROWS ? `\n… ${rows.length - SHOWN_ROWS} more rows (--json prints all)` : ''
-  return table(header, rows.slice(0, SHOWN_ROWS).map((row) => header.map((name) => row[name]))) + more
+  return (
+    table(
+      header,
+      rows.slice(0, SHOWN_ROWS).map((row) => header.map((name) => row[name])),
+    ) + more
+  )
 }
 
 async function prompt(session: Session, brand: Brand): Promise<void> {

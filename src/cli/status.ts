@@ -43,7 +43,17 @@ export const statusCommands = [
         `lake: tick ${lake.tick}, ${lake.waiting_events} events waiting, ${lake.export_lag_seconds} s behind, ${lake.dead_events} dead`,
         table(
           ['shop', 'generation', 'as of', 'refreshed', 'ms', 'segments', 'files', 'failures', 'error'],
-          brands.map((one) => [one.shop_domain, one.generation, one.as_of, one.refreshed_at, one.refresh_ms, one.segments, one.files, one.failures, one.error]),
+          brands.map((one) => [
+            one.shop_domain,
+            one.generation,
+            one.as_of,
+            one.refreshed_at,
+            one.refresh_ms,
+            one.segments,
+            one.files,
+            one.failures,
+            one.error,
+          ]),
         ),
       ].join('\n'),
   }),
@@ -58,19 +68,40 @@ export const statusCommands = [
       check('node', Number(process.versions.node.split('.')[0]) === 22, `version ${process.versions.node}`)
       const app = await open()
       const missing = await missingOf(app)
-      check('ready', missing.length === 0, missing.join('; ') || 'Postgres answers, the schema is current, the lake is writable')
-      const server = await app.postgres.pipeline.one<{ version: string; fsync: string; synchronous_commit: string }>('status_server')
-      check('postgres', server.fsync === 'on', `${server.version}, fsync ${server.fsync}, synchronous_commit ${server.synchronous_commit}`)
+      check(
+        'ready',
+        missing.length === 0,
+        missing.join('; ') || 'Postgres answers, the schema is current, the lake is writable',
+      )
+      const server = await app.postgres.pipeline.one<{
+        version: string
+        fsync: string
+        synchronous_commit: string
+      }>('status_server')
+      check(
+        'postgres',
+        server.fsync === 'on',
+        `${server.version}, fsync ${server.fsync}, synchronous_commit ${server.synchronous_commit}`,
+      )
       const lake = await app.postgres.pipeline.one<LakeStatus>('status_lake')
       const lag = lake.export_lag_seconds
-      check('lake lag', lag < LAG_ALARM_SECONDS, lag < LAG_ALARM_SECONDS ? `${lag} s` : `${lag} s: is a worker running (recoup work)?`)
-      check('dead events', lake.dead_events === 0, lake.dead_events ? `${lake.dead_events} in table dead_event, each with its reason` : 'none')
+      check(
+        'lake lag',
+        lag < LAG_ALARM_SECONDS,
+        lag < LAG_ALARM_SECONDS ? `${lag} s` : `${lag} s: is a worker running (recoup work)?`,
+      )
+      check(
+        'dead events',
+        lake.dead_events === 0,
+        lake.dead_events ? `${lake.dead_events} in table dead_event, each with its reason` : 'none',
+      )
       const disk = statfsSync(config.lakeDir)
       const free = disk.bavail / disk.blocks
       check('disk', free >= LEAST_FREE_SHARE, `${(free * 100).toFixed(0)} % free at ${config.lakeDir}`)
       if (checks.some(({ ok }) => !ok)) process.exitCode = 1
       return { ok: checks.every(({ ok }) => ok), checks }
     },
-    text: ({ checks }) => checks.map(({ check, ok, detail }) => `${ok ? 'ok   ' : 'WRONG'}  ${check}: ${detail}`).join('\n'),
+    text: ({ checks }) =>
+      checks.map(({ check, ok, detail }) => `${ok ? 'ok   ' : 'WRONG'}  ${check}: ${detail}`).join('\n'),
   }),
 ]

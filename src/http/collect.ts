@@ -54,5 +54,8 @@ const accepted = (body: object): Reply => ({ status: 200, body })
 
 function notAccepted(error: unknown): Reply {
   if (!(error instanceof Unsettled)) throw error
-  return messageOnly(503, 'It is not known whether the events were stored: sent again, some may be recorded twice.')
+  return messageOnly(
+    503,
+    'It is not known whether the events were stored: sent again, some may be recorded twice.',
+  )
 }

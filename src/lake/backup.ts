@@ -37,16 +37,21 @@ export async function backup(
   onProgress: (done: number, total: number) => void = () => {},
 ): Promise<BackupDocument> {
   await mkdir(folder, { recursive: true })
-  if ((await readdir(folder)).length) throw fail('conflict', `${folder} is not empty: a backup needs a folder of its own.`)
+  if ((await readdir(folder)).length)
+    throw fail('conflict', `${folder} is not empty: a backup needs a folder of its own.`)
   await postgres.pipeline.run('backup_pause_removal', [PAUSE_HOURS])
   try {
     const document = await postgres.sql.begin('isolation level repeatable read read only', async (tx) => {
-      const [state] = await ask<Pick<BackupDocument, 'exported_below' | 'first_log_day' | 'migrations'>>(tx, 'backup_state')
+      const [state] = await ask<Pick<BackupDocument, 'exported_below' | 'first_log_day' | 'migrations'>>(
+        tx,
+        'backup_state',
+      )
       if (!state) throw new Error('the database has no lake_state')
       const tables = await ask<{ name: string }>(tx, 'backup_tables')
       const files = await ask<BackupDocument['files'][number]>(tx, 'backup_files')
       const dumped: BackupDocument['tables'] = []
-      for (const { name } of tables) dumped.push({ name, bytes: await dump(tx, name, join(folder, 'postgres', `${name}.copy.zst`)) })
+      for (const { name } of tables)
+        dumped.push({ name, bytes: await dump(tx, name, join(folder, 'postgres', `${name}.copy.zst`)) })
       const made_at = new Date().toISOString()
       return { format: BACKUP_FORMAT, made_at, ...state, tables: dumped, files }
     })

@@ -1,5 +1,5 @@
-import { createWriteStream } from 'node:fs'
 import { once } from 'node:events'
+import { createWriteStream } from 'node:fs'
 import { finished } from 'node:stream/promises'
 import { promisify } from 'node:util'
 import { zstdDecompress } from 'node:zlib'
@@ -29,7 +29,8 @@ export async function writeLines(sql: Sql, batches: readonly Batch[], path: stri
     const payloads = await payloadsOf(sql, group)
     for (const batch of group) {
       const payload = payloads.get(batch.batch_id)
-      if (!payload) throw new Error(`batch ${batch.batch_id} vanished from event_log before it reached the lake`)
+      if (!payload)
+        throw new Error(`batch ${batch.batch_id} vanished from event_log before it reached the lake`)
       const text = await decompress(payload)
       firstLines.push(line)
       line += countLines(text)
@@ -43,10 +44,10 @@ export async function writeLines(sql: Sql, batches: readonly Batch[], path: stri
 }
 
 async function payloadsOf(sql: Sql, group: readonly Batch[]): Promise<Map<string, Buffer>> {
-  const rows = await sql.unsafe<{ batch_id: string; payload: Buffer }[]>(statement('postgres', 'export_payloads'), [
-    group.map((batch) => batch.received_at.toISOString()),
-    group.map((batch) => batch.batch_id),
-  ] as never[])
+  const rows = await sql.unsafe<{ batch_id: string; payload: Buffer }[]>(
+    statement('postgres', 'export_payloads'),
+    [group.map((batch) => batch.received_at.toISOString()), group.map((batch) => batch.batch_id)] as never[],
+  )
   return new Map(rows.map((row) => [row.batch_id, row.payload]))
 }
 

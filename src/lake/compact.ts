@@ -1,6 +1,15 @@
 import { type Duck, literal } from '../store/duckdb.ts'
 import { brandFolder, STAGING_FOLDER } from '../store/lake.ts'
-import { addFiles, brandManifest, type FileRelation, type LakeFile, type Manifest, type NewFile, Outrun, retireFiles } from './manifest.ts'
+import {
+  addFiles,
+  brandManifest,
+  type FileRelation,
+  type LakeFile,
+  type Manifest,
+  type NewFile,
+  Outrun,
+  retireFiles,
+} from './manifest.ts'
 import { type Pipeline, withWorkspace } from './pipeline.ts'
 import { columnsOf, RELATIONS, type Relation, type RelationName } from './relations.ts'
 import { columnTypes, fileList } from './session.ts'
@@ -23,7 +32,8 @@ type Mergeable = RelationName | 'member_changes'
 export async function compactBrand(pipeline: Pipeline, brandId: string, cutAll = false): Promise<number> {
   let manifest = await brandManifest(pipeline.postgres, brandId)
   const relations: Mergeable[] = [...(Object.keys(RELATIONS) as RelationName[]), 'member_changes']
-  if (!relations.some((relation) => dueCut(manifest, relation, cutAll) || dueMerge(manifest, relation))) return 0
+  if (!relations.some((relation) => dueCut(manifest, relation, cutAll) || dueMerge(manifest, relation)))
+    return 0
   return await withWorkspace(pipeline, async (duck) => {
     let written = 0
     for (const relation of relations) {
@@ -51,9 +61,11 @@ interface Work {
   relation: Mergeable
 }
 
-const isAppended = (relation: Mergeable) => relation === 'member_changes' || RELATIONS[relation].kind === 'append'
+const isAppended = (relation: Mergeable) =>
+  relation === 'member_changes' || RELATIONS[relation].kind === 'append'
 const isOld = ({ created_at }: LakeFile) => Date.now() - created_at.getTime() > STAGED_HOURS * 3_600_000
-const ownFiles = (manifest: Manifest, relation: FileRelation) => manifest.files.filter((file) => file.relation === relation)
+const ownFiles = (manifest: Manifest, relation: FileRelation) =>
+  manifest.files.filter((file) => file.relation === relation)
 const rowsOf = (files: readonly LakeFile[]) => files.reduce((rows, file) => rows + file.rows, 0)
 
 /** The staged files to cut a relation from, when it is time. */
@@ -85,7 +97,14 @@ async function cut({ pipeline, duck, manifest, relation }: Work, staged: readonl
   )
   // The first file of a mutable relation is its base.
   const isBase = !isAppended(relation) && ownFiles(manifest, relation).length === 0
-  const file = await writeOwn(pipeline, duck, brandId, relation, isBase ? 1 : 0, isBase ? newestOf(relation, 'from cut') : 'from cut')
+  const file = await writeOwn(
+    pipeline,
+    duck,
+    brandId,
+    relation,
+    isBase ? 1 : 0,
+    isBase ? newestOf(relation, 'from cut') : 'from cut',
+  )
   const upTo = Math.max(...staged.map(({ tick_hi }) => tick_hi))
   await pipeline.postgres.pipeline.tx(async (tx) => {
     const moved = await tx.run('lake_brand_cut', [brandId, relation, before, upTo])
@@ -94,13 +113,27 @@ async function cut({ pipeline, duck, manifest, relation }: Work, staged: readonl
   })
 }
 
-async function merge({ pipeline, duck, manifest, relation }: Work, inputs: readonly LakeFile[]): Promise<void> {
+async function merge(
+  { pipeline, duck, manifest, relation }: Work,
+  inputs: readonly LakeFile[],
+): Promise<void> {
   const appended = isAppended(relation)
   const rows = `from read_parquet(${fileList(pipeline.lakeDir, inputs)})`
   const level = appended ? Math.min(TOP_LEVEL, (inputs[0]?.level ?? 0) + 1) : 1
-  const file = await writeOwn(pipeline, duck, manifest.brandId, relation, level, appended ? rows : newestOf(relation, rows))
+  const file = await writeOwn(
+    pipeline,
+    duck,
+    manifest.brandId,
+    relation,
+    level,
+    appended ? rows : newestOf(relation, rows),
+  )
   await pipeline.postgres.pipeline.tx(async (tx) => {
-    await retireFiles(tx, inputs.map(({ id }) => id), `merge of ${relation}`)
+    await retireFiles(
+      tx,
+      inputs.map(({ id }) => id),
+      `merge of ${relation}`,
+    )
     await addFiles(tx, file ? [file] : [])
   })
 }
@@ -152,11 +185,29 @@ async function writeOwn(
        count(*) filter (brand_id <> ${literal(brandId)}::uuid) as foreign_rows from output`,
   )
   if (!range?.rows) return null
-  if (range.foreign_rows) throw new Error(`${range.foreign_rows} rows of another brand in the ${relation} of ${brandId}`)
-  const order = relation === 'member_changes' ? 'segment, customer, tick' : RELATIONS[relation].order.join(', ')
-  const file = await writeParquet(duck, lakeDir, brandFolder(brandId), relation, `from output order by ${order}`)
+  if (range.foreign_rows)
+    throw new Error(`${range.foreign_rows} rows of another brand in the ${relation} of ${brandId}`)
+  const order =
+    relation === 'member_changes' ? 'segment, customer, tick' : RELATIONS[relation].order.join(', ')
+  const file = await writeParquet(
+    duck,
+    lakeDir,
+    brandFolder(brandId),
+    relation,
+    `from output order by ${order}`,
+  )
   const { rows: count, lo, hi, occurred_lo, occurred_hi } = range
-  return { ...file, brand_id: brandId, relation, level, rows: count, tick_lo: lo, tick_hi: hi, occurred_lo, occurred_hi }
+  return {
+    ...file,
+    brand_id: brandId,
+    relation,
+    level,
+    rows: count,
+    tick_lo: lo,
+    tick_hi: hi,
+    occurred_lo,
+    occurred_hi,
+  }
 }
 
 /** Merges the shared files: rows that brands have cut and event ids of long ago are left out. */
@@ -184,26 +235,50 @@ async function mergeShared(
   if (relation === 'event_ids') {
     await duck.run(`create table output as from ${all} where received_on >= current_date - ${SEEN_DAYS + 1}`)
   } else {
-    const cuts = await postgres.pipeline.many<{ brand_id: string; tick: number }>('lake_cut_ticks', [relation])
+    const cuts = await postgres.pipeline.many<{ brand_id: string; tick: number }>('lake_cut_ticks', [
+      relation,
+    ])
     await duck.run('create table cuts (brand_id uuid, tick bigint)')
-    for (const { brand_id, tick } of cuts) await duck.run('insert into cuts values ($1::uuid, $2::bigint)', [brand_id, tick])
+    for (const { brand_id, tick } of cuts)
+      await duck.run('insert into cuts values ($1::uuid, $2::bigint)', [brand_id, tick])
     await duck.run(
-      `create table output as select ${columnsOf(relation).map((name) => `staged.${name}`).join(', ')}
+      `create table output as select ${columnsOf(relation)
+        .map((name) => `staged.${name}`)
+        .join(', ')}
        from ${all} as staged left join cuts using (brand_id) where staged.tick > coalesce(cuts.tick, 0)`,
     )
-    brands = await duck.rows('select brand_id::varchar as brand_id, count(*) as rows from output group by all order by all')
+    brands = await duck.rows(
+      'select brand_id::varchar as brand_id, count(*) as rows from output group by all order by all',
+    )
     order = `brand_id, ${RELATIONS[relation].order.join(', ')}`
   }
   const [count] = await duck.rows<{ rows: number }>('select count(*) as rows from output')
   const files: NewFile[] = []
   if (count?.rows) {
     const file = await writeParquet(duck, lakeDir, STAGING_FOLDER, relation, `from output order by ${order}`)
-    const ticks = { tick_lo: inputs[0]?.tick_lo ?? 0, tick_hi: Math.max(...inputs.map(({ tick_hi }) => tick_hi)) }
+    const ticks = {
+      tick_lo: inputs[0]?.tick_lo ?? 0,
+      tick_hi: Math.max(...inputs.map(({ tick_hi }) => tick_hi)),
+    }
     const level = Math.min(TOP_LEVEL, (inputs[0]?.level ?? 0) + 1)
-    files.push({ ...file, ...ticks, brand_id: null, relation, level, rows: count.rows, brands, occurred_lo: null, occurred_hi: null })
+    files.push({
+      ...file,
+      ...ticks,
+      brand_id: null,
+      relation,
+      level,
+      rows: count.rows,
+      brands,
+      occurred_lo: null,
+      occurred_hi: null,
+    })
   }
   await postgres.pipeline.tx(async (tx) => {
-    await retireFiles(tx, inputs.map(({ id }) => id), `merge of staged ${relation}`)
+    await retireFiles(
+      tx,
+      inputs.map(({ id }) => id),
+      `merge of staged ${relation}`,
+    )
     await addFiles(tx, files)
   })
 }

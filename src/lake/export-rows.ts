@@ -21,7 +21,9 @@ export async function exportRows(
   tick: number,
 ): Promise<string | null> {
   const path = join(folder, `${relation}.csv`)
-  const select = statement('postgres', `export_${relation}`).replaceAll('$1', digits(from)).replaceAll('$2', digits(below))
+  const select = statement('postgres', `export_${relation}`)
+    .replaceAll('$1', digits(from))
+    .replaceAll('$2', digits(below))
   const rows = await pipeline.postgres.sql.unsafe(`copy (${select}) to stdout (format csv)`).readable()
   await pipe(rows, createWriteStream(path, { highWaterMark: 1 << 20 }))
 

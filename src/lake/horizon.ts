@@ -12,7 +12,10 @@ const RETRY_MS = 100
  * Brings everything that was committed at the time of the call into the lake. Waits up to 10 s for transactions that
  * are still open, then fails with the process and database that hold the lake back.
  */
-export async function snapshotAll(pipeline: Pipeline, onTick?: (report: SnapshotReport) => void): Promise<number> {
+export async function snapshotAll(
+  pipeline: Pipeline,
+  onTick?: (report: SnapshotReport) => void,
+): Promise<number> {
   let events = 0
   // The second round takes the profiles that the events of the first one made.
   for (let round = 0; round < 2; round++) {
@@ -37,7 +40,9 @@ export async function snapshotAll(pipeline: Pipeline, onTick?: (report: Snapshot
 }
 
 async function heldBack({ postgres }: Pipeline) {
-  const blocker = await postgres.pipeline.maybe<{ pid: number; datname: string; seconds: number }>('lake_blocker')
+  const blocker = await postgres.pipeline.maybe<{ pid: number; datname: string; seconds: number }>(
+    'lake_blocker',
+  )
   const who = blocker
     ? `process ${blocker.pid} in database "${blocker.datname}" has held a write transaction open for ${blocker.seconds} s`
     : 'a prepared transaction holds it back'

@@ -3,7 +3,13 @@ import type { Postgres } from '../store/postgres.ts'
 import { RELATIONS, type RelationName } from './relations.ts'
 
 /** Relations with lake files: those of events and the store, the ids seen lately, and what a refresh publishes. */
-export type FileRelation = RelationName | 'event_ids' | 'members' | 'member_changes' | 'served' | `result:${string}`
+export type FileRelation =
+  | RelationName
+  | 'event_ids'
+  | 'members'
+  | 'member_changes'
+  | 'served'
+  | `result:${string}`
 
 export interface LakeFile {
   id: number
@@ -49,11 +55,21 @@ export async function brandManifest(postgres: Postgres, brandId: string): Promis
   return await postgres.pipeline.tx(async (tx) => {
     await tx.run('lake_read_pinned')
     const [state, files, staged] = [
-      await tx.one<{ tick: number; generation: number; cut_ticks: Record<string, number> }>('lake_brand_state', [brandId]),
+      await tx.one<{ tick: number; generation: number; cut_ticks: Record<string, number> }>(
+        'lake_brand_state',
+        [brandId],
+      ),
       await tx.many<LakeFile>('lake_brand_files', [brandId]),
       await tx.many<LakeFile>('lake_staged_files', [brandId]),
     ]
-    return { brandId, tick: state.tick, generation: state.generation, cutTicks: state.cut_ticks, files, staged }
+    return {
+      brandId,
+      tick: state.tick,
+      generation: state.generation,
+      cutTicks: state.cut_ticks,
+      files,
+      staged,
+    }
   })
 }
 
@@ -91,4 +107,3 @@ export class Outrun extends Error {
 export async function retireFiles(tx: Statements, ids: readonly number[], what: string): Promise<void> {
   if (ids.length && (await tx.run('lake_files_retire', [ids])) !== ids.length) throw new Outrun(what)
 }
-

@@ -32,7 +32,9 @@ export async function readEvents(
   const unreadable = await loadLines(duck, path)
   await loadBrands(pipeline, duck)
 
-  const dead = await duck.rows<{ n: number; brand_id: string | null; reason: string }>(statement('duckdb', 'dead_lines'))
+  const dead = await duck.rows<{ n: number; brand_id: string | null; reason: string }>(
+    statement('duckdb', 'dead_lines'),
+  )
   await duck.run('create table dead (n bigint)')
   if (dead.length) await duck.run(`insert into dead values ${dead.map(({ n }) => `(${n})`).join(', ')}`)
   await loadSeen(pipeline, duck)
@@ -61,7 +63,9 @@ export async function readEvents(
 /** Reads the file into `lines`. Lines that DuckDB refuses are blanked, so that the others keep their numbers. */
 async function loadLines(duck: Duck, path: string): Promise<Map<number, string>> {
   const load = (from: string) =>
-    duck.run(`set variable lines_path = ${literal(from)}`).then(() => duck.run(statement('duckdb', 'read_lines')))
+    duck
+      .run(`set variable lines_path = ${literal(from)}`)
+      .then(() => duck.run(statement('duckdb', 'read_lines')))
   try {
     await load(path)
     return new Map()
@@ -95,7 +99,8 @@ async function loadLines(duck: Duck, path: string): Promise<Map<number, string>>
 async function loadBrands({ postgres }: Pipeline, duck: Duck): Promise<void> {
   const brands = await postgres.pipeline.many<{ id: string }>('brand_ids')
   await duck.run('create table brands (id uuid)')
-  if (brands.length) await duck.run(`insert into brands values ${brands.map(({ id }) => `(${literal(id)})`).join(', ')}`)
+  if (brands.length)
+    await duck.run(`insert into brands values ${brands.map(({ id }) => `(${literal(id)})`).join(', ')}`)
 }
 
 async function loadSeen({ postgres, lakeDir }: Pipeline, duck: Duck): Promise<void> {
@@ -125,11 +130,16 @@ const IDENTITIES_A_CALL = 50_000
 async function loadSubjects({ postgres, storePlatformDomain }: Pipeline, duck: Duck): Promise<void> {
   await duck.run('create table subjects (identity varchar, subject integer)')
   const appender = await duck.connection.createAppender('subjects')
-  const byBrand = Map.groupBy(await duck.rows<IdentityRow>(statement('duckdb', 'identities')), (row) => row.brand_id)
+  const byBrand = Map.groupBy(
+    await duck.rows<IdentityRow>(statement('duckdb', 'identities')),
+    (row) => row.brand_id,
+  )
   for (const [brandId, identities] of byBrand) {
     for (let at = 0; at < identities.length; at += IDENTITIES_A_CALL) {
       const some = identities.slice(at, at + IDENTITIES_A_CALL)
-      const subjects = await assignSubjects(postgres.sql, brandId, some.map(identityOf), { storePlatformDomain })
+      const subjects = await assignSubjects(postgres.sql, brandId, some.map(identityOf), {
+        storePlatformDomain,
+      })
       for (const [index, { identity }] of some.entries()) {
         appender.appendVarchar(identity)
         appender.appendInteger(subjects[index] ?? 0)
@@ -150,7 +160,17 @@ const identityOf = (row: IdentityRow) => ({
 })
 
 /** Property names whose values identify a person: they live in the customers relation only. */
-const IDENTIFYING = ['email', 'phone', 'phoneNumber', 'first_name', 'last_name', 'firstName', 'lastName', 'name', 'address']
+const IDENTIFYING = [
+  'email',
+  'phone',
+  'phoneNumber',
+  'first_name',
+  'last_name',
+  'firstName',
+  'lastName',
+  'name',
+  'address',
+]
 
 function newEvents(tick: number): string {
   const names = Object.keys(EVENT_PROPERTIES)

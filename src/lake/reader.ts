@@ -39,7 +39,9 @@ export function openLakes(pipeline: Pipeline, served: Served, prepare: Prepare):
     const entry = kept.get(brandId)
     kept.delete(brandId)
     // Statements of a session run in order: closing waits for those that were sent before.
-    return entry?.session.then((session) => session.duck.run('select 1').finally(() => session.close())).catch(() => {})
+    return entry?.session
+      .then((session) => session.duck.run('select 1').finally(() => session.close()))
+      .catch(() => {})
   }
   const recent = (brand: Brand): Promise<Session> => {
     const entry = kept.get(brand.id)

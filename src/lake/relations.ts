@@ -207,7 +207,12 @@ export const RELATIONS = {
 export type RelationName = keyof typeof RELATIONS
 
 /** Column names of a relation in file order, `brand_id` and `tick` first. */
-export const columnsOf = (name: RelationName): string[] => ['brand_id', 'tick', ...Object.keys(RELATIONS[name].columns)]
+export const columnsOf = (name: RelationName): string[] => [
+  'brand_id',
+  'tick',
+  ...Object.keys(RELATIONS[name].columns),
+]
 
 /** The name of a relation's source view in a session: `customers` is the mart's. */
-export const sourceName = (relation: RelationName) => (relation === 'customers' ? 'customers_source' : relation)
+export const sourceName = (relation: RelationName) =>
+  relation === 'customers' ? 'customers_source' : relation

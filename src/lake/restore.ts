@@ -10,7 +10,15 @@ import { statement } from '../store/sqlfile.ts'
 import { BACKUP_FORMAT, type BackupDocument, copyDurably } from './backup.ts'
 
 /** Tables whose rows carry the transaction that wrote them: transaction ids of the old cluster mean nothing here. */
-const WITH_XID = ['event_log', 'customer', 'subject_redirect', 'store_order', 'product', 'checkout', 'subscription']
+const WITH_XID = [
+  'event_log',
+  'customer',
+  'subject_redirect',
+  'store_order',
+  'product',
+  'checkout',
+  'subscription',
+]
 
 /** First normal transaction id: what the lake holds already is below it, what it does not is above. */
 const EXPORTED_XID = '3'
@@ -31,7 +39,8 @@ export async function restore(
       await copyDurably(join(folder, 'lake', file.path), join(lakeDir, file.path))
       const hash = createHash('sha256')
       await pipe(createReadStream(join(lakeDir, file.path)), hash)
-      if (hash.digest('hex') !== file.sha256) throw fail('conflict', `${file.path} of the backup is damaged: its SHA-256 differs.`)
+      if (hash.digest('hex') !== file.sha256)
+        throw fail('conflict', `${file.path} of the backup is damaged: its SHA-256 differs.`)
       onProgress(index + 1, document.files.length)
     }
     await sql.begin(async (tx) => {
@@ -40,11 +49,17 @@ export async function restore(
       await tx`delete from lake_state`
       for (const name of WITH_XID) await tx.unsafe(`alter table ${name} disable trigger user`)
       // COPY refuses tables whose row-level security holds for the owner too.
-      const walled = await tx<{ name: string }[]>`select oid::regclass::text as name from pg_class where relforcerowsecurity`
+      const walled = await tx<
+        { name: string }[]
+      >`select oid::regclass::text as name from pg_class where relforcerowsecurity`
       for (const { name } of walled) await tx.unsafe(`alter table ${name} no force row level security`)
       for (const { name } of document.tables) {
         const rows = await tx.unsafe(`copy ${name} from stdin`).writable()
-        await pipe(createReadStream(join(folder, 'postgres', `${name}.copy.zst`)), createZstdDecompress(), rows)
+        await pipe(
+          createReadStream(join(folder, 'postgres', `${name}.copy.zst`)),
+          createZstdDecompress(),
+          rows,
+        )
       }
       for (const name of WITH_XID) {
         await tx.unsafe(
@@ -69,7 +84,8 @@ async function readDocument(folder: string): Promise<BackupDocument> {
     throw fail('not_found', `${path} cannot be read: the folder is not a whole backup.`, { cause })
   })
   const document = JSON.parse(text) as BackupDocument
-  if (document.format !== BACKUP_FORMAT) throw fail('conflict', `${path}: format ${document.format} is not known here.`)
+  if (document.format !== BACKUP_FORMAT)
+    throw fail('conflict', `${path}: format ${document.format} is not known here.`)
   return document
 }
 
@@ -77,7 +93,10 @@ async function checkTarget(sql: postgres.Sql, document: BackupDocument): Promise
   const rows = await sql<{ version: string }[]>`select version from schema_migrations order by version`
   const here = rows.map(({ version }) => version)
   if (here.join() !== document.migrations.join())
-    throw fail('conflict', `The backup has the schema ${document.migrations.at(-1)}, this database ${here.at(-1)}: use the version that made it.`)
+    throw fail(
+      'conflict',
+      `The backup has the schema ${document.migrations.at(-1)}, this database ${here.at(-1)}: use the version that made it.`,
+    )
   const [brands] = await sql<{ some: boolean }[]>`select exists (select from brand) as some`
   if (brands?.some) throw fail('conflict', 'The database has brands: restore into an empty one.')
 }

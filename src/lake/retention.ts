@@ -16,12 +16,16 @@ export interface RetentionReport {
 /** Makes event_log days ahead, drops those that the lake has held for 7 days, removes retired and orphaned files. */
 export async function retain({ postgres, lakeDir }: Pipeline): Promise<RetentionReport> {
   await postgres.pipeline.run('event_log_make_days', [DAYS_AHEAD])
-  const { first_kept } = await postgres.pipeline.one<{ first_kept: string }>('event_log_oldest_kept', [LOG_DAYS])
+  const { first_kept } = await postgres.pipeline.one<{ first_kept: string }>('event_log_oldest_kept', [
+    LOG_DAYS,
+  ])
   await postgres.pipeline.run('event_log_drop_days', [first_kept])
   const { paused } = await postgres.pipeline.one<{ paused: boolean }>('lake_removal_paused')
   if (paused) return { removed: 0, orphans: 0 }
 
-  const retired = await postgres.pipeline.many<{ id: number; path: string }>('lake_files_removable', [KEEP_HOURS])
+  const retired = await postgres.pipeline.many<{ id: number; path: string }>('lake_files_removable', [
+    KEEP_HOURS,
+  ])
   for (const { path } of retired) await rm(join(lakeDir, path), { force: true })
   // Rows go after their files: a crash between leaves rows whose removal is tried again.
   await postgres.pipeline.run('lake_files_forget', [retired.map(({ id }) => id)])

@@ -13,7 +13,11 @@ export interface ServedTable {
 }
 
 /** Publishes tables of a session as one read-only DuckDB file: a cache that lake and models can rebuild. */
-export async function writeServed(lakeDir: string, session: Session, tables: readonly ServedTable[]): Promise<WrittenFile> {
+export async function writeServed(
+  lakeDir: string,
+  session: Session,
+  tables: readonly ServedTable[],
+): Promise<WrittenFile> {
   const { duck, manifest } = session
   return await writeLakeFile(lakeDir, brandFolder(manifest.brandId), 'served', async (path) => {
     await duck.run(`attach ${literal(path)} as served`)

@@ -1,6 +1,6 @@
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { v7 as uuidv7 } from 'uuid'
-import { rm } from 'node:fs/promises'
 import type { Brand } from '../op.ts'
 import { type Duck, literal, openDuck } from '../store/duckdb.ts'
 import { brandFolder } from '../store/lake.ts'
@@ -29,7 +29,8 @@ export async function openSession(pipeline: Pipeline, brand: Brand, asOf: Date):
     await rm(tempDir, { recursive: true, force: true })
   }
   try {
-    for (const relation of Object.keys(RELATIONS) as RelationName[]) await openSource(duck, pipeline.lakeDir, manifest, relation)
+    for (const relation of Object.keys(RELATIONS) as RelationName[])
+      await openSource(duck, pipeline.lakeDir, manifest, relation)
     // Bound as text: the binding has no TIMESTAMP parameter of its own.
     await duck.run(
       `create table params as
@@ -44,7 +45,12 @@ export async function openSession(pipeline: Pipeline, brand: Brand, asOf: Date):
   }
 }
 
-async function openSource(duck: Duck, lakeDir: string, manifest: Manifest, relation: RelationName): Promise<void> {
+async function openSource(
+  duck: Duck,
+  lakeDir: string,
+  manifest: Manifest,
+  relation: RelationName,
+): Promise<void> {
   const { kind, key } = RELATIONS[relation] as Relation
   const columns = columnsOf(relation).join(', ')
   const own = manifest.files.filter((file) => file.relation === relation)
@@ -60,7 +66,9 @@ async function openSource(duck: Duck, lakeDir: string, manifest: Manifest, relat
     )
   }
   if (kind === 'append') {
-    const parts = own.length ? [`select ${columns} from read_parquet(${fileList(lakeDir, own)})`, `from ${changed}`] : [`from ${changed}`]
+    const parts = own.length
+      ? [`select ${columns} from read_parquet(${fileList(lakeDir, own)})`, `from ${changed}`]
+      : [`from ${changed}`]
     await duck.run(`create view ${view} as ${parts.join(' union all ')}`)
     return
   }

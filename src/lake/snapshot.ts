@@ -3,9 +3,9 @@ import type { Duck } from '../store/duckdb.ts'
 import { STAGING_FOLDER } from '../store/lake.ts'
 import type { Batch } from './batches.ts'
 import { exportRows } from './export-rows.ts'
-import { type DeadLine, readEvents } from './read-events.ts'
 import { addFiles, type NewFile, Outrun } from './manifest.ts'
 import { type Pipeline, withWorkspace } from './pipeline.ts'
+import { type DeadLine, readEvents } from './read-events.ts'
 import { RELATIONS, type RelationName } from './relations.ts'
 import { stageRows, writeParquet } from './stage.ts'
 
@@ -42,7 +42,11 @@ export async function snapshot(pipeline: Pipeline): Promise<SnapshotReport> {
   const started = performance.now()
   const { postgres } = pipeline
   const cursor = await postgres.pipeline.one<Cursor>('lake_state_read')
-  const batches = await postgres.pipeline.many<Batch>('export_batches', [cursor.exported_below, cursor.horizon, TICK_EVENTS])
+  const batches = await postgres.pipeline.many<Batch>('export_batches', [
+    cursor.exported_below,
+    cursor.horizon,
+    TICK_EVENTS,
+  ])
   const below = await boundary(pipeline, cursor, batches)
   const tick = cursor.tick + 1
 
@@ -51,9 +55,18 @@ export async function snapshot(pipeline: Pipeline): Promise<SnapshotReport> {
     const rows: SnapshotReport['rows'] = {}
     const stage = async (relation: RelationName, table: string) => {
       const based = new Set(
-        (await postgres.pipeline.many<{ brand_id: string }>('lake_brands_with', [relation])).map((row) => row.brand_id),
+        (await postgres.pipeline.many<{ brand_id: string }>('lake_brands_with', [relation])).map(
+          (row) => row.brand_id,
+        ),
       )
-      const written = await stageRows(duck, pipeline.lakeDir, relation, table, tick, (brandId) => !based.has(brandId))
+      const written = await stageRows(
+        duck,
+        pipeline.lakeDir,
+        relation,
+        table,
+        tick,
+        (brandId) => !based.has(brandId),
+      )
       files.push(...written)
       rows[relation] = written.reduce((sum, file) => sum + file.rows, 0)
     }
@@ -78,7 +91,17 @@ export async function snapshot(pipeline: Pipeline): Promise<SnapshotReport> {
     const read = batches.reduce((sum, batch) => sum + batch.event_count, 0)
     const more = below !== cursor.horizon
     const ms = Math.round(performance.now() - started)
-    return { tick: published ? tick : cursor.tick, below, published, read, repeats, dead: dead.length, rows, more, ms }
+    return {
+      tick: published ? tick : cursor.tick,
+      below,
+      published,
+      read,
+      repeats,
+      dead: dead.length,
+      rows,
+      more,
+      ms,
+    }
   })
 }
 
@@ -93,7 +116,13 @@ async function boundary({ postgres }: Pipeline, cursor: Cursor, batches: readonl
 async function writeSeenIds({ lakeDir }: Pipeline, duck: Duck, tick: number): Promise<NewFile> {
   const [count] = await duck.rows<{ rows: number }>('select count(*) as rows from new_ids')
   const file = await writeParquet(duck, lakeDir, STAGING_FOLDER, 'event_ids', 'from new_ids order by id_hash')
-  const shared = { brand_id: null, relation: 'event_ids' as const, level: 0, occurred_lo: null, occurred_hi: null }
+  const shared = {
+    brand_id: null,
+    relation: 'event_ids' as const,
+    level: 0,
+    occurred_lo: null,
+    occurred_hi: null,
+  }
   return { ...file, ...shared, rows: count?.rows ?? 0, tick_lo: tick, tick_hi: tick }
 }
 
@@ -107,13 +136,21 @@ async function publish(
   await postgres.pipeline.tx(async (tx) => {
     if ((await tx.run('lake_state_advance', [tick, below])) === 0) throw new Outrun(`tick ${tick + 1}`)
     await addFiles(tx, files)
-    const brands = new Set(files.flatMap((file) => [file.brand_id, ...(file.brands ?? []).map((row) => row.brand_id)]))
+    const brands = new Set(
+      files.flatMap((file) => [file.brand_id, ...(file.brands ?? []).map((row) => row.brand_id)]),
+    )
     brands.delete(null)
     if (brands.size) await tx.run('lake_brands_changed', [tick + 1, [...brands]])
     if (dead.length) {
       const column = <K extends keyof DeadLine>(key: K) => dead.map((line) => line[key])
       const payloads = dead.map(({ payload }) => payload.toString('hex'))
-      await tx.run('dead_events_add', [column('batch_id'), column('line'), column('brand_id'), column('reason'), payloads])
+      await tx.run('dead_events_add', [
+        column('batch_id'),
+        column('line'),
+        column('brand_id'),
+        column('reason'),
+        payloads,
+      ])
     }
   })
   if (dead.length) log('error', 'dead_events', { count: dead.length, first_reason: dead[0]?.reason })

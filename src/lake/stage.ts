@@ -48,7 +48,13 @@ export async function stageRows(
   return files
 }
 
-export async function writeParquet(duck: Duck, lakeDir: string, folder: string, name: string, select: string) {
+export async function writeParquet(
+  duck: Duck,
+  lakeDir: string,
+  folder: string,
+  name: string,
+  select: string,
+) {
   return await writeLakeFile(lakeDir, folder, name.replace(':', '-'), (path) =>
     duck.run(`copy (${select}) to ${literal(path)} ${PARQUET}`),
   )

@@ -1,6 +1,7 @@
 import type { Op } from '../op.ts'
 import { brandOps } from './brand.ts'
+import { keyOps } from './keys.ts'
 import { segmentOps } from './segments.ts'
 
 /** Every operation of the service. */
-export const OPS: readonly Op[] = [...brandOps, ...segmentOps]
+export const OPS: readonly Op[] = [...brandOps, ...keyOps, ...segmentOps]

@@ -1,21 +1,18 @@
 import * as v from 'valibot'
-import { currencyCode, id, texts, time } from '../fields.ts'
+import { currencyCode, id, named, texts, time } from '../fields.ts'
 import { type Op, op } from '../op.ts'
 
-const Brand = v.pipe(
-  v.object({
-    id,
-    name: v.string(),
-    shop_domain: v.string(),
-    storefront_domains: texts,
-    currency_code: currencyCode,
-    timezone: v.string(),
-    default_phone_region: v.string(),
-    features: texts,
-    created_at: time,
-  }),
-  v.title('Brand'),
-)
+const Brand = named('Brand', {
+  id,
+  name: v.string(),
+  shop_domain: v.string(),
+  storefront_domains: texts,
+  currency_code: currencyCode,
+  timezone: v.string(),
+  default_phone_region: v.string(),
+  features: texts,
+  created_at: time,
+})
 
 export const brandOps: readonly Op[] = [
   op({

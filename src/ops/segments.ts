@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { fail } from '../errors.ts'
-import { count, id, list, paging, text, time, timestamp, uuid } from '../fields.ts'
+import { count, id, list, named, paging, text, time, timestamp, uuid } from '../fields.ts'
 import { type Ctx, type Op, op, type Page } from '../op.ts'
 import { parseDefinition } from '../segment/definition.ts'
 import { compileOne } from '../segment/plan.ts'
@@ -27,10 +27,7 @@ const audienceFields = {
   last_run_at: v.nullable(time),
   current_version_evaluated: v.boolean(),
 }
-const Audience = v.pipe(
-  v.object({ ...audienceFields, segment_id: id, message: v.nullable(v.string()) }),
-  v.title('Audience'),
-)
+const Audience = named('Audience', { ...audienceFields, segment_id: id, message: v.nullable(v.string()) })
 
 const itemFields = {
   id,
@@ -43,33 +40,24 @@ const itemFields = {
   updated_at: time,
   audience: v.object(audienceFields),
 }
-const SegmentItem = v.pipe(v.object(itemFields), v.title('SegmentItem'))
+const SegmentItem = named('SegmentItem', itemFields)
 const definition = v.record(v.string(), v.unknown(), 'must be an object with source and rule')
-const Segment = v.pipe(
-  v.object({ ...itemFields, version: count, schema_version: count, definition }),
-  v.title('Segment'),
-)
+const Segment = named('Segment', { ...itemFields, version: count, schema_version: count, definition })
 
-const Member = v.pipe(
-  v.object({
-    customer_id: v.string(),
-    email: v.nullable(v.string()),
-    phone: v.nullable(v.string()),
-    svc_contact_id: v.nullable(v.string()),
-    joined_at: time,
-  }),
-  v.title('SegmentMember'),
-)
+const Member = named('SegmentMember', {
+  customer_id: v.string(),
+  email: v.nullable(v.string()),
+  phone: v.nullable(v.string()),
+  svc_contact_id: v.nullable(v.string()),
+  joined_at: time,
+})
 
-const Estimate = v.pipe(
-  v.object({
-    count,
-    segment_id: v.nullable(id),
-    version: v.nullable(count),
-    estimated_at: time,
-  }),
-  v.title('Estimate'),
-)
+const Estimate = named('Estimate', {
+  count,
+  segment_id: v.nullable(id),
+  version: v.nullable(count),
+  estimated_at: time,
+})
 
 const path = v.strictObject({ id: uuid })
 

@@ -1,7 +1,7 @@
 import { errorFields, log } from '../log.ts'
 import type { Duck } from '../store/duckdb.ts'
-import { compileOne, compileSegments } from './plan.ts'
 import { type Definition, parseDefinition } from './definition.ts'
+import { compileOne, compileSegments } from './plan.ts'
 
 export interface SegmentRow {
   id: string
@@ -34,7 +34,9 @@ export async function evaluateSegments(duck: Duck, segments: readonly SegmentRow
   }
   if (trees.length === 0) return { evaluated: [], failed }
   try {
-    const { statements, members } = compileSegments(trees.map(({ segment, tree }) => ({ ordinal: segment.ordinal, tree })))
+    const { statements, members } = compileSegments(
+      trees.map(({ segment, tree }) => ({ ordinal: segment.ordinal, tree })),
+    )
     for (const { text, values } of statements) await duck.run(text, values)
     await duck.run(`insert into evaluated select segment, customer from (${members.text})`, members.values)
     return { evaluated: trees.map(({ segment }) => segment), failed }

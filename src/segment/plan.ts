@@ -1,9 +1,10 @@
-import { plainSql } from './dialect/duckdb-plain.ts'
-import { type Compiled, toDuckdb } from './dialect/duckdb-planned.ts'
-import { literals, Parameters, type Sql } from './dialect/parameter.ts'
+import { literals, Parameters, type Sql } from './dialect/duckdb/parameter.ts'
+import { plainSql } from './dialect/duckdb/plain.ts'
+import { type Compiled, toDuckdb } from './dialect/duckdb.ts'
 import type { Expr } from './expression.ts'
 import { Atoms, type Formula, formulaOf } from './formula.ts'
-import { type Lookup, passesFor, type Scan } from './strategy.ts'
+import type { Pass } from './pass.ts'
+import { passesFor } from './strategy.ts'
 import type { Tree } from './tree.ts'
 
 export interface Planned {
@@ -13,9 +14,9 @@ export interface Planned {
 
 /** How the members of many segments are found together. */
 export interface Plan {
-  /** Answered by the row of the customer. */
+  /** Answered by the customer's own row. */
   profile: { id: number; holds: Expr }[]
-  passes: (Scan | Lookup)[]
+  passes: Pass[]
   segments: { ordinal: number; formula: Formula }[]
 }
 

@@ -24,7 +24,11 @@ export interface Publication {
  * Makes one new generation of a brand: results, members and the file that reads come from appear together, by a
  * compare-and-set on the generation. Throws Outrun when another refresh of the brand published first.
  */
-export async function publish(pipeline: Pipeline, session: Session, publication: Publication): Promise<number> {
+export async function publish(
+  pipeline: Pipeline,
+  session: Session,
+  publication: Publication,
+): Promise<number> {
   const { from, evaluation, members, changedAt } = publication
   const { manifest } = session
   const generation = from + 1
@@ -32,9 +36,22 @@ export async function publish(pipeline: Pipeline, session: Session, publication:
   const retired: LakeFile[] = []
   const old = (relation: string) => manifest.files.filter((file) => file.relation === relation)
   const add = async (relation: NewFile['relation'], level: number, select: string) => {
-    const file = await writeParquet(session.duck, pipeline.lakeDir, brandFolder(manifest.brandId), relation, select)
+    const file = await writeParquet(
+      session.duck,
+      pipeline.lakeDir,
+      brandFolder(manifest.brandId),
+      relation,
+      select,
+    )
     const [count] = await session.duck.rows<{ rows: number }>(`select count(*) as rows from (${select})`)
-    files.push({ ...file, brand_id: manifest.brandId, relation, level, rows: count?.rows ?? 0, ...ticksOf(generation) })
+    files.push({
+      ...file,
+      brand_id: manifest.brandId,
+      relation,
+      level,
+      rows: count?.rows ?? 0,
+      ...ticksOf(generation),
+    })
   }
 
   for (const { name } of publication.marts) {
@@ -54,7 +71,11 @@ export async function publish(pipeline: Pipeline, session: Session, publication:
     await add('member_changes', 0, 'from member_changes')
   }
   if (members.fold) {
-    await add('members', 1, `select ${row}, segment, customer, joined_at from members order by segment, customer`)
+    await add(
+      'members',
+      1,
+      `select ${row}, segment, customer, joined_at from members order by segment, customer`,
+    )
     retired.push(...old('members'))
   }
   const served = await writeServed(pipeline.lakeDir, session, [
@@ -65,14 +86,33 @@ export async function publish(pipeline: Pipeline, session: Session, publication:
     },
   ])
 
-  files.push({ ...served, brand_id: manifest.brandId, relation: 'served', level: 1, rows: 0, ...ticksOf(generation) })
+  files.push({
+    ...served,
+    brand_id: manifest.brandId,
+    relation: 'served',
+    level: 1,
+    rows: 0,
+    ...ticksOf(generation),
+  })
   retired.push(...old('served'))
 
   await pipeline.postgres.pipeline.tx(async (tx) => {
     const ms = Math.round(performance.now() - publication.startedAt)
-    const args = [from, generation, served.path, manifest.tick, session.asOf, publication.definitionsVersion, ms]
+    const args = [
+      from,
+      generation,
+      served.path,
+      manifest.tick,
+      session.asOf,
+      publication.definitionsVersion,
+      ms,
+    ]
     if ((await tx.run('lake_brand_publish', [manifest.brandId, ...args])) === 0) throw new Outrun('refresh')
-    await retireFiles(tx, retired.map(({ id }) => id), 'refresh')
+    await retireFiles(
+      tx,
+      retired.map(({ id }) => id),
+      'refresh',
+    )
     await addFiles(tx, files)
     await recordRun(tx, manifest.brandId, generation, publication)
   })
@@ -91,15 +131,29 @@ export async function recordRun(
   const versions = evaluated.map(({ version }) => version)
   const counts = evaluated.map(({ ordinal }) => members.counts.get(ordinal) ?? 0)
   await tx.run('segments_evaluated', [brandId, generation, changedAt, ids, versions, counts])
-  await tx.run('segments_failed', [brandId, changedAt, failed.map(({ segment }) => segment.id), failed.map(({ error }) => error)])
+  await tx.run('segments_failed', [
+    brandId,
+    changedAt,
+    failed.map(({ segment }) => segment.id),
+    failed.map(({ error }) => error),
+  ])
 }
 
-const ticksOf = (generation: number) => ({ tick_lo: generation, tick_hi: generation, occurred_lo: null, occurred_hi: null })
+const ticksOf = (generation: number) => ({
+  tick_lo: generation,
+  tick_hi: generation,
+  occurred_lo: null,
+  occurred_hi: null,
+})
 
 function reasons(evaluated: readonly SegmentRow[]): string {
   const rows = evaluated.map(({ ordinal, version, evaluated_version }) => {
     const reason =
-      evaluated_version === null ? 'segment_created' : evaluated_version === version ? 'data_changed' : 'definition_changed'
+      evaluated_version === null
+        ? 'segment_created'
+        : evaluated_version === version
+          ? 'data_changed'
+          : 'definition_changed'
     return `(${Math.trunc(ordinal)}, '${reason}')`
   })
   return `create table member_reasons as from (values ${rows.join(', ')}) as reasons (segment, reason)`

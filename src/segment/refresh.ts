@@ -43,7 +43,11 @@ export interface RefreshOptions {
 }
 
 /** Runs the models and all active segments of one brand over the newest manifest and publishes them together. */
-export async function refreshBrand(pipeline: Pipeline, brandId: string, options: RefreshOptions = {}): Promise<RefreshReport> {
+export async function refreshBrand(
+  pipeline: Pipeline,
+  brandId: string,
+  options: RefreshOptions = {},
+): Promise<RefreshReport> {
   const startedAt = performance.now()
   const { pipeline: db } = pipeline.postgres
   const brand = await db.maybe<BrandRow>('lake_brand_row', [brandId])
@@ -65,11 +69,21 @@ export async function refreshBrand(pipeline: Pipeline, brandId: string, options:
   try {
     const models = await loadModels()
     const marts = models.filter(({ layer }) => layer === 'mart')
-    await timed('models', () => runModels(session.duck.connection, models), (ran) =>
-      ran.reduce((sum, { rows }) => sum + (rows ?? 0), 0),
+    await timed(
+      'models',
+      () => runModels(session.duck.connection, models),
+      (ran) => ran.reduce((sum, { rows }) => sum + (rows ?? 0), 0),
     )
-    const evaluation = await timed('segments', () => evaluateSegments(session.duck, segments), ({ evaluated }) => evaluated.length)
-    const members = await timed('members', () => diffMembers(session, pipeline.lakeDir, evaluation.evaluated, asOf), ({ changes }) => changes)
+    const evaluation = await timed(
+      'segments',
+      () => evaluateSegments(session.duck, segments),
+      ({ evaluated }) => evaluated.length,
+    )
+    const members = await timed(
+      'members',
+      () => diffMembers(session, pipeline.lakeDir, evaluation.evaluated, asOf),
+      ({ changes }) => changes,
+    )
     const publication = {
       from: brand.generation,
       definitionsVersion: brand.definitions_version,
@@ -80,7 +94,10 @@ export async function refreshBrand(pipeline: Pipeline, brandId: string, options:
       startedAt,
     }
     const unchanged =
-      members.changes === 0 && brand.changed_tick <= brand.refreshed_tick && brand.generation > 0 && !options.asOf
+      members.changes === 0 &&
+      brand.changed_tick <= brand.refreshed_tick &&
+      brand.generation > 0 &&
+      !options.asOf
     const generation = await timed(
       'publish',
       async () => {

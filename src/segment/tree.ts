@@ -1,6 +1,7 @@
-import type { AggregateName, FieldType, SourceName } from './catalog.ts'
+import type { SourceName } from './catalog.ts'
 import type { Comparison } from './decimal.ts'
 import { type Expr, not } from './expression.ts'
+import type { AggregateName, FieldType } from './operators.ts'
 
 /** A valid definition: groups of conditions. */
 export type Tree = { is: 'all' | 'any'; nodes: Tree[] } | { is: 'not'; node: Tree } | Condition

@@ -1,7 +1,7 @@
-import { type FieldType, LIMITS, type Operator } from './catalog.ts'
 import { member, refusal, shown, unknownName } from './complaint.ts'
 import { parseDecimal } from './decimal.ts'
 import { type Value, type ValueType, value } from './expression.ts'
+import { type FieldType, LIMITS, type Operator } from './operators.ts'
 
 /** What a condition's value is compared with: how it is read, and what it is stored as. */
 export interface Operand {
@@ -69,8 +69,7 @@ export function readObject(json: unknown, path: string, known: readonly string[]
   if (typeof json !== 'object' || json === null || Array.isArray(json))
     throw refusal(path, `must be an object with ${known.join(', ')}, not ${shown(json)}`)
   for (const key of Object.keys(json))
-    if (!known.includes(key))
-      throw refusal(member(path, key), `is not a key here. Known: ${known.join(', ')}`)
+    if (!known.includes(key)) throw unknownName(member(path, key), key, 'a key here', known)
   return new Map(Object.entries(json))
 }
 

@@ -34,14 +34,23 @@ const POOL: postgres.Options<Record<string, postgres.PostgresType>> = {
 
 export function openPostgres(url: string, options: { max?: number } = {}): Postgres {
   const pool = (role: string, more: postgres.Options<Record<string, postgres.PostgresType>> = {}) =>
-    postgres(url, { ...POOL, ...options, ...more, connection: { application_name: 'recoup', role, ...more.connection } })
-  const app = pool('recoup_app', { connection: { statement_timeout: 30_000, idle_in_transaction_session_timeout: 10_000 } })
+    postgres(url, {
+      ...POOL,
+      ...options,
+      ...more,
+      connection: { application_name: 'recoup', role, ...more.connection },
+    })
+  const app = pool('recoup_app', {
+    connection: { statement_timeout: 30_000, idle_in_transaction_session_timeout: 10_000 },
+  })
   const pipeline = pool('recoup_pipeline')
 
   return {
     url,
     forBrand: (brandId) => ({
-      ...statements((text, args) => inBrand(app, brandId, (tx) => tx.unsafe(text, [brandId, ...args] as never[], PREPARED))),
+      ...statements((text, args) =>
+        inBrand(app, brandId, (tx) => tx.unsafe(text, [brandId, ...args] as never[], PREPARED)),
+      ),
       tx: (work) =>
         inBrand(app, brandId, (tx) =>
           work(statements((text, args) => tx.unsafe(text, [brandId, ...args] as never[], PREPARED))),
@@ -50,7 +59,9 @@ export function openPostgres(url: string, options: { max?: number } = {}): Postg
     pipeline: {
       ...statements((text, args) => pipeline.unsafe(text, args as never[], PREPARED)),
       tx: (work) =>
-        pipeline.begin((tx) => work(statements((text, args) => tx.unsafe(text, args as never[], PREPARED)))) as never,
+        pipeline.begin((tx) =>
+          work(statements((text, args) => tx.unsafe(text, args as never[], PREPARED))),
+        ) as never,
     },
     sql: pipeline,
     pool: (more) => pool('recoup_pipeline', more),
@@ -66,7 +77,8 @@ type Rows = Record<string, unknown>[] & { count: number }
 type Execute = (text: string, args: unknown[]) => PromiseLike<unknown>
 
 function statements(execute: Execute): Statements {
-  const rowsOf = async (name: string, args: unknown[] = []) => (await execute(statement('postgres', name), args)) as Rows
+  const rowsOf = async (name: string, args: unknown[] = []) =>
+    (await execute(statement('postgres', name), args)) as Rows
   return {
     many: async (name, args) => [...(await rowsOf(name, args))] as never,
     maybe: async (name, args) => (await rowsOf(name, args))[0] as never,

@@ -35,7 +35,8 @@ const json = (type: 'ARRAY' | 'OBJECT', reason: string): Cast => ({
   column: 'VARCHAR',
   // chr(92): an escaped NUL passes as JSON and stops Postgres.
   value: (text) =>
-    `case when json_valid(${text}) and json_type(${text}) = '${type}' and not contains(${text}, chr(92) || 'u0000') then ${text} end`,
+    `case when not json_valid(${text}) or contains(${text}, chr(92) || 'u0000') then null
+      when json_type(${text}) = '${type}' then ${text} end`,
   reason: () => reason,
 })
 
@@ -100,12 +101,13 @@ const CASTS: Record<TargetType, Cast> = {
   list: {
     column: 'VARCHAR[]',
     value: (text) =>
-      `list_filter(list_transform(case when left(${text}, 1) = '[' and json_valid(${text}) then from_json(${text}, '["VARCHAR"]')
+      `list_filter(list_transform(case when contains(${text}, chr(0)) or contains(${text}, chr(92) || 'u0000') then null
+        when left(${text}, 1) = '[' and json_valid(${text}) then from_json(${text}, '["VARCHAR"]')
         else string_split(${text}, ',') end, lambda entry: trim(entry)), lambda entry: entry <> '')`,
-    reason: () => 'is not a list',
+    reason: () => 'holds the character U+0000',
   },
-  array: json('ARRAY', 'is not a JSON array'),
-  object: json('OBJECT', 'is not a JSON object'),
+  array: json('ARRAY', 'is not a JSON array, or holds the character U+0000'),
+  object: json('OBJECT', 'is not a JSON object, or holds the character U+0000'),
 }
 
 const BLANKS = `' ' || chr(9) || chr(10) || chr(13) || chr(160)`

@@ -136,8 +136,8 @@ const bareName = (message: string, expression: string) =>
 async function nearest(duck: Duck, name: string, known: readonly string[]): Promise<string> {
   const rows = await duck.rows<{ known: string; distance: number }>(
     `select known, damerau_levenshtein(lower(known), lower($1)) as distance
-     from (select unnest($2::varchar[]) as known) order by distance, known limit 1`,
-    [name, known],
+     from (select unnest(from_json($2, '["VARCHAR"]')) as known) order by distance, known limit 1`,
+    [name, JSON.stringify(known)],
   )
   const [best] = rows
   const isNear = best && best.distance <= Math.max(2, name.length / 3)

@@ -81,31 +81,71 @@ async function openCsv(duck: Duck, path: string): Promise<string> {
 
 async function openNdjson(duck: Duck, path: string, file: string): Promise<string> {
   // Lines are read as text first: `ignore_errors` of read_ndjson would make nulls of what is broken.
-  await duck.run(`create table ndjson as
-    select n, line, coalesce(json_valid(line) and json_type(line) = 'OBJECT', false) as is_object
+  await duck.run('create table nan_line (n bigint)')
+  await duck.run(`create view ndjson as
+    select n, line, case when json_valid(line) then json_type(line) = 'OBJECT' and n not in (from nan_line) else false end as is_object
     from (
       select row_number() over () as n, line
       from read_csv(${path}, auto_detect = false, header = false, columns = {'line': 'VARCHAR'}, quote = '', escape = '',
         delim = '\x01', ${LONG_LINES}, strict_mode = false)
     )
     where trim(line) <> ''`)
-  const [found] = await duck.rows<{ structure: string | null; start: string | null }>(
-    `select json_group_structure(line::json) filter (is_object) as structure, left(min_by(trim(line), n), 1) as start from ndjson`,
+  const [first] = await duck.rows<{ start: string }>(
+    'select left(trim(line), 1) as start from ndjson limit 1',
   )
-  if (found?.start === '[')
+  if (first?.start === '[')
     throw fail('bad_request', `${file}: holds a JSON array; NDJSON with one object per line is wanted.`)
-  const keys = Object.entries(
-    found?.structure ? (JSON.parse(found.structure) as Record<string, unknown>) : {},
-  )
-  if (keys.length === 0) throw fail('bad_request', `${file}: holds no JSON object.`)
-  const flat = Object.fromEntries(
-    keys.map(([name, type]) => [name, typeof type === 'string' && type !== 'NULL' ? type : 'JSON']),
-  )
-  const fields = keys.map(([name]) => `object.${identifier(name)}`).join(', ')
+  await refuseNaN(duck)
+  const fields = await fieldsOf(duck)
+  if (fields.size === 0) throw fail('bad_request', `${file}: holds no JSON object with a field.`)
+  const names = [...fields.keys()].map((name) => `object.${identifier(name)}`).join(', ')
+  const structure = literal(JSON.stringify(Object.fromEntries(fields)))
   await duck.run(`create view source as
-    select n as ${ROW}, ${fields}
-    from (select n, json_transform(line, ${literal(JSON.stringify(flat))}) as object from ndjson where is_object)`)
+    select n as ${ROW}, ${names} from (select n, json_transform(line, ${structure}) as object from ndjson where is_object)`)
   return `select n, 'is not a JSON object' as reason, line as data from ndjson where not is_object`
+}
+
+/** Every field of the objects with a type that holds all of its values; JSON for what is nested or mixed. */
+async function fieldsOf(duck: Duck): Promise<Map<string, string>> {
+  const keys = await duck.rows<{ key: string }>(
+    'select distinct unnest(keys) as key from (select distinct json_keys(line) as keys from ndjson where is_object)',
+  )
+  const pointers = keys.map(({ key }) => literal(`/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`))
+  const rows = await duck.rows<{ types: (string | null)[] }>(
+    `select distinct json_type(line, [${pointers.join(', ')}]) as types from ndjson where is_object`,
+  )
+  return new Map(
+    keys.map(({ key }, at) => [key, commonType(new Set(rows.map(({ types }) => types[at] ?? 'NULL')))]),
+  )
+}
+
+function commonType(types: Set<string>): string {
+  types.delete('NULL')
+  const all = (...names: string[]) => [...types].every((type) => names.includes(type))
+  if (types.size === 0) return 'JSON'
+  if (all('VARCHAR')) return 'VARCHAR'
+  if (all('BOOLEAN')) return 'BOOLEAN'
+  if (all('UBIGINT', 'BIGINT')) return 'HUGEINT'
+  return all('UBIGINT', 'BIGINT', 'DOUBLE') ? 'DOUBLE' : 'JSON'
+}
+
+/** DuckDB takes NaN and Infinity for JSON; nobody else does. */
+async function refuseNaN(duck: Duck): Promise<void> {
+  const rows = await duck.rows<{ n: number; line: string }>(
+    `select n, line from ndjson where is_object and regexp_matches(line, '(?i)[:,\\[]\\s*-?(nan|inf|infinity)\\s*[,}\\]]')`,
+  )
+  const bad = rows.filter(({ line }) => !isJson(line))
+  if (bad.length)
+    await duck.run(`insert into nan_line values ${bad.map(({ n }) => `(${Number(n)})`).join(', ')}`)
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
 }
 
 const FORMATS: Readonly<Record<string, Open>> = {

@@ -52,4 +52,8 @@ export async function writeRejects(duck: Duck, source: Source, path: string): Pr
 }
 
 const struct = (columns: readonly Column[]) =>
-  `{${columns.map(({ name }) => `${literal(name)}: source.${identifier(name)}`).join(', ')}}`
+  `{${columns.map(({ name, type }) => `${literal(name)}: ${shown(`source.${identifier(name)}`, type)}`).join(', ')}}`
+
+// NaN has no JSON.
+const shown = (value: string, type: string) =>
+  /^(DOUBLE|FLOAT)$/.test(type) ? `case when isfinite(${value}) then ${value} end` : value

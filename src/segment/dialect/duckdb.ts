@@ -1,95 +1,95 @@
-import type { Expr } from '../expression.ts'
-import type { Binding } from './parameter.ts'
+import type { Formula } from '../formula.ts'
+import type { Pass } from '../pass.ts'
+import type { Plan } from '../plan.ts'
+import { distinctSql } from './duckdb/distinct.ts'
+import { lookupSql } from './duckdb/lookup.ts'
+import type { Sql } from './duckdb/parameter.ts'
+import { scanSql } from './duckdb/scan.ts'
+import { answer, columns, Since } from './duckdb/since.ts'
+import { all, any, spell, UNIVERSE } from './duckdb/spell.ts'
 
-/** Where an expression stands: what its columns, times and aggregate are called there. */
-export interface Scope {
-  row: string
-  line: string
-  binding: Binding
-  /** The evaluation time less N × 24 hours. */
-  asOf(lessDays: number): string
-  currency: string
-  total?: string
-  /** Of `average`. */
-  sum?: string
-  count?: string
+export interface Statement extends Sql {
+  /** The temporary table that it makes. */
+  name: string
 }
 
-/** DuckDB's SQL of a primitive. A comparison with something missing is NULL, which counts as false. */
-export function spell(expr: Expr, scope: Scope): string {
-  const of = (part: Expr) => spell(part, scope)
-  switch (expr.is) {
-    case 'column':
-      return `${expr.of === 'line' ? scope.line : scope.row}.${expr.name}`
-    case 'element':
-      return 'element'
-    case 'total':
-      return known(scope.total)
-    case 'average':
-      throw new Error('an average stands only on the left of a comparison')
-    case 'value':
-      return scope.binding.value(expr.type, expr.value)
-    case 'asOf':
-      return scope.asOf(expr.lessDays)
-    case 'daysSince':
-      return `date_sub('day', ${of(expr.of)}, ${scope.asOf(0)})`
-    case 'compare':
-      // sum ÷ count = value without the rounding of a division.
-      return expr.left.is === 'average'
-        ? `${known(scope.sum)} ${expr.op} ${of(expr.right)} * ${known(scope.count)}`
-        : `${operand(expr.left, scope)} ${expr.op} ${of(expr.right)}`
-    case 'oneOf':
-      if (expr.of.is === 'average') {
-        const average = expr.of
-        return any(expr.values.map((each) => of({ is: 'compare', op: '=', left: average, right: each })))
-      }
-      return scope.binding.oneOf(
-        of(expr.of),
-        expr.values[0]?.type ?? 'text',
-        expr.values.map(({ value }) => value),
-      )
-    case 'contains':
-      return `contains(${of(expr.of)}, ${of(expr.part)})`
-    case 'startsWith':
-      return `starts_with(${of(expr.of)}, ${of(expr.part)})`
-    case 'present':
-      return expr.of.is === 'average' ? `${known(scope.count)} > 0` : `${of(expr.of)} is not null`
-    case 'brandCurrency':
-      return `${of(expr.of)} = ${scope.currency}`
-    case 'some':
-      return `coalesce(len(list_filter(${of(expr.list)}, lambda element: ${of(expr.holds)})), 0) > 0`
-    case 'and':
-      return all(expr.parts.map(of))
-    case 'or':
-      return any(expr.parts.map(of))
-    case 'not':
-      if (expr.part.is === 'present' && expr.part.of.is !== 'average') return `${of(expr.part.of)} is null`
-      return neverNull(expr.part) ? `not (${of(expr.part)})` : `not coalesce(${of(expr.part)}, false)`
+export interface Compiled {
+  /** To be run in this order on one connection. */
+  statements: Statement[]
+  /** `(segment INTEGER, customer INTEGER)`, after the statements. */
+  members: Sql
+}
+
+const PROFILES = 'segment_profiles'
+const FLAGS = 'segment_flags'
+
+/** A plan as temporary tables: who satisfies what, pass by pass, then each segment over one row per customer. */
+export function toDuckdb({ profile, passes, segments }: Plan): Compiled {
+  const found = passes.map((pass, index) => made(`segment_${pass.source}_${index + 1}`, passSql(pass)))
+  const flags = segments.map(({ ordinal, formula }) => `${formulaSql(formula)} as ${flag(ordinal)}`)
+  const composed = [
+    `select ${columns([`${PROFILES}.customer`, ...flags])}`,
+    `from ${PROFILES}`,
+    ...found.map(({ name }) => `left join ${name} on ${name}.customer = ${PROFILES}.customer`),
+  ].join('\n')
+  const members = segments.map(
+    ({ ordinal }) =>
+      `select ${integer(ordinal)}::INTEGER as segment, customer from ${FLAGS} where ${flag(ordinal)}`,
+  )
+  const nobody = 'select 0::INTEGER as segment, 0::INTEGER as customer where false'
+  return {
+    statements: [made(PROFILES, profileSql(profile)), ...found, made(FLAGS, { text: composed, values: [] })],
+    members: { text: members.join('\nunion all\n') || nobody, values: [] },
   }
 }
 
-/** All of the conditions; true when there is none. */
-export const all = (parts: readonly string[]): string =>
-  parts.length === 0 ? 'true' : parts.length === 1 ? String(parts[0]) : `(${parts.join(' and ')})`
+const made = (name: string, { text, values }: Sql): Statement => ({
+  name,
+  text: `create or replace temp table ${name} as\n${text}`,
+  values,
+})
 
-/** Any of the conditions; false when there is none. */
-export const any = (parts: readonly string[]): string =>
-  parts.length === 0 ? 'false' : parts.length === 1 ? String(parts[0]) : `(${parts.join(' or ')})`
-
-const neverNull = (expr: Expr): boolean =>
-  expr.is === 'present' ||
-  expr.is === 'not' ||
-  expr.is === 'some' ||
-  ((expr.is === 'and' || expr.is === 'or') && expr.parts.every(neverNull))
-
-const operand = (expr: Expr, scope: Scope) =>
-  expr.is === 'present' ? `(${spell(expr, scope)})` : spell(expr, scope)
-
-function known(text: string | undefined): string {
-  if (text === undefined) throw new Error('no aggregate here')
-  return text
+function passSql(pass: Pass): Sql {
+  switch (pass.is) {
+    case 'scan':
+      return scanSql(pass)
+    case 'lookup':
+      return lookupSql(pass)
+    case 'distinct':
+      return distinctSql(pass)
+  }
 }
 
-/** Who can be a member: profiles with a way to be reached or a store record. */
-export const UNIVERSE =
-  '(customers.email is not null or customers.phone is not null or customers.store_customer_id is not null)'
+function profileSql(profile: Plan['profile']): Sql {
+  const since = new Since()
+  const scope = since.scope('customers', 'customers')
+  const answers = profile.map(({ id, holds }) => `${spell(holds, scope)} as ${answer(id)}`)
+  const text = [
+    `with ${since.sql}`,
+    `select ${columns(['customers.customer', ...answers])}`,
+    'from customers, since',
+    `where ${UNIVERSE}`,
+  ].join('\n')
+  return { text, values: since.binding.values }
+}
+
+/** Never NULL: who has no row has no answer, which is false. */
+function formulaSql(formula: Formula): string {
+  switch (formula.is) {
+    case 'atom':
+      return `coalesce(${answer(formula.id)}, false)`
+    case 'not':
+      return `not ${formulaSql(formula.part)}`
+    case 'and':
+      return all(formula.parts.map(formulaSql))
+    case 'or':
+      return any(formula.parts.map(formulaSql))
+  }
+}
+
+const flag = (ordinal: number): string => `s${integer(ordinal)}`
+
+function integer(ordinal: number): number {
+  if (Number.isSafeInteger(ordinal) && ordinal >= 0) return ordinal
+  throw new Error(`${ordinal} is no segment's ordinal`)
+}

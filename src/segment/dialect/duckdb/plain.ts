@@ -1,8 +1,8 @@
-import { SOURCES } from '../catalog.ts'
-import type { Expr } from '../expression.ts'
-import { type Condition, type RowsTest, sparse, type Tree } from '../tree.ts'
-import { type Scope, spell, UNIVERSE } from './duckdb.ts'
+import { SOURCES } from '../../catalog.ts'
+import type { Expr } from '../../expression.ts'
+import { type Condition, type RowsTest, sparse, type Tree } from '../../tree.ts'
 import type { Binding } from './parameter.ts'
+import { type Scope, spell, UNIVERSE } from './spell.ts'
 
 /** A segment as one SELECT that says what its definition says, condition by condition. */
 export function plainSql(tree: Tree, binding: Binding, columns: readonly string[] = ['customer']): string {

@@ -1,4 +1,4 @@
-import type { ValueType } from '../expression.ts'
+import type { ValueType } from '../../expression.ts'
 
 /** A statement and its bound values: decimal strings, times, texts and JSON lists, cast by the text. */
 export interface Sql {

@@ -1,0 +1,1 @@
+delete from rate_limit where full_at < now()

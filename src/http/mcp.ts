@@ -1,0 +1,133 @@
+import { isUtf8 } from 'node:buffer'
+import { createMcpHandler } from '@modelcontextprotocol/server'
+import type { Identified } from '../access/authenticate.ts'
+import type { Config } from '../config.ts'
+import { Failure, fail } from '../errors.ts'
+import { errorFields, log } from '../log.ts'
+import type { Op } from '../op.ts'
+import type { CallDeps } from './call.ts'
+import { interfaceVersion } from './changelog.ts'
+import { mcpServer, type Serving } from './mcp/server.ts'
+import { toolOf } from './mcp/tool.ts'
+import type { Handler, Reply, Request, Route } from './server.ts'
+
+export interface McpDeps extends CallDeps {
+  baseUrl: Config['baseUrl']
+  /** How long a call of a tool may take; 50 s unless said, so that the answer precedes a client's own 60 s. */
+  deadlineMs?: number
+}
+
+const BODY_LIMIT = 1024 * 1024
+const DEADLINE_MS = 50_000
+const ALLOWED = { allow: 'POST, OPTIONS' }
+
+/** Names that a page of another site cannot have made a browser send here. */
+const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
+
+/** POST /mcp: every operation with a tool, stateless, protocol 2026-07-28 and the 2025 versions. */
+export function mcpRoutes(ops: readonly Op[], deps: McpDeps): Route[] {
+  const tools = new Map(ops.filter(({ tool }) => tool).map((op) => [op.name, toolOf(op)]))
+  const scopes = [...new Set(ops.flatMap((op) => (op.tool ? op.scopes : [])))].sort()
+  const hosts = new Set([...LOOPBACK, new URL(deps.baseUrl).hostname])
+  const shared = { tools, version: interfaceVersion(), deadlineMs: deps.deadlineMs ?? DEADLINE_MS, deps }
+  return [
+    {
+      path: '/mcp',
+      surface: 'mcp',
+      bodyLimit: BODY_LIMIT,
+      methods: {
+        POST: {
+          admit: async (request) => {
+            checkSender(request, hosts)
+            const identified = await identify(request, deps, scopes)
+            return (whole) => serve(whole, { ...shared, identified, request: whole })
+          },
+        },
+        OPTIONS: () => ({ status: 204, headers: ALLOWED }),
+        GET: notAllowed,
+        DELETE: notAllowed,
+        PUT: notAllowed,
+        PATCH: notAllowed,
+      },
+    },
+  ]
+}
+
+/** Against DNS rebinding: a page that a browser was tricked into sending here names itself in both headers. */
+function checkSender(request: Request, hosts: ReadonlySet<string>): void {
+  const host = request.header('host') ?? ''
+  if (!hosts.has(hostnameOf(`http://${host}`)))
+    throw fail('insufficient_scope', `The Host ${JSON.stringify(host)} is not this service's: set BASE_URL`)
+  const origin = request.header('origin')
+  if (origin && !hosts.has(hostnameOf(origin)))
+    throw fail('insufficient_scope', `The Origin ${JSON.stringify(origin)} is not allowed here`)
+}
+
+const hostnameOf = (url: string) => (URL.canParse(url) ? new URL(url).hostname : '')
+
+/** Credential errors say where to sign in, and with which scopes. */
+async function identify(request: Request, deps: McpDeps, scopes: readonly string[]): Promise<Identified> {
+  const credential = request.header('authorization')
+  try {
+    return await deps.authenticate(credential)
+  } catch (error) {
+    if (!(error instanceof Failure) || (error.status !== 401 && error.status !== 403)) throw error
+    const isLacking = error.status === 403
+    const problem = isLacking ? 'insufficient_scope' : credential ? 'invalid_token' : undefined
+    const challenge = [
+      ...(problem ? [`error="${problem}"`] : []),
+      ...(isLacking ? [`scope="${scopes.join(' ')}"`] : []),
+      `resource_metadata="${deps.baseUrl}/.well-known/oauth-protected-resource"`,
+    ]
+    const headers = { 'www-authenticate': `Bearer ${challenge.join(', ')}` }
+    throw fail(error.code, error.message, { cause: error.cause, headers })
+  }
+}
+
+/** An error of the protocol before a message is known. */
+const protocolError = (code: number, message: string) => ({
+  jsonrpc: '2.0',
+  error: { code, message },
+  id: null,
+})
+
+const notAllowed: Handler = () => ({
+  status: 405,
+  headers: ALLOWED,
+  body: protocolError(-32000, 'Method not allowed: use POST'),
+})
+
+/** The headers that the protocol reads. */
+const READ = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-method', 'mcp-name']
+
+async function serve(request: Request, serving: Serving): Promise<Reply> {
+  // The library would replace what is not valid.
+  if (!isUtf8(request.body))
+    return { status: 400, body: protocolError(-32700, 'The body is not valid UTF-8') }
+  const handler = createMcpHandler(() => mcpServer(serving), {
+    maxRequestBodySize: BODY_LIMIT,
+    onerror: (error) => log('debug', 'mcp', { request_id: request.requestId, ...errorFields(error) }),
+  })
+  const headers = READ.flatMap((name): [string, string][] => {
+    const value = request.header(name)
+    return value === undefined ? [] : [[name, value]]
+  })
+  const sent = new globalThis.Request('http://localhost/mcp', {
+    method: 'POST',
+    headers,
+    body: request.body,
+    signal: request.signal,
+  })
+  return await reply(await handler.fetch(sent))
+}
+
+/** Every answer ends with its call, streamed or not, so it is sent whole. */
+async function reply(response: Response): Promise<Reply> {
+  const headers: Record<string, string> = {}
+  for (const name of ['content-type', 'cache-control', 'allow']) {
+    const value = response.headers.get(name)
+    if (value !== null) headers[name] = value
+  }
+  const body = await response.text()
+  return { status: response.status, headers, ...(body && { body }) }
+}

@@ -1,0 +1,125 @@
+import {
+  type CallToolResult,
+  type ListToolsResult,
+  ProtocolError,
+  Server,
+} from '@modelcontextprotocol/server'
+import type { Identified } from '../../access/authenticate.ts'
+import { refusal } from '../../access/permit.ts'
+import type { Failure } from '../../errors.ts'
+import { log } from '../../log.ts'
+import { admit, type CallDeps, call } from '../call.ts'
+import { asFailure } from '../reply.ts'
+import type { Request } from '../request.ts'
+import type { Tool } from './tool.ts'
+
+/** Codes of JSON-RPC as the contract has them. */
+const CODES = { timedOut: -32001, invalidParams: -32602, internal: -32603 } as const
+
+/** The tools of one credential change with its scopes only. */
+const LIST_TTL_MS = 60_000
+
+const INSTRUCTIONS = `Recoup holds the customers, orders, events and segments of one online store. Times are ISO 8601 in \
+UTC; money is a decimal string with its currency_code beside it. Lists return data and next_cursor: while next_cursor \
+is not null, call again with cursor=next_cursor and the same arguments. A failed call is a result with isError whose \
+text starts with a code: change the arguments after bad_request or not_found, wait after rate_limited, try again later \
+after unavailable. Writes are not idempotent: after a time-out, read before writing again.`
+
+/** The library's own words for a JSON Schema. */
+type ListedByServer = ListToolsResult['tools'][number]
+
+export interface Serving {
+  identified: Identified
+  request: Pick<Request, 'requestId' | 'signal'>
+  tools: ReadonlyMap<string, Tool>
+  version: string
+  deadlineMs: number
+  deps: CallDeps
+}
+
+/** An MCP server for one request of one credential: it shows and runs what that credential may call. */
+export function mcpServer(serving: Serving): Server {
+  const { identified, tools, version } = serving
+  const server = new Server(
+    { name: 'recoup', title: 'Recoup', version },
+    {
+      capabilities: { tools: {} },
+      instructions: INSTRUCTIONS,
+      cacheHints: { 'tools/list': { ttlMs: LIST_TTL_MS, cacheScope: 'private' } },
+    },
+  )
+  const available = ({ op }: Tool) => !refusal(op, identified.caller, identified.brand)
+
+  server.setRequestHandler('tools/list', () => ({
+    tools: [...tools.values()].filter(available).map(({ listed }) => listed as ListedByServer),
+  }))
+  server.setRequestHandler('tools/call', async ({ params }) => {
+    const tool = tools.get(params.name)
+    if (!tool || !available(tool)) {
+      const message = `Unknown tool, or one that this credential cannot use: ${JSON.stringify(params.name.slice(0, 100))}`
+      throw new ProtocolError(CODES.invalidParams, message)
+    }
+    return await answered(tool, params.arguments ?? {}, serving)
+  })
+  return server
+}
+
+/** The tool's result. Its failures are results too; only a time-out and an unexpected error are protocol errors. */
+async function answered(tool: Tool, values: unknown, serving: Serving): Promise<CallToolResult> {
+  const { requestId } = serving.request
+  const began = performance.now()
+  const done = (outcome: string) =>
+    log('info', 'tool', {
+      tool: tool.op.name,
+      outcome,
+      ms: Math.round((performance.now() - began) * 10) / 10,
+      request_id: requestId,
+    })
+  try {
+    const output = await inTime(tool, values, serving)
+    done('ok')
+    return output
+  } catch (error) {
+    if (error instanceof ProtocolError) {
+      done('timed_out')
+      throw error
+    }
+    const failure = asFailure(error, requestId)
+    done(failure.publicCode)
+    if (failure.code === 'internal') throw new ProtocolError(CODES.internal, failure.message)
+    return failed(failure)
+  }
+}
+
+async function inTime(tool: Tool, values: unknown, serving: Serving): Promise<CallToolResult> {
+  const { identified, deps, deadlineMs, request } = serving
+  const deadline = new AbortController()
+  const { promise: late, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => {
+    deadline.abort()
+    const message = `The call took longer than ${deadlineMs / 1000} s. Try again with backoff; a write may have been done.`
+    reject(new ProtocolError(CODES.timedOut, message))
+  }, deadlineMs)
+  const run = async () => {
+    await admit(tool.op, identified, deps)
+    const signal = AbortSignal.any([request.signal, deadline.signal])
+    return succeeded(await call(tool.op, identified, tool.sent(values), { signal }, deps))
+  }
+  try {
+    return await Promise.race([run(), late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** The text is for clients that know no structured content. */
+function succeeded(output: object): CallToolResult {
+  const text = JSON.stringify(output)
+  return { content: [{ type: 'text', text }], structuredContent: JSON.parse(text) }
+}
+
+function failed({ publicCode, message, headers }: Failure): CallToolResult {
+  const wait = headers['retry-after']
+  const text = `${publicCode}: ${message}${wait ? ` (retry after ${wait} s)` : ''}`
+  return { isError: true, content: [{ type: 'text', text }] }
+}

@@ -1,0 +1,174 @@
+import { type Field, SOURCES, type SourceName } from './catalog.ts'
+import { refusal, shown, unknownName } from './complaint.ts'
+import {
+  average,
+  brandCurrency,
+  column,
+  compare,
+  type Expr,
+  element,
+  not,
+  some,
+  sorted,
+  total,
+  value,
+} from './expression.ts'
+import { COUNT, checkOperator, MEMBER, many, opsFor, readField, readOperator, readSource } from './name.ts'
+import { AGGREGATES, type AggregateName, LIMITS, type Operator, TIMES_OPS } from './operators.ts'
+import type { Condition, Measure, RowsTest, Test } from './tree.ts'
+import { type Operand, readDays, readInteger, readObject, readOperand, STORED } from './value.ts'
+
+/** What reading a definition carries along. */
+export interface Walk {
+  conditions: number
+}
+
+type Read = { negated: boolean; test: Test }
+type Node = Map<string, unknown>
+
+const KEYS = {
+  comparison: ['source', 'field', 'op', 'value'],
+  count: ['source', 'op', 'window', 'times', 'where'],
+  aggregate: ['source', 'agg', 'field', 'op', 'value', 'where', 'window'],
+} as const
+
+/** Reads a comparison, a count over a window or an aggregate, on the source of its own or the nearest around it. */
+export function readCondition(json: object, path: string, outer: SourceName, walk: Walk): Condition {
+  counted(path, walk)
+  const op: unknown = Object.hasOwn(json, 'op') ? (json as { op: unknown }).op : undefined
+  checkOperator(op, `${path}.op`)
+  if (op === MEMBER) throw refusal(`${path}.op`, `${MEMBER} is not available yet`)
+  const form = op === COUNT ? 'count' : Object.hasOwn(json, 'agg') ? 'aggregate' : 'comparison'
+  const node = readObject(json, path, KEYS[form])
+  const source = node.has('source') ? readSource(node.get('source'), `${path}.source`) : outer
+  if (form === 'count') return { is: 'condition', path, ...readCount(node, path, source, walk) }
+  if (form === 'aggregate') return { is: 'condition', path, ...readAggregate(node, path, source, walk) }
+  return { is: 'condition', path, ...readComparison(node, path, source) }
+}
+
+function counted(path: string, walk: Walk): void {
+  walk.conditions++
+  if (walk.conditions > LIMITS.conditions)
+    throw refusal(path, `a definition may have ${LIMITS.conditions} conditions, those inside where included`)
+}
+
+function readComparison(node: Node, path: string, source: SourceName): Read {
+  const { negated, holds, field } = readRowTest(node, path, source)
+  if (SOURCES[source].rows === 'one') return { negated, test: { of: 'profile', holds } }
+  // At least one row satisfies it; of a line's field, at least one line.
+  const [row, line] = field.line ? [[], [holds]] : [[holds], []]
+  return {
+    negated,
+    test: { of: 'rows', source, days: LIMITS.maxDays, row, line, measure: ROWS, holds: once },
+  }
+}
+
+const ROWS: Measure = { agg: 'count', level: 'row' }
+const once = compare('>=', total, value('integer', '1'))
+
+function readCount(node: Node, path: string, source: SourceName, walk: Walk): Read {
+  many(source, `${path}.op`, COUNT)
+  const times = node.has('times')
+    ? readTimes(node.get('times'), `${path}.times`)
+    : { negated: false, holds: once }
+  const test: RowsTest = {
+    of: 'rows',
+    source,
+    days: readWindow(node, path),
+    ...readWhere(node, path, source, walk),
+    measure: ROWS,
+    holds: times.holds,
+  }
+  return { negated: times.negated, test }
+}
+
+function readTimes(json: unknown, path: string): { negated: boolean; holds: Expr } {
+  const times = readObject(json, path, ['op', 'n'])
+  const { operator, negated } = readOperator(times.get('op'), `${path}.op`, TIMES_OPS)
+  const n = readInteger(times.get('n'), `${path}.n`, 0, LIMITS.maxTimes)
+  return { negated, holds: operator.means(total, [value('integer', String(n))], 0, 'number') }
+}
+
+function readAggregate(node: Node, path: string, source: SourceName, walk: Walk): Read {
+  const name = node.get('agg')
+  if (typeof name !== 'string' || !Object.hasOwn(AGGREGATES, name))
+    throw unknownName(`${path}.agg`, name, 'an aggregate', Object.keys(AGGREGATES))
+  const agg = name as AggregateName
+  const aggregate = AGGREGATES[agg]
+  many(source, `${path}.agg`, 'an aggregate')
+  const field =
+    node.has('field') || aggregate.of.length
+      ? readField(node.get('field'), `${path}.field`, source)
+      : undefined
+  if (field?.each) throw refusal(`${path}.field`, 'holds a list: aggregates take fields with one value')
+  if (field && aggregate.of.length && !aggregate.of.includes(field.type))
+    throw refusal(
+      `${path}.agg`,
+      `${agg} takes ${aggregate.of.join(', ')}; ${shown(node.get('field'))} is ${field.type}`,
+    )
+
+  const operand = aggregateOperand(agg, field)
+  const { operator, negated } = readOperator(node.get('op'), `${path}.op`, opsFor(operand.type))
+  const left = aggregate.gives === 'average' ? average : total
+  const { values, days } = valuesOf(operator, operand, node, path)
+  const { row, line } = readWhere(node, path, source, walk)
+  const { currency } = SOURCES[source]
+  if (aggregate.brandCurrency && field?.type === 'money' && currency)
+    row.push(brandCurrency(column(currency)))
+  const measure: Measure = {
+    agg,
+    ...(field && { field: { reads: field.reads, type: field.type } }),
+    level: field?.line ? 'line' : 'row',
+  }
+  const holds = operator.means(left, values, days, operand.type)
+  return { negated, test: { of: 'rows', source, days: readWindow(node, path), row, line, measure, holds } }
+}
+
+function aggregateOperand(agg: AggregateName, field: Field | undefined): Operand {
+  const { gives } = AGGREGATES[agg]
+  if (gives === 'number' || !field) return { type: 'number', stored: 'integer' }
+  if (gives === 'average') return { type: field.type, stored: 'average' }
+  if (agg === 'sum') return { type: field.type, stored: field.type === 'money' ? 'moneySum' : 'integerSum' }
+  return { type: field.type, stored: STORED[field.type] }
+}
+
+const readWindow = (node: Node, path: string): number =>
+  node.has('window') ? readDays(node.get('window'), `${path}.window`, LIMITS.maxDays) : LIMITS.maxDays
+
+/** The conditions on one row. Those on an order's line all look at one and the same line. */
+function readWhere(node: Node, path: string, source: SourceName, walk: Walk): { row: Expr[]; line: Expr[] } {
+  const row: Expr[] = []
+  const line: Expr[] = []
+  const where = node.get('where')
+  if (!node.has('where')) return { row, line }
+  if (!Array.isArray(where))
+    throw refusal(`${path}.where`, `must be a list of comparisons, not ${shown(where)}`)
+  for (const [index, json] of where.entries()) {
+    const at = `${path}.where[${index}]`
+    counted(at, walk)
+    const { negated, holds, field } = readRowTest(readObject(json, at, ['field', 'op', 'value']), at, source)
+    const list = field.line ? line : row
+    list.push(negated ? not(holds) : holds)
+  }
+  return { row: sorted(row), line: sorted(line) }
+}
+
+function readRowTest(
+  node: Node,
+  path: string,
+  source: SourceName,
+): { negated: boolean; holds: Expr; field: Field } {
+  const field = readField(node.get('field'), `${path}.field`, source)
+  const { operator, negated } = readOperator(node.get('op'), `${path}.op`, opsFor(field.type))
+  const operand = { type: field.type, stored: STORED[field.type], oneOf: field.oneOf }
+  const { values, days } = valuesOf(operator, operand, node, path)
+  const holds = operator.means(field.each ? element : field.reads, values, days, field.type)
+  return { negated, holds: field.each ? some(field.reads, holds) : holds, field }
+}
+
+function valuesOf(operator: Operator, operand: Operand, node: Node, path: string) {
+  if (operator.value === 'none' && node.has('value'))
+    throw refusal(`${path}.value`, 'this operator takes no value')
+  if (operator.value !== 'none' && !node.has('value')) throw refusal(`${path}.value`, 'is required')
+  return readOperand(operator, operand, node.get('value'), `${path}.value`)
+}

@@ -1,0 +1,41 @@
+import { SOURCES } from '../../catalog.ts'
+import type { Distinct } from '../../pass.ts'
+import type { Sql } from './parameter.ts'
+import { answer, columns, placeOf, Since, testsSql } from './since.ts'
+import { spell } from './spell.ts'
+
+/** One row per customer: how many different values have their latest row inside each window. */
+export function distinctSql(pass: Distinct): Sql {
+  const { row, line, from, customer, time } = placeOf(pass)
+  const since = new Since()
+  const scope = since.scope(row, line)
+  const of = spell(pass.of, scope)
+  const { only } = SOURCES[pass.source]
+  const latest = pass.groups.map((tests, index) => {
+    const filter = tests.length ? ` filter (where ${testsSql(tests, scope)})` : ''
+    return `max(${time})${filter} as t${index}`
+  })
+  const counts = pass.answers.map(
+    ({ id, group, atom }) => `count_if(t${group} > ${since.start(atom.days)}) as n${id}`,
+  )
+  const answers = pass.answers.map(
+    ({ id, atom }) => `${spell(atom.holds, { ...scope, total: `n${id}` })} as ${answer(id)}`,
+  )
+  const where = [
+    `${customer} is not null`,
+    `${time} > ${since.start(pass.days)}`,
+    `${time} <= ${since.start(0)}`,
+    `${of} is not null`,
+    ...(only ? [spell(only, scope)] : []),
+  ]
+  const text = [
+    `with ${since.sql},`,
+    `latest as (\n  select ${columns([customer, ...latest], '    ')}`,
+    `  from ${from}, since`,
+    `  where ${where.join('\n    and ')}`,
+    `  group by ${customer}, ${of}\n)`,
+    `select ${columns(['customer', ...answers])}`,
+    `from (select ${columns(['customer', ...counts])} from latest, since group by customer), since`,
+  ].join('\n')
+  return { text, values: since.binding.values }
+}

@@ -1,0 +1,48 @@
+import { SOURCES } from '../../catalog.ts'
+import type { Lookup } from '../../pass.ts'
+import type { Sql } from './parameter.ts'
+import { answer, columns, placeOf, Since, testsSql } from './since.ts'
+import { spell } from './spell.ts'
+
+/**
+ * The values that are wanted come in as a relation (entry, value, days, times); rows that have one of them are
+ * counted per customer and entry. What else an entry tests is asked of the rows that its value found.
+ */
+export function lookupSql(pass: Lookup): Sql {
+  const { row, line, from, customer, time } = placeOf(pass)
+  const since = new Since()
+  const scope = since.scope(row, line)
+  const { entries } = pass
+  const wanted = entries.flatMap(({ values, days, times }, entry) =>
+    values.map((value) => ({ entry: String(entry), value, days: String(days), times: String(times) })),
+  )
+  const list = (type: 'days' | 'text' | 'integer', key: 'entry' | 'value' | 'days' | 'times') => {
+    const items = wanted.map((each) => each[key])
+    return `unnest(${since.binding.list(type, items)}) as ${key}`
+  }
+  const cases = entries.map(({ rest }, entry) => `when ${entry} then ${testsSql(rest, scope)}`)
+  const { only } = SOURCES[pass.source]
+  const where = [
+    `${customer} is not null`,
+    ...(only ? [spell(only, scope)] : []),
+    ...(entries.some(({ rest }) => rest.length) ? [`case wanted.entry ${cases.join(' ')} end`] : []),
+  ]
+  const text = [
+    `with ${since.sql},`,
+    'wanted as (\n  select entry, value, times, as_of - to_days(days) as since, as_of',
+    `  from (select ${columns(
+      [list('days', 'entry'), list('text', 'value'), list('days', 'days'), list('integer', 'times')],
+      '    ',
+    )}), params\n),`,
+    `found as (\n  select ${customer}, wanted.entry`,
+    `  from ${from}`,
+    `  join wanted on wanted.value = ${spell(pass.on, scope)}`,
+    `    and ${time} > wanted.since and ${time} <= wanted.as_of, since`,
+    `  where ${where.join('\n    and ')}`,
+    `  group by ${customer}, wanted.entry`,
+    '  having count(*) >= any_value(wanted.times)\n)',
+    `select ${columns(['customer', ...entries.map(({ id }, entry) => `bool_or(entry = ${entry}) as ${answer(id)}`)])}`,
+    'from found\ngroup by customer',
+  ].join('\n')
+  return { text, values: since.binding.values }
+}

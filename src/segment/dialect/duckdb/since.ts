@@ -1,0 +1,67 @@
+import { SOURCES } from '../../catalog.ts'
+import type { Expr } from '../../expression.ts'
+import type { Reading } from '../../pass.ts'
+import { Parameters } from './parameter.ts'
+import { all, type Scope, spell } from './spell.ts'
+
+/**
+ * The starts of the windows, computed once into a row that is joined: a scan of 5M rows takes 0.8 s this way,
+ * 1.1 s with `params` in each comparison, 0.7 s with literals.
+ */
+export class Since {
+  readonly binding = new Parameters()
+  readonly #starts = new Map<number, string>()
+
+  /** A column of `since`. */
+  readonly start = (lessDays: number): string => {
+    if (lessDays === 0) return 'since.as_of'
+    const name = this.#starts.get(lessDays) ?? `w${this.#starts.size}`
+    this.#starts.set(lessDays, name)
+    return `since.${name}`
+  }
+
+  scope(row: string, line: string): Scope {
+    return { row, line, binding: this.binding, asOf: this.start, currency: 'since.currency_code' }
+  }
+
+  /** To be asked for last: it has the windows that were used. */
+  get sql(): string {
+    const starts = [...this.#starts].map(
+      ([days, name]) => `as_of - to_days(${this.binding.value('days', String(days))}) as ${name}`,
+    )
+    return `since as (select ${['as_of', 'currency_code', ...starts].join(', ')} from params)`
+  }
+}
+
+/** Where a pass reads: its aliases and relations, whose rows they are and when they happened. */
+export interface Place {
+  row: string
+  line: string
+  from: string
+  customer: string
+  time: string
+}
+
+export function placeOf({ source, level, withRows }: Reading): Place {
+  const { relation, lines, time } = SOURCES[source]
+  const row = relation.alias
+  const rows = `${relation.name} as ${row}`
+  const own = { row, customer: `${row}.customer`, time: `${row}.${time}` }
+  if (level === 'row' || !lines) return { ...own, line: row, from: rows }
+  const line = lines.alias
+  if (level === 'matched')
+    return { ...own, line, from: `${rows} join matched on matched.${lines.key} = ${row}.${lines.key}` }
+  const joined = withRows ? ` join ${rows} on ${row}.${lines.key} = ${line}.${lines.key}` : ''
+  const from = `${lines.name} as ${line}${joined}`
+  return { row, line, from, customer: `${line}.customer`, time: `${line}.${time}` }
+}
+
+/** All of the tests. */
+export const testsSql = (tests: readonly Expr[], scope: Scope): string =>
+  all(tests.map((test) => spell(test, scope)))
+
+/** The answer to an atom: a column of the table that a pass makes. */
+export const answer = (id: number): string => `c${id}`
+
+/** Columns of a SELECT, one a line. */
+export const columns = (names: readonly string[], indent = '  '): string => names.join(`,\n${indent}`)

@@ -1,0 +1,56 @@
+import type { SourceName } from './catalog.ts'
+import type { Expr } from './expression.ts'
+import type { RowsAtom } from './formula.ts'
+
+/** One reading of a source that answers some atoms: what a dialect spells as one statement. */
+export type Pass = Scan | Lookup | Distinct
+
+/** How the rows of a source are read: rows, rows with what their lines match, or the lines themselves. */
+export interface Reading {
+  source: SourceName
+  level: 'row' | 'matched' | 'line'
+  /** Lines only: the rows that they belong to are joined. */
+  withRows: boolean
+}
+
+/** Aggregates per customer, from which the atoms follow. */
+export interface Scan extends Reading {
+  is: 'scan'
+  /** The longest window. */
+  days: number
+  /** Holds for every row that matters. */
+  only: Expr[]
+  /** Sets of tests that one line of a row has to satisfy. */
+  matches: Expr[][]
+  aggregations: Aggregation[]
+  answers: { id: number; aggregation: number; atom: RowsAtom }[]
+}
+
+/** What one aggregate of a scan computes, over the rows that satisfy all of `tests`. */
+export interface Aggregation {
+  how: 'some' | 'count' | 'latest' | 'aggregate'
+  days: number
+  tests: Expr[]
+  /** Number of the set of line tests that the row must match. */
+  match?: number
+  /** latest: how many times are kept. */
+  keep: number
+  /** aggregate: what, and over which field. */
+  measure: RowsAtom['measure']
+}
+
+/** Equality with few of many values: a join of the rows with the values that any atom asks for. */
+export interface Lookup extends Reading {
+  is: 'lookup'
+  on: Expr
+  entries: { id: number; values: string[]; days: number; times: number; rest: Expr[] }[]
+}
+
+/** Different values of one field: the latest row of each, then how many lie within a window. */
+export interface Distinct extends Reading {
+  is: 'distinct'
+  of: Expr
+  days: number
+  groups: Expr[][]
+  answers: { id: number; group: number; atom: RowsAtom }[]
+}
