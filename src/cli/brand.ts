@@ -36,7 +36,7 @@ export async function createBrand(app: App, brand: NewBrand): Promise<Brand> {
   const shop = (
     brand.shop.includes('.') ? brand.shop : `${brand.shop}.${app.config.storePlatformDomain}`
   ).toLowerCase()
-  const label = String.raw`[a-z0-9]([a-z0-9-]*[a-z0-9])?`
+  const label = '[a-z0-9]([a-z0-9-]*[a-z0-9])?'
   if (!new RegExp(`^${label}\\.${app.config.storePlatformDomain.replaceAll('.', '\\.')}$`).test(shop))
     throw new UsageError(
       `--shop must be a shop of ${app.config.storePlatformDomain}, such as my-shop, not "${brand.shop}"`,

@@ -89,9 +89,9 @@ async function openNdjson(duck: Duck, path: string, file: string): Promise<strin
       from read_csv(${path}, auto_detect = false, header = false, columns = {'line': 'VARCHAR'}, quote = '', escape = '',
         delim = '\x01', ${LONG_LINES}, strict_mode = false)
     )
-    where trim(line) <> ''`)
+    where ltrim(line) <> ''`)
   const [first] = await duck.rows<{ start: string }>(
-    'select left(trim(line), 1) as start from ndjson limit 1',
+    'select left(ltrim(line), 1) as start from ndjson limit 1',
   )
   if (first?.start === '[')
     throw fail('bad_request', `${file}: holds a JSON array; NDJSON with one object per line is wanted.`)
