@@ -1,5 +1,5 @@
 import type { Job } from '../src/job.ts'
-import { compactStaging } from '../src/lake/compact.ts'
+import { compactStaging } from '../src/lake/compact-staging.ts'
 import { Outrun } from '../src/lake/manifest.ts'
 import type { Pipeline } from '../src/lake/pipeline.ts'
 import { snapshot as tick } from '../src/lake/snapshot.ts'

@@ -71,21 +71,19 @@ function limited(waitMs: number, { count, per }: Rate) {
  */
 function createExact(pipeline: Statements, now: () => number) {
   const refusedUntil = new Map<string, number>()
-  return async (key: string, rate: Rate): Promise<void> => {
+  const take = async (key: string, rate: Rate): Promise<void> => {
     const until = refusedUntil.get(key) ?? 0
     if (until > now()) throw limited(until - now(), rate)
     const askedAt = now()
     const { interval, depth } = bucketOf(rate)
     const answer = await pipeline.maybe<{ wait_ms: number }>('limit_take', [hashOf(key), interval, depth])
-    // No row: another process made it while this one looked, which is one more call than there is room to know of.
-    const wait = answer ? answer.wait_ms : 1
-    if (wait === 0) {
-      refusedUntil.delete(key)
-      return
-    }
-    remember(refusedUntil, key, askedAt + wait)
-    throw limited(wait, rate)
+    // Refused by a bucket that another call made while this one looked: only now it can be read.
+    if (!answer) return await take(key, rate)
+    if (answer.wait_ms === 0) return
+    remember(refusedUntil, key, askedAt + answer.wait_ms)
+    throw limited(answer.wait_ms, rate)
   }
+  return take
 }
 
 interface Kept {

@@ -23,5 +23,5 @@ export const COMMANDS: readonly Command[] = [
   ...demoCommands,
   ...statusCommands,
   ...backupCommands,
-  ...docsCommands,
+  ...docsCommands(() => COMMANDS),
 ]

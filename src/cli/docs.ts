@@ -1,13 +1,12 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { CHECKOUT, SETTINGS } from '../config.ts'
-import { type ImportKind, TARGETS } from '../connect/import/targets.ts'
+import { type ImportKind, KINDS, TARGETS } from '../connect/import/targets.ts'
 import { fail } from '../errors.ts'
 import { columnsOf, RELATIONS, type Relation, type RelationName } from '../lake/relations.ts'
 import { modelDocs } from '../model/docs.ts'
 import { loadModels } from '../model/graph.ts'
-import { command } from './command.ts'
-import { COMMANDS } from './commands.ts'
+import { type Command, command } from './command.ts'
 
 const row = (...cells: readonly string[]) =>
   `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
@@ -20,10 +19,10 @@ const settings = () =>
     Object.entries(SETTINGS).map(([name, { default: value, what }]) => [`\`${name}\``, `\`${value}\``, what]),
   )
 
-const commands = () =>
+const commandTable = (all: readonly Command[]) =>
   markdown(
     ['command', 'what'],
-    COMMANDS.map(({ name, arguments: positional, what }) => [
+    all.map(({ name, arguments: positional, what }) => [
       `\`recoup ${name}${positional ? ` ${positional}` : ''}\``,
       what,
     ]),
@@ -53,30 +52,20 @@ const imports = (kind: ImportKind) =>
     ]),
   )
 
-/** Generated parts of the documentation: file → marker → text. */
-const PARTS: Record<string, Record<string, () => string>> = {
-  'README.md': {
-    settings,
-    commands,
-    lake,
-    orders: () => imports('orders'),
-    customers: () => imports('customers'),
-  },
-}
+type Parts = Record<string, () => string>
 
-/** Files that are generated as a whole. */
-const WHOLE: Record<string, () => Promise<string>> = {
-  'docs/models.md': async () => modelDocs(await loadModels()),
-}
+/** Generated parts of the README by their marker. */
+const partsOf = (all: readonly Command[]): Parts => ({
+  settings,
+  commands: () => commandTable(all),
+  lake,
+  ...Object.fromEntries(KINDS.map((kind) => [`import ${kind}`, () => imports(kind)])),
+})
 
-/** The file as it is, and as it should be: each part between its markers, or all of it, made anew. */
-async function generated(file: string): Promise<{ before: string; after: string }> {
-  const path = join(CHECKOUT, file)
-  const before = existsSync(path) ? readFileSync(path, 'utf8') : ''
-  const whole = WHOLE[file]
-  if (whole) return { before, after: await whole() }
-  let after = before
-  for (const [name, make] of Object.entries(PARTS[file] ?? {})) {
+/** The text with each part between its markers made anew. */
+function withParts(file: string, text: string, parts: Parts): string {
+  let after = text
+  for (const [name, make] of Object.entries(parts)) {
     const [start, end] = [`<!-- generated: ${name} -->`, `<!-- end: ${name} -->`]
     const from = after.indexOf(start)
     const to = after.indexOf(end)
@@ -84,27 +73,34 @@ async function generated(file: string): Promise<{ before: string; after: string 
       throw fail('not_found', `${file}: the markers "${start}" and "${end}" are missing`)
     after = `${after.slice(0, from + start.length)}\n${make()}\n${after.slice(to)}`
   }
-  return { before, after }
+  return after
 }
 
-export const docsCommands = [
+const read = (file: string) => {
+  const path = join(CHECKOUT, file)
+  return existsSync(path) ? readFileSync(path, 'utf8') : ''
+}
+
+/** `all`: every command of the program, which this one documents. */
+export const docsCommands = (all: () => readonly Command[]) => [
   command({
     name: 'docs',
     what: 'Write the generated parts of the documentation anew',
     options: { check: { type: 'boolean', what: 'Change nothing; fail when a part is out of date' } },
     run: async ({ values }) => {
-      const stale: string[] = []
-      for (const file of [...Object.keys(PARTS), ...Object.keys(WHOLE)]) {
-        const { before, after } = await generated(file)
-        if (before === after) continue
-        stale.push(file)
-        if (values.check) continue
-        mkdirSync(dirname(join(CHECKOUT, file)), { recursive: true })
-        writeFileSync(join(CHECKOUT, file), after)
+      const fresh = {
+        'README.md': withParts('README.md', read('README.md'), partsOf(all())),
+        'docs/models.md': await modelDocs(await loadModels()),
       }
+      const stale = Object.entries(fresh).filter(([file, text]) => read(file) !== text)
+      const names = stale.map(([file]) => file)
       if (values.check && stale.length)
-        throw fail('conflict', `Out of date: ${stale.join(', ')}. Run recoup docs.`)
-      return { written: stale }
+        throw fail('conflict', `Out of date: ${names.join(', ')}. Run recoup docs.`)
+      for (const [file, text] of stale) {
+        mkdirSync(dirname(join(CHECKOUT, file)), { recursive: true })
+        writeFileSync(join(CHECKOUT, file), text)
+      }
+      return { written: names }
     },
     text: ({ written }) => (written.length ? `Wrote ${written.join(', ')}` : 'All generated text is fresh.'),
   }),

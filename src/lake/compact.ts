@@ -1,5 +1,6 @@
 import { type Duck, literal } from '../store/duckdb.ts'
-import { brandFolder, STAGING_FOLDER } from '../store/lake.ts'
+import { brandFolder } from '../store/lake.ts'
+import { levelAbove, mergeable } from './levels.ts'
 import {
   addFiles,
   brandManifest,
@@ -15,16 +16,11 @@ import { columnsOf, RELATIONS, type Relation, type RelationName } from './relati
 import { columnTypes, fileList } from './session.ts'
 import { OWN_FILE_ROWS, writeParquet } from './stage.ts'
 
-/** Files of one level that are merged into one of the next: at most 11 × 4 levels stand side by side. */
-const FAN_IN = 12
-const TOP_LEVEL = 4
 /** Staged rows leave for the brand's own file at this age at the latest. */
 export const STAGED_HOURS = 4
 /** A mutable relation is folded into a new base when its changes are this share of it, or this many files. */
 const FOLD_SHARE = 0.25
 const FOLD_FILES = 8
-/** Repeats of an event id are dropped within this many days of the first. */
-const SEEN_DAYS = 14
 
 type Mergeable = RelationName | 'member_changes'
 
@@ -119,7 +115,7 @@ async function merge(
 ): Promise<void> {
   const appended = isAppended(relation)
   const rows = `from read_parquet(${fileList(pipeline.lakeDir, inputs)})`
-  const level = appended ? Math.min(TOP_LEVEL, (inputs[0]?.level ?? 0) + 1) : 1
+  const level = appended ? levelAbove(inputs) : 1
   const file = await writeOwn(
     pipeline,
     duck,
@@ -143,15 +139,6 @@ function newestOf(relation: Mergeable, rows: string): string {
   if (relation === 'member_changes') return rows
   const { key } = RELATIONS[relation] as Relation
   return `${rows} qualify row_number() over (partition by ${key.join(', ')} order by tick desc) = 1`
-}
-
-/** The oldest files of the lowest level that has enough of them. */
-function mergeable(files: readonly LakeFile[]): LakeFile[] | null {
-  for (let level = 0; level < TOP_LEVEL; level++) {
-    const same = files.filter((file) => file.level === level)
-    if (same.length >= FAN_IN) return same.slice(0, FAN_IN)
-  }
-  return null
 }
 
 function foldable(files: readonly LakeFile[]): LakeFile[] | null {
@@ -208,77 +195,4 @@ async function writeOwn(
     occurred_lo,
     occurred_hi,
   }
-}
-
-/** Merges the shared files: rows that brands have cut and event ids of long ago are left out. */
-export async function compactStaging(pipeline: Pipeline): Promise<number> {
-  let written = 0
-  for (const relation of [...(Object.keys(RELATIONS) as RelationName[]), 'event_ids' as const]) {
-    const files = await pipeline.postgres.pipeline.many<LakeFile>('lake_shared_files', [relation])
-    const inputs = mergeable(files)
-    if (!inputs) continue
-    await withWorkspace(pipeline, (duck) => mergeShared(pipeline, duck, relation, inputs))
-    written++
-  }
-  return written
-}
-
-async function mergeShared(
-  { postgres, lakeDir }: Pipeline,
-  duck: Duck,
-  relation: RelationName | 'event_ids',
-  inputs: readonly LakeFile[],
-): Promise<void> {
-  const all = `read_parquet(${fileList(lakeDir, inputs)})`
-  let brands: { brand_id: string; rows: number }[] = []
-  let order = 'id_hash'
-  if (relation === 'event_ids') {
-    await duck.run(`create table output as from ${all} where received_on >= current_date - ${SEEN_DAYS + 1}`)
-  } else {
-    const cuts = await postgres.pipeline.many<{ brand_id: string; tick: number }>('lake_cut_ticks', [
-      relation,
-    ])
-    await duck.run('create table cuts (brand_id uuid, tick bigint)')
-    for (const { brand_id, tick } of cuts)
-      await duck.run('insert into cuts values ($1::uuid, $2::bigint)', [brand_id, tick])
-    await duck.run(
-      `create table output as select ${columnsOf(relation)
-        .map((name) => `staged.${name}`)
-        .join(', ')}
-       from ${all} as staged left join cuts using (brand_id) where staged.tick > coalesce(cuts.tick, 0)`,
-    )
-    brands = await duck.rows(
-      'select brand_id::varchar as brand_id, count(*) as rows from output group by all order by all',
-    )
-    order = `brand_id, ${RELATIONS[relation].order.join(', ')}`
-  }
-  const [count] = await duck.rows<{ rows: number }>('select count(*) as rows from output')
-  const files: NewFile[] = []
-  if (count?.rows) {
-    const file = await writeParquet(duck, lakeDir, STAGING_FOLDER, relation, `from output order by ${order}`)
-    const ticks = {
-      tick_lo: inputs[0]?.tick_lo ?? 0,
-      tick_hi: Math.max(...inputs.map(({ tick_hi }) => tick_hi)),
-    }
-    const level = Math.min(TOP_LEVEL, (inputs[0]?.level ?? 0) + 1)
-    files.push({
-      ...file,
-      ...ticks,
-      brand_id: null,
-      relation,
-      level,
-      rows: count.rows,
-      brands,
-      occurred_lo: null,
-      occurred_hi: null,
-    })
-  }
-  await postgres.pipeline.tx(async (tx) => {
-    await retireFiles(
-      tx,
-      inputs.map(({ id }) => id),
-      `merge of staged ${relation}`,
-    )
-    await addFiles(tx, files)
-  })
 }

@@ -101,19 +101,28 @@ function requestBody({ input, example }: Op, components: Components): object | u
 
 /** Every code that the operation can answer. */
 function codes(op: Op, hasId: boolean, takesBody: boolean): Code[] {
-  const isLimited = op.scopes.length > 0 || op.signIn || op.role || op.feature
   for (const code of op.errors)
     if (!(code in STATUS)) throw new Error(`${op.name}: ${code} is not an error code`)
   return [
     'bad_request',
     'unauthorized',
     'legacy_credential_not_supported',
-    ...(isLimited ? (['insufficient_scope'] as const) : []),
+    ...refusals(op),
     ...(hasId ? (['not_found'] as const) : []),
     ...(takesBody ? (['payload_too_large', 'unsupported_media_type'] as const) : []),
     ...(op.errors as Code[]),
     'rate_limited',
     'internal',
     'unavailable',
+  ]
+}
+
+/** The CDP host has a code of its own for what is not a missing scope. */
+function refusals({ surface, scopes, signIn, role, feature }: Op): Code[] {
+  const isRuled = Boolean(signIn || role || feature)
+  if (surface === 'rest') return scopes.length > 0 || isRuled ? ['insufficient_scope'] : []
+  return [
+    ...(scopes.length > 0 ? (['insufficient_scope'] as const) : []),
+    ...(isRuled ? (['forbidden'] as const) : []),
   ]
 }

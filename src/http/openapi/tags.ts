@@ -40,7 +40,7 @@ const TAGS: readonly Tag[] = [
     description: 'Connected apps, event types, and custom data sources with their event definitions.',
   },
   { name: 'API keys', nouns: ['keys'], description: 'Create, list, rotate and revoke API keys.' },
-  { name: 'Customer data', nouns: [], description: 'Reads of the customer-data host.' },
+  { name: 'Customer data', nouns: [], description: 'The customer-data host.' },
   { name: 'Data collection', nouns: [], description: 'Events sent to the collect host.' },
 ]
 

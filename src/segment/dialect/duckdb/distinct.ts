@@ -16,7 +16,7 @@ export function distinctSql(pass: Distinct): Sql {
     return `max(${time})${filter} as t${index}`
   })
   const counts = pass.answers.map(
-    ({ id, group, atom }) => `count_if(t${group} > ${since.start(atom.days)}) as n${id}`,
+    ({ id, group, atom }) => `count(*) filter (where t${group} > ${since.start(atom.days)}) as n${id}`,
   )
   const answers = pass.answers.map(
     ({ id, atom }) => `${spell(atom.holds, { ...scope, total: `n${id}` })} as ${answer(id)}`,

@@ -1,0 +1,84 @@
+import type { Duck } from '../store/duckdb.ts'
+import { STAGING_FOLDER } from '../store/lake.ts'
+import { levelAbove, mergeable } from './levels.ts'
+import { addFiles, type LakeFile, type NewFile, retireFiles } from './manifest.ts'
+import { type Pipeline, withWorkspace } from './pipeline.ts'
+import { columnsOf, RELATIONS, type RelationName } from './relations.ts'
+import { fileList } from './session.ts'
+import { writeParquet } from './stage.ts'
+
+/** Repeats of an event id are dropped within this many days of the first. */
+const SEEN_DAYS = 14
+
+/** Merges the shared files: rows that brands have cut and event ids of long ago are left out. */
+export async function compactStaging(pipeline: Pipeline): Promise<number> {
+  let written = 0
+  for (const relation of [...(Object.keys(RELATIONS) as RelationName[]), 'event_ids' as const]) {
+    const files = await pipeline.postgres.pipeline.many<LakeFile>('lake_shared_files', [relation])
+    const inputs = mergeable(files)
+    if (!inputs) continue
+    await withWorkspace(pipeline, (duck) => mergeShared(pipeline, duck, relation, inputs))
+    written++
+  }
+  return written
+}
+
+async function mergeShared(
+  { postgres, lakeDir }: Pipeline,
+  duck: Duck,
+  relation: RelationName | 'event_ids',
+  inputs: readonly LakeFile[],
+): Promise<void> {
+  const all = `read_parquet(${fileList(lakeDir, inputs)})`
+  let brands: { brand_id: string; rows: number }[] = []
+  let order = 'id_hash'
+  if (relation === 'event_ids') {
+    await duck.run(`create table output as from ${all} where received_on >= current_date - ${SEEN_DAYS + 1}`)
+  } else {
+    const cuts = await postgres.pipeline.many<{ brand_id: string; tick: number }>('lake_cut_ticks', [
+      relation,
+    ])
+    await duck.run('create table cuts (brand_id uuid, tick bigint)')
+    for (const { brand_id, tick } of cuts)
+      await duck.run('insert into cuts values ($1::uuid, $2::bigint)', [brand_id, tick])
+    await duck.run(
+      `create table output as select ${columnsOf(relation)
+        .map((name) => `staged.${name}`)
+        .join(', ')}
+       from ${all} as staged left join cuts using (brand_id) where staged.tick > coalesce(cuts.tick, 0)`,
+    )
+    brands = await duck.rows(
+      'select brand_id::varchar as brand_id, count(*) as rows from output group by all order by all',
+    )
+    order = `brand_id, ${RELATIONS[relation].order.join(', ')}`
+  }
+  const [count] = await duck.rows<{ rows: number }>('select count(*) as rows from output')
+  const files: NewFile[] = []
+  if (count?.rows) {
+    const file = await writeParquet(duck, lakeDir, STAGING_FOLDER, relation, `from output order by ${order}`)
+    const ticks = {
+      tick_lo: inputs[0]?.tick_lo ?? 0,
+      tick_hi: Math.max(...inputs.map(({ tick_hi }) => tick_hi)),
+    }
+    const level = levelAbove(inputs)
+    files.push({
+      ...file,
+      ...ticks,
+      brand_id: null,
+      relation,
+      level,
+      rows: count.rows,
+      brands,
+      occurred_lo: null,
+      occurred_hi: null,
+    })
+  }
+  await postgres.pipeline.tx(async (tx) => {
+    await retireFiles(
+      tx,
+      inputs.map(({ id }) => id),
+      `merge of staged ${relation}`,
+    )
+    await addFiles(tx, files)
+  })
+}
