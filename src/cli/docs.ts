@@ -6,6 +6,7 @@ import { fail } from '../errors.ts'
 import { columnsOf, RELATIONS, type Relation, type RelationName } from '../lake/relations.ts'
 import { modelDocs } from '../model/docs.ts'
 import { loadModels } from '../model/graph.ts'
+import { describeCatalog } from '../segment/catalog.ts'
 import { type Command, command } from './command.ts'
 
 const row = (...cells: readonly string[]) =>
@@ -52,6 +53,35 @@ const imports = (kind: ImportKind) =>
     ]),
   )
 
+function operators(): string {
+  const { operators: rows, aggregates } = describeCatalog()
+  const named = ({ name, alias, not }: (typeof rows)[number]) =>
+    `\`${name}\`${alias ? ` or \`${alias}\`` : ''}${not ? `, the complement of \`${not}\`` : ''}`
+  return [
+    markdown(
+      ['operator', 'takes', 'meaning'],
+      rows.map((row) => [named(row), row.takes.join(', '), row.help]),
+    ),
+    markdown(
+      ['aggregate', 'of', 'meaning'],
+      aggregates.map(({ name, of, help }) => [`\`${name}\``, of.join(', '), help]),
+    ),
+  ].join('\n\n')
+}
+
+const fields = () =>
+  markdown(
+    ['source', 'field', 'type', 'meaning'],
+    describeCatalog().sources.flatMap((source) =>
+      source.fields.map(({ name, type, help, values }) => [
+        `\`${source.name}\``,
+        `\`${name}\``,
+        type,
+        values ? `${help}: ${values.join(', ')}` : help,
+      ]),
+    ),
+  )
+
 type Parts = Record<string, () => string>
 
 /** Generated parts of the README by their marker. */
@@ -59,6 +89,8 @@ const partsOf = (all: readonly Command[]): Parts => ({
   settings,
   commands: () => commandTable(all),
   lake,
+  operators,
+  fields,
   ...Object.fromEntries(KINDS.map((kind) => [`import ${kind}`, () => imports(kind)])),
 })
 
