@@ -14,7 +14,7 @@ const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '5' },
     runs: { type: 'string', default: '3' },
-    connections: { type: 'string', default: '32' },
+    connections: { type: 'string', default: '64' },
     only: { type: 'string' },
     json: { type: 'string' },
   },

@@ -11,6 +11,8 @@ export interface Config {
   lakeDir: string
   /** null: the service starts its own embedded Postgres. */
   databaseUrl: string | null
+  /** null: the key in the data folder, made when there is none. */
+  secretKey: string | null
   baseUrl: string
   cdpUrl: string
   webhookUrl: string
@@ -69,6 +71,11 @@ export const SETTINGS: Record<string, Setting> = {
     what: 'A Postgres (16 or newer) to use instead of the embedded one',
     check: url('postgres:', 'postgresql:'),
   },
+  SECRET_KEY: {
+    default: '<DATA_DIR>/secret-key, made on first use',
+    what: 'Seals the secrets that Postgres holds; the same for all processes',
+    check: (value) => (value.length >= 32 ? null : 'must have at least 32 characters'),
+  },
   BASE_URL: { default: 'http://<HOST>:<PORT>', what: 'Public origin of REST and MCP', check: origin },
   CDP_URL: {
     default: '<BASE_URL>',
@@ -86,6 +93,9 @@ export const SETTINGS: Record<string, Setting> = {
   RATE_LIMITS: { default: 'on', what: 'off: no rate limits, for benchmarks', check: oneOf(['on', 'off']) },
 }
 
+/** Settings whose value is not shown. */
+const HIDDEN = ['DATABASE_URL', 'SECRET_KEY']
+
 export const CHECKOUT = resolve(dirname(fileURLToPath(import.meta.url)), '..')
 
 /** Thrown once for all that is wrong with the environment; each line names one setting. */
@@ -102,7 +112,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     const value = env[name]
     if (value === undefined) return undefined
     const problem = SETTINGS[name]?.check(value)
-    if (problem) problems.push(`${name}: "${name === 'DATABASE_URL' ? '…' : value}" ${problem}`)
+    if (problem) problems.push(`${name}: "${HIDDEN.includes(name) ? '…' : value}" ${problem}`)
     return value
   }
   const path = (value: string) => resolve(value.replace(/^~(?=\/|$)/, homedir()))
@@ -120,6 +130,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     dataDir,
     lakeDir: path(given('LAKE_DIR') ?? join(dataDir, 'lake')),
     databaseUrl: given('DATABASE_URL') ?? null,
+    secretKey: given('SECRET_KEY') ?? null,
     baseUrl,
     cdpUrl: trimmed('CDP_URL') ?? baseUrl,
     webhookUrl: trimmed('WEBHOOK_URL') ?? baseUrl,

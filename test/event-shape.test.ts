@@ -347,6 +347,20 @@ t.test('integers beyond 2^53 keep all their digits', async (t) => {
   )
 })
 
+t.test('a store customer id as a number is an integer of at most 20 digits', async (t) => {
+  const stored = (number: string) =>
+    linesOf(check(`{"events":[{"eventType":"a","storeCustomerId":${number},"properties":{}}]}`))[0]
+      ?.store_customer_id
+  t.equal(stored('0'), '0')
+  t.equal(stored('-7'), '-7')
+  t.equal(stored('99999999999999999999'), '99999999999999999999')
+  t.equal(stored('1e20'), '100000000000000000000')
+  for (const storeCustomerId of [1.5, 1e21, -1e300]) {
+    t.match(refusesField({ storeCustomerId }), /storeCustomerId must be a string or an integer/)
+    t.equal(quick(one({ storeCustomerId })), undefined)
+  }
+})
+
 t.test('the last of repeated names counts in both forms', async (t) => {
   const body = withProperties('{"a":1,"b":2,"a":3}')
   t.same(linesOf(check(body))[0]?.properties, { a: 3, b: 2 })

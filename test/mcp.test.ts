@@ -20,6 +20,7 @@ import { type Lake, type Op, op, type Page } from '../src/op.ts'
 import { brandOps } from '../src/ops/brand.ts'
 import { brand as makeBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
+import { wrongValues } from './fixtures/wrong-input.ts'
 
 const page: Page = { default: 2, max: 5, over: 'refuse' }
 const numbers = Array.from({ length: 7 }, (_, at) => at)
@@ -419,6 +420,18 @@ t.test('MCP', async (t) => {
       for (const limit of ['3', 1.5, null, true, 1e21, {}])
         await refused(t, 'bad_request: limit must be an integer', 'list_numbers', { limit })
       await refused(t, 'bad_request: limit must be at least 1', 'list_numbers', { limit: 0 })
+    })
+    t.test('made from a tool’s schema are all refused', async (t) => {
+      const valid = { big_thing_id: ID, loud: true, name: 'a' }
+      const { inputSchema } = toolOf(OPS.find(({ name }) => name === 'rename_thing') as Op).listed
+      let tried = 0
+      for (const [label, values] of wrongValues(inputSchema, valid)) {
+        const { result, error } = await called('rename_thing', values as object, { as: writer })
+        const isRefused = result?.content[0].text.startsWith('bad_request: ') || error?.code === -32602
+        if (!isRefused) t.fail(`${label}: ${JSON.stringify(result ?? error)}`)
+        tried++
+      }
+      t.ok(tried > 20, `${tried} calls`)
     })
     t.test('that are nested deeply are refused', async (t) => {
       const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`

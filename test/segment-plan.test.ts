@@ -5,7 +5,7 @@ import { type Definition, parseDefinition } from '../src/segment/definition.ts'
 import { compileOne, compileSegments, displayOne, plan } from '../src/segment/plan.ts'
 import { oracle } from './fixtures/oracle.ts'
 import { randomSource } from './fixtures/random.ts'
-import { randomComparison, randomDefinition, takes } from './fixtures/random-definition.ts'
+import { randomComparison, randomDefinition, randomFamily, takes } from './fixtures/random-definition.ts'
 import { openStore, randomStore } from './fixtures/segment-store.ts'
 
 type Values = (string | null)[]
@@ -33,7 +33,10 @@ t.test('planned, plain and shown SQL and the oracle agree on 500 random definiti
   const connection = await openStore(t, store)
   let members = 0
   for (let batch = 0; batch < 5; batch++) {
-    const definitions = Array.from({ length: 100 }, () => randomDefinition(random))
+    const definitions = [
+      ...Array.from({ length: 60 }, () => randomDefinition(random)),
+      ...Array.from({ length: 4 }, () => randomFamily(random, 10)).flat(),
+    ]
     const trees = definitions.map((definition) => parseDefinition(definition))
     const together = await planned(connection, trees)
     for (const [index, definition] of definitions.entries()) {

@@ -17,7 +17,7 @@ const IDLE_MS = 60_000
 const STUCK_MS = 5_000
 
 /** Kinds of rows whose changes are announced. */
-export type Announced = 'key' | 'brand'
+export type Announced = 'key' | 'brand' | 'user' | 'session' | 'grant'
 type Forget = (kind: Announced, id: string) => void
 
 export interface Invalidation {

@@ -86,6 +86,7 @@ export function createKeyLookup(
     },
 
     forget(kind, id) {
+      if (kind !== 'key' && kind !== 'brand') return
       reading.clear()
       for (const [hash, { value }] of kept)
         if ((kind === 'key' ? value.caller.id : value.brand.id) === id) kept.delete(hash)

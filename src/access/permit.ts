@@ -2,6 +2,9 @@ import { type Code, type Failure, fail } from '../errors.ts'
 import type { Brand, Caller, Op } from '../op.ts'
 import { classHas, currentScope } from './scopes.ts'
 
+/** Who stands behind a credential, as records name it: a user, or the key itself. */
+export const userOf = (caller: Caller): string => (caller.kind === 'key' ? caller.id : caller.userId)
+
 /** What a surface calls a refusal. */
 const CODES: Record<Op['surface'], { credential: Code; role: Code; feature: Code; store: Code }> = {
   rest: {

@@ -1,9 +1,31 @@
+import type { App } from '../app.ts'
 import { compactBrand } from '../lake/compact.ts'
 import { snapshotAll } from '../lake/horizon.ts'
-import { refreshBrand, type Step } from '../segment/refresh.ts'
+import { Outrun } from '../lake/manifest.ts'
+import { type RefreshOptions, refreshBrand, type Step } from '../segment/refresh.ts'
 import { brandOf } from './brand.ts'
 import { command, required, timeOption } from './command.ts'
 import { table } from './table.ts'
+
+/** A worker may compact or refresh the same brand at the same time; whose turn it is, is decided at the publish. */
+const TRIES = 5
+const STEPS = 5
+
+async function compactUnlessBusy({ pipeline }: App, brandId: string): Promise<void> {
+  await compactBrand(pipeline, brandId).catch((error: unknown) => {
+    if (!(error instanceof Outrun)) throw error
+  })
+}
+
+async function refreshInTurn({ pipeline }: App, brandId: string, options: RefreshOptions) {
+  for (let left = TRIES - 1; ; left--) {
+    try {
+      return await refreshBrand(pipeline, brandId, options)
+    } catch (error) {
+      if (!(error instanceof Outrun) || left === 0) throw error
+    }
+  }
+}
 
 export const refreshCommands = [
   command({
@@ -20,13 +42,13 @@ export const refreshCommands = [
       const shown = progress('refresh')
       const started = performance.now()
       const events = await snapshotAll(app.pipeline)
-      await compactBrand(app.pipeline, brand.id)
+      await compactUnlessBusy(app, brand.id)
       const snapshot: Step = { step: 'snapshot', rows: events, ms: Math.round(performance.now() - started) }
       let done = 1
-      shown.update(done, 5)
-      const report = await refreshBrand(app.pipeline, brand.id, {
+      shown.update(done, STEPS)
+      const report = await refreshInTurn(app, brand.id, {
         asOf,
-        onStep: () => shown.update(++done, 5),
+        onStep: () => shown.update(Math.min(++done, STEPS), STEPS),
       })
       shown.end()
       return { ...report, steps: [snapshot, ...report.steps] }

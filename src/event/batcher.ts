@@ -9,8 +9,8 @@ import { FairQueue, type Queued } from './queue.ts'
 /** Commits the lines of requests: many requests per transaction, each request in one. */
 export interface Batcher {
   /**
-   * Resolves once the lines are committed. Fails with `unavailable` when nothing of them is stored, with Unsettled
-   * when that is not known. `lines`: NDJSON of so many events of the brand.
+   * Resolves once the lines are committed. Fails with `unavailable` when nothing of them is stored (thrown at once
+   * when there is no room), with Unsettled when that is not known. `lines`: NDJSON of so many events of the brand.
    */
   store(brandId: string, lines: Buffer, events: number): Promise<void>
   /** Takes nothing more, finishes what waits and closes the connections. */

@@ -41,6 +41,8 @@ function exactInteger(this: unknown, _key: string, value: unknown, context?: { s
 /** False for an integer that a double may have changed. */
 export const isExact = (value: number) => Number.isSafeInteger(value) || !Number.isInteger(value)
 
-/** The digits of an integer that was beyond 2^53, else undefined. */
-export const rawDigits = (value: unknown): string | undefined =>
-  json.isRawJSON(value) ? value.rawJSON : undefined
+/** The digits of an integer beyond 2^53 of an exact value, undefined for anything else. */
+export function digitsOf(value: unknown): string | undefined {
+  if (!json.isRawJSON(value)) return undefined
+  return /^-?\d+$/.test(value.rawJSON) ? value.rawJSON : String(BigInt(Number(value.rawJSON)))
+}

@@ -79,15 +79,14 @@ let idHash = 0
 const idHashes = new Int32Array(MAX_EVENTS)
 
 /**
- * Reads the lines that checkEvents would, straight from the bytes and without building values, in a third of its time.
+ * Reads the lines that checkEvents would, straight from the bytes and without building values, in half of its time.
  * It knows the usual form only and answers undefined for everything else: errors, but also \u escapes, exponents,
  * integers of over 15 digits, line breaks, names that may be repeated, identifiers to trim or beyond ASCII.
  */
 export function quickEvents(body: Buffer, brandId: string, receivedAt: number): Checked | undefined {
   if (!isUtf8(body)) return undefined
   const opening = Buffer.from(`{"brand_id":"${brandId}","received_at":${receivedAt},"occurred_at":`)
-  const longest = body.length + MAX_EVENTS * (opening.length + LINE_EXTRA)
-  begin(longest)
+  begin(body.length + MAX_EVENTS * (opening.length + LINE_EXTRA))
   let events = 0
   let at = openingOf(body)
   if (at < 0) return undefined
@@ -193,13 +192,9 @@ function text(body: Uint8Array, at: number, field: number): number {
     seen |= KINDS[byte] as number
     hash = (Math.imul(hash, 31) + byte) | 0
   }
-  if (
-    next - at < 1 ||
-    next === end ||
-    next - at > (LONGEST[field] as number) ||
-    seen & (REFUSED[field] as number)
-  )
-    return -1
+  const length = next - at
+  if (next === end || length < 1 || length > (LONGEST[field] as number)) return -1
+  if (seen & (REFUSED[field] as number)) return -1
   if (seen & BLANK && (body[at] === SPACE || body[next - 1] === SPACE)) return -1
   if (field === EVENT_ID) idHash = hash
   if (field === EVENT_TYPE && (isDigit(body[at]) || body[at] === UNDERSCORE)) return -1

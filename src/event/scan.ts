@@ -40,8 +40,10 @@ const FORBIDDEN = hashes(['__proto__', 'constructor', 'prototype'])
 
 let nameHash = 0
 let nodes = 0
+/** More names than this in one object are not usual: each is compared with those before it. */
+const MOST_NAMES = 64
 /** Hashes of the names of the objects that are open. */
-const names = new Int32Array(64 * LEVELS)
+const names = new Int32Array(MOST_NAMES * LEVELS)
 let namesTop = 0
 
 /** Skips spaces. A line break is not usual: lines are cut out of the body as they are. */
@@ -100,7 +102,7 @@ function object(bytes: Uint8Array, at: number, level: number): number {
 
 /** False for a forbidden name and for one whose hash its object had: it may be repeated, and JSON.parse keeps the last. */
 function isNewName(base: number): boolean {
-  if (namesTop === names.length || placeOf(nameHash, FORBIDDEN) >= 0) return false
+  if (namesTop - base === MOST_NAMES || placeOf(nameHash, FORBIDDEN) >= 0) return false
   for (let index = base; index < namesTop; index++) if (names[index] === nameHash) return false
   names[namesTop++] = nameHash
   return true

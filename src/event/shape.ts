@@ -1,5 +1,5 @@
 import { fail } from '../errors.ts'
-import { isExact, parseBody, rawDigits } from './body.ts'
+import { digitsOf, isExact, parseBody } from './body.ts'
 import { parseTime } from './time.ts'
 import { type Report, shown, step, walk } from './walk.ts'
 
@@ -52,6 +52,7 @@ export const FIELDS = [
   'phone',
   'storeCustomerId',
 ]
+const KNOWN = `is not a field of an event; known are ${FIELDS.join(', ')}`
 const TENANCY = ['scope', 'shopDomain', 'source']
 const EVENT_TYPE = /^[A-Za-z][A-Za-z0-9_]{0,63}$/
 const CONTROL = /[\0-\x1f\x7f]/
@@ -105,8 +106,7 @@ function checkEvent(
   const at = (field: string) => `${path}.${field}`
   for (const key of Object.keys(sent)) {
     if (TENANCY.includes(key)) report(at(key), 'must not be sent: the API key decides whose event it is')
-    else if (!FIELDS.includes(key))
-      report(path + step(key), `is not a field of an event; known are ${FIELDS.join(', ')}`)
+    else if (!FIELDS.includes(key)) report(path + step(key), KNOWN)
   }
   if (typeof sent.eventType !== 'string' || !EVENT_TYPE.test(sent.eventType)) {
     report(
@@ -136,7 +136,8 @@ function checkIdentifiers(sent: Sent, path: string, report: Report): void {
     given++
     const refuse = (message: string) => report(`${path}.${field}`, message)
     if (field === 'storeCustomerId' && typeof value === 'number') {
-      if (!Number.isInteger(value)) refuse('must be a string or an integer')
+      if (!Number.isInteger(value) || Math.abs(value) > 1e20)
+        refuse('must be a string or an integer of at most 20 digits')
       continue
     }
     if (typeof value === 'string') value = value.trim()
@@ -206,7 +207,7 @@ function lines(events: unknown[], brandId: string, receivedAt: number): Checked 
 }
 
 function lineOf(event: Sent, id: string | undefined, brandId: string, receivedAt: number): EventLine {
-  const text = (value: unknown) => (isGiven(value) ? (rawDigits(value) ?? String(value)).trim() : undefined)
+  const text = (value: unknown) => (isGiven(value) ? (digitsOf(value) ?? String(value)).trim() : undefined)
   return {
     brand_id: brandId,
     received_at: receivedAt,

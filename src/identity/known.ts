@@ -13,7 +13,9 @@ export async function loadKnown(ask: Ask, tuples: readonly Tuple[], resolution: 
     }
     if (values.size) held.push({ kind, holders: await holdersOf(ask, kind, [...values]) })
   }
-  const profiles = await loadProfiles(ask, new Set(held.flatMap(({ holders }) => [...holders.values()])))
+  const subjects = new Set<number>()
+  for (const { holders } of held) for (const subject of holders.values()) subjects.add(subject)
+  const profiles = await loadProfiles(ask, subjects)
   for (const { kind, holders } of held) {
     for (const [value, subject] of holders) {
       const profile = profiles.get(subject)

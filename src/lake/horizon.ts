@@ -8,19 +8,24 @@ import { type SnapshotReport, snapshot } from './snapshot.ts'
 const HORIZON_WAIT_MS = 10_000
 const RETRY_MS = 100
 
+export interface SnapshotOptions {
+  waitMs?: number
+  onTick?: (report: SnapshotReport) => void
+  /** Called before each further try while an open transaction holds the lake back. */
+  onWait?: () => void
+}
+
 /**
  * Brings everything that was committed at the time of the call into the lake. Waits up to 10 s for transactions that
  * are still open, then fails with the process and database that hold the lake back.
  */
-export async function snapshotAll(
-  pipeline: Pipeline,
-  onTick?: (report: SnapshotReport) => void,
-): Promise<number> {
+export async function snapshotAll(pipeline: Pipeline, options: SnapshotOptions = {}): Promise<number> {
+  const { waitMs = HORIZON_WAIT_MS, onTick, onWait } = options
   let events = 0
   // The second round takes the profiles that the events of the first one made.
   for (let round = 0; round < 2; round++) {
     const { xid } = await pipeline.postgres.pipeline.one<{ xid: string }>('lake_xmax')
-    const deadline = Date.now() + HORIZON_WAIT_MS
+    const deadline = Date.now() + waitMs
     for (;;) {
       const report = await snapshot(pipeline).catch((error: unknown) => {
         if (error instanceof Outrun) return null
@@ -33,18 +38,28 @@ export async function snapshotAll(
       if (report && BigInt(report.below) >= BigInt(xid)) break
       if (report?.more) continue
       if (Date.now() > deadline) throw await heldBack(pipeline)
+      onWait?.()
       await sleep(RETRY_MS)
     }
   }
   return events
 }
 
+interface Blocker {
+  pid: number | null
+  gid: string | null
+  datname: string
+  seconds: number | null
+}
+
 async function heldBack({ postgres }: Pipeline) {
-  const blocker = await postgres.pipeline.maybe<{ pid: number; datname: string; seconds: number }>(
-    'lake_blocker',
+  const blocker = await postgres.pipeline.maybe<Blocker>('lake_blocker')
+  if (!blocker) return fail('unavailable', 'The lake could not follow for a while: refresh again.')
+  const { pid, gid, datname, seconds } = blocker
+  const who = gid === null ? `process ${pid}` : `the prepared transaction "${gid}"`
+  const since = seconds === null ? '' : ` for ${seconds} s`
+  return fail(
+    'unavailable',
+    `The lake cannot follow: ${who} in database "${datname}" has held a write transaction open${since}. End it, then refresh again.`,
   )
-  const who = blocker
-    ? `process ${blocker.pid} in database "${blocker.datname}" has held a write transaction open for ${blocker.seconds} s`
-    : 'a prepared transaction holds it back'
-  return fail('unavailable', `The lake cannot follow: ${who}. End it, then refresh again.`)
 }

@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { userOf } from '../access/permit.ts'
 import { fail } from '../errors.ts'
 import { count, id, list, named, paging, text, time, timestamp, uuid } from '../fields.ts'
 import { type Ctx, type Op, op, type Page } from '../op.ts'
@@ -132,7 +133,7 @@ export const segmentOps: readonly Op[] = [
     output: Segment,
     example: example.CREATED,
     run: async ({ db, caller }, { body }) =>
-      segmentWithDefinition(await createSegment(db, { ...body, createdBy: caller.id })),
+      segmentWithDefinition(await createSegment(db, { ...body, createdBy: userOf(caller) })),
   }),
 
   op({
@@ -173,9 +174,9 @@ export const segmentOps: readonly Op[] = [
     output: v.object({ ...list(Member).entries, generation: count }),
     example: example.MEMBERS,
     run: async (ctx, { path: { id: segmentId }, query: { limit, cursor } }) => {
-      const segment = await segmentById(ctx, segmentId)
-      const filters = { id: segment.id }
+      const filters = { id: segmentId }
       const after = ctx.cursors.open<string>(cursor, filters)
+      const segment = await segmentById(ctx, segmentId)
       const served = segment.evaluated_at === null ? null : await ctx.lake.served()
       if (!served) return { data: [], next_cursor: null, generation: segment.generation }
       const rows = await served.rows<MemberRow>(

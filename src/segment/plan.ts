@@ -35,7 +35,7 @@ export const compileSegments = (segments: readonly Planned[]): Compiled => toDuc
 
 /** One segment as one SELECT of its customers (column `customer`). */
 export function compileOne(tree: Tree): Sql {
-  const binding = new Parameters()
+  const binding = new Parameters({ shared: false })
   return { text: plainSql(tree, binding), values: binding.values }
 }
 

@@ -13,6 +13,7 @@ export interface Publication {
   /** lake_brand.generation that the refresh started from. */
   from: number
   definitionsVersion: number
+  recipe: string
   marts: readonly Model[]
   evaluation: Evaluation
   members: MemberChanges
@@ -106,6 +107,7 @@ export async function publish(
       session.asOf,
       publication.definitionsVersion,
       ms,
+      publication.recipe,
     ]
     if ((await tx.run('lake_brand_publish', [manifest.brandId, ...args])) === 0) throw new Outrun('refresh')
     await retireFiles(

@@ -1,9 +1,12 @@
+import { hash } from 'node:crypto'
 import { fail } from '../errors.ts'
+import { Outrun } from '../lake/manifest.ts'
 import type { Pipeline } from '../lake/pipeline.ts'
-import { openSession } from '../lake/session.ts'
-import { loadModels } from '../model/graph.ts'
+import { openSession, type Session } from '../lake/session.ts'
+import { loadModels, type Model } from '../model/graph.ts'
 import { runModels } from '../model/run.ts'
 import type { Brand } from '../op.ts'
+import { statement } from '../store/sqlfile.ts'
 import { evaluateSegments, type SegmentRow } from './evaluate.ts'
 import { diffMembers } from './members.ts'
 import { publish, recordRun } from './publish.ts'
@@ -31,6 +34,7 @@ interface BrandRow extends Brand {
   refreshed_tick: number
   generation: number
   as_of: Date | null
+  recipe: string | null
 }
 
 /** A run that dies leaves its segments `evaluating` for this long at most. */
@@ -63,30 +67,34 @@ export async function refreshBrand(
     return result
   }
 
-  await db.run('segments_lease', [brandId, LEASE_SECONDS])
-  const segments = await db.many<SegmentRow>('segments_to_evaluate', [brandId])
-  const session = await openSession(pipeline, brand, asOf)
+  let session: Session | undefined
   try {
+    await db.run('segments_lease', [brandId, LEASE_SECONDS])
+    const segments = await db.many<SegmentRow>('segments_to_evaluate', [brandId])
+    const opened = await openSession(pipeline, brand, asOf)
+    session = opened
     const models = await loadModels()
+    const recipe = recipeOf(models, brand)
     const marts = models.filter(({ layer }) => layer === 'mart')
     await timed(
       'models',
-      () => runModels(session.duck.connection, models),
+      () => runModels(opened.duck.connection, models),
       (ran) => ran.reduce((sum, { rows }) => sum + (rows ?? 0), 0),
     )
     const evaluation = await timed(
       'segments',
-      () => evaluateSegments(session.duck, segments),
+      () => evaluateSegments(opened.duck, segments),
       ({ evaluated }) => evaluated.length,
     )
     const members = await timed(
       'members',
-      () => diffMembers(session, pipeline.lakeDir, evaluation.evaluated, asOf),
+      () => diffMembers(opened, pipeline.lakeDir, evaluation.evaluated, asOf),
       ({ changes }) => changes,
     )
     const publication = {
       from: brand.generation,
       definitionsVersion: brand.definitions_version,
+      recipe,
       marts,
       evaluation,
       members,
@@ -97,15 +105,17 @@ export async function refreshBrand(
       members.changes === 0 &&
       brand.changed_tick <= brand.refreshed_tick &&
       brand.generation > 0 &&
-      !options.asOf
+      brand.recipe === recipe &&
+      !options.asOf &&
+      !(await datedBetween(opened, brand.as_of, asOf))
     const generation = await timed(
       'publish',
       async () => {
-        if (!unchanged) return await publish(pipeline, session, publication)
+        if (!unchanged) return await publish(pipeline, opened, publication)
         await db.tx(async (tx) => {
           const ms = Math.round(performance.now() - startedAt)
-          const args = [brand.generation, session.manifest.tick, asOf, brand.definitions_version, ms]
-          await tx.run('lake_brand_refreshed', [brandId, ...args])
+          const args = [brand.generation, opened.manifest.tick, asOf, brand.definitions_version, ms]
+          if ((await tx.run('lake_brand_refreshed', [brandId, ...args])) === 0) throw new Outrun('refresh')
           await recordRun(tx, brandId, brand.generation, publication)
         })
         return brand.generation
@@ -118,6 +128,17 @@ export async function refreshBrand(
     await db.run('segments_release', [brandId]).catch(() => {})
     throw error
   } finally {
-    await session.close()
+    await session?.close()
   }
+}
+
+/** What results are made with beside data and time: the SQL of the models and the settings that it reads. */
+const recipeOf = (models: readonly Model[], { timezone, currency_code }: Brand) =>
+  hash('sha256', JSON.stringify([models.map(({ name, sql }) => [name, sql]), timezone, currency_code]))
+
+/** Whether rows came of age, or are ahead again, since results were made as of another instant. */
+async function datedBetween({ duck }: Session, from: Date | null, to: Date): Promise<boolean> {
+  if (from === null) return true
+  const [row] = await duck.rows<{ some: boolean }>(statement('duckdb', 'dated_between'), [from, to])
+  return row?.some ?? false
 }

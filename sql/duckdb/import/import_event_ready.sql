@@ -25,19 +25,24 @@ where
 -- An event without an id gets one from what it says, so that the same file again adds nothing; equal rows are counted,
 -- since two equal events are two. Chunks follow the row numbers of the file: they are what import_chunk remembers.
 create table ready as
-with named as (
-    select
-        picked.* exclude (fault, extra_properties),
-        'import-' || left(sha256(concat_ws(
-            chr(31), event_type, epoch_us(occurred_at) - getvariable('shift_us')::bigint, coalesce(customer_external_id, ''),
-            coalesce(profile_id, ''), coalesce(email, ''), coalesce(phone, ''), coalesce(anonymous_id, ''), coalesce(properties, '')
-        )), 32) as content
+with good as (
+    select * exclude (fault, extra_properties), ((n - 1) // getvariable('rows_per_chunk')::bigint)::integer as chunk
     from picked
     where n not in (select n from fault)
+),
+
+hashed as (
+    select * exclude (event_id), 'import-' || md5(concat_ws(
+        chr(31), event_type, epoch_us(occurred_at) - getvariable('shift_us')::bigint, coalesce(customer_external_id, ''),
+        coalesce(profile_id, ''), coalesce(email, ''), coalesce(phone, ''), coalesce(anonymous_id, ''), coalesce(properties, '')
+    )) as content
+    from good
+    where event_id is null
 )
 
-select
-    * exclude (content, event_id),
-    coalesce(event_id, content || case when copy > 1 then '-' || copy else '' end) as event_id,
-    ((n - 1) // getvariable('rows_per_chunk')::bigint)::integer as chunk
-from (select *, row_number() over (partition by content order by n) as copy from named);
+from good
+where event_id is not null
+union all by name
+select * exclude (content, copy), content || case when copy > 1 then '-' || copy else '' end as event_id
+from (select *, row_number() over (partition by content order by n) as copy from hashed)
+order by n;

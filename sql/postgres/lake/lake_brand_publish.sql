@@ -7,6 +7,7 @@ set
     refreshed_definitions_version = $7,
     refreshed_at = now(),
     refresh_ms = $8,
+    results = jsonb_build_object('recipe', $9::text),
     failures = 0,
     error = null
 where brand_id = $1 and generation = $2

@@ -1,1 +1,1 @@
-select value from secret where name = $1
+select value, sealed from secret where name = $1

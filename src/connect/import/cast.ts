@@ -9,76 +9,69 @@ const LONGEST_TEXT = 10_000
 interface Cast {
   /** Type of the column; a target that nothing fills is a null of it. */
   column: string
-  /** SQL of the value from its text, null when it is none. */
-  value(text: string, target: Target): string
-  /** Why a text without value is refused. */
+  /** SQL of the value from its text; null when it is none. */
+  value(text: string): string
+  /** SQL condition that a value meets. */
+  valid?(value: string, target: Target): string
+  /** Why a text without valid value is refused. */
   reason(target: Target): string
   /** Smallest value. */
   least?: 0
 }
 
-const plain: Cast = {
+const upTo = (characters: number): Cast => ({
   column: 'VARCHAR',
-  value: (text) =>
-    `case when length(${text}) <= ${LONGEST_TEXT} and not contains(${text}, chr(0)) then ${text} end`,
-  reason: () =>
-    `is longer than ${LONGEST_TEXT.toLocaleString('en')} characters or holds the character U+0000`,
-}
+  value: (text) => text,
+  valid: (value) => `length(${value}) <= ${characters} and not contains(${value}, chr(0))`,
+  reason: () => `is longer than ${characters.toLocaleString('en')} characters or holds the character U+0000`,
+})
 
-const matching = (value: (text: string) => string, pattern: string, reason: string): Cast => ({
+const matching = (pattern: string, reason: string, value = (text: string) => text): Cast => ({
   column: 'VARCHAR',
-  value: (text) => `case when regexp_matches(${value(text)}, ${literal(pattern)}) then ${value(text)} end`,
+  value,
+  valid: (value) => `regexp_matches(${value}, ${literal(pattern)})`,
   reason: () => reason,
 })
 
-const json = (type: 'ARRAY' | 'OBJECT', reason: string): Cast => ({
+const json = (start: string, reason: string): Cast => ({
   column: 'VARCHAR',
-  // chr(92): an escaped NUL passes as JSON and stops Postgres.
-  value: (text) =>
-    `case when not json_valid(${text}) or contains(${text}, chr(92) || 'u0000') then null
-      when json_type(${text}) = '${type}' then ${text} end`,
-  reason: () => reason,
+  value: (text) => text,
+  // An escaped NUL (chr(92) is the backslash) is good JSON and stops Postgres.
+  valid: (value) =>
+    `left(${value}, 1) = '${start}' and json_valid(${value}) and not contains(${value}, chr(92) || 'u0000')`,
+  reason: () => `${reason}, or holds the character U+0000`,
 })
 
-const AMOUNT = 'is not an amount such as 1234.50'
+const decimal = (places: number): Cast => ({
+  column: `DECIMAL(18,${places})`,
+  value: (text) => `try_cast(${text} as DECIMAL(18,${places}))`,
+  reason: () => 'is not an amount such as 1234.50',
+  least: 0,
+})
+
+const text = upTo(LONGEST_TEXT)
 
 const CASTS: Record<TargetType, Cast> = {
-  id: {
-    column: 'VARCHAR',
-    value: (text) =>
-      `case when length(${text}) <= ${LONGEST_ID} and not contains(${text}, chr(0)) then ${text} end`,
-    reason: () => `is longer than ${LONGEST_ID} characters or holds the character U+0000`,
-  },
-  text: plain,
-  // Checked as a channel later: the brand's phone region is needed for it.
-  email: plain,
-  phone: plain,
-  money: {
-    column: 'DECIMAL(18,2)',
-    value: (text) => `try_cast(${text} as DECIMAL(18,2))`,
-    reason: () => AMOUNT,
-    least: 0,
-  },
-  price: {
-    column: 'DECIMAL(18,6)',
-    value: (text) => `try_cast(${text} as DECIMAL(18,6))`,
-    reason: () => AMOUNT,
-    least: 0,
-  },
+  id: upTo(LONGEST_ID),
+  text,
+  // Checked as channels later: the brand's phone region is needed for it.
+  email: text,
+  phone: text,
+  money: decimal(2),
+  price: decimal(6),
   whole: {
     column: 'INTEGER',
     // A cast to an integer would round 6.5.
-    value: (text) =>
-      `case when try_cast(${text} as DECIMAL(18,6)) = trunc(try_cast(${text} as DECIMAL(18,6))) then try_cast(try_cast(${text} as DECIMAL(18,6)) as INTEGER) end`,
+    value: (text) => `try_cast(${text} as DECIMAL(18,6))`,
+    valid: (value) => `${value} = trunc(${value}) and ${value} <= 2147483647`,
     reason: () => 'is not a whole number',
     least: 0,
   },
   time: {
     column: 'TIMESTAMP',
-    value: (text) => {
-      const time = `try_cast(${text} as TIMESTAMPTZ)::TIMESTAMP`
-      return `case when ${time} >= '1900-01-01' and ${time} < '2200-01-01' then ${time} end`
-    },
+    // Not straight to TIMESTAMP: that drops an offset without a word.
+    value: (text) => `try_cast(${text} as TIMESTAMPTZ)::TIMESTAMP`,
+    valid: (value) => `${value} >= '1900-01-01' and ${value} < '2200-01-01'`,
     reason: () => 'is not a time from 1900 on such as 2026-11-30T08:15:00Z (UTC where it names no zone)',
   },
   flag: {
@@ -88,13 +81,12 @@ const CASTS: Record<TargetType, Cast> = {
   },
   choice: {
     column: 'VARCHAR',
-    value: (text, { values = [] }) =>
-      `case when lower(${text}) in (${values.map(literal).join(', ')}) then lower(${text}) end`,
+    value: (text) => `lower(${text})`,
+    valid: (value, { values = [] }) => `${value} in (${values.map(literal).join(', ')})`,
     reason: ({ values = [] }) => `is not one of ${values.join(', ')}`,
   },
-  currency: matching((text) => `upper(${text})`, '^[A-Z]{3}$', 'is not a currency code of three letters'),
+  currency: matching('^[A-Z]{3}$', 'is not a currency code of three letters', (text) => `upper(${text})`),
   type: matching(
-    (text) => text,
     '^[A-Za-z][A-Za-z0-9_]{0,63}$',
     'is not a letter followed by letters, digits or underscores, at most 64 characters',
   ),
@@ -106,8 +98,8 @@ const CASTS: Record<TargetType, Cast> = {
         else string_split(${text}, ',') end, lambda entry: trim(entry)), lambda entry: entry <> '')`,
     reason: () => 'holds the character U+0000',
   },
-  array: json('ARRAY', 'is not a JSON array, or holds the character U+0000'),
-  object: json('OBJECT', 'is not a JSON object, or holds the character U+0000'),
+  array: json('[', 'is not a JSON array'),
+  object: json('{', 'is not a JSON object'),
 }
 
 const BLANKS = `' ' || chr(9) || chr(10) || chr(13) || chr(160)`
@@ -163,9 +155,8 @@ export function pick({ into, from, row, carry = [], where, targets, mapped, plac
   const texts = filled.map(
     ({ type, target }, at) => `${asText(`raw_${at}`, type, target.type)} as text_${at}`,
   )
-  const values = filled.map(
-    ({ target }, at) => `${CASTS[target.type].value(`text_${at}`, target)} as value_${at}`,
-  )
+  const casts = filled.map(({ target }, at) => `${CASTS[target.type].value(`text_${at}`)} as cast_${at}`)
+  const values = filled.map(({ target }, at) => `${validValue(`cast_${at}`, target)} as value_${at}`)
   const columns = Object.entries(targets).map(([name, { type }]) => {
     const at = filled.findIndex((other) => other.name === name)
     return `${at < 0 ? `null::${CASTS[type].column}` : `value_${at}`} as ${identifier(name)}`
@@ -175,9 +166,15 @@ export function pick({ into, from, row, carry = [], where, targets, mapped, plac
   return `create table ${into} as
     with raw as (select ${list(`${row} as n`, ...carry, ...raw)} from ${from} ${where === undefined ? '' : `where (${where}\n)`}),
     texts as (select ${list('n', ...carry, ...texts)} from raw),
-    typed as (select *, ${list(...values)} from texts)
+    casts as (select *, ${list(...casts)} from texts),
+    typed as (select *, ${list(...values)} from casts)
     select ${list('n', ...carry, ...columns)}, coalesce(${list(...faults, NO_FAULT)}) as fault
     from typed`
+}
+
+function validValue(value: string, target: Target): string {
+  const { column, valid } = CASTS[target.type]
+  return valid ? `case when ${valid(value, target)} then ${value}::${column} end` : value
 }
 
 const NO_FAULT = 'null::STRUCT(field VARCHAR, "value" VARCHAR, reason VARCHAR)'

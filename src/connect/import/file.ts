@@ -15,7 +15,6 @@ export interface ImportRun {
   file: string
   mapping: Mapping
   mapped: readonly Mapped[]
-  shiftToNow: boolean
   /** Units written of all that are to be written. */
   onProgress(done: number, total: number): void
 }

@@ -83,13 +83,13 @@ async function openNdjson(duck: Duck, path: string, file: string): Promise<strin
   // Lines are read as text first: `ignore_errors` of read_ndjson would make nulls of what is broken.
   await duck.run('create table nan_line (n bigint)')
   await duck.run(`create view ndjson as
-    select n, line, case when json_valid(line) then json_type(line) = 'OBJECT' and n not in (from nan_line) else false end as is_object
+    select n, line, left(ltrim(line), 1) = '{' and json_valid(line) and n not in (from nan_line) as is_object
     from (
       select row_number() over () as n, line
       from read_csv(${path}, auto_detect = false, header = false, columns = {'line': 'VARCHAR'}, quote = '', escape = '',
         delim = '\x01', ${LONG_LINES}, strict_mode = false)
     )
-    where ltrim(line) <> ''`)
+    where line is not null and ltrim(line) <> ''`)
   const [first] = await duck.rows<{ start: string }>(
     'select left(ltrim(line), 1) as start from ndjson limit 1',
   )
@@ -131,8 +131,11 @@ function commonType(types: Set<string>): string {
 
 /** DuckDB takes NaN and Infinity for JSON; nobody else does. */
 async function refuseNaN(duck: Duck): Promise<void> {
+  // The plain words first: the expression alone takes three times as long.
+  const words = ['nan', 'NaN', 'NAN', 'inf', 'Inf', 'INF'].map((word) => `contains(line, '${word}')`)
   const rows = await duck.rows<{ n: number; line: string }>(
-    `select n, line from ndjson where is_object and regexp_matches(line, '(?i)[:,\\[]\\s*-?(nan|inf|infinity)\\s*[,}\\]]')`,
+    `select n, line from ndjson where is_object and (${words.join(' or ')})
+      and regexp_matches(line, '(?i)[:,\\[]\\s*-?(nan|inf|infinity)\\s*[,}\\]]')`,
   )
   const bad = rows.filter(({ line }) => !isJson(line))
   if (bad.length)

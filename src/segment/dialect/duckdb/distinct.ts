@@ -35,7 +35,7 @@ export function distinctSql(pass: Distinct): Sql {
     `  where ${where.join('\n    and ')}`,
     `  group by ${customer}, ${of}\n)`,
     `select ${columns(['customer', ...answers])}`,
-    `from (select ${columns(['customer', ...counts])} from latest, since group by customer), since`,
+    `from (select ${columns(['customer', ...counts])} from latest, since group by customer)`,
   ].join('\n')
   return { text, values: since.binding.values }
 }

@@ -25,10 +25,16 @@ export interface Binding {
   oneOf(of: string, type: ValueType, texts: (string | null)[]): string
 }
 
-/** Values as parameters `$1::TYPE`, equal ones once. */
+/** Values as parameters `$1::TYPE`. */
 export class Parameters implements Binding {
   readonly values: (string | null)[] = []
   readonly #known = new Map<string, string>()
+  readonly #shared: boolean
+
+  /** `shared`: equal values are one parameter, by which DuckDB sees that two expressions are the same. */
+  constructor({ shared }: { shared: boolean }) {
+    this.#shared = shared
+  }
 
   value(type: ValueType | 'days', text: string | null): string {
     return this.#bind(TYPES[type], text)
@@ -46,7 +52,7 @@ export class Parameters implements Binding {
   #bind(cast: string, text: string | null): string {
     const key = JSON.stringify([cast, text])
     const known = this.#known.get(key)
-    if (known) return known
+    if (known && this.#shared) return known
     const parameter = `$${this.values.push(text)}::${cast}`
     this.#known.set(key, parameter)
     return parameter

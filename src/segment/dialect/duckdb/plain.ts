@@ -18,9 +18,9 @@ export function plainSql(tree: Tree, binding: Binding, columns: readonly string[
 function nodeSql(tree: Tree, binding: Binding, exact: boolean): string {
   if (tree.is === 'condition') return conditionSql(tree, binding, exact)
   if (tree.is === 'not') return `not (${indented(`\n${nodeSql(tree.node, binding, true)}`)}\n)`
+  const [first, ...others] = tree.nodes
+  if (first && others.length === 0) return nodeSql(first, binding, exact)
   const parts = tree.nodes.map((node) => indented(nodeSql(node, binding, exact)))
-  const [only] = parts
-  if (parts.length === 1 && only !== undefined) return nodeSql(tree.nodes[0] as Tree, binding, exact)
   return `(\n  ${parts.join(tree.is === 'all' ? '\n  and ' : '\n  or ')}\n)`
 }
 

@@ -1,0 +1,2 @@
+delete from sign_in_grant
+where id = $1

@@ -1,0 +1,2 @@
+delete from web_session
+where id = $1

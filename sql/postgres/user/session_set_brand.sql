@@ -1,0 +1,3 @@
+update web_session
+set brand_id = $2
+where id = $1

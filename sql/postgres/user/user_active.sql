@@ -1,0 +1,3 @@
+select id, email
+from app_user
+where id = $1 and disabled_at is null

@@ -1,0 +1,3 @@
+update app_user
+set password_hash = $2
+where id = $1

@@ -1,0 +1,544 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import postgresDriver from 'postgres'
+import t, { type Test } from 'tap'
+import { importFile } from '../src/connect/import/import.ts'
+import { compactBrand } from '../src/lake/compact.ts'
+import { snapshotAll } from '../src/lake/horizon.ts'
+import type { Pipeline } from '../src/lake/pipeline.ts'
+import { openServed } from '../src/lake/served.ts'
+import { openSession } from '../src/lake/session.ts'
+import { setLogLevel } from '../src/log.ts'
+import { loadModels } from '../src/model/graph.ts'
+import { runModels } from '../src/model/run.ts'
+import type { Brand, Statements } from '../src/op.ts'
+import { evaluateSegments, type SegmentRow } from '../src/segment/evaluate.ts'
+import { refreshBrand } from '../src/segment/refresh.ts'
+import { audienceOf, createSegment, type SegmentWithDefinition } from '../src/segment/saved.ts'
+import { migrate } from '../src/store/migrate.ts'
+import { openPostgres } from '../src/store/postgres.ts'
+import { type BrandOptions, brand as newBrand } from './fixtures/brand.ts'
+import { cluster } from './fixtures/cluster.ts'
+import { lake, logBatch } from './fixtures/lake.ts'
+import { memberChanges, published } from './fixtures/published.ts'
+import { randomSource } from './fixtures/random.ts'
+import { databaseUrl } from './fixtures/shared.ts'
+
+setLogLevel('error')
+
+const DAY = 86_400_000
+const at = (text: string) => new Date(`${text}Z`)
+
+/** A brand with segments over views of products, of a pipeline that other tests may share. */
+async function store(pipeline: Pipeline, options: BrandOptions = {}) {
+  const brand = await newBrand(pipeline, options)
+  const db = pipeline.postgres.forBrand(brand.id)
+  const save = (name: string, definition: object) =>
+    createSegment(db, { name, definition, createdBy: 'test' })
+  return {
+    brand,
+    db,
+    save,
+    /** Those who viewed a product within so many days. */
+    viewed: (name: string, days: number) => save(name, viewedWithin(days)),
+    /** Store customers that view a product at a time. */
+    view: async (time: Date, ...customers: string[]) => {
+      const event = { brand_id: brand.id, event_type: 'product_viewed', properties: { product_id: 'p' } }
+      const times = { occurred_at: time.getTime(), received_at: time.getTime() }
+      await logBatch(
+        pipeline.postgres.sql,
+        customers.map((store_customer_id) => ({ ...event, ...times, store_customer_id })),
+      )
+      await snapshotAll(pipeline)
+    },
+    refresh: (asOf?: Date) => refreshBrand(pipeline, brand.id, asOf ? { asOf } : {}),
+    published: () => published(pipeline, brand.id),
+    members: async (name: string) => Object.keys((await published(pipeline, brand.id)).served[name] ?? {}),
+    audience: async (id: string) => audienceOf(await db.one<SegmentWithDefinition>('segment_by_id', [id])),
+  }
+}
+
+const viewedWithin = (days: number) => ({
+  source: 'product_events',
+  rule: {
+    op: 'count-over-window',
+    window: { days },
+    times: { op: '>=', n: 1 },
+    where: [{ field: 'event_kind', op: '=', value: 'product_viewed' }],
+  },
+})
+
+const shared = await lake(t)
+const { sql } = shared.postgres
+
+const RETAIL = fileURLToPath(
+  new URL('../../shared/data/online-retail/online-retail.parquet', import.meta.url),
+)
+const RETAIL_MAP = fileURLToPath(new URL('./fixtures/online-retail.json', import.meta.url))
+
+t.test(
+  'the online-retail file gives its known answers, from import to members',
+  { skip: existsSync(RETAIL) ? false : `${RETAIL} is absent` },
+  async (t) => {
+    const { brand, save, refresh, published } = await store(shared, { currency_code: 'GBP' })
+    await save('two or more orders', {
+      source: 'customer_profile',
+      rule: { field: 'orders_count', op: '>=', value: 2 },
+    })
+    await save('spent 1,000 or more', {
+      source: 'customer_profile',
+      rule: { field: 'total_spend', op: '>=', value: 1000 },
+    })
+    await save('bought 85123A', {
+      source: 'commerce_orders',
+      rule: { field: 'product_id', op: '=', value: '85123A' },
+    })
+    await save('ordered within 90 days', {
+      source: 'commerce_orders',
+      rule: { op: 'count-over-window', window: { days: 90 }, times: { op: '>=', n: 1 } },
+    })
+    const started = performance.now()
+    await importFile({ ...shared, brand, kind: 'orders', file: RETAIL, map: RETAIL_MAP })
+    const imported = performance.now()
+    await snapshotAll(shared)
+    await compactBrand(shared, brand.id)
+    const { failed } = await refresh(at('2011-12-10T00:00:00'))
+    const ended = performance.now()
+    t.comment(
+      `import ${seconds(started, imported)} s, refresh ${seconds(imported, ended)} s, together ${seconds(started, ended)} s`,
+    )
+    t.same(failed, [])
+    const { audience } = await published()
+    const counts = Object.entries(audience).map(([name, { members }]) => [name, members])
+    t.same(Object.fromEntries(counts), {
+      'two or more orders': 2_845,
+      'spent 1,000 or more': 1_668,
+      'bought 85123A': 856,
+      'ordered within 90 days': 2_889,
+    })
+    const rows = await servedRows(t, brand.id)
+    t.same(
+      await rows(
+        'select sum(orders_count)::integer as orders, count(*) as customers, sum(total_spend) as revenue from customers',
+      ),
+      [{ orders: 18_532, customers: 4_338, revenue: '8911407.90' }],
+    )
+    t.same(
+      await rows(
+        'select store_customer_id as id, ltv, order_count from ltv join customers using (customer_id) order by ltv.ltv desc limit 3',
+      ),
+      [
+        { id: '14646', ltv: '280206.02', order_count: 73 },
+        { id: '18102', ltv: '259657.30', order_count: 60 },
+        { id: '17450', ltv: '194550.79', order_count: 46 },
+      ],
+    )
+    t.same(await rows('select bucket, count(*) as customers from ltv group by bucket order by min(ltv)'), [
+      { bucket: '0-100', customers: 155 },
+      { bucket: '100-250', customers: 710 },
+      { bucket: '250-500', customers: 896 },
+      { bucket: '500-1000', customers: 909 },
+      { bucket: '1000+', customers: 1_668 },
+    ])
+  },
+)
+
+const seconds = (from: number, to: number) => ((to - from) / 1000).toFixed(1)
+
+async function servedRows(t: Test, brandId: string) {
+  const served = openServed(shared)
+  t.teardown(() => served.close())
+  return async (text: string) => await (await served.reader(brandId))?.rows(text)
+}
+
+t.test('an event of a known customer makes it a member with the next refresh', async (t) => {
+  const { view, viewed, refresh, members } = await store(shared)
+  await view(at('2026-01-01T00:00:00'), 'ann', 'bob')
+  await viewed('this week', 7)
+  await refresh(at('2026-02-01T00:00:00'))
+  t.same(await members('this week'), [])
+  await view(at('2026-02-01T12:00:00'), 'ann')
+  await refresh(at('2026-02-02T00:00:00'))
+  t.same(await members('this week'), ['ann'])
+})
+
+t.test('a write transaction in another database of the cluster', async (t) => {
+  const own = await cluster(t, { max_prepared_transactions: '1' })
+  await migrate(own.url)
+  const postgres = openPostgres(own.url)
+  const pipeline = await lake(t, { url: own.url, postgres })
+  const pool = postgresDriver(databaseUrl(own.adminUrl, 'postgres'), { max: 1 })
+  t.teardown(() => Promise.all([postgres.close(), pool.end()]))
+  const { brand, viewed, refresh, members } = await store(pipeline)
+  await viewed('ever', 365)
+  const event = { brand_id: brand.id, event_type: 'product_viewed', properties: { product_id: 'p' } }
+  /** Until `end`: a transaction of another user that has written something. */
+  const held = async () => {
+    const writing = await pool.reserve()
+    await writing`begin`
+    const [row] = await writing<{ pid: number }[]>`select pg_backend_pid() as pid, pg_current_xact_id()`
+    const end = async (how = 'commit') => {
+      await writing.unsafe(how)
+      writing.release()
+    }
+    return { pid: row?.pid, end }
+  }
+
+  await t.test('delays a refresh until it ends, and nothing is lost', async (t) => {
+    const { end } = await held()
+    let waits = 0
+    await logBatch(postgres.sql, [{ ...event, store_customer_id: 'ann' }])
+    t.equal(await snapshotAll(pipeline, { onWait: () => ++waits === 5 && void end() }), 1)
+    t.ok(waits >= 5)
+    await refresh()
+    t.same(await members('ever'), ['ann'])
+  })
+
+  await t.test('that never ends is named with its process and database', async (t) => {
+    const { pid, end } = await held()
+    await logBatch(postgres.sql, [{ ...event, store_customer_id: 'bob' }])
+    await t.rejects(snapshotAll(pipeline, { waitMs: 100 }), {
+      code: 'unavailable',
+      message: new RegExp(`process ${pid} in database "postgres"`),
+    })
+    await end("prepare transaction 'forgotten'")
+    await t.rejects(snapshotAll(pipeline, { waitMs: 100 }), {
+      message: /the prepared transaction "forgotten" in database "postgres" .* for \d+ s\. End it/,
+    })
+    await pool`rollback prepared 'forgotten'`
+  })
+})
+
+t.test('a segment that fails keeps its members, says why, and stops no other', async (t) => {
+  const { brand, view, viewed, refresh, published, audience } = await store(shared)
+  const first = await viewed('first', 3)
+  const second = await viewed('second', 3)
+  await view(at('2026-03-01T00:00:00'), 'ann')
+  await refresh(at('2026-03-02T00:00:00'))
+  await sql`update segment_version set definition = '{"source":"moon","rule":{}}' where segment_id = ${first.id}`
+  await view(at('2026-03-04T00:00:00'), 'bob')
+  const report = await refresh(at('2026-03-06T00:00:00'))
+  t.match(report, { failed: [{ segment_id: first.id, error: /^definition\.source: "moon"/ }] })
+  const after = await published()
+  t.same(Object.keys(after.served.first ?? {}), ['ann'])
+  t.same(Object.keys(after.served.second ?? {}), ['bob'])
+  t.same(after.served, after.lake)
+  t.match(await audience(first.id), {
+    evaluation_status: 'failed',
+    member_count: 1,
+    generation: 1,
+    evaluated_at: '2026-03-02T00:00:00.000Z',
+    last_run_at: '2026-03-06T00:00:00.000Z',
+  })
+  t.match(await audience(second.id), { evaluation_status: 'evaluated', generation: 2, member_count: 1 })
+
+  await sql`update segment_version set definition = ${sql.json(viewedWithin(3))} where segment_id = ${first.id}`
+  await refresh(at('2026-03-06T00:00:00'))
+  t.match(await audience(first.id), { evaluation_status: 'evaluated', member_count: 1 })
+  t.same((await published()).served.first, { bob: '2026-03-06T00:00:00Z' }, brand.name)
+})
+
+t.test('the segments that a shared statement fails for are found, the others are evaluated', async (t) => {
+  const { brand, save, viewed, view } = await store(shared)
+  await view(at('2026-03-01T00:00:00'), 'ann')
+  await viewed('unreadable', 30)
+  await save('readable', { source: 'customer_profile', rule: { field: 'orders_count', op: '=', value: 0 } })
+  const session = await openSession(shared, brand, at('2026-03-02T00:00:00'))
+  t.teardown(() => session.close())
+  await runModels(session.duck.connection, await loadModels())
+  await session.duck.run('drop view stg_product_events')
+  const segments = await shared.postgres.pipeline.many<SegmentRow>('segments_to_evaluate', [brand.id])
+  const { evaluated, failed } = await evaluateSegments(session.duck, segments)
+  t.match(evaluated, [{ ordinal: 2 }])
+  t.match(failed, [{ segment: { ordinal: 1 }, error: /stg_product_events/ }])
+  t.same(await session.duck.rows('select segment, count(*) as members from evaluated group by all'), [
+    { segment: 2, members: 1 },
+  ])
+})
+
+t.test('a generation', async (t) => {
+  const { brand, view, viewed, refresh, published } = await store(shared)
+  const names = Array.from({ length: 20 }, (_, index) => `c${index + 10}`)
+  await viewed('lately', 3)
+  await view(at('2026-04-01T00:00:00'), ...names)
+  t.match(await refresh(at('2026-04-02T00:00:00')), { generation: 1, published: true })
+
+  await t.test('is new when a member came, and those who stay keep their time', async (t) => {
+    await view(at('2026-04-02T12:00:00'), 'dora', 'c10')
+    t.match(await refresh(at('2026-04-03T00:00:00')), { generation: 2, published: true })
+    const { served, lake, audience } = await published()
+    t.same(served.lately, {
+      ...Object.fromEntries(names.map((name) => [name, '2026-04-02T00:00:00Z'])),
+      dora: '2026-04-03T00:00:00Z',
+    })
+    t.same(served, lake)
+    t.same(audience, { lately: { members: 21, generation: 2 } })
+  })
+
+  await t.test('is new when members left because time went by', async (t) => {
+    t.match(await refresh(at('2026-04-04T12:00:00')), { generation: 3 })
+    const { served, lake } = await published()
+    t.same(served.lately, { c10: '2026-04-02T00:00:00Z', dora: '2026-04-03T00:00:00Z' })
+    t.same(served, lake)
+  })
+
+  await t.test('gives who comes back a new time', async (t) => {
+    await view(at('2026-04-05T00:00:00'), 'c11', 'c10')
+    t.match(await refresh(at('2026-04-05T06:00:00')), { generation: 4 })
+    const { served, lake } = await published()
+    t.same(served.lately, {
+      c10: '2026-04-02T00:00:00Z',
+      c11: '2026-04-05T06:00:00Z',
+      dora: '2026-04-03T00:00:00Z',
+    })
+    t.same(served, lake)
+  })
+
+  await t.test('follows an earlier instant that was asked for, too', async (t) => {
+    t.match(await refresh(at('2026-04-02T00:00:00')), { generation: 5 })
+    const { served, lake } = await published()
+    t.equal(Object.keys(served.lately ?? {}).length, 20)
+    t.same(served, lake)
+  })
+
+  await t.test('is new after a past instant, although neither members nor data changed', async (t) => {
+    await sql`update segment set status = 'archived' where brand_id = ${brand.id}`
+    await refresh(at('2026-04-01T00:00:00'))
+    t.match(await refresh(), { generation: 7, published: true })
+    const rows = await servedRows(t, brand.id)
+    t.same(await rows('select last_event_at from customers order by all desc limit 1'), [
+      { last_event_at: at('2026-04-05T00:00:00') },
+    ])
+  })
+
+  await t.test('stays when nothing changed', async (t) => {
+    t.match(await refresh(), { generation: 7, published: false })
+    t.equal((await published()).generation, 7)
+  })
+
+  await t.test('is new when a setting changed that the models read', async (t) => {
+    await sql`update brand set timezone = 'Europe/Berlin' where id = ${brand.id}`
+    t.match(await refresh(), { generation: 8, published: true })
+    t.match(await refresh(), { generation: 8, published: false })
+  })
+
+  await t.test('is new when an order came, although no member changed', async (t) => {
+    await sql`
+      insert into store_order (brand_id, external_id, id, state, billing_status, currency_code, total, created_at, updated_at)
+      values (${brand.id}, '1', gen_random_uuid(), 'complete', 'paid', 'USD', 10, now(), now())`
+    await snapshotAll(shared)
+    t.match(await refresh(), { generation: 9, published: true })
+  })
+
+  await t.test('is new when the time of a row that was dated ahead has come', async (t) => {
+    const ahead = new Date(Date.now() + DAY)
+    await sql`update store_order set created_at = ${ahead}, subject = 1 where brand_id = ${brand.id}`
+    await snapshotAll(shared)
+    t.match(await refresh(), { generation: 10 })
+    t.match(await refresh(), { generation: 10, published: false })
+    await sql`update lake_brand set as_of = ${new Date(ahead.getTime() - 2 * DAY)} where brand_id = ${brand.id}`
+    await sql`update store_order set created_at = now() - interval '1 hour' where brand_id = ${brand.id}`
+    await snapshotAll(shared)
+    await sql`update lake_brand set changed_tick = refreshed_tick where brand_id = ${brand.id}`
+    t.match(await refresh(), { generation: 11, published: true })
+  })
+})
+
+t.test('a member change says why: a new segment, its data, or its definition', async (t) => {
+  const { brand, view, viewed, refresh, published } = await store(shared)
+  const segment = await viewed('lately', 1)
+  await view(at('2026-05-01T12:00:00'), 'ann')
+  await view(at('2026-05-03T12:00:00'), 'bob')
+  await refresh(at('2026-05-02T00:00:00'))
+  await refresh(at('2026-05-04T00:00:00'))
+  await sql`
+    insert into segment_version (brand_id, segment_id, version, id, definition, created_by)
+    values (${brand.id}, ${segment.id}, 2, gen_random_uuid(), ${sql.json(viewedWithin(5))}, 'test')`
+  await sql`update segment set version = 2 where id = ${segment.id}`
+  t.match(await pickAudience(brand, segment.id), {
+    current_version_evaluated: false,
+    evaluation_status: 'evaluated',
+  })
+  await refresh(at('2026-05-04T06:00:00'))
+  t.match(await pickAudience(brand, segment.id), { current_version_evaluated: true })
+  const changes = await memberChanges(shared, brand.id)
+  t.same(
+    changes.map(({ tick, action, reason, customer, changed_at }) => [
+      tick,
+      action,
+      reason,
+      customer,
+      changed_at,
+    ]),
+    [
+      [1, 'entered', 'segment_created', 1, '2026-05-02T00:00:00Z'],
+      [2, 'exited', 'data_changed', 1, '2026-05-04T00:00:00Z'],
+      [2, 'entered', 'data_changed', 2, '2026-05-04T00:00:00Z'],
+      [3, 'entered', 'definition_changed', 1, '2026-05-04T06:00:00Z'],
+    ],
+  )
+
+  await t.test('an archived segment is not evaluated', async (t) => {
+    await sql`update segment set status = 'archived' where id = ${segment.id}`
+    t.match(await refresh(at('2026-07-01T00:00:00')), { generation: 4, failed: [] })
+    t.equal((await memberChanges(shared, brand.id)).length, changes.length)
+    t.match((await published()).audience.lately, { generation: 3 })
+  })
+})
+
+const pickAudience = async ({ id }: Brand, segment: string) =>
+  audienceOf(await shared.postgres.forBrand(id).one<SegmentWithDefinition>('segment_by_id', [segment]))
+
+t.test('of two refreshes at once one publishes, the other is outrun', async (t) => {
+  const { view, viewed, refresh, published, audience } = await store(shared)
+  const { id } = await viewed('lately', 3)
+  await view(at('2026-05-01T00:00:00'), 'ann')
+  for (const [round, again] of [true, false].entries()) {
+    const asOf = again ? at('2026-05-02T00:00:00') : at('2026-05-09T00:00:00')
+    const ran = await Promise.allSettled([refresh(asOf), refresh(asOf)])
+    t.match(ran.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
+    t.match(
+      ran.find(({ status }) => status === 'rejected'),
+      { reason: { name: 'Outrun' } },
+    )
+    const { generation, served, lake } = await published()
+    t.equal(generation, round + 1)
+    t.same(served, lake)
+    t.match(await audience(id), { evaluation_status: 'evaluated', generation: round + 1 })
+  }
+})
+
+/** The pipeline whose n-th statement from now fails, as when Postgres goes away. */
+function failingAt(pipeline: Pipeline, wanted: number): Pipeline & { ran: string[] } {
+  const ran: string[] = []
+  const failing = <S extends Statements>(statements: S): S =>
+    new Proxy(statements, {
+      get: (target, name) => {
+        const method = Reflect.get(target, name) as (...args: unknown[]) => Promise<unknown>
+        if (name === 'tx')
+          return (work: (tx: Statements) => unknown) => method((tx: Statements) => work(failing(tx)))
+        return async (statement: string, args: unknown[]) => {
+          ran.push(statement)
+          if (ran.length >= wanted) throw new Error(`no answer to ${statement}`)
+          return await method(statement, args)
+        }
+      },
+    })
+  return {
+    ...pipeline,
+    postgres: { ...pipeline.postgres, pipeline: failing(pipeline.postgres.pipeline) },
+    ran,
+  }
+}
+
+/** All that a refresh may change in Postgres, leases left out. */
+const stateOf = async ({ id }: Brand) => [
+  ...(await sql`select to_jsonb(lake_brand) as row from lake_brand where brand_id = ${id}`),
+  ...(await sql`select to_jsonb(segment) - 'evaluating_until' as row from segment where brand_id = ${id}`),
+  ...(await sql`select to_jsonb(lake_file) as row from lake_file where brand_id = ${id} order by id`),
+]
+
+t.test('a refresh that fails at any statement changes nothing, and the next one completes', async (t) => {
+  const { brand, view, viewed, refresh, published } = await store(shared)
+  await viewed('lately', 3)
+  await view(at('2026-06-01T00:00:00'), 'ann', 'bob')
+  await view(at('2026-06-03T00:00:00'), 'cleo')
+  await refresh(at('2026-06-02T00:00:00'))
+  const before = await stateOf(brand)
+  const asOf = at('2026-06-05T12:00:00')
+  for (let statement = 1; ; statement++) {
+    const failing = failingAt(shared, statement)
+    const failure = await refreshBrand(failing, brand.id, { asOf }).then(
+      () => null,
+      (error: Error) => error.message,
+    )
+    if (failure === null) {
+      t.ok(statement > 12, `${statement - 1} statements: ${failing.ran.join(', ')}`)
+      break
+    }
+    t.equal(failure, `no answer to ${failing.ran[statement - 1]}`)
+    t.same(await stateOf(brand), before)
+  }
+  const { generation, served, lake } = await published()
+  t.equal(generation, 2)
+  t.same(served.lately, { cleo: '2026-06-05T12:00:00Z' })
+  t.same(served, lake)
+})
+
+t.test('a refresh that is killed leaves one generation, and the next one completes', async (t) => {
+  const random = randomSource(t)
+  const { brand, view, viewed, refresh, published } = await store(shared)
+  const segment = await viewed('lately', 3)
+  const names = Array.from({ length: 50 }, (_, index) => `c${index}`)
+  for (let day = 0; day < 8; day++)
+    await view(new Date(Date.UTC(2026, 6, 1 + 4 * day)), ...names.filter(() => random.chance(0.5)))
+  await refresh(at('2026-07-01T01:00:00'))
+  const took = await timed(() => refresh(at('2026-07-01T02:00:00')))
+  for (let round = 1; round <= 5; round++) {
+    const asOf = new Date(Date.UTC(2026, 6, 1 + 4 * round, 1))
+    const before = await published()
+    await killed(
+      t,
+      [shared.postgres.url, shared.lakeDir, brand.id, asOf.toISOString()],
+      random.below(1.5 * took),
+    )
+    const after = await published()
+    t.same(after.served, after.lake, `one generation after kill ${round}`)
+    if (after.generation === before.generation) t.same(after, before)
+
+    await sql`update segment set evaluating_until = now() where id = ${segment.id} and evaluating_until is not null`
+    t.match(
+      await pickAudience(brand, segment.id),
+      { evaluation_status: 'evaluated' },
+      'no lease outlives its time',
+    )
+    await refresh(asOf)
+    const done = await published()
+    t.equal(done.generation, after.generation + 1)
+    t.same(done.served, done.lake)
+    t.match(done.audience.lately, {
+      members: Object.keys(done.served.lately ?? {}).length,
+      generation: done.generation,
+    })
+  }
+})
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const started = performance.now()
+  await work()
+  return Math.round(performance.now() - started)
+}
+
+/** Runs the program until so many milliseconds after it began its work. */
+async function killed(t: Test, args: string[], afterMs: number): Promise<void> {
+  const program = fileURLToPath(new URL('./fixtures/refresh-killed.ts', import.meta.url))
+  const child = spawn(process.execPath, [program, ...args], { stdio: ['pipe', 'pipe', 'inherit'] })
+  await once(child.stdout, 'data')
+  child.stdin.end()
+  const exited = once(child, 'exit')
+  const timer = setTimeout(() => child.kill('SIGKILL'), afterMs)
+  await exited
+  clearTimeout(timer)
+  t.comment(`${child.signalCode ?? 'done'} after ${afterMs} ms`)
+}
+
+t.test('a segment is evaluating while its lease lasts, and no longer', async (t) => {
+  const { viewed, refresh, audience } = await store(shared)
+  const { id } = await viewed('lately', 3)
+  const lease = (until: Date) => sql`update segment set evaluating_until = ${until} where id = ${id}`
+  t.match(await audience(id), {
+    evaluation_status: 'not_evaluated',
+    member_count: 0,
+    generation: 0,
+    last_run_at: null,
+  })
+  await lease(new Date(Date.now() + DAY))
+  t.match(await audience(id), { evaluation_status: 'evaluating', evaluated_at: null })
+  await lease(new Date(Date.now() - 1))
+  t.match(await audience(id), { evaluation_status: 'not_evaluated' })
+  await lease(new Date(Date.now() + DAY))
+  await refresh()
+  t.match(await audience(id), { evaluation_status: 'evaluated' })
+})
