@@ -39,6 +39,8 @@ check: $(INSTALLED) ## Check types, lint, format, generated text and import dire
 	$(NODE) $(BIN)/tsc --noEmit
 	$(NODE) $(BIN)/biome ci $$([ -t 1 ] || echo --colors=off)
 	bin/recoup docs --check
+	REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true $(NODE) $(BIN)/redocly lint docs/openapi.json --config redocly.yaml
+	$(NODE) $(BIN)/spectral lint docs/openapi.json --fail-severity warn
 	$(NODE) test/layout.test.ts >/dev/null || $(NODE) test/layout.test.ts
 
 bench: $(INSTALLED) ## Run the benchmarks

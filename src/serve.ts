@@ -1,10 +1,15 @@
 import { accessSync, constants } from 'node:fs'
-import { createAuthenticator } from './access/authenticate.ts'
+import { createAuthenticator, type Identified } from './access/authenticate.ts'
 import { createCursors } from './access/cursor.ts'
+import { openInvalidation } from './access/invalidation.ts'
+import { createLimits } from './access/limits.ts'
 import { serviceSecret } from './access/secret.ts'
 import type { App } from './app.ts'
 import { openIngest } from './event/ingest.ts'
 import { collectRoutes } from './http/collect.ts'
+import { docsRoutes } from './http/docs.ts'
+import { mcpRoutes } from './http/mcp.ts'
+import { openapiRoutes } from './http/openapi.ts'
 import { restRoutes } from './http/rest.ts'
 import { createServer, type Route } from './http/server.ts'
 import { openLakes } from './lake/reader.ts'
@@ -12,6 +17,7 @@ import { openServed } from './lake/served.ts'
 import { log } from './log.ts'
 import { loadModels } from './model/graph.ts'
 import { runModels } from './model/run.ts'
+import type { Op } from './op.ts'
 import { OPS } from './ops/all.ts'
 import { pendingMigrations } from './store/migrate.ts'
 
@@ -34,17 +40,27 @@ export async function startServer(app: App): Promise<Served> {
   const lakes = openLakes(pipeline, openServed(pipeline), async ({ duck }) => {
     await runModels(duck.connection, models)
   })
-  const authenticator = createAuthenticator(postgres.pipeline)
+  const invalidation = await openInvalidation(postgres)
+  const authenticator = createAuthenticator(postgres.pipeline, Date.now, invalidation.lease)
+  invalidation.onChange(authenticator.forget)
+  const limits = createLimits(postgres.pipeline)
   const ingest = await openIngest(postgres)
+  const deps = {
+    authenticate: authenticator.authenticate,
+    db: postgres.forBrand,
+    lake: lakes.forBrand,
+    cursors: createCursors(await serviceSecret(postgres.pipeline, 'cursor')),
+    everywhere: invalidation.everywhere,
+    limit: config.rateLimits ? (op: Op, { caller }: Identified) => limits.call(op, caller.id) : undefined,
+    baseUrl: config.baseUrl,
+  }
   const server = createServer([
     ...healthRoutes(app),
     ...collectRoutes({ authenticator, ingest }),
-    ...restRoutes(OPS, {
-      authenticate: authenticator.authenticate,
-      db: postgres.forBrand,
-      lake: lakes.forBrand,
-      cursors: createCursors(await serviceSecret(postgres.pipeline, 'cursor')),
-    }),
+    ...restRoutes(OPS, deps),
+    ...mcpRoutes(OPS, deps),
+    ...openapiRoutes(OPS, config),
+    ...docsRoutes(),
   ])
   const port = await server.listen(config.host, config.port)
   log('info', 'listening', { host: config.host, port, base_url: config.baseUrl })
@@ -54,6 +70,8 @@ export async function startServer(app: App): Promise<Served> {
       await server.drain(DRAIN_MS)
       await ingest.close()
       await authenticator.settled()
+      await limits.close()
+      await invalidation.close()
       await lakes.close()
       log('info', 'stopped')
     },

@@ -1,11 +1,13 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { CHECKOUT, SETTINGS } from '../config.ts'
+import { CHECKOUT, readConfig, SETTINGS } from '../config.ts'
 import { type ImportKind, KINDS, TARGETS } from '../connect/import/targets.ts'
 import { fail } from '../errors.ts'
+import { openapiText } from '../http/openapi.ts'
 import { columnsOf, RELATIONS, type Relation, type RelationName } from '../lake/relations.ts'
 import { modelDocs } from '../model/docs.ts'
 import { loadModels } from '../model/graph.ts'
+import { OPS } from '../ops/all.ts'
 import { describeCatalog } from '../segment/catalog.ts'
 import { type Command, command } from './command.ts'
 
@@ -123,6 +125,7 @@ export const docsCommands = (all: () => readonly Command[]) => [
       const fresh = {
         'README.md': withParts('README.md', read('README.md'), partsOf(all())),
         'docs/models.md': await modelDocs(await loadModels()),
+        'docs/openapi.json': openapiText(OPS, readConfig({})),
       }
       const stale = Object.entries(fresh).filter(([file, text]) => read(file) !== text)
       const names = stale.map(([file]) => file)

@@ -1,13 +1,14 @@
 import type { Identified } from '../access/authenticate.ts'
 import { type Cursors, callCursors } from '../access/cursor.ts'
 import { refusal } from '../access/permit.ts'
+import type { BrowserRequest } from '../access/sign-in/same-origin.ts'
 import { fail } from '../errors.ts'
 import type { Brand, Ctx, Db, Lake, Op } from '../op.ts'
 import { validated } from './validate.ts'
 
 /** What operations run on, whether called by route or by tool. */
 export interface CallDeps {
-  authenticate(authorization: string | undefined): Identified | Promise<Identified>
+  authenticate(authorization: string | undefined, request?: BrowserRequest): Identified | Promise<Identified>
   db(brandId: string): Db
   lake(brand: Brand): Lake
   cursors: Cursors

@@ -36,7 +36,7 @@ function checkPaging({ name, page, input: { query } }: Op): void {
 function admission(op: Op, deps: RestDeps): Admission {
   return {
     admit: async (request) => {
-      const identified = await deps.authenticate(request.header('authorization'))
+      const identified = await deps.authenticate(request.header('authorization'), request)
       await admit(op, identified, deps)
       return handler(op, identified, deps)
     },

@@ -43,13 +43,11 @@ export async function openSignIn({ pipeline, seal, baseUrl, now = Date.now, leas
   const grants = createStandings(pipeline, 'grant', now, lease)
   const standings = createStandings(pipeline, 'session', now, lease)
   const isSecure = issuer.startsWith('https:')
-  const sessions = createSessions({ pipeline, standings, secret: cookieSecret, isSecure })
+  const sessions = createSessions({ pipeline, standings, secret: cookieSecret, isSecure, now })
   const { verify } = createTokenVerifier({ key, issuer, grants, now })
 
   const identified = (standing: Standing | undefined): Identified | undefined =>
-    standing && standing.expiresAt > now()
-      ? { caller: callerOf(standing), brand: standing.brand }
-      : undefined
+    standing && { caller: callerOf(standing), brand: standing.brand }
 
   return {
     issuer,

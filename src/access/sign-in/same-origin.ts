@@ -13,6 +13,5 @@ export const changesState = ({ method }: BrowserRequest) => !SAFE.includes(metho
  * Whether a page of ours sent the request: by what browsers say of it and no page can forge. A request that says
  * neither is not from one.
  */
-export function isSameOrigin({ header }: Pick<BrowserRequest, 'header'>, origin: string): boolean {
-  return header('sec-fetch-site') === 'same-origin' || header('origin') === origin
-}
+export const isSameOrigin = (request: Pick<BrowserRequest, 'header'>, origin: string): boolean =>
+  request.header('sec-fetch-site') === 'same-origin' || request.header('origin') === origin

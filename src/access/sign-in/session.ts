@@ -25,9 +25,13 @@ interface Deps {
   secret: Buffer
   /** Whether browsers come by TLS. */
   isSecure: boolean
+  now: () => number
 }
 
-export function createSessions({ pipeline, standings, secret, isSecure }: Deps): Sessions {
+export function createSessions({ pipeline, standings, secret, isSecure, now }: Deps): Sessions {
+  const current = (standing: Standing | undefined) =>
+    standing && standing.expiresAt > now() ? standing : undefined
+
   // The prefix makes browsers refuse a cookie that another host or an unprotected page set.
   const name = isSecure ? '__Host-recoup_session' : 'recoup_session'
   const attributes = `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`
@@ -53,7 +57,8 @@ export function createSessions({ pipeline, standings, secret, isSecure }: Deps):
 
     find(cookies) {
       const id = idOf(cookies)
-      return id === undefined ? undefined : standings.find(id)
+      const standing = id === undefined ? undefined : standings.find(id)
+      return standing instanceof Promise ? standing.then(current) : current(standing)
     },
 
     async setBrand(session, brandId) {

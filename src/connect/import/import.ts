@@ -79,24 +79,8 @@ export async function importFile(options: ImportOptions): Promise<ImportResult> 
     if (options.shiftToNow) await shiftToNow(duck, kind)
     else await duck.run('set variable shift_us = 0')
 
-    const {
-      postgres,
-      brand,
-      storePlatformDomain,
-      shiftToNow: shifts = false,
-      onProgress = () => {},
-    } = options
-    const run = {
-      postgres,
-      duck,
-      brand,
-      storePlatformDomain,
-      file,
-      mapping,
-      mapped,
-      shiftToNow: shifts,
-      onProgress,
-    }
+    const { postgres, brand, storePlatformDomain, onProgress = () => {} } = options
+    const run = { postgres, duck, brand, storePlatformDomain, file, mapping, mapped, onProgress }
     const written = await IMPORTS[kind](run)
     const rejected = await writeRejects(duck, source, rejects)
     const [broken] = await duck.rows<{ rows: number }>('select count(*) as rows from broken')
