@@ -322,7 +322,7 @@ t.test('of several versions of an order in one file the latest is taken', async 
 })
 
 t.test('an import that is killed half-way and run again gives the same as one run', async (t) => {
-  const { owner, file, run, orders } = await store(t)
+  const { owner, folder, file, run, orders } = await store(t)
   const rows = Array.from({ length: 10_100 }, (_, at) => {
     const day = new Date(Date.UTC(2025, 0, 1 + (at % 300))).toISOString()
     return `${at},${day},${at % 50},c${at % 7_000}@example.com,${at % 3 ? at % 7_000 : ''}`
@@ -332,7 +332,9 @@ t.test('an import that is killed half-way and run again gives the same as one ru
     `external_id,created_at,total,email,customer_external_id\n${rows.join('\n')}\n`,
   )
   const script = fileURLToPath(new URL('./fixtures/import-killed.ts', import.meta.url))
-  const killed = spawnSync(process.execPath, [script, db.url, JSON.stringify(owner), path])
+  const killed = spawnSync(process.execPath, [script, db.url, JSON.stringify(owner), path], {
+    env: { ...process.env, TMPDIR: folder },
+  })
   t.equal(killed.signal, 'SIGKILL')
   const half = (await orders()).length
   t.ok(half > 0 && half < 10_100, `${half} orders`)

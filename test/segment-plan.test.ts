@@ -1,30 +1,67 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { DuckDBConnection } from '@duckdb/node-api'
-import t from 'tap'
+import t, { type Test } from 'tap'
+import { CHECKOUT } from '../src/config.ts'
+import { loadModels } from '../src/model/graph.ts'
 import { SOURCES, type SourceName } from '../src/segment/catalog.ts'
 import { type Definition, parseDefinition } from '../src/segment/definition.ts'
+import { OPERATORS } from '../src/segment/operators.ts'
 import { compileOne, compileSegments, displayOne, plan } from '../src/segment/plan.ts'
-import { oracle } from './fixtures/oracle.ts'
+import { withModels } from './fixtures/model-case.ts'
+import { oracle, type Row, type Store } from './fixtures/oracle.ts'
 import { randomSource } from './fixtures/random.ts'
 import { randomComparison, randomDefinition, randomFamily, takes } from './fixtures/random-definition.ts'
-import { openStore, randomStore } from './fixtures/segment-store.ts'
+import { AS_OF, DAY, openStore, randomStore, storeOf } from './fixtures/segment-store.ts'
 
-type Values = (string | null)[]
+type Json = Record<string, unknown>
+interface Sent {
+  source: string
+  rule: Json
+}
 
-async function column(connection: DuckDBConnection, text: string, values: Values = []): Promise<number[]> {
+const sourceNames = Object.keys(SOURCES) as SourceName[]
+const ascending = (a: number, b: number) => a - b
+
+async function customers(connection: DuckDBConnection, text: string, values: (string | null)[] = []) {
   const reader = await connection.runAndReadAll(text, values)
   return reader
     .getRows()
     .map(([customer]) => Number(customer))
-    .sort((a, b) => a - b)
+    .sort(ascending)
 }
 
-async function planned(connection: DuckDBConnection, trees: Definition[]): Promise<number[][]> {
+/** Members of each definition, all computed together. */
+async function planned(connection: DuckDBConnection, trees: readonly Definition[]): Promise<number[][]> {
   const { statements, members } = compileSegments(trees.map((tree, ordinal) => ({ ordinal, tree })))
   for (const { text, values } of statements) await connection.run(text, values)
   const found: number[][] = trees.map(() => [])
   const reader = await connection.runAndReadAll(members.text, members.values)
   for (const [segment, customer] of reader.getRows()) found[Number(segment)]?.push(Number(customer))
-  return found.map((each) => each.sort((a, b) => a - b))
+  return found.map((each) => each.sort(ascending))
+}
+
+/** Members of each definition by its own SELECT, and by that which people are shown. */
+async function plain(connection: DuckDBConnection, tree: Definition) {
+  const { text, values } = compileOne(tree)
+  return {
+    plain: await customers(connection, text, values),
+    shown: await customers(connection, displayOne(tree)),
+  }
+}
+
+/** All ways to evaluate agree with the oracle; returns the members. */
+async function agree(t: Test, connection: DuckDBConnection, store: Store, definitions: readonly Sent[]) {
+  const trees = definitions.map((definition) => parseDefinition(definition))
+  const together = await planned(connection, trees)
+  for (const [index, tree] of trees.entries()) {
+    const definition = definitions[index] as Sent
+    const expected = oracle(definition, store)
+    const found = { planned: together[index], ...(await plain(connection, tree)) }
+    const wanted = { planned: expected, plain: expected, shown: expected }
+    if (JSON.stringify(found) !== JSON.stringify(wanted)) t.same(found, wanted, JSON.stringify(definition))
+  }
+  return together
 }
 
 t.test('planned, plain and shown SQL and the oracle agree on 500 random definitions', async (t) => {
@@ -37,22 +74,376 @@ t.test('planned, plain and shown SQL and the oracle agree on 500 random definiti
       ...Array.from({ length: 60 }, () => randomDefinition(random)),
       ...Array.from({ length: 4 }, () => randomFamily(random, 10)).flat(),
     ]
-    const trees = definitions.map((definition) => parseDefinition(definition))
-    const together = await planned(connection, trees)
-    for (const [index, definition] of definitions.entries()) {
-      const tree = trees[index] as Definition
-      const expected = oracle(definition, store)
-      const { text, values } = compileOne(tree)
-      const plain = await column(connection, text, values)
-      const shown = await column(connection, displayOne(tree))
-      members += expected.length
-      const all = { planned: together[index], plain, shown }
-      const wanted = { planned: expected, plain: expected, shown: expected }
-      if (JSON.stringify(all) !== JSON.stringify(wanted)) {
-        t.same(all, wanted, JSON.stringify(definition))
-        if (process.env.FULL !== '1') return
+    members += (await agree(t, connection, store, definitions)).flat().length
+  }
+  t.ok(members > 5_000, `${members} members in all`)
+})
+
+t.test('each operator and its complement part all customers', async (t) => {
+  const random = randomSource(t)
+  const store = randomStore(random, 60)
+  const connection = await openStore(t, store)
+  const everyone = oracle(
+    { source: 'customer_profile', rule: { not: { field: 'orders_count', op: '=', value: -1 } } },
+    store,
+  )
+  for (const op of Object.keys(OPERATORS)) {
+    t.test(op, async (t) => {
+      const taking = sourceNames.filter((name) =>
+        Object.values(SOURCES[name].fields).some(({ type }) => takes(op, type)),
+      )
+      const rules = taking.flatMap((source) =>
+        Array.from({ length: 4 }, () => ({ source, rule: randomComparison(random, source, op) })),
+      )
+      const both = rules.flatMap(({ source, rule }) => [
+        { source, rule },
+        { source, rule: { not: rule } },
+      ])
+      const found = await agree(t, connection, store, both)
+      for (const index of rules.keys()) {
+        const [is, isNot] = [found[2 * index] ?? [], found[2 * index + 1] ?? []]
+        t.same([...is, ...isNot].sort(ascending), everyone, JSON.stringify(rules[index]))
+      }
+    })
+  }
+})
+
+const count = (rest: Json): Sent => ({ source: 'product_events', rule: { op: 'count-over-window', ...rest } })
+const where = (field: string, op: string, value: unknown) => ({ field, op, value })
+const DAYS = [1, 7, 30, 90]
+
+t.test('the planner shares work in each of its ways, and every way is right', async (t) => {
+  const random = randomSource(t)
+  const store = randomStore(random, 40)
+  const connection = await openStore(t, store)
+  const orders = (rule: Json): Sent => ({ source: 'commerce_orders', rule })
+  const line = where('quantity', '>=', 2)
+  const cases: Record<string, { definitions: Sent[]; passes: unknown[] }> = {
+    'equal conditions of several segments are one': {
+      definitions: [
+        count({ where: [where('price', '>', 1), where('quantity', '=', 2)] }),
+        count({
+          where: [where('quantity', '=', '2.0'), where('price', '>', '1.000')],
+          times: { op: '>', n: 0 },
+        }),
+      ],
+      passes: [{ is: 'scan', level: 'row', aggregations: [{ how: 'some' }] }],
+    },
+    'thresholds of one count are one aggregate': {
+      definitions: ['=', '!=', '<', '<=', '>', '>='].map((op) => count({ times: { op, n: 2 } })),
+      passes: [{ is: 'scan', aggregations: [{ how: 'count' }] }],
+    },
+    'windows over the same rows are the latest time': {
+      definitions: DAYS.map((days) => count({ window: { days } })),
+      passes: [{ is: 'scan', aggregations: [{ how: 'latest', keep: 1, days: 90 }] }],
+    },
+    'windows with a count are the latest times': {
+      definitions: DAYS.map((days, n) => count({ window: { days }, times: { op: '=', n } })),
+      passes: [{ is: 'scan', aggregations: [{ how: 'latest', keep: 4, days: 90 }] }],
+    },
+    'counts beyond 16 are counted': {
+      definitions: DAYS.map((days) => count({ window: { days }, times: { op: '>=', n: 17 } })),
+      passes: [{ is: 'scan', aggregations: DAYS.map(() => ({ how: 'count' })) }],
+    },
+    'equality with products is a lookup': {
+      definitions: ['p1', 'p2', 'P1', "it's"].map((product, n) =>
+        count({
+          window: { days: 30 },
+          times: { op: '>=', n: n + 1 },
+          where: [where('product_id', '=', product)],
+        }),
+      ),
+      passes: [
+        { is: 'lookup', level: 'row', entries: [1, 2, 3, 4].map((times) => ({ times, days: 30, rest: [] })) },
+      ],
+    },
+    'a lookup asks what else there is to ask': {
+      definitions: ['p1', 'p2', 'P1'].map((product) =>
+        count({ where: [where('product_id', 'in', [product, 'p12']), where('price', '!=', 10)] }),
+      ),
+      passes: [{ is: 'lookup', entries: [{ values: ['p1', 'p12'], rest: [{ is: 'not' }] }, {}, {}] }],
+    },
+    'a kind of event that is asked for often has its own scan': {
+      definitions: ['product_viewed', 'custom'].flatMap((kind, n) =>
+        [1, 2, 3, 5, 10]
+          .slice(n)
+          .map((price) => count({ where: [where('event_kind', '=', kind), where('price', '>', price)] })),
+      ),
+      passes: [
+        { only: [{ is: 'compare', right: { value: 'product_viewed' } }], aggregations: { length: 5 } },
+        { only: [{ is: 'oneOf', values: [{ value: 'custom' }] }], aggregations: { length: 4 } },
+      ],
+    },
+    'different values are counted by the latest row of each': {
+      definitions: DAYS.map((days) => ({
+        source: 'product_events',
+        rule: { agg: 'countDistinct', field: 'product_id', op: '>', value: 1, window: { days } },
+      })),
+      passes: [{ is: 'distinct', level: 'row', days: 90, groups: [[]] }],
+    },
+    'a product of an order is looked up among the lines': {
+      definitions: ['p1', 'p2', 'P1'].map((product) => orders(where('product_id', '=', product))),
+      passes: [{ is: 'lookup', level: 'line', withRows: false }],
+    },
+    'lines bound to their order are joined with it': {
+      definitions: [orders({ op: 'count-over-window', where: [where('state', '=', 'complete'), line] })],
+      passes: [{ is: 'scan', level: 'line', withRows: true }],
+    },
+    'orders with such a line are counted once': {
+      definitions: [2, 3].map((n) =>
+        orders({ op: 'count-over-window', times: { op: '>=', n }, where: [line] }),
+      ),
+      passes: [{ is: 'scan', level: 'matched', matches: [[{}]], aggregations: [{ how: 'count', match: 0 }] }],
+    },
+  }
+  for (const [fact, { definitions, passes }] of Object.entries(cases)) {
+    t.test(fact, async (t) => {
+      const made = plan(definitions.map((each, ordinal) => ({ ordinal, tree: parseDefinition(each) })))
+      t.match(made.passes, passes)
+      t.equal(made.passes.length, passes.length)
+      await agree(t, connection, store, definitions)
+    })
+  }
+})
+
+t.test('a window of N days ends exactly N × 24 hours ago, over a leap day too', async (t) => {
+  const event = (at: number): Row => ({ customer: 0, occurred_at: at, event_kind: 'product_viewed' })
+  for (const days of [1, 365, 1095]) {
+    for (const [distance, inside] of [
+      [1, true],
+      [0, false],
+      [-1, false],
+    ] as const) {
+      const store = storeOf({
+        customers: [{ customer: 0, email: 'a@example.com', last_order_at: AS_OF - days * DAY + distance }],
+        stg_product_events: [event(AS_OF - days * DAY + distance)],
+      })
+      const connection = await openStore(t, store)
+      const definitions = [
+        count({ window: { days } }),
+        { source: 'customer_profile', rule: { field: 'last_order_at', op: 'withinLast', value: { days } } },
+      ]
+      const found = await agree(t, connection, store, definitions)
+      t.same(found, inside ? [[0], [0]] : [[], []], `${days} days less ${distance} ms`)
+    }
+  }
+})
+
+t.test('what happens at the evaluation time counts, what comes after does not', async (t) => {
+  const store = storeOf({
+    customers: [0, 1].map((customer) => ({ customer, email: 'a@example.com' })),
+    stg_product_events: [0, 1].map((customer) => ({ customer, occurred_at: AS_OF + customer })),
+  })
+  const connection = await openStore(t, store)
+  t.same(await agree(t, connection, store, [count({})]), [[0]])
+})
+
+t.test('inside where a negative operator complements the row, outside the customer', async (t) => {
+  const order = (customer: number, order_id: string, state: string | null): Row => ({
+    customer,
+    order_id,
+    state,
+    created_at: AS_OF - DAY,
+  })
+  const store = storeOf({
+    customers: [0, 1, 2, 3].map((customer) => ({ customer, phone: '+1' })),
+    stg_orders: [
+      order(0, 'a', 'cancelled'),
+      order(0, 'b', 'complete'),
+      order(1, 'c', 'cancelled'),
+      order(2, 'd', null),
+    ],
+  })
+  const connection = await openStore(t, store)
+  const notCancelled = where('state', '!=', 'cancelled')
+  const found = await agree(t, connection, store, [
+    { source: 'commerce_orders', rule: notCancelled },
+    { source: 'commerce_orders', rule: { op: 'count-over-window', where: [notCancelled] } },
+  ])
+  t.same(found, [
+    [2, 3],
+    [0, 2],
+  ])
+})
+
+t.test('conditions on lines in one where look at one and the same line', async (t) => {
+  const line = (order_id: string, product_id: string, quantity: string): Row => ({
+    order_id,
+    customer: order_id === 'a' ? 0 : 1,
+    created_at: AS_OF - DAY,
+    product_id,
+    quantity,
+  })
+  const store = storeOf({
+    customers: [0, 1].map((customer) => ({ customer, store_customer_id: 's' })),
+    stg_orders: ['a', 'b'].map((order_id, customer) => ({ order_id, customer, created_at: AS_OF - DAY })),
+    stg_order_lines: [line('a', 'p1', '1'), line('a', 'p2', '5'), line('b', 'p1', '5')],
+  })
+  const connection = await openStore(t, store)
+  const [product, quantity] = [where('product_id', '=', 'p1'), where('quantity', '>=', 5)]
+  const found = await agree(t, connection, store, [
+    { source: 'commerce_orders', rule: { op: 'count-over-window', where: [product, quantity] } },
+    { source: 'commerce_orders', rule: { all: [product, quantity] } },
+    { source: 'commerce_orders', rule: { agg: 'sum', field: 'quantity', op: '=', value: 6 } },
+  ])
+  t.same(found, [[1], [0, 1], [0]])
+})
+
+t.test('sums and averages of money take orders in the brand’s currency only', async (t) => {
+  const store = storeOf({
+    customers: [{ customer: 0, email: 'a@example.com' }],
+    stg_orders: [
+      ['a', 'USD', '10.00'],
+      ['b', 'EUR', '90.00'],
+    ].map(([order_id, currency_code, total]) => ({
+      customer: 0,
+      created_at: AS_OF - DAY,
+      ...{ order_id, currency_code, total },
+    })) as Row[],
+  })
+  const connection = await openStore(t, store)
+  const total = (agg: string, value: number) => ({
+    source: 'commerce_orders',
+    rule: { agg, field: 'total', op: '=', value },
+  })
+  const found = await agree(t, connection, store, [total('sum', 10), total('avg', 10), total('max', 90)])
+  t.same(found, [[0], [0], [0]])
+})
+
+t.test('nobody without an email, a phone or a store id is a member', async (t) => {
+  const store = storeOf({
+    customers: [
+      { customer: 0, orders_count: '0' },
+      { customer: 1, phone: '+1' },
+    ],
+  })
+  const connection = await openStore(t, store)
+  const definition = { source: 'customer_profile', rule: { not: where('orders_count', '>', 0) } }
+  t.same(await agree(t, connection, store, [definition]), [[1]])
+})
+
+t.test('a brand without segments has no members', async (t) => {
+  const connection = await openStore(t, storeOf({ customers: [{ customer: 0, phone: '+1' }] }))
+  const { statements, members } = compileSegments([])
+  for (const { text, values } of statements) await connection.run(text, values)
+  t.same((await connection.runAndReadAll(members.text)).columnNames(), ['segment', 'customer'])
+  t.same(await customers(connection, members.text), [])
+})
+
+const HOSTILE = [
+  "'; drop table customers; --",
+  "'' or 1=1",
+  '$1',
+  '$1::VARCHAR)) or true --',
+  '"; select 1',
+  '\\',
+  "\\'",
+  "e'\\x00'",
+  '\n--\n',
+  '\r',
+  '/* */',
+  '{{x}}',
+  '%_%',
+  '𝕏\u202e\u2028',
+  '__proto__',
+  'null',
+]
+
+t.test('no value becomes SQL text', async (t) => {
+  const connection = await openStore(t, storeOf({ customers: [{ customer: 0, phone: '+1' }] }))
+  const shape = (definition: Sent) => {
+    const tree = parseDefinition(definition)
+    const together = compileSegments([{ ordinal: 0, tree }])
+    return [
+      compileOne(tree).text,
+      ...together.statements.map(({ text }) => text),
+      together.members.text,
+    ].join(';')
+  }
+  for (const source of sourceNames) {
+    const free = Object.entries(SOURCES[source].fields).filter(
+      ([, { type, oneOf }]) => type === 'string' && !oneOf,
+    )
+    for (const [field] of free) {
+      for (const [op, of] of [
+        ['=', (value: string) => value],
+        ['!=', (value: string) => value],
+        ['contains', (value: string) => value],
+        ['startsWith', (value: string) => value],
+        ['in', (value: string) => [value, 'b']],
+        ['notIn', (value: string) => [value, 'b']],
+      ] as const) {
+        const rule = (value: string): Sent => ({ source, rule: { field, op, value: of(value) } })
+        const shapes = new Set(['a', ...HOSTILE].map((value) => shape(rule(value))))
+        t.equal(shapes.size, 1, `${source}.${field} ${op}`)
+      }
+      for (const value of HOSTILE) {
+        const tree = parseDefinition({
+          source,
+          rule: { any: [where(field, '=', value), where(field, 'in', [value, 'b'])] },
+        })
+        t.same(
+          await customers(connection, displayOne(tree)),
+          [],
+          `${source}.${field} shown with ${JSON.stringify(value)}`,
+        )
       }
     }
   }
-  t.ok(members > 500, `${members} members in all`)
+  const shapes = (values: unknown[]) =>
+    new Set(
+      values.flatMap((value) =>
+        ['<', '<=', '>', '>='].map((op) =>
+          shape({ source: 'customer_profile', rule: { field: 'total_spend', op, value } }),
+        ),
+      ),
+    )
+  const huge = [1e308, -1e308, 5e-324, '9'.repeat(100), `-${'9'.repeat(100)}`, `0.${'3'.repeat(100)}`, -0]
+  t.same(
+    [...shapes(huge)].filter((each) => !shapes([1]).has(each)),
+    [],
+    'numbers',
+  )
+})
+
+t.test('text that is hostile is found as it is, shown SQL included', async (t) => {
+  const store = storeOf({
+    customers: HOSTILE.map((phone, customer) => ({ customer, phone })),
+    stg_orders: HOSTILE.map((code, customer) => ({
+      customer,
+      order_id: String(customer),
+      created_at: AS_OF - DAY,
+      discount_codes: [code],
+    })),
+  })
+  const connection = await openStore(t, store)
+  const definitions = HOSTILE.flatMap((value) => [
+    { source: 'customer_profile', rule: where('phone', '=', value) },
+    { source: 'commerce_orders', rule: where('discount_code', 'startsWith', value) },
+  ])
+  t.ok((await agree(t, connection, store, definitions)).every((members) => members.length > 0))
+})
+
+t.test('every field and operator evaluates over the real models, planned as plain', async (t) => {
+  const random = randomSource(t)
+  await withModels(await loadModels(), { as_of: '2026-01-01' }, async (connection) => {
+    await connection.run(readFileSync(join(CHECKOUT, 'test/fixtures/random-store.sql'), 'utf8'))
+    await connection.run(`update customers_source set email = customer_id || '@example.com'`)
+    const trees = sourceNames.flatMap((source) =>
+      Object.keys(SOURCES[source].fields).flatMap((field) =>
+        Object.keys(OPERATORS)
+          .filter((op) => takes(op, SOURCES[source].fields[field]?.type ?? 'tag'))
+          .map((op) => parseDefinition({ source, rule: randomComparison(random, source, op, field) })),
+      ),
+    )
+    const together = await planned(connection, trees)
+    const each = trees.map((tree, ordinal) => {
+      const { text, values } = compileOne(tree)
+      return { ordinal, text, values }
+    })
+    t.ok(each.length > 200, `${each.length} statements`)
+    for (const { ordinal, text, values } of each)
+      if (ordinal % 7 === 0) t.same(together[ordinal], await customers(connection, text, values), text)
+      else await connection.prepare(text)
+  })
 })

@@ -5,6 +5,7 @@ import { sqlFiles } from '../src/store/sqlfile.ts'
 import { brand as makeBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
 import { brandTables, fillBrand } from './fixtures/rows.ts'
+import { unfiltered } from './fixtures/unfiltered.ts'
 
 /**
  * The two walls between brands, each without the other: every brand table is read and written as the app without a
@@ -122,21 +123,9 @@ interface Mutant {
   mutated: string
 }
 
-const FILTER = /(?<![\w.])(?:\w+\.)?brand_id = \$1(?:::uuid)?(?!\d)/g
-const BRAND_FILTER = /(?<![\w.])(?:brand\.)?id = \$1(?:::uuid)?(?!\d)/g
-
-/** Statements with a filter of the brand dropped, one filter at a time. */
-const mutants: Mutant[] = [...sqlFiles('sql/postgres')].flatMap(([name, text]) => {
-  const ofBrand = /\b(from|join|update)\s+brand\b/.test(text)
-  return [...text.matchAll(FILTER), ...(ofBrand ? text.matchAll(BRAND_FILTER) : [])].map(
-    ({ 0: found, index }) => ({
-      name,
-      original: text,
-      // The parameter keeps its place and type.
-      mutated: `${text.slice(0, index)}$1::uuid is not null${text.slice(index + found.length)}`,
-    }),
-  )
-})
+const mutants: Mutant[] = [...sqlFiles('sql/postgres')].flatMap(([name, original]) =>
+  unfiltered(original).map((mutated) => ({ name, original, mutated })),
+)
 
 const TYPES = new Map(
   (await sql`select oid, typname from pg_type`).map((row) => [row.oid, String(row.typname)]),

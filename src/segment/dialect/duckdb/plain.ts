@@ -17,7 +17,12 @@ export function plainSql(tree: Tree, binding: Binding, columns: readonly string[
 /** `exact`: a NULL would matter here, below a `not`. */
 function nodeSql(tree: Tree, binding: Binding, exact: boolean): string {
   if (tree.is === 'condition') return conditionSql(tree, binding, exact)
-  if (tree.is === 'not') return `not (${indented(`\n${nodeSql(tree.node, binding, true)}`)}\n)`
+  if (tree.is === 'not') {
+    const { node } = tree
+    if (node.is === 'not') return nodeSql(node.node, binding, exact)
+    if (node.is === 'condition') return conditionSql({ ...node, negated: !node.negated }, binding, exact)
+    return `not ${nodeSql(node, binding, true)}`
+  }
   const [first, ...others] = tree.nodes
   if (first && others.length === 0) return nodeSql(first, binding, exact)
   const parts = tree.nodes.map((node) => indented(nodeSql(node, binding, exact)))
@@ -64,13 +69,14 @@ function rowsSql(test: RowsTest, binding: Binding): string {
     where.push(...lineTests)
   } else if (lines && lineTests.length) {
     const same = `${line}.${lines.key} = ${row}.${lines.key}`
-    where.push(`exists (select 1 from ${lines.name} as ${line} where ${[same, ...lineTests].join(' and ')})`)
+    const matching = `select 1 from ${lines.name} as ${line}\nwhere ${[same, ...lineTests].join('\n  and ')}`
+    where.push(`exists (${indented(`\n${matching}`)}\n)`)
   }
   const having = havingSql(test, scope)
   return [
     `select ${row}.customer`,
     `${from.join(' ')}, params`,
-    `where ${where.join('\n  and ')}`,
+    `where ${where.map(indented).join('\n  and ')}`,
     ...(having ? [`group by ${row}.customer`, `having ${having}`] : []),
   ].join('\n')
 }

@@ -1,0 +1,189 @@
+import type Provider from 'oidc-provider'
+import { errors, type InteractionResults } from 'oidc-provider'
+import { forgetAccount } from '../../access/sign-in/interactions.ts'
+import { logIn } from '../../access/sign-in/login.ts'
+import type { SignIn } from '../../access/sign-in/open.ts'
+import { PATHS } from '../../access/sign-in/paths.ts'
+import type { Standing } from '../../access/sign-in/standing.ts'
+import { membershipsOf } from '../../access/sign-in/user.ts'
+import { Failure } from '../../errors.ts'
+import type { Handler, Reply, Request, Route } from '../server.ts'
+import { askedScopes, grantConsent } from './consent.ts'
+import { FORM_BYTES, formOf } from './form.ts'
+import { nodeRequest } from './in-process.ts'
+import { type ConsentPage, consentPage, errorPage, loginPage } from './pages.ts'
+import { checkOrigin, redirect, shown } from './web.ts'
+
+type Details = Awaited<ReturnType<Provider['interactionDetails']>>
+
+interface Under {
+  provider: Provider
+  signIn: SignIn
+}
+
+/** One step of a sign-in under way. */
+interface Step extends Under {
+  request: Request
+  details: Details
+  /** Path of its pages. */
+  path: string
+  client: { name: string; scope?: string }
+}
+
+/** The pages that a user sees between a client's request and its answer. */
+export function interactionRoutes(under: Under): Route[] {
+  const path = `${PATHS.interaction}/{uid}`
+  const post = (name: string, act: (step: Step) => Promise<Reply>): Route => ({
+    path: `${path}/${name}`,
+    surface: 'plain',
+    bodyLimit: FORM_BYTES,
+    methods: {
+      POST: handler(under, async (step) => {
+        checkOrigin(step.request, under.signIn.issuer)
+        return await act(step)
+      }),
+    },
+  })
+  return [
+    { path, surface: 'plain', bodyLimit: 0, methods: { GET: handler(under, show) } },
+    post('login', login),
+    post('consent', consent),
+    post('switch', switchAccount),
+    post('cancel', (step) =>
+      finish(step, { error: 'access_denied', error_description: 'the user refused' }),
+    ),
+  ]
+}
+
+const handler = (under: Under, act: (step: Step) => Promise<Reply>): Handler =>
+  shown(async (request) => {
+    const step = await stepOf(under, request)
+    return step ? await act(step) : expired()
+  })
+
+const expired = () =>
+  errorPage(
+    400,
+    'This sign-in has ended',
+    'It took longer than an hour, or was finished in another window. Go back to the app and start again.',
+  )
+
+async function stepOf(under: Under, request: Request): Promise<Step | undefined> {
+  try {
+    const details = await under.provider.interactionDetails(...nodeRequest(under.provider, request))
+    if (details.uid !== request.params.uid) return undefined
+    const client = await under.provider.Client.find(String(details.params.client_id))
+    if (!client) return undefined
+    const name = client.clientName?.trim().slice(0, 100) || hostOf(client.clientId) || 'An app without a name'
+    return {
+      ...under,
+      request,
+      details,
+      path: `${PATHS.interaction}/${details.uid}`,
+      client: { name, scope: client.scope },
+    }
+  } catch (error) {
+    if (error instanceof errors.SessionNotFound) return undefined
+    throw error
+  }
+}
+
+/** Goes back to the authorization server, which knows what comes next. */
+async function finish(step: Step, result: InteractionResults, cookies?: readonly string[]): Promise<Reply> {
+  const { provider, request } = step
+  const options = { mergeWithLastSubmission: true }
+  return redirect(await provider.interactionResult(...nodeRequest(provider, request), result, options), cookies)
+}
+
+/** `session` is that of the web app. */
+async function asUser(step: Step, userId: string, cookies?: readonly string[]): Promise<Reply> {
+  const { details, provider } = step
+  // Another account than before would otherwise have to be signed out by a page of its own.
+  if (details.session?.accountId !== userId) await forgetAccount(provider, details.session?.uid)
+  return await finish(step, { login: { accountId: userId, remember: false } }, cookies)
+}
+
+async function show(step: Step): Promise<Reply> {
+  const { details, signIn, request, path, client } = step
+  const session = await signIn.sessions.find(request.header('cookie'))
+  if (details.prompt.name === 'consent') return await showConsent(step, session)
+  if (session && details.prompt.reasons.every((reason) => reason === 'no_session'))
+    return await asUser(step, session.userId)
+  const { login_hint: hint } = details.params
+  const email = typeof hint === 'string' && hint.includes('@') ? hint : undefined
+  return loginPage({ action: `${path}/login`, client: client.name, email })
+}
+
+async function login(step: Step): Promise<Reply> {
+  const { signIn, request, path, client } = step
+  const form = formOf(request)
+  const email = form.get('email')
+  try {
+    const { address } = request
+    const user = await logIn(signIn.pipeline, { email, password: form.get('password'), address })
+    const cookie = await signIn.sessions.start(user.id, user.memberships[0]?.brand_id ?? '')
+    return await asUser(step, user.id, [cookie])
+  } catch (error) {
+    if (!(error instanceof Failure) || error.status >= 500) throw error
+    const { message: problem, status, headers } = error
+    return loginPage({ action: `${path}/login`, client: client.name, email, problem, status, headers })
+  }
+}
+
+async function switchAccount(step: Step): Promise<Reply> {
+  const { details, provider, signIn, request } = step
+  const removal = await signIn.sessions.end(request.header('cookie'))
+  await forgetAccount(provider, details.session?.uid)
+  return await finish(step, {}, [removal])
+}
+
+async function consent(step: Step): Promise<Reply> {
+  const { details, provider, signIn, request } = step
+  const session = await signIn.sessions.find(request.header('cookie'))
+  const userId = details.session?.accountId
+  // Signed out in the meantime: the authorization server asks to sign in again.
+  if (!userId || session?.userId !== userId) return await finish(step, {})
+  const brandId = formOf(request).get('brand_id')
+  const membership = (await membershipsOf(signIn.pipeline, userId)).find((one) => one.brand_id === brandId)
+  if (!membership)
+    return await showConsent(step, session, { status: 400, problem: 'Choose the brand to connect' })
+  const grantId = await grantConsent({ provider, pipeline: signIn.pipeline, details, userId, membership })
+  if (!grantId)
+    return await showConsent(step, session, {
+      status: 403,
+      problem: `As a member of ${membership.name} you cannot allow any of this: ask an administrator`,
+    })
+  return await finish(step, { consent: { grantId } })
+}
+
+async function showConsent(
+  step: Step,
+  session: Standing | undefined,
+  more: Pick<ConsentPage, 'problem' | 'status'> = {},
+): Promise<Reply> {
+  const { details, signIn, path, client } = step
+  if (!session || session.userId !== details.session?.accountId) return await finish(step, {})
+  const redirectUri = new URL(String(details.params.redirect_uri))
+  return consentPage({
+    ...more,
+    action: path,
+    client: client.name,
+    target: targetOf(redirectUri),
+    email: session.email,
+    memberships: await membershipsOf(signIn.pipeline, session.userId),
+    brandId: session.brand.id,
+    scopes: askedScopes(details),
+    // Browsers follow the answer to the form all the way; what a site does with it may lead on to another.
+    leadsTo: redirectUri.protocol === 'https:' ? ['https:'] : [redirectUri.protocol === 'http:' ? redirectUri.origin : redirectUri.protocol],
+  })
+}
+
+const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
+
+/** Where a code is sent, as a person would say it: the one thing that a client cannot make up. */
+function targetOf({ protocol, hostname }: URL): string {
+  if (LOOPBACK.includes(hostname)) return 'an app on this device'
+  return protocol === 'https:' || protocol === 'http:' ? hostname : `an app on this device (${protocol})`
+}
+
+const hostOf = (clientId: string) => (URL.canParse(clientId) ? new URL(clientId).hostname : undefined)
