@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import type { Config } from './config.ts'
+import { createSubjectCache } from './identity/cache.ts'
 import type { Pipeline } from './lake/pipeline.ts'
 import { errorFields, log } from './log.ts'
 import { startEmbedded } from './store/embedded.ts'
@@ -37,6 +38,7 @@ export async function openApp(config: Config, options: AppOptions = {}): Promise
       postgres,
       lakeDir: config.lakeDir,
       storePlatformDomain: config.storePlatformDomain,
+      subjects: createSubjectCache(),
       memoryMb: options.memoryMb ?? 2048,
       threads: 2,
     }

@@ -1,18 +1,14 @@
-import { randomBytes } from 'node:crypto'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { refusal } from '../src/access/permit.ts'
 import { KEY_SCOPES } from '../src/access/scopes.ts'
-import type { Brand, Caller, Db, KeyCaller, Op } from '../src/op.ts'
+import type { Brand, Caller, KeyCaller, Op } from '../src/op.ts'
 import { OPS } from '../src/ops/all.ts'
-import { statement } from '../src/store/sqlfile.ts'
-import { type Api, api, type SignIn } from './fixtures/api.ts'
+import { api, type SignIn } from './fixtures/api.ts'
 import { brand as makeBrand } from './fixtures/brand.ts'
-import { type Database, database } from './fixtures/database.ts'
-import { argumentsOf, idPlaces, leastInput, routeOf, takesBody, UNKNOWN } from './fixtures/op-input.ts'
-import { fillBrand, type Ids, idsOf, stateOf } from './fixtures/rows.ts'
+import { database } from './fixtures/database.ts'
+import { stateOf } from './fixtures/rows.ts'
 import { SCOPE_TABLE } from './fixtures/scope-table.ts'
-import { noting, replacing } from './fixtures/statements.ts'
-import { unfiltered } from './fixtures/unfiltered.ts'
+import { CELLS, leastRoute, tellingCells, world } from './fixtures/tenancy.ts'
 
 t.capture(process.stderr, 'write')
 
@@ -96,7 +92,7 @@ t.test('every operation, by every kind of credential with every single scope', a
     return has || scopes.length === 0 ? [400, 'bad_request'] : [403, 'insufficient_scope']
   }
   const ask = async (op: Op, as: string | null) => {
-    const { status, body } = await call(`${routeOf(op, leastInput(op))}?__unknown=1`, { as })
+    const { status, body } = await call(`${leastRoute(op)}?__unknown=1`, { as })
     return [status, body.error.code]
   }
 
@@ -140,22 +136,22 @@ t.test('CDP commerce', async (t) => {
 })
 
 t.test('an id of another brand', async (t) => {
-  const here = await world(t)
-  const { postgres } = here.db
+  const brands = await world(t)
+  const { sql } = brands.db.postgres
 
-  t.test('can stand in every path with a parameter', async (t) => {
-    for (const op of routed.filter(({ route }) => /\{\w*id\}/.test(String(route))))
+  t.test('can stand in every path with one', async (t) => {
+    for (const op of routed.filter(({ route }) => /\{(\w+_)?(id|identifier)\}/.test(String(route))))
       t.ok(
-        cells.some((cell) => cell.op === op),
+        CELLS.some((cell) => cell.op === op),
         op.name,
       )
-    for (const { uuids, texts } of here.brands.values()) t.ok(uuids.length > 5 && texts.length > 5)
-    t.comment(cells.map(({ name }) => name).join(', '))
+    for (const { ids } of brands.brands) t.ok(ids.uuids.length > 5 && ids.texts.length > 5)
+    t.comment(CELLS.map(({ name }) => name).join(', '))
   })
 
   t.test('is answered as one that nothing has, byte for byte, and nothing is written', async (t) => {
-    const before = await stateOf(postgres.sql)
-    t.same(await told(t, here, cells), [])
-    t.same(await stateOf(postgres.sql), before)
+    const before = await stateOf(sql)
+    t.same(await tellingCells(t, brands, CELLS), [])
+    t.same(await stateOf(sql), before)
   })
 })

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -10,6 +10,7 @@ import { createKey } from '../src/access/key.ts'
 import { CHECKOUT } from '../src/config.ts'
 import { Failure } from '../src/errors.ts'
 import { openBatcher } from '../src/event/batcher.ts'
+import { Compressor } from '../src/event/compressor.ts'
 import { type Ingest, openIngest } from '../src/event/ingest.ts'
 import { Unsettled } from '../src/event/log.ts'
 import { FairQueue } from '../src/event/queue.ts'
@@ -303,6 +304,15 @@ t.test('record batches', async (t) => {
     t.same(await waiting, { accepted: 1, deduplicated: 0 })
     t.ok((await storedIds(db)).includes(eventId))
     t.ok(isUnavailable(await failureOf(ingest.accept(bodyOf(event), ids[0] as string))))
+  })
+  t.test('a batch is one zstd frame of its lines, whatever its size', async (t) => {
+    const compressor = new Compressor()
+    t.teardown(() => compressor.close())
+    for (const bytes of [1, 300, 70_000, 1_500_000, 300]) {
+      const lines = randomBytes(bytes)
+      const payload = await compressor.compress([lines.subarray(0, bytes >> 1), lines.subarray(bytes >> 1)])
+      t.ok(zstdDecompressSync(payload).equals(lines), `${bytes} bytes`)
+    }
   })
   t.test('a batch takes turns between brands, by bytes', async (t) => {
     const queue = new FairQueue<{ brandId: string; bytes: number; since: number }>()

@@ -93,7 +93,7 @@ t.test('each operator and its complement part all customers', async (t) => {
         Object.values(SOURCES[name].fields).some(({ type }) => takes(op, type)),
       )
       const rules = taking.flatMap((source) =>
-        Array.from({ length: 4 }, () => ({ source, rule: randomComparison(random, source, op) })),
+        Array.from({ length: 3 }, () => ({ source, rule: randomComparison(random, source, op) })),
       )
       const both = rules.flatMap(({ source, rule }) => [
         { source, rule },
@@ -377,16 +377,10 @@ t.test('no value becomes SQL text', async (t) => {
         const shapes = new Set(['a', ...HOSTILE].map((value) => shape(rule(value))))
         t.equal(shapes.size, 1, `${source}.${field} ${op}`)
       }
-      for (const value of HOSTILE) {
-        const tree = parseDefinition({
-          source,
-          rule: { any: [where(field, '=', value), where(field, 'in', [value, 'b'])] },
-        })
-        t.same(
-          await customers(connection, displayOne(tree)),
-          [],
-          `${source}.${field} shown with ${JSON.stringify(value)}`,
-        )
+      for (const [index, value] of HOSTILE.entries()) {
+        const rule = { any: [where(field, '=', value), where(field, 'in', [value, 'b'])] }
+        const shown = displayOne(parseDefinition({ source, rule }))
+        t.same(await customers(connection, shown), [], `${source}.${field} shown with hostile text ${index}`)
       }
     }
   }
@@ -443,7 +437,8 @@ t.test('every field and operator evaluates over the real models, planned as plai
     })
     t.ok(each.length > 200, `${each.length} statements`)
     for (const { ordinal, text, values } of each)
-      if (ordinal % 7 === 0) t.same(together[ordinal], await customers(connection, text, values), text)
+      if (ordinal % 7 === 0)
+        t.same(together[ordinal], await customers(connection, text, values), `segment ${ordinal}`)
       else await connection.prepare(text)
   })
 })

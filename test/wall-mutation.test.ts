@@ -1,10 +1,12 @@
 import postgres from 'postgres'
 import t from 'tap'
 import type { Brand } from '../src/op.ts'
-import { sqlFiles } from '../src/store/sqlfile.ts'
+import { sqlFiles, statement } from '../src/store/sqlfile.ts'
 import { brand as makeBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
-import { brandTables, fillBrand } from './fixtures/rows.ts'
+import { brandTables, stateOf as everything, fillBrand } from './fixtures/rows.ts'
+import { noting, replacing } from './fixtures/statements.ts'
+import { CELLS, type Cell, tellingCells, world } from './fixtures/tenancy.ts'
 import { unfiltered } from './fixtures/unfiltered.ts'
 
 /**
@@ -12,6 +14,7 @@ import { unfiltered } from './fixtures/unfiltered.ts'
  * filter, and every filter of a named statement is dropped in turn. The role of the pipeline, which passes the second
  * wall, shows that each of these would be noticed.
  */
+t.capture(process.stderr, 'write')
 const db = await database(t)
 const { sql } = db.postgres
 const mine = await makeBrand(db, { features: ['cdp'] })
@@ -191,3 +194,40 @@ t.test('a statement that lost its filter is held by the wall, and would be notic
   t.comment(`not noticed: ${unnoticed.join(', ')}`)
   t.ok(unnoticed.length < mutants.length / 4, `${unnoticed.length} of ${mutants.length} unnoticed`)
 })
+
+t.test(
+  'an id of another brand tells nothing without a filter, but for a role that passes the wall',
+  async (t) => {
+    const here = await world(t)
+    const { postgres } = here.db
+    const reached = new Map<string, Set<Cell>>()
+    for (const cell of CELLS) {
+      const note = (name: string) => reached.set(name, (reached.get(name) ?? new Set()).add(cell))
+      await tellingCells(t, here, [cell], {
+        most: 1,
+        open: (brandId) => noting(postgres.forBrand(brandId), note),
+      })
+    }
+    t.ok(reached.size > 2)
+    const before = await everything(postgres.sql)
+    for (const [name, cells] of reached) {
+      const original = statement('postgres', name)
+      for (const mutated of unfiltered(original)) {
+        const texts = new Map([[name, mutated]])
+        const open = replacing(t, postgres, 'recoup_app', texts)
+        t.same(await tellingCells(t, here, [...cells], { most: 1, open }), [], `${name} as the app`)
+        t.same(await everything(postgres.sql), before)
+
+        // What a statement writes past the wall cannot be undone.
+        const there = await world(t)
+        const state = await everything(there.db.postgres.sql)
+        const past = replacing(t, there.db.postgres, 'recoup_pipeline', texts)
+        const telling = await tellingCells(t, there, [...cells], { most: 1, open: past })
+        const wrote = JSON.stringify(await everything(there.db.postgres.sql)) !== JSON.stringify(state)
+        // Others lock a brand, or look at all of its rows.
+        if (/(?<!brand_)\bid = \$[2-9]|_prefix = \$/.test(original))
+          t.ok(telling.length > 0 || wrote, `${name} past the wall`)
+      }
+    }
+  },
+)

@@ -1,9 +1,8 @@
-import { promisify } from 'node:util'
-import { constants, zstdCompress, zstdCompressSync } from 'node:zlib'
 import { v7 as uuidv7 } from 'uuid'
 import { fail } from '../errors.ts'
 import type { Postgres } from '../store/postgres.ts'
-import { checkDurability, type LogBatch, type LogWriter, openLogWriter } from './log.ts'
+import { Compressor } from './compressor.ts'
+import { checkDurability, type LogWriter, openLogWriter } from './log.ts'
 import { FairQueue, type Queued } from './queue.ts'
 
 /** Commits the lines of requests: many requests per transaction, each request in one. */
@@ -36,6 +35,12 @@ const DEFAULTS: Required<BatcherOptions> = {
   answerMs: 5_000,
 }
 
+/** What works on one batch at a time. */
+interface Slot {
+  compressor: Compressor
+  writer: LogWriter
+}
+
 interface Waiting extends Queued {
   lines: Buffer
   events: number
@@ -62,8 +67,11 @@ const BUSY =
 export async function openBatcher(postgres: Postgres, options: BatcherOptions = {}): Promise<Batcher> {
   await checkDurability(postgres)
   const { connections, totalBytes, brandBytes, batchBytes, answerMs } = { ...DEFAULTS, ...options }
-  const writers = Array.from({ length: connections }, () => openLogWriter(postgres))
-  const free = [...writers]
+  const slots: Slot[] = Array.from({ length: connections }, () => ({
+    compressor: new Compressor(),
+    writer: openLogWriter(postgres),
+  }))
+  const free = [...slots]
   const queue = new FairQueue<Waiting>()
   const held = new HeldBytes()
   let scheduled = false
@@ -77,24 +85,28 @@ export async function openBatcher(postgres: Postgres, options: BatcherOptions = 
     }
   }
 
-  const commit = async (writer: LogWriter, requests: Waiting[]) => {
-    const oldest = requests.reduce(
-      (since, request) => Math.min(since, request.since),
-      Number.POSITIVE_INFINITY,
-    )
+  const commit = async (slot: Slot, requests: Waiting[]) => {
+    let events = 0
+    let oldest = Number.POSITIVE_INFINITY
+    for (const request of requests) {
+      events += request.events
+      oldest = Math.min(oldest, request.since)
+    }
+    const [id, receivedAt] = [uuidv7(), new Date()]
     try {
-      await writer.append(await batchOf(requests), oldest + answerMs)
+      const payload = await slot.compressor.compress(requests.map((request) => request.lines))
+      await slot.writer.append({ id, receivedAt, events, payload }, oldest + answerMs)
       settle(requests, (request) => request.resolve())
     } catch (error) {
       settle(requests, (request) => request.reject(error))
     }
-    free.push(writer)
+    free.push(slot)
     pump()
   }
 
   const pump = () => {
     scheduled = false
-    while (queue.size > 0 && free.length > 0) void commit(free.pop() as LogWriter, queue.take(batchBytes))
+    while (queue.size > 0 && free.length > 0) void commit(free.pop() as Slot, queue.take(batchBytes))
     if (closing && queue.size === 0 && free.length === connections) finished()
   }
 
@@ -132,33 +144,12 @@ export async function openBatcher(postgres: Postgres, options: BatcherOptions = 
         setImmediate(pump)
       }).then(async () => {
         clearInterval(expiry)
-        await Promise.all(writers.map((writer) => writer.close()))
+        for (const { compressor } of slots) compressor.close()
+        await Promise.all(slots.map(({ writer }) => writer.close()))
       })
       return closing
     },
   }
-}
-
-async function batchOf(requests: readonly Waiting[]): Promise<LogBatch> {
-  const receivedAt = new Date()
-  const payload = await compressed(Buffer.concat(requests.map((request) => request.lines)))
-  const events = requests.reduce((sum, request) => sum + request.events, 0)
-  return { id: uuidv7(), receivedAt, events, payload }
-}
-
-/** Up to here a thread costs more than it saves: 90 µs for 1 kB and for 16 kB, against 18 and 43 µs without one. */
-const SMALL_BYTES = 32 * 1024
-const compressLarge = promisify(zstdCompress)
-
-function compressed(lines: Buffer): Buffer | Promise<Buffer> {
-  // The output in one piece: each further one is a turn of the event loop.
-  const chunkSize = Math.ceil(lines.length / 3) + 1024
-  const options = {
-    params: { [constants.ZSTD_c_compressionLevel]: 1 },
-    chunkSize,
-    pledgedSrcSize: lines.length,
-  }
-  return lines.length <= SMALL_BYTES ? zstdCompressSync(lines, options) : compressLarge(lines, options)
 }
 
 /** Bytes that wait or are under way, by brand. */

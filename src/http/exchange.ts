@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { fail } from '../errors.ts'
 import { errorFields, log } from '../log.ts'
 import { Body, GONE } from './body.ts'
+import { mendBodylessEnd } from './bodyless.ts'
 import type { EngineRequest, EngineResponse } from './engine.ts'
 import { errorReply, type Rendered, type Reply, rendered, unknownPath, unservedMethod } from './reply.ts'
 import { HttpRequest, repeatedHeader } from './request.ts'
@@ -131,6 +132,7 @@ export class Exchange {
     response.status(status)
     if (!bare) response.header('x-request-id', this.#request.requestId)
     for (const name in headers) response.header(name, headers[name] as string | string[])
+    if (payload === undefined || this.#request.method === 'HEAD') mendBodylessEnd(response.raw)
     response.send(payload, closes)
     this.#ended(status, payload === undefined ? 0 : Buffer.byteLength(payload))
   }

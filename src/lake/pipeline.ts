@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { v7 as uuidv7 } from 'uuid'
+import type { SubjectCache } from '../identity/cache.ts'
 import { type Duck, openDuck } from '../store/duckdb.ts'
 import type { Postgres } from '../store/postgres.ts'
 
@@ -10,6 +11,7 @@ export interface Pipeline {
   /** Absolute path. */
   lakeDir: string
   storePlatformDomain: string
+  subjects: SubjectCache
   /** Of each DuckDB instance that the work opens. */
   memoryMb: number
   threads: number

@@ -56,6 +56,8 @@ export async function readEvents(
     'select (select count(*) from lines) as lines, (select count(*) from new_events) as rows, (select count(*) from new_ids) as ids',
   )
   const { lines, rows, ids } = counts ?? { lines: 0, rows: 0, ids: 0 }
+  const promised = batches.reduce((sum, batch) => sum + batch.event_count, 0)
+  if (lines !== promised) throw new Error(`${lines} lines in batches that promise ${promised}`)
   const deadLines = dead.length ? await withPayload(path, dead, unreadable, batches, firstLines) : []
   return { rows, ids, repeats: lines - dead.length - rows, dead: deadLines }
 }
@@ -127,23 +129,33 @@ interface IdentityRow {
 const IDENTITIES_A_CALL = 50_000
 
 /** The subject of every identity of the tick, as table `subjects (identity, subject)`. */
-async function loadSubjects({ postgres, storePlatformDomain }: Pipeline, duck: Duck): Promise<void> {
+async function loadSubjects(
+  { postgres, subjects, storePlatformDomain }: Pipeline,
+  duck: Duck,
+): Promise<void> {
   await duck.run('create table subjects (identity varchar, subject integer)')
   const appender = await duck.connection.createAppender('subjects')
-  const byBrand = Map.groupBy(
-    await duck.rows<IdentityRow>(statement('duckdb', 'identities')),
-    (row) => row.brand_id,
-  )
-  for (const [brandId, identities] of byBrand) {
+  const append = (identity: string, subject: number) => {
+    appender.appendVarchar(identity)
+    appender.appendInteger(subject)
+    appender.endRow()
+  }
+  const unknown: IdentityRow[] = []
+  for (const row of await duck.rows<IdentityRow>(statement('duckdb', 'identities'))) {
+    const subject = subjects.get(row.identity)
+    if (subject === undefined) unknown.push(row)
+    else append(row.identity, subject)
+  }
+  for (const [brandId, identities] of Map.groupBy(unknown, (row) => row.brand_id)) {
     for (let at = 0; at < identities.length; at += IDENTITIES_A_CALL) {
       const some = identities.slice(at, at + IDENTITIES_A_CALL)
-      const subjects = await assignSubjects(postgres.sql, brandId, some.map(identityOf), {
+      const assigned = await assignSubjects(postgres.sql, brandId, some.map(identityOf), {
         storePlatformDomain,
       })
       for (const [index, { identity }] of some.entries()) {
-        appender.appendVarchar(identity)
-        appender.appendInteger(subjects[index] ?? 0)
-        appender.endRow()
+        const subject = assigned[index] ?? 0
+        subjects.set(identity, subject)
+        append(identity, subject)
       }
     }
   }
@@ -173,25 +185,29 @@ const IDENTIFYING = [
 ]
 
 function newEvents(tick: number): string {
-  const names = Object.keys(EVENT_PROPERTIES)
-  const typed = Object.entries(EVENT_PROPERTIES).map(([name, [type]], index) => {
-    const value = `given[${index + 1}]`
-    return type === 'VARCHAR' ? `${value} as ${name}` : `try_cast(${value} as ${type}) as ${name}`
-  })
-  const paths = names.map((name) => `'$.${name}'`).join(', ')
-  const patch = `{${IDENTIFYING.map((name) => `"${name}":null`).join(',')}}`
-  const identifies = IDENTIFYING.map((name) => `contains(properties, '"${name}"')`).join(' or ')
+  const typed = Object.entries(EVENT_PROPERTIES).map(([name, [type]]) =>
+    type === 'VARCHAR' ? `given.${name}` : `try_cast(given.${name} as ${type}) as ${name}`,
+  )
+  const wanted = [...Object.keys(EVENT_PROPERTIES), ...IDENTIFYING]
+  const structure = JSON.stringify(Object.fromEntries(wanted.map((name) => [name, 'VARCHAR'])))
+  const patch = JSON.stringify(Object.fromEntries(IDENTIFYING.map((name) => [name, null])))
+  // json_transform is twice as fast as a list of paths, and names the identifying ones in the same pass.
   return `
     create table new_events as
     with placed as (
-      select lines.*, batches.batch_id, (n - first_line)::integer as line, json_extract_string(properties, [${paths}]) as given
+      select lines.*, batches.batch_id, (n - first_line)::integer as line,
+        json_transform(properties, ${literal(structure)}) as given
       from lines semi join kept using (n) asof join batches on lines.n >= batches.first_line
     )
     select
       brand_id, ${Math.trunc(tick)}::bigint as tick, batch_id::uuid as batch_id, line,
-      coalesce(event_id, batch_id || '-' || line) as event_id, received_at, occurred_at, event_type, nullif(subject, 0) as subject,
-      ${typed.join(', ')},
-      case when ${identifies} then json_merge_patch(properties, '${patch}') else properties end as properties
+      coalesce(event_id, batch_id || '-' || line) as event_id, received_at, occurred_at, event_type,
+      nullif(subject, 0) as subject, ${typed.join(', ')},
+      case
+        when coalesce(${IDENTIFYING.map((name) => `given.${name}`).join(', ')}) is not null
+        then json_merge_patch(properties, ${literal(patch)})
+        else properties
+      end as properties
     from placed join subjects using (identity)`
 }
 

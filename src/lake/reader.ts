@@ -2,18 +2,24 @@ import type { Brand, Lake, Reader } from '../op.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { Served } from './served.ts'
 import { openSession, type Session } from './session.ts'
+import { createSlots } from './slots.ts'
 
 /** Prepares an opened session: creates the models in it. Passed in, since models stand to the right of the lake. */
 export type Prepare = (session: Session) => Promise<void>
 
-/** Sessions over sources kept per process; each holds its own DuckDB memory limit. */
+/** Sessions over sources open at once per process, and those kept between requests: each has its memory limit. */
+const OPEN = 3
 const KEPT = 2
 /** A kept session shows the manifest that it opened with: accepted events must be in every read within 60 s. */
 const FRESH_MS = 20_000
 
-interface Kept {
+interface Entry {
+  brandId: string
   session: Promise<Session>
   openedAt: number
+  /** Statements that run, and requests that are about to send one: not closed under their hands. */
+  users: number
+  closed: boolean
 }
 
 export interface Lakes {
@@ -23,59 +29,94 @@ export interface Lakes {
 
 /** What operations read of brands' lakes: published results, and sources for what is computed on request. */
 export function openLakes(pipeline: Pipeline, served: Served, prepare: Prepare): Lakes {
-  const kept = new Map<string, Kept>()
+  const slots = createSlots(OPEN)
+  const open = new Set<Entry>()
+  /** By brand, the least recently used first. */
+  const kept = new Map<string, Entry>()
 
-  const open = async (brand: Brand, asOf: Date): Promise<Session> => {
-    const session = await openSession(pipeline, brand, asOf)
+  const openPrepared = async (brand: Brand, asOf: Date): Promise<Session> => {
+    await slots.take()
+    let session: Session | undefined
     try {
+      session = await openSession(pipeline, brand, asOf)
       await prepare(session)
       return session
     } catch (error) {
-      await session.close()
+      await session?.close()
+      slots.give()
       throw error
     }
   }
-  const drop = (brandId: string) => {
-    const entry = kept.get(brandId)
-    kept.delete(brandId)
-    // Statements of a session run in order: closing waits for those that were sent before.
-    return entry?.session
-      .then((session) => session.duck.run('select 1').finally(() => session.close()))
-      .catch(() => {})
+  const close = async (entry: Entry): Promise<void> => {
+    entry.closed = true
+    forget(entry)
+    open.delete(entry)
+    const session = await entry.session.catch(() => null)
+    await session?.close()
+    if (session) slots.give()
   }
-  const recent = (brand: Brand): Promise<Session> => {
-    const entry = kept.get(brand.id)
-    if (entry && Date.now() - entry.openedAt < FRESH_MS) return entry.session
-    void drop(brand.id)
-    const session = open(brand, new Date())
-    kept.set(brand.id, { session, openedAt: Date.now() })
-    session.catch(() => kept.delete(brand.id))
-    if (kept.size > KEPT) void drop(kept.keys().next().value as string)
-    return session
+  const forget = (entry: Entry) => {
+    if (kept.get(entry.brandId) === entry) kept.delete(entry.brandId)
   }
-  const readerOf = (session: Session, after?: () => Promise<void>): Reader => ({
-    generation: session.manifest.generation,
-    rows: async (statement, values) => {
+  const isKept = (entry: Entry) => kept.get(entry.brandId) === entry
+  const closeIdle = () => {
+    for (const entry of [...open]) {
+      if (entry.users === 0 && (!isKept(entry) || slots.waiting > 0)) void close(entry)
+    }
+  }
+  const leave = (entry: Entry) => {
+    entry.users--
+    closeIdle()
+  }
+
+  const start = (brand: Brand, asOf: Date): Entry => {
+    const session = openPrepared(brand, asOf)
+    const entry = { brandId: brand.id, session, openedAt: Date.now(), users: 0, closed: false }
+    open.add(entry)
+    session.catch(() => {
+      open.delete(entry)
+      forget(entry)
+    })
+    return entry
+  }
+  const recent = (brand: Brand): Entry => {
+    const found = kept.get(brand.id)
+    const isFresh = found && Date.now() - found.openedAt < FRESH_MS
+    const entry = isFresh ? found : start(brand, new Date())
+    kept.delete(brand.id)
+    kept.set(brand.id, entry)
+    if (kept.size > KEPT) kept.delete(kept.keys().next().value as string)
+    return entry
+  }
+
+  const readerOf = async (find: () => Entry): Promise<Reader> => {
+    let entry = find()
+    const use = async <T>(work: (session: Session) => Promise<T>): Promise<T> => {
+      if (entry.closed) entry = find()
+      const used = entry
+      used.users++
+      closeIdle()
       try {
-        return await session.duck.rows(statement, values)
+        return await work(await used.session)
       } finally {
-        await after?.()
+        // After the turn in which the answer arrives: who got a reader sends its first statement in it.
+        setImmediate(leave, used)
       }
-    },
-  })
+    }
+    const generation = await use(async ({ manifest }) => manifest.generation)
+    return {
+      generation,
+      rows: (statement, values) => use(({ duck }) => duck.rows(statement, values)),
+    }
+  }
 
   return {
     forBrand: (brand) => ({
       served: () => served.reader(brand.id),
-      // A past instant gets a session of its own, for one statement.
-      sources: async (asOf) => {
-        if (!asOf) return readerOf(await recent(brand))
-        const session = await open(brand, asOf)
-        return readerOf(session, () => session.close())
-      },
+      sources: (asOf) => readerOf(() => (asOf ? start(brand, asOf) : recent(brand))),
     }),
     close: async () => {
-      await Promise.all([...kept.keys()].map(drop))
+      await Promise.all([...open].map(close))
       await served.close()
     },
   }

@@ -53,10 +53,15 @@ export function openServed(pipeline: Pipeline): Served {
   const start = async (brandId: string, path: string): Promise<Duck> => {
     const tempDir = join(pipeline.lakeDir, 'tmp', 'served')
     const duck = await openDuck({ memoryMb: READER_MEMORY_MB, threads: 1, tempDir })
-    await duck.run(`attach ${literal(join(pipeline.lakeDir, path))} as served (read_only)`)
-    await duck.run('use served')
-    await duck.lock([join(pipeline.lakeDir, brandFolder(brandId))])
-    return duck
+    try {
+      await duck.run(`attach ${literal(join(pipeline.lakeDir, path))} as served (read_only)`)
+      await duck.run('use served')
+      await duck.lock([join(pipeline.lakeDir, brandFolder(brandId))])
+      return duck
+    } catch (error) {
+      duck.close()
+      throw error
+    }
   }
   const close = (duck: Promise<Duck>) => {
     leaving.delete(duck)

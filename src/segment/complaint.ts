@@ -7,9 +7,15 @@ const SHOWN = 80
 export const refusal = (path: string, text: string): Failure => fail('bad_request', `${path}: ${text}`)
 
 /** As `"totl_spend" is not a field of customer_profile. Did you mean "total_spend"? Known: …`. */
-export function unknownName(path: string, given: unknown, what: string, known: readonly string[]): Failure {
+export function unknownName(
+  path: string,
+  given: unknown,
+  what: string,
+  known: readonly string[],
+  aliases: readonly string[] = [],
+): Failure {
   if (given === undefined) return refusal(path, `is required. Known: ${known.join(', ')}`)
-  const hint = typeof given === 'string' ? didYouMean(given.slice(0, SHOWN), known) : ''
+  const hint = typeof given === 'string' ? didYouMean(given.slice(0, SHOWN), [...known, ...aliases]) : ''
   return refusal(path, `${shown(given)} is not ${what}.${hint} Known: ${known.join(', ')}`)
 }
 

@@ -10,11 +10,15 @@ export const MEMBER = 'member-of-segment'
 export function checkOperator(json: unknown, path: string): void {
   const known = [...Object.keys(OPERATORS), COUNT, MEMBER]
   if (json !== COUNT && json !== MEMBER && operatorNamed(json) === undefined)
-    throw unknownName(path, json, 'an operator', known)
+    throw unknownName(path, json, 'an operator', known, aliases)
 }
 
 const operatorNamed = (json: unknown): string | undefined =>
-  Object.keys(OPERATORS).find((name) => name === json || OPERATORS[name]?.alias === json)
+  typeof json === 'string'
+    ? Object.keys(OPERATORS).find((name) => name === json || OPERATORS[name]?.alias === json)
+    : undefined
+
+const aliases = Object.values(OPERATORS).flatMap(({ alias }) => alias ?? [])
 
 /** Operators that take a type, by their names in the catalog's order. */
 export const opsFor = (type: FieldType): string[] =>
@@ -30,7 +34,7 @@ export function readOperator(
 ): { operator: Operator; negated: boolean } {
   const name = operatorNamed(json)
   const row = name === undefined ? undefined : OPERATORS[name]
-  if (name === undefined || !row) throw unknownName(path, json, 'an operator', taken)
+  if (name === undefined || !row) throw unknownName(path, json, 'an operator', taken, aliases)
   if (!taken.includes(name))
     throw refusal(path, `${shown(json)} does not apply here. Known: ${taken.join(', ')}`)
   return { operator: positiveOf(row), negated: 'not' in row }

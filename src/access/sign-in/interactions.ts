@@ -38,3 +38,10 @@ export async function forgetAccount(provider: Provider, sessionUid: string | und
   delete session.accountId
   await session.persist()
 }
+
+/** Revokes all that a client holds by a grant. */
+export async function endGrant(provider: Provider, grantId: string): Promise<void> {
+  await provider.AuthorizationCode.revokeByGrantId(grantId)
+  await provider.RefreshToken.revokeByGrantId(grantId)
+  await provider.Grant.adapter.destroy(grantId)
+}

@@ -13,6 +13,8 @@ export interface Attempt {
   password: string
   /** Of the client. */
   address: string
+  /** Name of a browser in which the account was signed in before. */
+  device?: string
 }
 
 export interface LoggedIn extends User {
@@ -24,14 +26,20 @@ export interface LoggedIn extends User {
  * Checks email and password. Throws `unauthorized` without saying which of them is wrong, or `rate_limited` with
  * Retry-After, which the right password does not get past either.
  */
-export async function logIn(pipeline: Statements, { email, password, address }: Attempt): Promise<LoggedIn> {
-  const keys = { account: keyOf('account', emailOf(email)), address: keyOf('address', network(address)) }
+export async function logIn(
+  pipeline: Statements,
+  { email, password, address, device }: Attempt,
+): Promise<LoggedIn> {
+  const keys = {
+    account: device ? keyOf('device', device) : keyOf('account', emailOf(email)),
+    address: keyOf('address', network(address)),
+  }
   await take(pipeline, keys.address, FREE.address)
   await take(pipeline, keys.account, FREE.account)
 
   const user = await findUser(pipeline, email)
-  const right = await isPassword(password, user?.password_hash)
-  if (!user || !right || user.disabled_at) throw fail('unauthorized', 'The email or the password is wrong')
+  const isRight = await isPassword(password, user?.password_hash)
+  if (!user || !isRight || user.disabled_at) throw fail('unauthorized', 'The email or the password is wrong')
 
   const memberships = await membershipsOf(pipeline, user.id)
   // Whoever owns one account must not thereby get to guess at others.

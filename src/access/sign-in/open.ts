@@ -5,6 +5,7 @@ import type { Lease } from '../lease.ts'
 import { signInScopes } from '../scopes.ts'
 import type { Seal } from '../seal.ts'
 import { serviceSecret } from '../secret.ts'
+import { createDevices, type Devices } from './device.ts'
 import { createSessions, type Sessions } from './session.ts'
 import { type SigningKey, signingKey } from './signing-key.ts'
 import { createStandings, forgetStandings, type Standing, type Standings } from './standing.ts'
@@ -20,6 +21,7 @@ export interface SignIn {
   /** Signs cookies. */
   cookieSecret: Buffer
   sessions: Sessions
+  devices: Devices
   grants: Standings
   verify: TokenVerifier['verify']
   /** Who a Cookie header says is signed in to the web app. */
@@ -56,6 +58,7 @@ export async function openSignIn({ pipeline, seal, baseUrl, now = Date.now, leas
     key,
     cookieSecret,
     sessions,
+    devices: createDevices(cookieSecret, isSecure),
     grants,
     verify,
     session(cookies) {

@@ -1,10 +1,10 @@
-import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import type { Statements } from '../../op.ts'
+import { signedCookie } from './cookie.ts'
 import type { Standing, Standings } from './standing.ts'
 
 const LIFETIME_S = 14 * 24 * 3600
 const ID = 32
-const MAC = 32
 
 /** Browsers that are signed in to the web app. */
 export interface Sessions {
@@ -29,30 +29,19 @@ interface Deps {
 }
 
 export function createSessions({ pipeline, standings, secret, isSecure, now }: Deps): Sessions {
+  const cookie = signedCookie({ name: 'recoup_session', secret, isSecure, seconds: LIFETIME_S })
   const current = (standing: Standing | undefined) =>
     standing && standing.expiresAt > now() ? standing : undefined
-
-  // The prefix makes browsers refuse a cookie that another host or an unprotected page set.
-  const name = isSecure ? '__Host-recoup_session' : 'recoup_session'
-  const attributes = `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`
-
-  const signed = (id: Buffer) =>
-    Buffer.concat([id, createHmac('sha256', secret).update('session').update(id).digest()])
-
-  const idOf = (cookies: string | undefined): string | undefined => {
-    const value = cookies && cookieOf(cookies, name)
-    if (!value) return undefined
-    const bytes = Buffer.from(value, 'base64url')
-    if (bytes.length !== ID + MAC || bytes.toString('base64url') !== value) return undefined
-    const id = bytes.subarray(0, ID)
-    return timingSafeEqual(signed(id), bytes) ? storedId(id) : undefined
+  const idOf = (cookies: string | undefined) => {
+    const id = cookie.read(cookies)
+    return id && storedId(id)
   }
 
   return {
     async start(userId, brandId) {
       const id = randomBytes(ID)
       await pipeline.run('session_insert', [storedId(id), userId, brandId, LIFETIME_S])
-      return `${name}=${signed(id).toString('base64url')}; Max-Age=${LIFETIME_S}; ${attributes}`
+      return cookie.set(id)
     },
 
     find(cookies) {
@@ -72,18 +61,9 @@ export function createSessions({ pipeline, standings, secret, isSecure, now }: D
         await pipeline.run('session_end', [ended])
         standings.forget(({ id }) => id === ended)
       }
-      return `${name}=; Max-Age=0; ${attributes}`
+      return cookie.remove()
     },
   }
-}
-
-/** The first cookie of a name in a Cookie header. */
-function cookieOf(cookies: string, name: string): string | undefined {
-  for (const pair of cookies.split(';')) {
-    const at = pair.indexOf('=')
-    if (at > 0 && pair.slice(0, at).trim() === name) return pair.slice(at + 1).trim()
-  }
-  return undefined
 }
 
 /** What is stored of an id: a copy of the table signs nobody in. */

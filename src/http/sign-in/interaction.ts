@@ -1,16 +1,15 @@
 import type Provider from 'oidc-provider'
 import { errors, type InteractionResults } from 'oidc-provider'
 import { forgetAccount } from '../../access/sign-in/interactions.ts'
-import { logIn } from '../../access/sign-in/login.ts'
 import type { SignIn } from '../../access/sign-in/open.ts'
 import { PATHS } from '../../access/sign-in/paths.ts'
 import type { Standing } from '../../access/sign-in/standing.ts'
 import { membershipsOf } from '../../access/sign-in/user.ts'
-import { Failure } from '../../errors.ts'
 import type { Handler, Reply, Request, Route } from '../server.ts'
 import { askedScopes, grantConsent } from './consent.ts'
 import { FORM_BYTES, formOf } from './form.ts'
 import { nodeRequest } from './in-process.ts'
+import { submitLogin } from './login.ts'
 import { type ConsentPage, consentPage, errorPage, loginPage } from './pages.ts'
 import { checkOrigin, redirect, shown } from './web.ts'
 
@@ -27,7 +26,8 @@ interface Step extends Under {
   details: Details
   /** Path of its pages. */
   path: string
-  client: { name: string; scope?: string }
+  /** Name of the client, which it gave itself. */
+  client: string
 }
 
 /** The pages that a user sees between a client's request and its answer. */
@@ -80,7 +80,7 @@ async function stepOf(under: Under, request: Request): Promise<Step | undefined>
       request,
       details,
       path: `${PATHS.interaction}/${details.uid}`,
-      client: { name, scope: client.scope },
+      client: name,
     }
   } catch (error) {
     if (error instanceof errors.SessionNotFound) return undefined
@@ -88,14 +88,17 @@ async function stepOf(under: Under, request: Request): Promise<Step | undefined>
   }
 }
 
-/** Goes back to the authorization server, which knows what comes next. */
-async function finish(step: Step, result: InteractionResults, cookies?: readonly string[]): Promise<Reply> {
-  const { provider, request } = step
-  const options = { mergeWithLastSubmission: true }
-  return redirect(await provider.interactionResult(...nodeRequest(provider, request), result, options), cookies)
+/** Goes back to the authorization server, which knows what comes next; without a result it starts over. */
+async function finish(
+  { provider, request }: Step,
+  result?: InteractionResults,
+  cookies?: readonly string[],
+): Promise<Reply> {
+  const options = { mergeWithLastSubmission: result !== undefined }
+  const node = nodeRequest(provider, request)
+  return redirect(await provider.interactionResult(...node, result ?? {}, options), cookies)
 }
 
-/** `session` is that of the web app. */
 async function asUser(step: Step, userId: string, cookies?: readonly string[]): Promise<Reply> {
   const { details, provider } = step
   // Another account than before would otherwise have to be signed out by a page of its own.
@@ -111,30 +114,20 @@ async function show(step: Step): Promise<Reply> {
     return await asUser(step, session.userId)
   const { login_hint: hint } = details.params
   const email = typeof hint === 'string' && hint.includes('@') ? hint : undefined
-  return loginPage({ action: `${path}/login`, client: client.name, email })
+  return loginPage({ action: `${path}/login`, client, email })
 }
 
 async function login(step: Step): Promise<Reply> {
   const { signIn, request, path, client } = step
-  const form = formOf(request)
-  const email = form.get('email')
-  try {
-    const { address } = request
-    const user = await logIn(signIn.pipeline, { email, password: form.get('password'), address })
-    const cookie = await signIn.sessions.start(user.id, user.memberships[0]?.brand_id ?? '')
-    return await asUser(step, user.id, [cookie])
-  } catch (error) {
-    if (!(error instanceof Failure) || error.status >= 500) throw error
-    const { message: problem, status, headers } = error
-    return loginPage({ action: `${path}/login`, client: client.name, email, problem, status, headers })
-  }
+  const form = { action: `${path}/login`, client }
+  return await submitLogin(signIn, request, form, (user, cookies) => asUser(step, user.id, cookies))
 }
 
 async function switchAccount(step: Step): Promise<Reply> {
   const { details, provider, signIn, request } = step
   const removal = await signIn.sessions.end(request.header('cookie'))
   await forgetAccount(provider, details.session?.uid)
-  return await finish(step, {}, [removal])
+  return await finish(step, undefined, [removal])
 }
 
 async function consent(step: Step): Promise<Reply> {
@@ -142,7 +135,7 @@ async function consent(step: Step): Promise<Reply> {
   const session = await signIn.sessions.find(request.header('cookie'))
   const userId = details.session?.accountId
   // Signed out in the meantime: the authorization server asks to sign in again.
-  if (!userId || session?.userId !== userId) return await finish(step, {})
+  if (!userId || session?.userId !== userId) return await finish(step)
   const brandId = formOf(request).get('brand_id')
   const membership = (await membershipsOf(signIn.pipeline, userId)).find((one) => one.brand_id === brandId)
   if (!membership)
@@ -162,19 +155,18 @@ async function showConsent(
   more: Pick<ConsentPage, 'problem' | 'status'> = {},
 ): Promise<Reply> {
   const { details, signIn, path, client } = step
-  if (!session || session.userId !== details.session?.accountId) return await finish(step, {})
+  if (!session || session.userId !== details.session?.accountId) return await finish(step)
   const redirectUri = new URL(String(details.params.redirect_uri))
   return consentPage({
     ...more,
     action: path,
-    client: client.name,
+    client,
     target: targetOf(redirectUri),
     email: session.email,
     memberships: await membershipsOf(signIn.pipeline, session.userId),
     brandId: session.brand.id,
     scopes: askedScopes(details),
-    // Browsers follow the answer to the form all the way; what a site does with it may lead on to another.
-    leadsTo: redirectUri.protocol === 'https:' ? ['https:'] : [redirectUri.protocol === 'http:' ? redirectUri.origin : redirectUri.protocol],
+    leadsTo: [sourceOf(redirectUri)],
   })
 }
 
@@ -185,5 +177,8 @@ function targetOf({ protocol, hostname }: URL): string {
   if (LOOPBACK.includes(hostname)) return 'an app on this device'
   return protocol === 'https:' || protocol === 'http:' ? hostname : `an app on this device (${protocol})`
 }
+
+/** For the policy of the page: browsers hold the whole way to it, and a site may lead on to another. */
+const sourceOf = ({ protocol, origin }: URL) => (protocol === 'http:' ? origin : protocol)
 
 const hostOf = (clientId: string) => (URL.canParse(clientId) ? new URL(clientId).hostname : undefined)

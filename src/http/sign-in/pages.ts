@@ -59,12 +59,12 @@ export function consentPage(asked: ConsentPage): Reply {
 <ul>${items.map(([, { says }]) => html`<li>${says}</li>`)}</ul>`
   }
   const content = html`<h1>Connect ${client}?</h1>
-<p class="quiet">You are signed in as ${email}. The answer goes to ${target}.</p>
+<p class="quiet">You are signed in as ${email}. Your answer is sent to ${target}.</p>
 ${problem && html`<p class="problem" role="alert">${problem}</p>`}
 <form method="post" action="${action}/consent">
 ${brands(memberships, brandId)}
 ${list('It can see', false)}
-${list('It can change', true)}
+${list('It can', true)}
 <p class="quiet">It stays connected until you disconnect it or it is not used for 30 days.</p>
 <button>Allow</button>
 </form>

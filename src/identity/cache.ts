@@ -1,0 +1,38 @@
+/** Identities resolved lately; about 60 MB when full. */
+const MOST = 300_000
+
+/**
+ * Subjects by identity as sent. A subject never changes for the identity that it was assigned to, so an entry stays
+ * true; what erases a customer or undoes a merge must `clear` it.
+ */
+export interface SubjectCache {
+  get(identity: string): number | undefined
+  set(identity: string, subject: number): void
+  clear(): void
+}
+
+export function createSubjectCache(most = MOST): SubjectCache {
+  // Two generations instead of a list of uses: the older one goes when the newer one is half of all.
+  let recent = new Map<string, number>()
+  let older = new Map<string, number>()
+  const set = (identity: string, subject: number) => {
+    recent.set(identity, subject)
+    if (recent.size * 2 < most) return
+    older = recent
+    recent = new Map()
+  }
+  return {
+    get(identity) {
+      const subject = recent.get(identity)
+      if (subject !== undefined) return subject
+      const aged = older.get(identity)
+      if (aged !== undefined) set(identity, aged)
+      return aged
+    },
+    set,
+    clear() {
+      recent = new Map()
+      older = new Map()
+    },
+  }
+}

@@ -1,0 +1,401 @@
+import t from 'tap'
+import { Failure } from '../src/errors.ts'
+import { describeCatalog, SOURCES } from '../src/segment/catalog.ts'
+import { type Comparison, fit } from '../src/segment/decimal.ts'
+import { parseDefinition } from '../src/segment/definition.ts'
+import { AGGREGATES, OPERATORS } from '../src/segment/operators.ts'
+import { readTime } from '../src/segment/value.ts'
+
+type Json = Record<string, unknown>
+
+const profile = (rule: unknown) => ({ source: 'customer_profile', rule })
+const orders = (rule: unknown) => ({ source: 'commerce_orders', rule })
+const spend = { field: 'total_spend', op: '>=', value: 1000 }
+
+/** The message that a definition is refused with. */
+function refusal(definition: unknown): string {
+  try {
+    parseDefinition(definition)
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'bad_request') return error.message
+    throw error
+  }
+  return 'accepted'
+}
+
+t.test('the example of every operator is a definition', async (t) => {
+  for (const [op, { example }] of Object.entries(OPERATORS))
+    t.equal(refusal(profile(example)), 'accepted', `${op}: ${JSON.stringify(example)}`)
+})
+
+t.test('an alias means what its operator means', async (t) => {
+  for (const [op, { alias }] of Object.entries(OPERATORS)) {
+    if (alias === undefined) continue
+    const [named, aliased] = [op, alias].map((name) => parseDefinition(profile({ ...spend, op: name })))
+    t.same(aliased, named, alias)
+  }
+})
+
+t.test('a node without a source takes the nearest around it', async (t) => {
+  const line = { field: 'quantity', op: '>', value: 2 }
+  t.same(
+    parseDefinition(profile({ all: [{ source: 'commerce_orders', any: [line, { not: line }] }] })),
+    parseDefinition(orders({ all: [{ any: [line, { not: line }] }] })),
+  )
+  t.match(
+    refusal(profile({ all: [{ source: 'commerce_orders', any: [line] }, line] })),
+    /^definition\.rule\.all\[1\]\.field: /,
+  )
+})
+
+const counted = (rest: Json = {}) => orders({ op: 'count-over-window', ...rest })
+const summed = (rest: Json = {}) => orders({ agg: 'sum', field: 'total', op: '>', value: 1, ...rest })
+
+t.test('a refusal begins with the failing path and says what is known there', async (t) => {
+  const refused: [definition: unknown, message: string | RegExp][] = [
+    [
+      profile({ all: [spend, { ...spend, field: 'totl_spend' }] }),
+      /^definition\.rule\.all\[1\]\.field: "totl_spend" is not a field of customer_profile\. Did you mean "total_spend"\? Known: total_spend, orders_count, /,
+    ],
+    [null, /^definition: must be an object with source, rule, not null$/],
+    [[], /^definition: .* not a list$/],
+    [{ rule: spend }, /^definition\.source: is required\. Known: customer_profile, /],
+    [{ source: 'orders', rule: spend }, /^definition\.source: "orders" is not a source\. .*Known: /],
+    [{ source: 'commerce_order', rule: spend }, /Did you mean "commerce_orders"\?/],
+    [
+      { ...profile(spend), name: 'x' },
+      /^definition\.name: "name" is not a key here\. .*Known: source, rule$/,
+    ],
+    [
+      { source: 'customer_profile' },
+      /^definition\.rule: must be a group \(all, any, not\) or a condition, not nothing$/,
+    ],
+    [profile([]), /^definition\.rule: must be a group .* not a list$/],
+    [profile({}), /^definition\.rule\.op: is required\. Known: =, /],
+    [profile({ all: [] }), 'definition.rule.all: must be a list of at least one condition'],
+    [profile({ any: spend }), 'definition.rule.any: must be a list of at least one condition'],
+    [profile({ all: [spend], any: [spend] }), /^definition\.rule\.any: "any" is not a key here/],
+    [profile({ not: [spend] }), /^definition\.rule\.not: must be a group .* not a list$/],
+    [profile({ not: { all: [spend, 7] } }), /^definition\.rule\.not\.all\[1\]: must be a group .* not 7$/],
+    [profile({ op: '=', value: 1 }), /^definition\.rule\.field: is required\. Known: total_spend/],
+    [
+      profile({ ...spend, op: 'greaterthan' }),
+      /^definition\.rule\.op: "greaterthan" is not an operator\. Did you mean "greaterThan"\? Known: =, /,
+    ],
+    [profile({ ...spend, op: 'count_over_window' }), /Did you mean "count-over-window"\?/],
+    [profile({ ...spend, op: 7 }), /^definition\.rule\.op: 7 is not an operator/],
+    [
+      profile({ ...spend, op: 'contains' }),
+      /^definition\.rule\.op: "contains" does not apply here\. Known: =, >, /,
+    ],
+    [
+      profile({ field: 'email', op: '>', value: 'a' }),
+      /^definition\.rule\.op: ">" does not apply here\. Known: =, in, /,
+    ],
+    [
+      profile({ ...spend, feild: 1 }),
+      /^definition\.rule\.feild: "feild" is not a key here\. Did you mean "field"\?/,
+    ],
+    [profile({ ...spend, 'a b': 1 }), /^definition\.rule\["a b"\]: "a b" is not a key here/],
+    [profile({ field: 'total_spend', op: '=' }), 'definition.rule.value: is required'],
+    [
+      profile({ ...spend, value: '12,50' }),
+      'definition.rule.value: must be a number or a decimal string, not "12,50"',
+    ],
+    [profile({ ...spend, value: '1e3' }), /must be a number or a decimal string/],
+    [profile({ ...spend, value: JSON.parse('1e999') }), /must be a number or a decimal string, not Infinity/],
+    [profile({ ...spend, value: null }), /must be a number or a decimal string, not null/],
+    [profile({ ...spend, value: [1] }), /must be a number or a decimal string, not a list/],
+    [
+      profile({ field: 'has_email', op: '=', value: 'true' }),
+      'definition.rule.value: must be true or false, not "true"',
+    ],
+    [profile({ field: 'phone', op: '=', value: 44 }), 'definition.rule.value: must be a string, not 44'],
+    [profile({ field: 'phone', op: 'contains', value: '' }), 'definition.rule.value: must not be empty'],
+    [
+      profile({ field: 'phone', op: 'exists', value: true }),
+      'definition.rule.value: this operator takes no value',
+    ],
+    [
+      profile({ field: 'created_at', op: 'before', value: '2026-02-30' }),
+      /^definition\.rule\.value: must be an ISO 8601 time/,
+    ],
+    [profile({ ...spend, op: 'in', value: 1 }), 'definition.rule.value: must be a list, not 1'],
+    [profile({ ...spend, op: 'in', value: [] }), 'definition.rule.value: must have 1 to 500 values, not 0'],
+    [profile({ ...spend, op: 'in', value: [1, 'x'] }), /^definition\.rule\.value\[1\]: must be a number/],
+    [profile({ ...spend, op: 'between', value: [1] }), 'definition.rule.value: must have two values, not 1'],
+    [
+      profile({ ...spend, op: 'between', value: [2, '1.99'] }),
+      /the first value must not be greater than the second$/,
+    ],
+    [
+      profile({ field: 'created_at', op: 'between', value: ['2026-01-02', '2026-01-01'] }),
+      /the first value must not be greater than the second$/,
+    ],
+    [
+      profile({ field: 'created_at', op: 'withinLast', value: 30 }),
+      /^definition\.rule\.value: must be an object with days, not 30$/,
+    ],
+    [
+      profile({ field: 'created_at', op: 'withinLast', value: {} }),
+      /^definition\.rule\.value\.days: must be an integer from 1 to 1095, not nothing$/,
+    ],
+    [profile({ field: 'created_at', op: 'withinLast', value: { days: 1096 } }), /from 1 to 1095, not 1096$/],
+    [
+      profile({ field: 'created_at', op: 'withinLast', value: { days: 1, hours: 2 } }),
+      /^definition\.rule\.value\.hours: /,
+    ],
+    [
+      orders({ field: 'state', op: '=', value: 'complet' }),
+      /^definition\.rule\.value: "complet" is not a value of this field\. Did you mean "complete"\?/,
+    ],
+    [
+      counted({ window: { days: 0 } }),
+      /^definition\.rule\.window\.days: must be an integer from 1 to 1095, not 0$/,
+    ],
+    [counted({ window: { days: 1.5 } }), /not 1\.5$/],
+    [counted({ window: { days: '30' } }), /not "30"$/],
+    [counted({ window: 30 }), /^definition\.rule\.window: must be an object with days, not 30$/],
+    [
+      counted({ times: { op: '>=' } }),
+      /^definition\.rule\.times\.n: must be an integer from 0 to 10000, not nothing$/,
+    ],
+    [counted({ times: { n: 1 } }), /^definition\.rule\.times\.op: is required\. Known: =, !=, >, >=, <, <=$/],
+    [
+      counted({ times: { op: 'between', n: 1 } }),
+      /^definition\.rule\.times\.op: "between" does not apply here/,
+    ],
+    [counted({ times: { op: '>=', n: 10_001 } }), /from 0 to 10000, not 10001$/],
+    [counted({ times: { op: '>=', n: -1 } }), /from 0 to 10000, not -1$/],
+    [
+      counted({ field: 'total' }),
+      /^definition\.rule\.field: "field" is not a key here\. .*Known: source, op, window, times, where$/,
+    ],
+    [counted({ where: spend }), /^definition\.rule\.where: must be a list of comparisons, not an object$/],
+    [counted({ where: [{ all: [] }] }), /^definition\.rule\.where\[0\]\.all: "all" is not a key here/],
+    [
+      counted({ where: [{ source: 'carts', field: 'total', op: '=', value: 1 }] }),
+      /^definition\.rule\.where\[0\]\.source: "source" is not a key here/,
+    ],
+    [
+      counted({ where: [spend] }),
+      /^definition\.rule\.where\[0\]\.field: "total_spend" is not a field of commerce_orders/,
+    ],
+    [
+      counted({ where: [{ field: 'total', op: 'count-over-window' }] }),
+      /^definition\.rule\.where\[0\]\.op: /,
+    ],
+    [
+      profile({ op: 'count-over-window' }),
+      /^definition\.rule\.op: count-over-window needs a source with many rows per customer, not customer_profile\. Known: commerce_orders, /,
+    ],
+    [profile({ agg: 'sum', ...spend }), /^definition\.rule\.agg: an aggregate needs a source with many rows/],
+    [summed({ agg: 'total' }), /^definition\.rule\.agg: "total" is not an aggregate\. .*Known: sum, avg, /],
+    [summed({ agg: 'constructor' }), /^definition\.rule\.agg: "constructor" is not an aggregate/],
+    [summed({ field: undefined }), /^definition\.rule\.field: is required/],
+    [summed({ field: 'state' }), /^definition\.rule\.agg: sum takes number, money; "state" is string$/],
+    [summed({ agg: 'max', field: 'created_at', op: '>', value: 7 }), /must be an ISO 8601 time/],
+    [summed({ agg: 'countDistinct', field: 'discount_code' }), /^definition\.rule\.field: holds a list/],
+    [summed({ times: { op: '>', n: 1 } }), /^definition\.rule\.times: "times" is not a key here/],
+    [
+      profile({ op: 'member-of-segment', segmentId: 'x' }),
+      'definition.rule.op: member-of-segment is not available yet',
+    ],
+    [
+      { source: 'engagement_events', rule: spend },
+      'definition.source: engagement_events is not available yet',
+    ],
+    [
+      profile({ source: 'customer_attributes', field: 'tags', op: 'contains', value: 'vip' }),
+      'definition.rule.source: customer_attributes is not available yet',
+    ],
+  ]
+  for (const [definition, message] of refused) t.match(refusal(definition), message)
+})
+
+t.test('what rules leave out on purpose is said to be so', async (t) => {
+  const names = [
+    'rfm_tier',
+    'frequencyScore',
+    'country',
+    'Zip-Code',
+    'attributes.city',
+    'accepts_marketing',
+    'email_opened',
+  ]
+  for (const field of names)
+    t.match(
+      refusal(profile({ field, op: '=', value: 1 })),
+      /^definition\.rule\.field: .* not supported in rules$/,
+      field,
+    )
+  t.match(
+    refusal({ source: 'geography', rule: spend }),
+    /^definition\.source: Geography is not supported in rules$/,
+  )
+})
+
+t.test('the place of the definition in what was sent begins its messages', async (t) => {
+  t.throws(
+    () => parseDefinition({}, { path: 'segments[3].definition' }),
+    /^segments\[3\]\.definition\.source: /,
+  )
+})
+
+const nested = (levels: number, rule: unknown = spend): unknown =>
+  levels === 0 ? rule : { not: nested(levels - 1, rule) }
+
+t.test('groups nest eight deep and no deeper', async (t) => {
+  t.equal(refusal(profile(nested(8))), 'accepted')
+  t.match(refusal(profile(nested(9))), /^definition\.rule(\.not){8}: groups may be nested 8 deep$/)
+})
+
+t.test('a definition has 100 conditions at most, those of where included', async (t) => {
+  const conditions = (count: number): Json[] => Array.from({ length: count }, () => spend)
+  t.equal(refusal(profile({ all: conditions(100) })), 'accepted')
+  t.match(
+    refusal(profile({ all: conditions(101) })),
+    /^definition\.rule\.all\[100\]: a definition may have 100 conditions/,
+  )
+  const where = Array.from({ length: 100 }, () => ({ field: 'total', op: '>', value: 1 }))
+  t.match(refusal(counted({ where })), /^definition\.rule\.where\[99\]: a definition may have 100/)
+})
+
+t.test('a list has 500 values and a text 1,000 characters at most', async (t) => {
+  const values = (count: number) =>
+    profile({ ...spend, op: 'in', value: Array.from({ length: count }, (_, n) => n) })
+  t.equal(refusal(values(500)), 'accepted')
+  t.match(refusal(values(501)), /^definition\.rule\.value: must have 1 to 500 values, not 501$/)
+  const phone = (value: string) => profile({ field: 'phone', op: '=', value })
+  t.equal(refusal(phone('1'.repeat(1_000))), 'accepted')
+  t.match(refusal(phone('1'.repeat(1_001))), /at most 1000 characters, not 1001$/)
+})
+
+t.test('hostile input is refused quickly, with a short message', async (t) => {
+  const deep = JSON.parse(`${'{"not":'.repeat(100_000)}1${'}'.repeat(100_000)}`)
+  const long = 'x'.repeat(1_000_000)
+  const cases: unknown[] = [
+    profile(deep),
+    profile({ field: deep, op: deep, value: deep }),
+    profile({ field: long, op: '=', value: 1 }),
+    profile({ field: 'phone', op: long, value: 1 }),
+    profile({ ...spend, [long]: 1 }),
+    profile({ ...spend, value: '9'.repeat(1_000_000) }),
+    profile({ field: 'phone', op: '=', value: 'a\0b' }),
+    profile({ field: 'phone', op: '=', value: '\ud800' }),
+    profile({ all: Array.from({ length: 1_000_000 }, () => spend) }),
+    profile({ field: 'phone', op: 'in', value: Array.from({ length: 1_000_000 }, () => 'x') }),
+    { source: long, rule: spend },
+  ]
+  for (const definition of cases) {
+    const started = performance.now()
+    const message = refusal(definition)
+    t.match(message, /^definition/)
+    t.ok(message.length < 1_000, `${message.length} characters`)
+    t.ok(performance.now() - started < 1_000)
+  }
+})
+
+t.test('names that every object has are neither fields nor keys', async (t) => {
+  const keys = ['__proto__', 'constructor', 'toString', 'hasOwnProperty']
+  for (const key of keys) {
+    const own = JSON.parse(`{"field":"total_spend","op":">","value":1,"${key}":{"all":[]}}`)
+    t.match(refusal(profile(own)), /is not a key here/, key)
+    for (const place of ['field', 'op'])
+      t.match(
+        refusal(profile({ ...spend, [place]: key })),
+        new RegExp(`^definition\\.rule\\.${place}: `),
+        key,
+      )
+    t.match(refusal({ source: key, rule: spend }), /^definition\.source: /)
+    t.match(refusal(summed({ agg: key })), /^definition\.rule\.agg: /)
+  }
+  const inherited = Object.create({ field: 'total_spend', op: '>', value: 1 })
+  t.match(refusal(profile(inherited)), /^definition\.rule\.op: is required/)
+  t.equal(({} as Json).all, undefined, 'no prototype was changed')
+})
+
+t.test('numbers are fitted to what a column can hold, without loss', async (t) => {
+  const money = { scale: 2, digits: 16 }
+  const greatest = '9999999999999999.99'
+  const cases: [Comparison, string, Comparison, string | null][] = [
+    ['=', '12.5', '=', '12.50'],
+    ['=', '12.505', '=', null],
+    ['>', '12.505', '>', '12.50'],
+    ['>=', '12.505', '>=', '12.51'],
+    ['<', '12.505', '<', '12.51'],
+    ['<=', '12.505', '<=', '12.50'],
+    ['>', '-12.505', '>', '-12.51'],
+    ['<', '-12.505', '<', '-12.50'],
+    ['>', '5e-324', '>', '0.00'],
+    ['>=', '5e-324', '>=', '0.01'],
+    ['=', '-0', '=', '0.00'],
+    ['=', greatest, '=', greatest],
+    ['=', '1e+21', '=', null],
+    ['>', '1e+300', '>', null],
+    ['<', '1e+300', '<=', greatest],
+    ['<=', '1e+300', '<=', greatest],
+    ['>', '-1e+300', '>=', `-${greatest}`],
+    ['<=', '-1e+300', '<=', null],
+    ['>', '9999999999999999.995', '>', greatest],
+    ['>=', '9999999999999999.995', '>=', null],
+  ]
+  for (const [op, text, fittedOp, value] of cases)
+    t.same(fit(op, text, money), { op: fittedOp, value }, `${op} ${text}`)
+})
+
+t.test('times are ISO 8601, read as UTC', async (t) => {
+  const times: [given: string, read: string][] = [
+    ['2026-01-31', '2026-01-31 00:00:00.000000'],
+    ['2026-01-31T10:20', '2026-01-31 10:20:00.000000'],
+    ['2026-01-31T10:20:30', '2026-01-31 10:20:30.000000'],
+    ['2026-01-31T10:20:30.5Z', '2026-01-31 10:20:30.500000'],
+    ['2026-01-31 10:20:30.123456789+02:00', '2026-01-31 08:20:30.123456'],
+    ['2026-01-01T00:00:00-0530', '2026-01-01 05:30:00.000000'],
+    ['2028-02-29T23:59:59Z', '2028-02-29 23:59:59.000000'],
+    ['0001-01-01T00:00:00Z', '0001-01-01 00:00:00.000000'],
+    ['9999-12-31T23:59:59.999999Z', '9999-12-31 23:59:59.999999'],
+  ]
+  for (const [given, read] of times) t.equal(readTime(given, 'at'), read, given)
+  const wrong: unknown[] = [
+    ...[
+      '',
+      'now',
+      '2026',
+      '2026-13-01',
+      '2026-02-29',
+      '2026-01-01T24:00:00Z',
+      '2026-01-01T00:00:60Z',
+      '+12026-01-01',
+    ],
+    ...[
+      '0000-01-01',
+      '9999-12-31T23:59:59-01:00',
+      '2026-01-01T00:00:00+25:00',
+      '2026-01-01T00:00:00ZZ',
+      1,
+      null,
+      {},
+    ],
+  ]
+  for (const given of wrong)
+    t.throws(() => readTime(given, 'at'), /^at: must be an ISO 8601 time/, JSON.stringify(given))
+})
+
+t.test('the catalog describes itself as data, whole', async (t) => {
+  const { operators, sources, aggregates } = describeCatalog()
+  t.same(JSON.parse(JSON.stringify(describeCatalog())), describeCatalog())
+  t.same(
+    operators.map(({ name }) => name),
+    Object.keys(OPERATORS),
+  )
+  t.same(
+    aggregates.map(({ name }) => name),
+    Object.keys(AGGREGATES),
+  )
+  t.same(
+    sources.map(({ name }) => name),
+    Object.keys(SOURCES),
+  )
+  t.ok(sources.every(({ help, fields }) => help && fields.length > 0 && fields.every((field) => field.help)))
+})
