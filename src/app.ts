@@ -1,5 +1,7 @@
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
 import type { Config } from './config.ts'
+import { errorCode, fail } from './errors.ts'
 import { createSubjectCache } from './identity/cache.ts'
 import type { Pipeline } from './lake/pipeline.ts'
 import { errorFields, log } from './log.ts'
@@ -24,7 +26,8 @@ export interface AppOptions {
 }
 
 export async function openApp(config: Config, options: AppOptions = {}): Promise<App> {
-  mkdirSync(config.lakeDir, { recursive: true, mode: 0o700 })
+  makeFolder('DATA_DIR', config.dataDir)
+  makeFolder('LAKE_DIR', config.lakeDir)
   const embedded = config.databaseUrl === null ? await startEmbedded({ dataDir: config.dataDir }) : null
   const url = config.databaseUrl ?? embedded?.url
   if (!url) throw new Error('neither DATABASE_URL nor the embedded Postgres gave an address')
@@ -54,5 +57,20 @@ export async function openApp(config: Config, options: AppOptions = {}): Promise
   } catch (error) {
     await embedded?.release().catch((cause) => log('error', 'release_failed', errorFields(cause)))
     throw error
+  }
+}
+
+/** Folder by folder: the recursive form of mkdir never returns where the kernel refuses names, as under /proc. */
+function makeFolder(setting: string, path: string): void {
+  if (existsSync(path)) return
+  const parent = dirname(path)
+  if (parent !== path) makeFolder(setting, parent)
+  try {
+    mkdirSync(path, { mode: 0o700 })
+  } catch (cause) {
+    if (errorCode(cause) === 'EEXIST') return
+    throw fail('unavailable', `${setting}: the folder ${path} cannot be made (${errorCode(cause)}).`, {
+      cause,
+    })
   }
 }
