@@ -4,14 +4,13 @@ import t from 'tap'
 import { type App, openApp } from '../src/app.ts'
 import { readConfig } from '../src/config.ts'
 import { retain } from '../src/lake/retention.ts'
-import { snapshot } from '../src/lake/snapshot.ts'
 import { setLogLevel } from '../src/log.ts'
 import { startWorker } from '../src/work.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import type { Teardown } from './fixtures/cluster.ts'
 import { database } from './fixtures/database.ts'
 import { eventually } from './fixtures/eventually.ts'
-import { lake, logBatch } from './fixtures/lake.ts'
+import { lake, logBatch, tick } from './fixtures/lake.ts'
 
 setLogLevel('error')
 
@@ -65,7 +64,7 @@ t.test('a log day goes when the lake has held all of it for a week, and never be
   const left = async () => (await sql`select from event_log`).count
   await retain(pipeline)
   t.equal(await left(), 1, 'the lake does not hold it yet')
-  await snapshot(pipeline)
+  await tick(pipeline)
   await retain(pipeline)
   t.equal(await left(), 0)
 })
@@ -75,7 +74,7 @@ t.test('retired lake files are removed after 26 hours, live ones stay', async (t
   const { sql } = pipeline.postgres
   const brand = await newBrand(pipeline)
   await logBatch(sql, [{ brand_id: brand.id, anonymous_id: 'v' }])
-  await snapshot(pipeline)
+  await tick(pipeline)
   t.match(await retain(pipeline), { removed: 0, orphans: 0 })
   await sql`update lake_file set retired_at = now() - interval '25 hours' where relation = 'events'`
   t.match(await retain(pipeline), { removed: 0 })

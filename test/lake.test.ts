@@ -12,7 +12,7 @@ import { openSession } from '../src/lake/session.ts'
 import { snapshot } from '../src/lake/snapshot.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
-import { lake, logBatch, sourceRows } from './fixtures/lake.ts'
+import { lake, logBatch, passed, sourceRows, tick } from './fixtures/lake.ts'
 
 t.test('committed events are in the sources of their brand after a tick', async (t) => {
   const pipeline = await lake(t)
@@ -28,7 +28,7 @@ t.test('committed events are in the sources of their brand after a tick', async 
     },
     { brand_id: other.id, event_id: 'a', anonymous_id: 'v1' },
   ])
-  const report = await snapshot(pipeline)
+  const report = await tick(pipeline)
   t.match(report, { published: true, tick: 1, read: 2, dead: 0, repeats: 0 })
   t.match(
     await sourceRows(pipeline, one, 'select event_id, event_type, product_id, price, subject from events'),
@@ -44,7 +44,7 @@ t.test('an event without an id is named by its batch and line', async (t) => {
     { brand_id: brand.id, anonymous_id: 'v' },
     { brand_id: brand.id, anonymous_id: 'v' },
   ])
-  await snapshot(pipeline)
+  await tick(pipeline)
   t.same(await sourceRows(pipeline, brand, 'select event_id, line from events order by line'), [
     { event_id: `${batch}-0`, line: 0 },
     { event_id: `${batch}-1`, line: 1 },
@@ -56,9 +56,9 @@ t.test('a repeated event id is kept once, within a tick and across ticks', async
   const brand = await newBrand(pipeline)
   const event = { brand_id: brand.id, event_id: 'same', anonymous_id: 'v' }
   await logBatch(pipeline.postgres.sql, [event, event])
-  t.match(await snapshot(pipeline), { repeats: 1 })
+  t.match(await tick(pipeline), { repeats: 1 })
   await logBatch(pipeline.postgres.sql, [event, { ...event, event_id: 'new' }])
-  t.match(await snapshot(pipeline), { repeats: 1 })
+  t.match(await tick(pipeline), { repeats: 1 })
   t.same(await sourceRows(pipeline, brand, 'select event_id from events order by all'), [
     { event_id: 'new' },
     { event_id: 'same' },
@@ -76,7 +76,7 @@ t.test('lines that cannot become rows are kept with a reason, and stop no neighb
     { brand_id: brand.id },
     good,
   ])
-  t.match(await snapshot(pipeline), { dead: 3, rows: { events: 2 } })
+  t.match(await tick(pipeline), { dead: 3, rows: { events: 2 } })
   const dead = await pipeline.postgres
     .sql`select line, reason, convert_from(payload, 'UTF8') as payload from dead_event where batch_id = ${batch} order by line`
   t.match(
@@ -94,6 +94,7 @@ t.test('two workers on the same tick: one publishes, the other changes nothing',
   const pipeline = await lake(t)
   const brand = await newBrand(pipeline)
   await logBatch(pipeline.postgres.sql, [{ brand_id: brand.id, anonymous_id: 'v' }])
+  await passed(pipeline)
   const ran = await Promise.allSettled([snapshot(pipeline), snapshot(pipeline)])
   t.equal(ran.filter(({ status }) => status === 'fulfilled').length, 1)
   t.match(
@@ -158,14 +159,14 @@ t.test('a changed order replaces its earlier version, staged, cut and folded', a
 t.test('many ticks of many brands stay within 50 event files a brand, every event once', async (t) => {
   const pipeline = await lake(t)
   const brands = await Promise.all(Array.from({ length: 3 }, () => newBrand(pipeline)))
-  for (let tick = 0; tick < 26; tick++) {
+  for (let round = 0; round < 26; round++) {
     await logBatch(
       pipeline.postgres.sql,
-      brands.map(({ id }) => ({ brand_id: id, event_id: `e${tick}`, anonymous_id: `v${tick % 3}` })),
+      brands.map(({ id }) => ({ brand_id: id, event_id: `e${round}`, anonymous_id: `v${round % 3}` })),
     )
-    await snapshot(pipeline)
+    await tick(pipeline)
     await compactStaging(pipeline)
-    if (tick % 3 === 0) for (const { id } of brands) await compactBrand(pipeline, id, true)
+    if (round % 3 === 0) for (const { id } of brands) await compactBrand(pipeline, id, true)
   }
   for (const brand of brands) {
     const { files, staged } = await brandManifest(pipeline.postgres, brand.id)
@@ -187,7 +188,7 @@ t.test('a session reaches no file outside its brand', async (t) => {
   const [one, other] = await Promise.all([newBrand(pipeline), newBrand(pipeline)])
   for (const { id } of [one, other])
     await logBatch(pipeline.postgres.sql, [{ brand_id: id, anonymous_id: 'v' }])
-  await snapshot(pipeline)
+  await tick(pipeline)
   await compactBrand(pipeline, other.id, true)
   const { files } = await brandManifest(pipeline.postgres, other.id)
   const session = await openSession(pipeline, one, new Date())

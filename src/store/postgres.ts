@@ -1,6 +1,7 @@
 import postgres from 'postgres'
 import { fail } from '../errors.ts'
 import type { Db, Statements } from '../op.ts'
+import { inBrandAtOnce } from './one-trip.ts'
 import { statement } from './sqlfile.ts'
 
 export type Sql = postgres.Sql
@@ -48,9 +49,7 @@ export function openPostgres(url: string, options: { max?: number } = {}): Postg
   return {
     url,
     forBrand: (brandId) => ({
-      ...statements((text, args) =>
-        inBrand(app, brandId, (tx) => tx.unsafe(text, [brandId, ...args] as never[], PREPARED)),
-      ),
+      ...statements((text, args) => inBrandAtOnce(app, brandId, text, [brandId, ...args])),
       tx: (work) =>
         inBrand(app, brandId, (tx) =>
           work(statements((text, args) => tx.unsafe(text, [brandId, ...args] as never[], PREPARED))),

@@ -101,9 +101,10 @@ async function finish(
 
 async function asUser(step: Step, userId: string, cookies?: readonly string[]): Promise<Reply> {
   const { details, provider } = step
+  const reply = await finish(step, { login: { accountId: userId, remember: false } }, cookies)
   // Another account than before would otherwise have to be signed out by a page of its own.
   if (details.session?.accountId !== userId) await forgetAccount(provider, details.session?.uid)
-  return await finish(step, { login: { accountId: userId, remember: false } }, cookies)
+  return reply
 }
 
 async function show(step: Step): Promise<Reply> {
@@ -125,9 +126,9 @@ async function login(step: Step): Promise<Reply> {
 
 async function switchAccount(step: Step): Promise<Reply> {
   const { details, provider, signIn, request } = step
-  const removal = await signIn.sessions.end(request.header('cookie'))
+  const reply = await finish(step, undefined, [await signIn.sessions.end(request.header('cookie'))])
   await forgetAccount(provider, details.session?.uid)
-  return await finish(step, undefined, [removal])
+  return reply
 }
 
 async function consent(step: Step): Promise<Reply> {

@@ -25,7 +25,8 @@ const KNOWN = {
 export function registrationBody({ body }: Request): Buffer {
   const sent = parsed(body)
   if (!sent) return body
-  const kept: Record<string, unknown> = {}
+  // Said here too, since a secret is made before defaults are looked at.
+  const kept: Record<string, unknown> = { token_endpoint_auth_method: 'none' }
   for (const name of KEPT) if (sent[name] !== undefined && sent[name] !== null) kept[name] = sent[name]
   for (const name of ['grant_types', 'response_types'] as const) {
     const values = sent[name]

@@ -5,7 +5,7 @@ import { distinctSql } from './duckdb/distinct.ts'
 import { lookupSql } from './duckdb/lookup.ts'
 import type { Sql } from './duckdb/parameter.ts'
 import { scanSql } from './duckdb/scan.ts'
-import { answer, columns, Since } from './duckdb/since.ts'
+import { answer, columns, PROFILES, Since } from './duckdb/since.ts'
 import { all, any, spell, UNIVERSE } from './duckdb/spell.ts'
 
 export interface Statement extends Sql {
@@ -20,7 +20,6 @@ export interface Compiled {
   members: Sql
 }
 
-const PROFILES = 'segment_profiles'
 const FLAGS = 'segment_flags'
 
 /** A plan as temporary tables: who satisfies what, pass by pass, then each segment over one row per customer. */

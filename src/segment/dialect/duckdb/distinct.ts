@@ -22,7 +22,6 @@ export function distinctSql(pass: Distinct): Sql {
     ({ id, atom }) => `${spell(atom.holds, { ...scope, total: `n${id}` })} as ${answer(id)}`,
   )
   const where = [
-    `${customer} is not null`,
     `${time} > ${since.start(pass.days)}`,
     `${time} <= ${since.start(0)}`,
     `${of} is not null`,

@@ -23,7 +23,6 @@ export function lookupSql(pass: Lookup): Sql {
   const cases = entries.map(({ rest }, entry) => `when ${entry} then ${testsSql(rest, scope)}`)
   const { only } = SOURCES[pass.source]
   const where = [
-    `${customer} is not null`,
     ...(only ? [spell(only, scope)] : []),
     ...(entries.some(({ rest }) => rest.length) ? [`case wanted.entry ${cases.join(' ')} end`] : []),
   ]
@@ -38,7 +37,7 @@ export function lookupSql(pass: Lookup): Sql {
     `  from ${from}`,
     `  join wanted on wanted.value = ${spell(pass.on, scope)}`,
     `    and ${time} > wanted.since and ${time} <= wanted.as_of, since`,
-    `  where ${where.join('\n    and ')}`,
+    ...(where.length ? [`  where ${where.join('\n    and ')}`] : []),
     `  group by ${customer}, wanted.entry`,
     '  having count(*) >= any_value(wanted.times)\n)',
     `select ${columns(['customer', ...entries.map(({ id }, entry) => `bool_or(entry = ${entry}) as ${answer(id)}`)])}`,

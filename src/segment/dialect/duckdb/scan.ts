@@ -12,7 +12,6 @@ export function scanSql(scan: Scan): Sql {
   const made = scan.aggregations.map((each, index) => aggregationSql(each, `m${index}`, scan, scope, time))
   const answers = scan.answers.map((each) => `${answerSql(scan, each, scope)} as ${answer(each.id)}`)
   const where = [
-    `${customer} is not null`,
     `${time} > ${since.start(scan.days)}`,
     `${time} <= ${since.start(0)}`,
     ...scan.only.map((test) => spell(test, scope)),
