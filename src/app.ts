@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Config } from './config.ts'
-import { errorCode, fail } from './errors.ts'
+import { errorCode, Failure, fail } from './errors.ts'
 import { createSubjectCache } from './identity/cache.ts'
 import type { Pipeline } from './lake/pipeline.ts'
 import { errorFields, log } from './log.ts'
@@ -33,7 +33,9 @@ export async function openApp(config: Config, options: AppOptions = {}): Promise
   if (!url) throw new Error('neither DATABASE_URL nor the embedded Postgres gave an address')
   try {
     if (options.migrates ?? true) {
-      const { applied } = await migrate(url)
+      const { applied } = await migrate(url).catch((cause: unknown) => {
+        throw unusable(url, cause)
+      })
       if (applied.length) log('info', 'migrated', { applied })
     }
     const postgres = openPostgres(url, { max: options.connections ?? 8 })
@@ -58,6 +60,14 @@ export async function openApp(config: Config, options: AppOptions = {}): Promise
     await embedded?.release().catch((cause) => log('error', 'release_failed', errorFields(cause)))
     throw error
   }
+}
+
+/** What is wrong with the Postgres of DATABASE_URL, without its password. */
+function unusable(url: string, cause: unknown): unknown {
+  if (cause instanceof Failure || errorCode(cause) === undefined) return cause
+  const { host, pathname } = new URL(url)
+  const why = cause instanceof Error ? cause.message : String(cause)
+  return fail('unavailable', `Postgres at ${host}${pathname} cannot be used: ${why}`, { cause })
 }
 
 /** Folder by folder: the recursive form of mkdir never returns where the kernel refuses names, as under /proc. */

@@ -1,6 +1,7 @@
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { CronExpressionParser } from 'cron-parser'
 import { LEVELS, type Level } from './log.ts'
 
 /** The only reader of process.env. Every setting is optional; the README's table is generated from SETTINGS. */
@@ -50,11 +51,15 @@ const oneOf = (values: readonly string[]) => (value: string) =>
 
 const matches = (pattern: RegExp, says: string) => (value: string) => (pattern.test(value) ? null : says)
 
-const cronField = String.raw`(\*|\d+(-\d+)?)(\/\d+)?(,(\*|\d+(-\d+)?)(\/\d+)?)*`
-const cron = matches(
-  new RegExp(`^${Array(5).fill(cronField).join(' ')}$`),
-  'must be a cron expression of five fields',
-)
+const cron = (value: string) => {
+  try {
+    if (value.trim().split(/\s+/).length !== 5) throw new Error('not five fields')
+    CronExpressionParser.parse(value)
+    return null
+  } catch {
+    return 'must be a cron expression of five fields'
+  }
+}
 const nonEmpty = (value: string) => (value.trim() === '' ? 'must not be empty' : null)
 
 export const SETTINGS: Record<string, Setting> = {

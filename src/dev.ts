@@ -32,7 +32,11 @@ async function keep(name: string, env: NodeJS.ProcessEnv, stopping: AbortSignal)
   let pause = RESTART_MS
   while (!stopping.aborted) {
     const started = Date.now()
-    const child = spawn(process.execPath, [CLI, name], { stdio: 'inherit', env })
+    // The channel carries nothing: it breaks when this process dies, and then the child stops, too.
+    const child = spawn(process.execPath, [CLI, name], {
+      stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+      env,
+    })
     const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>
     const stop = () => void terminate(child)
     stopping.addEventListener('abort', stop)

@@ -3,7 +3,9 @@ import { createAuthenticator, type Identified } from './access/authenticate.ts'
 import { createCursors } from './access/cursor.ts'
 import { openInvalidation } from './access/invalidation.ts'
 import { createLimits } from './access/limits.ts'
+import { openSeal } from './access/seal.ts'
 import { serviceSecret } from './access/secret.ts'
+import { openSignIn } from './access/sign-in/open.ts'
 import type { App } from './app.ts'
 import { openIngest } from './event/ingest.ts'
 import { collectRoutes } from './http/collect.ts'
@@ -12,6 +14,7 @@ import { mcpRoutes } from './http/mcp.ts'
 import { openapiRoutes } from './http/openapi.ts'
 import { restRoutes } from './http/rest.ts'
 import { createServer, type Route } from './http/server.ts'
+import { signInRoutes } from './http/sign-in.ts'
 import { openLakes } from './lake/reader.ts'
 import { openServed } from './lake/served.ts'
 import { log } from './log.ts'
@@ -41,7 +44,14 @@ export async function startServer(app: App): Promise<Served> {
     await runModels(duck.connection, models)
   })
   const invalidation = await openInvalidation(postgres)
-  const authenticator = createAuthenticator(postgres.pipeline, Date.now, invalidation.lease)
+  const seal = openSeal(config)
+  const signIn = await openSignIn({
+    pipeline: postgres.pipeline,
+    seal,
+    baseUrl: config.baseUrl,
+    lease: invalidation.lease,
+  })
+  const authenticator = createAuthenticator(postgres.pipeline, Date.now, invalidation.lease, signIn)
   invalidation.onChange(authenticator.forget)
   const limits = createLimits(postgres.pipeline)
   const ingest = await openIngest(postgres)
@@ -49,7 +59,7 @@ export async function startServer(app: App): Promise<Served> {
     authenticate: authenticator.authenticate,
     db: postgres.forBrand,
     lake: lakes.forBrand,
-    cursors: createCursors(await serviceSecret(postgres.pipeline, 'cursor')),
+    cursors: createCursors(await serviceSecret(postgres.pipeline, 'cursor', seal)),
     everywhere: invalidation.everywhere,
     limit: config.rateLimits ? (op: Op, { caller }: Identified) => limits.call(op, caller.id) : undefined,
     baseUrl: config.baseUrl,
@@ -61,6 +71,11 @@ export async function startServer(app: App): Promise<Served> {
     ...mcpRoutes(OPS, deps),
     ...openapiRoutes(OPS, config),
     ...docsRoutes(),
+    ...signInRoutes({
+      signIn,
+      limit: config.rateLimits ? limits.call : undefined,
+      everywhere: invalidation.everywhere,
+    }),
   ])
   const port = await server.listen(config.host, config.port)
   log('info', 'listening', { host: config.host, port, base_url: config.baseUrl })

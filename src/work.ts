@@ -4,6 +4,7 @@ import { compact } from '../jobs/compact.ts'
 import { plan } from '../jobs/plan.ts'
 import { refresh, refreshSlow } from '../jobs/refresh.ts'
 import { retention } from '../jobs/retention.ts'
+import { signIns } from '../jobs/sign-ins.ts'
 import { snapshot } from '../jobs/snapshot.ts'
 import type { App } from './app.ts'
 import type { Job } from './job.ts'
@@ -12,7 +13,7 @@ import { errorFields, log } from './log.ts'
 
 type Services = Pipeline & { refreshCron: string }
 
-const JOBS = [plan, snapshot, refresh, refreshSlow, compact, retention] as unknown as Job<Services>[]
+const JOBS = [plan, snapshot, refresh, refreshSlow, compact, retention, signIns] as unknown as Job<Services>[]
 
 /** A killed worker's jobs are taken up again after this long without a sign of life. */
 const HEARTBEAT_SECONDS = 20

@@ -178,7 +178,11 @@ t.test('over Postgres', async (t) => {
       Array.from({ length: 60 }, () => refused(() => limits.call(estimate, 'k2'))),
     )
     t.equal(waits.filter((wait) => wait === 0).length, 30)
-    t.same([...new Set(waits)].sort(), [0, 2], 'the others wait 2 s')
+    // From the call's own beginning, which is a moment before the last one that was admitted.
+    t.ok(
+      waits.every((wait) => wait === 0 || wait === 2 || wait === 3),
+      'the others wait 2 s',
+    )
   })
 
   t.test('refused calls cost no statement', async (t) => {
@@ -226,10 +230,10 @@ t.test('over Postgres', async (t) => {
   t.test('several processes together admit a burst and little more', async (t) => {
     const processes = await Promise.all([serverProcess(t, db.url), serverProcess(t, db.url)])
     const began = performance.now()
-    const answers = await Promise.all(processes.map(({ ask }) => ask('take', { name: 'a' }, 'k6', 2_000)))
+    const answers = await Promise.all(processes.map(({ ask }) => ask('take', { name: 'a' }, 'k6', 20_000)))
     const refilled = Math.ceil((performance.now() - began) / 10)
     const count = (answers as number[]).reduce((sum, one) => sum + one)
-    t.ok(count >= 200 && count < 350 + refilled, `${count}`)
+    t.ok(count >= 200 && count <= 240 + refilled, `${count}`)
   })
 
   t.test('two processes that admit 90 a second each come down to 100', async (t) => {

@@ -1,14 +1,8 @@
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { createSeal, openSeal } from '../src/access/seal.ts'
-import { serviceSecret } from '../src/access/secret.ts'
-import { openSignIn } from '../src/access/sign-in/open.ts'
 import { logIn as checkLogin } from '../src/access/sign-in/login.ts'
-import { hashPassword, isPassword, makePassword, passwordProblem } from '../src/access/sign-in/password.ts'
-import { changePassword, createUser } from '../src/access/sign-in/user.ts'
+import { openSignIn } from '../src/access/sign-in/open.ts'
 import { sweepSignIns } from '../src/access/sign-in/sweep.ts'
+import { changePassword } from '../src/access/sign-in/user.ts'
 import type { Statements } from '../src/op.ts'
 import { brand as makeBrand } from './fixtures/brand.ts'
 import type { Browser, Visit } from './fixtures/browser.ts'
@@ -29,11 +23,17 @@ const pipeline: Statements = {
 const server = await signInServer(t, db, { pipeline })
 const { base, signIn } = server
 
-const logIn = async (visitor: Browser, email: string, password = PASSWORD, next = '/v1/brand'): Promise<Visit> => {
+const logIn = async (
+  visitor: Browser,
+  email: string,
+  password = PASSWORD,
+  next = '/v1/brand',
+): Promise<Visit> => {
   const page = await visitor.open(`/sign-in?${new URLSearchParams({ next })}`)
   return await visitor.submit(page, '/sign-in', { email, password })
 }
-const cookieOf = (visitor: Browser) => [...visitor.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+const cookieOf = (visitor: Browser) =>
+  [...visitor.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
 
 t.test('a session of the web app', async (t) => {
   const userId = await server.user('admin@b.co', [[brand, 'admin']])
@@ -59,11 +59,22 @@ t.test('a session of the web app', async (t) => {
     const visitor = server.browser()
     await logIn(visitor, 'admin@b.co')
     const change = (headers: Record<string, string>) =>
-      server.call('/v1/things', undefined, { method: 'POST', headers: { cookie: cookieOf(visitor), ...headers } })
+      server.call('/v1/things', undefined, {
+        method: 'POST',
+        headers: { cookie: cookieOf(visitor), ...headers },
+      })
     t.equal((await change({ origin: base })).status, 200)
     t.equal((await change({ 'sec-fetch-site': 'same-origin' })).status, 200)
-    for (const headers of [{}, { origin: 'https://evil.example' }, { origin: 'null' }, { 'sec-fetch-site': 'cross-site' }])
-      t.match(await change(headers as Record<string, string>), { status: 403, body: { error: { code: 'insufficient_scope' } } })
+    for (const headers of [
+      {},
+      { origin: 'https://evil.example' },
+      { origin: 'null' },
+      { 'sec-fetch-site': 'cross-site' },
+    ])
+      t.match(await change(headers as Record<string, string>), {
+        status: 403,
+        body: { error: { code: 'insufficient_scope' } },
+      })
   })
   t.test('does not stand in for a credential that is wrong', async (t) => {
     const visitor = server.browser()
@@ -76,7 +87,15 @@ t.test('a session of the web app', async (t) => {
     const visitor = server.browser()
     await logIn(visitor, 'admin@b.co')
     const headers = { cookie: cookieOf(visitor), origin: base }
-    t.equal((await fetch(`${base}/sign-out`, { method: 'POST', headers: { ...headers, origin: 'https://evil.example' } })).status, 403)
+    t.equal(
+      (
+        await fetch(`${base}/sign-out`, {
+          method: 'POST',
+          headers: { ...headers, origin: 'https://evil.example' },
+        })
+      ).status,
+      403,
+    )
     const out = await fetch(`${base}/sign-out`, { method: 'POST', headers, redirect: 'manual' })
     t.match(out.headers.get('set-cookie'), /^recoup_session=; Max-Age=0/)
     t.equal((await server.call('/v1/brand', undefined, { headers })).status, 401)
@@ -99,7 +118,13 @@ t.test('a session of the web app', async (t) => {
     const before = counted.reads
     const at = cookie.length - 20
     const forged = `${cookie.slice(0, at)}${cookie[at] === 'A' ? 'B' : 'A'}${cookie.slice(at + 1)}`
-    for (const one of [forged, `${cookie}A`, 'recoup_session=', 'recoup_session=x', cookie.replace('session', 'device')])
+    for (const one of [
+      forged,
+      `${cookie}A`,
+      'recoup_session=',
+      'recoup_session=x',
+      cookie.replace('session', 'device'),
+    ])
       t.equal((await server.call('/v1/brand', undefined, { headers: { cookie: one } })).status, 401)
     t.equal(counted.reads, before)
   })
@@ -107,17 +132,29 @@ t.test('a session of the web app', async (t) => {
     const visitor = server.browser()
     const choice = await logIn(visitor, 'both@b.co')
     t.match(choice.text, /Choose a brand/)
-    t.match(JSON.parse((await visitor.submit(choice, '/sign-in/brand', { brand_id: other.id })).text), { name: 'Two' })
+    t.match(JSON.parse((await visitor.submit(choice, '/sign-in/brand', { brand_id: other.id })).text), {
+      name: 'Two',
+    })
     const found = await signIn.session(cookieOf(visitor))
     t.match(found, { caller: { kind: 'session', role: 'member', brandId: other.id }, brand: { name: 'Two' } })
     t.notOk(found?.caller.scopes.includes('keys:manage'))
     const again = await visitor.open('/sign-in/brand?next=/v1/brand')
-    t.match(JSON.parse((await visitor.submit(again, '/sign-in/brand', { brand_id: brand.id })).text), { name: 'One' })
+    t.match(JSON.parse((await visitor.submit(again, '/sign-in/brand', { brand_id: brand.id })).text), {
+      name: 'One',
+    })
     const wrong = await visitor.submit(again, '/sign-in/brand', { brand_id: (await makeBrand(db)).id })
     t.equal(wrong.status, 404)
   })
   t.test('never leads to another site', async (t) => {
-    for (const next of ['https://evil.example/', '//evil.example', '/\\evil.example', '/.//evil.example', '\t//evil.example', 'javascript:alert(1)', 'http://[']) {
+    for (const next of [
+      'https://evil.example/',
+      '//evil.example',
+      '/\\evil.example',
+      '/.//evil.example',
+      '\t//evil.example',
+      'javascript:alert(1)',
+      'http://[',
+    ]) {
       const { url } = await logIn(server.browser(), 'admin@b.co', PASSWORD, next)
       t.ok(url.startsWith(`${base}/`), `${next} → ${url}`)
     }
@@ -199,7 +236,12 @@ t.test('whoever guesses at passwords', async (t) => {
     t.equal((await logIn(server.browser(), email)).status, 429)
     const cookie = `recoup_device=${known.cookies.get('recoup_device')}`
     const attempt = (body: Record<string, string>) =>
-      fetch(`${base}/sign-in`, { method: 'POST', headers: { origin: base, cookie }, body: new URLSearchParams(body), redirect: 'manual' })
+      fetch(`${base}/sign-in`, {
+        method: 'POST',
+        headers: { origin: base, cookie },
+        body: new URLSearchParams(body),
+        redirect: 'manual',
+      })
     t.equal((await attempt({ email, password: PASSWORD })).status, 303)
     for (let at = 0; at < 5; at++) await attempt({ email, password: 'wrong' })
     await hold()
@@ -214,73 +256,6 @@ t.test('whoever guesses at passwords', async (t) => {
   })
 })
 
-t.test('a password', async (t) => {
-  t.test('is stored as an scrypt hash that fits nothing else', async (t) => {
-    const stored = await hashPassword('grüße 🦆 long')
-    t.match(stored, /^\$scrypt\$ln=17,r=8,p=1\$[\w+/]{22}\$[\w+/]{43}$/)
-    t.ok(await isPassword('grüße 🦆 long', stored))
-    t.ok(await isPassword('grüße 🦆 long'.normalize('NFD'), stored), 'however a keyboard composes it')
-    t.notOk(await isPassword('grüße 🦆 lonG', stored))
-    t.notOk(await isPassword('', undefined), 'nor when there is no account')
-  })
-  t.test('has 12 to 256 characters', async (t) => {
-    t.match(passwordProblem('x'.repeat(11)), /12 to 256/)
-    t.match(passwordProblem('x'.repeat(257)), /12 to 256/)
-    t.equal(passwordProblem('🦆'.repeat(12)), null)
-    await t.rejects(createUser(postgres.pipeline, { email: 'short@b.co', password: 'short' }), { code: 'bad_request' })
-  })
-  t.test('can be made', async (t) => {
-    t.match(makePassword(), /^([a-z2-9]{5}-){3}[a-z2-9]{5}$/)
-    t.not(makePassword(), makePassword())
-  })
-  t.test('belongs to one account, however its email is written', async (t) => {
-    await createUser(postgres.pipeline, { email: ' New@B.co', password: 'a long password' })
-    await t.rejects(createUser(postgres.pipeline, { email: 'new@b.co', password: 'a long password' }), { code: 'conflict' })
-    await t.rejects(createUser(postgres.pipeline, { email: 'nonsense', password: 'a long password' }), { code: 'bad_request' })
-  })
-})
-
-t.test('secrets', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'recoup-secret-'))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-  const seal = createSeal('k'.repeat(32))
-
-  t.test('are sealed where they are stored, also those from before', async (t) => {
-    const plain = await serviceSecret(postgres.pipeline, 'old')
-    t.same(await serviceSecret(postgres.pipeline, 'old', seal), plain)
-    const [row] = await postgres.sql`select value, sealed from secret where name = 'old'`
-    t.equal(row?.sealed, true)
-    t.notOk(Buffer.from(row?.value).includes(plain))
-    t.same(await serviceSecret(postgres.pipeline, 'old', seal), plain)
-    await t.rejects(serviceSecret(postgres.pipeline, 'old'), /SECRET_KEY is needed/)
-    await t.rejects(serviceSecret(postgres.pipeline, 'old', createSeal('z'.repeat(32))), /SECRET_KEY is not the one/)
-  })
-  t.test('open in their own place only, and whole', async (t) => {
-    const sealed = seal.seal(Buffer.from('content'), 'here')
-    t.equal(seal.open(sealed, 'here').toString(), 'content')
-    t.throws(() => seal.open(sealed, 'there'), /SECRET_KEY is not the one/)
-    for (let at = 0; at < sealed.length; at++) {
-      const changed = Buffer.from(sealed)
-      changed[at] = (changed[at] ?? 0) ^ 1
-      t.throws(() => seal.open(changed, 'here'), `byte ${at}`)
-    }
-    t.throws(() => seal.open(Buffer.alloc(0), 'here'))
-  })
-  t.test('are sealed with a key in the data folder that only its owner reads', async (t) => {
-    const dataDir = join(folder, 'new', 'data')
-    const seals = Array.from({ length: 3 }, () => openSeal({ secretKey: null, dataDir }))
-    const path = join(dataDir, 'secret-key')
-    t.equal(statSync(path).mode & 0o777, 0o600)
-    t.match(readFileSync(path, 'utf8'), /^[\w-]{43}\n$/)
-    const sealed = seals[0]?.seal(Buffer.from('x'), 'here') as Buffer
-    for (const one of seals) t.equal(one.open(sealed, 'here').toString(), 'x')
-    t.throws(() => openSeal({ secretKey: 's'.repeat(32), dataDir }).open(sealed, 'here'), 'SECRET_KEY goes first')
-    chmodSync(path, 0o600)
-    writeFileSync(path, 'short')
-    t.throws(() => openSeal({ secretKey: null, dataDir }), /at least 32 characters/)
-  })
-})
-
 t.test('what has ended is removed', async (t) => {
   const client = await server.register()
   const { refresh_token } = await server.tokens(client, 'admin@b.co')
@@ -289,7 +264,8 @@ t.test('what has ended is removed', async (t) => {
   await postgres.sql`update oidc_record set expires_at = now() - interval '1 second' where model <> 'Client' and model <> 'RefreshToken' and model <> 'Grant'`
   await postgres.sql`update web_session set expires_at = now() - interval '1 second'`
   await sweepSignIns(postgres.pipeline)
-  const models = await postgres.sql`select model, count(*)::int as n from oidc_record group by model order by model`
+  const models =
+    await postgres.sql`select model, count(*)::int as n from oidc_record group by model order by model`
   t.same(
     models.map(({ model, n }) => [model, n]),
     [

@@ -1,16 +1,22 @@
-import { Client as ClientV2, StreamableHTTPClientTransport as TransportV2 } from '@modelcontextprotocol/client'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import {
+  Client as ClientV2,
+  StreamableHTTPClientTransport as TransportV2,
+} from '@modelcontextprotocol/client'
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { decodeJwt, SignJWT } from 'jose'
 import t from 'tap'
 import { brand as makeBrand } from './fixtures/brand.ts'
+import { chromium, noChromium } from './fixtures/chromium.ts'
 import { database } from './fixtures/database.ts'
-import { signInServer } from './fixtures/sign-in-server.ts'
+import { PASSWORD, signInServer } from './fixtures/sign-in-server.ts'
 
 /** Real MCP clients, which find out by themselves where and how to sign in; only the user is played by the test. */
 const db = await database(t)
 const brand = await makeBrand(db)
-const clock = { ahead: 0 }
-const server = await signInServer(t, db, { now: () => Date.now() + clock.ahead })
+const server = await signInServer(t, db)
 await server.user('admin@c.co', [[brand, 'admin']])
 
 interface Kept {
@@ -53,16 +59,32 @@ function owner() {
   }
 }
 
+/** The same token an hour later. */
+const expiredLike = (token: string) =>
+  new SignJWT({ ...decodeJwt(token), exp: Math.floor(Date.now() / 1000) - 60 })
+    .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid: server.signIn.key.id })
+    .sign(server.signIn.key.private)
+
 const info = { name: 'test', version: '1' }
 const url = new URL(`${server.base}/mcp`)
 
 const clients = {
   'the first SDK': (provider: never) => {
-    const make = () => ({ client: new ClientV1(info), transport: new TransportV1(url, { authProvider: provider }) })
-    return { make, finish: (transport: TransportV1, answer: URLSearchParams) => transport.finishAuth(String(answer.get('code'))) }
+    const make = () => ({
+      client: new ClientV1(info),
+      transport: new TransportV1(url, { authProvider: provider }),
+    })
+    return {
+      make,
+      finish: (transport: TransportV1, answer: URLSearchParams) =>
+        transport.finishAuth(String(answer.get('code'))),
+    }
   },
   'the second SDK': (provider: never) => {
-    const make = () => ({ client: new ClientV2(info), transport: new TransportV2(url, { authProvider: provider }) })
+    const make = () => ({
+      client: new ClientV2(info),
+      transport: new TransportV2(url, { authProvider: provider }),
+    })
     return { make, finish: (transport: TransportV2, answer: URLSearchParams) => transport.finishAuth(answer) }
   },
 }
@@ -79,18 +101,71 @@ for (const [name, made] of Object.entries(clients)) {
     await finish(first.transport, new URLSearchParams(kept.code))
     const before = kept.tokens
     t.ok(before?.access_token)
+    const { refresh_token } = before ?? {}
 
     const { client, transport } = make()
     await client.connect(transport)
     const { tools } = await client.listTools()
     t.ok(tools.some((tool) => tool.name === 'get_brand'))
-    t.match(await client.callTool({ name: 'get_brand', arguments: {} }), { structuredContent: { id: brand.id } })
+    t.match(await client.callTool({ name: 'get_brand', arguments: {} }), {
+      structuredContent: { id: brand.id },
+    })
 
-    clock.ahead += 2 * 3600 * 1000
-    t.match(await client.callTool({ name: 'get_brand', arguments: {} }), { structuredContent: { id: brand.id } })
-    t.not(kept.tokens?.access_token, before?.access_token, 'with tokens that it fetched when the first had expired')
-    t.not(kept.tokens?.refresh_token, before?.refresh_token)
+    const expired = await expiredLike(String(before?.access_token))
+    Object.assign(kept.tokens ?? {}, { access_token: expired })
+    t.match(await client.callTool({ name: 'get_brand', arguments: {} }), {
+      structuredContent: { id: brand.id },
+    })
+    t.not(kept.tokens?.access_token, expired, 'with tokens that it fetched when the first had expired')
+    t.not(kept.tokens?.refresh_token, refresh_token)
     await client.close()
-    clock.ahead = 0
   })
 }
+
+t.test('a user connects a client on a phone, without scripts', { skip: noChromium }, async (t) => {
+  const memberships = [
+    [await makeBrand(db, { name: 'First brand' }), 'admin'],
+    [await makeBrand(db, { name: 'A second brand with a name that does not fit into a line' }), 'member'],
+  ] as const
+  await server.user('somebody.with.a.long.name@company.example', memberships)
+
+  const called = Promise.withResolvers<URL>()
+  const app = createServer((request, response) => {
+    if (request.url?.startsWith('/callback')) called.resolve(new URL(request.url, 'http://localhost'))
+    response.end('Done')
+  })
+  await new Promise<void>((resolve) => app.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => app.close())
+  const redirectUri = `http://127.0.0.1:${(app.address() as AddressInfo).port}/callback`
+  const client = await server.register({
+    client_name: 'An assistant on this phone',
+    redirect_uris: [redirectUri],
+  })
+
+  const tab = await chromium(t)
+  const fits = async (page: string) => {
+    t.equal(await tab.width(), 320, `the ${page} page fits the screen`)
+    t.equal(await tab.style('main', 'border-top-left-radius'), '12px', 'and has its style')
+  }
+  await tab.open(server.authorizeUrl(client, { scope: undefined }))
+  await fits('login')
+  t.equal(await tab.style('#password', 'font-size'), '16px', 'fields are not zoomed into')
+  await tab.type('#email', 'somebody.with.a.long.name@company.example')
+  await tab.type('#password', 'wrong')
+  await tab.leading(() => tab.click('button'))
+  t.match(await tab.style('[role=alert]', 'color'), 'rgb(180, 35, 24)')
+  await fits('failed login')
+  tab.complaints.splice(0)
+
+  await tab.type('#password', PASSWORD)
+  await tab.leading(() => tab.click('button'))
+  await fits('consent')
+  await tab.click('label.choice:nth-of-type(2)')
+  await tab.leading(() => tab.click('form[action$="/consent"] button'))
+  const answer = (await called.promise).searchParams
+  t.match(answer.get('code'), /./)
+  t.same(
+    tab.complaints.filter((one) => /Content Security Policy/.test(one)),
+    [],
+  )
+})

@@ -16,6 +16,8 @@ const IDLE_MS = 60_000
 /** A connection that has not answered for so long is given up for another one. */
 const STUCK_MS = 5_000
 
+const LEAVE_MS = 1_000
+
 /** Kinds of rows whose changes are announced. */
 export type Announced = 'key' | 'brand' | 'user' | 'session' | 'grant'
 type Forget = (kind: Announced, id: string) => void
@@ -186,8 +188,12 @@ function createConnection(
       closed = true
       clearInterval(timer)
       lease.lose()
-      await run('server_leave', [id]).catch(() => {})
-      await sql.end({ timeout: 5 })
+      // Unsaid when Postgres does not answer: the row is then too old to be waited for, a moment later.
+      await Promise.race([
+        run('server_leave', [id]).catch(() => {}),
+        sleep(LEAVE_MS, undefined, { ref: false }),
+      ])
+      await sql.end({ timeout: 1 })
     },
   }
 }

@@ -76,10 +76,11 @@ function createExact(pipeline: Statements, now: () => number) {
     if (until > now()) throw limited(until - now(), rate)
     const askedAt = now()
     const { interval, depth } = bucketOf(rate)
-    const answer = await pipeline.maybe<{ wait_ms: number }>('limit_take', [hashOf(key), interval, depth])
-    // Refused by a bucket that another call made while this one looked: only now it can be read.
-    if (!answer) return await take(key, rate)
-    if (answer.wait_ms === 0) return
+    const args = [hashOf(key), interval, depth]
+    const answer = await pipeline.maybe<{ admitted: boolean; wait_ms: number }>('limit_take', args)
+    if (answer?.admitted) return
+    // Refused by what another call did while this one looked: only now it can be read.
+    if (!answer || answer.wait_ms <= 0) return await take(key, rate)
     remember(refusedUntil, key, askedAt + answer.wait_ms)
     throw limited(answer.wait_ms, rate)
   }

@@ -5,8 +5,9 @@ import type { Brand } from '../op.ts'
 import { command, required, text, UsageError } from './command.ts'
 
 const FEATURES = ['cdp', 'beta:cdp-commerce']
+const NAME_LENGTH = 200
 const UNIQUE_VIOLATION = '23505'
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
 /** The brand of --brand: its id, its shop (with or without the platform's domain) or its exact name. */
 export async function brandOf(app: App, wanted: string): Promise<Brand> {
@@ -36,6 +37,9 @@ export async function createBrand(app: App, brand: NewBrand): Promise<Brand> {
   const shop = (
     brand.shop.includes('.') ? brand.shop : `${brand.shop}.${app.config.storePlatformDomain}`
   ).toLowerCase()
+  const { length } = [...brand.name]
+  if (length > NAME_LENGTH)
+    throw new UsageError(`--name must have at most ${NAME_LENGTH} characters, not ${length}`)
   const label = '[a-z0-9]([a-z0-9-]*[a-z0-9])?'
   if (!new RegExp(`^${label}\\.${app.config.storePlatformDomain.replaceAll('.', '\\.')}$`).test(shop))
     throw new UsageError(
@@ -59,7 +63,7 @@ export async function createBrand(app: App, brand: NewBrand): Promise<Brand> {
       const { name, features = FEATURES, currency = 'USD', timezone = 'UTC', region = 'US' } = brand
       await tx.run('brand_insert', [id, name, shop, currency, timezone, region, features])
       await tx.run('lake_brand_insert', [id])
-      const [created] = await tx.many<Brand>('brands_named', [id, shop, name])
+      const [created] = await tx.many<Brand>('brands_named', [id, null, null])
       return created as Brand
     })
   } catch (error) {

@@ -35,6 +35,8 @@ export interface Command {
   logs?: boolean
   run(run: Run): Promise<unknown>
   text?(result: never): string
+  /** Whether the result, printed all the same, stands for exit code 1. */
+  fails?(result: never): boolean
 }
 
 export const command = <Result>(declared: {
@@ -45,6 +47,7 @@ export const command = <Result>(declared: {
   logs?: boolean
   run(run: Run): Promise<Result>
   text?(result: Result): string
+  fails?(result: Result): boolean
 }): Command => declared as Command
 
 /** A mistake in how a command was called: shown without a stack, with a hint at --help. */

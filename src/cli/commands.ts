@@ -10,12 +10,14 @@ import { runCommands } from './run.ts'
 import { segmentCommands } from './segment.ts'
 import { sqlCommands } from './sql.ts'
 import { statusCommands } from './status.ts'
+import { userCommands } from './user.ts'
 
 /** All commands, in the order in which --help lists them. */
 export const COMMANDS: readonly Command[] = [
   ...runCommands,
   ...brandCommands,
   ...keyCommands,
+  ...userCommands,
   ...importCommands,
   ...refreshCommands,
   ...segmentCommands,

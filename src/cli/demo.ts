@@ -13,6 +13,7 @@ import { brandOf, createBrand } from './brand.ts'
 import { command, integerOption, required } from './command.ts'
 import type { Progress } from './progress.ts'
 
+const NAME = 'Demo store'
 const DEMO = { customers: 1_000, days: 365, seed: 1 }
 const READ_SCOPES = ['brand:read', 'segments:read', 'customers:read', 'commerce:read', 'insights:read']
 
@@ -65,34 +66,51 @@ export interface DemoBrand {
   key: string
 }
 
-const keyFile = (config: Config) => join(config.dataDir, 'demo-key.json')
-
-/** The demo brand of an empty service, made on the first run; null when the service has brands of its own only. */
-export async function ensureDemo(app: App, progress: (title: string) => Progress): Promise<DemoBrand | null> {
-  const brands = await app.postgres.pipeline.many<Brand>('brands_all')
-  if (brands.length) return readDemo(app.config, brands)
-  const brand = await createBrand(app, { name: 'Demo store', shop: 'demo' })
-  await fillDemo(app, brand, DEMO, progress)
-  const db = app.postgres.forBrand(brand.id)
-  for (const segment of SEGMENTS) await createSegment(db, { ...segment, createdBy: 'cli' })
-  await snapshotAll(app.pipeline)
-  await refreshBrand(app.pipeline, brand.id)
-  const { plaintext } = await createKey(db, { scopes: READ_SCOPES, name: 'demo' })
-  writeFileSync(keyFile(app.config), JSON.stringify({ brand_id: brand.id, key: plaintext }), { mode: 0o600 })
-  return { brand, key: plaintext }
+/** What the data folder remembers of its demo brand; it has a key once the brand is complete. */
+interface Remembered {
+  ends_at: string
+  brand_id?: string
+  key?: string
 }
 
-function readDemo(config: Config, brands: readonly Brand[]): DemoBrand | null {
+const memory = (config: Config) => join(config.dataDir, 'demo-key.json')
+const remember = (config: Config, remembered: Remembered) =>
+  writeFileSync(memory(config), JSON.stringify(remembered), { mode: 0o600 })
+
+function remembered(config: Config): Remembered | null {
   try {
-    const { brand_id, key } = JSON.parse(readFileSync(keyFile(config), 'utf8')) as {
-      brand_id: string
-      key: string
-    }
-    const brand = brands.find(({ id }) => id === brand_id)
-    return brand ? { brand, key } : null
+    return JSON.parse(readFileSync(memory(config), 'utf8')) as Remembered
   } catch {
     return null
   }
+}
+
+/**
+ * The demo brand of an empty service, made on the first run; null when the service has brands of its own only. A run
+ * that was killed while it made the brand is gone on with: the same history, imported again, is the same brand.
+ */
+export async function ensureDemo(app: App, progress: (title: string) => Progress): Promise<DemoBrand | null> {
+  const brands = await app.postgres.pipeline.many<Brand>('brands_all')
+  const known = remembered(app.config)
+  const found =
+    known && brands.find(({ id, name }) => (known.brand_id ? id === known.brand_id : name === NAME))
+  if (found && known.key) return { brand: found, key: known.key }
+  if (!found && brands.length) return null
+
+  const endsAt = new Date(found ? known.ends_at : Date.now())
+  if (!found) remember(app.config, { ends_at: endsAt.toISOString() })
+  const brand = found ?? (await createBrand(app, { name: NAME, shop: 'demo' }))
+  await fillDemo(app, brand, { ...DEMO, endsAt }, progress)
+  const db = app.postgres.forBrand(brand.id)
+  for (const segment of SEGMENTS) {
+    if (!(await db.maybe('segment_by_name', [segment.name])))
+      await createSegment(db, { ...segment, createdBy: 'cli' })
+  }
+  await snapshotAll(app.pipeline)
+  await refreshBrand(app.pipeline, brand.id)
+  const { plaintext: key } = await createKey(db, { scopes: READ_SCOPES, name: 'demo' })
+  remember(app.config, { ends_at: endsAt.toISOString(), brand_id: brand.id, key })
+  return { brand, key }
 }
 
 interface Size {
@@ -100,6 +118,8 @@ interface Size {
   days: number
   seed: number
   eventsPerCustomer?: number
+  /** The last moment of the history; now unless said. */
+  endsAt?: Date
 }
 
 const ORDER = ['products', 'customers', 'orders', 'checkouts', 'subscriptions', 'events'] as const
@@ -111,8 +131,8 @@ async function fillDemo(app: App, brand: Brand, size: Size, progress: (title: st
   try {
     const making = progress('demo data')
     const { files, counts } = await generateDemo({
-      ...size,
       endsAt: new Date(),
+      ...size,
       folder,
       currency: brand.currency_code,
       storefront: `https://${brand.shop_domain}`,

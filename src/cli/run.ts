@@ -1,4 +1,5 @@
 import { supervise } from '../dev.ts'
+import { portIsFree } from '../http/listen.ts'
 import { errorFields, log } from '../log.ts'
 import { startServer } from '../serve.ts'
 import { migrate } from '../store/migrate.ts'
@@ -6,7 +7,7 @@ import { startWorker } from '../work.ts'
 import { command, type Run } from './command.ts'
 import { ensureDemo, welcome } from './demo.ts'
 
-/** Resolves at the first SIGINT or SIGTERM; a second one ends the process at once. */
+/** Resolves at the first SIGINT or SIGTERM, or when the supervisor died; a second signal ends the process at once. */
 function stopSignal(): Promise<string> {
   return new Promise((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -17,6 +18,8 @@ function stopSignal(): Promise<string> {
         resolve(signal)
       })
     }
+    process.once('disconnect', () => resolve('the supervisor is gone'))
+    process.channel?.unref()
   })
 }
 
@@ -36,6 +39,7 @@ export const runCommands = [
     options: { 'no-demo': { type: 'boolean', what: 'Make no demo brand' } },
     run: async ({ app: open, values, config, progress }: Run) => {
       const asked = stopSignal()
+      if (config.port !== 0) await portIsFree(config.host, config.port)
       const app = await open()
       const demo = values['no-demo'] === true ? null : await ensureDemo(app, progress)
       const supervisor = supervise(['serve', 'work'], { ...process.env, LOG_LEVEL: config.logLevel })

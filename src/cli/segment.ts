@@ -4,7 +4,7 @@ import { parseDefinition } from '../segment/definition.ts'
 import { explain } from '../segment/explain.ts'
 import { displayOne } from '../segment/plan.ts'
 import { createSegment, type SegmentWithDefinition, segmentWithDefinition } from '../segment/saved.ts'
-import { brandOf } from './brand.ts'
+import { brandOf, UUID } from './brand.ts'
 import { command, integerOption, type Run, required, text, UsageError } from './command.ts'
 import { openModels } from './sql.ts'
 import { table } from './table.ts'
@@ -22,7 +22,7 @@ async function segmentOf({ app: open, values }: Run) {
   const { id: brandId } = await brandOf(app, required(values, 'brand'))
   const db = app.postgres.forBrand(brandId)
   const wanted = required(values, 'segment')
-  const found = /^[0-9a-f-]{36}$/i.test(wanted)
+  const found = UUID.test(wanted)
     ? { id: wanted }
     : await db.maybe<{ id: string }>('segment_by_name', [wanted])
   const row = found && (await db.maybe<SegmentWithDefinition>('segment_by_id', [found.id]))

@@ -35,10 +35,20 @@ async function onlyBrand(app: App): Promise<Brand> {
 
 async function query(session: Session, statement: string): Promise<Record<string, unknown>[]> {
   try {
-    return await session.duck.rows(statement)
+    return (await session.duck.rows(statement)).map((row) => plain(row) as Record<string, unknown>)
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error))
   }
+}
+
+/** Values of types that JSON does not have as the nearest that it has; whole numbers beyond 2^53 as text. */
+function plain(value: unknown): unknown {
+  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value)
+  if (typeof value === 'number' && !Number.isFinite(value)) return String(value)
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('hex')
+  if (Array.isArray(value)) return value.map(plain)
+  if (typeof value !== 'object' || value === null || value instanceof Date) return value
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, plain(one)]))
 }
 
 const rowsAsText = (rows: readonly Record<string, unknown>[]) => {

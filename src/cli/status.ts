@@ -98,9 +98,9 @@ export const statusCommands = [
       const disk = statfsSync(config.lakeDir)
       const free = disk.bavail / disk.blocks
       check('disk', free >= LEAST_FREE_SHARE, `${(free * 100).toFixed(0)} % free at ${config.lakeDir}`)
-      if (checks.some(({ ok }) => !ok)) process.exitCode = 1
       return { ok: checks.every(({ ok }) => ok), checks }
     },
+    fails: ({ ok }) => !ok,
     text: ({ checks }) =>
       checks.map(({ check, ok, detail }) => `${ok ? 'ok   ' : 'WRONG'}  ${check}: ${detail}`).join('\n'),
   }),

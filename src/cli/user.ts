@@ -1,13 +1,20 @@
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { text as textOf } from 'node:stream/consumers'
-import type { App } from '../app.ts'
 import { signInScopes } from '../access/scopes.ts'
 import { openSeal } from '../access/seal.ts'
 import { makePassword } from '../access/sign-in/password.ts'
 import { signingKey } from '../access/sign-in/signing-key.ts'
 import { issueToken } from '../access/sign-in/token.ts'
-import { changePassword, createUser, findUser, type Membership, membershipsOf, setMembership } from '../access/sign-in/user.ts'
+import {
+  changePassword,
+  createUser,
+  findUser,
+  type Membership,
+  membershipsOf,
+  setMembership,
+} from '../access/sign-in/user.ts'
+import type { App } from '../app.ts'
 import { brandOf } from './brand.ts'
 import { command, integerOption, required, text, UsageError, type Values } from './command.ts'
 
@@ -29,7 +36,8 @@ export const userCommands = [
     },
     run: async ({ app: open, values }) => {
       const role = required(values, 'role')
-      if (role !== 'admin' && role !== 'member') throw new UsageError(`--role must be admin or member, not "${role}"`)
+      if (role !== 'admin' && role !== 'member')
+        throw new UsageError(`--role must be admin or member, not "${role}"`)
       const app = await open()
       const { id: brandId, name } = await brandOf(app, required(values, 'brand'))
       const { pipeline } = app.postgres
@@ -40,7 +48,15 @@ export const userCommands = [
           if (isStaff) await tx.run('user_set_staff', [known.id])
           await setMembership(tx, { brandId, userId: known.id, role })
         })
-        return { user_id: known.id, email: known.email, brand_id: brandId, brand: name, role, made: false, password: null }
+        return {
+          user_id: known.id,
+          email: known.email,
+          brand_id: brandId,
+          brand: name,
+          role,
+          made: false,
+          password: null,
+        }
       }
       const { password, isMade } = await newPassword(values)
       const user = await pipeline.tx(async (tx) => {
@@ -48,7 +64,15 @@ export const userCommands = [
         await setMembership(tx, { brandId, userId: made.id, role })
         return made
       })
-      return { user_id: user.id, email: user.email, brand_id: brandId, brand: name, role, made: true, password: isMade ? password : null }
+      return {
+        user_id: user.id,
+        email: user.email,
+        brand_id: brandId,
+        brand: name,
+        role,
+        made: true,
+        password: isMade ? password : null,
+      }
     },
     text: ({ email, brand, role, made, password }) =>
       [
@@ -103,8 +127,18 @@ export const userCommands = [
       const key = await signingKey(pipeline, openSeal(config))
       const issuer = new URL(config.baseUrl).origin
       const brandId = membership.brand_id
-      const token = await issueToken(pipeline, { key, issuer }, { userId: user.id, brandId, scopes, ttlSeconds })
-      return { access_token: token, token_type: 'Bearer', expires_in: ttlSeconds, scope: scopes.join(' '), brand_id: brandId }
+      const token = await issueToken(
+        pipeline,
+        { key, issuer },
+        { userId: user.id, brandId, scopes, ttlSeconds },
+      )
+      return {
+        access_token: token,
+        token_type: 'Bearer',
+        expires_in: ttlSeconds,
+        scope: scopes.join(' '),
+        brand_id: brandId,
+      }
     },
     text: ({ access_token }) => access_token,
   }),
@@ -118,13 +152,18 @@ async function userOf(pipeline: Pipeline, email: string): Promise<{ id: string; 
   return user
 }
 
-async function membershipOf(app: App, user: { id: string; email: string }, wanted: string | undefined): Promise<Membership> {
+async function membershipOf(
+  app: App,
+  user: { id: string; email: string },
+  wanted: string | undefined,
+): Promise<Membership> {
   const all = await membershipsOf(app.postgres.pipeline, user.id)
   const brandId = wanted === undefined ? undefined : (await brandOf(app, wanted)).id
   const found = all.filter(({ brand_id }) => brandId === undefined || brand_id === brandId)
   const [only, another] = found
   const names = all.map(({ name }) => name).join(', ')
-  if (!only) throw new UsageError(`--brand: ${user.email} does not belong to it${names && `, but to ${names}`}`)
+  if (!only)
+    throw new UsageError(`--brand: ${user.email} does not belong to it${names && `, but to ${names}`}`)
   if (another) throw new UsageError(`--brand is missing: ${user.email} belongs to ${names}`)
   return only
 }
@@ -133,14 +172,17 @@ function scopesFor({ role }: Membership, list: string): string[] {
   const scopes = [...new Set(list.split(',').map((scope) => scope.trim()))]
   const allowed = signInScopes(role)
   for (const scope of scopes)
-    if (!allowed.includes(scope)) throw new UsageError(`--scopes: "${scope}" is not a scope of a ${role}. Known: ${allowed.join(', ')}`)
+    if (!allowed.includes(scope))
+      throw new UsageError(`--scopes: "${scope}" is not a scope of a ${role}. Known: ${allowed.join(', ')}`)
   return scopes
 }
 
 /** From standard input, from whoever sits at the terminal, or made. */
 async function newPassword(values: Values): Promise<{ password: string; isMade: boolean }> {
   const typed = values['password-stdin'] ? (await textOf(process.stdin)).replace(/\r?\n$/, '') : await asked()
-  return typed || values['password-stdin'] ? { password: typed, isMade: false } : { password: makePassword(), isMade: true }
+  return typed || values['password-stdin']
+    ? { password: typed, isMade: false }
+    : { password: makePassword(), isMade: true }
 }
 
 /** Without showing it; empty without a terminal. */

@@ -24,7 +24,8 @@ export function signedCookie({ name: plainName, secret, isSecure, seconds }: Opt
   // The prefix makes browsers refuse a cookie that another host or an unprotected page set.
   const name = isSecure ? `__Host-${plainName}` : plainName
   const attributes = `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`
-  const mac = (content: Buffer) => createHmac('sha256', secret).update(`${plainName} `).update(content).digest()
+  const mac = (content: Buffer) =>
+    createHmac('sha256', secret).update(`${plainName} `).update(content).digest()
 
   return {
     set: (content) => {
@@ -33,7 +34,7 @@ export function signedCookie({ name: plainName, secret, isSecure, seconds }: Opt
     },
 
     read(cookies) {
-      const value = cookies && valueOf(cookies, name)
+      const value = cookies && cookieValue(cookies, name)
       if (!value) return undefined
       const bytes = Buffer.from(value, 'base64url')
       // Decoding is lenient: only the one spelling that was issued counts.
@@ -47,7 +48,7 @@ export function signedCookie({ name: plainName, secret, isSecure, seconds }: Opt
 }
 
 /** The first cookie of a name in a Cookie header. */
-function valueOf(cookies: string, name: string): string | undefined {
+function cookieValue(cookies: string, name: string): string | undefined {
   for (const pair of cookies.split(';')) {
     const at = pair.indexOf('=')
     if (at > 0 && pair.slice(0, at).trim() === name) return pair.slice(at + 1).trim()

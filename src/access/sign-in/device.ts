@@ -29,4 +29,5 @@ export function createDevices(secret: Buffer, isSecure: boolean): Devices {
   }
 }
 
-const account = (email: string) => Buffer.from(hash('sha256', emailOf(email), 'hex'), 'hex').subarray(0, ACCOUNT)
+const account = (email: string) =>
+  Buffer.from(hash('sha256', emailOf(email), 'hex'), 'hex').subarray(0, ACCOUNT)

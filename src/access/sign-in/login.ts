@@ -75,5 +75,8 @@ function network(address: string): string {
   const whole = address.includes('::')
     ? [...first, ...Array(Math.max(0, 8 - first.length - last.length)).fill('0'), ...last]
     : first
-  return whole.slice(0, 4).map((group) => Number.parseInt(group, 16).toString(16)).join(':')
+  return whole
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(':')
 }

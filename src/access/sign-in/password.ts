@@ -66,7 +66,9 @@ async function derived(password: string, salt: Buffer, { logN, r, p }: typeof CO
     return await new Promise((resolve, reject) => {
       const cost = { N: 2 ** logN, r, p, maxmem: 256 * 2 ** logN * r }
       // Composed, since keyboards differ in how they send an accent.
-      scrypt(password.normalize('NFKC'), salt, KEY, cost, (error, key) => (error ? reject(error) : resolve(key)))
+      scrypt(password.normalize('NFKC'), salt, KEY, cost, (error, key) =>
+        error ? reject(error) : resolve(key),
+      )
     })
   } finally {
     const next = waiting.shift()

@@ -168,7 +168,12 @@ function defaultScope({ oidc }: KoaContextWithOIDC, scope: string | undefined, c
 }
 
 function cookies(issuer: string, secret: Buffer): NonNullable<Configuration['cookies']> {
-  const options = { httpOnly: true, sameSite: 'lax', signed: true, secure: issuer.startsWith('https:') } as const
+  const options = {
+    httpOnly: true,
+    sameSite: 'lax',
+    signed: true,
+    secure: issuer.startsWith('https:'),
+  } as const
   return {
     keys: [secret.toString('base64url')],
     names: { session: 'recoup_op', interaction: 'recoup_interaction', resume: 'recoup_resume' },

@@ -25,7 +25,9 @@ export const recordsOf =
     const opened = (row: Row | undefined): AdapterPayload | undefined => {
       if (!row) return undefined
       const payload = JSON.parse(seal.open(row.content, place(row.id)).toString()) as AdapterPayload
-      return row.consumed_at ? { ...payload, consumed: Math.floor(row.consumed_at.getTime() / 1000) } : payload
+      return row.consumed_at
+        ? { ...payload, consumed: Math.floor(row.consumed_at.getTime() / 1000) }
+        : payload
     }
 
     return {

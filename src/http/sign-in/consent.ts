@@ -1,7 +1,7 @@
 import type Provider from 'oidc-provider'
+import { signInScopes } from '../../access/scopes.ts'
 import { GRANT_SECONDS, PROTOCOL_SCOPES } from '../../access/sign-in/provider.ts'
 import type { Membership } from '../../access/sign-in/user.ts'
-import { signInScopes } from '../../access/scopes.ts'
 import type { Statements } from '../../op.ts'
 
 type Details = Awaited<ReturnType<Provider['interactionDetails']>>
@@ -21,7 +21,9 @@ const asked = ({ prompt }: Details): Asked => {
 }
 
 /** Scopes of the API that a client asks for. */
-export const askedScopes = (details: Details): string[] => [...new Set(Object.values(asked(details).resources).flat())]
+export const askedScopes = (details: Details): string[] => [
+  ...new Set(Object.values(asked(details).resources).flat()),
+]
 
 interface Consent {
   provider: Provider

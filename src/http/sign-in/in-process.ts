@@ -9,7 +9,11 @@ const NOT_PASSED_ON = ['connection', 'keep-alive', 'transfer-encoding', 'content
 const NOT_PASSED_BACK = [...NOT_PASSED_ON, 'date', 'vary']
 
 /** Answers a request by the authorization server, which only knows Node's own requests and answers. */
-export async function answerOf(provider: Provider, request: Request, body: Buffer = request.body): Promise<Reply> {
+export async function answerOf(
+  provider: Provider,
+  request: Request,
+  body: Buffer = request.body,
+): Promise<Reply> {
   const query = request.query.toString()
   const response = await inject(provider.callback(), {
     method: (request.method === 'HEAD' ? 'GET' : request.method) as 'GET' | 'POST',

@@ -49,9 +49,7 @@ export function interactionRoutes(under: Under): Route[] {
     post('login', login),
     post('consent', consent),
     post('switch', switchAccount),
-    post('cancel', (step) =>
-      finish(step, { error: 'access_denied', error_description: 'the user refused' }),
-    ),
+    post('cancel', (step) => finish(step, { error: 'access_denied', error_description: 'the user refused' })),
   ]
 }
 

@@ -1,7 +1,7 @@
-import { audiences } from '../../access/sign-in/token.ts'
 import { API_SCOPES } from '../../access/sign-in/provider.ts'
+import { audiences } from '../../access/sign-in/token.ts'
 import type { Route } from '../server.ts'
-import { openly, PREFLIGHT } from './open.ts'
+import { openly, PREFLIGHT } from './cors.ts'
 
 const PATH = '/.well-known/oauth-protected-resource'
 

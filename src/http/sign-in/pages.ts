@@ -55,8 +55,11 @@ export function consentPage(asked: ConsentPage): Reply {
   const words = Object.entries(SCOPE_WORDS).filter(([scope]) => scopes.includes(scope))
   const list = (title: string, changes: boolean) => {
     const items = words.filter(([, one]) => one.changes === changes)
-    return items.length > 0 && html`<h2>${title}</h2>
+    return (
+      items.length > 0 &&
+      html`<h2>${title}</h2>
 <ul>${items.map(([, { says }]) => html`<li>${says}</li>`)}</ul>`
+    )
   }
   const content = html`<h1>Connect ${client}?</h1>
 <p class="quiet">You are signed in as ${email}. Your answer is sent to ${target}.</p>
@@ -65,7 +68,7 @@ ${problem && html`<p class="problem" role="alert">${problem}</p>`}
 ${brands(memberships, brandId)}
 ${list('It can see', false)}
 ${list('It can', true)}
-<p class="quiet">It stays connected until you disconnect it or it is not used for 30 days.</p>
+<p class="quiet">It stays connected for a year, or until it has not been used for 30 days.</p>
 <button>Allow</button>
 </form>
 <form method="post" action="${action}/cancel"><button class="second">Cancel</button></form>
@@ -91,7 +94,11 @@ ${memberships.map(
 }
 
 /** After a sign-in to the web app by somebody with several brands. */
-export function brandPage(asked: { memberships: readonly Membership[]; brandId: string; next: string }): Reply {
+export function brandPage(asked: {
+  memberships: readonly Membership[]
+  brandId: string
+  next: string
+}): Reply {
   const content = html`<h1>Choose a brand</h1>
 <form method="post" action="/sign-in/brand">
 <input type="hidden" name="next" value="${asked.next}">

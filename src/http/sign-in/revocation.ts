@@ -1,7 +1,7 @@
 import { decodeJwt } from 'jose'
 import type Provider from 'oidc-provider'
-import type { SignIn } from '../../access/sign-in/open.ts'
 import { endGrant } from '../../access/sign-in/interactions.ts'
+import type { SignIn } from '../../access/sign-in/open.ts'
 import type { OwnClaims } from '../../access/sign-in/token.ts'
 import type { Reply, Request } from '../server.ts'
 import { answerOf } from './in-process.ts'

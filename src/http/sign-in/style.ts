@@ -50,7 +50,7 @@ button {
 }
 button.second { margin-top: .75rem; color: var(--text); background: transparent; border-color: var(--line); }
 button.link {
-  width: auto; min-height: 0; margin: 0; padding: .25rem 0; color: var(--accent); background: none; border: 0;
+  width: auto; min-height: 2.75rem; margin-top: .25rem; padding: .25rem 0; color: var(--accent); background: none; border: 0;
   font-weight: 400; text-decoration: underline;
 }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }

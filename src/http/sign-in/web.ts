@@ -26,5 +26,9 @@ export function checkOrigin(request: Request, origin: string): void {
 
 export const redirect = (location: string, cookies: readonly string[] = []): Reply => ({
   status: 303,
-  headers: { location, 'cache-control': 'no-store', ...(cookies.length > 0 && { 'set-cookie': [...cookies] }) },
+  headers: {
+    location,
+    'cache-control': 'no-store',
+    ...(cookies.length > 0 && { 'set-cookie': [...cookies] }),
+  },
 })

@@ -1,0 +1,112 @@
+import { parseArgs } from 'node:util'
+import { type App, openApp } from '../app.ts'
+import { ConfigError, readConfig } from '../config.ts'
+import { Failure } from '../errors.ts'
+import { setLogLevel } from '../log.ts'
+import { type Command, UsageError, type Values } from './command.ts'
+import { COMMANDS } from './commands.ts'
+import { commandHelp, overview } from './help.ts'
+import { progress } from './progress.ts'
+
+export interface Surroundings {
+  env: NodeJS.ProcessEnv
+  out(text: string): void
+  err(text: string): void
+}
+
+/** Runs a command line; the exit code. */
+export async function main(args: readonly string[], surroundings: Surroundings): Promise<number> {
+  try {
+    return await dispatch(args, surroundings)
+  } catch (error) {
+    surroundings.err(`recoup: ${explain(error, surroundings.env)}\n`)
+    return 1
+  }
+}
+
+async function dispatch(args: readonly string[], surroundings: Surroundings): Promise<number> {
+  const words = args.slice(0, 2).filter((word) => !word.startsWith('-'))
+  const found =
+    COMMANDS.find(({ name }) => name === words.join(' ')) ?? COMMANDS.find(({ name }) => name === words[0])
+  if (!found) {
+    const group = COMMANDS.filter(({ name }) => name.startsWith(`${words[0]} `))
+    const asked = args.length === 0 || args.includes('--help') || args[0] === '-h' || words[0] === 'help'
+    if (asked) {
+      surroundings.out(`${overview(group.length ? group : COMMANDS)}\n`)
+      return 0
+    }
+    const what = words.length
+      ? `"${words.join(' ')}" is not a command`
+      : `${args[0]} needs a command before it`
+    throw new UsageError(
+      `${what}. ${group.length ? `Known: ${group.map(({ name }) => name).join(', ')}` : 'See recoup --help'}`,
+    )
+  }
+  const rest = args.slice(found.name.split(' ').length)
+  if (rest.includes('--help') || rest.includes('-h')) {
+    surroundings.out(`${commandHelp(found)}\n`)
+    return 0
+  }
+  return await runCommand(found, rest, surroundings)
+}
+
+async function runCommand(
+  found: Command,
+  args: readonly string[],
+  { env, out }: Surroundings,
+): Promise<number> {
+  const { values, positionals } = parse(found, args)
+  const config = readConfig(env)
+  setLogLevel(env.LOG_LEVEL === undefined && !found.logs ? 'warn' : config.logLevel)
+  let opened: Promise<App> | undefined
+  try {
+    const app = () => {
+      opened ??= openApp(config)
+      return opened
+    }
+    const result = await found.run({ config, values, positionals, app, progress })
+    if (result === undefined) return 0
+    const text = found.text as ((result: unknown) => string) | undefined
+    out(`${values.json || !text ? JSON.stringify(result, null, 2) : text(result)}\n`)
+    return found.fails?.(result as never) ? 1 : 0
+  } finally {
+    await (await opened?.catch(() => undefined))?.close()
+  }
+}
+
+function parse(found: Command, args: readonly string[]): { values: Values; positionals: string[] } {
+  const options = Object.fromEntries(
+    Object.entries(found.options).map(([name, { type, short, multiple }]) => [
+      name,
+      { type, ...(short ? { short } : {}), ...(multiple ? { multiple } : {}) },
+    ]),
+  )
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      options: { ...options, json: { type: 'boolean' } },
+      allowPositionals: found.arguments !== undefined,
+      strict: true,
+    })
+    const given = values as Values
+    for (const [name, { required }] of Object.entries(found.options)) {
+      if (required && given[name] === undefined)
+        throw new UsageError(`--${name} is missing. See recoup ${found.name} --help`)
+    }
+    return { values: given, positionals }
+  } catch (error) {
+    if (error instanceof UsageError) throw error
+    const message = error instanceof Error ? error.message : String(error)
+    const said = message.split(/\n|\. /)[0]?.replace(/\.$/, '')
+    throw new UsageError(`${said}. See recoup ${found.name} --help`)
+  }
+}
+
+/** What a person sees of a failure: its text, and the stack only of mistakes in the program or when debugging. */
+function explain(error: unknown, env: NodeJS.ProcessEnv): string {
+  if (error instanceof ConfigError) return `The environment is wrong:\n${error.message}`
+  if (error instanceof UsageError || error instanceof Failure) return error.message
+  if (!(error instanceof Error)) return String(error)
+  const isMistake = [TypeError, RangeError, ReferenceError].some((kind) => error instanceof kind)
+  return (isMistake || env.LOG_LEVEL === 'debug' ? error.stack : undefined) ?? error.message
+}

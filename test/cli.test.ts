@@ -1,0 +1,420 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { COMMANDS } from '../src/cli/commands.ts'
+import { commandHelp } from '../src/cli/help.ts'
+import { main } from '../src/cli/main.ts'
+import { CHECKOUT, readConfig } from '../src/config.ts'
+import { clusterFolder } from './fixtures/cluster.ts'
+import { type Database, database } from './fixtures/database.ts'
+import { eventually } from './fixtures/eventually.ts'
+import { type Ran, recoup, startRecoup, type Where } from './fixtures/recoup.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'recoup-cli-'))
+t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+const file = (name: string, text: string) => {
+  writeFileSync(join(folder, name), text)
+  return join(folder, name)
+}
+const everyone = { source: 'customer_profile', rule: { field: 'orders_count', op: '>=', value: 1 } }
+
+/** A command in this process, which is much faster; whether bin/recoup hands everything on is seen once for each. */
+async function inProcess(args: readonly string[], env: Record<string, string> = {}): Promise<Ran> {
+  const said = { stdout: '', stderr: '' }
+  const out = (text: string) => {
+    said.stdout += text
+  }
+  const err = (text: string) => {
+    said.stderr += text
+  }
+  const code = await main(args, { env, out, err })
+  return { code, signal: null, ...said }
+}
+
+/** A database, a data folder, and the commands that use them. */
+async function service(t: Test) {
+  const db = await database(t)
+  const dataDir = mkdtempSync(join(tmpdir(), 'recoup-cli-data-'))
+  t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+  const env = { DATABASE_URL: db.url, DATA_DIR: dataDir }
+  return {
+    ...db,
+    env,
+    run: (args: string[], where: Where = {}) => recoup(args, { env, ...where }),
+    here: (args: string[]) => inProcess(args, env),
+  }
+}
+
+/** What a command with --json printed: one document, and nothing beside it. */
+function document(t: Test, ran: Ran) {
+  t.match(ran, { code: 0, stderr: '' })
+  const value = JSON.parse(ran.stdout)
+  t.equal(ran.stdout, `${JSON.stringify(value, null, 2)}\n`, 'one document')
+  return value
+}
+
+t.test('--help', async (t) => {
+  await t.test('names every option of a command, and which are required', async (t) => {
+    for (const command of COMMANDS) {
+      const text = commandHelp(command)
+      t.ok(text.startsWith(`Usage: recoup ${command.name}`))
+      for (const [name, { required }] of Object.entries(command.options))
+        t.match(text, new RegExp(`--${name} .*${required ? '\\(required\\)' : ''}`))
+    }
+  })
+
+  await t.test('is answered anywhere on stdout with exit code 0, whatever the environment', async (t) => {
+    const env = { PORT: 'x' }
+    const help = async (...args: string[]) => {
+      const ran = await inProcess(args, env)
+      t.match(ran, { code: 0, stderr: '' })
+      return ran.stdout
+    }
+    const all = await help('--help')
+    for (const { name } of COMMANDS) {
+      t.ok(all.includes(`\n  ${name}`), name)
+      t.match(await help(...name.split(' '), '--help'), `Usage: recoup ${name}`)
+    }
+    t.equal(await help(), all)
+    t.equal(await help('-h'), all)
+    t.match(await help('status', '-h'), 'Usage: recoup status')
+    t.match(await help('segment', 'create', '--name', 'x', '--help'), 'Usage: recoup segment create')
+    const group = await help('segment', '--help')
+    t.match(group, /segment create .*\n.*segment members/)
+    t.notMatch(group, /brand create/)
+    t.match(await recoup(['--help'], { env }), { code: 0, stderr: '', stdout: all })
+  })
+})
+
+t.test('a mistake is told on stderr with exit code 1, and nothing is on stdout', async (t) => {
+  const brand = ['--brand', 'x']
+  const notJson = file('not.json', '{"source": }')
+  const mistakes: [string[], string | RegExp][] = [
+    [['brnd'], '"brnd" is not a command. See recoup --help'],
+    [
+      ['segment', 'make'],
+      /^recoup: "segment make" is not a command\. Known: segment create, segment members/,
+    ],
+    [['status', '--all'], "Unknown option '--all'. See recoup status --help"],
+    [['status', 'now'], "Unexpected argument 'now'. See recoup status --help"],
+    [['brand', 'create', '--name', 'x'], '--shop is missing. See recoup brand create --help'],
+    [
+      ['key', 'create', '--brand'],
+      /^recoup: Option '--brand <value>' argument missing\. See recoup key create/,
+    ],
+    [['import', 'order', 'x.csv', ...brand], /"order" is not one of orders, customers/],
+    [['import', 'orders', ...brand], 'import orders: exactly one FILE is needed'],
+    [['demo', ...brand, '--customers', '0'], '--customers must be an integer from 1 to 10000000, not "0"'],
+    [
+      ['segment', 'create', ...brand, '--name', 'x', '--definition', join(folder, 'none.json')],
+      /none\.json: cannot be read: ENOENT/,
+    ],
+    [
+      ['segment', 'create', ...brand, '--name', 'x', '--definition', notJson],
+      /not\.json: is not valid JSON: Unexpected token '}'/,
+    ],
+  ]
+  for (const [args, said] of mistakes) {
+    const { stderr, ...rest } = await inProcess(args)
+    t.match(rest, { code: 1, stdout: '' }, args.join(' '))
+    t.match(stderr, typeof said === 'string' ? `recoup: ${said}\n` : said)
+    t.equal(stderr.split('\n').length, 2, 'one line')
+  }
+  const [[args] = [[]]] = mistakes
+  t.match(await recoup(args), await inProcess(args))
+})
+
+t.test('the environment', async (t) => {
+  await t.test('is refused once, with every bad value and unknown name', async (t) => {
+    const bad = {
+      PORT: '70000',
+      HOST: ' ',
+      DATA_DIR: '',
+      DATABASE_URL: 'mysql://root:secret@db/x',
+      BASE_URL: 'https://example.com/path',
+      STORE_PLATFORM_DOMAIN: 'Shops',
+      LOG_LEVEL: 'loud',
+      REFRESH_CRON: '61 * * * *',
+    }
+    const { code, stdout, stderr } = await recoup(['status'], {
+      env: { ...bad, RECOUP_PORT: '1', RECOUP_TYPO: '' },
+    })
+    t.match({ code, stdout }, { code: 1, stdout: '' })
+    t.notMatch(stderr, /secret/)
+    const lines = stderr.trimEnd().split('\n')
+    t.equal(lines[0], 'recoup: The environment is wrong:')
+    t.same(
+      lines
+        .slice(1)
+        .map((line) => line.split(':')[0])
+        .sort(),
+      [...Object.keys(bad), 'RECOUP_PORT', 'RECOUP_TYPO'].sort(),
+    )
+  })
+
+  await t.test('may be empty', async (t) => {
+    t.match(readConfig({}), { port: 8080, host: '127.0.0.1', databaseUrl: null, lakeDir: /lake$/ })
+  })
+
+  await t.test('with a Postgres that does not answer is refused without the password', async (t) => {
+    const env = { DATABASE_URL: 'postgres://me:secret@127.0.0.1:1/shop', DATA_DIR: join(folder, 'data') }
+    const { code, stdout, stderr } = await inProcess(['status'], env)
+    t.match({ code, stdout }, { code: 1, stdout: '' })
+    t.match(stderr, /^recoup: Postgres at 127\.0\.0\.1:1\/shop cannot be used: .*ECONNREFUSED.*\n$/)
+    t.notMatch(stderr, /secret/)
+  })
+})
+
+t.test('from an empty service to members', async (t) => {
+  const { run, here, postgres } = await service(t)
+  const definition = file('segment.json', JSON.stringify(everyone))
+  const orders = file(
+    'orders.csv',
+    `external_id,created_at,total,customer_external_id,email
+1,2026-01-01,10.00,ann,ann@example.com
+2,2026-01-02,ten,bob,bob@example.com
+3,2026-02-30,10.00,bob,bob@example.com
+4,2026-01-04,20.50,cleo,
+`,
+  )
+  const link = join(folder, 'recoup')
+  symlinkSync(join(CHECKOUT, 'bin/recoup'), link)
+
+  await t.test('brand create, from another folder through a symbolic link', async (t) => {
+    const args = ['brand', 'create', '--name', 'Shop', '--shop', 'one', '--json']
+    const { brand_id, ...rest } = document(t, await run(args, { program: link, cwd: tmpdir() }))
+    t.same(rest, { shop: 'one.myshopify.com' })
+    const other = document(t, await here([...args, '--currency', 'EUR', '--shop', 'two']))
+    t.not(other.brand_id, brand_id, 'of the same name, and its own')
+    const rows = await postgres.sql`select id, currency_code from brand order by shop_domain`
+    t.same(
+      [...rows],
+      [
+        { id: brand_id, currency_code: 'USD' },
+        { id: other.brand_id, currency_code: 'EUR' },
+      ],
+    )
+    t.match(await here(args), {
+      code: 1,
+      stderr: 'recoup: The shop one.myshopify.com has a brand already.\n',
+    })
+    const wrong = async (option: string, value: string) =>
+      t.match(await here(['brand', 'create', '--name', 'x', '--shop', 'x', option, value]), {
+        code: 1,
+        stdout: '',
+        stderr: new RegExp(`^recoup: ${option}`),
+      })
+    await wrong('--name', 'x'.repeat(201))
+    await wrong('--shop', 'my shop')
+    await wrong('--shop', 'shop.example.com')
+    await wrong('--currency', 'euro')
+    await wrong('--timezone', 'Europe/Berln')
+    await wrong('--feature', 'all')
+  })
+
+  await t.test('key create and segment create', async (t) => {
+    const [key, segment] = await Promise.all([
+      run(['key', 'create', '--brand', 'one', '--scopes', 'segments:read, customers:read', '--json']),
+      run(['segment', 'create', '--brand', 'one', '--name', 'Buyers', '--definition', '-', '--json'], {
+        stdin: JSON.stringify(everyone),
+      }),
+    ])
+    const { plaintext, ...record } = document(t, key)
+    t.match(plaintext, /^svc_/)
+    t.match(record, { scopes: ['segments:read', 'customers:read'], revoked_at: null })
+    t.match(document(t, segment), {
+      name: 'Buyers',
+      version: 1,
+      created_by: 'cli',
+      definition: everyone,
+      audience: { evaluation_status: 'not_evaluated' },
+    })
+  })
+
+  await t.test('are refused with what is wrong', async (t) => {
+    const create = (path: string, brand = 'one') =>
+      here(['segment', 'create', '--brand', brand, '--name', 'x', '--definition', path])
+    const rule = { all: [{ field: 'orders', op: '=', value: 1 }] }
+    const wrong = file('wrong.json', JSON.stringify({ ...everyone, rule }))
+    t.match(await create(wrong), {
+      code: 1,
+      stdout: '',
+      stderr: /^recoup: definition\.rule\.all\[0\]\.field: "orders" is not a field/,
+    })
+    t.match(await create(definition, 'three'), {
+      code: 1,
+      stdout: '',
+      stderr: /there is no brand "three"\. Known: one\.myshopify\.com \(.*two\.myshopify\.com/,
+    })
+    t.match(await here(['key', 'create', '--brand', 'one', '--scopes', 'segments:raed']), {
+      code: 1,
+      stdout: '',
+      stderr: /^recoup: scopes\[0\] must be a scope that a key can carry: .*segments:read/,
+    })
+  })
+
+  await t.test(
+    'import: bad rows go to the rejects file and are counted, the same again changes nothing',
+    async (t) => {
+      const args = ['import', 'orders', orders, '--brand', 'one', '--json']
+      const first = document(t, await run(args))
+      t.match(first, {
+        read: 4,
+        imported: 2,
+        unchanged: 0,
+        rejected: 2,
+        rejects_file: `${orders}.rejects.ndjson`,
+      })
+      const rejects = readFileSync(first.rejects_file, 'utf8').trimEnd().split('\n')
+      t.match(
+        rejects.map((line) => JSON.parse(line)),
+        [
+          { field: 'total', value: 'ten' },
+          { field: 'created_at', value: '2026-02-30' },
+        ],
+      )
+      t.match(document(t, await here(args)), { read: 4, imported: 0, unchanged: 2, rejected: 2 })
+      const missing = await here(['import', 'orders', join(folder, 'none.csv'), '--brand', 'one'])
+      t.match(missing, { code: 1, stdout: '', stderr: /none\.csv/ })
+    },
+  )
+
+  await t.test('refresh', async (t) => {
+    const report = document(
+      t,
+      await run(['refresh', '--brand', 'one', '--as-of', '2026-02-01T00:00:00Z', '--json']),
+    )
+    t.match(report, { generation: 1, published: true, as_of: '2026-02-01T00:00:00.000Z', failed: [] })
+    t.same(
+      report.steps.map(({ step }: { step: string }) => step),
+      ['snapshot', 'models', 'segments', 'members', 'publish'],
+    )
+    for (const step of report.steps) t.match(step, { rows: Number, ms: Number })
+    t.match(
+      document(t, await here(['segment', 'members', '--brand', 'one', '--segment', 'buyers', '--json'])),
+      {
+        member_count: 2,
+        generation: 1,
+        members: [{ email: 'ann@example.com' }, { email: null }],
+      },
+    )
+  })
+
+  await t.test('key list, status and doctor', async (t) => {
+    const [keys, status, doctor] = await Promise.all([
+      run(['key', 'list', '--brand', 'one', '--json']),
+      run(['status', '--json']),
+      run(['doctor', '--json']),
+    ])
+    const { data } = document(t, keys)
+    t.match(data, [{ scopes: ['segments:read', 'customers:read'], revoked_at: null }])
+    t.notOk('plaintext' in data[0])
+    t.match(document(t, status), {
+      lake: { waiting_events: 0, dead_events: 0 },
+      brands: [
+        { shop_domain: 'one.myshopify.com', generation: 1, segments: 1, failures: 0, error: null },
+        { shop_domain: 'two.myshopify.com', generation: 0 },
+      ],
+    })
+    const { ok, checks } = JSON.parse(doctor.stdout)
+    t.match(doctor, { code: ok ? 0 : 1, stderr: '' })
+    for (const name of ['node', 'ready', 'postgres', 'lake lag', 'dead events'])
+      t.match(
+        checks.find(({ check }: { check: string }) => check === name),
+        { ok: true },
+      )
+    await postgres.sql`insert into dead_event (batch_id, line, reason, payload) values (gen_random_uuid(), 0, 'x', '')`
+    const wrong = await here(['doctor'])
+    t.match(wrong, { code: 1, stderr: '', stdout: /WRONG {2}dead events: 1 in table dead_event/ })
+  })
+
+  await t.test('sql', async (t) => {
+    const types = `select sum(ltv) as revenue, count(*) as customers, 2::hugeint ** 80 as big, 1::ubigint as small,
+      interval 2 days as days, time '10:00' as at, 'nan'::double as nan, [1::bigint] as list, {'a': 1.50::decimal(9, 2)} as row,
+      timestamp '2026-01-01' as day, '\\xAA'::blob as bytes from ltv`
+    const args = ['sql', '--brand', 'one']
+    t.match(document(t, await run([...args, types, '--json'])), [
+      {
+        revenue: '30.50',
+        customers: 2,
+        small: 1,
+        nan: 'NaN',
+        list: [1],
+        row: { a: '1.50' },
+        day: '2026-01-01T00:00:00.000Z',
+        bytes: 'aa',
+      },
+    ])
+    t.match((await here([...args, types])).stdout, /revenue .*\n-+ .*\n +30\.50 /)
+    const refused = async (statement: string, stderr: RegExp) =>
+      t.match(await here([...args, statement]), { code: 1, stdout: '', stderr })
+    await refused('select total from orders_of_all', /^recoup: Catalog Error: .*orders_of_all/)
+    await refused("from read_text('/etc/passwd')", /^recoup: Permission Error/)
+    const shown = await here(['segment', 'sql', '--brand', 'one', '--segment', 'Buyers'])
+    t.equal(
+      document(t, await here([...args, shown.stdout, '--json'])).length,
+      2,
+      'a segment runs as it is shown',
+    )
+  })
+})
+
+t.test('an import that is killed half-way and run again ends as one run does', async (t) => {
+  const { here, env, postgres } = await service(t)
+  const rows = Array.from({ length: 40_000 }, (_, at) => `${at},2026-01-01,${at % 90},c${at % 9_000}`)
+  const orders = file('many.csv', `external_id,created_at,total,customer_external_id\n${rows.join('\n')}\n`)
+  for (const shop of ['killed', 'whole']) await here(['brand', 'create', '--name', shop, '--shop', shop])
+  const imported = async () => Number((await postgres.sql`select count(*) from store_order`)[0]?.count)
+
+  const { child, ended } = startRecoup(['import', 'orders', orders, '--brand', 'killed'], { env })
+  await eventually(async () => (await imported()) > 0, { everyMs: 10 })
+  // The shell of bin/recoup has become the program.
+  child.kill('SIGKILL')
+  t.match(await ended, { signal: 'SIGKILL', stdout: '' })
+  const half = await imported()
+  t.ok(half > 0 && half < 40_000, `${half} orders`)
+  const report = document(t, await here(['import', 'orders', orders, '--brand', 'killed', '--json']))
+  t.match(report, { read: 40_000, imported: 40_000 - half, unchanged: half, rejected: 0, rejects_file: null })
+  t.match(document(t, await here(['import', 'orders', orders, '--brand', 'whole', '--json'])), {
+    imported: 40_000,
+  })
+  t.same(await contentOf(postgres, 'killed'), await contentOf(postgres, 'whole'))
+})
+
+/** All of a brand that an import makes, as one number each. */
+const contentOf = async ({ sql }: Database['postgres'], name: string) => [
+  ...(await sql`
+    select count(*) as orders, sum(hashtext(external_id || total || store_order.created_at || store_customer_id)::bigint) as content
+    from store_order join brand on brand.id = brand_id join customer using (brand_id, subject) where name = ${name}`),
+  ...(await sql`
+    select count(*) as customers, sum(hashtext(subject || store_customer_id)::bigint) as content
+    from customer join brand on brand.id = brand_id where name = ${name}`),
+]
+
+t.test(
+  'without DATABASE_URL a command starts the embedded Postgres for itself and stops it after',
+  async (t) => {
+    const dataDir = await clusterFolder(t)
+    const env = { DATA_DIR: dataDir }
+    document(t, await recoup(['brand', 'create', '--name', 'Mine', '--shop', 'mine', '--json'], { env }))
+    const pidFile = join(dataDir, 'postgres', 'postmaster.pid')
+    t.notOk(existsSync(pidFile))
+    t.match(document(t, await inProcess(['status', '--json'], env)), {
+      brands: [{ shop_domain: 'mine.myshopify.com' }],
+    })
+    t.notOk(existsSync(pidFile))
+  },
+)
+
+t.test('a checkout where nothing is installed says what to do', async (t) => {
+  const bare = join(folder, 'bare', 'bin')
+  mkdirSync(bare, { recursive: true })
+  const program = join(bare, 'recoup')
+  writeFileSync(program, readFileSync(join(CHECKOUT, 'bin/recoup')), { mode: 0o755 })
+  t.match(await recoup(['status'], { program }), {
+    code: 1,
+    stdout: '',
+    stderr: /run "make install" in .*bare/,
+  })
+})
