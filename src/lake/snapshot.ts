@@ -9,8 +9,9 @@ import { type DeadLine, readEvents } from './read-events.ts'
 import { RELATIONS, type RelationName } from './relations.ts'
 import { stageRows, writeParquet } from './stage.ts'
 
-/** At most this many events a tick: bounds its memory, its disk and the time that a kill can cost. */
-const TICK_EVENTS = 500_000
+/** At most so much a tick (compressed bytes): bounds its memory, its disk and the time that a kill can cost. */
+const TICK_EVENTS = 1_000_000
+const TICK_BYTES = 64 << 20
 
 export interface SnapshotReport {
   tick: number
@@ -46,6 +47,7 @@ export async function snapshot(pipeline: Pipeline): Promise<SnapshotReport> {
     cursor.exported_below,
     cursor.horizon,
     TICK_EVENTS,
+    TICK_BYTES,
   ])
   const below = await boundary(pipeline, cursor, batches)
   const tick = cursor.tick + 1
