@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import postgresDriver from 'postgres'
 import t, { type Test } from 'tap'
@@ -8,6 +10,7 @@ import { importFile } from '../src/connect/import/import.ts'
 import { compactBrand } from '../src/lake/compact.ts'
 import { snapshotAll } from '../src/lake/horizon.ts'
 import type { Pipeline } from '../src/lake/pipeline.ts'
+import { retain } from '../src/lake/retention.ts'
 import { openServed } from '../src/lake/served.ts'
 import { openSession } from '../src/lake/session.ts'
 import { setLogLevel } from '../src/log.ts'
@@ -43,14 +46,9 @@ async function store(pipeline: Pipeline, options: BrandOptions = {}) {
     save,
     /** Those who viewed a product within so many days. */
     viewed: (name: string, days: number) => save(name, viewedWithin(days)),
-    /** Store customers that view a product at a time. */
+    /** Store customers that view a product at a time, in the lake. */
     view: async (time: Date, ...customers: string[]) => {
-      const event = { brand_id: brand.id, event_type: 'product_viewed', properties: { product_id: 'p' } }
-      const times = { occurred_at: time.getTime(), received_at: time.getTime() }
-      await logBatch(
-        pipeline.postgres.sql,
-        customers.map((store_customer_id) => ({ ...event, ...times, store_customer_id })),
-      )
+      await logViews(pipeline, brand, time, customers)
       await snapshotAll(pipeline)
     },
     refresh: (asOf?: Date) => refreshBrand(pipeline, brand.id, asOf ? { asOf } : {}),
@@ -58,6 +56,15 @@ async function store(pipeline: Pipeline, options: BrandOptions = {}) {
     members: async (name: string) => Object.keys((await published(pipeline, brand.id)).served[name] ?? {}),
     audience: async (id: string) => audienceOf(await db.one<SegmentWithDefinition>('segment_by_id', [id])),
   }
+}
+
+async function logViews({ postgres }: Pipeline, { id }: Brand, time: Date, customers: readonly string[]) {
+  const event = { brand_id: id, event_type: 'product_viewed', properties: { product_id: 'p' } }
+  const times = { occurred_at: time.getTime(), received_at: time.getTime() }
+  await logBatch(
+    postgres.sql,
+    customers.map((store_customer_id) => ({ ...event, ...times, store_customer_id })),
+  )
 }
 
 const viewedWithin = (days: number) => ({
@@ -469,21 +476,24 @@ t.test('a refresh that fails at any statement changes nothing, and the next one 
 
 t.test('a refresh that is killed leaves one generation, and the next one completes', async (t) => {
   const random = randomSource(t)
-  const { brand, view, viewed, refresh, published } = await store(shared)
+  const { brand, viewed, refresh, published } = await store(shared)
+  const refreshers = Array.from({ length: 5 }, () => refresher(t, brand))
   const segment = await viewed('lately', 3)
   const names = Array.from({ length: 50 }, (_, index) => `c${index}`)
-  for (let day = 0; day < 8; day++)
-    await view(new Date(Date.UTC(2026, 6, 1 + 4 * day)), ...names.filter(() => random.chance(0.5)))
+  for (let day = 1; day < 30; day += 4)
+    await logViews(
+      shared,
+      brand,
+      new Date(Date.UTC(2026, 6, day)),
+      names.filter(() => random.chance(0.5)),
+    )
+  await snapshotAll(shared)
   await refresh(at('2026-07-01T01:00:00'))
   const took = await timed(() => refresh(at('2026-07-01T02:00:00')))
-  for (let round = 1; round <= 5; round++) {
-    const asOf = new Date(Date.UTC(2026, 6, 1 + 4 * round, 1))
+  for (const [round, killedAfter] of refreshers.entries()) {
+    const asOf = new Date(Date.UTC(2026, 6, 5 + 4 * round, 1))
     const before = await published()
-    await killed(
-      t,
-      [shared.postgres.url, shared.lakeDir, brand.id, asOf.toISOString()],
-      random.below(1.5 * took),
-    )
+    await killedAfter(random.below(1.5 * took), asOf)
     const after = await published()
     t.same(after.served, after.lake, `one generation after kill ${round}`)
     if (after.generation === before.generation) t.same(after, before)
@@ -511,17 +521,22 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return Math.round(performance.now() - started)
 }
 
-/** Runs the program until so many milliseconds after it began its work. */
-async function killed(t: Test, args: string[], afterMs: number): Promise<void> {
+/** A process that refreshes the brand as of an instant and is killed so many milliseconds after it began. */
+function refresher(t: Test, { id }: Brand) {
   const program = fileURLToPath(new URL('./fixtures/refresh-killed.ts', import.meta.url))
-  const child = spawn(process.execPath, [program, ...args], { stdio: ['pipe', 'pipe', 'inherit'] })
-  await once(child.stdout, 'data')
-  child.stdin.end()
+  const args = [program, shared.postgres.url, shared.lakeDir, id]
+  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
+  const ready = once(child.stdout, 'data')
   const exited = once(child, 'exit')
-  const timer = setTimeout(() => child.kill('SIGKILL'), afterMs)
-  await exited
-  clearTimeout(timer)
-  t.comment(`${child.signalCode ?? 'done'} after ${afterMs} ms`)
+  t.teardown(() => child.kill('SIGKILL'))
+  return async (milliseconds: number, asOf: Date) => {
+    await ready
+    child.stdin.end(asOf.toISOString())
+    const timer = setTimeout(() => child.kill('SIGKILL'), milliseconds)
+    await exited
+    clearTimeout(timer)
+    t.comment(`${child.signalCode ?? 'done'} after ${milliseconds} ms`)
+  }
 }
 
 t.test('a segment is evaluating while its lease lasts, and no longer', async (t) => {
@@ -541,4 +556,30 @@ t.test('a segment is evaluating while its lease lasts, and no longer', async (t)
   await lease(new Date(Date.now() + DAY))
   await refresh()
   t.match(await audience(id), { evaluation_status: 'evaluated' })
+})
+
+t.test('what killed work left is removed after 26 hours, what is published stays', async (t) => {
+  const { brand, view, viewed, refresh, published } = await store(shared)
+  await viewed('lately', 3)
+  await view(at('2026-08-01T00:00:00'), 'ann')
+  await refresh(at('2026-08-02T00:00:00'))
+  const before = await published()
+  const folder = join(shared.lakeDir, 'brands', brand.id)
+  const scratch = join(folder, 'tmp', randomUUID())
+  mkdirSync(scratch, { recursive: true })
+  const left = [join(scratch, 'spilled'), join(folder, `events-${randomUUID()}.parquet`)]
+  for (const path of left) writeFileSync(path, 'x')
+  const hoursAgo = (hours: number) => {
+    for (const path of [...left, scratch, ...readdirSync(folder).map((name) => join(folder, name))]) {
+      const time = new Date(Date.now() - hours * 3_600_000)
+      utimesSync(path, time, time)
+    }
+  }
+  hoursAgo(25)
+  await retain(shared)
+  for (const path of [...left, scratch]) t.ok(existsSync(path))
+  hoursAgo(27)
+  await retain(shared)
+  for (const path of [...left, scratch]) t.notOk(existsSync(path))
+  t.same(await published(), before)
 })

@@ -7,24 +7,35 @@ import { startWorker } from '../work.ts'
 import { command, type Run } from './command.ts'
 import { ensureDemo, welcome } from './demo.ts'
 
-/** Resolves at the first SIGINT or SIGTERM, or when the supervisor died; a second signal ends the process at once. */
-function stopSignal(): Promise<string> {
-  return new Promise((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-      let asked = false
-      process.on(signal, () => {
-        if (asked) process.exit(130)
-        asked = true
-        resolve(signal)
-      })
-    }
-    process.once('disconnect', () => resolve('the supervisor is gone'))
-    process.channel?.unref()
-  })
+interface Stop {
+  /** Resolves at the first SIGINT or SIGTERM, or when the supervisor died. */
+  asked: Promise<string>
+  stopped(): boolean
+}
+
+/** A second signal ends the process at once. */
+function stopSignal(): Stop {
+  const { promise, resolve } = Promise.withResolvers<string>()
+  let reason: string | undefined
+  const stop = (why: string) => {
+    reason ??= why
+    resolve(reason)
+  }
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    let again = false
+    process.on(signal, () => {
+      if (again) process.exit(130)
+      again = true
+      stop(signal)
+    })
+  }
+  process.once('disconnect', () => stop('the supervisor is gone'))
+  process.channel?.unref()
+  return { asked: promise, stopped: () => reason !== undefined }
 }
 
 const longRunning = async (work: () => Promise<{ stop(): Promise<void> }>): Promise<undefined> => {
-  const asked = stopSignal()
+  const { asked } = stopSignal()
   const running = await work()
   const signal = await asked
   log('info', 'stopping', { signal })
@@ -38,10 +49,12 @@ export const runCommands = [
     logs: true,
     options: { 'no-demo': { type: 'boolean', what: 'Make no demo brand' } },
     run: async ({ app: open, values, config, progress }: Run) => {
-      const asked = stopSignal()
+      const { asked, stopped } = stopSignal()
       if (config.port !== 0) await portIsFree(config.host, config.port)
       const app = await open()
       const demo = values['no-demo'] === true ? null : await ensureDemo(app, progress)
+      // Asked to stop while the demo was made: there is nothing to start any more.
+      if (stopped()) return
       const supervisor = supervise(['serve', 'work'], { ...process.env, LOG_LEVEL: config.logLevel })
       process.stdout.write(welcome(config, demo))
       await asked

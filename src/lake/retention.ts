@@ -1,5 +1,5 @@
 import { readdir, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import type { Pipeline } from './pipeline.ts'
 
 /** Longer than the longest cursor, so that a walk which began on a file can end on it. */
@@ -7,6 +7,7 @@ const KEEP_HOURS = 26
 /** Days that event_log keeps batches after they reached the lake. */
 const LOG_DAYS = 7
 const DAYS_AHEAD = 7
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 export interface RetentionReport {
   removed: number
@@ -32,7 +33,7 @@ export async function retain({ postgres, lakeDir }: Pipeline): Promise<Retention
   return { removed: retired.length, orphans: await removeOrphans({ postgres, lakeDir }) }
 }
 
-/** Files that no manifest names and that are too old to belong to work under way. */
+/** Files that no manifest names, and scratch folders of killed work, that are too old to belong to work under way. */
 async function removeOrphans({ postgres, lakeDir }: Pick<Pipeline, 'postgres' | 'lakeDir'>): Promise<number> {
   const before = Date.now() - KEEP_HOURS * 3_600_000
   const listed = await postgres.pipeline.many<{ path: string }>('lake_paths')
@@ -40,13 +41,14 @@ async function removeOrphans({ postgres, lakeDir }: Pick<Pipeline, 'postgres' | 
   let orphans = 0
   const entries = await readdir(lakeDir, { recursive: true, withFileTypes: true }).catch(() => [])
   for (const entry of entries) {
-    if (!entry.isFile()) continue
+    const isScratch = entry.isDirectory() && basename(entry.parentPath) === 'tmp' && UUID.test(entry.name)
+    if (!entry.isFile() && !isScratch) continue
     const absolute = join(entry.parentPath, entry.name)
     const path = absolute.slice(lakeDir.length + 1)
     if (known.has(path)) continue
     const info = await stat(absolute).catch(() => null)
     if (!info || info.mtimeMs > before) continue
-    await rm(absolute, { force: true })
+    await rm(absolute, { force: true, recursive: isScratch })
     orphans++
   }
   return orphans
