@@ -9,8 +9,9 @@ select
     product_title,
     variant_id,
     price,
+    coalesce(stg_events.currency_code, params.currency_code) as currency_code,
     quantity,
     occurred_at
-from stg_events
+from stg_events, params
 where product_id is not null
     or event_type in ('product_viewed', 'product_added_to_cart', 'product_removed_from_cart')

@@ -26,6 +26,8 @@ const POOL: postgres.Options<Record<string, postgres.PostgresType>> = {
   idle_timeout: 60,
   connect_timeout: 5,
   max_lifetime: 3600,
+  // After an outage the driver would wait up to 20 s before it connects again, with queries hanging meanwhile.
+  backoff: (attempt: number) => Math.min(0.05 * attempt, 1),
   onnotice: () => {},
   types: {
     // Counts, ticks and ids of ours stay far below 2^53; numeric (money) stays text.
