@@ -1,11 +1,14 @@
 import type { Job } from '../src/job.ts'
 import { compactStaging } from '../src/lake/compact-staging.ts'
+import { lakeLag } from '../src/lake/horizon.ts'
 import { Outrun } from '../src/lake/manifest.ts'
 import type { Pipeline } from '../src/lake/pipeline.ts'
 import { snapshot as tick } from '../src/lake/snapshot.ts'
 import { log } from '../src/log.ts'
 
 const EVERY_SECONDS = 30
+/** Accepted events are to be in every read within this time. */
+const ALARM_SECONDS = 60
 
 /** Every 30 s: what committed since the last tick becomes lake files. */
 export const snapshot: Job<Pipeline> = {
@@ -19,6 +22,8 @@ export const snapshot: Job<Pipeline> = {
         if (report.published) log('info', 'snapshot', { ...report })
         if (!report.more || control.signal.aborted) break
       }
+      const lag = await lakeLag(pipeline)
+      if (lag.seconds > ALARM_SECONDS) log('error', 'lake_lags', { ...lag })
       await compactStaging(pipeline)
     } catch (error) {
       if (!(error instanceof Outrun)) throw error

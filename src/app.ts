@@ -20,8 +20,6 @@ export interface App {
 export interface AppOptions {
   /** DuckDB memory of one session; a machine of 4 GB runs the server and a worker with the defaults. */
   memoryMb?: number
-  /** Applies pending migrations first; a server or worker on DATABASE_URL leaves that to `recoup migrate`. */
-  migrates?: boolean
   connections?: number
 }
 
@@ -32,12 +30,10 @@ export async function openApp(config: Config, options: AppOptions = {}): Promise
   const url = config.databaseUrl ?? embedded?.url
   if (!url) throw new Error('neither DATABASE_URL nor the embedded Postgres gave an address')
   try {
-    if (options.migrates ?? true) {
-      const { applied } = await migrate(url).catch((cause: unknown) => {
-        throw unusable(url, cause)
-      })
-      if (applied.length) log('info', 'migrated', { applied })
-    }
+    const { applied } = await migrate(url).catch((cause: unknown) => {
+      throw unusable(url, cause)
+    })
+    if (applied.length) log('info', 'migrated', { applied })
     const postgres = openPostgres(url, { max: options.connections ?? 8 })
     const pipeline: Pipeline = {
       postgres,

@@ -52,14 +52,24 @@ interface Blocker {
   seconds: number | null
 }
 
-async function heldBack({ postgres }: Pipeline) {
-  const blocker = await postgres.pipeline.maybe<Blocker>('lake_blocker')
+async function heldBack(pipeline: Pipeline) {
+  const blocker = await blockerOf(pipeline)
   if (!blocker) return fail('unavailable', 'The lake could not follow for a while: refresh again.')
+  return fail('unavailable', `The lake cannot follow: ${blocker}. End it, then refresh again.`)
+}
+
+/** Who holds the oldest write transaction of the cluster, in words; null when nobody does. */
+async function blockerOf({ postgres }: Pipeline): Promise<string | null> {
+  const blocker = await postgres.pipeline.maybe<Blocker>('lake_blocker')
+  if (!blocker) return null
   const { pid, gid, datname, seconds } = blocker
   const who = gid === null ? `process ${pid}` : `the prepared transaction "${gid}"`
   const since = seconds === null ? '' : ` for ${seconds} s`
-  return fail(
-    'unavailable',
-    `The lake cannot follow: ${who} in database "${datname}" has held a write transaction open${since}. End it, then refresh again.`,
-  )
+  return `${who} in database "${datname}" has held a write transaction open${since}`
+}
+
+/** Seconds since the oldest event that the lake does not have was received, and who holds the lake back. */
+export async function lakeLag(pipeline: Pipeline): Promise<{ seconds: number; blocker: string | null }> {
+  const { seconds } = await pipeline.postgres.pipeline.one<{ seconds: number }>('lake_lag')
+  return { seconds, blocker: await blockerOf(pipeline) }
 }
