@@ -56,19 +56,8 @@ export async function snapshot(pipeline: Pipeline): Promise<SnapshotReport> {
     const files: NewFile[] = []
     const rows: SnapshotReport['rows'] = {}
     const stage = async (relation: RelationName, table: string) => {
-      const based = new Set(
-        (await postgres.pipeline.many<{ brand_id: string }>('lake_brands_with', [relation])).map(
-          (row) => row.brand_id,
-        ),
-      )
-      const written = await stageRows(
-        duck,
-        pipeline.lakeDir,
-        relation,
-        table,
-        tick,
-        (brandId) => !based.has(brandId),
-      )
+      const based = await brandsWith(pipeline, relation)
+      const written = await stageRows(duck, pipeline.lakeDir, relation, table, tick, based)
       files.push(...written)
       rows[relation] = written.reduce((sum, file) => sum + file.rows, 0)
     }
@@ -105,6 +94,13 @@ export async function snapshot(pipeline: Pipeline): Promise<SnapshotReport> {
       ms,
     }
   })
+}
+
+/** The brands that have rows of a mutable relation already; events have no base, so that nobody asks. */
+async function brandsWith({ postgres }: Pipeline, relation: RelationName): Promise<Set<string>> {
+  if (RELATIONS[relation].kind === 'append') return new Set()
+  const rows = await postgres.pipeline.many<{ brand_id: string }>('lake_brands_with', [relation])
+  return new Set(rows.map(({ brand_id }) => brand_id))
 }
 
 /** Where this tick ends: the horizon, or the first transaction that it leaves for the next one. */

@@ -11,7 +11,7 @@ export const PARQUET = '(format parquet, compression zstd, compression_level 1, 
 
 /**
  * Writes the rows of `table` (columns of the relation, any number of brands) as lake files: one for each brand with
- * many rows, one shared file, sorted by brand, for all others.
+ * many rows, one shared file, sorted by brand, for all others. `based`: brands with earlier rows of the relation.
  */
 export async function stageRows(
   duck: Duck,
@@ -19,7 +19,7 @@ export async function stageRows(
   relation: RelationName,
   table: string,
   tick: number,
-  baseless: (brandId: string) => boolean,
+  based: ReadonlySet<string>,
 ): Promise<NewFile[]> {
   const counts = await duck.rows<{ brand_id: string; rows: number }>(
     `select brand_id::varchar as brand_id, count(*) as rows from ${table} group by all order by all`,
@@ -31,7 +31,7 @@ export async function stageRows(
   for (const { brand_id, rows } of own) {
     const select = `select ${columnsOf(relation).join(', ')} from ${table} where brand_id = ${literal(brand_id)}::uuid order by ${order.join(', ')}`
     // The first rows of a mutable relation hold each key once: they are a base already.
-    const level = kind === 'versions' && baseless(brand_id) ? 1 : 0
+    const level = kind === 'versions' && !based.has(brand_id) ? 1 : 0
     const occurred = await occurredRange(duck, relation, table, brand_id)
     const file = await writeParquet(duck, lakeDir, brandFolder(brand_id), relation, select)
     files.push({ ...file, ...occurred, brand_id, relation, level, rows, tick_lo: tick, tick_hi: tick })

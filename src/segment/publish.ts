@@ -36,7 +36,9 @@ export async function publish(
   const files: NewFile[] = []
   const retired: LakeFile[] = []
   const old = (relation: string) => manifest.files.filter((file) => file.relation === relation)
-  const add = async (relation: NewFile['relation'], level: number, select: string) => {
+  const rowsOf = async (table: string) =>
+    (await session.duck.rows<{ rows: number }>(`select count(*) as rows from ${table}`))[0]?.rows ?? 0
+  const add = async (relation: NewFile['relation'], level: number, rows: number, select: string) => {
     const file = await writeParquet(
       session.duck,
       pipeline.lakeDir,
@@ -44,20 +46,19 @@ export async function publish(
       relation,
       select,
     )
-    const [count] = await session.duck.rows<{ rows: number }>(`select count(*) as rows from (${select})`)
     files.push({
       ...file,
       brand_id: manifest.brandId,
       relation,
       level,
-      rows: count?.rows ?? 0,
+      rows,
       ...ticksOf(generation),
     })
   }
 
   for (const { name } of publication.marts) {
-    const [mart] = await session.duck.rows<{ rows: number }>(`select count(*) as rows from ${name}`)
-    if ((mart?.rows ?? 0) >= OWN_FILE_ROWS) await add(`result:${name}`, 1, `from ${name}`)
+    const rows = await rowsOf(name)
+    if (rows >= OWN_FILE_ROWS) await add(`result:${name}`, 1, rows, `from ${name}`)
     retired.push(...old(`result:${name}`))
   }
   const row = `${literal(manifest.brandId)}::uuid as brand_id, ${generation}::bigint as tick`
@@ -69,12 +70,13 @@ export async function publish(
        from member_diff join member_reasons using (segment) order by segment, customer`,
       [changedAt],
     )
-    await add('member_changes', 0, 'from member_changes')
+    await add('member_changes', 0, members.changes, 'from member_changes')
   }
   if (members.fold) {
     await add(
       'members',
       1,
+      await rowsOf('members'),
       `select ${row}, segment, customer, joined_at from members order by segment, customer`,
     )
     retired.push(...old('members'))
