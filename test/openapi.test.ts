@@ -1,6 +1,8 @@
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { Agent, request } from 'node:http'
+import { Agent, createServer as createHttpServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { Ajv2020 } from 'ajv/dist/2020.js'
@@ -271,6 +273,28 @@ t.test('every operation of the service has examples that its schemas allow', asy
       t.ok(v.safeParse(schema, part === 'body' ? sent : texts).success, `${name}: its example ${part}`)
     }
   }
+})
+
+t.test('an answer that is not as the document says fails whichever test gets it', async (t) => {
+  const server = createHttpServer((_, answer) => {
+    answer.writeHead(200, { 'content-type': 'application/json', 'x-request-id': 'x' }).end('{"id":1}')
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const url = `http://127.0.0.1:${port}`
+  const wrong = /GET \/v1\/brand answered 200 .*\n(.*\n)*.*must have required property 'name'/
+  await t.rejects(fetch(`${url}/v1/brand`), { message: wrong })
+  await t.rejects(
+    new Promise((resolve, reject) => {
+      const sent = request(`${url}/v1/brand`, (response) => response.toArray().then(resolve, reject))
+      sent.on('error', reject).end()
+    }),
+    { message: wrong },
+  )
+  await t.rejects(fetch(`${url}/v1/brand`, { method: 'PUT' }), { message: /PUT is not declared/ })
+  t.equal((await fetch(`${url}/v1/of-nobody`)).status, 200, 'a path that the document does not have')
 })
 
 t.test('the linters', async (t) => {
