@@ -96,8 +96,8 @@ function statements(execute: Execute): Statements {
 function inBrand<T>(app: Sql, brandId: string, work: (tx: Transaction) => PromiseLike<T>): Promise<T> {
   return app.begin(async (tx) => {
     const set = tx`select set_config('app.brand', ${brandId}, true)`.execute()
-    const result = work(tx)
-    await set
-    return await result
+    // Awaited together: work that fails before the answer to `set` would be a rejection that nobody handles.
+    const [result] = await Promise.all([work(tx), set])
+    return result
   }) as Promise<T>
 }

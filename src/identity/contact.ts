@@ -1,0 +1,114 @@
+import { v7 } from 'uuid'
+import { fail } from '../errors.ts'
+import type { Statements } from '../op.ts'
+import { emailOf, phoneOf } from './channel.ts'
+
+export type ContactChannel = 'email' | 'phone'
+export type ConsentChannel = 'sms' | 'email'
+export type ConsentState = 'subscribed' | 'unsubscribed' | 'unknown'
+
+/** Channels as they are stored: email trimmed and in lower case, phone in E.164; null for what is none. */
+export interface Channels {
+  email: string | null
+  phone: string | null
+}
+
+/** What is known of somebody. Texts as they were sent; null where nothing was. */
+export interface FoundContact {
+  /** Ordinal of the customer, where one is known. */
+  subject: number | null
+  email: string | null
+  phone: string | null
+  firstName: string | null
+  lastName: string | null
+}
+
+interface ContactRow extends Channels {
+  id: string
+  subject: number | null
+}
+
+/** Normalises channels. A number without a country code is one of the brand's default region. */
+export async function channelsOf(
+  tx: Statements,
+  { email, phone }: { email: string | null; phone: string | null },
+): Promise<Channels> {
+  if (phone === null) return { email: (email && emailOf(email)) || null, phone }
+  const { region } = await tx.one<{ region: string }>('contact_region')
+  return { email: (email && emailOf(email)) || null, phone: phoneOf(phone, region) ?? null }
+}
+
+/**
+ * Makes or updates the contact of these channels, within a transaction of the brand. Evidence of the server, the store
+ * or a webhook only: what is given replaces what was there, except the subject.
+ *
+ * `conflict` names the channel that another contact owns; nothing is changed then. Throws `bad_request` when neither
+ * text is an address or a number (see `channelsOf`). A changed channel takes no consent along: it is unknown again.
+ */
+export async function upsertContact(
+  tx: Statements,
+  found: FoundContact,
+): Promise<{ contactId: string } | { conflict: ContactChannel }> {
+  const { subject, firstName, lastName } = found
+  const { email, phone } = await channelsOf(tx, found)
+  if (email === null && phone === null)
+    throw fail('bad_request', 'A contact needs an email address or a phone number')
+
+  await tx.run('contact_lock', [locksOf({ email, phone }, subject)])
+  const rows = await tx.many<ContactRow>('contacts_like', [email, phone, subject])
+  const owner = ownerOf(rows, { email, phone }, subject)
+  if (owner !== null && 'conflict' in owner) return owner
+  const values = [subject, email, phone, firstName, lastName]
+  if (owner === null) {
+    const contactId = v7()
+    await tx.run('contact_insert', [contactId, ...values])
+    return { contactId }
+  }
+  await tx.run('contact_update', [owner.id, ...values])
+  const now = new Date()
+  if (email !== null && owner.email !== null && owner.email !== email)
+    await setConsent(tx, owner.id, 'email', 'unknown', 'address changed', now)
+  if (phone !== null && owner.phone !== null && owner.phone !== phone)
+    await setConsent(tx, owner.id, 'sms', 'unknown', 'number changed', now)
+  return { contactId: owner.id }
+}
+
+const locksOf = ({ email, phone }: Channels, subject: number | null) => [
+  ...(email === null ? [] : [`email ${email}`]),
+  ...(phone === null ? [] : [`phone ${phone}`]),
+  ...(subject === null ? [] : [`subject ${subject}`]),
+]
+
+/** Of the rows that share a channel or the customer, the one to update. */
+function ownerOf(
+  rows: readonly ContactRow[],
+  { email, phone }: Channels,
+  subject: number | null,
+): ContactRow | { conflict: ContactChannel } | null {
+  const byEmail = email === null ? undefined : rows.find((row) => row.email === email)
+  const byPhone = phone === null ? undefined : rows.find((row) => row.phone === phone)
+  if (byEmail && byPhone && byEmail.id !== byPhone.id) return { conflict: 'phone' }
+  const bySubject = subject === null ? undefined : rows.find((row) => row.subject === subject)
+  const owner = byEmail ?? byPhone
+  if (!owner) return bySubject ?? null
+  const isAnother = bySubject && bySubject.id !== owner.id && owner.subject !== subject
+  return isAnother ? { conflict: byEmail ? 'email' : 'phone' } : owner
+}
+
+/**
+ * Records what somebody said about a channel at an instant, and where. The contact shows the newest word, however late
+ * an older one comes; saying the same again changes nothing.
+ */
+export async function setConsent(
+  tx: Statements,
+  contactId: string,
+  channel: ConsentChannel,
+  state: ConsentState,
+  source: string,
+  at: Date,
+): Promise<void> {
+  // Held, so that two at once see each other's word.
+  await tx.one('contact_hold', [contactId])
+  await tx.run('consent_insert', [contactId, channel, state, source, at])
+  await tx.run('consent_apply', [contactId, channel])
+}

@@ -1,0 +1,165 @@
+import t from 'tap'
+import { appendEvents } from '../src/event/append.ts'
+import {
+  type ConsentChannel,
+  type ConsentState,
+  type FoundContact,
+  setConsent,
+  upsertContact,
+} from '../src/identity/contact.ts'
+import { brand as makeBrand } from './fixtures/brand.ts'
+import { database } from './fixtures/database.ts'
+import { lake, sourceRows, tick } from './fixtures/lake.ts'
+
+const db = await database(t)
+const { sql } = db.postgres
+const NOBODY: FoundContact = { subject: null, email: null, phone: null, firstName: null, lastName: null }
+
+async function shop() {
+  const brand = await makeBrand(db)
+  const ofBrand = db.postgres.forBrand(brand.id)
+  const upsert = async (found: Partial<FoundContact>) => {
+    const made = await ofBrand.tx((tx) => upsertContact(tx, { ...NOBODY, ...found }))
+    return 'conflict' in made ? made.conflict : made.contactId
+  }
+  const consent = (id: string, channel: ConsentChannel, state: ConsentState, at: string) =>
+    ofBrand.tx((tx) => setConsent(tx, id, channel, state, 'test', new Date(at)))
+  const contacts = () =>
+    sql`select id, subject, email, phone, first_name, sms_consent, email_consent from contact
+      where brand_id = ${brand.id} order by email, phone`
+  return { brand, ofBrand, upsert, consent, contacts }
+}
+
+t.test('an address and a number in other spellings are the same contact', async (t) => {
+  const { upsert, contacts } = await shop()
+  const id = await upsert({ email: ' Zoe@Example.COM ', firstName: 'Zoe' })
+  t.equal(await upsert({ email: 'zoe@example.com', phone: '(201) 555-0123' }), id)
+  t.equal(await upsert({ phone: '+1 201 555 0123', lastName: 'Z' }), id)
+  t.match(await contacts(), [{ id, email: 'zoe@example.com', phone: '+12015550123', first_name: 'Zoe' }])
+})
+
+t.test('a number without a country code is one of the brand’s region', async (t) => {
+  const { brand, upsert, contacts } = await shop()
+  await sql`update brand set default_phone_region = 'DE' where id = ${brand.id}`
+  await upsert({ phone: '01511 2345678' })
+  t.match(await contacts(), [{ phone: '+4915112345678' }])
+})
+
+t.test('channels of two contacts conflict, and nothing changes', async (t) => {
+  const { upsert, contacts } = await shop()
+  await upsert({ email: 'a@example.com', firstName: 'A' })
+  await upsert({ phone: '+12015550123' })
+  const before = await contacts()
+  t.equal(await upsert({ email: 'a@example.com', phone: '+12015550123', firstName: 'B' }), 'phone')
+  t.same(await contacts(), before)
+})
+
+t.test('a channel that another contact than the customer’s owns conflicts', async (t) => {
+  const { upsert, contacts } = await shop()
+  const id = await upsert({ subject: 7, email: 'a@example.com' })
+  await upsert({ email: 'b@example.com' })
+  t.equal(await upsert({ subject: 7, email: 'b@example.com' }), 'email')
+  t.equal(await upsert({ subject: 7, email: 'c@example.com' }), id, 'a free one becomes the customer’s')
+  t.match(await contacts(), [{ email: 'b@example.com' }, { id, email: 'c@example.com', subject: 7 }])
+})
+
+t.test('what is no channel makes no contact', async (t) => {
+  const { upsert, contacts } = await shop()
+  for (const wrong of [{}, { email: 'n/a' }, { phone: '12' }, { email: '', phone: '' }])
+    await t.rejects(upsert(wrong), { code: 'bad_request' })
+  t.same(await contacts(), [])
+})
+
+t.test('contacts of another brand are no neighbours', async (t) => {
+  const [one, other] = [await shop(), await shop()]
+  const id = await one.upsert({ email: 'a@example.com' })
+  t.not(await other.upsert({ email: 'a@example.com' }), id)
+})
+
+t.test('the same channels at once, in any mixture, make one contact and no error', async (t) => {
+  const { upsert, contacts } = await shop()
+  const mixtures = [
+    { email: 'a@example.com' },
+    { email: 'a@example.com', phone: '+12015550123' },
+    { phone: '+12015550123', email: 'a@example.com', subject: 3 },
+  ]
+  const ids = await Promise.all(Array.from({ length: 60 }, (_, n) => upsert(mixtures[n % 3] ?? {})))
+  t.equal(new Set(ids).size, 1)
+  t.match(await contacts(), [{ email: 'a@example.com', phone: '+12015550123', subject: 3 }])
+})
+
+t.test('pairs that cross at once never leave a channel with two contacts', async (t) => {
+  const { upsert, contacts } = await shop()
+  const numbers = ['+12015550100', '+12015550101', '+12015550102']
+  const addresses = ['a@example.com', 'b@example.com', 'c@example.com']
+  await Promise.all(
+    Array.from({ length: 90 }, (_, n) =>
+      upsert({ email: addresses[n % 3] ?? null, phone: numbers[Math.floor(n / 3) % 3] ?? null }),
+    ),
+  )
+  const rows = await contacts()
+  t.equal(new Set(rows.map((row) => row.email)).size, rows.length)
+  t.equal(new Set(rows.map((row) => row.phone)).size, rows.length)
+})
+
+t.test('the newest word on consent counts, in whatever order words come', async (t) => {
+  const { upsert, consent, contacts } = await shop()
+  const id = await upsert({ email: 'a@example.com', phone: '+12015550123' })
+  await consent(id, 'sms', 'unsubscribed', '2026-11-02T00:00:00Z')
+  await consent(id, 'sms', 'subscribed', '2026-11-01T00:00:00Z')
+  t.match(await contacts(), [{ sms_consent: 'unsubscribed', email_consent: 'unknown' }])
+  await consent(id, 'sms', 'subscribed', '2026-11-02T00:00:00Z')
+  t.match(await contacts(), [{ sms_consent: 'unsubscribed' }], 'of two at once the one that forbids')
+  await consent(id, 'sms', 'subscribed', '2026-11-03T00:00:00Z')
+  await consent(id, 'sms', 'subscribed', '2026-11-03T00:00:00Z')
+  t.match(await contacts(), [{ sms_consent: 'subscribed' }])
+  const [{ count } = {}] = await sql`select count(*) from contact_consent where contact_id = ${id}`
+  t.equal(Number(count), 4)
+})
+
+t.test('a changed number has no consent, and the history says why', async (t) => {
+  const { upsert, consent, contacts } = await shop()
+  const id = await upsert({ email: 'a@example.com', phone: '+12015550123' })
+  await consent(id, 'sms', 'subscribed', '2026-11-01T00:00:00Z')
+  await consent(id, 'email', 'subscribed', '2026-11-01T00:00:00Z')
+  await upsert({ email: 'a@example.com', phone: '+12015550124' })
+  t.match(await contacts(), [{ phone: '+12015550124', sms_consent: 'unknown', email_consent: 'subscribed' }])
+  const [newest] = await sql`select source from contact_consent where contact_id = ${id} order by at desc`
+  t.equal(newest?.source, 'number changed')
+})
+
+t.test('recorded events are in the lake when their transaction commits, and only then', async (t) => {
+  const pipeline = await lake(t, db)
+  const { brand, ofBrand } = await shop()
+  const event = (name: string) => ({
+    event_type: 'loyalty_points',
+    email: 'a@example.com',
+    properties: { step: name, nested: { id: 1 } },
+  })
+  await ofBrand.tx((tx) => appendEvents(tx, brand.id, [event('one'), event('two')]))
+  await t.rejects(
+    ofBrand.tx(async (tx) => {
+      await appendEvents(tx, brand.id, [event('undone')])
+      throw new Error('undone')
+    }),
+    { message: 'undone' },
+  )
+  await t.rejects(
+    ofBrand.tx((tx) => appendEvents(tx, '00000000-0000-0000-0000-000000000000', [event('another')])),
+    /another/,
+  )
+  const { count } = await sql`select from event_log`
+  t.equal(count, 1, 'one row for the events of a transaction')
+  await tick(pipeline)
+  t.same(
+    await sourceRows(
+      pipeline,
+      brand,
+      `select event_type, properties->>'step' as step from events order by step`,
+    ),
+    [
+      { event_type: 'loyalty_points', step: 'one' },
+      { event_type: 'loyalty_points', step: 'two' },
+    ],
+  )
+})
