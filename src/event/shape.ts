@@ -36,6 +36,11 @@ export interface EventLine {
   email?: string
   phone?: string
   store_customer_id?: string
+  /**
+   * 'browser': came through /cdp/ingest, whose Origin anyone can forge, so its identifiers may attach a visitor and
+   * nothing more. Absent: sent with a credential or recorded by the service.
+   */
+  origin?: 'browser'
   properties: object
 }
 
