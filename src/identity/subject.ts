@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { fail } from '../errors.ts'
+import type { Statements } from '../op.ts'
 import type { Sql, Transaction } from '../store/postgres.ts'
 import { statement } from '../store/sqlfile.ts'
 import { emailOf, phoneOf } from './channel.ts'
@@ -26,10 +27,10 @@ export const LONGEST_IDENTIFIER = 512
  * id, email, phone, visitor id), made when new; 0 when nothing in it identifies anybody. Weaker identifiers of the
  * tuple join that profile, visitors and contact-only customers by a redirect, two store customers never. The same
  * call again changes nothing. Meant for up to about 50,000 identities; calls for one brand take turns until their
- * transaction (READ COMMITTED) ends.
+ * transaction (READ COMMITTED) ends. `Statements` are those of a transaction of the brand.
  */
 export async function assignSubjects(
-  sql: Sql | Transaction,
+  sql: Sql | Transaction | Statements,
   brandId: string,
   identities: readonly Identity[],
   { storePlatformDomain }: { storePlatformDomain: string },
@@ -44,7 +45,7 @@ export async function assignSubjects(
   // Most calls bring nobody new: they take no lock and no transaction id.
   const known = await resolve(ask, tuples, identities)
   if (!known.lacks) return known.subjects()
-  const write = async (tx: Sql | Transaction) => {
+  const write = async (tx: Sql | Transaction | Statements) => {
     const inTurn = queries(tx, brandId)
     await inTurn('identity_lock')
     const resolved = await resolve(inTurn, tuples, identities)
@@ -63,9 +64,13 @@ interface BrandRow {
 export type Ask = <Row = unknown>(name: string, args?: unknown[]) => Promise<Row[]>
 
 const queries =
-  (sql: Sql | Transaction, brandId: string): Ask =>
+  (sql: Sql | Transaction | Statements, brandId: string): Ask =>
   async (name, args = []) =>
-    (await sql.unsafe(statement('postgres', name), [brandId, ...args] as never[], { prepare: true })) as never
+    'many' in sql
+      ? await sql.many(name, args)
+      : ((await sql.unsafe(statement('postgres', name), [brandId, ...args] as never[], {
+          prepare: true,
+        })) as never)
 
 const firstLabel = (domain: string) => domain.split('.', 1)[0] ?? domain
 
