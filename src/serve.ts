@@ -18,10 +18,9 @@ import { signInRoutes } from './http/sign-in.ts'
 import { openLakes } from './lake/reader.ts'
 import { openServed } from './lake/served.ts'
 import { log } from './log.ts'
-import { loadModels } from './model/graph.ts'
-import { runModels } from './model/run.ts'
 import type { Op } from './op.ts'
 import { OPS } from './ops/all.ts'
+import { prepareReading } from './segment/reading.ts'
 import { pendingMigrations } from './store/migrate.ts'
 
 /** Running requests get this long when the server stops. */
@@ -38,11 +37,8 @@ export interface Served {
 /** The HTTP side of one process: REST, the collect host and the health routes. */
 export async function startServer(app: App): Promise<Served> {
   const { config, postgres } = app
-  const models = await loadModels()
   const pipeline = { ...app.pipeline, memoryMb: SESSION_MEMORY_MB }
-  const lakes = openLakes(pipeline, openServed(pipeline), async ({ duck }) => {
-    await runModels(duck.connection, models)
-  })
+  const lakes = openLakes(pipeline, openServed(pipeline), (session) => prepareReading(pipeline, session))
   const invalidation = await openInvalidation(postgres)
   const seal = openSeal(config)
   const signIn = await openSignIn({

@@ -18,6 +18,7 @@ import { loadModels } from '../src/model/graph.ts'
 import { runModels } from '../src/model/run.ts'
 import type { Brand, Statements } from '../src/op.ts'
 import { evaluateSegments, type SegmentRow } from '../src/segment/evaluate.ts'
+import { openMembers } from '../src/segment/members.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
 import { audienceOf, createSegment, type SegmentWithDefinition } from '../src/segment/saved.ts'
 import { migrate } from '../src/store/migrate.ts'
@@ -255,6 +256,7 @@ t.test('the segments that a shared statement fails for are found, the others are
   const session = await openSession(shared, brand, at('2026-03-02T00:00:00'))
   t.teardown(() => session.close())
   await runModels(session.duck.connection, await loadModels())
+  await openMembers(session, shared.lakeDir, 'table')
   await session.duck.run('drop view stg_product_events')
   const segments = await shared.postgres.pipeline.many<SegmentRow>('segments_to_evaluate', [brand.id])
   const { evaluated, failed } = await evaluateSegments(session.duck, segments)

@@ -199,7 +199,7 @@ t.test('a refusal begins with the failing path and says what is known there', as
     [summed({ times: { op: '>', n: 1 } }), /^definition\.rule\.times: "times" is not a key here/],
     [
       profile({ op: 'member-of-segment', segmentId: 'x' }),
-      'definition.rule.op: member-of-segment is not available yet',
+      'definition.rule.segmentId: must be the id of a segment, not "x"',
     ],
     [
       { source: 'engagement_events', rule: spend },

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { openServed } from '../lake/served.ts'
 import { parseDefinition } from '../segment/definition.ts'
-import { explain } from '../segment/explain.ts'
+import { customerOf, explain } from '../segment/explain.ts'
 import { displayOne } from '../segment/plan.ts'
+import { openReading } from '../segment/reading.ts'
 import { createSegment, type SegmentWithDefinition, segmentWithDefinition } from '../segment/saved.ts'
 import { brandOf, UUID } from './brand.ts'
 import { command, integerOption, type Run, required, text, UsageError } from './command.ts'
-import { openModels } from './sql.ts'
 import { table } from './table.ts'
 
 const brand = { type: 'string', required: true, placeholder: 'BRAND', what: 'Id, shop or name' } as const
@@ -120,17 +120,16 @@ export const segmentCommands = [
     run: async (run) => {
       const customerId = required(run.values, 'customer')
       const { app, row, brandId } = await segmentOf(run)
-      const session = await openModels(app, await brandOf(app, brandId), new Date())
+      const session = await openReading(app.pipeline, await brandOf(app, brandId), new Date())
       try {
         const sources = { generation: 0, rows: session.duck.rows }
-        const [known] = await sources.rows('select 1 as known from customers where customer_id = $1', [
-          customerId,
-        ])
-        if (!known) throw new UsageError(`--customer: there is no customer "${customerId}" of this brand`)
+        const customer = await customerOf(sources, customerId)
+        if (customer === undefined)
+          throw new UsageError(`--customer: there is no customer "${customerId}" of this brand`)
         return {
           segment_id: row.id,
           customer_id: customerId,
-          ...(await explain(sources, parseDefinition(row.definition), customerId)),
+          ...(await explain(sources, parseDefinition(row.definition), customer)),
         }
       } finally {
         await session.close()
@@ -139,8 +138,13 @@ export const segmentCommands = [
     text: ({ customer_id, member, conditions }) =>
       [
         table(
-          ['condition', 'holds', 'alone decides'],
-          conditions.map((one) => [one.path, one.holds ? 'yes' : 'no', one.decides ? 'yes' : 'no']),
+          ['condition', 'actual', 'holds', 'alone decides'],
+          conditions.map((one) => [
+            one.path,
+            one.actual,
+            one.holds ? 'yes' : 'no',
+            one.decides ? 'yes' : 'no',
+          ]),
         ),
         `${customer_id} ${member ? 'is' : 'is not'} a member`,
       ].join('\n'),

@@ -1,26 +1,13 @@
 import { createInterface } from 'node:readline/promises'
 import type { App } from '../app.ts'
-import { openSession, type Session } from '../lake/session.ts'
-import { loadModels } from '../model/graph.ts'
-import { runModels } from '../model/run.ts'
+import type { Session } from '../lake/session.ts'
 import type { Brand } from '../op.ts'
+import { openReading } from '../segment/reading.ts'
 import { brandOf } from './brand.ts'
 import { command, type Run, text, timeOption, UsageError } from './command.ts'
 import { table } from './table.ts'
 
 const SHOWN_ROWS = 1_000
-
-/** All sources, staging models and marts of a brand in one locked session. */
-export async function openModels(app: App, brand: Brand, asOf: Date): Promise<Session> {
-  const session = await openSession(app.pipeline, brand, asOf)
-  try {
-    await runModels(session.duck.connection, await loadModels())
-    return session
-  } catch (error) {
-    await session.close()
-    throw error
-  }
-}
 
 async function onlyBrand(app: App): Promise<Brand> {
   const brands = await app.postgres.pipeline.many<Brand>('brands_all')
@@ -100,7 +87,7 @@ export const sqlCommands = [
       const app = await open()
       const wanted = text(values, 'brand')
       const brand = wanted ? await brandOf(app, wanted) : await onlyBrand(app)
-      const session = await openModels(app, brand, timeOption(values, 'as-of') ?? new Date())
+      const session = await openReading(app.pipeline, brand, timeOption(values, 'as-of') ?? new Date())
       try {
         if (positionals.length) return await query(session, positionals.join(' '))
         if (process.stdin.isTTY) return await prompt(session, brand)

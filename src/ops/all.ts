@@ -1,7 +1,15 @@
 import type { Op } from '../op.ts'
 import { brandOps } from './brand.ts'
 import { keyOps } from './keys.ts'
+import { segmentMemberOps } from './segment-members.ts'
+import { segmentQuestionOps } from './segment-questions.ts'
 import { segmentOps } from './segments.ts'
 
 /** Every operation of the service. */
-export const OPS: readonly Op[] = [...brandOps, ...keyOps, ...segmentOps]
+export const OPS: readonly Op[] = [
+  ...brandOps,
+  ...keyOps,
+  ...segmentOps,
+  ...segmentMemberOps,
+  ...segmentQuestionOps,
+]

@@ -82,3 +82,81 @@ export const ESTIMATED = {
   body: { definition: DEFINITION },
   output: { count: 1284, segment_id: null, version: null, estimated_at: '2026-11-21T09:20:41.000Z' },
 }
+
+export const UPDATED = {
+  path: { id: ID },
+  body: { definition: DEFINITION },
+  output: {
+    ...ITEM,
+    current_version_id: '0193d2a4-9b10-7c41-b0aa-0c2de58f1e77',
+    updated_at: '2026-11-21T09:20:41.000Z',
+    audience: { ...AUDIENCE, current_version_evaluated: false },
+    version: 2,
+    schema_version: 1,
+    definition: DEFINITION,
+  },
+}
+
+export const ARCHIVED = {
+  path: { id: ID },
+  body: {},
+  output: { ...ITEM, status: 'archived', updated_at: '2026-11-21T09:20:41.000Z', audience: AUDIENCE },
+}
+
+export const HISTORY = {
+  path: { id: ID },
+  query: { limit: 1 },
+  output: {
+    data: [
+      {
+        customer_id: 'shopify:lumen-home:6940095564',
+        email: 'ada@example.com',
+        phone: '+14155550143',
+        current_customer_id: 'shopify:lumen-home:6940095564',
+        action: 'entered',
+        reason: 'data_changed',
+        generation: 96,
+        changed_at: '2026-11-21T09:15:04.000Z',
+      },
+    ],
+    next_cursor: 'AbVxq0c2Zk1nVYtKZ3dP',
+  },
+}
+
+export const PREVIEWED = {
+  body: { segment_id: ID, definition: DEFINITION },
+  output: {
+    segment_id: ID,
+    version: 1,
+    generation: 96,
+    entering: 210,
+    leaving: 31,
+    staying: 1253,
+    estimated_at: '2026-11-21T09:20:41.000Z',
+  },
+}
+
+export const EXPLAINED = {
+  path: { id: ID },
+  query: { customer_id: 'shopify:lumen-home:6940095564' },
+  output: {
+    segment_id: ID,
+    version: 1,
+    customer_id: 'shopify:lumen-home:6940095564',
+    member: false,
+    conditions: [
+      { path: 'definition.rule.all[0]', actual: '612.40', holds: true, decides: false },
+      { path: 'definition.rule.all[1]', actual: 1, holds: false, decides: true },
+    ],
+    explained_at: '2026-11-21T09:20:41.000Z',
+  },
+}
+
+export const SQL = {
+  path: { id: ID },
+  output: {
+    segment_id: ID,
+    version: 1,
+    sql: 'select customers.customer, customers.customer_id\nfrom customers, params\nwhere …;',
+  },
+}

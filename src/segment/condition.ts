@@ -15,7 +15,7 @@ import {
 } from './expression.ts'
 import { COUNT, checkOperator, MEMBER, many, opsFor, readField, readOperator, readSource } from './name.ts'
 import { AGGREGATES, type AggregateName, LIMITS, type Operator, TIMES_OPS } from './operators.ts'
-import type { Condition, Measure, RowsTest, Test } from './tree.ts'
+import type { Condition, Measure, MemberTest, RowsTest, Test } from './tree.ts'
 import { type Operand, readDays, readInteger, readObject, readOperand, STORED } from './value.ts'
 
 /** What reading a definition carries along. */
@@ -30,6 +30,7 @@ const KEYS = {
   comparison: ['source', 'field', 'op', 'value'],
   count: ['source', 'op', 'window', 'times', 'where'],
   aggregate: ['source', 'agg', 'field', 'op', 'value', 'where', 'window'],
+  member: ['source', 'op', 'segmentId'],
 } as const
 
 /** Reads a comparison, a count over a window or an aggregate, on the source of its own or the nearest around it. */
@@ -37,10 +38,17 @@ export function readCondition(json: object, path: string, outer: SourceName, wal
   counted(path, walk)
   const op: unknown = Object.hasOwn(json, 'op') ? (json as { op: unknown }).op : undefined
   checkOperator(op, `${path}.op`)
-  if (op === MEMBER) throw refusal(`${path}.op`, `${MEMBER} is not available yet`)
-  const form = op === COUNT ? 'count' : Object.hasOwn(json, 'agg') ? 'aggregate' : 'comparison'
+  const form =
+    op === MEMBER
+      ? 'member'
+      : op === COUNT
+        ? 'count'
+        : Object.hasOwn(json, 'agg')
+          ? 'aggregate'
+          : 'comparison'
   const node = readObject(json, path, KEYS[form])
   const source = node.has('source') ? readSource(node.get('source'), `${path}.source`) : outer
+  if (form === 'member') return { is: 'condition', path, negated: false, test: readMember(node, path) }
   if (form === 'count') return { is: 'condition', path, ...readCount(node, path, source, walk) }
   if (form === 'aggregate') return { is: 'condition', path, ...readAggregate(node, path, source, walk) }
   return { is: 'condition', path, ...readComparison(node, path, source) }
@@ -50,6 +58,16 @@ function counted(path: string, walk: Walk): void {
   walk.conditions++
   if (walk.conditions > LIMITS.conditions)
     throw refusal(path, `a definition may have ${LIMITS.conditions} conditions, those inside where included`)
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/** That there is such a segment is for whoever saves the definition to check. */
+function readMember(node: Node, path: string): MemberTest {
+  const id = node.get('segmentId')
+  if (typeof id !== 'string' || !UUID.test(id))
+    throw refusal(`${path}.segmentId`, `must be the id of a segment, not ${shown(id)}`)
+  return { of: 'segment', segmentId: id.toLowerCase() }
 }
 
 function readComparison(node: Node, path: string, source: SourceName): Read {

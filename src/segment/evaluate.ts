@@ -1,7 +1,7 @@
 import { errorFields, log } from '../log.ts'
 import type { Duck } from '../store/duckdb.ts'
 import { type Definition, parseDefinition } from './definition.ts'
-import { compileOne, compileSegments } from './plan.ts'
+import { compileOne, compileSegments, inLevels } from './plan.ts'
 
 export interface SegmentRow {
   id: string
@@ -17,45 +17,84 @@ export interface Evaluation {
   failed: { segment: SegmentRow; error: string }[]
 }
 
+interface Parsed {
+  id: string
+  ordinal: number
+  segment: SegmentRow
+  tree: Definition
+}
+
 /**
- * Computes the members of all segments into the table `evaluated (segment integer, customer integer)` of the session.
- * A segment that cannot be evaluated stands in `failed` and stops no other.
+ * Computes the members of all segments into the table `evaluated (segment integer, customer integer)` of the session,
+ * each after those that it refers to. A segment that cannot be evaluated stands in `failed`, keeps the members that
+ * `member_before` has, and stops no other.
  */
 export async function evaluateSegments(duck: Duck, segments: readonly SegmentRow[]): Promise<Evaluation> {
-  await duck.run('create table evaluated (segment integer, customer integer)')
   const failed: Evaluation['failed'] = []
-  const trees: { segment: SegmentRow; tree: Definition }[] = []
+  const parsed: Parsed[] = []
   for (const segment of segments) {
     try {
-      trees.push({ segment, tree: parseDefinition(segment.definition) })
+      parsed.push({ ...segment, segment, tree: parseDefinition(segment.definition) })
     } catch (error) {
       failed.push({ segment, error: messageOf(error) })
     }
   }
-  if (trees.length === 0) return { evaluated: [], failed }
+  await openEvaluated(duck, segments)
+  for (const { segment } of failed) await keep(duck, segment)
+  if (parsed.length === 0) return { evaluated: [], failed }
   try {
-    const { statements, members } = compileSegments(
-      trees.map(({ segment, tree }) => ({ ordinal: segment.ordinal, tree })),
-    )
+    const { statements, levels } = compileSegments(parsed)
     for (const { text, values } of statements) await duck.run(text, values)
-    await duck.run(`insert into evaluated select segment, customer from (${members.text})`, members.values)
-    return { evaluated: trees.map(({ segment }) => segment), failed }
+    for (const level of levels) {
+      for (const { text, values } of level.statements) await duck.run(text, values)
+      await duck.run(`insert into evaluated ${level.members.text}`, level.members.values)
+    }
+    return { evaluated: parsed.map(({ segment }) => segment), failed }
   } catch (error) {
     // One statement serves many segments: find the one that it fails for.
     log('warn', 'shared_evaluation_failed', errorFields(error))
     await duck.run('delete from evaluated')
-    const evaluated: SegmentRow[] = []
-    for (const { segment, tree } of trees) {
-      try {
-        const { text, values } = compileOne(tree)
-        await duck.run(`insert into evaluated select ${segment.ordinal}, customer from (${text})`, values)
-        evaluated.push(segment)
-      } catch (cause) {
-        failed.push({ segment, error: messageOf(cause) })
-      }
-    }
-    return { evaluated, failed }
+    return await oneByOne(duck, parsed, failed)
   }
 }
+
+async function oneByOne(duck: Duck, parsed: readonly Parsed[], failed: Evaluation['failed']) {
+  const evaluated: SegmentRow[] = []
+  for (const { segment, tree } of inLevels(parsed).flat()) {
+    try {
+      const { text, values } = compileOne(tree)
+      await duck.run(
+        `insert into evaluated select ${Math.trunc(segment.ordinal)}, customer from (${text})`,
+        values,
+      )
+      evaluated.push(segment)
+    } catch (cause) {
+      failed.push({ segment, error: messageOf(cause) })
+      await keep(duck, segment)
+    }
+  }
+  return { evaluated, failed }
+}
+
+/** `evaluated`, and `segment_members` over it: what conditions on another segment read. */
+async function openEvaluated(duck: Duck, segments: readonly SegmentRow[]): Promise<void> {
+  await duck.run('create table evaluated (segment integer, customer integer)')
+  await duck.run('create table kept_members (segment integer, customer integer)')
+  await duck.run('create table segment_ids (segment integer, segment_id varchar)')
+  const rows = segments.map(({ ordinal, id }) => [ordinal, id])
+  await duck.run(
+    `insert into segment_ids
+     select (pair ->> 0)::integer, pair ->> 1 from (select unnest($1::json::json[]) as pair)`,
+    [JSON.stringify(rows)],
+  )
+  await duck.run(`
+    create or replace view segment_members as
+    select segment_id, customer from (from evaluated union all from kept_members) join segment_ids using (segment)`)
+}
+
+const keep = (duck: Duck, { ordinal }: SegmentRow) =>
+  duck.run('insert into kept_members select segment, customer from member_before where segment = $1', [
+    ordinal,
+  ])
 
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))

@@ -1,12 +1,16 @@
 import type { Reader } from '../op.ts'
 import type { Definition } from './definition.ts'
-import { compileOne } from './plan.ts'
-import type { Condition } from './tree.ts'
+import { compileActual, compileOne } from './plan.ts'
+import { type Condition, conditionsOf } from './tree.ts'
+
+/** What a condition compares: null when it is missing. */
+export type Actual = string | number | boolean | string[] | null
 
 /** One condition of a definition, as it is for one customer. */
 export interface Explained {
   /** Where it stands, such as `definition.rule.all[1]`. */
   path: string
+  actual: Actual
   holds: boolean
   /** Whether membership would change if this condition alone were the other way round. */
   decides: boolean
@@ -17,22 +21,26 @@ export interface Explanation {
   conditions: Explained[]
 }
 
-/** Why a customer (by public id) is a member or not: every condition, evaluated on its own by the same compiler. */
+/** The ordinal of a customer by public id; of a merged one that of its survivor. */
+export async function customerOf(sources: Reader, customerId: string): Promise<number | undefined> {
+  const [found] = await sources.rows<{ customer: number }>(
+    `select coalesce(redirect.customer, subject) as customer
+     from customers_source left join subject_redirect as redirect using (subject)
+     where customer_id = $1`,
+    [customerId],
+  )
+  return found?.customer
+}
+
+/** Why a customer (by ordinal) is a member or not: every condition, evaluated on its own by the same compiler. */
 export async function explain(
   sources: Reader,
   definition: Definition,
-  customerId: string,
+  customer: number,
 ): Promise<Explanation> {
+  const conditions = conditionsOf(definition)
   const truths = new Map<Condition, boolean>()
-  for (const condition of conditionsOf(definition)) {
-    const { text, values } = compileOne(condition)
-    const [row] = await sources.rows<{ holds: boolean }>(
-      `select count(*) > 0 as holds from (${text}) as matching
-       where customer = (select customer from customers where customer_id = $${values.length + 1})`,
-      [...values, customerId],
-    )
-    truths.set(condition, row?.holds ?? false)
-  }
+  for (const condition of conditions) truths.set(condition, await isMember(sources, condition, customer))
   const holds = (node: Definition, flipped?: Condition): boolean => {
     switch (node.is) {
       case 'all':
@@ -45,23 +53,32 @@ export async function explain(
         return (truths.get(node) ?? false) !== (node === flipped)
     }
   }
-  const member = holds(definition)
-  const conditions = [...truths].map(([condition, truth]) => ({
-    path: condition.path,
-    holds: truth,
-    decides: holds(definition, condition) !== member,
-  }))
-  return { member, conditions }
+  const explained: Explained[] = []
+  for (const condition of conditions) {
+    explained.push({
+      path: condition.path,
+      actual: await actualOf(sources, condition, customer),
+      holds: truths.get(condition) ?? false,
+      decides: holds(definition, condition) !== holds(definition),
+    })
+  }
+  // Who is outside the universe satisfies conditions and is no member all the same.
+  return { member: await isMember(sources, definition, customer), conditions: explained }
 }
 
-function conditionsOf(node: Definition): Condition[] {
-  switch (node.is) {
-    case 'all':
-    case 'any':
-      return node.nodes.flatMap(conditionsOf)
-    case 'not':
-      return conditionsOf(node.node)
-    case 'condition':
-      return [node]
-  }
+async function isMember(sources: Reader, tree: Definition, customer: number): Promise<boolean> {
+  const { text, values } = compileOne(tree)
+  const [row] = await sources.rows<{ holds: boolean }>(
+    `select count(*) > 0 as holds from (${text}) where customer = $${values.length + 1}::integer`,
+    [...values, customer],
+  )
+  return row?.holds ?? false
+}
+
+async function actualOf(sources: Reader, condition: Condition, customer: number): Promise<Actual> {
+  const { text, values } = compileActual(condition, customer)
+  const [row] = await sources.rows<{ actual: unknown }>(text, values)
+  const actual = row?.actual ?? null
+  if (actual instanceof Date) return actual.toISOString()
+  return typeof actual === 'bigint' ? String(actual) : (actual as Actual)
 }

@@ -1,10 +1,17 @@
 import type { Expr } from './expression.ts'
-import { type Condition, type ProfileTest, type RowsTest, sparse, type Tree } from './tree.ts'
+import {
+  type Condition,
+  type MemberTest,
+  type ProfileTest,
+  type RowsTest,
+  sparse,
+  type Tree,
+} from './tree.ts'
 
 /** One thing to find out about each customer, false without rows; computed once however many segments ask it. */
 export interface Atom {
   id: number
-  test: ProfileTest | RowsAtom
+  test: ProfileTest | RowsAtom | MemberTest
 }
 
 export interface RowsAtom extends RowsTest {
@@ -26,7 +33,7 @@ export class Atoms {
     return [...this.#byKey.values()]
   }
 
-  of(test: ProfileTest | RowsAtom): Formula {
+  of(test: ProfileTest | RowsAtom | MemberTest): Formula {
     const key = JSON.stringify(test)
     const atom = this.#byKey.get(key) ?? { id: this.#byKey.size, test }
     this.#byKey.set(key, atom)
@@ -49,9 +56,8 @@ export function formulaOf(tree: Tree, atoms: Atoms): Formula {
 
 const complement = (part: Formula): Formula => (part.is === 'not' ? part.part : { is: 'not', part })
 
-function ofCondition({ path, test }: Condition, atoms: Atoms): Formula {
-  if (test.of === 'segment') throw new Error(`${path}: membership of a segment is not planned yet`)
-  if (test.of === 'profile') return atoms.of(test)
+function ofCondition({ test }: Condition, atoms: Atoms): Formula {
+  if (test.of !== 'rows') return atoms.of(test)
   if (test.measure.agg === 'count' && !test.measure.field) {
     const thresholds = ofCount(test.holds, test, atoms)
     if (thresholds) return thresholds

@@ -18,30 +18,37 @@ const filesOf = (manifest: Manifest, relation: FileRelation): LakeFile[] =>
   manifest.files.filter((file) => file.relation === relation)
 
 /**
- * Compares `evaluated` with the members of the last generation. Leaves two tables in the session:
- * `member_diff (segment, customer, action)` and `members (segment, customer, joined_at)`, the members from now on.
+ * Opens the members of the last generation: `member_before (segment, customer, joined_at)`, and all changes that led
+ * there, `member_history (generation, segment, customer, action, reason, changed_at)`. For many reads what changed
+ * since the base becomes a `table`.
  */
-export async function diffMembers(
-  session: Session,
+export async function openMembers(
+  { duck, manifest }: Session,
   lakeDir: string,
-  evaluated: readonly SegmentRow[],
-  changedAt: Date,
-): Promise<MemberChanges> {
-  const { duck, manifest } = session
+  since: 'table' | 'view',
+): Promise<void> {
   const base = filesOf(manifest, 'members')
-  const since = Math.max(0, ...base.map(({ tick_hi }) => tick_hi))
-  const deltas = filesOf(manifest, 'member_changes').filter(({ tick_hi }) => tick_hi > since)
-  const columns = 'segment integer, customer integer, joined_at timestamp'
+  const changes = filesOf(manifest, 'member_changes')
+  const folded = Math.max(0, ...base.map(({ tick_hi }) => tick_hi))
+  const deltas = changes.filter(({ tick_hi }) => tick_hi > folded)
   await duck.run(
     base.length
       ? `create view member_base as select segment, customer, joined_at from read_parquet(${fileList(lakeDir, base)})`
-      : `create table member_base (${columns})`,
+      : 'create table member_base (segment integer, customer integer, joined_at timestamp)',
+  )
+  const columns = 'segment, customer, action, reason, changed_at'
+  await duck.run(
+    changes.length
+      ? `create view member_history as
+         select tick as generation, ${columns} from read_parquet(${fileList(lakeDir, changes)})`
+      : `create table member_history (generation bigint, segment integer, customer integer,
+         action varchar, reason varchar, changed_at timestamp)`,
   )
   await duck.run(
     deltas.length
-      ? `create table member_since as
+      ? `create ${since} member_since as
          select segment, customer, action, changed_at from read_parquet(${fileList(lakeDir, deltas)})
-         where tick > ${since} qualify row_number() over (partition by segment, customer order by tick desc) = 1`
+         where tick > ${folded} qualify row_number() over (partition by segment, customer order by tick desc) = 1`
       : 'create table member_since (segment integer, customer integer, action varchar, changed_at timestamp)',
   )
   await duck.run(`
@@ -49,7 +56,17 @@ export async function diffMembers(
     select segment, customer, joined_at from member_base anti join member_since using (segment, customer)
     union all
     select segment, customer, changed_at as joined_at from member_since where action = 'entered'`)
+}
 
+/**
+ * Compares `evaluated` with `member_before`. Leaves two tables in the session:
+ * `member_diff (segment, customer, action)` and `members (segment, customer, joined_at)`, the members from now on.
+ */
+export async function diffMembers(
+  { duck, manifest }: Session,
+  evaluated: readonly SegmentRow[],
+  changedAt: Date,
+): Promise<MemberChanges> {
   // Segments that were not evaluated keep their members.
   const ordinals = evaluated.map(({ ordinal }) => Math.trunc(ordinal)).join(', ') || 'null'
   await duck.run(`
@@ -72,6 +89,9 @@ export async function diffMembers(
   )
   const [diff] = await duck.rows<{ changes: number }>('select count(*) as changes from member_diff')
   const changes = diff?.changes ?? 0
+  const base = filesOf(manifest, 'members')
+  const folded = Math.max(0, ...base.map(({ tick_hi }) => tick_hi))
+  const deltas = filesOf(manifest, 'member_changes').filter(({ tick_hi }) => tick_hi > folded)
   const baseRows = base.reduce((sum, { rows }) => sum + rows, 0)
   const sinceRows = deltas.reduce((sum, { rows }) => sum + rows, 0) + changes
   const fold = sinceRows > 0 && (deltas.length + 1 >= FOLD_FILES || sinceRows > FOLD_SHARE * baseRows)

@@ -1,14 +1,16 @@
 import { literals, Parameters, type Sql } from './dialect/duckdb/parameter.ts'
-import { plainSql } from './dialect/duckdb/plain.ts'
+import { actualSql, plainSql } from './dialect/duckdb/plain.ts'
 import { type Compiled, toDuckdb } from './dialect/duckdb.ts'
 import type { Expr } from './expression.ts'
 import { Atoms, type Formula, formulaOf } from './formula.ts'
 import type { Pass } from './pass.ts'
 import { passesFor } from './strategy.ts'
-import type { Tree } from './tree.ts'
+import { type Condition, referencesOf, type Tree } from './tree.ts'
 
 export interface Planned {
   ordinal: number
+  /** By which definitions of the others refer to it. */
+  id?: string
   tree: Tree
 }
 
@@ -17,20 +19,51 @@ export interface Plan {
   /** Answered by the customer's own row. */
   profile: { id: number; holds: Expr }[]
   passes: Pass[]
-  segments: { ordinal: number; formula: Formula }[]
+  /** Answered by the members of another segment. */
+  members: { id: number; segmentId: string }[]
+  /** Segments that refer to none of those planned here; then those that refer to these only; and so on. */
+  levels: { ordinal: number; formula: Formula }[][]
 }
 
 /** Finds what the segments share and picks the cheapest correct form for each of their conditions. */
 export function plan(segments: readonly Planned[]): Plan {
   const atoms = new Atoms()
-  const formulas = segments.map(({ ordinal, tree }) => ({ ordinal, formula: formulaOf(tree, atoms) }))
+  const levels = inLevels(segments).map((level) =>
+    level.map(({ ordinal, tree }) => ({ ordinal, formula: formulaOf(tree, atoms) })),
+  )
   const profile = atoms.all.flatMap(({ id, test }) =>
     test.of === 'profile' ? [{ id, holds: test.holds }] : [],
   )
-  return { profile, passes: passesFor(atoms.all), segments: formulas }
+  const members = atoms.all.flatMap(({ id, test }) =>
+    test.of === 'segment' ? [{ id, segmentId: test.segmentId }] : [],
+  )
+  return { profile, passes: passesFor(atoms.all), members, levels }
 }
 
-/** All segments of a brand in few scans: statements that make temporary tables, and the SELECT of all members. */
+/** Segments by how many others must be known before them. Throws when they refer to each other in a circle. */
+export function inLevels<Segment extends Planned>(segments: readonly Segment[]): Segment[][] {
+  const levels: Segment[][] = []
+  const ids = new Set(segments.map(({ id }) => id))
+  const before = new Map(
+    segments.map((each) => [
+      each,
+      referencesOf(each.tree).flatMap(({ segmentId }) => (ids.has(segmentId) ? segmentId : [])),
+    ]),
+  )
+  const known = new Set<string | undefined>()
+  while (before.size) {
+    const level = [...before].flatMap(([each, needs]) => (needs.every((id) => known.has(id)) ? each : []))
+    if (level.length === 0) throw new Error('segments refer to each other in a circle')
+    for (const each of level) {
+      before.delete(each)
+      known.add(each.id)
+    }
+    levels.push(level)
+  }
+  return levels
+}
+
+/** All segments of a brand in few scans: statements that make temporary tables, and the SELECTs of their members. */
 export const compileSegments = (segments: readonly Planned[]): Compiled => toDuckdb(plan(segments))
 
 /** One segment as one SELECT of its customers (column `customer`). */
@@ -39,5 +72,11 @@ export function compileOne(tree: Tree): Sql {
   return { text: plainSql(tree, binding), values: binding.values }
 }
 
-/** The same with its values written out: it runs as it is in a DuckDB shell over the models. */
+/** What a condition compares of one customer, as a SELECT of one row with the column `actual`. */
+export function compileActual(condition: Condition, customer: number): Sql {
+  const binding = new Parameters({ shared: false })
+  return { text: actualSql(condition, customer, binding), values: binding.values }
+}
+
+/** A segment as compileOne has it, with its values written out: it runs as it is in a DuckDB shell over the models. */
 export const displayOne = (tree: Tree): string => `${plainSql(tree, literals, ['customer', 'customer_id'])};`

@@ -8,7 +8,7 @@ import { runModels } from '../model/run.ts'
 import type { Brand } from '../op.ts'
 import { statement } from '../store/sqlfile.ts'
 import { evaluateSegments, type SegmentRow } from './evaluate.ts'
-import { diffMembers } from './members.ts'
+import { diffMembers, openMembers } from './members.ts'
 import { publish, recordRun } from './publish.ts'
 
 export interface Step {
@@ -81,6 +81,7 @@ export async function refreshBrand(
       () => runModels(opened.duck.connection, models),
       (ran) => ran.reduce((sum, { rows }) => sum + (rows ?? 0), 0),
     )
+    await openMembers(opened, pipeline.lakeDir, 'table')
     const evaluation = await timed(
       'segments',
       () => evaluateSegments(opened.duck, segments),
@@ -88,7 +89,7 @@ export async function refreshBrand(
     )
     const members = await timed(
       'members',
-      () => diffMembers(opened, pipeline.lakeDir, evaluation.evaluated, asOf),
+      () => diffMembers(opened, evaluation.evaluated, asOf),
       ({ changes }) => changes,
     )
     const publication = {

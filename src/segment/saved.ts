@@ -1,7 +1,9 @@
 import { v7 as uuidv7 } from 'uuid'
 import { errorCode, fail } from '../errors.ts'
-import type { Db } from '../op.ts'
-import { parseDefinition } from './definition.ts'
+import type { Db, Statements } from '../op.ts'
+import { type Definition, parseDefinition } from './definition.ts'
+import { checkReferences } from './reference.ts'
+import { referencesOf } from './tree.ts'
 
 export const NAME_LENGTH = 200
 export const DESCRIPTION_LENGTH = 2_000
@@ -24,6 +26,7 @@ export interface SavedSegment {
   evaluated_at: Date | null
   last_run_at: Date | null
   evaluating: boolean
+  first_evaluated_at: Date | null
   error: string | null
 }
 
@@ -46,21 +49,88 @@ export async function createSegment(db: Db, segment: NewSegment): Promise<Segmen
   const name = segment.name.trim()
   checkLength('name', name, 1, NAME_LENGTH)
   checkLength('description', segment.description ?? '', 0, DESCRIPTION_LENGTH)
-  parseDefinition(segment.definition)
+  const tree = parseDefinition(segment.definition)
   const id = uuidv7()
   const versionId = uuidv7()
   try {
     return await db.tx(async (tx) => {
       await tx.one('segments_of_brand_lock')
+      await checkReferences(tx, id, tree)
       await tx.one('segment_insert', [id, name, segment.description ?? null, versionId, segment.createdBy])
-      await tx.run('segment_version_insert', [id, 1, versionId, segment.definition, segment.createdBy])
-      await tx.run('segment_definitions_changed')
+      await addVersion(tx, { id, version: 1, versionId, tree, ...segment })
       return await tx.one<SegmentWithDefinition>('segment_by_id', [id])
     })
   } catch (error) {
     if (errorCode(error) !== UNIQUE_VIOLATION) throw error
     throw fail('conflict', `An active segment is named "${name}" already.`, { cause: error })
   }
+}
+
+interface NewVersion {
+  id: string
+  version: number
+  versionId: string
+  tree: Definition
+  definition: unknown
+  createdBy: string
+}
+
+async function addVersion(tx: Statements, version: NewVersion): Promise<void> {
+  const { id, tree, definition, createdBy } = version
+  const refersTo = [...new Set(referencesOf(tree).map(({ segmentId }) => segmentId))]
+  await tx.run('segment_version_insert', [
+    id,
+    version.version,
+    version.versionId,
+    definition,
+    createdBy,
+    refersTo,
+  ])
+  await tx.run('segment_definitions_changed')
+}
+
+export const BUILT_IN = 'built_in'
+
+/** The segment, locked for a change. Fails with not_found, or with conflict for one that cannot be changed. */
+async function changeable(tx: Statements, id: string): Promise<SegmentWithDefinition> {
+  await tx.one('segments_of_brand_lock')
+  const segment = await tx.one<SegmentWithDefinition>('segment_by_id', [id])
+  if (segment.created_by === BUILT_IN)
+    throw fail('conflict', `"${segment.name}" is built in: it cannot be changed or archived.`)
+  if (segment.status === 'archived') throw fail('conflict', `"${segment.name}" is archived.`)
+  return segment
+}
+
+/** Saves a valid definition as the next version; earlier ones are kept. Fails with bad_request, not_found or conflict. */
+export async function updateSegment(
+  db: Db,
+  { id, definition, createdBy }: { id: string; definition: unknown; createdBy: string },
+): Promise<SegmentWithDefinition> {
+  const tree = parseDefinition(definition)
+  return await db.tx(async (tx) => {
+    const { version } = await changeable(tx, id)
+    await checkReferences(tx, id, tree)
+    const next = { id, version: version + 1, versionId: uuidv7(), tree, definition, createdBy }
+    await tx.run('segment_set_version', [id, next.version, next.versionId])
+    await addVersion(tx, next)
+    return await tx.one<SegmentWithDefinition>('segment_by_id', [id])
+  })
+}
+
+/** Ends a segment's evaluation for good. Fails with not_found, or with conflict that names the segments it is needed by. */
+export async function archiveSegment(db: Db, id: string): Promise<SegmentWithDefinition> {
+  return await db.tx(async (tx) => {
+    const { name } = await changeable(tx, id)
+    const referrers = await tx.many<{ name: string }>('segment_referrers', [id])
+    if (referrers.length)
+      throw fail(
+        'conflict',
+        `"${name}" is used by ${referrers.map((each) => `"${each.name}"`).join(', ')}: take it out of there first.`,
+      )
+    await tx.run('segment_archive', [id])
+    await tx.run('segment_definitions_changed')
+    return await tx.one<SegmentWithDefinition>('segment_by_id', [id])
+  })
 }
 
 function checkLength(field: string, value: string, least: number, most: number): void {

@@ -45,11 +45,35 @@ export interface Measure {
   level: 'row' | 'line'
 }
 
-/** Membership of another segment. Evaluated in dependency order, once references are allowed. */
+/** Membership of another segment, as of its latest update. */
 export interface MemberTest {
   of: 'segment'
   segmentId: string
 }
+
+/** A segment that a definition names, and where. */
+export interface Reference {
+  path: string
+  segmentId: string
+}
+
+/** The conditions of a definition, in its order. */
+export function conditionsOf(tree: Tree): Condition[] {
+  switch (tree.is) {
+    case 'all':
+    case 'any':
+      return tree.nodes.flatMap(conditionsOf)
+    case 'not':
+      return conditionsOf(tree.node)
+    case 'condition':
+      return [tree]
+  }
+}
+
+export const referencesOf = (tree: Tree): Reference[] =>
+  conditionsOf(tree).flatMap(({ path, test }) =>
+    test.of === 'segment' ? [{ path: `${path}.segmentId`, segmentId: test.segmentId }] : [],
+  )
 
 /**
  * A test put so that it is false for a customer without rows: where it holds over nothing (`count < 3`), its

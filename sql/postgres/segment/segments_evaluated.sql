@@ -4,6 +4,7 @@ set
     member_count = run.members,
     generation = $2,
     evaluated_at = $3,
+    first_evaluated_at = least(first_evaluated_at, $3),
     last_run_at = $3,
     evaluating_until = null,
     error = null

@@ -1,7 +1,7 @@
 select
     id, name, description, status, current_version_id, created_by, created_at, updated_at, version, ordinal,
     evaluated_version, member_count, generation, evaluated_at, last_run_at,
-    coalesce(evaluating_until > now(), false) as evaluating, error,
+    coalesce(evaluating_until > now(), false) as evaluating, first_evaluated_at, error,
     to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as created_at_exact
 from segment
 where

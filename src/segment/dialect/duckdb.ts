@@ -3,7 +3,7 @@ import type { Pass } from '../pass.ts'
 import type { Plan } from '../plan.ts'
 import { distinctSql } from './duckdb/distinct.ts'
 import { lookupSql } from './duckdb/lookup.ts'
-import type { Sql } from './duckdb/parameter.ts'
+import { Parameters, type Sql } from './duckdb/parameter.ts'
 import { scanSql } from './duckdb/scan.ts'
 import { answer, columns, PROFILES, Since } from './duckdb/since.ts'
 import { all, any, spell, UNIVERSE } from './duckdb/spell.ts'
@@ -14,33 +14,79 @@ export interface Statement extends Sql {
 }
 
 export interface Compiled {
-  /** To be run in this order on one connection. */
+  /** What all segments share, to be run in this order on one connection. */
+  statements: Statement[]
+  /** One after the other: between two, `segment_members (segment_id, customer)` takes up the members of the first. */
+  levels: Level[]
+}
+
+export interface Level {
+  ordinals: number[]
   statements: Statement[]
   /** `(segment INTEGER, customer INTEGER)`, after the statements. */
   members: Sql
 }
 
-const FLAGS = 'segment_flags'
-
 /** A plan as temporary tables: who satisfies what, pass by pass, then each segment over one row per customer. */
-export function toDuckdb({ profile, passes, segments }: Plan): Compiled {
-  const found = passes.map((pass, index) => made(`segment_${pass.source}_${index + 1}`, passSql(pass)))
+export function toDuckdb({ profile, passes, members, levels }: Plan): Compiled {
+  const found = passes.map((pass, index) => ({
+    ...made(`segment_${pass.source}_${index + 1}`, passSql(pass)),
+    answers: (pass.is === 'lookup' ? pass.entries : pass.answers).map(({ id }) => id),
+  }))
+  return {
+    statements: [made(PROFILES, profileSql(profile)), ...found],
+    levels: levels.map((segments, index) => levelSql(index, segments, found, members)),
+  }
+}
+
+interface Found extends Statement {
+  /** Atoms that its columns answer. */
+  answers: number[]
+}
+
+function levelSql(
+  index: number,
+  segments: Plan['levels'][number],
+  found: readonly Found[],
+  members: Plan['members'],
+): Level {
+  const atoms = new Set(segments.flatMap(({ formula }) => atomsOf(formula)))
+  const referred = members.filter(({ id }) => atoms.has(id))
+  const before = referred.length ? [made(`segment_referred_${index + 1}`, referredSql(referred))] : []
+  const joined = [...found.filter(({ answers }) => answers.some((id) => atoms.has(id))), ...before]
+  const table = `segment_flags_${index + 1}`
   const flags = segments.map(({ ordinal, formula }) => `${formulaSql(formula)} as ${flag(ordinal)}`)
   const composed = [
     `select ${columns([`${PROFILES}.customer`, ...flags])}`,
     `from ${PROFILES}`,
-    ...found.map(({ name }) => `left join ${name} on ${name}.customer = ${PROFILES}.customer`),
+    ...joined.map(({ name }) => `left join ${name} on ${name}.customer = ${PROFILES}.customer`),
   ].join('\n')
-  const members = segments.map(
+  const selects = segments.map(
     ({ ordinal }) =>
-      `select ${integer(ordinal)}::INTEGER as segment, customer from ${FLAGS} where ${flag(ordinal)}`,
+      `select ${integer(ordinal)}::INTEGER as segment, customer from ${table} where ${flag(ordinal)}`,
   )
-  const nobody = 'select 0::INTEGER as segment, 0::INTEGER as customer where false'
   return {
-    statements: [made(PROFILES, profileSql(profile)), ...found, made(FLAGS, { text: composed, values: [] })],
-    members: { text: members.join('\nunion all\n') || nobody, values: [] },
+    ordinals: segments.map(({ ordinal }) => ordinal),
+    statements: [...before, made(table, { text: composed, values: [] })],
+    members: { text: selects.join('\nunion all\n'), values: [] },
   }
 }
+
+/** One row per member of any of the segments that others refer to. */
+function referredSql(members: Plan['members']): Sql {
+  const binding = new Parameters({ shared: true })
+  const ids = members.map(({ segmentId }) => binding.value('text', segmentId))
+  const answers = members.map(({ id }, index) => `bool_or(segment_id = ${ids[index]}) as ${answer(id)}`)
+  const text = `select ${columns(['customer', ...answers])}\nfrom segment_members\nwhere segment_id in (${ids.join(', ')})\ngroup by customer`
+  return { text, values: binding.values }
+}
+
+const atomsOf = (formula: Formula): number[] =>
+  formula.is === 'atom'
+    ? [formula.id]
+    : formula.is === 'not'
+      ? atomsOf(formula.part)
+      : formula.parts.flatMap(atomsOf)
 
 const made = (name: string, { text, values }: Sql): Statement => ({
   name,

@@ -1,6 +1,6 @@
 import { SOURCES } from '../../catalog.ts'
 import type { Expr } from '../../expression.ts'
-import { type Condition, type RowsTest, sparse, type Tree } from '../../tree.ts'
+import { type Condition, type Measure, type RowsTest, sparse, type Tree } from '../../tree.ts'
 import type { Binding } from './parameter.ts'
 import { type Scope, spell, UNIVERSE } from './spell.ts'
 
@@ -29,8 +29,11 @@ function nodeSql(tree: Tree, binding: Binding, exact: boolean): string {
   return `(\n  ${parts.join(tree.is === 'all' ? '\n  and ' : '\n  or ')}\n)`
 }
 
-function conditionSql({ path, negated, test }: Condition, binding: Binding, exact: boolean): string {
-  if (test.of === 'segment') throw new Error(`${path}: membership of a segment has no SQL yet`)
+function conditionSql({ negated, test }: Condition, binding: Binding, exact: boolean): string {
+  if (test.of === 'segment') {
+    const members = `select customer from segment_members where segment_id = ${binding.value('text', test.segmentId)}`
+    return `customers.customer ${negated ? 'not in' : 'in'} (${members})`
+  }
   if (test.of === 'profile') {
     const scope = scopeOf('customers', 'customers', binding)
     const holds: Expr = negated ? { is: 'not', part: test.holds } : test.holds
@@ -52,6 +55,18 @@ const scopeOf = (row: string, line: string, binding: Binding): Scope => ({
 
 /** The customers whose rows satisfy a test; never NULL, so that `not in` is exact. */
 function rowsSql(test: RowsTest, binding: Binding): string {
+  const { row, scope, from, where } = rowsOf(test, binding)
+  const having = havingSql(test, scope)
+  return [
+    `select ${row}.customer`,
+    from,
+    `where ${where.map(indented).join('\n  and ')}`,
+    ...(having ? [`group by ${row}.customer`, `having ${having}`] : []),
+  ].join('\n')
+}
+
+/** The rows, or lines, that a test counts or sums. */
+function rowsOf(test: RowsTest, binding: Binding) {
   const { relation, time, lines, only } = SOURCES[test.source]
   const row = relation.alias
   const line = lines?.alias ?? row
@@ -72,29 +87,70 @@ function rowsSql(test: RowsTest, binding: Binding): string {
     const matching = `select 1 from ${lines.name} as ${line}\nwhere ${[same, ...lineTests].join('\n  and ')}`
     where.push(`exists (${indented(`\n${matching}`)}\n)`)
   }
-  const having = havingSql(test, scope)
-  return [
-    `select ${row}.customer`,
-    `${from.join(' ')}, params`,
-    `where ${where.map(indented).join('\n  and ')}`,
-    ...(having ? [`group by ${row}.customer`, `having ${having}`] : []),
-  ].join('\n')
+  return { row, scope, from: `${from.join(' ')}, params`, where }
 }
 
-function havingSql({ measure: { agg, field }, holds }: RowsTest, scope: Scope): string | undefined {
-  const of = field ? spell(field.reads, scope) : '*'
+function havingSql({ measure, holds }: RowsTest, scope: Scope): string | undefined {
   const anyRow =
-    agg === 'count' && !field && holds.is === 'compare' && holds.op === '>=' && isOne(holds.right)
+    measure.agg === 'count' &&
+    !measure.field &&
+    holds.is === 'compare' &&
+    holds.op === '>=' &&
+    isOne(holds.right)
   if (anyRow) return undefined
-  const total = {
+  const of = measuredSql(measure, scope)
+  return spell(holds, { ...scope, total: totalSql(measure, of), sum: `sum(${of})`, count: `count(${of})` })
+}
+
+const measuredSql = ({ field }: Measure, scope: Scope) => (field ? spell(field.reads, scope) : '*')
+
+const totalSql = ({ agg }: Measure, of: string): string | undefined =>
+  ({
     count: `count(${of})`,
     countDistinct: `count(distinct ${of})`,
     sum: `coalesce(sum(${of}), 0)`,
     avg: undefined,
     min: `min(${of})`,
     max: `max(${of})`,
-  }[agg]
-  return spell(holds, { ...scope, total, sum: `sum(${of})`, count: `count(${of})` })
+  })[agg]
+
+/** What a condition compares, of one customer (by ordinal): one row with the column `actual`. */
+export function actualSql({ test }: Condition, customer: number, binding: Binding): string {
+  const owner = Math.trunc(customer)
+  if (test.of === 'segment') {
+    const id = binding.value('text', test.segmentId)
+    return `select count(*) > 0 as actual from segment_members where segment_id = ${id} and customer = ${owner}`
+  }
+  if (test.of === 'profile') {
+    const actual = spell(comparedOf(test.holds), scopeOf('customers', 'customers', binding))
+    return `select ${actual} as actual from customers, params where customers.customer = ${owner}`
+  }
+  const { row, scope, from, where } = rowsOf(test, binding)
+  const of = measuredSql(test.measure, scope)
+  const actual = totalSql(test.measure, of) ?? `round(sum(${of})::double / count(${of}), 6)`
+  return `select ${actual} as actual ${from} where ${[...where, `${row}.customer = ${owner}`].join(' and ')}`
+}
+
+/** What a test on the customer's own row looks at. */
+function comparedOf(expr: Expr): Expr {
+  switch (expr.is) {
+    case 'compare':
+      return expr.left
+    case 'oneOf':
+    case 'contains':
+    case 'startsWith':
+    case 'present':
+      return expr.of
+    case 'some':
+      return expr.list
+    case 'not':
+      return comparedOf(expr.part)
+    case 'and':
+    case 'or':
+      return expr.parts[0] ? comparedOf(expr.parts[0]) : expr
+    default:
+      return expr
+  }
 }
 
 const isOne = (expr: Expr) => expr.is === 'value' && expr.value === '1'

@@ -1,0 +1,1 @@
+select id, ordinal from segment where brand_id = $1

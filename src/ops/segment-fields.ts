@@ -1,0 +1,33 @@
+import * as v from 'valibot'
+import { count, id, named, time, uuid } from '../fields.ts'
+import type { Ctx } from '../op.ts'
+import type { SegmentWithDefinition } from '../segment/saved.ts'
+
+export const audienceFields = {
+  evaluation_status: v.picklist(['not_evaluated', 'evaluating', 'evaluated', 'failed']),
+  member_count: count,
+  generation: count,
+  evaluated_at: v.nullable(time),
+  last_run_at: v.nullable(time),
+  current_version_evaluated: v.boolean(),
+}
+const itemFields = {
+  id,
+  name: v.string(),
+  description: v.nullable(v.string()),
+  status: v.picklist(['active', 'archived']),
+  current_version_id: id,
+  created_by: v.string(),
+  created_at: time,
+  updated_at: time,
+  audience: v.object(audienceFields),
+}
+export const SegmentItem = named('SegmentItem', itemFields)
+export const definition = v.record(v.string(), v.unknown(), 'must be an object with source and rule')
+export const Segment = named('Segment', { ...itemFields, version: count, schema_version: count, definition })
+
+export const segmentPath = v.strictObject({ id: uuid })
+
+/** Fails with not_found. */
+export const segmentById = (ctx: Ctx, segmentId: string) =>
+  ctx.db.one<SegmentWithDefinition>('segment_by_id', [segmentId])

@@ -1,0 +1,195 @@
+import * as v from 'valibot'
+import { count, id, list, named, paging, time } from '../fields.ts'
+import { type Op, op, type Page } from '../op.ts'
+import { audienceOf } from '../segment/saved.ts'
+import * as example from './segment-example.ts'
+import { audienceFields, segmentById, segmentPath } from './segment-fields.ts'
+
+const MEMBERS: Page = { default: 100, max: 5_000, over: 'refuse' }
+const HISTORY: Page = { default: 100, max: 1_000, over: 'refuse' }
+/** Older changes stay in the lake (`member_history` of `recoup sql`). */
+const HISTORY_DAYS = 180
+
+const Audience = named('Audience', { ...audienceFields, segment_id: id, message: v.nullable(v.string()) })
+
+const Member = named('SegmentMember', {
+  customer_id: v.string(),
+  email: v.nullable(v.string()),
+  phone: v.nullable(v.string()),
+  svc_contact_id: v.nullable(v.string()),
+  joined_at: time,
+})
+
+const HistoryEntry = named('SegmentHistoryEntry', {
+  customer_id: v.string(),
+  email: v.nullable(v.string()),
+  phone: v.nullable(v.string()),
+  /** Differs from customer_id once the profile was merged into another. */
+  current_customer_id: v.string(),
+  action: v.picklist(['entered', 'exited']),
+  reason: v.picklist([
+    'definition_changed',
+    'merged',
+    'erased',
+    'data_changed',
+    'window_elapsed',
+    'segment_created',
+  ]),
+  generation: count,
+  changed_at: time,
+})
+
+interface MemberRow {
+  customer_id: string
+  email: string | null
+  phone: string | null
+  joined_at: Date
+}
+
+interface HistoryRow {
+  customer: number
+  customer_id: string
+  email: string | null
+  phone: string | null
+  current_customer_id: string
+  action: 'entered' | 'exited'
+  reason: v.InferOutput<typeof HistoryEntry>['reason']
+  generation: number
+  changed_at: Date
+}
+
+interface HistoryPosition {
+  generation: number
+  customer: number
+}
+
+/** Newest updates first; within one, by customer. */
+const HISTORY_PAGE = `
+  with linked as (
+    select subject from subject_redirect
+    where customer = (
+      select coalesce(redirect.customer, subject) from customers_source
+      left join subject_redirect as redirect using (subject) where customer_id = $6
+    )
+    union all
+    select coalesce(redirect.customer, subject) from customers_source
+    left join subject_redirect as redirect using (subject) where customer_id = $6
+  ),
+  changes as (
+    from member_history
+    where segment = $1::integer and changed_at > $2::timestamp
+      and (generation < $3::bigint or (generation = $3::bigint and customer > $4::integer))
+      and ($6::varchar is null or customer in (from linked))
+    order by generation desc, customer
+    limit $5::integer
+  )
+  select
+    changes.customer, profile.customer_id, profile.email, profile.phone,
+    coalesce(survivor.customer_id, profile.customer_id) as current_customer_id,
+    action, reason, generation, changed_at
+  from changes
+  left join customers_source as profile on profile.subject = changes.customer
+  left join subject_redirect as redirect on redirect.subject = changes.customer
+  left join customers_source as survivor on survivor.subject = redirect.customer
+  order by generation desc, changes.customer`
+
+export const segmentMemberOps: readonly Op[] = [
+  op({
+    name: 'get_segment_audience',
+    route: 'GET /v1/segments/{id}/audience',
+    scopes: ['segments:read'],
+    feature: 'cdp',
+    what: 'Size and freshness of a segment, and why its last run failed if it did.',
+    input: { path: segmentPath },
+    output: Audience,
+    example: example.AUDIENCE_READ,
+    run: async (ctx, input) => {
+      const segment = await segmentById(ctx, input.path.id)
+      return { ...audienceOf(segment), segment_id: segment.id, message: segment.error }
+    },
+  }),
+
+  op({
+    name: 'list_segment_members',
+    route: 'GET /v1/segments/{id}/members',
+    scopes: ['segments:read'],
+    feature: 'cdp',
+    page: MEMBERS,
+    what: 'Members of a segment as of its last refresh, ordered by customer id.',
+    input: { path: segmentPath, query: v.strictObject(paging(MEMBERS)) },
+    output: v.object({ ...list(Member).entries, generation: count }),
+    example: example.MEMBERS,
+    run: async (ctx, { path: { id: segmentId }, query: { limit, cursor } }) => {
+      const filters = { id: segmentId }
+      const after = ctx.cursors.open<string>(cursor, filters)
+      const segment = await segmentById(ctx, segmentId)
+      const served = segment.evaluated_at === null ? null : await ctx.lake.served()
+      if (!served) return { data: [], next_cursor: null, generation: segment.generation }
+      const rows = await served.rows<MemberRow>(
+        `select members.customer_id, email, phone, joined_at
+         from (
+           select customer_id, joined_at from members
+           where segment = $1 and customer_id > $2 order by customer_id limit $3
+         ) as members
+         join customers using (customer_id)
+         order by members.customer_id`,
+        [segment.ordinal, after ?? '', limit + 1],
+      )
+      const page = rows.slice(0, limit)
+      const last = rows.length > limit ? page.at(-1) : undefined
+      return {
+        data: page.map(({ joined_at, ...row }) => ({
+          ...row,
+          svc_contact_id: null,
+          joined_at: joined_at.toISOString(),
+        })),
+        next_cursor: last ? ctx.cursors.seal(last.customer_id, filters) : null,
+        generation: served.generation,
+      }
+    },
+  }),
+
+  op({
+    name: 'list_segment_history',
+    route: 'GET /v1/segments/{id}/history',
+    scopes: ['segments:read'],
+    feature: 'cdp',
+    page: HISTORY,
+    what: 'Who entered and left a segment in the last 180 days and why, newest updates first; with customer_id of one customer and the profiles merged into it.',
+    input: {
+      path: segmentPath,
+      query: v.strictObject({
+        ...paging(HISTORY),
+        customer_id: v.optional(v.pipe(v.string(), v.nonEmpty('must not be empty'))),
+      }),
+    },
+    output: list(HistoryEntry),
+    example: example.HISTORY,
+    run: async (ctx, { path: { id: segmentId }, query: { limit, cursor, customer_id } }) => {
+      const filters = { id: segmentId, customer_id: customer_id ?? null }
+      const from = ctx.cursors.open<HistoryPosition>(cursor, filters)
+      const segment = await segmentById(ctx, segmentId)
+      if (segment.first_evaluated_at === null) return { data: [], next_cursor: null }
+      const oldest = new Date(ctx.now.getTime() - HISTORY_DAYS * 86_400_000)
+      const rows = await (await ctx.lake.sources()).rows<HistoryRow>(HISTORY_PAGE, [
+        segment.ordinal,
+        oldest,
+        from?.generation ?? Number.MAX_SAFE_INTEGER,
+        from?.customer ?? -1,
+        limit + 1,
+        customer_id ?? null,
+      ])
+      const page = rows.slice(0, limit)
+      const last = rows.length > limit ? page.at(-1) : undefined
+      return {
+        data: page.map(({ customer, changed_at, ...row }) => ({
+          ...row,
+          changed_at: changed_at.toISOString(),
+        })),
+        next_cursor: last
+          ? ctx.cursors.seal({ generation: last.generation, customer: last.customer }, filters)
+          : null,
+      }
+    },
+  }),
+]

@@ -1,0 +1,332 @@
+import t, { type Test } from 'tap'
+import { snapshotAll } from '../src/lake/horizon.ts'
+import { openLakes } from '../src/lake/reader.ts'
+import { openServed } from '../src/lake/served.ts'
+import { setLogLevel } from '../src/log.ts'
+import { segmentMemberOps } from '../src/ops/segment-members.ts'
+import { segmentQuestionOps } from '../src/ops/segment-questions.ts'
+import { segmentOps } from '../src/ops/segments.ts'
+import { prepareReading } from '../src/segment/reading.ts'
+import { refreshBrand } from '../src/segment/refresh.ts'
+import { api } from './fixtures/api.ts'
+import { brand as newBrand } from './fixtures/brand.ts'
+import { lake, logBatch } from './fixtures/lake.ts'
+
+setLogLevel('error')
+
+const pipeline = await lake(t)
+const lakes = openLakes(pipeline, openServed(pipeline), (session) => prepareReading(pipeline, session))
+t.teardown(() => lakes.close())
+const clock = { now: new Date('2026-05-01T00:00:00Z') }
+const { call, tool, signIn } = await api(
+  t,
+  { postgres: pipeline.postgres } as never,
+  [...segmentOps, ...segmentMemberOps, ...segmentQuestionOps],
+  { lake: lakes.forBrand, now: () => clock.now },
+)
+
+const viewed = (days: number) => ({
+  source: 'product_events',
+  rule: { op: 'count-over-window', window: { days }, where: [field('event_kind', '=', 'product_viewed')] },
+})
+const field = (name: string, op: string, value: unknown) => ({ field: name, op, value })
+const member = (segmentId: string) => ({ op: 'member-of-segment', segmentId })
+const profile = (rule: object) => ({ source: 'customer_profile', rule })
+const anyone = profile(field('orders_count', '>=', 0))
+
+/** A brand with a signed-in user. */
+async function store() {
+  const brand = await newBrand(pipeline, { features: ['cdp'] })
+  const as = signIn(brand)
+  const request = (route: string, body?: object) => call(route, { as, body })
+  return {
+    brand,
+    as,
+    request,
+    async save(name: string, definition: object): Promise<string> {
+      const { status, body } = await request('POST /v1/segments', { name, definition })
+      if (status !== 200) throw new Error(JSON.stringify(body))
+      return body.id
+    },
+    async view(time: string, ...customers: string[]) {
+      const occurred = Date.parse(time)
+      await logBatch(
+        pipeline.postgres.sql,
+        customers.map((id) => ({
+          brand_id: brand.id,
+          store_customer_id: id,
+          event_type: 'product_viewed',
+          occurred_at: occurred,
+          received_at: occurred,
+        })),
+      )
+      await snapshotAll(pipeline)
+    },
+    refresh: (time: string) => refreshBrand(pipeline, brand.id, { asOf: new Date(time) }),
+    async members(id: string) {
+      const { body } = await request(`GET /v1/segments/${id}/members`)
+      return body.data.map((row: { customer_id: string }) => row.customer_id.split(':').at(-1))
+    },
+  }
+}
+
+const conflict = (message: string | RegExp) => ({
+  status: 409,
+  body: { error: { code: 'conflict', message } },
+})
+const invalid = (message: string | RegExp) => ({
+  status: 400,
+  body: { error: { code: 'bad_request', message } },
+})
+
+t.test('a changed rule is the next version, evaluated with the next refresh', async (t) => {
+  const { request, save, view, refresh, members } = await store()
+  const id = await save('Viewers', viewed(10))
+  await view('2026-04-01T00:00:00Z', 'ann', 'bob')
+  await view('2026-04-20T00:00:00Z', 'bob')
+  await refresh('2026-04-05T00:00:00Z')
+  const before = (await request(`GET /v1/segments/${id}`)).body
+  const changed = await request(`PATCH /v1/segments/${id}`, { definition: viewed(2) })
+  t.match(changed, { status: 200, body: { version: 2, name: 'Viewers', definition: viewed(2) } })
+  t.match(changed.body.audience, {
+    evaluation_status: 'evaluated',
+    member_count: 2,
+    current_version_evaluated: false,
+  })
+  t.not(changed.body.current_version_id, before.current_version_id)
+  await refresh('2026-04-05T00:00:01Z')
+  t.same(await members(id), [])
+  t.match((await request(`GET /v1/segments/${id}/audience`)).body, { current_version_evaluated: true })
+  const versions = await pipeline.postgres.sql`
+    select version, definition from segment_version where segment_id = ${id} order by version`
+  t.same(
+    versions.map(({ definition }) => definition),
+    [viewed(10), viewed(2)],
+  )
+  t.match(await request(`PATCH /v1/segments/${id}`, { definition: {} }), invalid(/^definition/))
+  t.match(await request(`PATCH /v1/segments/${id}`, { name: 'x' }), invalid(/definition is required|"name"/))
+})
+
+t.test('an archived segment', async (t) => {
+  const { as, request, save, view, refresh } = await store()
+  const id = await save('Gone', anyone)
+  await view('2026-04-01T00:00:00Z', 'ann')
+  await refresh('2026-04-02T00:00:00Z')
+  const { status, body } = await request(`POST /v1/segments/${id}/archive`)
+  t.match({ status, body }, { status: 200, body: { id, status: 'archived', audience: { member_count: 1 } } })
+  t.notOk('definition' in body || 'version' in body || 'schema_version' in body)
+
+  await t.test('cannot be changed or archived again', async (t) => {
+    t.match(await request(`POST /v1/segments/${id}/archive`, {}), conflict('"Gone" is archived.'))
+    t.match(
+      await request(`PATCH /v1/segments/${id}`, { definition: anyone }),
+      conflict('"Gone" is archived.'),
+    )
+  })
+  await t.test('stays readable and leaves its name free', async (t) => {
+    t.match(await request(`GET /v1/segments/${id}`), { status: 200, body: { definition: anyone } })
+    t.equal((await request(`GET /v1/segments/${id}/history`)).body.data.length, 1)
+    t.equal((await request('GET /v1/segments')).body.data.length, 0)
+    t.equal((await request('GET /v1/segments?status=archived')).body.data.length, 1)
+    t.ok(await save('gone', anyone))
+  })
+  await t.test('is not named in a rule', async (t) => {
+    const answer = await request('POST /v1/segments', { name: 'New', definition: profile(member(id)) })
+    t.match(answer, invalid('definition.rule.segmentId: "Gone" is archived'))
+  })
+  await t.test('takes no fields, by tool either', async (t) => {
+    const other = await save('Other', anyone)
+    t.match(await request(`POST /v1/segments/${other}/archive`, { force: true }), invalid(/^"force"/))
+    const { body } = await tool('archive_segment', { segment_id: other }, { as })
+    t.match(body.result.structuredContent, { id: other, status: 'archived' })
+  })
+})
+
+t.test('a segment over members of another', async (t) => {
+  const { request, save, view, refresh, members } = await store()
+  const lately = await save('Lately', viewed(5))
+  const twice = await save('Both', profile({ all: [member(lately), field('email', 'missing', undefined)] }))
+  const others = await save('Others', profile({ not: member(twice) }))
+  await view('2026-04-01T00:00:00Z', 'ann')
+  await view('2026-04-09T00:00:00Z', 'bob')
+  await refresh('2026-04-10T00:00:00Z')
+
+  await t.test('is evaluated after it, in one refresh', async (t) => {
+    t.same(await members(twice), ['bob'])
+    t.same(await members(others), ['ann'])
+  })
+  await t.test('keeps it from being archived', async (t) => {
+    t.match(
+      await request(`POST /v1/segments/${lately}/archive`),
+      conflict('"Lately" is used by "Both": take it out of there first.'),
+    )
+  })
+  await t.test('must not lead back to itself', async (t) => {
+    const answer = await request(`PATCH /v1/segments/${lately}`, { definition: profile(member(others)) })
+    t.match(answer, invalid('definition.rule.segmentId: leads back to this segment: Others → Both → Lately'))
+    const own = await request(`PATCH /v1/segments/${lately}`, { definition: profile(member(lately)) })
+    t.match(own, invalid('definition.rule.segmentId: leads back to this segment: Lately'))
+  })
+  await t.test('counts the members of the latest update, or of a past instant', async (t) => {
+    const estimate = async (more: object) =>
+      (await request('POST /v1/segments/estimate', { segment_id: others, ...more })).body
+    t.match(await estimate({}), { count: 1 })
+    await view('2026-04-20T00:00:00Z', 'ann')
+    await refresh('2026-04-20T12:00:00Z')
+    t.match(await estimate({}), { count: 1 })
+    t.same(await members(others), ['bob'])
+    t.match(await estimate({ as_of: '2026-04-11T00:00:00Z' }), { count: 1 })
+    const before = await estimate({ as_of: '2026-04-09T12:00:00Z' })
+    t.match(before.error.message, /segmentId: "Both" had no members yet at 2026-04-09T12:00:00.000Z$/)
+  })
+  await t.test('names a segment that there is', async (t) => {
+    const { save: foreignSave } = await store()
+    const foreign = await foreignSave('Foreign', anyone)
+    const random = '01890a5d-ac96-774b-bcce-b302099a8057'
+    for (const id of [foreign, random]) {
+      const answer = await request('POST /v1/segments', { name: 'x', definition: profile(member(id)) })
+      t.match(answer, invalid('definition.rule.segmentId: there is no segment of this id'))
+    }
+  })
+})
+
+t.test('when a rule fails, the segments over it go by its last members', async (t) => {
+  const { save, view, refresh, members } = await store()
+  const base = await save('Base', viewed(5))
+  const above = await save('Above', profile(member(base)))
+  await view('2026-04-09T00:00:00Z', 'bob')
+  await refresh('2026-04-10T00:00:00Z')
+  await pipeline.postgres.sql`
+    update segment_version set definition = '{"source":"nowhere","rule":{}}' where segment_id = ${base}`
+  await view('2026-04-10T00:00:00Z', 'ann')
+  const { failed } = await refresh('2026-04-11T00:00:00Z')
+  t.match(failed, [{ segment_id: base }])
+  t.same(await members(above), ['bob'])
+})
+
+t.test('the history of a segment', async (t) => {
+  const { brand, request, save, view, refresh } = await store()
+  const id = await save('Viewers', viewed(5))
+  await view('2026-04-01T00:00:00Z', 'ann', 'bob')
+  await refresh('2026-04-02T00:00:00Z')
+  await refresh('2026-04-10T00:00:00Z')
+  await view('2026-04-10T00:00:00Z', 'bob')
+  await refresh('2026-04-11T00:00:00Z')
+  const history = async (query = '') => (await request(`GET /v1/segments/${id}/history${query}`)).body
+  const brief = ({ data }: { data: { customer_id: string; action: string; generation: number }[] }) =>
+    data.map((row) => `${row.customer_id.split(':').at(-1)} ${row.action} ${row.generation}`)
+
+  await t.test('says who entered and left, newest updates first', async (t) => {
+    const all = await history()
+    t.same(brief(all), ['bob entered 3', 'ann exited 2', 'bob exited 2', 'ann entered 1', 'bob entered 1'])
+    t.same(all.data[0], {
+      customer_id: `myshopify:${brand.shop_domain.split('.')[0]}:bob`,
+      email: null,
+      phone: null,
+      current_customer_id: `myshopify:${brand.shop_domain.split('.')[0]}:bob`,
+      action: 'entered',
+      reason: 'data_changed',
+      generation: 3,
+      changed_at: '2026-04-11T00:00:00.000Z',
+    })
+    t.equal(all.next_cursor, null)
+  })
+  await t.test('is walked page by page, each entry once', async (t) => {
+    const seen: string[] = []
+    for (let next: string | null = ''; next !== null; ) {
+      const page: Awaited<ReturnType<typeof history>> = await history(
+        `?limit=2${next ? `&cursor=${next}` : ''}`,
+      )
+      seen.push(...brief(page))
+      next = page.next_cursor
+    }
+    t.same(seen, brief(await history()))
+  })
+  await t.test('is asked for one customer', async (t) => {
+    const [first] = (await history()).data
+    t.same(brief(await history(`?customer_id=${first.customer_id}`)), [
+      'bob entered 3',
+      'bob exited 2',
+      'bob entered 1',
+    ])
+    t.same(brief(await history('?customer_id=nobody')), [])
+  })
+  await t.test('goes back 180 days', async (t) => {
+    clock.now = new Date('2026-10-05T00:00:00Z')
+    t.teardown(() => {
+      clock.now = new Date('2026-05-01T00:00:00Z')
+    })
+    t.same(brief(await history()), ['bob entered 3', 'ann exited 2', 'bob exited 2'])
+  })
+})
+
+t.test('a preview counts who would enter, leave and stay, and saves nothing', async (t) => {
+  const { request, save, view, refresh } = await store()
+  const id = await save('Viewers', viewed(5))
+  await view('2026-04-01T00:00:00Z', 'ann')
+  await view('2026-04-09T00:00:00Z', 'bob', 'cy')
+  await refresh('2026-04-10T00:00:00Z')
+  const wanted = profile({ field: 'last_event_at', op: '<=', value: '2026-04-01T00:00:00Z' })
+  const both = profile({ any: [wanted.rule, { source: 'customer_profile', ...member(id) }] })
+  t.match((await request('POST /v1/segments/preview', { segment_id: id, definition: wanted })).body, {
+    segment_id: id,
+    version: 1,
+    generation: 1,
+    entering: 1,
+    leaving: 2,
+    staying: 0,
+  })
+  const looped = await request('POST /v1/segments/preview', { segment_id: id, definition: both })
+  t.match(looped, invalid(/leads back to this segment/))
+  t.match((await request(`GET /v1/segments/${id}`)).body, { version: 1, definition: viewed(5) })
+})
+
+t.test('an explanation shows what each condition saw', async (t) => {
+  const { brand, request, save, view, refresh } = await store()
+  const base = await save('Base', viewed(1095))
+  const definition = profile({
+    all: [
+      {
+        source: 'product_events',
+        op: 'count-over-window',
+        window: { days: 1095 },
+        times: { op: '>=', n: 3 },
+      },
+      field('total_spend', '<', '10.50'),
+      { not: member(base) },
+      { source: 'commerce_orders', agg: 'avg', field: 'total', op: '>', value: 1 },
+    ],
+  })
+  const id = await save('Explained', definition)
+  await view('2026-04-01T00:00:00Z', 'ann')
+  await view('2026-04-02T00:00:00Z', 'ann')
+  await refresh('2026-04-10T00:00:00Z')
+  const customer = `myshopify:${brand.shop_domain.split('.')[0]}:ann`
+  const { body } = await request(`GET /v1/segments/${id}/explain?customer_id=${customer}`)
+  t.equal(body.member, false)
+  const at = (step: string) => `definition.rule.${step}`
+  t.same(body.conditions, [
+    { path: at('all[0]'), actual: 2, holds: false, decides: false },
+    { path: at('all[1]'), actual: '0.00', holds: true, decides: false },
+    { path: at('all[2].not'), actual: true, holds: true, decides: false },
+    { path: at('all[3]'), actual: null, holds: false, decides: false },
+  ])
+  t.equal((await request(`GET /v1/segments/${base}/explain?customer_id=${customer}`)).body.member, true)
+  t.equal((await request(`GET /v1/segments/${id}/explain?customer_id=nobody`)).status, 404)
+})
+
+t.test('the SQL of a segment runs over the models and finds its members', async (t: Test) => {
+  const { brand, request, save, view, refresh } = await store()
+  const base = await save('Base', viewed(5))
+  const id = await save('Shown', profile({ any: [member(base), field('total_spend', '>', 10)] }))
+  await view('2026-04-09T00:00:00Z', 'bob')
+  await refresh('2026-04-10T00:00:00Z')
+  const { body } = await request(`GET /v1/segments/${id}/sql`)
+  t.match(body, { segment_id: id, version: 1, sql: /^select customers\.customer, customers\.customer_id\n/ })
+  const sources = await lakes.forBrand(brand).sources()
+  const rows = await sources.rows<{ customer_id: string }>(body.sql)
+  t.same(
+    rows.map(({ customer_id }) => customer_id.split(':').at(-1)),
+    ['bob'],
+  )
+})
