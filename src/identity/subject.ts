@@ -7,6 +7,7 @@ import { emailOf, phoneOf } from './channel.ts'
 import { loadKnown } from './known.ts'
 import { KINDS, type Profile, survivorOf } from './profile.ts'
 import { Resolution, type Tuple } from './resolve.ts'
+import { verdicts } from './tombstone.ts'
 
 /** Whom an event, an order or a customer record names, as it was sent. */
 export interface Identity {
@@ -17,6 +18,8 @@ export interface Identity {
   phone?: string
   anonymousId?: string
   seenAt: Date
+  /** When it was said, where that is not when they were seen: whether it is from before an erasure. */
+  saidAt?: Date
 }
 
 /** Longer identifiers of other kinds than email are kept out of identity; senders are refused them before. */
@@ -24,10 +27,11 @@ export const LONGEST_IDENTIFIER = 512
 
 /**
  * The subject that each identity's events carry: the holder of its strongest identifier (store customer id, profile
- * id, email, phone, visitor id), made when new; 0 when nothing in it identifies anybody. Weaker identifiers of the
- * tuple join that profile, visitors and contact-only customers by a redirect, two store customers never. The same
- * call again changes nothing. Meant for up to about 50,000 identities; calls for one brand take turns until their
- * transaction (READ COMMITTED) ends. `Statements` are those of a transaction of the brand.
+ * id, email, phone, visitor id), made when new; 0 when nothing in it identifies anybody, or it is data of an erased
+ * customer from before the erasure (see `erasedAmong`). Weaker identifiers of the tuple join that profile, visitors and
+ * contact-only customers by a redirect, two store customers never. The same call again changes nothing. Meant for up to
+ * about 50,000 identities; calls for one brand take turns until their transaction (READ COMMITTED) ends. `Statements`
+ * are those of a transaction of the brand.
  */
 export async function assignSubjects(
   sql: Sql | Transaction | Statements,
@@ -36,29 +40,68 @@ export async function assignSubjects(
   { storePlatformDomain }: { storePlatformDomain: string },
 ): Promise<Int32Array> {
   if (identities.length === 0) return new Int32Array(0)
-  const ask = queries(sql, brandId)
-  const [brand] = await ask<BrandRow>('identity_brand')
-  if (!brand) throw fail('not_found', 'There is no such brand.')
-  const prefix = `${firstLabel(storePlatformDomain)}:${firstLabel(brand.shop_domain)}:`
-  const tuples = identities.map((identity) => tupleOf(identity, brand.default_phone_region, prefix))
+  const within = async (tx: Sql | Transaction | Statements, inTurn: boolean) => {
+    const ask = queries(tx, brandId)
+    if (inTurn) await ask('identity_lock')
+    const [brand] = await ask<BrandRow>('identity_brand')
+    if (!brand) throw fail('not_found', 'There is no such brand.')
+    const prefix = prefixOf(storePlatformDomain, brand)
+    const { tuples } = await withoutErased(ask, brand, prefix, identities)
+    const resolved = await resolve(ask, tuples, identities)
+    if (inTurn) await resolved.write(prefix)
+    return resolved
+  }
 
   // Most calls bring nobody new: they take no lock and no transaction id.
-  const known = await resolve(ask, tuples, identities)
+  const known = await within(sql, false)
   if (!known.lacks) return known.subjects()
-  const write = async (tx: Sql | Transaction | Statements) => {
-    const inTurn = queries(tx, brandId)
-    await inTurn('identity_lock')
-    const resolved = await resolve(inTurn, tuples, identities)
-    await resolved.write(prefix)
-    return resolved.subjects()
-  }
+  const write = async (tx: Sql | Transaction | Statements) => (await within(tx, true)).subjects()
   return 'begin' in sql ? ((await sql.begin(write)) as Int32Array) : write(sql)
 }
 
 interface BrandRow {
   shop_domain: string
   default_phone_region: string
+  newest_erasure: Date | null
 }
+
+/**
+ * Until when data that names each identity is to stay out, since it tells of a customer who was erased; null for all
+ * others. What was said up to that instant may be kept without anything that identifies, or not at all.
+ */
+export async function erasedAmong(
+  sql: Sql | Transaction | Statements,
+  brandId: string,
+  identities: readonly Identity[],
+  { storePlatformDomain }: { storePlatformDomain: string },
+): Promise<(Date | null)[]> {
+  const ask = queries(sql, brandId)
+  const [brand] = await ask<BrandRow>('identity_brand')
+  if (!brand?.newest_erasure) return identities.map(() => null)
+  return (await withoutErased(ask, brand, prefixOf(storePlatformDomain, brand), identities)).erased
+}
+
+/** Nothing is left of a tuple of somebody who was erased. */
+async function withoutErased(
+  ask: Ask,
+  { newest_erasure, default_phone_region }: BrandRow,
+  prefix: string,
+  identities: readonly Identity[],
+): Promise<{ tuples: readonly Tuple[]; erased: (Date | null)[] }> {
+  const tuples = identities.map((identity) => tupleOf(identity, default_phone_region, prefix))
+  const erased: (Date | null)[] = tuples.map(() => null)
+  const said = tuples.map((tuple, at) => ({ at, tuple, saidAt: saidAtOf(identities[at] as Identity) }))
+  const old = said.filter(({ saidAt }) => newest_erasure && saidAt <= newest_erasure)
+  if (old.length === 0) return { tuples, erased }
+  for (const [index, { erasedAt, left }] of (await verdicts(ask, old)).entries()) {
+    const { at } = old[index] as { at: number }
+    erased[at] = erasedAt
+    tuples[at] = erasedAt ? [] : left
+  }
+  return { tuples, erased }
+}
+
+const saidAtOf = ({ seenAt, saidAt }: Identity) => saidAt ?? seenAt
 
 /** A named statement with the brand as $1. */
 export type Ask = <Row = unknown>(name: string, args?: unknown[]) => Promise<Row[]>
@@ -73,6 +116,8 @@ const queries =
         })) as never)
 
 const firstLabel = (domain: string) => domain.split('.', 1)[0] ?? domain
+const prefixOf = (platform: string, { shop_domain }: BrandRow) =>
+  `${firstLabel(platform)}:${firstLabel(shop_domain)}:`
 
 function tupleOf(identity: Identity, region: string, prefix: string): Tuple {
   const named = idOf(identity.profileId)

@@ -1,3 +1,3 @@
 select coalesce(array_to_json(array_agg(id)), '[]') as values, coalesce(array_to_json(array_agg(subject)), '[]') as subjects
 from customer
-where brand_id = $1 and id = any($2::text[])
+where brand_id = $1 and id = any($2::text[]) and erased_at is null
