@@ -1,8 +1,10 @@
 import { fail } from '../errors.ts'
 import type { Postgres } from '../store/postgres.ts'
 import { type Batcher, type BatcherOptions, openBatcher } from './batcher.ts'
-import { quickEvents } from './quick.ts'
-import { type Checked, checkEvents } from './shape.ts'
+import { checkBrowserEvents, type Shop } from './browser.ts'
+import type { Checked } from './line.ts'
+import { quickBrowserEvents, quickEvents } from './quick.ts'
+import { checkEvents } from './shape.ts'
 
 export interface Accepted {
   /** Events stored. */
@@ -18,6 +20,8 @@ export type Fault = (index: number) => boolean
 export interface Ingest {
   /** Checks and commits one body of POST /cdp/events. Fails as checkEvents and Batcher.store do. */
   accept(body: Buffer, brandId: string): Promise<Accepted>
+  /** The same with one body of POST /cdp/ingest, as checkBrowserEvents does. */
+  acceptBrowser(body: Buffer, shop: Shop): Promise<Accepted>
   /** Takes nothing more and finishes what waits. */
   close(): Promise<void>
 }
@@ -30,13 +34,20 @@ export async function openIngest(
 }
 
 export function createIngest(batcher: Batcher, fault?: Fault): Ingest {
+  const store = async (brandId: string, checked: Checked): Promise<Accepted> => {
+    if (fault) return await acceptOthers(batcher, brandId, checked, fault)
+    await batcher.store(brandId, checked.lines, checked.events)
+    return { accepted: checked.events, deduplicated: checked.repeats.length }
+  }
   return {
+    // Both async, so that what is thrown at once is a rejection.
     async accept(body, brandId) {
-      const receivedAt = Date.now()
-      const checked = quickEvents(body, brandId, receivedAt) ?? checkEvents(body, brandId, receivedAt)
-      if (fault) return await acceptOthers(batcher, brandId, checked, fault)
-      await batcher.store(brandId, checked.lines, checked.events)
-      return { accepted: checked.events, deduplicated: checked.repeats.length }
+      const now = Date.now()
+      return store(brandId, quickEvents(body, brandId, now) ?? checkEvents(body, brandId, now))
+    },
+    async acceptBrowser(body, shop) {
+      const now = Date.now()
+      return store(shop.brandId, quickBrowserEvents(body, shop, now) ?? checkBrowserEvents(body, shop, now))
     },
     close: () => batcher.close(),
   }

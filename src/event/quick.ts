@@ -1,17 +1,11 @@
 import { isUtf8 } from 'node:buffer'
+import { browserTime, SERVICE_TYPES, type Shop } from './browser.ts'
+import { EVENT_LEVEL, MAX_ID, MAX_NAME, MAX_TYPE, UPDATE } from './check.ts'
+import type { Checked } from './line.ts'
 import { begin, put, putByte, putNumber, written } from './line-buffer.ts'
+import { isWord, openingOf } from './opening.ts'
 import { BYTES, hashes, hashOfName, integer, isDigit, name, objectAt, placeOf, spaces } from './scan.ts'
-import {
-  type Checked,
-  EVENT_LEVEL,
-  FIELDS,
-  MAX_AGE_MS,
-  MAX_AHEAD_MS,
-  MAX_EVENTS,
-  MAX_ID,
-  MAX_NAME,
-  MAX_TYPE,
-} from './shape.ts'
+import { FIELDS, MAX_AGE_MS, MAX_AHEAD_MS, MAX_EVENTS } from './shape.ts'
 import { parseTime } from './time.ts'
 
 const SPACE = BYTES.space
@@ -23,9 +17,8 @@ const CLOSE_OBJECT = BYTES.closeObject
 const LINE_BREAK = 10
 const UNDERSCORE = 95
 const AT_SIGN = 64
-const EVENTS = Buffer.from('events"')
-
-// The fields of an event by number, in the order of FIELDS.
+// The fields of an event by number, in the order of FIELDS. Those of browsers have one more.
+const READ = [...FIELDS, 'scope']
 const EVENT_TYPE = 0
 const EVENT_ID = 1
 const TIME_STAMP = 2
@@ -34,6 +27,7 @@ const FIRST_IDENTIFIER = 4
 const EMAIL = 6
 const PHONE = 7
 const STORE_ID = 8
+const SCOPE = 9
 const LINE_NAMES = [
   'event_type',
   'event_id',
@@ -47,8 +41,11 @@ const LINE_NAMES = [
 ].map((name, field) => Buffer.from(field === PROPERTIES ? ',"properties":' : `,"${name}":"`))
 /** More than a line needs beside its opening and what comes from the body. */
 const LINE_EXTRA = 256
-const NAMES = FIELDS.map((field) => Buffer.from(field))
-const HASHES = hashes(FIELDS)
+const NAMES = READ.map((field) => Buffer.from(field))
+const HASHES = hashes(READ)
+/** Types that have rules of their own. */
+const UNUSUAL = hashes([UPDATE])
+const UNUSUAL_OF_BROWSERS = hashes([UPDATE, ...SERVICE_TYPES])
 
 // Kinds of bytes, and per field the kinds that leave it to checkEvents and the most bytes.
 const ODD = 1
@@ -57,10 +54,10 @@ const BLANK = 4
 const SIGN = 8
 const DIGIT = 16
 const KINDS = Uint8Array.from({ length: 256 }, (_, byte) => kindOf(byte))
-const REFUSED = FIELDS.map((_, field) =>
+const REFUSED = READ.map((_, field) =>
   field === EVENT_TYPE ? ODD | BLANK | SIGN : field === EMAIL ? ODD | UPPER | BLANK : ODD,
 )
-const LONGEST = FIELDS.map((_, field) =>
+const LONGEST = READ.map((_, field) =>
   field === EVENT_TYPE ? MAX_TYPE : field === EVENT_ID ? MAX_ID : MAX_NAME,
 )
 
@@ -73,8 +70,9 @@ function kindOf(byte: number): number {
 }
 
 // Where the current event has each field; an end of 0 means that it has not.
-const starts = new Int32Array(FIELDS.length)
-const ends = new Int32Array(FIELDS.length)
+const starts = new Int32Array(READ.length)
+const ends = new Int32Array(READ.length)
+let typeHash = 0
 let idHash = 0
 const idHashes = new Int32Array(MAX_EVENTS)
 
@@ -84,16 +82,27 @@ const idHashes = new Int32Array(MAX_EVENTS)
  * integers of over 15 digits, line breaks, names that may be repeated, identifiers to trim or beyond ASCII.
  */
 export function quickEvents(body: Buffer, brandId: string, receivedAt: number): Checked | undefined {
+  return read(body, `{"brand_id":"${brandId}","received_at":${receivedAt},"occurred_at":`, receivedAt)
+}
+
+/** As quickEvents, for checkBrowserEvents: `source`, with nothing but its scope, comes before the events. */
+export function quickBrowserEvents(body: Buffer, shop: Shop, receivedAt: number): Checked | undefined {
+  const opening = `{"brand_id":"${shop.brandId}","origin":"browser","received_at":${receivedAt},"occurred_at":`
+  return read(body, opening, receivedAt, Buffer.from(`"${shop.scope}"`))
+}
+
+/** `scope`: the text, in quotes, that every scope of a browser's body has to be; undefined for a server's. */
+function read(body: Buffer, lineOpening: string, receivedAt: number, scope?: Buffer): Checked | undefined {
   if (!isUtf8(body)) return undefined
-  const opening = Buffer.from(`{"brand_id":"${brandId}","received_at":${receivedAt},"occurred_at":`)
+  const opening = Buffer.from(lineOpening)
   begin(body.length + MAX_EVENTS * (opening.length + LINE_EXTRA))
   let events = 0
-  let at = openingOf(body)
+  let at = openingOf(body, scope)
   if (at < 0) return undefined
   for (;;) {
     at = event(body, at)
-    if (at < 0 || events === MAX_EVENTS || !isWhole() || repeatsId(events)) return undefined
-    const occurredAt = time(body, receivedAt)
+    if (at < 0 || events === MAX_EVENTS || !isWhole(body, scope) || repeatsId(events)) return undefined
+    const occurredAt = time(body, receivedAt, scope === undefined)
     if (Number.isNaN(occurredAt)) return undefined
     put(opening, 0, opening.length)
     putNumber(occurredAt)
@@ -122,23 +131,6 @@ function putFields(body: Buffer): void {
   put(body, starts[PROPERTIES] as number, ends[PROPERTIES] as number)
   putByte(CLOSE_OBJECT)
   putByte(LINE_BREAK)
-}
-
-/** The place of the first event after `{"events":[`. */
-function openingOf(body: Uint8Array): number {
-  let at = spaces(body, 0)
-  if (body[at] !== OPEN_OBJECT) return -1
-  at = spaces(body, at + 1)
-  if (body[at] !== QUOTE || !isWord(body, at + 1, EVENTS)) return -1
-  at = spaces(body, at + 1 + EVENTS.length)
-  if (body[at] !== COLON) return -1
-  at = spaces(body, at + 1)
-  return body[at] === BYTES.openArray ? spaces(body, at + 1) : -1
-}
-
-function isWord(body: Uint8Array, at: number, word: Uint8Array): boolean {
-  for (let index = 0; index < word.length; index++) if (body[at + index] !== word[index]) return false
-  return true
 }
 
 /** Reads one event and notes where its fields are. */
@@ -197,6 +189,7 @@ function text(body: Uint8Array, at: number, field: number): number {
   if (seen & (REFUSED[field] as number)) return -1
   if (seen & BLANK && (body[at] === SPACE || body[next - 1] === SPACE)) return -1
   if (field === EVENT_ID) idHash = hash
+  if (field === EVENT_TYPE) typeHash = hash
   if (field === EVENT_TYPE && (isDigit(body[at]) || body[at] === UNDERSCORE)) return -1
   if (field === PHONE && !(seen & DIGIT)) return -1
   if (field === EMAIL && !hasOneSign(body, at, next)) return -1
@@ -212,9 +205,15 @@ function hasOneSign(body: Uint8Array, start: number, end: number): boolean {
   return signs === 1 && body[start] !== AT_SIGN && body[end - 1] !== AT_SIGN
 }
 
-/** Whether the current event has its type and properties and is about somebody. */
-function isWhole(): boolean {
+/** Whether the current event has a usual type, properties and, of a server, somebody it is about; else the scope. */
+function isWhole(body: Uint8Array, scope: Buffer | undefined): boolean {
   if (!ends[EVENT_TYPE] || !ends[PROPERTIES]) return false
+  if (placeOf(typeHash, scope ? UNUSUAL_OF_BROWSERS : UNUSUAL) >= 0) return false
+  if (scope) {
+    const start = (starts[SCOPE] as number) - 1
+    return ends[SCOPE] === start + scope.length - 1 && isWord(body, start, scope)
+  }
+  if (ends[SCOPE]) return false
   for (let field = FIRST_IDENTIFIER; field < FIELDS.length; field++) if (ends[field]) return true
   return false
 }
@@ -227,10 +226,11 @@ function repeatsId(events: number): boolean {
   return false
 }
 
-/** When the current event occurred, NaN when something is wrong with its time. */
-function time(body: Uint8Array, receivedAt: number): number {
+/** When the current event occurred, NaN when something is wrong with the time that a server sent. */
+function time(body: Uint8Array, receivedAt: number, ofServer: boolean): number {
   if (!ends[TIME_STAMP]) return receivedAt
   const sent = parseTime(body, starts[TIME_STAMP], ends[TIME_STAMP])
+  if (!ofServer) return browserTime(sent, receivedAt)
   return sent <= receivedAt + MAX_AHEAD_MS && sent >= receivedAt - MAX_AGE_MS
     ? Math.min(sent, receivedAt)
     : Number.NaN

@@ -1,0 +1,118 @@
+import { fail } from '../errors.ts'
+import { isExact } from './body.ts'
+import { type Report, walk } from './walk.ts'
+
+/** Longest eventType, eventId and identifier, in characters. */
+export const MAX_TYPE = 64
+export const MAX_ID = 128
+export const MAX_NAME = 256
+/** The event that sets properties of a profile; email and phone among them identify it. */
+export const UPDATE = 'updateProperties'
+/** Names that one such event may set. */
+const MAX_SET = 100
+const MAX_PROBLEMS = 100
+/** The level of an event in its body: object, array, event. */
+export const EVENT_LEVEL = 3
+
+export type Sent = Record<string, unknown>
+
+const EVENT_TYPE = /^[A-Za-z][A-Za-z0-9_]{0,63}$/
+const IDENTIFIER = { email: /^[^\s@]+@[^\s@]+$/, phone: /\d/ }
+const CONTROL = /[\0-\x1f\x7f]/
+
+export const isGiven = (value: unknown) => value !== undefined && value !== null
+
+export const isObject = (value: unknown): value is Sent =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Whether the store's id is a number that a double may have changed. */
+export const hasInexactId = ({ storeCustomerId }: Sent) =>
+  typeof storeCustomerId === 'number' && !isExact(storeCustomerId)
+
+/** Checks eventType and eventId. */
+export function checkType(sent: Sent, path: string, report: Report): void {
+  if (typeof sent.eventType !== 'string' || !EVENT_TYPE.test(sent.eventType)) {
+    report(
+      `${path}.eventType`,
+      'must be a letter followed by letters, digits or underscores, at most 64 characters',
+    )
+  }
+  if (isGiven(sent.eventId)) checkName(sent.eventId, MAX_ID, (message) => report(`${path}.eventId`, message))
+}
+
+/** Checks the properties; true when an integer beyond 2^53 is in them. */
+export function checkProperties(sent: Sent, path: string, escaped: boolean, report: Report): boolean {
+  const { properties } = sent
+  const at = `${path}.properties`
+  if (!isObject(properties)) {
+    report(at, 'must be an object')
+    return false
+  }
+  if (sent.eventType === UPDATE && Object.keys(properties).length > MAX_SET)
+    report(at, `must have at most ${MAX_SET} names`)
+  return walk(properties, at, EVENT_LEVEL + 1, escaped, report)
+}
+
+/** Checks what says who an event is about; how many of these fields are given. */
+export function checkIdentifiers(sent: Sent, path: string, report: Report): number {
+  let given = 0
+  for (const field of ['profileId', 'anonymousId', 'email', 'phone', 'storeCustomerId']) {
+    let value = sent[field]
+    if (!isGiven(value)) continue
+    given++
+    const refuse = (message: string) => report(`${path}.${field}`, message)
+    if (field === 'storeCustomerId' && typeof value === 'number') {
+      if (!Number.isInteger(value) || Math.abs(value) > 1e20)
+        refuse('must be a string or an integer of at most 20 digits')
+      continue
+    }
+    if (typeof value === 'string') value = value.trim()
+    if (!checkName(value, MAX_NAME, refuse)) continue
+    if (field === 'email' && !IDENTIFIER.email.test(value as string)) refuse('must be an email address')
+    if (field === 'phone' && !IDENTIFIER.phone.test(value as string)) refuse('must be a phone number')
+  }
+  return given
+}
+
+/** An email or phone that is good enough to identify, among the properties that an event sets; else undefined. */
+export function setIdentifier({ eventType, properties }: Sent, field: 'email' | 'phone'): string | undefined {
+  const value = eventType === UPDATE && isObject(properties) ? properties[field] : undefined
+  if (typeof value !== 'string') return undefined
+  const text = value.trim()
+  return checkName(text, MAX_NAME, () => {}) && IDENTIFIER[field].test(text) ? text : undefined
+}
+
+function checkName(value: unknown, longest: number, refuse: (message: string) => void): boolean {
+  const problem =
+    typeof value !== 'string'
+      ? 'must be a string'
+      : value === ''
+        ? 'must not be empty'
+        : value.length > longest && [...value].length > longest
+          ? `must be at most ${longest} characters`
+          : CONTROL.test(value) || !value.isWellFormed()
+            ? 'must not hold control characters or half of a surrogate pair'
+            : null
+  if (problem) refuse(problem)
+  return !problem
+}
+
+/** Collects problems and refuses the request when there are any. */
+export class Problems {
+  readonly #rejected: { index: number; path: string; message: string }[] = []
+  readonly #events = new Set<number>()
+
+  of(index: number): Report {
+    return (path, message) => {
+      this.#events.add(index)
+      if (this.#rejected.length < MAX_PROBLEMS) this.#rejected.push({ index, path, message })
+    }
+  }
+
+  refuse(events: number): void {
+    const [first] = this.#rejected
+    if (!first) return
+    const message = `${this.#events.size} of ${events} events are not valid, so none was accepted. ${first.path}: ${first.message}.`
+    throw fail('bad_request', message, { beside: { rejected: this.#rejected } })
+  }
+}
