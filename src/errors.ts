@@ -13,6 +13,7 @@ export const STATUS = {
   not_found: 404,
   conflict: 409,
   limit_reached: 409,
+  unprocessable: 422,
   rate_limited: 429,
   internal: 500,
   upstream_error: 502,
@@ -27,6 +28,9 @@ export const PUBLIC_CODE: Partial<Record<Code, string>> = {
   payload_too_large: 'bad_request',
   unsupported_media_type: 'bad_request',
 }
+
+/** What a client sees as `code`. */
+export const publicCode = (code: Code): string => PUBLIC_CODE[code] ?? code
 
 export interface FailureDetail {
   cause?: unknown
@@ -54,7 +58,7 @@ export class Failure extends Error {
   }
 
   get publicCode(): string {
-    return PUBLIC_CODE[this.code] ?? this.code
+    return publicCode(this.code)
   }
 }
 

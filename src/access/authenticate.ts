@@ -18,7 +18,7 @@ export interface Authenticator {
    * Reads an Authorization header. Throws `unauthorized` or `legacy_credential_not_supported`.
    * The answer is there at once (no promise) while the credential is known to this process.
    * Given the request, one without that header may come with a session of the web app, from a page of ours alone when
-   * it changes anything (else `insufficient_scope`).
+   * it changes anything (else `forbidden`).
    */
   authenticate(authorization: string | undefined, request?: BrowserRequest): Identified | Promise<Identified>
   /** Makes this process forget what it read of a row that changed. */
@@ -63,7 +63,7 @@ export function createAuthenticator(
   const ofSession = (request: BrowserRequest, found: Identified | undefined): Identified => {
     if (!found) throw noCredential()
     if (signIn && changesState(request) && !isSameOrigin(request, signIn.issuer))
-      throw fail('insufficient_scope', `With a session, changes are made by pages of ${signIn.issuer} only`)
+      throw fail('forbidden', `With a session, changes are made by pages of ${signIn.issuer} only`)
     return found
   }
 

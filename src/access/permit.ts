@@ -34,6 +34,23 @@ const FEATURES: ReadonlyMap<string, Feature> = new Map([
   ['beta:cdp-commerce', { with: 'cdp', store: true, cdpCode: 'beta_not_enabled' }],
 ])
 
+/** The codes of the 403 answers that follow from an operation's declaration. */
+export function refusalCodes({ surface, signIn, role, scopes, feature }: Ruled): Code[] {
+  const codes = CODES[surface]
+  const rules = feature ? FEATURES.get(feature) : undefined
+  const cdpCode = surface === 'cdp' ? rules?.cdpCode : undefined
+  return [
+    ...new Set<Code>([
+      ...(scopes.length > 0 ? (['insufficient_scope'] as const) : []),
+      ...(signIn ? [codes.credential] : []),
+      ...(role ? [codes.role] : []),
+      ...(feature ? [cdpCode ?? codes.feature] : []),
+      ...(rules?.with ? [codes.feature] : []),
+      ...(rules?.store ? [codes.store] : []),
+    ]),
+  ]
+}
+
 type Ruled = Pick<Op, 'surface' | 'signIn' | 'role' | 'scopes' | 'feature'>
 
 /** Why the caller may not run the operation: the 401 or 403 that follows from its declaration; null when it may. */

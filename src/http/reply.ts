@@ -1,4 +1,4 @@
-import { type Code, errorCode, Failure, fail, isUnavailable } from '../errors.ts'
+import { type Code, errorCode, Failure, fail, isUnavailable, publicCode } from '../errors.ts'
 import { errorFields, log } from '../log.ts'
 
 /** What a handler answers. An object becomes JSON, a string plain text, unless `headers` say otherwise. */
@@ -23,17 +23,21 @@ export const messageOnly = (status: number, message: string): Reply => ({
   bare: true,
 })
 
-/** What a surface calls a failure, where that is not its code. */
+/** What a surface calls a failure, where that is not its code: the contract has words of the CDP host's own. */
 const SURFACE_CODES: Partial<Record<Surface, Partial<Record<Code, Code>>>> = {
+  rest: { forbidden: 'insufficient_scope', upstream_unavailable: 'unavailable' },
   cdp: { unavailable: 'upstream_unavailable' },
 }
+
+/** A code as a surface has it. */
+export const codeOn = (surface: Surface, code: Code): Code => SURFACE_CODES[surface]?.[code] ?? code
 
 /** The reply for whatever a handler threw. Unexpected errors are logged under the request id and never shown. */
 export function errorReply(error: unknown, surface: Surface, requestId: string): Reply {
   const failure = asFailure(error, requestId)
   if (surface === 'collect' && failure.code === 'rate_limited') return messageOnly(429, 'Too Many Requests')
   const { status, message, headers } = failure
-  const code = SURFACE_CODES[surface]?.[failure.code] ?? failure.publicCode
+  const code = publicCode(codeOn(surface, failure.code))
   if (surface === 'webhook')
     return { status, headers, body: { ok: false, reason: code, message, ...failure.beside } }
   if (surface === 'mcp') return { status, headers, body: { error: code, error_description: message } }

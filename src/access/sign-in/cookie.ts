@@ -20,9 +20,11 @@ interface Options {
   seconds: number
 }
 
+/** As browsers have it: with TLS its prefix makes them refuse one that another host or an unprotected page set. */
+export const cookieName = (name: string, isSecure: boolean) => (isSecure ? `__Host-${name}` : name)
+
 export function signedCookie({ name: plainName, secret, isSecure, seconds }: Options): SignedCookie {
-  // The prefix makes browsers refuse a cookie that another host or an unprotected page set.
-  const name = isSecure ? `__Host-${plainName}` : plainName
+  const name = cookieName(plainName, isSecure)
   const attributes = `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`
   const mac = (content: Buffer) =>
     createHmac('sha256', secret).update(`${plainName} `).update(content).digest()

@@ -1,10 +1,14 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { Statements } from '../../op.ts'
-import { signedCookie } from './cookie.ts'
+import { cookieName, signedCookie } from './cookie.ts'
 import type { Standing, Standings } from './standing.ts'
 
+const NAME = 'recoup_session'
 const LIFETIME_S = 14 * 24 * 3600
 const ID = 32
+
+/** Name of the cookie where the service has this public origin. */
+export const sessionCookieName = (baseUrl: string) => cookieName(NAME, baseUrl.startsWith('https:'))
 
 /** Browsers that are signed in to the web app. */
 export interface Sessions {
@@ -29,7 +33,7 @@ interface Deps {
 }
 
 export function createSessions({ pipeline, standings, secret, isSecure, now }: Deps): Sessions {
-  const cookie = signedCookie({ name: 'recoup_session', secret, isSecure, seconds: LIFETIME_S })
+  const cookie = signedCookie({ name: NAME, secret, isSecure, seconds: LIFETIME_S })
   const current = (standing: Standing | undefined) =>
     standing && standing.expiresAt > now() ? standing : undefined
   const idOf = (cookies: string | undefined) => {

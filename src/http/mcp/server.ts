@@ -6,10 +6,10 @@ import {
 } from '@modelcontextprotocol/server'
 import type { Identified } from '../../access/authenticate.ts'
 import { refusal } from '../../access/permit.ts'
-import type { Failure } from '../../errors.ts'
+import { type Failure, publicCode } from '../../errors.ts'
 import { log } from '../../log.ts'
 import { admit, type CallDeps, call } from '../call.ts'
-import { asFailure } from '../reply.ts'
+import { asFailure, codeOn } from '../reply.ts'
 import type { Request } from '../request.ts'
 import type { Tool } from './tool.ts'
 
@@ -85,9 +85,10 @@ async function answered(tool: Tool, values: unknown, serving: Serving): Promise<
       throw error
     }
     const failure = asFailure(error, requestId)
-    done(failure.publicCode)
+    const code = publicCode(codeOn(tool.op.surface, failure.code))
+    done(code)
     if (failure.code === 'internal') throw new ProtocolError(CODES.internal, failure.message)
-    return failed(failure)
+    return failed(code, failure)
   }
 }
 
@@ -118,8 +119,8 @@ function succeeded(output: object): CallToolResult {
   return { content: [{ type: 'text', text }], structuredContent: JSON.parse(text) }
 }
 
-function failed({ publicCode, message, headers }: Failure): CallToolResult {
+function failed(code: string, { message, headers }: Failure): CallToolResult {
   const wait = headers['retry-after']
-  const text = `${publicCode}: ${message}${wait ? ` (retry after ${wait} s)` : ''}`
+  const text = `${code}: ${message}${wait ? ` (retry after ${wait} s)` : ''}`
   return { isError: true, content: [{ type: 'text', text }] }
 }

@@ -1,4 +1,4 @@
-import { type Code, PUBLIC_CODE, STATUS } from '../../errors.ts'
+import { type Code, publicCode, STATUS } from '../../errors.ts'
 import type { JsonSchema } from '../json-schema.ts'
 import type { Components } from './components.ts'
 
@@ -14,13 +14,19 @@ const WHEN: Partial<Record<Code, string>> = {
   legacy_credential_not_supported: 'A retired `svc_live_` credential.',
   insufficient_scope:
     'The credential lacks a scope, the operation needs a sign-in, or the brand lacks a feature.',
+  forbidden:
+    'The credential is of the wrong kind or role, the brand lacks a feature, or a cursor is of another brand.',
+  beta_not_enabled: 'The brand does not have the feature `beta:cdp-commerce`.',
+  integration_not_connected: 'No store is connected to the brand.',
   not_found: 'Nothing of the brand has this id.',
   conflict: 'It conflicts with the current state.',
   limit_reached:
     'A fixed limit of the brand is reached; trying again does not help until something is removed.',
   rate_limited: 'Too many requests. Wait as long as `Retry-After` says.',
   internal: 'An unexpected error. Try again with exponential backoff and jitter.',
+  upstream_error: 'A system behind this one failed. Try again with exponential backoff and jitter.',
   unavailable: 'Temporarily unavailable. Try again with exponential backoff and jitter.',
+  upstream_unavailable: 'Temporarily unavailable. Try again with exponential backoff and jitter.',
 }
 
 const EXAMPLES: Partial<Record<Code, string>> = {
@@ -29,20 +35,22 @@ const EXAMPLES: Partial<Record<Code, string>> = {
   unsupported_media_type: 'Content-Type must be application/json',
   unauthorized: 'The credential is unknown, revoked or expired',
   insufficient_scope: 'This operation needs the scope segments:read',
+  forbidden: 'The brand does not have the feature cdp',
+  beta_not_enabled: 'The brand does not have the feature beta:cdp-commerce',
+  integration_not_connected: 'No store is connected to this brand',
   not_found: 'There is nothing with this id',
   conflict: 'An active segment is named "Big spenders" already.',
   rate_limited: 'Too many requests: try again in 2 seconds',
   internal: 'Something went wrong on our side. Quote the request id when you report it.',
+  upstream_error: 'The store did not answer',
   unavailable: 'The service is temporarily unavailable. Try again with backoff.',
+  upstream_unavailable: 'The service is temporarily unavailable. Try again with backoff.',
 }
 
 const HEADERS: Record<number, Record<string, unknown>> = {
   401: { 'WWW-Authenticate': { schema: { type: 'string' }, description: 'How to authenticate.' } },
   429: { 'Retry-After': { schema: { type: 'integer', minimum: 1 }, description: 'Seconds to wait.' } },
 }
-
-/** What a client sees as `code`. */
-const publicCode = (code: Code) => PUBLIC_CODE[code] ?? code
 
 /** The answers of these codes by status, as references to shared responses. */
 export function errorAnswers(codes: readonly Code[], components: Components): Record<string, Answer> {

@@ -4,6 +4,7 @@ import { ABOUT } from './about.ts'
 import { collectDocumented } from './collect.ts'
 import { Components } from './components.ts'
 import { operation } from './operation.ts'
+import { signInDocumented } from './sign-in.ts'
 import { tagObjects } from './tags.ts'
 
 /** A public route that is no operation. */
@@ -15,7 +16,10 @@ export interface DocumentedRoute {
 }
 
 /** Public routes that no operation declares; each part of them documents its own. */
-const OTHERS: readonly ((components: Components) => DocumentedRoute[])[] = [collectDocumented]
+const OTHERS: readonly ((components: Components) => DocumentedRoute[])[] = [
+  collectDocumented,
+  signInDocumented,
+]
 
 export type Origins = Pick<Config, 'baseUrl' | 'cdpUrl' | 'webhookUrl'>
 
@@ -25,7 +29,7 @@ export function openapiDocument(
   origins: Origins,
   version: string,
 ): Record<string, unknown> {
-  const components = new Components()
+  const components = new Components(origins.baseUrl)
   const routes: DocumentedRoute[] = ops.flatMap((op) =>
     op.route
       ? {

@@ -1,21 +1,22 @@
+import { refusalCodes } from '../../access/permit.ts'
 import { type Code, STATUS } from '../../errors.ts'
 import type { Op, Page } from '../../op.ts'
 import { inputSchema, type JsonSchema, outputSchema } from '../json-schema.ts'
+import { codeOn } from '../reply.ts'
 import { errorAnswers } from './answers.ts'
-import type { Components } from './components.ts'
+import type { Components, Scheme } from './components.ts'
 import { tagOf } from './tags.ts'
 
 /** The operation object of an op with a route. */
 export function operation(op: Op, components: Components): object {
   const [method, path] = (op.route ?? '').split(' ') as [string, string]
-  const takesBody = method === 'POST' || method === 'PATCH'
   const body = requestBody(op, components)
   return {
     operationId: op.name,
     tags: [tagOf(path)],
     summary: titleOf(op.name),
     description: [op.what, ...terms(op)].join('\n\n'),
-    security: op.signIn === 'session' ? components.security('session') : credentials(op, components),
+    security: components.callers(op.scopes, schemesOf(op)),
     'x-scopes': op.scopes,
     'x-sign-in': op.signIn !== false,
     ...(op.role && { 'x-role': op.role }),
@@ -36,7 +37,7 @@ export function operation(op: Op, components: Components): object {
           },
         },
       },
-      ...errorAnswers(codes(op, path.includes('{'), takesBody), components),
+      ...errorAnswers(codes(op, method, path), components),
     },
   }
 }
@@ -45,8 +46,10 @@ export function operation(op: Op, components: Components): object {
 export const titleOf = (name: string) =>
   name.replaceAll('_', ' ').replace(/^\w/, (letter) => letter.toUpperCase())
 
-const credentials = (op: Op, components: Components) =>
-  op.signIn ? components.security('signIn') : components.security('apiKey', 'signIn')
+function schemesOf({ signIn }: Op): Scheme[] {
+  if (signIn === 'session') return ['session']
+  return signIn ? ['signIn', 'session'] : ['apiKey', 'signIn', 'session']
+}
 
 /** What a caller must have, and what limits it, in words. */
 function terms({ name, scopes, signIn, role, feature, rate, page, tool }: Op): string[] {
@@ -99,30 +102,24 @@ function requestBody({ input, example }: Op, components: Components): object | u
   }
 }
 
-/** Every code that the operation can answer. */
-function codes(op: Op, hasId: boolean, takesBody: boolean): Code[] {
+/** Every code that the operation can answer, as its host has them. */
+function codes(op: Op, method: string, path: string): Code[] {
   for (const code of op.errors)
     if (!(code in STATUS)) throw new Error(`${op.name}: ${code} is not an error code`)
-  return [
+  const takesBody = method === 'POST' || method === 'PATCH'
+  const answered: Code[] = [
     'bad_request',
     'unauthorized',
     'legacy_credential_not_supported',
-    ...refusals(op),
-    ...(hasId ? (['not_found'] as const) : []),
+    ...refusalCodes(op),
+    // With a session, what changes anything is refused to pages of other origins.
+    ...(method === 'GET' ? [] : (['forbidden'] as const)),
+    ...(path.includes('{') ? (['not_found'] as const) : []),
     ...(takesBody ? (['payload_too_large', 'unsupported_media_type'] as const) : []),
     ...(op.errors as Code[]),
     'rate_limited',
     'internal',
     'unavailable',
   ]
-}
-
-/** The CDP host has a code of its own for what is not a missing scope. */
-function refusals({ surface, scopes, signIn, role, feature }: Op): Code[] {
-  const isRuled = Boolean(signIn || role || feature)
-  if (surface === 'rest') return scopes.length > 0 || isRuled ? ['insufficient_scope'] : []
-  return [
-    ...(scopes.length > 0 ? (['insufficient_scope'] as const) : []),
-    ...(isRuled ? (['forbidden'] as const) : []),
-  ]
+  return [...new Set(answered.map((code) => codeOn(op.surface, code)))]
 }

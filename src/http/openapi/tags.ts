@@ -40,6 +40,11 @@ const TAGS: readonly Tag[] = [
     description: 'Connected apps, event types, and custom data sources with their event definitions.',
   },
   { name: 'API keys', nouns: ['keys'], description: 'Create, list, rotate and revoke API keys.' },
+  {
+    name: 'Sign-in',
+    nouns: [],
+    description: 'OAuth 2.1 for apps that act for a person, and the session of the web app.',
+  },
   { name: 'Customer data', nouns: [], description: 'The customer-data host.' },
   { name: 'Data collection', nouns: [], description: 'Events sent to the collect host.' },
 ]

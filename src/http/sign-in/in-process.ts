@@ -27,6 +27,11 @@ export async function answerOf(
     if (value === undefined || NOT_PASSED_BACK.includes(name) || name.startsWith('access-control-')) continue
     headers[name] = Array.isArray(value) ? value : String(value)
   }
+  // Redirects say where to in a header; what they say to a reader is of no use.
+  if (response.statusCode >= 300 && response.statusCode < 400) {
+    delete headers['content-type']
+    return { status: response.statusCode, headers }
+  }
   const payload = response.rawPayload
   return { status: response.statusCode, headers, ...(payload.length > 0 && { body: payload }) }
 }
