@@ -6,6 +6,8 @@ const MOST = 300_000
  * true; what erases a customer or undoes a merge must `clear` it.
  */
 export interface SubjectCache {
+  /** Forgets everything when the number of erasures is not the one that it was filled under. */
+  asOf(erasures: number): void
   get(identity: string): number | undefined
   set(identity: string, subject: number): void
   clear(): void
@@ -21,7 +23,16 @@ export function createSubjectCache(most = MOST): SubjectCache {
     older = recent
     recent = new Map()
   }
+  const clear = () => {
+    recent = new Map()
+    older = new Map()
+  }
+  let filledUnder = 0
   return {
+    asOf(erasures) {
+      if (erasures !== filledUnder) clear()
+      filledUnder = erasures
+    },
     get(identity) {
       const subject = recent.get(identity)
       if (subject !== undefined) return subject
@@ -30,9 +41,6 @@ export function createSubjectCache(most = MOST): SubjectCache {
       return aged
     },
     set,
-    clear() {
-      recent = new Map()
-      older = new Map()
-    },
+    clear,
   }
 }

@@ -4,6 +4,8 @@ import { assignSubjects } from '../identity/subject.ts'
 import { type Duck, literal } from '../store/duckdb.ts'
 import { statement } from '../store/sqlfile.ts'
 import { type Batch, writeLines } from './batches.ts'
+import { leaveOutErased } from './erased-lines.ts'
+import { IDENTITIES_A_CALL, type IdentityRow, identityOf } from './line-identity.ts'
 import type { Pipeline } from './pipeline.ts'
 import { EVENT_PROPERTIES } from './relations.ts'
 
@@ -16,6 +18,20 @@ export interface DeadLine {
   payload: Buffer
 }
 
+/** A line of the log that tells of an erased customer from before the erasure. */
+export interface ErasedLine {
+  batch_id: string
+  line: number
+}
+
+interface ReadEvents {
+  rows: number
+  ids: number
+  repeats: number
+  dead: DeadLine[]
+  erased: ErasedLine[]
+}
+
 /**
  * Turns the lines of the batches into the tables `new_events` (columns of the relation) and `new_ids` (the sender's
  * event ids), without repeats. A line that fails stays behind with its reason and stops no other.
@@ -26,7 +42,7 @@ export async function readEvents(
   folder: string,
   batches: readonly Batch[],
   tick: number,
-): Promise<{ rows: number; ids: number; repeats: number; dead: DeadLine[] }> {
+): Promise<ReadEvents> {
   const path = join(folder, 'lines.ndjson')
   const firstLines = await writeLines(pipeline.postgres.sql, batches, path)
   const unreadable = await loadLines(duck, path)
@@ -39,6 +55,7 @@ export async function readEvents(
   if (dead.length) await duck.run(`insert into dead values ${dead.map(({ n }) => `(${n})`).join(', ')}`)
   await loadSeen(pipeline, duck)
   await duck.run(statement('duckdb', 'kept_lines'))
+  const erased = await leaveOutErased(pipeline, duck)
   await loadSubjects(pipeline, duck)
 
   await duck.run('create table batches (first_line bigint, batch_id varchar)')
@@ -52,14 +69,21 @@ export async function readEvents(
   await duck.run(newEvents(tick))
   await duck.run(statement('duckdb', 'seen_ids'))
 
-  const [counts] = await duck.rows<{ lines: number; rows: number; ids: number }>(
-    'select (select count(*) from lines) as lines, (select count(*) from new_events) as rows, (select count(*) from new_ids) as ids',
+  const [counts] = await duck.rows<{ lines: number; gone: number; rows: number; ids: number }>(
+    `select (select count(*) from lines) as lines, (select count(*) from lines where erased) as gone,
+       (select count(*) from new_events) as rows, (select count(*) from new_ids) as ids`,
   )
-  const { lines, rows, ids } = counts ?? { lines: 0, rows: 0, ids: 0 }
+  const { lines, gone, rows, ids } = counts ?? { lines: 0, gone: 0, rows: 0, ids: 0 }
   const promised = batches.reduce((sum, batch) => sum + batch.event_count, 0)
   if (lines !== promised) throw new Error(`${lines} lines in batches that promise ${promised}`)
   const deadLines = dead.length ? await withPayload(path, dead, unreadable, batches, firstLines) : []
-  return { rows, ids, repeats: lines - dead.length - rows, dead: deadLines }
+  return {
+    rows,
+    ids,
+    repeats: lines - gone - dead.length - erased.length - rows,
+    dead: deadLines,
+    erased: erased.map((n) => placeOf(n, batches, firstLines)),
+  }
 }
 
 /** Reads the file into `lines`. Lines that DuckDB refuses are blanked, so that the others keep their numbers. */
@@ -115,19 +139,6 @@ async function loadSeen({ postgres, lakeDir }: Pipeline, duck: Duck): Promise<vo
   )
 }
 
-interface IdentityRow {
-  identity: string
-  brand_id: string
-  store_customer_id: string | null
-  profile_id: string | null
-  email: string | null
-  phone: string | null
-  anonymous_id: string | null
-  seen_at: Date
-}
-
-const IDENTITIES_A_CALL = 50_000
-
 /** The subject of every identity of the tick, as table `subjects (identity, subject)`. */
 async function loadSubjects(
   { postgres, subjects, storePlatformDomain }: Pipeline,
@@ -161,15 +172,6 @@ async function loadSubjects(
   }
   appender.closeSync()
 }
-
-const identityOf = (row: IdentityRow) => ({
-  storeCustomerId: row.store_customer_id ?? undefined,
-  profileId: row.profile_id ?? undefined,
-  email: row.email ?? undefined,
-  phone: row.phone ?? undefined,
-  anonymousId: row.anonymous_id ?? undefined,
-  seenAt: row.seen_at,
-})
 
 /** Property names whose values identify a person: they live in the customers relation only. */
 const IDENTIFYING = [
@@ -219,14 +221,15 @@ async function withPayload(
   firstLines: readonly number[],
 ): Promise<DeadLine[]> {
   const lines = (await readFile(path, 'utf8')).split('\n')
-  return dead.map(({ n, brand_id, reason }) => {
-    const index = firstLines.findLastIndex((first) => first <= n)
-    return {
-      batch_id: batches[index]?.batch_id ?? '',
-      line: n - (firstLines[index] ?? 0),
-      brand_id,
-      reason: unreadable.has(n) ? 'the line is not a JSON object that the lake can read' : reason,
-      payload: Buffer.from(unreadable.get(n) ?? lines[n] ?? ''),
-    }
-  })
+  return dead.map(({ n, brand_id, reason }) => ({
+    ...placeOf(n, batches, firstLines),
+    brand_id,
+    reason: unreadable.has(n) ? 'the line is not a JSON object that the lake can read' : reason,
+    payload: Buffer.from(unreadable.get(n) ?? lines[n] ?? ''),
+  }))
+}
+
+function placeOf(n: number, batches: readonly Batch[], firstLines: readonly number[]): ErasedLine {
+  const index = firstLines.findLastIndex((first) => first <= n)
+  return { batch_id: batches[index]?.batch_id ?? '', line: n - (firstLines[index] ?? 0) }
 }

@@ -5,7 +5,7 @@ import type { Batch } from './batches.ts'
 import { exportRows } from './export-rows.ts'
 import { addFiles, type NewFile, Outrun } from './manifest.ts'
 import { type Pipeline, withWorkspace } from './pipeline.ts'
-import { type DeadLine, readEvents } from './read-events.ts'
+import { type DeadLine, type ErasedLine, readEvents } from './read-events.ts'
 import { RELATIONS, type RelationName } from './relations.ts'
 import { stageRows, writeParquet } from './stage.ts'
 
@@ -23,6 +23,8 @@ export interface SnapshotReport {
   read: number
   repeats: number
   dead: number
+  /** Events of erased customers from before the erasure. */
+  erased: number
   rows: Partial<Record<RelationName, number>>
   /** More was waiting than one tick takes. */
   more: boolean
@@ -32,6 +34,7 @@ export interface SnapshotReport {
 interface Cursor {
   tick: number
   exported_below: string
+  erasures: number
   horizon: string
 }
 
@@ -43,6 +46,7 @@ export async function snapshot(pipeline: Pipeline): Promise<SnapshotReport> {
   const started = performance.now()
   const { postgres } = pipeline
   const cursor = await postgres.pipeline.one<Cursor>('lake_state_read')
+  pipeline.subjects.asOf(cursor.erasures)
   const batches = await postgres.pipeline.many<Batch>('export_batches', [
     cursor.exported_below,
     cursor.horizon,
@@ -63,10 +67,12 @@ export async function snapshot(pipeline: Pipeline): Promise<SnapshotReport> {
     }
 
     let dead: DeadLine[] = []
+    let erased: ErasedLine[] = []
     let repeats = 0
     if (batches.length) {
       const events = await readEvents(pipeline, duck, folder, batches, tick)
       dead = events.dead
+      erased = events.erased
       repeats = events.repeats
       if (events.rows) await stage('events', 'new_events')
       if (events.ids) files.push(await writeSeenIds(pipeline, duck, tick))
@@ -76,8 +82,8 @@ export async function snapshot(pipeline: Pipeline): Promise<SnapshotReport> {
       const table = await exportRows(pipeline, duck, folder, relation, cursor.exported_below, below, tick)
       if (table) await stage(relation, table)
     }
-    const published = files.length > 0 || dead.length > 0 || repeats > 0
-    if (published) await publish(pipeline, cursor.tick, below, files, dead)
+    const published = files.length > 0 || dead.length > 0 || erased.length > 0 || repeats > 0
+    if (published) await publish(pipeline, cursor, { below, files, dead, erased })
 
     const read = batches.reduce((sum, batch) => sum + batch.event_count, 0)
     const more = below !== cursor.horizon
@@ -89,6 +95,7 @@ export async function snapshot(pipeline: Pipeline): Promise<SnapshotReport> {
       read,
       repeats,
       dead: dead.length,
+      erased: erased.length,
       rows,
       more,
       ms,
@@ -124,15 +131,21 @@ async function writeSeenIds({ lakeDir }: Pipeline, duck: Duck, tick: number): Pr
   return { ...file, ...shared, rows: count?.rows ?? 0, tick_lo: tick, tick_hi: tick }
 }
 
+interface Tick {
+  below: string
+  files: readonly NewFile[]
+  dead: readonly DeadLine[]
+  erased: readonly ErasedLine[]
+}
+
 async function publish(
   { postgres }: Pipeline,
-  tick: number,
-  below: string,
-  files: readonly NewFile[],
-  dead: readonly DeadLine[],
+  { tick, erasures }: Cursor,
+  { below, files, dead, erased }: Tick,
 ): Promise<void> {
   await postgres.pipeline.tx(async (tx) => {
-    if ((await tx.run('lake_state_advance', [tick, below])) === 0) throw new Outrun(`tick ${tick + 1}`)
+    if ((await tx.run('lake_state_advance', [tick, below, erasures])) === 0)
+      throw new Outrun(`tick ${tick + 1}`)
     await addFiles(tx, files)
     const brands = new Set(
       files.flatMap((file) => [file.brand_id, ...(file.brands ?? []).map((row) => row.brand_id)]),
@@ -149,6 +162,10 @@ async function publish(
         column('reason'),
         payloads,
       ])
+    }
+    if (erased.length) {
+      const places = [erased.map(({ batch_id }) => batch_id), erased.map(({ line }) => line)]
+      await tx.run('erased_lines_add', places)
     }
   })
   if (dead.length) log('error', 'dead_events', { count: dead.length, first_reason: dead[0]?.reason })

@@ -12,10 +12,13 @@ select
     end as reason
 from lines
 where
-    brand_id is null
-    or brand_id not in (from brands)
-    or event_type is null
-    or received_at is null
-    or occurred_at is null
-    or coalesce(store_customer_id, profile_id, email, phone, anonymous_id) is null
+    not erased
+    and (
+        brand_id is null
+        or brand_id not in (from brands)
+        or event_type is null
+        or received_at is null
+        or occurred_at is null
+        or coalesce(store_customer_id, profile_id, email, phone, anonymous_id) is null
+    )
 order by n

@@ -8,7 +8,7 @@ with living as (
         hash(brand_id::varchar || ' ' || event_id) as id_hash,
         hash(event_id || '|' || brand_id::varchar) as id_check
     from lines
-    where n not in (from dead)
+    where not erased and n not in (from dead)
 ),
 
 first_of_tick as (

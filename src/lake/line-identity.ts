@@ -1,0 +1,25 @@
+import type { Identity } from '../identity/subject.ts'
+
+/** Whom lines of the log name, by the text that they share. */
+export interface IdentityRow {
+  identity: string
+  brand_id: string
+  store_customer_id: string | null
+  profile_id: string | null
+  email: string | null
+  phone: string | null
+  anonymous_id: string | null
+  seen_at: Date
+}
+
+/** Identities are resolved so many at a time. */
+export const IDENTITIES_A_CALL = 50_000
+
+export const identityOf = (row: IdentityRow): Identity => ({
+  storeCustomerId: row.store_customer_id ?? undefined,
+  profileId: row.profile_id ?? undefined,
+  email: row.email ?? undefined,
+  phone: row.phone ?? undefined,
+  anonymousId: row.anonymous_id ?? undefined,
+  seenAt: row.seen_at,
+})
