@@ -63,12 +63,12 @@ function wellKnown(components: Components): DocumentedRoute[] {
     path: string,
     operationId: string,
     summary: string,
-    [schema, example]: [JsonSchema, object],
+    [schema, example, type]: [JsonSchema, object, string?],
   ) =>
     documented(`GET ${path}`, operationId, {
       summary,
       description: `${summary}. Pages of any site may read it.`,
-      responses: { 200: json('The document.', schema, example), ...refusals },
+      responses: { 200: json('The document.', schema, example, type), ...refusals },
     })
   const described = 'Protected-resource metadata (RFC 9728)'
   return [
@@ -94,7 +94,11 @@ function wellKnown(components: Components): DocumentedRoute[] {
       'The same as OpenID Connect names it',
       [server, SERVER],
     ),
-    document(PATHS.jwks, 'get_signing_keys', 'Public keys that sign access tokens (RFC 7517)', [keys, KEYS]),
+    document(PATHS.jwks, 'get_signing_keys', 'Public keys that sign access tokens (RFC 7517)', [
+      keys,
+      KEYS,
+      'application/jwk-set+json',
+    ]),
   ]
 }
 
