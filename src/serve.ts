@@ -3,6 +3,7 @@ import { createAuthenticator, type Identified } from './access/authenticate.ts'
 import { createCursors } from './access/cursor.ts'
 import { openInvalidation } from './access/invalidation.ts'
 import { createLimits } from './access/limits.ts'
+import { createOrigins } from './access/origin.ts'
 import { openSeal } from './access/seal.ts'
 import { serviceSecret } from './access/secret.ts'
 import { openSignIn } from './access/sign-in/open.ts'
@@ -10,6 +11,7 @@ import type { App } from './app.ts'
 import { openIngest } from './event/ingest.ts'
 import { collectRoutes } from './http/collect.ts'
 import { docsRoutes } from './http/docs.ts'
+import { ingestRoutes } from './http/ingest.ts'
 import { mcpRoutes } from './http/mcp.ts'
 import { openapiRoutes } from './http/openapi.ts'
 import { restRoutes } from './http/rest.ts'
@@ -49,6 +51,8 @@ export async function startServer(app: App): Promise<Served> {
   })
   const authenticator = createAuthenticator(postgres.pipeline, Date.now, invalidation.lease, signIn)
   invalidation.onChange(authenticator.forget)
+  const origins = createOrigins(postgres.pipeline, Date.now, invalidation.lease)
+  invalidation.onChange(origins.forget)
   const limits = createLimits(postgres.pipeline)
   const ingest = await openIngest(postgres)
   const deps = {
@@ -63,6 +67,7 @@ export async function startServer(app: App): Promise<Served> {
   const server = createServer([
     ...healthRoutes(app),
     ...collectRoutes({ authenticator, ingest }),
+    ...ingestRoutes({ origins, ingest, limit: config.rateLimits ? limits.collect : undefined }),
     ...restRoutes(OPS, deps),
     ...mcpRoutes(OPS, deps),
     ...openapiRoutes(OPS, config),

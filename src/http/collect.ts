@@ -52,7 +52,8 @@ function admitted({ caller, brand }: Identified): string {
 
 const accepted = (body: object): Reply => ({ status: 200, body })
 
-function notAccepted(error: unknown): Reply {
+/** The answer to a failure of storage; throws what is no such failure. */
+export function notAccepted(error: unknown): Reply {
   if (!(error instanceof Unsettled)) throw error
   return messageOnly(
     503,

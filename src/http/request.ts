@@ -19,6 +19,8 @@ export interface Request {
   readonly address: string
   /** Aborted when the client goes away before the answer, and at the deadline of a drain. */
   readonly signal: AbortSignal
+  /** Sets a header of whatever will be answered, errors included. */
+  answerWith(name: string, value: string): void
 }
 
 export class HttpRequest implements Request {
@@ -78,6 +80,10 @@ export class HttpRequest implements Request {
       if (this.#response.completed) this.#controller.abort()
     }
     return this.#controller.signal
+  }
+
+  answerWith(name: string, value: string): void {
+    if (!this.#response.completed) this.#response.header(name, value)
   }
 
   abort(): void {
