@@ -1,7 +1,7 @@
 import type { Duck } from '../store/duckdb.ts'
 import { STAGING_FOLDER } from '../store/lake.ts'
 import { levelAbove, mergeable } from './levels.ts'
-import { addFiles, type LakeFile, type NewFile, retireFiles } from './manifest.ts'
+import { addFiles, type LakeFile, type NewFile, Outrun, retireFiles } from './manifest.ts'
 import { type Pipeline, withWorkspace } from './pipeline.ts'
 import { columnsOf, RELATIONS, type RelationName } from './relations.ts'
 import { fileList } from './session.ts'
@@ -14,20 +14,27 @@ const SEEN_DAYS = 14
 export async function compactStaging(pipeline: Pipeline): Promise<number> {
   let written = 0
   for (const relation of [...(Object.keys(RELATIONS) as RelationName[]), 'event_ids' as const]) {
+    const { erasures } = await pipeline.postgres.pipeline.one<{ erasures: number }>('lake_erasures')
     const files = await pipeline.postgres.pipeline.many<LakeFile>('lake_shared_files', [relation])
     const inputs = mergeable(files)
     if (!inputs) continue
-    await withWorkspace(pipeline, (duck) => mergeShared(pipeline, duck, relation, inputs))
+    await withWorkspace(pipeline, (duck) => mergeShared(pipeline, duck, { relation, inputs, erasures }))
     written++
   }
   return written
 }
 
+interface Merge {
+  relation: RelationName | 'event_ids'
+  inputs: readonly LakeFile[]
+  /** As counted before the inputs were listed. */
+  erasures: number
+}
+
 async function mergeShared(
   { postgres, lakeDir }: Pipeline,
   duck: Duck,
-  relation: RelationName | 'event_ids',
-  inputs: readonly LakeFile[],
+  { relation, inputs, erasures }: Merge,
 ): Promise<void> {
   const all = `read_parquet(${fileList(lakeDir, inputs)})`
   let brands: { brand_id: string; rows: number }[] = []
@@ -74,6 +81,7 @@ async function mergeShared(
     })
   }
   await postgres.pipeline.tx(async (tx) => {
+    if (!(await tx.maybe('lake_unerased', [erasures]))) throw new Outrun(`merge of staged ${relation}`)
     await retireFiles(
       tx,
       inputs.map(({ id }) => id),

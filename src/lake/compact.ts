@@ -9,6 +9,7 @@ import {
   type Manifest,
   type NewFile,
   Outrun,
+  refuseErased,
   retireFiles,
 } from './manifest.ts'
 import { type Pipeline, withWorkspace } from './pipeline.ts'
@@ -103,7 +104,7 @@ async function cut({ pipeline, duck, manifest, relation }: Work, staged: readonl
   )
   const upTo = Math.max(...staged.map(({ tick_hi }) => tick_hi))
   await pipeline.postgres.pipeline.tx(async (tx) => {
-    const moved = await tx.run('lake_brand_cut', [brandId, relation, before, upTo])
+    const moved = await tx.run('lake_brand_cut', [brandId, relation, before, upTo, manifest.erasures])
     if (moved === 0) throw new Outrun(`cut of ${relation}`)
     await addFiles(tx, file ? [file] : [])
   })
@@ -125,6 +126,7 @@ async function merge(
     appended ? rows : newestOf(relation, rows),
   )
   await pipeline.postgres.pipeline.tx(async (tx) => {
+    await refuseErased(tx, manifest, `merge of ${relation}`)
     await retireFiles(
       tx,
       inputs.map(({ id }) => id),

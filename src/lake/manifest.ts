@@ -39,6 +39,8 @@ export interface NewFile {
   occurred_hi: Date | null
   /** Of a shared file: its rows per brand. */
   brands?: { brand_id: string; rows: number }[]
+  /** Of rows that are copied as they are; else the newest version. */
+  schema_version?: number
 }
 
 /** What a brand session pins: the brand's own files and the shared ones that hold rows of it. */
@@ -47,6 +49,8 @@ export interface Manifest {
   tick: number
   generation: number
   cutTicks: Record<string, number>
+  /** Erasures of the brand so far: none may come between this manifest and a publish that is based on it. */
+  erasures: number
   files: LakeFile[]
   staged: LakeFile[]
 }
@@ -55,10 +59,7 @@ export async function brandManifest(postgres: Postgres, brandId: string): Promis
   return await postgres.pipeline.tx(async (tx) => {
     await tx.run('lake_read_pinned')
     const [state, files, staged] = [
-      await tx.one<{ tick: number; generation: number; cut_ticks: Record<string, number> }>(
-        'lake_brand_state',
-        [brandId],
-      ),
+      await tx.one<BrandState>('lake_brand_state', [brandId]),
       await tx.many<LakeFile>('lake_brand_files', [brandId]),
       await tx.many<LakeFile>('lake_staged_files', [brandId]),
     ]
@@ -67,10 +68,18 @@ export async function brandManifest(postgres: Postgres, brandId: string): Promis
       tick: state.tick,
       generation: state.generation,
       cutTicks: state.cut_ticks,
+      erasures: state.erasures,
       files,
       staged,
     }
   })
+}
+
+interface BrandState {
+  tick: number
+  generation: number
+  cut_ticks: Record<string, number>
+  erasures: number
 }
 
 /** Records written files within the publishing transaction. */
@@ -81,7 +90,7 @@ export async function addFiles(tx: Statements, files: readonly NewFile[]): Promi
       file.relation,
       file.path,
       file.level,
-      file.relation in RELATIONS ? RELATIONS[file.relation as RelationName].schemaVersion : 1,
+      file.schema_version ?? newestVersion(file.relation),
       file.rows,
       file.bytes,
       file.tick_lo,
@@ -93,6 +102,14 @@ export async function addFiles(tx: Statements, files: readonly NewFile[]): Promi
     const brands = file.brands ?? []
     await tx.run('staged_rows_add', [id, brands.map((row) => row.brand_id), brands.map((row) => row.rows)])
   }
+}
+
+const newestVersion = (relation: FileRelation) =>
+  relation in RELATIONS ? RELATIONS[relation as RelationName].schemaVersion : 1
+
+/** Voids a publish of the brand that is based on files from before an erasure. */
+export async function refuseErased(tx: Statements, { brandId, erasures }: Manifest, what: string) {
+  if (!(await tx.maybe('lake_brand_unerased', [brandId, erasures]))) throw new Outrun(what)
 }
 
 /** Another worker published first: this one's files are orphans, and nothing is lost. */

@@ -110,6 +110,7 @@ export async function publish(
       publication.definitionsVersion,
       ms,
       publication.recipe,
+      manifest.erasures,
     ]
     if ((await tx.run('lake_brand_publish', [manifest.brandId, ...args])) === 0) throw new Outrun('refresh')
     await retireFiles(

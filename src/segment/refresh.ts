@@ -115,7 +115,8 @@ export async function refreshBrand(
         if (!unchanged) return await publish(pipeline, opened, publication)
         await db.tx(async (tx) => {
           const ms = Math.round(performance.now() - startedAt)
-          const args = [brand.generation, opened.manifest.tick, asOf, brand.definitions_version, ms]
+          const { tick, erasures } = opened.manifest
+          const args = [brand.generation, tick, asOf, brand.definitions_version, ms, erasures]
           if ((await tx.run('lake_brand_refreshed', [brandId, ...args])) === 0) throw new Outrun('refresh')
           await recordRun(tx, brandId, brand.generation, publication)
         })

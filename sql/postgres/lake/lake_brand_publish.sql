@@ -10,4 +10,4 @@ set
     results = jsonb_build_object('recipe', $9::text),
     failures = 0,
     error = null
-where brand_id = $1 and generation = $2
+where brand_id = $1 and generation = $2 and erasures = $10

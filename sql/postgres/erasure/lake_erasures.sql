@@ -1,0 +1,1 @@
+select erasures from lake_state
