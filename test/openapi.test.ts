@@ -409,7 +409,8 @@ t.test('over HTTP', async (t) => {
     await server.stop()
     await app.close()
   })
-  const brand = await makeBrand(db, { features: ['cdp', 'beta:cdp-commerce'] })
+  const shop = 'lumen-home.myshopify.com'
+  const brand = await makeBrand(db, { shop, features: ['cdp', 'beta:cdp-commerce'] })
   const { plaintext } = await createKey(db.postgres.forBrand(brand.id), { scopes: KEY_SCOPES })
   const { signIn } = await people(db, config.baseUrl, openSeal(config))
   const session = await signIn(brand, { kind: 'session' })
@@ -433,6 +434,7 @@ t.test('over HTTP', async (t) => {
     const { promise, resolve, reject } = Promise.withResolvers<Received>()
     const headers = {
       ...credentialOf(operation),
+      ...(path.startsWith('/cdp/ingest') && { origin: `https://${shop}` }),
       ...(body !== undefined && {
         'content-type': 'application/json',
         'content-length': Buffer.byteLength(body),
@@ -537,7 +539,9 @@ t.test('over HTTP', async (t) => {
         text: response.text,
       }
     }
-    for (const operation of declared.operations) {
+    const takesNothing = ({ parameters, strictQuery, body }: Described) =>
+      parameters.length === 0 && !strictQuery && !body
+    for (const operation of declared.operations.filter((one) => !takesNothing(one))) {
       t.test(`of ${operation.operationId} gets a declared 4xx`, async (t) => {
         // Pages and the protocols of others let pass what they do not know.
         const isLenient = operation.tags.includes('Sign-in')
@@ -570,7 +574,7 @@ t.test('over HTTP', async (t) => {
       }
       t.ok(at > 0)
     })
-    t.test('such as broken JSON gets 400', { skip }, async (t) => {
+    t.test('such as broken JSON gets 400, or 413 where it is too long', { skip }, async (t) => {
       // Where nothing is required, no data is as good as an empty object.
       const taking = declared.operations.filter(({ body }) => body?.schema.required?.length)
       for (const [index, name] of readdirSync(join(folder, 'test_parsing')).entries()) {
@@ -579,7 +583,7 @@ t.test('over HTTP', async (t) => {
         const response = await send(operation, path, readFileSync(join(folder, 'test_parsing', name)))
         const problems = declared.problems(operation.method, path, response)
         t.same(problems, [], `${operation.operationId} ${name}`)
-        if (name.startsWith('n_')) t.equal(response.status, 400, name)
+        if (name.startsWith('n_')) t.ok([400, 413].includes(response.status), name)
       }
     })
   })

@@ -106,8 +106,11 @@ function checkEvent(event: unknown, path: string, escaped: boolean, report: Repo
     return false
   }
   if (typeof event.scope !== 'string') report(`${path}.scope`, 'must be the domain of the shop')
-  if (isObject(event.target) && isGiven(event.target.scope) && typeof event.target.scope !== 'string')
-    report(`${path}.target.scope`, 'must be the domain of the shop')
+  if (isObject(event.target)) {
+    const { scope } = event.target
+    if (isGiven(scope) && typeof scope !== 'string')
+      report(`${path}.target.scope`, 'must be the domain of the shop')
+  } else if (isGiven(event.target)) report(`${path}.target`, 'must be an object')
   checkType(event, path, report)
   if (SERVICE_TYPES.has(event.eventType as string))
     report(`${path}.eventType`, `${event.eventType} is recorded by the service only`)

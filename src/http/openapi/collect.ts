@@ -12,7 +12,7 @@ const identifier = (description: string, more: JsonSchema = {}): JsonSchema => (
   ...more,
 })
 
-const EVENT: JsonSchema = {
+export const EVENT: JsonSchema = {
   type: 'object',
   description:
     'What happened, and to whom: at least one of profileId, anonymousId, email, phone and storeCustomerId. The API key decides whose event it is, so `scope`, `shopDomain` and `source` are refused.',
@@ -46,7 +46,7 @@ const EVENT: JsonSchema = {
   additionalProperties: false,
 }
 
-const REJECTED: JsonSchema = {
+export const REJECTED: JsonSchema = {
   type: 'array',
   description: 'The events that are wrong, with the path to each problem.',
   items: {
@@ -67,13 +67,13 @@ const MESSAGE: JsonSchema = {
 }
 
 /** The answers without an error code: `{ message }` and no X-Request-Id. */
-const messageOnly = (description: string, message: string): Answer => ({
+export const messageOnly = (description: string, message: string): Answer => ({
   description,
   content: { 'application/json': { schema: MESSAGE, example: { message } } },
 })
 
 /** 503 with an `error` object, or with a message only when it is unknown what was stored. */
-function unavailable(components: Components): Answer {
+export function unavailable(components: Components): Answer {
   const partial = {
     accepted: { type: 'integer', description: 'How many events were stored.' },
     failed: {

@@ -3,6 +3,7 @@ import type { Op } from '../../op.ts'
 import { ABOUT } from './about.ts'
 import { collectDocumented } from './collect.ts'
 import { Components } from './components.ts'
+import { ingestDocumented } from './ingest.ts'
 import { operation } from './operation.ts'
 import { signInDocumented } from './sign-in.ts'
 import { tagObjects } from './tags.ts'
@@ -18,6 +19,7 @@ export interface DocumentedRoute {
 /** Public routes that no operation declares; each part of them documents its own. */
 const OTHERS: readonly ((components: Components) => DocumentedRoute[])[] = [
   collectDocumented,
+  ingestDocumented,
   signInDocumented,
 ]
 
