@@ -2,8 +2,8 @@
 const MOST = 300_000
 
 /**
- * Subjects by identity as sent. A subject never changes for the identity that it was assigned to, so an entry stays
- * true; what erases a customer or undoes a merge must `clear` it.
+ * Subjects by identity as sent. An identity keeps the subject that it was assigned to, through merges and when they are
+ * undone: these change redirects only. So an entry stays true in every process; what erases a customer must `clear` it.
  */
 export interface SubjectCache {
   /** Forgets everything when the number of erasures is not the one that it was filled under. */

@@ -1,83 +1,121 @@
-import { KINDS, PROFILE, type Profile } from './profile.ts'
-import type { Resolution, Tuple } from './resolve.ts'
+import { ANONYMOUS, KINDS, PROFILE, type Profile, STORE, type Tuple } from './profile.ts'
+import type { Resolution } from './resolve.ts'
 import type { Ask } from './subject.ts'
 
-/** Tells the resolution who holds the identifiers of the tuples. */
-export async function loadKnown(ask: Ask, tuples: readonly Tuple[], resolution: Resolution): Promise<void> {
-  const held: { kind: number; holders: Map<string, number> }[] = []
-  for (const kind of KINDS.keys()) {
-    const values = new Set<string>()
-    for (const tuple of tuples) {
-      const value = tuple[kind]
-      if (value !== undefined) values.add(value)
-    }
-    if (values.size) held.push({ kind, holders: await holdersOf(ask, kind, [...values]) })
-  }
-  const subjects = new Set<number>()
-  for (const { holders } of held) for (const subject of holders.values()) subjects.add(subject)
-  const profiles = await loadProfiles(ask, subjects)
-  for (const { kind, holders } of held) {
-    for (const [value, subject] of holders) {
-      const profile = profiles.get(subject)
-      if (!profile) throw new Error(`subject ${subject} has an identifier but no customer row`)
-      resolution.know(kind, value, profile)
-    }
-  }
+/** What a brand has beside its identifiers; where it has nothing, nobody asks. */
+export interface Extent {
+  has_claims: boolean
+  has_waiting: boolean
+  bars: readonly { from: number; to: number }[]
 }
 
-async function holdersOf(ask: Ask, kind: number, values: string[]): Promise<Map<string, number>> {
-  const holders = new Map<string, number>()
-  // A public id is a profile id, too.
-  const found = [
-    ...(kind === PROFILE ? await ask<Held>('public_ids_held', [values]) : []),
-    ...(await ask<Held>('identifiers_held', [KINDS[kind], values])),
-  ]
-  for (const { values, subjects } of found) {
-    for (const [at, value] of values.entries()) holders.set(value, subjects[at] ?? 0)
+/** Tells the resolution who holds the identifiers of the tuples, and what else was said of them. */
+export async function loadKnown(
+  ask: Ask,
+  tuples: readonly Tuple[],
+  resolution: Resolution,
+  extent: Extent,
+): Promise<void> {
+  const held: Held[] = []
+  const claimed: Held[] = []
+  const waiting: Held[] = []
+  for (const kind of KINDS.keys()) {
+    const values = valuesOf(tuples, kind)
+    if (values.length === 0) continue
+    const holders = await holdersOf(ask, kind, values)
+    held.push({ kind, pairs: [...holders] })
+    if (extent.has_claims && kind !== STORE && kind !== ANONYMOUS)
+      claimed.push({ kind, pairs: await pairs(ask, 'claims_held', [KINDS[kind], values]) })
+    if (extent.has_waiting && kind !== ANONYMOUS) {
+      const free = values.filter((value) => !holders.has(value))
+      if (free.length)
+        waiting.push({ kind, pairs: await pairs(ask, 'visitor_claims_held', [KINDS[kind], free]) })
+    }
   }
-  return holders
+  const subjects = new Set(extent.bars.flatMap(({ from, to }) => [from, to]))
+  for (const { pairs } of [...held, ...claimed, ...waiting])
+    for (const [, subject] of pairs) subjects.add(subject)
+  await loadProfiles(ask, subjects, resolution)
+  const each = (of: readonly Held[], tell: (kind: number, value: string, profile: Profile) => void) => {
+    for (const { kind, pairs } of of) {
+      for (const [value, subject] of pairs) {
+        const profile = resolution.profile(subject)
+        if (!profile) throw new Error(`subject ${subject} has an identifier but no customer row`)
+        tell(kind, value, profile)
+      }
+    }
+  }
+  each(held, (...known) => resolution.know(...known))
+  each(claimed, (...known) => resolution.claims.know(...known))
+  each(waiting, (...known) => resolution.claims.knowWaiting(...known))
 }
 
 interface Held {
-  values: string[]
-  subjects: number[]
+  kind: number
+  pairs: (readonly [value: string, subject: number])[]
 }
 
-/** The profiles of the subjects, each with its survivor where it has one. */
-async function loadProfiles(ask: Ask, holders: ReadonlySet<number>): Promise<Map<number, Profile>> {
-  const profiles = new Map<number, Profile>()
-  if (holders.size === 0) return profiles
-  const redirects = await ask<{ subject: number; customer: number }>('redirects_of', [[...holders]])
-  const living = new Set(holders)
-  for (const { subject, customer } of redirects) {
-    living.delete(subject)
-    living.add(customer)
+function valuesOf(tuples: readonly Tuple[], kind: number): string[] {
+  const values = new Set<string>()
+  for (const tuple of tuples) {
+    const value = tuple[kind]
+    if (value !== undefined) values.add(value)
   }
-  const [rows] = await ask<Columns>('profiles_of', [[...living]])
+  return [...values]
+}
+
+async function holdersOf(ask: Ask, kind: number, values: string[]): Promise<Map<string, number>> {
+  // A public id is a profile id, too.
+  const byId = kind === PROFILE ? await pairs(ask, 'public_ids_held', [values]) : []
+  return new Map([...byId, ...(await pairs(ask, 'identifiers_held', [KINDS[kind], values]))])
+}
+
+async function pairs(ask: Ask, name: string, args: unknown[]): Promise<Held['pairs']> {
+  const found = await ask<{ values: string[]; subjects: number[] }>(name, args)
+  return found.flatMap(({ values, subjects }) =>
+    values.map((value, at) => [value, subjects[at] ?? 0] as const),
+  )
+}
+
+/** The profiles of the subjects and those that they belong to. */
+async function loadProfiles(ask: Ask, subjects: ReadonlySet<number>, resolution: Resolution): Promise<void> {
+  if (subjects.size === 0) return
+  const redirects = await ask<Redirect>('redirects_of', [[...subjects]])
+  const all = new Set([...subjects, ...redirects.map(({ customer }) => customer)])
+  const [rows] = await ask<Columns>('profiles_of', [[...all]])
   for (const [at, subject] of rows?.subject.entries() ?? []) {
-    profiles.set(subject, {
+    resolution.introduce({
       subject,
       age: subject,
       storeCustomerId: rows?.store_customer_id[at] ?? null,
+      profileId: rows?.profile_id[at] ?? null,
       email: rows?.email[at] ?? null,
       phone: rows?.phone[at] ?? null,
       provenance: rows?.provenance[at] ?? 'server',
       createdAt: rows?.created_ms[at] ?? 0,
       into: null,
+      byBrowser: false,
       retired: false,
       changed: false,
     })
   }
-  for (const { subject, customer } of redirects) {
-    const into = profiles.get(customer)
-    if (into) profiles.set(subject, { ...into, subject, age: subject, into, retired: true })
+  for (const { subject, customer, by_browser } of redirects) {
+    const profile = resolution.profile(subject)
+    const into = resolution.profile(customer)
+    if (profile && into) Object.assign(profile, { into, byBrowser: by_browser, retired: true })
   }
-  return profiles
+}
+
+interface Redirect {
+  subject: number
+  customer: number
+  by_browser: boolean
 }
 
 interface Columns {
   subject: number[]
   store_customer_id: (string | null)[]
+  profile_id: (string | null)[]
   email: (string | null)[]
   phone: (string | null)[]
   provenance: Profile['provenance'][]

@@ -3,20 +3,25 @@ export const KINDS = ['store_customer_id', 'profile_id', 'email', 'phone', 'anon
 
 export const [STORE, PROFILE, EMAIL, PHONE, ANONYMOUS] = [0, 1, 2, 3, 4] as const
 
-/** A customer or visitor while one call is worked on. */
+/** A customer or visitor as it was sent, while one call is worked on. */
 export interface Profile {
   /** 0: made by this call. */
   subject: number
   /** Order of making; the less the older. */
   age: number
   storeCustomerId: string | null
+  /** The sender's own id of the person, where one was given. */
+  profileId: string | null
   email: string | null
   phone: string | null
-  provenance: 'server' | 'pixel' | 'merged'
+  /** pixel: a visitor, known by nothing but the id that its browser carries. */
+  provenance: 'server' | 'pixel'
   /** Milliseconds since 1970. */
   createdAt: number
   /** The profile that it belongs to since a merge. */
   into: Profile | null
+  /** Of a visitor: it belongs there on a browser's word. */
+  byBrowser: boolean
   /** The database knows of that merge. */
   retired: boolean
   /** Has fields that the database does not hold yet. */
@@ -30,36 +35,26 @@ export function survivorOf(profile: Profile): Profile {
   return survivor
 }
 
-const isVisitor = (profile: Profile) => profile.provenance === 'pixel'
+export const isVisitor = ({ provenance }: Pick<Profile, 'provenance'>) => provenance === 'pixel'
 
-/**
- * What becomes of two profiles that one tuple names: `named` by its strongest identifier, `other` by a weaker one of
- * the given kind. The survivor of `named` after it.
- */
-export function meet(named: Profile, other: Profile, kind: number): Profile {
-  if (isVisitor(other)) return absorb(named, other)
-  // A browser is shared more often than an address: it joins nobody once it belongs to a customer.
-  if (kind === ANONYMOUS) return named
-  if (named.storeCustomerId !== null && other.storeCustomerId !== null) return named
-  const emailsDiffer = named.email !== null && other.email !== null && named.email !== other.email
-  const storeSaysSo = kind === EMAIL && named.storeCustomerId !== null
-  if (emailsDiffer && !storeSaysSo) return named
-  const survivor = outlives(named, other) ? named : other
-  survivor.provenance = 'merged'
-  return absorb(survivor, survivor === named ? other : named)
+type Ranked = Pick<Profile, 'storeCustomerId' | 'age'>
+
+/** Of two survivors the one that stays: the store-linked one, else the older. */
+export function outlives(one: Ranked, other: Ranked): boolean {
+  if ((one.storeCustomerId === null) !== (other.storeCustomerId === null)) return one.storeCustomerId !== null
+  return one.age < other.age
 }
 
-/** The store-linked one, else the older. */
-function outlives(one: Profile, other: Profile): boolean {
-  if (one.storeCustomerId !== null) return true
-  return other.storeCustomerId === null && one.age < other.age
+/** What an event or record says of its own profile: channels that it lacked, an earlier first sight. */
+export function describe(profile: Profile, tuple: Tuple, seenAt: number): void {
+  const { email, phone, createdAt } = profile
+  if (!isVisitor(profile)) {
+    profile.email ??= tuple[EMAIL] ?? null
+    profile.phone ??= tuple[PHONE] ?? null
+  }
+  profile.createdAt = Math.min(createdAt, seenAt)
+  profile.changed ||= profile.email !== email || profile.phone !== phone || profile.createdAt !== createdAt
 }
 
-function absorb(survivor: Profile, absorbed: Profile): Profile {
-  absorbed.into = survivor
-  survivor.email ??= absorbed.email
-  survivor.phone ??= absorbed.phone
-  survivor.createdAt = Math.min(survivor.createdAt, absorbed.createdAt)
-  survivor.changed = true
-  return survivor
-}
+/** The identifiers of one event or order by kind, normalised; undefined where there is none. */
+export type Tuple = readonly (string | undefined)[]

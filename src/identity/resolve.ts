@@ -1,72 +1,119 @@
-import { ANONYMOUS, EMAIL, KINDS, meet, PHONE, PROFILE, type Profile, STORE, survivorOf } from './profile.ts'
+import { Claims } from './claim.ts'
+import {
+  ANONYMOUS,
+  describe,
+  EMAIL,
+  isVisitor,
+  KINDS,
+  outlives,
+  PHONE,
+  PROFILE,
+  type Profile,
+  STORE,
+  survivorOf,
+  type Tuple,
+} from './profile.ts'
 
-/** The identifiers of one event or order by kind, normalised; undefined where there is none. */
-export type Tuple = readonly (string | undefined)[]
+export type { Tuple } from './profile.ts'
 
-/** An identifier that the database does not hold yet. */
-export interface NewIdentifier {
+/** Who says what a tuple says. A browser's word attaches its visitor to at most one customer, and does nothing else. */
+export type Source = 'browser' | 'server' | 'import' | 'store' | 'webhook'
+
+/** A row of the ledger to be: `from` belongs to whom `to` belongs to. */
+export interface Merge {
+  from: Profile
+  to: Profile
   kind: number
-  value: string
-  owner: Profile
+  source: Source
+}
+
+/** Two customers that a person took apart, and a visitor that one took from a customer, by subject. */
+export interface Bar {
+  from: number
+  to: number
 }
 
 /**
  * Works out in memory whom each tuple is about, in the order given, starting from the profiles that are known. It
- * writes nothing: `added`, `identifiers`, `merged` and `changed` are what the database lacks afterwards.
+ * writes nothing: its lists are what the database lacks afterwards.
  */
 export class Resolution {
-  readonly identifiers: NewIdentifier[] = []
+  readonly claims = new Claims()
+  /** Identifiers that the database does not hold yet. */
+  readonly identifiers: { kind: number; value: string; owner: Profile }[] = []
+  /** Visitors whom the database has with a customer on a browser's word, and who belong elsewhere. */
+  readonly detached = new Set<Profile>()
+  readonly #merges = new Map<Profile, Merge[]>()
   readonly #owners: readonly Map<string, Profile>[] = KINDS.map(() => new Map())
   readonly #added: Profile[] = []
-  readonly #known = new Set<Profile>()
+  readonly #known = new Map<number, Profile>()
+  readonly #bars: readonly Bar[]
+
+  constructor(bars: readonly Bar[] = []) {
+    this.#bars = bars
+  }
+
+  /** Makes a profile of the database known. */
+  introduce(profile: Profile): void {
+    this.#known.set(profile.subject, profile)
+  }
+
+  profile(subject: number): Profile | undefined {
+    return this.#known.get(subject)
+  }
 
   /** Says who holds an identifier. */
   know(kind: number, value: string, owner: Profile): void {
     this.#owners[kind]?.set(value, owner)
-    this.#known.add(owner)
-    this.#known.add(survivorOf(owner))
   }
 
-  /** New profiles that nobody absorbed, in the order of their making. */
-  get added(): Profile[] {
-    return this.#added.filter((profile) => !profile.into)
+  /** Profiles made by this call, in the order of their making. */
+  get added(): readonly Profile[] {
+    return this.#added
   }
 
-  /** Known profiles that were absorbed. */
-  get merged(): Profile[] {
-    return [...this.#known].filter((profile) => profile.into && !profile.retired)
+  get merges(): Merge[] {
+    return [...this.#merges.values()].flat()
+  }
+
+  /** Profiles that belong to another one and of which the database does not know it. */
+  get redirected(): Profile[] {
+    return [...this.#known.values(), ...this.#added].filter(({ into, retired }) => into && !retired)
   }
 
   /** Known profiles with new values. */
   get changed(): Profile[] {
-    return [...this.#known].filter((profile) => profile.changed && !profile.into)
+    return [...this.#known.values()].filter(({ changed }) => changed)
   }
 
   /** Whom the tuple is about: the holder of its strongest identifier; null when it names nobody. */
-  resolve(tuple: Tuple, seenAt: number): Profile | null {
+  resolve(tuple: Tuple, seenAt: number, source: Source): Profile | null {
+    return source === 'browser' ? this.#hear(tuple, seenAt) : this.#believe(tuple, seenAt, source)
+  }
+
+  #believe(tuple: Tuple, seenAt: number, source: Source): Profile | null {
     const owner = this.#ownerOf(tuple)
     if (!owner) return null
-    let survivor = survivorOf(owner)
-    describe(survivor, tuple, seenAt)
+    describe(owner, tuple, seenAt)
     for (const [kind, value] of tuple.entries()) {
       if (value === undefined) continue
       const holder = this.#owners[kind]?.get(value)
-      if (!holder) {
-        this.#owners[kind]?.set(value, owner)
-        this.identifiers.push({ kind, value, owner })
-      } else {
-        const other = survivorOf(holder)
-        if (other !== survivor) survivor = meet(survivor, other, kind)
-      }
+      if (!holder) this.#give(kind, value, owner)
+      else if (kind === ANONYMOUS) this.#attach(holder, owner, kind, source)
+      else if (holder !== owner && this.claims.add(kind, value, owner, source))
+        this.#join(owner, holder, kind, source)
     }
     return owner
   }
 
+  /** A profile per strongest identifier; one that is new may be the first of its kind of somebody known by a weaker one. */
   #ownerOf(tuple: Tuple): Profile | null {
     const storeCustomerId = tuple[STORE]
     if (storeCustomerId !== undefined) return this.#held(tuple, STORE) ?? this.#add('server', storeCustomerId)
-    const holder = this.#held(tuple, PROFILE) ?? this.#held(tuple, EMAIL) ?? this.#heldByPhone(tuple)
-    if (holder) return holder
+    const named = this.#held(tuple, PROFILE)
+    if (named) return named
+    const reached = this.#held(tuple, EMAIL) ?? this.#heldByPhone(tuple)
+    if (reached && (tuple[PROFILE] === undefined || reached.profileId === null)) return reached
     if ((tuple[PROFILE] ?? tuple[EMAIL] ?? tuple[PHONE]) !== undefined) return this.#add('server', null)
     if (tuple[ANONYMOUS] === undefined) return null
     return this.#held(tuple, ANONYMOUS) ?? this.#add('pixel', null)
@@ -77,11 +124,48 @@ export class Resolution {
     return value === undefined ? undefined : this.#owners[kind]?.get(value)
   }
 
-  /** A phone is shared in a family: it says nothing about a new email when its holder has another one. */
   #heldByPhone(tuple: Tuple): Profile | undefined {
     const holder = this.#held(tuple, PHONE)
-    const email = holder && survivorOf(holder).email
-    return !email || tuple[EMAIL] === undefined || tuple[EMAIL] === email ? holder : undefined
+    return tuple[EMAIL] === undefined || holder?.email === null ? holder : undefined
+  }
+
+  /** What a browser says: the visitor is its own profile, and joins the customer when exactly one is meant. */
+  #hear(tuple: Tuple, seenAt: number): Profile | null {
+    const value = tuple[ANONYMOUS]
+    const meant = this.#meant(tuple)
+    if (value === undefined) return meant.length === 1 ? (meant[0]?.holder ?? null) : null
+    let visitor = this.#owners[ANONYMOUS]?.get(value)
+    if (!visitor) {
+      visitor = this.#add('pixel', null)
+      this.#give(ANONYMOUS, value, visitor)
+    }
+    if (!isVisitor(visitor)) return visitor
+    describe(visitor, tuple, seenAt)
+    const [one] = meant
+    if (visitor.into) return visitor
+    if (one && meant.length === 1) this.#attach(visitor, one.holder, one.kind, 'browser')
+    if (!one) {
+      for (const kind of [STORE, PROFILE, EMAIL, PHONE]) {
+        const claimed = tuple[kind]
+        if (claimed !== undefined) this.claims.wait(kind, claimed, visitor)
+      }
+    }
+    return visitor
+  }
+
+  /** The customers whom the identifiers of a tuple can mean, each by the strongest. */
+  #meant(tuple: Tuple): { holder: Profile; kind: number }[] {
+    const meant = new Map<Profile, { holder: Profile; kind: number }>()
+    for (const kind of [STORE, PROFILE, EMAIL, PHONE]) {
+      const value = tuple[kind]
+      const holder = value === undefined ? undefined : this.#owners[kind]?.get(value)
+      if (value === undefined || !holder) continue
+      for (const profile of [holder, ...this.claims.of(kind, value)]) {
+        const survivor = survivorOf(profile)
+        if (!meant.has(survivor)) meant.set(survivor, { holder: profile, kind })
+      }
+    }
+    return [...meant.values()]
   }
 
   #add(provenance: 'server' | 'pixel', storeCustomerId: string | null): Profile {
@@ -90,24 +174,69 @@ export class Resolution {
       // After every subject of the database.
       age: 2 ** 31 + this.#added.length,
       storeCustomerId,
+      profileId: null,
       email: null,
       phone: null,
       provenance,
       createdAt: Number.POSITIVE_INFINITY,
       into: null,
+      byBrowser: false,
       retired: false,
       changed: false,
     }
     this.#added.push(profile)
     return profile
   }
-}
 
-function describe(profile: Profile, tuple: Tuple, seenAt: number): void {
-  const { email, phone, createdAt } = profile
-  profile.email ??= tuple[EMAIL] ?? null
-  profile.phone ??= tuple[PHONE] ?? null
-  profile.createdAt = Math.min(createdAt, seenAt)
-  if (profile.email !== email || profile.phone !== phone || profile.createdAt !== createdAt)
-    profile.changed = true
+  #give(kind: number, value: string, owner: Profile): void {
+    this.#owners[kind]?.set(value, owner)
+    this.identifiers.push({ kind, value, owner })
+    if (kind === PROFILE && owner.profileId === null)
+      Object.assign(owner, { profileId: value, changed: true })
+    for (const visitor of this.claims.answer(kind, value))
+      if (!visitor.into) this.#attach(visitor, owner, kind, 'browser')
+  }
+
+  #join(one: Profile, other: Profile, kind: number, source: Source): void {
+    const [ours, theirs] = [survivorOf(one), survivorOf(other)]
+    if (ours === theirs) return
+    // The store says that they are two.
+    if (ours.storeCustomerId !== null && theirs.storeCustomerId !== null) return
+    if (this.#isBarred(ours, theirs)) return
+    const [from, to] = outlives(ours, theirs) ? [other, one] : [one, other]
+    survivorOf(from).into = survivorOf(to)
+    this.#note({ from, to, kind, source })
+  }
+
+  /** A browser is shared more often than an address: it makes one of nobody, and follows the first who named it. */
+  #attach(visitor: Profile, customer: Profile, kind: number, source: Source): void {
+    if (!isVisitor(visitor) || isVisitor(customer)) return
+    if (visitor.into && (source === 'browser' || !visitor.byBrowser)) return
+    const survivor = survivorOf(customer)
+    if (this.#isBarred(visitor, survivor)) return
+    if (visitor.into && visitor.retired) this.detached.add(visitor)
+    // Of this call, and overruled.
+    this.#merges.delete(visitor)
+    Object.assign(visitor, { into: survivor, byBrowser: source === 'browser', retired: false })
+    this.#note({ from: visitor, to: customer, kind, source })
+  }
+
+  #note(merge: Merge): void {
+    const noted = this.#merges.get(merge.from)
+    if (noted) noted.push(merge)
+    else this.#merges.set(merge.from, [merge])
+  }
+
+  #isBarred(one: Profile, other: Profile): boolean {
+    const stands = (subject: number, survivor: Profile) => {
+      const profile = this.#known.get(subject)
+      return (
+        profile !== undefined &&
+        (profile === survivor || (!isVisitor(profile) && survivorOf(profile) === survivor))
+      )
+    }
+    return this.#bars.some(
+      ({ from, to }) => (stands(from, one) && stands(to, other)) || (stands(from, other) && stands(to, one)),
+    )
+  }
 }

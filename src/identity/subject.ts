@@ -1,12 +1,13 @@
-import { randomUUID } from 'node:crypto'
 import { fail } from '../errors.ts'
 import type { Statements } from '../op.ts'
 import type { Sql, Transaction } from '../store/postgres.ts'
 import { statement } from '../store/sqlfile.ts'
 import { emailOf, phoneOf } from './channel.ts'
-import { loadKnown } from './known.ts'
-import { KINDS, type Profile, survivorOf } from './profile.ts'
-import { Resolution, type Tuple } from './resolve.ts'
+import { type Extent, loadKnown } from './known.ts'
+import type { Tuple } from './profile.ts'
+import { lacks, record } from './record.ts'
+import { Resolution, type Source } from './resolve.ts'
+import { settleShared } from './settle.ts'
 import { verdicts } from './tombstone.ts'
 
 /** Whom an event, an order or a customer record names, as it was sent. */
@@ -20,6 +21,14 @@ export interface Identity {
   seenAt: Date
   /** When it was said, where that is not when they were seen: whether it is from before an erasure. */
   saidAt?: Date
+  /** As of an event line: a browser's word attaches its visitor to at most one customer, and does nothing else. */
+  origin?: 'browser'
+}
+
+export interface AssignOptions {
+  storePlatformDomain: string
+  /** Who says so, where it is no browser. */
+  source?: Exclude<Source, 'browser'>
 }
 
 /** Longer identifiers of other kinds than email are kept out of identity; senders are refused them before. */
@@ -37,7 +46,7 @@ export async function assignSubjects(
   sql: Sql | Transaction | Statements,
   brandId: string,
   identities: readonly Identity[],
-  { storePlatformDomain }: { storePlatformDomain: string },
+  { storePlatformDomain, source = 'server' }: AssignOptions,
 ): Promise<Int32Array> {
   if (identities.length === 0) return new Int32Array(0)
   const within = async (tx: Sql | Transaction | Statements, inTurn: boolean) => {
@@ -47,7 +56,7 @@ export async function assignSubjects(
     if (!brand) throw fail('not_found', 'There is no such brand.')
     const prefix = prefixOf(storePlatformDomain, brand)
     const { tuples } = await withoutErased(ask, brand, prefix, identities)
-    const resolved = await resolve(ask, tuples, identities)
+    const resolved = await resolve(ask, brand, tuples, identities, source)
     if (inTurn) await resolved.write(prefix)
     return resolved
   }
@@ -59,7 +68,7 @@ export async function assignSubjects(
   return 'begin' in sql ? ((await sql.begin(write)) as Int32Array) : write(sql)
 }
 
-interface BrandRow {
+interface BrandRow extends Extent {
   shop_domain: string
   default_phone_region: string
   newest_erasure: Date | null
@@ -138,61 +147,25 @@ function idOf(text: string | undefined): string | undefined {
   return id && id.length <= LONGEST_IDENTIFIER && !id.includes('\0') && id.isWellFormed() ? id : undefined
 }
 
-async function resolve(ask: Ask, tuples: readonly Tuple[], identities: readonly Identity[]) {
-  const resolution = new Resolution()
-  await loadKnown(ask, tuples, resolution)
-  const owners = tuples.map((tuple, at) =>
-    resolution.resolve(tuple, identities[at]?.seenAt.getTime() ?? Date.now()),
-  )
-  const { added, identifiers, merged, changed } = resolution
+async function resolve(
+  ask: Ask,
+  brand: BrandRow,
+  tuples: readonly Tuple[],
+  identities: readonly Identity[],
+  source: Source,
+) {
+  const resolution = new Resolution(brand.bars)
+  await loadKnown(ask, tuples, resolution, brand)
+  const owners = tuples.map((tuple, at) => {
+    const { seenAt, origin } = identities[at] as Identity
+    return resolution.resolve(tuple, seenAt.getTime(), origin ?? source)
+  })
   return {
-    lacks: added.length + identifiers.length + merged.length + changed.length > 0,
-    subjects: () => Int32Array.from(owners, (owner) => (owner ? subjectOf(owner) : 0)),
-    async write(prefix: string): Promise<void> {
-      await addProfiles(ask, added, prefix)
-      await addIdentifiers(ask, resolution)
-      await addRedirects(ask, merged)
-      if (changed.length === 0) return
-      const columns = [column(changed, 'subject'), column(changed, 'email'), column(changed, 'phone')]
-      await ask('profiles_describe', [
-        ...columns,
-        column(changed, 'provenance'),
-        column(changed, 'createdAt'),
-      ])
+    lacks: lacks(resolution),
+    subjects: () => Int32Array.from(owners, (owner) => owner?.subject ?? 0),
+    write: async (prefix: string) => {
+      await record(ask, resolution, prefix)
+      await settleShared(ask, resolution.claims.crossed)
     },
   }
-}
-
-/** A profile of this call that was absorbed never got a subject of its own. */
-const subjectOf = (profile: Profile) => profile.subject || survivorOf(profile).subject
-
-const column = <Key extends keyof Profile>(profiles: readonly Profile[], key: Key) =>
-  profiles.map((profile) => profile[key])
-
-async function addProfiles(ask: Ask, added: readonly Profile[], prefix: string): Promise<void> {
-  if (added.length === 0) return
-  const [taken] = await ask<{ first: number }>('subjects_take', [added.length])
-  for (const [at, profile] of added.entries()) profile.subject = (taken?.first ?? 0) + at
-  const ids = added.map(({ storeCustomerId }) =>
-    storeCustomerId === null ? randomUUID() : prefix + storeCustomerId,
-  )
-  const channels = [column(added, 'storeCustomerId'), column(added, 'email'), column(added, 'phone')]
-  const rest = [...channels, column(added, 'provenance'), column(added, 'createdAt')]
-  await ask('profiles_add', [column(added, 'subject'), ids, ...rest])
-}
-
-async function addIdentifiers(ask: Ask, { identifiers }: Resolution): Promise<void> {
-  if (identifiers.length === 0) return
-  await ask('identifiers_add', [
-    identifiers.map(({ kind }) => KINDS[kind]),
-    identifiers.map(({ value }) => value),
-    identifiers.map(({ owner }) => subjectOf(owner)),
-  ])
-}
-
-async function addRedirects(ask: Ask, merged: readonly Profile[]): Promise<void> {
-  if (merged.length === 0) return
-  const args = [column(merged, 'subject'), merged.map((profile) => survivorOf(profile).subject)]
-  await ask('redirects_flatten', args)
-  await ask('redirects_add', args)
 }

@@ -9,6 +9,8 @@ export interface IdentityRow {
   email: string | null
   phone: string | null
   anonymous_id: string | null
+  /** Absent: nobody asked. */
+  by_browser?: boolean
   seen_at: Date
 }
 
@@ -22,4 +24,9 @@ export const identityOf = (row: IdentityRow): Identity => ({
   phone: row.phone ?? undefined,
   anonymousId: row.anonymous_id ?? undefined,
   seenAt: row.seen_at,
+  origin: row.by_browser ? 'browser' : undefined,
 })
+
+/** Once heard says all. What a browser says of its visitor may mean a customer later whom it does not mean yet. */
+export const isSettled = (row: IdentityRow): boolean =>
+  !row.by_browser || (row.store_customer_id ?? row.profile_id ?? row.email ?? row.phone) === null

@@ -5,7 +5,7 @@ import { type Duck, literal } from '../store/duckdb.ts'
 import { statement } from '../store/sqlfile.ts'
 import { type Batch, writeLines } from './batches.ts'
 import { leaveOutErased } from './erased-lines.ts'
-import { IDENTITIES_A_CALL, type IdentityRow, identityOf } from './line-identity.ts'
+import { IDENTITIES_A_CALL, type IdentityRow, identityOf, isSettled } from './line-identity.ts'
 import type { Pipeline } from './pipeline.ts'
 import { EVENT_PROPERTIES } from './relations.ts'
 
@@ -163,10 +163,10 @@ async function loadSubjects(
       const assigned = await assignSubjects(postgres.sql, brandId, some.map(identityOf), {
         storePlatformDomain,
       })
-      for (const [index, { identity }] of some.entries()) {
+      for (const [index, row] of some.entries()) {
         const subject = assigned[index] ?? 0
-        subjects.set(identity, subject)
-        append(identity, subject)
+        if (isSettled(row)) subjects.set(row.identity, subject)
+        append(row.identity, subject)
       }
     }
   }

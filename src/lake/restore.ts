@@ -14,6 +14,7 @@ const WITH_XID = [
   'event_log',
   'customer',
   'subject_redirect',
+  'merge',
   'store_order',
   'product',
   'checkout',

@@ -12,17 +12,19 @@ select
     nullif(email, '') as email,
     nullif(phone, '') as phone,
     nullif(anonymous_id, '') as anonymous_id,
+    -- Anyone can forge what a browser sends.
+    coalesce(origin = 'browser', false) as by_browser,
     properties,
     -- A line that was erased keeps its place, so that the others keep their numbers.
     erased is not null as erased,
     -- One text per identity as sent: what subjects are looked up by.
     concat_ws(chr(31), brand_id, store_customer_id, profile_id, email, phone, anonymous_id, (store_customer_id is null)::int8
-        + 2 * (profile_id is null)::int8 + 4 * (email is null)::int8 + 8 * (phone is null)::int8) as identity
+        + 2 * (profile_id is null)::int8 + 4 * (email is null)::int8 + 8 * (phone is null)::int8 + 16 * coalesce(origin = 'browser', false)::int8) as identity
 from read_ndjson(
     getvariable('lines_path'),
     columns = {
         brand_id: 'VARCHAR', event_id: 'VARCHAR', event_type: 'VARCHAR', received_at: 'VARCHAR', occurred_at: 'VARCHAR',
         profile_id: 'VARCHAR', anonymous_id: 'VARCHAR', email: 'VARCHAR', phone: 'VARCHAR', store_customer_id: 'VARCHAR',
-        properties: 'JSON', erased: 'VARCHAR'
+        origin: 'VARCHAR', properties: 'JSON', erased: 'VARCHAR'
     }
 )

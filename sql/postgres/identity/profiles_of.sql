@@ -1,6 +1,7 @@
 select
     coalesce(array_to_json(array_agg(subject)), '[]') as subject,
     coalesce(array_to_json(array_agg(store_customer_id)), '[]') as store_customer_id,
+    coalesce(array_to_json(array_agg(profile_id)), '[]') as profile_id,
     coalesce(array_to_json(array_agg(email)), '[]') as email,
     coalesce(array_to_json(array_agg(phone)), '[]') as phone,
     coalesce(array_to_json(array_agg(provenance)), '[]') as provenance,

@@ -1,8 +1,9 @@
 -- Customer records of one chunk ($2: JSON rows, $3: their subjects), after assignSubjects made them. The last row of a
 -- customer wins; empty fields leave what is known. Counts the customers that this transaction made or changed.
+-- A row describes its own profile, merged or not, so that a merge can be undone.
 with given as materialized (
-    select distinct on (coalesce(redirect.customer, sent.subject))
-        $1::uuid as brand_id, coalesce(redirect.customer, sent.subject) as subject, sent.email, sent.phone, sent.first_name,
+    select distinct on (sent.subject)
+        $1::uuid as brand_id, sent.subject, sent.email, sent.phone, sent.first_name,
         sent.last_name, sent.tags, sent.created_at, sent.updated_at
     from rows from (
         json_to_recordset($2::text::json) as (
@@ -10,10 +11,8 @@ with given as materialized (
         ),
         unnest($3::integer[])
     ) with ordinality as sent (email, phone, first_name, last_name, tags, created_at, updated_at, subject, position)
-    left join subject_redirect redirect
-        on redirect.brand_id = $1 and redirect.subject = sent.subject and not redirect.deleted
     where sent.subject <> 0
-    order by coalesce(redirect.customer, sent.subject), sent.updated_at desc nulls last, sent.position desc
+    order by sent.subject, sent.updated_at desc nulls last, sent.position desc
 ),
 
 described as (

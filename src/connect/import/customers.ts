@@ -17,6 +17,7 @@ export async function importCustomers(run: ImportRun): Promise<Written> {
       const { subjects, changed } = await postgres.sql.begin(async (tx) => {
         const subjects = await assignSubjects(tx, brand.id, identitiesOf(identities, new Date()), {
           storePlatformDomain,
+          source: 'import',
         })
         const [row] = await tx.unsafe<{ changed: number }[]>(statement('postgres', 'import_customers'), [
           brand.id,

@@ -17,6 +17,7 @@ export async function importOrders(run: ImportRun): Promise<Written> {
     postgres.sql.begin(async (tx) => {
       const subjects = await assignSubjects(tx, brand.id, identitiesOf(identities, new Date()), {
         storePlatformDomain,
+        source: 'import',
       })
       const args = [brand.id, rows, lines, [...subjects], saysWhen]
       return (await tx.unsafe(statement('postgres', 'import_orders'), args as never[])).count
