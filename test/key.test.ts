@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { createAuthenticator } from '../src/access/authenticate.ts'
 import { createCursors } from '../src/access/cursor.ts'
 import { createKey, isKey, listKeys, makeKey } from '../src/access/key.ts'
+import { createSeal } from '../src/access/seal.ts'
 import { serviceSecret } from '../src/access/secret.ts'
 import type { Failure } from '../src/errors.ts'
 import type { Statements } from '../src/op.ts'
@@ -218,10 +219,13 @@ t.test('keys in Postgres', async (t) => {
     await t.rejects(async () => authenticate(bearer(makeKey('cdp'))), away)
   })
   t.test('a secret is made once and is the same for all who ask at the same time', async (t) => {
-    const all = await Promise.all(Array.from({ length: 5 }, () => serviceSecret(postgres.pipeline, 'test')))
+    const seal = createSeal('k'.repeat(32))
+    const all = await Promise.all(
+      Array.from({ length: 5 }, () => serviceSecret(postgres.pipeline, 'test', seal)),
+    )
     t.equal(new Set(all.map((secret) => secret.toString('hex'))).size, 1)
     t.equal(all[0]?.length, 32)
-    t.notSame(await serviceSecret(postgres.pipeline, 'another'), all[0])
+    t.notSame(await serviceSecret(postgres.pipeline, 'another', seal), all[0])
   })
   t.test('the role of the API cannot read secrets', async (t) => {
     await t.rejects(db.many('secret_value'), { code: '42501' })

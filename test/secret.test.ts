@@ -48,13 +48,17 @@ t.test('secrets', async (t) => {
   const seal = createSeal('k'.repeat(32))
 
   t.test('are sealed where they are stored, also those from before', async (t) => {
-    const plain = await serviceSecret(postgres.pipeline, 'old')
+    const plain = Buffer.alloc(32, 5)
+    await postgres.sql`insert into secret (name, value) values ('old', ${plain})`
     t.same(await serviceSecret(postgres.pipeline, 'old', seal), plain)
-    const [row] = await postgres.sql`select value, sealed from secret where name = 'old'`
-    t.equal(row?.sealed, true)
-    t.notOk(Buffer.from(row?.value).includes(plain))
+    const made = await serviceSecret(postgres.pipeline, 'new', seal)
+    t.same(await serviceSecret(postgres.pipeline, 'new', seal), made)
+    for (const [name, value] of Object.entries({ old: plain, new: made })) {
+      const [row] = await postgres.sql`select value, sealed from secret where name = ${name}`
+      t.equal(row?.sealed, true)
+      t.notOk(Buffer.from(row?.value).includes(value))
+    }
     t.same(await serviceSecret(postgres.pipeline, 'old', seal), plain)
-    await t.rejects(serviceSecret(postgres.pipeline, 'old'), /SECRET_KEY is needed/)
     await t.rejects(
       serviceSecret(postgres.pipeline, 'old', createSeal('z'.repeat(32))),
       /SECRET_KEY is not the one/,

@@ -2,15 +2,10 @@ import { errorFields, log } from '../log.ts'
 import type { Brand, KeyCaller, Statements } from '../op.ts'
 import type { Announced } from './invalidation.ts'
 import type { KeyClass } from './key.ts'
-import { agedLease, type Lease } from './lease.ts'
+import type { Lease } from './lease.ts'
+import { remembered } from './remembered.ts'
 
-/** Without a lease on changes: how long what was read of a key is trusted. */
-const TRUSTED_MS = 1_000
-/** A key that does not exist is not looked for again for so long. */
-const UNKNOWN_MS = 1_000
 const USE_NOTED_MS = 60_000
-const MOST_KEYS = 10_000
-const MOST_UNKNOWN = 1_000
 
 /** A key, valid or not, and its brand. */
 export interface FoundKey {
@@ -32,47 +27,21 @@ export interface KeyLookup {
   settled(): Promise<void>
 }
 
-/** What was read, or is being read, since the mark. */
-interface Read<Value> {
-  value: Value
-  mark: number
-}
-
 /** Keys by hash, read across brands and kept while the lease covers them. `now` is in milliseconds. */
 export function createKeyLookup(
   pipeline: Statements,
   now: () => number = Date.now,
-  lease: Lease = agedLease(TRUSTED_MS, now),
+  lease?: Lease,
 ): KeyLookup {
-  const kept = new Map<string, Read<FoundKey>>()
-  const reading = new Map<string, Read<Promise<FoundKey | undefined>>>()
-  const unknown = new Map<string, number>()
   const writes = new Set<Promise<void>>()
-
-  const read = (hash: string): Promise<FoundKey | undefined> => {
-    const mark = lease.mark()
-    const value = pipeline
-      .maybe<KeyRow>('key_by_hash', [Buffer.from(hash, 'hex')])
-      .then((row) => {
-        const key = row && found(row)
-        // A change in the meantime took this reading off the list: it may be older than the change.
-        if (key && reading.get(hash)?.value === value) keep(kept, MOST_KEYS, hash, { value: key, mark })
-        if (!key) keep(unknown, MOST_UNKNOWN, hash, now() + UNKNOWN_MS)
-        return key
-      })
-      .finally(() => reading.get(hash)?.value === value && reading.delete(hash))
-    reading.set(hash, { value, mark })
-    return value
+  const read = async (hash: string) => {
+    const row = await pipeline.maybe<KeyRow>('key_by_hash', [Buffer.from(hash, 'hex')])
+    return row && found(row)
   }
+  const keys = remembered(read, now, lease)
 
   return {
-    find(hash) {
-      const key = kept.get(hash)
-      if (key && lease.covers(key.mark)) return key.value
-      const pending = reading.get(hash)
-      if (pending && lease.covers(pending.mark)) return pending.value
-      return (unknown.get(hash) ?? 0) > now() ? undefined : read(hash)
-    },
+    find: keys.find,
 
     used(key) {
       if (key.lastUsedAt > now() - USE_NOTED_MS) return
@@ -87,23 +56,13 @@ export function createKeyLookup(
 
     forget(kind, id) {
       if (kind !== 'key' && kind !== 'brand') return
-      reading.clear()
-      for (const [hash, { value }] of kept)
-        if ((kind === 'key' ? value.caller.id : value.brand.id) === id) kept.delete(hash)
+      keys.forget((key) => (kind === 'key' ? key.caller.id : key.brand.id) === id)
     },
 
     async settled() {
       await Promise.all(writes)
     },
   }
-}
-
-/** Adds to a map that forgets its oldest entry. */
-function keep<Value>(map: Map<string, Value>, most: number, hash: string, value: Value): void {
-  map.delete(hash)
-  map.set(hash, value)
-  const [oldest] = map.keys()
-  if (map.size > most && oldest !== undefined) map.delete(oldest)
 }
 
 interface KeyRow extends Omit<Brand, 'created_at'> {

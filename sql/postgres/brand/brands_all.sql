@@ -1,3 +1,1 @@
-select id, name, shop_domain, storefront_domains, currency_code, timezone, default_phone_region, features, created_at
-from brand
-order by created_at
+select * from brand_shown order by created_at

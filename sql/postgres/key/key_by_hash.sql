@@ -6,15 +6,7 @@ select
     api_key.expires_at,
     api_key.revoked_at,
     api_key.last_used_at,
-    brand.id,
-    brand.name,
-    brand.shop_domain,
-    brand.storefront_domains,
-    brand.currency_code,
-    brand.timezone,
-    brand.default_phone_region,
-    brand.features,
-    brand.created_at
+    brand_shown.*
 from api_key
-join brand on brand.id = api_key.brand_id
+join brand_shown on brand_shown.id = api_key.brand_id
 where api_key.key_hash = $1

@@ -1,1 +1,1 @@
-insert into secret (name, value, sealed) values ($1, $2, $3) on conflict (name) do nothing
+insert into secret (name, value, sealed) values ($1, $2, true) on conflict (name) do nothing

@@ -1,7 +1,7 @@
 import type { Brand, Role, Statements } from '../../op.ts'
 import type { Announced } from '../invalidation.ts'
 import type { Lease } from '../lease.ts'
-import { type Remembered, remembered } from './remembered.ts'
+import { type Remembered, remembered } from '../remembered.ts'
 
 /** How a session or a grant stands right now: whose it is, for which brand and in which role. */
 export interface Standing {

@@ -1,4 +1,4 @@
-import { agedLease, type Lease } from '../lease.ts'
+import { agedLease, type Lease } from './lease.ts'
 
 /** Without a lease on changes: how long what was read is trusted. */
 const TRUSTED_MS = 1_000
