@@ -12,7 +12,7 @@ const postgres = openPostgres(url)
 const authenticator = createAuthenticator(postgres.pipeline)
 const ingest =
   mode === 'discard'
-    ? createIngest({ store: async () => {}, close: async () => {} })
+    ? createIngest({ admit: () => {}, store: async () => {}, close: async () => {} })
     : await openIngest(postgres)
 const server = createServer(collectRoutes({ authenticator, ingest }))
 const port = await server.listen('127.0.0.1', 0)

@@ -29,6 +29,19 @@ import { pendingMigrations } from './store/migrate.ts'
 const DRAIN_MS = 10_000
 /** Of each session over sources that a request opens; two are kept. */
 const SESSION_MEMORY_MB = 1024
+const LEAST_SESSION_MB = 256
+
+/** How long the clients of a server that shares its port keep connections to it when it stops. */
+const LINGER_MS = 1_000
+/** Of the batches of events that wait, in all and of one brand, and of bodies that are being received. */
+const WAITING_BYTES = 64 << 20
+const BRAND_BYTES = 8 << 20
+const RECEIVING_BYTES = 64 << 20
+
+export interface ServerShare {
+  /** This is one of so many servers that share the port, and the memory that one may use. Alone when absent. */
+  oneOf?: number
+}
 
 export interface Served {
   port: number
@@ -37,9 +50,10 @@ export interface Served {
 }
 
 /** The HTTP side of one process: REST, the collect host and the health routes. */
-export async function startServer(app: App): Promise<Served> {
+export async function startServer(app: App, { oneOf }: ServerShare = {}): Promise<Served> {
   const { config, postgres } = app
-  const pipeline = { ...app.pipeline, memoryMb: SESSION_MEMORY_MB }
+  const share = (whole: number) => Math.ceil(whole / (oneOf ?? 1))
+  const pipeline = { ...app.pipeline, memoryMb: Math.max(share(SESSION_MEMORY_MB), LEAST_SESSION_MB) }
   const lakes = openLakes(pipeline, openServed(pipeline), (session) => prepareReading(pipeline, session))
   const invalidation = await openInvalidation(postgres)
   const seal = openSeal(config)
@@ -54,7 +68,10 @@ export async function startServer(app: App): Promise<Served> {
   const origins = createOrigins(postgres.pipeline, Date.now, invalidation.lease)
   invalidation.onChange(origins.forget)
   const limits = createLimits(postgres.pipeline)
-  const ingest = await openIngest(postgres)
+  const ingest = await openIngest(postgres, {
+    totalBytes: share(WAITING_BYTES),
+    brandBytes: share(BRAND_BYTES),
+  })
   const deps = {
     authenticate: authenticator.authenticate,
     db: postgres.forBrand,
@@ -64,26 +81,29 @@ export async function startServer(app: App): Promise<Served> {
     limit: config.rateLimits ? (op: Op, { caller }: Identified) => limits.call(op, caller.id) : undefined,
     baseUrl: config.baseUrl,
   }
-  const server = createServer([
-    ...healthRoutes(app),
-    ...collectRoutes({ authenticator, ingest }),
-    ...ingestRoutes({ origins, ingest, limit: config.rateLimits ? limits.collect : undefined }),
-    ...restRoutes(OPS, deps),
-    ...mcpRoutes(OPS, deps),
-    ...openapiRoutes(OPS, config),
-    ...docsRoutes(),
-    ...signInRoutes({
-      signIn,
-      limit: config.rateLimits ? limits.call : undefined,
-      everywhere: invalidation.everywhere,
-    }),
-  ])
+  const server = createServer(
+    [
+      ...healthRoutes(app),
+      ...collectRoutes({ authenticator, ingest }),
+      ...ingestRoutes({ origins, ingest, limit: config.rateLimits ? limits.collect : undefined }),
+      ...restRoutes(OPS, deps),
+      ...mcpRoutes(OPS, deps),
+      ...openapiRoutes(OPS, config),
+      ...docsRoutes(),
+      ...signInRoutes({
+        signIn,
+        limit: config.rateLimits ? limits.call : undefined,
+        everywhere: invalidation.everywhere,
+      }),
+    ],
+    { sharedPort: oneOf !== undefined, receivingBytes: share(RECEIVING_BYTES) },
+  )
   const port = await server.listen(config.host, config.port)
   log('info', 'listening', { host: config.host, port, base_url: config.baseUrl })
   return {
     port,
     stop: async () => {
-      await server.drain(DRAIN_MS)
+      await server.drain(DRAIN_MS, oneOf === undefined ? 0 : LINGER_MS)
       await ingest.close()
       await authenticator.settled()
       await limits.close()

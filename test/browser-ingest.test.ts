@@ -188,7 +188,7 @@ t.test('POST /cdp/ingest', async (t) => {
   })
   t.test('an outcome that is not known is a 503 with a message alone, readable by the page', async (t) => {
     const failing = await host(t, {
-      ingest: { acceptBrowser: () => Promise.reject(new Unsettled('the outcome is not known')) },
+      ingest: { admit: () => {}, acceptBrowser: () => Promise.reject(new Unsettled('the outcome is not known')) },
     })
     const answer = await failing(bodyOf(view()))
     t.same([answer.status, Object.keys(answer.body)], [503, ['message']])

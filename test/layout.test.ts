@@ -17,7 +17,7 @@ const ORDER: readonly (readonly string[])[] = [
   ['ops', 'jobs'],
   ['http'],
   ['app'],
-  ['serve', 'work', 'dev'],
+  ['serve', 'work', 'supervise'],
   ['main', 'cli'],
 ]
 

@@ -1,4 +1,4 @@
-import type { App } from '../app.ts'
+import type { App, AppOptions } from '../app.ts'
 import type { Config } from '../config.ts'
 import type { Progress } from './progress.ts'
 
@@ -19,7 +19,7 @@ export interface Run {
   values: Values
   positionals: string[]
   /** The stores, opened on first use and closed after the command. */
-  app(): Promise<App>
+  app(options?: AppOptions): Promise<App>
   progress(title: string): Progress
 }
 

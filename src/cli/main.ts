@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { type App, openApp } from '../app.ts'
+import { type App, type AppOptions, openApp } from '../app.ts'
 import { ConfigError, readConfig } from '../config.ts'
 import { Failure } from '../errors.ts'
 import { setLogLevel } from '../log.ts'
@@ -60,8 +60,8 @@ async function runCommand(
   setLogLevel(env.LOG_LEVEL === undefined && !found.logs ? 'warn' : config.logLevel)
   let opened: Promise<App> | undefined
   try {
-    const app = () => {
-      opened ??= openApp(config)
+    const app = (options?: AppOptions) => {
+      opened ??= openApp(config, options)
       return opened
     }
     const result = await found.run({ config, values, positionals, app, progress })

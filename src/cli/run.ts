@@ -1,10 +1,11 @@
-import { supervise } from '../dev.ts'
+import type { Config } from '../config.ts'
 import { portIsFree } from '../http/listen.ts'
 import { errorFields, log } from '../log.ts'
 import { startServer } from '../serve.ts'
 import { migrate } from '../store/migrate.ts'
+import { type Supervisor, supervise, tellReady } from '../supervise.ts'
 import { startWorker } from '../work.ts'
-import { command, type Run } from './command.ts'
+import { command, integerOption, type Run, UsageError, type Values } from './command.ts'
 import { ensureDemo, welcome } from './demo.ts'
 
 interface Stop {
@@ -37,9 +38,50 @@ function stopSignal(): Stop {
 const longRunning = async (work: () => Promise<{ stop(): Promise<void> }>): Promise<undefined> => {
   const { asked } = stopSignal()
   const running = await work()
+  tellReady()
   const signal = await asked
   log('info', 'stopping', { signal })
   await running.stop().catch((error) => log('error', 'stop_failed', errorFields(error)))
+}
+
+const MOST_PROCESSES = 16
+/** Postgres connections of servers that share a port, together; each has a few, and no more than one alone. */
+const SHARED_CONNECTIONS = 16
+const connectionsOf = (oneOf: number) => Math.min(8, Math.max(3, Math.ceil(SHARED_CONNECTIONS / oneOf)))
+
+const processesOption = {
+  processes: { type: 'string', placeholder: 'N', what: 'Server processes that share the port; default 1' },
+} as const
+
+function processesOf(values: Values, { port }: Config): number {
+  const processes = integerOption(values, 'processes', 1, 1, MOST_PROCESSES)
+  if (processes > 1 && port === 0)
+    throw new UsageError(
+      '--processes needs a PORT of its own: with PORT=0 each process would take another one',
+    )
+  return processes
+}
+
+/** Their commands; several share the port and what one may use. */
+const servers = (processes: number): string[][] =>
+  Array.from({ length: processes }, () => ['serve', ...(processes > 1 ? ['--one-of', `${processes}`] : [])])
+
+/** SIGHUP replaces the processes one by one: the way to new code, or new settings of theirs, without a pause. */
+function replaceAtHangup({ replace }: Supervisor): void {
+  process.on('SIGHUP', () => {
+    log('info', 'replacing', {})
+    void replace()
+  })
+}
+
+async function serveMany(processes: number, { app, config }: Run): Promise<void> {
+  const { asked } = stopSignal()
+  await portIsFree(config.host, config.port)
+  await app()
+  const supervisor = supervise(servers(processes), { ...process.env, LOG_LEVEL: config.logLevel })
+  replaceAtHangup(supervisor)
+  log('info', 'stopping', { signal: await asked })
+  await supervisor.stop()
 }
 
 export const runCommands = [
@@ -47,15 +89,18 @@ export const runCommands = [
     name: 'dev',
     what: 'Run server and worker; makes a demo brand when there is none',
     logs: true,
-    options: { 'no-demo': { type: 'boolean', what: 'Make no demo brand' } },
+    options: { 'no-demo': { type: 'boolean', what: 'Make no demo brand' }, ...processesOption },
     run: async ({ app: open, values, config, progress }: Run) => {
+      const processes = processesOf(values, config)
       const { asked, stopped } = stopSignal()
       if (config.port !== 0) await portIsFree(config.host, config.port)
       const app = await open()
       const demo = values['no-demo'] === true ? null : await ensureDemo(app, progress)
       // Asked to stop while the demo was made: there is nothing to start any more.
       if (stopped()) return
-      const supervisor = supervise(['serve', 'work'], { ...process.env, LOG_LEVEL: config.logLevel })
+      const commands = [...servers(processes), ['work']]
+      const supervisor = supervise(commands, { ...process.env, LOG_LEVEL: config.logLevel })
+      replaceAtHangup(supervisor)
       process.stdout.write(welcome(config, demo))
       await asked
       await supervisor.stop()
@@ -65,9 +110,23 @@ export const runCommands = [
   command({
     name: 'serve',
     what: 'Run the HTTP server',
-    options: {},
+    options: {
+      ...processesOption,
+      'one-of': {
+        type: 'string',
+        placeholder: 'N',
+        what: 'Share the port, and what one server may use, with others that say so; 1: the port only, for a successor',
+      },
+    },
     logs: true,
-    run: async ({ app }: Run) => await longRunning(async () => await startServer(await app())),
+    run: async (run: Run) => {
+      const { app, values, config } = run
+      const processes = processesOf(values, config)
+      if (processes > 1) return await serveMany(processes, run)
+      const oneOf = integerOption(values, 'one-of', 0, 1, MOST_PROCESSES)
+      const open = () => (oneOf ? app({ connections: connectionsOf(oneOf) }) : app())
+      await longRunning(async () => await startServer(await open(), oneOf ? { oneOf } : {}))
+    },
   }),
   command({
     name: 'work',

@@ -2,11 +2,14 @@ import { v7 as uuidv7 } from 'uuid'
 import { fail } from '../errors.ts'
 import type { Postgres } from '../store/postgres.ts'
 import { Compressor } from './compressor.ts'
+import { watchLoop } from './lag.ts'
 import { checkDurability, type LogWriter, openLogWriter } from './log.ts'
 import { FairQueue, type Queued } from './queue.ts'
 
 /** Commits the lines of requests: many requests per transaction, each request in one. */
 export interface Batcher {
+  /** Throws `unavailable` when an event of the brand would not be taken now: to be asked before its body is read. */
+  admit(brandId: string): void
   /**
    * Resolves once the lines are committed. Fails with `unavailable` when nothing of them is stored (thrown at once
    * when there is no room), with Unsettled when that is not known. `lines`: NDJSON of so many events of the brand.
@@ -25,9 +28,11 @@ export interface BatcherOptions {
   batchBytes?: number
   /** From receipt to the answer, whatever Postgres does. */
   answerMs?: number
+  /** Whether the process does not keep up; by default, whether its event loop does not. */
+  lagging?: () => boolean
 }
 
-const DEFAULTS: Required<BatcherOptions> = {
+const DEFAULTS = {
   connections: 2,
   totalBytes: 64 << 20,
   brandBytes: 8 << 20,
@@ -57,6 +62,7 @@ const CHECK_MS = 250
 const OVERHEAD_BYTES = 512
 
 const AWAY = 'Events cannot be stored now. Nothing was accepted; send the whole batch again, with backoff.'
+const STOPPING = 'The service is shutting down. Nothing was accepted; send the whole batch again.'
 const BUSY =
   'More events arrive than can be stored. Nothing was accepted; send the whole batch again, with backoff.'
 
@@ -72,6 +78,8 @@ export async function openBatcher(postgres: Postgres, options: BatcherOptions = 
     writer: openLogWriter(postgres),
   }))
   const free = [...slots]
+  const loop = watchLoop()
+  const lagging = options.lagging ?? loop.lagging
   const queue = new FairQueue<Waiting>()
   const held = new HeldBytes()
   let scheduled = false
@@ -116,20 +124,26 @@ export async function openBatcher(postgres: Postgres, options: BatcherOptions = 
     )
   }, CHECK_MS).unref()
 
-  return {
-    store(brandId, lines, events) {
-      if (closing)
-        throw fail(
-          'unavailable',
-          'The service is shutting down. Nothing was accepted; send the whole batch again.',
-        )
-      const since = performance.now()
-      const bytes = lines.length + OVERHEAD_BYTES
-      // Half of what is free at most, so that brands that fill the memory leave room for one that comes later.
-      const room = Math.min(brandBytes, totalBytes - held.total)
-      if (held.of(brandId) + bytes > room) throw fail('unavailable', BUSY)
-      if (since - (queue.oldest(brandId)?.since ?? since) > MOST_WAIT_MS) throw fail('unavailable', BUSY)
+  const admit = (brandId: string, bytes = 0): number => {
+    if (closing) throw fail('unavailable', STOPPING)
+    const since = performance.now()
+    // Half of what is free at most, so that brands that fill the memory leave room for one that comes later.
+    const room = Math.min(brandBytes, totalBytes - held.total)
+    if (held.of(brandId) + bytes + OVERHEAD_BYTES > room) throw fail('unavailable', BUSY)
+    if (since - (queue.oldest(brandId)?.since ?? since) > MOST_WAIT_MS) throw fail('unavailable', BUSY)
+    return since
+  }
 
+  return {
+    // Reads go on while the process lags: events can be sent again, a person waits.
+    admit(brandId) {
+      if (lagging()) throw fail('unavailable', BUSY)
+      admit(brandId)
+    },
+
+    store(brandId, lines, events) {
+      const since = admit(brandId, lines.length)
+      const bytes = lines.length + OVERHEAD_BYTES
       held.add(brandId, bytes)
       // All requests of one turn of the event loop go together.
       if (!scheduled && free.length > 0) scheduled = setImmediate(pump) !== undefined
@@ -144,6 +158,7 @@ export async function openBatcher(postgres: Postgres, options: BatcherOptions = 
         setImmediate(pump)
       }).then(async () => {
         clearInterval(expiry)
+        loop.close()
         for (const { compressor } of slots) compressor.close()
         await Promise.all(slots.map(({ writer }) => writer.close()))
       })

@@ -9,6 +9,39 @@ export const GONE = Symbol('the client is gone')
 
 export const EMPTY: Buffer = Buffer.alloc(0)
 
+const FULL =
+  'More is being sent at once than fits into memory. Nothing was done; send it again, with backoff.'
+
+/** What the bodies of a server that are being received may take together. */
+export class Receiving {
+  readonly #most: number
+  /** Those that are not complete, the one that began first before the others. */
+  readonly #partial = new Set<Body>()
+  #held = 0
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  /** Bytes that were kept. The body that takes longest makes room: its sender is slow, or means to be. */
+  add(body: Body, bytes: number, complete: boolean): void {
+    this.#held += bytes
+    if (complete) this.#partial.delete(body)
+    else this.#partial.add(body)
+    while (this.#held > this.#most) {
+      const [slowest = body] = this.#partial
+      slowest.refuse()
+      if (slowest === body) return
+    }
+  }
+
+  /** Bytes that are not kept any more, all of the body. */
+  remove(body: Body, bytes: number): void {
+    this.#held -= bytes
+    this.#partial.delete(body)
+  }
+}
+
 /**
  * Reads one request body: counts what arrives, keeps it up to the limit, drops the rest.
  * It takes the engine's data callback for itself: the engine's own parser answers 413 without a body, never settles
@@ -18,17 +51,21 @@ export class Body {
   readonly #limit: number
   /** Content-Length; null for a chunked body. */
   readonly #declared: number | null
+  readonly #receiving: Receiving
   #chunks: Buffer[] = []
   #received = 0
   #complete = false
   #gone = false
   #kept = true
+  #keptBytes = 0
+  #refused = false
   #reader: { resolve(body: Buffer): void; reject(reason: unknown): void } | undefined
   #drained: ((whole: boolean) => void) | undefined
 
-  constructor(raw: EngineResponse['raw'], declared: number | null, limit: number) {
+  constructor(raw: EngineResponse['raw'], declared: number | null, limit: number, receiving: Receiving) {
     this.#declared = declared
     this.#limit = limit
+    this.#receiving = receiving
     raw.onData((chunk, last) => this.#arrived(chunk, last))
   }
 
@@ -47,10 +84,17 @@ export class Body {
     this.#settle()
   }
 
+  /** There is no memory for it: a reader learns it. */
+  refuse(): void {
+    this.#refused = true
+    this.forget()
+    this.#settle()
+  }
+
   /** Nothing more of it is wanted. */
   forget(): void {
     this.#kept = false
-    this.#chunks = []
+    this.#release()
   }
 
   /** True when an answer may be sent now: the rest is little enough for the engine to read and drop after it. */
@@ -78,7 +122,7 @@ export class Body {
     this.#complete = last
     if (this.#over) this.forget()
     // The engine takes the memory back after this call, hence the copy.
-    if (this.#kept && chunk.byteLength > 0) this.#chunks.push(Buffer.from(new Uint8Array(chunk)))
+    if (this.#kept && chunk.byteLength > 0) this.#keep(Buffer.from(new Uint8Array(chunk)), last)
     this.#settle()
     if (this.#drained && (last || this.#received > this.#limit + MOST_DROPPED)) {
       const done = this.#drained
@@ -87,15 +131,28 @@ export class Body {
     }
   }
 
+  #keep(chunk: Buffer, last: boolean): void {
+    this.#chunks.push(chunk)
+    this.#keptBytes += chunk.length
+    this.#receiving.add(this, chunk.length, last)
+  }
+
+  #release(): void {
+    this.#receiving.remove(this, this.#keptBytes)
+    this.#keptBytes = 0
+    this.#chunks = []
+  }
+
   #settle(): void {
     const reader = this.#reader
-    if (!reader || !(this.#gone || this.#over || this.#complete)) return
+    if (!reader || !(this.#gone || this.#over || this.#refused || this.#complete)) return
     this.#reader = undefined
     if (this.#gone) reader.reject(GONE)
+    else if (this.#refused) reader.reject(fail('unavailable', FULL))
     else if (this.#over)
       reader.reject(fail('payload_too_large', `The body must be at most ${size(this.#limit)}`))
     else reader.resolve(this.#chunks.length === 1 ? (this.#chunks[0] ?? EMPTY) : Buffer.concat(this.#chunks))
-    this.#chunks = []
+    this.#release()
   }
 }
 

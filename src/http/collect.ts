@@ -11,13 +11,14 @@ const EVENTS_BYTES = 262_144
 
 export interface Collecting {
   authenticator: Pick<Authenticator, 'authenticate'>
-  ingest: Pick<Ingest, 'accept'>
+  ingest: Pick<Ingest, 'accept' | 'admit'>
 }
 
 /** The collect host: POST /cdp/events, acknowledged once the events are committed. */
 export function collectRoutes({ authenticator, ingest }: Collecting): Route[] {
   const accept = (found: Identified) => {
     const brandId = admitted(found)
+    ingest.admit(brandId)
     return (request: Request) => ingest.accept(request.body, brandId).then(accepted, notAccepted)
   }
   return [

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { fail } from '../errors.ts'
 import { errorFields, log } from '../log.ts'
-import { Body, GONE } from './body.ts'
+import { Body, GONE, type Receiving } from './body.ts'
 import { mendBodylessEnd } from './bodyless.ts'
 import type { EngineRequest, EngineResponse } from './engine.ts'
 import { errorReply, type Rendered, type Reply, rendered, unknownPath, unservedMethod } from './reply.ts'
@@ -19,6 +19,7 @@ const CLIENT_GONE = 499
 export interface Surroundings {
   find(path: string): Match<ServedRoute> | undefined
   trustedHops: number
+  receiving: Receiving
   readonly draining: boolean
   started(exchange: Exchange): void
   ended(exchange: Exchange): void
@@ -53,7 +54,8 @@ export class Exchange {
     const chunked = headers['transfer-encoding'] !== undefined
     const length = Number(headers['content-length'] ?? 0)
     if (chunked || length > 0) {
-      this.#body = new Body(this.#response.raw, chunked ? null : length, this.#match?.route.bodyLimit ?? 0)
+      const limit = this.#match?.route.bodyLimit ?? 0
+      this.#body = new Body(this.#response.raw, chunked ? null : length, limit, this.#server.receiving)
     }
     // In place of the engine's own handler, which leaves whoever waits for the body waiting for ever.
     this.#response.raw.onAborted(() => this.#gone())

@@ -14,7 +14,7 @@ const PREFLIGHT_SECONDS = 7_200
 
 export interface Ingesting {
   origins: Pick<Origins, 'find'>
-  ingest: Pick<Ingest, 'acceptBrowser'>
+  ingest: Pick<Ingest, 'acceptBrowser' | 'admit'>
   /** Counts a request of a shop's page by the client's address; throws `rate_limited`. */
   limit?: Limits['collect']
 }
@@ -43,6 +43,7 @@ export function ingestRoutes({ origins, ingest, limit }: Ingesting): Route[] {
   const accept = (request: Request): Handler | Promise<Handler> =>
     ofShop(request, (shop) => {
       limit?.(shop.scope, request.address)
+      ingest.admit(shop.brandId)
       return ({ body }) => ingest.acceptBrowser(body, shop).then(accepted, notAccepted)
     })
 

@@ -1,6 +1,7 @@
 import { setTimeout as startTimer } from 'node:timers'
-import { setTimeout } from 'node:timers/promises'
+import { setImmediate, setTimeout } from 'node:timers/promises'
 import { errorFields, log } from '../log.ts'
+import { Receiving } from './body.ts'
 import { EngineServer } from './engine.ts'
 import { Exchange } from './exchange.ts'
 import { cannotListen, portIsFree } from './listen.ts'
@@ -16,26 +17,38 @@ export interface ServerOptions {
   sharedPort?: boolean
   /** Proxies in front that append to X-Forwarded-For; 0: the peer is the client. */
   trustedHops?: number
+  /** Most bytes of all bodies together that are being received. */
+  receivingBytes?: number
 }
 
 export interface Server {
   /** Resolves with the port (of use when 0 was asked for). */
   listen(host: string, port: number): Promise<number>
-  /** Stops listening, lets running requests finish, then closes every connection; the deadline cuts it short. */
-  drain(deadlineMs: number): Promise<void>
+  /**
+   * Stops listening, lets running requests finish, then closes every connection; the deadline cuts it short. For so
+   * long as `lingerMs` says connections in use get another answer that asks their client to take a new one.
+   */
+  drain(deadlineMs: number, lingerMs?: number): Promise<void>
 }
 
 const FLUSH_MS = 50
+const RECEIVING_BYTES = 64 << 20
+const LINGER_STEP_MS = 20
+/** How long a short turn of the event loop is waited for, and how short. */
+const QUIET_MS = 100
+const SHORT_TURN_MS = 0.1
 
 /** The HTTP server: one table of routes, and everything of HTTP that routes should not have to know. */
 export function createServer(routes: readonly Route[], options: ServerOptions = {}): Server {
   const engine = new EngineServer({ max_body_length: Number.MAX_SAFE_INTEGER, auto_close: false })
   const running = new Set<Exchange>()
   let idle = () => {}
+  let connections = 0
 
   const surroundings = {
     find: createRouter(routes.map(servedRoute)),
     trustedHops: options.trustedHops ?? 0,
+    receiving: new Receiving(options.receivingBytes ?? RECEIVING_BYTES),
     draining: false,
     started: (exchange: Exchange) => void running.add(exchange),
     ended: (exchange: Exchange) => {
@@ -47,6 +60,10 @@ export function createServer(routes: readonly Route[], options: ServerOptions = 
   engine.any('/*', (request, response) => {
     new Exchange(request, response, surroundings).run()
   })
+  const count = (_response: unknown, change: unknown) => {
+    connections += Number(change)
+  }
+  engine.uws_instance.filter(count)
   // Exchanges answer their own errors; this is for what would break out of one.
   engine.set_error_handler((_request, response, error) => {
     log('error', 'exchange_failed', errorFields(error))
@@ -64,9 +81,12 @@ export function createServer(routes: readonly Route[], options: ServerOptions = 
       return engine.port
     },
 
-    async drain(deadlineMs) {
+    async drain(deadlineMs, lingerMs = 0) {
       surroundings.draining = true
+      await shortTurn()
       engine.close()
+      const lingered = performance.now() + Math.min(lingerMs, deadlineMs)
+      while (connections > 0 && performance.now() < lingered) await setTimeout(LINGER_STEP_MS)
       if (running.size > 0) {
         const { promise, resolve } = Promise.withResolvers<void>()
         idle = resolve
@@ -79,5 +99,19 @@ export function createServer(routes: readonly Route[], options: ServerOptions = 
       // Idle keep-alive connections would hold the process for as long as their timeout.
       engine.uws_instance.close()
     },
+  }
+}
+
+/**
+ * Resolves right after a short turn of the event loop: all connections but those of that moment were accepted then.
+ * One that the kernel holds for a socket that is closed is reset, also when another process listens on the port.
+ */
+async function shortTurn(): Promise<void> {
+  const deadline = performance.now() + QUIET_MS
+  for (let began = performance.now(); began < deadline; ) {
+    await setImmediate()
+    const now = performance.now()
+    if (now - began < SHORT_TURN_MS) return
+    began = now
   }
 }
