@@ -3,6 +3,8 @@ import type { Job } from '../src/job.ts'
 import { STAGED_HOURS } from '../src/lake/compact.ts'
 import type { Pipeline } from '../src/lake/pipeline.ts'
 import { OWN_FILE_ROWS } from '../src/lake/stage.ts'
+import { loadModels } from '../src/model/graph.ts'
+import { modelsHash } from '../src/model/recipe.ts'
 
 interface Due {
   brand_id: string
@@ -22,7 +24,8 @@ export const plan: Job<Pipeline & { refreshCron: string }> = {
   async run({ postgres, refreshCron }, _data, control) {
     await control.send('snapshot')
     const { slot, interval } = slotAt(refreshCron, new Date())
-    const due = await postgres.pipeline.many<Due>('brands_to_refresh', [slot, interval])
+    const models = await currentModels()
+    const due = await postgres.pipeline.many<Due>('brands_to_refresh', [slot, interval, models])
     const slow = due.filter(({ refresh_ms }) => (refresh_ms ?? 0) > SLOW_MS)
     const quick = due.filter(({ refresh_ms }) => (refresh_ms ?? 0) <= SLOW_MS)
     for (const { brand_id } of slow) await control.send('refresh_slow', { brands: [brand_id] })
@@ -31,6 +34,9 @@ export const plan: Job<Pipeline & { refreshCron: string }> = {
     for (const brands of groupsOf(compact)) await control.send('compact', { brands })
   },
 }
+
+/** What the models are now; null when they cannot be read, which each refresh will say. */
+export const currentModels = (): Promise<string | null> => loadModels().then(modelsHash, () => null)
 
 function* groupsOf(due: readonly Due[]): Generator<string[]> {
   for (let at = 0; at < due.length; at += BRANDS_A_JOB)

@@ -3,6 +3,7 @@ import { Outrun } from '../src/lake/manifest.ts'
 import type { Pipeline } from '../src/lake/pipeline.ts'
 import { errorFields, log } from '../src/log.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
+import { currentModels } from './plan.ts'
 
 interface Brands {
   brands: string[]
@@ -22,6 +23,7 @@ async function run(pipeline: Pipeline, { brands }: Brands, control: { signal: Ab
       await pipeline.postgres.pipeline.run('lake_brand_failed', [
         brandId,
         error instanceof Error ? error.message : String(error),
+        await currentModels(),
       ])
     }
   }

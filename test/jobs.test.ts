@@ -1,6 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import t from 'tap'
+import { currentModels, plan } from '../jobs/plan.ts'
+import { refresh } from '../jobs/refresh.ts'
 import { type App, openApp } from '../src/app.ts'
 import { readConfig } from '../src/config.ts'
 import { retain } from '../src/lake/retention.ts'
@@ -52,6 +54,54 @@ t.test('a worker brings events into the lake and refreshes their brand without b
     await worker.stop()
   }
 })
+
+t.test(
+  'a brand without segments is refreshed when only a model, its currency or its time zone changed',
+  async (t) => {
+    const { pipeline, postgres } = await app(t)
+    const { sql } = postgres
+    const brand = await newBrand({ postgres })
+    const failing = await newBrand({ postgres })
+    await logBatch(
+      sql,
+      [brand, failing].map(({ id }) => ({ brand_id: id, email: 'ann@example.com' })),
+    )
+    await tick(pipeline)
+    const planned = async () => {
+      await sql`update lake_brand set refresh_planned_at = null, refreshed_at = refreshed_at - interval '1 hour'`
+      const due: string[] = []
+      const send = async (_queue: string, { brands = [] }: { brands?: string[] } = {}) =>
+        void due.push(...brands)
+      const control = { signal: AbortSignal.timeout(60_000), send: send as never }
+      await plan.run({ ...pipeline, refreshCron: '* * * * *' }, {}, control)
+      await refresh.run(pipeline, { brands: due }, control)
+      return due.sort()
+    }
+    const recipe = (id: string, made: string) =>
+      sql`update lake_brand set results = ${sql.json({ recipe: made })} where brand_id = ${id}`
+    const fail = async (models: string | null) => {
+      for (let at = 0; at < 3; at++)
+        await postgres.pipeline.run('lake_brand_failed', [failing.id, 'It broke', models])
+    }
+
+    t.same(await planned(), [brand.id, failing.id].sort(), 'there are events')
+    t.same(await planned(), [], 'nothing changed')
+    await recipe(brand.id, 'older UTC USD')
+    t.same(await planned(), [brand.id], 'another model')
+    t.same(await planned(), [])
+    await sql`update brand set currency_code = 'EUR' where id = ${brand.id}`
+    t.same(await planned(), [brand.id], 'another currency')
+    await sql`update brand set timezone = 'Europe/Berlin' where id = ${brand.id}`
+    t.same(await planned(), [brand.id], 'another time zone')
+    t.same(await planned(), [])
+
+    await recipe(failing.id, 'older UTC USD')
+    await fail(await currentModels())
+    t.same(await planned(), [], 'the models that it failed with three times')
+    await fail('broken')
+    t.same(await planned(), [failing.id], 'mended models')
+  },
+)
 
 t.test('a log day goes when the lake has held all of it for a week, and never before', async (t) => {
   const pipeline = await lake(t)

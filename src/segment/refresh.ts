@@ -1,9 +1,9 @@
-import { hash } from 'node:crypto'
 import { fail } from '../errors.ts'
 import { Outrun } from '../lake/manifest.ts'
 import type { Pipeline } from '../lake/pipeline.ts'
 import { openSession, type Session } from '../lake/session.ts'
 import { loadModels, type Model } from '../model/graph.ts'
+import { modelsHash } from '../model/recipe.ts'
 import { runModels } from '../model/run.ts'
 import type { Brand } from '../op.ts'
 import { statement } from '../store/sqlfile.ts'
@@ -134,9 +134,12 @@ export async function refreshBrand(
   }
 }
 
-/** What results are made with beside data and time: the SQL of the models and the settings that it reads. */
+/**
+ * What results are made with beside data and time: the SQL of the models and the settings that it reads. The planner
+ * puts the same together in SQL.
+ */
 const recipeOf = (models: readonly Model[], { timezone, currency_code }: Brand) =>
-  hash('sha256', JSON.stringify([models.map(({ name, sql }) => [name, sql]), timezone, currency_code]))
+  [modelsHash(models), timezone, currency_code].join(' ')
 
 /** Whether rows came of age, or are ahead again, since results were made as of another instant. */
 async function datedBetween({ duck }: Session, from: Date | null, to: Date): Promise<boolean> {
