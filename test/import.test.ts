@@ -1,10 +1,11 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { zstdDecompressSync } from 'node:zlib'
 import t, { type Test } from 'tap'
+import { importFolder } from '../src/connect/import/folder.ts'
 import { type ImportOptions, importFile } from '../src/connect/import/import.ts'
 import type { ImportKind } from '../src/connect/import/targets.ts'
 import type { Brand } from '../src/op.ts'
@@ -336,16 +337,35 @@ t.test('an import that is killed half-way and run again gives the same as one ru
     env: { ...process.env, TMPDIR: folder },
   })
   t.equal(killed.signal, 'SIGKILL')
+  const left = () => readdirSync(folder).filter((name) => name.startsWith('recoup-import-'))
+  t.equal(left().length, 2, 'its folder and the lock of it')
   const half = (await orders()).length
   t.ok(half > 0 && half < 10_100, `${half} orders`)
   const { report } = await run('orders', path)
   t.match(report, { read: 10_100, imported: 10_100 - half, unchanged: half })
+  t.teardown(useTemporary(folder))
+  const running = await importFolder()
+  t.same(left().sort(), [basename(running.path), `${basename(running.path)}.lock`], 'what was left is gone')
+  const another = await importFolder()
+  t.ok(existsSync(running.path), 'what is in use stays')
+  for (const one of [another, running]) one.remove()
+  t.same(left(), [])
 
   const once = await store(t)
   await once.run('orders', path)
   t.same(await orders(), await once.orders())
   t.same(await people(owner), await people(once.owner))
 })
+
+/** Puts temporary folders elsewhere; returns what undoes it. */
+function useTemporary(folder: string): () => void {
+  const before = process.env.TMPDIR
+  process.env.TMPDIR = folder
+  return () => {
+    if (before === undefined) delete process.env.TMPDIR
+    else process.env.TMPDIR = before
+  }
+}
 
 /** Customers without what depends on the brand. */
 const people = async ({ id }: Brand) => [

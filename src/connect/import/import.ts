@@ -1,6 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { availableParallelism, tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { availableParallelism } from 'node:os'
 import { fail } from '../../errors.ts'
 import type { Brand } from '../../op.ts'
 import { type Duck, openDuck } from '../../store/duckdb.ts'
@@ -10,6 +8,7 @@ import { pick } from './cast.ts'
 import { importCustomers } from './customers.ts'
 import { importEvents } from './events.ts'
 import type { ImportRun, Written } from './file.ts'
+import { importFolder } from './folder.ts'
 import { bindMapping, type Mapped, type Mapping, mappingByName, readMapping } from './mapping.ts'
 import { importOrders } from './orders.ts'
 import { EXTRA, withExtra } from './properties.ts'
@@ -68,10 +67,11 @@ const MEMORY_MB = 1024
 export async function importFile(options: ImportOptions): Promise<ImportResult> {
   const { kind, file } = options
   const rejects = rejectsPath(file, options.rejectsFile)
-  const tempDir = mkdtempSync(join(tmpdir(), 'recoup-import-'))
   const threads = Math.min(4, availableParallelism())
-  const duck = await openDuck({ memoryMb: MEMORY_MB, threads, tempDir })
+  const folder = await importFolder()
+  let duck: Duck | undefined
   try {
+    duck = await openDuck({ memoryMb: MEMORY_MB, threads, tempDir: folder.path })
     const source = await openSource(duck, file)
     const { mapping, ignored } = mappingFor(options, source.columns)
     const mapped = await bindMapping(duck, kind, source.columns, mapping)
@@ -93,8 +93,8 @@ export async function importFile(options: ImportOptions): Promise<ImportResult> 
       ignored_columns: ignored,
     }
   } finally {
-    duck.close()
-    rmSync(tempDir, { recursive: true, force: true })
+    duck?.close()
+    folder.remove()
   }
 }
 
