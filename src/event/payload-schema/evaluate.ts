@@ -1,0 +1,158 @@
+import { step } from '../walk.ts'
+import { MAX_WORK } from './limits.ts'
+import { anchorsOf, dialectOf, placesOf, pointerOf } from './reference.ts'
+import { RULES } from './rules.ts'
+import type { Dialect, Schema } from './vocabulary.ts'
+
+/** Where a value stands in the data. */
+export interface Path {
+  up: Path | null
+  key: string | number
+}
+
+/** What is wrong with a value. */
+export interface Problem {
+  path: Path | null
+  message: string
+}
+
+/** The names and indexes of one value that some keyword has said something about. */
+export interface Seen {
+  names: Set<string>
+  indexes: Set<number>
+}
+
+/** Thrown when a check takes more work than it may. */
+export class TooMuchWork extends Error {}
+
+/** Levels of schemas within schemas, over references. */
+const MAX_LEVEL = 400
+const LAST = ['unevaluatedItems', 'unevaluatedProperties']
+
+/** One check of data against a schema; it stops after a bounded amount of work. */
+export class Check {
+  readonly root: Schema
+  readonly dialect: Dialect
+  /** Whether anything asks what was seen. */
+  readonly tracks: boolean
+  #work = MAX_WORK
+  #level = 0
+  #places: Map<string, Schema> | undefined
+  #anchors: Map<string, string> | undefined
+
+  constructor(root: Record<string, unknown>) {
+    this.root = root
+    this.dialect = dialectOf(root)
+    const text = this.dialect === '2020-12' ? JSON.stringify(root) : ''
+    this.tracks = LAST.some((keyword) => text.includes(`"${keyword}"`))
+  }
+
+  get workDone(): number {
+    return MAX_WORK - this.#work
+  }
+
+  spend(work: number): void {
+    this.#work -= work
+    if (this.#work < 0) throw new TooMuchWork()
+  }
+
+  /** The first problem of a value; null when it is as the schema says. */
+  run(schema: Schema, value: unknown, path: Path | null, seen: Seen): Problem | null {
+    this.spend(1)
+    if (schema === true) return null
+    if (schema === false) return { path, message: 'is not allowed' }
+    if (++this.#level > MAX_LEVEL) throw new TooMuchWork()
+    const at = new At(this, schema as Record<string, unknown>, value, path, seen)
+    const problem = this.#keywords(at)
+    this.#level--
+    return problem
+  }
+
+  #keywords(at: At): Problem | null {
+    const { schema } = at
+    if (this.dialect === 'draft-07' && Object.hasOwn(schema, '$ref')) return at.here(this.target(schema.$ref))
+    for (const keyword in schema) {
+      if (LAST.includes(keyword)) continue
+      this.spend(1)
+      const problem = RULES.get(keyword)?.(at, schema[keyword])
+      if (problem) return problem
+    }
+    if (!this.tracks) return null
+    for (const keyword of LAST) {
+      const problem = Object.hasOwn(schema, keyword) ? RULES.get(keyword)?.(at, schema[keyword]) : null
+      if (problem) return problem
+    }
+    return null
+  }
+
+  /** The schema that a reference leads to; the schema was checked, so there is one. */
+  target(reference: unknown): Schema {
+    this.#places ??= placesOf(this.root)
+    this.#anchors ??= anchorsOf(this.#places)
+    const pointer = pointerOf(this.root, String(reference), this.#anchors)
+    const schema = pointer === null ? undefined : this.#places.get(pointer)
+    if (schema === undefined) throw new Error('a checked payload schema has a reference that leads nowhere')
+    return schema
+  }
+}
+
+/** A schema at a value: what the rules of its keywords see. */
+export class At {
+  readonly check: Check
+  readonly schema: Record<string, unknown>
+  readonly value: unknown
+  readonly path: Path | null
+  readonly seen: Seen
+
+  constructor(check: Check, schema: Record<string, unknown>, value: unknown, path: Path | null, seen: Seen) {
+    this.check = check
+    this.schema = schema
+    this.value = value
+    this.path = path
+    this.seen = seen
+  }
+
+  problem(message: string): Problem {
+    return { path: this.path, message }
+  }
+
+  /** The value of another keyword of the same schema. */
+  beside(keyword: string): unknown {
+    return Object.hasOwn(this.schema, keyword) ? this.schema[keyword] : undefined
+  }
+
+  /** Holds the same value against another schema, of which what it saw counts when it is satisfied. */
+  here(schema: Schema): Problem | null {
+    if (!this.check.tracks) return this.check.run(schema, this.value, this.path, this.seen)
+    const seen = nothingSeen()
+    const problem = this.check.run(schema, this.value, this.path, seen)
+    if (problem) return problem
+    for (const name of seen.names) this.seen.names.add(name)
+    for (const index of seen.indexes) this.seen.indexes.add(index)
+    this.check.spend(seen.names.size + seen.indexes.size)
+    return null
+  }
+
+  /** Holds a part of the value against a schema. */
+  inside(schema: Schema, key: string | number): Problem | null {
+    if (this.check.tracks) {
+      if (typeof key === 'number') this.seen.indexes.add(key)
+      else this.seen.names.add(key)
+    }
+    const part = (this.value as Record<string | number, unknown>)[key]
+    return this.check.run(schema, part, { up: this.path, key }, this.check.tracks ? nothingSeen() : UNUSED)
+  }
+}
+
+export const nothingSeen = (): Seen => ({ names: new Set(), indexes: new Set() })
+/** Where nothing is tracked. */
+const UNUSED = nothingSeen()
+
+/** `data.items[0].price` */
+export function pathText(path: Path | null): string {
+  const steps: string[] = []
+  for (let at = path; at; at = at.up) steps.push(step(at.key))
+  return `data${steps.reverse().join('')}`
+}
+
+export type Rule = (at: At, argument: unknown) => Problem | null

@@ -1,0 +1,29 @@
+/** What a payload schema may be. Its texts count in UTF-8, as JSON. */
+export const MAX_BYTES = 65_536
+/** Levels of objects and lists, the schema itself being the first. */
+export const MAX_DEPTH = 16
+/** Values of all kinds. */
+export const MAX_NODES = 500
+
+/**
+ * Work that one check of data may take: one for each keyword and value that is looked at, text × pattern size for each
+ * match. All of it spent on the dearest patterns, whose states are ever new, took 9 ms (bench/payload-schema.ts).
+ */
+export const MAX_WORK = 100_000
+
+/** The first limit that a schema is over, in words. Without recursion: it is nested as deep as its sender likes. */
+export function overLimit(schema: object): string | null {
+  const waiting: { value: object; depth: number }[] = [{ value: schema, depth: 1 }]
+  let nodes = 1
+  for (let next = waiting.pop(); next; next = waiting.pop()) {
+    if (next.depth > MAX_DEPTH) return `must be nested at most ${MAX_DEPTH} levels deep`
+    for (const key in next.value) {
+      const value: unknown = (next.value as Record<string, unknown>)[key]
+      if (++nodes > MAX_NODES) return `must have at most ${MAX_NODES} values`
+      if (typeof value === 'object' && value !== null) waiting.push({ value, depth: next.depth + 1 })
+    }
+  }
+  return Buffer.byteLength(JSON.stringify(schema)) > MAX_BYTES
+    ? `must be at most ${MAX_BYTES / 1024} KB`
+    : null
+}

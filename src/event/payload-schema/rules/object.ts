@@ -1,0 +1,93 @@
+import type { At, Problem, Rule } from '../evaluate.ts'
+import { isObject, isTexts, type Schema } from '../vocabulary.ts'
+import { matches } from './value.ts'
+
+/** A rule for objects only. */
+const ofObjects =
+  <Argument>(rule: (at: At, value: Record<string, unknown>, argument: Argument) => Problem | null): Rule =>
+  (at, argument) =>
+    isObject(at.value) ? rule(at, at.value, argument as Argument) : null
+
+type Named = Record<string, Schema>
+
+const missing = (at: At, name: string): Problem => ({
+  path: { up: at.path, key: name },
+  message: 'is required',
+})
+
+function firstOf<Item>(items: Iterable<Item>, problem: (item: Item) => Problem | null): Problem | null {
+  for (const item of items) {
+    const found = problem(item)
+    if (found) return found
+  }
+  return null
+}
+
+/** The names for which neither `properties` nor `patternProperties` beside has a schema. */
+function* additionalNames(at: At, value: object): Generator<string> {
+  const known = at.beside('properties')
+  const patterns = Object.keys(at.beside('patternProperties') ?? {})
+  for (const name of Object.keys(value)) {
+    at.check.spend(1)
+    if (known !== undefined && Object.hasOwn(known as object, name)) continue
+    if (!patterns.some((pattern) => matches(at.check, pattern, name))) yield name
+  }
+}
+
+const required = (at: At, value: object, names: readonly string[]) =>
+  firstOf(names, (name) => {
+    at.check.spend(1)
+    return Object.hasOwn(value, name) ? null : missing(at, name)
+  })
+
+export const OBJECT_RULES: Record<string, Rule> = {
+  required: ofObjects<string[]>(required),
+  maxProperties: ofObjects<number>((at, value, most) =>
+    Object.keys(value).length > most ? at.problem(`must have at most ${most} properties`) : null,
+  ),
+  minProperties: ofObjects<number>((at, value, least) =>
+    Object.keys(value).length < least ? at.problem(`must have at least ${least} properties`) : null,
+  ),
+  properties: ofObjects<Named>((at, value, named) =>
+    firstOf(Object.keys(named), (name) =>
+      Object.hasOwn(value, name) ? at.inside(named[name] as Schema, name) : null,
+    ),
+  ),
+  patternProperties: ofObjects<Named>((at, value, named) =>
+    firstOf(Object.entries(named), ([pattern, schema]) =>
+      firstOf(Object.keys(value), (name) =>
+        matches(at.check, pattern, name) ? at.inside(schema, name) : null,
+      ),
+    ),
+  ),
+  additionalProperties: ofObjects<Schema>((at, value, schema) =>
+    firstOf(additionalNames(at, value), (name) => at.inside(schema, name)),
+  ),
+  propertyNames: ofObjects<Schema>((at, value, schema) =>
+    firstOf(Object.keys(value), (name) =>
+      at.check.run(schema, name, { up: at.path, key: name }, at.seen) === null
+        ? null
+        : { path: { up: at.path, key: name }, message: 'has a name that the schema does not allow' },
+    ),
+  ),
+  dependentRequired: ofObjects<Record<string, string[]>>((at, value, named) =>
+    firstOf(Object.keys(named), (name) =>
+      Object.hasOwn(value, name) ? required(at, value, named[name] as string[]) : null,
+    ),
+  ),
+  dependentSchemas: ofObjects<Named>((at, value, named) =>
+    firstOf(Object.keys(named), (name) =>
+      Object.hasOwn(value, name) ? at.here(named[name] as Schema) : null,
+    ),
+  ),
+  dependencies: ofObjects<Record<string, Schema | string[]>>((at, value, named) =>
+    firstOf(Object.keys(named), (name) => {
+      const needs = named[name]
+      if (!Object.hasOwn(value, name)) return null
+      return isTexts(needs) ? required(at, value, needs) : at.here(needs as Schema)
+    }),
+  ),
+  unevaluatedProperties: ofObjects<Schema>((at, value, schema) =>
+    firstOf(Object.keys(value), (name) => (at.seen.names.has(name) ? null : at.inside(schema, name))),
+  ),
+}
