@@ -1,0 +1,5 @@
+select id
+from contact
+where brand_id = $1 and subject = $2
+order by created_at, id
+limit 1

@@ -1,0 +1,3 @@
+update store_delivery
+set payload = null, reason = 'erased'
+where brand_id = $1 and payload is not null

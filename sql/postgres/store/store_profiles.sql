@@ -1,0 +1,3 @@
+select subject, id
+from customer
+where brand_id = $1 and subject = any($2::integer[])

@@ -1,0 +1,206 @@
+import { amount, hundredthsOf, sum, times } from '../../store/money.ts'
+
+/** Random choices; the same source makes the same store. */
+export interface Choices {
+  below(limit: number): number
+  chance(share: number): boolean
+}
+
+interface Entity {
+  id: bigint
+  createdAt: Date
+  updatedAt: Date
+}
+
+export interface ShopCustomer extends Entity {
+  email: string
+  firstName: string
+  lastName: string
+  phone: string | null
+  tags: string[]
+  emailConsent: { state: 'subscribed' | 'unsubscribed'; at: Date } | null
+}
+
+export interface ShopProduct extends Entity {
+  title: string
+  status: 'active' | 'archived'
+  price: string
+}
+
+export interface ShopLine {
+  id: bigint
+  product: ShopProduct
+  quantity: number
+}
+
+export interface ShopRefund {
+  id: bigint
+  createdAt: Date
+  total: string
+}
+
+export interface ShopFulfillment extends Entity {
+  status: string
+  shipmentStatus: string | null
+  trackingNumber: string
+}
+
+export interface ShopOrder extends Entity {
+  name: string
+  customer: ShopCustomer | null
+  email: string | null
+  lines: ShopLine[]
+  total: string
+  financialStatus: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'voided'
+  cancelledAt: Date | null
+  paidAt: Date | null
+  test: boolean
+  checkoutId: bigint | null
+  refunds: ShopRefund[]
+  fulfillments: ShopFulfillment[]
+}
+
+export interface ShopCheckout extends Entity {
+  token: string
+  customer: ShopCustomer | null
+  email: string | null
+  lines: ShopLine[]
+  completedAt: Date | null
+}
+
+export interface ShopSubscription extends Entity {
+  customer: ShopCustomer
+  product: ShopProduct
+  status: 'active' | 'paused' | 'cancelled'
+  revision: bigint
+}
+
+/** Everything that a fake store holds. Ids lie beyond 2^53, where a double loses digits. */
+export class ShopState {
+  readonly customers: ShopCustomer[] = []
+  readonly products: ShopProduct[] = []
+  readonly orders: ShopOrder[] = []
+  readonly checkouts: ShopCheckout[] = []
+  readonly subscriptions: ShopSubscription[] = []
+  readonly currency: string
+  readonly presentment: string
+  #next = 9_007_199_254_740_993n
+
+  constructor(currency = 'USD', presentment = 'EUR') {
+    this.currency = currency
+    this.presentment = presentment
+  }
+
+  id(): bigint {
+    this.#next += 2n
+    return this.#next
+  }
+
+  #made(at: Date): Entity {
+    return { id: this.id(), createdAt: at, updatedAt: at }
+  }
+
+  addProduct(at: Date, price: string): ShopProduct {
+    const product: ShopProduct = {
+      ...this.#made(at),
+      title: `Product ${this.products.length + 1}`,
+      status: 'active',
+      price,
+    }
+    this.products.push(product)
+    return product
+  }
+
+  addCustomer(at: Date): ShopCustomer {
+    const number = this.customers.length + 1
+    const customer: ShopCustomer = {
+      ...this.#made(at),
+      email: `shopper${number}@example.com`,
+      firstName: `First${number}`,
+      lastName: `Last${number}`,
+      phone: number % 3 === 0 ? `+1415555${String(2000 + number)}` : null,
+      tags: [],
+      emailConsent: null,
+    }
+    this.customers.push(customer)
+    return customer
+  }
+
+  lines(choices: Choices): ShopLine[] {
+    return Array.from({ length: 1 + choices.below(3) }, () => ({
+      id: this.id(),
+      product: this.products[choices.below(this.products.length)] as ShopProduct,
+      quantity: 1 + choices.below(3),
+    }))
+  }
+
+  addCheckout(
+    at: Date,
+    customer: ShopCustomer | null,
+    email: string | null,
+    lines: ShopLine[],
+  ): ShopCheckout {
+    const made = this.#made(at)
+    const checkout = { ...made, token: `c${made.id}`, customer, email, lines, completedAt: null }
+    this.checkouts.push(checkout)
+    return checkout
+  }
+
+  addOrder(
+    at: Date,
+    from: Pick<ShopCheckout, 'customer' | 'email' | 'lines'>,
+    more: Partial<ShopOrder> = {},
+  ): ShopOrder {
+    const order: ShopOrder = {
+      ...this.#made(at),
+      name: `#${1001 + this.orders.length}`,
+      customer: from.customer,
+      email: from.email ?? from.customer?.email ?? null,
+      lines: from.lines,
+      total: totalOf(from.lines),
+      financialStatus: 'pending',
+      cancelledAt: null,
+      paidAt: null,
+      test: false,
+      checkoutId: null,
+      refunds: [],
+      fulfillments: [],
+      ...more,
+    }
+    this.orders.push(order)
+    return order
+  }
+
+  addSubscription(at: Date, customer: ShopCustomer, product: ShopProduct): ShopSubscription {
+    const subscription: ShopSubscription = {
+      ...this.#made(at),
+      customer,
+      product,
+      status: 'active',
+      revision: this.id(),
+    }
+    this.subscriptions.push(subscription)
+    return subscription
+  }
+
+  refund(order: ShopOrder, at: Date, share: number): ShopRefund {
+    const left = hundredthsOf(order.total) - hundredthsOf(sum(order.refunds.map(({ total }) => total)))
+    const cents = share >= 1 ? left : (left * BigInt(Math.round(share * 100))) / 100n
+    const refund = { id: this.id(), createdAt: at, total: amount(cents > 0n ? cents : 0n) }
+    order.refunds.push(refund)
+    order.financialStatus = cents >= left ? 'refunded' : 'partially_refunded'
+    order.updatedAt = at
+    return refund
+  }
+
+  fulfill(order: ShopOrder, at: Date): ShopFulfillment {
+    const made = this.#made(at)
+    const fulfillment = { ...made, status: 'pending', shipmentStatus: null, trackingNumber: `T${made.id}` }
+    order.fulfillments.push(fulfillment)
+    order.updatedAt = at
+    return fulfillment
+  }
+}
+
+export const totalOf = (lines: readonly ShopLine[]) =>
+  sum(lines.map(({ quantity, product }) => times(quantity, product.price)))

@@ -1,0 +1,76 @@
+import type { Statements } from '../../op.ts'
+import { recordEvents } from './events.ts'
+import { newsOf } from './news.ts'
+import { subjectsOf, writeContacts, writeCustomers } from './people.ts'
+import type { Batch } from './record.ts'
+import { recoveries } from './recovered.ts'
+import { writeSubscriptions } from './subscriptions.ts'
+import { takeVersions } from './versions.ts'
+import {
+  removeRecords,
+  writeCheckouts,
+  writeFulfillments,
+  writeOrders,
+  writeProducts,
+  writeRefunds,
+} from './write.ts'
+
+/** A transaction of a connected brand. */
+export interface StoreWork {
+  tx: Statements
+  brandId: string
+  storePlatformDomain: string
+  /** ISO 3166 alpha-2: that of phone numbers without a country code. */
+  region: string
+  /** What happened before it makes no events. */
+  connectedAt: Date
+}
+
+/**
+ * Writes records of the store and the service's own events that follow from them, within one transaction. Whatever the
+ * order and number in which the versions of a record come, the same state and the same events are there in the end.
+ */
+export async function applyRecords(work: StoreWork, batch: Batch): Promise<void> {
+  const { tx } = work
+  await tx.one('store_lock')
+  const newest = await takeVersions(tx, [
+    ...batch.removals.map((removal) => ({ ...removal, removed: true })),
+    ...batch.orders.map((order) => ({ kind: 'order' as const, ...order })),
+    ...batch.fulfillments.map((fulfillment) => ({ kind: 'fulfillment' as const, ...fulfillment })),
+    ...batch.customers.map((customer) => ({ kind: 'customer' as const, ...customer })),
+    ...batch.checkouts.map((checkout) => ({ kind: 'checkout' as const, ...checkout })),
+    ...batch.products.map((product) => ({ kind: 'product' as const, ...product })),
+    ...batch.subscriptions.map((subscription) => ({ kind: 'subscription' as const, ...subscription })),
+  ])
+  const subjects = await subjectsOf(work, batch)
+  await writeCustomers(
+    work,
+    batch.customers.filter((customer) => newest.has('customer', customer)),
+    subjects,
+  )
+  await writeContacts(work, batch, newest, subjects)
+  await writeProducts(
+    work,
+    batch.products.filter((product) => newest.has('product', product)),
+  )
+  await writeRefunds(work, batch.refunds, subjects)
+  const orders = batch.orders.filter((order) => newest.has('order', order))
+  await writeOrders(work, orders, batch.refunds, subjects)
+  const checkouts = batch.checkouts.filter((checkout) => newest.has('checkout', checkout))
+  await writeCheckouts(work, checkouts, orders, subjects)
+  await writeFulfillments(
+    work,
+    batch.fulfillments.filter((fulfillment) => newest.has('fulfillment', fulfillment)),
+  )
+  const changes = await writeSubscriptions(work, batch.subscriptions, newest, subjects)
+  await removeRecords(work, batch.removals)
+  const checkoutIds = [
+    ...batch.checkouts.map(({ externalId }) => externalId),
+    ...batch.orders.flatMap(({ checkoutExternalId }) => checkoutExternalId ?? []),
+  ]
+  await recordEvents(
+    work,
+    batch.orders.map(({ externalId }) => externalId),
+    [...newsOf(batch, subjects), ...changes, ...(await recoveries(work, checkoutIds))],
+  )
+}

@@ -1,0 +1,53 @@
+import { v7 } from 'uuid'
+import { requestErasure } from '../../identity/erasure-request.ts'
+import type { Statements } from '../../op.ts'
+import { type Fields, Unreadable } from './fields.ts'
+
+/** A whole shop takes longer than one webhook may. The platform sends it again meanwhile, which changes nothing. */
+const SHOP_MS = 60_000
+
+interface Named {
+  storeCustomerId: string | null
+  email: string | null
+  phone: string | null
+}
+
+function customerOf(fields: Fields): Named {
+  const customer = fields.object('customer')
+  if (!customer) throw new Unreadable('customer must be given')
+  const named = {
+    storeCustomerId: customer.idOrNull('id'),
+    email: customer.text('email'),
+    phone: customer.text('phone'),
+  }
+  if (!(named.storeCustomerId ?? named.email ?? named.phone))
+    throw new Unreadable('customer must have an id, an email or a phone')
+  return named
+}
+
+/** The store asks to forget a customer: erased by the job, and at once in what could not be read of the store. */
+export async function forgetCustomer(tx: Statements, fields: Fields): Promise<void> {
+  const { storeCustomerId, email, phone } = customerOf(fields)
+  await tx.run('store_delivery_forget', [[storeCustomerId, email, phone].filter((text) => text !== null)])
+  await tx.run('data_request_forget', [storeCustomerId, email, phone])
+  await requestErasure(tx, { storeCustomerId, email, phone }, 'customers/redact')
+}
+
+/** The store is gone for good, and all of its customers are to be forgotten. */
+export async function forgetShop(tx: Statements): Promise<void> {
+  await tx.one('store_deadline', [SHOP_MS])
+  await tx.run('store_delivery_forget_all')
+  await tx.run('store_shop_redact', ['shop/redact'])
+}
+
+/** A customer asks what is stored; `recoup store data-request` answers. */
+export async function noteDataRequest(
+  tx: Statements,
+  fields: Fields,
+  { triggeredAt }: { triggeredAt: string },
+): Promise<void> {
+  const { storeCustomerId, email, phone } = customerOf(fields)
+  const id =
+    fields.object('data_request')?.idOrNull('id') ?? `${storeCustomerId ?? email ?? phone} ${triggeredAt}`
+  await tx.run('data_request_add', [v7(), id, storeCustomerId, email, phone, triggeredAt])
+}

@@ -1,0 +1,157 @@
+import { digitsOf } from '../../event/body.ts'
+import { parseTime } from '../../event/time.ts'
+import { amountOf } from './money.ts'
+
+/** Thrown for a payload that is not what its topic says; the message names the field and holds nothing of its value. */
+export class Unreadable extends Error {}
+
+const LONGEST_ID = 255
+const LONGEST_TEXT = 2_000
+const MOST_ENTRIES = 5_000
+/** With amounts of 11 digits, what a line comes to still is an amount of Postgres and the lake. */
+const MOST_QUANTITY = 99_999
+const [EARLIEST, LATEST] = [Date.UTC(1990, 0), Date.UTC(2200, 0)]
+const CONTROL = /[\0-\x1f\x7f]/
+
+type Json = Record<string, unknown>
+const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && digitsOf(value) === undefined
+
+/**
+ * The fields of an object of a payload, read as what they should be. Absent, null and empty mean the same. Made of a
+ * body whose integers beyond 2^53 are raw (`Body.exact`), so that ids keep every digit.
+ */
+export class Fields {
+  readonly #value: Json
+  readonly #path: string
+
+  constructor(value: unknown, path = '') {
+    if (!isObject(value)) throw new Unreadable(`${path || 'the body'} must be an object`)
+    this.#value = value
+    this.#path = path
+  }
+
+  at(name: string): string {
+    return this.#path ? `${this.#path}.${name}` : name
+  }
+
+  has(name: string): boolean {
+    return this.#get(name) !== undefined
+  }
+
+  #get(name: string): unknown {
+    const value = Object.hasOwn(this.#value, name) ? this.#value[name] : undefined
+    return value === null || value === '' ? undefined : value
+  }
+
+  #wrong(name: string, what: string): never {
+    throw new Unreadable(`${this.at(name)} must be ${what}`)
+  }
+
+  #required<Value>(name: string, value: Value | null): Value {
+    return value === null ? this.#wrong(name, 'given') : value
+  }
+
+  /** A number or text as text, without what Postgres refuses; cut to what a column is for. */
+  text(name: string): string | null {
+    const value = this.#get(name)
+    if (value === undefined) return null
+    const text = digitsOf(value) ?? (typeof value === 'number' ? String(value) : value)
+    if (typeof text !== 'string') return this.#wrong(name, 'a text')
+    return text.replaceAll('\0', '').slice(0, LONGEST_TEXT).toWellFormed().trim() || null
+  }
+
+  /** An id: the digits of a number, a text, or the last part of `gid://shopify/Order/1`. */
+  id(name: string): string {
+    return this.#required(name, this.idOrNull(name))
+  }
+
+  idOrNull(name: string): string | null {
+    const value = this.#get(name)
+    if (value === undefined) return null
+    const text = digitsOf(value) ?? (Number.isSafeInteger(value) ? String(value) : value)
+    if (typeof text !== 'string' || text.length > LONGEST_ID || CONTROL.test(text) || !text.isWellFormed())
+      return this.#wrong(name, `an id of at most ${LONGEST_ID} characters`)
+    const id = /^gid:\/\/[^?]*\/([^/?]+)/.exec(text)?.[1] ?? text.trim()
+    return id || null
+  }
+
+  amount(name: string): string {
+    return this.#required(name, this.amountOrNull(name))
+  }
+
+  amountOrNull(name: string): string | null {
+    const value = this.#get(name)
+    if (value === undefined) return null
+    const text =
+      typeof value === 'number' || typeof value === 'string' ? amountOf(String(value).trim()) : null
+    return text ?? this.#wrong(name, 'an amount such as "12.30"')
+  }
+
+  whole(name: string): number | null {
+    const value = this.#get(name)
+    if (value === undefined) return null
+    if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > MOST_QUANTITY)
+      return this.#wrong(name, `a whole number up to ${MOST_QUANTITY}`)
+    return value
+  }
+
+  time(name: string): string {
+    return this.#required(name, this.timeOrNull(name))
+  }
+
+  timeOrNull(name: string): string | null {
+    const value = this.#get(name)
+    if (value === undefined) return null
+    const time = typeof value === 'string' ? parseTime(Buffer.from(value)) : Number.NaN
+    if (!(time >= EARLIEST && time < LATEST)) return this.#wrong(name, 'a time from 1990 on, in ISO 8601')
+    return new Date(time).toISOString()
+  }
+
+  currency(name: string): string | null {
+    const code = this.text(name)
+    return code === null || /^[A-Z]{3}$/.test(code) ? code : this.#wrong(name, 'a currency code')
+  }
+
+  flag(name: string): boolean {
+    const value = this.#get(name)
+    return value === undefined || typeof value === 'boolean'
+      ? value === true
+      : this.#wrong(name, 'true or false')
+  }
+
+  /** One of some words; upper case and lower case are the same. */
+  choice<Word extends string>(name: string, words: readonly Word[]): Word {
+    return this.#required(name, this.choiceOrNull(name, words))
+  }
+
+  choiceOrNull<Word extends string>(name: string, words: readonly Word[]): Word | null {
+    const text = this.text(name)?.toLowerCase()
+    if (text === undefined) return null
+    return words.find((word) => word === text) ?? this.#wrong(name, `one of ${words.join(', ')}`)
+  }
+
+  object(name: string): Fields | null {
+    const value = this.#get(name)
+    return value === undefined ? null : new Fields(value, this.at(name))
+  }
+
+  list(name: string): Fields[] {
+    return this.#array(name).map((entry, index) => new Fields(entry, `${this.at(name)}[${index}]`))
+  }
+
+  texts(name: string): string[] {
+    return this.#array(name).flatMap((entry) => {
+      const text = typeof entry === 'string' ? entry.replaceAll('\0', '').slice(0, LONGEST_TEXT).trim() : ''
+      return text ? [text.toWellFormed()] : []
+    })
+  }
+
+  #array(name: string): unknown[] {
+    const value = this.#get(name)
+    if (value === undefined) return []
+    if (!Array.isArray(value) || value.length > MOST_ENTRIES)
+      return this.#wrong(name, `a list of at most ${MOST_ENTRIES} entries`)
+    return value
+  }
+}

@@ -1,0 +1,35 @@
+const AMOUNT = /^(-?)(\d{1,11})(?:\.(\d{1,12}))?$/
+
+/** Hundredths of a decimal text, halves away from zero; null for a text that is no amount of the size of money. */
+export function hundredths(text: string): bigint | null {
+  const [, sign, whole, fraction = ''] = AMOUNT.exec(text) ?? []
+  if (whole === undefined) return null
+  const digits = fraction.padEnd(3, '0')
+  const value = BigInt(whole) * 100n + BigInt(digits.slice(0, 2)) + (digits.charAt(2) >= '5' ? 1n : 0n)
+  return sign ? -value : value
+}
+
+/** The decimal text of so many hundredths: `12.30`. */
+export function amount(value: bigint): string {
+  const digits = String(value < 0n ? -value : value).padStart(3, '0')
+  return `${value < 0n ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`
+}
+
+/** Of an amount of ours, however large it came out. */
+export const hundredthsOf = (amount: string) => BigInt(amount.replace('.', ''))
+
+/** `12.30` of a decimal text as the platform writes it; null for what is none. */
+export function amountOf(text: string): string | null {
+  const value = hundredths(text)
+  return value === null ? null : amount(value)
+}
+
+/** Of amounts in the form of `amount`. */
+export const sum = (amounts: readonly string[]): string =>
+  amount(amounts.reduce((total, text) => total + hundredthsOf(text), 0n))
+
+export const minus = (one: string, other: string): string => amount(hundredthsOf(one) - hundredthsOf(other))
+
+/** Quantity × price. */
+export const times = (quantity: number, price: string): string =>
+  amount(BigInt(quantity) * hundredthsOf(price))

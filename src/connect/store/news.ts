@@ -1,0 +1,124 @@
+import type { Subjects } from './people.ts'
+import type { Batch, ItemRecord, OrderRecord } from './record.ts'
+
+/** An event of the service's own that a record gives rise to. The same fact has the same id, whatever tells it. */
+export interface News {
+  id: string
+  type: string
+  occurredAt: Date
+  /** 0: about nobody who is known. */
+  subject: number
+  properties: Record<string, unknown>
+  /** External id of the order that says whose it is, and whether it counts. */
+  order?: string
+}
+
+const PAID = ['paid', 'partially_refunded', 'refunded']
+const MOST_ITEMS = 100
+
+/** What the records tell, those of old versions included: each version of a cart or customer is a change of its own. */
+export function newsOf(batch: Batch, subjects: Subjects): News[] {
+  return [
+    ...batch.orders.filter(({ financialStatus }) => PAID.includes(financialStatus)).map(created),
+    ...batch.refunds
+      .filter(({ total }) => total !== '0.00')
+      .map((refund): News => {
+        const { externalId, orderExternalId, total, currencyCode, createdAt } = refund
+        return {
+          id: `refund_issued:${externalId}`,
+          type: 'refund_issued',
+          occurredAt: new Date(createdAt),
+          subject: orderExternalId === null ? (subjects.get(refund.person) ?? 0) : 0,
+          properties: without({
+            refund_id: externalId,
+            order_id: orderExternalId,
+            total,
+            currency_code: currencyCode,
+          }),
+          ...(orderExternalId === null ? {} : { order: orderExternalId }),
+        }
+      }),
+    ...batch.fulfillments.map(
+      (one): News => ({
+        id: `fulfillment_updated:${one.externalId}:${ms(one)}`,
+        type: 'fulfillment_updated',
+        occurredAt: new Date(one.version.updatedAt),
+        subject: 0,
+        order: one.orderExternalId,
+        properties: without({
+          fulfillment_id: one.externalId,
+          order_id: one.orderExternalId,
+          status: one.status,
+          shipment_status: one.shipmentStatus,
+          tracking_company: one.trackingCompany,
+          tracking_numbers: one.trackingNumbers,
+          tracking_urls: one.trackingUrls,
+        }),
+      }),
+    ),
+    ...batch.customers.map(
+      (one): News => ({
+        id: `customer_updated:${one.externalId}:${ms(one)}`,
+        type: 'customer_updated',
+        occurredAt: new Date(one.version.updatedAt),
+        subject: subjects.get(one.person) ?? 0,
+        properties: without({ tags: one.tags }),
+      }),
+    ),
+    ...batch.consents.map(
+      (one): News => ({
+        id: `consent_updated:${one.storeCustomerId}:${one.channel}:${one.state}:${Date.parse(one.at)}`,
+        type: 'consent_updated',
+        occurredAt: new Date(one.at),
+        subject: subjects.get(one.person) ?? 0,
+        properties: { channel: one.channel, state: one.state },
+      }),
+    ),
+    ...batch.carts.map(
+      (one): News => ({
+        id: `cart_updated:${one.externalId}:${ms(one)}`,
+        type: 'cart_updated',
+        occurredAt: new Date(one.version.updatedAt),
+        subject: subjects.get(one.person) ?? 0,
+        properties: without({
+          cart_id: one.externalId,
+          total: one.total,
+          currency_code: one.currencyCode,
+          ...itemsOf(one.items),
+        }),
+      }),
+    ),
+  ]
+}
+
+function created(order: OrderRecord): News {
+  const { externalId, number, total, currencyCode, discountCodes, lines } = order
+  return {
+    id: `order_created:${externalId}`,
+    type: 'order_created',
+    occurredAt: new Date(order.paidAt),
+    subject: 0,
+    order: externalId,
+    properties: without({
+      order_id: externalId,
+      order_number: number,
+      checkout_id: order.checkoutExternalId,
+      cart_id: order.cartExternalId,
+      total,
+      currency_code: currencyCode,
+      discount_code: discountCodes[0] ?? null,
+      ...itemsOf(lines.map(({ title, total: _, id: __, ...line }) => ({ ...line, product_title: title }))),
+    }),
+  }
+}
+
+export const itemsOf = (items: readonly ItemRecord[]) => ({
+  item_count: items.reduce((count, { quantity }) => count + quantity, 0),
+  items: items.slice(0, MOST_ITEMS).map((item) => without({ ...item })),
+})
+
+const ms = ({ version }: { version: { updatedAt: string } }) => Date.parse(version.updatedAt)
+
+/** Without what is null. */
+export const without = (properties: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(properties).filter(([, value]) => value !== null))

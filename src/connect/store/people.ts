@@ -1,0 +1,110 @@
+import { emailOf, phoneOf } from '../../identity/channel.ts'
+import { setConsent, upsertContact } from '../../identity/contact.ts'
+import { assignSubjects } from '../../identity/subject.ts'
+import { log } from '../../log.ts'
+import type { StoreWork } from './apply.ts'
+import type { Batch, ConsentRecord, CustomerRecord, Person } from './record.ts'
+import type { Newest } from './versions.ts'
+
+/** The subject of each person of a batch; 0 for one that nothing identifies. */
+export type Subjects = ReadonlyMap<Person, number>
+
+/** Everybody whom the records name, also those of old versions: an address that was theirs still is evidence. */
+export async function subjectsOf(
+  { tx, brandId, storePlatformDomain }: StoreWork,
+  batch: Batch,
+): Promise<Subjects> {
+  const seen = new Map<Person, string>()
+  for (const { person, createdAt } of [...batch.customers, ...batch.orders, ...batch.checkouts])
+    seen.set(person, createdAt)
+  for (const { person, version } of [...batch.carts, ...batch.subscriptions])
+    seen.set(person, version.updatedAt)
+  for (const { person, at } of batch.consents) if (!seen.has(person)) seen.set(person, at)
+  for (const { person, orderExternalId, createdAt } of batch.refunds)
+    if (orderExternalId === null) seen.set(person, createdAt)
+
+  const people = [...seen]
+  const identities = people.map(([{ storeCustomerId, email, phone }, at]) => ({
+    storeCustomerId,
+    email,
+    phone,
+    seenAt: new Date(at),
+  }))
+  const subjects = await assignSubjects(tx, brandId, identities, { storePlatformDomain })
+  const stored = people.flatMap(([{ storeCustomerId }]) => storeCustomerId ?? [])
+  if (stored.length) await tx.run('store_removed_hide', [stored])
+  return new Map(people.map(([person], at) => [person, subjects[at] ?? 0]))
+}
+
+/** Descriptions of customers, by their newest versions. */
+export async function writeCustomers(
+  { tx, region }: StoreWork,
+  customers: readonly CustomerRecord[],
+  subjects: Subjects,
+): Promise<void> {
+  if (customers.length === 0) return
+  const rows = customers.map(({ person, tags, createdAt, version }) => ({
+    email: (person.email && emailOf(person.email)) || null,
+    phone: (person.phone && phoneOf(person.phone, region)) || null,
+    first_name: person.firstName ?? null,
+    last_name: person.lastName ?? null,
+    tags,
+    created_at: createdAt,
+    updated_at: version.updatedAt,
+  }))
+  await tx.many('import_customers', [
+    JSON.stringify(rows),
+    customers.map(({ person }) => subjects.get(person) ?? 0),
+  ])
+}
+
+/**
+ * Contacts: a customer's newest version says its channels; whom an order, checkout or consent names gets a contact only
+ * where there is none, so that a late record takes no newer address away.
+ */
+export async function writeContacts(
+  work: StoreWork,
+  batch: Batch,
+  newest: Newest,
+  subjects: Subjects,
+): Promise<void> {
+  for (const customer of batch.customers)
+    if (newest.has('customer', customer)) await putContact(work, customer.person, subjects)
+  const others = [...batch.customers, ...batch.consents, ...batch.orders, ...batch.checkouts].map(
+    ({ person }) => person,
+  )
+  const unknown = new Map(others.map((person) => [subjects.get(person) ?? 0, person]))
+  unknown.delete(0)
+  if (unknown.size) {
+    const known = await work.tx.many<{ subject: number }>('store_contacts_of', [[...unknown.keys()]])
+    for (const { subject } of known) unknown.delete(subject)
+    for (const person of unknown.values()) await putContact(work, person, subjects)
+  }
+  for (const consent of batch.consents) await putConsent(work, consent, subjects.get(consent.person) ?? 0)
+}
+
+async function putContact(
+  { tx, brandId, region }: StoreWork,
+  person: Person,
+  subjects: Subjects,
+): Promise<void> {
+  const email = (person.email && emailOf(person.email)) || null
+  const phone = (person.phone && phoneOf(person.phone, region)) || null
+  if (email === null && phone === null) return
+  const { firstName = null, lastName = null } = person
+  const found = { subject: subjects.get(person) || null, email, phone, firstName, lastName }
+  const put = await upsertContact(tx, found)
+  if (!('conflict' in put)) return
+  // What another contact owns stays with it; the rest is still worth having.
+  log('warn', 'store_contact_conflict', { brand_id: brandId, channel: put.conflict })
+  const rest = { ...found, [put.conflict]: null }
+  if (rest.email !== null || rest.phone !== null) await upsertContact(tx, rest)
+}
+
+async function putConsent({ tx }: StoreWork, consent: ConsentRecord, subject: number): Promise<void> {
+  const { channel, state, at } = consent
+  const contact = subject ? await tx.maybe<{ id: string }>('store_consent_contact', [subject]) : undefined
+  if (!contact) return
+  await tx.run('store_consent_restate', [contact.id, channel])
+  await setConsent(tx, contact.id, channel, state, 'store', new Date(at))
+}

@@ -1,0 +1,194 @@
+/** What a store says of its records, whatever platform and way it came: all that `apply` needs. Times are ISO 8601. */
+
+/** Whom a record names. */
+export interface Person {
+  storeCustomerId?: string
+  email?: string
+  phone?: string
+  firstName?: string
+  lastName?: string
+}
+
+/** Tells two versions of a record apart: the later one wins, compared in this order. */
+export interface Version {
+  /** A number of the platform's that grows with each version; where it has none, 0. */
+  revision?: string
+  updatedAt: string
+  /** When the store sent it or we asked for it. */
+  triggeredAt: string
+}
+
+interface Versioned {
+  externalId: string
+  version: Version
+}
+
+export interface LineRecord {
+  id: string
+  product_id: string | null
+  variant_id: string | null
+  title: string | null
+  sku: string | null
+  quantity: number
+  /** Decimal string, like every amount here: money of the shop, not of the shopper. */
+  price: string
+  total: string
+}
+
+export interface OrderRecord extends Versioned {
+  number: string
+  person: Person
+  currencyCode: string
+  subtotal: string | null
+  discountTotal: string
+  total: string
+  financialStatus: FinancialStatus
+  discountCodes: string[]
+  lines: LineRecord[]
+  test: boolean
+  createdAt: string
+  /** When the payment was taken, as exactly as the platform says it. */
+  paidAt: string
+  cancelledAt: string | null
+  checkoutExternalId: string | null
+  cartExternalId: string | null
+}
+
+export const FINANCIAL_STATUSES = [
+  'pending',
+  'authorized',
+  'partially_paid',
+  'paid',
+  'partially_refunded',
+  'refunded',
+  'voided',
+  'expired',
+] as const
+export type FinancialStatus = (typeof FINANCIAL_STATUSES)[number]
+
+/** A refund never changes once made. */
+export interface RefundRecord {
+  externalId: string
+  /** Null: it names no order, and counts against the person. */
+  orderExternalId: string | null
+  person: Person
+  currencyCode: string
+  total: string
+  createdAt: string
+}
+
+export interface FulfillmentRecord extends Versioned {
+  orderExternalId: string
+  status: string
+  shipmentStatus: string | null
+  trackingCompany: string | null
+  trackingNumbers: string[]
+  trackingUrls: string[]
+  createdAt: string
+}
+
+export interface CustomerRecord extends Versioned {
+  person: Person
+  tags: string[] | null
+  createdAt: string
+}
+
+export type Channel = 'sms' | 'email'
+export type ConsentState = 'subscribed' | 'unsubscribed' | 'unknown'
+
+/** One word on consent; each of them is kept. */
+export interface ConsentRecord {
+  storeCustomerId: string
+  person: Person
+  channel: Channel
+  state: ConsentState
+  /** When the shopper decided. */
+  at: string
+}
+
+export interface ItemRecord {
+  product_id: string | null
+  variant_id: string | null
+  product_title: string | null
+  sku: string | null
+  quantity: number
+  price: string
+}
+
+export interface CheckoutRecord extends Versioned {
+  person: Person
+  currencyCode: string
+  total: string
+  items: ItemRecord[]
+  url: string | null
+  createdAt: string
+  completedAt: string | null
+}
+
+export interface CartRecord extends Versioned {
+  person: Person
+  currencyCode: string | null
+  total: string | null
+  items: ItemRecord[]
+}
+
+export interface ProductRecord extends Versioned {
+  title: string
+  status: string
+  variants: { id: string; price: string | null; sku: string | null }[]
+  images: { id: string; url: string; alt_text: string | null }[]
+}
+
+export type SubscriptionStatus = 'active' | 'paused' | 'cancelled' | 'expired' | 'failed'
+
+/** What is undefined the store did not say; what is known of it stays. */
+export interface SubscriptionRecord extends Versioned {
+  person: Person
+  status: SubscriptionStatus
+  productId?: string | null
+  title?: string | null
+  intervalUnit?: string | null
+  intervalCount?: number | null
+  price?: string | null
+  currencyCode?: string | null
+  /** When it was made, where the store says so. */
+  startedAt?: string
+  /** When this revision was made. */
+  changedAt: string
+  nextBillingAt?: string | null
+}
+
+/** Something that the store removed for ever. */
+export interface Removal {
+  kind: 'order' | 'customer' | 'checkout' | 'cart' | 'product'
+  externalId: string
+  version: Version
+}
+
+export interface Batch {
+  orders: OrderRecord[]
+  refunds: RefundRecord[]
+  fulfillments: FulfillmentRecord[]
+  customers: CustomerRecord[]
+  consents: ConsentRecord[]
+  checkouts: CheckoutRecord[]
+  carts: CartRecord[]
+  products: ProductRecord[]
+  subscriptions: SubscriptionRecord[]
+  removals: Removal[]
+}
+
+/** A batch of the given records and nothing else. */
+export const batchOf = (some: Partial<Batch>): Batch => ({
+  orders: [],
+  refunds: [],
+  fulfillments: [],
+  customers: [],
+  consents: [],
+  checkouts: [],
+  carts: [],
+  products: [],
+  subscriptions: [],
+  removals: [],
+  ...some,
+})

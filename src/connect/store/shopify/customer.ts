@@ -1,0 +1,81 @@
+import type { Fields } from '../fields.ts'
+import {
+  type Batch,
+  batchOf,
+  type Channel,
+  type ConsentRecord,
+  type ConsentState,
+  type Person,
+} from '../record.ts'
+import { versionOf } from './order.ts'
+
+const CHANNELS: readonly Channel[] = ['email', 'sms']
+
+/** A customer as webhooks carry it, with the consents inside it. */
+export function readCustomer(fields: Fields, triggeredAt: string): Batch {
+  const externalId = fields.id('id')
+  const person: Person = {
+    storeCustomerId: externalId,
+    email: fields.text('email') ?? undefined,
+    phone: fields.text('phone') ?? undefined,
+    firstName: fields.text('first_name') ?? undefined,
+    lastName: fields.text('last_name') ?? undefined,
+  }
+  const version = versionOf(fields, triggeredAt)
+  return batchOf({
+    customers: [
+      {
+        externalId,
+        version,
+        person,
+        tags: fields.has('tags') ? tagsOf(fields) : null,
+        createdAt: fields.timeOrNull('created_at') ?? version.updatedAt,
+      },
+    ],
+    consents: CHANNELS.flatMap((channel) => consentOf(fields, channel, person, triggeredAt)),
+  })
+}
+
+const tagsOf = (fields: Fields) =>
+  (fields.text('tags') ?? '')
+    .split(',')
+    .map((tag) => tag.trim())
+    .filter(Boolean)
+
+/**
+ * Consent as `customers_marketing_consent/update` (messages) and `customers_email_marketing_consent/update` carry it:
+ * the customer's id and address beside it.
+ */
+export function readConsent(fields: Fields, triggeredAt: string): Batch {
+  const storeCustomerId = fields.idOrNull('customer_id') ?? fields.id('id')
+  const person: Person = {
+    storeCustomerId,
+    email: fields.text('email_address') ?? fields.text('email') ?? undefined,
+    phone: fields.text('phone') ?? undefined,
+  }
+  return batchOf({ consents: CHANNELS.flatMap((channel) => consentOf(fields, channel, person, triggeredAt)) })
+}
+
+function consentOf(
+  fields: Fields,
+  channel: Channel,
+  person: Person,
+  triggeredAt: string,
+): ConsentRecord | never[] {
+  const said = fields.object(`${channel}_marketing_consent`)
+  const state = said?.text('state')?.toLowerCase()
+  if (!said || !state) return []
+  return {
+    storeCustomerId: person.storeCustomerId ?? '',
+    person,
+    channel,
+    state: consentState(state),
+    at: said.timeOrNull('consent_updated_at') ?? fields.timeOrNull('created_at') ?? triggeredAt,
+  }
+}
+
+/** Pending is a double opt-in that was not confirmed: no consent yet. */
+export function consentState(platform: string): ConsentState {
+  if (platform === 'subscribed') return 'subscribed'
+  return ['unsubscribed', 'redacted', 'invalid'].includes(platform) ? 'unsubscribed' : 'unknown'
+}

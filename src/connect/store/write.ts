@@ -1,0 +1,164 @@
+import { emailOf, phoneOf } from '../../identity/channel.ts'
+import type { StoreWork } from './apply.ts'
+import type { Subjects } from './people.ts'
+import type {
+  CheckoutRecord,
+  FulfillmentRecord,
+  OrderRecord,
+  ProductRecord,
+  RefundRecord,
+  Removal,
+} from './record.ts'
+
+const json = JSON.stringify
+
+/** Newest versions of orders, and what refunds change about orders that are there already. */
+export async function writeOrders(
+  { tx, region }: StoreWork,
+  orders: readonly OrderRecord[],
+  refunds: readonly RefundRecord[],
+  subjects: Subjects,
+): Promise<void> {
+  if (orders.length) {
+    const rows = orders.map((order) => ({
+      external_id: order.externalId,
+      number: order.number,
+      email: (order.person.email && emailOf(order.person.email)) || null,
+      phone: (order.person.phone && phoneOf(order.person.phone, region)) || null,
+      // Until they follow from what is known of refunds, below.
+      state: 'pending',
+      billing_status: 'pending',
+      refunded_total: '0.00',
+      currency_code: order.currencyCode,
+      subtotal: order.subtotal,
+      discount_total: order.discountTotal,
+      total: order.total,
+      discount_codes: order.discountCodes,
+      test: order.test,
+      created_at: order.createdAt,
+      updated_at: order.version.updatedAt,
+      cancelled_at: order.cancelledAt,
+      recovered_at: null,
+    }))
+    const lines = orders.map((order) => json(order.lines)).join('\n')
+    await tx.run('import_orders', [
+      json(rows),
+      lines,
+      orders.map(({ person }) => subjects.get(person) ?? 0),
+      true,
+    ])
+  }
+  const known = new Map(orders.map((order) => [order.externalId, order]))
+  const touched = [
+    ...new Set([...known.keys(), ...refunds.flatMap(({ orderExternalId }) => orderExternalId ?? [])]),
+  ]
+  if (touched.length === 0) return
+  await tx.run('store_orders_settle', [
+    touched,
+    touched.map((id) => known.get(id)?.financialStatus ?? null),
+    touched.map((id) => known.get(id)?.checkoutExternalId ?? null),
+  ])
+}
+
+export async function writeRefunds(
+  { tx }: StoreWork,
+  refunds: readonly RefundRecord[],
+  subjects: Subjects,
+): Promise<void> {
+  // An order and a webhook of its own can tell of one refund in one batch.
+  const once = [...new Map(refunds.map((refund) => [refund.externalId, refund])).values()]
+  if (once.length === 0) return
+  const rows = once.map((refund) => ({
+    external_id: refund.externalId,
+    order_external_id: refund.orderExternalId,
+    currency_code: refund.currencyCode,
+    total: refund.total,
+    created_at: refund.createdAt,
+  }))
+  const holders = once.map(({ orderExternalId, person }) =>
+    orderExternalId === null ? (subjects.get(person) ?? 0) : 0,
+  )
+  await tx.run('store_refunds_put', [json(rows), holders])
+}
+
+/** Newest versions of checkouts, and the end of those that orders came from. */
+export async function writeCheckouts(
+  { tx }: StoreWork,
+  checkouts: readonly CheckoutRecord[],
+  orders: readonly OrderRecord[],
+  subjects: Subjects,
+): Promise<void> {
+  const ids = checkouts.map(({ externalId }) => externalId)
+  if (ids.length) {
+    const kept = await tx.many<{ external_id: string; abandoned_at: Date | null }>('store_checkouts_kept', [
+      ids,
+    ])
+    const abandonedAt = new Map(kept.map(({ external_id, abandoned_at }) => [external_id, abandoned_at]))
+    const rows = checkouts.map((checkout) => ({
+      external_id: checkout.externalId,
+      state: 'open',
+      currency_code: checkout.currencyCode,
+      total: checkout.total,
+      item_count: checkout.items.reduce((count, { quantity }) => count + quantity, 0),
+      url: checkout.url,
+      created_at: checkout.createdAt,
+      updated_at: checkout.version.updatedAt,
+      abandoned_at: abandonedAt.get(checkout.externalId) ?? null,
+      completed_at: checkout.completedAt,
+    }))
+    const holders = checkouts.map(({ person }) => subjects.get(person) ?? 0)
+    await tx.run('import_checkouts', [json(rows), true, holders])
+  }
+  const items = new Map(checkouts.map((checkout) => [checkout.externalId, json(checkout.items)]))
+  const touched = [
+    ...new Set([...ids, ...orders.flatMap(({ checkoutExternalId }) => checkoutExternalId ?? [])]),
+  ]
+  if (touched.length)
+    await tx.run('store_checkouts_settle', [touched, touched.map((id) => items.get(id) ?? null)])
+}
+
+export async function writeFulfillments(
+  { tx }: StoreWork,
+  fulfillments: readonly FulfillmentRecord[],
+): Promise<void> {
+  if (fulfillments.length === 0) return
+  const rows = fulfillments.map((fulfillment) => ({
+    external_id: fulfillment.externalId,
+    order_external_id: fulfillment.orderExternalId,
+    status: fulfillment.status,
+    shipment_status: fulfillment.shipmentStatus,
+    tracking_company: fulfillment.trackingCompany,
+    tracking_numbers: fulfillment.trackingNumbers,
+    tracking_urls: fulfillment.trackingUrls,
+    created_at: fulfillment.createdAt,
+    updated_at: fulfillment.version.updatedAt,
+  }))
+  await tx.run('store_fulfillments_put', [json(rows)])
+}
+
+export async function writeProducts({ tx }: StoreWork, products: readonly ProductRecord[]): Promise<void> {
+  if (products.length === 0) return
+  const rows = products.map(({ externalId, title, status, variants, images, version }) => ({
+    id: externalId,
+    title,
+    status,
+    variants,
+    images,
+    updated_at: version.updatedAt,
+  }))
+  await tx.run('import_products', [json(rows), true])
+}
+
+const REMOVE: Partial<Record<Removal['kind'], string>> = {
+  order: 'store_orders_remove',
+  customer: 'store_removed_hide',
+  checkout: 'store_checkouts_remove',
+  product: 'store_products_remove',
+}
+
+export async function removeRecords({ tx }: StoreWork, removals: readonly Removal[]): Promise<void> {
+  for (const [kind, some] of Map.groupBy(removals, (removal) => removal.kind)) {
+    const name = REMOVE[kind]
+    if (name) await tx.run(name, [some.map(({ externalId }) => externalId)])
+  }
+}

@@ -1,0 +1,73 @@
+import { PLATFORMS } from '../connect/store/connection.ts'
+import type { Receiver } from '../connect/store/receive.ts'
+import { isSignature } from '../connect/store/signature.ts'
+import { fail } from '../errors.ts'
+import { parseTime } from '../event/time.ts'
+import type { Request } from './request.ts'
+import type { Route } from './route.ts'
+
+/** Orders with hundreds of lines stay below it. */
+export const WEBHOOK_BYTES = 2 * 1024 * 1024
+
+const SHOP = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/
+const TOPIC = /^[a-z_]{1,60}\/[a-z_]{1,60}$/
+const ID = /^[\x21-\x7e]{1,128}$/
+
+/** Where the store platform sends its webhooks, answered after the commit. */
+export function storeRoutes(receiver: Receiver): Route[] {
+  return [
+    {
+      path: '/store/{platform}/webhooks',
+      surface: 'webhook',
+      bodyLimit: WEBHOOK_BYTES,
+      encodings: 400,
+      methods: {
+        POST: {
+          async admit(request) {
+            const { platform = '' } = request.params
+            if (!PLATFORMS.some((known) => known === platform))
+              throw fail('not_found', `platform must be one of ${PLATFORMS.join(', ')}`)
+            const sent = headersOf(request, platform)
+            const connection = await receiver.find(platform, sent.shopDomain)
+            // Answered like a wrong signature: nobody learns which shops are connected.
+            if (!connection)
+              throw fail(
+                'unauthorized',
+                'The signature is not that of this body with the secret of this store',
+              )
+            return async ({ body }) => ({
+              status: 200,
+              body: await receiver.receive(connection, { ...sent, body }),
+            })
+          },
+        },
+      },
+    },
+  ]
+}
+
+function headersOf(request: Request, platform: string) {
+  const header = (name: string) => request.header(`x-${platform}-${name}`)
+  const required = (name: string, pattern: RegExp, what: string) => {
+    const value = header(name)
+    if (value === undefined || !pattern.test(value))
+      throw fail('bad_request', `X-${title(platform)}-${title(name)} must be ${what}`)
+    return value
+  }
+  const signature = header('hmac-sha256')
+  if (!isSignature(signature))
+    throw fail('unauthorized', `X-${title(platform)}-Hmac-Sha256 must be the signature of the body in base64`)
+  const triggered = header('triggered-at')
+  const time = triggered === undefined ? Date.now() : parseTime(Buffer.from(triggered))
+  if (Number.isNaN(time))
+    throw fail('bad_request', `X-${title(platform)}-Triggered-At must be an ISO 8601 time`)
+  return {
+    signature,
+    shopDomain: required('shop-domain', SHOP, 'the domain of the shop'),
+    topic: required('topic', TOPIC, 'a topic such as orders/create'),
+    webhookId: required('webhook-id', ID, 'an id of at most 128 characters'),
+    triggeredAt: new Date(time).toISOString(),
+  }
+}
+
+const title = (words: string) => words.replace(/(^|-)[a-z]/g, (letter) => letter.toUpperCase())
