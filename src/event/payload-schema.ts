@@ -21,7 +21,7 @@ export function validatePayload(schema: object, data: unknown): string | null {
   const check = new Check(schema as Record<string, unknown>)
   try {
     const problem = check.run(check.root, data, null, nothingSeen())
-    return problem && `${pathText(problem.path)} ${problem.message}`
+    return problem && `${pathText(problem.path)} ${problem.message()}`
   } catch (error) {
     if (error instanceof TooMuchWork)
       return 'data takes more work to hold against the payload schema than is allowed: make one of them smaller'

@@ -13,7 +13,8 @@ export interface Path {
 /** What is wrong with a value. */
 export interface Problem {
   path: Path | null
-  message: string
+  /** Most are of alternatives that another one makes up for: nobody reads them. */
+  message(): string
 }
 
 /** The names and indexes of one value that some keyword has said something about. */
@@ -58,9 +59,9 @@ export class Check {
 
   /** The first problem of a value; null when it is as the schema says. */
   run(schema: Schema, value: unknown, path: Path | null, seen: Seen): Problem | null {
-    this.spend(1)
+    this.spend(2)
     if (schema === true) return null
-    if (schema === false) return { path, message: 'is not allowed' }
+    if (schema === false) return { path, message: () => 'is not allowed' }
     if (++this.#level > MAX_LEVEL) throw new TooMuchWork()
     const at = new At(this, schema as Record<string, unknown>, value, path, seen)
     const problem = this.#keywords(at)
@@ -112,8 +113,15 @@ export class At {
     this.seen = seen
   }
 
-  problem(message: string): Problem {
+  problem(message: () => string): Problem {
     return { path: this.path, message }
+  }
+
+  /** The names of an object. */
+  namesOf(value: object): string[] {
+    const names = Object.keys(value)
+    this.check.spend(names.length)
+    return names
   }
 
   /** The value of another keyword of the same schema. */
@@ -124,6 +132,7 @@ export class At {
   /** Holds the same value against another schema, of which what it saw counts when it is satisfied. */
   here(schema: Schema): Problem | null {
     if (!this.check.tracks) return this.check.run(schema, this.value, this.path, this.seen)
+    this.check.spend(3)
     const seen = nothingSeen()
     const problem = this.check.run(schema, this.value, this.path, seen)
     if (problem) return problem
@@ -136,6 +145,7 @@ export class At {
   /** Holds a part of the value against a schema. */
   inside(schema: Schema, key: string | number): Problem | null {
     if (this.check.tracks) {
+      this.check.spend(3)
       if (typeof key === 'number') this.seen.indexes.add(key)
       else this.seen.names.add(key)
     }

@@ -20,15 +20,15 @@ const lengthOf = (list: unknown) => (Array.isArray(list) ? list.length : 0)
 
 export const ARRAY_RULES: Record<string, Rule> = {
   maxItems: ofLists<number>((at, value, most) =>
-    value.length > most ? at.problem(`must have at most ${most} items`) : null,
+    value.length > most ? at.problem(() => `must have at most ${most} items`) : null,
   ),
   minItems: ofLists<number>((at, value, least) =>
-    value.length < least ? at.problem(`must have at least ${least} items`) : null,
+    value.length < least ? at.problem(() => `must have at least ${least} items`) : null,
   ),
   uniqueItems: ofLists<boolean>((at, value, isAsked) => {
     if (!isAsked) return null
     const texts = new Set(value.map((item) => canonical(item, at.check)))
-    return texts.size < value.length ? at.problem('must not have an item twice') : null
+    return texts.size < value.length ? at.problem(() => 'must not have an item twice') : null
   }),
   prefixItems: ofLists<Schema[]>((at, value, schemas) =>
     each(at, 0, Math.min(value.length, schemas.length), (index) => schemas[index] as Schema),
@@ -51,8 +51,8 @@ export const ARRAY_RULES: Record<string, Rule> = {
       found++
       at.seen.indexes.add(index)
     }
-    if (found < least) return at.problem(`must contain at least ${least} of what the schema says`)
-    return found > most ? at.problem(`must contain at most ${most} of what the schema says`) : null
+    if (found < least) return at.problem(() => `must contain at least ${least} of what the schema says`)
+    return found > most ? at.problem(() => `must contain at most ${most} of what the schema says`) : null
   }),
   unevaluatedItems: ofLists<Schema>((at, value, schema) => {
     for (const index of value.keys()) {

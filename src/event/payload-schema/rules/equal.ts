@@ -18,7 +18,7 @@ export function equal(one: unknown, other: unknown, check: Check): boolean {
 /** A text that equal JSON values have in common, and no others. */
 export function canonical(value: unknown, check: Check): string {
   check.spend(1)
-  if (typeof value === 'string') check.spend(value.length / 100)
+  if (typeof value === 'string') check.spend(value.length / 20)
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   if (Array.isArray(value)) return `[${value.map((one) => canonical(one, check)).join()}]`
   const entries = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1))

@@ -30,7 +30,7 @@ export const LOGIC_RULES: Record<string, Rule> = {
     if (isSatisfied) return null
     return (schemas as Schema[]).length === 1
       ? first
-      : at.problem('must satisfy at least one of the alternatives')
+      : at.problem(() => 'must satisfy at least one of the alternatives')
   },
 
   oneOf(at, schemas) {
@@ -43,11 +43,11 @@ export const LOGIC_RULES: Record<string, Rule> = {
     }
     if (satisfied === 1) return null
     if (satisfied === 0 && (schemas as Schema[]).length === 1) return first
-    return at.problem(`must satisfy exactly one of the alternatives, not ${satisfied || 'none'}`)
+    return at.problem(() => `must satisfy exactly one of the alternatives, not ${satisfied || 'none'}`)
   },
 
   not: (at, schema) =>
-    holds(at, schema as Schema) ? at.problem('must not be what the schema excludes') : null,
+    holds(at, schema as Schema) ? at.problem(() => 'must not be what the schema excludes') : null,
 
   if(at, schema) {
     const branch = at.here(schema as Schema) === null ? 'then' : 'else'

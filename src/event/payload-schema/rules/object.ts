@@ -12,7 +12,7 @@ type Named = Record<string, Schema>
 
 const missing = (at: At, name: string): Problem => ({
   path: { up: at.path, key: name },
-  message: 'is required',
+  message: () => 'is required',
 })
 
 function firstOf<Item>(items: Iterable<Item>, problem: (item: Item) => Problem | null): Problem | null {
@@ -27,7 +27,7 @@ function firstOf<Item>(items: Iterable<Item>, problem: (item: Item) => Problem |
 function* additionalNames(at: At, value: object): Generator<string> {
   const known = at.beside('properties')
   const patterns = Object.keys(at.beside('patternProperties') ?? {})
-  for (const name of Object.keys(value)) {
+  for (const name of at.namesOf(value)) {
     at.check.spend(1)
     if (known !== undefined && Object.hasOwn(known as object, name)) continue
     if (!patterns.some((pattern) => matches(at.check, pattern, name))) yield name
@@ -43,19 +43,19 @@ const required = (at: At, value: object, names: readonly string[]) =>
 export const OBJECT_RULES: Record<string, Rule> = {
   required: ofObjects<string[]>(required),
   maxProperties: ofObjects<number>((at, value, most) =>
-    Object.keys(value).length > most ? at.problem(`must have at most ${most} properties`) : null,
+    at.namesOf(value).length > most ? at.problem(() => `must have at most ${most} properties`) : null,
   ),
   minProperties: ofObjects<number>((at, value, least) =>
-    Object.keys(value).length < least ? at.problem(`must have at least ${least} properties`) : null,
+    at.namesOf(value).length < least ? at.problem(() => `must have at least ${least} properties`) : null,
   ),
   properties: ofObjects<Named>((at, value, named) =>
-    firstOf(Object.keys(named), (name) =>
+    firstOf(at.namesOf(named), (name) =>
       Object.hasOwn(value, name) ? at.inside(named[name] as Schema, name) : null,
     ),
   ),
   patternProperties: ofObjects<Named>((at, value, named) =>
     firstOf(Object.entries(named), ([pattern, schema]) =>
-      firstOf(Object.keys(value), (name) =>
+      firstOf(at.namesOf(value), (name) =>
         matches(at.check, pattern, name) ? at.inside(schema, name) : null,
       ),
     ),
@@ -64,30 +64,30 @@ export const OBJECT_RULES: Record<string, Rule> = {
     firstOf(additionalNames(at, value), (name) => at.inside(schema, name)),
   ),
   propertyNames: ofObjects<Schema>((at, value, schema) =>
-    firstOf(Object.keys(value), (name) =>
+    firstOf(at.namesOf(value), (name) =>
       at.check.run(schema, name, { up: at.path, key: name }, at.seen) === null
         ? null
-        : { path: { up: at.path, key: name }, message: 'has a name that the schema does not allow' },
+        : { path: { up: at.path, key: name }, message: () => 'has a name that the schema does not allow' },
     ),
   ),
   dependentRequired: ofObjects<Record<string, string[]>>((at, value, named) =>
-    firstOf(Object.keys(named), (name) =>
+    firstOf(at.namesOf(named), (name) =>
       Object.hasOwn(value, name) ? required(at, value, named[name] as string[]) : null,
     ),
   ),
   dependentSchemas: ofObjects<Named>((at, value, named) =>
-    firstOf(Object.keys(named), (name) =>
+    firstOf(at.namesOf(named), (name) =>
       Object.hasOwn(value, name) ? at.here(named[name] as Schema) : null,
     ),
   ),
   dependencies: ofObjects<Record<string, Schema | string[]>>((at, value, named) =>
-    firstOf(Object.keys(named), (name) => {
+    firstOf(at.namesOf(named), (name) => {
       const needs = named[name]
       if (!Object.hasOwn(value, name)) return null
       return isTexts(needs) ? required(at, value, needs) : at.here(needs as Schema)
     }),
   ),
   unevaluatedProperties: ofObjects<Schema>((at, value, schema) =>
-    firstOf(Object.keys(value), (name) => (at.seen.names.has(name) ? null : at.inside(schema, name))),
+    firstOf(at.namesOf(value), (name) => (at.seen.names.has(name) ? null : at.inside(schema, name))),
   ),
 }

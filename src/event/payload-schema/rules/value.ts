@@ -33,14 +33,14 @@ const ofNumbers =
   (at, bound) =>
     typeof at.value !== 'number' || holds(at.value, bound as number)
       ? null
-      : at.problem(`must be ${words} ${bound}`)
+      : at.problem(() => `must be ${words} ${bound}`)
 
 const ofTexts =
   (holds: (value: string, length: number, check: Check) => boolean, words: string): Rule =>
   (at, length) =>
     typeof at.value !== 'string' || holds(at.value, length as number, at.check)
       ? null
-      : at.problem(`must have ${words} ${length} characters`)
+      : at.problem(() => `must have ${words} ${length} characters`)
 
 /** Code points, as JSON Schema counts; UTF-16 units tell enough in most cases. */
 function codePoints(value: string, check: Check): number {
@@ -69,17 +69,21 @@ export const VALUE_RULES: Record<string, Rule> = {
   type(at, type) {
     const types = [type].flat()
     if (types.some((one) => isType(at.value, one))) return null
-    return at.problem(`must be ${types.map((one) => TYPE_WORDS[one as string]).join(' or ')}`)
+    return at.problem(() => `must be ${types.map((one) => TYPE_WORDS[one as string]).join(' or ')}`)
   },
   enum(at, values) {
     for (const one of values as unknown[]) if (equal(at.value, one, at.check)) return null
-    const listed = JSON.stringify(values)
-    return at.problem(`must be one of ${listed.length > 200 ? 'the listed values' : listed.slice(1, -1)}`)
+    return at.problem(() => {
+      const listed = JSON.stringify(values)
+      return `must be one of ${listed.length > 200 ? 'the listed values' : listed.slice(1, -1)}`
+    })
   },
   const(at, value) {
     if (equal(at.value, value, at.check)) return null
-    const said = JSON.stringify(value)
-    return at.problem(`must be ${said.length > 200 ? 'the value that the schema says' : said}`)
+    return at.problem(() => {
+      const said = JSON.stringify(value)
+      return `must be ${said.length > 200 ? 'the value that the schema says' : said}`
+    })
   },
 
   multipleOf: ofNumbers(isMultiple, 'a multiple of'),
@@ -99,5 +103,5 @@ export const VALUE_RULES: Record<string, Rule> = {
   pattern: (at, pattern) =>
     typeof at.value !== 'string' || matches(at.check, pattern as string, at.value)
       ? null
-      : at.problem(`must match the pattern ${pattern}`),
+      : at.problem(() => `must match the pattern ${pattern}`),
 }
