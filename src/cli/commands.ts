@@ -5,6 +5,7 @@ import { demoCommands } from './demo.ts'
 import { docsCommands } from './docs.ts'
 import { importCommands } from './import.ts'
 import { keyCommands } from './key.ts'
+import { mergeCommands } from './merge.ts'
 import { refreshCommands } from './refresh.ts'
 import { runCommands } from './run.ts'
 import { segmentCommands } from './segment.ts'
@@ -21,6 +22,7 @@ export const COMMANDS: readonly Command[] = [
   ...importCommands,
   ...refreshCommands,
   ...segmentCommands,
+  ...mergeCommands,
   ...sqlCommands,
   ...demoCommands,
   ...statusCommands,

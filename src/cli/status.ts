@@ -14,6 +14,8 @@ interface BrandStatus {
   files: number
   failures: number
   error: string | null
+  /** Identifiers of so many customers that they join nobody. */
+  shared_identifiers: number
 }
 
 interface LakeStatus {
@@ -42,7 +44,18 @@ export const statusCommands = [
       [
         `lake: tick ${lake.tick}, ${lake.waiting_events} events waiting, ${lake.export_lag_seconds} s behind, ${lake.dead_events} dead`,
         table(
-          ['shop', 'generation', 'as of', 'refreshed', 'ms', 'segments', 'files', 'failures', 'error'],
+          [
+            'shop',
+            'generation',
+            'as of',
+            'refreshed',
+            'ms',
+            'segments',
+            'files',
+            'failures',
+            'error',
+            'shared identifiers',
+          ],
           brands.map((one) => [
             one.shop_domain,
             one.generation,
@@ -53,6 +66,7 @@ export const statusCommands = [
             one.files,
             one.failures,
             one.error,
+            one.shared_identifiers,
           ]),
         ),
       ].join('\n'),

@@ -1,3 +1,4 @@
+import type { Bar } from './bar.ts'
 import { ANONYMOUS, KINDS, PROFILE, type Profile, STORE, type Tuple } from './profile.ts'
 import type { Resolution } from './resolve.ts'
 import type { Ask } from './subject.ts'
@@ -6,7 +7,7 @@ import type { Ask } from './subject.ts'
 export interface Extent {
   has_claims: boolean
   has_waiting: boolean
-  bars: readonly { from: number; to: number }[]
+  bars: readonly Bar[]
 }
 
 /** Tells the resolution who holds the identifiers of the tuples, and what else was said of them. */

@@ -1,3 +1,4 @@
+import { type Bar, Bars } from './bar.ts'
 import { Claims } from './claim.ts'
 import {
   ANONYMOUS,
@@ -27,12 +28,6 @@ export interface Merge {
   source: Source
 }
 
-/** Two customers that a person took apart, and a visitor that one took from a customer, by subject. */
-export interface Bar {
-  from: number
-  to: number
-}
-
 /**
  * Works out in memory whom each tuple is about, in the order given, starting from the profiles that are known. It
  * writes nothing: its lists are what the database lacks afterwards.
@@ -47,10 +42,12 @@ export class Resolution {
   readonly #owners: readonly Map<string, Profile>[] = KINDS.map(() => new Map())
   readonly #added: Profile[] = []
   readonly #known = new Map<number, Profile>()
-  readonly #bars: readonly Bar[]
+  readonly #bars: Bars
+  /** Of browsers: what may mean several customers. */
+  readonly #unclear: { visitor: Profile; tuple: Tuple }[] = []
 
   constructor(bars: readonly Bar[] = []) {
-    this.#bars = bars
+    this.#bars = new Bars(bars, this.#known)
   }
 
   /** Makes a profile of the database known. */
@@ -141,16 +138,25 @@ export class Resolution {
     }
     if (!isVisitor(visitor)) return visitor
     describe(visitor, tuple, seenAt)
-    const [one] = meant
     if (visitor.into) return visitor
+    const [one] = meant
     if (one && meant.length === 1) this.#attach(visitor, one.holder, one.kind, 'browser')
-    if (!one) {
+    else if (one) this.#unclear.push({ visitor, tuple })
+    else {
       for (const kind of [STORE, PROFILE, EMAIL, PHONE]) {
         const claimed = tuple[kind]
         if (claimed !== undefined) this.claims.wait(kind, claimed, visitor)
       }
     }
     return visitor
+  }
+
+  /** Call it last. Whoever seemed to be two may be one by now; so the same call again brings nothing new. */
+  clear(): void {
+    for (const { visitor, tuple } of this.#unclear) {
+      const [one, other] = this.#meant(tuple)
+      if (one && !other && !visitor.into) this.#attach(visitor, one.holder, one.kind, 'browser')
+    }
   }
 
   /** The customers whom the identifiers of a tuple can mean, each by the strongest. */
@@ -202,7 +208,7 @@ export class Resolution {
     if (ours === theirs) return
     // The store says that they are two.
     if (ours.storeCustomerId !== null && theirs.storeCustomerId !== null) return
-    if (this.#isBarred(ours, theirs)) return
+    if (this.#bars.stand(ours, theirs)) return
     const [from, to] = outlives(ours, theirs) ? [other, one] : [one, other]
     survivorOf(from).into = survivorOf(to)
     this.#note({ from, to, kind, source })
@@ -213,7 +219,7 @@ export class Resolution {
     if (!isVisitor(visitor) || isVisitor(customer)) return
     if (visitor.into && (source === 'browser' || !visitor.byBrowser)) return
     const survivor = survivorOf(customer)
-    if (this.#isBarred(visitor, survivor)) return
+    if (this.#bars.stand(visitor, survivor)) return
     if (visitor.into && visitor.retired) this.detached.add(visitor)
     // Of this call, and overruled.
     this.#merges.delete(visitor)
@@ -225,18 +231,5 @@ export class Resolution {
     const noted = this.#merges.get(merge.from)
     if (noted) noted.push(merge)
     else this.#merges.set(merge.from, [merge])
-  }
-
-  #isBarred(one: Profile, other: Profile): boolean {
-    const stands = (subject: number, survivor: Profile) => {
-      const profile = this.#known.get(subject)
-      return (
-        profile !== undefined &&
-        (profile === survivor || (!isVisitor(profile) && survivorOf(profile) === survivor))
-      )
-    }
-    return this.#bars.some(
-      ({ from, to }) => (stands(from, one) && stands(to, other)) || (stands(from, other) && stands(to, one)),
-    )
   }
 }

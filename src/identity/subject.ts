@@ -160,6 +160,7 @@ async function resolve(
     const { seenAt, origin } = identities[at] as Identity
     return resolution.resolve(tuple, seenAt.getTime(), origin ?? source)
   })
+  resolution.clear()
   return {
     lacks: lacks(resolution),
     subjects: () => Int32Array.from(owners, (owner) => owner?.subject ?? 0),

@@ -12,7 +12,16 @@ select
         select count(*) from lake_file where lake_file.brand_id = lake_brand.brand_id and retired_at is null
     ) as files,
     failures,
-    error
+    error,
+    (
+        select count(*)
+        from (
+            select from identifier_claim as claim
+            where claim.brand_id = lake_brand.brand_id
+            group by claim.kind, claim.value
+            having count(*) >= 10
+        ) as shared
+    ) as shared_identifiers
 from lake_brand
 join brand on brand.id = brand_id
 order by shop_domain

@@ -17,7 +17,9 @@ export const importRecords =
         const args: unknown[] = [brand.id, rows, saysWhen]
         if (identities !== undefined) {
           const named = identitiesOf(identities, new Date())
-          args.push([...(await assignSubjects(tx, brand.id, named, { storePlatformDomain, source: 'import' }))])
+          args.push([
+            ...(await assignSubjects(tx, brand.id, named, { storePlatformDomain, source: 'import' })),
+          ])
         }
         return (await tx.unsafe(statement('postgres', `import_${noun}s`), args as never[])).count
       }),

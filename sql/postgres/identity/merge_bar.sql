@@ -1,0 +1,3 @@
+update merge
+set barred = true
+where brand_id = $1 and id = $2
