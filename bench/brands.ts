@@ -26,7 +26,7 @@ try {
   const { sql } = app.postgres
   const ids: string[] = []
   for (let n = 0; n < brands; n++)
-    ids.push((await createBrand(app, { name: `Brand ${n}`, shop: `brand-${n}` })).id)
+    ids.push((await createBrand(app, { name: `Brand ${n}`, shop_domain: `brand-${n}.myshopify.com` })).id)
   const times: number[] = []
   const cutEvery = Math.ceil(ticks / 2)
   for (let tick = 0; tick < ticks; tick++) {

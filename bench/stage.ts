@@ -16,7 +16,7 @@ setLogLevel('error')
 export async function stage(memoryMb = 2048): Promise<{ app: App; brand: Brand; end(): Promise<void> }> {
   const dataDir = mkdtempSync(join(tmpdir(), 'recoup-bench-'))
   const app = await openApp(readConfig({ DATA_DIR: dataDir }), { memoryMb })
-  const brand = await createBrand(app, { name: 'Bench', shop: 'bench' })
+  const brand = await createBrand(app, { name: 'Bench', shop_domain: 'bench.myshopify.com' })
   return {
     app,
     brand,

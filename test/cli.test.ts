@@ -2,10 +2,12 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { createKey } from '../src/access/key.ts'
 import { COMMANDS } from '../src/cli/commands.ts'
 import { commandHelp } from '../src/cli/help.ts'
 import { main } from '../src/cli/main.ts'
 import { CHECKOUT, readConfig } from '../src/config.ts'
+import { serverProcess } from './fixtures/child.ts'
 import { clusterFolder } from './fixtures/cluster.ts'
 import { type Database, database } from './fixtures/database.ts'
 import { eventually } from './fixtures/eventually.ts'
@@ -197,7 +199,7 @@ t.test('from an empty service to members', async (t) => {
     )
     t.match(await here(args), {
       code: 1,
-      stderr: 'recoup: The shop one.myshopify.com has a brand already.\n',
+      stderr: 'recoup: one.myshopify.com belongs to another brand already.\n',
     })
     const wrong = async (option: string, value: string) =>
       t.match(await here(['brand', 'create', '--name', 'x', '--shop', 'x', option, value]), {
@@ -211,6 +213,10 @@ t.test('from an empty service to members', async (t) => {
     await wrong('--currency', 'euro')
     await wrong('--timezone', 'Europe/Berln')
     await wrong('--feature', 'all')
+    await wrong('--region', 'XX')
+    await wrong('--storefront', 'https://shop.example.com')
+    await wrong('--storefront', 'shop')
+    await wrong('--storefront', 'three.myshopify.com')
   })
 
   await t.test('key create and segment create', async (t) => {
@@ -357,6 +363,93 @@ t.test('from an empty service to members', async (t) => {
       2,
       'a segment runs as it is shown',
     )
+  })
+})
+
+t.test('brand set', async (t) => {
+  const { run, here, postgres, url } = await service(t)
+  const create = ['brand', 'create', '--json', '--name', 'Shop', '--shop']
+  const { brand_id: id } = document(t, await here([...create, 'one', '--storefront', 'www.one.example']))
+  await here([...create, 'two', '--storefront', 'two.example', '--storefront', 'Shop.Two.example'])
+  const shown = async () => document(t, await here(['brand', 'show', 'one', '--json']))
+  const set = (...args: string[]) => here(['brand', 'set', id, ...args])
+
+  await t.test('changes every setting, says what changed, and the same again changes nothing', async (t) => {
+    const names = ['--name', 'Other', '--shop', 'uno', '--currency', 'eur', '--timezone', 'Europe/Berlin']
+    const lists = [
+      '--region',
+      'DE',
+      '--feature',
+      'cdp',
+      '--storefront',
+      'b.example',
+      '--storefront',
+      'A.example',
+    ]
+    const { changed } = document(t, await run(['brand', 'set', 'one', ...names, ...lists, '--json']))
+    t.same(changed, {
+      name: { from: 'Shop', to: 'Other' },
+      shop_domain: { from: 'one.myshopify.com', to: 'uno.myshopify.com' },
+      storefront_domains: { from: ['www.one.example'], to: ['b.example', 'a.example'] },
+      currency_code: { from: 'USD', to: 'EUR' },
+      timezone: { from: 'UTC', to: 'Europe/Berlin' },
+      default_phone_region: { from: 'US', to: 'DE' },
+      features: { from: ['cdp', 'beta:cdp-commerce'], to: ['cdp'] },
+    })
+    t.match(await set(...names, ...lists), { code: 0, stdout: 'Everything is so already.\n' })
+    t.match(await set('--shop', 'one', '--storefront', 'none', '--currency', 'EUR'), {
+      code: 0,
+      stdout:
+        'shop_domain: uno.myshopify.com → one.myshopify.com\nstorefront_domains: b.example, a.example → none\n',
+    })
+    t.match(await shown(), {
+      id,
+      name: 'Other',
+      storefront_domains: [],
+      features: ['cdp'],
+      timezone: 'Europe/Berlin',
+    })
+  })
+  await t.test('refuses a domain of another brand, also of two that ask at once', async (t) => {
+    for (const args of [
+      ['--shop', 'two'],
+      ['--storefront', 'fine.example', '--storefront', 'shop.two.example'],
+    ]) {
+      const domain = args.at(-1)?.replace(/^two$/, 'two.myshopify.com')
+      t.match(await set('--name', 'Never', ...args), {
+        code: 1,
+        stdout: '',
+        stderr: `recoup: ${domain} belongs to another brand already.\n`,
+      })
+    }
+    t.match(await shown(), { name: 'Other', storefront_domains: [] })
+    const both = await Promise.all(
+      ['one', 'two'].map((shop) => here(['brand', 'set', shop, '--storefront', 'new.example'])),
+    )
+    t.same(both.map(({ code }) => code).sort(), [0, 1])
+  })
+  await t.test('refuses what is no setting, and what is no brand', async (t) => {
+    t.match((await set('--timezone', 'Mars')).stderr, /^recoup: --timezone must be an IANA time zone/)
+    t.match((await set('--name', ' ')).stderr, /^recoup: --name is missing/)
+    t.match((await set()).stderr, /^recoup: brand set: nothing is set/)
+    t.match((await here(['brand', 'set', 'x', '--name', 'y'])).stderr, /BRAND: there is no brand "x"/)
+    t.match((await here(['brand', 'show'])).stderr, /^recoup: brand show: exactly one BRAND is needed/)
+  })
+  await t.test('is gone by in running servers when it returns', async (t) => {
+    const server = await serverProcess(t, url)
+    const { plaintext } = await createKey(postgres.forBrand(id), { scopes: ['brand:read'] })
+    for (const name of ['First', 'Second']) {
+      await set('--name', name)
+      t.equal(await server.ask('authenticate', plaintext), name)
+    }
+  })
+  await t.test('brand list has all', async (t) => {
+    const { data } = document(t, await here(['brand', 'list', '--json']))
+    t.match(data, [
+      { id, name: 'Second' },
+      { name: 'Shop', shop_domain: 'two.myshopify.com' },
+    ])
+    t.match((await here(['brand', 'list'])).stdout, /^id .*\n.*\n.*Second .*\n.*two\.myshopify\.com/)
   })
 })
 

@@ -1,119 +1,156 @@
+import { isDeepStrictEqual } from 'node:util'
 import { v7 as uuidv7 } from 'uuid'
+import { openInvalidation } from '../access/invalidation.ts'
 import type { App } from '../app.ts'
 import { errorCode, fail } from '../errors.ts'
 import type { Brand } from '../op.ts'
-import { command, required, text, UsageError } from './command.ts'
+import { type BrandSettings, FEATURES, SETTING_OPTIONS, settingsOf, shopDomain } from './brand-settings.ts'
+import { command, type Run, UsageError } from './command.ts'
+import { table } from './table.ts'
 
-const FEATURES = ['cdp', 'beta:cdp-commerce']
-const NAME_LENGTH = 200
 const UNIQUE_VIOLATION = '23505'
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
 /** The brand of --brand: its id, its shop (with or without the platform's domain) or its exact name. */
-export async function brandOf(app: App, wanted: string): Promise<Brand> {
-  const shop = wanted.includes('.') ? wanted : `${wanted}.${app.config.storePlatformDomain}`
+export async function brandOf(app: App, wanted: string, where = '--brand'): Promise<Brand> {
   const id = UUID.test(wanted) ? wanted : null
-  const found = await app.postgres.pipeline.many<Brand>('brands_named', [id, shop.toLowerCase(), wanted])
+  const found = await app.postgres.pipeline.many<Brand>('brands_named', [
+    id,
+    shopDomain(wanted, app.config),
+    wanted,
+  ])
   const [brand] = found
-  if (found.length > 1) throw new UsageError(`--brand: several brands are named "${wanted}"; use the id`)
+  if (found.length > 1) throw new UsageError(`${where}: several brands are named "${wanted}"; use the id`)
   if (brand) return brand
   const all = await app.postgres.pipeline.many<Brand>('brands_all')
   const known = all.length
     ? `Known: ${all.map((one) => `${one.shop_domain} (${one.id})`).join(', ')}`
     : 'There is none yet: recoup brand create'
-  throw new UsageError(`--brand: there is no brand "${wanted}". ${known}`)
+  throw new UsageError(`${where}: there is no brand "${wanted}". ${known}`)
 }
 
-export interface NewBrand {
-  name: string
-  shop: string
-  features?: string[]
-  currency?: string
-  timezone?: string
-  region?: string
-}
+export type NewBrand = Pick<BrandSettings, 'name' | 'shop_domain'> & Partial<BrandSettings>
 
+/** Makes a brand from settings that were checked. */
 export async function createBrand(app: App, brand: NewBrand): Promise<Brand> {
-  const shop = (
-    brand.shop.includes('.') ? brand.shop : `${brand.shop}.${app.config.storePlatformDomain}`
-  ).toLowerCase()
-  const { length } = [...brand.name]
-  if (length > NAME_LENGTH)
-    throw new UsageError(`--name must have at most ${NAME_LENGTH} characters, not ${length}`)
-  const label = '[a-z0-9]([a-z0-9-]*[a-z0-9])?'
-  if (!new RegExp(`^${label}\\.${app.config.storePlatformDomain.replaceAll('.', '\\.')}$`).test(shop))
-    throw new UsageError(
-      `--shop must be a shop of ${app.config.storePlatformDomain}, such as my-shop, not "${brand.shop}"`,
-    )
-  if (
-    !Intl.supportedValuesOf('timeZone')
-      .concat('UTC')
-      .includes(brand.timezone ?? 'UTC')
-  )
-    throw new UsageError(
-      `--timezone must be an IANA time zone such as Europe/Berlin, not "${brand.timezone}"`,
-    )
-  if (!/^[A-Z]{3}$/.test(brand.currency ?? 'USD'))
-    throw new UsageError(`--currency must be an ISO 4217 code such as USD, not "${brand.currency}"`)
-  if (!/^[A-Z]{2}$/.test(brand.region ?? 'US'))
-    throw new UsageError(`--region must be a country code such as US, not "${brand.region}"`)
   const id = uuidv7()
-  try {
-    return await app.postgres.pipeline.tx(async (tx) => {
-      const { name, features = FEATURES, currency = 'USD', timezone = 'UTC', region = 'US' } = brand
-      await tx.run('brand_insert', [id, name, shop, currency, timezone, region, features])
+  const { name, shop_domain, storefront_domains = [], features = FEATURES } = brand
+  const { currency_code = 'USD', timezone = 'UTC', default_phone_region = 'US' } = brand
+  const settings = [currency_code, timezone, default_phone_region, features, storefront_domains]
+  return await ofOneBrand(() =>
+    app.postgres.pipeline.tx(async (tx) => {
+      await tx.run('brand_insert', [id, name, shop_domain, ...settings])
       await tx.run('lake_brand_insert', [id])
       const [created] = await tx.many<Brand>('brands_named', [id, null, null])
       return created as Brand
-    })
+    }),
+  )
+}
+
+interface Change {
+  from: unknown
+  to: unknown
+}
+
+/** Changes what is not so already, and returns once every running server goes by it. */
+export async function setBrand(
+  app: App,
+  brand: Brand,
+  settings: Partial<BrandSettings>,
+): Promise<Record<string, Change>> {
+  const changed: Record<string, Change> = {}
+  for (const name of Object.keys(settings) as (keyof BrandSettings)[])
+    if (!isDeepStrictEqual(settings[name], brand[name]))
+      changed[name] = { from: brand[name], to: settings[name] }
+  if (Object.keys(changed).length === 0) return changed
+  const to = (name: keyof BrandSettings) => changed[name]?.to ?? null
+  const texts = [to('name'), to('shop_domain'), to('storefront_domains'), to('currency_code')]
+  const args = [brand.id, ...texts, to('timezone'), to('default_phone_region'), to('features')]
+  await ofOneBrand(() => app.postgres.pipeline.run('brand_update', args))
+  const invalidation = await openInvalidation(app.postgres)
+  await invalidation.everywhere().finally(invalidation.close)
+  return changed
+}
+
+async function ofOneBrand<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
   } catch (error) {
-    if (errorCode(error) === UNIQUE_VIOLATION)
-      throw fail('conflict', `The shop ${shop} has a brand already.`, { cause: error })
-    throw error
+    if (errorCode(error) !== UNIQUE_VIOLATION) throw error
+    const { detail } = error as { detail?: string }
+    throw fail('conflict', `${detail} belongs to another brand already.`, { cause: error })
   }
 }
+
+const shown = (brand: Brand) => ({ ...brand, created_at: new Date(brand.created_at).toISOString() })
+const words = (value: unknown) => (Array.isArray(value) ? value.join(', ') || 'none' : String(value))
+
+/** The brand that the one argument of a command names. */
+async function brandGiven({ app: open, positionals }: Run, name: string): Promise<[App, Brand]> {
+  const [wanted, another] = positionals
+  if (wanted === undefined || another !== undefined)
+    throw new UsageError(`${name}: exactly one BRAND is needed. See recoup ${name} --help`)
+  const app = await open()
+  return [app, await brandOf(app, wanted, 'BRAND')]
+}
+
+const { name, shop } = SETTING_OPTIONS
 
 export const brandCommands = [
   command({
     name: 'brand create',
-    what: 'Make a brand with its connected store',
-    options: {
-      name: { type: 'string', required: true, placeholder: 'NAME', what: 'Name of the brand' },
-      shop: {
-        type: 'string',
-        required: true,
-        placeholder: 'SHOP',
-        what: 'Shop on the store platform, such as my-shop',
-      },
-      feature: {
-        type: 'string',
-        multiple: true,
-        placeholder: 'NAME',
-        what: `Feature to enable (default: ${FEATURES.join(', ')})`,
-      },
-      currency: { type: 'string', placeholder: 'CODE', what: 'Currency (default USD)' },
-      timezone: { type: 'string', placeholder: 'ZONE', what: 'Time zone whose days count (default UTC)' },
-      region: {
-        type: 'string',
-        placeholder: 'CC',
-        what: 'Country of phone numbers without one (default US)',
-      },
-    },
-    run: async ({ app, values }) => {
-      const features = values.feature as string[] | undefined
-      const unknown = features?.find((feature) => !FEATURES.includes(feature))
-      if (unknown)
-        throw new UsageError(`--feature: "${unknown}" is not a feature. Known: ${FEATURES.join(', ')}`)
-      const brand = await createBrand(await app(), {
-        name: required(values, 'name'),
-        shop: required(values, 'shop'),
-        features,
-        currency: text(values, 'currency'),
-        timezone: text(values, 'timezone'),
-        region: text(values, 'region'),
-      })
+    what: `Make a brand with its connected store; by default in USD, UTC and the US, with ${FEATURES.join(' and ')}`,
+    options: { ...SETTING_OPTIONS, name: { ...name, required: true }, shop: { ...shop, required: true } },
+    run: async ({ app, values, config }) => {
+      const settings = settingsOf(values, config) as NewBrand
+      const brand = await createBrand(await app(), settings)
       return { brand_id: brand.id, shop: brand.shop_domain }
     },
     text: ({ brand_id, shop }) => `Brand ${brand_id} with the store ${shop}`,
+  }),
+  command({
+    name: 'brand list',
+    what: 'List the brands, oldest first',
+    options: {},
+    run: async ({ app }) => ({
+      data: (await (await app()).postgres.pipeline.many<Brand>('brands_all')).map(shown),
+    }),
+    text: ({ data }) =>
+      table(
+        ['id', 'name', 'shop_domain', 'currency_code', 'timezone', 'features'],
+        data.map((one) => [
+          ...[one.id, one.name, one.shop_domain, one.currency_code, one.timezone],
+          one.features.join(','),
+        ]),
+      ),
+  }),
+  command({
+    name: 'brand show',
+    arguments: '<brand>',
+    what: 'Show the settings of a brand: its id, shop or name',
+    options: {},
+    run: async (run) => shown((await brandGiven(run, 'brand show'))[1]),
+    text: (brand) =>
+      table(
+        ['setting', 'value'],
+        Object.entries(brand).map(([name, value]) => [name, words(value)]),
+      ),
+  }),
+  command({
+    name: 'brand set',
+    arguments: '<brand>',
+    what: 'Change settings of a brand: its id, shop or name; running servers go by them at once',
+    options: SETTING_OPTIONS,
+    run: async (run) => {
+      const settings = settingsOf(run.values, run.config)
+      if (Object.keys(settings).length === 0)
+        throw new UsageError('brand set: nothing is set. See recoup brand set --help')
+      const [app, brand] = await brandGiven(run, 'brand set')
+      return { brand_id: brand.id, changed: await setBrand(app, brand, settings) }
+    },
+    text: ({ changed }) =>
+      Object.entries(changed)
+        .map(([name, { from, to }]) => `${name}: ${words(from)} → ${words(to)}`)
+        .join('\n') || 'Everything is so already.',
   }),
 ]

@@ -10,6 +10,7 @@ import type { Brand } from '../op.ts'
 import { refreshBrand } from '../segment/refresh.ts'
 import { createSegment } from '../segment/saved.ts'
 import { brandOf, createBrand } from './brand.ts'
+import { shopDomain } from './brand-settings.ts'
 import { command, integerOption, required } from './command.ts'
 import type { Progress } from './progress.ts'
 
@@ -99,7 +100,7 @@ export async function ensureDemo(app: App, progress: (title: string) => Progress
 
   const endsAt = new Date(found ? known.ends_at : Date.now())
   if (!found) remember(app.config, { ends_at: endsAt.toISOString() })
-  const brand = found ?? (await createBrand(app, { name: NAME, shop: 'demo' }))
+  const brand = found ?? (await createBrand(app, { name: NAME, shop_domain: shopDomain('demo', app.config) }))
   await fillDemo(app, brand, { ...DEMO, endsAt }, progress)
   const db = app.postgres.forBrand(brand.id)
   for (const segment of SEGMENTS) {
