@@ -126,6 +126,8 @@ const EVERYONES = ['estimate_things', 'turn_on', 'fail_as_told']
 interface Sent {
   as?: string
   headers?: Record<string, string>
+  /** In the text of the message: for what no object can be made to say. */
+  replace?: [string, string]
 }
 
 t.test('MCP', async (t) => {
@@ -164,10 +166,10 @@ t.test('MCP', async (t) => {
   const reader = await key(['segments:read', 'brand:read'])
   const writer = await key(['segments:write'])
 
-  const post = async (content: string | Buffer, { as = reader, headers = {} }: Sent = {}) => {
+  const post = async (content: string | Buffer, { as = reader, headers = {}, replace }: Sent = {}) => {
     const response = await fetch(url, {
       method: 'POST',
-      body: content,
+      body: replace ? content.toString().replace(...replace) : content,
       headers: {
         ...(as && { authorization: `Bearer ${as}` }),
         'content-type': 'application/json',
@@ -414,6 +416,23 @@ t.test('MCP', async (t) => {
         ['name must not hold the character U+0000', { big_thing_id: ID, name: '\0' }],
       ] as const) {
         await refused(t, `bad_request: ${message}`, 'rename_thing', values, { as })
+      }
+    })
+    t.test('named like what every object has are refused too, wherever they stand', async (t) => {
+      const values = { big_thing_id: ID, name: 'a' }
+      for (const [message, more] of [
+        ['__proto__ is not an allowed name', '{"__proto__": {}}'],
+        ['__proto__ is not an allowed name', '{"\\u005f_proto__": 1}'],
+        ['constructor is not an allowed name', '{"constructor": 1}'],
+        ['name.__proto__ is not an allowed name', '{"name": {"__proto__": 1}}'],
+      ] as const) {
+        const sent = `${JSON.stringify(values).slice(0, -1)},${more.slice(1)}`
+        for (const [era, send] of Object.entries(eras)) {
+          const mark = { name: 'rename_thing', arguments: 'ARGUMENTS' }
+          const { body } = await send('tools/call', mark, { as: writer, replace: ['"ARGUMENTS"', sent] })
+          const result = { isError: true, content: [{ type: 'text', text: `bad_request: ${message}` }] }
+          t.match(body.result, result, `${era}: ${sent}`)
+        }
       }
     })
     t.test('of another type than the schema says are refused', async (t) => {

@@ -30,7 +30,7 @@ type ListedByServer = ListToolsResult['tools'][number]
 
 export interface Serving {
   identified: Identified
-  request: Pick<Request, 'requestId' | 'signal'>
+  request: Pick<Request, 'requestId' | 'signal' | 'body'>
   tools: ReadonlyMap<string, Tool>
   version: string
   deadlineMs: number
@@ -59,9 +59,15 @@ export function mcpServer(serving: Serving): Server {
       const message = `Unknown tool, or one that this credential cannot use: ${JSON.stringify(params.name.slice(0, 100))}`
       throw new ProtocolError(CODES.invalidParams, message)
     }
-    return await answered(tool, params.arguments ?? {}, serving)
+    return await answered(tool, argumentsIn(serving.request.body) ?? params.arguments ?? {}, serving)
   })
   return server
+}
+
+/** Of a call as it was sent: the library leaves out an argument that is called `__proto__`. */
+function argumentsIn(body: Buffer): unknown {
+  const message = JSON.parse(body.toString()) as { params?: { arguments?: unknown } }
+  return message.params?.arguments
 }
 
 /** The tool's result. Its failures are results too; only a time-out and an unexpected error are protocol errors. */
