@@ -1,5 +1,5 @@
 /**
- * The conformance suite of the Model Context Protocol against /mcp. Not part of `make test`: it installs the suite from
+ * The conformance suite of the Model Context Protocol against /mcp and the authorization server. Not part of `make test`: it installs the suite from
  * the npm registry into a temporary folder.
  *
  *   node_modules/.bin/node test/conformance/run.ts [scenario…]
@@ -23,6 +23,7 @@ import { setLogLevel } from '../../src/log.ts'
 import { brandOps } from '../../src/ops/brand.ts'
 import { brand as makeBrand } from '../fixtures/brand.ts'
 import { database } from '../fixtures/database.ts'
+import { signInServer } from '../fixtures/sign-in-server.ts'
 
 const SUITE = '@modelcontextprotocol/conformance@0.2.0-alpha.12'
 
@@ -34,6 +35,9 @@ const SCENARIOS: readonly [name: string, ...versions: string[]][] = [
   ['server-stateless', '2026-07-28'],
   ['dns-rebinding-protection', '2025-11-25', '2026-07-28'],
 ]
+
+/** Of the authorization server, which takes no credential. */
+const AUTHORIZATION: readonly string[] = ['authorization-server-metadata-endpoint']
 
 /** Checks that call tools of the suite's own example server, which no other server has. */
 const EXAMPLE_ONLY: readonly string[] = [
@@ -72,13 +76,20 @@ async function run(): Promise<number> {
   ]
   execFileSync('npm', npm, { stdio: 'inherit' })
   const suite = join(folder, 'node_modules/@modelcontextprotocol/conformance/dist/index.js')
-  const url = await serve()
   const wanted = process.argv.slice(2)
+  const isWanted = (scenario: string) => wanted.length === 0 || wanted.includes(scenario)
+  const run = { suite, folder }
   let failures = 0
-  for (const [scenario, ...versions] of SCENARIOS) {
-    if (wanted.length > 0 && !wanted.includes(scenario)) continue
-    for (const version of versions) failures += await check(suite, folder, scenario, version, url)
-  }
+  const url = await serve()
+  for (const [scenario, ...versions] of SCENARIOS.filter(([name]) => isWanted(name)))
+    for (const version of versions)
+      failures += await check(run, `${scenario} ${version}`, [
+        ...['server', '--url', url, '--scenario', scenario],
+        ...['--spec-version', version],
+      ])
+  const issuer = await serveSignIn()
+  for (const scenario of AUTHORIZATION.filter(isWanted))
+    failures += await check(run, scenario, ['authorization', '--url', issuer, '--scenario', scenario])
   return failures > 0 ? 1 : 0
 }
 
@@ -122,27 +133,23 @@ async function serve(): Promise<string> {
   return `http://localhost:${(proxy.address() as AddressInfo).port}/mcp`
 }
 
+/** The issuer of a service with sign-in. */
+async function serveSignIn(): Promise<string> {
+  const test = { teardown: (step: () => unknown) => void undo.push(step) }
+  return (await signInServer(test, await database(test))).base
+}
+
 /** Runs one scenario and prints what came of its checks; the number that failed. */
-async function check(suite: string, folder: string, scenario: string, version: string, url: string) {
+async function check(run: { suite: string; folder: string }, title: string, args: readonly string[]) {
+  const { suite, folder } = run
   const results = mkdtempSync(join(folder, 'results-'))
-  const args = [
-    suite,
-    'server',
-    '--url',
-    url,
-    '--scenario',
-    scenario,
-    '--spec-version',
-    version,
-    '-o',
-    results,
-  ]
   // Not the synchronous form: the server runs in this process.
-  await promisify(execFile)(process.execPath, args, { cwd: folder }).catch(() => {})
+  const running = promisify(execFile)(process.execPath, [suite, ...args, '-o', results], { cwd: folder })
+  await running.catch(() => {})
   const file = readdirSync(results, { recursive: true, encoding: 'utf8' }).find((name) =>
     name.endsWith('checks.json'),
   )
-  if (!file) throw new Error(`${scenario} (${version}) did not run`)
+  if (!file) throw new Error(`${title} did not run`)
   const checks = JSON.parse(readFileSync(join(results, file), 'utf8')) as Check[]
   const of = (...statuses: Check['status'][]) => checks.filter(({ status }) => statuses.includes(status))
   const failed = of('FAILURE', 'WARNING').filter(({ id }) => !EXAMPLE_ONLY.includes(id))
@@ -153,7 +160,7 @@ async function check(suite: string, folder: string, scenario: string, version: s
     ...(excused ? [`${excused} of the example server only`] : []),
     ...(of('SKIPPED').length ? [`${of('SKIPPED').length} skipped`] : []),
   ]
-  console.log(`${scenario.padEnd(26)} ${version}  ${counts.join(', ')}`)
+  console.log(`${title.padEnd(39)} ${counts.join(', ')}`)
   for (const { id, errorMessage } of failed) console.log(`  ${id}: ${errorMessage}`)
   return failed.length
 }
