@@ -37,6 +37,7 @@ test: $(INSTALLED) ## Run the tests (TEST=name for some)
 
 check: $(INSTALLED) ## Check types, lint, format, generated text and import directions
 	$(NODE) $(BIN)/tsc --noEmit
+	$(NODE) $(BIN)/tsc --project web/pixel
 	$(NODE) $(BIN)/biome ci $$([ -t 1 ] || echo --colors=off)
 	bin/recoup docs --check
 	REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true $(NODE) $(BIN)/redocly lint docs/openapi.json --config redocly.yaml

@@ -14,6 +14,7 @@ import { docsRoutes } from './http/docs.ts'
 import { ingestRoutes } from './http/ingest.ts'
 import { mcpRoutes } from './http/mcp.ts'
 import { openapiRoutes } from './http/openapi.ts'
+import { pixelRoutes } from './http/pixel.ts'
 import { restRoutes } from './http/rest.ts'
 import { createServer, type Route } from './http/server.ts'
 import { signInRoutes } from './http/sign-in.ts'
@@ -78,6 +79,8 @@ export async function startServer(app: App, { oneOf }: ServerShare = {}): Promis
     lake: lakes.forBrand,
     cursors: createCursors(await serviceSecret(postgres.pipeline, 'cursor', seal)),
     everywhere: invalidation.everywhere,
+    seal,
+    webhookUrl: config.webhookUrl,
     limit: config.rateLimits ? (op: Op, { caller }: Identified) => limits.call(op, caller.id) : undefined,
     baseUrl: config.baseUrl,
   }
@@ -86,6 +89,7 @@ export async function startServer(app: App, { oneOf }: ServerShare = {}): Promis
       ...healthRoutes(app),
       ...collectRoutes({ authenticator, ingest }),
       ...ingestRoutes({ origins, ingest, limit: config.rateLimits ? limits.collect : undefined }),
+      ...pixelRoutes(config.rateLimits ? limits.collect : undefined),
       ...restRoutes(OPS, deps),
       ...mcpRoutes(OPS, deps),
       ...openapiRoutes(OPS, config),

@@ -13,11 +13,13 @@ import { setLogLevel } from '../src/log.ts'
 import type { Brand, Statements } from '../src/op.ts'
 import { brand as makeBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
+import { lake, sourceRows, tick } from './fixtures/lake.ts'
 import './fixtures/checked.ts'
 
 setLogLevel('error')
 
-const { postgres: db } = await database(t)
+const made = await database(t)
+const { postgres: db } = made
 const brand = await makeBrand({ postgres: db })
 const scope = brand.shop_domain
 const origin = `https://${scope}`
@@ -116,17 +118,26 @@ t.test('POST /cdp/ingest', async (t) => {
     })
     t.equal(line?.occurred_at, line?.received_at)
   })
+  t.test('takes events about nobody, which the lake keeps as such', async (t) => {
+    const eventId = randomUUID()
+    t.match(await send(bodyOf(view({ eventId }))), { status: 202, body: { accepted: 1 } })
+    const pipeline = await lake(t, made)
+    await tick(pipeline)
+    t.same(await sourceRows(pipeline, brand, `select subject from events where event_id = '${eventId}'`), [
+      { subject: null },
+    ])
+  })
   t.test('counts a repeat within the request once', async (t) => {
     const eventId = randomUUID()
     t.match(await send(bodyOf(view({ eventId }), view({ eventId }))), { status: 202, body: { accepted: 1 } })
   })
   t.test('reads JSON whatever Content-Type says, and takes no notice of Authorization', async (t) => {
-    for (const headers of [
+    const all: Record<string, string>[] = [
       { 'content-type': 'text/plain;charset=UTF-8' },
       { 'content-type': 'application/x-www-form-urlencoded', authorization: 'Bearer svc_live_old' },
       { 'content-type': 'application/json', authorization: 'nonsense' },
-    ])
-      t.match(await send(bodyOf(view()), { headers }), { status: 202 })
+    ]
+    for (const headers of all) t.match(await send(bodyOf(view()), { headers }), { status: 202 })
   })
   t.test('takes any number of events that 65,536 bytes hold, and no byte more', async (t) => {
     const sized = (bytes: number) => {
@@ -188,7 +199,10 @@ t.test('POST /cdp/ingest', async (t) => {
   })
   t.test('an outcome that is not known is a 503 with a message alone, readable by the page', async (t) => {
     const failing = await host(t, {
-      ingest: { admit: () => {}, acceptBrowser: () => Promise.reject(new Unsettled('the outcome is not known')) },
+      ingest: {
+        admit: () => {},
+        acceptBrowser: () => Promise.reject(new Unsettled('the outcome is not known')),
+      },
     })
     const answer = await failing(bodyOf(view()))
     t.same([answer.status, Object.keys(answer.body)], [503, ['message']])

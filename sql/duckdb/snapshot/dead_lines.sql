@@ -19,6 +19,7 @@ where
         or event_type is null
         or received_at is null
         or occurred_at is null
-        or coalesce(store_customer_id, profile_id, email, phone, anonymous_id) is null
+        -- A browser may keep no id for a page: what happened there counts, though for nobody.
+        or (not by_browser and coalesce(store_customer_id, profile_id, email, phone, anonymous_id) is null)
     )
 order by n

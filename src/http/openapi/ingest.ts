@@ -146,6 +146,28 @@ export const ingestDocumented = (components: Components): DocumentedRoute[] => [
       },
     },
   },
+  {
+    route: 'GET /cdp/pixel.js',
+    host: 'cdp',
+    operation: {
+      operationId: 'get_pixel',
+      tags: ['Data collection'],
+      summary: 'The pixel',
+      description:
+        'The script that pages of a shop include: `<script async src="…/cdp/pixel.js" data-shop="lumen-home.myshopify.com"></script>`.',
+      security: [],
+      responses: {
+        200: {
+          description: 'JavaScript. Kept for an hour, then asked for by its ETag.',
+          headers: components.requestId(),
+          content: { 'text/javascript': { schema: { type: 'string' } } },
+        },
+        304: { description: 'Not changed.', headers: components.requestId() },
+        ...errorAnswers(['bad_request', 'payload_too_large', 'internal'], components),
+        429: tooMany(),
+      },
+    },
+  },
 ]
 
 /** 403 without Access-Control-Allow-Origin. */

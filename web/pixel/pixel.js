@@ -1,0 +1,269 @@
+// Recoup's pixel: what happens on the pages of a shop, sent to POST /cdp/ingest. docs/pixel.md says how it is used.
+// Served as it stands, but without comments and indentation: no line may start with // or end in the middle of a text.
+;(() => {
+  const VISITOR = 'recoup_id'
+  const SESSION = 'recoup_session'
+  const CONSENT = 'recoup_consent'
+  const QUEUED = 'recoup_q.'
+  const UTM = ['utm_source', 'utm_medium', 'utm_campaign', 'utm_term', 'utm_content']
+  const MINUTE = 60_000
+  // The host takes the time of an event that is a day old for a wrong clock.
+  const KEPT_MS = 1_440 * MINUTE
+  const MOST_QUEUED = 100
+  const MOST_IN_BATCH = 25
+  // In UTF-16 units, of which UTF-8 takes up to three bytes each: the host takes 65,536.
+  const MOST_UNITS = 20_000
+  const MOST_HELD = 50
+  const BATCH_MS = 200
+
+  /** @type {any} */
+  const page = window
+  /** @type {any} */
+  const script = document.currentScript
+  const { shop = page.Shopify?.shop, consent: initialConsent = 'granted', auto } = script?.dataset ?? {}
+  if (!script?.src || !shop || page.recoup?.loaded) return
+  const host = new URL('ingest', script.src).href
+
+  // Where a browser keeps nothing for this page, it is kept as long as the page.
+  /** @type {Record<string, string>} */
+  const memory = {}
+  const attempt = (work) => {
+    try {
+      return work()
+    } catch {
+      return undefined
+    }
+  }
+  const kept = (key) => memory[key] ?? attempt(() => localStorage.getItem(key)) ?? ''
+  const keep = (key, value) => {
+    memory[key] = value
+    attempt(() => {
+      localStorage.setItem(key, value)
+      delete memory[key]
+    })
+  }
+  const drop = (key) => {
+    delete memory[key]
+    attempt(() => localStorage.removeItem(key))
+  }
+  const parsed = (text) => attempt(() => JSON.parse(text))
+
+  const random = () =>
+    attempt(() => crypto.randomUUID()) ??
+    'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'.replace(/x/g, () => ((Math.random() * 16) | 0).toString(16))
+
+  const visitor = () => {
+    const cookies = attempt(() => document.cookie) ?? ''
+    return /(?:^|; )recoup_id=([\w-]{8,64})(?:;|$)/.exec(`${cookies}; ${VISITOR}=${kept(VISITOR)}`)?.[1] ?? ''
+  }
+  const setCookie = (id, seconds) => {
+    const secure = location.protocol === 'https:' ? '; secure' : ''
+    // biome-ignore lint/suspicious/noDocumentCookie: the other interface is not there in every browser
+    document.cookie = `${VISITOR}=${id}; path=/; max-age=${seconds}; samesite=lax${secure}`
+  }
+  const madeVisitor = () => {
+    const id = visitor() || random()
+    keep(VISITOR, id)
+    attempt(() => setCookie(id, 34_000_000))
+    return id
+  }
+
+  // Half an hour without an event ends a session. A campaign counts until the next one, or the session's end.
+  const session = () => {
+    const now = Date.now()
+    const last = parsed(kept(SESSION))
+    const isOpen = now - last?.at < 30 * MINUTE
+    const current = isOpen ? last : { id: random(), landing_page: location.href.slice(0, 2_000) }
+    current.at = now
+    const query = new URLSearchParams(location.search)
+    if (UTM.some((name) => query.get(name)))
+      for (const name of UTM) current[name] = query.get(name)?.slice(0, 500)
+    keep(SESSION, JSON.stringify(current))
+    const { id, at, ...rest } = current
+    return { session_id: id, ...rest }
+  }
+
+  // A key per event, in the order of their time: tabs that share the storage never overwrite each other's.
+  const queued = () =>
+    [...Object.keys(memory), ...(attempt(() => Object.keys(localStorage)) ?? [])]
+      .filter((key) => key.startsWith(QUEUED))
+      .sort()
+
+  let stamp = 0
+  const enqueue = (event) => {
+    const text = JSON.stringify(event)
+    if (text.length > MOST_UNITS) return
+    stamp = Math.max(Date.now(), stamp + 1)
+    keep(`${QUEUED}${stamp.toString(36)}.${event.eventId}`, text)
+    for (const key of queued().slice(0, -MOST_QUEUED)) drop(key)
+    wait(BATCH_MS)
+  }
+
+  /** @type {string[]} */
+  let sending = []
+  let failures = 0
+  let timer = 0
+
+  const wait = (ms) => {
+    if (sending.length > 0 || (failures > 0 && ms === BATCH_MS)) return
+    clearTimeout(timer)
+    timer = setTimeout(() => send().catch(() => {}), ms)
+  }
+
+  const retry = () => {
+    failures = 0
+    wait(0)
+  }
+
+  // What is under way is left out: it is either confirmed or sent again later.
+  const nextBatch = () => {
+    const oldest = `${QUEUED}${(Date.now() - KEPT_MS).toString(36)}`
+    const keys = []
+    const texts = []
+    let units = 0
+    for (const key of queued()) {
+      const text = kept(key)
+      if (key < oldest || !parsed(text)) drop(key)
+      else if (!sending.includes(key)) {
+        units += text.length
+        if (keys.length === MOST_IN_BATCH || units > MOST_UNITS) break
+        keys.push(key)
+        texts.push(text)
+      }
+    }
+    return { keys, body: `{"source":{"scope":${JSON.stringify(shop)}},"events":[${texts.join()}]}` }
+  }
+
+  const send = async () => {
+    const { keys, body } = nextBatch()
+    if (sending.length > 0 || keys.length === 0) return
+    sending = keys
+    // A request that needs no preflight, and lives on when the page does not.
+    const request = attempt(() => fetch(host, { method: 'POST', body, keepalive: true, credentials: 'omit' }))
+    const response = await request?.catch(() => undefined)
+    const answer = response?.ok ? {} : await response?.json().catch(() => ({}))
+    attempt(() => settle(keys, response?.status ?? 0, answer))
+    sending = []
+    wait(failures > 0 ? Math.min(MINUTE, 500 * 2 ** failures) * (0.5 + Math.random() / 2) : BATCH_MS)
+  }
+
+  // Drops what was stored and what never will be; the rest is sent again with the same ids, so it is recorded once.
+  // Status 0: no answer.
+  const settle = (keys, status, answer) => {
+    const again = status === 0 || status === 429 || status >= 500
+    failures = again ? failures + 1 : 0
+    const named = answer?.failed ?? answer?.rejected?.map((one) => one.index)
+    const isNamed = (index) => Array.isArray(named) && named.includes(index)
+    for (const [index, key] of keys.entries()) {
+      if (again ? Array.isArray(named) && !isNamed(index) : !(status === 400 && named) || isNamed(index))
+        drop(key)
+    }
+  }
+
+  // Whether it arrives cannot be known, so nothing is dropped: the next page sends it again.
+  let left = ''
+  const leave = () => {
+    const { keys, body } = nextBatch()
+    if (keys.length > 0 && body !== left) navigator.sendBeacon(host, body)
+    left = body
+  }
+
+  /** @type {any[]} */
+  let held = []
+  const consent = () => kept(CONSENT) || initialConsent
+
+  const record = (event) => {
+    const isUpdate = event.eventType === 'updateProperties'
+    const properties = isUpdate ? event.properties : { ...session(), ...event.properties }
+    enqueue({ ...event, anonymousId: madeVisitor(), properties })
+  }
+
+  const named = (eventType) => ({
+    scope: shop,
+    eventType,
+    eventId: random(),
+    timeStamp: new Date().toISOString(),
+  })
+
+  const track = (eventType, properties = {}, about = {}) => {
+    const here = {
+      url: location.href.slice(0, 2_000),
+      path: location.pathname.slice(0, 500),
+      title: document.title.slice(0, 300),
+      referrer: document.referrer.slice(0, 2_000),
+    }
+    const event = {
+      ...named(eventType),
+      ...about,
+      properties: eventType === 'updateProperties' ? properties : { ...here, ...properties },
+    }
+    if (consent() === 'granted') record(event)
+    else if (consent() !== 'denied' && held.length < MOST_HELD) held.push(event)
+  }
+
+  const identify = ({ ...values }) => {
+    const { email, phone } = values
+    track('updateProperties', values, {
+      ...(/^[^\s@]+@[^\s@]+$/.test(String(email ?? '')) && { email }),
+      ...(/\d/.test(String(phone ?? '')) && { phone: String(phone) }),
+    })
+  }
+
+  const decide = (choice) => {
+    if ((choice !== 'granted' && choice !== 'denied') || choice === kept(CONSENT)) return
+    const known = choice === 'denied' ? visitor() : madeVisitor()
+    if (choice === 'denied') {
+      for (const key of [...queued(), VISITOR, SESSION]) drop(key)
+      attempt(() => setCookie('', 0))
+    }
+    keep(CONSENT, choice)
+    enqueue({
+      ...named('modifyConsent'),
+      ...(known && { anonymousId: known }),
+      properties: { consent: choice },
+    })
+    if (choice === 'granted') for (const event of held) record(event)
+    held = []
+  }
+
+  /** @type {Record<string, (...values: any[]) => void>} */
+  const COMMANDS = {
+    track,
+    identify,
+    consent: decide,
+    page: (properties) => track('page_viewed', properties),
+  }
+  // Whatever goes wrong here is no business of the page's.
+  const run = (command, ...values) => void attempt(() => COMMANDS[command]?.(...values))
+
+  const on = (type, listener, target = page.document) =>
+    target.addEventListener(type, (event) => attempt(() => listener(event)), true)
+
+  // What the page declares: <script type="application/json" data-recoup="product_viewed">{…}</script>.
+  const declared = () => {
+    for (const element of page.document.querySelectorAll('script[data-recoup]'))
+      run('track', element.dataset.recoup, parsed(element.textContent ?? ''))
+  }
+  const acted = (element) => {
+    const { recoup, recoupProperties } = element?.dataset ?? {}
+    if (recoup) run('track', recoup, parsed(recoupProperties ?? ''))
+  }
+
+  attempt(() => {
+    const waiting = [...(page.recoup?.q ?? [])].map((values) => [...values])
+    page.recoup = run
+    page.recoup.loaded = true
+    for (const values of waiting) if (values[0] === 'consent') run('consent', values[1])
+    if (auto !== 'off') run('page')
+    for (const [command, ...values] of waiting) if (command !== 'consent') run(command, ...values)
+
+    on('click', ({ target }) => acted(target?.closest?.('[data-recoup]:not(form):not(script)')))
+    on('submit', ({ target }) => acted(target?.closest?.('form[data-recoup]')))
+    on('visibilitychange', () => document.visibilityState === 'hidden' && leave())
+    on('pagehide', leave, window)
+    on('online', retry, window)
+    if (document.readyState === 'loading') on('DOMContentLoaded', declared)
+    else declared()
+    wait(BATCH_MS)
+  })
+})()
