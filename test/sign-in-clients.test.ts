@@ -11,7 +11,8 @@ import t from 'tap'
 import { brand as makeBrand } from './fixtures/brand.ts'
 import { chromium, noChromium } from './fixtures/chromium.ts'
 import { database } from './fixtures/database.ts'
-import { PASSWORD, signInServer } from './fixtures/sign-in-server.ts'
+import { metadataHost, noOpenssl } from './fixtures/metadata-host.ts'
+import { type Client, PASSWORD, signInServer } from './fixtures/sign-in-server.ts'
 
 /** Real MCP clients, which find out by themselves where and how to sign in; only the user is played by the test. */
 const db = await database(t)
@@ -121,6 +122,49 @@ for (const [name, made] of Object.entries(clients)) {
     await client.close()
   })
 }
+
+t.test('a client is known by the URL of its metadata document', { skip: noOpenssl }, async (t) => {
+  const redirectUri = 'https://app.client.example/callback'
+  const id = 'https://client.example/app.json'
+  const metadata = {
+    client_id: id,
+    client_name: 'An app with a document',
+    redirect_uris: [redirectUri],
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    token_endpoint_auth_method: 'none',
+  }
+  await metadataHost(t, 'client.example', {
+    '/app.json': metadata,
+    '/copy.json': metadata,
+    '/secret.json': {
+      ...metadata,
+      client_id: 'https://client.example/secret.json',
+      token_endpoint_auth_method: 'client_secret_post',
+    },
+  })
+  const client = { id, redirectUri }
+  const tokens = await server.tokens(client, 'admin@c.co', { resource: server.base })
+  t.match(await server.call('/v1/brand', tokens.access_token), { status: 200, body: { id: brand.id } })
+  const form = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token }
+  t.match(await server.token(client, form), { status: 200, body: { access_token: /./ } })
+
+  const visitor = server.browser()
+  const page = await visitor.open(server.authorizeUrl(client))
+  t.match(
+    (await visitor.submit(page, '/login', { email: 'admin@c.co', password: PASSWORD })).text,
+    'An app with a document',
+  )
+  const refused = async (client: Client, wanted: RegExp) => {
+    const { status, text } = await server.browser().open(server.authorizeUrl(client))
+    t.equal(status, 400)
+    t.match(text, wanted, client.id)
+  }
+  await refused({ id, redirectUri: 'https://elsewhere.example/callback' }, /redirect_uri/)
+  await refused({ id: 'https://client.example/copy.json', redirectUri }, /client_id does not match/)
+  await refused({ id: 'https://client.example/secret.json', redirectUri }, /must not use shared-secret/)
+  await refused({ id: 'https://client.example/none.json', redirectUri }, /fetch failed/)
+})
 
 t.test('a user connects a client on a phone, without scripts', { skip: noChromium }, async (t) => {
   const memberships = [
