@@ -1,7 +1,7 @@
 import type { Duck } from '../store/duckdb.ts'
 import { STAGING_FOLDER } from '../store/lake.ts'
 import { levelAbove, mergeable } from './levels.ts'
-import { addFiles, type LakeFile, type NewFile, Outrun, retireFiles } from './manifest.ts'
+import { addFiles, type LakeFile, type NewFile, Outrun, publishFiles, retireFiles } from './manifest.ts'
 import { type Pipeline, withWorkspace } from './pipeline.ts'
 import { columnsOf, RELATIONS, type RelationName } from './relations.ts'
 import { fileList } from './session.ts'
@@ -32,10 +32,11 @@ interface Merge {
 }
 
 async function mergeShared(
-  { postgres, lakeDir }: Pipeline,
+  pipeline: Pipeline,
   duck: Duck,
   { relation, inputs, erasures }: Merge,
 ): Promise<void> {
+  const { postgres, lakeDir } = pipeline
   const all = `read_parquet(${fileList(lakeDir, inputs)})`
   let brands: { brand_id: string; rows: number }[] = []
   let order = 'id_hash'
@@ -80,7 +81,7 @@ async function mergeShared(
       occurred_hi: null,
     })
   }
-  await postgres.pipeline.tx(async (tx) => {
+  await publishFiles(pipeline, files, async (tx) => {
     if (!(await tx.maybe('lake_unerased', [erasures]))) throw new Outrun(`merge of staged ${relation}`)
     await retireFiles(
       tx,

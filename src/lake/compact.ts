@@ -9,6 +9,7 @@ import {
   type Manifest,
   type NewFile,
   Outrun,
+  publishFiles,
   refuseErased,
   retireFiles,
 } from './manifest.ts'
@@ -103,10 +104,11 @@ async function cut({ pipeline, duck, manifest, relation }: Work, staged: readonl
     isBase ? newestOf(relation, 'from cut') : 'from cut',
   )
   const upTo = Math.max(...staged.map(({ tick_hi }) => tick_hi))
-  await pipeline.postgres.pipeline.tx(async (tx) => {
+  const files = file ? [file] : []
+  await publishFiles(pipeline, files, async (tx) => {
     const moved = await tx.run('lake_brand_cut', [brandId, relation, before, upTo, manifest.erasures])
     if (moved === 0) throw new Outrun(`cut of ${relation}`)
-    await addFiles(tx, file ? [file] : [])
+    await addFiles(tx, files)
   })
 }
 
@@ -125,14 +127,15 @@ async function merge(
     level,
     appended ? rows : newestOf(relation, rows),
   )
-  await pipeline.postgres.pipeline.tx(async (tx) => {
+  const files = file ? [file] : []
+  await publishFiles(pipeline, files, async (tx) => {
     await refuseErased(tx, manifest, `merge of ${relation}`)
     await retireFiles(
       tx,
       inputs.map(({ id }) => id),
       `merge of ${relation}`,
     )
-    await addFiles(tx, file ? [file] : [])
+    await addFiles(tx, files)
   })
 }
 

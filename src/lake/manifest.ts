@@ -1,3 +1,5 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { Statements } from '../op.ts'
 import type { Postgres } from '../store/postgres.ts'
 import { RELATIONS, type RelationName } from './relations.ts'
@@ -117,6 +119,23 @@ export class Outrun extends Error {
   constructor(what: string) {
     super(`${what}: another worker was first`)
     this.name = 'Outrun'
+  }
+}
+
+/**
+ * Publishes written files by one transaction. Those of an attempt that another worker outran are removed: nobody will
+ * ever list them. After any other failure they stay, since a lost connection does not say whether they were published.
+ */
+export async function publishFiles(
+  { postgres, lakeDir }: { postgres: Postgres; lakeDir: string },
+  files: readonly Pick<NewFile, 'path'>[],
+  work: (tx: Statements) => Promise<void>,
+): Promise<void> {
+  try {
+    await postgres.pipeline.tx(work)
+  } catch (error) {
+    if (error instanceof Outrun) for (const { path } of files) await rm(join(lakeDir, path), { force: true })
+    throw error
   }
 }
 

@@ -3,7 +3,7 @@ import type { Duck } from '../store/duckdb.ts'
 import { STAGING_FOLDER } from '../store/lake.ts'
 import type { Batch } from './batches.ts'
 import { exportRows } from './export-rows.ts'
-import { addFiles, type NewFile, Outrun } from './manifest.ts'
+import { addFiles, type NewFile, Outrun, publishFiles } from './manifest.ts'
 import { type Pipeline, withWorkspace } from './pipeline.ts'
 import { type DeadLine, type ErasedLine, readEvents } from './read-events.ts'
 import { RELATIONS, type RelationName } from './relations.ts'
@@ -139,11 +139,11 @@ interface Tick {
 }
 
 async function publish(
-  { postgres }: Pipeline,
+  pipeline: Pipeline,
   { tick, erasures }: Cursor,
   { below, files, dead, erased }: Tick,
 ): Promise<void> {
-  await postgres.pipeline.tx(async (tx) => {
+  await publishFiles(pipeline, files, async (tx) => {
     if ((await tx.run('lake_state_advance', [tick, below, erasures])) === 0)
       throw new Outrun(`tick ${tick + 1}`)
     await addFiles(tx, files)

@@ -1,4 +1,4 @@
-import { addFiles, type LakeFile, type NewFile, Outrun, retireFiles } from '../lake/manifest.ts'
+import { addFiles, type LakeFile, type NewFile, Outrun, publishFiles, retireFiles } from '../lake/manifest.ts'
 import type { Pipeline } from '../lake/pipeline.ts'
 import { writeServed } from '../lake/served.ts'
 import type { Session } from '../lake/session.ts'
@@ -99,7 +99,7 @@ export async function publish(
   })
   retired.push(...old('served'))
 
-  await pipeline.postgres.pipeline.tx(async (tx) => {
+  await publishFiles(pipeline, files, async (tx) => {
     const ms = Math.round(performance.now() - publication.startedAt)
     const args = [
       from,

@@ -7,7 +7,7 @@ select
         'cancelled_at': cancelled_at::varchar || 'Z',
         'updated_at': coalesce(updated_at, cancelled_at, started_at)::varchar || 'Z'
     } order by n))::varchar as rows,
-    to_json(list([customer_external_id, email, phone, epoch_ms(coalesce(started_at, updated_at))::varchar] order by n))::varchar as identities,
+    to_json(list([customer_external_id, email, phone, epoch_ms(coalesce(started_at, updated_at))::varchar, null, epoch_ms(coalesce(started_at, updated_at, timestamp 'epoch'))::varchar] order by n))::varchar as identities,
     count(*) as count
 from ready
 where chunk = $1

@@ -46,14 +46,18 @@ export async function writeChunks(
   return written
 }
 
-/** Identities from JSON rows of [store customer id, email, phone, milliseconds of the first sight, visitor id]. */
+/**
+ * Identities from JSON rows of [store customer id, email, phone, milliseconds of the first sight, visitor id,
+ * milliseconds of what is said where that is not the first sight].
+ */
 export function identitiesOf(text: string, now: Date): Identity[] {
   const rows = JSON.parse(text) as (string | null)[][]
-  return rows.map(([storeCustomerId, email, phone, seenMs, anonymousId]) => ({
+  return rows.map(([storeCustomerId, email, phone, seenMs, anonymousId, saidMs]) => ({
     storeCustomerId: storeCustomerId ?? undefined,
     email: email ?? undefined,
     phone: phone ?? undefined,
     anonymousId: anonymousId ?? undefined,
     seenAt: seenMs == null ? now : new Date(Number(seenMs)),
+    saidAt: saidMs == null ? undefined : new Date(Number(saidMs)),
   }))
 }

@@ -1,6 +1,7 @@
 import { assignSubjects } from '../../identity/subject.ts'
 import { statement } from '../../store/sqlfile.ts'
 import { identitiesOf, writeChunks } from './chunks.ts'
+import { erasedRows } from './erased.ts'
 import type { ImportRun, Written } from './file.ts'
 import { loadPhones } from './phones.ts'
 
@@ -14,20 +15,19 @@ export async function importCustomers(run: ImportRun): Promise<Written> {
     run,
     'import_customer_chunk',
     async ({ rows, identities = '[]', numbers = '[]' }) => {
-      const { subjects, changed } = await postgres.sql.begin(async (tx) => {
-        const subjects = await assignSubjects(tx, brand.id, identitiesOf(identities, new Date()), {
-          storePlatformDomain,
-          source: 'import',
-        })
+      const { subjects, erased, changed } = await postgres.sql.begin(async (tx) => {
+        const named = identitiesOf(identities, new Date())
+        const subjects = await assignSubjects(tx, brand.id, named, { storePlatformDomain, source: 'import' })
+        const erased = await erasedRows(tx, run, named)
         const [row] = await tx.unsafe<{ changed: number }[]>(statement('postgres', 'import_customers'), [
           brand.id,
           rows,
           [...subjects],
         ] as never[])
-        return { subjects, changed: row?.changed ?? 0 }
+        return { subjects, erased, changed: row?.changed ?? 0 }
       })
       for (const [at, n] of (JSON.parse(numbers) as number[]).entries()) {
-        if (subjects[at]) continue
+        if (subjects[at] || erased[at]) continue
         nobody++
         await duck.run(`insert into fault (n, field, value, reason) select n, 'email', email, 'is not an email address, and nothing else names a customer'
         from ready where n = ${Number(n)}`)

@@ -1,9 +1,11 @@
 import { promisify } from 'node:util'
 import { constants, zstdCompress } from 'node:zlib'
 import { v7 } from 'uuid'
+import type { EventLine } from '../../event/shape.ts'
 import { walk } from '../../event/walk.ts'
 import type { Duck } from '../../store/duckdb.ts'
 import { statement } from '../../store/sqlfile.ts'
+import { erasedRows } from './erased.ts'
 import { hashOf, type ImportRun, type Written } from './file.ts'
 import { loadPhones } from './phones.ts'
 
@@ -45,7 +47,7 @@ export async function importEvents(run: ImportRun): Promise<Written> {
   for (const { chunk, rows } of chunks) {
     if (done.has(chunk)) written.unchanged += rows
     else {
-      const lines = await readLines(duck, chunk)
+      const lines = await withoutErased(run, await readLines(duck, chunk))
       const isNew = lines.length > 0 && (await writeBatch(run, source, chunk, lines))
       written[isNew ? 'imported' : 'unchanged'] += lines.length
     }
@@ -85,6 +87,23 @@ async function readLines(duck: Duck, chunk: number): Promise<EventRow[]> {
       ])
   }
   return good
+}
+
+/** Events of erased customers from before the erasure are not even logged. */
+async function withoutErased(run: ImportRun, rows: EventRow[]): Promise<EventRow[]> {
+  const identities = rows.map(({ head, occurred_ms }) => {
+    const named = JSON.parse(head) as Partial<EventLine>
+    return {
+      storeCustomerId: named.store_customer_id,
+      profileId: named.profile_id,
+      email: named.email,
+      phone: named.phone,
+      anonymousId: named.anonymous_id,
+      seenAt: new Date(occurred_ms),
+    }
+  })
+  const erased = await erasedRows(run.postgres.sql, run, identities)
+  return rows.filter((_, at) => !erased[at])
 }
 
 function refusal(properties: string): string | null {

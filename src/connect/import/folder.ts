@@ -29,7 +29,8 @@ export async function importFolder(): Promise<ImportFolder> {
   }
 }
 
-async function removeStale(): Promise<void> {
+/** Those of imports that were killed. */
+export async function removeStale(): Promise<void> {
   const names = new Set(readdirSync(tmpdir()).flatMap((name) => NAME.exec(name)?.[1] ?? []))
   for (const name of names) {
     const path = join(tmpdir(), name)

@@ -82,7 +82,9 @@ export async function importFile(options: ImportOptions): Promise<ImportResult> 
     const { postgres, brand, storePlatformDomain, onProgress = () => {} } = options
     const run = { postgres, duck, brand, storePlatformDomain, file, mapping, mapped, onProgress }
     const written = await IMPORTS[kind](run)
-    const rejected = await writeRejects(duck, source, rejects)
+    const rejected = await writeRejects(duck, source, rejects, () =>
+      postgres.pipeline.run('rejects_add', [brand.id, rejects]),
+    )
     const [broken] = await duck.rows<{ rows: number }>('select count(*) as rows from broken')
     return {
       read: counts.read + (broken?.rows ?? 0),

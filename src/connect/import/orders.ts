@@ -4,9 +4,13 @@ import { literal } from '../../store/duckdb.ts'
 import { statement } from '../../store/sqlfile.ts'
 import { pick } from './cast.ts'
 import { identitiesOf, writeChunks } from './chunks.ts'
+import { blanked, erasedRows } from './erased.ts'
 import type { ImportRun, Written } from './file.ts'
 import { loadPhones } from './phones.ts'
 import { LINE_TARGETS } from './targets.ts'
+
+/** What an order of an erased customer does not say. */
+const NAMELESS = { email: null, phone: null, number: null, discount_codes: [] }
 
 /** Makes orders of the table `picked`, one from all rows that share an external id, and writes them. */
 export async function importOrders(run: ImportRun): Promise<Written> {
@@ -15,11 +19,10 @@ export async function importOrders(run: ImportRun): Promise<Written> {
   const saysWhen = mapped.some(({ target }) => target === 'updated_at')
   return writeChunks(run, 'import_order_chunk', ({ rows, lines, identities = '[]' }) =>
     postgres.sql.begin(async (tx) => {
-      const subjects = await assignSubjects(tx, brand.id, identitiesOf(identities, new Date()), {
-        storePlatformDomain,
-        source: 'import',
-      })
-      const args = [brand.id, rows, lines, [...subjects], saysWhen]
+      const named = identitiesOf(identities, new Date())
+      const subjects = await assignSubjects(tx, brand.id, named, { storePlatformDomain, source: 'import' })
+      const given = blanked(rows, await erasedRows(tx, run, named), NAMELESS)
+      const args = [brand.id, given, lines, [...subjects], saysWhen]
       return (await tx.unsafe(statement('postgres', 'import_orders'), args as never[])).count
     }),
   )

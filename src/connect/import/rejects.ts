@@ -25,8 +25,16 @@ function canWrite(folder: string): boolean {
   }
 }
 
-/** Writes every refused row as one NDJSON line { row, field, value, reason, data }; how many there are. */
-export async function writeRejects(duck: Duck, source: Source, path: string): Promise<number> {
+/**
+ * Writes every refused row as one NDJSON line { row, field, value, reason, data }; how many there are. `beforeWriting`
+ * notes where, so that an erasure finds the file.
+ */
+export async function writeRejects(
+  duck: Duck,
+  source: Source,
+  path: string,
+  beforeWriting: () => Promise<unknown>,
+): Promise<number> {
   await duck.run(
     `create table broken as select n, reason, data, row_number() over (order by n) as k from (${source.broken})`,
   )
@@ -34,6 +42,7 @@ export async function writeRejects(duck: Duck, source: Source, path: string): Pr
     'select (select count(*) from fault) + (select count(*) from broken) as rows',
   )
   if (!found?.rows) return 0
+  await beforeWriting()
   // n - k rows stand before the broken row k.
   const place = (n: string) =>
     source.skipsBroken ? `${n} + (select count(*) from broken where broken.n - k < ${n})` : n

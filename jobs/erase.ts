@@ -1,0 +1,20 @@
+import { eraseDue, eraseLate } from '../src/connect/erase/due.ts'
+import type { Job } from '../src/job.ts'
+import type { Pipeline } from '../src/lake/pipeline.ts'
+import { log } from '../src/log.ts'
+
+/** Once a minute: customers whose erasure was asked for are erased everywhere. */
+export const erase: Job<Pipeline> = {
+  queue: 'erase',
+  every: '* * * * *',
+  timeoutSeconds: 3_600,
+  policy: 'one',
+  async run(pipeline, _data, control) {
+    await eraseLate(pipeline)
+    while (!control.signal.aborted) {
+      const brandId = await eraseDue(pipeline)
+      if (!brandId) return
+      log('info', 'erase', { brand_id: brandId })
+    }
+  },
+}

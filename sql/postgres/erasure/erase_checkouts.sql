@@ -1,0 +1,2 @@
+update checkout set subject = null, url = null
+where brand_id = $1 and subject = any($2::integer[])

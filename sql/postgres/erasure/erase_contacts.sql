@@ -1,0 +1,7 @@
+-- Their consents go with them.
+delete from contact
+where brand_id = $1
+    and (
+        subject = any($2::integer[])
+        or (subject is null and created_at <= $5 and (email = any($3::text[]) or (email is null and phone = any($4::text[]))))
+    )

@@ -1,0 +1,2 @@
+update subscription set subject = null
+where brand_id = $1 and subject = any($2::integer[])

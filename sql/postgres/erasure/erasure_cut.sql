@@ -1,0 +1,6 @@
+-- Whoever asks again from now on asks about what came since.
+update erasure
+set
+    state = 'erasing', whom = null, subjects = $3::integer[], customer_ids = $4::text[], identifiers = $5::text::jsonb,
+    erased_at = $6
+where brand_id = $1 and id = $2

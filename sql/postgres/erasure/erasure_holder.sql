@@ -1,0 +1,10 @@
+-- Who an identifier belongs to now, through a merge.
+select coalesce(redirect.customer, held.subject) as subject
+from (
+    select subject from identifier where brand_id = $1 and kind = $2 and value = $3
+    union all
+    select subject from customer where brand_id = $1 and id = $3 and $2 = 'profile_id' and erased_at is null
+) as held
+left join subject_redirect as redirect
+    on redirect.brand_id = $1 and redirect.subject = held.subject and not redirect.deleted
+limit 1

@@ -1,0 +1,1 @@
+select default_phone_region as region from brand where id = $1

@@ -1,0 +1,1 @@
+update lake_state set erasures = erasures + 1

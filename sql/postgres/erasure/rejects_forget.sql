@@ -1,0 +1,1 @@
+delete from import_rejects where brand_id = $1 and path = $2

@@ -1,0 +1,70 @@
+import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { errorCode } from '../../errors.ts'
+import type { People } from '../../identity/people.ts'
+import type { Statements } from '../../op.ts'
+import type { Counts } from './tables.ts'
+
+/** Whose traces to look for, in what came until when. */
+export interface Wanted {
+  brandId: string
+  people: People
+  erasedAt: Date
+}
+
+interface Body {
+  id: string
+  body: Buffer
+}
+
+/** Tables that keep what was sent as it was sent: a statement that lists, and one that erases by id. */
+const BODIES: readonly [table: string, list: string, erase: string][] = [
+  ['store_delivery', 'bodies_of_deliveries', 'bodies_of_deliveries_erase'],
+  ['store_event', 'bodies_of_store_events', 'bodies_of_store_events_erase'],
+  ['dead_letter', 'bodies_of_dead_letters', 'bodies_of_dead_letters_erase'],
+  ['dead_event', 'bodies_of_dead_events', 'bodies_of_dead_events_erase'],
+]
+
+/** Opens everything that a brand keeps unread, and erases what names the people. */
+export async function eraseBodies(db: Statements, { brandId, erasedAt, people }: Wanted): Promise<Counts> {
+  const counts: Counts = {}
+  for (const [table, list, erase] of BODIES) {
+    const bodies = await db.many<Body>(list, [brandId, erasedAt])
+    const theirs = bodies.filter(({ body }) => names(people, body.toString())).map(({ id }) => id)
+    counts[`postgres.${table}`] = theirs.length ? await db.run(erase, [brandId, theirs]) : 0
+  }
+  return counts
+}
+
+function names(people: People, text: string): boolean {
+  try {
+    return people.areIn(JSON.parse(text))
+  } catch {
+    return people.areInText(text)
+  }
+}
+
+/** Takes the rows of people out of the files in which imports of the brand left what they refused. */
+export async function eraseRejects(db: Statements, { brandId, erasedAt, people }: Wanted): Promise<Counts> {
+  let rows = 0
+  for (const { path } of await db.many<{ path: string }>('rejects_of_brand', [brandId, erasedAt])) {
+    const text = await readFile(path, 'utf8').catch((error: unknown) => {
+      if (errorCode(error) === 'ENOENT') return null
+      throw error
+    })
+    if (text === null) await db.run('rejects_forget', [brandId, path])
+    else rows += await eraseLines(path, text, people)
+  }
+  return { 'imports.rejected_rows': rows }
+}
+
+async function eraseLines(path: string, text: string, people: People): Promise<number> {
+  const lines = text.split('\n')
+  const kept = lines.filter((line) => line === '' || !names(people, line))
+  if (kept.length === lines.length) return 0
+  if (kept.every((line) => line === '')) await rm(path)
+  else {
+    await writeFile(`${path}.new`, kept.join('\n'), { flush: true })
+    await rename(`${path}.new`, path)
+  }
+  return lines.length - kept.length
+}

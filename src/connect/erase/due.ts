@@ -1,0 +1,47 @@
+import { PATIENCE, type Patience, sweepAfterErasure } from '../../lake/erase-disk.ts'
+import { eraseNotedLines } from '../../lake/erase-log.ts'
+import type { Pipeline } from '../../lake/pipeline.ts'
+import { type EraseOptions, eraseCustomers } from './erase.ts'
+
+interface Taken {
+  brand_id: string
+  id: string
+}
+
+/** Requests of one brand that are done in one pass over its files. */
+const MOST = 1_000
+/** Work that was under way during an erasure has ended after so long. */
+const SWEPT_HOURS = 26
+
+export interface DueOptions extends EraseOptions {
+  /** Only these. */
+  brandId?: string
+  erasureId?: string
+}
+
+/**
+ * Does the requests that wait, of one brand; false when there are none. One that fails says why in its row, is thrown,
+ * and is tried again later, at least once an hour.
+ */
+export async function eraseDue(pipeline: Pipeline, options: DueOptions = {}): Promise<string | false> {
+  const { pipeline: db } = pipeline.postgres
+  const { brandId = null, erasureId = null } = options
+  const taken = await db.many<Taken>('erasures_due', [brandId, erasureId, MOST])
+  const [first] = taken
+  if (!first) return false
+  try {
+    await eraseCustomers(pipeline, first.brand_id, taken, options)
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    await db.run('erasures_failed', [first.brand_id, taken.map(({ id }) => id), why])
+    throw error
+  }
+  return first.brand_id
+}
+
+/** What comes of earlier erasures: lines that the snapshot left out since, and files that killed work left. */
+export async function eraseLate(pipeline: Pipeline, patience: Patience = PATIENCE): Promise<void> {
+  await eraseNotedLines(pipeline)
+  const brands = await pipeline.postgres.pipeline.many<{ brand_id: string }>('erasures_swept', [SWEPT_HOURS])
+  for (const { brand_id } of brands) await sweepAfterErasure(pipeline, brand_id, patience)
+}

@@ -1,0 +1,69 @@
+import { type Identifiers, noIdentifiers } from '../../identity/people.ts'
+import type { Statements } from '../../op.ts'
+
+/** Whose rows to remove. */
+export interface Theirs {
+  brandId: string
+  subjects: readonly number[]
+  identifiers: Identifiers
+  /** What came later is of somebody new, unless it carries one of the subjects. */
+  erasedAt: Date
+}
+
+/** What a step removed, by table. */
+export type Counts = Record<string, number>
+
+type Arguments = (theirs: Theirs) => unknown[]
+
+const bySubject: Arguments = ({ subjects }) => [subjects]
+const byContact: Arguments = ({ subjects, identifiers: { email, phone }, erasedAt }) => [
+  subjects,
+  email,
+  phone,
+  erasedAt,
+]
+const byChannel: Arguments = ({ identifiers: { email, phone }, erasedAt }) => [email, phone, erasedAt]
+
+/** Statement and arguments by table, in an order in which what a later one needs is still there. */
+const REMOVALS: readonly [table: string, statement: string, args: Arguments][] = [
+  ['fulfillment', 'erase_fulfillments', byContact],
+  ['store_order', 'erase_orders', byContact],
+  ['checkout', 'erase_checkouts', bySubject],
+  ['subscription', 'erase_subscriptions', bySubject],
+  ['refund', 'erase_refunds', bySubject],
+  ['custom_event', 'erase_custom_events', byContact],
+  ['contact', 'erase_contacts', byContact],
+  ['dead_letter', 'erase_dead_letters', byChannel],
+  [
+    'data_request',
+    'erase_data_requests',
+    (theirs) => [...byChannel(theirs), theirs.identifiers.store_customer_id],
+  ],
+  ['identifier_claim', 'erase_claims', bySubject],
+  ['visitor_claim', 'erase_visitor_claims', bySubject],
+  ['identifier', 'erase_identifiers', bySubject],
+]
+
+/** Takes customers out of the tables of a brand, within a transaction; again, it finds what was written meanwhile. */
+export async function eraseRows(tx: Statements, theirs: Theirs): Promise<Counts> {
+  const counts: Counts = {}
+  for (const [table, statement, args] of REMOVALS)
+    counts[`postgres.${table}`] = await tx.run(statement, [theirs.brandId, ...args(theirs)])
+  counts['postgres.customer'] = await tx.run('erase_customers', [
+    theirs.brandId,
+    theirs.subjects,
+    theirs.erasedAt,
+  ])
+  return counts
+}
+
+/** Identifiers of several people in one. */
+export function together(all: readonly Identifiers[]): Identifiers {
+  const sum = noIdentifiers()
+  for (const one of all)
+    for (const [kind, values] of Object.entries(one)) {
+      const list = sum[kind as keyof Identifiers]
+      for (const value of values) list.push(value)
+    }
+  return sum
+}

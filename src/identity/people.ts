@@ -1,0 +1,79 @@
+import { emailOf, phoneOf } from './channel.ts'
+import { KINDS } from './profile.ts'
+
+/** The kinds of identifier with their values, normalised. */
+export type Identifiers = Record<(typeof KINDS)[number], string[]>
+
+/** Finds what names any of some people in what was stored as it was sent. */
+export interface People {
+  /** Whether a line of the event log could be about one of them; tombstones then say whether it is. */
+  mayBeNamedBy(line: NamingLine): boolean
+  /** Whether a document holds an identifier of one of them anywhere; short ids count under keys of ids only. */
+  areIn(document: unknown): boolean
+  /** The same of a text that is no document. */
+  areInText(text: string): boolean
+}
+
+export interface NamingLine {
+  store_customer_id?: string
+  profile_id?: string
+  email?: string
+  phone?: string
+  anonymous_id?: string
+}
+
+/** An id that is shorter could be any number of a document. */
+const TELLING_LENGTH = 6
+/** Digits at the end of a phone number that spellings of it share. */
+const PHONE_TAIL = 6
+const ID_KEY = /(^|_)(id|customer|user|email|phone)s?$|Id$/i
+/** How stores write ids in their own APIs, such as gid://shopify/Customer/123. */
+const GLOBAL_ID = /^gid:\/\/[^/]+\/Customer\/([^/?]+)/
+
+export const noIdentifiers = (): Identifiers =>
+  Object.fromEntries(KINDS.map((kind) => [kind, [] as string[]])) as Identifiers
+
+/** `region` is that of phone numbers without a country code. */
+export function peopleWith(identifiers: Identifiers, region: string): People {
+  const emails = new Set(identifiers.email)
+  const phones = new Set(identifiers.phone)
+  const tails = new Set(identifiers.phone.map(tailOf))
+  const stored = new Set(identifiers.store_customer_id)
+  const profiles = new Set(identifiers.profile_id)
+  const visitors = new Set(identifiers.anonymous_id)
+  const ids = new Set([...stored, ...profiles, ...visitors])
+
+  const isIdentifier = (text: string, key: string): boolean => {
+    if (ids.has(text)) return text.length >= TELLING_LENGTH || key === '' || ID_KEY.test(key)
+    if (text.includes('@')) return emails.has(emailOf(text) ?? '')
+    const global = GLOBAL_ID.exec(text)?.[1]
+    if (global !== undefined) return stored.has(global)
+    return tails.has(tailOf(text)) && phones.has(phoneOf(text, region) ?? '')
+  }
+  const areIn = (value: unknown, key: string): boolean => {
+    if (typeof value === 'string') return isIdentifier(value.trim(), key)
+    if (typeof value === 'number') return isIdentifier(String(value), key || 'number')
+    if (Array.isArray(value)) return value.some((entry) => areIn(entry, key))
+    if (typeof value !== 'object' || value === null) return false
+    return Object.entries(value).some(([name, entry]) => areIn(entry, name === 'id' ? key || name : name))
+  }
+  return {
+    mayBeNamedBy: ({ store_customer_id, profile_id, email, phone, anonymous_id }) =>
+      (store_customer_id !== undefined && stored.has(store_customer_id.trim())) ||
+      (profile_id !== undefined && (profiles.has(profile_id.trim()) || stored.has(lastPart(profile_id)))) ||
+      (email !== undefined && emails.has(email.trim().toLowerCase())) ||
+      (phone !== undefined && tails.has(tailOf(phone))) ||
+      (anonymous_id !== undefined && visitors.has(anonymous_id.trim())),
+    areIn: (document) => areIn(document, 'document'),
+    areInText: (text) => {
+      const lower = text.toLowerCase()
+      const telling = [...ids].filter((id) => id.length >= TELLING_LENGTH)
+      return (
+        [...emails, ...phones].some((one) => lower.includes(one)) || telling.some((id) => text.includes(id))
+      )
+    },
+  }
+}
+
+const tailOf = (phone: string) => phone.replace(/\D/g, '').slice(-PHONE_TAIL)
+const lastPart = (id: string) => id.trim().slice(id.trim().lastIndexOf(':') + 1)

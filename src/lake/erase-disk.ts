@@ -1,0 +1,102 @@
+import { readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fail } from '../errors.ts'
+import { brandFolder, STAGING_FOLDER } from '../store/lake.ts'
+import type { Pipeline } from './pipeline.ts'
+
+export interface Patience {
+  /** How long requests that read old files may go on; longer than any. */
+  readersMs: number
+  /** How long work that was under way may leave files that nobody lists; longer than any job. */
+  writersMs: number
+}
+
+export const PATIENCE: Patience = { readersMs: 60_000, writersMs: 20 * 60_000 }
+
+/** The clock of the file system stands still for some milliseconds. */
+const CLOCK_MS = 50
+
+/**
+ * Removes from disk what no reader needs any more: the files of a brand that were retired, and those that no manifest
+ * lists. Work on the lake that is under way publishes nothing after it. The number of files removed.
+ */
+export async function removeErasedFiles(
+  pipeline: Pipeline,
+  brandId: string,
+  patience: Patience,
+): Promise<number> {
+  const { postgres, lakeDir } = pipeline
+  const fence = Date.now() - CLOCK_MS
+  await postgres.pipeline.tx(async (tx) => {
+    await tx.run('lake_erasures_count')
+    await tx.run('lake_brand_fence', [brandId])
+  })
+  const retired = await postgres.pipeline.many<{ id: number; path: string }>('lake_files_retired_of', [
+    brandId,
+  ])
+  if (retired.length) await pause(patience.readersMs)
+  const { paused } = await postgres.pipeline.one<{ paused: boolean }>('lake_removal_paused')
+  if (paused) throw fail('unavailable', 'A backup copies files of the lake: they go when it has ended.')
+  for (const { path } of retired) await rm(join(lakeDir, path), { force: true })
+  await postgres.pipeline.run('lake_files_forget', [retired.map(({ id }) => id)])
+  const unlisted = await removeUnlisted(pipeline, brandId, fence)
+  return retired.length + unlisted + (await removeScratch(pipeline, brandId, patience.writersMs))
+}
+
+/** What work that was killed, or that took longer, left since: called until it can have left nothing more. */
+export async function sweepAfterErasure(
+  pipeline: Pipeline,
+  brandId: string,
+  { writersMs }: Patience,
+): Promise<number> {
+  const { paused } = await pipeline.postgres.pipeline.one<{ paused: boolean }>('lake_removal_paused')
+  if (paused) return 0
+  const unlisted = await removeUnlisted(pipeline, brandId, Date.now() - writersMs)
+  return unlisted + (await removeScratch(pipeline, brandId, writersMs))
+}
+
+async function removeUnlisted({ postgres, lakeDir }: Pipeline, brandId: string, before: number) {
+  const listed = await postgres.pipeline.many<{ path: string }>('lake_paths')
+  const known = new Set(listed.map(({ path }) => path))
+  let removed = 0
+  for (const folder of [brandFolder(brandId), STAGING_FOLDER]) {
+    for (const entry of await entriesOf(join(lakeDir, folder))) {
+      const path = join(folder, entry.name)
+      if (!entry.isFile() || known.has(path) || (await changedAt(join(lakeDir, path))) > before) continue
+      await rm(join(lakeDir, path), { force: true })
+      removed++
+    }
+  }
+  return removed
+}
+
+/** Scratch folders, and what DuckDB spilled, of work that ended long ago without clearing up. */
+async function removeScratch({ lakeDir }: Pipeline, brandId: string, writersMs: number): Promise<number> {
+  const before = Date.now() - writersMs
+  let removed = 0
+  const shared = join(lakeDir, 'tmp')
+  const served = join(shared, 'served')
+  for (const folder of [shared, served, join(lakeDir, brandFolder(brandId), 'tmp')]) {
+    for (const { name } of await entriesOf(folder)) {
+      const path = join(folder, name)
+      if (path === served) continue
+      const newest = await Promise.all(
+        [path, ...(await entriesOf(path)).map((one) => join(path, one.name))].map(changedAt),
+      )
+      if (Math.max(...newest) > before) continue
+      await rm(path, { recursive: true, force: true })
+      removed++
+    }
+  }
+  return removed
+}
+
+const entriesOf = (folder: string) => readdir(folder, { withFileTypes: true }).catch(() => [])
+
+/** The distant future for what is gone. */
+const changedAt = (path: string) =>
+  stat(path).then(
+    ({ mtimeMs }) => mtimeMs,
+    () => Number.POSITIVE_INFINITY,
+  )

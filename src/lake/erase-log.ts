@@ -1,0 +1,147 @@
+import { linesOf, withoutLines } from '../event/erase-lines.ts'
+import type { EventLine } from '../event/shape.ts'
+import type { People } from '../identity/people.ts'
+import { erasedAmong, type Identity } from '../identity/subject.ts'
+import type { Statements } from '../op.ts'
+import type { Pipeline } from './pipeline.ts'
+
+export interface LogCounts {
+  batches: number
+  events: number
+}
+
+/** Rewritten at a time; a batch is some megabytes at most. */
+const BATCHES = 200
+const PAGE = 16
+const FIRST = { received_at: '-infinity', batch_id: '00000000-0000-0000-0000-000000000000' }
+
+/** Where a batch stands; the time as text, since it has microseconds. */
+interface Place {
+  received_at: string
+  batch_id: string
+}
+
+/** Called in the transaction that erases from a batch. */
+type Note = (tx: Statements, counts: LogCounts) => Promise<void>
+const NOTHING: Note = async () => {}
+
+/**
+ * Takes the lines that are noted in `erased_line` out of the event log: those that lake rows of erased customers named,
+ * and those that the snapshot left out. Whatever is killed meanwhile, a line is noted until it is gone.
+ */
+export async function eraseNotedLines({ postgres }: Pipeline, note = NOTHING): Promise<LogCounts> {
+  const total = { batches: 0, events: 0 }
+  for (;;) {
+    const noted = await postgres.pipeline.many<{ batch_id: string; lines: number[] }>('erased_batches', [
+      BATCHES,
+    ])
+    if (noted.length === 0) return total
+    const places = await postgres.pipeline.many<Place>('log_batches_with', [
+      noted.map(({ batch_id }) => batch_id),
+    ])
+    const at = new Map(places.map((place) => [place.batch_id, place]))
+    for (const { batch_id, lines } of noted) {
+      await postgres.pipeline.tx(async (tx) => {
+        const place = at.get(batch_id)
+        // Gone with its day: the log keeps batches for a week.
+        if (place) await eraseIn(tx, place, lines, total, note)
+        await tx.run('erased_lines_done', [batch_id, lines])
+      })
+    }
+  }
+}
+
+async function eraseIn(
+  tx: Statements,
+  { received_at, batch_id }: Place,
+  lines: Iterable<number>,
+  total: LogCounts,
+  note: Note,
+): Promise<void> {
+  const held = await tx.maybe<{ payload: Buffer }>('log_batch_hold', [received_at, batch_id])
+  if (!held) return
+  const { payload, erased } = await withoutLines(held.payload, lines)
+  if (erased === 0) return
+  await tx.run('log_batch_rewrite', [received_at, batch_id, payload])
+  await note(tx, { batches: 1, events: erased })
+  total.batches++
+  total.events += erased
+}
+
+/** Whose lines to look for. */
+export interface Wanted {
+  brandId: string
+  people: People
+}
+
+/**
+ * Looks through every batch that the log has for lines about erased customers that no lake row names, such as repeats
+ * of an event, and takes them out.
+ */
+export async function eraseOtherLines(
+  pipeline: Pipeline,
+  wanted: Wanted,
+  note = NOTHING,
+  onProgress: (done: number, total: number) => void = () => {},
+): Promise<LogCounts> {
+  const total = { batches: 0, events: 0 }
+  const { batches } = await pipeline.postgres.pipeline.one<{ batches: number }>('log_span')
+  const until = new Date()
+  let after: Place = FIRST
+  for (let done = 0; ; ) {
+    const page = await pipeline.postgres.pipeline.many<Place & { payload: Buffer }>('log_batches_after', [
+      after.received_at,
+      after.batch_id,
+      until,
+      PAGE,
+    ])
+    for (const batch of page) {
+      const lines = await linesAbout(pipeline, wanted, batch.payload)
+      if (lines.length) await pipeline.postgres.pipeline.tx((tx) => eraseIn(tx, batch, lines, total, note))
+    }
+    const last = page.at(-1)
+    if (!last) return total
+    after = last
+    done += page.length
+    onProgress(done, Math.max(done, batches))
+  }
+}
+
+/** Numbers of the lines that tell of erased customers from before their erasure. */
+async function linesAbout(
+  { postgres, storePlatformDomain }: Pipeline,
+  { brandId, people }: Wanted,
+  payload: Buffer,
+): Promise<number[]> {
+  const found: number[] = []
+  const perhaps: { number: number; identity: Identity }[] = []
+  for (const [number, text] of (await linesOf(payload)).entries()) {
+    if (!text.includes(brandId)) continue
+    const line = read(text)
+    if (line === null) {
+      if (people.areInText(text)) found.push(number)
+    } else if (line.brand_id === brandId && people.mayBeNamedBy(line))
+      perhaps.push({ number, identity: identityIn(line) })
+  }
+  if (perhaps.length === 0) return found
+  const identities = perhaps.map(({ identity }) => identity)
+  const erased = await erasedAmong(postgres.sql, brandId, identities, { storePlatformDomain })
+  return [...found, ...perhaps.filter((_, at) => erased[at]).map(({ number }) => number)]
+}
+
+function read(text: string): EventLine | null {
+  try {
+    return JSON.parse(text) as EventLine
+  } catch {
+    return null
+  }
+}
+
+const identityIn = (line: EventLine): Identity => ({
+  storeCustomerId: line.store_customer_id,
+  profileId: line.profile_id,
+  email: line.email,
+  phone: line.phone,
+  anonymousId: line.anonymous_id,
+  seenAt: new Date(line.occurred_at),
+})
