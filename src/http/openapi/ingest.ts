@@ -154,7 +154,7 @@ export const ingestDocumented = (components: Components): DocumentedRoute[] => [
       tags: ['Data collection'],
       summary: 'The pixel',
       description:
-        'The script that pages of a shop include: `<script async src="…/cdp/pixel.js" data-shop="lumen-home.myshopify.com"></script>`.',
+        'The script that pages of a shop include, with `data-shop` naming the shop: see docs/pixel.md.',
       security: [],
       responses: {
         200: {
