@@ -81,6 +81,11 @@ export interface CallCursors {
   seal(position: unknown, filters?: Readonly<Record<string, unknown>>): string
 }
 
+/** Seals a secret that Postgres is to hold; `place` names what it is. */
+export interface Sealing {
+  seal(content: Buffer, place: string): Buffer
+}
+
 export interface Ctx {
   brand: Brand
   caller: Caller
@@ -91,6 +96,9 @@ export interface Ctx {
   cursors: CallCursors
   /** Resolves once no server process goes by what it knew of keys and brands before the statements made so far. */
   everywhere(): Promise<void>
+  seal: Sealing
+  /** Public origin of the webhook receiver. */
+  webhookUrl: string
   now: Date
   signal: AbortSignal
 }

@@ -3,7 +3,7 @@ import { type Cursors, callCursors } from '../access/cursor.ts'
 import { refusal } from '../access/permit.ts'
 import type { BrowserRequest } from '../access/sign-in/same-origin.ts'
 import { fail } from '../errors.ts'
-import type { Brand, Ctx, Db, Lake, Op } from '../op.ts'
+import type { Brand, Ctx, Db, Lake, Op, Sealing } from '../op.ts'
 import { validated } from './validate.ts'
 
 /** What operations run on, whether called by route or by tool. */
@@ -15,6 +15,9 @@ export interface CallDeps {
   now?: () => Date
   /** Waits until all server processes have taken note of a change of keys or brands. */
   everywhere?(): Promise<void>
+  /** Where operations have secrets to keep or addresses to tell. */
+  seal?: Sealing
+  webhookUrl?: string
   /** Counts a call; throws `rate_limited`. */
   limit?(op: Op, identified: Identified): void | Promise<void>
 }
@@ -75,6 +78,12 @@ function context(
       return deps.db(brandId)
     },
     everywhere: async () => deps.everywhere?.(),
+    get seal() {
+      return configured(deps.seal)
+    },
+    get webhookUrl() {
+      return configured(deps.webhookUrl)
+    },
     get lake() {
       lake ??= deps.lake(brand)
       return lake
@@ -83,4 +92,9 @@ function context(
       return lasting.signal
     },
   }
+}
+
+function configured<Part>(part: Part | undefined): Part {
+  if (part === undefined) throw new Error('the operations were not given all that this one runs on')
+  return part
 }

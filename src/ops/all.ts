@@ -1,6 +1,9 @@
 import type { Op } from '../op.ts'
 import { brandOps } from './brand.ts'
+import { eventDefinitionOps } from './event-definitions.ts'
+import { integrationOps } from './integrations.ts'
 import { keyOps } from './keys.ts'
+import { providerOps } from './providers.ts'
 import { segmentMemberOps } from './segment-members.ts'
 import { segmentQuestionOps } from './segment-questions.ts'
 import { segmentOps } from './segments.ts'
@@ -12,4 +15,7 @@ export const OPS: readonly Op[] = [
   ...segmentOps,
   ...segmentMemberOps,
   ...segmentQuestionOps,
+  ...providerOps,
+  ...eventDefinitionOps,
+  ...integrationOps,
 ]

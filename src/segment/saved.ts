@@ -101,6 +101,16 @@ async function changeable(tx: Statements, id: string): Promise<SegmentWithDefini
   return segment
 }
 
+/** Saves a checked definition as the version after the given one of a segment that the transaction has locked. */
+export async function saveNextVersion(
+  tx: Statements,
+  { version, ...segment }: Omit<NewVersion, 'versionId'>,
+): Promise<void> {
+  const next = { ...segment, version: version + 1, versionId: uuidv7() }
+  await tx.run('segment_set_version', [next.id, next.version, next.versionId])
+  await addVersion(tx, next)
+}
+
 /** Saves a valid definition as the next version; earlier ones are kept. Fails with bad_request, not_found or conflict. */
 export async function updateSegment(
   db: Db,
@@ -110,9 +120,7 @@ export async function updateSegment(
   return await db.tx(async (tx) => {
     const { version } = await changeable(tx, id)
     await checkReferences(tx, id, tree)
-    const next = { id, version: version + 1, versionId: uuidv7(), tree, definition, createdBy }
-    await tx.run('segment_set_version', [id, next.version, next.versionId])
-    await addVersion(tx, next)
+    await saveNextVersion(tx, { id, version, tree, definition, createdBy })
     return await tx.one<SegmentWithDefinition>('segment_by_id', [id])
   })
 }

@@ -1,0 +1,4 @@
+select id, key, name, lookup_id, source_template_key, is_enabled, settings, created_at
+from provider
+where brand_id = $1 and id = $2
+for update

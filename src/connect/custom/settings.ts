@@ -1,0 +1,31 @@
+import { fail } from '../../errors.ts'
+
+export type Settings = Record<string, unknown>
+
+const MAX_BYTES = 65_536
+
+/**
+ * Settings with a change in them: objects are merged level by level, so that what is not named stays (the
+ * `type_matchers` of `request_mapping` too); lists and values are replaced; null removes.
+ */
+export function mergedSettings(settings: Settings, change: Settings): Settings {
+  const merged = new Map(Object.entries(settings))
+  for (const [name, value] of Object.entries(change)) {
+    const before = merged.get(name)
+    if (value === null) merged.delete(name)
+    else if (isObject(value)) merged.set(name, mergedSettings(isObject(before) ? before : {}, value))
+    else merged.set(name, value)
+  }
+  return Object.fromEntries(merged)
+}
+
+/** Throws `bad_request` for settings that cannot be. */
+export function checkSettings(settings: Settings): void {
+  if (Object.hasOwn(settings, 'request_mapping') && !isObject(settings.request_mapping))
+    throw fail('bad_request', 'settings.request_mapping must be an object')
+  if (Buffer.byteLength(JSON.stringify(settings)) > MAX_BYTES)
+    throw fail('bad_request', `settings must be at most ${MAX_BYTES / 1024} KB`)
+}
+
+const isObject = (value: unknown): value is Settings =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,0 +1,47 @@
+import type { Statements } from '../op.ts'
+import { parseDefinition } from './definition.ts'
+import { saveNextVersion } from './saved.ts'
+
+const FIELD = 'event_kind'
+/** Operators that compare with a type by its whole name. */
+const BY_NAME = new Set(['=', 'equals', '!=', 'notEquals', 'in', 'notIn'])
+
+/** A definition in which an event type has another name; the very same one when it does not name the type. */
+export function renamedIn(definition: unknown, from: string, to: string): unknown {
+  if (Array.isArray(definition)) {
+    const items = definition.map((item) => renamedIn(item, from, to))
+    return items.some((item, index) => item !== definition[index]) ? items : definition
+  }
+  if (typeof definition !== 'object' || definition === null) return definition
+  const node = definition as Record<string, unknown>
+  const isNaming = node.field === FIELD && BY_NAME.has(node.op as string)
+  const entries = Object.entries(node).map(([key, value]) => [
+    key,
+    isNaming && key === 'value' ? renamedValue(value, from, to) : renamedIn(value, from, to),
+  ])
+  return entries.some(([key, value]) => value !== node[key as string]) ? Object.fromEntries(entries) : node
+}
+
+function renamedValue(value: unknown, from: string, to: string): unknown {
+  if (value === from) return to
+  return Array.isArray(value) && value.includes(from)
+    ? [...new Set(value.map((one) => (one === from ? to : one)))]
+    : value
+}
+
+/** Gives an event type its new name in the rules of all active segments: each gets a next version. */
+export async function renameEventInSegments(
+  tx: Statements,
+  { from, to, by }: { from: string; to: string; by: string },
+): Promise<void> {
+  await tx.one('segments_of_brand_lock')
+  const naming = await tx.many<{ id: string; version: number; definition: unknown }>('segments_naming', [
+    from,
+  ])
+  for (const { id, version, definition } of naming) {
+    const renamed = renamedIn(definition, from, to)
+    if (renamed === definition) continue
+    const tree = parseDefinition(renamed)
+    await saveNextVersion(tx, { id, version, tree, definition: renamed, createdBy: by })
+  }
+}
