@@ -1,12 +1,13 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { CHECKOUT } from '../src/config.ts'
 import { Failure } from '../src/errors.ts'
-import { quickEvents } from '../src/event/quick.ts'
+import { checkBrowserEvents } from '../src/event/browser.ts'
+import { quickBrowserEvents, quickEvents } from '../src/event/quick.ts'
 import { type Checked, checkEvents, type EventLine } from '../src/event/shape.ts'
 import { parseTime } from '../src/event/time.ts'
-import { randomSource } from './fixtures/random.ts'
+import { type RandomSource, randomSource } from './fixtures/random.ts'
 
 const BRAND = '018f4e3e-1111-7222-8333-444444444444'
 const NOW = Date.parse('2026-11-30T12:00:00.000Z')
@@ -367,37 +368,29 @@ t.test('the last of repeated names counts in both forms', async (t) => {
   t.equal(quick(body), undefined)
 })
 
-/** The lines of the complete form, undefined when it refuses the body with a 400. */
-function checkedLines(body: Buffer): string | undefined {
+/** The lines of a complete form, undefined when it refuses the body with a 400 or 403. */
+function checkedLines(body: Buffer, check = checkEvents): string | undefined {
   try {
-    return normal(checkEvents(body, BRAND, NOW))
+    return normal(check(body, BRAND, NOW))
   } catch (error) {
-    if (!(error instanceof Failure) || error.code !== 'bad_request') throw error
+    if (!(error instanceof Failure) || error.status >= 500) throw error
     return undefined
   }
 }
 
-const quickLines = (body: Buffer) => {
-  const read = quickEvents(body, BRAND, NOW)
+const quickLines = (body: Buffer, quick = quickEvents) => {
+  const read = quick(body, BRAND, NOW)
   return read && normal(read)
 }
 
 const normal = (read: Checked) => `${read.events} ${read.repeats} ${JSON.stringify(linesOf(read))}`
 
-t.test('what the quick form reads, the complete form reads alike', async (t) => {
-  const random = randomSource(t)
-  const body = () =>
-    bytes({
-      events: random.list(1, 4, () => ({
-        ...(random.chance(0.5) ? { eventId: random.text(8) } : {}),
-        eventType: 'a1',
-        ...(random.chance(0.5) ? { timeStamp: new Date(NOW - random.below(1e10)).toISOString() } : {}),
-        [random.pick(['email', 'profileId'])]: random.chance(0.9)
-          ? `a${random.below(9)}@b.c`
-          : random.text(5),
-        properties: random.json(4),
-      })),
-    })
+const SHOP = { brandId: BRAND, scope: 'lumen.myshopify.com' }
+const checkPage = (body: Buffer) => checkBrowserEvents(body, SHOP, NOW)
+const quickPage = (body: Buffer) => quickBrowserEvents(body, SHOP, NOW)
+
+/** Compares the two forms on right bodies and on those with some bytes changed. */
+function agree(t: Test, random: RandomSource, body: () => Buffer, forms: Forms): void {
   const spoilt = () => {
     const text = body()
     for (let changes = random.pick([1, 1, 2, 4]); changes > 0; changes--) {
@@ -411,7 +404,7 @@ t.test('what the quick form reads, the complete form reads alike', async (t) => 
     const count = { quick: 0, complete: 0 }
     for (let n = 0; n < times; n++) {
       const text = make()
-      const [quick, complete] = [quickLines(text), checkedLines(text)]
+      const [quick, complete] = [quickLines(text, forms.quick), checkedLines(text, forms.check)]
       if (quick !== undefined) count.quick++
       if (complete !== undefined) count.complete++
       if (quick !== undefined && quick !== complete) t.equal(quick, complete, text.toString('latin1'))
@@ -420,8 +413,168 @@ t.test('what the quick form reads, the complete form reads alike', async (t) => 
   }
   const right = compare(3_000, body)
   const wrong = compare(20_000, spoilt)
-  t.ok(right.quick > 500 && wrong.quick > 200, `the quick form read ${right.quick} and ${wrong.quick}`)
+  t.ok(right.quick > 400 && wrong.quick > 100, `the quick form read ${right.quick} and ${wrong.quick}`)
   t.ok(wrong.complete < 15_000, `of the spoilt bodies ${wrong.complete} were accepted`)
+}
+interface Forms {
+  quick: typeof quickEvents
+  check: typeof checkEvents
+}
+
+t.test('what the quick form reads, the complete form reads alike', async (t) => {
+  const random = randomSource(t)
+  const body = () =>
+    bytes({
+      events: random.list(1, 4, () => ({
+        ...(random.chance(0.5) ? { eventId: random.text(8) } : {}),
+        eventType: random.chance(0.95) ? 'a1' : 'updateProperties',
+        ...(random.chance(0.5) ? { timeStamp: new Date(NOW - random.below(1e10)).toISOString() } : {}),
+        [random.pick(['email', 'profileId'])]: random.chance(0.9)
+          ? `a${random.below(9)}@b.c`
+          : random.text(5),
+        properties: random.json(4),
+      })),
+    })
+  agree(t, random, body, { quick: quickEvents, check: checkEvents })
+})
+
+t.test('and so do those of pages', async (t) => {
+  const random = randomSource(t)
+  const scope = () => (random.chance(0.995) ? SHOP.scope : random.pick(['other.myshopify.com', null, 7, '']))
+  const time = () =>
+    random.chance(0.8)
+      ? new Date(NOW - DAY * 2 + random.below(DAY * 4)).toISOString()
+      : random.pick([`x${random.below(99)}`, random.text(24), null, 7])
+  const body = () =>
+    bytes({
+      source: { scope: scope(), ...(random.chance(0.02) ? { itemType: random.text(6) } : {}) },
+      events: random.list(1, 4, () => ({
+        scope: scope(),
+        eventType: random.chance(0.95) ? 'a1' : random.pick(['updateProperties', 'order_created']),
+        ...(random.chance(0.3) ? { eventId: random.text(8) } : {}),
+        ...(random.chance(0.3) ? { timeStamp: time() } : {}),
+        ...(random.chance(0.3) ? { anonymousId: random.text(9) } : {}),
+        ...(random.chance(0.02) ? { target: { scope: scope() } } : {}),
+        ...(random.chance(0.02) ? random.json(2) : {}),
+        properties: random.json(4),
+      })),
+    })
+  const quick: Forms['quick'] = (body) => quickPage(body)
+  const check: Forms['check'] = (body) => checkPage(body)
+  agree(t, random, body, { quick, check })
+})
+
+t.test('events of a page', async (t) => {
+  const view = { scope: SHOP.scope, eventType: 'page_viewed', properties: {} }
+  const page = (...events: object[]) => ({ source: { scope: SHOP.scope }, events })
+  const stored = (changes: object) => linesOf(checkPage(bytes(page({ ...view, ...changes }))))[0] as EventLine
+  const refused = (t: Test, body: unknown, code: string, says: RegExp) => {
+    t.throws(() => checkPage(bytes(body)), { code, message: says }, JSON.stringify(body))
+    t.equal(quickPage(bytes(body)), undefined)
+  }
+
+  t.test('have a line that says where they come from', async (t) => {
+    const sent = { ...view, eventId: 'e-1', anonymousId: 'v1', timeStamp: '2026-11-30T11:59:59.500Z' }
+    const expected = {
+      ...{ brand_id: BRAND, origin: 'browser', received_at: NOW, occurred_at: NOW - 500 },
+      ...{ event_type: 'page_viewed', event_id: 'e-1', anonymous_id: 'v1', properties: {} },
+    }
+    t.same(linesOf(checkPage(bytes(page(sent)))), [expected])
+    t.same(linesOf(quickPage(bytes(page(sent))) as Checked), [expected])
+  })
+  t.test('need an envelope with the shop, else 400', async (t) => {
+    const { source, events } = page(view)
+    refused(t, [], 'bad_request', /must be a JSON object/)
+    refused(t, '{', 'bad_request', /not valid JSON/)
+    refused(t, { events }, 'bad_request', /^source: must be an object/)
+    refused(t, { source: SHOP.scope, events }, 'bad_request', /^source: must be an object/)
+    refused(t, { source: {}, events }, 'bad_request', /^source.scope/)
+    refused(t, { source: { scope: 7 }, events }, 'bad_request', /^source.scope/)
+    refused(t, { source }, 'bad_request', /^events: must be an array/)
+    refused(t, { source, events: {} }, 'bad_request', /^events: must be an array/)
+    refused(t, { source, events: [] }, 'bad_request', /at least one/)
+    refused(t, { source, events: ['x'] }, 'bad_request', /events\[0\]: must be an object/)
+    for (const scope of [undefined, null, 7, {}])
+      refused(t, page({ ...view, scope }), 'bad_request', /events\[0\]\.scope: must be the domain/)
+    for (const target of ['x', 7, { scope: 7 }])
+      refused(t, page({ ...view, target }), 'bad_request', /events\[0\]\.target/)
+    refused(t, page({ ...view, properties: [] }), 'bad_request', /events\[0\]\.properties: must be an object/)
+  })
+  t.test('of another shop are 403, whatever else is wrong with them', async (t) => {
+    const other = 'other.myshopify.com'
+    refused(t, { ...page(view), source: { scope: other } }, 'insufficient_scope', /^source\.scope/)
+    refused(t, page(view, { ...view, scope: other }), 'insufficient_scope', /^events\[1\]\.scope/)
+    refused(
+      t,
+      page({ ...view, target: { scope: other } }),
+      'insufficient_scope',
+      /^events\[0\]\.target\.scope/,
+    )
+    refused(t, page({ eventType: '' }, { scope: other }), 'insufficient_scope', /^events\[1\]\.scope/)
+  })
+  t.test('occurred when the browser says, but at receipt where its clock cannot be right', async (t) => {
+    const at = (ms: number) => new Date(ms).toISOString()
+    const occurred = (timeStamp: unknown) => {
+      const body = bytes(page({ ...view, timeStamp }))
+      const { occurred_at } = linesOf(checkPage(body))[0] as EventLine
+      const quick = quickPage(body)
+      if (quick) t.equal(linesOf(quick)[0]?.occurred_at, occurred_at)
+      return occurred_at
+    }
+    t.equal(occurred(at(NOW - DAY)), NOW - DAY)
+    t.equal(occurred(at(NOW - 1)), NOW - 1)
+    for (const wrong of [undefined, null, '', 'soon', 7, {}, '2026-02-31', at(NOW - DAY - 1), at(NOW + 1)])
+      t.equal(occurred(wrong), NOW, JSON.stringify(wrong))
+  })
+  t.test('may be more than fifty, about nobody, and carry what is not known here', async (t) => {
+    const many = page(...Array(300).fill({ ...view, sessionId: 's', source: { itemType: 'x' } }))
+    t.equal(checkPage(bytes({ ...many, requiredProfileProperties: ['*'] })).events, 300)
+    t.notOk('sessionId' in stored({ sessionId: 's' }))
+  })
+  t.test('of types that only the service records are refused', async (t) => {
+    for (const eventType of ['order_created', 'refund_issued', 'checkout_abandoned', 'consent_updated'])
+      refused(t, page({ ...view, eventType }), 'bad_request', /is recorded by the service only/)
+  })
+  t.test('are as harmless as those of servers, in what is ignored too', async (t) => {
+    const deep = JSON.parse(`${'{"a":'.repeat(40)}1${'}'.repeat(40)}`)
+    for (const hostile of [deep, { a: '\u0000' }, { a: '\ud800' }, JSON.parse('{"__proto__":1}')]) {
+      refused(t, page({ ...view, properties: hostile }), 'bad_request', /events\[0\]\.properties/)
+      refused(t, page({ ...view, target: hostile }), 'bad_request', /events\[0\]\.target/)
+      refused(t, { ...page(view), extra: hostile }, 'bad_request', /^body\.extra/)
+      refused(t, { ...page(view), source: { scope: SHOP.scope, hostile } }, 'bad_request', /^body\.source/)
+    }
+  })
+})
+
+t.test('updateProperties', async (t) => {
+  const set = (properties: object, more: object = {}) =>
+    one({ eventType: 'updateProperties', email: undefined, ...more, properties })
+  t.test('identifies by the email and phone that it sets', async (t) => {
+    const [read] = linesOf(check(set({ email: ' Ann@Example.com ', phone: '+15550100', plan: 'gold' })))
+    t.match(read, {
+      email: 'ann@example.com',
+      phone: '+15550100',
+      properties: { email: ' Ann@Example.com ' },
+    })
+    t.match(linesOf(check(set({ email: 'a@b.c' }, { email: 'x@y.z' })))[0], { email: 'x@y.z' })
+    t.equal(line({ properties: { phone: '+15550100' } }).phone, undefined, 'other types do not')
+  })
+  t.test('with none that could be one is about nobody', async (t) => {
+    for (const properties of [
+      {},
+      { email: 'nobody' },
+      { email: 7 },
+      { phone: 'none' },
+      { email: 'a\u0000@b.c' },
+    ])
+      t.match(paths(set(properties))[0], /^events\[0\]/)
+  })
+  t.test('sets at most 100 names', async (t) => {
+    const names = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`n${n}`, n]))
+    t.equal(check(set(names(100), { profileId: 'p' })).events, 1)
+    t.match(refusal(set(names(101), { profileId: 'p' })).message, /must have at most 100 names/)
+    t.equal(quick(set(names(101), { profileId: 'p' })), undefined)
+  })
 })
 
 const documents = join(CHECKOUT, '../shared/data/json/test_parsing')

@@ -13,20 +13,8 @@ import {
 } from './check.ts'
 import { type Checked, type LineForm, linesOf } from './line.ts'
 import { FIELDS, timeOf } from './shape.ts'
+import { SERVICE_EVENT_TYPES } from './types.ts'
 import { type Report, walk } from './walk.ts'
-
-/** Types that only the service records. */
-export const SERVICE_TYPES: ReadonlySet<string> = new Set([
-  'order_created',
-  'checkout_abandoned',
-  'checkout_recovered',
-  'cart_updated',
-  'customer_updated',
-  'consent_updated',
-  'subscription_changed',
-  'refund_issued',
-  'fulfillment_updated',
-])
 
 /** Browser clocks are off by minutes or years: a time further back than this is one of those. */
 export const MAX_LATE_MS = 24 * 3_600_000
@@ -112,7 +100,7 @@ function checkEvent(event: unknown, path: string, escaped: boolean, report: Repo
       report(`${path}.target.scope`, 'must be the domain of the shop')
   } else if (isGiven(event.target)) report(`${path}.target`, 'must be an object')
   checkType(event, path, report)
-  if (SERVICE_TYPES.has(event.eventType as string))
+  if (SERVICE_EVENT_TYPES.has(event.eventType as string))
     report(`${path}.eventType`, `${event.eventType} is recorded by the service only`)
   checkIdentifiers(event, path, report)
   walk(without(event, FIELDS), path, EVENT_LEVEL, escaped, report)
@@ -122,9 +110,11 @@ function checkEvent(event: unknown, path: string, escaped: boolean, report: Repo
 
 /** What is not read must be harmless too: a body is kept or refused as a whole. */
 function checkRest(body: Sent, escaped: boolean): void {
-  walk(without(body, ['events']), 'body', 1, escaped, (path, message) => {
-    throw fail('bad_request', `${path}: ${message}.`)
-  })
+  const problems: string[] = []
+  walk(without(body, ['events']), 'body', 1, escaped, (path, message) =>
+    problems.push(`${path}: ${message}.`),
+  )
+  if (problems[0]) throw fail('bad_request', problems[0])
 }
 
 const without = (sent: Sent, names: readonly string[]): Sent =>

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { browserTime, SERVICE_TYPES, type Shop } from './browser.ts'
+import { browserTime, type Shop } from './browser.ts'
 import { EVENT_LEVEL, MAX_ID, MAX_NAME, MAX_TYPE, UPDATE } from './check.ts'
 import type { Checked } from './line.ts'
 import { begin, put, putByte, putNumber, written } from './line-buffer.ts'
@@ -7,6 +7,7 @@ import { isWord, openingOf } from './opening.ts'
 import { BYTES, hashes, hashOfName, integer, isDigit, name, objectAt, placeOf, spaces } from './scan.ts'
 import { FIELDS, MAX_AGE_MS, MAX_AHEAD_MS, MAX_EVENTS } from './shape.ts'
 import { parseTime } from './time.ts'
+import { SERVICE_EVENT_TYPES } from './types.ts'
 
 const SPACE = BYTES.space
 const QUOTE = BYTES.quote
@@ -45,7 +46,7 @@ const NAMES = READ.map((field) => Buffer.from(field))
 const HASHES = hashes(READ)
 /** Types that have rules of their own. */
 const UNUSUAL = hashes([UPDATE])
-const UNUSUAL_OF_BROWSERS = hashes([UPDATE, ...SERVICE_TYPES])
+const UNUSUAL_OF_BROWSERS = hashes([UPDATE, ...SERVICE_EVENT_TYPES])
 
 // Kinds of bytes, and per field the kinds that leave it to checkEvents and the most bytes.
 const ODD = 1

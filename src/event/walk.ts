@@ -5,6 +5,7 @@ export const MAX_DEPTH = 32
 /** Values of one event, containers counted. */
 export const MAX_NODES = 5_000
 
+/** Notes a problem. It must not throw: a walk would leave what it had not seen yet to the next one. */
 export type Report = (path: string, message: string) => void
 
 const FORBIDDEN_KEYS = new Set(['__proto__', 'constructor', 'prototype'])
