@@ -15,6 +15,7 @@ const WITH_XID = [
   'customer',
   'subject_redirect',
   'merge',
+  'identifier',
   'store_order',
   'product',
   'checkout',
