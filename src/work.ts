@@ -1,6 +1,7 @@
 import { statfs } from 'node:fs/promises'
 import { PgBoss } from 'pg-boss'
 import { compact } from '../jobs/compact.ts'
+import { erase } from '../jobs/erase.ts'
 import { plan } from '../jobs/plan.ts'
 import { refresh, refreshSlow } from '../jobs/refresh.ts'
 import { retention } from '../jobs/retention.ts'
@@ -13,7 +14,16 @@ import { errorFields, log } from './log.ts'
 
 type Services = Pipeline & { refreshCron: string }
 
-const JOBS = [plan, snapshot, refresh, refreshSlow, compact, retention, signIns] as unknown as Job<Services>[]
+const JOBS = [
+  plan,
+  snapshot,
+  refresh,
+  refreshSlow,
+  compact,
+  erase,
+  retention,
+  signIns,
+] as unknown as Job<Services>[]
 
 /** A killed worker's jobs are taken up again after this long without a sign of life. */
 const HEARTBEAT_SECONDS = 20

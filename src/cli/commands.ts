@@ -1,11 +1,13 @@
 import { backupCommands } from './backup.ts'
 import { brandCommands } from './brand.ts'
 import type { Command } from './command.ts'
+import { customerCommands } from './customer.ts'
 import { demoCommands } from './demo.ts'
 import { docsCommands } from './docs.ts'
 import { importCommands } from './import.ts'
 import { keyCommands } from './key.ts'
 import { mergeCommands } from './merge.ts'
+import { providerCommands } from './provider.ts'
 import { refreshCommands } from './refresh.ts'
 import { runCommands } from './run.ts'
 import { segmentCommands } from './segment.ts'
@@ -19,9 +21,11 @@ export const COMMANDS: readonly Command[] = [
   ...brandCommands,
   ...keyCommands,
   ...userCommands,
+  ...providerCommands,
   ...importCommands,
   ...refreshCommands,
   ...segmentCommands,
+  ...customerCommands,
   ...mergeCommands,
   ...sqlCommands,
   ...demoCommands,

@@ -83,6 +83,7 @@ async function openSource(
   await duck.run(`create table ${relation}_changed as ${newest}`)
   await duck.run(`drop table ${changed}`)
   const current = `select ${columns} from ${relation}_changed where not deleted`
+  if (relation === 'customers') await openErased(duck, lakeDir, base)
   if (!base.length) {
     await duck.run(`create view ${view} as ${current}`)
     return
@@ -91,6 +92,20 @@ async function openSource(
   const unchanged = `select ${columns} from read_parquet(${fileList(lakeDir, base)}) as base
     ${count?.rows ? `anti join ${relation}_changed using (${key.join(', ')})` : ''} where not deleted`
   await duck.run(`create view ${view} as ${count?.rows ? `${current} union all ${unchanged}` : unchanged}`)
+}
+
+/** What erased customers left: histories name them by their ids. */
+async function openErased(duck: Duck, lakeDir: string, base: readonly LakeFile[]): Promise<void> {
+  const unchanged = `union all select subject, customer_id, deleted, email, phone, store_customer_id
+    from read_parquet(${fileList(lakeDir, base)}) anti join customers_changed using (subject)`
+  await duck.run(
+    `create view customers_erased as select subject, customer_id
+     from (
+       select subject, customer_id, deleted, email, phone, store_customer_id from customers_changed
+       ${base.length ? unchanged : ''}
+     )
+     where deleted and coalesce(email, phone, store_customer_id) is null`,
+  )
 }
 
 /** The files as a DuckDB list of absolute paths. */

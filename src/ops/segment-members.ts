@@ -65,15 +65,19 @@ interface HistoryPosition {
 
 /** Newest updates first; within one, by customer. */
 const HISTORY_PAGE = `
-  with linked as (
-    select subject from subject_redirect
-    where customer = (
-      select coalesce(redirect.customer, subject) from customers_source
-      left join subject_redirect as redirect using (subject) where customer_id = $6
-    )
+  with profiles as (
+    select subject, customer_id, email, phone from customers_source
     union all
-    select coalesce(redirect.customer, subject) from customers_source
+    select subject, customer_id, null, null from customers_erased
+  ),
+  named as (
+    select coalesce(redirect.customer, subject) as customer from profiles
     left join subject_redirect as redirect using (subject) where customer_id = $6
+  ),
+  linked as (
+    select subject from subject_redirect where customer in (from named)
+    union all
+    from named
   ),
   changes as (
     from member_history
@@ -88,9 +92,9 @@ const HISTORY_PAGE = `
     coalesce(survivor.customer_id, profile.customer_id) as current_customer_id,
     action, reason, generation, changed_at
   from changes
-  left join customers_source as profile on profile.subject = changes.customer
+  left join profiles as profile on profile.subject = changes.customer
   left join subject_redirect as redirect on redirect.subject = changes.customer
-  left join customers_source as survivor on survivor.subject = redirect.customer
+  left join profiles as survivor on survivor.subject = redirect.customer
   order by generation desc, changes.customer`
 
 export const segmentMemberOps: readonly Op[] = [

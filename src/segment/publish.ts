@@ -66,8 +66,13 @@ export async function publish(
     await session.duck.run(reasons(evaluation.evaluated))
     await session.duck.run(
       `create table member_changes as
-       select ${row}, segment, customer, action, reason, $1::timestamp as changed_at
-       from member_diff join member_reasons using (segment) order by segment, customer`,
+       select
+         ${row}, segment, customer, action,
+         case when erased.subject is not null and reason = 'data_changed' then 'erased' else reason end as reason,
+         $1::timestamp as changed_at
+       from member_diff join member_reasons using (segment)
+       left join customers_erased as erased on erased.subject = customer and action = 'exited'
+       order by segment, customer`,
       [changedAt],
     )
     await add('member_changes', 0, members.changes, 'from member_changes')

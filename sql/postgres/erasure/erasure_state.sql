@@ -1,0 +1,1 @@
+select state, error, certificate from erasure where brand_id = $1 and id = $2

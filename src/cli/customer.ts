@@ -1,0 +1,104 @@
+import { createInterface } from 'node:readline/promises'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { App } from '../app.ts'
+import type { Certificate } from '../connect/erase/certificate.ts'
+import { type DueOptions, eraseDue } from '../connect/erase/due.ts'
+import { type Preview, previewErasure, whomOf } from '../connect/erase/preview.ts'
+import { fail } from '../errors.ts'
+import { requestErasure } from '../identity/erasure-request.ts'
+import { brandOf } from './brand.ts'
+import { command, type Run, required, UsageError } from './command.ts'
+import { table } from './table.ts'
+
+const brand = { type: 'string', required: true, placeholder: 'BRAND', what: 'Id, shop or name' } as const
+const STEPS = 7
+const POLL_MS = 1_000
+
+interface ErasureRow {
+  id: string
+  state: string
+  requested_by: string
+  requested_at: Date
+  due_at: Date
+  completed_at: Date | null
+  error: string | null
+  certificate: Certificate | null
+}
+
+export const customerCommands = [
+  command({
+    name: 'customer erase',
+    arguments: 'IDENTIFIER',
+    what: 'Erase a customer everywhere and print the certificate: by email, phone, store id, customer or contact id',
+    options: { brand, yes: { type: 'boolean', what: 'Do not ask' } },
+    run: async (run) => {
+      const [identifier, ...more] = run.positionals
+      if (!identifier || more.length) throw new UsageError('customer erase: exactly one IDENTIFIER is needed')
+      const { pipeline, postgres } = await run.app()
+      const found = await brandOf(await run.app(), required(run.values, 'brand'))
+      const whom = await whomOf(pipeline, found.id, identifier)
+      if (run.values.yes !== true)
+        await confirm(identifier, await previewErasure(pipeline, found, whom), found.name)
+      const { erasureId } = await postgres.forBrand(found.id).tx((tx) => requestErasure(tx, whom, 'cli'))
+      return await eraseAndWait(run, await run.app(), found.id, erasureId)
+    },
+  }),
+  command({
+    name: 'customer erasures',
+    what: 'List erasures of a brand; with --json also their certificates',
+    options: { brand },
+    run: async ({ app: open, values }) => {
+      const app = await open()
+      const { id } = await brandOf(app, required(values, 'brand'))
+      return { data: await app.postgres.pipeline.many<ErasureRow>('erasures_of_brand', [id]) }
+    },
+    text: ({ data }) =>
+      table(
+        ['id', 'state', 'requested by', 'requested at', 'due at', 'completed at', 'error'],
+        data.map((row) => [
+          row.id,
+          row.state,
+          row.requested_by,
+          row.requested_at,
+          row.due_at,
+          row.completed_at,
+          row.error,
+        ]),
+      ),
+  }),
+]
+
+/** Shows what there is, and asks whoever sits at the terminal. */
+async function confirm(identifier: string, preview: Preview, brandName: string): Promise<void> {
+  if (!process.stdin.isTTY) throw new UsageError('customer erase: without a terminal, --yes is needed')
+  const { customer_ids, ...counts } = preview
+  const known = customer_ids.length
+    ? `${customer_ids.join(', ')} of ${brandName}:\n${table(Object.keys(counts), [Object.values(counts)])}`
+    : `Nobody of ${brandName} has this identifier. Older data that names it will stay out.`
+  process.stderr.write(`${known}\n`)
+  const reader = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    const answer = await reader.question(`This cannot be undone. Type ${identifier} to erase: `)
+    if (answer.trim() !== identifier) throw new UsageError('customer erase: nothing was erased')
+  } finally {
+    reader.close()
+  }
+}
+
+/** Does the request here, or waits for the worker that has taken it. */
+async function eraseAndWait(run: Run, app: App, brandId: string, erasureId: string): Promise<Certificate> {
+  const { postgres, pipeline } = app
+  const shown = run.progress('erase')
+  let done = 0
+  const options: DueOptions = { brandId, erasureId, onStep: () => shown.update(done++, STEPS) }
+  for (;;) {
+    await eraseDue(pipeline, options)
+    const row = await postgres.pipeline.one<ErasureRow>('erasure_state', [brandId, erasureId])
+    if (row.certificate) {
+      shown.end()
+      return row.certificate
+    }
+    if (row.state === 'failed') throw fail('unavailable', `It failed and will be tried again: ${row.error}`)
+    await pause(POLL_MS)
+  }
+}

@@ -1,0 +1,77 @@
+import type { Whom } from '../../identity/erasure-request.ts'
+import type { Pipeline } from '../../lake/pipeline.ts'
+import { openSession } from '../../lake/session.ts'
+import type { Brand } from '../../op.ts'
+import { findPerson } from './cut.ts'
+
+/** What an erasure would find, before anything changes. */
+export interface Preview {
+  customer_ids: string[]
+  identifiers: number
+  orders: number
+  checkouts: number
+  subscriptions: number
+  contacts: number
+  events: number
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/** Whom an identifier names, by its shape: an address, a number, a store customer id, a customer or contact id. */
+export async function whomOf({ postgres }: Pipeline, brandId: string, identifier: string): Promise<Whom> {
+  const given = identifier.trim()
+  if (given.includes('@')) return { email: given }
+  if (given.startsWith('+')) return { phone: given }
+  if (/^\d+$/.test(given)) return { storeCustomerId: given }
+  const db = postgres.pipeline
+  if (!UUID.test(given) || (await db.maybe('erasure_public_id', [brandId, given])))
+    return { profileId: given }
+  const contact = await db.maybe<{ email: string | null; phone: string | null; customer_id: string | null }>(
+    'erasure_contact',
+    [brandId, given],
+  )
+  if (!contact) return { profileId: given }
+  const { email, phone, customer_id } = contact
+  return { profileId: customer_id, email, phone }
+}
+
+/** Counts what is stored of a customer. */
+export async function previewErasure(pipeline: Pipeline, brand: Brand, whom: Whom): Promise<Preview> {
+  const { pipeline: db } = pipeline.postgres
+  const named = {
+    store_customer_id: whom.storeCustomerId,
+    profile_id: whom.profileId,
+    email: whom.email,
+    phone: whom.phone,
+  }
+  const given = Object.fromEntries(Object.entries(named).filter(([, value]) => value)) as Record<
+    string,
+    string
+  >
+  const { subjects, customerIds, identifiers } = await db.tx((tx) =>
+    findPerson(tx, pipeline, brand.id, given),
+  )
+  const rows = await db.one<Omit<Preview, 'customer_ids' | 'identifiers' | 'events'>>('erasure_preview', [
+    brand.id,
+    subjects,
+  ])
+  return {
+    customer_ids: customerIds,
+    identifiers: Object.values(identifiers).reduce((sum, values) => sum + values.length, 0),
+    ...rows,
+    events: await eventsOf(pipeline, brand, subjects),
+  }
+}
+
+async function eventsOf(pipeline: Pipeline, brand: Brand, subjects: readonly number[]): Promise<number> {
+  if (subjects.length === 0) return 0
+  const session = await openSession(pipeline, brand, new Date())
+  try {
+    const [row] = await session.duck.rows<{ events: number }>(
+      `select count(*) as events from events where subject in (${subjects.map(Math.trunc).join(', ')})`,
+    )
+    return row?.events ?? 0
+  } finally {
+    await session.close()
+  }
+}
