@@ -69,10 +69,8 @@ export async function writeContacts(
   subjects: Subjects,
 ): Promise<void> {
   for (const customer of batch.customers)
-    if (newest.has('customer', customer)) await putContact(work, customer.person, subjects)
-  const others = [...batch.customers, ...batch.consents, ...batch.orders, ...batch.checkouts].map(
-    ({ person }) => person,
-  )
+    if (newest.describes('customer', customer)) await putContact(work, customer.person, subjects)
+  const others = [...batch.consents, ...batch.orders, ...batch.checkouts].map(({ person }) => person)
   const unknown = new Map(others.map((person) => [subjects.get(person) ?? 0, person]))
   unknown.delete(0)
   if (unknown.size) {

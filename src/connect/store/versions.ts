@@ -14,35 +14,53 @@ const keyOf = ({ kind, externalId }: Pick<Versioned, 'kind' | 'externalId'>) => 
 
 /** Which of the records are newer than all that was seen of them before. */
 export interface Newest {
+  /** Never so for one that the store removed. */
   has(kind: Kind, record: { externalId: string; version: Version }): boolean
+  /** Also of one that the store removed. */
+  describes(kind: Kind, record: { externalId: string; version: Version }): boolean
 }
 
-/** Notes the versions and tells the new ones; of several of one record in the list, the newest counts. */
+/**
+ * Notes the versions and tells the new ones; of several of one record in the list, the newest counts. Removals are
+ * noted first.
+ */
 export async function takeVersions(tx: Statements, all: readonly Versioned[]): Promise<Newest> {
+  await take(
+    tx,
+    all.filter(({ removed }) => removed),
+  )
   const latest = new Map<string, Versioned>()
-  for (const one of all) {
+  for (const one of all.filter(({ removed }) => !removed)) {
     const other = latest.get(keyOf(one))
-    if (!other || (!other.removed && (one.removed || isLater(one.version, other.version))))
-      latest.set(keyOf(one), one)
+    if (!other || isLater(one.version, other.version)) latest.set(keyOf(one), one)
   }
-  const given = [...latest.values()]
-  const rows = given.length
-    ? await tx.many<{ kind: Kind; external_id: string }>('store_versions_take', [
-        given.map(({ kind }) => kind),
-        given.map(({ externalId }) => externalId),
-        given.map(({ version }) => version.revision ?? '0'),
-        given.map(({ version }) => version.updatedAt),
-        given.map(({ version }) => version.triggeredAt),
-        given.map(({ removed }) => String(removed === true)),
-      ])
-    : []
-  const taken = new Set(rows.map(({ kind, external_id }) => keyOf({ kind, externalId: external_id })))
+  const taken = new Map(
+    (await take(tx, [...latest.values()])).map(({ kind, external_id, removed }) => [
+      keyOf({ kind, externalId: external_id }),
+      removed,
+    ]),
+  )
+  const isLatest = (kind: Kind, { externalId, version }: { externalId: string; version: Version }) =>
+    latest.get(keyOf({ kind, externalId }))?.version === version
   return {
-    has: (kind, { externalId, version }) => {
-      const key = keyOf({ kind, externalId })
-      return taken.has(key) && latest.get(key)?.version === version
-    },
+    has: (kind, record) =>
+      taken.get(keyOf({ kind, externalId: record.externalId })) === false && isLatest(kind, record),
+    describes: (kind, record) =>
+      taken.has(keyOf({ kind, externalId: record.externalId })) && isLatest(kind, record),
   }
+}
+
+async function take(tx: Statements, given: readonly Versioned[]) {
+  if (given.length === 0) return []
+  return await tx.many<{ kind: Kind; external_id: string; removed: boolean }>('store_versions_take', [
+    given.map(({ kind }) => kind),
+    given.map(({ externalId }) => externalId),
+    given.map(({ version }) => version.revision ?? '0'),
+    given.map(({ version }) => version.updatedAt),
+    given.map(({ version }) => version.triggeredAt),
+    // The driver sends arrays of booleans as something else.
+    given.map(({ removed }) => String(removed === true)),
+  ])
 }
 
 function isLater(one: Version, other: Version): boolean {

@@ -50,7 +50,7 @@ const lineBody = (state: ShopState, line: ShopLine) => ({
   id: line.id,
   product_id: line.product.id,
   variant_id: line.product.id + 1n,
-  title: line.product.title,
+  title: line.title,
   sku: `SKU-${line.product.id}`,
   quantity: line.quantity,
   price: line.product.price,

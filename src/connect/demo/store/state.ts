@@ -30,6 +30,8 @@ export interface ShopProduct extends Entity {
 export interface ShopLine {
   id: bigint
   product: ShopProduct
+  /** As it was when it was sold. */
+  title: string
   quantity: number
 }
 
@@ -127,11 +129,13 @@ export class ShopState {
   }
 
   lines(choices: Choices): ShopLine[] {
-    return Array.from({ length: 1 + choices.below(3) }, () => ({
-      id: this.id(),
-      product: this.products[choices.below(this.products.length)] as ShopProduct,
-      quantity: 1 + choices.below(3),
-    }))
+    return Array.from({ length: 1 + choices.below(3) }, () =>
+      this.line(this.products[choices.below(this.products.length)] as ShopProduct, 1 + choices.below(3)),
+    )
+  }
+
+  line(product: ShopProduct, quantity: number): ShopLine {
+    return { id: this.id(), product, title: product.title, quantity }
   }
 
   addCheckout(

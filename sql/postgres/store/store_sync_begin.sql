@@ -1,0 +1,9 @@
+insert into store_sync (brand_id, purpose, entity, since, total, started_at)
+values ($1, $2, $3, $4, $5, $6)
+on conflict (brand_id, purpose, entity) do update set
+    since = excluded.since,
+    position = null,
+    done = 0,
+    total = excluded.total,
+    started_at = excluded.started_at,
+    finished_at = null

@@ -1,0 +1,169 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Failure, fail } from '../../../errors.ts'
+import { parseBody } from '../../../event/body.ts'
+
+/** The Admin API of a shop, through GraphQL. */
+export interface AdminApi {
+  /** `data` of the answer. Throttling, outages and lost answers are waited out, as long as `patienceMs` allows. */
+  query(text: string, variables?: Record<string, unknown>): Promise<Record<string, unknown>>
+}
+
+export interface AdminOptions {
+  origin: string
+  accessToken: string
+  /** How long one query may take with all its waiting. */
+  patienceMs?: number
+  timeoutMs?: number
+  signal?: AbortSignal
+  /** For tests on a clock of their own. */
+  wait?: (ms: number) => Promise<unknown>
+  random?: () => number
+}
+
+export const API_VERSION = '2026-10'
+const MOST_BYTES = 32 * 1024 * 1024
+const FIRST_BACKOFF_MS = 500
+const LONGEST_BACKOFF_MS = 30_000
+
+/** Thrown for an answer that may be another one later. */
+class Later extends Error {
+  readonly afterMs: number | null
+  readonly throttled: boolean
+
+  /** `afterMs` null: the store does not say when. */
+  constructor(message: string, afterMs: number | null, throttled = false, options?: ErrorOptions) {
+    super(message, options)
+    this.afterMs = afterMs
+    this.throttled = throttled
+  }
+}
+
+interface ThrottleStatus {
+  currentlyAvailable: number
+  restoreRate: number
+}
+
+interface Answer {
+  data?: Record<string, unknown> | null
+  errors?: { message?: string; extensions?: { code?: string } }[]
+  extensions?: {
+    cost?: { requestedQueryCost?: number; actualQueryCost?: number | null; throttleStatus?: ThrottleStatus }
+  }
+}
+
+/**
+ * A client that keeps to what the store allows: it waits until the points that a query costs are there again, as the
+ * answers say, and for as long as Retry-After says; else it backs off with jitter.
+ */
+export function openAdminApi(options: AdminOptions): AdminApi {
+  const { patienceMs = 10 * 60_000, random = Math.random, signal } = options
+  const wait = options.wait ?? ((ms: number) => pause(ms, undefined, { signal }))
+  return {
+    async query(text, variables = {}) {
+      let waited = 0
+      for (let attempt = 0; ; attempt++) {
+        try {
+          return await ask(options, text, variables)
+        } catch (error) {
+          if (!(error instanceof Later)) throw error
+          signal?.throwIfAborted()
+          const backoff = Math.min(FIRST_BACKOFF_MS * 2 ** attempt, LONGEST_BACKOFF_MS)
+          const ms = Math.ceil(error.afterMs ?? backoff * (0.5 + random() / 2))
+          waited += ms
+          if (waited > patienceMs) throw givenUp(error, ms)
+          await wait(ms)
+        }
+      }
+    },
+  }
+}
+
+function givenUp(error: Later, ms: number): Failure {
+  if (!error.throttled)
+    return fail('upstream_unavailable', 'The store does not answer now. Try again later.', { cause: error })
+  const seconds = Math.max(1, Math.ceil(ms / 1000))
+  return fail('rate_limited', `The store allows no more requests now. Try again in ${seconds} seconds.`, {
+    beside: {},
+    headers: { 'retry-after': String(seconds) },
+  })
+}
+
+async function ask(
+  { origin, accessToken, timeoutMs = 20_000, signal }: AdminOptions,
+  query: string,
+  variables: Record<string, unknown>,
+): Promise<Record<string, unknown>> {
+  const timeout = AbortSignal.timeout(timeoutMs)
+  let response: Response
+  let bytes: Buffer
+  try {
+    response = await fetch(`${origin}/admin/api/${API_VERSION}/graphql.json`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-shopify-access-token': accessToken },
+      body: JSON.stringify({ query, variables }),
+      redirect: 'error',
+      signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+    })
+    bytes = await readBounded(response)
+  } catch (cause) {
+    signal?.throwIfAborted()
+    throw new Later('the store could not be reached', null, false, { cause })
+  }
+  const { status } = response
+  if (status === 429) throw new Later('the store asks to wait', retryAfterOf(response), true)
+  if (status >= 500) throw new Later(`the store answered ${status}`, retryAfterOf(response))
+  if (status === 401 || status === 403 || status === 402 || status === 404 || status === 423)
+    throw fail(
+      'integration_not_connected',
+      `The store refuses the access token (status ${status}). Connect it again.`,
+    )
+  if (status !== 200) throw fail('upstream_error', `The store answered with status ${status}.`)
+  return dataOf(bytes)
+}
+
+function retryAfterOf(response: Response): number | null {
+  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
+  return seconds >= 0 ? seconds * 1000 : null
+}
+
+async function readBounded(response: Response): Promise<Buffer> {
+  const parts: Uint8Array[] = []
+  let length = 0
+  for await (const part of response.body ?? []) {
+    length += part.length
+    if (length > MOST_BYTES) throw fail('upstream_error', 'The answer of the store is too long.')
+    parts.push(part)
+  }
+  return Buffer.concat(parts)
+}
+
+function dataOf(bytes: Buffer): Record<string, unknown> {
+  let answer: Answer
+  try {
+    const parsed = parseBody(bytes)
+    answer = (/\d{16}/.test(bytes.toString('latin1')) ? parsed.exact() : parsed.value) as Answer
+  } catch (cause) {
+    throw new Later('the store did not answer with JSON', null, false, { cause })
+  }
+  const codes = (answer.errors ?? []).map(({ extensions }) => extensions?.code)
+  if (codes.includes('THROTTLED')) throw new Later('the store throttles', restoredAfter(answer), true)
+  if (codes.includes('ACCESS_DENIED'))
+    throw fail(
+      'forbidden',
+      `The access token lacks a scope: ${answer.errors?.[0]?.message ?? 'access denied'}`,
+    )
+  if (codes.includes('INTERNAL_SERVER_ERROR')) throw new Later('the store failed', null)
+  if (answer.errors?.length || !answer.data)
+    throw fail('upstream_error', `The store refuses the query: ${answer.errors?.[0]?.message ?? 'no data'}`, {
+      beside: { code: codes[0] ?? null },
+    })
+  return answer.data
+}
+
+/** Milliseconds until the points that the query costs are there again. */
+function restoredAfter({ extensions }: Answer): number | null {
+  const { requestedQueryCost, throttleStatus } = extensions?.cost ?? {}
+  if (requestedQueryCost === undefined || !throttleStatus || !(throttleStatus.restoreRate > 0)) return null
+  const missing = requestedQueryCost - throttleStatus.currentlyAvailable
+  return Math.max(100, (missing / throttleStatus.restoreRate) * 1000)
+}

@@ -1,0 +1,221 @@
+import type { Fields } from '../fields.ts'
+import { minus, times } from '../money.ts'
+import {
+  type Batch,
+  batchOf,
+  type Channel,
+  type ConsentRecord,
+  FINANCIAL_STATUSES,
+  type FulfillmentRecord,
+  type LineRecord,
+  type Person,
+  type ProductRecord,
+  type SubscriptionRecord,
+  type SubscriptionStatus,
+  type Version,
+} from '../record.ts'
+import { consentState } from './customer.ts'
+import { revisionOf } from './shopping.ts'
+
+/** A record as the Admin API answers it; `readAt` is when it was asked for. */
+export type NodeReader = (node: Fields, readAt: string) => Batch
+
+/**
+ * What is read is newer than a webhook of the same second. Not without end: reading the same version again and again
+ * must not make it newer each time.
+ */
+const SETTLED_MS = 60_000
+function settledAt(updatedAt: string, readAt: string): string {
+  const settled = new Date(Date.parse(updatedAt) + SETTLED_MS).toISOString()
+  return readAt < settled ? readAt : settled
+}
+
+function versionOf(node: Fields, readAt: string): Version {
+  const updatedAt = node.time('updatedAt')
+  return { updatedAt, triggeredAt: settledAt(updatedAt, readAt) }
+}
+
+const shopMoney = (node: Fields, name: string) => node.object(name)?.object('shopMoney')
+const amountIn = (node: Fields, name: string) => shopMoney(node, name)?.amountOrNull('amount') ?? '0.00'
+
+/** Nodes of a connection such as `lineItems { nodes { … } }`. */
+const nodesOf = (node: Fields, name: string) => node.object(name)?.list('nodes') ?? []
+
+function personOf(node: Fields): Person {
+  const customer = node.object('customer')
+  return {
+    storeCustomerId: customer?.idOrNull('id') ?? undefined,
+    email: node.text('email') ?? customer?.text('email') ?? undefined,
+    phone: node.text('phone') ?? customer?.text('phone') ?? undefined,
+    firstName: customer?.text('firstName') ?? undefined,
+    lastName: customer?.text('lastName') ?? undefined,
+  }
+}
+
+const customerNode: NodeReader = (node, readAt) => {
+  const externalId = node.id('id')
+  const person: Person = {
+    storeCustomerId: externalId,
+    email: node.text('email') ?? undefined,
+    phone: node.text('phone') ?? undefined,
+    firstName: node.text('firstName') ?? undefined,
+    lastName: node.text('lastName') ?? undefined,
+  }
+  const version = versionOf(node, readAt)
+  const consent = (channel: Channel): ConsentRecord | never[] => {
+    const said = node.object(`${channel}MarketingConsent`)
+    const state = said?.text('marketingState')?.toLowerCase()
+    if (!said || !state) return []
+    const at = said.timeOrNull('consentUpdatedAt') ?? node.time('createdAt')
+    return { storeCustomerId: externalId, person, channel, state: consentState(state), at }
+  }
+  return batchOf({
+    customers: [{ externalId, version, person, tags: node.texts('tags'), createdAt: node.time('createdAt') }],
+    consents: [consent('email'), consent('sms')].flat(),
+  })
+}
+
+const productNode: NodeReader = (node, readAt) => batchOf({ products: [productOf(node, readAt)] })
+
+/** Also of the catalog, which is read without being written. */
+export function productOf(node: Fields, readAt: string): ProductRecord {
+  const externalId = node.id('id')
+  return {
+    externalId,
+    version: versionOf(node, readAt),
+    title: node.text('title') ?? externalId,
+    status: node.text('status')?.toLowerCase() ?? 'active',
+    variants: nodesOf(node, 'variants').map((variant) => ({
+      id: variant.id('id'),
+      price: variant.amountOrNull('price'),
+      sku: variant.text('sku'),
+    })),
+    images: nodesOf(node, 'images').flatMap((image) => {
+      const url = image.text('url')
+      return url ? [{ id: image.id('id'), url, alt_text: image.text('altText') }] : []
+    }),
+  }
+}
+
+function lineOf(line: Fields): LineRecord {
+  const quantity = line.whole('quantity') ?? 1
+  const price = amountIn(line, 'originalUnitPriceSet')
+  const discounted = shopMoney(line, 'discountedTotalSet')?.amountOrNull('amount')
+  return {
+    id: line.id('id'),
+    product_id: line.object('product')?.idOrNull('id') ?? null,
+    variant_id: line.object('variant')?.idOrNull('id') ?? null,
+    title: line.text('title'),
+    sku: line.text('sku'),
+    quantity,
+    price,
+    total: discounted ?? minus(times(quantity, price), '0.00'),
+  }
+}
+
+const orderNode: NodeReader = (node, readAt) => {
+  const externalId = node.id('id')
+  const person = personOf(node)
+  const createdAt = node.time('createdAt')
+  const currencyCode = shopMoney(node, 'totalPriceSet')?.currency('currencyCode') ?? 'USD'
+  const financial = node.text('displayFinancialStatus')?.toLowerCase() ?? 'pending'
+  return batchOf({
+    orders: [
+      {
+        externalId,
+        version: versionOf(node, readAt),
+        number: node.text('name') ?? externalId,
+        person,
+        currencyCode,
+        subtotal: shopMoney(node, 'subtotalPriceSet')?.amountOrNull('amount') ?? null,
+        discountTotal: amountIn(node, 'totalDiscountsSet'),
+        total: amountIn(node, 'totalPriceSet'),
+        financialStatus: FINANCIAL_STATUSES.find((status) => status === financial) ?? 'pending',
+        discountCodes: node.texts('discountCodes'),
+        lines: nodesOf(node, 'lineItems').map(lineOf),
+        test: node.flag('test'),
+        createdAt,
+        paidAt: paidAt(node) ?? node.timeOrNull('processedAt') ?? createdAt,
+        cancelledAt: node.timeOrNull('cancelledAt'),
+        checkoutExternalId: null,
+        cartExternalId: null,
+      },
+    ],
+    refunds: node.list('refunds').map((refund) => ({
+      externalId: refund.id('id'),
+      orderExternalId: externalId,
+      person,
+      currencyCode,
+      total: amountIn(refund, 'totalRefundedSet'),
+      createdAt: refund.time('createdAt'),
+    })),
+    fulfillments: node
+      .list('fulfillments')
+      .map((fulfillment) => fulfillmentOf(fulfillment, externalId, readAt)),
+  })
+}
+
+/** When the first payment went through, which a webhook does not say. */
+const paidAt = (node: Fields): string | null =>
+  node
+    .list('transactions')
+    .filter(
+      (one) =>
+        ['sale', 'capture'].includes(one.text('kind')?.toLowerCase() ?? '') &&
+        one.text('status')?.toLowerCase() === 'success',
+    )
+    .flatMap((one) => one.timeOrNull('processedAt') ?? [])
+    .sort()[0] ?? null
+
+function fulfillmentOf(node: Fields, orderExternalId: string, readAt: string): FulfillmentRecord {
+  const tracking = node.list('trackingInfo')
+  return {
+    externalId: node.id('id'),
+    orderExternalId,
+    version: versionOf(node, readAt),
+    status: node.text('status')?.toLowerCase() ?? 'pending',
+    shipmentStatus: node.text('displayStatus')?.toLowerCase() ?? null,
+    trackingCompany: tracking[0]?.text('company') ?? null,
+    trackingNumbers: tracking.flatMap((one) => one.text('number') ?? []),
+    trackingUrls: tracking.flatMap((one) => one.text('url') ?? []),
+    createdAt: node.time('createdAt'),
+  }
+}
+
+const STATUSES: readonly SubscriptionStatus[] = ['active', 'paused', 'cancelled', 'expired', 'failed']
+const INTERVALS = ['day', 'week', 'month', 'year'] as const
+
+const subscriptionNode: NodeReader = (node, readAt) => {
+  const policy = node.object('billingPolicy')
+  const line = nodesOf(node, 'lines')[0]
+  const changedAt = node.time('updatedAt')
+  // Their webhooks carry no time of the revision, and less than this.
+  const settled = settledAt(changedAt, readAt)
+  const record: SubscriptionRecord = {
+    externalId: node.id('id'),
+    version: { revision: revisionOf(node, 'revisionId'), updatedAt: settled, triggeredAt: settled },
+    changedAt,
+    person: personOf(node),
+    status: node.choice('status', STATUSES),
+    productId: line?.idOrNull('productId') ?? null,
+    title: line?.text('title') ?? null,
+    intervalUnit: policy?.choiceOrNull('interval', INTERVALS) ?? null,
+    intervalCount: policy?.whole('intervalCount') ?? null,
+    price: line?.object('currentPrice')?.amountOrNull('amount') ?? null,
+    currencyCode: node.currency('currencyCode'),
+    startedAt: node.time('createdAt'),
+    nextBillingAt: node.timeOrNull('nextBillingDate'),
+  }
+  return batchOf({ subscriptions: [record] })
+}
+
+export const NODES = {
+  customers: customerNode,
+  products: productNode,
+  orders: orderNode,
+  subscriptions: subscriptionNode,
+} satisfies Record<string, NodeReader>
+
+export type Entity = keyof typeof NODES
+
+export { lineOf as orderLine }

@@ -1,0 +1,135 @@
+import { Failure, fail } from '../../errors.ts'
+import { log } from '../../log.ts'
+import type { Db } from '../../op.ts'
+import { applyRecords } from './apply.ts'
+import type { Connection } from './connection.ts'
+import { type AdminApi, openAdminApi } from './shopify/client.ts'
+import type { Entity } from './shopify/nodes.ts'
+import { countOf, readPage } from './shopify/pages.ts'
+
+export type Purpose = 'backfill' | 'reconcile'
+
+export interface SyncState {
+  purpose: Purpose
+  entity: Entity
+  since: Date | null
+  position: string | null
+  done: number
+  total: number
+  started_at: Date
+  finished_at: Date | null
+}
+
+export interface SyncOptions {
+  db: Db
+  connection: Connection
+  storePlatformDomain: string
+  /** Made from the connection unless given. */
+  api?: AdminApi
+  signal?: AbortSignal
+  now?: () => Date
+  onProgress?: (entity: Entity, done: number, total: number) => void
+}
+
+/** Customers before the orders that name them: their descriptions come with the first. */
+const ENTITIES: readonly Entity[] = ['customers', 'products', 'orders', 'subscriptions']
+const PAGE_SIZES: Record<Entity, number> = { customers: 100, products: 50, orders: 50, subscriptions: 50 }
+/** What changed shortly before the last walk may not have been in it: the store's index follows its records. */
+const OVERLAP_MS = 15 * 60_000
+
+export interface Walked {
+  entity: Entity
+  /** Records read now; a walk that goes on counts from where it was. */
+  read: number
+  /** Why it was left out. */
+  skipped?: string
+}
+
+/** Reads all of a store's history once. A walk that was killed goes on behind its last page; a finished one does nothing. */
+export async function backfill(options: SyncOptions): Promise<Walked[]> {
+  return await walkAll(options, 'backfill', (known) => (known ? null : { since: null }))
+}
+
+/**
+ * Reads what changed since the last time, a little more than needed: what webhooks left out comes with it. The first
+ * time it begins where the back-fill began, or at the connection.
+ */
+export async function reconcile(options: SyncOptions): Promise<Walked[]> {
+  const { connectedAt } = options.connection
+  return await walkAll(options, 'reconcile', (known, filled) => {
+    const from = known?.started_at ?? filled?.started_at ?? connectedAt
+    return { since: new Date(from.getTime() - OVERLAP_MS) }
+  })
+}
+
+export const syncStates = (db: Pick<Db, 'many'>) => db.many<SyncState>('store_sync_of')
+
+/** Where a new walk begins; null: there is nothing to do. */
+type Begin = (known: SyncState | undefined, filled: SyncState | undefined) => { since: Date | null } | null
+
+async function walkAll(options: SyncOptions, purpose: Purpose, begin: Begin): Promise<Walked[]> {
+  const { connection, signal } = options
+  if (connection.accessToken === null)
+    throw fail('integration_not_connected', 'The store has removed the app. Connect it again.')
+  const { apiOrigin: origin, accessToken } = connection
+  const api = options.api ?? openAdminApi({ origin, accessToken, signal })
+  const walked: Walked[] = []
+  for (const entity of ENTITIES) {
+    try {
+      walked.push(await walk({ ...options, api }, purpose, entity, begin))
+    } catch (error) {
+      if (!(error instanceof Failure) || error.code !== 'forbidden') throw error
+      log('warn', 'store_scope_missing', { brand_id: connection.brandId, entity })
+      walked.push({ entity, read: 0, skipped: error.message })
+    }
+  }
+  return walked
+}
+
+async function walk(
+  options: SyncOptions & { api: AdminApi },
+  purpose: Purpose,
+  entity: Entity,
+  begin: Begin,
+): Promise<Walked> {
+  const { db, api, signal, onProgress, now = () => new Date() } = options
+  const find = async (of: Purpose) =>
+    (await syncStates(db)).find((state) => state.purpose === of && state.entity === entity)
+  let state = await find(purpose)
+  if (!state || state.finished_at) {
+    const start = begin(state, await find('backfill'))
+    if (!start) return { entity, read: 0 }
+    const total = start.since ? 0 : await countOf(api, entity)
+    await db.run('store_sync_begin', [purpose, entity, start.since, total, now()])
+    state = await find(purpose)
+  }
+  if (!state) throw new Error('a walk was removed while it began')
+  let { position, done } = state
+  let first = PAGE_SIZES[entity]
+  let read = 0
+  do {
+    signal?.throwIfAborted()
+    const page = await readPage(api, { entity, after: position, first, since: state.since })
+    first = page.first
+    await write(options, { purpose, entity, position }, page)
+    position = page.next
+    read += page.count
+    done += page.count
+    onProgress?.(entity, done, Math.max(done, state.total))
+  } while (position !== null)
+  return { entity, read }
+}
+
+/** The records of a page and the place behind it, together or not at all. */
+async function write(
+  { db, connection, storePlatformDomain }: SyncOptions,
+  at: { purpose: Purpose; entity: Entity; position: string | null },
+  page: { records: Parameters<typeof applyRecords>[1]; count: number; next: string | null },
+): Promise<void> {
+  await db.tx(async (tx) => {
+    await applyRecords({ ...connection, tx, storePlatformDomain }, page.records)
+    const { purpose, entity, position } = at
+    const moved = await tx.run('store_sync_advance', [purpose, entity, position, page.next, page.count])
+    if (moved === 0) throw fail('conflict', 'Another process walks through this store at the same time.')
+  })
+}

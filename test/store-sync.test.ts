@@ -1,0 +1,236 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { ShopLife } from '../src/connect/demo/store/life.ts'
+import { type FakeStore, startFakeStore } from '../src/connect/demo/store/server.ts'
+import { ShopState } from '../src/connect/demo/store/state.ts'
+import { catalogPage } from '../src/connect/store/catalog.ts'
+import { connectionOf } from '../src/connect/store/connection.ts'
+import { openAdminApi } from '../src/connect/store/shopify/client.ts'
+import { readPage } from '../src/connect/store/shopify/pages.ts'
+import { backfill, reconcile, syncStates } from '../src/connect/store/sync.ts'
+import type { Brand } from '../src/op.ts'
+import { database } from './fixtures/database.ts'
+import { type RandomSource, randomSource } from './fixtures/random.ts'
+import { connectedBrand, eventsOf, SEAL, storeServer } from './fixtures/store.ts'
+import { storeState } from './fixtures/store-state.ts'
+
+t.capture(process.stderr, 'write')
+const db = await database(t)
+const { send } = await storeServer(t, db)
+const DAY_MS = 86_400_000
+const STARTED = new Date(Date.now() - 20 * DAY_MS)
+
+/** Time that passes only where somebody waits. */
+function clock() {
+  let ms = 0
+  const waits: number[] = []
+  const wait = async (more: number) => {
+    waits.push(more)
+    ms += more
+  }
+  return { now: () => ms, wait, waits }
+}
+
+interface Shop {
+  brand: Brand
+  life: ShopLife
+  store: FakeStore
+  time: ReturnType<typeof clock>
+  options: Awaited<ReturnType<typeof optionsOf>>
+}
+
+async function optionsOf(brand: Brand, store: FakeStore, time: ReturnType<typeof clock>) {
+  const forBrand = db.postgres.forBrand(brand.id)
+  const connection = await connectionOf(forBrand, SEAL)
+  if (!connection) throw new Error('not connected')
+  const { wait } = time
+  const api = openAdminApi({ origin: store.origin, accessToken: 'shpat_test', wait, timeoutMs: 500 })
+  return { db: forBrand, connection, storePlatformDomain: 'myshopify.com', api }
+}
+
+async function shop(
+  t: Test,
+  random: RandomSource,
+  steps: number,
+  points?: { most: number; perSecond: number },
+): Promise<Shop> {
+  const life = new ShopLife(new ShopState(), random, STARTED)
+  life.open({ products: 6, customers: 12 })
+  for (let step = 0; step < steps; step++) life.step()
+  const time = clock()
+  const brand = await connectedBrand(db, { connectedAt: life.now })
+  const store = await startFakeStore({
+    state: life.state,
+    shopDomain: brand.shop_domain,
+    accessToken: 'shpat_test',
+    now: time.now,
+    ...(points ? { points } : {}),
+  })
+  t.teardown(() => store.close())
+  return { brand, life, store, time, options: await optionsOf(brand, store, time) }
+}
+
+t.test('a back-fill reads what webhooks would have told, and makes no events of it', async (t) => {
+  const { brand, life, options } = await shop(t, randomSource(t), 40)
+  const walked = await backfill(options)
+  t.same(
+    walked.map(({ entity, read }) => [entity, read]),
+    (['customers', 'products', 'orders', 'subscriptions'] as const).map((name) => [
+      name,
+      life.state[name].length,
+    ]),
+  )
+  t.same(await eventsOf(db, brand), [])
+
+  const told = await connectedBrand(db, { connectedAt: life.now })
+  for (const message of life.messages()) await send(told, message)
+  const [filled, wanted] = [await storeState(db, brand), await storeState(db, told)]
+  for (const table of ['customer', 'product', 'refund']) t.strictSame(filled[table], wanted[table], table)
+  t.strictSame(await orders(brand), await orders(told))
+  t.same(
+    (await backfill(options)).map(({ read }) => read),
+    [0, 0, 0, 0],
+    'again it reads nothing',
+  )
+})
+
+const orders = async ({ id }: Brand) => [
+  ...(await db.postgres.sql`
+    select external_id, number, state, billing_status, currency_code, total, refunded_total, lines, test, created_at, cancelled_at
+    from store_order where brand_id = ${id} order by external_id`),
+]
+
+t.test('throttling, 429, outages and lost answers are waited out', async (t) => {
+  const { store, time, options } = await shop(t, randomSource(t), 10)
+  store.fail('503', 'garbage', 'cut', 'hang', '429', '503')
+  const walked = await backfill(options)
+  t.ok(walked.every(({ skipped }) => skipped === undefined))
+  t.equal(store.counts.faults, 6)
+  t.ok(time.waits.includes(2_000), 'as long as Retry-After says')
+})
+
+t.test('a throttled query waits until its points are back, and not again and again', async (t) => {
+  const { store, time, options } = await shop(t, randomSource(t), 0, { most: 700, perSecond: 50 })
+  for (let page = 0; page < 8; page++)
+    await catalogPage(options.connection, { limit: 200, cursor: null }, options.api)
+  t.equal(store.counts.answered, 8)
+  t.ok(store.counts.throttled > 0 && store.counts.throttled <= 8)
+  t.same(
+    time.waits.filter((ms) => ms > 15_000),
+    [],
+  )
+})
+
+t.test('a query that the store finds too costly is asked for in smaller pages', async (t) => {
+  const { life, options, brand } = await shop(t, randomSource(t), 400)
+  t.ok(life.state.orders.length > 50)
+  const wanted = { entity: 'orders', after: null, first: 100, since: null } as const
+  const { records, first, next } = await readPage(options.api, wanted)
+  t.equal(first, 50)
+  t.equal(records.orders.length, 50)
+  t.ok(next)
+  t.same(await orders(brand), [], 'reading writes nothing')
+})
+
+t.test('an order with more lines than a page has all of them', async (t) => {
+  const { life, options, brand } = await shop(t, randomSource(t), 0)
+  const { state } = life
+  const [product] = state.products
+  if (!product) throw new Error('no product')
+  const lines = Array.from({ length: 320 }, () => state.line(product, 1))
+  const order = state.addOrder(life.now, { customer: null, email: 'many@example.com', lines })
+  await backfill(options)
+  const [row] = await db.postgres.sql`
+    select jsonb_array_length(lines) as lines, total from store_order where brand_id = ${brand.id}`
+  t.strictSame({ ...row }, { lines: 320, total: order.total })
+})
+
+t.test('a back-fill that is killed goes on behind its last page', async (t) => {
+  const { brand, store, life, options } = await shop(t, randomSource(t), 400)
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'fixtures/backfill-killed.ts')], {
+    env: { ...process.env, DATABASE: db.url, BRAND: brand.id, ORIGIN: store.origin },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  t.same(await once(child, 'exit'), [null, 'SIGKILL'])
+  const before = (await syncStates(options.db)).find(({ entity }) => entity === 'orders')
+  t.match(before, { done: 50, finished_at: null })
+  t.ok(before?.position, 'in the middle of the orders')
+  const asked = store.counts.answered
+  const walked = await backfill(options)
+  t.same(
+    walked.map(({ entity, read }) => [entity, read]),
+    [
+      ['customers', 0],
+      ['products', 0],
+      ['orders', life.state.orders.length - 50],
+      ['subscriptions', life.state.subscriptions.length],
+    ],
+  )
+  t.ok(store.counts.answered - asked <= 4)
+  t.equal((await orders(brand)).length, life.state.orders.length)
+})
+
+t.test('a reconcile brings what webhooks left out, with its events, once', async (t) => {
+  const random = randomSource(t)
+  const { brand, life, options } = await shop(t, random, 30)
+  await backfill({ ...options, now: () => life.now })
+  life.messages()
+  for (let step = 0; step < 40; step++) life.step()
+  const told = await connectedBrand(db, { connectedAt: options.connection.connectedAt })
+  for (const message of life.messages()) {
+    await send(told, message)
+    // Most of them never come.
+    if (random.chance(0.3)) await send(brand, message)
+  }
+  await reconcile({ ...options, now: () => life.now })
+  const news = async (of: Brand) =>
+    (await eventsOf(db, of))
+      .map(({ event_id }) => event_id)
+      .filter((id) => /^(order_created|refund_issued)/.test(id))
+      .sort()
+  t.ok((await news(told)).length > 10)
+  t.strictSame(await news(brand), await news(told))
+  const all = await eventsOf(db, brand)
+  const xids = async () => [
+    ...(await db.postgres
+      .sql`select external_id, xid::text from store_order where brand_id = ${brand.id} order by 1`),
+  ]
+  const written = await xids()
+  await reconcile({ ...options, now: () => life.now })
+  t.strictSame(await xids(), written, 'again it writes nothing')
+  t.same(await eventsOf(db, brand), all)
+})
+
+t.test('a token that the store refuses is said', async (t) => {
+  const { store, options } = await shop(t, randomSource(t), 0)
+  const api = openAdminApi({ origin: store.origin, accessToken: 'shpat_other' })
+  await t.rejects(backfill({ ...options, api }), { code: 'integration_not_connected' })
+  const uninstalled = { ...options, connection: { ...options.connection, accessToken: null } }
+  await t.rejects(backfill(uninstalled), { code: 'integration_not_connected' })
+})
+
+t.test('a catalog page is the live one, by the store’s own cursor, and says how long to wait', async (t) => {
+  const { life, store, time, options } = await shop(t, randomSource(t), 0)
+  const { connection, api } = options
+  const { products, nextCursor } = await catalogPage(connection, { limit: 4, cursor: null }, api)
+  const rest = await catalogPage(connection, { limit: 4, cursor: nextCursor }, api)
+  t.same(
+    [...products, ...rest.products].map(({ externalId }) => externalId),
+    life.state.products.map(({ id }) => String(id)),
+  )
+  t.equal(rest.nextCursor, null)
+  store.fail('429', '429', '429', '429')
+  const impatient = openAdminApi({
+    origin: store.origin,
+    accessToken: 'shpat_test',
+    patienceMs: 3_000,
+    wait: time.wait,
+  })
+  await t.rejects(catalogPage(connection, { limit: 4, cursor: null }, impatient), {
+    code: 'rate_limited',
+    message: /in 2 seconds/,
+    headers: { 'retry-after': '2' },
+  })
+})
