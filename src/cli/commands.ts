@@ -7,7 +7,6 @@ import { docsCommands } from './docs.ts'
 import { importCommands } from './import.ts'
 import { keyCommands } from './key.ts'
 import { mergeCommands } from './merge.ts'
-import { providerCommands } from './provider.ts'
 import { refreshCommands } from './refresh.ts'
 import { runCommands } from './run.ts'
 import { segmentCommands } from './segment.ts'
@@ -21,7 +20,6 @@ export const COMMANDS: readonly Command[] = [
   ...brandCommands,
   ...keyCommands,
   ...userCommands,
-  ...providerCommands,
   ...importCommands,
   ...refreshCommands,
   ...segmentCommands,
