@@ -94,6 +94,12 @@ export const paging = ({ default: size, max, over }: Page) => ({
   cursor: v.optional(v.pipe(v.string(), v.nonEmpty('must not be empty'))),
 })
 
+/** An object with whatever names and values. */
+export const jsonObject = v.pipe(
+  v.record(v.string(), v.unknown(), 'must be an object'),
+  v.check((value) => !Array.isArray(value), 'must be an object'),
+)
+
 // Output
 
 export const id = v.pipe(v.string(), v.uuid())

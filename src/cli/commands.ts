@@ -7,6 +7,7 @@ import { docsCommands } from './docs.ts'
 import { importCommands } from './import.ts'
 import { keyCommands } from './key.ts'
 import { mergeCommands } from './merge.ts'
+import { providerCommands } from './provider.ts'
 import { refreshCommands } from './refresh.ts'
 import { runCommands } from './run.ts'
 import { segmentCommands } from './segment.ts'
@@ -20,6 +21,7 @@ export const COMMANDS: readonly Command[] = [
   ...brandCommands,
   ...keyCommands,
   ...userCommands,
+  ...providerCommands,
   ...importCommands,
   ...refreshCommands,
   ...segmentCommands,

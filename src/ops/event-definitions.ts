@@ -11,7 +11,7 @@ import {
   updateDefinition,
 } from '../connect/custom/definitions.ts'
 import { MAX_PATH } from '../event/singular-path.ts'
-import { count, id, list, named, text, time, uuid } from '../fields.ts'
+import { count, id, jsonObject, list, named, text, time, uuid } from '../fields.ts'
 import { type Op, op } from '../op.ts'
 import { renameEventInSegments } from '../segment/rename-event.ts'
 import * as example from './provider-example.ts'
@@ -19,7 +19,6 @@ import * as example from './provider-example.ts'
 /** What takes up the new name of an event type. */
 const FOLLOWERS: readonly Follower[] = [renameEventInSegments]
 
-const json = v.record(v.string(), v.unknown(), 'must be an object')
 const jsonPath = text({ min: 1, max: MAX_PATH })
 
 const Definition = named('EventDefinition', {
@@ -28,8 +27,8 @@ const Definition = named('EventDefinition', {
   type: v.string(),
   name: v.string(),
   description: v.nullable(v.string()),
-  payload_schema: json,
-  identifier_mappings: json,
+  payload_schema: jsonObject,
+  identifier_mappings: jsonObject,
   schema_version: count,
   source_template_key: v.nullable(v.string()),
   is_enabled: v.boolean(),
@@ -41,7 +40,7 @@ const fields = {
   type: v.pipe(v.string('must be a string'), v.regex(TYPE, TYPE_SAYS)),
   name: text({ min: 1, max: 200 }),
   description: v.optional(v.nullable(text({ max: 2_000 }))),
-  payload_schema: json,
+  payload_schema: jsonObject,
   identifier_mappings: v.strictObject({
     external_id_path: jsonPath,
     email_path: v.optional(jsonPath),

@@ -2,11 +2,9 @@ import * as v from 'valibot'
 import { createProvider, getProvider, listProviders, updateProvider } from '../connect/custom/providers.ts'
 import { KEY, KEY_SAYS } from '../connect/custom/slug.ts'
 import { sourceTemplates } from '../connect/custom/templates.ts'
-import { id, list, named, text, uuid } from '../fields.ts'
+import { id, jsonObject, list, named, text, uuid } from '../fields.ts'
 import { type Caller, type Op, op } from '../op.ts'
 import * as example from './provider-example.ts'
-
-const json = v.record(v.string(), v.unknown(), 'must be an object')
 
 const providerFields = {
   id,
@@ -15,7 +13,7 @@ const providerFields = {
   lookup_id: v.string(),
   source_template_key: v.nullable(v.string()),
   is_enabled: v.boolean(),
-  settings: json,
+  settings: jsonObject,
 }
 const Provider = named('Provider', providerFields)
 const NewProvider = named('NewProvider', {
@@ -57,7 +55,7 @@ export const providerOps: readonly Op[] = [
         key: v.optional(v.pipe(v.string('must be a string'), v.regex(KEY, KEY_SAYS))),
         source_template_key: v.optional(text({ min: 1, max: 64 })),
         is_enabled: v.optional(v.boolean()),
-        settings: v.optional(json),
+        settings: v.optional(jsonObject),
       }),
     },
     output: NewProvider,
@@ -87,11 +85,16 @@ export const providerOps: readonly Op[] = [
       body: v.strictObject({
         name: v.optional(name),
         is_enabled: v.optional(v.boolean()),
-        settings: v.optional(json),
+        settings: v.optional(jsonObject),
       }),
     },
     output: Provider,
     example: example.PROVIDER_UPDATED,
-    run: ({ db }, { path, body }) => updateProvider(db, path.provider_id, body),
+    run: async ({ db, everywhere }, { path, body }) => {
+      const provider = await updateProvider(db, path.provider_id, body)
+      // Deliveries to one that is disabled are refused from now on, whichever process they come to.
+      if (body.is_enabled !== undefined) await everywhere()
+      return provider
+    },
   }),
 ]

@@ -1,0 +1,161 @@
+import { openInvalidation } from '../access/invalidation.ts'
+import { openSeal } from '../access/seal.ts'
+import {
+  createProvider,
+  listProviders,
+  type Provider,
+  rotateSecret,
+  updateProvider,
+  webhookUrlOf,
+} from '../connect/custom/providers.ts'
+import { keyOf } from '../connect/custom/slug.ts'
+import { sourceTemplates } from '../connect/custom/templates.ts'
+import { brandOf } from './brand.ts'
+import { command, type Run, required, text, UsageError } from './command.ts'
+import { table } from './table.ts'
+
+const brand = { type: 'string', required: true, placeholder: 'BRAND', what: 'Id, shop or name' } as const
+const provider = {
+  type: 'string',
+  required: true,
+  placeholder: 'PROVIDER',
+  what: 'Id, key, or last part of the webhook URL',
+} as const
+
+async function dbOf({ app: open, values }: Run) {
+  const app = await open()
+  return app.postgres.forBrand((await brandOf(app, required(values, 'brand'))).id)
+}
+
+/** Returns once every running server goes by what was changed. */
+async function everywhere({ app: open }: Run): Promise<void> {
+  const { postgres } = await open()
+  const invalidation = await openInvalidation(postgres)
+  await invalidation.everywhere().finally(invalidation.close)
+}
+
+async function providerOf(run: Run) {
+  const db = await dbOf(run)
+  const wanted = required(run.values, 'provider')
+  const found = await db.maybe<Provider>('provider_named', [wanted])
+  if (found) return { db, found }
+  const known =
+    (await listProviders(db)).map(({ key }) => key).join(', ') || 'none yet: recoup provider create'
+  throw new UsageError(`--provider: there is no provider "${wanted}" of this brand. Known: ${known}`)
+}
+
+/** Turns a provider on or off; one that is so already stays so. */
+const switching = (name: string, isEnabled: boolean, what: string) =>
+  command({
+    name: `provider ${name}`,
+    what,
+    options: { brand, provider },
+    run: async (run) => {
+      const { db, found } = await providerOf(run)
+      const provider = await updateProvider(db, found.id, { is_enabled: isEnabled })
+      await everywhere(run)
+      return provider
+    },
+    text: ({ key }) => `Provider ${key} is ${name}d`,
+  })
+
+export const providerCommands = [
+  command({
+    name: 'provider create',
+    what: 'Make a custom data source; its webhook secret is shown this once',
+    options: {
+      brand,
+      name: { type: 'string', required: true, placeholder: 'NAME', what: 'What it is called' },
+      key: {
+        type: 'string',
+        placeholder: 'KEY',
+        what: 'Name of it in rules and code (default: made of --name)',
+      },
+      template: {
+        type: 'string',
+        placeholder: 'TEMPLATE',
+        what: 'Make the event definitions of a template too: see `recoup provider templates`',
+      },
+      'if-missing': { type: 'boolean', what: 'Leave a provider of that key as it is' },
+    },
+    run: async (run) => {
+      const { config, values } = run
+      const name = required(values, 'name')
+      const key = text(values, 'key')
+      const db = await dbOf(run)
+      const known = values['if-missing']
+        ? await db.maybe<Provider>('provider_named', [key ?? keyOf(name)])
+        : null
+      if (known) return { ...known, webhook_url: webhookUrlOf(config.webhookUrl, known.lookup_id) }
+      const { api_key: _, ...made } = await createProvider(
+        db,
+        { name, key, source_template_key: text(values, 'template') },
+        { seal: openSeal(config), webhookUrl: config.webhookUrl, withKey: false },
+      )
+      return made
+    },
+    text: ({ key, webhook_url, ...made }: Provider & { webhook_url: string; webhook_secret?: string }) =>
+      made.webhook_secret === undefined
+        ? `Provider ${key} exists already: ${webhook_url}`
+        : `Provider ${key}\nwebhook URL     ${webhook_url}\nwebhook secret  ${made.webhook_secret}\n\nKeep the secret now: it is not shown again.`,
+  }),
+  command({
+    name: 'provider list',
+    what: 'List the custom data sources of a brand with their webhook URLs',
+    options: { brand },
+    run: async (run) => ({
+      data: (await listProviders(await dbOf(run))).map((one) => ({
+        ...one,
+        webhook_url: webhookUrlOf(run.config.webhookUrl, one.lookup_id),
+      })),
+    }),
+    text: ({ data }) =>
+      table(
+        ['key', 'name', 'enabled', 'template', 'webhook_url', 'id'],
+        data.map((one) => [
+          one.key,
+          one.name,
+          one.is_enabled ? 'yes' : 'no',
+          one.source_template_key,
+          one.webhook_url,
+          one.id,
+        ]),
+      ),
+  }),
+  switching('enable', true, 'Let a custom data source deliver again'),
+  switching('disable', false, 'Refuse the deliveries of a custom data source'),
+  command({
+    name: 'provider rotate-secret',
+    what: 'Replace the webhook secret of a custom data source at once; its webhook URL stays',
+    options: { brand, provider },
+    run: async (run) => {
+      const { db, found } = await providerOf(run)
+      const secret = await rotateSecret(db, found.id, openSeal(run.config))
+      await everywhere(run)
+      return {
+        id: found.id,
+        key: found.key,
+        webhook_secret: secret,
+        webhook_url: webhookUrlOf(run.config.webhookUrl, found.lookup_id),
+      }
+    },
+    text: ({ key, webhook_secret }) =>
+      `${webhook_secret}\n\nThe webhook secret of ${key}. Keep it now: it is not shown again, and the one before is refused.`,
+  }),
+  command({
+    name: 'provider templates',
+    what: 'List the source templates with the event types that each makes',
+    options: {},
+    run: async () => ({
+      data: [...sourceTemplates().values()].map(({ event_definitions, ...template }) => ({
+        ...template,
+        event_types: event_definitions.map(({ type }) => type),
+      })),
+    }),
+    text: ({ data }) =>
+      table(
+        ['template', 'event types', 'what'],
+        data.map((one) => [one.key, one.event_types.join(', '), one.description]),
+      ),
+  }),
+]
