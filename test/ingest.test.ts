@@ -15,7 +15,7 @@ import { type Ingest, openIngest } from '../src/event/ingest.ts'
 import { Unsettled } from '../src/event/log.ts'
 import { FairQueue } from '../src/event/queue.ts'
 import type { EventLine } from '../src/event/shape.ts'
-import { collectRoutes } from '../src/http/collect.ts'
+import { type Collecting, collectRoutes } from '../src/http/collect.ts'
 import { createServer } from '../src/http/server.ts'
 import { setLogLevel } from '../src/log.ts'
 import type { Brand } from '../src/op.ts'
@@ -64,17 +64,21 @@ interface Answer {
   }
 }
 
+/** The port of the collect host alone. */
+async function serve(t: Test, parts: Collecting): Promise<number> {
+  const server = createServer(collectRoutes(parts))
+  t.teardown(() => server.drain(1_000))
+  return await server.listen('127.0.0.1', 0)
+}
+
 /** The collect host over a database, and a brand that may use it. */
 async function host(t: Test, db: Postgres, { ingest, ...options }: BrandOptions & { ingest?: Ingest } = {}) {
   const brand = await makeBrand({ postgres: db }, { features: ['cdp'], ...options })
   const { plaintext: key } = await createKey(db.forBrand(brand.id), { scopes: ['segments:read'] })
-  const routes = collectRoutes({
+  const port = await serve(t, {
     authenticator: createAuthenticator(db.pipeline),
     ingest: ingest ?? (await ingestOf(t, db)),
   })
-  const server = createServer(routes)
-  const port = await server.listen('127.0.0.1', 0)
-  t.teardown(() => server.drain(1_000))
   const send = async (
     body: string | Buffer,
     headers: Record<string, string> = {},
@@ -113,7 +117,7 @@ const isUnavailable = (error: unknown) =>
 
 t.test('POST /cdp/events', async (t) => {
   const { postgres: db } = await database(t)
-  const { brand, key, send } = await host(t, db)
+  const { brand, key, send, port } = await host(t, db)
 
   t.test('answers 200 once the events are in the log', async (t) => {
     const answer = await send(
@@ -185,10 +189,44 @@ t.test('POST /cdp/events', async (t) => {
     const other = await host(t, db, { features: [] })
     t.match(await other.send('not json'), { status: 403, body: { error: { code: 'insufficient_scope' } } })
   })
-  t.test('answers another method with a 404 that has only a message', async (t) => {
-    const answer = await send('', {}, 'GET')
-    t.match(answer, { status: 404, body: { message: 'Not Found' } })
-    t.equal(answer.headers.get('x-request-id'), null)
+  t.test('answers 403 to a brand without a store', async (t) => {
+    const caller = { kind: 'key', id: 'k', brandId: brand.id, scopes: [], keyClass: 'cdp' } as const
+    const port = await serve(t, {
+      authenticator: { authenticate: () => ({ caller, brand: { ...brand, shop_domain: '' } }) },
+      ingest: await ingestOf(t, db),
+    })
+    const response = await fetch(`http://127.0.0.1:${port}/cdp/events`, {
+      method: 'POST',
+      body: bodyOf(event),
+    })
+    t.match([response.status, await response.json()], [403, { error: { code: 'insufficient_scope' } }])
+  })
+  t.test('answers 400 to a body without an array of at most fifty events, and stores nothing', async (t) => {
+    const bodies = ['', '{', '[]', 'null', '{}', '{"events":{}}', '{"events":[]}']
+    for (const body of [...bodies, bodyOf(...Array(51).fill(event)), bodyOf(event, { ...event, source: {} })])
+      t.match(await send(body), { status: 400, body: { error: { code: 'bad_request' } } }, String(body))
+  })
+  t.test('answers another method or path with a 404 that has only a message', async (t) => {
+    const requests: [path: string, method: string][] = [
+      ...['GET', 'PUT', 'DELETE', 'PATCH'].map((method) => ['', method] as [string, string]),
+      ...['/', '/x', '.json'].map((path) => [path, 'POST'] as [string, string]),
+    ]
+    for (const [path, method] of requests) {
+      const headers = { authorization: `Bearer ${key}` }
+      const response = await fetch(`http://127.0.0.1:${port}/cdp/events${path}`, { method, headers })
+      t.same([response.status, await response.json()], [404, { message: 'Not Found' }], `${method} ${path}`)
+      t.equal(response.headers.get('x-request-id'), null)
+    }
+  })
+  t.test('answers 500 to what nobody expected, without saying what it was', async (t) => {
+    t.capture(process.stderr, 'write')
+    const ingest = await ingestOf(t, db)
+    const failing = await host(t, db, {
+      ingest: { ...ingest, accept: () => Promise.reject(new Error('secret detail')) },
+    })
+    const answer = await failing.send(bodyOf(event))
+    t.match(answer, { status: 500, body: { error: { code: 'internal' } } })
+    t.notMatch(JSON.stringify(answer.body), /secret/)
   })
   t.test(
     'answers 503 with the indexes of single events that could not be stored, and stores the others',
