@@ -4,7 +4,7 @@ import { OPS } from '../src/ops/all.ts'
 import { api } from './fixtures/api.ts'
 import { brand as makeBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
-import { leastInput, takesBody } from './fixtures/op-input.ts'
+import { leastInput, routeOf, takesBody } from './fixtures/op-input.ts'
 import { noting } from './fixtures/statements.ts'
 import { leastRoute } from './fixtures/tenancy.ts'
 
@@ -85,9 +85,10 @@ t.test(
 
 t.test('an id that is not one is 400 and named', async (t) => {
   for (const op of routed) {
-    for (const [name, value] of Object.entries(leastInput(op).path)) {
+    const input = leastInput(op)
+    for (const [name, value] of Object.entries(input.path)) {
       if (!/^[0-9a-f-]{36}$/.test(value)) continue
-      const route = leastRoute(op).replace(value, 'not-an-id')
+      const route = routeOf(op, { ...input, path: { ...input.path, [name]: 'not-an-id' } })
       const body = takesBody(op) ? leastInput(op).body : undefined
       t.match(
         await call(op, route, body),
