@@ -1,11 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { assignSubjects } from '../identity/subject.ts'
 import { type Duck, literal } from '../store/duckdb.ts'
 import { statement } from '../store/sqlfile.ts'
 import { type Batch, writeLines } from './batches.ts'
 import { leaveOutErased } from './erased-lines.ts'
-import { IDENTITIES_A_CALL, type IdentityRow, identityOf, isSettled } from './line-identity.ts'
+import { loadSubjects } from './load-subjects.ts'
 import type { Pipeline } from './pipeline.ts'
 import { EVENT_PROPERTIES } from './relations.ts'
 
@@ -137,40 +136,6 @@ async function loadSeen({ postgres, lakeDir }: Pipeline, duck: Duck): Promise<vo
       ? `create view seen as from read_parquet([${list}])`
       : 'create table seen (id_hash ubigint, id_check ubigint, received_on date)',
   )
-}
-
-/** The subject of every identity of the tick, as table `subjects (identity, subject)`. */
-async function loadSubjects(
-  { postgres, subjects, storePlatformDomain }: Pipeline,
-  duck: Duck,
-): Promise<void> {
-  await duck.run('create table subjects (identity varchar, subject integer)')
-  const appender = await duck.connection.createAppender('subjects')
-  const append = (identity: string, subject: number) => {
-    appender.appendVarchar(identity)
-    appender.appendInteger(subject)
-    appender.endRow()
-  }
-  const unknown: IdentityRow[] = []
-  for (const row of await duck.rows<IdentityRow>(statement('duckdb', 'identities'))) {
-    const subject = subjects.get(row.identity)
-    if (subject === undefined) unknown.push(row)
-    else append(row.identity, subject)
-  }
-  for (const [brandId, identities] of Map.groupBy(unknown, (row) => row.brand_id)) {
-    for (let at = 0; at < identities.length; at += IDENTITIES_A_CALL) {
-      const some = identities.slice(at, at + IDENTITIES_A_CALL)
-      const assigned = await assignSubjects(postgres.sql, brandId, some.map(identityOf), {
-        storePlatformDomain,
-      })
-      for (const [index, row] of some.entries()) {
-        const subject = assigned[index] ?? 0
-        if (isSettled(row)) subjects.set(row.identity, subject)
-        append(row.identity, subject)
-      }
-    }
-  }
-  appender.closeSync()
 }
 
 /** Property names whose values identify a person: they live in the customers relation only. */

@@ -1,0 +1,55 @@
+import { assignSubjects } from '../identity/subject.ts'
+import type { Duck } from '../store/duckdb.ts'
+import { statement } from '../store/sqlfile.ts'
+import { IDENTITIES_A_CALL, type IdentityRow, identityOf, isSettled } from './line-identity.ts'
+import type { Pipeline } from './pipeline.ts'
+
+/** Brands whose identities are worked out at the same time: what a call takes is mostly the way to Postgres and back. */
+const BRANDS_AT_ONCE = 4
+
+/** The subject of every identity of the tick, as table `subjects (identity, subject)`. */
+export async function loadSubjects(pipeline: Pipeline, duck: Duck): Promise<void> {
+  await duck.run('create table subjects (identity varchar, subject integer)')
+  const appender = await duck.connection.createAppender('subjects')
+  const append = (identity: string, subject: number) => {
+    appender.appendVarchar(identity)
+    appender.appendInteger(subject)
+    appender.endRow()
+  }
+  const unknown: IdentityRow[] = []
+  for (const row of await duck.rows<IdentityRow>(statement('duckdb', 'identities'))) {
+    const subject = pipeline.subjects.get(row.identity)
+    if (subject === undefined) unknown.push(row)
+    else append(row.identity, subject)
+  }
+  const waiting = [...Map.groupBy(unknown, (row) => row.brand_id)]
+  const workers = Array.from({ length: BRANDS_AT_ONCE }, async () => {
+    try {
+      for (let next = waiting.pop(); next; next = waiting.pop()) await assignBrand(pipeline, ...next, append)
+    } catch (error) {
+      waiting.length = 0
+      throw error
+    }
+  })
+  // All of them end before the instance is closed.
+  for (const ended of await Promise.allSettled(workers)) if (ended.status === 'rejected') throw ended.reason
+  appender.closeSync()
+}
+
+async function assignBrand(
+  { postgres, subjects, storePlatformDomain }: Pipeline,
+  brandId: string,
+  identities: readonly IdentityRow[],
+  append: (identity: string, subject: number) => void,
+): Promise<void> {
+  for (let at = 0; at < identities.length; at += IDENTITIES_A_CALL) {
+    const some = identities.slice(at, at + IDENTITIES_A_CALL)
+    const named = some.map(identityOf)
+    const assigned = await assignSubjects(postgres.sql, brandId, named, { storePlatformDomain })
+    for (const [index, row] of some.entries()) {
+      const subject = assigned[index] ?? 0
+      if (isSettled(row)) subjects.set(row.identity, subject)
+      append(row.identity, subject)
+    }
+  }
+}
