@@ -4,7 +4,9 @@ import autocannon from 'autocannon'
 /** What the process that makes the load is told. */
 export interface LoadOrder {
   url: string
-  key: string
+  headers: Record<string, string>
+  /** The shop whose pages send, for /cdp/ingest. */
+  scope?: string
   connections: number
   seconds: number
   eventsPerRequest: number
@@ -30,7 +32,7 @@ const random = (bytes: number) => randomBytes(bytes).toString('base64url')
 const pick = <T>(of: readonly T[]) => of[Math.floor(Math.random() * of.length)] as T
 
 /** An event of about so many bytes: a product view, with cart items and a long address when it has to be longer. */
-function eventText(bytes: number): string {
+function eventText({ eventBytes: bytes, scope }: LoadOrder): string {
   const product = Math.floor(Math.random() * 5_000)
   const properties: Record<string, unknown> = {
     product_id: String(7_000_000_000 + product),
@@ -40,6 +42,7 @@ function eventText(bytes: number): string {
     quantity: 1,
   }
   const event = {
+    ...(scope && { scope }),
     eventType: pick(['product_viewed', 'page_viewed', 'product_added_to_cart', 'search_submitted']),
     eventId: ID,
     timeStamp: new Date(Date.now() - Math.floor(Math.random() * 3_600_000)).toISOString(),
@@ -63,8 +66,10 @@ function eventText(bytes: number): string {
   return JSON.stringify(event)
 }
 
-const bodyText = (order: LoadOrder) =>
-  `{"events":[${Array.from({ length: order.eventsPerRequest }, () => eventText(order.eventBytes)).join(',')}]}`
+function bodyText(order: LoadOrder): string {
+  const events = Array.from({ length: order.eventsPerRequest }, () => eventText(order)).join(',')
+  return `{${order.scope ? `"source":{"scope":"${order.scope}"},` : ''}"events":[${events}]}`
+}
 
 let sent = Math.floor(Math.random() * 1e9)
 
@@ -114,7 +119,7 @@ async function run(order: LoadOrder): Promise<LoadResult> {
     method: 'POST',
     connections: order.connections,
     duration: order.seconds,
-    headers: { authorization: `Bearer ${order.key}`, 'content-type': 'application/json' },
+    headers: { ...order.headers, 'content-type': 'application/json' },
     requests: Array.from({ length: BODIES }, () => ({ body: bodyText(order) })),
     setupClient,
   })

@@ -1,6 +1,8 @@
 import { createAuthenticator } from '../src/access/authenticate.ts'
+import { createOrigins } from '../src/access/origin.ts'
 import { createIngest, openIngest } from '../src/event/ingest.ts'
 import { collectRoutes } from '../src/http/collect.ts'
+import { ingestRoutes } from '../src/http/ingest.ts'
 import { createServer } from '../src/http/server.ts'
 import { setLogLevel } from '../src/log.ts'
 import { openPostgres } from '../src/store/postgres.ts'
@@ -14,7 +16,11 @@ const ingest =
   mode === 'discard'
     ? createIngest({ admit: () => {}, store: async () => {}, close: async () => {} })
     : await openIngest(postgres)
-const server = createServer(collectRoutes({ authenticator, ingest }))
+const origins = createOrigins(postgres.pipeline)
+const server = createServer([
+  ...collectRoutes({ authenticator, ingest }),
+  ...ingestRoutes({ origins, ingest }),
+])
 const port = await server.listen('127.0.0.1', 0)
 
 process.on('message', async (message) => {

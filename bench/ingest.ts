@@ -23,17 +23,19 @@ const seconds = Number(values.seconds)
 const connections = Number(values.connections)
 
 const CASES = [
-  { events: 50, bytes: 250 },
-  { events: 50, bytes: 1_500 },
-  { events: 1, bytes: 250 },
-  { events: 1, bytes: 1_500 },
-]
+  { path: '/cdp/events', events: 50, bytes: 250 },
+  { path: '/cdp/events', events: 50, bytes: 1_500 },
+  { path: '/cdp/events', events: 1, bytes: 250 },
+  { path: '/cdp/events', events: 1, bytes: 1_500 },
+  { path: '/cdp/ingest', events: 1, bytes: 250 },
+] as const
 const ACKNOWLEDGED =
   'commit: 200 after COMMIT with fsync and synchronous_commit on; discard: 200 after parse and checks'
 const MODES = ['commit', 'discard'] as const
 
 interface Measured {
   mode: (typeof MODES)[number]
+  path: string
   events_per_request: number
   event_bytes: number
   events_per_second: number
@@ -49,13 +51,17 @@ interface Measured {
 const { app, brand, end } = await stage()
 try {
   const { plaintext: key } = await createKey(app.postgres.forBrand(brand.id), { scopes: ['customers:read'] })
+  const senders = {
+    '/cdp/events': { headers: { authorization: `Bearer ${key}` } },
+    '/cdp/ingest': { headers: { origin: `https://${brand.shop_domain}` }, scope: brand.shop_domain },
+  }
   const measured: Measured[] = []
-  for (const { events, bytes } of CASES) {
+  for (const { path, events, bytes } of CASES) {
     for (const mode of MODES) {
-      if (values.only && values.only !== `${mode}-${events}-${bytes}`) continue
-      measured.push(await measure(app.postgres.url, mode, { key, events, bytes }))
+      if (values.only && values.only !== `${mode}-${path.slice(5)}-${events}-${bytes}`) continue
+      measured.push(await measure(app.postgres.url, mode, { ...senders[path], path, events, bytes }))
       process.stderr.write(
-        `${mode}, ${events} × ${bytes} bytes: ${measured.at(-1)?.events_per_second} events/s\n`,
+        `${mode}, ${path}, ${events} × ${bytes} bytes: ${measured.at(-1)?.events_per_second} events/s\n`,
       )
     }
   }
@@ -77,14 +83,15 @@ try {
 async function measure(
   url: string,
   mode: Measured['mode'],
-  load: { key: string; events: number; bytes: number },
+  load: Pick<LoadOrder, 'headers' | 'scope'> & { path: string; events: number; bytes: number },
 ): Promise<Measured> {
   const server = fork(join(import.meta.dirname, 'ingest-server.ts'), [url, mode])
   try {
     const [{ port }] = (await once(server, 'message')) as [{ port: number }]
     const order: LoadOrder = {
-      url: `http://127.0.0.1:${port}/cdp/events`,
-      key: load.key,
+      url: `http://127.0.0.1:${port}${load.path}`,
+      headers: load.headers,
+      scope: load.scope,
       connections,
       seconds: 2,
       eventsPerRequest: load.events,
@@ -102,6 +109,7 @@ async function measure(
     const perSecond = median.requests / median.seconds
     return {
       mode,
+      path: load.path,
       events_per_request: load.events,
       event_bytes: load.bytes,
       events_per_second: Math.round(perSecond * load.events),
@@ -137,6 +145,7 @@ async function generate(order: LoadOrder): Promise<LoadResult> {
 function print(rows: readonly Measured[], stored: number): void {
   const header = [
     'server',
+    'path',
     'events/request',
     'bytes/event',
     'events/s',
