@@ -1,6 +1,7 @@
 -- what: every profile of the brand, visitors included, with what it spent, when it ordered and when it was last seen
 -- grain: customer
 -- refresh: with the segments
+-- by: customer
 with counted_orders as (
     select
         customer,

@@ -1,6 +1,7 @@
 -- what: lifetime value of every customer with a completed order in the brand's currency, and its bucket
 -- grain: customer
 -- refresh: with the segments
+-- by: customer
 select
     customer,
     customer_id,

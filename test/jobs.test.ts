@@ -32,7 +32,7 @@ async function app(t: Teardown): Promise<App> {
 interface Brand {
   changed_tick: number
   refreshed_tick: number
-  served_path: string | null
+  generation: number
 }
 
 t.test('a worker brings events into the lake and refreshes their brand without being asked', async (t) => {
@@ -42,13 +42,11 @@ t.test('a worker brings events into the lake and refreshes their brand without b
   await logBatch(sql, [{ brand_id: brand.id, email: 'ann@example.com' }])
   const worker = await startWorker(running)
   const row = () =>
-    sql<
-      Brand[]
-    >`select changed_tick, refreshed_tick, served_path from lake_brand where brand_id = ${brand.id}`
+    sql<Brand[]>`select changed_tick, refreshed_tick, generation from lake_brand where brand_id = ${brand.id}`
   try {
     await eventually(async () => (await row()).find(({ changed_tick }) => changed_tick > 0))
     t.pass('snapshot ran')
-    await eventually(async () => (await row()).find(({ served_path }) => served_path !== null))
+    await eventually(async () => (await row()).find(({ generation }) => generation > 0))
     t.pass('refresh ran')
   } finally {
     await worker.stop()

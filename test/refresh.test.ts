@@ -355,12 +355,12 @@ t.test('a generation', async (t) => {
   })
 })
 
-t.test('a member change says why: a new segment, its data, or its definition', async (t) => {
+t.test('a member change says why: a new segment, its data, its definition, or time', async (t) => {
   const { brand, view, viewed, refresh, published } = await store(shared)
   const segment = await viewed('lately', 1)
   await view(at('2026-05-01T12:00:00'), 'ann')
-  await view(at('2026-05-03T12:00:00'), 'bob')
   await refresh(at('2026-05-02T00:00:00'))
+  await view(at('2026-05-03T12:00:00'), 'bob')
   await refresh(at('2026-05-04T00:00:00'))
   await sql`
     insert into segment_version (brand_id, segment_id, version, id, definition, created_by)
@@ -383,7 +383,7 @@ t.test('a member change says why: a new segment, its data, or its definition', a
     ]),
     [
       [1, 'entered', 'segment_created', 1, '2026-05-02T00:00:00Z'],
-      [2, 'exited', 'data_changed', 1, '2026-05-04T00:00:00Z'],
+      [2, 'exited', 'window_elapsed', 1, '2026-05-04T00:00:00Z'],
       [2, 'entered', 'data_changed', 2, '2026-05-04T00:00:00Z'],
       [3, 'entered', 'definition_changed', 1, '2026-05-04T06:00:00Z'],
     ],

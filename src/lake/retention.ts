@@ -30,6 +30,7 @@ export async function retain({ postgres, lakeDir }: Pipeline): Promise<Retention
   for (const { path } of retired) await rm(join(lakeDir, path), { force: true })
   // Rows go after their files: a crash between leaves rows whose removal is tried again.
   await postgres.pipeline.run('lake_files_forget', [retired.map(({ id }) => id)])
+  await postgres.pipeline.run('served_generations_forget', [KEEP_HOURS])
   return { removed: retired.length, orphans: await removeOrphans({ postgres, lakeDir }) }
 }
 

@@ -12,27 +12,96 @@ export interface ServedTable {
   index?: string
 }
 
+/** Schemas of a file of changes: rows of touched customers, and tables that replace those of the base as a whole. */
+const ROWS = 'main'
+const WHOLE = 'whole'
+
 /** Publishes tables of a session as one read-only DuckDB file: a cache that lake and models can rebuild. */
 export async function writeServed(
   lakeDir: string,
   session: Session,
   tables: readonly ServedTable[],
 ): Promise<WrittenFile> {
-  const { duck, manifest } = session
+  return await writeTables(lakeDir, session, { [ROWS]: tables })
+}
+
+/**
+ * Publishes what differs from a base: of `rows`, tables with a column `customer`, the rows of the customers in the
+ * session's table `replaced (customer)`; `whole` tables entirely.
+ */
+export async function writeChanges(
+  lakeDir: string,
+  session: Session,
+  rows: readonly ServedTable[],
+  whole: readonly ServedTable[],
+): Promise<WrittenFile> {
+  const replaced = { name: 'replaced', select: 'select customer from replaced order by customer' }
+  return await writeTables(lakeDir, session, { [ROWS]: [replaced, ...rows], [WHOLE]: whole })
+}
+
+async function writeTables(
+  lakeDir: string,
+  { duck, manifest }: Session,
+  schemas: Record<string, readonly ServedTable[]>,
+): Promise<WrittenFile> {
   return await writeLakeFile(lakeDir, brandFolder(manifest.brandId), 'served', async (path) => {
-    await duck.run(`attach ${literal(path)} as served`)
+    await duck.run(`attach ${literal(path)} as serving`)
     try {
-      for (const { name, select, index } of tables) {
-        await duck.run(`create table served.${name} as ${select}`)
-        if (index) await duck.run(`create index ${name}_${index} on served.${name} (${index})`)
+      for (const [schema, tables] of Object.entries(schemas)) {
+        await duck.run(`create schema if not exists serving.${schema}`)
+        for (const { name, select, index } of tables) {
+          await duck.run(`create table serving.${schema}.${name} as ${select}`)
+          if (index) await duck.run(`create index ${name}_${index} on serving.${schema}.${name} (${index})`)
+        }
       }
     } finally {
-      await duck.run('detach served')
+      await duck.run('detach serving')
     }
   })
 }
 
-/** Open files kept per process; each costs a DuckDB instance of a few megabytes. */
+/** The files of one generation, relative to the lake folder. */
+export interface Generation {
+  generation: number
+  base_path: string
+  changes_path: string | null
+}
+
+/** The newest generation of a brand, or the one asked for while cursors may still walk it; undefined before the first. */
+export const generationOf = (
+  { postgres }: Pick<Pipeline, 'postgres'>,
+  brandId: string,
+  wanted?: number,
+): Promise<Generation | undefined> =>
+  postgres.pipeline.maybe<Generation>('lake_served', [brandId, wanted ?? null])
+
+/** Opens a generation's tables read-only, as tables and views of schema `published`. */
+export async function attachGeneration(
+  duck: Duck,
+  lakeDir: string,
+  { base_path, changes_path }: Generation,
+): Promise<void> {
+  await duck.run(`attach ${literal(join(lakeDir, base_path))} as base (read_only)`)
+  if (changes_path) await duck.run(`attach ${literal(join(lakeDir, changes_path))} as changes (read_only)`)
+  const tables = await duck.rows<{ at: string; schema: string; name: string }>(
+    `select database_name as at, schema_name as schema, table_name as name from duckdb_tables()
+     where database_name in ('base', 'changes')`,
+  )
+  const has = (schema: string, name: string) =>
+    tables.some((table) => table.at === 'changes' && table.schema === schema && table.name === name)
+  await duck.run('create schema published')
+  for (const { at, name } of tables) {
+    if (at !== 'base') continue
+    const rows = has(WHOLE, name)
+      ? `from changes.${WHOLE}.${name}`
+      : has(ROWS, name)
+        ? `from base.${name} anti join changes.replaced using (customer) union all by name from changes.${name}`
+        : `from base.${name}`
+    await duck.run(`create view published.${name} as ${rows}`)
+  }
+}
+
+/** Open generations kept per process; each costs a DuckDB instance of a few megabytes. */
 const KEPT = 64
 const READER_MEMORY_MB = 256
 
@@ -40,22 +109,25 @@ const READER_MEMORY_MB = 256
 const GRACE_MS = 60_000
 
 export interface Served {
-  /** The brand's published results; null before its first refresh. */
-  reader(brandId: string): Promise<Reader | null>
+  /**
+   * The brand's published results; null before its first refresh. Of an earlier generation, for a walk that began in
+   * it, as long as it is kept; then of the newest.
+   */
+  reader(brandId: string, generation?: number): Promise<Reader | null>
   close(): Promise<void>
 }
 
-/** Reads the published files of brands: one locked instance each, the least recently used are closed. */
+/** Reads the published generations of brands: one locked instance each, the least recently used are closed. */
 export function openServed(pipeline: Pipeline): Served {
-  const open = new Map<string, { path: string; duck: Promise<Duck> }>()
+  const open = new Map<string, Promise<Duck>>()
   const leaving = new Map<Promise<Duck>, NodeJS.Timeout>()
 
-  const start = async (brandId: string, path: string): Promise<Duck> => {
+  const start = async (brandId: string, generation: Generation): Promise<Duck> => {
     const tempDir = join(pipeline.lakeDir, 'tmp', 'served')
     const duck = await openDuck({ memoryMb: READER_MEMORY_MB, threads: 1, tempDir })
     try {
-      await duck.run(`attach ${literal(join(pipeline.lakeDir, path))} as served (read_only)`)
-      await duck.run('use served')
+      await attachGeneration(duck, pipeline.lakeDir, generation)
+      await duck.run('use published')
       await duck.lock([join(pipeline.lakeDir, brandFolder(brandId))])
       return duck
     } catch (error) {
@@ -67,33 +139,32 @@ export function openServed(pipeline: Pipeline): Served {
     leaving.delete(duck)
     return duck.then((opened) => opened.close()).catch(() => {})
   }
-  const leave = (brandId: string) => {
-    const duck = open.get(brandId)?.duck
-    open.delete(brandId)
+  const leave = (key: string) => {
+    const duck = open.get(key)
+    open.delete(key)
     if (duck) leaving.set(duck, setTimeout(() => void close(duck), GRACE_MS).unref())
   }
 
   return {
-    async reader(brandId) {
-      const state = await pipeline.postgres.pipeline.maybe<ServedState>('lake_served', [brandId])
-      if (!state?.served_path) return null
-      const path = state.served_path
-      if (open.get(brandId)?.path !== path) leave(brandId)
-      const entry = open.get(brandId) ?? { path, duck: start(brandId, path) }
+    async reader(brandId, wanted) {
+      const found = await generationOf(pipeline, brandId, wanted)
+      if (!found) return null
+      const key = `${brandId} ${found.base_path} ${found.changes_path}`
+      const opened = open.get(key) ?? start(brandId, found)
       // Moved to the end: the first of the map is the least recently used.
-      open.delete(brandId)
-      open.set(brandId, entry)
+      open.delete(key)
+      open.set(key, opened)
       if (open.size > KEPT) leave(open.keys().next().value as string)
       try {
-        const duck = await entry.duck
-        return { generation: state.generation, rows: (statement, values) => duck.rows(statement, values) }
+        const duck = await opened
+        return { generation: found.generation, rows: (statement, values) => duck.rows(statement, values) }
       } catch (error) {
-        open.delete(brandId)
+        open.delete(key)
         throw error
       }
     },
     async close() {
-      for (const brandId of [...open.keys()]) leave(brandId)
+      for (const key of [...open.keys()]) leave(key)
       await Promise.all(
         [...leaving].map(([duck, timer]) => {
           clearTimeout(timer)
@@ -102,9 +173,4 @@ export function openServed(pipeline: Pipeline): Served {
       )
     },
   }
-}
-
-interface ServedState {
-  generation: number
-  served_path: string | null
 }

@@ -18,8 +18,17 @@ export interface Session {
   close(): Promise<void>
 }
 
-/** Opens the sources of a brand (columns of `RELATIONS`, current versions only) and `params`, then locks them in. */
-export async function openSession(pipeline: Pipeline, brand: Brand, asOf: Date): Promise<Session> {
+/**
+ * Opens the sources of a brand (columns of `RELATIONS`, current versions only) and `params`, then locks them in. With
+ * `since`, also `changed_subjects (relation, subject)`: whom the rows that a later tick wrote are about, or were
+ * about in an earlier version. An earlier version that was folded away since is not known.
+ */
+export async function openSession(
+  pipeline: Pipeline,
+  brand: Brand,
+  asOf: Date,
+  since?: number,
+): Promise<Session> {
   const manifest = await brandManifest(pipeline.postgres, brand.id)
   const folder = join(pipeline.lakeDir, brandFolder(brand.id))
   const tempDir = join(folder, 'tmp', uuidv7())
@@ -29,8 +38,9 @@ export async function openSession(pipeline: Pipeline, brand: Brand, asOf: Date):
     await rm(tempDir, { recursive: true, force: true })
   }
   try {
+    await duck.run('create table changed_subjects (relation varchar, subject integer)')
     for (const relation of Object.keys(RELATIONS) as RelationName[])
-      await openSource(duck, pipeline.lakeDir, manifest, relation)
+      await openSource(duck, pipeline.lakeDir, manifest, relation, since)
     // Bound as text: the binding has no TIMESTAMP parameter of its own.
     await duck.run(
       `create table params as
@@ -50,6 +60,7 @@ async function openSource(
   lakeDir: string,
   manifest: Manifest,
   relation: RelationName,
+  since: number | undefined,
 ): Promise<void> {
   const { kind, key } = RELATIONS[relation] as Relation
   const columns = columnsOf(relation).join(', ')
@@ -70,6 +81,8 @@ async function openSource(
       ? [`select ${columns} from read_parquet(${fileList(lakeDir, own)})`, `from ${changed}`]
       : [`from ${changed}`]
     await duck.run(`create view ${view} as ${parts.join(' union all ')}`)
+    if (since !== undefined)
+      await noteChanged(duck, relation, `from ${view} where tick > ${Math.trunc(since)}`)
     return
   }
 
@@ -78,6 +91,17 @@ async function openSource(
   const deltas = own.filter((file) => file.level === 0)
   if (deltas.length) {
     await duck.run(`insert into ${changed} select ${columns} from read_parquet(${fileList(lakeDir, deltas)})`)
+  }
+  if (since !== undefined) {
+    const keys = key.join(', ')
+    const versions = [
+      `from ${changed}`,
+      ...(base.length ? [`from read_parquet(${fileList(lakeDir, base)})`] : []),
+    ]
+    const later = versions.map((version) => `select ${keys} ${version} where tick > ${Math.trunc(since)}`)
+    const moved = `(${later.join(' union ')})`
+    for (const version of versions)
+      await noteChanged(duck, relation, `${version} semi join ${moved} using (${keys})`)
   }
   const newest = `select ${columns} from ${changed} qualify row_number() over (partition by ${key.join(', ')} order by tick desc) = 1`
   await duck.run(`create table ${relation}_changed as ${newest}`)
@@ -106,6 +130,21 @@ async function openErased(duck: Duck, lakeDir: string, base: readonly LakeFile[]
      )
      where deleted and coalesce(email, phone, store_customer_id) is null`,
   )
+}
+
+/** Columns that name a subject, of the relations that are about one. */
+const ABOUT: Readonly<Partial<Record<RelationName, readonly string[]>>> = {
+  events: ['subject'],
+  customers: ['subject'],
+  subject_redirect: ['subject', 'customer'],
+  orders: ['subject'],
+  checkouts: ['subject'],
+  subscriptions: ['subject'],
+}
+
+async function noteChanged(duck: Duck, relation: RelationName, rows: string): Promise<void> {
+  for (const column of ABOUT[relation] ?? [])
+    await duck.run(`insert into changed_subjects select distinct ${literal(relation)}, ${column} ${rows}`)
 }
 
 /** The files as a DuckDB list of absolute paths. */

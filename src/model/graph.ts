@@ -69,6 +69,11 @@ function checkName(file: string, name: string, taken: Model | undefined): void {
 }
 
 function checkReads(model: Model, models: ReadonlyMap<string, Model>): void {
+  for (const name of model.by ? model.reads : []) {
+    const upstream = models.get(name)
+    if (upstream?.layer === 'mart' && !upstream.by)
+      throw new Error(`${model.file}: is by customer, but reads "${name}", which is not`)
+  }
   const known = [...models.keys(), 'params', ...(model.layer === 'staging' ? SOURCES : [])]
   for (const name of model.reads) {
     if (known.includes(name)) continue

@@ -7,9 +7,11 @@ export interface Header {
   grain: string[]
   /** When its rows are computed, in words. */
   refresh: string
+  /** customer: the rows of a customer follow from that customer's rows alone, so that they can be made anew alone. */
+  by?: 'customer'
 }
 
-const KEYS = ['what', 'grain', 'refresh']
+const KEYS = ['what', 'grain', 'refresh', 'by']
 
 /**
  * Reads `-- key: text` lines down to the first other line; every key once, no others. Comments about the SQL
@@ -36,7 +38,14 @@ export function readHeader(file: string, text: string): Header {
       .split(',')
       .map((column) => column.trim()),
     refresh: required(file, found, 'refresh'),
+    ...by(file, found.get('by')),
   }
+}
+
+function by(file: string, value: string | undefined): Pick<Header, 'by'> {
+  if (value === undefined) return {}
+  if (value !== 'customer') throw new Error(`${file}: header key "by" can be "customer" only, not "${value}"`)
+  return { by: value }
 }
 
 function required(file: string, found: Map<string, string>, key: string): string {

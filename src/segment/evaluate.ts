@@ -8,6 +8,8 @@ export interface SegmentRow {
   ordinal: number
   version: number
   evaluated_version: number | null
+  /** It could not be evaluated the last time. */
+  failed: boolean
   definition: unknown
 }
 

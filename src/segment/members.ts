@@ -59,25 +59,30 @@ export async function openMembers(
 }
 
 /**
- * Compares `evaluated` with `member_before`. Leaves two tables in the session:
- * `member_diff (segment, customer, action)` and `members (segment, customer, joined_at)`, the members from now on.
+ * Compares `evaluated` with `member_before`; when not `whole`, for the customers in `touched` only. Leaves two tables
+ * in the session: `member_diff (segment, customer, action)` and `members (segment, customer, joined_at)`, the members
+ * from now on.
  */
 export async function diffMembers(
   { duck, manifest }: Session,
   evaluated: readonly SegmentRow[],
   changedAt: Date,
+  whole: boolean,
 ): Promise<MemberChanges> {
+  const before = whole ? 'member_before' : 'member_before_touched'
+  if (!whole)
+    await duck.run(`create table ${before} as from member_before semi join touched using (customer)`)
   // Segments that were not evaluated keep their members.
   const ordinals = evaluated.map(({ ordinal }) => Math.trunc(ordinal)).join(', ') || 'null'
   await duck.run(`
     create table member_diff as
-    select segment, customer, 'entered' as action from evaluated anti join member_before using (segment, customer)
+    select segment, customer, 'entered' as action from evaluated anti join ${before} using (segment, customer)
     union all
-    select segment, customer, 'exited' as action from member_before
+    select segment, customer, 'exited' as action from ${before}
     anti join evaluated using (segment, customer) where segment in (${ordinals})`)
   await duck.run(
     `create table members as
-     select segment, customer, joined_at from member_before
+     select segment, customer, joined_at from ${before}
      anti join (from member_diff where action = 'exited') using (segment, customer)
      union all
      select segment, customer, $1::timestamp as joined_at from member_diff where action = 'entered'
@@ -85,7 +90,14 @@ export async function diffMembers(
     [changedAt],
   )
   const counts = await duck.rows<{ segment: number; members: number }>(
-    'select segment, count(*) as members from members group by segment',
+    whole
+      ? 'select segment, count(*) as members from members group by segment'
+      : `select segment, sum(n)::bigint as members
+         from (
+           select segment, 1 as n from member_before
+           union all
+           select segment, case action when 'entered' then 1 else -1 end as n from member_diff
+         ) group by segment`,
   )
   const [diff] = await duck.rows<{ changes: number }>('select count(*) as changes from member_diff')
   const changes = diff?.changes ?? 0
@@ -94,6 +106,7 @@ export async function diffMembers(
   const deltas = filesOf(manifest, 'member_changes').filter(({ tick_hi }) => tick_hi > folded)
   const baseRows = base.reduce((sum, { rows }) => sum + rows, 0)
   const sinceRows = deltas.reduce((sum, { rows }) => sum + rows, 0) + changes
-  const fold = sinceRows > 0 && (deltas.length + 1 >= FOLD_FILES || sinceRows > FOLD_SHARE * baseRows)
+  const fold =
+    whole && sinceRows > 0 && (deltas.length + 1 >= FOLD_FILES || sinceRows > FOLD_SHARE * baseRows)
   return { changes, counts: new Map(counts.map(({ segment, members }) => [segment, members])), fold }
 }

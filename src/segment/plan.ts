@@ -2,7 +2,7 @@ import { literals, Parameters, type Sql } from './dialect/duckdb/parameter.ts'
 import { actualSql, plainSql } from './dialect/duckdb/plain.ts'
 import { type Compiled, toDuckdb } from './dialect/duckdb.ts'
 import type { Expr } from './expression.ts'
-import { Atoms, type Formula, formulaOf } from './formula.ts'
+import { Atoms, type Formula, formulaOf, type RowsAtom } from './formula.ts'
 import type { Pass } from './pass.ts'
 import { passesFor } from './strategy.ts'
 import { type Condition, referencesOf, type Tree } from './tree.ts'
@@ -18,6 +18,8 @@ export interface Planned {
 export interface Plan {
   /** Answered by the customer's own row. */
   profile: { id: number; holds: Expr }[]
+  /** Answered by the customer's rows, pass by pass. */
+  rows: RowsAtom[]
   passes: Pass[]
   /** Answered by the members of another segment. */
   members: { id: number; segmentId: string }[]
@@ -37,7 +39,8 @@ export function plan(segments: readonly Planned[]): Plan {
   const members = atoms.all.flatMap(({ id, test }) =>
     test.of === 'segment' ? [{ id, segmentId: test.segmentId }] : [],
   )
-  return { profile, passes: passesFor(atoms.all), members, levels }
+  const rows = atoms.all.flatMap(({ test }) => (test.of === 'rows' ? [test] : []))
+  return { profile, rows, passes: passesFor(atoms.all), members, levels }
 }
 
 /** Segments by how many others must be known before them. Throws when they refer to each other in a circle. */

@@ -1,28 +1,31 @@
 import { addFiles, type LakeFile, type NewFile, Outrun, publishFiles, retireFiles } from '../lake/manifest.ts'
 import type { Pipeline } from '../lake/pipeline.ts'
-import { writeServed } from '../lake/served.ts'
+import { type ServedTable, writeChanges, writeServed } from '../lake/served.ts'
 import type { Session } from '../lake/session.ts'
 import { OWN_FILE_ROWS, writeParquet } from '../lake/stage.ts'
 import type { Model } from '../model/graph.ts'
-import { literal } from '../store/duckdb.ts'
-import { brandFolder } from '../store/lake.ts'
+import { runModels } from '../model/run.ts'
+import { type Duck, literal } from '../store/duckdb.ts'
+import { brandFolder, type WrittenFile } from '../store/lake.ts'
 import type { Evaluation, SegmentRow } from './evaluate.ts'
 import type { MemberChanges } from './members.ts'
+import { rootsOf, unrestrict } from './touched.ts'
+import type { BrandRow } from './way.ts'
 
 export interface Publication {
-  /** lake_brand.generation that the refresh started from. */
-  from: number
-  definitionsVersion: number
+  /** As the refresh found it. */
+  brand: BrandRow
   recipe: string
-  marts: readonly Model[]
+  models: readonly Model[]
   evaluation: Evaluation
   members: MemberChanges
-  changedAt: Date
+  /** All customers were computed, not only those in `touched`. */
+  whole: boolean
   startedAt: number
 }
 
 /**
- * Makes one new generation of a brand: results, members and the file that reads come from appear together, by a
+ * Makes one new generation of a brand: results, members and the files that reads come from appear together, by a
  * compare-and-set on the generation. Throws Outrun when another refresh of the brand published first.
  */
 export async function publish(
@@ -30,111 +33,158 @@ export async function publish(
   session: Session,
   publication: Publication,
 ): Promise<number> {
-  const { from, evaluation, members, changedAt } = publication
-  const { manifest } = session
-  const generation = from + 1
+  const { brand, evaluation, members, whole } = publication
+  const { duck, manifest, asOf } = session
+  const generation = brand.generation + 1
   const files: NewFile[] = []
   const retired: LakeFile[] = []
-  const old = (relation: string) => manifest.files.filter((file) => file.relation === relation)
-  const rowsOf = async (table: string) =>
-    (await session.duck.rows<{ rows: number }>(`select count(*) as rows from ${table}`))[0]?.rows ?? 0
-  const add = async (relation: NewFile['relation'], level: number, rows: number, select: string) => {
-    const file = await writeParquet(
-      session.duck,
-      pipeline.lakeDir,
-      brandFolder(manifest.brandId),
-      relation,
-      select,
-    )
-    files.push({
-      ...file,
-      brand_id: manifest.brandId,
+  const note = (file: WrittenFile, relation: NewFile['relation'], level: number, rows: number) =>
+    files.push({ ...file, brand_id: brand.id, relation, level, rows, ...ticksOf(generation) })
+  const add = async (relation: NewFile['relation'], level: number, rows: number, select: string) =>
+    note(
+      await writeParquet(duck, pipeline.lakeDir, brandFolder(brand.id), relation, select),
       relation,
       level,
       rows,
-      ...ticksOf(generation),
-    })
-  }
+    )
+  const old = (relation: string) => manifest.files.filter((file) => file.relation === relation)
 
-  for (const { name } of publication.marts) {
-    const rows = await rowsOf(name)
+  const marts = publication.models.filter(({ layer }) => layer === 'mart')
+  for (const { name } of whole ? marts : []) {
+    const rows = await rowsOf(duck, name)
     if (rows >= OWN_FILE_ROWS) await add(`result:${name}`, 1, rows, `from ${name}`)
     retired.push(...old(`result:${name}`))
   }
-  const row = `${literal(manifest.brandId)}::uuid as brand_id, ${generation}::bigint as tick`
+  const row = `${literal(brand.id)}::uuid as brand_id, ${generation}::bigint as tick`
   if (members.changes) {
-    await session.duck.run(reasons(evaluation.evaluated))
-    await session.duck.run(
+    await writeReasons(duck, evaluation.evaluated)
+    await duck.run(
       `create table member_changes as
-       select
-         ${row}, segment, customer, action,
-         case when erased.subject is not null and reason = 'data_changed' then 'erased' else reason end as reason,
-         $1::timestamp as changed_at
-       from member_diff join member_reasons using (segment)
-       left join customers_erased as erased on erased.subject = customer and action = 'exited'
-       order by segment, customer`,
-      [changedAt],
+       select ${row}, segment, customer, action, reason, $1::timestamp as changed_at
+       from member_reasons order by segment, customer`,
+      [asOf],
     )
     await add('member_changes', 0, members.changes, 'from member_changes')
   }
   if (members.fold) {
-    await add(
-      'members',
-      1,
-      await rowsOf('members'),
-      `select ${row}, segment, customer, joined_at from members order by segment, customer`,
-    )
+    const select = `select ${row}, segment, customer, joined_at from members order by segment, customer`
+    await add('members', 1, await rowsOf(duck, 'members'), select)
     retired.push(...old('members'))
   }
-  const served = await writeServed(pipeline.lakeDir, session, [
-    ...publication.marts.map(({ name }) => ({ name, select: `from ${name}`, index: 'customer_id' })),
-    {
-      name: 'members',
-      select: `select segment, customer_id, joined_at from members join customers using (customer) order by segment, customer_id`,
-    },
-  ])
 
-  files.push({
-    ...served,
-    brand_id: manifest.brandId,
-    relation: 'served',
-    level: 1,
-    rows: 0,
-    ...ticksOf(generation),
-  })
-  retired.push(...old('served'))
+  const served = old('served')
+  const base = whole ? await writeBase(pipeline, session, marts) : served.find(({ level }) => level > 0)
+  if (!base) throw new Error('there is no base that the changes could be to')
+  const changes = whole ? null : await writeTouched(pipeline, session, publication)
+  if (whole) note(base as WrittenFile, 'served', 1, 0)
+  if (changes) note(changes, 'served', 0, 0)
+  retired.push(...(whole ? served : served.filter(({ level }) => level === 0)))
 
   await publishFiles(pipeline, files, async (tx) => {
-    const ms = Math.round(performance.now() - publication.startedAt)
     const args = [
-      from,
+      brand.generation,
       generation,
-      served.path,
       manifest.tick,
-      session.asOf,
-      publication.definitionsVersion,
-      ms,
+      asOf,
+      brand.definitions_version,
+      Math.round(performance.now() - publication.startedAt),
       publication.recipe,
       manifest.erasures,
+      whole,
+      whole ? 0 : await rowsOf(duck, 'replaced'),
     ]
-    if ((await tx.run('lake_brand_publish', [manifest.brandId, ...args])) === 0) throw new Outrun('refresh')
+    if ((await tx.run('lake_brand_publish', [brand.id, ...args])) === 0) throw new Outrun('refresh')
     await retireFiles(
       tx,
       retired.map(({ id }) => id),
       'refresh',
     )
     await addFiles(tx, files)
-    await recordRun(tx, manifest.brandId, generation, publication)
+    await tx.run('served_generation_replaced', [brand.id, generation])
+    await tx.run('served_generation_add', [brand.id, generation, base.path, changes?.path ?? null])
+    await recordRun(tx, brand.id, generation, publication, asOf)
   })
   return generation
 }
+
+/** Nothing changed: the generation stays, and only the time of its results moves. */
+export async function noteUnchanged(
+  pipeline: Pipeline,
+  { manifest, asOf }: Session,
+  publication: Publication,
+): Promise<number> {
+  const { brand } = publication
+  await pipeline.postgres.pipeline.tx(async (tx) => {
+    const ms = Math.round(performance.now() - publication.startedAt)
+    const args = [brand.generation, manifest.tick, asOf, brand.definitions_version, ms, manifest.erasures]
+    if ((await tx.run('lake_brand_refreshed', [brand.id, ...args])) === 0) throw new Outrun('refresh')
+    await recordRun(tx, brand.id, brand.generation, publication, asOf)
+  })
+  return brand.generation
+}
+
+const MEMBERS =
+  'select segment, customer, customer_id, joined_at from members join customers using (customer)'
+
+const served = (name: string, select: string): ServedTable => ({ name, select, index: 'customer_id' })
+
+async function writeBase({ lakeDir }: Pipeline, session: Session, marts: readonly Model[]) {
+  return await writeServed(lakeDir, session, [
+    ...marts.map(({ name }) => served(name, `from ${name}`)),
+    { name: 'members', select: `${MEMBERS} order by segment, customer_id` },
+  ])
+}
+
+/**
+ * The touched customers' rows, with those that earlier generations since the base changed and this one did not; and
+ * the marts that are not made by customer, over everyone's rows.
+ */
+async function writeTouched(
+  { lakeDir }: Pipeline,
+  session: Session,
+  { brand, models }: Publication,
+): Promise<WrittenFile> {
+  const { duck } = session
+  const isFirst = brand.changed_customers === 0
+  const marts = models.filter(({ layer }) => layer === 'mart')
+  const earlier = (name: string) =>
+    isFirst ? '' : ` union all by name from changes.${name} anti join touched using (customer)`
+  await duck.run(
+    `create table replaced as select customer from touched${isFirst ? '' : ' union select customer from changes.replaced'}`,
+  )
+  await duck.run(`create table touched_members as ${MEMBERS}`)
+  const rows = marts.flatMap(({ name, by }) =>
+    by ? served(name, `from ${name}_touched${earlier(name)}`) : [],
+  )
+  for (const { name, by } of marts) {
+    if (!by) continue
+    await duck.run(`alter table ${name} rename to ${name}_touched`)
+    await duck.run(`
+      create view ${name} as
+      from published.${name} anti join touched using (customer) union all by name from ${name}_touched`)
+  }
+  const others = marts.filter(({ by }) => !by)
+  if (others.length) await unrestrict(duck, await rootsOf(duck, models))
+  await runModels(duck.connection, others)
+  const members = `from (from touched_members${earlier('members')}) order by segment, customer_id`
+  return await writeChanges(
+    lakeDir,
+    session,
+    [...rows, { name: 'members', select: members }],
+    others.map(({ name }) => served(name, `from ${name}`)),
+  )
+}
+
+const rowsOf = async (duck: Duck, table: string) =>
+  (await duck.rows<{ rows: number }>(`select count(*) as rows from ${table}`))[0]?.rows ?? 0
 
 /** The audiences after a run, with or without a new generation. */
 export async function recordRun(
   tx: { run(name: string, args: unknown[]): Promise<number> },
   brandId: string,
   generation: number,
-  { evaluation, members, changedAt }: Publication,
+  { evaluation, members }: Publication,
+  changedAt: Date,
 ): Promise<void> {
   const { evaluated, failed } = evaluation
   const ids = evaluated.map(({ id }) => id)
@@ -156,15 +206,37 @@ const ticksOf = (generation: number) => ({
   occurred_hi: null,
 })
 
-function reasons(evaluated: readonly SegmentRow[]): string {
+/**
+ * Why someone entered or left: the first that is true of rules, identity, data; else time has passed. A segment that
+ * is evaluated for the first time had no members before, whatever else changed.
+ */
+async function writeReasons(duck: Duck, evaluated: readonly SegmentRow[]): Promise<void> {
   const rows = evaluated.map(({ ordinal, version, evaluated_version }) => {
-    const reason =
-      evaluated_version === null
-        ? 'segment_created'
-        : evaluated_version === version
-          ? 'data_changed'
-          : 'definition_changed'
-    return `(${Math.trunc(ordinal)}, '${reason}')`
+    const created = evaluated_version === null
+    const reason = created
+      ? `'segment_created'`
+      : evaluated_version === version
+        ? 'null::varchar'
+        : `'definition_changed'`
+    return `(${Math.trunc(ordinal)}, ${reason})`
   })
-  return `create table member_reasons as from (values ${rows.join(', ')}) as reasons (segment, reason)`
+  await duck.run(
+    `create table segment_reasons as from (values ${rows.join(', ')}) as reasons (segment, reason)`,
+  )
+  await duck.run(`
+    create table member_reasons as
+    select segment, member_diff.customer, action,
+      coalesce(
+        segment_reasons.reason,
+        case
+          when changed.merged then 'merged'
+          when erased.subject is not null and action = 'exited' then 'erased'
+          when changed.customer is not null then 'data_changed'
+        end,
+        'window_elapsed'
+      ) as reason
+    from member_diff
+    join segment_reasons using (segment)
+    left join changed_customers as changed on changed.customer = member_diff.customer
+    left join customers_erased as erased on erased.subject = member_diff.customer`)
 }

@@ -1,4 +1,4 @@
-select segment.id, ordinal, segment.version, evaluated_version, definition
+select segment.id, ordinal, segment.version, evaluated_version, error is not null as failed, definition
 from segment
 join segment_version
     on segment_version.brand_id = segment.brand_id

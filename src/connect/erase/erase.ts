@@ -116,6 +116,7 @@ function openRun(pipeline: Pipeline, brandId: string, begun: readonly Begun[]) {
       const { generation } = await db.one<{ generation: number }>('lake_brand_state', [brandId])
       if (generation === 0) return
       await inTurn(() => refreshBrand(pipeline, brandId))
+      await db.run('served_generations_end', [brandId])
     },
 
     async disk(patience: Patience): Promise<void> {

@@ -1,0 +1,79 @@
+import { SOURCES } from './catalog.ts'
+import type { Expr } from './expression.ts'
+import type { RowsAtom } from './formula.ts'
+import type { Plan } from './plan.ts'
+
+/**
+ * Where the mere passing of time changes an answer: as the evaluation time moves on from one instant to another, for
+ * rows of `relation` whose `column` lies between the two, each less `lessDays` × 24 hours.
+ */
+export interface Slice {
+  relation: string
+  column: string
+  lessDays: number
+}
+
+/** Columns by which staging models leave out what comes after as_of; the marts are made of what is left. */
+const DATED: readonly Slice[] = [
+  { relation: 'stg_events', column: 'occurred_at', lessDays: 0 },
+  { relation: 'stg_orders', column: 'created_at', lessDays: 0 },
+  { relation: 'stg_checkouts', column: 'created_at', lessDays: 0 },
+  { relation: 'stg_subscriptions', column: 'started_at', lessDays: 0 },
+]
+
+/** All slices of the rules of a plan and of the models that they read. */
+export function slicesOf({ profile, rows }: Pick<Plan, 'profile' | 'rows'>): Slice[] {
+  const slices = [
+    ...DATED,
+    ...profile.flatMap(({ holds }) => moving(holds, SOURCES.customer_profile.relation.name)),
+    ...rows.flatMap(ofRows),
+  ]
+  return [...new Map(slices.map((slice) => [JSON.stringify(slice), slice])).values()]
+}
+
+function ofRows({ source, days, row, line, measure, holds }: RowsAtom): Slice[] {
+  const { relation, time, lines } = SOURCES[source]
+  const lineRelation = lines?.name ?? relation.name
+  const measured = measure.level === 'line' ? lineRelation : relation.name
+  return [
+    { relation: relation.name, column: time, lessDays: days },
+    { relation: relation.name, column: time, lessDays: 0 },
+    ...row.flatMap((test) => moving(test, relation.name)),
+    ...line.flatMap((test) => moving(test, lineRelation)),
+    ...moving(holds, measured, measure.field?.reads),
+  ]
+}
+
+/** Comparisons of a column with the evaluation time. `total`: what an aggregate is taken of; a row's own for min and max. */
+function moving(expr: Expr, relation: string, total?: Expr): Slice[] {
+  switch (expr.is) {
+    case 'compare':
+      return compared(expr.left.is === 'total' ? (total ?? expr.left) : expr.left, expr.right, relation)
+    case 'oneOf':
+      return expr.values.flatMap((value) => compared(expr.of, value, relation))
+    case 'and':
+    case 'or':
+      return expr.parts.flatMap((part) => moving(part, relation, total))
+    case 'not':
+      return moving(expr.part, relation, total)
+    case 'some':
+      return moving(expr.holds, relation)
+    default:
+      return []
+  }
+}
+
+function compared(left: Expr, right: Expr, relation: string): Slice[] {
+  if (right.is === 'asOf') {
+    if (left.is !== 'column')
+      throw new Error(`when a comparison of ${left.is} with a moving time changes is not known`)
+    return [{ relation, column: left.name, lessDays: right.lessDays }]
+  }
+  if (left.is !== 'daysSince') return []
+  if (left.of.is !== 'column') throw new Error(`when days since ${left.of.is} change is not known`)
+  const { name } = left.of
+  if (right.is !== 'value' || right.value === null) return []
+  // n whole days begin n × 24 hours after the time and end a day later; of a time ahead, a day before.
+  const n = Math.floor(Number(right.value))
+  return [n - 1, n, n + 1].map((lessDays) => ({ relation, column: name, lessDays }))
+}

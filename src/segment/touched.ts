@@ -1,0 +1,71 @@
+import type { Model } from '../model/graph.ts'
+import { SOURCES } from '../model/source.ts'
+import type { Duck } from '../store/duckdb.ts'
+import type { Slice } from './slices.ts'
+
+/**
+ * Fills `changed_customers (customer, merged)`: those whom rows of a later tick are about, merged ones with their
+ * survivors; `merged`: a redirect of theirs changed. Needs `changed_subjects` and `subject_redirect`.
+ */
+export async function openChanged(duck: Duck): Promise<void> {
+  await duck.run(`
+    create table changed_customers as
+    select customer, bool_or(merged) as merged
+    from (
+      select unnest([subject, coalesce(redirect.customer, subject)]) as customer, relation = 'subject_redirect' as merged
+      from changed_subjects
+      left join subject_redirect as redirect using (subject)
+      where subject is not null
+    )
+    group by customer`)
+}
+
+/**
+ * Fills `touched (customer)`: all whose rows of the models or memberships may differ from what they were at an earlier
+ * instant, since their data changed or a slice passed them. Returns the count. The relations of the slices are there,
+ * `customers` as it was.
+ */
+export async function openTouched(duck: Duck, slices: readonly Slice[], from: Date): Promise<number> {
+  const passed = [...Map.groupBy(slices, ({ relation }) => relation)].map(([relation, group]) => {
+    const spans = group.map(
+      ({ column, lessDays }) =>
+        `(${column} > lo - to_days(${Math.trunc(lessDays)}) and ${column} <= hi - to_days(${Math.trunc(lessDays)}))`,
+    )
+    return `select customer from ${relation}, span where ${spans.join(' or ')}`
+  })
+  await duck.run(
+    `create table touched as
+     with span as (select $1::timestamp as lo, as_of as hi from params)
+     select distinct customer
+     from (${['select customer from changed_customers', ...passed].join(' union all ')})
+     where customer is not null`,
+    [from],
+  )
+  const [row] = await duck.rows<{ touched: number }>('select count(*) as touched from touched')
+  return row?.touched ?? 0
+}
+
+/** Staging models that read sources and are about customers: all others see what these show. */
+export async function rootsOf(duck: Duck, models: readonly Model[]): Promise<Model[]> {
+  const columns = await duck.rows<{ table_name: string }>(
+    `select table_name from duckdb_columns() where column_name = 'customer'`,
+  )
+  const about = new Set(columns.map(({ table_name }) => table_name))
+  return models.filter(
+    ({ layer, name, reads }) =>
+      layer === 'staging' && about.has(name) && reads.some((one) => SOURCES.includes(one)),
+  )
+}
+
+/** From here on the staging models have rows of touched customers only. */
+export async function restrict(duck: Duck, roots: readonly Model[]): Promise<void> {
+  for (const { name, sql } of roots)
+    await duck.run(
+      `create or replace view ${name} as select * from (\n${sql}\n) semi join touched using (customer)`,
+    )
+}
+
+/** From here on they have all rows again. */
+export async function unrestrict(duck: Duck, roots: readonly Model[]): Promise<void> {
+  for (const { name, sql } of roots) await duck.run(`create or replace view ${name} as\n${sql}`)
+}

@@ -1,0 +1,233 @@
+import t from 'tap'
+import { compactBrand } from '../src/lake/compact.ts'
+import { snapshotAll } from '../src/lake/horizon.ts'
+import { openServed } from '../src/lake/served.ts'
+import { setLogLevel } from '../src/log.ts'
+import type { Brand } from '../src/op.ts'
+import { parseDefinition } from '../src/segment/definition.ts'
+import { plan } from '../src/segment/plan.ts'
+import { refreshBrand } from '../src/segment/refresh.ts'
+import { createSegment, updateSegment } from '../src/segment/saved.ts'
+import { slicesOf } from '../src/segment/slices.ts'
+import { brand as newBrand } from './fixtures/brand.ts'
+import { type Line, lake, logBatch } from './fixtures/lake.ts'
+import { memberChanges } from './fixtures/published.ts'
+import { randomSource } from './fixtures/random.ts'
+import { randomDefinition } from './fixtures/random-definition.ts'
+import { AS_OF, DAY, WORDS } from './fixtures/segment-store.ts'
+
+setLogLevel('error')
+
+const STEP_MS = 15 * 60_000
+const STEPS = Number(process.env.INCREMENTAL_STEPS ?? 32)
+const CUSTOMERS = 40
+const random = randomSource(t)
+const pipeline = await lake(t)
+const { sql } = pipeline.postgres
+
+/** Rules whose answers time changes, each in its own way. */
+const MOVING = [
+  { source: 'customer_profile', rule: { field: 'last_event_at', op: 'withinLast', value: { days: 1 } } },
+  { source: 'customer_profile', rule: { field: 'days_since_last_order', op: '>=', value: 1 } },
+  { source: 'customer_profile', rule: { field: 'days_since_last_order', op: 'in', value: [0, 2] } },
+  {
+    source: 'product_events',
+    rule: { op: 'count-over-window', window: { days: 1 }, times: { op: '<', n: 2 } },
+  },
+  {
+    source: 'product_events',
+    rule: { agg: 'min', field: 'occurred_at', op: 'withinLast', value: { days: 2 } },
+  },
+  {
+    source: 'carts',
+    rule: {
+      op: 'count-over-window',
+      where: [{ field: 'abandoned_at', op: 'notWithinLast', value: { days: 1 } }],
+    },
+  },
+  {
+    source: 'commerce_orders',
+    rule: { agg: 'sum', field: 'total', window: { days: 2 }, op: '>', value: 20 },
+  },
+]
+
+const brands = [await newBrand(pipeline), await newBrand(pipeline)] as [Brand, Brand]
+const [whole, stepwise] = brands
+const servedFiles = openServed(pipeline)
+t.teardown(() => servedFiles.close())
+
+/** Segments have the same name in both brands; returns their ids by brand. */
+async function save(name: string, definition: object): Promise<string[]> {
+  const ids = []
+  for (const { id } of brands) {
+    const db = pipeline.postgres.forBrand(id)
+    ids.push((await createSegment(db, { name, definition, createdBy: 'test' })).id)
+  }
+  return ids
+}
+
+/** The same things happen in both brands, many of them a while ago. */
+async function happen(now: number): Promise<void> {
+  const lines = random.list(0, 8, () => line(now))
+  const orders = random.list(0, 3, () => order(now))
+  const carts = random.list(0, 2, () => cart(now))
+  for (const { id } of brands) {
+    if (lines.length)
+      await logBatch(
+        sql,
+        lines.map((each) => ({ ...each, brand_id: id })),
+      )
+    for (const each of orders) await writeOrder(id, each)
+    for (const each of carts) await writeCart(id, each)
+  }
+  await snapshotAll(pipeline)
+}
+
+/** A person is known by a store id, an email, both (who may be two so far), or as a visitor. */
+function line(now: number): Omit<Line, 'brand_id'> {
+  const who = random.below(CUSTOMERS)
+  const other = random.chance(0.1) ? random.below(CUSTOMERS) : who
+  const known = random.pick([
+    { store_customer_id: `${who}` },
+    { email: `c${who}@example.com` },
+    { store_customer_id: `${who}`, email: `c${other}@example.com` },
+    { anonymous_id: `v${who}` },
+    { anonymous_id: `v${who}`, email: `c${other}@example.com` },
+  ])
+  return {
+    ...known,
+    event_id: `e${Math.trunc(now / STEP_MS)}-${random.below(1e9)}`,
+    event_type: random.pick(WORDS.event_kind as string[]),
+    received_at: now,
+    occurred_at: before(now),
+    properties: { product_id: random.pick(['p1', 'p2', 'P1', 'p12']), price: '10.00', quantity: 1 },
+  }
+}
+
+/** Now and then exactly N days ago, or close to it; seldom ahead. */
+function before(now: number): number {
+  const days = random.pick([0, 0, 0, 1, 2, 7, 30])
+  const near = random.pick([0, 1, -1, random.below(DAY), random.below(2 * STEP_MS)])
+  return now - days * DAY - near + (random.chance(0.05) ? STEP_MS : 0)
+}
+
+interface Order {
+  external_id: string
+  who: number | null
+  state: string
+  total: number
+  refunded: number
+  created_at: Date
+}
+
+const order = (now: number): Order => ({
+  external_id: `o${random.below(60)}`,
+  who: random.chance(0.1) ? null : random.below(CUSTOMERS),
+  state: random.pick(['complete', 'complete', 'pending', 'cancelled']),
+  total: 1 + random.below(100),
+  refunded: random.chance(0.2) ? 1 : 0,
+  created_at: new Date(before(now)),
+})
+
+/** The customer with a store id, made by an event before; null when there is none yet. */
+const subjectOf = (brandId: string, who: number | null) => sql`
+  (select subject from identifier where brand_id = ${brandId} and kind = 'store_customer_id' and value = ${String(who)})`
+
+const writeOrder = (brandId: string, { external_id, who, state, total, refunded, created_at }: Order) => sql`
+  insert into store_order (brand_id, external_id, id, subject, state, billing_status, currency_code, total,
+    refunded_total, lines, created_at, updated_at)
+  values (${brandId}, ${external_id}, gen_random_uuid(), ${subjectOf(brandId, who)}, ${state}, 'paid', 'USD',
+    ${total}, ${refunded}, ${sql.json([{ id: '1', product_id: 'p1', quantity: 1, price: total, total }])},
+    ${created_at}, ${created_at})
+  on conflict (brand_id, external_id) do update
+  set subject = excluded.subject, state = excluded.state, total = excluded.total`
+
+const cart = (now: number) => ({
+  external_id: `k${random.below(30)}`,
+  who: random.below(CUSTOMERS),
+  state: random.pick(['open', 'abandoned']),
+  created_at: new Date(before(now)),
+  abandoned_at: random.chance(0.5) ? new Date(before(now)) : null,
+})
+
+const writeCart = (brandId: string, each: ReturnType<typeof cart>) => sql`
+  insert into checkout (brand_id, external_id, id, subject, state, currency_code, created_at, updated_at, abandoned_at)
+  values (${brandId}, ${each.external_id}, gen_random_uuid(), ${subjectOf(brandId, each.who)}, ${each.state}, 'USD',
+    ${each.created_at}, ${each.created_at}, ${each.abandoned_at})
+  on conflict (brand_id, external_id) do update
+  set state = excluded.state, abandoned_at = excluded.abandoned_at`
+
+/** What reads answer, with names that mean the same in both brands. */
+async function shown({ id }: Brand) {
+  const reader = await servedFiles.reader(id)
+  const rows = (text: string) => reader?.rows(text)
+  return {
+    customers: await rows(
+      `select customer, store_customer_id, email, provenance, total_spend, orders_count, first_order_at, last_order_at,
+         last_event_at from customers order by customer`,
+    ),
+    ltv: await rows('select customer, ltv, order_count, bucket from ltv order by customer'),
+    members: await rows('select segment, customer, joined_at from members order by all'),
+    counts: await sql`select ordinal, member_count from segment where brand_id = ${id} order by ordinal`,
+  }
+}
+
+const history = async ({ id }: Brand) =>
+  (await memberChanges(pipeline, id)).map(({ tick: _, ...change }) => change)
+
+t.test('refreshes of what changed show the same as full ones, at every step', async (t) => {
+  for (const [n, definition] of MOVING.entries()) await save(`moving ${n}`, definition)
+  const ids: string[][] = []
+  for (let n = 0; n < 10; n++) ids.push(await save(`random ${n}`, randomDefinition(random)))
+  const member = { op: 'member-of-segment', segmentId: '' }
+  const [inWhole, inSteps] = ids[0] as [string, string]
+  for (const [brand, segmentId] of [
+    [whole, inWhole],
+    [stepwise, inSteps],
+  ] as const) {
+    const definition = { source: 'customer_profile', rule: { not: { ...member, segmentId } } }
+    const db = pipeline.postgres.forBrand(brand.id)
+    await createSegment(db, { name: 'not the first', definition, createdBy: 'test' })
+  }
+
+  const start = AS_OF - STEPS * STEP_MS
+  for (let n = 0; n < 3; n++) await happen(start - DAY)
+  let steps = 0
+  for (let step = 0; step <= STEPS; step++) {
+    // Some updates find hours gone by, some nothing new.
+    const now = start + step * STEP_MS
+    if (random.chance(0.8)) await happen(now)
+    if (random.chance(0.05)) await compactBrand(pipeline, stepwise.id, true)
+    if (random.chance(0.05)) {
+      const definition = randomDefinition(random)
+      const changed = random.pick(ids)
+      for (const [index, { id }] of brands.entries())
+        await updateSegment(pipeline.postgres.forBrand(id), {
+          id: changed[index] as string,
+          definition,
+          createdBy: 'test',
+        }).catch(() => {})
+    }
+    const asOf = new Date(now)
+    await refreshBrand(pipeline, whole.id, { asOf, fullRows: Number.MAX_SAFE_INTEGER })
+    const { full } = await refreshBrand(pipeline, stepwise.id, { asOf, fullRows: 0, mostTouched: 9 })
+    if (!full) steps++
+    const [expected, found] = [await shown(whole), await shown(stepwise)]
+    if (!t.same(found, expected, `step ${step}${full ? ', full' : ''}`)) return
+  }
+  t.same(await history(stepwise), await history(whole), 'history')
+  t.ok(steps > STEPS / 3, `${steps} of ${STEPS} refreshes were incremental`)
+})
+
+t.test('a full refresh as of the same instant finds no difference', async (t) => {
+  await refreshBrand(pipeline, stepwise.id, { asOf: new Date(AS_OF + STEP_MS), fullRows: 0, mostTouched: 9 })
+  const before = await history(stepwise)
+  await refreshBrand(pipeline, stepwise.id, { asOf: new Date(AS_OF + STEP_MS), verify: true })
+  t.same(await history(stepwise), before)
+})
+
+t.test('when every rule that can be said changes is known', (t) => {
+  for (let n = 0; n < 500; n++)
+    slicesOf(plan([{ ordinal: 0, tree: parseDefinition(randomDefinition(random)) }]))
+  t.end()
+})
