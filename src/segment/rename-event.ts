@@ -7,7 +7,11 @@ const FIELD = 'event_kind'
 const BY_NAME = new Set(['=', 'equals', '!=', 'notEquals', 'in', 'notIn'])
 
 /** A definition in which an event type has another name; the very same one when it does not name the type. */
-export function renamedIn(definition: unknown, from: string, to: string): unknown {
+export function renamedIn<Node>(definition: Node, from: string, to: string): Node {
+  return renamedNode(definition, from, to) as Node
+}
+
+function renamedNode(definition: unknown, from: string, to: string): unknown {
   if (Array.isArray(definition)) {
     const items = definition.map((item) => renamedIn(item, from, to))
     return items.some((item, index) => item !== definition[index]) ? items : definition

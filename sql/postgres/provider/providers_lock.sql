@@ -1,5 +1,3 @@
--- Providers of a brand are made one after the other, so that their number has a limit.
-select (select count(*) from provider where brand_id = $1) as count
-from brand
-where id = $1
-for no key update of brand
+-- Providers of a brand are made one after the other. Who waits here has to count in a statement of its own: this one's
+-- snapshot is from before the wait.
+select id from brand where id = $1 for no key update

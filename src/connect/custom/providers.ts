@@ -105,7 +105,8 @@ function checkedKey({ key, name }: NewProvider): string {
 }
 
 async function refuseTooMany(tx: Statements): Promise<void> {
-  const { count } = await tx.one<{ count: number }>('providers_lock')
+  await tx.one('providers_lock')
+  const { count } = await tx.one<{ count: number }>('providers_count')
   if (count >= MOST_PROVIDERS)
     throw fail('limit_reached', `A brand has at most ${MOST_PROVIDERS} providers, and this one has them all`)
 }

@@ -1,0 +1,1 @@
+select count(*) as count from provider where brand_id = $1

@@ -1,0 +1,323 @@
+import t, { type Test } from 'tap'
+import { isKey } from '../src/access/key.ts'
+import { createSeal } from '../src/access/seal.ts'
+import { sourceTemplates } from '../src/connect/custom/templates.ts'
+import { secretPlace } from '../src/connect/custom/webhook-secret.ts'
+import { checkSchema } from '../src/event/payload-schema.ts'
+import { EVENT_TYPES, PREDEFINED_TRIGGERS, SERVICE_EVENT_TYPES } from '../src/event/types.ts'
+import { OPS } from '../src/ops/all.ts'
+import { renamedIn } from '../src/segment/rename-event.ts'
+import { api, SEAL_KEY, WEBHOOK_ORIGIN } from './fixtures/api.ts'
+import { brand as makeBrand } from './fixtures/brand.ts'
+import { type Database, database } from './fixtures/database.ts'
+
+t.capture(process.stderr, 'write')
+
+const SCOPES = ['providers:read', 'providers:write', 'integrations:read']
+const SHOWN = ['id', 'key', 'name', 'lookup_id', 'source_template_key', 'is_enabled', 'settings']
+const UNKNOWN = '01890a5d-ac96-774b-bcce-b302099a8057'
+const stamp = (more: object = {}) => ({
+  type: 'stamp_given',
+  name: 'Stamp given',
+  payload_schema: { type: 'object', required: ['id'] },
+  identifier_mappings: { external_id_path: '$.id', email_path: 'customer.email' },
+  ...more,
+})
+
+/** A brand, calls with a key of it, and calls with whatever credential. */
+async function shop(t: Test, db: Database) {
+  const { call: callAs, key, signIn } = await api(t, db, OPS)
+  const brand = await makeBrand(db, { features: ['cdp'] })
+  const as = await key(brand, SCOPES)
+  const call = (route: string, body?: object) => callAs(route, { as, body })
+  let names = 0
+  /** The id of a new provider. */
+  const provider = async (body: object = {}): Promise<string> =>
+    (await call('POST /v1/providers', { name: `Source ${++names}`, ...body })).body.id
+  return { brand, call, callAs, provider, signIn }
+}
+
+t.test('providers', async (t) => {
+  const db = await database(t)
+  const { brand, call, provider, signIn, callAs } = await shop(t, db)
+
+  await t.test('a new one shows its credentials once', async (t) => {
+    const { status, body } = await call('POST /v1/providers', { name: 'Stämp Club' })
+    t.equal(status, 200)
+    t.same(Object.keys(body), [...SHOWN, 'api_key', 'webhook_secret', 'webhook_url'])
+    t.match(body, {
+      key: 'stamp_club',
+      source_template_key: null,
+      is_enabled: true,
+      settings: {},
+      api_key: null,
+    })
+    t.equal(body.webhook_url, `${WEBHOOK_ORIGIN}/custom/${body.lookup_id}`)
+    const read = await call(`GET /v1/providers/${body.id}`)
+    t.same(Object.keys(read.body), SHOWN)
+    t.same((await call('GET /v1/providers')).body, { data: [read.body], next_cursor: null })
+  })
+
+  await t.test('its secret is sealed for it alone', async (t) => {
+    const { body } = await call('POST /v1/providers', { name: 'Sealed' })
+    const [row] = await db.postgres.sql`select * from provider where id = ${body.id}`
+    t.notOk(JSON.stringify(row).includes(body.webhook_secret))
+    const seal = createSeal(SEAL_KEY)
+    t.equal(seal.open(row?.webhook_secret, secretPlace(body.id)).toString(), body.webhook_secret)
+    t.throws(() => seal.open(row?.webhook_secret, secretPlace(UNKNOWN)))
+  })
+
+  await t.test('a key of its own is for a sign-in with keys:manage only', async (t) => {
+    const create = async (as: string) =>
+      (
+        await callAs('POST /v1/providers', {
+          as,
+          body: { name: 'Own key', key: `k${Math.random()}`.replace('.', '') },
+        })
+      ).body.api_key
+    const scopes = ['providers:write']
+    t.equal(await create(signIn(brand, { scopes })), null)
+    t.equal(await create(signIn(brand, { role: 'member', scopes })), null)
+    t.equal(await create(signIn(brand, { kind: 'session' })), null)
+    const key = await create(signIn(brand, { scopes: [...scopes, 'keys:manage'] }))
+    t.match(key, /^svc_ba_/)
+    t.ok(isKey(key))
+    t.equal((await callAs('GET /v1/providers', { as: key })).status, 200)
+    t.equal((await callAs('GET /v1/segments', { as: key })).status, 403)
+    t.equal((await callAs('GET /v1/brand', { as: key })).status, 403)
+  })
+
+  await t.test('settings are merged level by level, and type_matchers stay', async (t) => {
+    const type_matchers = [{ path: 'kind', type: 'stamp_given' }]
+    const id = await provider({ settings: { a: { b: 1, c: 2 }, request_mapping: { type_matchers, x: 1 } } })
+    const patch = async (settings: object) =>
+      (await call(`PATCH /v1/providers/${id}`, { settings })).body.settings
+    t.same(await patch({ request_mapping: { x: 2 } }), {
+      a: { b: 1, c: 2 },
+      request_mapping: { type_matchers, x: 2 },
+    })
+    t.same(await patch({ a: { b: null, toString: [1] } }), {
+      a: { c: 2, toString: [1] },
+      request_mapping: { type_matchers, x: 2 },
+    })
+    t.match(await call(`PATCH /v1/providers/${id}`, { settings: { request_mapping: 1 } }), { status: 400 })
+    const { body } = await call(`PATCH /v1/providers/${id}`, { name: 'Other', is_enabled: false })
+    t.match(body, { name: 'Other', is_enabled: false, settings: { a: { c: 2 } } })
+  })
+
+  await t.test('a key that exists, or that a built-in type or trigger has, is a conflict', async (t) => {
+    const taken = ['stamp_club', 'order_created', 'updateProperties', 'browse_abandoned']
+    for (const key of taken)
+      t.match(await call('POST /v1/providers', { name: 'Taken', key }), {
+        status: 409,
+        body: { error: { code: 'conflict' } },
+      })
+    t.match(await call('POST /v1/providers', { name: 'Order created' }), { status: 409 })
+    t.match(await call('POST /v1/providers', { name: '日本' }), {
+      status: 200,
+      body: { key: /^source_[0-9a-f]{8}$/ },
+    })
+  })
+
+  await t.test('a brand has 25, however many are asked for at once', async (t) => {
+    const { call } = await shop(t, db)
+    const made = await Promise.all(
+      Array.from({ length: 32 }, (_, at) => call('POST /v1/providers', { name: `Source ${at}` })),
+    )
+    t.equal(made.filter(({ status }) => status === 200).length, 25)
+    for (const { status, body } of made.filter(({ status }) => status !== 200))
+      t.match({ status, body }, { status: 409, body: { error: { code: 'limit_reached' } } })
+    t.equal((await call('GET /v1/providers')).body.data.length, 25)
+  })
+})
+
+t.test('event definitions', async (t) => {
+  const db = await database(t)
+  const { brand, call, provider, signIn, callAs } = await shop(t, db)
+  const id = await provider()
+  const path = `/v1/providers/${id}/event-definitions`
+
+  await t.test('one is registered, listed and read as it was sent', async (t) => {
+    const sent = stamp({ payload_schema: { required: ['id'], type: 'object', $comment: 'order kept' } })
+    const { status, body } = await call(`POST ${path}`, sent)
+    t.equal(status, 200)
+    t.match(body, {
+      ...sent,
+      description: null,
+      schema_version: 1,
+      source_template_key: null,
+      is_enabled: true,
+    })
+    t.same(Object.keys(body.payload_schema), ['required', 'type', '$comment'])
+    t.same((await call(`GET ${path}/${body.id}`)).body, body)
+    t.same((await call(`GET ${path}`)).body, { data: [body], next_cursor: null })
+  })
+
+  await t.test(
+    'a type that exists, or is built in, is a conflict; another provider may have it',
+    async (t) => {
+      for (const type of ['stamp_given', 'page_viewed', 'segment_entered'])
+        t.match(await call(`POST ${path}`, stamp({ type })), {
+          status: 409,
+          body: { error: { code: 'conflict' } },
+        })
+      const other = await provider()
+      t.match(await call(`POST /v1/providers/${other}/event-definitions`, stamp()), { status: 200 })
+    },
+  )
+
+  await t.test('what is wrong is named', async (t) => {
+    const wrong: [object, RegExp][] = [
+      [{ type: '1st' }, /^type must be a letter/],
+      [{ payload_schema: { type: 'text' } }, /^payload_schema\.type must be one or more of/],
+      [
+        { payload_schema: { properties: { a: { minimum: 'x' } } } },
+        /^payload_schema\.properties\.a\.minimum must be a number/,
+      ],
+      [
+        { identifier_mappings: { external_id_path: 'id' } },
+        /^identifier_mappings must have email_path, phone_path or both/,
+      ],
+      [{ identifier_mappings: { email_path: 'e' } }, /^identifier_mappings\.external_id_path is required/],
+      [
+        { identifier_mappings: { external_id_path: 'a[*]', email_path: 'e' } },
+        /external_id_path must be a path to one value/,
+      ],
+      [{ identifier_mappings: { external_id_path: 'a', email_path: 'e', sms: 'x' } }, /sms is not a field/],
+    ]
+    for (const [more, message] of wrong) {
+      const { status, body } = await call(`POST ${path}`, stamp({ type: 'wrong', ...more }))
+      t.equal(status, 400)
+      t.match(body.error.message, message)
+    }
+  })
+
+  await t.test('a new schema needs the version that it replaces', async (t) => {
+    const { body } = await call(`POST ${path}`, stamp({ type: 'versioned' }))
+    const change = (more: object) => call(`PATCH ${path}/${body.id}`, more)
+    const payload_schema = { type: 'object' }
+    t.match(await change({ payload_schema }), {
+      status: 400,
+      body: { error: { message: /^schema_version/ } },
+    })
+    t.match(await change({ payload_schema, schema_version: 1 }), { status: 200, body: { schema_version: 2 } })
+    t.match(await change({ payload_schema, schema_version: 1 }), {
+      status: 409,
+      body: { error: { code: 'conflict' } },
+    })
+    t.match(await change({ name: 'New', is_enabled: false }), {
+      status: 200,
+      body: { name: 'New', is_enabled: false, schema_version: 2, payload_schema },
+    })
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => change({ payload_schema, schema_version: 2 })),
+    )
+    t.equal(answers.filter(({ status }) => status === 200).length, 1, 'one of many at once')
+  })
+
+  await t.test('a renamed type is taken up by the rules of segments', async (t) => {
+    const mine = await provider()
+    const place = `/v1/providers/${mine}/event-definitions`
+    const { body } = await call(`POST ${place}`, stamp({ type: 'badge_won' }))
+    const as = signIn(brand)
+    const rule = (value: unknown, op = '=') => ({
+      source: 'product_events',
+      rule: {
+        all: [{ op: 'count-over-window', window: { days: 30 }, where: [{ field: 'event_kind', op, value }] }],
+      },
+    })
+    const save = async (name: string, definition: object) =>
+      (await callAs('POST /v1/segments', { as, body: { name, definition } })).body.id
+    const named = await save('Named', rule('badge_won'))
+    const listed = await save('Listed', rule(['badge_won', 'product_viewed'], 'in'))
+    const other = await save('Other', rule('badge_won_twice'))
+    const read = async (id: string) => (await callAs(`GET /v1/segments/${id}`, { as })).body
+
+    t.match(await call(`PATCH ${place}/${body.id}`, { type: 'badge_earned' }), { status: 200 })
+    t.match(await read(named), { version: 2, definition: rule('badge_earned') })
+    t.match(await read(listed), { version: 2, definition: rule(['badge_earned', 'product_viewed'], 'in') })
+    t.match(await read(other), { version: 1, definition: rule('badge_won_twice') })
+
+    const twin = await call(`POST /v1/providers/${id}/event-definitions`, stamp({ type: 'badge_earned' }))
+    t.match(await call(`PATCH ${place}/${body.id}`, { type: 'badge_kept' }), { status: 200 })
+    t.match(await read(named), { version: 2 }, 'a name that another provider has too still means its events')
+    t.match(await call(`PATCH ${path}/${twin.body.id}`, { type: 'order_created' }), { status: 409 })
+  })
+
+  await t.test('a renaming changes nothing else in a rule', async (t) => {
+    const rule = {
+      rule: {
+        any: [
+          { field: 'product_title', op: '=', value: 'a' },
+          { not: { field: 'event_kind', op: 'contains', value: 'a' } },
+        ],
+      },
+    }
+    t.equal(renamedIn(rule, 'a', 'b'), rule)
+    t.same(renamedIn({ field: 'event_kind', op: 'notIn', value: ['b', 'a'] }, 'a', 'b').value, ['b'])
+  })
+
+  await t.test('one of another provider is none', async (t) => {
+    const [one] = (await call(`GET ${path}`)).body.data
+    const other = await provider()
+    t.match(await call(`GET /v1/providers/${other}/event-definitions/${one.id}`), { status: 404 })
+    t.match(await call(`GET /v1/providers/${UNKNOWN}/event-definitions`), { status: 404 })
+    t.match(await call(`POST /v1/providers/${UNKNOWN}/event-definitions`, stamp()), { status: 404 })
+  })
+})
+
+t.test('source templates', async (t) => {
+  const { call } = await shop(t, await database(t))
+  for (const { key, event_definitions } of sourceTemplates().values()) {
+    for (const { payload_schema } of event_definitions) checkSchema(payload_schema)
+    const { body } = await call('POST /v1/providers', { name: key, source_template_key: key })
+    const { data } = (await call(`GET /v1/providers/${body.id}/event-definitions`)).body
+    t.match(
+      data,
+      event_definitions.map((one) => ({ ...one, source_template_key: key })),
+      key,
+    )
+  }
+  const { status, body } = await call('POST /v1/providers', { name: 'x', source_template_key: 'none' })
+  t.equal(status, 400)
+  t.match(body.error.message, [...sourceTemplates().keys()].join(', '))
+})
+
+t.test('event types', async (t) => {
+  const { call, provider } = await shop(t, await database(t))
+  const id = await provider()
+  await call(`POST /v1/providers/${id}/event-definitions`, stamp())
+  await call(`POST /v1/providers/${id}/event-definitions`, stamp({ type: 'off', is_enabled: false }))
+  const { data } = (await call('GET /v1/event-types')).body
+  t.equal(EVENT_TYPES.length, 26)
+  t.same(
+    data.map((one: { event_type: string }) => one.event_type),
+    [...EVENT_TYPES.map((one) => one.event_type), 'stamp_given'],
+  )
+  t.same(data.at(-1), {
+    event_type: 'stamp_given',
+    group: 'custom',
+    description: 'Stamp given',
+    provider_id: id,
+    schema: stamp().payload_schema,
+  })
+  t.equal(SERVICE_EVENT_TYPES.size, 9)
+  t.ok(PREDEFINED_TRIGGERS.includes('checkout_abandoned'))
+  for (const { schema } of EVENT_TYPES) t.doesNotThrow(() => checkSchema({ ...schema }))
+})
+
+t.test('integrations', async (t) => {
+  const { brand, call, provider } = await shop(t, await database(t))
+  const id = await provider({ is_enabled: false, key: 'off' })
+  const { data } = (await call('GET /v1/integrations')).body
+  t.match(data, [
+    {
+      id: brand.id,
+      integration_id: brand.shop_domain,
+      provider: 'shopify',
+      status: 'connected',
+      enabled: true,
+    },
+    { id, provider: 'off', status: 'disabled', enabled: false },
+  ])
+})
