@@ -22,6 +22,8 @@ export interface Config {
   /** Five-field cron of the refresh of models and segments. */
   refreshCron: string
   rateLimits: boolean
+  /** Reverse proxies in front that append the client's address to X-Forwarded-For. */
+  trustedProxies: number
 }
 
 interface Setting {
@@ -95,6 +97,11 @@ export const SETTINGS: Record<string, Setting> = {
   },
   LOG_LEVEL: { default: 'info', what: 'Least level that is logged', check: oneOf(LEVELS) },
   REFRESH_CRON: { default: '*/15 * * * *', what: 'When models and segments are refreshed', check: cron },
+  TRUSTED_PROXIES: {
+    default: '0',
+    what: 'Reverse proxies in front that append to X-Forwarded-For; they say which address a client has',
+    check: integer(0, 10),
+  },
   RATE_LIMITS: { default: 'on', what: 'off: no rate limits, for benchmarks', check: oneOf(['on', 'off']) },
 }
 
@@ -143,6 +150,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     logLevel: (given('LOG_LEVEL') ?? 'info') as Level,
     refreshCron: given('REFRESH_CRON') ?? '*/15 * * * *',
     rateLimits: given('RATE_LIMITS') !== 'off',
+    trustedProxies: Number(given('TRUSTED_PROXIES') ?? 0),
   }
   if (problems.length) throw new ConfigError(problems.join('\n'))
   return config

@@ -55,13 +55,13 @@ interface Sent {
 }
 
 /** The route over the database; what is not given is as a server has it. */
-async function host(t: Test, given: Partial<Ingesting> = {}) {
+async function host(t: Test, given: Partial<Ingesting> = {}, trustedHops = 0) {
   const routes = ingestRoutes({
     origins: given.origins ?? createOrigins(db.pipeline),
     ingest: given.ingest ?? (await ingestOf(t)),
     limit: given.limit,
   })
-  const server = createServer(routes)
+  const server = createServer(routes, { trustedHops })
   const port = await server.listen('127.0.0.1', 0)
   t.teardown(() => server.drain(1_000))
   return async (
@@ -355,6 +355,18 @@ t.test('the shop of an origin', async (t) => {
     await first
     t.match(await late.find('https://late.example'), { brandId: brand.id, scope })
   })
+})
+
+t.test('browsers behind a proxy are told apart by the address that it says they have', async (t) => {
+  const limits = createLimits(db.pipeline)
+  t.teardown(() => limits.close())
+  const send = await host(t, { limit: limits.collect }, 1)
+  const answers = await Promise.all(
+    Array.from({ length: 150 }, (_, n) =>
+      send(bodyOf(view()), { headers: { 'x-forwarded-for': `1.2.3.4, 10.1.1.${n}` } }),
+    ),
+  )
+  t.same(new Set(answers.map(({ status }) => status)), new Set([202]))
 })
 
 t.test('a browser that sends more than it may gets 429 with a message alone', async (t) => {
