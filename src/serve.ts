@@ -8,6 +8,7 @@ import { openSeal } from './access/seal.ts'
 import { serviceSecret } from './access/secret.ts'
 import { openSignIn } from './access/sign-in/open.ts'
 import type { App } from './app.ts'
+import { createReceiver } from './connect/store/receive.ts'
 import { openIngest } from './event/ingest.ts'
 import { collectRoutes } from './http/collect.ts'
 import { docsRoutes } from './http/docs.ts'
@@ -18,6 +19,7 @@ import { pixelRoutes } from './http/pixel.ts'
 import { restRoutes } from './http/rest.ts'
 import { createServer, type Route } from './http/server.ts'
 import { signInRoutes } from './http/sign-in.ts'
+import { storeRoutes } from './http/store.ts'
 import { openLakes } from './lake/reader.ts'
 import { openServed } from './lake/served.ts'
 import { log } from './log.ts'
@@ -90,6 +92,7 @@ export async function startServer(app: App, { oneOf }: ServerShare = {}): Promis
       ...collectRoutes({ authenticator, ingest }),
       ...ingestRoutes({ origins, ingest, limit: config.rateLimits ? limits.collect : undefined }),
       ...pixelRoutes(config.rateLimits ? limits.collect : undefined),
+      ...storeRoutes(createReceiver({ postgres, seal, storePlatformDomain: config.storePlatformDomain })),
       ...restRoutes(OPS, deps),
       ...mcpRoutes(OPS, deps),
       ...openapiRoutes(OPS, config),
@@ -100,7 +103,11 @@ export async function startServer(app: App, { oneOf }: ServerShare = {}): Promis
         everywhere: invalidation.everywhere,
       }),
     ],
-    { sharedPort: oneOf !== undefined, receivingBytes: share(RECEIVING_BYTES) },
+    {
+      sharedPort: oneOf !== undefined,
+      receivingBytes: share(RECEIVING_BYTES),
+      trustedHops: config.trustedProxies,
+    },
   )
   const port = await server.listen(config.host, config.port)
   log('info', 'listening', { host: config.host, port, base_url: config.baseUrl })
