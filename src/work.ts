@@ -1,18 +1,21 @@
 import { statfs } from 'node:fs/promises'
 import { PgBoss } from 'pg-boss'
+import { checkouts } from '../jobs/checkouts.ts'
 import { compact } from '../jobs/compact.ts'
 import { erase } from '../jobs/erase.ts'
 import { plan } from '../jobs/plan.ts'
+import { reconcile } from '../jobs/reconcile.ts'
 import { refresh, refreshSlow } from '../jobs/refresh.ts'
 import { retention } from '../jobs/retention.ts'
 import { signIns } from '../jobs/sign-ins.ts'
 import { snapshot } from '../jobs/snapshot.ts'
+import { openSeal, type Seal } from './access/seal.ts'
 import type { App } from './app.ts'
 import type { Job } from './job.ts'
 import type { Pipeline } from './lake/pipeline.ts'
 import { errorFields, log } from './log.ts'
 
-type Services = Pipeline & { refreshCron: string }
+type Services = Pipeline & { refreshCron: string; seal: Seal }
 
 const JOBS = [
   plan,
@@ -23,6 +26,8 @@ const JOBS = [
   erase,
   retention,
   signIns,
+  checkouts,
+  reconcile,
 ] as unknown as Job<Services>[]
 
 /** A killed worker's jobs are taken up again after this long without a sign of life. */
@@ -55,7 +60,11 @@ export async function startWorker(app: App): Promise<Worker> {
   boss.on('warning', (warning) => log('warn', 'jobs_warning', { ...warning }))
   await boss.start()
 
-  const services: Services = { ...app.pipeline, refreshCron: app.config.refreshCron }
+  const services: Services = {
+    ...app.pipeline,
+    refreshCron: app.config.refreshCron,
+    seal: openSeal(app.config),
+  }
   for (const job of JOBS) await boss.createQueue(job.queue, queueOptions(job))
   for (const job of JOBS)
     await boss.updateQueue(job.queue, { expireInSeconds: job.timeoutSeconds, retryLimit: 2 })

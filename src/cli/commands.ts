@@ -13,6 +13,7 @@ import { runCommands } from './run.ts'
 import { segmentCommands } from './segment.ts'
 import { sqlCommands } from './sql.ts'
 import { statusCommands } from './status.ts'
+import { storeCommands } from './store.ts'
 import { userCommands } from './user.ts'
 
 /** All commands, in the order in which --help lists them. */
@@ -23,6 +24,7 @@ export const COMMANDS: readonly Command[] = [
   ...userCommands,
   ...providerCommands,
   ...importCommands,
+  ...storeCommands,
   ...refreshCommands,
   ...segmentCommands,
   ...customerCommands,

@@ -15,6 +15,17 @@ interface Content {
   properties: Record<string, unknown>
 }
 
+/** Of these there is one per version; what was noted of them is forgotten after 60 days (store_prune). */
+const OF_VERSIONS = ['cart_updated', 'customer_updated', 'consent_updated', 'fulfillment_updated']
+const NEWS_MS = 30 * 86_400_000
+
+function isNews({ type, occurredAt }: News, connectedAt: Date): boolean {
+  const since = OF_VERSIONS.includes(type)
+    ? Math.max(Date.now() - NEWS_MS, connectedAt.getTime())
+    : connectedAt.getTime()
+  return occurredAt.getTime() >= since
+}
+
 /**
  * Records each event once, in the log and as noted. What was before the connection is history, no news; what is about an
  * order waits until that is known; what is about a test order counts nowhere. `orders`: external ids of orders that may
@@ -25,8 +36,8 @@ export async function recordEvents(
   orders: readonly string[],
   all: readonly News[],
 ): Promise<void> {
-  const fresh = [...new Map(all.map((news) => [news.id, news])).values()].filter(
-    ({ occurredAt }) => occurredAt >= connectedAt,
+  const fresh = [...new Map(all.map((news) => [news.id, news])).values()].filter((news) =>
+    isNews(news, connectedAt),
   )
   const named = [...new Set([...orders, ...fresh.flatMap(({ order }) => order ?? [])])]
   if (fresh.length === 0 && named.length === 0) return

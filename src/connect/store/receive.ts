@@ -30,6 +30,8 @@ export interface Receiver {
   find(platform: string, shopDomain: string): Promise<Connection | null>
   /** Writes what the webhook tells, once; resolves after the commit. Throws `unauthorized` for a wrong signature. */
   receive(connection: Connection, delivery: Delivery): Promise<Outcome>
+  /** Tries the kept webhooks again, such as after a new version learned to read them. */
+  replay(connection: Connection): Promise<{ applied: number; dead: number }>
 }
 
 /** The platform waits five seconds for an answer. */
@@ -72,13 +74,43 @@ export function createReceiver({ postgres, seal, storePlatformDomain }: Receiver
         return { ok: false, reason: 'dead_letter', message }
       }
     },
+
+    async replay(connection) {
+      const db = postgres.forBrand(connection.brandId)
+      const kept = await db.many<DeadRow>('store_dead')
+      let applied = 0
+      for (const { webhook_id: webhookId, topic, triggered_at, payload } of kept) {
+        if (!payload) continue
+        const delivery = { webhookId, topic, triggeredAt: triggered_at.toISOString(), body: payload }
+        try {
+          const meaning = meaningOf(delivery, connection)
+          await db.tx(async (tx) => {
+            await tx.run('store_dead_done', [webhookId, meaning ? 'applied' : 'ignored'])
+            if (meaning) await carryOut({ tx, storePlatformDomain, ...connection }, delivery, meaning)
+          })
+          applied++
+        } catch (error) {
+          if (reasonOf(error) === null) throw error
+        }
+      }
+      return { applied, dead: kept.length - applied }
+    },
   }
 }
 
-const rowOf = ({ webhookId, topic, triggeredAt }: Delivery) => [webhookId, topic, triggeredAt]
+interface DeadRow {
+  webhook_id: string
+  topic: string
+  triggered_at: Date
+  payload: Buffer | null
+}
+
+type Told = Omit<Delivery, 'signature'>
+
+const rowOf = ({ webhookId, topic, triggeredAt }: Told) => [webhookId, topic, triggeredAt]
 
 /** Null: of a store that removed us, which still may ask to be forgotten and nothing else. */
-function meaningOf({ topic, body, triggeredAt }: Delivery, { status, currency }: Connection): Meaning | null {
+function meaningOf({ topic, body, triggeredAt }: Told, { status, currency }: Connection): Meaning | null {
   const read = Object.hasOwn(TOPICS, topic) ? TOPICS[topic] : undefined
   if (!read) throw new Unreadable(`the topic ${topic} is not one that this service knows`)
   if (status === 'disconnected' && !COMPLIANCE_TOPICS.includes(topic)) return null
@@ -98,7 +130,7 @@ function bodyOf(body: Buffer): unknown {
   }
 }
 
-async function carryOut(work: StoreWork & Connection, delivery: Delivery, meaning: Meaning): Promise<void> {
+async function carryOut(work: StoreWork & Connection, delivery: Told, meaning: Meaning): Promise<void> {
   if ('records' in meaning) await applyRecords(work, meaning.records)
   else if ('uninstalled' in meaning) await work.tx.run('store_connection_end', [delivery.triggeredAt])
   else if ('redactCustomer' in meaning) await forgetCustomer(work.tx, meaning.redactCustomer)

@@ -22,6 +22,8 @@ export interface FakeStore {
   origin: string
   /** Queries answered with data, and those that were throttled. */
   readonly counts: { answered: number; throttled: number; faults: number }
+  /** Where webhooks are wanted, by topic of the platform's spelling. */
+  readonly subscribed: ReadonlyMap<string, string>
   /** Faults of the next requests, in this order. */
   fail(...faults: Fault[]): void
   close(): Promise<void>
@@ -29,7 +31,15 @@ export interface FakeStore {
 
 interface Query {
   query: string
-  variables: { first?: number; after?: string | null; query?: string | null; sortKey?: string; id?: string }
+  variables: {
+    first?: number
+    after?: string | null
+    query?: string | null
+    sortKey?: string
+    id?: string
+    topic?: string
+    uri?: string
+  }
 }
 
 const MOST_COST = 1000
@@ -54,6 +64,7 @@ export async function startFakeStore(options: FakeStoreOptions): Promise<FakeSto
   const { points = { most: 2_000, perSecond: 100 }, now = Date.now } = options
   const counts = { answered: 0, throttled: 0, faults: 0 }
   const faults: Fault[] = []
+  const subscribed = new Map<string, string>()
   let left = points.most
   let at = now()
 
@@ -93,7 +104,9 @@ export async function startFakeStore(options: FakeStoreOptions): Promise<FakeSto
       })
     const refusal = throttled(cost)
     if (!refusal) counts.answered++
-    send(response, 200, refusal ?? { data: dataOf(options, query, variables) })
+    const data = () =>
+      nameOf(query) === 'subscribe' ? subscribe(subscribed, variables) : dataOf(options, query, variables)
+    send(response, 200, refusal ?? { data: data() })
   }
 
   const server = createServer((request, response) => {
@@ -103,6 +116,7 @@ export async function startFakeStore(options: FakeStoreOptions): Promise<FakeSto
   return {
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     counts,
+    subscribed,
     fail: (...more) => void faults.push(...more),
     close: () =>
       new Promise((resolve) => {
@@ -140,7 +154,14 @@ function broken(fault: Fault, response: ServerResponse): void {
   // hang: no answer at all.
 }
 
-const nameOf = (query: string) => /^query (\w+)/.exec(query)?.[1] ?? ''
+const nameOf = (query: string) => /^(?:query|mutation) (\w+)/.exec(query)?.[1] ?? ''
+
+function subscribe(subscribed: Map<string, string>, { topic = '', uri = '' }: Query['variables']): object {
+  const message = subscribed.has(topic) ? 'Address for this topic has already been taken' : null
+  subscribed.set(topic, uri)
+  const userErrors = message ? [{ message }] : []
+  return { webhookSubscriptionCreate: { webhookSubscription: message ? null : { id: topic }, userErrors } }
+}
 
 const costOf = (query: string, { first = 1 }: Query['variables']) => 2 + first * (COSTS[nameOf(query)] ?? 1)
 

@@ -1,0 +1,36 @@
+-- All that is stored of these subjects, kind by kind.
+with rows as (
+    select 'customers' as kind, to_jsonb(r) as row from customer as r where r.brand_id = $1 and r.subject = any($2::integer[])
+    union all
+    select 'identifiers', to_jsonb(r) from identifier as r where r.brand_id = $1 and r.subject = any($2::integer[])
+    union all
+    select 'contacts', to_jsonb(r) from contact as r where r.brand_id = $1 and r.subject = any($2::integer[])
+    union all
+    select 'consents', to_jsonb(r)
+    from contact_consent as r
+    where r.brand_id = $1 and r.contact_id in (select id from contact where contact.brand_id = $1 and contact.subject = any($2::integer[]))
+    union all
+    select 'orders', to_jsonb(r) from store_order as r where r.brand_id = $1 and r.subject = any($2::integer[])
+    union all
+    select 'refunds', to_jsonb(r)
+    from refund as r
+    where
+        r.brand_id = $1
+        and (
+            r.subject = any($2::integer[])
+            or r.order_external_id in (select external_id from store_order where store_order.brand_id = $1 and store_order.subject = any($2::integer[]))
+        )
+    union all
+    select 'fulfillments', to_jsonb(r)
+    from fulfillment as r
+    where
+        r.brand_id = $1
+        and r.order_external_id in (select external_id from store_order where store_order.brand_id = $1 and store_order.subject = any($2::integer[]))
+    union all
+    select 'checkouts', to_jsonb(r) from checkout as r where r.brand_id = $1 and r.subject = any($2::integer[])
+    union all
+    select 'subscriptions', to_jsonb(r) from subscription as r where r.brand_id = $1 and r.subject = any($2::integer[])
+)
+
+select kind, (row - 'brand_id' - 'xid')::text as row
+from rows

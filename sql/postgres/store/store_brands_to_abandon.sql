@@ -1,0 +1,14 @@
+-- Brands with checkouts that nobody came back to for the brand's time. $1: now.
+select brand_id
+from store_connection
+where
+    status <> 'disconnected'
+    and exists (
+        select
+        from checkout
+        where
+            checkout.brand_id = store_connection.brand_id
+            and state = 'open'
+            and not deleted
+            and checkout.updated_at <= $1::timestamptz - make_interval(mins => abandoned_after_minutes)
+    )

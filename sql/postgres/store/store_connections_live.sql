@@ -1,0 +1,4 @@
+select brand_id
+from store_connection
+where status <> 'disconnected'
+order by brand_id

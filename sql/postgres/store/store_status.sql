@@ -1,0 +1,5 @@
+select
+    (select count(*) from store_delivery where brand_id = $1 and outcome = 'dead') as dead,
+    (select max(received_at) from store_delivery where brand_id = $1) as last_webhook_at,
+    (select count(*) from store_event where brand_id = $1 and waits_for is not null) as events_waiting,
+    (select count(*) from data_request where brand_id = $1 and answered_at is null) as data_requests

@@ -1,0 +1,237 @@
+import { readFileSync } from 'node:fs'
+import { text as textOf } from 'node:stream/consumers'
+import { openSeal } from '../access/seal.ts'
+import { connectStore, webhookPath } from '../connect/store/connect.ts'
+import { connectionOf } from '../connect/store/connection.ts'
+import { answerDataRequest, dataRequests } from '../connect/store/data-request.ts'
+import { createReceiver } from '../connect/store/receive.ts'
+import { backfill, reconcile, type SyncOptions, syncStates, type Walked } from '../connect/store/sync.ts'
+import { fail } from '../errors.ts'
+import { brandOf, UUID } from './brand.ts'
+import { command, integerOption, type Option, type Run, required, text, UsageError } from './command.ts'
+import { table } from './table.ts'
+
+const brand = { type: 'string', required: true, placeholder: 'BRAND', what: 'Id, shop or name' } as const
+const CREDENTIALS: Option = {
+  type: 'string',
+  required: true,
+  placeholder: 'FILE',
+  what: 'JSON with access_token (Admin API) and webhook_secret (the app’s secret); - for standard input',
+}
+
+async function opened({ app: open, values }: Run) {
+  const app = await open()
+  const found = await brandOf(app, required(values, 'brand'))
+  return { app, brand: found, db: app.postgres.forBrand(found.id), seal: openSeal(app.config) }
+}
+
+async function connected(run: Run) {
+  const parts = await opened(run)
+  const connection = await connectionOf(parts.db, parts.seal)
+  if (!connection)
+    throw fail('integration_not_connected', 'No store is connected to this brand: recoup store connect')
+  return { ...parts, connection }
+}
+
+async function credentialsOf(path: string): Promise<{ accessToken: string; webhookSecret: string }> {
+  const content = path === '-' ? await textOf(process.stdin) : readFileSync(path, 'utf8')
+  let given: { access_token?: unknown; webhook_secret?: unknown } | null = null
+  try {
+    given = JSON.parse(content)
+  } catch {
+    // Said below, without a word of what is in it.
+  }
+  const { access_token, webhook_secret } = given ?? {}
+  if (
+    typeof access_token !== 'string' ||
+    typeof webhook_secret !== 'string' ||
+    !access_token ||
+    !webhook_secret
+  )
+    throw new UsageError('--credentials must be JSON such as {"access_token": "…", "webhook_secret": "…"}')
+  return { accessToken: access_token, webhookSecret: webhook_secret }
+}
+
+async function walked(run: Run, title: string, walk: (options: SyncOptions) => Promise<Walked[]>) {
+  const { app, db, connection } = await connected(run)
+  let shown: { entity: string; progress: ReturnType<Run['progress']> } | undefined
+  const data = await walk({
+    db,
+    connection,
+    storePlatformDomain: app.config.storePlatformDomain,
+    onProgress: (entity, done, total) => {
+      if (shown?.entity !== entity) {
+        shown?.progress.end()
+        shown = { entity, progress: run.progress(`${title} ${entity}`) }
+      }
+      shown.progress.update(done, total)
+    },
+  })
+  shown?.progress.end()
+  return { data }
+}
+
+const walkText = ({ data }: { data: Walked[] }) =>
+  data
+    .map(({ entity, read, skipped }) => `${entity} ${skipped === undefined ? read : `left out: ${skipped}`}`)
+    .join('\n')
+
+export const storeCommands = [
+  command({
+    name: 'store connect',
+    what: 'Connect a brand to its live store, or renew the connection; has the store send its webhooks',
+    options: {
+      brand,
+      credentials: CREDENTIALS,
+      'api-origin': {
+        type: 'string',
+        placeholder: 'URL',
+        what: 'Where the Admin API is (default: the shop’s domain)',
+      },
+      'abandoned-after': {
+        type: 'string',
+        placeholder: 'MINUTES',
+        what: 'A checkout without activity for so long is abandoned (default 60)',
+      },
+      'no-webhooks': { type: 'boolean', what: 'Leave it to yourself to have webhooks sent' },
+    },
+    run: async (run) => {
+      const { app, brand: found, seal } = await opened(run)
+      const { values } = run
+      const minutes = integerOption(values, 'abandoned-after', 0, 5, 10_080)
+      const webhookUrl = `${app.config.webhookUrl}${webhookPath('shopify')}`
+      const isPublic = webhookUrl.startsWith('https:') || text(values, 'api-origin') !== undefined
+      const answer = await connectStore({
+        postgres: app.postgres,
+        seal,
+        brand: found,
+        ...(await credentialsOf(required(values, 'credentials'))),
+        apiOrigin: text(values, 'api-origin')?.replace(/\/$/, ''),
+        abandonedAfterMinutes: minutes || undefined,
+        webhookUrl: isPublic && values['no-webhooks'] !== true ? webhookUrl : undefined,
+      })
+      const notes = isPublic
+        ? answer.notes
+        : [...answer.notes, 'WEBHOOK_URL is not https: the store sends no webhooks there.']
+      return { ...answer, notes, webhook_url: webhookUrl }
+    },
+    text: ({ shop_domain, scopes, webhooks, webhook_url, notes }) =>
+      [
+        `Connected to ${shop_domain}; scopes: ${scopes.join(', ') || 'unknown'}`,
+        webhooks
+          ? `Webhooks of ${webhooks.topics.length} topics go to ${webhook_url}`
+          : `Have webhooks sent to ${webhook_url}`,
+        ...(webhooks?.refused ?? []).map(({ topic, reason }) => `Not sent: ${topic} (${reason})`),
+        ...notes,
+        'Next: recoup store backfill',
+      ].join('\n'),
+  }),
+  command({
+    name: 'store backfill',
+    what: 'Read the history of the connected store; goes on where it was when it is killed',
+    options: { brand },
+    run: (run) => walked(run, 'backfill', backfill),
+    text: walkText,
+  }),
+  command({
+    name: 'store reconcile',
+    what: 'Read what changed in the connected store since the last time; the worker does it hourly',
+    options: { brand },
+    run: (run) => walked(run, 'reconcile', reconcile),
+    text: walkText,
+  }),
+  command({
+    name: 'store status',
+    what: 'Show the connection, its walks, and webhooks that could not be read',
+    options: { brand },
+    run: async (run) => {
+      const { db, connection } = await connected(run)
+      const { brandId, id, platform, shopDomain, scopes, status, error, connectedAt, abandonedAfterMinutes } =
+        connection
+      return {
+        brand_id: brandId,
+        id,
+        platform,
+        shop_domain: shopDomain,
+        status,
+        error,
+        scopes,
+        connected_at: connectedAt,
+        abandoned_after_minutes: abandonedAfterMinutes,
+        ...(await db.one('store_status')),
+        walks: await syncStates(db),
+        dead_letters: (await db.many<DeadLetter>('store_dead')).map(({ payload: _, ...row }) => row),
+      }
+    },
+    text: ({ walks, dead_letters, ...status }) =>
+      [
+        table(
+          ['', ''],
+          Object.entries(status).map(([name, value]) => [name, String(value ?? '')]),
+        ),
+        table(
+          ['walk', 'records', 'done', 'of', 'started at', 'finished at'],
+          walks.map((walk) => [
+            walk.purpose,
+            walk.entity,
+            walk.done,
+            walk.total,
+            walk.started_at,
+            walk.finished_at,
+          ]),
+        ),
+        table(
+          ['webhook', 'topic', 'received at', 'reason'],
+          dead_letters.map((row) => [row.webhook_id, row.topic, row.received_at, row.reason]),
+        ),
+      ].join('\n\n'),
+  }),
+  command({
+    name: 'store replay',
+    what: 'Try webhooks again that could not be read',
+    options: { brand },
+    run: async (run) => {
+      const { app, seal, connection } = await connected(run)
+      const { storePlatformDomain } = app.config
+      return await createReceiver({ postgres: app.postgres, seal, storePlatformDomain }).replay(connection)
+    },
+    text: ({ applied, dead }) => `applied ${applied}, still dead ${dead}`,
+  }),
+  command({
+    name: 'store data-requests',
+    what: 'List what shoppers asked to see of their data',
+    options: { brand },
+    run: async (run) => {
+      const { app, brand: found } = await opened(run)
+      return { data: await dataRequests(app.pipeline, found.id) }
+    },
+    text: ({ data }) =>
+      table(
+        ['id', 'store customer', 'requested at', 'answered at'],
+        data.map((row) => [row.id, row.store_customer_id, row.requested_at, row.answered_at]),
+      ),
+  }),
+  command({
+    name: 'store data-request',
+    arguments: 'ID',
+    what: 'Print all that is stored of the shopper who asked, as JSON, and note the request as answered',
+    options: { brand },
+    run: async (run) => {
+      const [id, ...more] = run.positionals
+      if (!id || !UUID.test(id) || more.length)
+        throw new UsageError('store data-request: exactly one ID is needed')
+      const { app, brand: found } = await opened(run)
+      return await answerDataRequest(app.pipeline, found, id)
+    },
+    text: (data) => JSON.stringify(data, null, 2),
+  }),
+]
+
+interface DeadLetter {
+  webhook_id: string
+  topic: string
+  triggered_at: Date
+  received_at: Date
+  reason: string
+  payload: Buffer | null
+}

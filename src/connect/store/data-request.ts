@@ -1,0 +1,57 @@
+import { fail } from '../../errors.ts'
+import { snapshotAll } from '../../lake/horizon.ts'
+import type { Pipeline } from '../../lake/pipeline.ts'
+import { openSession } from '../../lake/session.ts'
+import type { Brand } from '../../op.ts'
+
+export interface DataRequest {
+  id: string
+  external_id: string
+  store_customer_id: string | null
+  email: string | null
+  phone: string | null
+  requested_at: Date
+  answered_at: Date | null
+}
+
+/** All that is stored of one person: the rows of every table, and the events of the lake. */
+export interface PersonalData {
+  request: DataRequest
+  [kind: string]: unknown
+}
+
+export const dataRequests = (pipeline: Pipeline, brandId: string) =>
+  pipeline.postgres.forBrand(brandId).many<DataRequest>('data_requests_of')
+
+/** Gathers what a request asks for, and notes that it was answered. */
+export async function answerDataRequest(pipeline: Pipeline, brand: Brand, id: string): Promise<PersonalData> {
+  const db = pipeline.postgres.forBrand(brand.id)
+  const request = (await dataRequests(pipeline, brand.id)).find((one) => one.id === id)
+  if (!request) throw fail('not_found', 'There is no such data request.')
+  const { store_customer_id, email, phone } = request
+  const named = [store_customer_id, email?.trim().toLowerCase() ?? null, phone]
+  const subjects = (await db.many<{ subject: number }>('data_subjects', named)).map(({ subject }) => subject)
+  const rows = await db.many<{ kind: string; row: string }>('data_of_subjects', [subjects])
+  const byKind = Map.groupBy(rows, ({ kind }) => kind)
+  const data = Object.fromEntries(
+    [...byKind].map(([kind, some]) => [kind, some.map(({ row }) => JSON.parse(row))]),
+  )
+  const events = await eventsOf(pipeline, brand, subjects)
+  await db.run('data_request_answered', [id])
+  return { request, ...data, events }
+}
+
+async function eventsOf(pipeline: Pipeline, brand: Brand, subjects: readonly number[]): Promise<unknown[]> {
+  if (subjects.length === 0) return []
+  await snapshotAll(pipeline)
+  const session = await openSession(pipeline, brand, new Date())
+  try {
+    const rows = await session.duck.rows<{ event: string }>(
+      `select to_json({event_id: event_id, event_type: event_type, occurred_at: occurred_at, properties: properties})::varchar as event
+       from events where subject in (${subjects.map(Number).join(', ')}) order by occurred_at, event_id`,
+    )
+    return rows.map(({ event }) => JSON.parse(event))
+  } finally {
+    await session.close()
+  }
+}
