@@ -13,7 +13,7 @@ with absorbed as (
         first(profile.phone order by profile.subject) filter (profile.phone is not null) as phone,
         first({ 'first': profile.first_name, 'last': profile.last_name } order by profile.subject)
             filter (coalesce(profile.first_name, profile.last_name) is not null) as name,
-        flatten(list(profile.tags order by profile.subject)) as tags,
+        flatten(list(profile.tags)) as tags,
         min(profile.created_at) as created_at,
         max(profile.updated_at) as updated_at
     from subject_redirect as redirect
@@ -28,9 +28,12 @@ select
     profile.store_customer_id,
     coalesce(profile.email, absorbed.email) as email,
     coalesce(profile.phone, absorbed.phone) as phone,
-    case when profile.last_name is null then coalesce(profile.first_name, absorbed.name.first) else profile.first_name end as first_name,
-    case when profile.first_name is null then coalesce(profile.last_name, absorbed.name.last) else profile.last_name end as last_name,
-    coalesce(profile.tags, []) || list_filter(coalesce(absorbed.tags, []), tag -> not list_contains(profile.tags, tag)) as tags,
+    coalesce(profile.first_name, case when profile.last_name is null then absorbed.name.first end) as first_name,
+    coalesce(profile.last_name, case when profile.first_name is null then absorbed.name.last end) as last_name,
+    case
+        when absorbed.tags is null then coalesce(profile.tags, [])
+        else list_sort(list_distinct(coalesce(profile.tags, []) || absorbed.tags))
+    end as tags,
     case when absorbed.subject is null then profile.provenance else 'merged' end as provenance,
     least(profile.created_at, absorbed.created_at) as created_at,
     greatest(profile.updated_at, absorbed.updated_at) as updated_at

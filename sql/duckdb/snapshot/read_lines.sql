@@ -19,7 +19,8 @@ select
     erased is not null as erased,
     -- One text per identity as sent: what subjects are looked up by.
     concat_ws(chr(31), brand_id, store_customer_id, profile_id, email, phone, anonymous_id, (store_customer_id is null)::int8
-        + 2 * (profile_id is null)::int8 + 4 * (email is null)::int8 + 8 * (phone is null)::int8 + 16 * coalesce(origin = 'browser', false)::int8) as identity
+        + 2 * (profile_id is null)::int8 + 4 * (email is null)::int8 + 8 * (phone is null)::int8
+        + 16 * coalesce(origin = 'browser', false)::int8) as identity
 from read_ndjson(
     getvariable('lines_path'),
     columns = {

@@ -8,9 +8,9 @@ select
     (
         select count(*)
         from identifier_claim as others
-        where others.brand_id = $1 and others.kind = claim.kind and others.value = claim.value
+        where others.brand_id = claim.brand_id and others.kind = claim.kind and others.value = claim.value
     ) as claims
 from identifier_claim as claim
-join identifier on identifier.brand_id = $1 and identifier.kind = claim.kind and identifier.value = claim.value
-where claim.brand_id = $1 and claim.subject = any($2::integer[]) and identifier.subject = any($2::integer[])
-order by claim.claimed_at, claim.kind, claim.value, claim.subject
+join identifier using (brand_id, kind, value)
+where brand_id = $1 and claim.subject = any($2::integer[]) and identifier.subject = any($2::integer[])
+order by claim.claimed_at, kind, value, claim.subject

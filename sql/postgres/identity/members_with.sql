@@ -1,21 +1,26 @@
 -- All customers that belong together with the given ones, each with its survivor; no visitors.
-with given as (
-    select distinct coalesce(redirect.customer, named.subject) as customer
+with living as not materialized (
+    select brand_id, subject, customer
+    from subject_redirect
+    where brand_id = $1 and not deleted
+),
+
+given as (
+    select distinct coalesce(living.customer, named.subject) as customer
     from unnest($2::integer[]) as named (subject)
-    left join subject_redirect as redirect
-        on redirect.brand_id = $1 and redirect.subject = named.subject and not redirect.deleted
+    left join living using (subject)
 ),
 
 members as (
     select customer as subject, customer from given
     union all
-    select redirect.subject, redirect.customer
+    select living.subject, customer
     from given
-    join subject_redirect as redirect
-        on redirect.brand_id = $1 and redirect.customer = given.customer and not redirect.deleted
+    join living using (customer)
 )
 
-select members.subject, members.customer, customer.store_customer_id
+select subject, members.customer, customer.store_customer_id
 from members
-join customer on customer.brand_id = $1 and customer.subject = members.subject and customer.provenance <> 'pixel'
-order by members.subject
+join customer using (subject)
+where brand_id = $1 and provenance <> 'pixel'
+order by subject

@@ -15,10 +15,10 @@ select
         select identifier.value
         from identifier
         left join identifier_claim as claim
-            on claim.brand_id = $1 and claim.kind = identifier.kind and claim.value = identifier.value
+            on claim.brand_id = identifier.brand_id and claim.kind = identifier.kind and claim.value = identifier.value
             and claim.subject in (merge.from_subject, merge.to_subject)
         where
-            identifier.brand_id = $1
+            identifier.brand_id = merge.brand_id
             and identifier.kind = merge.evidence ->> 'kind'
             and identifier.subject in (merge.from_subject, merge.to_subject)
             and (claim.subject is not null or source.provenance = 'pixel')
@@ -26,10 +26,10 @@ select
     ) as values,
     merge.barred
 from merge
-join customer as source on source.brand_id = $1 and source.subject = merge.from_subject
-join customer as target on target.brand_id = $1 and target.subject = merge.to_subject
+join customer as source on source.brand_id = merge.brand_id and source.subject = merge.from_subject
+join customer as target on target.brand_id = merge.brand_id and target.subject = merge.to_subject
 left join subject_redirect as redirect
-    on redirect.brand_id = $1 and redirect.subject = merge.to_subject and not redirect.deleted
+    on redirect.brand_id = merge.brand_id and redirect.subject = merge.to_subject and not redirect.deleted
 join customer as survivor
-    on survivor.brand_id = $1 and survivor.subject = coalesce(redirect.customer, merge.to_subject)
+    on survivor.brand_id = merge.brand_id and survivor.subject = coalesce(redirect.customer, merge.to_subject)
 where merge.brand_id = $1 and merge.id = $2
