@@ -221,6 +221,15 @@ t.test('in the pages of a storefront', { skip: noChromium }, async (t) => {
     quiet(t)
   })
 
+  t.test('what is not sent when the last page is left still arrives', async (t) => {
+    const front = await storefront({ '/': '' })
+    await tab.open(`${front.origin}/`)
+    await front.line('page_viewed')
+    await tab.run(`recoup('track', 'view'); location.href = 'about:blank'`)
+    await front.line('view')
+    quiet(t)
+  })
+
   t.test('a denial is sent and remembered, and nothing else is sent or kept after it', async (t) => {
     const front = await storefront({ '/': '', '/next': '' })
     await tab.open(`${front.origin}/`)
