@@ -427,6 +427,18 @@ t.test('MCP', async (t) => {
         ['name.__proto__ is not an allowed name', '{"name": {"__proto__": 1}}'],
       ] as const) {
         const sent = `${JSON.stringify(values).slice(0, -1)},${more.slice(1)}`
+        const one = {
+          jsonrpc: '2.0',
+          id: 7,
+          method: 'tools/call',
+          params: { name: 'rename_thing', arguments: 0 },
+        }
+        const batch = JSON.stringify([{ jsonrpc: '2.0', id: 1, method: 'ping' }, one])
+        const { data } = await post(batch, { as: writer, replace: ['"arguments":0', `"arguments":${sent}`] })
+        t.match(data.find(({ id }) => id === 7)?.result, {
+          isError: true,
+          content: [{ text: `bad_request: ${message}` }],
+        })
         for (const [era, send] of Object.entries(eras)) {
           const mark = { name: 'rename_thing', arguments: 'ARGUMENTS' }
           const { body } = await send('tools/call', mark, { as: writer, replace: ['"ARGUMENTS"', sent] })
@@ -625,6 +637,30 @@ t.test('MCP', async (t) => {
         { origin: 'https://api.shop.example' },
       ] as Record<string, string>[]) {
         t.not((await hostile(headers)).status, 403, JSON.stringify(headers))
+      }
+    })
+    t.test('lets pages that may send read the answer, also a refusal, and no others', async (t) => {
+      const send = (origin: string, method: string, authorization = '') =>
+        fetch(url, { method, headers: { origin, ...(authorization && { authorization }) } })
+      for (const origin of ['http://localhost:6274', 'https://api.shop.example']) {
+        const preflight = await send(origin, 'OPTIONS')
+        t.equal(preflight.status, 204)
+        t.equal(preflight.headers.get('access-control-allow-origin'), origin)
+        t.match(
+          preflight.headers.get('access-control-allow-headers'),
+          /Authorization.*Mcp-Method.*MCP-Protocol/,
+        )
+        for (const credential of ['', `Bearer ${reader}`]) {
+          const { headers } = await send(origin, 'POST', credential)
+          t.equal(headers.get('access-control-allow-origin'), origin)
+          t.equal(headers.get('vary'), 'Origin')
+          t.match(headers.get('access-control-expose-headers'), 'WWW-Authenticate')
+        }
+      }
+      for (const method of ['OPTIONS', 'POST']) {
+        const refused = await send('https://evil.example', method)
+        t.equal(refused.status, 403)
+        t.equal(refused.headers.get('access-control-allow-origin'), null)
       }
     })
   })

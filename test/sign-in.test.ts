@@ -75,6 +75,36 @@ t.test('discovery', async (t) => {
     t.equal(answer.headers.get('access-control-allow-origin'), '*')
     t.match(await answer.json(), { error: 'invalid_grant' })
   })
+  t.test('answers HEAD as GET without the body, OPTIONS, and 405 for other methods', async (t) => {
+    const paths = ['oauth-authorization-server', 'openid-configuration', 'oauth-protected-resource']
+    for (const path of [
+      ...paths.map((name) => `/.well-known/${name}`),
+      '/.well-known/oauth-protected-resource/mcp',
+      '/oauth/jwks',
+    ]) {
+      const [get, head] = [await fetch(base + path), await fetch(base + path, { method: 'HEAD' })]
+      t.equal(head.status, 200, path)
+      t.equal(await head.text(), '')
+      t.ok((await get.text()).length > 50)
+      for (const header of ['content-type', 'access-control-allow-origin'])
+        t.equal(head.headers.get(header), get.headers.get(header), header)
+      const preflight = await fetch(base + path, {
+        method: 'OPTIONS',
+        headers: { origin: 'https://a.example' },
+      })
+      t.equal(preflight.status, 204, path)
+      t.match(preflight.headers.get('access-control-allow-headers'), /Authorization/)
+      const put = await fetch(base + path, { method: 'PUT' })
+      t.equal(put.status, 405, path)
+      t.match(put.headers.get('allow'), /GET.*HEAD/)
+    }
+    const origin = 'https://a.example'
+    for (const path of ['/oauth/authorize', '/sign-in', '/sign-in/brand', '/sign-out']) {
+      const { status, headers } = await fetch(base + path, { method: 'OPTIONS', headers: { origin } })
+      t.equal(status, 204)
+      t.equal(headers.get('access-control-allow-origin'), null, `${path} is no page of another site's`)
+    }
+  })
 })
 
 t.test('registration', async (t) => {

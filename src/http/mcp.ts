@@ -20,6 +20,13 @@ export interface McpDeps extends CallDeps {
 const BODY_LIMIT = 1024 * 1024
 const DEADLINE_MS = 50_000
 const ALLOWED = { allow: 'POST, OPTIONS' }
+const PREFLIGHT = {
+  ...ALLOWED,
+  'access-control-allow-methods': 'POST',
+  'access-control-allow-headers':
+    'Authorization, Content-Type, Mcp-Method, Mcp-Name, Mcp-Session-Id, MCP-Protocol-Version, X-Request-Id',
+  'access-control-max-age': '7200',
+}
 
 /** Names that a page of another site cannot have made a browser send here. */
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
@@ -43,7 +50,10 @@ export function mcpRoutes(ops: readonly Op[], deps: McpDeps): Route[] {
             return (whole) => serve(whole, { ...shared, identified, request: whole })
           },
         },
-        OPTIONS: () => ({ status: 204, headers: ALLOWED }),
+        OPTIONS: (request) => {
+          checkSender(request, hosts)
+          return { status: 204, headers: request.header('origin') ? PREFLIGHT : ALLOWED }
+        },
         GET: notAllowed,
         DELETE: notAllowed,
         PUT: notAllowed,
@@ -53,14 +63,21 @@ export function mcpRoutes(ops: readonly Op[], deps: McpDeps): Route[] {
   ]
 }
 
-/** Against DNS rebinding: a page that a browser was tricked into sending here names itself in both headers. */
+/**
+ * Against DNS rebinding: a page that a browser was tricked into sending here names itself in both headers. Pages that
+ * may send, such as an inspector on this machine, may read the answer.
+ */
 function checkSender(request: Request, hosts: ReadonlySet<string>): void {
   const host = request.header('host') ?? ''
   if (!hosts.has(hostnameOf(`http://${host}`)))
     throw fail('insufficient_scope', `The Host ${JSON.stringify(host)} is not this service's: set BASE_URL`)
   const origin = request.header('origin')
-  if (origin && !hosts.has(hostnameOf(origin)))
+  if (!origin) return
+  request.answerWith('vary', 'Origin')
+  if (!hosts.has(hostnameOf(origin)))
     throw fail('insufficient_scope', `The Origin ${JSON.stringify(origin)} is not allowed here`)
+  request.answerWith('access-control-allow-origin', origin)
+  request.answerWith('access-control-expose-headers', 'WWW-Authenticate, X-Request-Id')
 }
 
 const hostnameOf = (url: string) => (URL.canParse(url) ? new URL(url).hostname : '')

@@ -53,21 +53,28 @@ export function mcpServer(serving: Serving): Server {
   server.setRequestHandler('tools/list', () => ({
     tools: [...tools.values()].filter(available).map(({ listed }) => listed as ListedByServer),
   }))
-  server.setRequestHandler('tools/call', async ({ params }) => {
+  server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
     const tool = tools.get(params.name)
     if (!tool || !available(tool)) {
       const message = `Unknown tool, or one that this credential cannot use: ${JSON.stringify(params.name.slice(0, 100))}`
       throw new ProtocolError(CODES.invalidParams, message)
     }
-    return await answered(tool, argumentsIn(serving.request.body) ?? params.arguments ?? {}, serving)
+    const sent = argumentsIn(serving.request.body, mcpReq.id)
+    return await answered(tool, sent ?? params.arguments ?? {}, serving)
   })
   return server
 }
 
+interface Message {
+  id?: unknown
+  params?: { arguments?: unknown }
+}
+
 /** Of a call as it was sent: the library leaves out an argument that is called `__proto__`. */
-function argumentsIn(body: Buffer): unknown {
-  const message = JSON.parse(body.toString()) as { params?: { arguments?: unknown } }
-  return message.params?.arguments
+function argumentsIn(body: Buffer, id: unknown): unknown {
+  const content = JSON.parse(body.toString()) as Message | Message[]
+  const [message, another] = [content].flat().filter((one) => one.id === id)
+  return another ? undefined : message?.params?.arguments
 }
 
 /** The tool's result. Its failures are results too; only a time-out and an unexpected error are protocol errors. */
