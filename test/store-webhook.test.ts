@@ -2,13 +2,12 @@ import t from 'tap'
 import { ShopLife } from '../src/connect/demo/store/life.ts'
 import { ShopState } from '../src/connect/demo/store/state.ts'
 import { abandonCheckouts } from '../src/connect/store/abandon.ts'
-import { answerDataRequest, dataRequests } from '../src/connect/store/data-request.ts'
 import { createReceiver } from '../src/connect/store/receive.ts'
 import { signatureOf } from '../src/connect/store/signature.ts'
 import { database } from './fixtures/database.ts'
-import { lake } from './fixtures/lake.ts'
 import { randomSource } from './fixtures/random.ts'
 import { connectedBrand, eventsOf, SEAL, SECRET, storeServer } from './fixtures/store.ts'
+import { checkout, ORDER, order, refund } from './fixtures/store-bodies.ts'
 import { storeState } from './fixtures/store-state.ts'
 
 t.capture(process.stderr, 'write')
@@ -62,21 +61,8 @@ function shuffled<T>(list: readonly T[], below: (limit: number) => number): T[] 
   return mixed
 }
 
-const ORDER = {
-  id: 1001,
-  name: '#1001',
-  email: 'Ann@Example.com',
-  currency: 'USD',
-  financial_status: 'paid',
-  total_price: '120.50',
-  created_at: '2026-11-20T10:00:00Z',
-  updated_at: '2026-11-20T10:00:00Z',
-  customer: { id: 77, email: 'ann@example.com' },
-  line_items: [{ id: 5, product_id: 9, title: 'Lamp', quantity: 2, price: '60.25' }],
-}
 const CONNECTED = new Date('2026-11-01T00:00:00Z')
 const shop = () => connectedBrand(db, { connectedAt: CONNECTED })
-const order = (changes: object = {}) => JSON.stringify({ ...ORDER, ...changes })
 const typesOf = async (brand: Awaited<ReturnType<typeof shop>>) =>
   (await eventsOf(db, brand)).map(({ event_type }) => event_type)
 const rowsOf = async (brand: Awaited<ReturnType<typeof shop>>, table: string) => [
@@ -243,15 +229,6 @@ t.test(
   },
 )
 
-const refund = (changes: object = {}) =>
-  JSON.stringify({
-    id: 30,
-    order_id: 1001,
-    created_at: '2026-11-20T15:00:00Z',
-    transactions: [{ id: 1, kind: 'refund', status: 'success', amount: '20.50', currency: 'USD' }],
-    ...changes,
-  })
-
 t.test('refunds add up on their order, also when they come before it', async (t) => {
   const brand = await shop()
   await send(brand, { topic: 'refunds/create', body: refund() })
@@ -338,20 +315,6 @@ t.test('consent reaches the contact, and the newest word counts', async (t) => {
   ])
 })
 
-const checkout = (changes: object = {}) =>
-  JSON.stringify({
-    id: 501,
-    email: 'ann@example.com',
-    customer: { id: 77 },
-    currency: 'USD',
-    total_price: '75.00',
-    abandoned_checkout_url: 'https://shop.example/501',
-    created_at: '2026-11-20T10:00:00Z',
-    updated_at: '2026-11-20T10:30:00Z',
-    line_items: [{ id: 1, product_id: 9, title: 'Lamp', quantity: 3, price: '25.00' }],
-    ...changes,
-  })
-
 t.test('a checkout without order and activity for the brand’s time is abandoned, once', async (t) => {
   const brand = await shop()
   const parts = { postgres: db.postgres, storePlatformDomain: 'myshopify.com' }
@@ -392,58 +355,4 @@ t.test('a checkout without order and activity for the brand’s time is abandone
   const states = (await rowsOf(brand, 'checkout')).map(({ external_id, state }) => `${external_id} ${state}`)
   t.same(states.sort(), ['501 recovered', '502 completed'])
   t.equal((await typesOf(brand)).filter((type) => type === 'checkout_recovered').length, 1)
-})
-
-t.test('a store that removed the app is heard no more, but for what it must be able to ask', async (t) => {
-  const brand = await shop()
-  await send(brand, { topic: 'app/uninstalled', body: '{"id":1}' })
-  t.match(await rowsOf(brand, 'store_connection'), [{ status: 'disconnected', access_token: null }])
-  t.match(await send(brand, { topic: 'orders/paid', body: order() }), { status: 200, body: { ok: true } })
-  t.same(await rowsOf(brand, 'store_order'), [])
-  const customer = { id: 77, email: 'ann@example.com', phone: null }
-  await send(brand, {
-    topic: 'customers/redact',
-    body: JSON.stringify({ shop_id: 1, customer, orders_to_redact: [1] }),
-  })
-  t.match(await rowsOf(brand, 'erasure'), [
-    { requested_by: 'customers/redact', whom: { store_customer_id: '77', email: 'ann@example.com' } },
-  ])
-})
-
-t.test('a redacted shop has every profile erased', async (t) => {
-  const brand = await shop()
-  await send(brand, { topic: 'orders/paid', body: order() })
-  await send(brand, {
-    topic: 'checkouts/create',
-    body: checkout({ customer: null, email: 'other@example.com' }),
-  })
-  await send(brand, { topic: 'shop/redact', body: '{"shop_id":1}' })
-  const profiles = (await rowsOf(brand, 'customer')).map(({ id }) => id)
-  t.same((await rowsOf(brand, 'erasure')).map(({ whom }) => whom.profile_id).sort(), profiles.sort())
-})
-
-t.test('a data request is answered with all that is stored of the shopper, and of nobody else', async (t) => {
-  const brand = await shop()
-  await send(brand, { topic: 'orders/paid', body: order() })
-  await send(brand, { topic: 'refunds/create', body: refund() })
-  await send(brand, {
-    topic: 'orders/paid',
-    body: order({ id: 2002, email: 'bob@example.com', customer: { id: 78 } }),
-  })
-  const body = JSON.stringify({ customer: { id: 77, email: 'ann@example.com' }, data_request: { id: 9999 } })
-  await send(brand, { topic: 'customers/data_request', body })
-  await send(brand, { topic: 'customers/data_request', body })
-  const pipeline = await lake(t, db)
-  const [request, ...others] = await dataRequests(pipeline, brand.id)
-  t.same(others, [])
-  const found = await answerDataRequest(pipeline, brand, request?.id ?? '')
-  t.match(found, {
-    customers: [{ store_customer_id: '77' }],
-    contacts: [{ email: 'ann@example.com' }],
-    orders: [{ external_id: '1001' }],
-    refunds: [{ external_id: '30' }],
-    events: [{ event_type: 'order_created' }, { event_type: 'refund_issued' }],
-  })
-  t.notOk(/bob|2002/.test(JSON.stringify(found)))
-  t.ok((await dataRequests(pipeline, brand.id))[0]?.answered_at)
 })

@@ -1,4 +1,5 @@
 import type { Statements } from '../../op.ts'
+import { withoutErased } from './erased.ts'
 import { recordEvents } from './events.ts'
 import { newsOf } from './news.ts'
 import { subjectsOf, writeContacts, writeCustomers } from './people.ts'
@@ -30,9 +31,10 @@ export interface StoreWork {
  * Writes records of the store and the service's own events that follow from them, within one transaction. Whatever the
  * order and number in which the versions of a record come, the same state and the same events are there in the end.
  */
-export async function applyRecords(work: StoreWork, batch: Batch): Promise<void> {
+export async function applyRecords(work: StoreWork, given: Batch): Promise<void> {
   const { tx } = work
   await tx.one('store_lock')
+  const batch = await withoutErased(work, given)
   const newest = await takeVersions(tx, [
     ...batch.removals.map((removal) => ({ ...removal, removed: true })),
     ...batch.orders.map((order) => ({ kind: 'order' as const, ...order })),

@@ -25,11 +25,9 @@ function customerOf(fields: Fields): Named {
   return named
 }
 
-/** The store asks to forget a customer: erased by the job, and at once in what could not be read of the store. */
+/** The store asks to forget a customer: the job does it. */
 export async function forgetCustomer(tx: Statements, fields: Fields): Promise<void> {
   const { storeCustomerId, email, phone } = customerOf(fields)
-  await tx.run('store_delivery_forget', [[storeCustomerId, email, phone].filter((text) => text !== null)])
-  await tx.run('data_request_forget', [storeCustomerId, email, phone])
   await requestErasure(tx, { storeCustomerId, email, phone }, 'customers/redact')
 }
 

@@ -3,6 +3,7 @@ import { setConsent, upsertContact } from '../../identity/contact.ts'
 import { assignSubjects } from '../../identity/subject.ts'
 import { log } from '../../log.ts'
 import type { StoreWork } from './apply.ts'
+import { identityOf, namingsOf } from './erased.ts'
 import type { Batch, ConsentRecord, CustomerRecord, Person } from './record.ts'
 import type { Newest } from './versions.ts'
 
@@ -14,26 +15,12 @@ export async function subjectsOf(
   { tx, brandId, storePlatformDomain }: StoreWork,
   batch: Batch,
 ): Promise<Subjects> {
-  const seen = new Map<Person, string>()
-  for (const { person, createdAt } of [...batch.customers, ...batch.orders, ...batch.checkouts])
-    seen.set(person, createdAt)
-  for (const { person, version } of [...batch.carts, ...batch.subscriptions])
-    seen.set(person, version.updatedAt)
-  for (const { person, at } of batch.consents) if (!seen.has(person)) seen.set(person, at)
-  for (const { person, orderExternalId, createdAt } of batch.refunds)
-    if (orderExternalId === null) seen.set(person, createdAt)
-
-  const people = [...seen]
-  const identities = people.map(([{ storeCustomerId, email, phone }, at]) => ({
-    storeCustomerId,
-    email,
-    phone,
-    seenAt: new Date(at),
-  }))
-  const subjects = await assignSubjects(tx, brandId, identities, { storePlatformDomain })
-  const stored = people.flatMap(([{ storeCustomerId }]) => storeCustomerId ?? [])
+  const namings = namingsOf(batch)
+  const identities = namings.map(identityOf)
+  const subjects = await assignSubjects(tx, brandId, identities, { storePlatformDomain, source: 'store' })
+  const stored = namings.flatMap(({ person }) => person.storeCustomerId ?? [])
   if (stored.length) await tx.run('store_removed_hide', [stored])
-  return new Map(people.map(([person], at) => [person, subjects[at] ?? 0]))
+  return new Map(namings.map(({ person }, at) => [person, subjects[at] ?? 0]))
 }
 
 /** Descriptions of customers, by their newest versions. */

@@ -36,7 +36,8 @@ export interface LineRecord {
 }
 
 export interface OrderRecord extends Versioned {
-  number: string
+  /** Null: not to be known. */
+  number: string | null
   person: Person
   currencyCode: string
   subtotal: string | null

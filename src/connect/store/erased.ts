@@ -1,0 +1,72 @@
+import { erasedAmong, type Identity } from '../../identity/subject.ts'
+import type { StoreWork } from './apply.ts'
+import type { Batch, Person } from './record.ts'
+
+/** When a record said whom it is about. */
+export interface Naming {
+  person: Person
+  seenAt: string
+  saidAt: string
+}
+
+/** Whom the records name, each person of theirs once. */
+export function namingsOf(batch: Batch): Naming[] {
+  const found = new Map<Person, Naming>()
+  const add = (person: Person, seenAt: string, saidAt: string) => {
+    if (!found.has(person)) found.set(person, { person, seenAt, saidAt })
+  }
+  for (const { person, createdAt, version } of [...batch.customers, ...batch.orders, ...batch.checkouts])
+    add(person, createdAt, version.updatedAt)
+  for (const { person, version } of batch.carts) add(person, version.updatedAt, version.updatedAt)
+  for (const { person, changedAt } of batch.subscriptions) add(person, changedAt, changedAt)
+  for (const { person, at } of batch.consents) add(person, at, at)
+  for (const { person, orderExternalId, createdAt } of batch.refunds)
+    if (orderExternalId === null) add(person, createdAt, createdAt)
+  return [...found.values()]
+}
+
+export const identityOf = ({
+  person: { storeCustomerId, email, phone },
+  seenAt,
+  saidAt,
+}: Naming): Identity => ({
+  storeCustomerId,
+  email,
+  phone,
+  seenAt: new Date(seenAt),
+  saidAt: new Date(saidAt),
+})
+
+/**
+ * The records without what they say of customers who were erased since: a store that is read again would bring it back.
+ * Sums stay right: an order is kept without anybody's name.
+ */
+export async function withoutErased(work: StoreWork, batch: Batch): Promise<Batch> {
+  const { tx, brandId, storePlatformDomain } = work
+  const namings = namingsOf(batch)
+  const identities = namings.map(identityOf)
+  const verdicts = identities.length
+    ? await erasedAmong(tx, brandId, identities, { storePlatformDomain })
+    : []
+  const erased = new Set(namings.filter((_, at) => verdicts[at]).map(({ person }) => person))
+  if (erased.size === 0) return batch
+  const isErased = ({ person }: { person: Person }) => erased.has(person)
+  const nameless = <Kind extends { person: Person }>(record: Kind, more: Partial<Kind> = {}): Kind =>
+    isErased(record) ? { ...record, person: {}, ...more } : record
+  const orders = new Set(batch.orders.filter(isErased).map(({ externalId }) => externalId))
+  return {
+    ...batch,
+    customers: batch.customers.filter((one) => !isErased(one)),
+    consents: batch.consents.filter((one) => !isErased(one)),
+    orders: batch.orders.map((one) => nameless(one, { number: null, discountCodes: [] })),
+    refunds: batch.refunds.map((one) => nameless(one)),
+    checkouts: batch.checkouts.map((one) => nameless(one, { url: null })),
+    carts: batch.carts.map((one) => nameless(one)),
+    subscriptions: batch.subscriptions.map((one) => nameless(one)),
+    fulfillments: batch.fulfillments.map((one) =>
+      orders.has(one.orderExternalId)
+        ? { ...one, trackingCompany: null, trackingNumbers: [], trackingUrls: [] }
+        : one,
+    ),
+  }
+}

@@ -1,0 +1,83 @@
+import t from 'tap'
+import { eraseDue } from '../src/connect/erase/due.ts'
+import { answerDataRequest, dataRequests } from '../src/connect/store/data-request.ts'
+import { database } from './fixtures/database.ts'
+import { lake } from './fixtures/lake.ts'
+import { connectedBrand, storeServer } from './fixtures/store.ts'
+import { checkout, order, refund } from './fixtures/store-bodies.ts'
+
+t.capture(process.stderr, 'write')
+const db = await database(t)
+const pipeline = await lake(t, db)
+const { send } = await storeServer(t, db)
+const shop = () => connectedBrand(db, { connectedAt: new Date('2026-11-01T00:00:00Z') })
+const rowsOf = async (brand: Awaited<ReturnType<typeof shop>>, table: string) => [
+  ...(await db.postgres.sql`select * from ${db.postgres.sql(table)} where brand_id = ${brand.id}`),
+]
+
+t.test('a store that removed the app is heard no more, but for what it must be able to ask', async (t) => {
+  const brand = await shop()
+  await send(brand, { topic: 'app/uninstalled', body: '{"id":1}' })
+  t.match(await rowsOf(brand, 'store_connection'), [{ status: 'disconnected', access_token: null }])
+  t.match(await send(brand, { topic: 'orders/paid', body: order() }), { status: 200, body: { ok: true } })
+  t.same(await rowsOf(brand, 'store_order'), [])
+  const customer = { id: 77, email: 'ann@example.com', phone: null }
+  await send(brand, {
+    topic: 'customers/redact',
+    body: JSON.stringify({ shop_id: 1, customer, orders_to_redact: [1] }),
+  })
+  t.match(await rowsOf(brand, 'erasure'), [
+    { requested_by: 'customers/redact', whom: { store_customer_id: '77', email: 'ann@example.com' } },
+  ])
+})
+
+t.test('a redacted shop has every profile erased', async (t) => {
+  const brand = await shop()
+  await send(brand, { topic: 'orders/paid', body: order() })
+  await send(brand, {
+    topic: 'checkouts/create',
+    body: checkout({ customer: null, email: 'other@example.com' }),
+  })
+  await send(brand, { topic: 'shop/redact', body: '{"shop_id":1}' })
+  const profiles = (await rowsOf(brand, 'customer')).map(({ id }) => id)
+  t.same((await rowsOf(brand, 'erasure')).map(({ whom }) => whom.profile_id).sort(), profiles.sort())
+})
+
+t.test('a data request is answered with all that is stored of the shopper, and of nobody else', async (t) => {
+  const brand = await shop()
+  await send(brand, { topic: 'orders/paid', body: order() })
+  await send(brand, { topic: 'refunds/create', body: refund() })
+  await send(brand, {
+    topic: 'orders/paid',
+    body: order({ id: 2002, email: 'bob@example.com', customer: { id: 78 } }),
+  })
+  const body = JSON.stringify({ customer: { id: 77, email: 'ann@example.com' }, data_request: { id: 9999 } })
+  await send(brand, { topic: 'customers/data_request', body })
+  await send(brand, { topic: 'customers/data_request', body })
+  const [request, ...others] = await dataRequests(pipeline, brand.id)
+  t.same(others, [])
+  const found = await answerDataRequest(pipeline, brand, request?.id ?? '')
+  t.match(found, {
+    customers: [{ store_customer_id: '77' }],
+    contacts: [{ email: 'ann@example.com' }],
+    orders: [{ external_id: '1001' }],
+    refunds: [{ external_id: '30' }],
+    events: [{ event_type: 'order_created' }, { event_type: 'refund_issued' }],
+  })
+  t.notOk(/bob|2002/.test(JSON.stringify(found)))
+  t.ok((await dataRequests(pipeline, brand.id))[0]?.answered_at)
+})
+
+t.test('an order of an erased customer that comes again stays without a name', async (t) => {
+  const brand = await shop()
+  await send(brand, { topic: 'orders/paid', body: order() })
+  const redact = JSON.stringify({ customer: { id: 77, email: 'ann@example.com' } })
+  await send(brand, { topic: 'customers/redact', body: redact })
+  while (await eraseDue(pipeline, { brandId: brand.id }));
+  const nobody = { email: null, phone: null, number: null, subject: null }
+  t.match(await rowsOf(brand, 'store_order'), [{ email: null, phone: null }])
+  await send(brand, { topic: 'orders/updated', body: order({ updated_at: '2026-11-20T10:00:01Z' }) })
+  t.match(await rowsOf(brand, 'store_order'), [{ ...nobody, total: '120.50' }])
+  t.same(await rowsOf(brand, 'contact'), [])
+  t.notOk(/ann@example/i.test(JSON.stringify(await rowsOf(brand, 'customer'))))
+})
