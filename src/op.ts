@@ -24,8 +24,11 @@ export interface Reader {
 
 /** What an operation may read of its brand's lake. */
 export interface Lake {
-  /** The newest published results (served.duckdb); null before the first refresh. */
-  served(): Promise<Reader | null>
+  /**
+   * The newest published results (served.duckdb); null before the first refresh. For a walk that began in an earlier
+   * generation that one, as long as it is kept.
+   */
+  served(generation?: number): Promise<Reader | null>
   /** Sources and staging models over the newest manifest, as of an instant (default: now). */
   sources(asOf?: Date): Promise<Reader>
 }

@@ -112,7 +112,7 @@ export function openLakes(pipeline: Pipeline, served: Served, prepare: Prepare):
 
   return {
     forBrand: (brand) => ({
-      served: () => served.reader(brand.id),
+      served: (generation) => served.reader(brand.id, generation),
       sources: (asOf) => readerOf(() => (asOf ? start(brand, asOf) : recent(brand))),
     }),
     close: async () => {

@@ -46,6 +46,12 @@ interface MemberRow {
   joined_at: Date
 }
 
+/** A walk stays in the generation that it began in while that is kept; later it goes on after the same customer. */
+interface MemberPosition {
+  generation: number
+  after: string
+}
+
 interface HistoryRow {
   customer: number
   customer_id: string
@@ -125,9 +131,9 @@ export const segmentMemberOps: readonly Op[] = [
     example: example.MEMBERS,
     run: async (ctx, { path: { id: segmentId }, query: { limit, cursor } }) => {
       const filters = { id: segmentId }
-      const after = ctx.cursors.open<string>(cursor, filters)
+      const from = ctx.cursors.open<MemberPosition>(cursor, filters)
       const segment = await segmentById(ctx, segmentId)
-      const served = segment.evaluated_at === null ? null : await ctx.lake.served()
+      const served = segment.evaluated_at === null ? null : await ctx.lake.served(from?.generation)
       if (!served) return { data: [], next_cursor: null, generation: segment.generation }
       const rows = await served.rows<MemberRow>(
         `select members.customer_id, email, phone, joined_at
@@ -137,7 +143,7 @@ export const segmentMemberOps: readonly Op[] = [
          ) as members
          join customers using (customer_id)
          order by members.customer_id`,
-        [segment.ordinal, after ?? '', limit + 1],
+        [segment.ordinal, from?.after ?? '', limit + 1],
       )
       const page = rows.slice(0, limit)
       const last = rows.length > limit ? page.at(-1) : undefined
@@ -147,7 +153,9 @@ export const segmentMemberOps: readonly Op[] = [
           svc_contact_id: null,
           joined_at: joined_at.toISOString(),
         })),
-        next_cursor: last ? ctx.cursors.seal(last.customer_id, filters) : null,
+        next_cursor: last
+          ? ctx.cursors.seal({ generation: served.generation, after: last.customer_id }, filters)
+          : null,
         generation: served.generation,
       }
     },
