@@ -14,9 +14,10 @@ async function run(pipeline: Pipeline, { brands }: Brands, control: { signal: Ab
   for (const brandId of brands) {
     if (control.signal.aborted) return
     try {
-      const { generation, published, failed, steps } = await refreshBrand(pipeline, brandId)
+      const { as_of, generation, published, full, failed, steps } = await refreshBrand(pipeline, brandId)
+      if (!full) await verifyNightly(pipeline, brandId, new Date(as_of))
       const ms = steps.reduce((sum, step) => sum + step.ms, 0)
-      log('info', 'refresh', { brand_id: brandId, generation, published, failed: failed.length, ms })
+      log('info', 'refresh', { brand_id: brandId, generation, published, full, failed: failed.length, ms })
     } catch (error) {
       if (error instanceof Outrun) continue
       log('error', 'refresh_failed', { brand_id: brandId, ...errorFields(error) })
@@ -27,6 +28,12 @@ async function run(pipeline: Pipeline, { brands }: Brands, control: { signal: Ab
       ])
     }
   }
+}
+
+/** Once a night, in the brand's hours of sleep, all is computed anew and must equal what the steps led to. */
+async function verifyNightly(pipeline: Pipeline, brandId: string, asOf: Date): Promise<void> {
+  const { due } = await pipeline.postgres.pipeline.one<{ due: boolean }>('lake_brand_verify_due', [brandId])
+  if (due) await refreshBrand(pipeline, brandId, { asOf, verify: true })
 }
 
 export const refresh: Job<Pipeline, Brands> = {

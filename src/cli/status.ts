@@ -14,6 +14,8 @@ interface BrandStatus {
   files: number
   failures: number
   error: string | null
+  /** What a full refresh found to differ from the incremental ones before it: memberships and customers. */
+  difference: { at: string; memberships: number; customers: number } | null
   /** Identifiers of so many customers that they join nobody. */
   shared_identifiers: number
 }
@@ -54,6 +56,7 @@ export const statusCommands = [
             'files',
             'failures',
             'error',
+            'difference',
             'shared identifiers',
           ],
           brands.map((one) => [
@@ -66,6 +69,7 @@ export const statusCommands = [
             one.files,
             one.failures,
             one.error,
+            one.difference && `${one.difference.memberships} memberships at ${one.difference.at}`,
             one.shared_identifiers,
           ]),
         ),

@@ -21,6 +21,8 @@ export interface Publication {
   members: MemberChanges
   /** All customers were computed, not only those in `touched`. */
   whole: boolean
+  /** When time alone changes an answer next; null when that is not known. */
+  nextChangeAt: string | null
   startedAt: number
 }
 
@@ -92,6 +94,7 @@ export async function publish(
       manifest.erasures,
       whole,
       whole ? 0 : await rowsOf(duck, 'replaced'),
+      publication.nextChangeAt,
     ]
     if ((await tx.run('lake_brand_publish', [brand.id, ...args])) === 0) throw new Outrun('refresh')
     await retireFiles(
@@ -116,7 +119,15 @@ export async function noteUnchanged(
   const { brand } = publication
   await pipeline.postgres.pipeline.tx(async (tx) => {
     const ms = Math.round(performance.now() - publication.startedAt)
-    const args = [brand.generation, manifest.tick, asOf, brand.definitions_version, ms, manifest.erasures]
+    const args = [
+      brand.generation,
+      manifest.tick,
+      asOf,
+      brand.definitions_version,
+      ms,
+      manifest.erasures,
+      publication.nextChangeAt,
+    ]
     if ((await tx.run('lake_brand_refreshed', [brand.id, ...args])) === 0) throw new Outrun('refresh')
     await recordRun(tx, brand.id, brand.generation, publication, asOf)
   })

@@ -2,20 +2,20 @@ import { fail } from '../errors.ts'
 import type { Pipeline } from '../lake/pipeline.ts'
 import { attachGeneration, generationOf } from '../lake/served.ts'
 import { openSession, type Session } from '../lake/session.ts'
-import { log } from '../log.ts'
+import { errorFields, log } from '../log.ts'
 import { loadModels, type Model } from '../model/graph.ts'
 import { modelsHash } from '../model/recipe.ts'
 import { runModels } from '../model/run.ts'
 import type { Brand } from '../op.ts'
 import { statement } from '../store/sqlfile.ts'
 import { parseDefinition } from './definition.ts'
-import { evaluateSegments, type SegmentRow } from './evaluate.ts'
+import { type Evaluation, evaluateSegments, type SegmentRow } from './evaluate.ts'
 import { diffMembers, openMembers } from './members.ts'
 import { plan } from './plan.ts'
 import { noteUnchanged, type Publication, publish } from './publish.ts'
-import { slicesOf } from './slices.ts'
-import { openChanged, openTouched, restrict, rootsOf } from './touched.ts'
-import { type BrandRow, FULL_ROWS, tooMany, whyFull } from './way.ts'
+import { type Slice, slicesOf } from './slices.ts'
+import { nextChange, openChanged, openTouched, restrict, rootsOf } from './touched.ts'
+import { type BrandRow, FULL_ROWS, rowsOf, tooMany, whyFull } from './way.ts'
 
 export interface Step {
   step: string
@@ -132,9 +132,10 @@ async function refreshIn(
     evaluation,
     members,
     whole: way.whole,
+    nextChangeAt: way.whole ? await nextChangeOf(session, segments, evaluation) : null,
     startedAt,
   }
-  if (options.verify) await compareWithPublished(session, brand)
+  if (options.verify) await compareWithPublished(session, pipeline, brand)
   const unchanged = !options.asOf && (await isUnchanged(session, publication, way))
   const generation = await timed(
     'publish',
@@ -175,9 +176,10 @@ async function wayOf(
   if (published) await attachGeneration(duck, pipeline.lakeDir, published)
   if (full || !published || brand.as_of === null) return { whole: true, touched: 0 }
 
+  const slices = slicesOfAll(segments)
+  if (!slices) return { whole: true, touched: 0 }
   await duck.run('create view customers as from published.customers')
-  const trees = segments.map(({ ordinal, definition }) => ({ ordinal, tree: parseDefinition(definition) }))
-  const touched = await openTouched(duck, slicesOf(plan(trees)), brand.as_of)
+  const touched = await openTouched(duck, slices, brand.as_of)
   const [all] = await duck.rows<{ customers: number }>('select count(*) as customers from customers')
   await duck.run('drop view customers')
   if (tooMany(touched, brand, all?.customers ?? 0, options.mostTouched)) return { whole: true, touched: 0 }
@@ -185,8 +187,34 @@ async function wayOf(
   return { whole: false, touched }
 }
 
+/** Null when a definition cannot be read: its segment fails, and shows it. */
+function slicesOfAll(segments: readonly SegmentRow[]): Slice[] | null {
+  try {
+    return slicesOf(
+      plan(segments.map(({ ordinal, definition }) => ({ ordinal, tree: parseDefinition(definition) }))),
+    )
+  } catch (error) {
+    log('warn', 'slices_unknown', errorFields(error))
+    return null
+  }
+}
+
+/** When time alone changes an answer next. Null where finding out would take long, or something failed. */
+async function nextChangeOf(
+  { duck, manifest }: Session,
+  segments: readonly SegmentRow[],
+  { failed }: Evaluation,
+): Promise<string | null> {
+  const slices = failed.length || rowsOf(manifest) >= FULL_ROWS ? null : slicesOfAll(segments)
+  return slices && (await nextChange(duck, slices))
+}
+
 /** A full refresh of what was published incrementally just before must find nothing but what came since. */
-async function compareWithPublished({ duck }: Session, brand: BrandRow): Promise<void> {
+async function compareWithPublished(
+  { duck }: Session,
+  { postgres }: Pipeline,
+  brand: BrandRow,
+): Promise<void> {
   const [found] = await duck.rows<{ memberships: number; customers: number }>(`
     select
       (select count(*) from member_diff anti join changed_customers using (customer)) as memberships,
@@ -195,6 +223,7 @@ async function compareWithPublished({ duck }: Session, brand: BrandRow): Promise
       ) anti join changed_customers using (customer)) as customers`)
   if (!found || found.memberships + found.customers === 0) return
   log('error', 'incremental_refresh_differs', { brand_id: brand.id, ...found })
+  await postgres.pipeline.run('lake_brand_differs', [brand.id, found.memberships, found.customers])
 }
 
 /**

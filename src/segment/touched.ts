@@ -45,6 +45,21 @@ export async function openTouched(duck: Duck, slices: readonly Slice[], from: Da
   return row?.touched ?? 0
 }
 
+/** The earliest instant after as_of that a slice passes a row at, in UTC; `infinity` when there is none. */
+export async function nextChange(duck: Duck, slices: readonly Slice[]): Promise<string> {
+  const passes = [...Map.groupBy(slices, ({ relation }) => relation)].map(([relation, group]) => {
+    const next = group.map(({ column, lessDays }) => {
+      const at = `${column} + to_days(${Math.trunc(lessDays)})`
+      return `min(${at}) filter (${at} > as_of)`
+    })
+    return `select least(${[...next, 'null::timestamp'].join(', ')}) as moment from ${relation}, params`
+  })
+  const [row] = await duck.rows<{ next: string | null }>(
+    `select strftime(min(moment), '%Y-%m-%dT%H:%M:%S.%fZ') as next from (${passes.join(' union all ')})`,
+  )
+  return row?.next ?? 'infinity'
+}
+
 /** Staging models that read sources and are about customers: all others see what these show. */
 export async function rootsOf(duck: Duck, models: readonly Model[]): Promise<Model[]> {
   const columns = await duck.rows<{ table_name: string }>(

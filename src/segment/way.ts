@@ -39,8 +39,7 @@ export function whyFull(
   if (brand.definitions_version !== brand.refreshed_definitions_version) return 'definitions'
   if (segments.some(({ failed }) => failed)) return 'failure'
   if (now.asOf < brand.as_of) return 'past'
-  const rows = manifest.files.reduce((sum, file) => sum + (file.relation in RELATIONS ? file.rows : 0), 0)
-  if (rows < now.fullRows) return 'small'
+  if (rowsOf(manifest) < now.fullRows) return 'small'
   const folded = manifest.files.some(
     ({ relation, level, tick_hi }) =>
       relation in RELATIONS &&
@@ -50,6 +49,10 @@ export function whyFull(
   )
   return folded ? 'folded' : null
 }
+
+/** Rows of the sources, each version of one counted. */
+export const rowsOf = ({ files, staged }: Manifest): number =>
+  [...files, ...staged].reduce((sum, { relation, rows }) => sum + (relation in RELATIONS ? rows : 0), 0)
 
 /** Whether so many touched customers, with those of the generations since the base, are too many of them all. */
 export const tooMany = (touched: number, brand: BrandRow, customers: number, most = MOST_TOUCHED): boolean =>

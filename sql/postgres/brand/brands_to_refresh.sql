@@ -1,6 +1,6 @@
 -- A brand's turn comes at its own moment of the interval. It is due when data or definitions changed since its last
--- refresh, or what results are made with ($3: the models, null when they cannot be read), or when it has segments,
--- whose windows move with time. Brands that failed three times wait for a change.
+-- refresh, or what results are made with ($3: the models, null when they cannot be read), or when it has segments and
+-- a window of theirs passed a row. Brands that failed three times wait for a change.
 with recipes as (
     select id, $3::text || ' ' || timezone || ' ' || currency_code as recipe
     from brand
@@ -25,6 +25,7 @@ where
         )
         or (
             failures < 3
+            and coalesce(next_change_at, '-infinity') <= now()
             and exists (select from segment where segment.brand_id = lake_brand.brand_id and status = 'active')
         )
     )

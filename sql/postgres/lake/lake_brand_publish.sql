@@ -9,6 +9,7 @@ set
     results = jsonb_build_object('recipe', $8::text, 'erasures', $9::bigint),
     full_at = case when $10 then now() else full_at end,
     changed_customers = $11,
+    next_change_at = $12::text::timestamptz,
     failures = 0,
     error = null
 where brand_id = $1 and generation = $2 and erasures = $9

@@ -13,6 +13,7 @@ select
     ) as files,
     failures,
     error,
+    difference,
     (
         select count(*)
         from (
