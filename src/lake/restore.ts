@@ -4,8 +4,9 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline as pipe } from 'node:stream/promises'
 import { createZstdDecompress } from 'node:zlib'
-import postgres from 'postgres'
+import type postgres from 'postgres'
 import { fail } from '../errors.ts'
+import connect from '../store/driver.ts'
 import { statement } from '../store/sqlfile.ts'
 import { BACKUP_FORMAT, type BackupDocument, copyDurably } from './backup.ts'
 
@@ -34,7 +35,7 @@ export async function restore(
   onProgress: (done: number, total: number) => void = () => {},
 ): Promise<BackupDocument> {
   const document = await readDocument(folder)
-  const sql = postgres(url, { max: 1, onnotice: () => {} })
+  const sql = connect(url, { max: 1, onnotice: () => {} })
   try {
     await checkTarget(sql, document)
     for (const [index, file] of document.files.entries()) {

@@ -2,9 +2,10 @@ import { spawn } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { resolveBinary } from 'dbmate'
-import postgres from 'postgres'
+import type postgres from 'postgres'
 import { CHECKOUT } from '../config.ts'
 import { errorCode, fail } from '../errors.ts'
+import connect from './driver.ts'
 
 const FOLDER = join(CHECKOUT, 'migrations')
 const OLDEST_VERSION = 160_000
@@ -125,7 +126,7 @@ export function withSslMode(url: string): string {
 }
 
 async function withConnection<T>(url: string, work: (sql: postgres.Sql) => PromiseLike<T>): Promise<T> {
-  const sql = postgres(url, {
+  const sql = connect(url, {
     max: 1,
     connect_timeout: 10,
     idle_timeout: 600,

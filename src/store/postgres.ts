@@ -1,6 +1,7 @@
-import postgres from 'postgres'
+import type postgres from 'postgres'
 import { fail } from '../errors.ts'
 import type { Db, Statements } from '../op.ts'
+import connect from './driver.ts'
 import { inBrandAtOnce } from './one-trip.ts'
 import { statement } from './sqlfile.ts'
 
@@ -37,7 +38,7 @@ const POOL: postgres.Options<Record<string, postgres.PostgresType>> = {
 
 export function openPostgres(url: string, options: { max?: number } = {}): Postgres {
   const pool = (role: string, more: postgres.Options<Record<string, postgres.PostgresType>> = {}) =>
-    postgres(url, {
+    connect(url, {
       ...POOL,
       ...options,
       ...more,

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import postgres from 'postgres'
 import { errorCode } from '../../errors.ts'
 import type { log as Log } from '../../log.ts'
+import connect from '../driver.ts'
 import { type Account, ownerAccount, reaches, serverAccount } from './account.ts'
 import { adminUrl, type Home, newHome, readHome, writeHome } from './home.ts'
 import { endOrphans, findPostmaster, isOutdated, stopPostmaster } from './postmaster.ts'
@@ -111,7 +111,7 @@ function checkVersion(cluster: string): void {
 async function isReady(home: Home): Promise<boolean> {
   const deadline = Date.now() + PATIENCE_MS
   for (;;) {
-    const admin = postgres(adminUrl(home), {
+    const admin = connect(adminUrl(home), {
       max: 1,
       connect_timeout: 10,
       onnotice: () => {},

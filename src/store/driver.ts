@@ -1,0 +1,153 @@
+import { createRequire, registerHooks } from 'node:module'
+import type postgres from 'postgres'
+
+/** In one file of the driver, the text that is there and the text in its place; each is there once. */
+interface Mend {
+  file: string
+  before: string
+  after: string
+}
+
+/**
+ * What postgres.js 3.4.9 does when connections end under it, and must not. All of it was seen with 200
+ * pg_terminate_backend under load; upstream knows the first (porsager/postgres issues 1066, 1154, 1208).
+ */
+const MENDS: readonly Mend[] = [
+  // A write after the end threw from a timer, which ended the process. The statement must fail instead.
+  {
+    file: 'connection.js',
+    before: 'const x = socket.write(chunk, fn)',
+    after: `if (socket === null) {
+      chunk = nextWriteTimer = null
+      error(Errors.connection('CONNECTION_CLOSED', options, socket))
+      return false
+    }
+    const x = socket.write(chunk, fn)`,
+  },
+  // What was not sent yet went to the next session, ahead of its start; and the timer that would have sent that never
+  // ran, so the connection was lost to its pool for good. An answer of the old session failed a statement of the new.
+  {
+    file: 'connection.js',
+    before: 'socket = null\n\n    if (initial)\n      return reconnect()\n\n    !hadError && (query',
+    after: `socket = null
+    chunk = nextWriteTimer = null
+    if (initial) {
+      query = results = errorResponse = null
+      result = new Result()
+      return reconnect()
+    }
+
+    ;(query`,
+  },
+  {
+    file: 'connection.js',
+    before: 'closedTime = performance.now()\n    hadError',
+    after: `query = results = errorResponse = null
+    result = new Result()
+    closedTime = performance.now()
+    hadError`,
+  },
+  // Nobody waits for this statement of the driver's own: its failure was a rejection that ended the process.
+  {
+    file: 'connection.js',
+    before: 'return fetchArrayTypes()',
+    after: 'return fetchArrayTypes().catch(() => {})',
+  },
+  // Who waited for a connection of its own was handed to a connection that gave itself to the next one in line.
+  {
+    file: 'index.js',
+    before: 'queries.length && connect(c, queries.shift())\n  }',
+    after: `if (queries.length === 0) return
+    const query = queries.shift()
+    query.reserve && queries.push(query)
+    connect(c, query)
+  }`,
+  },
+  // And one whose wait had failed was given a connection that nobody gave back.
+  {
+    file: 'index.js',
+    before: 'const query = { reserve: resolve, reject }',
+    after: 'const query = { reserve: resolve, reject: (error) => (queries.remove(query), reject(error)) }',
+  },
+  // A connection that ended and was made again took the rest of a transaction: outside of any transaction.
+  {
+    file: 'index.js',
+    before: 'c.reserved.release = true\n',
+    after: `c.reserved.release = true
+    const mine = c.reserved
+    c.onclose = (error) => {
+      while (queue.length) queue.shift().reject(error)
+    }
+`,
+  },
+  {
+    file: 'index.js',
+    before: 'c.reserved = null\n      onopen(c)\n    }\n\n    return sql',
+    after: `if (c.reserved !== mine) return
+      c.reserved = null
+      onopen(c)
+    }
+
+    return sql`,
+  },
+  {
+    file: 'index.js',
+    before: 'function handler(q) {\n      c.queue === full\n        ? queue',
+    after: `function handler(q) {
+      if (c.reserved !== mine) return q.reject(Errors.connection('CONNECTION_CLOSED', options))
+      c.queue === full
+        ? queue`,
+  },
+  {
+    file: 'index.js',
+    before: 'q.catch(e => uncaughtError || (uncaughtError = e))\n',
+    after: `q.catch(e => uncaughtError || (uncaughtError = e))
+        if (c.reserved !== mine) return q.reject(Errors.connection('CONNECTION_CLOSED', options))
+`,
+  },
+  {
+    file: 'index.js',
+    before:
+      'c.reserved = () => queries.length\n        ? c.execute(queries.shift())\n        : move(c, reserved)\n',
+    after: `c.reserved = mine = () => queries.length
+        ? c.execute(queries.shift())
+        : move(c, reserved)
+`,
+  },
+  {
+    file: 'index.js',
+    before: ', prepare = null\n\n    try {',
+    after: ', prepare = null\n      , mine\n\n    try {',
+  },
+]
+
+/** The driver with its mends. Fails when the installed version is another one than they were made for. */
+function mended(): typeof postgres {
+  const folder = /\/postgres\/cjs\/src\/(connection|index)\.js$/
+  const used = new Set<Mend>()
+  const hooks = registerHooks({
+    load(url, context, next) {
+      const loaded = next(url, context)
+      const file = folder.exec(url)?.[1]
+      if (!file) return loaded
+      let source = String(loaded.source)
+      for (const mend of MENDS.filter((one) => one.file === `${file}.js`)) {
+        const parts = source.split(mend.before)
+        if (parts.length !== 2)
+          throw new Error(`postgres.js is not the version that was mended: ${mend.before}`)
+        source = parts.join(mend.after)
+        used.add(mend)
+      }
+      return { ...loaded, source }
+    },
+  })
+  try {
+    const driver = createRequire(import.meta.url)('postgres') as typeof postgres
+    if (used.size !== MENDS.length) throw new Error('postgres.js was loaded without its mends')
+    return driver
+  } finally {
+    hooks.deregister()
+  }
+}
+
+export default mended()

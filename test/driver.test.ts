@@ -1,0 +1,75 @@
+import postgres from 'postgres'
+import t from 'tap'
+import { database } from './fixtures/database.ts'
+
+/** Connections that end under the driver, at moments that it did not expect. */
+const db = await database(t)
+const owner = postgres(db.url, { max: 1, onnotice: () => {} })
+t.teardown(() => owner.end())
+await owner`create table went_on (n integer)`
+await owner`grant all on went_on to recoup_pipeline`
+
+const pool = () => {
+  const sql = db.postgres.pool({ max: 1 })
+  t.teardown(() => sql.end({ timeout: 1 }))
+  return sql
+}
+/** Ends the session that a statement ran in, and lets the driver notice. */
+async function end(run: (text: string) => PromiseLike<Iterable<Record<string, unknown>>>): Promise<void> {
+  const [{ pid } = {}] = [...(await run('select pg_backend_pid() as pid'))]
+  await owner`select pg_terminate_backend(${Number(pid)})`
+  while ((await owner`select from pg_stat_activity where pid = ${Number(pid)}`).count);
+  await new Promise((resolve) => setTimeout(resolve, 20))
+}
+
+t.test('a transaction whose connection ended fails, and the rest of it does not go on outside', async (t) => {
+  const sql = pool()
+  const work = Promise.withResolvers<unknown>()
+  const failed = sql.begin(async (tx) => {
+    await tx`insert into went_on values (1)`
+    await end((text) => tx.unsafe(text))
+    // The one connection of the pool is made again.
+    await sql`select 1`
+    await tx`insert into went_on values (2)`.then(work.resolve, work.resolve)
+  })
+  await t.rejects(failed, { code: 'CONNECTION_CLOSED' })
+  t.match(await work.promise, { code: 'CONNECTION_CLOSED' })
+  t.same([...(await owner`select n from went_on`)], [])
+})
+
+t.test('a reserved connection that ended fails its statements, and is not given back twice', async (t) => {
+  const sql = pool()
+  const reserved = await sql.reserve()
+  await end((text) => reserved.unsafe(text))
+  await t.rejects(reserved`select 1`, { code: 'CONNECTION_CLOSED' })
+  t.match([...(await sql`select 1 as one`)], [{ one: 1 }])
+  await t.rejects(reserved`select 1`, { code: 'CONNECTION_CLOSED' })
+  reserved.release()
+  const [one, other] = [await sql.reserve(), sql.reserve()]
+  t.match([...(await one`select 1 as one`)], [{ one: 1 }])
+  one.release()
+  ;(await other).release()
+})
+
+t.test('who waits for a connection of its own gets one when the one before it ended', async (t) => {
+  const sql = pool()
+  const first = await sql.reserve()
+  const second = sql.reserve()
+  await end((text) => first.unsafe(text))
+  const got = await second
+  t.match([...(await got`select 1 as one`)], [{ one: 1 }])
+  got.release()
+})
+
+t.test('a connection that ended is as good as new when it is made again', async (t) => {
+  const sql = pool()
+  for (let round = 0; round < 10; round++) {
+    const [{ pid } = {}] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`
+    const under = Promise.allSettled([
+      sql`select pg_terminate_backend(${pid ?? 0})`,
+      ...Array.from({ length: 5 }, (_, n) => sql`select ${n}::integer as n`),
+    ])
+    await under
+    t.match([...(await sql`select ${round}::integer as round`)], [{ round }])
+  }
+})
