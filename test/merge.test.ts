@@ -1,4 +1,9 @@
 import t from 'tap'
+import type { App } from '../src/app.ts'
+import type { Values } from '../src/cli/command.ts'
+import { mergeCommands } from '../src/cli/merge.ts'
+import { statusCommands } from '../src/cli/status.ts'
+import { readConfig } from '../src/config.ts'
 import { listMerges, mergeOf, sharedIdentifiers, undoMerge } from '../src/identity/merge.ts'
 import { type Database, database } from './fixtures/database.ts'
 import { auditRedirects, type Named, type People, people } from './fixtures/identities.ts'
@@ -214,3 +219,34 @@ t.test(
     t.strictSame(await shop.rows(), before)
   },
 )
+
+t.test('recoup merge lists, shows and undoes, and status counts what too many share', async (t) => {
+  const shop = await people(db)
+  const [a, b] = [{ email: 'a@example.com' }, { email: 'b@example.com' }]
+  await shop.assign(a, b, { ...a, phone: PHONE }, { ...b, phone: PHONE })
+  const config = readConfig({})
+  const app = { config, postgres: db.postgres } as App
+  const run = async (name: string, values: Values, ...positionals: string[]) => {
+    const command = [...mergeCommands, ...statusCommands].find((one) => one.name === name)
+    const progress = () => {
+      throw new Error('not used')
+    }
+    const result = await command?.run({ config, values, positionals, app: async () => app, progress })
+    return { result: result as { data: { id: string }[] }, text: command?.text?.(result as never) ?? '' }
+  }
+  const brand = shop.owner.id
+  const listed = await run('merge list', { brand })
+  t.match(listed.text, /phone +server/)
+  const id = listed.result.data[0]?.id ?? ''
+  t.match((await run('merge show', { brand }, id)).text, new RegExp(`both have +phone \\${PHONE}`))
+  t.match((await run('merge undo', { brand }, id)).text, /are two again, and stay so/)
+  t.strictSame(await shop.redirects(), [])
+  await shop.assign(...Array.from({ length: 11 }, (_, n) => guest(n)))
+  t.match((await run('merge list', { brand, limit: '1' })).text, `phone  ${PHONE}`)
+  const { text } = await run('status', {})
+  t.ok(
+    text.split('\n').some((line) => line.startsWith(shop.owner.shop_domain) && /\b1$/.test(line)),
+    text,
+  )
+  await t.rejects(run('merge show', { brand }, 'x'), { message: /is not the id of a merge/ })
+})
