@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { CHECKOUT, readConfig, SETTINGS } from '../config.ts'
+import { sourceTemplates } from '../connect/custom/templates.ts'
 import { type ImportKind, KINDS, TARGETS } from '../connect/import/targets.ts'
 import { fail } from '../errors.ts'
 import { openapiText } from '../http/openapi.ts'
@@ -84,11 +85,22 @@ const fields = () =>
     ),
   )
 
+const templates = () =>
+  markdown(
+    ['template', 'for', 'event types'],
+    [...sourceTemplates().values()].map(({ key, description, event_definitions }) => [
+      `\`${key}\``,
+      description,
+      event_definitions.map(({ type }) => `\`${type}\``).join(', '),
+    ]),
+  )
+
 type Parts = Record<string, () => string>
 
 /** Generated parts of the README by their marker. */
 const partsOf = (all: readonly Command[]): Parts => ({
   settings,
+  templates,
   commands: () => commandTable(all),
   lake,
   operators,
