@@ -12,15 +12,37 @@ with counted_orders as (
     where state = 'complete'
 ),
 
-spending as (
+ordering as (
     select
         customer,
-        sum(net_total)::decimal(18, 2) as total_spend,
+        sum(net_total) as net_total,
         count(*)::integer as orders_count,
         min(created_at) as first_order_at,
         max(created_at) as last_order_at
     from counted_orders
     group by customer
+),
+
+-- What was given back without naming an order; the others are in the refunded_total of theirs.
+given_back as (
+    select
+        customer,
+        sum(total) as given_back
+    from stg_refunds
+    inner join params using (currency_code)
+    where order_external_id is null
+    group by customer
+),
+
+spending as (
+    select
+        customer,
+        (coalesce(ordering.net_total, 0) - coalesce(given_back.given_back, 0))::decimal(18, 2) as total_spend,
+        coalesce(ordering.orders_count, 0) as orders_count,
+        ordering.first_order_at,
+        ordering.last_order_at
+    from ordering
+    full join given_back using (customer)
 ),
 
 activity as (
@@ -44,7 +66,7 @@ select
     coalesce(spending.total_spend, 0)::decimal(18, 2) as total_spend,
     coalesce(spending.orders_count, 0) as orders_count,
     -- Halves of a cent go away from zero. They are exact in whole cents; 2.675 is below its half as a double.
-    (round(spending.total_spend * 100 / spending.orders_count) / 100)::decimal(18, 2) as average_order_value,
+    (round(spending.total_spend * 100 / nullif(spending.orders_count, 0)) / 100)::decimal(18, 2) as average_order_value,
     params.currency_code,
     spending.first_order_at,
     spending.last_order_at,

@@ -119,6 +119,22 @@ t.test('a row that committed late is not passed over', async (t) => {
   t.equal((await sourceRows(pipeline, brand, 'from events')).length, 2)
 })
 
+t.test('a refund that names no order is in the sources, under its customer', async (t) => {
+  const pipeline = await lake(t)
+  const brand = await newBrand(pipeline)
+  const { sql } = pipeline.postgres
+  await logBatch(sql, [{ brand_id: brand.id, event_id: 'seen', store_customer_id: '7' }])
+  await tick(pipeline)
+  await sql`
+    insert into refund (brand_id, external_id, id, subject, currency_code, total, created_at)
+    values (${brand.id}, '900', gen_random_uuid(), 1, 'USD', '12.50', now() - interval '1 minute')`
+  await snapshotAll(pipeline)
+  t.same(
+    await sourceRows(pipeline, brand, 'select external_id, order_external_id, subject, total from refunds'),
+    [{ external_id: '900', order_external_id: null, subject: 1, total: '12.50' }],
+  )
+})
+
 t.test('a changed order replaces its earlier version, staged, cut and folded', async (t) => {
   const pipeline = await lake(t)
   const brand = await newBrand(pipeline)

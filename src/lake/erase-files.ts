@@ -37,6 +37,7 @@ export const ERASED_COLUMNS: Readonly<
   // What joined whom, by ordinals.
   merges: null,
   orders: { subject: 'null', number: 'null', discount_codes: '[]' },
+  refunds: { subject: 'null' },
   products: null,
   checkouts: { subject: 'null', url: 'null' },
   subscriptions: { subject: 'null' },

@@ -171,6 +171,24 @@ export const RELATIONS = {
       deleted: ['BOOLEAN', 'removed'],
     },
   },
+  refunds: {
+    kind: 'versions',
+    schemaVersion: 1,
+    key: ['external_id'],
+    order: ['subject', 'created_at'],
+    columns: {
+      refund_id: text('public id'),
+      external_id: text('the store’s id'),
+      order_external_id: text(
+        'the store’s id of the order, whose refunded_total has it; null: it names no order',
+      ),
+      subject: integer('ordinal of the customer of a refund that names no order'),
+      currency_code: text('currency'),
+      total: money('refunded'),
+      created_at: time('refunded'),
+      deleted: ['BOOLEAN', 'removed'],
+    },
+  },
   products: {
     kind: 'versions',
     schemaVersion: 1,

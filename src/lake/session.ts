@@ -138,6 +138,7 @@ const ABOUT: Readonly<Partial<Record<RelationName, readonly string[]>>> = {
   customers: ['subject'],
   subject_redirect: ['subject', 'customer'],
   orders: ['subject'],
+  refunds: ['subject'],
   checkouts: ['subject'],
   subscriptions: ['subject'],
 }

@@ -17,6 +17,7 @@ export interface Slice {
 const DATED: readonly Slice[] = [
   { relation: 'stg_events', column: 'occurred_at', lessDays: 0 },
   { relation: 'stg_orders', column: 'created_at', lessDays: 0 },
+  { relation: 'stg_refunds', column: 'created_at', lessDays: 0 },
   { relation: 'stg_checkouts', column: 'created_at', lessDays: 0 },
   { relation: 'stg_subscriptions', column: 'started_at', lessDays: 0 },
 ]

@@ -8,6 +8,25 @@ values
 -- expect customers: customer, customer_id, total_spend, orders_count, average_order_value, first_order_at, last_order_at
 values (1, 'a', 130.25, 2, 65.13, '2025-01-01 09:00', '2025-03-01 10:00')
 
+-- case: a refund that names no order lowers what its customer spent, one that names an order is in that already
+-- given customers_source: subject, customer_id
+values (1, 'a'), (2, 'b'), (3, 'c')
+-- given orders: order_id, external_id, subject, state, currency_code, total, refunded_total, created_at
+values
+    ('o1', '11', 1, 'complete', 'USD', 100.00, 20.00, '2025-03-01'),
+    ('o2', '12', 2, 'complete', 'USD', 30.00, 0, '2025-03-01')
+-- given refunds: refund_id, order_external_id, subject, currency_code, total, created_at
+values
+    ('r1', '11', null, 'USD', 20.00, '2025-03-02'),
+    ('r2', null, 1, 'USD', 15.50, '2025-03-03'),
+    ('r3', null, 2, 'EUR', 9.00, '2025-03-03'),
+    ('r4', null, 3, 'USD', 4.00, '2025-03-03')
+-- expect customers: customer, total_spend, orders_count, average_order_value
+values
+    (1, 64.50, 1, 64.50),
+    (2, 30.00, 1, 30.00),
+    (3, -4.00, 0, null)
+
 -- case: cancelled, refunded and pending orders count nowhere, not even as first or last order
 -- given customers_source: subject, customer_id
 values (1, 'a'), (2, 'b')
