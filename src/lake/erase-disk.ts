@@ -30,7 +30,7 @@ export async function removeErasedFiles(
   const fence = Date.now() - CLOCK_MS
   await postgres.pipeline.tx(async (tx) => {
     await tx.run('lake_erasures_count')
-    await tx.run('lake_brand_fence', [brandId])
+    await tx.run('lake_brand_erasures_count', [brandId])
   })
   const retired = await postgres.pipeline.many<{ id: number; path: string }>('lake_files_retired_of', [
     brandId,

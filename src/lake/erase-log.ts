@@ -30,25 +30,25 @@ const NOTHING: Note = async () => {}
  * and those that the snapshot left out. Whatever is killed meanwhile, a line is noted until it is gone.
  */
 export async function eraseNotedLines({ postgres }: Pipeline, note = NOTHING): Promise<LogCounts> {
+  const { pipeline: db } = postgres
   const total = { batches: 0, events: 0 }
-  for (;;) {
-    const noted = await postgres.pipeline.many<{ batch_id: string; lines: number[] }>('erased_batches', [
-      BATCHES,
-    ])
-    if (noted.length === 0) return total
-    const places = await postgres.pipeline.many<Place>('log_batches_with', [
-      noted.map(({ batch_id }) => batch_id),
-    ])
-    const at = new Map(places.map((place) => [place.batch_id, place]))
+  // Those that are noted now: more may come faster than they go.
+  const ids = (await db.many<{ batch_id: string }>('erased_batch_ids')).map(({ batch_id }) => batch_id)
+  for (let at = 0; at < ids.length; at += BATCHES) {
+    const some = ids.slice(at, at + BATCHES)
+    const noted = await db.many<{ batch_id: string; lines: number[] }>('erased_batches', [some])
+    const places = await db.many<Place>('log_batches_with', [some])
+    const placeOf = new Map(places.map((place) => [place.batch_id, place]))
     for (const { batch_id, lines } of noted) {
-      await postgres.pipeline.tx(async (tx) => {
-        const place = at.get(batch_id)
+      await db.tx(async (tx) => {
+        const place = placeOf.get(batch_id)
         // Gone with its day: the log keeps batches for a week.
         if (place) await eraseIn(tx, place, lines, total, note)
         await tx.run('erased_lines_done', [batch_id, lines])
       })
     }
   }
+  return total
 }
 
 async function eraseIn(

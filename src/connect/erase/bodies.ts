@@ -24,6 +24,9 @@ const BODIES: readonly [table: string, list: string, erase: string][] = [
   ['dead_event', 'bodies_of_dead_events', 'bodies_of_dead_events_erase'],
 ]
 
+/** Their tables, and the log of events, which is rewritten. */
+export const OPENED_TABLES: readonly string[] = ['event_log', ...BODIES.map(([table]) => table)]
+
 /** Opens everything that a brand keeps unread, and erases what names the people. */
 export async function eraseBodies(db: Statements, { brandId, erasedAt, people }: Wanted): Promise<Counts> {
   const counts: Counts = {}

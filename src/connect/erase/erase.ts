@@ -71,6 +71,11 @@ export async function eraseCustomers(
   for (const one of begun) await certify(pipeline, brandId, one, begun.length)
 }
 
+interface Results {
+  generation: number
+  no_erasure_since: boolean | null
+}
+
 /** The steps for all customers of a run at once. */
 function openRun(pipeline: Pipeline, brandId: string, begun: readonly Begun[]) {
   const { pipeline: db } = pipeline.postgres
@@ -111,11 +116,12 @@ function openRun(pipeline: Pipeline, brandId: string, begun: readonly Begun[]) {
       await eraseOtherLines(pipeline, { brandId, people: await people() }, noteLog, onProgress)
     },
 
-    /** Nothing to do for a brand that was never refreshed. */
+    /** Published anew by whoever is first, and by nobody from the files of before; not where there are none. */
     async results(): Promise<void> {
-      const { generation } = await db.one<{ generation: number }>('lake_brand_state', [brandId])
-      if (generation === 0) return
-      await inTurn(() => refreshBrand(pipeline, brandId))
+      await inTurn(async () => {
+        const row = await db.one<Results>('lake_brand_row', [brandId])
+        if (row.generation > 0 && !row.no_erasure_since) await refreshBrand(pipeline, brandId)
+      })
       await db.run('served_generations_end', [brandId])
     },
 

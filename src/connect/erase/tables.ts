@@ -44,6 +44,13 @@ const REMOVALS: readonly [table: string, statement: string, args: Arguments][] =
   ['identifier', 'erase_identifiers', bySubject],
 ]
 
+/** Tables that rows about customers are taken out of; consents go with their contact. */
+export const ERASED_TABLES: readonly string[] = [
+  'customer',
+  'contact_consent',
+  ...REMOVALS.map(([table]) => table),
+]
+
 /** Takes customers out of the tables of a brand, within a transaction; again, it finds what was written meanwhile. */
 export async function eraseRows(tx: Statements, theirs: Theirs): Promise<Counts> {
   const counts: Counts = {}

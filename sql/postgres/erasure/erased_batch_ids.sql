@@ -1,0 +1,1 @@
+select distinct batch_id from erased_line order by batch_id

@@ -1,0 +1,278 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { OPENED_TABLES } from '../src/connect/erase/bodies.ts'
+import { type Certificate, digestOf } from '../src/connect/erase/certificate.ts'
+import { eraseDue, eraseLate } from '../src/connect/erase/due.ts'
+import { KEPT_TABLES } from '../src/connect/erase/inventory.ts'
+import { ERASED_TABLES } from '../src/connect/erase/tables.ts'
+import { requestErasure, type Whom } from '../src/identity/erasure-request.ts'
+import { compactBrand } from '../src/lake/compact.ts'
+import { compactStaging } from '../src/lake/compact-staging.ts'
+import { snapshotAll } from '../src/lake/horizon.ts'
+import { setLogLevel } from '../src/log.ts'
+import type { Brand } from '../src/op.ts'
+import { refreshBrand } from '../src/segment/refresh.ts'
+import { brand as newBrand } from './fixtures/brand.ts'
+import { type Canary, canaryOf, fillWithCanary } from './fixtures/canary.ts'
+import { lake, logBatch, sourceRows } from './fixtures/lake.ts'
+import { memberChanges } from './fixtures/published.ts'
+import { everythingStored, placesOf } from './fixtures/search.ts'
+
+setLogLevel('error')
+const AT_ONCE = { patience: { readersMs: 0, writersMs: 0 } }
+
+const pipeline = await lake(t)
+const { sql } = pipeline.postgres
+const brand = await newBrand(pipeline)
+const neighbour = await newBrand(pipeline)
+const canary = canaryOf('1aaa', '+12025550177')
+const publicId = `myshopify:${brand.shop_domain.split('.')[0]}:${canary.storeId}`
+/** Of the neighbour's customer, who is in the same batches and shared files. */
+const other = canaryOf('2bbb', '+12025550188')
+await fillWithCanary(t, pipeline, neighbour, other, { compacted: false })
+const filled = await fillWithCanary(t, pipeline, brand, canary)
+
+const ask = (whom: Whom, of: Brand = brand) =>
+  pipeline.postgres.forBrand(of.id).tx((tx) => requestErasure(tx, whom, 'a test'))
+const found = async (of: Canary = canary) =>
+  placesOf(await everythingStored(pipeline, [filled.rejects]), of.texts, [publicId])
+
+/** A hash of what the lake shows of everybody but some subjects, by relation. */
+async function othersOf(of: Brand, subjects: readonly number[]): Promise<Record<string, string>> {
+  const shown: Record<string, string> = {}
+  const not = subjects.length ? `where subject is null or subject not in (${subjects.join(', ')})` : ''
+  for (const relation of ['events', 'customers_source', 'orders', 'checkouts', 'subscriptions']) {
+    const rows = await sourceRows(
+      pipeline,
+      of,
+      `select * exclude (tick) from ${relation} ${not} order by all`,
+    )
+    // Those of nobody are more afterwards.
+    const named = relation === 'events' ? rows : rows.filter(({ subject }) => subject !== null)
+    shown[relation] = createHash('sha256').update(JSON.stringify(named)).digest('hex')
+  }
+  return shown
+}
+
+const subjectsOf = async () =>
+  (
+    await sql<{ subject: number }[]>`
+      select distinct coalesce(redirect.customer, customer.subject) as subject from customer
+      left join subject_redirect as redirect using (brand_id, subject)
+      where brand_id = ${brand.id} and store_customer_id = ${canary.storeId}
+      union select subject from subject_redirect where brand_id = ${brand.id}`
+  ).map(({ subject }) => subject)
+
+t.test('every table is erased from, opened, or holds nobody', async (t) => {
+  const tables = await sql<{ name: string }[]>`
+    select relname as name from pg_class
+    where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition order by relname`
+  const known = new Set([...ERASED_TABLES, ...OPENED_TABLES, ...Object.keys(KEPT_TABLES)])
+  t.same(
+    tables.map(({ name }) => name).filter((name) => !known.has(name)),
+    [],
+    'say what an erasure does with it in src/connect/erase',
+  )
+  t.same(
+    [...known].filter((name) => !tables.some((table) => table.name === name)),
+    [],
+  )
+})
+
+/** Columns of erased tables that say nothing of anybody: ids, kinds, states, amounts, and times of the brand. */
+const NAMELESS =
+  /_id$|^id$|^kind$|^state$|^status$|status$|^provenance$|^source$|currency_code|interval_unit|^title$|^lines$|^items$|_consent$|^channel$|^event_type$|^reason$|^tracking_company$|^topic$|^outcome$/
+
+t.test('every column that could tell of a customer tells of the canary before', async (t) => {
+  const columns = await sql<{ table: string; name: string; type: string }[]>`
+    select attrelid::regclass::text as table, attname as name, format_type(atttypid, null) as type from pg_attribute
+    where attrelid = any (${ERASED_TABLES}::text[]::regclass[]) and attnum > 0 and not attisdropped
+      and format_type(atttypid, null) in ('text', 'text[]', 'json', 'jsonb', 'bytea')`
+  const silent: string[] = []
+  for (const { table, name, type } of columns) {
+    const rows = await sql<{ text: string }[]>`
+      select ${type === 'bytea' ? sql`encode(${sql(name)}, 'escape')` : sql`${sql(name)}::text`} as text from ${sql(table)} where brand_id = ${brand.id} and ${sql(name)} is not null`
+    const text = rows
+      .map((row) => row.text)
+      .join(' ')
+      .toLowerCase()
+    if (!canary.texts.some((one) => text.includes(one.toLowerCase()))) silent.push(`${table}.${name}`)
+  }
+  t.same(
+    silent.filter((column) => !NAMELESS.test(column.split('.')[1] ?? '')),
+    [],
+  )
+})
+
+t.test('every text of the canary is stored somewhere before', async (t) => {
+  const held = new Set(Object.values(await found()).flat())
+  t.same(
+    canary.texts.filter((text) => !held.has(text)),
+    [],
+  )
+})
+
+t.test('an erased customer is nowhere, and everybody else as before', async (t) => {
+  const theirs = await subjectsOf()
+  const before = [await othersOf(brand, theirs), await othersOf(neighbour, [])]
+  const spent = await sourceRows(
+    pipeline,
+    brand,
+    'select sum(total)::varchar as total, count(*)::integer as orders from orders',
+  )
+  const folder = join(pipeline.lakeDir, 'brands', brand.id)
+  writeFileSync(join(folder, 'events-of-killed-work.parquet'), canary.email)
+  writeFileSync(join(pipeline.lakeDir, 'staging', 'unfinished.parquet.tmp'), canary.email)
+
+  const { erasureId } = await ask({ email: ` ${canary.email.toUpperCase()} ` })
+  t.same(await ask({ email: canary.email }), { erasureId }, 'the same request')
+  t.equal(await eraseDue(pipeline, AT_ONCE), brand.id)
+  t.equal(await eraseDue(pipeline, AT_ONCE), false, 'nothing waits')
+
+  t.same(await found(), {})
+  t.same([await othersOf(brand, theirs), await othersOf(neighbour, [])], before)
+  t.not(Object.keys(await found(other)).length, 0, 'the neighbour keeps its customer')
+  t.same(
+    await sourceRows(
+      pipeline,
+      brand,
+      'select sum(total)::varchar as total, count(*)::integer as orders from orders',
+    ),
+    spent,
+    'orders stay as amounts',
+  )
+
+  const listed = await sql<{ path: string }[]>`select path from lake_file where retired_at is null`
+  const known = new Set(listed.map(({ path }) => path))
+  for (const name of [join('brands', brand.id), 'staging']) {
+    const files = readdirSync(join(pipeline.lakeDir, name), { withFileTypes: true }).filter((entry) =>
+      entry.isFile(),
+    )
+    t.same(
+      files.map((entry) => join(name, entry.name)).filter((path) => !known.has(path)),
+      [],
+      'only listed files',
+    )
+  }
+  const [row] = await sql<{ state: string; certificate: Certificate; whom: unknown; identifiers: unknown }[]>`
+    select state, certificate, whom, identifiers from erasure where id = ${erasureId}`
+  t.match(row, { state: 'done', whom: null, identifiers: null })
+  t.match(row?.certificate, {
+    requested_by: 'a test',
+    removed: {
+      postgres: { customer: 2, store_order: 2, checkout: 1, subscription: 1, contact: 1, custom_event: 1 },
+      lake: { orders: Number, events: Number },
+      event_log: { events: Number },
+      imports: { rejected_rows: 1 },
+    },
+  })
+  t.ok(row?.certificate.customer_ids.includes(publicId))
+  t.equal(row?.certificate.sha256, digestOf(row?.certificate ?? {}))
+  t.not(row?.certificate.sha256, digestOf({ ...row?.certificate, requested_by: 'another' }))
+  t.match(
+    (await memberChanges(pipeline, brand.id)).filter(({ customer }) => theirs.includes(customer)),
+    [{ action: 'entered' }, { action: 'exited', reason: 'erased' }],
+    'the history keeps its ordinal',
+  )
+})
+
+t.test('data from before stays out, wherever it comes from', async (t) => {
+  const old = { created_at: '2026-01-01T00:00:00Z', updated_at: '2026-01-02T00:00:00Z' }
+  const line = { total: '5.00', lines: [] }
+  await filled.put('orders', 'orders-again', [
+    {
+      external_id: 'o1',
+      store_customer_id: canary.storeId,
+      email: canary.email,
+      number: canary.texts[9],
+      ...line,
+      ...old,
+    },
+    {
+      external_id: 'o7',
+      store_customer_id: canary.storeId,
+      ...line,
+      ...old,
+      discount_codes: [canary.texts[10]],
+    },
+    { external_id: 'o8', email: canary.email, phone: canary.phone, ...line, ...old },
+  ])
+  await filled.put('customers', 'customers-again', [
+    { external_id: canary.storeId, email: canary.email, first_name: canary.texts[0] },
+    { external_id: canary.storeId, email: canary.email, first_name: canary.texts[0], ...old },
+  ])
+  await filled.put('checkouts', 'checkouts-again', [
+    { external_id: 'c8', email: canary.email, url: `https://shop/${canary.texts[11]}`, ...old },
+  ])
+  await filled.put('events', 'events-again', [
+    {
+      event_type: 'page_viewed',
+      occurred_at: '2026-01-01T00:00:00Z',
+      email: canary.email,
+      properties: { note: canary.texts[6] },
+    },
+  ])
+  const long = Date.now() - 3_600_000 * 48
+  const event = { brand_id: brand.id, occurred_at: long, properties: { note: canary.texts[6] } }
+  await logBatch(sql, [
+    { ...event, email: canary.email },
+    { ...event, store_customer_id: canary.storeId },
+    { ...event, anonymous_id: canary.texts[3] },
+    { ...event, email: 'other1@example.com', anonymous_id: 'v', properties: { note: 'stays' } },
+  ])
+  await snapshotAll(pipeline)
+  await eraseLate(pipeline, AT_ONCE.patience)
+  await compactStaging(pipeline)
+  await compactBrand(pipeline, brand.id, true)
+  await refreshBrand(pipeline, brand.id)
+  t.same(await found(), {})
+  t.equal((await sourceRows(pipeline, brand, `from events where properties ->> 'note' = 'stays'`)).length, 1)
+  t.equal(
+    (await sourceRows(pipeline, brand, `from orders where external_id in ('o7', 'o8') and subject is null`))
+      .length,
+    2,
+  )
+})
+
+t.test('one who comes back is somebody new', async (t) => {
+  await logBatch(sql, [
+    { brand_id: brand.id, occurred_at: Date.now(), store_customer_id: canary.storeId, email: canary.email },
+  ])
+  await snapshotAll(pipeline)
+  const rows = await sql`
+    select id, email, erased_at is null as living from customer where brand_id = ${brand.id} and id = ${publicId} order by subject`
+  t.match(
+    [...rows],
+    [
+      { email: null, living: false },
+      { email: canary.email, living: true },
+    ],
+  )
+  const order = {
+    store_customer_id: canary.storeId,
+    total: '5.00',
+    lines: [],
+    created_at: new Date(Date.now()).toISOString(),
+  }
+  await filled.put('orders', 'orders-new', [{ ...order, external_id: 'o9', email: canary.email }])
+  t.match(await sql`select email from store_order where brand_id = ${brand.id} and external_id = 'o9'`, [
+    { email: canary.email },
+  ])
+})
+
+t.test('somebody who is not known can be erased, and stays out', async (t) => {
+  await ask({ phone: '(202) 555-0199', email: 'nobody@example.com' })
+  await eraseDue(pipeline, AT_ONCE)
+  await filled.put('customers', 'nobody', [
+    { external_id: '5', email: 'other9@example.com' },
+    { email: 'nobody@example.com' },
+    { phone: '+12025550199' },
+  ])
+  t.same(
+    await sql`select email from customer where email = 'nobody@example.com' or phone = '+12025550199'`,
+    [],
+  )
+  await t.rejects(ask({ email: ' ' }), { code: 'bad_request' })
+})
