@@ -96,8 +96,11 @@ export const paging = ({ default: size, max, over }: Page) => ({
 
 /** An object with whatever names and values. */
 export const jsonObject = v.pipe(
-  v.record(v.string(), v.unknown(), 'must be an object'),
+  v.unknown(),
+  // Before it is read as a record, which makes one of a list, too.
   v.check((value) => !Array.isArray(value), 'must be an object'),
+  v.record(v.string(), v.unknown(), 'must be an object'),
+  jsonSchema({ type: 'object', additionalProperties: {} }),
 )
 
 // Output
