@@ -7,7 +7,8 @@ export const MAX_NODES = 500
 
 /**
  * Work that one check of data may take: one or two for each keyword and value that is looked at, text × pattern size
- * for each match. The dearest known checks that spend it all take about 5 ms, and 12 ms in a process that never did one.
+ * for each match. The dearest known checks that spend all of it take 4 to 12 ms of CPU time, and up to 25 the first
+ * time in a process, with every core busy otherwise (bench/payload-schema.ts).
  */
 export const MAX_WORK = 50_000
 
