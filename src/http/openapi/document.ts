@@ -6,6 +6,7 @@ import { Components } from './components.ts'
 import { ingestDocumented } from './ingest.ts'
 import { operation } from './operation.ts'
 import { signInDocumented } from './sign-in.ts'
+import { storeDocumented } from './store.ts'
 import { tagObjects } from './tags.ts'
 
 /** A public route that is no operation. */
@@ -21,6 +22,7 @@ const OTHERS: readonly ((components: Components) => DocumentedRoute[])[] = [
   collectDocumented,
   ingestDocumented,
   signInDocumented,
+  storeDocumented,
 ]
 
 export type Origins = Pick<Config, 'baseUrl' | 'cdpUrl' | 'webhookUrl'>
