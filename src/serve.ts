@@ -25,7 +25,7 @@ import { openServed } from './lake/served.ts'
 import { log } from './log.ts'
 import type { Op } from './op.ts'
 import { OPS } from './ops/all.ts'
-import { prepareReading } from './segment/reading.ts'
+import { openReading } from './segment/reading.ts'
 import { pendingMigrations } from './store/migrate.ts'
 
 /** Running requests get this long when the server stops. */
@@ -57,7 +57,7 @@ export async function startServer(app: App, { oneOf }: ServerShare = {}): Promis
   const { config, postgres } = app
   const share = (whole: number) => Math.ceil(whole / (oneOf ?? 1))
   const pipeline = { ...app.pipeline, memoryMb: Math.max(share(SESSION_MEMORY_MB), LEAST_SESSION_MB) }
-  const lakes = openLakes(pipeline, openServed(pipeline), (session) => prepareReading(pipeline, session))
+  const lakes = openLakes(openServed(pipeline), (brand, asOf) => openReading(pipeline, brand, asOf))
   const invalidation = await openInvalidation(postgres)
   const seal = openSeal(config)
   const signIn = await openSignIn({

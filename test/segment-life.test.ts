@@ -6,7 +6,7 @@ import { setLogLevel } from '../src/log.ts'
 import { segmentMemberOps } from '../src/ops/segment-members.ts'
 import { segmentQuestionOps } from '../src/ops/segment-questions.ts'
 import { segmentOps } from '../src/ops/segments.ts'
-import { prepareReading } from '../src/segment/reading.ts'
+import { openReading } from '../src/segment/reading.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
 import { api } from './fixtures/api.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
@@ -15,7 +15,7 @@ import { lake, logBatch } from './fixtures/lake.ts'
 setLogLevel('error')
 
 const pipeline = await lake(t)
-const lakes = openLakes(pipeline, openServed(pipeline), (session) => prepareReading(pipeline, session))
+const lakes = openLakes(openServed(pipeline), (brand, asOf) => openReading(pipeline, brand, asOf))
 t.teardown(() => lakes.close())
 const clock = { now: new Date('2026-05-01T00:00:00Z') }
 const { call, tool, signIn } = await api(

@@ -207,15 +207,23 @@ t.test('after a refresh', async (t) => {
     )
   })
 
-  await t.test('a walk goes on over the next generation', async (t) => {
+  await t.test('a walk stays in the generation that it began in', async (t) => {
     const call = client(t, key)
     const { body: first } = await call(`GET /v1/segments/${everyone.id}/members?limit=200`)
     await refreshBrand(app.pipeline, brand.id, { asOf: new Date() })
-    const { body: second } = await call(
-      `GET /v1/segments/${everyone.id}/members?limit=200&cursor=${first.next_cursor}`,
-    )
-    t.match(second, { generation: first.generation + 1, next_cursor: null })
+    const next = () => call(`GET /v1/segments/${everyone.id}/members?limit=200&cursor=${first.next_cursor}`)
+    const { body: second } = await next()
+    t.match(second, { generation: first.generation, next_cursor: null })
     t.equal(new Set([...first.data, ...second.data].map(({ customer_id }) => customer_id)).size, CUSTOMERS)
+
+    await t.test('for 24 hours, then it goes on in the newest', async (t) => {
+      await sql`
+        update served_generation set replaced_at = now() - interval '25 hours'
+        where brand_id = ${brand.id} and replaced_at is not null`
+      const { body: later } = await next()
+      t.match(later, { generation: first.generation + 1, next_cursor: null })
+      t.same(later.data, second.data)
+    })
   })
 
   await t.test('a failed run shows why, and the members of the last good one', async (t) => {

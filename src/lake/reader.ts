@@ -1,11 +1,10 @@
 import type { Brand, Lake, Reader } from '../op.ts'
-import type { Pipeline } from './pipeline.ts'
 import type { Served } from './served.ts'
-import { openSession, type Session } from './session.ts'
+import type { Session } from './session.ts'
 import { createSlots } from './slots.ts'
 
-/** Prepares an opened session: creates the models in it. Passed in, since models stand to the right of the lake. */
-export type Prepare = (session: Session) => Promise<void>
+/** Opens a session with all that is read of a brand. Passed in, since models stand to the right of the lake. */
+export type Open = (brand: Brand, asOf: Date) => Promise<Session>
 
 /** Sessions over sources open at once per process, and those kept between requests: each has its memory limit. */
 const OPEN = 3
@@ -28,7 +27,7 @@ export interface Lakes {
 }
 
 /** What operations read of brands' lakes: published results, and sources for what is computed on request. */
-export function openLakes(pipeline: Pipeline, served: Served, prepare: Prepare): Lakes {
+export function openLakes(served: Served, openSession: Open): Lakes {
   const slots = createSlots(OPEN)
   const open = new Set<Entry>()
   /** By brand, the least recently used first. */
@@ -36,13 +35,9 @@ export function openLakes(pipeline: Pipeline, served: Served, prepare: Prepare):
 
   const openPrepared = async (brand: Brand, asOf: Date): Promise<Session> => {
     await slots.take()
-    let session: Session | undefined
     try {
-      session = await openSession(pipeline, brand, asOf)
-      await prepare(session)
-      return session
+      return await openSession(brand, asOf)
     } catch (error) {
-      await session?.close()
       slots.give()
       throw error
     }

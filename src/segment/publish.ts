@@ -4,12 +4,11 @@ import { type ServedTable, writeChanges, writeServed } from '../lake/served.ts'
 import type { Session } from '../lake/session.ts'
 import { OWN_FILE_ROWS, writeParquet } from '../lake/stage.ts'
 import type { Model } from '../model/graph.ts'
-import { runModels } from '../model/run.ts'
 import { type Duck, literal } from '../store/duckdb.ts'
 import { brandFolder, type WrittenFile } from '../store/lake.ts'
 import type { Evaluation, SegmentRow } from './evaluate.ts'
 import type { MemberChanges } from './members.ts'
-import { rootsOf, unrestrict } from './touched.ts'
+import { mergeMarts } from './touched.ts'
 import type { BrandRow } from './way.ts'
 
 export interface Publication {
@@ -167,16 +166,8 @@ async function writeTouched(
   const rows = marts.flatMap(({ name, by }) =>
     by ? served(name, `from ${name}_touched${earlier(name)}`) : [],
   )
-  for (const { name, by } of marts) {
-    if (!by) continue
-    await duck.run(`alter table ${name} rename to ${name}_touched`)
-    await duck.run(`
-      create view ${name} as
-      from published.${name} anti join touched using (customer) union all by name from ${name}_touched`)
-  }
+  await mergeMarts(duck, models)
   const others = marts.filter(({ by }) => !by)
-  if (others.length) await unrestrict(duck, await rootsOf(duck, models))
-  await runModels(duck.connection, others)
   const members = `from (from touched_members${earlier('members')}) order by segment, customer_id`
   return await writeChanges(
     lakeDir,

@@ -1,17 +1,60 @@
 import type { Pipeline } from '../lake/pipeline.ts'
+import { attachGeneration, generationOf } from '../lake/served.ts'
 import { openSession, type Session } from '../lake/session.ts'
 import { loadModels } from '../model/graph.ts'
 import { runModels } from '../model/run.ts'
 import type { Brand } from '../op.ts'
 import { openMembers } from './members.ts'
+import { DATED } from './slices.ts'
+import { mergeMarts, openChanged, openTouched, restrict, rootsOf } from './touched.ts'
+import { type BrandRow, FULL_ROWS, recipeOf, whyAnew } from './way.ts'
 
 /**
- * What rules and data teams read in an opened session, beside its sources: the models, `member_history` and
- * `segment_members (segment_id, customer)`, the members at the session's instant under the customer of today.
+ * All that rules and data teams read of a brand in one locked session, beside its sources: the models,
+ * `member_history` and `segment_members (segment_id, customer)`, the members at the session's instant under the
+ * customer of today. Marts of many customers are the published ones, but for those whose rows changed since.
  */
-export async function prepareReading(pipeline: Pipeline, session: Session): Promise<void> {
+export async function openReading(pipeline: Pipeline, brand: Brand, asOf: Date): Promise<Session> {
+  const row = await pipeline.postgres.pipeline.one<BrandRow>('lake_brand_row', [brand.id])
+  const goesOn = row.as_of !== null && asOf >= row.as_of
+  const session = await openSession(pipeline, row, asOf, goesOn ? row.refreshed_tick : undefined)
+  try {
+    await openMarts(pipeline, session, row)
+    await openSegmentMembers(pipeline, session)
+    return session
+  } catch (error) {
+    await session.close()
+    throw error
+  }
+}
+
+async function openMarts(pipeline: Pipeline, session: Session, brand: BrandRow): Promise<void> {
+  const { duck, manifest, asOf } = session
+  const models = await loadModels()
+  const marts = models.filter(({ layer }) => layer === 'mart')
+  await runModels(
+    duck.connection,
+    models.filter(({ layer }) => layer === 'staging'),
+  )
+  const anew = whyAnew(brand, manifest, { asOf, recipe: recipeOf(models, brand), fullRows: FULL_ROWS })
+  const published = anew ? undefined : await generationOf(pipeline, brand.id, brand.generation)
+  if (!published || published.generation !== brand.generation || brand.as_of === null) {
+    await runModels(duck.connection, marts)
+    return
+  }
+  await attachGeneration(duck, pipeline.lakeDir, published)
+  await openChanged(duck)
+  await openTouched(duck, DATED, brand.as_of)
+  await restrict(duck, await rootsOf(duck, models))
+  await runModels(
+    duck.connection,
+    marts.filter(({ by }) => by),
+  )
+  await mergeMarts(duck, models)
+}
+
+async function openSegmentMembers(pipeline: Pipeline, session: Session): Promise<void> {
   const { duck, manifest } = session
-  await runModels(duck.connection, await loadModels())
   await openMembers(session, pipeline.lakeDir, 'view')
   const segments = await pipeline.postgres.pipeline.many<{ id: string; ordinal: number }>(
     'segment_ordinals',
@@ -42,16 +85,4 @@ export async function prepareReading(pipeline: Pipeline, session: Session): Prom
     from at_instant
     join segment_ids using (segment)
     left join subject_redirect as redirect on redirect.subject = at_instant.customer`)
-}
-
-/** All sources, models and members of a brand in one locked session. */
-export async function openReading(pipeline: Pipeline, brand: Brand, asOf: Date): Promise<Session> {
-  const session = await openSession(pipeline, brand, asOf)
-  try {
-    await prepareReading(pipeline, session)
-    return session
-  } catch (error) {
-    await session.close()
-    throw error
-  }
 }

@@ -3,10 +3,8 @@ import type { Pipeline } from '../lake/pipeline.ts'
 import { attachGeneration, generationOf } from '../lake/served.ts'
 import { openSession, type Session } from '../lake/session.ts'
 import { errorFields, log } from '../log.ts'
-import { loadModels, type Model } from '../model/graph.ts'
-import { modelsHash } from '../model/recipe.ts'
+import { loadModels } from '../model/graph.ts'
 import { runModels } from '../model/run.ts'
-import type { Brand } from '../op.ts'
 import { statement } from '../store/sqlfile.ts'
 import { parseDefinition } from './definition.ts'
 import { type Evaluation, evaluateSegments, type SegmentRow } from './evaluate.ts'
@@ -15,7 +13,7 @@ import { plan } from './plan.ts'
 import { noteUnchanged, type Publication, publish } from './publish.ts'
 import { type Slice, slicesOf } from './slices.ts'
 import { nextChange, openChanged, openTouched, restrict, rootsOf } from './touched.ts'
-import { type BrandRow, FULL_ROWS, rowsOf, tooMany, whyFull } from './way.ts'
+import { type BrandRow, FULL_ROWS, recipeOf, rowsOf, tooMany, whyFull } from './way.ts'
 
 export interface Step {
   step: string
@@ -225,13 +223,6 @@ async function compareWithPublished(
   log('error', 'incremental_refresh_differs', { brand_id: brand.id, ...found })
   await postgres.pipeline.run('lake_brand_differs', [brand.id, found.memberships, found.customers])
 }
-
-/**
- * What results are made with beside data and time: the SQL of the models and the settings that it reads. The planner
- * puts the same together in SQL.
- */
-const recipeOf = (models: readonly Model[], { timezone, currency_code }: Brand) =>
-  [modelsHash(models), timezone, currency_code].join(' ')
 
 /** Whether members and results are as they were: then there is no new generation. */
 async function isUnchanged(

@@ -14,7 +14,7 @@ export interface Slice {
 }
 
 /** Columns by which staging models leave out what comes after as_of; the marts are made of what is left. */
-const DATED: readonly Slice[] = [
+export const DATED: readonly Slice[] = [
   { relation: 'stg_events', column: 'occurred_at', lessDays: 0 },
   { relation: 'stg_orders', column: 'created_at', lessDays: 0 },
   { relation: 'stg_refunds', column: 'created_at', lessDays: 0 },

@@ -1,4 +1,5 @@
 import type { Model } from '../model/graph.ts'
+import { runModels } from '../model/run.ts'
 import { SOURCES } from '../model/source.ts'
 import type { Duck } from '../store/duckdb.ts'
 import type { Slice } from './slices.ts'
@@ -80,7 +81,22 @@ export async function restrict(duck: Duck, roots: readonly Model[]): Promise<voi
     )
 }
 
-/** From here on they have all rows again. */
-export async function unrestrict(duck: Duck, roots: readonly Model[]): Promise<void> {
-  for (const { name, sql } of roots) await duck.run(`create or replace view ${name} as\n${sql}`)
+/**
+ * Ends a restriction: staging models have all rows again, and the marts everyone's, those of the touched customers
+ * (`<mart>_touched` from here on) beside the published ones of all others.
+ */
+export async function mergeMarts(duck: Duck, models: readonly Model[]): Promise<void> {
+  for (const { name, sql } of await rootsOf(duck, models))
+    await duck.run(`create or replace view ${name} as\n${sql}`)
+  const marts = models.filter(({ layer }) => layer === 'mart')
+  for (const { name } of marts.filter(({ by }) => by)) {
+    await duck.run(`alter table ${name} rename to ${name}_touched`)
+    await duck.run(`
+      create view ${name} as
+      from published.${name} anti join touched using (customer) union all by name from ${name}_touched`)
+  }
+  await runModels(
+    duck.connection,
+    marts.filter(({ by }) => !by),
+  )
 }
