@@ -1,0 +1,70 @@
+-- case: each name has the value that was set last, by the time at which it happened
+-- given events: event_id, subject, event_type, properties, occurred_at, received_at
+values
+    ('e1', 1, 'updateProperties', '{"plan": "gold", "seats": 3}', '2025-03-02', '2025-03-02'),
+    ('e2', 1, 'updateProperties', '{"plan": "free"}', '2025-03-01', '2025-03-03'),
+    ('e3', 2, 'updateProperties', '{"plan": "free"}', '2025-03-01', '2025-03-01'),
+    ('e4', 1, 'page_viewed', '{"plan": "none"}', '2025-03-04', '2025-03-04')
+-- expect stg_customer_attributes: customer, name, value, set_at
+values
+    (1, 'plan', 'gold', '2025-03-02'),
+    (1, 'seats', '3', '2025-03-02'),
+    (2, 'plan', 'free', '2025-03-01')
+
+-- case: of one instant the later line counts, and the later receipt before it
+-- given events: event_id, subject, event_type, properties, occurred_at, received_at, batch_id, line
+values
+    ('e1', 1, 'updateProperties', '{"a": "first"}', '2025-03-01', '2025-03-02', '00000000-0000-7000-8000-000000000001', 9),
+    ('e2', 1, 'updateProperties', '{"a": "third"}', '2025-03-01', '2025-03-02', '00000000-0000-7000-8000-000000000002', 8),
+    ('e3', 1, 'updateProperties', '{"a": "second"}', '2025-03-01', '2025-03-02', '00000000-0000-7000-8000-000000000002', 7),
+    ('e4', 2, 'updateProperties', '{"a": "later"}', '2025-03-01', '2025-03-03', '00000000-0000-7000-8000-000000000001', 1),
+    ('e5', 2, 'updateProperties', '{"a": "earlier"}', '2025-03-01', '2025-03-02', '00000000-0000-7000-8000-000000000002', 2)
+-- expect stg_customer_attributes: customer, name, value
+values (1, 'a', 'third'), (2, 'a', 'later')
+
+-- case: what a merged profile set is its survivor's
+-- given subject_redirect: subject, customer
+values (2, 1)
+-- given events: event_id, subject, event_type, properties, occurred_at
+values
+    ('e1', 1, 'updateProperties', '{"plan": "free", "size": "M"}', '2025-03-01'),
+    ('e2', 2, 'updateProperties', '{"plan": "gold"}', '2025-03-02'),
+    ('e3', null, 'updateProperties', '{"plan": "nobody"}', '2025-03-03')
+-- expect stg_customer_attributes: customer, name, value
+values (1, 'plan', 'gold'), (1, 'size', 'M')
+
+-- case: a name that was set to null last is not set, one that was set after as_of not yet
+-- params as_of='2025-06-01'
+-- given events: event_id, subject, event_type, properties, occurred_at
+values
+    ('e1', 1, 'updateProperties', '{"plan": "gold", "size": "M"}', '2025-03-01'),
+    ('e2', 1, 'updateProperties', '{"plan": null}', '2025-03-02'),
+    ('e3', 1, 'updateProperties', '{"size": "XL"}', '2025-06-02')
+-- expect stg_customer_attributes: customer, name, value
+values (1, 'size', 'M')
+
+-- case: every JSON value has its kind, and the number, moment or elements that it can be read as
+-- given events: event_id, subject, event_type, properties, occurred_at
+values (1, 1, 'updateProperties', '{
+    "text": "say \"hi\"", "whole": 12, "broken": -0.5, "huge": 1e300, "yes": true, "day": "2025-01-31",
+    "zoned": "2025-01-31T01:00:00+01:00", "list": ["a", 1, "b"], "none": [], "thing": {"a": 1}, "digits": "42", "": 1
+}', '2025-01-01')
+-- expect stg_customer_attributes: name, kind, value, elements, number, moment
+values
+    ('text', 'string', 'say "hi"', ['say "hi"'], null, null),
+    ('whole', 'number', '12', ['12'], 12, null),
+    ('broken', 'number', '-0.5', ['-0.5'], -0.5, null),
+    ('huge', 'number', '1e300', ['1e300'], null, null),
+    ('yes', 'boolean', 'true', ['true'], null, null),
+    ('day', 'string', '2025-01-31', ['2025-01-31'], null, '2025-01-31'),
+    ('zoned', 'string', '2025-01-31T01:00:00+01:00', ['2025-01-31T01:00:00+01:00'], null, '2025-01-31'),
+    ('list', 'list', '["a",1,"b"]', ['a', '1', 'b'], null, null),
+    ('none', 'list', '[]', [], null, null),
+    ('thing', 'object', '{"a":1}', [], null, null),
+    ('digits', 'string', '42', ['42'], 42, null)
+
+-- case: names that look like paths, quotes or SQL are names
+-- given events: event_id, subject, event_type, properties, occurred_at
+values (1, 1, 'updateProperties', '{"$.a": 1, "/b": 2, "c''; drop table x": 3, "d\"e": 4, "f.g": 5, "*": 6}', '2025-01-01')
+-- expect stg_customer_attributes: name, value
+values ('$.a', '1'), ('/b', '2'), ('c''; drop table x', '3'), ('d"e', '4'), ('f.g', '5'), ('*', '6')
