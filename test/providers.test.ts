@@ -1,6 +1,10 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { isKey } from '../src/access/key.ts'
-import { createSeal } from '../src/access/seal.ts'
+import { createSeal, openSeal } from '../src/access/seal.ts'
+import { main } from '../src/cli/main.ts'
 import { sourceTemplates } from '../src/connect/custom/templates.ts'
 import { secretPlace } from '../src/connect/custom/webhook-secret.ts'
 import { checkSchema } from '../src/event/payload-schema.ts'
@@ -320,4 +324,48 @@ t.test('integrations', async (t) => {
     },
     { id, provider: 'off', status: 'disabled', enabled: false },
   ])
+})
+
+t.test('recoup provider', async (t) => {
+  const db = await database(t)
+  const brand = await makeBrand(db)
+  const dataDir = mkdtempSync(join(tmpdir(), 'recoup-providers-'))
+  t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+  const run = async (...args: string[]) => {
+    const said = { out: '', err: '' }
+    const code = await main(['provider', ...args, '--json'], {
+      env: { DATABASE_URL: db.url, DATA_DIR: dataDir, WEBHOOK_URL: WEBHOOK_ORIGIN },
+      out: (text) => {
+        said.out += text
+      },
+      err: (text) => {
+        said.err += text
+      },
+    })
+    return { code, err: said.err, document: said.out ? JSON.parse(said.out) : undefined }
+  }
+  const of = ['--brand', brand.shop_domain]
+  const create = ['create', ...of, '--name', 'Stamp Club', '--template', 'loyalty_points']
+  const secretOf = async (id: string) => {
+    const [row] = await db.postgres.sql`select webhook_secret from provider where id = ${id}`
+    return openSeal({ secretKey: null, dataDir }).open(row?.webhook_secret, secretPlace(id)).toString()
+  }
+
+  const { document: made } = await run(...create)
+  t.match(made, { key: 'stamp_club', webhook_url: `${WEBHOOK_ORIGIN}/custom/${made.lookup_id}` })
+  t.equal(await secretOf(made.id), made.webhook_secret)
+  t.match(await run(...create), { code: 1, err: /stamp_club" exists already/ })
+  const again = await run(...create, '--if-missing')
+  t.match(again, { code: 0, document: { id: made.id, webhook_url: made.webhook_url } })
+  t.notOk('webhook_secret' in again.document)
+
+  const { document: rotated } = await run('rotate-secret', ...of, '--provider', 'stamp_club')
+  t.equal(rotated.webhook_url, made.webhook_url, 'the address stays')
+  t.not(rotated.webhook_secret, made.webhook_secret)
+  t.equal(await secretOf(made.id), rotated.webhook_secret)
+  t.match(await run('disable', ...of, '--provider', made.lookup_id), { document: { is_enabled: false } })
+  t.match(await run('list', ...of), { document: { data: [{ id: made.id, is_enabled: false }] } })
+  t.match(await run('enable', ...of, '--provider', made.id), { document: { is_enabled: true } })
+  t.match(await run('enable', ...of, '--provider', 'none'), { code: 1, err: /Known: stamp_club/ })
+  t.match((await run('templates')).document.data.length, 4)
 })

@@ -62,8 +62,8 @@ export async function createDefinition(
   providerId: string,
   definition: NewDefinition,
 ): Promise<EventDefinition> {
-  await db.one('provider_by_id', [providerId])
   check(definition)
+  await db.one('provider_by_id', [providerId])
   refuseReserved('type', definition.type)
   return await onceByType(definition.type, () => db.tx((tx) => insertDefinition(tx, providerId, definition)))
 }
@@ -106,10 +106,10 @@ export async function updateDefinition(
   followers: readonly Follower[],
 ): Promise<EventDefinition> {
   const { providerId, id, by } = place
-  await db.one('definition_by_id', [providerId, id])
   check(change)
   if (change.payload_schema !== undefined && change.schema_version === undefined)
     throw fail('bad_request', 'schema_version is required with payload_schema: the version that it replaces')
+  await db.one('definition_by_id', [providerId, id])
   return await onceByType(change.type, () =>
     db.tx(async (tx) => {
       const before = await tx.one<EventDefinition>('definition_for_change', [providerId, id])
