@@ -2,10 +2,17 @@ import { createHash } from 'node:crypto'
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { v7 } from 'uuid'
+import { erase } from '../jobs/erase.ts'
+import type { App } from '../src/app.ts'
+import type { Values } from '../src/cli/command.ts'
+import { customerCommands } from '../src/cli/customer.ts'
+import { readConfig } from '../src/config.ts'
 import { OPENED_TABLES } from '../src/connect/erase/bodies.ts'
 import { type Certificate, digestOf } from '../src/connect/erase/certificate.ts'
 import { eraseDue, eraseLate } from '../src/connect/erase/due.ts'
 import { KEPT_TABLES } from '../src/connect/erase/inventory.ts'
+import { previewErasure, whomOf } from '../src/connect/erase/preview.ts'
 import { ERASED_TABLES } from '../src/connect/erase/tables.ts'
 import { requestErasure, type Whom } from '../src/identity/erasure-request.ts'
 import { compactBrand } from '../src/lake/compact.ts'
@@ -262,14 +269,54 @@ t.test('one who comes back is somebody new', async (t) => {
   ])
 })
 
-t.test('somebody who is not known can be erased, and stays out', async (t) => {
+/** A command of `recoup customer`, without a terminal. */
+async function customer<Result>(name: string, positionals: string[], values: Values = {}): Promise<Result> {
+  const command = customerCommands.find((one) => one.name === `customer ${name}`)
+  const app = async () => ({ config: readConfig({}), postgres: pipeline.postgres, pipeline }) as App
+  const progress = () => ({ update() {}, end() {} })
+  const run = { config: readConfig({}), values: { brand: brand.id, ...values }, positionals, app, progress }
+  return (await command?.run(run)) as Result
+}
+
+t.test('recoup customer erase prints the certificate, and erasures lists it', async (t) => {
+  await t.rejects(customer('erase', [canary.storeId]), { message: /--yes is needed/ })
+  const certificate = await customer<Certificate>('erase', [canary.storeId], { yes: true })
+  t.match(certificate, {
+    requested_by: 'cli',
+    customer_ids: [publicId],
+    removed: { postgres: { customer: 1 }, lake: { events: 1 }, event_log: { events: 1 } },
+  })
+  t.equal(certificate.sha256, digestOf(certificate))
+  t.same(await found(), {})
+  const { data } = await customer<{ data: { state: string; certificate: Certificate }[] }>('erasures', [])
+  t.same(
+    data.map(({ state }) => state),
+    ['done', 'done'],
+  )
+  t.same(data[0]?.certificate, certificate)
+})
+
+t.test('whom an identifier names follows from its shape', async (t) => {
+  const contact = v7()
+  await sql`insert into contact (brand_id, id, email) values (${brand.id}, ${contact}, 'contact@example.com')`
+  const whom = (identifier: string) => whomOf(pipeline, brand.id, identifier)
+  t.same(await whom(' a@b.co '), { email: 'a@b.co' })
+  t.same(await whom('+12025550177'), { phone: '+12025550177' })
+  t.same(await whom('123'), { storeCustomerId: '123' })
+  t.same(await whom('myshopify:shop:1'), { profileId: 'myshopify:shop:1' })
+  t.same(await whom(contact), { profileId: null, email: 'contact@example.com', phone: null })
+  t.match(await previewErasure(pipeline, brand, { email: 'other1@example.com' }), {
+    customer_ids: [/9000000000/],
+    orders: 1,
+    events: 2,
+  })
+})
+
+t.test('the job erases somebody who is not known, too, and they stay out', async (t) => {
   await ask({ phone: '(202) 555-0199', email: 'nobody@example.com' })
-  await eraseDue(pipeline, AT_ONCE)
-  await filled.put('customers', 'nobody', [
-    { external_id: '5', email: 'other9@example.com' },
-    { email: 'nobody@example.com' },
-    { phone: '+12025550199' },
-  ])
+  const control = { signal: new AbortController().signal, send: async () => {} }
+  await erase.run(pipeline, {}, control)
+  await filled.put('customers', 'nobody', [{ email: 'nobody@example.com' }, { phone: '+12025550199' }])
   t.same(
     await sql`select email from customer where email = 'nobody@example.com' or phone = '+12025550199'`,
     [],

@@ -6,7 +6,7 @@ import { brandFolder, STAGING_FOLDER } from '../store/lake.ts'
 import type { Pipeline } from './pipeline.ts'
 
 export interface Patience {
-  /** How long requests that read old files may go on; longer than any. */
+  /** How long requests of servers may go on reading old files; longer than any. */
   readersMs: number
   /** How long work that was under way may leave files that nobody lists; longer than any job. */
   writersMs: number
@@ -35,7 +35,8 @@ export async function removeErasedFiles(
   const retired = await postgres.pipeline.many<{ id: number; path: string }>('lake_files_retired_of', [
     brandId,
   ])
-  if (retired.length) await pause(patience.readersMs)
+  const readers = await postgres.pipeline.one<{ some: boolean }>('lake_readers')
+  if (retired.length && readers.some) await pause(patience.readersMs)
   const { paused } = await postgres.pipeline.one<{ paused: boolean }>('lake_removal_paused')
   if (paused) throw fail('unavailable', 'A backup copies files of the lake: they go when it has ended.')
   for (const { path } of retired) await rm(join(lakeDir, path), { force: true })
