@@ -109,7 +109,6 @@ export async function updateDefinition(
   check(change)
   if (change.payload_schema !== undefined && change.schema_version === undefined)
     throw fail('bad_request', 'schema_version is required with payload_schema: the version that it replaces')
-  await db.one('definition_by_id', [providerId, id])
   return await onceByType(change.type, () =>
     db.tx(async (tx) => {
       const before = await tx.one<EventDefinition>('definition_for_change', [providerId, id])

@@ -63,6 +63,7 @@ export async function createProvider(
   checkSettings(settings)
   const template =
     provider.source_template_key === undefined ? null : templateOf(provider.source_template_key)
+  refuseReserved('key', key)
   const [id, lookupId, secret] = [v7(), randomBytes(18).toString('base64url'), makeWebhookSecret()]
   try {
     return await db.tx(async (tx) => {
@@ -100,7 +101,6 @@ export const webhookUrlOf = (origin: string, lookupId: string): string => `${ori
 function checkedKey({ key, name }: NewProvider): string {
   const made = key ?? keyOf(name)
   if (!KEY.test(made)) throw fail('bad_request', `key ${KEY_SAYS}`)
-  refuseReserved('key', made)
   return made
 }
 
