@@ -10,7 +10,7 @@ NPM_VERSION := 10.9.9
 TEST ?= $(wildcard test/*.test.ts)
 TEST_FILES = $(foreach name,$(TEST),$(if $(findstring /,$(name)),$(name),test/$(name).test.ts))
 
-.PHONY: help install run test check bench sql clean distclean
+.PHONY: help install run test test-faults check bench sql clean distclean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -34,6 +34,10 @@ run: $(INSTALLED) ## Start Postgres, server and workers, with demo data at first
 
 test: $(INSTALLED) ## Run the tests (TEST=name for some)
 	@$(NODE) $(BIN)/tap $(TEST_FILES)
+
+# One seed for all of them, printed by each; it chooses the faults and their moments.
+test-faults: $(INSTALLED) ## Kill, stop and starve the parts under load for about 10 minutes (RANDOM_SEED=n replays)
+	@RANDOM_SEED=$${RANDOM_SEED:-$$(date +%s)} $(NODE) $(BIN)/tap --timeout=1800 test/faults/faults.test.ts
 
 check: $(INSTALLED) ## Check types, lint, format, generated text and import directions
 	$(NODE) $(BIN)/tsc --noEmit

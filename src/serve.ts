@@ -109,20 +109,22 @@ export async function startServer(app: App, { oneOf }: ServerShare = {}): Promis
       trustedHops: config.trustedProxies,
     },
   )
-  const port = await server.listen(config.host, config.port)
-  log('info', 'listening', { host: config.host, port, base_url: config.baseUrl })
-  return {
-    port,
-    stop: async () => {
-      await server.drain(DRAIN_MS, oneOf === undefined ? 0 : LINGER_MS)
-      await ingest.close()
-      await authenticator.settled()
-      await limits.close()
-      await invalidation.close()
-      await lakes.close()
-      log('info', 'stopped')
-    },
+  const stop = async () => {
+    await server.drain(DRAIN_MS, oneOf === undefined ? 0 : LINGER_MS)
+    await ingest.close()
+    await authenticator.settled()
+    await limits.close()
+    await invalidation.close()
+    await lakes.close()
+    log('info', 'stopped')
   }
+  const port = await server.listen(config.host, config.port).catch(async (error: unknown) => {
+    // What is open would keep a process alive that serves nobody.
+    await stop()
+    throw error
+  })
+  log('info', 'listening', { host: config.host, port, base_url: config.baseUrl })
+  return { port, stop }
 }
 
 function healthRoutes(app: App): Route[] {

@@ -603,6 +603,25 @@ t.test('ports', async (t) => {
   })
 })
 
+t.test('memory', async (t) => {
+  t.test('is bounded for all bodies together: the slowest makes room, and learns it', async (t) => {
+    const limit = { bodyLimit: 100_000 }
+    const { port } = await serve(t, [route('/v1/a', { POST: echo }, limit)], { receivingBytes: 100_000 })
+    const head = 'POST /v1/a HTTP/1.1\nContent-Length: 60000'
+    const slow = (await Wire.open(t, port)).send(head, 'x'.repeat(50_000))
+    const slower = (await Wire.open(t, port)).send(head, 'x'.repeat(20_000))
+    // Until what both sent has arrived: requests of one connection are read after what came before them.
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    const quick = (await Wire.open(t, port)).send(head, 'x'.repeat(60_000))
+    t.match(await quick.answer(), { status: 200, text: /"length":60000/ })
+    t.match(await slow.answer(), { status: 503, text: /"code":"unavailable"/ })
+    slower.socket.write('x'.repeat(40_000))
+    t.match(await slower.answer(), { status: 200, text: /"length":60000/ })
+    slow.socket.write('x'.repeat(10_000))
+    t.match(await slow.send(head, 'x'.repeat(60_000)).answer(), { status: 200, text: /"length":60000/ })
+  })
+})
+
 t.test('leaving', async (t) => {
   /** A route that says when it is called and answers when it is told. */
   const slow = () => {
@@ -673,6 +692,15 @@ t.test('leaving', async (t) => {
       go()
     },
   )
+  t.test('a drain that lingers answers connections once more, and asks their clients to leave', async (t) => {
+    const { server, port } = await serve(t, [route('/v1/a', { GET: ok })])
+    const open = await Wire.open(t, port)
+    t.match(await open.send('GET /v1/a HTTP/1.1').answer(), { status: 200 })
+    const drained = server.drain(20_000, 20_000)
+    t.match(await open.send('GET /v1/a HTTP/1.1').answer(), { status: 200, headers: { connection: 'close' } })
+    await open.closed()
+    await drained
+  })
   t.test('the deadline of a drain cuts a request short', async (t) => {
     const { called, go, routes } = slow()
     const { server, port } = await serve(t, routes)

@@ -68,7 +68,10 @@ export function openLogWriter(postgres: Postgres): LogWriter {
         } catch (error) {
           renew()
           mayBeCommitted ||= leavesOpen(error)
-          const retries = isUnavailable(error) && performance.now() + RETRY_MS < deadline - CANCEL_MS
+          const retries =
+            isUnavailable(error) &&
+            errorCode(error) !== DISK_FULL &&
+            performance.now() + RETRY_MS < deadline - CANCEL_MS
           if (!retries) throw given(error, batch, mayBeCommitted)
         }
         await pause(RETRY_MS)
@@ -103,6 +106,9 @@ function cancel(query: object): void {
   const { canceller } = query as { canceller: ((query: object) => Promise<void>) | null }
   canceller?.(query).catch(() => {})
 }
+
+/** Not worth another attempt within seconds; who waits longer holds memory and learns no more. */
+const DISK_FULL = '53100'
 
 /** Codes of a statement that was never sent, since its connection was not made; or was cancelled, before or after that. */
 const NEVER_DONE =

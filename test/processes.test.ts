@@ -1,0 +1,133 @@
+import { once } from 'node:events'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { Agent, get, type IncomingMessage } from 'node:http'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import t from 'tap'
+import { emptyFolder } from './fixtures/cluster.ts'
+import { database } from './fixtures/database.ts'
+import { eventually } from './fixtures/eventually.ts'
+import { recoup, startRecoup } from './fixtures/recoup.ts'
+
+/** Several servers on one port, from their start to their end under one command. */
+const { url } = await database(t)
+const port = await freePort()
+const env = { DATABASE_URL: url, DATA_DIR: await emptyFolder(t), PORT: `${port}` }
+
+t.test('recoup serve --processes', async (t) => {
+  const run = startRecoup(['serve', '--processes', '2'], { env })
+  const supervisor = run.child.pid as number
+  t.teardown(async () => {
+    run.child.kill('SIGKILL')
+    await run.ended
+  })
+  await eventually(async () => listening(run.output.stderr) === 2)
+  const before = childrenOf(supervisor)
+
+  await t.test('needs the port for itself, and a port of its own', async (t) => {
+    t.match(await recoup(['serve'], { env }), { code: 1, stderr: /is in use by another program/ })
+    const free = await recoup(['serve', '--processes', '2'], { env: { ...env, PORT: '0' } })
+    t.match(free, { code: 1, stderr: /--processes needs a PORT of its own/ })
+  })
+
+  await t.test('divides connections between its servers', async (t) => {
+    const earlier = before.map(socketsOf)
+    const sockets = await Promise.all(Array.from({ length: 60 }, connected))
+    await eventually(async () => sum(before.map(socketsOf)) === sum(earlier) + 60)
+    for (const [n, pid] of before.entries()) {
+      const taken = socketsOf(pid) - (earlier[n] ?? 0)
+      t.ok(taken >= 10, `${taken} of 60`)
+    }
+    for (const socket of sockets) socket.destroy()
+  })
+
+  await t.test('starts a server again that was killed, and answers meanwhile', async (t) => {
+    const [killed = 0, other = 0] = before
+    process.kill(killed, 'SIGKILL')
+    await eventually(async () => !childrenOf(supervisor).includes(killed))
+    const answers: unknown[] = []
+    const after = await eventually(async () => {
+      answers.push(await answer().catch((error: Error) => error.message))
+      const now = childrenOf(supervisor)
+      return now.length === 2 && now
+    })
+    t.ok(after.includes(other), 'the other one ran on')
+    t.same(new Set(answers), new Set([200]))
+    await eventually(async () => listening(run.output.stderr) === 3)
+  })
+
+  await t.test('replaces its servers at SIGHUP without a request that fails', async (t) => {
+    const old = childrenOf(supervisor)
+    const failures: string[] = []
+    let running = true
+    let answered = 0
+    const client = async (agent: Agent | false) => {
+      while (running)
+        await answer(agent).then(
+          (status) => (status === 200 ? answered++ : failures.push(String(status))),
+          (error: NodeJS.ErrnoException) => failures.push(error.code ?? error.message),
+        )
+    }
+    const keep = new Agent({ keepAlive: true })
+    const clients = Promise.all(
+      [keep, keep, keep, keep, false, false].map((one) => client(one as Agent | false)),
+    )
+    run.child.kill('SIGHUP')
+    await eventually(async () => run.output.stderr.includes('"processes_replaced"'), { withinMs: 30_000 })
+    running = false
+    await clients
+    keep.destroy()
+    t.same(failures, [])
+    t.ok(answered > 0)
+    t.same(
+      childrenOf(supervisor).filter((pid) => old.includes(pid)),
+      [],
+    )
+  })
+
+  await t.test('stops all of them at SIGTERM, with exit code 0', async (t) => {
+    const servers = childrenOf(supervisor)
+    run.child.kill('SIGTERM')
+    t.match(await run.ended, { code: 0 })
+    for (const pid of servers) t.throws(() => process.kill(pid, 0))
+  })
+})
+
+const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0)
+
+const listening = (text: string) => text.split('"event":"listening"').length - 1
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as AddressInfo
+  probe.close()
+  return port
+}
+
+const childrenOf = (pid: number) =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number)
+
+const socketsOf = (pid: number) =>
+  readdirSync(`/proc/${pid}/fd`).filter((fd) => {
+    try {
+      return readlinkSync(`/proc/${pid}/fd/${fd}`).startsWith('socket:')
+    } catch {
+      return false
+    }
+  }).length
+
+async function connected(): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1')
+  await once(socket, 'connect')
+  return socket
+}
+
+function answer(agent: Agent | false = false): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const sent = get({ port, path: '/healthz', agent }, (response: IncomingMessage) => {
+      response.resume().on('end', () => resolve(response.statusCode ?? 0))
+      response.on('error', reject)
+    })
+    sent.on('error', reject)
+  })
+}
