@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { App } from '../app.ts'
-import type { Certificate } from '../connect/erase/certificate.ts'
+import { type Certificate, readable } from '../connect/erase/certificate.ts'
 import { type DueOptions, eraseDue } from '../connect/erase/due.ts'
 import { type Preview, previewErasure, whomOf } from '../connect/erase/preview.ts'
 import { fail } from '../errors.ts'
@@ -50,7 +50,10 @@ export const customerCommands = [
     run: async ({ app: open, values }) => {
       const app = await open()
       const { id } = await brandOf(app, required(values, 'brand'))
-      return { data: await app.postgres.pipeline.many<ErasureRow>('erasures_of_brand', [id]) }
+      const rows = await app.postgres.pipeline.many<ErasureRow>('erasures_of_brand', [id])
+      return {
+        data: rows.map((row) => ({ ...row, certificate: row.certificate && readable(row.certificate) })),
+      }
     },
     text: ({ data }) =>
       table(
@@ -96,7 +99,7 @@ async function eraseAndWait(run: Run, app: App, brandId: string, erasureId: stri
     const row = await postgres.pipeline.one<ErasureRow>('erasure_state', [brandId, erasureId])
     if (row.certificate) {
       shown.end()
-      return row.certificate
+      return readable(row.certificate)
     }
     if (row.state === 'failed') throw fail('unavailable', `It failed and will be tried again: ${row.error}`)
     await pause(POLL_MS)

@@ -50,6 +50,15 @@ export async function certify(
   await postgres.pipeline.run('erasure_done', [brandId, id, JSON.stringify(certificate), completedAt])
 }
 
+/** A certificate as it comes from the database, which keeps no order, in the order in which it is read. */
+export function readable(stored: Certificate): Certificate {
+  const { erasure_id, brand_id, requested_by, requested_at, erased_at, completed_at, ...rest } = stored
+  const { customer_ids, subjects, removed, erased_in_the_same_run, sha256 } = rest
+  const who = { erasure_id, brand_id, requested_by, requested_at, erased_at, completed_at }
+  const counts = inOrder(removed) as Certificate['removed']
+  return { ...who, customer_ids, subjects, removed: counts, erased_in_the_same_run, sha256 }
+}
+
 /** The `sha256` of a certificate. */
 export function digestOf({ sha256: _, ...document }: Partial<Certificate>): string {
   return hash('sha256', JSON.stringify(inOrder(document)))
