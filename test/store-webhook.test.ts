@@ -22,7 +22,7 @@ t.test(
     const random = randomSource(t)
     const life = new ShopLife(new ShopState(), random, YESTERDAY)
     life.open({ products: 4, customers: 6 })
-    for (let step = 0; step < 50; step++) life.step()
+    for (let step = 0; step < 60; step++) life.step()
     const history = life.messages().map((message, at) => ({ ...message, webhookId: `w${at}` }))
     t.comment(`${history.length} webhooks`)
 
@@ -40,7 +40,7 @@ t.test(
       }
     }
     const wanted = await told(history)
-    t.ok(wanted.events.length > 40)
+    t.ok(wanted.events.length > 25)
     for (let round = 0; round < 2; round++) {
       const again = history.flatMap((message, at) =>
         random.chance(0.3) ? [message, { ...message, webhookId: `again${at}` }] : [message],
@@ -313,6 +313,44 @@ t.test('consent reaches the contact, and the newest word counts', async (t) => {
     'customer_updated',
     'customer_updated',
   ])
+})
+
+t.test('a cart is recorded once it is known whose it is', async (t) => {
+  const brand = await shop()
+  const cart = (at: string) =>
+    JSON.stringify({
+      token: 'c9',
+      updated_at: at,
+      line_items: [{ quantity: 2, price: '12.50', product_id: 9 }],
+    })
+  await send(brand, { topic: 'carts/create', body: cart('2026-11-20T09:00:00Z') })
+  t.same(await typesOf(brand), [])
+  await send(brand, { topic: 'checkouts/create', body: checkout({ cart_token: 'c9' }) })
+  await send(brand, { topic: 'carts/update', body: cart('2026-11-20T09:05:00Z') })
+  const [{ id } = {}] = await rowsOf(brand, 'customer')
+  t.match(await eventsOf(db, brand), [
+    {
+      profile_id: id,
+      event_type: 'cart_updated',
+      properties: { cart_id: 'c9', total: '25.00', item_count: 2 },
+    },
+    { profile_id: id, event_type: 'cart_updated' },
+  ])
+})
+
+t.test('what is about nobody makes no events, until a later version names somebody', async (t) => {
+  const brand = await shop()
+  const nobody = { email: null, customer: null }
+  await send(brand, { topic: 'orders/paid', body: order(nobody) })
+  await send(brand, { topic: 'checkouts/create', body: checkout(nobody) })
+  await abandonCheckouts(
+    { postgres: db.postgres, storePlatformDomain: 'myshopify.com' },
+    new Date('2026-11-21T00:00:00Z'),
+  )
+  t.same(await typesOf(brand), [])
+  t.match(await rowsOf(brand, 'checkout'), [{ state: 'open' }])
+  await send(brand, { topic: 'orders/updated', body: order({ updated_at: '2026-11-20T12:00:00Z' }) })
+  t.same(await typesOf(brand), ['order_created'])
 })
 
 t.test('a checkout without order and activity for the brand’s time is abandoned, once', async (t) => {

@@ -3,6 +3,7 @@ import { brandCommands } from './brand.ts'
 import type { Command } from './command.ts'
 import { customerCommands } from './customer.ts'
 import { demoCommands } from './demo.ts'
+import { demoStoreCommands } from './demo-store.ts'
 import { docsCommands } from './docs.ts'
 import { importCommands } from './import.ts'
 import { keyCommands } from './key.ts'
@@ -31,6 +32,7 @@ export const COMMANDS: readonly Command[] = [
   ...mergeCommands,
   ...sqlCommands,
   ...demoCommands,
+  ...demoStoreCommands,
   ...statusCommands,
   ...backupCommands,
   ...docsCommands(() => COMMANDS),

@@ -15,7 +15,7 @@ interface Stop {
 }
 
 /** A second signal ends the process at once. */
-function stopSignal(): Stop {
+export function stopSignal(): Stop {
   const { promise, resolve } = Promise.withResolvers<string>()
   let reason: string | undefined
   const stop = (why: string) => {

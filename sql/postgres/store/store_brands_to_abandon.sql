@@ -9,6 +9,7 @@ where
         where
             checkout.brand_id = store_connection.brand_id
             and state = 'open'
+            and subject is not null
             and not deleted
             and checkout.updated_at <= $1::timestamptz - make_interval(mins => abandoned_after_minutes)
     )

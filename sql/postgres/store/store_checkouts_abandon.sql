@@ -6,6 +6,8 @@ with due as (
     where
         store_connection.brand_id = $1
         and checkout.state = 'open'
+        -- One that names nobody cannot be recovered; it waits for an address.
+        and checkout.subject is not null
         and not checkout.deleted
         and checkout.updated_at <= $2::timestamptz - make_interval(mins => abandoned_after_minutes)
     order by checkout.updated_at

@@ -29,6 +29,7 @@ const REMOVALS: readonly [table: string, statement: string, args: Arguments][] =
   ['fulfillment', 'erase_fulfillments', byContact],
   ['store_order', 'erase_orders', byContact],
   ['checkout', 'erase_checkouts', bySubject],
+  ['store_cart', 'erase_store_carts', bySubject],
   ['subscription', 'erase_subscriptions', bySubject],
   ['refund', 'erase_refunds', bySubject],
   ['custom_event', 'erase_custom_events', byContact],

@@ -1,8 +1,8 @@
 import type { Statements } from '../../op.ts'
 import { withoutErased } from './erased.ts'
 import { recordEvents } from './events.ts'
-import { newsOf } from './news.ts'
-import { subjectsOf, writeContacts, writeCustomers } from './people.ts'
+import { newsOf, type Owner } from './news.ts'
+import { type Subjects, subjectsOf, writeContacts, writeCustomers } from './people.ts'
 import type { Batch } from './record.ts'
 import { recoveries } from './recovered.ts'
 import { writeSubscriptions } from './subscriptions.ts'
@@ -70,9 +70,27 @@ export async function applyRecords(work: StoreWork, given: Batch): Promise<void>
     ...batch.checkouts.map(({ externalId }) => externalId),
     ...batch.orders.flatMap(({ checkoutExternalId }) => checkoutExternalId ?? []),
   ]
-  await recordEvents(
-    work,
-    batch.orders.map(({ externalId }) => externalId),
-    [...newsOf(batch, subjects), ...changes, ...(await recoveries(work, checkoutIds))],
-  )
+  await recordEvents(work, await ownersOf(work, batch, subjects), [
+    ...newsOf(batch, subjects),
+    ...changes,
+    ...(await recoveries(work, checkoutIds)),
+  ])
+}
+
+/** Orders and carts whose holder the records say; a cart's is noted, since nothing else does. */
+async function ownersOf(
+  { tx }: StoreWork,
+  { orders, checkouts }: Batch,
+  subjects: Subjects,
+): Promise<Owner[]> {
+  const carts = new Map<string, number>()
+  for (const { cartExternalId, person } of [...orders, ...checkouts]) {
+    const subject = subjects.get(person) ?? 0
+    if (cartExternalId !== null && subject !== 0) carts.set(cartExternalId, subject)
+  }
+  if (carts.size) await tx.run('store_carts_put', [[...carts.keys()], [...carts.values()]])
+  return [
+    ...orders.map(({ externalId }): Owner => ({ kind: 'order', externalId })),
+    ...[...carts.keys()].map((externalId): Owner => ({ kind: 'cart', externalId })),
+  ]
 }

@@ -1,18 +1,23 @@
 import { appendEvents, type RecordedEvent } from '../../event/append.ts'
 import type { StoreWork } from './apply.ts'
-import type { News } from './news.ts'
+import type { News, Owner } from './news.ts'
 
-interface KnownOrder {
-  external_id: string
+/** Whom an order or a cart belongs to; an event of a test order counts nowhere. */
+interface Known {
   subject: number
   test: boolean
 }
 
-/** What waits for its order. */
+/** What waits for its owner. */
 interface Content {
   event_type: string
   occurred_at: number
   properties: Record<string, unknown>
+}
+
+interface Due extends Content {
+  id: string
+  subject: number
 }
 
 /** Of these there is one per version; what was noted of them is forgotten after 60 days (store_prune). */
@@ -20,71 +25,80 @@ const OF_VERSIONS = ['cart_updated', 'customer_updated', 'consent_updated', 'ful
 const NEWS_MS = 30 * 86_400_000
 
 function isNews({ type, occurredAt }: News, connectedAt: Date): boolean {
-  const since = OF_VERSIONS.includes(type)
-    ? Math.max(Date.now() - NEWS_MS, connectedAt.getTime())
-    : connectedAt.getTime()
-  return occurredAt.getTime() >= since
+  const oldest = OF_VERSIONS.includes(type) ? Date.now() - NEWS_MS : 0
+  return occurredAt.getTime() >= Math.max(oldest, connectedAt.getTime())
 }
 
+/** The order's or cart's external id, told apart. */
+export const ownerKey = ({ kind, externalId }: Owner) =>
+  kind === 'order' ? externalId : `cart:${externalId}`
+
 /**
- * Records each event once, in the log and as noted. What was before the connection is history, no news; what is about an
- * order waits until that is known; what is about a test order counts nowhere. `orders`: external ids of orders that may
- * just have become known.
+ * Records each event once, in the log and as noted. What was before the connection is history, no news; what is about
+ * an order or a cart waits until somebody is known to have it. `owners`: orders and carts of which that may have
+ * become known just now.
  */
 export async function recordEvents(
-  { tx, brandId, connectedAt }: StoreWork,
-  orders: readonly string[],
+  work: StoreWork,
+  owners: readonly Owner[],
   all: readonly News[],
 ): Promise<void> {
+  const { tx, brandId, connectedAt } = work
   const fresh = [...new Map(all.map((news) => [news.id, news])).values()].filter((news) =>
     isNews(news, connectedAt),
   )
-  const named = [...new Set([...orders, ...fresh.flatMap(({ order }) => order ?? [])])]
-  if (fresh.length === 0 && named.length === 0) return
-  const known = new Map(
-    (named.length ? await tx.many<KnownOrder>('store_orders_known', [named]) : []).map((row) => [
-      row.external_id,
-      row,
-    ]),
-  )
-  const waits = ({ order }: News) => order !== undefined && !known.has(order)
+  const known = await knownOwners(work, [...owners, ...fresh.flatMap(({ owner }) => owner ?? [])])
+  const waitsFor = ({ owner, subject }: News) =>
+    owner && subject === 0 && !known.has(ownerKey(owner)) ? ownerKey(owner) : null
   const taken = fresh.length
     ? await tx.many<{ id: string }>('store_events_take', [
         fresh.map(({ id }) => id),
-        fresh.map((news) => (waits(news) ? news.order : null)),
-        fresh.map((news) => (waits(news) ? JSON.stringify(contentOf(news)) : null)),
+        fresh.map(waitsFor),
+        fresh.map((news) => (waitsFor(news) === null ? null : JSON.stringify(contentOf(news)))),
       ])
     : []
   const isNew = new Set(taken.map(({ id }) => id))
-  const now = fresh
-    .filter((news) => isNew.has(news.id) && !waits(news))
-    .map((news) => ({ ...contentOf(news), id: news.id, subject: news.subject, order: news.order }))
   const released = known.size
     ? await tx.many<{ id: string; waits_for: string; content: Content }>('store_events_release', [
         [...known.keys()],
       ])
     : []
   const due = [
-    ...now,
-    ...released.map(({ id, waits_for, content }) => ({ ...content, id, subject: 0, order: waits_for })),
+    ...fresh
+      .filter((news) => isNew.has(news.id) && waitsFor(news) === null)
+      .map((news) => ({ id: news.id, content: contentOf(news), of: ofOwner(news, known) })),
+    ...released.map(({ id, waits_for, content }) => ({ id, content, of: known.get(waits_for) })),
   ]
-    .map(({ order, ...event }) => ({ ...event, of: order === undefined ? undefined : known.get(order) }))
-    .filter(({ of }) => of?.test !== true)
-    .map(({ of, ...event }) => ({ ...event, subject: of?.subject ?? event.subject }))
-  const profiles = await profilesOf({ tx }, [...new Set(due.map(({ subject }) => subject))])
-  await appendEvents(
-    tx,
+  const counted = due.filter(({ of }) => of && !of.test && of.subject !== 0)
+  await append(
+    work,
     brandId,
-    due
-      .sort((one, other) => one.occurred_at - other.occurred_at || (one.id < other.id ? -1 : 1))
-      .map(
-        ({ id, subject, ...event }): RecordedEvent => ({
-          ...event,
-          event_id: id,
-          ...(profiles.has(subject) ? { profile_id: profiles.get(subject) } : {}),
-        }),
-      ),
+    counted.map(({ id, content, of }) => ({ ...content, id, subject: of?.subject ?? 0 })),
   )
+}
+
+const ofOwner = ({ owner, subject }: News, known: ReadonlyMap<string, Known>): Known | undefined =>
+  (owner && known.get(ownerKey(owner))) ?? { subject, test: false }
+
+/** Those of which it is known who has them, or that nobody counts. */
+async function knownOwners({ tx }: StoreWork, owners: readonly Owner[]): Promise<Map<string, Known>> {
+  const idsOf = (wanted: Owner['kind']) => [
+    ...new Set(owners.flatMap(({ kind, externalId }) => (kind === wanted ? externalId : []))),
+  ]
+  const [orders, carts] = [idsOf('order'), idsOf('cart')]
+  const known = new Map<string, Known>()
+  if (orders.length) {
+    const rows = await tx.many<Known & { external_id: string }>('store_orders_known', [orders])
+    for (const { external_id, subject, test } of rows)
+      if (subject !== 0 || test)
+        known.set(ownerKey({ kind: 'order', externalId: external_id }), { subject, test })
+  }
+  if (carts.length) {
+    const rows = await tx.many<Known & { external_id: string }>('store_carts_known', [carts])
+    for (const { external_id, subject } of rows)
+      known.set(ownerKey({ kind: 'cart', externalId: external_id }), { subject, test: false })
+  }
+  return known
 }
 
 const contentOf = ({ type, occurredAt, properties }: News): Content => ({
@@ -93,13 +107,24 @@ const contentOf = ({ type, occurredAt, properties }: News): Content => ({
   properties,
 })
 
-/** Public ids by subject: events name nobody by an address. */
-async function profilesOf(
-  { tx }: Pick<StoreWork, 'tx'>,
-  subjects: readonly number[],
-): Promise<Map<number, string>> {
-  const named = subjects.filter((subject) => subject !== 0)
-  if (named.length === 0) return new Map()
-  const rows = await tx.many<{ subject: number; id: string }>('store_profiles', [named])
-  return new Map(rows.map(({ subject, id }) => [subject, id]))
+/** Events name customers by their public ids, and nobody by an address. */
+async function append({ tx }: StoreWork, brandId: string, due: readonly Due[]): Promise<void> {
+  if (due.length === 0) return
+  const subjects = [...new Set(due.map(({ subject }) => subject))]
+  const rows = await tx.many<{ subject: number; id: string }>('store_profiles', [subjects])
+  const profiles = new Map(rows.map(({ subject, id }) => [subject, id]))
+  const inOrder = [...due].sort(
+    (one, other) => one.occurred_at - other.occurred_at || (one.id < other.id ? -1 : 1),
+  )
+  await appendEvents(
+    tx,
+    brandId,
+    inOrder.map(
+      ({ id, subject, ...event }): RecordedEvent => ({
+        ...event,
+        event_id: id,
+        profile_id: profiles.get(subject) ?? '',
+      }),
+    ),
+  )
 }

@@ -9,8 +9,13 @@ export interface News {
   /** 0: about nobody who is known. */
   subject: number
   properties: Record<string, unknown>
-  /** External id of the order that says whose it is, and whether it counts. */
-  order?: string
+  /** What says whose it is, where the subject is not known, and whether it counts. */
+  owner?: Owner
+}
+
+export interface Owner {
+  kind: 'order' | 'cart'
+  externalId: string
 }
 
 const PAID = ['paid', 'partially_refunded', 'refunded']
@@ -35,7 +40,7 @@ export function newsOf(batch: Batch, subjects: Subjects): News[] {
             total,
             currency_code: currencyCode,
           }),
-          ...(orderExternalId === null ? {} : { order: orderExternalId }),
+          ...(orderExternalId === null ? {} : { owner: { kind: 'order', externalId: orderExternalId } }),
         }
       }),
     ...batch.fulfillments.map(
@@ -44,7 +49,7 @@ export function newsOf(batch: Batch, subjects: Subjects): News[] {
         type: 'fulfillment_updated',
         occurredAt: new Date(one.version.updatedAt),
         subject: 0,
-        order: one.orderExternalId,
+        owner: { kind: 'order', externalId: one.orderExternalId },
         properties: without({
           fulfillment_id: one.externalId,
           order_id: one.orderExternalId,
@@ -78,6 +83,7 @@ export function newsOf(batch: Batch, subjects: Subjects): News[] {
       (one): News => ({
         id: `cart_updated:${one.externalId}:${ms(one)}`,
         type: 'cart_updated',
+        owner: { kind: 'cart', externalId: one.externalId },
         occurredAt: new Date(one.version.updatedAt),
         subject: subjects.get(one.person) ?? 0,
         properties: without({
@@ -98,7 +104,7 @@ function created(order: OrderRecord): News {
     type: 'order_created',
     occurredAt: new Date(order.paidAt),
     subject: 0,
-    order: externalId,
+    owner: { kind: 'order', externalId },
     properties: without({
       order_id: externalId,
       order_number: number,

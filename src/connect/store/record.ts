@@ -122,6 +122,7 @@ export interface CheckoutRecord extends Versioned {
   total: string
   items: ItemRecord[]
   url: string | null
+  cartExternalId: string | null
   createdAt: string
   completedAt: string | null
 }

@@ -26,6 +26,7 @@ export class ShopLife {
   readonly #choices: Choices
   #now: number
   #messages: Message[] = []
+  #isLive = false
 
   constructor(state: ShopState, choices: Choices, startsAt: Date) {
     this.state = state
@@ -35,6 +36,11 @@ export class ShopLife {
 
   get now(): Date {
     return new Date(this.#now)
+  }
+
+  /** From here on its time is ours. */
+  live(): void {
+    this.#isLive = true
   }
 
   /** What was told since the last call, in the order of its happening. */
@@ -64,7 +70,7 @@ export class ShopLife {
   }
 
   step(): void {
-    this.#now += this.#choices.below(20 * MINUTE_MS)
+    this.#pass(20 * MINUTE_MS)
     const steps = [
       () => this.#shop(),
       () => this.#shop(),
@@ -78,6 +84,10 @@ export class ShopLife {
     steps[this.#choices.below(steps.length)]?.()
   }
 
+  #pass(mostMs: number): void {
+    this.#now = this.#isLive ? Math.max(Date.now(), this.#now) : this.#now + this.#choices.below(mostMs)
+  }
+
   #pick<T>(list: readonly T[]): T | undefined {
     return list[this.#choices.below(list.length)]
   }
@@ -86,18 +96,22 @@ export class ShopLife {
   #shop(): void {
     const { state } = this
     const lines = state.lines(this.#choices)
-    this.#tell('carts/create', cartBody(state, `cart${state.id()}`, lines, this.now))
+    const cart = `cart${state.id()}`
+    this.#tell('carts/create', cartBody(state, cart, lines, this.now))
+    // Most look around and leave.
+    if (this.#choices.chance(0.2)) return
     const guest = this.#choices.chance(0.2)
     const customer = guest ? null : (this.#pick(state.customers) ?? null)
     const checkout = state.addCheckout(
       this.now,
+      cart,
       customer,
       guest ? `guest${state.id()}@example.com` : null,
       lines,
     )
     this.#tell('checkouts/create', checkoutBody(state, checkout))
     if (this.#choices.chance(0.5)) {
-      this.#now += this.#choices.below(5 * MINUTE_MS)
+      this.#pass(5 * MINUTE_MS)
       checkout.updatedAt = this.now
       this.#tell('checkouts/update', checkoutBody(state, checkout))
     }

@@ -127,6 +127,7 @@ export const orderBody = (state: ShopState, order: ShopOrder) => ({
 export const checkoutBody = (state: ShopState, checkout: ShopCheckout) => ({
   id: checkout.id,
   token: checkout.token,
+  cart_token: checkout.cartToken,
   email: checkout.email,
   customer: checkout.customer && { id: checkout.customer.id, email: checkout.customer.email },
   currency: state.currency,

@@ -64,6 +64,7 @@ export interface ShopOrder extends Entity {
 
 export interface ShopCheckout extends Entity {
   token: string
+  cartToken: string
   customer: ShopCustomer | null
   email: string | null
   lines: ShopLine[]
@@ -140,12 +141,13 @@ export class ShopState {
 
   addCheckout(
     at: Date,
+    cartToken: string,
     customer: ShopCustomer | null,
     email: string | null,
     lines: ShopLine[],
   ): ShopCheckout {
     const made = this.#made(at)
-    const checkout = { ...made, token: `c${made.id}`, customer, email, lines, completedAt: null }
+    const checkout = { ...made, token: `c${made.id}`, cartToken, customer, email, lines, completedAt: null }
     this.checkouts.push(checkout)
     return checkout
   }

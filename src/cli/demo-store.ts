@@ -1,0 +1,50 @@
+import { openSeal } from '../access/seal.ts'
+import { runDemoStore } from '../connect/demo/store/run.ts'
+import { brandOf } from './brand.ts'
+import { command, integerOption, required } from './command.ts'
+import { stopSignal } from './run.ts'
+
+const HISTORY = 1_000
+const EVERY_MS = 1_000
+
+export const demoStoreCommands = [
+  command({
+    name: 'demo store',
+    what: 'Connect a brand to a fake store on this machine, which lives and sends webhooks until Ctrl-C',
+    options: {
+      brand: { type: 'string', required: true, placeholder: 'BRAND', what: 'Id, shop or name' },
+      history: {
+        type: 'string',
+        placeholder: 'N',
+        what: `Steps of its life before now (default ${HISTORY})`,
+      },
+      every: { type: 'string', placeholder: 'MS', what: `Pause between its steps (default ${EVERY_MS})` },
+    },
+    run: async ({ app: open, values }) => {
+      const history = integerOption(values, 'history', HISTORY, 0, 100_000)
+      const everyMs = integerOption(values, 'every', EVERY_MS, 0, 3_600_000)
+      const app = await open()
+      const { storePlatformDomain, webhookUrl } = app.config
+      const brand = await brandOf(app, required(values, 'brand'))
+      const stopping = new AbortController()
+      void stopSignal().asked.then(() => stopping.abort())
+      let sent = 0
+      await runDemoStore({
+        postgres: app.postgres,
+        seal: openSeal(app.config),
+        brand,
+        storePlatformDomain,
+        webhookUrl,
+        history,
+        everyMs,
+        signal: stopping.signal,
+        onStep: (count) => {
+          sent += count
+          process.stderr.write(`webhooks sent: ${sent}\n`)
+        },
+      })
+      return { webhooks_sent: sent }
+    },
+    text: ({ webhooks_sent }) => `Sent ${webhooks_sent} webhooks.`,
+  }),
+]
