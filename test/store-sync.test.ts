@@ -11,8 +11,11 @@ import { openAdminApi } from '../src/connect/store/shopify/client.ts'
 import { readPage } from '../src/connect/store/shopify/pages.ts'
 import { backfill, reconcile, syncStates } from '../src/connect/store/sync.ts'
 import type { Brand } from '../src/op.ts'
+import { brand as newBrand } from './fixtures/brand.ts'
+import { emptyFolder } from './fixtures/cluster.ts'
 import { database } from './fixtures/database.ts'
 import { type RandomSource, randomSource } from './fixtures/random.ts'
+import { recoup } from './fixtures/recoup.ts'
 import { connectedBrand, eventsOf, SEAL, storeServer } from './fixtures/store.ts'
 import { storeState } from './fixtures/store-state.ts'
 
@@ -233,4 +236,43 @@ t.test('a catalog page is the live one, by the store’s own cursor, and says ho
     message: /in 2 seconds/,
     headers: { 'retry-after': '2' },
   })
+})
+
+t.test('the commands connect a store, read its history and show how it is', async (t) => {
+  const life = new ShopLife(new ShopState('EUR'), randomSource(t), STARTED)
+  life.open({ products: 3, customers: 5 })
+  for (let step = 0; step < 20; step++) life.step()
+  const brand = await newBrand(db)
+  const store = await startFakeStore({
+    state: life.state,
+    shopDomain: brand.shop_domain,
+    accessToken: 'shpat_command',
+  })
+  t.teardown(() => store.close())
+  const env = { DATABASE_URL: db.url, DATA_DIR: await emptyFolder(t) }
+  const run = async (args: string[], stdin?: string) => {
+    const ran = await recoup([...args, '--brand', brand.id, '--json'], { env, ...(stdin ? { stdin } : {}) })
+    return { ...ran, said: ran.stdout ? JSON.parse(ran.stdout) : null }
+  }
+  const connect = ['store', 'connect', '--credentials', '-', '--api-origin', store.origin]
+  const refused = await run(connect, '{"access_token":"shpat_wrong","webhook_secret":"s3cret"}')
+  t.match(refused, { code: 1, stderr: /refuses the access token/ })
+  t.notOk(/shpat_wrong|s3cret/.test(refused.stderr))
+
+  const credentials = '{"access_token":"shpat_command","webhook_secret":"s3cret"}'
+  const { said } = await run([...connect, '--abandoned-after', '45'], credentials)
+  t.match(said, {
+    shop_domain: brand.shop_domain,
+    currency_code: 'EUR',
+    webhook_url: 'http://127.0.0.1:8080/store/shopify/webhooks',
+    notes: [/currency is EUR, the brand's USD/, /last 60 days/],
+  })
+  t.equal(store.subscribed.get('ORDERS_PAID'), said.webhook_url)
+  t.notOk(store.subscribed.has('CUSTOMERS_REDACT'))
+  t.match((await run(['store', 'backfill'])).said.data, [{ read: life.state.customers.length }, {}, {}, {}])
+  const status = (await run(['store', 'status'])).said
+  t.match(status, { status: 'connected', abandoned_after_minutes: 45, dead: 0 })
+  t.equal(status.walks.length, 4)
+  const kept = await db.postgres.sql`select * from store_connection where brand_id = ${brand.id}`
+  t.notOk(JSON.stringify(kept[0]).includes(Buffer.from('s3cret').toString('hex')), 'sealed')
 })
