@@ -1,5 +1,6 @@
 import t from 'tap'
 import { ShopLife } from '../src/connect/demo/store/life.ts'
+import { sendWebhooks } from '../src/connect/demo/store/sender.ts'
 import { ShopState } from '../src/connect/demo/store/state.ts'
 import { abandonCheckouts } from '../src/connect/store/abandon.ts'
 import { createReceiver } from '../src/connect/store/receive.ts'
@@ -12,7 +13,7 @@ import { storeState } from './fixtures/store-state.ts'
 
 t.capture(process.stderr, 'write')
 const db = await database(t)
-const { send } = await storeServer(t, db)
+const { send, url } = await storeServer(t, db)
 const DAY_MS = 86_400_000
 const YESTERDAY = new Date(Date.now() - 2 * DAY_MS)
 
@@ -22,7 +23,7 @@ t.test(
     const random = randomSource(t)
     const life = new ShopLife(new ShopState(), random, YESTERDAY)
     life.open({ products: 4, customers: 6 })
-    for (let step = 0; step < 60; step++) life.step()
+    for (let step = 0; step < 45; step++) life.step()
     const history = life.messages().map((message, at) => ({ ...message, webhookId: `w${at}` }))
     t.comment(`${history.length} webhooks`)
 
@@ -40,7 +41,7 @@ t.test(
       }
     }
     const wanted = await told(history)
-    t.ok(wanted.events.length > 25)
+    t.ok(wanted.events.length > 15)
     for (let round = 0; round < 2; round++) {
       const again = history.flatMap((message, at) =>
         random.chance(0.3) ? [message, { ...message, webhookId: `again${at}` }] : [message],
@@ -49,6 +50,44 @@ t.test(
       t.strictSame(found.events, wanted.events)
       t.strictSame(found.state, wanted.state)
     }
+  },
+)
+
+t.test(
+  'a fake store sends its webhooks out of order, twice, and again when they are not taken',
+  async (t) => {
+    const random = randomSource(t)
+    const life = new ShopLife(new ShopState(), random, YESTERDAY)
+    life.open({ products: 3, customers: 3 })
+    for (let step = 0; step < 20; step++) life.step()
+    const messages = life.messages()
+    const [ordered, mixed] = [
+      await connectedBrand(db, { connectedAt: YESTERDAY }),
+      await connectedBrand(db, { connectedAt: YESTERDAY }),
+    ]
+    for (const message of messages) await send(ordered, message)
+    const options = { url, secret: SECRET, shopDomain: mixed.shop_domain, choices: random, disorder: 0.5 }
+    t.ok((await sendWebhooks(messages, options)) > messages.length)
+    t.strictSame(await storeState(db, mixed), await storeState(db, ordered))
+  },
+)
+
+t.test(
+  'a webhook that cannot be written in time is refused for now, and taken when it comes again',
+  async (t) => {
+    const brand = await shop()
+    const holder = await db.postgres.sql.reserve()
+    // Of the session, not of a transaction: what that holds back concerns other tests.
+    await holder`select pg_advisory_lock(hashtextextended(${brand.id}::text || ' store', 0))`
+    const began = performance.now()
+    const late = { topic: 'orders/paid', body: order(), webhookId: 'late' }
+    t.equal((await send(brand, late)).status, 503)
+    t.ok(performance.now() - began < 5_000, 'before the platform gives up')
+    t.same(await rowsOf(brand, 'store_delivery'), [])
+    await holder`select pg_advisory_unlock_all()`
+    holder.release()
+    t.match(await send(brand, late), { status: 200, body: { ok: true } })
+    t.same(await typesOf(brand), ['order_created'])
   },
 )
 

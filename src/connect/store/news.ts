@@ -1,5 +1,14 @@
 import type { Subjects } from './people.ts'
-import type { Batch, ItemRecord, OrderRecord } from './record.ts'
+import type {
+  Batch,
+  CartRecord,
+  ConsentRecord,
+  CustomerRecord,
+  FulfillmentRecord,
+  ItemRecord,
+  OrderRecord,
+  RefundRecord,
+} from './record.ts'
 
 /** An event of the service's own that a record gives rise to. The same fact has the same id, whatever tells it. */
 export interface News {
@@ -19,85 +28,23 @@ export interface Owner {
 }
 
 const PAID = ['paid', 'partially_refunded', 'refunded']
+const NOTHING = '0.00'
 const MOST_ITEMS = 100
 
 /** What the records tell, those of old versions included: each version of a cart or customer is a change of its own. */
 export function newsOf(batch: Batch, subjects: Subjects): News[] {
+  const subjectOf = ({ person }: Pick<OrderRecord, 'person'>) => subjects.get(person) ?? 0
   return [
-    ...batch.orders.filter(({ financialStatus }) => PAID.includes(financialStatus)).map(created),
-    ...batch.refunds
-      .filter(({ total }) => total !== '0.00')
-      .map((refund): News => {
-        const { externalId, orderExternalId, total, currencyCode, createdAt } = refund
-        return {
-          id: `refund_issued:${externalId}`,
-          type: 'refund_issued',
-          occurredAt: new Date(createdAt),
-          subject: orderExternalId === null ? (subjects.get(refund.person) ?? 0) : 0,
-          properties: without({
-            refund_id: externalId,
-            order_id: orderExternalId,
-            total,
-            currency_code: currencyCode,
-          }),
-          ...(orderExternalId === null ? {} : { owner: { kind: 'order', externalId: orderExternalId } }),
-        }
-      }),
-    ...batch.fulfillments.map(
-      (one): News => ({
-        id: `fulfillment_updated:${one.externalId}:${ms(one)}`,
-        type: 'fulfillment_updated',
-        occurredAt: new Date(one.version.updatedAt),
-        subject: 0,
-        owner: { kind: 'order', externalId: one.orderExternalId },
-        properties: without({
-          fulfillment_id: one.externalId,
-          order_id: one.orderExternalId,
-          status: one.status,
-          shipment_status: one.shipmentStatus,
-          tracking_company: one.trackingCompany,
-          tracking_numbers: one.trackingNumbers,
-          tracking_urls: one.trackingUrls,
-        }),
-      }),
-    ),
-    ...batch.customers.map(
-      (one): News => ({
-        id: `customer_updated:${one.externalId}:${ms(one)}`,
-        type: 'customer_updated',
-        occurredAt: new Date(one.version.updatedAt),
-        subject: subjects.get(one.person) ?? 0,
-        properties: without({ tags: one.tags }),
-      }),
-    ),
-    ...batch.consents.map(
-      (one): News => ({
-        id: `consent_updated:${one.storeCustomerId}:${one.channel}:${one.state}:${Date.parse(one.at)}`,
-        type: 'consent_updated',
-        occurredAt: new Date(one.at),
-        subject: subjects.get(one.person) ?? 0,
-        properties: { channel: one.channel, state: one.state },
-      }),
-    ),
-    ...batch.carts.map(
-      (one): News => ({
-        id: `cart_updated:${one.externalId}:${ms(one)}`,
-        type: 'cart_updated',
-        owner: { kind: 'cart', externalId: one.externalId },
-        occurredAt: new Date(one.version.updatedAt),
-        subject: subjects.get(one.person) ?? 0,
-        properties: without({
-          cart_id: one.externalId,
-          total: one.total,
-          currency_code: one.currencyCode,
-          ...itemsOf(one.items),
-        }),
-      }),
-    ),
+    ...batch.orders.filter(({ financialStatus }) => PAID.includes(financialStatus)).map(orderCreated),
+    ...batch.refunds.filter(({ total }) => total !== NOTHING).map((one) => refundIssued(one, subjectOf(one))),
+    ...batch.fulfillments.map(fulfillmentUpdated),
+    ...batch.customers.map((one) => customerUpdated(one, subjectOf(one))),
+    ...batch.consents.map((one) => consentUpdated(one, subjectOf(one))),
+    ...batch.carts.map((one) => cartUpdated(one, subjectOf(one))),
   ]
 }
 
-function created(order: OrderRecord): News {
+function orderCreated(order: OrderRecord): News {
   const { externalId, number, total, currencyCode, discountCodes, lines } = order
   return {
     id: `order_created:${externalId}`,
@@ -117,6 +64,70 @@ function created(order: OrderRecord): News {
     }),
   }
 }
+
+function refundIssued(refund: RefundRecord, subject: number): News {
+  const { externalId, orderExternalId, total, currencyCode, createdAt } = refund
+  return {
+    id: `refund_issued:${externalId}`,
+    type: 'refund_issued',
+    occurredAt: new Date(createdAt),
+    subject: orderExternalId === null ? subject : 0,
+    ...(orderExternalId === null ? {} : { owner: { kind: 'order', externalId: orderExternalId } }),
+    properties: without({
+      refund_id: externalId,
+      order_id: orderExternalId,
+      total,
+      currency_code: currencyCode,
+    }),
+  }
+}
+
+const fulfillmentUpdated = (one: FulfillmentRecord): News => ({
+  id: `fulfillment_updated:${one.externalId}:${ms(one)}`,
+  type: 'fulfillment_updated',
+  occurredAt: new Date(one.version.updatedAt),
+  subject: 0,
+  owner: { kind: 'order', externalId: one.orderExternalId },
+  properties: without({
+    fulfillment_id: one.externalId,
+    order_id: one.orderExternalId,
+    status: one.status,
+    shipment_status: one.shipmentStatus,
+    tracking_company: one.trackingCompany,
+    tracking_numbers: one.trackingNumbers,
+    tracking_urls: one.trackingUrls,
+  }),
+})
+
+const customerUpdated = (one: CustomerRecord, subject: number): News => ({
+  id: `customer_updated:${one.externalId}:${ms(one)}`,
+  type: 'customer_updated',
+  occurredAt: new Date(one.version.updatedAt),
+  subject,
+  properties: without({ tags: one.tags }),
+})
+
+const consentUpdated = ({ storeCustomerId, channel, state, at }: ConsentRecord, subject: number): News => ({
+  id: `consent_updated:${storeCustomerId}:${channel}:${state}:${Date.parse(at)}`,
+  type: 'consent_updated',
+  occurredAt: new Date(at),
+  subject,
+  properties: { channel, state },
+})
+
+const cartUpdated = (one: CartRecord, subject: number): News => ({
+  id: `cart_updated:${one.externalId}:${ms(one)}`,
+  type: 'cart_updated',
+  occurredAt: new Date(one.version.updatedAt),
+  subject,
+  owner: { kind: 'cart', externalId: one.externalId },
+  properties: without({
+    cart_id: one.externalId,
+    total: one.total,
+    currency_code: one.currencyCode,
+    ...itemsOf(one.items),
+  }),
+})
 
 export const itemsOf = (items: readonly ItemRecord[]) => ({
   item_count: items.reduce((count, { quantity }) => count + quantity, 0),
