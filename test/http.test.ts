@@ -620,6 +620,43 @@ t.test('memory', async (t) => {
     slow.socket.write('x'.repeat(10_000))
     t.match(await slow.send(head, 'x'.repeat(60_000)).answer(), { status: 200, text: /"length":60000/ })
   })
+  t.test('holds one unread answer of a connection: one that asks for the next is closed', async (t) => {
+    const large = Buffer.alloc(20 * MB, 'x')
+    const answered = Promise.withResolvers<void>()
+    const handler = () => {
+      setImmediate(answered.resolve)
+      return { status: 200, body: large }
+    }
+    const { port } = await serve(t, [route('/v1/large', { GET: handler })])
+    const socket = connect(port, '127.0.0.1').pause()
+    socket.on('error', () => {})
+    const get = 'GET /v1/large HTTP/1.1\r\nHost: test\r\n\r\n'
+    socket.write(get)
+    await answered.promise
+    socket.write(get)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    let bytes = 0
+    socket.on('data', (chunk) => {
+      bytes += chunk.length
+    })
+    socket.resume()
+    await new Promise((resolve) => socket.once('close', resolve))
+    t.ok(bytes < large.length, `${bytes} bytes`)
+  })
+  t.test('an answer that a slow client reads to its end arrives whole, while a drain waits', async (t) => {
+    const large = 'é'.repeat(8 * MB)
+    const { server, port } = await serve(t, [
+      route('/v1/large', { GET: () => ({ status: 200, body: large }) }),
+    ])
+    const wire = await Wire.open(t, port)
+    wire.socket.pause()
+    wire.send('GET /v1/large HTTP/1.1')
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    const drained = server.drain(20_000)
+    wire.socket.resume()
+    t.ok((await wire.answer()).text === large)
+    await drained
+  })
 })
 
 t.test('leaving', async (t) => {

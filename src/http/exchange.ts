@@ -9,6 +9,7 @@ import { HttpRequest, repeatedHeader } from './request.ts'
 import { logRequest } from './request-log.ts'
 import type { Handler, HttpMethod, ServedRoute } from './route.ts'
 import type { Match } from './router.ts'
+import { mendEnd } from './slow-end.ts'
 
 const REQUEST_ID = /^[\x20-\x7e]{1,128}$/
 
@@ -100,7 +101,9 @@ export class Exchange {
 
   #errorReply(error: unknown): Reply {
     if (error === GONE) return { status: CLIENT_GONE }
-    return errorReply(error, this.#match?.route.surface ?? 'rest', this.#request.requestId)
+    const route = this.#match?.route
+    const reply = errorReply(error, route?.surface ?? 'rest', this.#request.requestId)
+    return reply.status === 413 && route?.tooLarge ? { ...reply, status: route.tooLarge } : reply
   }
 
   #send(reply: Reply): void {
@@ -134,9 +137,16 @@ export class Exchange {
     response.status(status)
     if (!bare) response.header('x-request-id', this.#request.requestId)
     for (const name in headers) response.header(name, headers[name] as string | string[])
+    const bytes = payload === undefined ? 0 : Buffer.byteLength(payload)
+    const ended = () => {
+      this.#waiting = false
+      this.#ended(status, bytes)
+    }
     if (payload === undefined || this.#request.method === 'HEAD') mendBodylessEnd(response.raw)
+    const outcome = mendEnd(response.raw, ended)
     response.send(payload, closes)
-    this.#ended(status, payload === undefined ? 0 : Buffer.byteLength(payload))
+    if (outcome.sent) ended()
+    else this.#waiting = true
   }
 
   #gone(): void {
