@@ -24,6 +24,8 @@ export interface Route {
   surface: Surface
   /** Status of a body with a Content-Encoding other than identity; 415 unless said. */
   encodings?: 400 | 415
+  /** Status of a body over the limit; 413 unless said. */
+  tooLarge?: 400 | 413
 }
 
 /** A route with what is worked out once. */
