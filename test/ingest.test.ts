@@ -391,6 +391,15 @@ t.test('record batches', async (t) => {
     }
     t.ok(taken >= 500 * (capacity - 5_000), 'and no batch is less than full')
   })
+  t.test('a batch that is smaller than a turn of a brand is shared all the same', async (t) => {
+    const queue = new FairQueue<{ brandId: string; bytes: number; since: number }>()
+    for (let n = 0; n < 1_000; n++) queue.push({ brandId: 'loud', bytes: 700, since: n })
+    for (let round = 0; round < 50; round++) {
+      queue.push({ brandId: 'small', bytes: 700, since: round })
+      if (!queue.take(4_096).some(({ brandId }) => brandId === 'small')) t.fail(`not in batch ${round}`)
+    }
+    t.ok(queue.size > 0)
+  })
   t.test('brands that always wait get the same bytes, whatever their requests weigh', async (t) => {
     const queue = new FairQueue<{ brandId: string; bytes: number; since: number }>()
     const sizes = new Map([300, 5_000, 50_000, 260_000].map((bytes) => [`${bytes}`, bytes]))

@@ -1,5 +1,6 @@
-/** Bytes that a brand may take in its turn. */
+/** Bytes that a brand may take in its turn: a share of what is taken, so that many brands have theirs in each batch. */
 const QUANTUM = 64 * 1024
+const TURNS = 16
 
 export interface Queued {
   brandId: string
@@ -41,15 +42,16 @@ export class FairQueue<Item extends Queued> {
   /** Items of together at most `most` bytes, at least one when there is any. */
   take(most: number): Item[] {
     const taken: Item[] = []
+    const quantum = Math.min(QUANTUM, Math.ceil(most / TURNS))
     let bytes = 0
     while (this.#size > 0) {
       const [brandId, queue] = this.#brands.entries().next().value as [string, BrandQueue<Item>]
-      queue.deficit += QUANTUM
+      queue.deficit += quantum
       for (;;) {
         const item = queue.items[queue.head]
         if (!item || item.bytes > queue.deficit) break
         if (taken.length > 0 && bytes + item.bytes > most) {
-          queue.deficit -= QUANTUM
+          queue.deficit -= quantum
           return taken
         }
         this.#shift(queue)
