@@ -294,7 +294,7 @@ t.test('from an empty service to members', async (t) => {
     t.match(report, { generation: 1, published: true, as_of: '2026-02-01T00:00:00.000Z', failed: [] })
     t.same(
       report.steps.map(({ step }: { step: string }) => step),
-      ['snapshot', 'models', 'segments', 'members', 'publish'],
+      ['snapshot', 'touched', 'models', 'segments', 'members', 'publish'],
     )
     for (const step of report.steps) t.match(step, { rows: Number, ms: Number })
     t.match(
