@@ -319,7 +319,7 @@ t.test('from an empty service to members', async (t) => {
     t.match(document(t, status), {
       lake: { waiting_events: 0, dead_events: 0 },
       brands: [
-        { shop_domain: 'one.myshopify.com', generation: 1, segments: 1, failures: 0, error: null },
+        { shop_domain: 'one.myshopify.com', generation: 1, segments: 8, failures: 0, error: null },
         { shop_domain: 'two.myshopify.com', generation: 0 },
       ],
     })

@@ -51,7 +51,10 @@ const MOVING = [
   },
 ]
 
-const brands = [await newBrand(pipeline), await newBrand(pipeline)] as [Brand, Brand]
+const brands = [
+  await newBrand(pipeline, { builtIns: true }),
+  await newBrand(pipeline, { builtIns: true }),
+] as [Brand, Brand]
 const [whole, stepwise] = brands
 const servedFiles = openServed(pipeline)
 t.teardown(() => servedFiles.close())

@@ -41,6 +41,7 @@ export async function createBrand(app: App, brand: NewBrand): Promise<Brand> {
     app.postgres.pipeline.tx(async (tx) => {
       await tx.run('brand_insert', [id, name, shop_domain, ...settings])
       await tx.run('lake_brand_insert', [id])
+      await tx.run('segments_built_in', [id])
       const [created] = await tx.many<Brand>('brands_named', [id, null, null])
       return created as Brand
     }),

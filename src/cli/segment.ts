@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { openServed } from '../lake/served.ts'
-import { parseDefinition } from '../segment/definition.ts'
+import { parseSaved } from '../segment/definition.ts'
 import { customerOf, explain } from '../segment/explain.ts'
 import { displayOne } from '../segment/plan.ts'
 import { openReading } from '../segment/reading.ts'
@@ -129,7 +129,7 @@ export const segmentCommands = [
         return {
           segment_id: row.id,
           customer_id: customerId,
-          ...(await explain(sources, parseDefinition(row.definition), customer)),
+          ...(await explain(sources, parseSaved(row), customer)),
         }
       } finally {
         await session.close()
@@ -155,7 +155,7 @@ export const segmentCommands = [
     options: { brand, segment },
     run: async (run) => {
       const { row } = await segmentOf(run)
-      return { segment_id: row.id, sql: displayOne(parseDefinition(row.definition)) }
+      return { segment_id: row.id, sql: displayOne(parseSaved(row)) }
     },
     text: ({ sql }) => sql,
   }),

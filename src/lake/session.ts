@@ -20,14 +20,14 @@ export interface Session {
 
 /**
  * Opens the sources of a brand (columns of `RELATIONS`, current versions only) and `params`, then locks them in. With
- * `since`, also `changed_subjects (relation, subject)`: whom the rows that a later tick wrote are about, or were
- * about in an earlier version. An earlier version that was folded away since is not known.
+ * `since`, also `changed_subjects (relation, subject, since)`: whom the rows that a later tick than `since` wrote are
+ * about, or were about in an earlier version. An earlier version that was folded away since is not known.
  */
 export async function openSession(
   pipeline: Pipeline,
   brand: Brand,
   asOf: Date,
-  since?: number,
+  since: readonly number[] = [],
 ): Promise<Session> {
   const manifest = await brandManifest(pipeline.postgres, brand.id)
   const folder = join(pipeline.lakeDir, brandFolder(brand.id))
@@ -38,7 +38,7 @@ export async function openSession(
     await rm(tempDir, { recursive: true, force: true })
   }
   try {
-    await duck.run('create table changed_subjects (relation varchar, subject integer)')
+    await duck.run('create table changed_subjects (relation varchar, subject integer, since bigint)')
     for (const relation of Object.keys(RELATIONS) as RelationName[])
       await openSource(duck, pipeline.lakeDir, manifest, relation, since)
     // Bound as text: the binding has no TIMESTAMP parameter of its own.
@@ -60,7 +60,7 @@ async function openSource(
   lakeDir: string,
   manifest: Manifest,
   relation: RelationName,
-  since: number | undefined,
+  since: readonly number[],
 ): Promise<void> {
   const { kind, key } = RELATIONS[relation] as Relation
   const columns = columnsOf(relation).join(', ')
@@ -81,8 +81,8 @@ async function openSource(
       ? [`select ${columns} from read_parquet(${fileList(lakeDir, own)})`, `from ${changed}`]
       : [`from ${changed}`]
     await duck.run(`create view ${view} as ${parts.join(' union all ')}`)
-    if (since !== undefined)
-      await noteChanged(duck, relation, `from ${view} where tick > ${Math.trunc(since)}`)
+    for (const tick of since)
+      await noteChanged(duck, relation, `from ${view} where tick > ${Math.trunc(tick)}`, tick)
     return
   }
 
@@ -92,16 +92,16 @@ async function openSource(
   if (deltas.length) {
     await duck.run(`insert into ${changed} select ${columns} from read_parquet(${fileList(lakeDir, deltas)})`)
   }
-  if (since !== undefined) {
+  for (const tick of since) {
     const keys = key.join(', ')
     const versions = [
       `from ${changed}`,
       ...(base.length ? [`from read_parquet(${fileList(lakeDir, base)})`] : []),
     ]
-    const later = versions.map((version) => `select ${keys} ${version} where tick > ${Math.trunc(since)}`)
+    const later = versions.map((version) => `select ${keys} ${version} where tick > ${Math.trunc(tick)}`)
     const moved = `(${later.join(' union ')})`
     for (const version of versions)
-      await noteChanged(duck, relation, `${version} semi join ${moved} using (${keys})`)
+      await noteChanged(duck, relation, `${version} semi join ${moved} using (${keys})`, tick)
   }
   const newest = `select ${columns} from ${changed} qualify row_number() over (partition by ${key.join(', ')} order by tick desc) = 1`
   await duck.run(`create table ${relation}_changed as ${newest}`)
@@ -143,9 +143,12 @@ const ABOUT: Readonly<Partial<Record<RelationName, readonly string[]>>> = {
   subscriptions: ['subject'],
 }
 
-async function noteChanged(duck: Duck, relation: RelationName, rows: string): Promise<void> {
+async function noteChanged(duck: Duck, relation: RelationName, rows: string, since: number): Promise<void> {
   for (const column of ABOUT[relation] ?? [])
-    await duck.run(`insert into changed_subjects select distinct ${literal(relation)}, ${column} ${rows}`)
+    await duck.run(
+      `insert into changed_subjects
+       select distinct ${literal(relation)}, ${column}, ${Math.trunc(since)} ${rows}`,
+    )
 }
 
 /** The files as a DuckDB list of absolute paths. */

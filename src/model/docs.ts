@@ -1,7 +1,6 @@
-import { DuckDBInstance } from '@duckdb/node-api'
+import { columnsOfModels } from './columns.ts'
 import type { Model } from './graph.ts'
-import { runModels } from './run.ts'
-import { createEmptySources, PARAMS, SOURCES } from './source.ts'
+import { PARAMS, SOURCES } from './source.ts'
 
 const INTRODUCTION = `# Models
 
@@ -12,7 +11,7 @@ Every row belongs to one brand. Times are UTC, money is DECIMAL(18,2).`
 
 /** The text of docs/models.md for models in dependency order; column types are DuckDB's own answer. */
 export async function modelDocs(models: readonly Model[]): Promise<string> {
-  const columns = await describe(models)
+  const columns = await columnsOfModels(models)
   const inGroup = (layer: Model['layer']) =>
     models.filter((model) => model.layer === layer).sort((a, b) => (a.name < b.name ? -1 : 1))
   const sections = (layer: Model['layer']) =>
@@ -54,25 +53,4 @@ function section(model: Model, models: readonly Model[], columns: [name: string,
     ].join('\n'),
     ['| column | type |', '|---|---|', ...columns.map(([name, type]) => `| ${name} | ${type} |`)].join('\n'),
   ].join('\n\n')
-}
-
-async function describe(models: readonly Model[]): Promise<Map<string, [name: string, type: string][]>> {
-  const instance = await DuckDBInstance.create(':memory:', { threads: '1' })
-  const connection = await instance.connect()
-  try {
-    await createEmptySources(connection)
-    await runModels(connection, models, { materialize: () => 'view' })
-    const described = new Map<string, [string, string][]>()
-    for (const { name } of models) {
-      const rows = (await connection.runAndReadAll(`describe ${name}`)).getRows()
-      described.set(
-        name,
-        rows.map(([column, type]) => [String(column), String(type)]),
-      )
-    }
-    return described
-  } finally {
-    connection.closeSync()
-    instance.closeSync()
-  }
 }

@@ -2,7 +2,8 @@ import * as v from 'valibot'
 import { fail } from '../errors.ts'
 import { count, id, named, text, time, timestamp, uuid } from '../fields.ts'
 import { type Op, op } from '../op.ts'
-import { parseDefinition } from '../segment/definition.ts'
+import { checkColumns } from '../segment/cadence.ts'
+import { parseDefinition, parseSaved } from '../segment/definition.ts'
 import { customerOf, explain } from '../segment/explain.ts'
 import { compileOne, displayOne } from '../segment/plan.ts'
 import { checkReferences } from '../segment/reference.ts'
@@ -52,7 +53,7 @@ export const segmentQuestionOps: readonly Op[] = [
     scopes: ['segments:read'],
     feature: 'cdp',
     rate: { count: 30, per: 'minute' },
-    errors: ['not_found'],
+    errors: ['not_found', 'conflict'],
     effect: 'read',
     what: 'How many customers a rule matches now, or at a past instant; nothing is saved.',
     input: {
@@ -69,7 +70,8 @@ export const segmentQuestionOps: readonly Op[] = [
         throw fail('bad_request', 'Send exactly one of definition and segment_id')
       if (body.as_of && body.as_of > ctx.now) throw fail('bad_request', 'as_of must be in the past')
       const saved = body.segment_id === undefined ? null : await segmentById(ctx, body.segment_id)
-      const tree = parseDefinition(saved ? saved.definition : body.definition)
+      const tree = saved ? parseSaved(saved) : parseDefinition(body.definition)
+      await checkColumns(tree)
       await checkReferences(ctx.db, saved?.id ?? null, tree, body.as_of)
       const { text: members, values } = compileOne(tree)
       const sources = await ctx.lake.sources(body.as_of)
@@ -131,7 +133,7 @@ export const segmentQuestionOps: readonly Op[] = [
     route: 'GET /v1/segments/{id}/explain',
     scopes: ['segments:read'],
     feature: 'cdp',
-    errors: ['not_found'],
+    errors: ['not_found', 'conflict'],
     what: 'Why a customer is a member of a segment or not, by the newest data: each condition with the actual value, and whether it alone decides.',
     input: {
       path: segmentPath,
@@ -141,6 +143,8 @@ export const segmentQuestionOps: readonly Op[] = [
     example: example.EXPLAINED,
     run: async (ctx, { path, query }) => {
       const segment = await segmentById(ctx, path.id)
+      const tree = parseSaved(segment)
+      await checkColumns(tree)
       const sources = await ctx.lake.sources()
       const customer = await customerOf(sources, query.customer_id)
       if (customer === undefined) throw fail('not_found', 'There is no such record.')
@@ -148,7 +152,7 @@ export const segmentQuestionOps: readonly Op[] = [
         segment_id: segment.id,
         version: segment.version,
         customer_id: query.customer_id,
-        ...(await explain(sources, parseDefinition(segment.definition), customer)),
+        ...(await explain(sources, tree, customer)),
         explained_at: ctx.now.toISOString(),
       }
     },
@@ -165,7 +169,7 @@ export const segmentQuestionOps: readonly Op[] = [
     example: example.SQL,
     run: async (ctx, { path }) => {
       const segment = await segmentById(ctx, path.id)
-      const sql = displayOne(parseDefinition(segment.definition))
+      const sql = displayOne(parseSaved(segment))
       return { segment_id: segment.id, version: segment.version, sql }
     },
   }),

@@ -1,3 +1,4 @@
+import { BUILT_IN_FIELD, BUILT_IN_NAMES, builtIn } from './built-in.ts'
 import { type Field, SOURCES, type SourceName } from './catalog.ts'
 import { refusal, shown, unknownName } from './complaint.ts'
 import {
@@ -15,12 +16,14 @@ import {
 } from './expression.ts'
 import { COUNT, checkOperator, MEMBER, many, opsFor, readField, readOperator, readSource } from './name.ts'
 import { AGGREGATES, type AggregateName, LIMITS, type Operator, TIMES_OPS } from './operators.ts'
-import type { Condition, Measure, MemberTest, RowsTest, Test } from './tree.ts'
+import type { Condition, EveryoneTest, Measure, MemberTest, ProfileTest, RowsTest, Test } from './tree.ts'
 import { type Operand, readDays, readInteger, readObject, readOperand, STORED } from './value.ts'
 
 /** What reading a definition carries along. */
 export interface Walk {
   conditions: number
+  /** `built_in` is a field. */
+  isBuiltIn: boolean
 }
 
 type Read = { negated: boolean; test: Test }
@@ -48,6 +51,8 @@ export function readCondition(json: object, path: string, outer: SourceName, wal
           : 'comparison'
   const node = readObject(json, path, KEYS[form])
   const source = node.has('source') ? readSource(node.get('source'), `${path}.source`) : outer
+  if (walk.isBuiltIn && node.get('field') === BUILT_IN_FIELD)
+    return { is: 'condition', path, negated: false, test: readBuiltIn(node, path) }
   if (form === 'member') return { is: 'condition', path, negated: false, test: readMember(node, path) }
   if (form === 'count') return { is: 'condition', path, ...readCount(node, path, source, walk) }
   if (form === 'aggregate') return { is: 'condition', path, ...readAggregate(node, path, source, walk) }
@@ -68,6 +73,15 @@ function readMember(node: Node, path: string): MemberTest {
   if (typeof id !== 'string' || !UUID.test(id))
     throw refusal(`${path}.segmentId`, `must be the id of a segment, not ${shown(id)}`)
   return { of: 'segment', segmentId: id.toLowerCase() }
+}
+
+/** Only the service writes these definitions, so there is one form. */
+function readBuiltIn(node: Node, path: string): ProfileTest | EveryoneTest {
+  const name = node.get('value')
+  if (typeof name !== 'string' || !BUILT_IN_NAMES.includes(name))
+    throw unknownName(`${path}.value`, name, 'a built-in segment', BUILT_IN_NAMES)
+  const { holds, reads } = builtIn(name)
+  return holds ? { of: 'profile', holds, reads } : { of: 'everyone' }
 }
 
 function readComparison(node: Node, path: string, source: SourceName): Read {

@@ -1,3 +1,4 @@
+import { BUILT_IN } from './built-in.ts'
 import type { SourceName } from './catalog.ts'
 import { refusal, shown } from './complaint.ts'
 import { readCondition, type Walk } from './condition.ts'
@@ -11,6 +12,8 @@ export type Definition = Tree
 export interface DefinitionContext {
   /** Where the definition stands in what was sent: messages begin with it. */
   path?: string
+  /** The definition is a built-in segment's, which may say what rules cannot. */
+  isBuiltIn?: boolean
 }
 
 /**
@@ -18,11 +21,18 @@ export interface DefinitionContext {
  * Throws `bad_request` whose message begins with the failing path, as
  * `definition.rule.all[1].field: "totl_spend" is not a field of customer_profile. Did you mean …`.
  */
-export function parseDefinition(json: unknown, { path = 'definition' }: DefinitionContext = {}): Definition {
+export function parseDefinition(
+  json: unknown,
+  { path = 'definition', isBuiltIn = false }: DefinitionContext = {},
+): Definition {
   const definition = readObject(json, path, ['source', 'rule'])
   const source = readSource(definition.get('source'), `${path}.source`)
-  return readNode(definition.get('rule'), `${path}.rule`, source, 0, { conditions: 0 })
+  return readNode(definition.get('rule'), `${path}.rule`, source, 0, { conditions: 0, isBuiltIn })
 }
+
+/** Reads the definition of a saved segment. */
+export const parseSaved = (segment: { definition: unknown; created_by: string }): Definition =>
+  parseDefinition(segment.definition, { isBuiltIn: segment.created_by === BUILT_IN })
 
 const GROUPS = ['all', 'any', 'not'] as const
 

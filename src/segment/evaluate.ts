@@ -1,6 +1,6 @@
 import { errorFields, log } from '../log.ts'
 import type { Duck } from '../store/duckdb.ts'
-import { type Definition, parseDefinition } from './definition.ts'
+import { type Definition, parseSaved } from './definition.ts'
 import { compileOne, compileSegments, inLevels } from './plan.ts'
 
 export interface SegmentRow {
@@ -11,6 +11,12 @@ export interface SegmentRow {
   /** It could not be evaluated the last time. */
   failed: boolean
   definition: unknown
+  created_by: string
+  /** Null: evaluated in every refresh. */
+  every_minutes: number | null
+  evaluated_at: Date | null
+  /** Tick of the sources that the last evaluation read. */
+  evaluated_tick: number | null
 }
 
 export interface Evaluation {
@@ -29,20 +35,24 @@ interface Parsed {
 /**
  * Computes the members of all segments into the table `evaluated (segment integer, customer integer)` of the session,
  * each after those that it refers to. A segment that cannot be evaluated stands in `failed`, keeps the members that
- * `member_before` has, and stops no other.
+ * `member_before` has, and stops no other; so do those that wait for their turn.
  */
-export async function evaluateSegments(duck: Duck, segments: readonly SegmentRow[]): Promise<Evaluation> {
+export async function evaluateSegments(
+  duck: Duck,
+  segments: readonly SegmentRow[],
+  waiting: readonly SegmentRow[] = [],
+): Promise<Evaluation> {
   const failed: Evaluation['failed'] = []
   const parsed: Parsed[] = []
   for (const segment of segments) {
     try {
-      parsed.push({ ...segment, segment, tree: parseDefinition(segment.definition) })
+      parsed.push({ ...segment, segment, tree: parseSaved(segment) })
     } catch (error) {
       failed.push({ segment, error: messageOf(error) })
     }
   }
-  await openEvaluated(duck, segments)
-  for (const { segment } of failed) await keep(duck, segment)
+  await openEvaluated(duck, [...segments, ...waiting])
+  for (const segment of [...failed.map((each) => each.segment), ...waiting]) await keep(duck, segment)
   if (parsed.length === 0) return { evaluated: [], failed }
   try {
     const { statements, levels } = compileSegments(parsed)

@@ -57,6 +57,7 @@ export function formulaOf(tree: Tree, atoms: Atoms): Formula {
 const complement = (part: Formula): Formula => (part.is === 'not' ? part.part : { is: 'not', part })
 
 function ofCondition({ test }: Condition, atoms: Atoms): Formula {
+  if (test.of === 'everyone') return { is: 'and', parts: [] }
   if (test.of !== 'rows') return atoms.of(test)
   if (test.measure.agg === 'count' && !test.measure.field) {
     const thresholds = ofCount(test.holds, test, atoms)

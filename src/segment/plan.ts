@@ -5,7 +5,7 @@ import type { Expr } from './expression.ts'
 import { Atoms, type Formula, formulaOf, type RowsAtom } from './formula.ts'
 import type { Pass } from './pass.ts'
 import { passesFor } from './strategy.ts'
-import { type Condition, referencesOf, type Tree } from './tree.ts'
+import { type Condition, isEveryone, referencesOf, type Tree } from './tree.ts'
 
 export interface Planned {
   ordinal: number
@@ -23,6 +23,8 @@ export interface Plan {
   passes: Pass[]
   /** Answered by the members of another segment. */
   members: { id: number; segmentId: string }[]
+  /** Segments of all profiles: known before the others. */
+  everyone: number[]
   /** Segments that refer to none of those planned here; then those that refer to these only; and so on. */
   levels: { ordinal: number; formula: Formula }[][]
 }
@@ -30,7 +32,8 @@ export interface Plan {
 /** Finds what the segments share and picks the cheapest correct form for each of their conditions. */
 export function plan(segments: readonly Planned[]): Plan {
   const atoms = new Atoms()
-  const levels = inLevels(segments).map((level) =>
+  const [everyone, ruled] = parted(segments, ({ tree }) => isEveryone(tree))
+  const levels = inLevels(ruled).map((level) =>
     level.map(({ ordinal, tree }) => ({ ordinal, formula: formulaOf(tree, atoms) })),
   )
   const profile = atoms.all.flatMap(({ id, test }) =>
@@ -40,8 +43,20 @@ export function plan(segments: readonly Planned[]): Plan {
     test.of === 'segment' ? [{ id, segmentId: test.segmentId }] : [],
   )
   const rows = atoms.all.flatMap(({ test }) => (test.of === 'rows' ? [test] : []))
-  return { profile, rows, passes: passesFor(atoms.all), members, levels }
+  return {
+    profile,
+    rows,
+    passes: passesFor(atoms.all),
+    members,
+    everyone: everyone.map(({ ordinal }) => ordinal),
+    levels,
+  }
 }
+
+const parted = <T>(items: readonly T[], is: (item: T) => boolean): [T[], T[]] => [
+  items.filter(is),
+  items.filter((item) => !is(item)),
+]
 
 /** Segments by how many others must be known before them. Throws when they refer to each other in a circle. */
 export function inLevels<Segment extends Planned>(segments: readonly Segment[]): Segment[][] {

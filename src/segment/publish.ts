@@ -6,8 +6,9 @@ import { OWN_FILE_ROWS, writeParquet } from '../lake/stage.ts'
 import type { Model } from '../model/graph.ts'
 import { type Duck, literal } from '../store/duckdb.ts'
 import { brandFolder, type WrittenFile } from '../store/lake.ts'
-import type { Evaluation, SegmentRow } from './evaluate.ts'
+import type { Evaluation } from './evaluate.ts'
 import type { MemberChanges } from './members.ts'
+import { writeReasons } from './reasons.ts'
 import { mergeMarts } from './touched.ts'
 import type { BrandRow } from './way.ts'
 
@@ -58,7 +59,7 @@ export async function publish(
   }
   const row = `${literal(brand.id)}::uuid as brand_id, ${generation}::bigint as tick`
   if (members.changes) {
-    await writeReasons(duck, evaluation.evaluated)
+    await writeReasons(duck, evaluation.evaluated, brand.refreshed_tick)
     await duck.run(
       `create table member_changes as
        select ${row}, segment, customer, action, reason, $1::timestamp as changed_at
@@ -104,7 +105,7 @@ export async function publish(
     await addFiles(tx, files)
     await tx.run('served_generation_replaced', [brand.id, generation])
     await tx.run('served_generation_add', [brand.id, generation, base.path, changes?.path ?? null])
-    await recordRun(tx, brand.id, generation, publication, asOf)
+    await recordRun(tx, brand.id, generation, publication, session)
   })
   return generation
 }
@@ -112,10 +113,11 @@ export async function publish(
 /** Nothing changed: the generation stays, and only the time of its results moves. */
 export async function noteUnchanged(
   pipeline: Pipeline,
-  { manifest, asOf }: Session,
+  session: Session,
   publication: Publication,
 ): Promise<number> {
   const { brand } = publication
+  const { manifest, asOf } = session
   await pipeline.postgres.pipeline.tx(async (tx) => {
     const ms = Math.round(performance.now() - publication.startedAt)
     const args = [
@@ -128,7 +130,7 @@ export async function noteUnchanged(
       publication.nextChangeAt,
     ]
     if ((await tx.run('lake_brand_refreshed', [brand.id, ...args])) === 0) throw new Outrun('refresh')
-    await recordRun(tx, brand.id, brand.generation, publication, asOf)
+    await recordRun(tx, brand.id, brand.generation, publication, session)
   })
   return brand.generation
 }
@@ -186,13 +188,13 @@ export async function recordRun(
   brandId: string,
   generation: number,
   { evaluation, members }: Publication,
-  changedAt: Date,
+  { asOf: changedAt, manifest: { tick } }: Session,
 ): Promise<void> {
   const { evaluated, failed } = evaluation
   const ids = evaluated.map(({ id }) => id)
   const versions = evaluated.map(({ version }) => version)
   const counts = evaluated.map(({ ordinal }) => members.counts.get(ordinal) ?? 0)
-  await tx.run('segments_evaluated', [brandId, generation, changedAt, ids, versions, counts])
+  await tx.run('segments_evaluated', [brandId, generation, changedAt, ids, versions, counts, tick])
   await tx.run('segments_failed', [
     brandId,
     changedAt,
@@ -207,38 +209,3 @@ const ticksOf = (generation: number) => ({
   occurred_lo: null,
   occurred_hi: null,
 })
-
-/**
- * Why someone entered or left: the first that is true of rules, identity, data; else time has passed. A segment that
- * is evaluated for the first time had no members before, whatever else changed.
- */
-async function writeReasons(duck: Duck, evaluated: readonly SegmentRow[]): Promise<void> {
-  const rows = evaluated.map(({ ordinal, version, evaluated_version }) => {
-    const created = evaluated_version === null
-    const reason = created
-      ? `'segment_created'`
-      : evaluated_version === version
-        ? 'null::varchar'
-        : `'definition_changed'`
-    return `(${Math.trunc(ordinal)}, ${reason})`
-  })
-  await duck.run(
-    `create table segment_reasons as from (values ${rows.join(', ')}) as reasons (segment, reason)`,
-  )
-  await duck.run(`
-    create table member_reasons as
-    select segment, member_diff.customer, action,
-      coalesce(
-        segment_reasons.reason,
-        case
-          when changed.merged then 'merged'
-          when erased.subject is not null and action = 'exited' then 'erased'
-          when changed.customer is not null then 'data_changed'
-        end,
-        'window_elapsed'
-      ) as reason
-    from member_diff
-    join segment_reasons using (segment)
-    left join changed_customers as changed on changed.customer = member_diff.customer
-    left join customers_erased as erased on erased.subject = member_diff.customer`)
-}

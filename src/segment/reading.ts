@@ -17,7 +17,7 @@ import { type BrandRow, FULL_ROWS, recipeOf, whyAnew } from './way.ts'
 export async function openReading(pipeline: Pipeline, brand: Brand, asOf: Date): Promise<Session> {
   const row = await pipeline.postgres.pipeline.one<BrandRow>('lake_brand_row', [brand.id])
   const goesOn = row.as_of !== null && asOf >= row.as_of
-  const session = await openSession(pipeline, row, asOf, goesOn ? row.refreshed_tick : undefined)
+  const session = await openSession(pipeline, row, asOf, goesOn ? [row.refreshed_tick] : [])
   try {
     await openMarts(pipeline, session, row)
     await openSegmentMembers(pipeline, session)
@@ -36,7 +36,12 @@ async function openMarts(pipeline: Pipeline, session: Session, brand: BrandRow):
     duck.connection,
     models.filter(({ layer }) => layer === 'staging'),
   )
-  const anew = whyAnew(brand, manifest, { asOf, recipe: recipeOf(models, brand), fullRows: FULL_ROWS })
+  const anew = whyAnew(brand, manifest, {
+    asOf,
+    recipe: recipeOf(models, brand),
+    since: brand.refreshed_tick,
+    fullRows: FULL_ROWS,
+  })
   const published = anew ? undefined : await generationOf(pipeline, brand.id, brand.generation)
   if (!published || published.generation !== brand.generation || brand.as_of === null) {
     await runModels(duck.connection, marts)

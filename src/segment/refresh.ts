@@ -1,19 +1,16 @@
 import { fail } from '../errors.ts'
 import type { Pipeline } from '../lake/pipeline.ts'
-import { attachGeneration, generationOf } from '../lake/served.ts'
 import { openSession, type Session } from '../lake/session.ts'
-import { errorFields, log } from '../log.ts'
+import { log } from '../log.ts'
 import { loadModels } from '../model/graph.ts'
 import { runModels } from '../model/run.ts'
 import { statement } from '../store/sqlfile.ts'
-import { parseDefinition } from './definition.ts'
-import { type Evaluation, evaluateSegments, type SegmentRow } from './evaluate.ts'
+import { goesOnFrom, turnsNow } from './cadence.ts'
+import { evaluateSegments, type SegmentRow } from './evaluate.ts'
 import { diffMembers, openMembers } from './members.ts'
-import { plan } from './plan.ts'
 import { noteUnchanged, type Publication, publish } from './publish.ts'
-import { type Slice, slicesOf } from './slices.ts'
-import { nextChange, openChanged, openTouched, restrict, rootsOf } from './touched.ts'
-import { type BrandRow, FULL_ROWS, recipeOf, rowsOf, tooMany, whyFull } from './way.ts'
+import { openChanged } from './touched.ts'
+import { type BrandRow, nextChangeOf, recipeOf, type Task, type Way, type WayOptions, wayOf } from './way.ts'
 
 export interface Step {
   step: string
@@ -36,15 +33,9 @@ export interface RefreshReport {
 /** A run that dies leaves its segments `evaluating` for this long at most. */
 const LEASE_SECONDS = 600
 
-export interface RefreshOptions {
+export interface RefreshOptions extends WayOptions {
   /** Evaluate as of this instant instead of now. */
   asOf?: Date
-  /** Compute all customers, and say where that differs from what was published incrementally as of the same instant. */
-  verify?: boolean
-  /** Brands with fewer rows are computed whole each time. */
-  fullRows?: number
-  /** Share of the customers that may be touched without computing all. */
-  mostTouched?: number
   onStep?: (step: Step) => void
 }
 
@@ -57,13 +48,17 @@ export async function refreshBrand(
   const { pipeline: db } = pipeline.postgres
   const brand = await db.maybe<BrandRow>('lake_brand_row', [brandId])
   if (!brand) throw fail('not_found', `There is no brand ${brandId}.`)
-  await db.run('segments_lease', [brandId, LEASE_SECONDS])
+  const asOf = options.asOf ?? new Date()
+  const models = await loadModels()
+  const recipe = recipeOf(models, brand)
+  const isAnew = brand.recipe !== recipe || !brand.no_erasure_since
+  const turns = await turnsNow(pipeline, brand.id, asOf, { isAnew, models })
+  await db.run('segments_lease', [brandId, LEASE_SECONDS, turns.due.map(({ id }) => id)])
   let session: Session | undefined
   try {
-    const asOf = options.asOf ?? new Date()
-    const goesOn = brand.as_of !== null && asOf >= brand.as_of
-    session = await openSession(pipeline, brand, asOf, goesOn ? brand.refreshed_tick : undefined)
-    return await refreshIn(session, pipeline, brand, options)
+    const on = brand.as_of !== null && asOf >= brand.as_of ? goesOnFrom(brand, turns.due) : null
+    session = await openSession(pipeline, brand, asOf, on?.ticks)
+    return await refreshIn(session, pipeline, brand, { models, turns, recipe, options }, options)
   } catch (error) {
     await db.run('segments_release', [brandId]).catch(() => {})
     throw error
@@ -76,8 +71,10 @@ async function refreshIn(
   session: Session,
   pipeline: Pipeline,
   brand: BrandRow,
-  options: RefreshOptions,
+  task: Task,
+  { asOf: given, onStep }: RefreshOptions,
 ): Promise<RefreshReport> {
+  const { models, turns, recipe } = task
   const startedAt = performance.now()
   const { duck, asOf } = session
   const steps: Step[] = []
@@ -86,13 +83,10 @@ async function refreshIn(
     const result = await work()
     const done = { step, rows: rows(result), ms: Math.round(performance.now() - started) }
     steps.push(done)
-    options.onStep?.(done)
+    onStep?.(done)
     return result
   }
 
-  const segments = await pipeline.postgres.pipeline.many<SegmentRow>('segments_to_evaluate', [brand.id])
-  const models = await loadModels()
-  const recipe = recipeOf(models, brand)
   await runModels(
     duck.connection,
     models.filter(({ layer }) => layer === 'staging'),
@@ -101,7 +95,7 @@ async function refreshIn(
   await openMembers(session, pipeline.lakeDir, 'table')
   const way = await timed(
     'touched',
-    () => wayOf(session, pipeline, brand, segments, recipe, options),
+    () => wayOf(session, pipeline, brand, task),
     ({ touched }) => touched,
   )
   await timed(
@@ -115,7 +109,7 @@ async function refreshIn(
   )
   const evaluation = await timed(
     'segments',
-    () => evaluateSegments(duck, segments),
+    () => evaluateSegments(duck, turns.due, turns.waiting),
     ({ evaluated }) => evaluated.length,
   )
   const members = await timed(
@@ -130,16 +124,16 @@ async function refreshIn(
     evaluation,
     members,
     whole: way.whole,
-    nextChangeAt: way.whole ? await nextChangeOf(session, segments, evaluation) : null,
+    nextChangeAt: way.whole ? await nextChangeOf(session, turns, evaluation) : null,
     startedAt,
   }
-  if (options.verify) await compareWithPublished(session, pipeline, brand)
-  const unchanged = !options.asOf && (await isUnchanged(session, publication, way))
+  if (task.options.verify) await compareWithPublished(session, pipeline, brand, turns.due)
+  const unchanged = !given && (await isUnchanged(session, publication, way))
   const generation = await timed(
     'publish',
     () =>
       unchanged ? noteUnchanged(pipeline, session, publication) : publish(pipeline, session, publication),
-    () => segments.length,
+    () => turns.due.length,
   )
   const failed = evaluation.failed.map(({ segment, error }) => ({ segment_id: segment.id, error }))
   return {
@@ -152,70 +146,22 @@ async function refreshIn(
     steps,
   }
 }
-interface Way {
-  whole: boolean
-  /** Customers that are computed, when not all are. */
-  touched: number
-}
-
-/** Finds out whose results are to be computed; when not everyone's, the staging models are restricted to them. */
-async function wayOf(
-  { duck, manifest, asOf }: Session,
-  pipeline: Pipeline,
-  brand: BrandRow,
-  segments: readonly SegmentRow[],
-  recipe: string,
-  options: RefreshOptions,
-): Promise<Way> {
-  const full = options.verify
-    ? 'verify'
-    : whyFull(brand, segments, manifest, { asOf, recipe, fullRows: options.fullRows ?? FULL_ROWS })
-  const published = await generationOf(pipeline, brand.id)
-  if (published) await attachGeneration(duck, pipeline.lakeDir, published)
-  if (full || !published || brand.as_of === null) return { whole: true, touched: 0 }
-
-  const slices = slicesOfAll(segments)
-  if (!slices) return { whole: true, touched: 0 }
-  await duck.run('create view customers as from published.customers')
-  const touched = await openTouched(duck, slices, brand.as_of)
-  const [all] = await duck.rows<{ customers: number }>('select count(*) as customers from customers')
-  await duck.run('drop view customers')
-  if (tooMany(touched, brand, all?.customers ?? 0, options.mostTouched)) return { whole: true, touched: 0 }
-  await restrict(duck, await rootsOf(duck, await loadModels()))
-  return { whole: false, touched }
-}
-
-/** Null when a definition cannot be read: its segment fails, and shows it. */
-function slicesOfAll(segments: readonly SegmentRow[]): Slice[] | null {
-  try {
-    return slicesOf(
-      plan(segments.map(({ ordinal, definition }) => ({ ordinal, tree: parseDefinition(definition) }))),
-    )
-  } catch (error) {
-    log('warn', 'slices_unknown', errorFields(error))
-    return null
-  }
-}
-
-/** When time alone changes an answer next. Null where finding out would take long, or something failed. */
-async function nextChangeOf(
-  { duck, manifest }: Session,
-  segments: readonly SegmentRow[],
-  { failed }: Evaluation,
-): Promise<string | null> {
-  const slices = failed.length || rowsOf(manifest) >= FULL_ROWS ? null : slicesOfAll(segments)
-  return slices && (await nextChange(duck, slices))
-}
-
 /** A full refresh of what was published incrementally just before must find nothing but what came since. */
 async function compareWithPublished(
   { duck }: Session,
   { postgres }: Pipeline,
   brand: BrandRow,
+  due: readonly SegmentRow[],
 ): Promise<void> {
+  // Those that did not see the last refresh differ as they should.
+  const seen = due.filter(
+    ({ every_minutes, evaluated_at }) =>
+      every_minutes === null || (evaluated_at && brand.as_of && evaluated_at >= brand.as_of),
+  )
+  const ordinals = seen.map(({ ordinal }) => Math.trunc(ordinal)).join(', ') || 'null'
   const [found] = await duck.rows<{ memberships: number; customers: number }>(`
     select
-      (select count(*) from member_diff anti join changed_customers using (customer)) as memberships,
+      (select count(*) from member_diff anti join changed_customers using (customer) where segment in (${ordinals})) as memberships,
       (select count(*) from (
         (from customers except from published.customers) union all (from published.customers except from customers)
       ) anti join changed_customers using (customer)) as customers`)

@@ -1,6 +1,7 @@
 import { v7 as uuidv7 } from 'uuid'
 import { errorCode, fail } from '../errors.ts'
 import type { Db, Statements } from '../op.ts'
+import { BUILT_IN } from './built-in.ts'
 import { type Definition, parseDefinition } from './definition.ts'
 import { checkReferences } from './reference.ts'
 import { referencesOf } from './tree.ts'
@@ -88,8 +89,6 @@ async function addVersion(tx: Statements, version: NewVersion): Promise<void> {
   ])
   await tx.run('segment_definitions_changed')
 }
-
-export const BUILT_IN = 'built_in'
 
 /** The segment, locked for a change. Fails with not_found, or with conflict for one that cannot be changed. */
 async function changeable(tx: Statements, id: string): Promise<SegmentWithDefinition> {

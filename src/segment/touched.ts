@@ -5,20 +5,21 @@ import type { Duck } from '../store/duckdb.ts'
 import type { Slice } from './slices.ts'
 
 /**
- * Fills `changed_customers (customer, merged)`: those whom rows of a later tick are about, merged ones with their
- * survivors; `merged`: a redirect of theirs changed. Needs `changed_subjects` and `subject_redirect`.
+ * Fills `changed_customers (customer, since, merged)`: those whom rows of a later tick than `since` are about, merged
+ * ones with their survivors; `merged`: a redirect of theirs changed. Needs `changed_subjects` and `subject_redirect`.
  */
 export async function openChanged(duck: Duck): Promise<void> {
   await duck.run(`
     create table changed_customers as
-    select customer, bool_or(merged) as merged
+    select customer, since, bool_or(merged) as merged
     from (
-      select unnest([subject, coalesce(redirect.customer, subject)]) as customer, relation = 'subject_redirect' as merged
+      select unnest([subject, coalesce(redirect.customer, subject)]) as customer, since,
+        relation = 'subject_redirect' as merged
       from changed_subjects
       left join subject_redirect as redirect using (subject)
       where subject is not null
     )
-    group by customer`)
+    group by customer, since`)
 }
 
 /**

@@ -15,12 +15,14 @@ export interface Condition {
   test: Test
 }
 
-export type Test = ProfileTest | RowsTest | MemberTest
+export type Test = ProfileTest | RowsTest | MemberTest | EveryoneTest
 
 /** Something of the customer's one row. */
 export interface ProfileTest {
   of: 'profile'
   holds: Expr
+  /** Columns of the row that the models may not have yet. */
+  reads?: readonly string[]
 }
 
 /** Something of the customer's rows of one source: those of the last `days` that satisfy `row` and `line`. */
@@ -51,6 +53,11 @@ export interface MemberTest {
   segmentId: string
 }
 
+/** Every profile, those too whom no rule covers: the rule of a built-in segment, alone. */
+export interface EveryoneTest {
+  of: 'everyone'
+}
+
 /** A segment that a definition names, and where. */
 export interface Reference {
   path: string
@@ -69,6 +76,13 @@ export function conditionsOf(tree: Tree): Condition[] {
       return [tree]
   }
 }
+
+/** Whether a definition is that of all profiles. */
+export const isEveryone = (tree: Tree): boolean => tree.is === 'condition' && tree.test.of === 'everyone'
+
+/** Columns of the customer's row that a definition reads and the models may not have yet. */
+export const columnsOf = (tree: Tree): string[] =>
+  conditionsOf(tree).flatMap(({ test }) => (test.of === 'profile' ? (test.reads ?? []) : []))
 
 export const referencesOf = (tree: Tree): Reference[] =>
   conditionsOf(tree).flatMap(({ path, test }) =>

@@ -1,9 +1,27 @@
 import type { Manifest } from '../lake/manifest.ts'
+import type { Pipeline } from '../lake/pipeline.ts'
 import { RELATIONS } from '../lake/relations.ts'
+import { attachGeneration, generationOf } from '../lake/served.ts'
+import type { Session } from '../lake/session.ts'
+import { errorFields, log } from '../log.ts'
 import type { Model } from '../model/graph.ts'
 import { modelsHash } from '../model/recipe.ts'
 import type { Brand } from '../op.ts'
-import type { SegmentRow } from './evaluate.ts'
+import { dueAt, goesOnFrom, type Turns } from './cadence.ts'
+import { parseSaved } from './definition.ts'
+import type { Evaluation, SegmentRow } from './evaluate.ts'
+import { plan } from './plan.ts'
+import { type Slice, slicesOf } from './slices.ts'
+import { nextChange, openTouched, restrict, rootsOf } from './touched.ts'
+
+export interface WayOptions {
+  /** Compute all customers, and say where that differs from what was published incrementally as of the same instant. */
+  verify?: boolean
+  /** Brands with fewer rows are computed whole each time. */
+  fullRows?: number
+  /** Share of the customers that may be touched without computing all. */
+  mostTouched?: number
+}
 
 /** A brand as lake_brand_row has it. */
 export interface BrandRow extends Brand {
@@ -29,6 +47,8 @@ const MOST_TOUCHED = 0.1
 export interface Conditions {
   asOf: Date
   recipe: string
+  /** Later changes are looked for. */
+  since: number
   /** Brands with fewer rows are computed whole. */
   fullRows: number
 }
@@ -48,7 +68,7 @@ export function whyAnew(brand: BrandRow, manifest: Manifest, now: Conditions): s
       relation in RELATIONS &&
       RELATIONS[relation as keyof typeof RELATIONS].kind === 'versions' &&
       level > 0 &&
-      tick_hi > brand.refreshed_tick,
+      tick_hi > now.since,
   )
   return folded ? 'folded' : null
 }
@@ -62,6 +82,8 @@ export function whyFull(
 ): string | null {
   if (brand.definitions_version !== brand.refreshed_definitions_version) return 'definitions'
   if (segments.some(({ failed }) => failed)) return 'failure'
+  if (segments.some(({ every_minutes, evaluated_tick }) => every_minutes !== null && evaluated_tick === null))
+    return 'built in'
   return whyAnew(brand, manifest, now)
 }
 
@@ -79,3 +101,69 @@ export const rowsOf = ({ files, staged }: Manifest): number =>
 /** Whether so many touched customers, with those of the generations since the base, are too many of them all. */
 export const tooMany = (touched: number, brand: BrandRow, customers: number, most = MOST_TOUCHED): boolean =>
   touched + brand.changed_customers > most * customers
+
+/** What a refresh is to do. */
+export interface Task {
+  models: readonly Model[]
+  turns: Turns
+  recipe: string
+  options: WayOptions
+}
+
+export interface Way {
+  whole: boolean
+  /** Customers that are computed, when not all are. */
+  touched: number
+}
+
+/** Finds out whose results are to be computed; when not everyone's, the staging models are restricted to them. */
+export async function wayOf(
+  { duck, manifest, asOf }: Session,
+  pipeline: Pipeline,
+  brand: BrandRow,
+  { models, turns, recipe, options }: Task,
+): Promise<Way> {
+  const on = goesOnFrom(brand, turns.due)
+  const now = { asOf, recipe, since: Math.min(...on.ticks), fullRows: options.fullRows ?? FULL_ROWS }
+  const full = options.verify ? 'verify' : whyFull(brand, turns.due, manifest, now)
+  const published = await generationOf(pipeline, brand.id)
+  if (published) await attachGeneration(duck, pipeline.lakeDir, published)
+  if (full || !published) return { whole: true, touched: 0 }
+
+  const slices = slicesOfAll([...turns.due, ...turns.waiting])
+  if (!slices) return { whole: true, touched: 0 }
+  await duck.run('create view customers as from published.customers')
+  const touched = await openTouched(duck, slices, on.from)
+  const [all] = await duck.rows<{ customers: number }>('select count(*) as customers from customers')
+  await duck.run('drop view customers')
+  if (tooMany(touched, brand, all?.customers ?? 0, options.mostTouched)) return { whole: true, touched: 0 }
+  await restrict(duck, await rootsOf(duck, models))
+  return { whole: false, touched }
+}
+
+/** Null when a definition cannot be read: its segment fails, and shows it. */
+function slicesOfAll(segments: readonly SegmentRow[]): Slice[] | null {
+  try {
+    return slicesOf(
+      plan(segments.map((segment) => ({ ordinal: segment.ordinal, tree: parseSaved(segment) }))),
+    )
+  } catch (error) {
+    log('warn', 'slices_unknown', errorFields(error))
+    return null
+  }
+}
+
+/** When time alone changes an answer next, or the turn of a waiting segment comes. Null where finding out would take long, or something failed. */
+export async function nextChangeOf(
+  { duck, manifest }: Session,
+  { due, waiting }: Turns,
+  { failed }: Evaluation,
+): Promise<string | null> {
+  const slices = failed.length || rowsOf(manifest) >= FULL_ROWS ? null : slicesOfAll([...due, ...waiting])
+  if (!slices) return null
+  const turn = Math.min(...waiting.flatMap((segment) => dueAt(segment) ?? []))
+  const next = await nextChange(duck, slices)
+  return turn < (next === 'infinity' ? Number.POSITIVE_INFINITY : Date.parse(next))
+    ? new Date(turn).toISOString()
+    : next
+}

@@ -8,7 +8,7 @@ with quiet as (
         and coalesce(refreshed_at, '-infinity') < $1::timestamptz
         and next_change_at > now()
         and failures = 0
-    returning brand_id
+    returning brand_id, as_of
 )
 
 update segment
@@ -19,3 +19,5 @@ where
     and status = 'active'
     and error is null
     and evaluated_at is not null
+    -- One that waited for its turn then may have changed.
+    and (every_minutes is null or evaluated_at >= quiet.as_of)

@@ -28,14 +28,28 @@ export interface Level {
 }
 
 /** A plan as temporary tables: who satisfies what, pass by pass, then each segment over one row per customer. */
-export function toDuckdb({ profile, passes, members, levels }: Plan): Compiled {
+export function toDuckdb({ profile, passes, members, everyone, levels }: Plan): Compiled {
   const found = passes.map((pass, index) => ({
     ...made(`segment_${pass.source}_${index + 1}`, passSql(pass)),
     answers: (pass.is === 'lookup' ? pass.entries : pass.answers).map(({ id }) => id),
   }))
   return {
     statements: [made(PROFILES, profileSql(profile)), ...found],
-    levels: levels.map((segments, index) => levelSql(index, segments, found, members)),
+    levels: [
+      ...(everyone.length ? [everyoneSql(everyone)] : []),
+      ...levels.map((segments, index) => levelSql(index, segments, found, members)),
+    ],
+  }
+}
+
+const everyoneSql = (ordinals: readonly number[]): Level => {
+  const selects = ordinals.map(
+    (ordinal) => `select ${integer(ordinal)}::INTEGER as segment, customer from customers`,
+  )
+  return {
+    ordinals: [...ordinals],
+    statements: [],
+    members: { text: selects.join('\nunion all\n'), values: [] },
   }
 }
 

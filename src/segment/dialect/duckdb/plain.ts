@@ -1,13 +1,15 @@
 import { SOURCES } from '../../catalog.ts'
 import type { Expr } from '../../expression.ts'
-import { type Condition, type Measure, type RowsTest, sparse, type Tree } from '../../tree.ts'
+import { type Condition, isEveryone, type Measure, type RowsTest, sparse, type Tree } from '../../tree.ts'
 import type { Binding } from './parameter.ts'
 import { type Scope, spell, UNIVERSE } from './spell.ts'
 
 /** A segment as one SELECT that says what its definition says, condition by condition. */
 export function plainSql(tree: Tree, binding: Binding, columns: readonly string[] = ['customer']): string {
+  const selected = `select ${columns.map((name) => `customers.${name}`).join(', ')}`
+  if (isEveryone(tree)) return `${selected}\nfrom customers`
   return [
-    `select ${columns.map((name) => `customers.${name}`).join(', ')}`,
+    selected,
     'from customers, params',
     `where ${UNIVERSE}`,
     `  and ${indented(nodeSql(tree, binding, false))}`,
@@ -34,6 +36,7 @@ function conditionSql({ negated, test }: Condition, binding: Binding, exact: boo
     const members = `select customer from segment_members where segment_id = ${binding.value('text', test.segmentId)}`
     return `customers.customer ${negated ? 'not in' : 'in'} (${members})`
   }
+  if (test.of === 'everyone') return String(!negated)
   if (test.of === 'profile') {
     const scope = scopeOf('customers', 'customers', binding)
     const holds: Expr = negated ? { is: 'not', part: test.holds } : test.holds
@@ -121,6 +124,7 @@ export function actualSql({ test }: Condition, customer: number, binding: Bindin
     const id = binding.value('text', test.segmentId)
     return `select count(*) > 0 as actual from segment_members where segment_id = ${id} and customer = ${owner}`
   }
+  if (test.of === 'everyone') return 'select true as actual'
   if (test.of === 'profile') {
     const actual = spell(comparedOf(test.holds), scopeOf('customers', 'customers', binding))
     return `select ${actual} as actual from customers, params where customers.customer = ${owner}`

@@ -1,0 +1,1 @@
+call built_in_segments($1)

@@ -1,0 +1,50 @@
+import { atLeast, column, type Expr, equal, oneOf, value } from './expression.ts'
+
+/** Who made a segment that comes with every brand. */
+export const BUILT_IN = 'built_in'
+
+/** The field by which the definitions of built-in segments say what rules cannot. */
+export const BUILT_IN_FIELD = 'built_in'
+
+export interface BuiltIn {
+  /** What `built_in` is compared with. */
+  name: string
+  /** Columns of `customers` that it reads; until the models have them it is not evaluated. */
+  reads: readonly string[]
+  /** Of the customer's own row; absent: all profiles, those too whom no rule covers. */
+  holds?: Expr
+  help: string
+}
+
+const text = (words: readonly string[]) => words.map((word) => value('text', word))
+
+/** The built-in segments whose members no rule can name. The others have definitions that anyone may write. */
+const BUILT_INS: readonly BuiltIn[] = [
+  { name: 'visitors', reads: [], help: 'all profiles' },
+  {
+    name: 'high_value',
+    reads: ['rfm_tier'],
+    holds: oneOf(column('rfm_tier'), text(['Champions', 'Loyal Customers'])),
+    help: 'customers of the top RFM tiers',
+  },
+  {
+    name: 'at_risk',
+    reads: ['at_risk'],
+    holds: equal(column('at_risk'), value('boolean', 'true')),
+    help: 'customers who are at risk',
+  },
+  {
+    name: 'churned',
+    reads: ['at_risk_score'],
+    holds: atLeast(column('at_risk_score'), value('money', '4')),
+    help: 'customers whose at-risk score is 4 or more',
+  },
+]
+
+export const BUILT_IN_NAMES: readonly string[] = BUILT_INS.map(({ name }) => name)
+
+export function builtIn(name: string): BuiltIn {
+  const found = BUILT_INS.find((each) => each.name === name)
+  if (!found) throw new Error(`there is no built-in segment ${name}`)
+  return found
+}

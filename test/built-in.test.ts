@@ -1,0 +1,212 @@
+import t from 'tap'
+import { snapshotAll } from '../src/lake/horizon.ts'
+import { openLakes } from '../src/lake/reader.ts'
+import { openServed } from '../src/lake/served.ts'
+import { setLogLevel } from '../src/log.ts'
+import { segmentMemberOps } from '../src/ops/segment-members.ts'
+import { segmentQuestionOps } from '../src/ops/segment-questions.ts'
+import { segmentOps } from '../src/ops/segments.ts'
+import { turnsOf } from '../src/segment/cadence.ts'
+import { parseDefinition, parseSaved } from '../src/segment/definition.ts'
+import type { SegmentRow } from '../src/segment/evaluate.ts'
+import { compileOne, compileSegments } from '../src/segment/plan.ts'
+import { openReading } from '../src/segment/reading.ts'
+import { refreshBrand } from '../src/segment/refresh.ts'
+import { api } from './fixtures/api.ts'
+import { brand as newBrand } from './fixtures/brand.ts'
+import { type Line, lake, logBatch } from './fixtures/lake.ts'
+import { openStore, storeOf } from './fixtures/segment-store.ts'
+
+setLogLevel('error')
+
+const pipeline = await lake(t)
+const { sql } = pipeline.postgres
+const lakes = openLakes(openServed(pipeline), (brand, asOf) => openReading(pipeline, brand, asOf))
+t.teardown(() => lakes.close())
+const { call, signIn } = await api(
+  t,
+  { postgres: pipeline.postgres } as never,
+  [...segmentOps, ...segmentMemberOps, ...segmentQuestionOps],
+  { lake: lakes.forBrand, now: () => new Date('2026-05-02T00:00:00Z') },
+)
+
+const NAMES = ['Visitors', 'Customers', 'Repeat Customers', 'Active Subscribers']
+const BY_MODELS = ['High Value', 'At Risk', 'Churned']
+
+async function store() {
+  const brand = await newBrand(pipeline, { features: ['cdp'], builtIns: true })
+  const as = signIn(brand)
+  const request = (route: string, body?: object) => call(route, { as, body })
+  const { body } = await request('GET /v1/segments')
+  const ids = new Map<string, string>(body.data.map(({ name, id }: never) => [name, id]))
+  return {
+    brand,
+    request,
+    id: (name: string) => ids.get(name) as string,
+    async record(...lines: Omit<Line, 'brand_id'>[]) {
+      await logBatch(
+        sql,
+        lines.map((line) => ({ ...line, brand_id: brand.id })),
+      )
+      await snapshotAll(pipeline)
+    },
+    refresh: (time: string) => refreshBrand(pipeline, brand.id, { asOf: new Date(`2026-05-01T${time}Z`) }),
+    async audience(name: string) {
+      return (await request(`GET /v1/segments/${ids.get(name)}/audience`)).body
+    },
+  }
+}
+
+const EARLY = Date.parse('2026-04-30T00:00:00Z')
+const seen = (who: Partial<Line>) => ({ ...who, occurred_at: EARLY, received_at: EARLY })
+
+t.test('every brand has its built-in segments, which nobody can change', async (t) => {
+  const { request, id } = await store()
+  const { body } = await request('GET /v1/segments')
+  t.same(body.data.map(({ name }: { name: string }) => name).sort(), [...NAMES, ...BY_MODELS].sort())
+  for (const name of [...NAMES, ...BY_MODELS]) {
+    const { body } = await request(`GET /v1/segments/${id(name)}`)
+    t.match(body, { created_by: 'built_in', version: 1, schema_version: 1, definition: { rule: {} } }, name)
+    const rule = { source: 'customer_profile', rule: { field: 'orders_count', op: '>', value: 9 } }
+    const changed = await request(`PATCH /v1/segments/${id(name)}`, { definition: rule })
+    t.match(changed, { status: 409, body: { error: { code: 'conflict' } } })
+    t.equal((await request(`POST /v1/segments/${id(name)}/archive`)).status, 409)
+    const same = await request('POST /v1/segments', { name: ` ${name.toLowerCase()} `, definition: rule })
+    t.equal(same.status, 409, `${name} is taken`)
+  }
+})
+
+t.test('those that a rule can say have a definition that anyone may write', async (t) => {
+  const { request, id } = await store()
+  for (const name of ['Customers', 'Repeat Customers', 'Active Subscribers']) {
+    const { definition } = (await request(`GET /v1/segments/${id(name)}`)).body
+    const copy = await request('POST /v1/segments', { name: `My ${name}`, definition })
+    t.equal(copy.status, 200, name)
+  }
+})
+
+t.test('only the service says built_in', async (t) => {
+  const { request, id } = await store()
+  for (const name of ['Visitors', ...BY_MODELS]) {
+    const { definition } = (await request(`GET /v1/segments/${id(name)}`)).body
+    t.match(definition.rule, { field: 'built_in', op: '=' })
+    const message = /^definition\.rule\.field: "built_in" is not a field of customer_profile/
+    const wanted = { status: 400, body: { error: { message } } }
+    t.match(await request('POST /v1/segments', { name: 'Mine', definition }), wanted)
+    t.match(await request('POST /v1/segments/estimate', { definition }), wanted)
+  }
+})
+
+t.test('Visitors are all profiles, of whom rules cover those who can be reached', async (t) => {
+  const { id, record, refresh, request, audience } = await store()
+  await record(seen({ anonymous_id: 'v1' }), seen({ anonymous_id: 'v2' }), seen({ email: 'a@example.com' }))
+  const inside = await request('POST /v1/segments', {
+    name: 'Visitors whom rules cover',
+    definition: {
+      source: 'customer_profile',
+      rule: { op: 'member-of-segment', segmentId: id('Visitors') },
+    },
+  })
+  await refresh('00:00:00')
+  t.equal((await audience('Visitors')).member_count, 3)
+  t.equal((await request(`GET /v1/segments/${id('Visitors')}/members`)).body.data.length, 3)
+  t.equal((await request(`GET /v1/segments/${inside.body.id}/audience`)).body.member_count, 1)
+  const estimate = await request('POST /v1/segments/estimate', { segment_id: id('Visitors') })
+  t.match(estimate, { status: 200, body: { count: 3 } })
+  t.match((await request(`GET /v1/segments/${id('Visitors')}/sql`)).body.sql, /from customers;$/)
+})
+
+t.test('they are evaluated hourly and keep their members in between', async (t) => {
+  const { brand, record, refresh, audience, request, id } = await store()
+  const counts: number[] = []
+  for (const [n, minute] of ['00:00', '00:15', '00:30', '00:45', '01:00', '01:15'].entries()) {
+    await record(seen({ anonymous_id: `v${n}` }))
+    await refresh(`${minute}:00`)
+    const { member_count, evaluation_status } = await audience('Visitors')
+    t.equal(evaluation_status, 'evaluated')
+    counts.push(member_count)
+  }
+  t.same(counts, [1, 1, 1, 1, 5, 5])
+  const { data } = (await request(`GET /v1/segments/${id('Visitors')}/history`)).body
+  t.same([...new Set(data.slice(0, 4).map(({ reason }: { reason: string }) => reason))], ['data_changed'])
+  const [row] = await sql`select next_change_at from lake_brand where brand_id = ${brand.id}`
+  t.same(row?.next_change_at, new Date('2026-05-01T01:52:30Z'), 'the brand is looked at when its turn comes')
+})
+
+t.test('those of the models wait for their columns, and fail nothing', async (t) => {
+  const { record, refresh, audience, request, id } = await store()
+  await record(seen({ email: 'a@example.com' }))
+  const { failed } = await refresh('00:00:00')
+  t.same(failed, [])
+  for (const name of BY_MODELS) {
+    t.match(await audience(name), { evaluation_status: 'not_evaluated', member_count: 0, last_run_at: null })
+    t.same((await request(`GET /v1/segments/${id(name)}/members`)).body.data, [])
+    t.equal((await request('POST /v1/segments/estimate', { segment_id: id(name) })).status, 409)
+  }
+})
+
+t.test('with their columns those of the models are who they say', async (t) => {
+  const tiers = ['Champions', 'Loyal Customers', 'Lost', null]
+  const customers = tiers.map((rfm_tier, customer) => ({
+    ...{ customer, email: 'a@example.com', rfm_tier },
+    at_risk: [true, false, null, true][customer] ?? null,
+    at_risk_score: ['2.01', '4.00', null, '9.99'][customer] ?? null,
+  }))
+  const connection = await openStore(
+    t,
+    storeOf({ customers: [...customers, { customer: 9, rfm_tier: 'Champions' }] }),
+  )
+  const { brand } = await store()
+  const rows = await sql<{ name: string; definition: object; created_by: string }[]>`
+    select segment.name, definition, segment.created_by
+    from segment join segment_version on segment_id = segment.id and segment_version.brand_id = segment.brand_id
+    where segment.brand_id = ${brand.id} and name in ${sql(BY_MODELS)}`
+  const expected: Record<string, number[]> = { 'High Value': [0, 1], 'At Risk': [0, 3], Churned: [1, 3] }
+  const trees = rows.map(parseSaved)
+  const { statements, levels } = compileSegments(trees.map((tree, ordinal) => ({ ordinal, tree })))
+  const read = async (text: string, values: (string | null)[] = []) =>
+    (await connection.runAndReadAll(text, values)).getRows()
+  for (const { text, values } of [...statements, ...levels.flatMap((level) => level.statements)])
+    await connection.run(text, values)
+  const together = await read(`${levels[0]?.members.text}`)
+  for (const [ordinal, { name }] of rows.entries()) {
+    const members = together.flatMap(([segment, customer]) => (segment === ordinal ? Number(customer) : []))
+    t.same(members.sort(), expected[name], name)
+    const { text, values } = compileOne(trees[ordinal] as never)
+    t.same((await read(text, values)).flat().map(Number).sort(), expected[name], `${name} alone`)
+  }
+})
+
+t.test('whose turn it is', (t) => {
+  const row = (minutes: number | null, evaluated: string | null): SegmentRow => ({
+    ...{
+      id: '',
+      ordinal: 1,
+      version: 1,
+      evaluated_version: 1,
+      failed: false,
+      definition: {},
+      created_by: 'cli',
+    },
+    every_minutes: minutes,
+    evaluated_at: evaluated === null ? null : new Date(evaluated),
+    evaluated_tick: 1,
+  })
+  const due = (segment: SegmentRow, asOf: string, isAnew = false) =>
+    turnsOf([segment], new Date(asOf), { isAnew, columns: new Set() }).due.length === 1
+  t.ok(due(row(null, '2026-05-01T00:00:00Z'), '2026-05-01T00:00:01Z'), 'others always')
+  t.ok(due(row(60, null), '2026-05-01T00:00:00Z'), 'at first')
+  t.notOk(due(row(60, '2026-05-01T00:00:00Z'), '2026-05-01T00:45:00Z'), 'not before its hour')
+  t.ok(due(row(60, '2026-05-01T00:00:00Z'), '2026-05-01T00:59:58Z'), 'a moment early as well')
+  t.notOk(due(row(240, '2026-05-01T00:00:00Z'), '2026-05-01T03:45:00Z'), 'not before its four hours')
+  t.ok(due(row(240, '2026-05-01T00:00:00Z'), '2026-05-01T04:00:00Z'))
+  t.ok(due(row(240, '2026-05-01T00:00:00Z'), '2026-05-01T00:15:00Z', true), 'when all is made anew')
+  t.ok(due(row(60, '2026-05-01T00:00:00Z'), '2026-04-30T00:00:00Z'), 'for the past')
+  t.end()
+})
+
+t.test('what built_in is compared with is known', (t) => {
+  const definition = { source: 'customer_profile', rule: { field: 'built_in', op: '=', value: 'at_rsk' } }
+  t.throws(() => parseDefinition(definition, { isBuiltIn: true }), /Did you mean "at_risk"\?/)
+  t.end()
+})
