@@ -38,7 +38,7 @@ t.test('recoup dev', async (t) => {
       body: { name: 'Demo store', shop_domain: 'demo.myshopify.com' },
     })
     const { body } = await get('/v1/segments')
-    const own = body.data.filter((each: { created_by: string }) => each.created_by !== 'built_in')
+    const own = body.data.filter((each) => each.created_by !== 'built_in')
     t.equal(own.length, 3)
     for (const { name, audience } of own) {
       t.equal(audience.evaluation_status, 'evaluated')
@@ -76,7 +76,7 @@ t.test('recoup dev', async (t) => {
     t.equal((await command('refresh', '--brand', 'demo')).code, 0)
     const events = await command('sql', '--json', "select event_id from events where event_type = 'kept'")
     t.same(JSON.parse(events.out), [{ event_id: 'kept' }])
-    t.equal((await get('/v1/segments')).body.data.length, 3)
+    t.equal((await get('/v1/segments')).body.data.length, 10)
 
     await t.test('a killed server is started again', async (t) => {
       const server = processOf(run.child.pid as number, 'serve')
@@ -154,7 +154,13 @@ const headers = () => ({ authorization: `Bearer ${key}`, 'content-type': 'applic
 
 interface Answer {
   status: number
-  body: { data: { name: string; audience: { evaluation_status: string; member_count: number } }[] }
+  body: {
+    data: {
+      name: string
+      created_by: string
+      audience: { evaluation_status: string; member_count: number }
+    }[]
+  }
 }
 
 async function get(path: string): Promise<Answer> {
