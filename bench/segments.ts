@@ -1,0 +1,176 @@
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { v7 as uuidv7 } from 'uuid'
+import type { App } from '../src/app.ts'
+import { table } from '../src/cli/table.ts'
+import { CHECKOUT } from '../src/config.ts'
+import { snapshotAll } from '../src/lake/horizon.ts'
+import { openLakes } from '../src/lake/reader.ts'
+import { openServed } from '../src/lake/served.ts'
+import { openSession } from '../src/lake/session.ts'
+import { loadModels } from '../src/model/graph.ts'
+import { runModels } from '../src/model/run.ts'
+import type { Brand } from '../src/op.ts'
+import { parseDefinition } from '../src/segment/definition.ts'
+import { compileOne } from '../src/segment/plan.ts'
+import { openReading } from '../src/segment/reading.ts'
+import { type RefreshReport, refreshBrand } from '../src/segment/refresh.ts'
+import { createSegment } from '../src/segment/saved.ts'
+import { segmentLake } from './segment-lake.ts'
+import { segmentMix } from './segment-mix.ts'
+import { fillLog, rssMb, seconds } from './stage.ts'
+
+// One brand with the published mix of 100 segments over a lake that the real import, snapshot and compaction made.
+const { values } = parseArgs({
+  options: {
+    customers: { type: 'string', default: '1000000' },
+    events: { type: 'string', default: '20' },
+    days: { type: 'string', default: '1095' },
+    memory: { type: 'string', default: '2400' },
+    lake: { type: 'string', default: join(CHECKOUT, '.bench', 'segments') },
+    only: { type: 'string', default: 'full,plain,step,estimate,members' },
+  },
+})
+const parts = values.only.split(',')
+const size = {
+  customers: Number(values.customers),
+  eventsPerCustomer: Number(values.events),
+  days: Number(values.days),
+}
+const { app, brand } = await segmentLake(values.lake, size, Number(values.memory))
+const rows: unknown[][] = []
+const say = (what: string, figure: string, more = '') => {
+  rows.push([what, figure, more, rssMb()])
+  process.stderr.write(`${what}: ${figure} ${more}\n`)
+}
+try {
+  await saveMix(app, brand)
+  if (parts.includes('full')) await full()
+  if (parts.includes('plain')) await plain()
+  if (parts.includes('step')) await step()
+  if (parts.includes('estimate')) await estimates()
+  if (parts.includes('members')) await members()
+  process.stdout.write(
+    `node bench/segments.ts --customers ${size.customers} --events ${size.eventsPerCustomer}\n`,
+  )
+  process.stdout.write(`${table(['what', 'figure', 'parts', 'RSS MB'], rows)}\n`)
+} finally {
+  await app.close()
+}
+
+async function saveMix({ postgres }: App, { id }: Brand): Promise<void> {
+  const db = postgres.forBrand(id)
+  for (const [n, definition] of segmentMix().entries()) {
+    const name = `Mix ${n}`
+    if (!(await db.maybe('segment_by_name', [name])))
+      await createSegment(db, { name, definition, createdBy: 'cli' })
+  }
+}
+
+function partsOf({ steps, full: all }: RefreshReport): string {
+  return `${all ? 'full' : 'step'}: ${steps.map(({ step: name, ms, rows: n }) => `${name} ${seconds(ms)} (${n})`).join(', ')}`
+}
+
+function p95(times: number[]): number {
+  return times.sort((a, b) => a - b)[Math.floor(times.length * 0.95)] ?? 0
+}
+
+/** Everything anew, as after a change of a model: with members, diff, history and publication. */
+async function full(): Promise<void> {
+  for (const round of ['first', 'second']) {
+    await app.postgres.sql`update lake_brand set results = results - 'recipe' where brand_id = ${brand.id}`
+    const started = performance.now()
+    const report = await refreshBrand(app.pipeline, brand.id)
+    say(`full refresh, ${round}`, `${seconds(performance.now() - started)} s`, partsOf(report))
+  }
+}
+
+/** One query per segment over the same files, models made before. */
+async function plain(): Promise<void> {
+  const session = await openSession(app.pipeline, brand, new Date())
+  try {
+    await runModels(session.duck.connection, await loadModels())
+    const started = performance.now()
+    let found = 0
+    for (const definition of segmentMix()) {
+      const { text, values: bound } = compileOne(parseDefinition(definition))
+      const [row] = await session.duck.rows<{ n: number }>(`select count(*) as n from (${text})`, bound)
+      found += row?.n ?? 0
+    }
+    say(
+      'one query per segment, evaluation only',
+      `${seconds(performance.now() - started)} s`,
+      `${found} members`,
+    )
+  } finally {
+    await session.close()
+  }
+}
+
+async function step(): Promise<void> {
+  for (const round of ['first', 'second']) {
+    const ids = uuidv7()
+    await fillLog(app, brand, { events: 50_000, customers: size.customers, days: 1 / 96, ids })
+    await snapshotAll(app.pipeline)
+    const started = performance.now()
+    const report = await refreshBrand(app.pipeline, brand.id)
+    say(`after 50,000 events, ${round}`, `${seconds(performance.now() - started)} s`, partsOf(report))
+  }
+}
+
+async function estimates(): Promise<void> {
+  const lakes = openLakes(openServed(app.pipeline), (one, asOf) => openReading(app.pipeline, one, asOf))
+  try {
+    const opening = performance.now()
+    await lakes.forBrand(brand).sources()
+    say('estimate, opening of a session', `${seconds(performance.now() - opening)} s`)
+    const times: Record<'windows to 91 days' | 'longer or none', number[]> = {
+      'windows to 91 days': [],
+      'longer or none': [],
+    }
+    for (const definition of segmentMix()) {
+      const { text, values: bound } = compileOne(parseDefinition(definition))
+      const started = performance.now()
+      const sources = await lakes.forBrand(brand).sources()
+      await sources.rows(`select count(*) as members from (${text})`, bound)
+      const days = Number(/"days":(\d+)/.exec(JSON.stringify(definition))?.[1] ?? 1095)
+      times[days <= 91 ? 'windows to 91 days' : 'longer or none'].push(performance.now() - started)
+    }
+    for (const [what, each] of Object.entries(times))
+      say(`estimate p95, ${what}`, `${Math.round(p95(each))} ms`, `${each.length} rules`)
+  } finally {
+    await lakes.close()
+  }
+}
+
+async function members(): Promise<void> {
+  const files = openServed(app.pipeline)
+  try {
+    const reader = await files.reader(brand.id)
+    if (!reader) return
+    const [largest] = await reader.rows<{ segment: number; n: number }>(
+      'select segment, count(*) as n from members group by segment order by n desc limit 1',
+    )
+    const times: number[] = []
+    let after = ''
+    for (let page = 0; page < 100; page++) {
+      const started = performance.now()
+      const found = await reader.rows<{ customer_id: string }>(
+        `select members.customer_id, email, phone, joined_at
+         from (
+           select customer_id, joined_at from members
+           where segment = $1 and customer_id > $2 order by customer_id limit $3
+         ) as members
+         join customers using (customer_id)
+         order by members.customer_id`,
+        [largest?.segment, after, 5_001],
+      )
+      times.push(performance.now() - started)
+      after = found.at(-1)?.customer_id ?? ''
+      if (found.length < 5_001) break
+    }
+    say('members, page of 5,000, p95', `${Math.round(p95(times))} ms`, `${largest?.n} members`)
+  } finally {
+    await files.close()
+  }
+}
