@@ -8,6 +8,7 @@ import { statement } from '../store/sqlfile.ts'
 import { goesOnFrom, turnsNow } from './cadence.ts'
 import { evaluateSegments, type SegmentRow } from './evaluate.ts'
 import { diffMembers, openMembers } from './members.ts'
+import { narrow } from './narrow.ts'
 import { noteUnchanged, type Publication, publish } from './publish.ts'
 import { openChanged } from './touched.ts'
 import { type BrandRow, nextChangeOf, recipeOf, type Task, type Way, type WayOptions, wayOf } from './way.ts'
@@ -109,7 +110,10 @@ async function refreshIn(
   )
   const evaluation = await timed(
     'segments',
-    () => evaluateSegments(duck, turns.due, turns.waiting),
+    async () => {
+      if (way.plan) await narrow(duck, way.plan)
+      return await evaluateSegments(duck, turns.due, turns.waiting)
+    },
     ({ evaluated }) => evaluated.length,
   )
   const members = await timed(

@@ -2,6 +2,7 @@ import type { Model } from '../model/graph.ts'
 import { runModels } from '../model/run.ts'
 import { SOURCES } from '../model/source.ts'
 import type { Duck } from '../store/duckdb.ts'
+import { widen } from './narrow.ts'
 import type { Slice } from './slices.ts'
 
 /**
@@ -87,8 +88,9 @@ export async function restrict(duck: Duck, roots: readonly Model[]): Promise<voi
  * (`<mart>_touched` from here on) beside the published ones of all others.
  */
 export async function mergeMarts(duck: Duck, models: readonly Model[]): Promise<void> {
-  for (const { name, sql } of await rootsOf(duck, models))
-    await duck.run(`create or replace view ${name} as\n${sql}`)
+  await widen(duck)
+  for (const { name, layer, sql } of models)
+    if (layer === 'staging') await duck.run(`create or replace view ${name} as\n${sql}`)
   const marts = models.filter(({ layer }) => layer === 'mart')
   for (const { name } of marts.filter(({ by }) => by)) {
     await duck.run(`alter table ${name} rename to ${name}_touched`)

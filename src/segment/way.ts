@@ -10,8 +10,8 @@ import type { Brand } from '../op.ts'
 import { dueAt, goesOnFrom, type Turns } from './cadence.ts'
 import { parseSaved } from './definition.ts'
 import type { Evaluation, SegmentRow } from './evaluate.ts'
-import { plan } from './plan.ts'
-import { type Slice, slicesOf } from './slices.ts'
+import { type Plan, plan } from './plan.ts'
+import { slicesOf } from './slices.ts'
 import { nextChange, openTouched, restrict, rootsOf } from './touched.ts'
 
 export interface WayOptions {
@@ -114,6 +114,8 @@ export interface Way {
   whole: boolean
   /** Customers that are computed, when not all are. */
   touched: number
+  /** Of all rules, when not all customers are computed. */
+  plan?: Plan
 }
 
 /** Finds out whose results are to be computed; when not everyone's, the staging models are restricted to them. */
@@ -130,25 +132,23 @@ export async function wayOf(
   if (published) await attachGeneration(duck, pipeline.lakeDir, published)
   if (full || !published) return { whole: true, touched: 0 }
 
-  const slices = slicesOfAll([...turns.due, ...turns.waiting])
-  if (!slices) return { whole: true, touched: 0 }
+  const planned = planOf([...turns.due, ...turns.waiting])
+  if (!planned) return { whole: true, touched: 0 }
   await duck.run('create view customers as from published.customers')
-  const touched = await openTouched(duck, slices, on.from)
+  const touched = await openTouched(duck, slicesOf(planned), on.from)
   const [all] = await duck.rows<{ customers: number }>('select count(*) as customers from customers')
   await duck.run('drop view customers')
   if (tooMany(touched, brand, all?.customers ?? 0, options.mostTouched)) return { whole: true, touched: 0 }
   await restrict(duck, await rootsOf(duck, models))
-  return { whole: false, touched }
+  return { whole: false, touched, plan: planned }
 }
 
 /** Null when a definition cannot be read: its segment fails, and shows it. */
-function slicesOfAll(segments: readonly SegmentRow[]): Slice[] | null {
+function planOf(segments: readonly SegmentRow[]): Plan | null {
   try {
-    return slicesOf(
-      plan(segments.map((segment) => ({ ordinal: segment.ordinal, tree: parseSaved(segment) }))),
-    )
+    return plan(segments.map((segment) => ({ ordinal: segment.ordinal, tree: parseSaved(segment) })))
   } catch (error) {
-    log('warn', 'slices_unknown', errorFields(error))
+    log('warn', 'definition_unreadable', errorFields(error))
     return null
   }
 }
@@ -159,10 +159,10 @@ export async function nextChangeOf(
   { due, waiting }: Turns,
   { failed }: Evaluation,
 ): Promise<string | null> {
-  const slices = failed.length || rowsOf(manifest) >= FULL_ROWS ? null : slicesOfAll([...due, ...waiting])
-  if (!slices) return null
+  const planned = failed.length || rowsOf(manifest) >= FULL_ROWS ? null : planOf([...due, ...waiting])
+  if (!planned) return null
   const turn = Math.min(...waiting.flatMap((segment) => dueAt(segment) ?? []))
-  const next = await nextChange(duck, slices)
+  const next = await nextChange(duck, slicesOf(planned))
   return turn < (next === 'infinity' ? Number.POSITIVE_INFINITY : Date.parse(next))
     ? new Date(turn).toISOString()
     : next
