@@ -8,6 +8,7 @@ import { openSeal } from './access/seal.ts'
 import { serviceSecret } from './access/secret.ts'
 import { openSignIn } from './access/sign-in/open.ts'
 import type { App } from './app.ts'
+import { createReceivers } from './connect/custom/receivers.ts'
 import { createReceiver } from './connect/store/receive.ts'
 import { openIngest } from './event/ingest.ts'
 import { collectRoutes } from './http/collect.ts'
@@ -20,6 +21,7 @@ import { restRoutes } from './http/rest.ts'
 import { createServer, type Route } from './http/server.ts'
 import { signInRoutes } from './http/sign-in.ts'
 import { storeRoutes } from './http/store.ts'
+import { webhookRoutes } from './http/webhook.ts'
 import { openLakes } from './lake/reader.ts'
 import { openServed } from './lake/served.ts'
 import { log } from './log.ts'
@@ -70,6 +72,8 @@ export async function startServer(app: App, { oneOf }: ServerShare = {}): Promis
   invalidation.onChange(authenticator.forget)
   const origins = createOrigins(postgres.pipeline, Date.now, invalidation.lease)
   invalidation.onChange(origins.forget)
+  const receivers = createReceivers(postgres.pipeline, seal, invalidation.lease)
+  invalidation.onChange(receivers.forget)
   const limits = createLimits(postgres.pipeline)
   const ingest = await openIngest(postgres, {
     totalBytes: share(WAITING_BYTES),
@@ -92,6 +96,7 @@ export async function startServer(app: App, { oneOf }: ServerShare = {}): Promis
       ...collectRoutes({ authenticator, ingest }),
       ...ingestRoutes({ origins, ingest, limit: config.rateLimits ? limits.collect : undefined }),
       ...pixelRoutes(config.rateLimits ? limits.collect : undefined),
+      ...webhookRoutes({ receivers, db: postgres.forBrand, storePlatformDomain: config.storePlatformDomain }),
       ...storeRoutes(createReceiver({ postgres, seal, storePlatformDomain: config.storePlatformDomain })),
       ...restRoutes(OPS, deps),
       ...mcpRoutes(OPS, deps),

@@ -19,7 +19,7 @@ const STUCK_MS = 5_000
 const LEAVE_MS = 1_000
 
 /** Kinds of rows whose changes are announced. */
-export type Announced = 'key' | 'brand' | 'user' | 'session' | 'grant'
+export type Announced = 'key' | 'brand' | 'user' | 'session' | 'grant' | 'provider'
 type Forget = (kind: Announced, id: string) => void
 
 export interface Invalidation {

@@ -2,6 +2,7 @@ import { backupCommands } from './backup.ts'
 import { brandCommands } from './brand.ts'
 import type { Command } from './command.ts'
 import { customerCommands } from './customer.ts'
+import { deadLetterCommands } from './dead-letter.ts'
 import { demoCommands } from './demo.ts'
 import { demoStoreCommands } from './demo-store.ts'
 import { docsCommands } from './docs.ts'
@@ -26,6 +27,7 @@ export const COMMANDS: readonly Command[] = [
   ...providerCommands,
   ...importCommands,
   ...storeCommands,
+  ...deadLetterCommands,
   ...refreshCommands,
   ...segmentCommands,
   ...customerCommands,

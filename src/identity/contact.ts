@@ -33,10 +33,14 @@ export async function channelsOf(
   tx: Statements,
   { email, phone }: { email: string | null; phone: string | null },
 ): Promise<Channels> {
-  if (phone === null) return { email: (email && emailOf(email)) || null, phone }
-  const { region } = await tx.one<{ region: string }>('contact_region')
-  return { email: (email && emailOf(email)) || null, phone: phoneOf(phone, region) ?? null }
+  const address = email === null ? null : (emailOf(email) ?? null)
+  if (phone === null) return { email: address, phone }
+  return { email: address, phone: phoneOf(phone, await regionOf(tx, phone)) ?? null }
 }
+
+/** With a country code the region has no say. */
+const regionOf = async (tx: Statements, phone: string) =>
+  phone.startsWith('+') ? 'US' : (await tx.one<{ region: string }>('contact_region')).region
 
 /**
  * Makes or updates the contact of these channels, within a transaction of the brand. Evidence of the server, the store

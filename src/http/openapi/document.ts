@@ -8,6 +8,7 @@ import { operation } from './operation.ts'
 import { signInDocumented } from './sign-in.ts'
 import { storeDocumented } from './store.ts'
 import { tagObjects } from './tags.ts'
+import { webhookDocumented } from './webhook.ts'
 
 /** A public route that is no operation. */
 export interface DocumentedRoute {
@@ -23,6 +24,7 @@ const OTHERS: readonly ((components: Components) => DocumentedRoute[])[] = [
   ingestDocumented,
   signInDocumented,
   storeDocumented,
+  webhookDocumented,
 ]
 
 export type Origins = Pick<Config, 'baseUrl' | 'cdpUrl' | 'webhookUrl'>

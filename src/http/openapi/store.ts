@@ -1,9 +1,9 @@
 import { PLATFORMS } from '../../connect/store/connection.ts'
 import { TOPICS } from '../../connect/store/shopify/topics.ts'
 import type { JsonSchema } from '../json-schema.ts'
-import type { Answer } from './answers.ts'
 import type { Components } from './components.ts'
 import type { DocumentedRoute } from './document.ts'
+import { deadLetter, refusals } from './refusal.ts'
 
 const header = (name: string, description: string, schema: JsonSchema, required = true) => ({
   name: `X-Shopify-${name}`,
@@ -33,16 +33,6 @@ const HEADERS = [
   }),
 ]
 
-const REFUSED: JsonSchema = {
-  type: 'object',
-  properties: {
-    ok: { type: 'boolean', const: false },
-    reason: { type: 'string', description: 'A code.' },
-    message: { type: 'string', description: 'For people; it can change.' },
-  },
-  required: ['ok', 'reason', 'message'],
-}
-
 const DONE: JsonSchema = {
   type: 'object',
   properties: {
@@ -52,24 +42,11 @@ const DONE: JsonSchema = {
   required: ['ok'],
 }
 
-const DEAD: JsonSchema = {
-  ...REFUSED,
-  properties: { ...REFUSED.properties, reason: { type: 'string', const: 'dead_letter' } },
-  description: 'It cannot be read, and is kept with the reason. Sending it again does not help.',
-}
+const DEAD = deadLetter('It cannot be read, and is kept with the reason. Sending it again does not help.')
 
 /** POST /store/{platform}/webhooks. */
 export const storeDocumented = (components: Components): DocumentedRoute[] => {
-  const refused = (description: string, reason: string, message: string): Answer => ({
-    description,
-    headers: components.requestId(),
-    content: {
-      'application/json': {
-        schema: components.schema('WebhookRefusal', () => REFUSED),
-        example: { ok: false, reason, message },
-      },
-    },
-  })
+  const refused = refusals(components)
   return [
     {
       route: 'POST /store/{platform}/webhooks',

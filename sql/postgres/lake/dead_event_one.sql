@@ -1,0 +1,3 @@
+select batch_id, line, reason, created_at, payload
+from dead_event
+where brand_id = $1 and batch_id = $2 and line = $3

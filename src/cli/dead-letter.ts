@@ -1,0 +1,146 @@
+import type { App } from '../app.ts'
+import { listDeadLetters, replayDeadLetter, showDeadLetter } from '../connect/custom/dead-letter.ts'
+import { deadEventId, listDeadEvents, replayDeadEvent, showDeadEvent } from '../lake/dead-event.ts'
+import type { Brand } from '../op.ts'
+import { brandOf, UUID } from './brand.ts'
+import { command, integerOption, required, UsageError } from './command.ts'
+import { table } from './table.ts'
+
+const brand = { type: 'string', required: true, placeholder: 'BRAND', what: 'Id, shop or name' } as const
+const PAGE = 500
+
+/** A webhook delivery that could not be stored, or an event that the lake refused. */
+interface Dead {
+  kind: 'delivery' | 'event'
+  id: string
+  type: string | null
+  event_id: string | null
+  reason: string
+  attempts: number
+  since: Date
+}
+
+/** All of one kind, page by page. */
+async function* allOf<Row>(page: (after: Row | null) => Promise<Row[]>): AsyncGenerator<Row> {
+  for (let after: Row | null = null; ; ) {
+    const rows: Row[] = await page(after)
+    yield* rows
+    if (rows.length < PAGE) return
+    after = rows.at(-1) ?? null
+  }
+}
+
+async function* deadOf({ postgres }: App, { id }: Brand): AsyncGenerator<Dead> {
+  const ofBrand = postgres.forBrand(id)
+  for await (const one of allOf<Awaited<ReturnType<typeof listDeadLetters>>[number]>((after) =>
+    listDeadLetters(ofBrand, after, PAGE),
+  ))
+    yield {
+      kind: 'delivery',
+      id: one.id,
+      type: one.event_type,
+      event_id: one.event_id,
+      reason: one.reason,
+      attempts: one.attempts,
+      since: one.received_at,
+    }
+  for await (const one of allOf<Awaited<ReturnType<typeof listDeadEvents>>[number]>((after) =>
+    listDeadEvents(postgres.pipeline, id, after, PAGE),
+  ))
+    yield {
+      kind: 'event',
+      id: deadEventId(one),
+      type: null,
+      event_id: null,
+      reason: one.reason,
+      attempts: 1,
+      since: one.created_at,
+    }
+}
+
+const isDelivery = (id: string) => UUID.test(id)
+
+async function replay({ postgres, config }: App, { id: brandId }: Brand, id: string): Promise<string> {
+  if (!isDelivery(id)) {
+    await replayDeadEvent(postgres.pipeline, brandId, id)
+    return 'in the event log again'
+  }
+  const { storePlatformDomain } = config
+  const db = postgres.forBrand(brandId)
+  const replayed = await replayDeadLetter({ db, brandId, storePlatformDomain }, id)
+  return typeof replayed === 'string' ? replayed : `failed: ${replayed.failed}`
+}
+
+export const deadLetterCommands = [
+  command({
+    name: 'dead-letter list',
+    what: 'List webhook deliveries that could not be stored, and events that the lake refused',
+    options: {
+      brand,
+      limit: { type: 'string', placeholder: 'N', what: 'At most so many; default 100' },
+    },
+    run: async ({ app: open, values }) => {
+      const app = await open()
+      const most = integerOption(values, 'limit', 100, 1, 100_000)
+      const data: Dead[] = []
+      for await (const one of deadOf(app, await brandOf(app, required(values, 'brand')))) {
+        data.push(one)
+        if (data.length === most) break
+      }
+      return { data }
+    },
+    text: ({ data }) =>
+      table(
+        ['kind', 'id', 'type', 'event id', 'attempts', 'since', 'reason'],
+        data.map((one) => [one.kind, one.id, one.type, one.event_id, one.attempts, one.since, one.reason]),
+      ),
+  }),
+
+  command({
+    name: 'dead-letter show',
+    arguments: '<id>',
+    what: 'Show one with what was sent; it can hold personal data',
+    options: { brand },
+    run: async ({ app: open, values, positionals: [id] }) => {
+      if (!id) throw new UsageError('the id is missing: recoup dead-letter list')
+      const app = await open()
+      const { id: brandId } = await brandOf(app, required(values, 'brand'))
+      const { postgres } = app
+      if (isDelivery(id)) {
+        const { body, ...letter } = await showDeadLetter(postgres.forBrand(brandId), id)
+        return { ...letter, body: body.toString() }
+      }
+      const { payload, ...event } = await showDeadEvent(postgres.pipeline, brandId, id)
+      return { id, ...event, body: payload.toString() }
+    },
+    text: ({ body, ...letter }) =>
+      `${Object.entries(letter)
+        .map(([name, value]) => `${name}: ${value instanceof Date ? value.toISOString() : (value ?? '')}`)
+        .join('\n')}\n\n${body}`,
+  }),
+
+  command({
+    name: 'dead-letter replay',
+    arguments: '[id]',
+    what: 'Process one again, or all; what was stored meanwhile is not stored twice',
+    options: { brand, all: { type: 'boolean', what: 'All that wait' } },
+    run: async ({ app: open, values, positionals: [given] }) => {
+      if ((given === undefined) === (values.all !== true))
+        throw new UsageError('name one id (recoup dead-letter list), or --all')
+      const app = await open()
+      const found = await brandOf(app, required(values, 'brand'))
+      const ids: string[] = []
+      if (given) ids.push(given)
+      else for await (const one of deadOf(app, found)) ids.push(one.id)
+      const data: { id: string; outcome: string }[] = []
+      for (const id of ids) data.push({ id, outcome: await replay(app, found, id) })
+      return { data }
+    },
+    text: ({ data }) =>
+      table(
+        ['id', 'outcome'],
+        data.map(({ id, outcome }) => [id, outcome]),
+      ),
+    fails: ({ data }) => data.some(({ outcome }) => outcome.startsWith('failed')),
+  }),
+]

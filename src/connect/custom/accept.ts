@@ -1,0 +1,114 @@
+import { v7 } from 'uuid'
+import { errorCode } from '../../errors.ts'
+import { appendEvent } from '../../event/append.ts'
+import { validatePayload } from '../../event/payload-schema.ts'
+import { channelsOf, upsertContact } from '../../identity/contact.ts'
+import { erasedAmong } from '../../identity/subject.ts'
+import type { Db, Statements } from '../../op.ts'
+import type { Delivery } from './delivery.ts'
+import { type Identified, identify, noChannel } from './identify.ts'
+import type { Mappings } from './mappings.ts'
+import { refuse } from './refuse.ts'
+
+/** Whose webhook a delivery came to. */
+export interface Receiver {
+  brandId: string
+  providerId: string
+}
+
+/** Where deliveries of a receiver are stored. */
+export interface Place extends Receiver {
+  db: Db
+  storePlatformDomain: string
+}
+
+/** What is answered with 200 when the event is stored, by this delivery or an earlier one. */
+export type Accepted = { ok: true; custom_event_id: string; flow_event_id: null } | { deduplicated: true }
+
+/** What could not be stored: the SQLSTATE, and whom it is about. */
+export interface Unfit {
+  unfit: string
+  email: string | null
+  phone: string | null
+}
+
+/** Not stored: whom it is about was erased after it came. */
+export interface Late {
+  erased: true
+}
+
+interface DefinitionRow {
+  known: boolean
+  id: string | null
+  payload_schema: object
+  identifier_mappings: Mappings
+}
+
+/** Values that Postgres refuses (class 22) and rules that they break (23): sending them again would not help. */
+const UNFIT = /^2[23]/
+/** Another transaction was first: a deadlock, a channel that was taken or a contact that went meanwhile. */
+const OVERTAKEN = /^(40|23503$|23505$)/
+const ATTEMPTS = 3
+/** Senders give up after some seconds: rather say so in time, and have it sent again. */
+const DEADLINE_MS = 5_000
+
+/**
+ * Stores a delivery, once per event id: contact, record and event in one transaction. Throws a refusal, after which
+ * the event id can be used again.
+ */
+export async function accept(place: Place, delivery: Delivery): Promise<Accepted | Unfit | Late> {
+  const { db, providerId } = place
+  const { type, eventId, data, exact } = delivery
+  const definition = await db.one<DefinitionRow>('custom_definition', [providerId, type, eventId])
+  if (definition.known) return { deduplicated: true }
+  const { id: definitionId } = definition
+  if (definitionId === null)
+    throw refuse('unknown_event_type', `type: no enabled event definition of this provider is called ${type}`)
+  const problem = validatePayload(definition.payload_schema, data)
+  if (problem !== null) throw refuse('schema_violation', problem)
+  const identified = identify(exact, definition.identifier_mappings)
+
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await db.tx((tx) => store(tx, { ...place, definitionId }, delivery, identified))
+    } catch (error) {
+      const code = errorCode(error) ?? ''
+      if (OVERTAKEN.test(code) && attempt < ATTEMPTS) continue
+      if (!UNFIT.test(code)) throw error
+      return { unfit: code, ...(await channelsOf(db, identified)) }
+    }
+  }
+}
+
+async function store(
+  tx: Statements,
+  { brandId, providerId, definitionId, storePlatformDomain }: Place & { definitionId: string },
+  { type, eventId, exact, receivedAt }: Delivery,
+  { externalId, ...sent }: Identified,
+): Promise<Accepted | Late> {
+  await tx.one('store_deadline', [DEADLINE_MS])
+  const { email, phone } = await channelsOf(tx, sent)
+  if (email === null && phone === null) throw noChannel()
+  const said = { email: email ?? undefined, phone: phone ?? undefined }
+  const [erasedAt] = await erasedAmong(tx, brandId, [{ ...said, seenAt: receivedAt }], {
+    storePlatformDomain,
+  })
+  if (erasedAt) return { erased: true }
+  const claimed = await tx.run('custom_delivery_claim', [providerId, eventId, definitionId])
+  if (claimed === 0) return { deduplicated: true }
+  const contact = await upsertContact(tx, { subject: null, email, phone, firstName: null, lastName: null })
+  if ('conflict' in contact)
+    throw refuse('contact_channel_conflict', `The ${contact.conflict} belongs to another contact already`)
+
+  const record = [v7(), providerId, definitionId, externalId, contact.contactId, eventId]
+  const { id } = await tx.one<{ id: string }>('custom_event_put', [...record, JSON.stringify(exact)])
+  await tx.run('dead_letter_resolve', [providerId, eventId])
+  await appendEvent(tx, brandId, {
+    event_type: type,
+    // Event ids are a provider's own; the lake knows one name space per brand.
+    event_id: `${providerId}:${eventId}`,
+    ...said,
+    properties: { external_id: externalId, ...exact },
+  })
+  return { ok: true, custom_event_id: id, flow_event_id: null }
+}

@@ -1,0 +1,83 @@
+import { v7 } from 'uuid'
+import { Failure } from '../../errors.ts'
+import { log } from '../../log.ts'
+import type { Statements } from '../../op.ts'
+import { accept, type Place, type Unfit } from './accept.ts'
+import { type Delivery, readBody } from './delivery.ts'
+
+/** A delivery that could not be stored. */
+export interface DeadLetter {
+  id: string
+  provider_id: string
+  event_id: string
+  event_type: string
+  reason: string
+  attempts: number
+  received_at: Date
+  failed_at: Date
+}
+
+type WithBody = DeadLetter & { body: Buffer; resolved_at: Date | null }
+
+/** What became of a dead letter that was replayed. */
+export type Replayed = 'stored' | 'stored already' | 'of somebody who was erased' | { failed: string }
+
+/** Keeps a delivery with the reason, once per event id. */
+export async function keepDeadLetter(
+  { db, providerId }: Place,
+  { eventId, type, raw }: Delivery,
+  { unfit, email, phone }: Unfit,
+): Promise<void> {
+  const reason = reasonOf(unfit)
+  const row = [v7(), providerId, eventId, type, email, phone, reason, raw]
+  const { id } = await db.one<{ id: string }>('dead_letter_keep', row)
+  log('error', 'delivery_is_dead_letter', { dead_letter: id, provider_id: providerId, reason })
+}
+
+const reasonOf = (sqlState: string) => `Postgres refused it (SQLSTATE ${sqlState})`
+
+/** Those that wait, oldest first, after the given one. */
+export const listDeadLetters = (
+  db: Statements,
+  after: Pick<DeadLetter, 'received_at' | 'id'> | null,
+  limit: number,
+): Promise<DeadLetter[]> =>
+  db.many<DeadLetter>('dead_letters_page', [
+    after?.received_at ?? '-infinity',
+    after?.id ?? '00000000-0000-0000-0000-000000000000',
+    limit,
+  ])
+
+/** One with its body; throws `not_found`. */
+export const showDeadLetter = (db: Statements, id: string): Promise<WithBody> =>
+  db.one<WithBody>('dead_letter_by_id', [id])
+
+/**
+ * Delivers a dead letter again, as if it came now, with the definition as it is now. A second replay, or one of an
+ * event id that was accepted meanwhile, stores nothing; a letter about somebody who was erased meanwhile is removed.
+ */
+export async function replayDeadLetter(place: Omit<Place, 'providerId'>, id: string): Promise<Replayed> {
+  const { db } = place
+  const letter = await showDeadLetter(db, id)
+  if (letter.resolved_at !== null) return 'stored already'
+  const outcome = await outcomeOf({ ...place, providerId: letter.provider_id }, letter)
+  if (typeof outcome !== 'string') await db.run('dead_letter_failed', [id, outcome.failed])
+  if (outcome === 'of somebody who was erased') await db.run('dead_letter_remove', [id])
+  return outcome
+}
+
+async function outcomeOf(place: Place, { body, received_at }: WithBody): Promise<Replayed> {
+  try {
+    const delivery = readBody(body, received_at)
+    const accepted = await accept(place, delivery)
+    if ('unfit' in accepted) return { failed: reasonOf(accepted.unfit) }
+    if ('erased' in accepted) return 'of somebody who was erased'
+    if ('ok' in accepted) return 'stored'
+    await place.db.run('dead_letter_resolve', [place.providerId, delivery.eventId])
+    return 'stored already'
+  } catch (error) {
+    if (error instanceof Failure && error.beside.reason)
+      return { failed: `${error.beside.reason}: ${error.message}` }
+    throw error
+  }
+}

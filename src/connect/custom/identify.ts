@@ -1,0 +1,41 @@
+import { digitsOf } from '../../event/body.ts'
+import { MAX_NAME } from '../../event/shape.ts'
+import { valueAt } from '../../event/singular-path.ts'
+import { emailOf } from '../../identity/channel.ts'
+import type { Mappings } from './mappings.ts'
+import { refuse } from './refuse.ts'
+
+/** What the mappings found. Channels as they were sent. */
+export interface Identified {
+  externalId: string
+  email: string | null
+  phone: string | null
+}
+
+/** Applies the mappings to exact data. Throws a refusal when they give no external id or no channel. */
+export function identify(data: Record<string, unknown>, mappings: Mappings): Identified {
+  const at = (path: string | undefined) => (path ? textOf(valueAt(path, data)) : null)
+  const externalId = at(mappings.external_id_path)
+  if (externalId === null || externalId.length > MAX_NAME) {
+    throw refuse(
+      'missing_external_id',
+      `external_id_path (${mappings.external_id_path}): must give a text of 1 to ${MAX_NAME} characters or an integer`,
+    )
+  }
+  const [email, phone] = [at(mappings.email_path), at(mappings.phone_path)]
+  if (phone === null && (email === null || emailOf(email) === undefined)) throw noChannel()
+  return { externalId, email, phone }
+}
+
+export const noChannel = () =>
+  refuse(
+    'missing_contact_channel',
+    'Neither email_path nor phone_path gives an email address or phone number',
+  )
+
+/** A text that is not blank, or the digits of an integer; null for anything else. */
+function textOf(value: unknown): string | null {
+  if (typeof value === 'string') return value.trim() || null
+  if (typeof value === 'number') return Number.isInteger(value) ? String(value) : null
+  return digitsOf(value) ?? null
+}

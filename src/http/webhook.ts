@@ -1,0 +1,85 @@
+import type { Place } from '../connect/custom/accept.ts'
+import { deliver } from '../connect/custom/deliver.ts'
+import { readDelivery } from '../connect/custom/delivery.ts'
+import type { Receivers, WebhookReceiver } from '../connect/custom/receivers.ts'
+import { refuse } from '../connect/custom/refuse.ts'
+import { isSignature, isSigned } from '../connect/custom/signature.ts'
+import { createLanes } from '../connect/store/lanes.ts'
+import type { Db } from '../op.ts'
+import { sizeProblem } from './json-size.ts'
+import type { Request } from './request.ts'
+import type { Handler, Route } from './route.ts'
+
+/** 256 KB. */
+const DELIVERY_BYTES = 262_144
+
+export interface Webhooks {
+  receivers: Pick<Receivers, 'find'>
+  db(brandId: string): Db
+  storePlatformDomain: string
+}
+
+/** The receiver of custom webhooks: POST /custom/{webhookId}, acknowledged once the event is committed. */
+export function webhookRoutes({ receivers, db, storePlatformDomain }: Webhooks): Route[] {
+  const inLane = createLanes()
+  const admit = (found: WebhookReceiver | undefined, signature: string | undefined): Handler => {
+    const { secret, brandId, providerId } = admitted(found)
+    if (!isSignature(signature)) throw unsigned()
+    return async (request) => {
+      if (!isSigned(secret, request.body, signature)) throw unsigned()
+      const delivery = deliveryOf(request)
+      const place: Place = { brandId, providerId, db: db(brandId), storePlatformDomain }
+      return { status: 200, body: await inLane(brandId, () => deliver(place, delivery)) }
+    }
+  }
+  const common = { surface: 'webhook', bodyLimit: DELIVERY_BYTES, encodings: 400, tooLarge: 400 } as const
+  const missing = () => {
+    throw refuse('missing_webhook_id', 'The path must end with the webhook id: /custom/{webhookId}')
+  }
+  return [
+    {
+      ...common,
+      path: '/custom/{webhookId}',
+      methods: {
+        POST: {
+          admit(request: Request) {
+            const signature = request.header('x-svc-signature')
+            const found = receivers.find(request.params.webhookId ?? '')
+            return found instanceof Promise
+              ? found.then((receiver) => admit(receiver, signature))
+              : admit(found, signature)
+          },
+        },
+      },
+    },
+    { ...common, path: '/custom', methods: { POST: { admit: missing } } },
+    { ...common, path: '/custom/', methods: { POST: { admit: missing } } },
+  ]
+}
+
+/** A receiver that takes deliveries; throws a refusal for any other. */
+function admitted(receiver: WebhookReceiver | undefined): WebhookReceiver & { secret: Buffer } {
+  // One answer for both, which tells nobody what exists.
+  if (!receiver?.isEnabled)
+    throw refuse('unknown_webhook', 'There is no enabled integration at this address: check the webhook URL')
+  const { secret } = receiver
+  if (secret === null)
+    throw refuse('secret_not_configured', 'This integration has no webhook secret: make one in its settings')
+  return { ...receiver, secret }
+}
+
+const unsigned = () =>
+  refuse(
+    'invalid_signature',
+    'The header x-svc-signature must be the lower-case hexadecimal HMAC-SHA256 of the body, by the webhook secret',
+  )
+
+function deliveryOf(request: Request) {
+  const tooMuch = sizeProblem(request.body)
+  if (tooMuch !== null) throw refuse('invalid_payload', tooMuch)
+  return readDelivery(request.body, {
+    contentType: request.header('content-type'),
+    eventId: request.header('x-svc-event-id'),
+    topic: request.header('x-svc-topic'),
+  })
+}
