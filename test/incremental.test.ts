@@ -14,7 +14,7 @@ import { type Line, lake, logBatch } from './fixtures/lake.ts'
 import { memberChanges } from './fixtures/published.ts'
 import { randomSource } from './fixtures/random.ts'
 import { randomDefinition } from './fixtures/random-definition.ts'
-import { AS_OF, DAY, WORDS } from './fixtures/segment-store.ts'
+import { AS_OF, ATTRIBUTES, DAY, randomAttribute, WORDS } from './fixtures/segment-store.ts'
 
 setLogLevel('error')
 
@@ -46,6 +46,20 @@ const MOVING = [
     },
   },
   {
+    source: 'engagement_events',
+    rule: {
+      op: 'count-over-window',
+      window: { days: 1 },
+      where: [{ field: 'event_kind', op: '!=', value: 'message_sent' }],
+    },
+  },
+  {
+    source: 'customer_attributes',
+    rule: { field: 'attributes.born on', op: 'notWithinLast', value: { days: 1 } },
+  },
+  { source: 'customer_attributes', rule: { field: 'attributes.plan', op: '<', value: 5 } },
+  { source: 'customer_attributes', rule: { field: 'tags', op: 'contains', value: 'vip' } },
+  {
     source: 'commerce_orders',
     rule: { agg: 'sum', field: 'total', window: { days: 2 }, op: '>', value: 20 },
   },
@@ -74,6 +88,7 @@ async function happen(now: number): Promise<void> {
   const lines = random.list(0, 8, () => line(now))
   const orders = random.list(0, 3, () => order(now))
   const carts = random.list(0, 2, () => cart(now))
+  const tags = random.list(0, 1, tagged)
   for (const { id } of brands) {
     if (lines.length)
       await logBatch(
@@ -82,6 +97,7 @@ async function happen(now: number): Promise<void> {
       )
     for (const each of orders) await writeOrder(id, each)
     for (const each of carts) await writeCart(id, each)
+    for (const each of tags) await writeTags(id, each)
   }
   await snapshotAll(pipeline)
 }
@@ -97,15 +113,30 @@ function line(now: number): Omit<Line, 'brand_id'> {
     { anonymous_id: `v${who}` },
     { anonymous_id: `v${who}`, email: `c${other}@example.com` },
   ])
-  return {
+  const about = {
     ...known,
     event_id: `e${Math.trunc(now / STEP_MS)}-${random.below(1e9)}`,
-    event_type: random.pick(WORDS.event_kind as string[]),
     received_at: now,
     occurred_at: before(now),
+  }
+  if (random.chance(0.2)) {
+    const properties = { [random.pick(ATTRIBUTES)]: random.chance(0.1) ? null : attribute(now) }
+    return { ...about, event_type: 'updateProperties', properties }
+  }
+  if (random.chance(0.2)) {
+    const event_type = random.pick(WORDS['stg_engagement_events.event_kind'] as string[])
+    return { ...about, event_type, properties: { campaign_id: random.pick(['c1', 'c2']) } }
+  }
+  return {
+    ...about,
+    event_type: random.pick(WORDS.event_kind as string[]),
     properties: { product_id: random.pick(['p1', 'p2', 'P1', 'p12']), price: '10.00', quantity: 1 },
   }
 }
+
+/** Often a time that windows look at. */
+const attribute = (now: number) =>
+  random.chance(0.5) ? new Date(before(now)).toISOString() : randomAttribute(random)
 
 /** Now and then exactly N days ago, or close to it; seldom ahead. */
 function before(now: number): number {
@@ -113,6 +144,15 @@ function before(now: number): number {
   const near = random.pick([0, 1, -1, random.below(DAY), random.below(2 * STEP_MS)])
   return now - days * DAY - near + (random.chance(0.05) ? STEP_MS : 0)
 }
+
+/** Tags of a customer whom the store knows, seldom none. */
+const tagged = () => ({
+  who: random.below(CUSTOMERS),
+  tags: random.list(0, 2, () => random.pick(['vip', 'new'])),
+})
+
+const writeTags = (brandId: string, { who, tags }: ReturnType<typeof tagged>) => sql`
+  update customer set tags = ${tags} where brand_id = ${brandId} and subject = ${subjectOf(brandId, who)}`
 
 interface Order {
   external_id: string
@@ -188,9 +228,14 @@ t.test('refreshes of what changed show the same as full ones, at every step', as
     [whole, inWhole],
     [stepwise, inSteps],
   ] as const) {
-    const definition = { source: 'customer_profile', rule: { not: { ...member, segmentId } } }
     const db = pipeline.postgres.forBrand(brand.id)
-    await createSegment(db, { name: 'not the first', definition, createdBy: 'test' })
+    const notIn = async (name: string, segmentId: string) => {
+      const definition = { source: 'customer_profile', rule: { not: { ...member, segmentId } } }
+      await createSegment(db, { name, definition, createdBy: 'test' })
+    }
+    await notIn('not the first', segmentId)
+    // One that is evaluated every hour only.
+    await notIn('not customers', (await db.one<{ id: string }>('segment_by_name', ['Customers'])).id)
   }
 
   const start = AS_OF - STEPS * STEP_MS

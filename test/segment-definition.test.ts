@@ -1,8 +1,9 @@
 import t from 'tap'
 import { Failure } from '../src/errors.ts'
-import { describeCatalog, SOURCES } from '../src/segment/catalog.ts'
+import { SOURCES } from '../src/segment/catalog.ts'
 import { type Comparison, fit } from '../src/segment/decimal.ts'
 import { parseDefinition } from '../src/segment/definition.ts'
+import { describeCatalog } from '../src/segment/describe.ts'
 import { AGGREGATES, OPERATORS } from '../src/segment/operators.ts'
 import { readTime } from '../src/segment/value.ts'
 
@@ -10,6 +11,7 @@ type Json = Record<string, unknown>
 
 const profile = (rule: unknown) => ({ source: 'customer_profile', rule })
 const orders = (rule: unknown) => ({ source: 'commerce_orders', rule })
+const attributes = (rule: unknown) => ({ source: 'customer_attributes', rule })
 const spend = { field: 'total_spend', op: '>=', value: 1000 }
 
 /** The message that a definition is refused with. */
@@ -202,12 +204,62 @@ t.test('a refusal begins with the failing path and says what is known there', as
       'definition.rule.segmentId: must be the id of a segment, not "x"',
     ],
     [
-      { source: 'engagement_events', rule: spend },
-      'definition.source: engagement_events is not available yet',
+      { source: 'engagement_events', rule: { field: 'event_kind', op: '=', value: 'message_opened' } },
+      /^definition\.rule\.value: "message_opened" is not a value of this field\..* Known: message_sent, /,
     ],
     [
-      profile({ source: 'customer_attributes', field: 'tags', op: 'contains', value: 'vip' }),
-      'definition.rule.source: customer_attributes is not available yet',
+      attributes({ field: 'tag', op: 'contains', value: 'vip' }),
+      /^definition\.rule\.field: "tag" is not a field of customer_attributes\. Did you mean "tags"\? Known: tags, attributes\.<name>$/,
+    ],
+    [attributes({ field: 'attributes.', op: 'exists' }), /^definition\.rule\.field: must name an attribute/],
+    [
+      attributes({ field: 'attributes.Email', op: 'exists' }),
+      'definition.rule.field: contact data is no attribute: use email of customer_profile',
+    ],
+    [
+      attributes({ field: 'attributes.sms_consent', op: '=', value: true }),
+      'definition.rule.field: Consent is not supported in rules',
+    ],
+    [
+      attributes({ field: 'attributes.size', op: '>', value: true }),
+      'definition.rule.value: must be of type number or time here, not true',
+    ],
+    [
+      attributes({ field: 'attributes.size', op: '>', value: 'large' }),
+      /^definition\.rule\.value: must be an ISO 8601 time/,
+    ],
+    [
+      attributes({ field: 'attributes.size', op: 'in', value: [1, 'L'] }),
+      /^definition\.rule\.value\[1\]: must be a number/,
+    ],
+    [
+      attributes({ field: 'attributes.size', op: 'in', value: ['L', 1] }),
+      /^definition\.rule\.value\[1\]: must be a string/,
+    ],
+    [
+      attributes({ field: 'attributes.size', op: 'contains', value: 4 }),
+      /^definition\.rule\.value: must be of type string here/,
+    ],
+    [
+      attributes({ field: 'attributes.born', op: 'withinLast', value: 30 }),
+      /^definition\.rule\.value: must be an object with days/,
+    ],
+    [attributes({ field: 'attributes.size', op: '=' }), 'definition.rule.value: is required'],
+    [
+      attributes({ field: 'attributes.size', op: 'missing', value: 1 }),
+      'definition.rule.value: this operator takes no value',
+    ],
+    [
+      attributes({ op: 'count-over-window' }),
+      /^definition\.rule\.op: count-over-window needs a source with many rows per customer, not customer_attributes\./,
+    ],
+    [
+      attributes({ agg: 'count', field: 'attributes.size', op: '>', value: 1 }),
+      /^definition\.rule\.agg: an aggregate needs a source with many rows per customer, not customer_attributes\./,
+    ],
+    [
+      profile({ field: 'attributes.size', op: 'exists' }),
+      /^definition\.rule\.field: "attributes\.size" is not a field of customer_profile/,
     ],
   ]
   for (const [definition, message] of refused) t.match(refusal(definition), message)

@@ -434,6 +434,14 @@ t.test('every field and operator evaluates over the real models, planned as plai
           .map((op) => parseDefinition({ source, rule: randomComparison(random, source, op, field) })),
       ),
     )
+    for (const op of Object.keys(OPERATORS)) {
+      const source = 'customer_attributes'
+      trees.push(
+        ...Array.from({ length: 4 }, () =>
+          parseDefinition({ source, rule: randomComparison(random, source, op) }),
+        ),
+      )
+    }
     const together = await planned(connection, trees)
     const each = trees.map((tree, ordinal) => {
       const { text, values } = compileOne(tree)

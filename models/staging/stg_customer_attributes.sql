@@ -50,8 +50,11 @@ select
         else [given.json ->> '$']
     end as elements,
     try_cast(given.json ->> '$' as decimal(28, 6)) as number,
-    -- A time without a zone is UTC, which is the zone of the session.
-    try_cast(given.json ->> '$' as timestamptz) at time zone 'UTC' as moment,
+    -- A time without a zone is UTC, which is the zone of the session. Beyond these years windows cannot be reckoned.
+    case
+        when try_cast(given.json ->> '$' as timestamptz) between '0001-01-01' and '9999-12-31'
+            then try_cast(given.json ->> '$' as timestamptz) at time zone 'UTC'
+    end as moment,
     given.set_at
 from latest
 where given.json is not null

@@ -9,7 +9,7 @@ import { columnsOf, RELATIONS, type Relation, type RelationName } from '../lake/
 import { modelDocs } from '../model/docs.ts'
 import { loadModels } from '../model/graph.ts'
 import { OPS } from '../ops/all.ts'
-import { describeCatalog } from '../segment/catalog.ts'
+import { describeCatalog } from '../segment/describe.ts'
 import { type Command, command } from './command.ts'
 
 const row = (...cells: readonly string[]) =>

@@ -1,5 +1,5 @@
 import { column, daysSince, type Expr, or, present } from './expression.ts'
-import { AGGREGATES, type FieldType, LIMITS, OPERATORS, positiveOf, TIMES_OPS } from './operators.ts'
+import type { FieldType } from './operators.ts'
 
 /** The other half of the catalog: the sources and their fields. */
 
@@ -27,8 +27,8 @@ export interface Source {
   relation: Relation
   /** one: each customer has one row; many: rows of a time, looked back upon for at most 1,095 days. */
   rows: 'one' | 'many'
-  /** Column that windows look at. */
-  time: string
+  /** Column that windows look at; without one all rows count, whenever they are of. */
+  time?: string
   /** Column with the currency of the row's money. */
   currency?: string
   /** Rows of a second relation, bound to a row of the first by `key`. */
@@ -38,6 +38,8 @@ export interface Source {
   /** Field whose equality with few different values parts the rows into kinds. */
   kind?: string
   fields: Readonly<Record<string, Field>>
+  /** Fields under `attributes.`, whose names are the data's. */
+  attributes?: true
   help: string
 }
 
@@ -178,109 +180,47 @@ const SOURCE_TABLE = {
       next_billing_at: field('time', 'next billing'),
     }),
   },
+  engagement_events: {
+    relation: { name: 'stg_engagement_events', alias: 'events' },
+    rows: 'many',
+    time: 'occurred_at',
+    kind: 'event_kind',
+    help: 'Messages by SMS and agent, replies and clicks; not those of email',
+    fields: fields({
+      event_kind: field('string', 'what happened', {
+        oneOf: ['message_sent', 'message_delivered', 'message_replied', 'link_clicked'],
+      }),
+      campaign_id: field('string', 'campaign', selective),
+      occurred_at: field('time', 'when it happened'),
+    }),
+  },
+  customer_attributes: {
+    relation: { name: 'customers', alias: 'customers' },
+    rows: 'one',
+    attributes: true,
+    help: 'What is said of the customer: tags, and properties that events set',
+    fields: fields({
+      tags: field('tag', 'one of the tags', { each: true }),
+    }),
+  },
 } satisfies Record<string, Source>
 
 export type SourceName = keyof typeof SOURCE_TABLE
 export const SOURCES: Readonly<Record<SourceName, Source>> = SOURCE_TABLE
 
-/** Sources of the contract whose data is not there yet. */
-export const LATER_SOURCES: readonly string[] = ['engagement_events', 'customer_attributes']
-
-/** What rules never cover, by the names that people try (in lower case, letters only), also under `attributes.`. */
-export const UNSUPPORTED: Readonly<Record<string, readonly string[]>> = {
-  'RFM scores are': [
-    'rfm',
-    'rfmtier',
-    'rfmscore',
-    'rfmsegment',
-    'tier',
-    'recency',
-    'frequency',
-    'monetary',
-    'recencyscore',
-    'frequencyscore',
-    'monetaryscore',
-  ],
-  'Geography is': [
-    'geography',
-    'geo',
-    'country',
-    'countrycode',
-    'countryname',
-    'city',
-    'region',
-    'province',
-    'address',
-    'zip',
-    'zipcode',
-    'postcode',
-    'postalcode',
-    'latitude',
-    'longitude',
-    'location',
-    'timezone',
-  ],
-  'Consent is': [
-    'consent',
-    'smsconsent',
-    'emailconsent',
-    'marketingconsent',
-    'acceptsmarketing',
-    'acceptssms',
-    'subscribed',
-    'unsubscribed',
-    'optin',
-    'optout',
-    'smsoptin',
-    'emailoptin',
-  ],
-  'Email engagement is': [
-    'emailengagement',
-    'emailevents',
-    'emailopened',
-    'emailopens',
-    'emailclicked',
-    'emailclicks',
-    'emaildelivered',
-    'emailbounced',
-    'emailsent',
-    'openedemail',
-    'clickedemail',
-    'opens',
-    'clicks',
-  ],
+/** The values of attributes: one row for each that a customer has. Rules say `customer_attributes`. */
+const ATTRIBUTES: Source = {
+  relation: { name: 'stg_customer_attributes', alias: 'attributes' },
+  rows: 'many',
+  fields: {},
+  help: 'Properties that events set',
 }
 
-/** The tables as data, for the README, the JSON Schema and the tool descriptions. */
-export function describeCatalog() {
-  return {
-    limits: LIMITS,
-    operators: Object.entries(OPERATORS).map(([name, row]) => {
-      const { takes, value } = positiveOf(row)
-      return {
-        name,
-        alias: row.alias ?? null,
-        not: 'not' in row ? row.not : null,
-        takes,
-        value,
-        help: row.help,
-        example: row.example,
-      }
-    }),
-    times: TIMES_OPS,
-    aggregates: Object.entries(AGGREGATES).map(([name, { of, help }]) => ({ name, of, help })),
-    sources: Object.entries(SOURCES).map(([name, source]) => ({
-      name,
-      rows: source.rows,
-      help: source.help,
-      fields: Object.entries(source.fields).map(([fieldName, { type, help, line, each, oneOf: values }]) => ({
-        name: fieldName,
-        type,
-        help,
-        line: line ?? false,
-        each: each ?? false,
-        values: values ?? null,
-      })),
-    })),
-  }
-}
+/** What the rows of a test are rows of. */
+export type RowsName = SourceName | 'attributes'
+
+export const rowsNamed = (name: RowsName): Source => (name === 'attributes' ? ATTRIBUTES : SOURCES[name])
+
+export const ATTRIBUTE_PREFIX = 'attributes.'
+/** How the catalog and messages call the fields under the prefix. */
+export const ATTRIBUTE_FIELD = `${ATTRIBUTE_PREFIX}<name>`

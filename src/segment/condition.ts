@@ -1,3 +1,4 @@
+import { isAttribute, readAttribute } from './attribute.ts'
 import { BUILT_IN_FIELD, BUILT_IN_NAMES, builtIn } from './built-in.ts'
 import { type Field, SOURCES, type SourceName } from './catalog.ts'
 import { refusal, shown, unknownName } from './complaint.ts'
@@ -5,7 +6,6 @@ import {
   average,
   brandCurrency,
   column,
-  compare,
   type Expr,
   element,
   not,
@@ -16,7 +16,17 @@ import {
 } from './expression.ts'
 import { COUNT, checkOperator, MEMBER, many, opsFor, readField, readOperator, readSource } from './name.ts'
 import { AGGREGATES, type AggregateName, LIMITS, type Operator, TIMES_OPS } from './operators.ts'
-import type { Condition, EveryoneTest, Measure, MemberTest, ProfileTest, RowsTest, Test } from './tree.ts'
+import {
+  type Condition,
+  type EveryoneTest,
+  type Measure,
+  type MemberTest,
+  type ProfileTest,
+  ROWS,
+  type RowsTest,
+  SOME,
+  type Test,
+} from './tree.ts'
 import { type Operand, readDays, readInteger, readObject, readOperand, STORED } from './value.ts'
 
 /** What reading a definition carries along. */
@@ -56,7 +66,11 @@ export function readCondition(json: object, path: string, outer: SourceName, wal
   if (form === 'member') return { is: 'condition', path, negated: false, test: readMember(node, path) }
   if (form === 'count') return { is: 'condition', path, ...readCount(node, path, source, walk) }
   if (form === 'aggregate') return { is: 'condition', path, ...readAggregate(node, path, source, walk) }
-  return { is: 'condition', path, ...readComparison(node, path, source) }
+  return {
+    is: 'condition',
+    path,
+    ...(isAttribute(node, source) ? readAttribute(node, path) : readComparison(node, path, source)),
+  }
 }
 
 function counted(path: string, walk: Walk): void {
@@ -91,18 +105,15 @@ function readComparison(node: Node, path: string, source: SourceName): Read {
   const [row, line] = field.line ? [[], [holds]] : [[holds], []]
   return {
     negated,
-    test: { of: 'rows', source, days: LIMITS.maxDays, row, line, measure: ROWS, holds: once },
+    test: { of: 'rows', source, days: LIMITS.maxDays, row, line, measure: ROWS, holds: SOME },
   }
 }
-
-const ROWS: Measure = { agg: 'count', level: 'row' }
-const once = compare('>=', total, value('integer', '1'))
 
 function readCount(node: Node, path: string, source: SourceName, walk: Walk): Read {
   many(source, `${path}.op`, COUNT)
   const times = node.has('times')
     ? readTimes(node.get('times'), `${path}.times`)
-    : { negated: false, holds: once }
+    : { negated: false, holds: SOME }
   const test: RowsTest = {
     of: 'rows',
     source,

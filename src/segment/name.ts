@@ -1,6 +1,7 @@
-import { type Field, LATER_SOURCES, SOURCES, type Source, type SourceName, UNSUPPORTED } from './catalog.ts'
+import { ATTRIBUTE_FIELD, type Field, SOURCES, type Source, type SourceName } from './catalog.ts'
 import { refusal, shown, unknownName } from './complaint.ts'
 import { type FieldType, OPERATORS, type Operator, positiveOf } from './operators.ts'
+import { UNSUPPORTED } from './unsupported.ts'
 
 /** Operators that are forms of their own, beside those of the catalog. */
 export const COUNT = 'count-over-window'
@@ -43,24 +44,24 @@ export function readOperator(
 export function readSource(json: unknown, path: string): SourceName {
   if (typeof json === 'string') {
     if (Object.hasOwn(SOURCES, json)) return json as SourceName
-    if (LATER_SOURCES.includes(json)) throw refusal(path, `${json} is not available yet`)
     unsupported(json, path)
   }
   throw unknownName(path, json, 'a source', Object.keys(SOURCES))
 }
 
 export function readField(json: unknown, path: string, source: SourceName): Field {
-  const { fields }: Source = SOURCES[source]
+  const { fields, attributes }: Source = SOURCES[source]
   if (typeof json === 'string') {
     const field = Object.hasOwn(fields, json) ? fields[json] : undefined
     if (field) return field
     unsupported(json, path)
   }
-  throw unknownName(path, json, `a field of ${source}`, Object.keys(fields))
+  const known = [...Object.keys(fields), ...(attributes ? [ATTRIBUTE_FIELD] : [])]
+  throw unknownName(path, json, `a field of ${source}`, known)
 }
 
 /** Names that people try for what rules leave out on purpose get told so. */
-function unsupported(name: string, path: string): void {
+export function unsupported(name: string, path: string): void {
   const letters = name
     .slice(0, 100)
     .replace(/^attributes\./, '')

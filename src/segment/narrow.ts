@@ -1,5 +1,5 @@
 import type { Duck } from '../store/duckdb.ts'
-import { SOURCES } from './catalog.ts'
+import { rowsNamed } from './catalog.ts'
 import type { Plan } from './plan.ts'
 
 /**
@@ -35,10 +35,10 @@ function columnsOf({ rows }: Plan): Map<string, Set<string>> {
     found.set(relation, columns)
   }
   for (const atom of rows) {
-    const { relation, time, lines, only } = SOURCES[atom.source]
-    const key = lines ? [lines.key] : []
-    add(relation.name, 'customer', time, ...key)
-    if (lines) add(lines.name, 'customer', time, ...key)
+    const { relation, time, lines, only } = rowsNamed(atom.source)
+    const key = [...(time ? [time] : []), ...(lines ? [lines.key] : [])]
+    add(relation.name, 'customer', ...key)
+    if (lines) add(lines.name, 'customer', ...key)
     const { row, line, measure, holds } = atom
     for (const { of, name } of columnsIn([row, line, measure, holds, only]))
       add(of === 'line' && lines ? lines.name : relation.name, name)

@@ -1,4 +1,4 @@
-import type { SourceName } from './catalog.ts'
+import type { RowsName } from './catalog.ts'
 import type { Expr } from './expression.ts'
 import type { RowsAtom } from './formula.ts'
 
@@ -7,7 +7,7 @@ export type Pass = Scan | Lookup | Distinct
 
 /** How the rows of a source are read: rows, rows with what their lines match, or the lines themselves. */
 export interface Reading {
-  source: SourceName
+  source: RowsName
   level: 'row' | 'matched' | 'line'
   /** Lines only: the rows that they belong to are joined. */
   withRows: boolean

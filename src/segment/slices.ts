@@ -1,4 +1,4 @@
-import { SOURCES } from './catalog.ts'
+import { rowsNamed, SOURCES } from './catalog.ts'
 import type { Expr } from './expression.ts'
 import type { RowsAtom } from './formula.ts'
 import type { Plan } from './plan.ts'
@@ -33,12 +33,14 @@ export function slicesOf({ profile, rows }: Pick<Plan, 'profile' | 'rows'>): Sli
 }
 
 function ofRows({ source, days, row, line, measure, holds }: RowsAtom): Slice[] {
-  const { relation, time, lines } = SOURCES[source]
+  const { relation, time, lines } = rowsNamed(source)
   const lineRelation = lines?.name ?? relation.name
   const measured = measure.level === 'line' ? lineRelation : relation.name
   return [
-    { relation: relation.name, column: time, lessDays: days },
-    { relation: relation.name, column: time, lessDays: 0 },
+    ...(time === undefined ? [] : [days, 0]).map((lessDays) => ({
+      ...{ relation: relation.name, column: time as string },
+      lessDays,
+    })),
     ...row.flatMap((test) => moving(test, relation.name)),
     ...line.flatMap((test) => moving(test, lineRelation)),
     ...moving(holds, measured, measure.field?.reads),

@@ -1,4 +1,4 @@
-import { SOURCES } from './catalog.ts'
+import { rowsNamed } from './catalog.ts'
 import { type Expr, keyOf, oneOf, type Value } from './expression.ts'
 import type { Atom, RowsAtom } from './formula.ts'
 import type { Aggregation, Distinct, Lookup, Pass, Reading, Scan } from './pass.ts'
@@ -65,7 +65,7 @@ const testsAt = (level: Reading['level'], { row, line }: RowsAtom): Expr[] =>
 /** The first test of a counted atom that is equality with few values of a selective field. */
 function lookupOf(atom: RowsAtom, { source, level }: Reading) {
   if (atom.atLeast === undefined || level === 'matched') return undefined
-  const selective = Object.values(SOURCES[source].fields).filter((field) => field.selective)
+  const selective = Object.values(rowsNamed(source).fields).filter((field) => field.selective)
   for (const test of testsAt(level, atom)) {
     const [on, values] = equality(test)
     if (!on || values.length > LOOKUP_VALUES) continue
@@ -107,7 +107,7 @@ function distinctOf(reading: Reading, asked: Asked[]): Distinct {
 
 /** A scan for each kind of event that is asked for often, and one for the rest. */
 function scansByKind(reading: Reading, asked: Asked[]): Scan[] {
-  const { kind, fields } = SOURCES[reading.source]
+  const { kind, fields } = rowsNamed(reading.source)
   const reads = kind === undefined ? undefined : fields[kind]?.reads
   const testOf = ({ atom: { row } }: Asked) =>
     row.find(
@@ -129,7 +129,7 @@ function scansByKind(reading: Reading, asked: Asked[]): Scan[] {
 /** `only` holds for every row that any of the atoms looks at; as a test of an atom it need not be repeated. */
 function scans(reading: Reading, asked: Asked[], only: Expr[]): Scan[] {
   const result: Scan[] = []
-  const always = SOURCES[reading.source].only
+  const always = rowsNamed(reading.source).only
   const same = groups(asked, ({ atom: { row, line, measure } }) => JSON.stringify([row, line, measure]))
   for (const group of same) {
     let scan = result.at(-1)

@@ -1,6 +1,6 @@
-import type { SourceName } from './catalog.ts'
+import type { RowsName } from './catalog.ts'
 import type { Comparison } from './decimal.ts'
-import { type Expr, not } from './expression.ts'
+import { compare, type Expr, not, total, value } from './expression.ts'
 import type { AggregateName, FieldType } from './operators.ts'
 
 /** A valid definition: groups of conditions. */
@@ -28,7 +28,7 @@ export interface ProfileTest {
 /** Something of the customer's rows of one source: those of the last `days` that satisfy `row` and `line`. */
 export interface RowsTest {
   of: 'rows'
-  source: SourceName
+  source: RowsName
   days: number
   /** All of these hold for the row … */
   row: Expr[]
@@ -46,6 +46,11 @@ export interface Measure {
   /** line: the lines themselves are what is counted or summed. */
   level: 'row' | 'line'
 }
+
+/** Rows are counted, … */
+export const ROWS: Measure = { agg: 'count', level: 'row' }
+/** … and there is at least one. */
+export const SOME: Expr = compare('>=', total, value('integer', '1'))
 
 /** Membership of another segment, as of its latest update. */
 export interface MemberTest {

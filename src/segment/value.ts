@@ -114,7 +114,8 @@ function readText(operand: Operand, json: unknown, path: string): string {
   }
 }
 
-function readString(json: unknown, path: string): string {
+/** Reads a text that is short enough and can be stored. */
+export function readString(json: unknown, path: string): string {
   if (typeof json !== 'string') throw refusal(path, `must be a string, not ${shown(json)}`)
   if (json.length > LIMITS.textLength)
     throw refusal(path, `must have at most ${LIMITS.textLength} characters, not ${json.length}`)
@@ -125,6 +126,9 @@ function readString(json: unknown, path: string): string {
 
 /** Exponents are for JSON numbers only: "1e999999999" is ten bytes and a gigabyte of digits. */
 const DECIMAL = /^[+-]?\d{1,100}(\.\d{1,100})?$/
+
+/** A number written as a decimal string. */
+export const isDecimal = (json: unknown): boolean => typeof json === 'string' && DECIMAL.test(json)
 
 function readNumber(json: unknown, path: string): string {
   if (typeof json === 'number' && Number.isFinite(json)) return String(json)

@@ -68,3 +68,13 @@ values
 values (1, 1, 'updateProperties', '{"$.a": 1, "/b": 2, "c''; drop table x": 3, "d\"e": 4, "f.g": 5, "*": 6}', '2025-01-01')
 -- expect stg_customer_attributes: name, value
 values ('$.a', '1'), ('/b', '2'), ('c''; drop table x', '3'), ('d"e', '4'), ('f.g', '5'), ('*', '6')
+
+-- case: a time that windows cannot be reckoned from is a text
+-- given events: event_id, subject, event_type, properties, occurred_at
+values (1, 1, 'updateProperties', '{"last": "9999-12-30", "far": "294246-12-31", "never": "infinity", "old": "44-03-15 (BC)"}', '2025-01-01')
+-- expect stg_customer_attributes: name, value, moment
+values
+    ('last', '9999-12-30', '9999-12-30'),
+    ('far', '294246-12-31', null),
+    ('never', 'infinity', null),
+    ('old', '44-03-15 (BC)', null)

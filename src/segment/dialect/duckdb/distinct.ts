@@ -1,4 +1,4 @@
-import { SOURCES } from '../../catalog.ts'
+import { rowsNamed } from '../../catalog.ts'
 import type { Distinct } from '../../pass.ts'
 import type { Sql } from './parameter.ts'
 import { answer, columns, placeOf, Since, testsSql } from './since.ts'
@@ -10,7 +10,7 @@ export function distinctSql(pass: Distinct): Sql {
   const since = new Since()
   const scope = since.scope(row, line)
   const of = spell(pass.of, scope)
-  const { only } = SOURCES[pass.source]
+  const { only } = rowsNamed(pass.source)
   const latest = pass.groups.map((tests, index) => {
     const filter = tests.length ? ` filter (where ${testsSql(tests, scope)})` : ''
     return `max(${time})${filter} as t${index}`

@@ -1,4 +1,4 @@
-import { SOURCES } from '../../catalog.ts'
+import { rowsNamed } from '../../catalog.ts'
 import type { Lookup } from '../../pass.ts'
 import type { Sql } from './parameter.ts'
 import { answer, columns, placeOf, Since, testsSql } from './since.ts'
@@ -21,7 +21,7 @@ export function lookupSql(pass: Lookup): Sql {
     return `unnest(${since.binding.list(type, items)}) as ${key}`
   }
   const cases = entries.map(({ rest }, entry) => `when ${entry} then ${testsSql(rest, scope)}`)
-  const { only } = SOURCES[pass.source]
+  const { only } = rowsNamed(pass.source)
   const where = [
     ...(only ? [spell(only, scope)] : []),
     ...(entries.some(({ rest }) => rest.length) ? [`case wanted.entry ${cases.join(' ')} end`] : []),

@@ -1,4 +1,4 @@
-import { SOURCES } from '../../catalog.ts'
+import { rowsNamed } from '../../catalog.ts'
 import type { Expr } from '../../expression.ts'
 import { type Condition, isEveryone, type Measure, type RowsTest, sparse, type Tree } from '../../tree.ts'
 import type { Binding } from './parameter.ts'
@@ -70,15 +70,16 @@ function rowsSql(test: RowsTest, binding: Binding): string {
 
 /** The rows, or lines, that a test counts or sums. */
 function rowsOf(test: RowsTest, binding: Binding) {
-  const { relation, time, lines, only } = SOURCES[test.source]
+  const { relation, time, lines, only } = rowsNamed(test.source)
   const row = relation.alias
   const line = lines?.alias ?? row
   const scope = scopeOf(row, line, binding)
   const from = [`from ${relation.name} as ${row}`]
   const where = [
     `${row}.customer is not null`,
-    `${row}.${time} > ${scope.asOf(test.days)}`,
-    `${row}.${time} <= ${scope.asOf(0)}`,
+    ...(time === undefined
+      ? []
+      : [`${row}.${time} > ${scope.asOf(test.days)}`, `${row}.${time} <= ${scope.asOf(0)}`]),
     ...[only, ...test.row].flatMap((each) => (each ? [spell(each, scope)] : [])),
   ]
   const lineTests = test.line.map((each) => spell(each, scope))
@@ -129,8 +130,15 @@ export function actualSql({ test }: Condition, customer: number, binding: Bindin
     const actual = spell(comparedOf(test.holds), scopeOf('customers', 'customers', binding))
     return `select ${actual} as actual from customers, params where customers.customer = ${owner}`
   }
-  const { row, scope, from, where } = rowsOf(test, binding)
+  // Of an attribute the row itself says what it is; the first test names it.
+  const isAttribute = test.source === 'attributes'
+  const { row, scope, from, where } = rowsOf(
+    { ...test, row: isAttribute ? test.row.slice(0, 1) : test.row },
+    binding,
+  )
   const of = measuredSql(test.measure, scope)
+  if (isAttribute)
+    return `select any_value(${row}.value) as actual ${from} where ${[...where, `${row}.customer = ${owner}`].join(' and ')}`
   const actual = totalSql(test.measure, of) ?? `round(sum(${of})::double / count(${of}), 6)`
   return `select ${actual} as actual ${from} where ${[...where, `${row}.customer = ${owner}`].join(' and ')}`
 }

@@ -1,7 +1,7 @@
-import { SOURCES } from '../../catalog.ts'
+import { rowsNamed } from '../../catalog.ts'
 import type { Aggregation, Scan } from '../../pass.ts'
 import type { Sql } from './parameter.ts'
-import { answer, columns, placeOf, Since, testsSql } from './since.ts'
+import { answer, columns, type Place, placeOf, Since, testsSql } from './since.ts'
 import { all, type Scope, spell } from './spell.ts'
 
 /** One row per customer with rows in the longest window, one boolean per atom. */
@@ -12,8 +12,7 @@ export function scanSql(scan: Scan): Sql {
   const made = scan.aggregations.map((each, index) => aggregationSql(each, `m${index}`, scan, scope, time))
   const answers = scan.answers.map((each) => `${answerSql(scan, each, scope)} as ${answer(each.id)}`)
   const where = [
-    `${time} > ${since.start(scan.days)}`,
-    `${time} <= ${since.start(0)}`,
+    ...(time === null ? [] : [`${time} > ${since.start(scan.days)}`, `${time} <= ${since.start(0)}`]),
     ...scan.only.map((test) => spell(test, scope)),
   ]
   const matched = scan.level === 'matched' ? [matchedSql(scan, scope)] : []
@@ -22,13 +21,19 @@ export function scanSql(scan: Scan): Sql {
     `select ${columns(['customer', ...answers])}`,
     `from (\n  select ${columns([customer, ...made], '    ')}`,
     `  from ${from}, since`,
-    `  where ${where.join('\n    and ')}`,
+    ...(where.length ? [`  where ${where.join('\n    and ')}`] : []),
     `  group by ${customer}\n), since`,
   ].join('\n')
   return { text, values: since.binding.values }
 }
 
-function aggregationSql(each: Aggregation, name: string, scan: Scan, scope: Scope, time: string): string {
+function aggregationSql(
+  each: Aggregation,
+  name: string,
+  scan: Scan,
+  scope: Scope,
+  time: Place['time'],
+): string {
   const { agg, field } = each.measure
   const tests = each.tests.map((test) => spell(test, scope))
   if (each.match !== undefined) tests.unshift(`matched.l${each.match}`)
@@ -71,8 +76,8 @@ function answerSql(scan: Scan, { aggregation, atom }: Scan['answers'][number], s
 
 /** One row per order: which sets of tests one of its lines satisfies. */
 function matchedSql(scan: Scan, scope: Scope): string {
-  const { lines, time } = SOURCES[scan.source]
-  if (!lines) throw new Error(`${scan.source} has no lines`)
+  const { lines, time } = rowsNamed(scan.source)
+  if (!lines || !time) throw new Error(`${scan.source} has no lines`)
   const { alias, key, name } = lines
   const sets = scan.matches.map((tests, index) => `bool_or(${testsSql(tests, scope)}) as l${index}`)
   return [

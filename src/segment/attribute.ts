@@ -1,0 +1,98 @@
+import { ATTRIBUTE_PREFIX, SOURCES, type SourceName } from './catalog.ts'
+import { refusal, shown } from './complaint.ts'
+import { and, column, contains, type Expr, element, equal, not, or, some, value } from './expression.ts'
+import { opsFor, readOperator, unsupported } from './name.ts'
+import { type FieldType, LIMITS, type Operator } from './operators.ts'
+import { ROWS, type RowsTest, SOME } from './tree.ts'
+import { isDecimal, type Operand, readOperand, readString } from './value.ts'
+
+/** What an attribute can be compared as: it has no type of its own, the value that it is compared with says which. */
+const COMPARED: Partial<Record<FieldType, Operand>> = {
+  string: { type: 'string', stored: 'text' },
+  // As many decimals as the model keeps.
+  number: { type: 'number', stored: 'average' },
+  time: { type: 'time', stored: 'time' },
+  boolean: { type: 'boolean', stored: 'text' },
+}
+
+const OPS = [...new Set((['number', 'string', 'boolean', 'time'] as const).flatMap(opsFor))]
+
+/** Contact data identifies: rules read it where it is kept. */
+const CONTACT = ['email', 'phone']
+
+/** Whether a comparison looks at `attributes.<name>`. */
+export const isAttribute = (node: Map<string, unknown>, source: SourceName): boolean => {
+  const field = node.get('field')
+  return (
+    SOURCES[source].attributes === true && typeof field === 'string' && field.startsWith(ATTRIBUTE_PREFIX)
+  )
+}
+
+/** Reads a comparison of an attribute: of the one row of this name that a customer may have. */
+export function readAttribute(
+  node: Map<string, unknown>,
+  path: string,
+): { negated: boolean; test: RowsTest } {
+  const name = readName(node.get('field'), `${path}.field`)
+  const { operator, negated } = readOperator(node.get('op'), `${path}.op`, OPS)
+  const json = node.get('value')
+  if (operator.value === 'none' && node.has('value'))
+    throw refusal(`${path}.value`, 'this operator takes no value')
+  if (operator.value !== 'none' && !node.has('value')) throw refusal(`${path}.value`, 'is required')
+  const operand = operandOf(operator, json, `${path}.value`)
+  const { values, days } = readOperand(operator, operand, json, `${path}.value`)
+  const means = (field: Expr, as = operand.type) => operator.means(field, values, days, as)
+  const row = [equal(column('name'), value('text', name)), ...heldBy(operator, operand.type, means)]
+  const test: RowsTest = { of: 'rows', source: 'attributes', days: LIMITS.maxDays, row, line: [], ...ONE }
+  return { negated, test }
+}
+
+const ONE = { measure: ROWS, holds: SOME }
+
+function readName(json: unknown, path: string): string {
+  const name = readString(json, path).slice(ATTRIBUTE_PREFIX.length)
+  if (name === '') throw refusal(path, `must name an attribute, such as ${ATTRIBUTE_PREFIX}size`)
+  unsupported(name, path)
+  if (CONTACT.includes(name.toLowerCase()))
+    throw refusal(path, `contact data is no attribute: use ${name.toLowerCase()} of customer_profile`)
+  return name
+}
+
+function operandOf({ value: shape, takes }: Operator, json: unknown, path: string): Operand {
+  const type = shape === 'days' ? 'time' : shape === 'none' ? 'string' : typeOf(json, takes)
+  const operand = type && COMPARED[type]
+  if (operand && takes.includes(operand.type)) return operand
+  const known = Object.keys(COMPARED).filter((each) => takes.includes(each as FieldType))
+  throw refusal(path, `must be of type ${known.join(' or ')} here, not ${shown(json)}`)
+}
+
+/** Of a list, that of its first item; the others must be of the same. */
+function typeOf(json: unknown, takes: readonly FieldType[]): FieldType | undefined {
+  const item: unknown = Array.isArray(json) ? json[0] : json
+  if (typeof item === 'number') return 'number'
+  if (typeof item === 'boolean') return 'boolean'
+  if (takes.includes('string')) return 'string'
+  return takes.includes('number') && isDecimal(item) ? 'number' : 'time'
+}
+
+/** Of an attribute with several values one that satisfies a comparison of text is enough; a list contains its elements. */
+function heldBy(
+  { value: shape }: Operator,
+  type: FieldType,
+  means: (field: Expr, as?: FieldType) => Expr,
+): Expr[] {
+  if (shape === 'none') return []
+  if (type === 'number') return [means(column('number'))]
+  if (type === 'time') return [means(column('moment'))]
+  if (type === 'boolean') return [means(column('value'))]
+  const elements = column('elements')
+  const one = means(element)
+  if (one.is !== 'contains') return [some(elements, one)]
+  const isList = equal(column('kind'), value('text', 'list'))
+  return [
+    or(
+      and(isList, some(elements, equal(element, one.part))),
+      and(not(isList), some(elements, contains(element, one.part))),
+    ),
+  ]
+}
