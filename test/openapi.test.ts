@@ -576,7 +576,10 @@ t.test('over HTTP', async (t) => {
     })
     t.test('such as broken JSON gets 400, or 413 where it is too long', { skip }, async (t) => {
       // Where nothing is required, no data is as good as an empty object.
-      const taking = declared.operations.filter(({ body }) => body?.schema.required?.length)
+      // What has to be signed is refused before its body is read.
+      const taking = declared.operations.filter(
+        ({ body, operationId }) => body?.schema.required?.length && !operationId.startsWith('receive_'),
+      )
       for (const [index, name] of readdirSync(join(folder, 'test_parsing')).entries()) {
         const operation = taking[index % taking.length] as (typeof taking)[number]
         const path = operation.path.replace(/\{\w+\}/g, '01890a5d-ac96-774b-bcce-b302099a8057')
