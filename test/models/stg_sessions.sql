@@ -1,0 +1,38 @@
+-- case: the events of one session id are one visit, which begins where its first event was
+-- given events: event_id, subject, session_id, occurred_at, url, path, referrer, landing_page, utm_source, utm_campaign, properties
+values
+    ('e2', 1, 's1', '2025-03-01 11:00', 'https://shop/b', '/b', 'https://shop/a', null, null, null, null),
+    ('e1', 1, 's1', '2025-03-01 10:00', 'https://shop/a', '/a', 'https://search', '/a', 'ads', 'spring', '{"device": "mobile"}'),
+    ('e3', 1, 's2', '2025-03-01 11:01', 'https://shop/c', '/c', null, null, null, null, '{}')
+-- expect stg_sessions: customer, session_id, started_at, ended_at, duration_seconds, events, entry_url, entry_path, referrer, landing_page, utm_source, utm_medium, utm_campaign, device
+values
+    (1, 's1', '2025-03-01 10:00', '2025-03-01 11:00', 3600, 2, 'https://shop/a', '/a', 'https://search', '/a', 'ads', null, 'spring', 'mobile'),
+    (1, 's2', '2025-03-01 11:01', '2025-03-01 11:01', 0, 1, 'https://shop/c', '/c', null, null, null, null, null, null)
+
+-- case: without a session id a pause of more than 30 minutes ends a visit
+-- given events: event_id, subject, occurred_at, path
+values
+    ('e1', 1, '2025-03-01 10:00', '/a'),
+    ('e2', 1, '2025-03-01 10:30', '/b'),
+    ('e3', 1, '2025-03-01 11:00:01', '/c'),
+    ('e4', 2, '2025-03-01 10:10', '/d')
+-- expect stg_sessions: customer, session_id, started_at, ended_at, events
+values
+    (1, 'e1', '2025-03-01 10:00', '2025-03-01 10:30', 2),
+    (1, 'e3', '2025-03-01 11:00:01', '2025-03-01 11:00:01', 1),
+    (2, 'e4', '2025-03-01 10:10', '2025-03-01 10:10', 1)
+
+-- case: what happens on no page makes no visit, and neither does what happened to nobody
+-- given events: event_id, subject, session_id, occurred_at, path
+values
+    ('e1', 1, null, '2025-03-01 10:00', null),
+    ('e2', null, 's1', '2025-03-01 10:00', '/a')
+-- expect stg_sessions: customer
+
+-- case: the visits of a merged profile are its survivor's
+-- given subject_redirect: subject, customer
+values (2, 1)
+-- given events: event_id, subject, session_id, occurred_at, path
+values ('e1', 1, 's1', '2025-03-01', '/a'), ('e2', 2, 's2', '2025-03-01', '/b')
+-- expect stg_sessions: customer, session_id
+values (1, 's1'), (1, 's2')
