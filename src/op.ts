@@ -79,7 +79,10 @@ export type Caller = KeyCaller | TokenCaller | SessionCaller
 
 /** Cursors of one call, bound to its operation, brand and filters. */
 export interface CallCursors {
-  /** The position that was sealed; null without a cursor. Throws bad_request for one not issued for this call. */
+  /**
+   * The position that was sealed; null without a cursor. Throws bad_request for one not issued for this call, and on
+   * the CDP host forbidden for one that was issued to another brand.
+   */
   open<Position>(cursor: string | undefined, filters?: Readonly<Record<string, unknown>>): Position | null
   seal(position: unknown, filters?: Readonly<Record<string, unknown>>): string
 }
@@ -159,6 +162,11 @@ export interface Op<
   status: number
   input: { path?: Path; query?: Query; body?: Body }
   output: Output
+  /**
+   * What each line of an NDJSON answer is. The output is then `{ lines, next_cursor }`: the body, and the header
+   * X-Next-Cursor while there are more.
+   */
+  ndjson?: Schema
   /** Codes that this operation can answer beside those of every operation. */
   errors: readonly string[]
   tool: boolean

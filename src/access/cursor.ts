@@ -1,6 +1,6 @@
 import { createHmac, hash, timingSafeEqual } from 'node:crypto'
 import { fail } from '../errors.ts'
-import type { CallCursors } from '../op.ts'
+import type { CallCursors, Op } from '../op.ts'
 
 /** What a cursor is good for. */
 export interface Binding {
@@ -55,9 +55,19 @@ export function createCursors(...secrets: [Buffer, ...Buffer[]]): Cursors {
 }
 
 /** The cursors that an operation sees: bound to its name and the caller's brand. */
-export const callCursors = (cursors: Cursors, endpoint: string, brand: string): CallCursors => ({
-  open: <Position>(cursor: string | undefined, filters?: Binding['filters']) =>
-    cursor === undefined ? null : cursors.open<Position>({ endpoint, brand, filters }, cursor),
+export const callCursors = (
+  cursors: Cursors,
+  { name: endpoint, surface }: Pick<Op, 'name' | 'surface'>,
+  brand: string,
+): CallCursors => ({
+  open<Position>(cursor: string | undefined, filters?: Binding['filters']) {
+    if (cursor === undefined) return null
+    const binding = { endpoint, brand, filters }
+    const read = surface === 'cdp' ? cursors.read(binding, cursor) : null
+    if (read && 'problem' in read && read.problem === 'other_brand')
+      throw fail('forbidden', 'cursor was issued to another brand')
+    return cursors.open<Position>(binding, cursor)
+  },
   seal: (position, filters) => cursors.seal({ endpoint, brand, filters }, position),
 })
 

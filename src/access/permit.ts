@@ -26,11 +26,14 @@ interface Feature {
   with?: string
   /** Needs a connected store. */
   store?: boolean
+  /** On the CDP host, whose answers name the shop as their scope, too. */
+  scope?: boolean
   /** The CDP host's own code for its absence. */
   cdpCode?: Code
 }
 
-const FEATURES: ReadonlyMap<string, Feature> = new Map([
+const FEATURES: ReadonlyMap<string, Feature> = new Map<string, Feature>([
+  ['cdp', { scope: true }],
   ['beta:cdp-commerce', { with: 'cdp', store: true, cdpCode: 'beta_not_enabled' }],
 ])
 
@@ -98,5 +101,7 @@ function missingFeature(surface: Op['surface'], name: string | undefined, brand:
   if (!brand.features.includes(name)) return fail(code, `The brand does not have the feature ${name}`)
   if (feature?.store && !brand.shop_domain)
     return fail(CODES[surface].store, 'No store is connected to this brand')
+  if (feature?.scope && surface === 'cdp' && !brand.shop_domain)
+    return fail(CODES[surface].feature, 'No store is connected to this brand, whose shop would be the scope')
   return missingFeature(surface, feature?.with, brand)
 }

@@ -67,7 +67,7 @@ function context(
     brand,
     caller,
     now: deps.now?.() ?? new Date(),
-    cursors: callCursors(deps.cursors, op.name, brand.id),
+    cursors: callCursors(deps.cursors, op, brand.id),
     get db() {
       db ??= deps.db(brand.id)
       return db

@@ -3,9 +3,11 @@ import { fail } from '../errors.ts'
 import type { Op } from '../op.ts'
 import { admit, type CallDeps, call } from './call.ts'
 import { parseJson, textProblem } from './json.ts'
+import type { Reply } from './reply.ts'
 import type { Admission, Handler, HttpMethod, Request, Route } from './server.ts'
 
 const BODY_LIMIT = 1024 * 1024
+export const NDJSON = 'application/x-ndjson'
 const JSON_TYPE = /^application\/(json|[\w.+-]+\+json)\s*(;|$)/i
 
 export type RestDeps = CallDeps
@@ -29,8 +31,8 @@ export function restRoutes(ops: readonly Op[], deps: RestDeps): Route[] {
 function checkPaging({ name, page, input: { query } }: Op): void {
   if (!page) return
   const entries = query && 'entries' in query ? (query.entries as object) : {}
-  if (!('limit' in entries && 'cursor' in entries))
-    throw new Error(`${name} has a page rule but no limit and cursor`)
+  if (!('limit' in entries && ('cursor' in entries || 'offset' in entries)))
+    throw new Error(`${name} has a page rule but no limit and cursor or offset`)
 }
 
 function admission(op: Op, deps: RestDeps): Admission {
@@ -50,9 +52,25 @@ function handler(op: Op, identified: Identified, deps: RestDeps): Handler {
       query: () => queryValues(request.query),
       body: () => bodyValue(request),
     }
-    return { status: op.status, body: await call(op, identified, sent, request, deps) }
+    const output = await call(op, identified, sent, request, deps)
+    return op.ndjson ? linesReply(op.status, output as Lines) : { status: op.status, body: output }
   }
 }
+
+/** What an operation with `ndjson` gives. */
+interface Lines {
+  lines: string
+  next_cursor: string | null
+}
+
+const linesReply = (status: number, { lines, next_cursor }: Lines): Reply => ({
+  status,
+  headers: {
+    'content-type': NDJSON,
+    ...(next_cursor !== null && { 'x-next-cursor': next_cursor }),
+  },
+  body: lines,
+})
 
 function pathValues({ params }: Request): Readonly<Record<string, string>> {
   for (const name in params) refuse(name, textProblem(params[name] ?? ''))

@@ -3,6 +3,7 @@ import { type Code, STATUS } from '../../errors.ts'
 import type { Op, Page } from '../../op.ts'
 import { inputSchema, type JsonSchema, outputSchema } from '../json-schema.ts'
 import { codeOn } from '../reply.ts'
+import { NDJSON } from '../rest.ts'
 import { errorAnswers } from './answers.ts'
 import type { Components, Scheme } from './components.ts'
 import { tagOf } from './tags.ts'
@@ -29,10 +30,10 @@ export function operation(op: Op, components: Components): object {
     responses: {
       [op.status]: {
         description: 'Success.',
-        headers: components.requestId(),
+        headers: { ...components.requestId(), ...(op.ndjson && NEXT_CURSOR) },
         content: {
-          'application/json': {
-            schema: outputSchema(op.output, components.schema),
+          [op.ndjson ? NDJSON : 'application/json']: {
+            schema: outputSchema(op.ndjson ?? op.output, components.schema),
             ...(op.example && { example: op.example.output }),
           },
         },
@@ -40,6 +41,13 @@ export function operation(op: Op, components: Components): object {
       ...errorAnswers(codes(op, method, path), components),
     },
   }
+}
+
+const NEXT_CURSOR = {
+  'X-Next-Cursor': {
+    schema: { type: 'string' },
+    description: 'The `cursor` of the next page; absent when this is the last.',
+  },
 }
 
 /** "list_segments" becomes "List segments". */
@@ -52,7 +60,7 @@ function schemesOf({ signIn }: Op): Scheme[] {
 }
 
 /** What a caller must have, and what limits it, in words. */
-function terms({ name, scopes, signIn, role, feature, rate, page, tool }: Op): string[] {
+function terms({ name, scopes, signIn, role, feature, rate, page, ndjson, tool }: Op): string[] {
   const listed = scopes.map((scope) => `\`${scope}\``).join(', ')
   return [
     scopes.length === 0
@@ -64,6 +72,7 @@ function terms({ name, scopes, signIn, role, feature, rate, page, tool }: Op): s
     feature ? `Needs the feature \`${feature}\` of the brand.` : '',
     rate ? `At most ${rate.count} requests per ${rate.per} and credential.` : '',
     page ? `${pageText(page)}` : '',
+    ndjson ? 'The answer has one JSON object a line (NDJSON), and no envelope.' : '',
     tool ? `MCP tool: \`${name}\`.` : '',
   ].filter((text) => text !== '')
 }
@@ -73,6 +82,7 @@ const pageText = ({ default: size, max, over }: Page) =>
 
 const COMMON: Record<string, string> = {
   limit: 'Items per page.',
+  offset: 'Items before the page. `offset` and `limit` together are at most 10,000.',
   cursor: 'The `next_cursor` of the page before, with the same filters.',
 }
 
