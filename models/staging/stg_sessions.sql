@@ -20,6 +20,7 @@ with seen as (
         utm_term,
         utm_content,
         properties ->> '$.device' as device,
+        session_id is null as by_pauses,
         session_id is null and coalesce(
             occurred_at - lag(occurred_at) over visitor > interval 30 minutes,
             true
@@ -47,6 +48,7 @@ named as (
 select
     customer,
     visit as session_id,
+    bool_and(by_pauses) as by_pauses,
     min(occurred_at) as started_at,
     max(occurred_at) as ended_at,
     date_diff('second', min(occurred_at), max(occurred_at)) as duration_seconds,

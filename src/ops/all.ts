@@ -1,5 +1,8 @@
 import type { Op } from '../op.ts'
 import { brandOps } from './brand.ts'
+import { cdpDefinitionOps } from './cdp-definitions.ts'
+import { cdpQueryOps } from './cdp-query.ts'
+import { cdpSegmentOps } from './cdp-segments.ts'
 import { eventDefinitionOps } from './event-definitions.ts'
 import { integrationOps } from './integrations.ts'
 import { keyOps } from './keys.ts'
@@ -15,6 +18,9 @@ export const OPS: readonly Op[] = [
   ...segmentOps,
   ...segmentMemberOps,
   ...segmentQuestionOps,
+  ...cdpSegmentOps,
+  ...cdpQueryOps,
+  ...cdpDefinitionOps,
   ...providerOps,
   ...eventDefinitionOps,
   ...integrationOps,

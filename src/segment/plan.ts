@@ -1,5 +1,6 @@
+import { eventCountSql } from './dialect/duckdb/event-count.ts'
 import { literals, Parameters, type Sql } from './dialect/duckdb/parameter.ts'
-import { actualSql, plainSql } from './dialect/duckdb/plain.ts'
+import { actualSql, plainSql, profileCountSql } from './dialect/duckdb/plain.ts'
 import { type Compiled, toDuckdb } from './dialect/duckdb.ts'
 import type { Expr } from './expression.ts'
 import { Atoms, type Formula, formulaOf, type RowsAtom } from './formula.ts'
@@ -88,6 +89,13 @@ export const compileSegments = (segments: readonly Planned[]): Compiled => toDuc
 export function compileOne(tree: Tree): Sql {
   const binding = new Parameters({ shared: false })
   return { text: plainSql(tree, binding), values: binding.values }
+}
+
+/** How many profiles, or events, satisfy conditions: one row with the column `count`. */
+export function compileCount(tree: Tree, item: 'profile' | 'event'): Sql {
+  const binding = new Parameters({ shared: false })
+  const text = (item === 'profile' ? profileCountSql : eventCountSql)(tree, binding)
+  return { text, values: binding.values }
 }
 
 /** What a condition compares of one customer, as a SELECT of one row with the column `actual`. */

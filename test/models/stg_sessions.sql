@@ -16,11 +16,11 @@ values
     ('e2', 1, '2025-03-01 10:30', '/b'),
     ('e3', 1, '2025-03-01 11:00:01', '/c'),
     ('e4', 2, '2025-03-01 10:10', '/d')
--- expect stg_sessions: customer, session_id, started_at, ended_at, events
+-- expect stg_sessions: customer, session_id, by_pauses, started_at, ended_at, events
 values
-    (1, 'e1', '2025-03-01 10:00', '2025-03-01 10:30', 2),
-    (1, 'e3', '2025-03-01 11:00:01', '2025-03-01 11:00:01', 1),
-    (2, 'e4', '2025-03-01 10:10', '2025-03-01 10:10', 1)
+    (1, 'e1', true, '2025-03-01 10:00', '2025-03-01 10:30', 2),
+    (1, 'e3', true, '2025-03-01 11:00:01', '2025-03-01 11:00:01', 1),
+    (2, 'e4', true, '2025-03-01 10:10', '2025-03-01 10:10', 1)
 
 -- case: what happens on no page makes no visit, and neither does what happened to nobody
 -- given events: event_id, subject, session_id, occurred_at, path

@@ -12,24 +12,40 @@ export function plainSql(tree: Tree, binding: Binding, columns: readonly string[
     selected,
     'from customers, params',
     `where ${UNIVERSE}`,
-    `  and ${indented(nodeSql(tree, binding, false))}`,
+    `  and ${indented(treeSql(tree, conditionOn(binding), false))}`,
   ].join('\n')
 }
 
-/** `exact`: a NULL would matter here, below a `not`. */
-function nodeSql(tree: Tree, binding: Binding, exact: boolean): string {
-  if (tree.is === 'condition') return conditionSql(tree, binding, exact)
+/** Over all profiles, those that no segment can have included: how many satisfy the conditions. */
+export const profileCountSql = (tree: Tree, binding: Binding): string =>
+  [
+    'select count(*) as count',
+    'from customers, params',
+    `where ${indented(treeSql(tree, conditionOn(binding), false))}`,
+  ].join('\n')
+
+/** How a condition is spelt. `exact`: a NULL would matter here, below a `not`. */
+export type Leaf = (condition: Condition, exact: boolean) => string
+
+export function treeSql(tree: Tree, leaf: Leaf, exact: boolean): string {
+  if (tree.is === 'condition') return leaf(tree, exact)
   if (tree.is === 'not') {
     const { node } = tree
-    if (node.is === 'not') return nodeSql(node.node, binding, exact)
-    if (node.is === 'condition') return conditionSql({ ...node, negated: !node.negated }, binding, exact)
-    return `not ${nodeSql(node, binding, true)}`
+    if (node.is === 'not') return treeSql(node.node, leaf, exact)
+    if (node.is === 'condition') return leaf({ ...node, negated: !node.negated }, exact)
+    return `not ${treeSql(node, leaf, true)}`
   }
   const [first, ...others] = tree.nodes
-  if (first && others.length === 0) return nodeSql(first, binding, exact)
-  const parts = tree.nodes.map((node) => indented(nodeSql(node, binding, exact)))
+  if (first && others.length === 0) return treeSql(first, leaf, exact)
+  const parts = tree.nodes.map((node) => indented(treeSql(node, leaf, exact)))
   return `(\n  ${parts.join(tree.is === 'all' ? '\n  and ' : '\n  or ')}\n)`
 }
+
+/** Conditions over the customers of the surrounding SELECT. */
+export const conditionOn =
+  (binding: Binding): Leaf =>
+  (condition, exact) =>
+    conditionSql(condition, binding, exact)
 
 function conditionSql({ negated, test }: Condition, binding: Binding, exact: boolean): string {
   if (test.of === 'segment') {
@@ -47,7 +63,7 @@ function conditionSql({ negated, test }: Condition, binding: Binding, exact: boo
   return `customers.customer ${member} (${indented(`\n${rowsSql({ ...test, holds }, binding)}`)}\n)`
 }
 
-const scopeOf = (row: string, line: string, binding: Binding): Scope => ({
+export const scopeOf = (row: string, line: string, binding: Binding): Scope => ({
   row,
   line,
   binding,
@@ -167,4 +183,4 @@ function comparedOf(expr: Expr): Expr {
 
 const isOne = (expr: Expr) => expr.is === 'value' && expr.value === '1'
 
-const indented = (text: string) => text.replaceAll('\n', '\n  ')
+export const indented = (text: string) => text.replaceAll('\n', '\n  ')

@@ -1,0 +1,121 @@
+import * as v from 'valibot'
+import { named } from '../fields.ts'
+import { type Op, op } from '../op.ts'
+import { PROPERTIES } from '../segment/property.ts'
+import { describeVocabulary } from '../segment/vocabulary-table.ts'
+import * as example from './cdp-example.ts'
+import { evaluated } from './cdp-fields.ts'
+
+const PropertyType = named('PropertyType', {
+  id: v.string(),
+  propertyName: v.string(),
+  target: v.picklist(['profiles', 'sessions']),
+  type: v.picklist(['string', 'integer', 'decimal', 'date', 'boolean']),
+  multivalued: v.boolean(),
+  source: v.picklist(['built-in', 'custom']),
+  name: v.optional(v.string()),
+  description: v.optional(v.string()),
+})
+
+const ConditionType = named('ConditionType', {
+  id: v.string(),
+  description: v.string(),
+  itemTypes: v.array(v.picklist(['profile', 'event'])),
+  parameters: v.array(
+    named('ConditionParameter', {
+      id: v.string(),
+      type: v.picklist(['string', 'integer', 'decimal', 'date', 'condition', 'any']),
+      multivalued: v.boolean(),
+      required: v.boolean(),
+      description: v.string(),
+      values: v.optional(v.array(v.string())),
+    }),
+  ),
+  example: v.record(v.string(), v.unknown()),
+})
+
+const ComparisonOperator = named('ComparisonOperator', {
+  id: v.string(),
+  description: v.string(),
+  types: v.array(PropertyType.entries.type),
+  value: v.picklist(['one', 'part', 'list', 'pair', 'days', 'none']),
+})
+
+/** Names that events set are those of whoever sends events: beyond so many the rarest are left out. */
+const CUSTOM_MOST = 1_000
+
+const CUSTOM = `
+  select
+    name,
+    case
+      when bool_and(kind = 'boolean') then 'boolean'
+      when bool_and(kind = 'number' and number = floor(number)) then 'integer'
+      when bool_and(kind = 'number') then 'decimal'
+      when bool_and(kind = 'string' and moment is not null) then 'date'
+      else 'string'
+    end as type,
+    bool_or(kind = 'list') as multivalued
+  from stg_customer_attributes
+  where kind <> 'object'
+  group by name
+  order by count(*) desc, name
+  limit ${CUSTOM_MOST}`
+
+interface CustomRow {
+  name: string
+  type: 'string' | 'integer' | 'decimal' | 'date' | 'boolean'
+  multivalued: boolean
+}
+
+const reading = { surface: 'cdp', scopes: ['customers:read'], feature: 'cdp', tool: false } as const
+
+export const cdpDefinitionOps: readonly Op[] = [
+  op({
+    ...reading,
+    name: 'list_property_types',
+    route: 'GET /cdp/definitions/properties',
+    errors: ['upstream_error'],
+    what: 'What conditions can ask of profiles and sessions: the built-in properties, and those that events of the brand set on profiles.',
+    output: v.object({ properties: v.array(PropertyType), scope: v.string() }),
+    example: example.PROPERTY_TYPES,
+    run: async (ctx) => {
+      const custom = await evaluated<CustomRow>(ctx, CUSTOM, [])
+      const known = PROPERTIES.map(
+        ({ id, propertyName, target, type, multivalued, name, description }) =>
+          ({ id, propertyName, target, type, multivalued, source: 'built-in', name, description }) as const,
+      )
+      const taken = new Set(known.map(({ propertyName }) => propertyName))
+      const added = custom
+        .map(
+          ({ name, type, multivalued }) =>
+            ({
+              id: name,
+              propertyName: `properties.${name}`,
+              target: 'profiles',
+              type,
+              multivalued,
+              source: 'custom',
+            }) as const,
+        )
+        .filter(({ propertyName }) => !taken.has(propertyName))
+      const properties = [...known, ...added].sort((a, b) =>
+        a.target === b.target ? (a.id < b.id ? -1 : 1) : a.target < b.target ? -1 : 1,
+      )
+      return { properties, scope: ctx.brand.shop_domain }
+    },
+  }),
+
+  op({
+    ...reading,
+    name: 'list_condition_types',
+    route: 'GET /cdp/definitions/conditions',
+    what: 'The condition vocabulary: condition types with their parameters, and comparison operators.',
+    output: v.object({
+      conditions: v.array(ConditionType),
+      operators: v.array(ComparisonOperator),
+      scope: v.string(),
+    }),
+    example: example.CONDITION_TYPES,
+    run: async ({ brand }) => ({ ...describeVocabulary(), scope: brand.shop_domain }),
+  }),
+]

@@ -1,0 +1,93 @@
+import * as v from 'valibot'
+import { id, named, texts, time } from '../fields.ts'
+import type { Db } from '../op.ts'
+import { type PropertyType, propertiesOf } from '../segment/property.ts'
+
+/** Profiles as the customer-data host shows them. */
+
+const TYPES: Readonly<Record<PropertyType, v.GenericSchema>> = {
+  string: v.string(),
+  integer: v.number(),
+  decimal: v.string(),
+  date: time,
+  boolean: v.boolean(),
+}
+
+/** Those of the catalog that stand in `properties`, with the columns that they come from. */
+const SHOWN = propertiesOf('profiles').flatMap(({ id: name, propertyName, type, multivalued, field }) =>
+  propertyName.startsWith('properties.') && field.reads.is === 'column'
+    ? [{ name, column: field.reads.name, schema: multivalued ? texts : TYPES[type] }]
+    : [],
+)
+
+const provenance = v.picklist(['server', 'pixel', 'merged'])
+
+export const Profile = named('Profile', {
+  itemId: v.string(),
+  properties: v.object(Object.fromEntries(SHOWN.map(({ name, schema }) => [name, v.optional(schema)]))),
+  provenance,
+})
+
+export const Identity = named('Identity', {
+  profileId: v.string(),
+  email: v.nullable(v.string()),
+  phoneNumber: v.nullable(v.string()),
+  firstName: v.nullable(v.string()),
+  lastName: v.nullable(v.string()),
+  storeCustomerId: v.nullable(v.string()),
+  contactId: v.nullable(id),
+  visitorIds: texts,
+})
+
+/** A row of the relation customers. */
+export interface ProfileRow {
+  customer: number
+  customer_id: string
+  store_customer_id: string | null
+  email: string | null
+  phone: string | null
+  first_name: string | null
+  last_name: string | null
+  provenance: v.InferOutput<typeof provenance>
+  [column: string]: unknown
+}
+
+/** What is not known is left out. */
+export const profileOf = (row: ProfileRow): v.InferOutput<typeof Profile> => ({
+  itemId: row.customer_id,
+  properties: Object.fromEntries(
+    SHOWN.flatMap(({ name, column }) => {
+      const value = row[column]
+      if (value === null || value === undefined) return []
+      return [[name, value instanceof Date ? value.toISOString() : value]]
+    }),
+  ),
+  provenance: row.provenance,
+})
+
+/** The identities of these profiles by their ids. */
+export async function identitiesOf(
+  db: Pick<Db, 'many'>,
+  rows: readonly ProfileRow[],
+): Promise<Record<string, v.InferOutput<typeof Identity>>> {
+  const found = await db.many<{ customer: number; contact_id: string | null; visitor_ids: string[] }>(
+    'identities_of',
+    [rows.map(({ customer }) => customer)],
+  )
+  const more = new Map(found.map((one) => [one.customer, one]))
+  return Object.fromEntries(
+    rows.map((row) => [
+      row.customer_id,
+      {
+        profileId: row.customer_id,
+        email: row.email,
+        phoneNumber: row.phone,
+        firstName: row.first_name,
+        lastName: row.last_name,
+        storeCustomerId: row.store_customer_id,
+        contactId: more.get(row.customer)?.contact_id ?? null,
+        visitorIds: more.get(row.customer)?.visitor_ids ?? [],
+      },
+    ]),
+  )
+}

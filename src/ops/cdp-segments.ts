@@ -1,0 +1,210 @@
+import * as v from 'valibot'
+import { userOf } from '../access/permit.ts'
+import { count, id, jsonObject, named, paging, text, time } from '../fields.ts'
+import { type Op, op, type Page } from '../op.ts'
+import { createSegment, DESCRIPTION_LENGTH, NAME_LENGTH, type SavedSegment } from '../segment/saved.ts'
+import { definitionOf } from '../segment/vocabulary.ts'
+import * as example from './cdp-example.ts'
+import { checkWindow, LISTED, offsetPaging, orderSql, published, sorting, WINDOW } from './cdp-fields.ts'
+import { Identity, identitiesOf, Profile, type ProfileRow, profileOf } from './cdp-profile.ts'
+import { segmentById, segmentPath } from './segment-fields.ts'
+
+const EXPORTED: Page = { default: 10_000, max: 10_000, over: 'clamp' }
+
+const CdpSegment = named('CdpSegment', {
+  id,
+  name: v.string(),
+  description: v.optional(v.string()),
+  scope: v.string(),
+})
+
+const ExportLine = named('ExportLine', {
+  id: v.string(),
+  provenance: Profile.entries.provenance,
+  email: v.optional(v.string()),
+  phoneNumber: v.optional(v.string()),
+  firstName: v.optional(v.string()),
+  lastName: v.optional(v.string()),
+  shopDomain: v.optional(v.string()),
+  storeCustomerId: v.optional(v.string()),
+  properties: v.optional(v.object({ firstVisit: v.optional(time), lastVisit: v.optional(time) })),
+})
+
+const segmentOf = ({ id: segmentId, name, description }: SavedSegment, scope: string) => ({
+  id: segmentId,
+  name,
+  ...(description !== null && { description }),
+  scope,
+})
+
+/** A walk stays in the generation that it began in while that is kept; later it goes on after the same customer. */
+interface Position {
+  generation: number
+  after: string
+}
+
+const reading = { surface: 'cdp', scopes: ['segments:read'], feature: 'cdp', tool: false } as const
+
+export const cdpSegmentOps: readonly Op[] = [
+  op({
+    ...reading,
+    name: 'list_cdp_segments',
+    route: 'GET /cdp/segments',
+    what: 'The active segments of the brand, newest first.',
+    output: v.object({ list: v.array(CdpSegment), scope: v.string() }),
+    example: example.SEGMENTS,
+    run: async ({ db, brand }) => {
+      const rows = await db.many<SavedSegment>('segments_page', ['active', null, null, null])
+      return { list: rows.map((row) => segmentOf(row, brand.shop_domain)), scope: brand.shop_domain }
+    },
+  }),
+
+  op({
+    name: 'define_cdp_segment',
+    route: 'POST /cdp/segments',
+    surface: 'cdp',
+    scopes: ['segments:write'],
+    signIn: true,
+    feature: 'cdp',
+    errors: ['conflict'],
+    tool: false,
+    what: 'Save a segment that is defined by a condition of the vocabulary. It is saved as the rule that means the same, which the operations of /v1/segments show and change; a condition that rules cannot say is refused. Its members appear with the next refresh, within 15 minutes.',
+    input: {
+      body: v.strictObject({
+        name: text({ min: 1, max: NAME_LENGTH }),
+        description: v.optional(text({ max: DESCRIPTION_LENGTH })),
+        condition: jsonObject,
+      }),
+    },
+    output: CdpSegment,
+    example: example.DEFINED,
+    run: async ({ db, brand, caller }, { body: { name, description, condition } }) =>
+      segmentOf(
+        await createSegment(db, {
+          name,
+          description,
+          definition: definitionOf(condition),
+          createdBy: userOf(caller),
+        }),
+        brand.shop_domain,
+      ),
+  }),
+
+  op({
+    ...reading,
+    name: 'list_cdp_segment_members',
+    route: 'GET /cdp/segments/{id}/members',
+    page: LISTED,
+    errors: ['upstream_error'],
+    what: 'Members of a segment as of its last refresh, as profiles with their identities. `totalSize` ends at 10,000: beyond that, export.',
+    input: { path: segmentPath, query: v.strictObject({ ...offsetPaging(LISTED), sort: sorting }) },
+    output: v.object({
+      segmentId: id,
+      list: v.array(Profile),
+      identities: v.record(v.string(), Identity),
+      totalSize: count,
+      offset: count,
+      pageSize: count,
+      scope: v.string(),
+    }),
+    example: example.MEMBERS,
+    run: async (ctx, { path: { id: segmentId }, query: { limit, offset, sort } }) => {
+      checkWindow({ limit, offset })
+      const { ordinal, evaluated_at } = await segmentById(ctx, segmentId)
+      const served = evaluated_at === null ? null : await ctx.lake.served()
+      const rows = served
+        ? await published<ProfileRow>(
+            served,
+            `select customers.* from members join customers using (customer_id) where segment = $1
+             order by ${orderSql(sort)} limit $2 offset $3`,
+            [ordinal, limit, offset],
+          )
+        : []
+      const [all] = served
+        ? await published<{ members: number }>(
+            served,
+            'select count(*) as members from (from members where segment = $1 limit $2)',
+            [ordinal, WINDOW],
+          )
+        : []
+      return {
+        segmentId,
+        list: rows.map(profileOf),
+        identities: rows.length ? await identitiesOf(ctx.db, rows) : {},
+        totalSize: all?.members ?? 0,
+        offset,
+        pageSize: limit,
+        scope: ctx.brand.shop_domain,
+      }
+    },
+  }),
+
+  op({
+    ...reading,
+    name: 'export_cdp_segment',
+    route: 'GET /cdp/segments/{id}/export',
+    page: EXPORTED,
+    errors: ['upstream_error'],
+    what: 'All members of a segment, up to 10,000 lines at a time, ordered by id. A walk stays in the refresh that it began in for 24 hours; later it goes on after the same id in the newest.',
+    input: { path: segmentPath, query: v.strictObject(paging(EXPORTED)) },
+    output: v.object({ lines: v.string(), next_cursor: v.nullable(v.string()) }),
+    ndjson: ExportLine,
+    example: example.EXPORTED,
+    run: async (ctx, { path: { id: segmentId }, query: { limit, cursor } }) => {
+      const filters = { id: segmentId }
+      const from = ctx.cursors.open<Position>(cursor, filters)
+      const segment = await segmentById(ctx, segmentId)
+      const served = segment.evaluated_at === null ? null : await ctx.lake.served(from?.generation)
+      if (!served) return { lines: '', next_cursor: null }
+      const [page] = await published<ExportRow>(served, EXPORT, [
+        segment.ordinal,
+        from?.after ?? '',
+        limit,
+        ctx.brand.shop_domain,
+      ])
+      const after = page?.more ? page.last : null
+      return {
+        lines: page?.lines ?? '',
+        next_cursor: after && ctx.cursors.seal({ generation: served.generation, after }, filters),
+      }
+    },
+  }),
+]
+
+interface ExportRow {
+  lines: string | null
+  last: string | null
+  more: boolean
+}
+
+/** `,"name":value`, or nothing for what is not known. */
+const member = (name: string, value: string) => `coalesce(',"${name}":' || to_json(${value}), '')`
+const iso = (column: string) => `strftime(${column}, '%Y-%m-%dT%H:%M:%S.%gZ')`
+
+/** DuckDB writes the text of a page in one piece: as rows of columns, 10,000 lines would cost Node tens of milliseconds. */
+const EXPORT = `
+  with page as (
+    select customer_id, row_number() over (order by customer_id) as n
+    from members where segment = $1 and customer_id > $2
+    order by customer_id limit $3::bigint + 1
+  ),
+  written as (
+    select page.customer_id, n,
+      '{"id":' || to_json(page.customer_id) || ',"provenance":' || to_json(provenance)
+      || ${member('email', 'email')} || ${member('phoneNumber', 'phone')}
+      || ${member('firstName', 'first_name')} || ${member('lastName', 'last_name')}
+      || case when store_customer_id is null then '' else ',"shopDomain":' || to_json($4::varchar) end
+      || ${member('storeCustomerId', 'store_customer_id')}
+      || case
+           when coalesce(created_at, last_event_at) is null then ''
+           else ',"properties":{' || ltrim(
+             ${member('firstVisit', iso('created_at'))} || ${member('lastVisit', iso('last_event_at'))}, ','
+           ) || '}'
+         end || chr(125) || chr(10) as line
+    from page join customers on customers.customer_id = page.customer_id
+  )
+  select
+    string_agg(line, '' order by n) filter (n <= $3) as lines,
+    max(customer_id) filter (n <= $3) as last,
+    count(*) > $3 as more
+  from written`

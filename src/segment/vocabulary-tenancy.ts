@@ -1,0 +1,16 @@
+import { member, refusal } from './complaint.ts'
+
+/** Names of which tenant something is: the credential alone says that. */
+const TENANCY = ['scope', 'shopdomain']
+const TENANCY_REFUSED = 'cannot be used in conditions: the credential decides whose data is looked at'
+
+export function refuseTenancy(json: unknown, path: string): void {
+  if (typeof json !== 'object' || json === null) return
+  const name = Object.keys(json).find((key) => TENANCY.includes(key.toLowerCase()))
+  if (name !== undefined) throw refusal(member(path, name), TENANCY_REFUSED)
+}
+
+/** `source.scope` is no better than `scope`. */
+export function refuseTenantProperty(name: string, path: string): void {
+  if (TENANCY.includes(name.toLowerCase().split('.').at(-1) ?? '')) throw refusal(path, TENANCY_REFUSED)
+}
