@@ -1,7 +1,6 @@
 import { refusal } from './complaint.ts'
-import { and } from './expression.ts'
 import { LIMITS } from './operators.ts'
-import type { Condition, Tree } from './tree.ts'
+import type { Tree } from './tree.ts'
 import { readEventType, readPastEvent } from './vocabulary-event.ts'
 import {
   counted,
@@ -93,11 +92,7 @@ function readLeaf(
 
 const EVERYTHING: Meant = {
   negated: false,
-  test: { of: 'profile', holds: and() },
+  test: { of: 'everyone' },
   // Every customer has a count.
   rule: () => ({ source: 'customer_profile', field: 'orders_count', op: '>=', value: 0 }),
 }
-
-/** Whether a condition holds for everything. */
-export const isEverything = ({ test }: Condition): boolean =>
-  test.of === 'profile' && test.holds.is === 'and' && test.holds.parts.length === 0

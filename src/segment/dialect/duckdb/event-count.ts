@@ -1,5 +1,4 @@
 import type { Condition, RowsTest, Tree } from '../../tree.ts'
-import { isEverything } from '../../vocabulary.ts'
 import type { Binding } from './parameter.ts'
 import { conditionOn, indented, scopeOf, treeSql } from './plain.ts'
 import { spell } from './spell.ts'
@@ -23,7 +22,7 @@ export function eventCountSql(tree: Tree, binding: Binding): string {
 /** Never NULL. */
 function eventConditionSql(condition: Condition, binding: Binding): string {
   const { test } = condition
-  if (isEverything(condition)) return 'true'
+  if (test.of === 'everyone') return 'true'
   if (test.of === 'rows' && test.source === 'any_event')
     return `coalesce(${testsSql(test, 'events', binding)}, false)`
   if (test.of === 'rows' && test.source === 'sessions') return sessionSql(test, binding)
