@@ -98,7 +98,8 @@ const COUNTS: readonly [condition: object, profiles: number | null, events: numb
   [profile('seats', 'equals', { propertyValueDouble: '12.5' }), 1, 2],
   [profile('seats', 'between', { propertyValues: [3, 12.5] }), 2, 6],
   [profile('beta', 'equals', of(true)), 1, 4],
-  [profile('colours', 'contains', of('re')), 1, 4],
+  [profile('colours', 'contains', of('red')), 1, 4],
+  [profile('plan', 'contains', of('ol')), 1, 4],
   [profile('colours', 'in', list('blue')), 1, 4],
   [profile('renews', 'after', of('2026-02-28')), 1, 4],
   [profile('renews', 'before', { propertyValueDate: '2026-02-28' }), 0, 0],
@@ -160,6 +161,13 @@ t.test('counts', async (t) => {
 t.test('a segment has the profiles that the condition counts, of those that can be members', async (t) => {
   const can = [
     all,
+    profile('plan', 'equals', of('gold')),
+    profile('plan', 'notIn', list('gold')),
+    profile('seats', 'greaterThan', { propertyValueDouble: '2.5' }),
+    profile('beta', 'missing'),
+    profile('beta', 'equals', of(true)),
+    profile('renews', 'after', of('2026-01-01')),
+    profile('tags', 'in', list('vip')),
     profile('email', 'exists'),
     profile('email', 'notContains', of('ada')),
     not(profile('totalSpend', 'greaterThan', of('149.99'))),
@@ -195,6 +203,14 @@ t.test('a segment has the profiles that the condition counts, of those that can 
 
 t.test('a segment cannot be made of', async (t) => {
   const refused: [condition: object, message: RegExp][] = [
+    [
+      profile('city', 'exists'),
+      /^condition\.parameterValues\.propertyName: Geography is not supported in rules/,
+    ],
+    [
+      profile('renews', 'equals', { propertyValueDate: '2026-01-01' }),
+      /^condition\.parameterValues\.propertyValueDate: rules compare this as text/,
+    ],
     [
       session('utm.source', 'exists'),
       /^condition\.parameterValues\.propertyName: segments cannot be made of utm\.source/,

@@ -1,19 +1,35 @@
 import { ATTRIBUTE_PREFIX, SOURCES, type SourceName } from './catalog.ts'
 import { refusal, shown } from './complaint.ts'
-import { and, column, contains, type Expr, element, equal, not, or, some, value } from './expression.ts'
+import {
+  and,
+  column,
+  contains,
+  type Expr,
+  element,
+  equal,
+  not,
+  or,
+  some,
+  type Value,
+  value,
+} from './expression.ts'
 import { opsFor, readOperator, unsupported } from './name.ts'
 import { type FieldType, LIMITS, type Operator } from './operators.ts'
 import { ROWS, type RowsTest, SOME } from './tree.ts'
 import { isDecimal, type Operand, readOperand, readString } from './value.ts'
 
 /** What an attribute can be compared as: it has no type of its own, the value that it is compared with says which. */
-const COMPARED: Partial<Record<FieldType, Operand>> = {
+const COMPARED = {
   string: { type: 'string', stored: 'text' },
   // As many decimals as the model keeps.
   number: { type: 'number', stored: 'average' },
   time: { type: 'time', stored: 'time' },
   boolean: { type: 'boolean', stored: 'text' },
-}
+} as const satisfies Partial<Record<FieldType, Operand>>
+
+/** What an attribute is compared as, said without a value. */
+export const asNumber: Operand = COMPARED.number
+export const asTime: Operand = COMPARED.time
 
 const OPS = [...new Set((['number', 'string', 'boolean', 'time'] as const).flatMap(opsFor))]
 
@@ -41,10 +57,20 @@ export function readAttribute(
   if (operator.value !== 'none' && !node.has('value')) throw refusal(`${path}.value`, 'is required')
   const operand = operandOf(operator, json, `${path}.value`)
   const { values, days } = readOperand(operator, operand, json, `${path}.value`)
+  return { negated, test: attributeTest(name, operator, operand, values, days) }
+}
+
+/** That the value of a customer's attribute compares like this; without an operand's value, that there is one. */
+export function attributeTest(
+  name: string,
+  operator: Operator,
+  operand: Operand,
+  values: Value[],
+  days: number,
+): RowsTest {
   const means = (field: Expr, as = operand.type) => operator.means(field, values, days, as)
   const row = [equal(column('name'), value('text', name)), ...heldBy(operator, operand.type, means)]
-  const test: RowsTest = { of: 'rows', source: 'attributes', days: LIMITS.maxDays, row, line: [], ...ONE }
-  return { negated, test }
+  return { of: 'rows', source: 'attributes', days: LIMITS.maxDays, row, line: [], ...ONE }
 }
 
 const ONE = { measure: ROWS, holds: SOME }
@@ -58,16 +84,16 @@ function readName(json: unknown, path: string): string {
   return name
 }
 
-function operandOf({ value: shape, takes }: Operator, json: unknown, path: string): Operand {
+export function operandOf({ value: shape, takes }: Operator, json: unknown, path: string): Operand {
   const type = shape === 'days' ? 'time' : shape === 'none' ? 'string' : typeOf(json, takes)
-  const operand = type && COMPARED[type]
-  if (operand && takes.includes(operand.type)) return operand
+  const operand: Operand = COMPARED[type]
+  if (takes.includes(operand.type)) return operand
   const known = Object.keys(COMPARED).filter((each) => takes.includes(each as FieldType))
   throw refusal(path, `must be of type ${known.join(' or ')} here, not ${shown(json)}`)
 }
 
 /** Of a list, that of its first item; the others must be of the same. */
-function typeOf(json: unknown, takes: readonly FieldType[]): FieldType | undefined {
+function typeOf(json: unknown, takes: readonly FieldType[]): keyof typeof COMPARED {
   const item: unknown = Array.isArray(json) ? json[0] : json
   if (typeof item === 'number') return 'number'
   if (typeof item === 'boolean') return 'boolean'

@@ -208,18 +208,38 @@ const SOURCE_TABLE = {
 export type SourceName = keyof typeof SOURCE_TABLE
 export const SOURCES: Readonly<Record<SourceName, Source>> = SOURCE_TABLE
 
-/** The values of attributes: one row for each that a customer has. Rules say `customer_attributes`. */
-const ATTRIBUTES: Source = {
-  relation: { name: 'stg_customer_attributes', alias: 'attributes' },
-  rows: 'many',
-  fields: {},
-  help: 'Properties that events set',
-}
+/** What conditions read that is no source of rules by this name. */
+const INNER_TABLE = {
+  /** The values of attributes: one row for each that a customer has. Rules say `customer_attributes`. */
+  attributes: {
+    relation: { name: 'stg_customer_attributes', alias: 'attributes' },
+    rows: 'many',
+    fields: {},
+    help: 'Properties that events set',
+  },
+  /** Only conditions of the customer-data host read these two. */
+  any_event: {
+    relation: { name: 'stg_events', alias: 'events' },
+    rows: 'many',
+    time: 'occurred_at',
+    fields: {},
+    help: 'Events of every type',
+  },
+  sessions: {
+    relation: { name: 'stg_sessions', alias: 'sessions' },
+    rows: 'many',
+    time: 'started_at',
+    fields: {},
+    help: 'Visits',
+  },
+} satisfies Record<string, Source>
 
 /** What the rows of a test are rows of. */
-export type RowsName = SourceName | 'attributes'
+export type RowsName = SourceName | keyof typeof INNER_TABLE
 
-export const rowsNamed = (name: RowsName): Source => (name === 'attributes' ? ATTRIBUTES : SOURCES[name])
+const ROWS_TABLE: Readonly<Record<RowsName, Source>> = { ...SOURCES, ...INNER_TABLE }
+
+export const rowsNamed = (name: RowsName): Source => ROWS_TABLE[name]
 
 export const ATTRIBUTE_PREFIX = 'attributes.'
 /** How the catalog and messages call the fields under the prefix. */

@@ -1,25 +1,25 @@
+import { asNumber, asTime, attributeTest, operandOf } from './attribute.ts'
+import { ATTRIBUTE_PREFIX, type RowsName } from './catalog.ts'
 import { type Comparison, type Given, givenValue, readComparison, readGiven } from './comparison.ts'
 import { refusal, unknownName } from './complaint.ts'
-import { column, compare, type Expr, element, equal, some, sorted, total, value } from './expression.ts'
-import type { AnySource } from './inner-source.ts'
-import { LIMITS } from './operators.ts'
+import { type Expr, element, some, sorted } from './expression.ts'
+import { unsupported } from './name.ts'
+import { LIMITS, type Operator } from './operators.ts'
 import { inRules, type Property, propertiesOf, type Target } from './property.ts'
-import type { Measure, RowsTest } from './tree.ts'
+import { ROWS, type RowsTest, SOME } from './tree.ts'
 import { type Operand, STORED } from './value.ts'
 import type { Meant, Parameters } from './vocabulary-node.ts'
 import { refuseTenantProperty } from './vocabulary-tenancy.ts'
 
-const ROWS: Measure = { agg: 'count', level: 'row' }
-
 /** At least one row of the last 1,095 days satisfies all of these. */
-export const anyRow = (source: AnySource, row: Expr[], days: number = LIMITS.maxDays): RowsTest => ({
+export const anyRow = (source: RowsName, row: Expr[], days: number = LIMITS.maxDays): RowsTest => ({
   of: 'rows',
   source,
   days,
   row: sorted(row),
   line: [],
   measure: ROWS,
-  holds: compare('>=', total, value('integer', '1')),
+  holds: SOME,
 })
 
 /** Of `profilePropertyCondition` and `sessionPropertyCondition`. */
@@ -64,39 +64,37 @@ function builtIn(property: Property, comparison: Comparison, given: Given | unde
   }
 }
 
-/** A property that events set. The value says as what it is compared: number, time or text. */
+/** A property that events set: an attribute of rules. The value, or its parameter, says as what it is compared. */
 function adHoc(name: string, comparison: Comparison, given: Given | undefined, path: string): Meant {
-  const operand = operandOf(comparison, given)
-  const text = given && operand.type === 'string' ? { ...given, json: textOf(given.json) } : given
-  const { values, days } = readGiven(comparison, operand, text, path)
-  const isNamed = equal(column('name'), value('text', name))
   const { operator } = comparison
-  const holds =
-    operator.value === 'none'
-      ? []
-      : operand.type === 'string'
-        ? [some(column('elements'), operator.means(element, values, days, 'string'))]
-        : [operator.means(column(operand.type === 'time' ? 'moment' : 'number'), values, days, operand.type)]
+  const operand = operandFor(operator, given, path)
+  const { values, days } = readGiven(comparison, operand, given, path)
   return {
     negated: comparison.negated,
-    test: anyRow('attributes', [isNamed, ...holds]),
-    rule: () => ruleOf({ source: 'customer_attributes', field: `attributes.${name}` }, comparison, given),
+    test: attributeTest(name, operator, operand, values, days),
+    rule: () => {
+      unsupported(name, `${path}.propertyName`)
+      const said = given && { ...given, json: operand === asNumber ? numbersOf(given.json) : given.json }
+      if (said && operandOf(operator, said.json, path).type !== operand.type)
+        throw refusal(
+          `${path}.${said.parameter}`,
+          `rules compare this as text: segments cannot be made of it`,
+        )
+      return ruleOf({ source: 'customer_attributes', field: `${ATTRIBUTE_PREFIX}${name}` }, comparison, said)
+    },
   }
 }
 
-function operandOf({ operator }: Comparison, given: Given | undefined): Operand {
-  const [first] = [given?.json].flat()
-  const timely = !operator.takes.includes('string') && !operator.takes.includes('number')
-  if (operator.value === 'days' || timely || given?.parameter.endsWith('Date'))
-    return { type: 'time', stored: 'time' }
-  if (typeof first === 'number' || /(Integer|Double)$/.test(given?.parameter ?? ''))
-    return { type: 'number', stored: 'average' }
-  return { type: 'string', stored: 'text' }
+function operandFor(operator: Operator, given: Given | undefined, path: string): Operand {
+  const parameter = given?.parameter ?? ''
+  if (/(Integer|Double)$/.test(parameter)) return asNumber
+  if (parameter.endsWith('Date')) return asTime
+  return operandOf(operator, given?.json, `${path}.${parameter}`)
 }
 
-/** true and false are texts among the properties that events set. */
-const textOf = (json: unknown): unknown =>
-  Array.isArray(json) ? json.map(textOf) : typeof json === 'boolean' ? String(json) : json
+/** Rules know a number from a text by what it is in JSON. */
+const numbersOf = (json: unknown): unknown =>
+  Array.isArray(json) ? json.map(numbersOf) : typeof json === 'string' ? Number(json) : json
 
 const ruleOf = (
   field: { source: string; field: string },
