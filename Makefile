@@ -48,7 +48,7 @@ check: $(INSTALLED) ## Check types, lint, format, generated text and import dire
 	$(NODE) $(BIN)/spectral lint docs/openapi.json --fail-severity warn
 	$(NODE) test/layout.test.ts >/dev/null || $(NODE) test/layout.test.ts
 
-bench: $(INSTALLED) ## Run the benchmarks
+bench: $(INSTALLED) ## Run the benchmarks (LONG=1: with ten minutes of memory)
 	@$(NODE) bench/all.ts
 
 sql: $(INSTALLED) ## Open a DuckDB prompt with every source and model as a view

@@ -5,16 +5,32 @@ import { fileURLToPath } from 'node:url'
 
 // One after the other: two at once would measure each other. A file that exports nothing to run is a part of others.
 const folder = dirname(fileURLToPath(import.meta.url))
-const PARTS = new Set(['all.ts', 'stage.ts', 'generator.ts', 'ingest-server.ts'])
+const PARTS = new Set([
+  'all.ts',
+  'bodies.ts',
+  'collect-host.ts',
+  'generator.ts',
+  'ingest-server.ts',
+  'loads.ts',
+  'open-loop.ts',
+  'plot.ts',
+  'report.ts',
+  'rows.ts',
+  'stage.ts',
+  'wrk.ts',
+])
+/** LONG=1: the memory of ten minutes. */
+const ARGUMENTS: Record<string, string[]> = process.env.LONG ? { 'lag.ts': ['--minutes', '10'] } : {}
 const benchmarks = readdirSync(folder)
   .filter((name) => name.endsWith('.ts') && !PARTS.has(name))
   .sort()
 
 for (const [index, name] of benchmarks.entries()) {
   process.stdout.write(`\n[${index + 1}/${benchmarks.length}] bench/${name}\n`)
-  const { status } = spawnSync(process.execPath, [join(folder, name)], {
+  const { status } = spawnSync(process.execPath, [join(folder, name), ...(ARGUMENTS[name] ?? [])], {
     stdio: 'inherit',
     env: { LOG_LEVEL: 'error', ...process.env },
   })
   if (status !== 0) process.exitCode = 1
 }
+spawnSync(process.execPath, [join(folder, 'plot.ts')], { stdio: 'inherit' })

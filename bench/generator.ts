@@ -1,16 +1,12 @@
-import { randomBytes } from 'node:crypto'
 import autocannon from 'autocannon'
+import { bodies, idPlaces, type Shape, stamp } from './bodies.ts'
 
 /** What the process that makes the load is told. */
-export interface LoadOrder {
+export interface LoadOrder extends Shape {
   url: string
   headers: Record<string, string>
-  /** The shop whose pages send, for /cdp/ingest. */
-  scope?: string
   connections: number
   seconds: number
-  eventsPerRequest: number
-  eventBytes: number
 }
 
 export interface LoadResult {
@@ -21,67 +17,6 @@ export interface LoadResult {
   failed: number
   /** Share of one core that the generator itself took. */
   cpu: number
-}
-
-/** Different bodies of one connection, sent in turn; every event gets a new id each time. */
-const BODIES = 8
-const ID_DIGITS = 16
-const ID = 'id-'.padEnd(3 + ID_DIGITS, '0')
-
-const random = (bytes: number) => randomBytes(bytes).toString('base64url')
-const pick = <T>(of: readonly T[]) => of[Math.floor(Math.random() * of.length)] as T
-
-/** An event of about so many bytes: a product view, with cart items and a long address when it has to be longer. */
-function eventText({ eventBytes: bytes, scope }: LoadOrder): string {
-  const product = Math.floor(Math.random() * 5_000)
-  const properties: Record<string, unknown> = {
-    product_id: String(7_000_000_000 + product),
-    product_title: `Product ${product}`,
-    price: `${(Math.random() * 200).toFixed(2)}`,
-    currency_code: 'EUR',
-    quantity: 1,
-  }
-  const event = {
-    ...(scope && { scope }),
-    eventType: pick(['product_viewed', 'page_viewed', 'product_added_to_cart', 'search_submitted']),
-    eventId: ID,
-    timeStamp: new Date(Date.now() - Math.floor(Math.random() * 3_600_000)).toISOString(),
-    email: `${random(6).toLowerCase()}@example.com`,
-    properties,
-  }
-  const length = () => JSON.stringify(event).length
-  const items: object[] = []
-  while (length() + 140 < bytes) {
-    items.push({
-      product_id: random(7),
-      product_title: `Item ${random(9)}`,
-      sku: random(8),
-      price: '19.90',
-      quantity: 2,
-    })
-    properties.items = items
-  }
-  const missing = bytes - length() - ',"path":"/"'.length
-  if (missing > 0) properties.path = `/${random(missing).slice(0, missing)}`
-  return JSON.stringify(event)
-}
-
-function bodyText(order: LoadOrder): string {
-  const events = Array.from({ length: order.eventsPerRequest }, () => eventText(order)).join(',')
-  return `{${order.scope ? `"source":{"scope":"${order.scope}"},` : ''}"events":[${events}]}`
-}
-
-let sent = Math.floor(Math.random() * 1e9)
-
-/** Writes new ids over those in a request that is about to be sent. */
-function stamp(request: Buffer, places: readonly number[]): void {
-  for (const place of places) {
-    let rest = ++sent
-    for (let at = place + ID_DIGITS - 1; rest > 0; at--) {
-      request[at] = 48 + (rest % 10)
-      rest = Math.floor(rest / 10)
-    }
-  }
 }
 
 interface Iterator {
@@ -97,13 +32,7 @@ function setupClient(client: unknown): void {
     const request = next.call(this)
     let places = placesOf.get(request.requestBuffer)
     if (!places) {
-      places = []
-      for (
-        let at = request.requestBuffer.indexOf(ID);
-        at >= 0;
-        at = request.requestBuffer.indexOf(ID, at + 1)
-      )
-        places.push(at + 3)
+      places = idPlaces(request.requestBuffer)
       placesOf.set(request.requestBuffer, places)
     }
     stamp(request.requestBuffer, places)
@@ -120,7 +49,7 @@ async function run(order: LoadOrder): Promise<LoadResult> {
     connections: order.connections,
     duration: order.seconds,
     headers: { ...order.headers, 'content-type': 'application/json' },
-    requests: Array.from({ length: BODIES }, () => ({ body: bodyText(order) })),
+    requests: bodies(order).map((body) => ({ body })),
     setupClient,
   })
   const { user, system } = process.cpuUsage(before)

@@ -13,13 +13,16 @@ import { removeEmbedded } from '../src/store/embedded.ts'
 /** A service of the benchmark's own in a temporary folder, with one brand; `end` removes all of it. */
 setLogLevel('error')
 
-export async function stage(memoryMb = 2048): Promise<{ app: App; brand: Brand; end(): Promise<void> }> {
+export async function stage(
+  memoryMb = 2048,
+): Promise<{ app: App; brand: Brand; dataDir: string; end(): Promise<void> }> {
   const dataDir = mkdtempSync(join(tmpdir(), 'recoup-bench-'))
   const app = await openApp(readConfig({ DATA_DIR: dataDir }), { memoryMb })
   const brand = await createBrand(app, { name: 'Bench', shop_domain: 'bench.myshopify.com' })
   return {
     app,
     brand,
+    dataDir,
     end: async () => {
       await app.close()
       await removeEmbedded(dataDir)

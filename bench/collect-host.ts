@@ -1,0 +1,46 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import type { BatcherOptions } from '../src/event/batcher.ts'
+
+/** commit: as the service does it; discard: parsed, checked, thrown away; rows: a Postgres row per event. */
+export type Mode = 'commit' | 'discard' | 'rows'
+
+export interface Usage {
+  rss: number
+  maxRss: number
+  cpuMs: number
+}
+
+export interface CollectHost {
+  port: number
+  usage(): Promise<Usage>
+  stop(): Promise<void>
+}
+
+/** The collect host in a process of its own. `settings` cut what it can do. */
+export async function startCollectHost(
+  url: string,
+  mode: Mode,
+  settings: BatcherOptions = {},
+): Promise<CollectHost> {
+  const program = join(import.meta.dirname, 'ingest-server.ts')
+  const server = fork(program, [url, mode, JSON.stringify(settings)])
+  const died = once(server, 'exit').then(() => {
+    throw new Error('the collect host ended')
+  })
+  died.catch(() => {})
+  const [{ port }] = (await Promise.race([once(server, 'message'), died])) as [{ port: number }]
+  return {
+    port,
+    usage: async () => {
+      server.send('usage')
+      const [usage] = await Promise.race([once(server, 'message'), died])
+      return usage
+    },
+    stop: async () => {
+      server.send('stop')
+      await once(server, 'exit')
+    },
+  }
+}
