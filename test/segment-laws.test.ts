@@ -1,0 +1,125 @@
+import type { DuckDBConnection } from '@duckdb/node-api'
+import t from 'tap'
+import { parseDefinition } from '../src/segment/definition.ts'
+import { agree, planned, type Sent, segmentId } from './fixtures/evaluators.ts'
+import { type Law, lawsOf, splitWindow } from './fixtures/laws.ts'
+import type { Row, Store } from './fixtures/oracle.ts'
+import { type RandomSource, randomSource } from './fixtures/random.ts'
+import { randomComparison, randomDefinition, randomFamily } from './fixtures/random-definition.ts'
+import { openStore, randomStore } from './fixtures/segment-store.ts'
+
+/** Definitions of each test; `make test-deep` takes more. */
+const DEFINITIONS = Number(process.env.SEGMENT_DEFINITIONS ?? 500)
+const BATCH = 100
+const BATCHES = Math.ceil(DEFINITIONS / BATCH)
+/** Batches over the same store. */
+const STORE_BATCHES = 5
+const CUSTOMERS = 60
+
+/** A member of one of the segments of the batch that come before, alone or beside something else. */
+function referring(random: RandomSource, before: number): Sent {
+  const member = () => ({ op: 'member-of-segment', segmentId: segmentId(random.below(before)) })
+  const { source, rule } = randomDefinition(random)
+  return random.pick<Sent>([
+    { source, rule: { any: [member(), { not: member() }, rule].slice(random.below(2)) } },
+    { source, rule: { all: [rule, { not: member() }] } },
+    { source, rule: member() },
+  ])
+}
+
+function batchOf(random: RandomSource): Sent[] {
+  const free = Array.from({ length: 50 }, () => randomDefinition(random))
+  const families = Array.from({ length: 4 }, () => randomFamily(random, 10)).flat()
+  const known = [...free, ...families]
+  for (let n = 0; n < 10; n++) known.push(referring(random, known.length))
+  return known
+}
+
+t.test(
+  `planned, plain and shown SQL and the oracle agree on ${DEFINITIONS} random definitions`,
+  async (t) => {
+    const random = randomSource(t)
+    let [members, definitions] = [0, 0]
+    for (let stores = 0; stores < BATCHES / STORE_BATCHES; stores++) {
+      await t.test(`store ${stores}`, async (t) => {
+        const store = randomStore(random, CUSTOMERS)
+        const connection = await openStore(t, store)
+        for (let batch = 0; batch < STORE_BATCHES; batch++) {
+          const wanted = batchOf(random)
+          definitions += wanted.length
+          members += (await agree(t, connection, store, wanted)).flat().length
+        }
+        t.pass('the evaluators agree')
+      })
+    }
+    t.ok(definitions >= DEFINITIONS, `${definitions} definitions`)
+    t.ok(members > 10 * definitions, `${members} members in all`)
+  },
+)
+
+/** The same rows in another order. */
+const shuffled = (random: RandomSource, { tables, ...store }: Store): Store => ({
+  ...store,
+  tables: Object.fromEntries(
+    Object.entries(tables).map(([relation, rows]) => [relation, shuffle(random, rows)]),
+  ),
+})
+
+function shuffle(random: RandomSource, rows: readonly Row[]): Row[] {
+  const copy = [...rows]
+  for (let n = copy.length - 1; n > 0; n--) {
+    const other = random.below(n + 1)
+    const [a, b] = [copy[n] as Row, copy[other] as Row]
+    copy[n] = b
+    copy[other] = a
+  }
+  return copy
+}
+
+function lawsFor(random: RandomSource): Law[] {
+  return Array.from({ length: BATCH }, () =>
+    random.chance(0.3)
+      ? splitWindow(random, (source) => random.list(0, 2, () => randomComparison(random, source)))
+      : lawsOf(random, randomDefinition(random), randomDefinition(random)),
+  ).flat()
+}
+
+const evaluated = (connection: DuckDBConnection, definitions: readonly Sent[]) =>
+  planned(
+    connection,
+    definitions.map((definition) => parseDefinition(definition)),
+  )
+
+t.test(
+  `${DEFINITIONS} times two ways to say the same have the same members, in any order of rows`,
+  async (t) => {
+    const random = randomSource(t)
+    const held = new Map<string, number>()
+    for (let stores = 0; stores < BATCHES / STORE_BATCHES; stores++) {
+      await t.test(`store ${stores}`, async (t) => {
+        const store = randomStore(random, CUSTOMERS)
+        const connection = await openStore(t, store)
+        const inOtherOrder = await openStore(t, shuffled(random, store))
+        for (let batch = 0; batch < STORE_BATCHES; batch++) {
+          const laws = lawsFor(random)
+          const [left, right] = [laws.map(({ sides }) => sides[0]), laws.map(({ sides }) => sides[1])]
+          const expected = await evaluated(connection, left)
+          const found = await evaluated(connection, right)
+          const other = await evaluated(inOtherOrder, left)
+          for (const [n, { name, sides }] of laws.entries()) {
+            held.set(name, (held.get(name) ?? 0) + 1)
+            const [a, b, c] = [expected[n], found[n], other[n]].map((members) => JSON.stringify(members))
+            if (a !== b || a !== c)
+              t.same(
+                { found: found[n], other: other[n] },
+                { found: expected[n], other: expected[n] },
+                `${name}: ${JSON.stringify(sides)}`,
+              )
+          }
+        }
+        t.pass('the laws hold')
+      })
+    }
+    t.equal(held.size, 6, [...held].map(([name, times]) => `${times} × ${name}`).join(', '))
+  },
+)
