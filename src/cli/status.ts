@@ -26,6 +26,7 @@ interface LakeStatus {
   export_lag_seconds: number
   log_bytes: number
   dead_events: number
+  dead_letters: number
 }
 
 const LAG_ALARM_SECONDS = 60
@@ -44,7 +45,7 @@ export const statusCommands = [
     },
     text: ({ lake, brands }) =>
       [
-        `lake: tick ${lake.tick}, ${lake.waiting_events} events waiting, ${lake.export_lag_seconds} s behind, ${lake.dead_events} dead`,
+        `lake: tick ${lake.tick}, ${lake.waiting_events} events waiting, ${lake.export_lag_seconds} s behind, ${lake.dead_events} dead; ${lake.dead_letters} dead letters of webhooks`,
         table(
           [
             'shop',
@@ -112,6 +113,13 @@ export const statusCommands = [
         'dead events',
         lake.dead_events === 0,
         lake.dead_events ? `${lake.dead_events} in table dead_event, each with its reason` : 'none',
+      )
+      check(
+        'dead letters',
+        lake.dead_letters === 0,
+        lake.dead_letters
+          ? `${lake.dead_letters} deliveries of webhooks: see recoup dead-letter list, then replay`
+          : 'none',
       )
       const disk = statfsSync(config.lakeDir)
       const free = disk.bavail / disk.blocks
