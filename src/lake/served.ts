@@ -5,11 +5,10 @@ import { brandFolder, type WrittenFile, writeLakeFile } from '../store/lake.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { Session } from './session.ts'
 
-/** Tables that single reads, sorted lists and member pages come from, with the column that each is looked up by. */
+/** Tables that single reads, sorted lists and member pages come from. An index of 3M ids would take 6 s to build. */
 export interface ServedTable {
   name: string
   select: string
-  index?: string
 }
 
 /** Schemas of a file of changes: rows of touched customers, and tables that replace those of the base as a whole. */
@@ -49,10 +48,8 @@ async function writeTables(
     try {
       for (const [schema, tables] of Object.entries(schemas)) {
         await duck.run(`create schema if not exists serving.${schema}`)
-        for (const { name, select, index } of tables) {
+        for (const { name, select } of tables)
           await duck.run(`create table serving.${schema}.${name} as ${select}`)
-          if (index) await duck.run(`create index ${name}_${index} on serving.${schema}.${name} (${index})`)
-        }
       }
     } finally {
       await duck.run('detach serving')

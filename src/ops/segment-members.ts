@@ -138,10 +138,10 @@ export const segmentMemberOps: readonly Op[] = [
       const rows = await served.rows<MemberRow>(
         `select members.customer_id, email, phone, joined_at
          from (
-           select customer_id, joined_at from members
+           select customer, customer_id, joined_at from members
            where segment = $1 and customer_id > $2 order by customer_id limit $3
          ) as members
-         join customers using (customer_id)
+         join customers using (customer)
          order by members.customer_id`,
         [segment.ordinal, from?.after ?? '', limit + 1],
       )

@@ -138,7 +138,7 @@ export async function noteUnchanged(
 const MEMBERS =
   'select segment, customer, customer_id, joined_at from members join customers using (customer)'
 
-const served = (name: string, select: string): ServedTable => ({ name, select, index: 'customer_id' })
+const served = (name: string, select: string): ServedTable => ({ name, select })
 
 async function writeBase({ lakeDir }: Pipeline, session: Session, marts: readonly Model[]) {
   return await writeServed(lakeDir, session, [
