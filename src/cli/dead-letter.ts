@@ -1,6 +1,17 @@
 import type { App } from '../app.ts'
-import { listDeadLetters, replayDeadLetter, showDeadLetter } from '../connect/custom/dead-letter.ts'
-import { deadEventId, listDeadEvents, replayDeadEvent, showDeadEvent } from '../lake/dead-event.ts'
+import {
+  type Listed,
+  listDeadLetters,
+  replayDeadLetter,
+  showDeadLetter,
+} from '../connect/custom/dead-letter.ts'
+import {
+  deadEventId,
+  type ListedEvent,
+  listDeadEvents,
+  replayDeadEvent,
+  showDeadEvent,
+} from '../lake/dead-event.ts'
 import type { Brand } from '../op.ts'
 import { brandOf, UUID } from './brand.ts'
 import { command, integerOption, required, UsageError } from './command.ts'
@@ -32,9 +43,7 @@ async function* allOf<Row>(page: (after: Row | null) => Promise<Row[]>): AsyncGe
 
 async function* deadOf({ postgres }: App, { id }: Brand): AsyncGenerator<Dead> {
   const ofBrand = postgres.forBrand(id)
-  for await (const one of allOf<Awaited<ReturnType<typeof listDeadLetters>>[number]>((after) =>
-    listDeadLetters(ofBrand, after, PAGE),
-  ))
+  for await (const one of allOf<Listed>((after) => listDeadLetters(ofBrand, after, PAGE)))
     yield {
       kind: 'delivery',
       id: one.id,
@@ -44,9 +53,7 @@ async function* deadOf({ postgres }: App, { id }: Brand): AsyncGenerator<Dead> {
       attempts: one.attempts,
       since: one.received_at,
     }
-  for await (const one of allOf<Awaited<ReturnType<typeof listDeadEvents>>[number]>((after) =>
-    listDeadEvents(postgres.pipeline, id, after, PAGE),
-  ))
+  for await (const one of allOf<ListedEvent>((after) => listDeadEvents(postgres.pipeline, id, after, PAGE)))
     yield {
       kind: 'event',
       id: deadEventId(one),

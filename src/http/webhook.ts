@@ -22,14 +22,18 @@ export interface Webhooks {
 /** The receiver of custom webhooks: POST /custom/{webhookId}, acknowledged once the event is committed. */
 export function webhookRoutes({ receivers, db, storePlatformDomain }: Webhooks): Route[] {
   const inLane = createLanes()
+  const inTurn = (brandId: string): Db => {
+    const brand = db(brandId)
+    return { ...brand, tx: (work) => inLane(brandId, () => brand.tx(work)) }
+  }
   const admit = (found: WebhookReceiver | undefined, signature: string | undefined): Handler => {
     const { secret, brandId, providerId } = admitted(found)
     if (!isSignature(signature)) throw unsigned()
     return async (request) => {
       if (!isSigned(secret, request.body, signature)) throw unsigned()
       const delivery = deliveryOf(request)
-      const place: Place = { brandId, providerId, db: db(brandId), storePlatformDomain }
-      return { status: 200, body: await inLane(brandId, () => deliver(place, delivery)) }
+      const place: Place = { brandId, providerId, db: inTurn(brandId), storePlatformDomain }
+      return { status: 200, body: await deliver(place, delivery) }
     }
   }
   const common = { surface: 'webhook', bodyLimit: DELIVERY_BYTES, encodings: 400, tooLarge: 400 } as const

@@ -11,6 +11,9 @@ export interface DeadEvent {
   created_at: Date
 }
 
+/** With where it stands in the list. */
+export type ListedEvent = DeadEvent & { position: string }
+
 /** The id of a dead event: its record batch and line. */
 export const deadEventId = ({ batch_id, line }: Pick<DeadEvent, 'batch_id' | 'line'>) => `${batch_id}:${line}`
 
@@ -18,12 +21,12 @@ export const deadEventId = ({ batch_id, line }: Pick<DeadEvent, 'batch_id' | 'li
 export const listDeadEvents = (
   pipeline: Statements,
   brandId: string,
-  after: DeadEvent | null,
+  after: ListedEvent | null,
   limit: number,
-): Promise<DeadEvent[]> =>
-  pipeline.many<DeadEvent>('dead_events_of_brand', [
+): Promise<ListedEvent[]> =>
+  pipeline.many<ListedEvent>('dead_events_of_brand', [
     brandId,
-    after?.created_at ?? '-infinity',
+    after?.position ?? '-infinity',
     after?.batch_id ?? '00000000-0000-0000-0000-000000000000',
     after?.line ?? 0,
     limit,

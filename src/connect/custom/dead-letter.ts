@@ -17,6 +17,8 @@ export interface DeadLetter {
   failed_at: Date
 }
 
+/** With where it stands in the list. */
+export type Listed = DeadLetter & { position: string }
 type WithBody = DeadLetter & { body: Buffer; resolved_at: Date | null }
 
 /** What became of a dead letter that was replayed. */
@@ -37,13 +39,9 @@ export async function keepDeadLetter(
 const reasonOf = (sqlState: string) => `Postgres refused it (SQLSTATE ${sqlState})`
 
 /** Those that wait, oldest first, after the given one. */
-export const listDeadLetters = (
-  db: Statements,
-  after: Pick<DeadLetter, 'received_at' | 'id'> | null,
-  limit: number,
-): Promise<DeadLetter[]> =>
-  db.many<DeadLetter>('dead_letters_page', [
-    after?.received_at ?? '-infinity',
+export const listDeadLetters = (db: Statements, after: Listed | null, limit: number): Promise<Listed[]> =>
+  db.many<Listed>('dead_letters_page', [
+    after?.position ?? '-infinity',
     after?.id ?? '00000000-0000-0000-0000-000000000000',
     limit,
   ])
