@@ -7,6 +7,8 @@ import {
   setConsent,
   upsertContact,
 } from '../src/identity/contact.ts'
+import { contactOps } from '../src/ops/contacts.ts'
+import { api } from './fixtures/api.ts'
 import { brand as makeBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
 import { lake, sourceRows, tick } from './fixtures/lake.ts'
@@ -162,4 +164,49 @@ t.test('recorded events are in the lake when their transaction commits, and only
       { event_type: 'loyalty_points', step: 'two' },
     ],
   )
+})
+
+t.test('GET /v1/contacts walks over all contacts, newest first, at most 100 a page', async (t) => {
+  const { call, key } = await api(t, db, contactOps)
+  const { brand, upsert } = await shop()
+  const as = await key(brand, ['contacts:read'])
+  const ids: string[] = []
+  for (let n = 0; n < 103; n++) ids.unshift(await upsert({ email: `c${n}@example.com` }))
+  const listed: string[] = []
+  const sizes: number[] = []
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const { body } = await call(`GET /v1/contacts?limit=500${cursor && `&cursor=${cursor}`}`, { as })
+    sizes.push(body.data.length)
+    for (const contact of body.data) listed.push(contact.id)
+    cursor = body.next_cursor
+  }
+  t.same(sizes, [100, 3])
+  t.same(listed, ids)
+  t.equal((await call('GET /v1/contacts', { as })).body.data.length, 50, 'without a limit')
+})
+
+t.test('a contact is shown with its consent and the customer that its own was merged into', async (t) => {
+  const { call, key } = await api(t, db, contactOps)
+  const { brand, upsert, consent } = await shop()
+  const as = await key(brand, ['contacts:read'])
+  const id = await upsert({ subject: 1, email: 'a@example.com', firstName: 'Ann' })
+  await consent(id, 'email', 'subscribed', '2026-11-01T00:00:00Z')
+  const shown = async () => (await call(`GET /v1/contacts/${id}`, { as })).body
+  t.match(await shown(), { customer_id: null })
+  await sql`insert into customer ${sql(
+    [1, 2].map((subject) => ({ brand_id: brand.id, subject, id: `c${subject}`, provenance: 'server' })),
+  )}`
+  t.match(await shown(), { customer_id: 'c1' })
+  await sql`insert into subject_redirect (brand_id, subject, customer) values (${brand.id}, 1, 2)`
+  const contact = await shown()
+  t.match(contact, {
+    id,
+    email: 'a@example.com',
+    phone: null,
+    first_name: 'Ann',
+    last_name: null,
+    customer_id: 'c2',
+    consent: { sms: 'unknown', email: 'subscribed' },
+  })
+  t.match((await call('GET /v1/contacts', { as })).body, { data: [contact], next_cursor: null })
 })

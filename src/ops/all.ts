@@ -3,6 +3,7 @@ import { brandOps } from './brand.ts'
 import { cdpDefinitionOps } from './cdp-definitions.ts'
 import { cdpQueryOps } from './cdp-query.ts'
 import { cdpSegmentOps } from './cdp-segments.ts'
+import { contactOps } from './contacts.ts'
 import { eventDefinitionOps } from './event-definitions.ts'
 import { integrationOps } from './integrations.ts'
 import { keyOps } from './keys.ts'
@@ -15,6 +16,7 @@ import { segmentOps } from './segments.ts'
 export const OPS: readonly Op[] = [
   ...brandOps,
   ...keyOps,
+  ...contactOps,
   ...segmentOps,
   ...segmentMemberOps,
   ...segmentQuestionOps,
