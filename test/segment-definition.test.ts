@@ -1,11 +1,18 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
 import { Failure } from '../src/errors.ts'
+import { entriesOf } from '../src/http/json-schema.ts'
+import { toolOf } from '../src/http/mcp/tool.ts'
+import { segmentQuestionOps } from '../src/ops/segment-questions.ts'
+import { segmentOps } from '../src/ops/segments.ts'
 import { SOURCES } from '../src/segment/catalog.ts'
 import { type Comparison, fit } from '../src/segment/decimal.ts'
 import { parseDefinition } from '../src/segment/definition.ts'
-import { describeCatalog } from '../src/segment/describe.ts'
+import { definitionSchema, describeCatalog } from '../src/segment/describe.ts'
 import { AGGREGATES, OPERATORS } from '../src/segment/operators.ts'
 import { readTime } from '../src/segment/value.ts'
+import { randomSource } from './fixtures/random.ts'
+import { randomDefinition } from './fixtures/random-definition.ts'
 
 type Json = Record<string, unknown>
 
@@ -432,6 +439,62 @@ t.test('times are ISO 8601, read as UTC', async (t) => {
   ]
   for (const given of wrong)
     t.throws(() => readTime(given, 'at'), /^at: must be an ISO 8601 time/, JSON.stringify(given))
+})
+
+t.test('the JSON Schema of definitions takes what is valid, and refuses what is not', (t) => {
+  const validate = new Ajv2020({ strict: true, formats: { uuid: true } }).compile(definitionSchema())
+  const random = randomSource(t)
+  const valid = [
+    ...Object.values(OPERATORS).map(({ example }) => profile(example)),
+    ...Array.from({ length: 300 }, () => randomDefinition(random)),
+    counted({ window: {} }),
+  ]
+  for (const definition of valid)
+    if (!validate(definition)) t.same(validate.errors, [], JSON.stringify(definition))
+  const invalid = [
+    {},
+    { source: 'orders', rule: spend },
+    profile([]),
+    profile({ ...spend, op: '==' }),
+    profile({ all: [] }),
+    counted({ window: { days: 1_096 } }),
+    counted({ times: { op: 'between', n: 1 } }),
+    counted({ where: [{ all: [] }] }),
+  ]
+  for (const definition of invalid) {
+    t.not(refusal(definition), 'accepted')
+    t.notOk(validate(definition), JSON.stringify(definition))
+  }
+  t.end()
+})
+
+t.test('the tools that take a definition say all that rules know', (t) => {
+  const { sources, operators, aggregates } = describeCatalog()
+  const names = [
+    ...sources.flatMap(({ name, fields }) => [name, ...fields.map((field) => `${field.name} (`)]),
+    ...operators.map(({ name }) => name),
+    ...aggregates.map(({ name }) => name),
+    'count-over-window',
+    'member-of-segment',
+  ]
+  const taking = [...segmentOps, ...segmentQuestionOps].filter(
+    ({ input }) => input.body && 'definition' in entriesOf(input.body),
+  )
+  t.same(taking.map(({ name }) => name).sort(), [
+    'create_segment',
+    'estimate_segment',
+    'preview_segment',
+    'update_segment',
+  ])
+  for (const op of taking) {
+    const text = JSON.stringify(toolOf(op).listed.inputSchema)
+    t.same(
+      names.filter((name) => !text.includes(JSON.stringify(name).slice(1, -1))),
+      [],
+      op.name,
+    )
+  }
+  t.end()
 })
 
 t.test('the catalog describes itself as data, whole', async (t) => {

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { count, id, named, time, uuid } from '../fields.ts'
 import type { Ctx } from '../op.ts'
+import { definitionSchema } from '../segment/describe.ts'
 import type { SegmentWithDefinition } from '../segment/saved.ts'
 
 export const audienceFields = {
@@ -24,6 +25,12 @@ const itemFields = {
 }
 export const SegmentItem = named('SegmentItem', itemFields)
 export const definition = v.record(v.string(), v.unknown(), 'must be an object with source and rule')
+/** As clients send it: with all that rules can say. */
+export const sentDefinition = v.pipe(
+  definition,
+  v.title('SegmentDefinition'),
+  v.metadata({ jsonSchema: definitionSchema() }),
+)
 export const Segment = named('Segment', { ...itemFields, version: count, schema_version: count, definition })
 
 export const segmentPath = v.strictObject({ id: uuid })

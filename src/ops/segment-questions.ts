@@ -8,7 +8,7 @@ import { customerOf, explain } from '../segment/explain.ts'
 import { compileOne, displayOne } from '../segment/plan.ts'
 import { checkReferences } from '../segment/reference.ts'
 import * as example from './segment-example.ts'
-import { definition, segmentById, segmentPath } from './segment-fields.ts'
+import { sentDefinition as definition, segmentById, segmentPath } from './segment-fields.ts'
 
 const Estimate = named('Estimate', {
   count,

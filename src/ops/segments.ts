@@ -13,7 +13,13 @@ import {
   updateSegment,
 } from '../segment/saved.ts'
 import * as example from './segment-example.ts'
-import { definition, Segment, SegmentItem, segmentById, segmentPath } from './segment-fields.ts'
+import {
+  sentDefinition as definition,
+  Segment,
+  SegmentItem,
+  segmentById,
+  segmentPath,
+} from './segment-fields.ts'
 
 const LISTED: Page = { default: 200, max: 500, over: 'refuse' }
 

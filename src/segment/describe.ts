@@ -1,4 +1,5 @@
 import { ATTRIBUTE_FIELD, SOURCES } from './catalog.ts'
+import { COUNT, MEMBER } from './name.ts'
 import { AGGREGATES, LIMITS, OPERATORS, positiveOf, TIMES_OPS } from './operators.ts'
 
 const ATTRIBUTES_DESCRIBED = {
@@ -46,3 +47,81 @@ export function describeCatalog() {
     })),
   }
 }
+
+/** The catalog in few words: what a client needs to write a rule. */
+export function catalogText(): string {
+  const { operators, sources, aggregates } = describeCatalog()
+  const fieldsOf = ({ fields }: (typeof sources)[number]) =>
+    fields.map(({ name, type, values }) => `${name} (${values ? values.join('|') : (SHORT[type] ?? type)})`)
+  const taking = (type: string) =>
+    operators.filter(({ takes }) => (takes as readonly string[]).includes(type)).map(({ name }) => name)
+  return [
+    'A rule is a group { all: [rules] }, { any: [rules] } or { not: rule }, or a condition:',
+    'a comparison { field, op, value };',
+    'a count { op: "count-over-window", window: { days }, times: { op, n }, where: [comparisons on one row] };',
+    `an aggregate { agg: ${aggregates.map(({ name }) => name).join('|')}, field, op, value, where, window };`,
+    'or { op: "member-of-segment", segmentId }. Any rule may have its own source.',
+    ...sources.map(
+      (source) =>
+        `Source ${source.name}${source.rows === 'many' ? ', many rows a customer' : ''}: ${fieldsOf(source).join(', ')}.`,
+    ),
+    `Operators: of number, money and time ${taking('money').join(' ')}; of time also ${taking('time')
+      .filter((name) => !taking('money').includes(name))
+      .join(
+        ' ',
+      )}; of string and email ${taking('string').join(' ')}; of boolean ${taking('boolean').join(' ')}.`,
+    'between takes [low, high], in and notIn a list, withinLast { days }. Numbers are JSON numbers or decimal strings, times ISO 8601.',
+    'Without a window the last 1,095 days count. Not supported: RFM scores, geography, consent, email engagement.',
+  ].join(' ')
+}
+
+const SHORT: Record<string, string> = {
+  [ATTRIBUTES_DESCRIBED.type]: 'typed as the value',
+}
+
+/** A definition as a JSON Schema. Rules inside rules are objects of the same kind. */
+export function definitionSchema() {
+  const { operators, sources, aggregates, limits, times } = describeCatalog()
+  const ops = operators.flatMap(({ name, alias }) => (alias ? [name, alias] : [name]))
+  const source = { type: 'string', enum: sources.map(({ name }) => name) }
+  const op = { type: 'string', enum: ops }
+  const rules = { type: 'array', minItems: 1, items: { type: 'object', description: 'A rule.' } }
+  const days = { type: 'integer', minimum: 1, maximum: limits.maxDays }
+  const object = (properties: object, required: string[]) => ({
+    type: 'object',
+    properties,
+    required,
+    additionalProperties: false,
+  })
+  const rule = {
+    type: 'object',
+    description: catalogText(),
+    properties: {
+      source,
+      all: rules,
+      any: rules,
+      not: { type: 'object', description: 'A rule.' },
+      field: { type: 'string' },
+      op: { type: 'string', enum: [...ops, COUNT, MEMBER] },
+      value: { description: 'As the operator takes it.' },
+      agg: { type: 'string', enum: aggregates.map(({ name }) => name) },
+      window: object({ days }, []),
+      times: object(
+        {
+          op: { type: 'string', enum: timesOps(operators, times) },
+          n: { type: 'integer', minimum: 0, maximum: limits.maxTimes },
+        },
+        ['op', 'n'],
+      ),
+      where: { type: 'array', items: object({ field: { type: 'string' }, op, value: {} }, ['field', 'op']) },
+      segmentId: { type: 'string', format: 'uuid' },
+    },
+    additionalProperties: false,
+  }
+  return object({ source, rule }, ['source', 'rule'])
+}
+
+type Described = ReturnType<typeof describeCatalog>
+
+const timesOps = (operators: Described['operators'], times: readonly string[]) =>
+  operators.flatMap(({ name, alias }) => (times.includes(name) ? (alias ? [name, alias] : [name]) : []))
