@@ -96,7 +96,12 @@ export async function startServer(app: App, { oneOf }: ServerShare = {}): Promis
       ...collectRoutes({ authenticator, ingest }),
       ...ingestRoutes({ origins, ingest, limit: config.rateLimits ? limits.collect : undefined }),
       ...pixelRoutes(config.rateLimits ? limits.collect : undefined),
-      ...webhookRoutes({ receivers, db: postgres.forBrand, storePlatformDomain: config.storePlatformDomain }),
+      ...webhookRoutes({
+        receivers,
+        db: postgres.forBrand,
+        storePlatformDomain: config.storePlatformDomain,
+        room: { total: share(WAITING_BYTES), brand: share(BRAND_BYTES) },
+      }),
       ...storeRoutes(createReceiver({ postgres, seal, storePlatformDomain: config.storePlatformDomain })),
       ...restRoutes(OPS, deps),
       ...mcpRoutes(OPS, deps),

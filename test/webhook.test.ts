@@ -376,6 +376,31 @@ t.test('deliveries are in the lake with their type, whom they are about and ever
   )
 })
 
+t.test('a brand that delivers more than there is room for is told to wait, and no other', async (t) => {
+  const [one, other] = [await source(), await source()]
+  // Takes the event id of one delivery, for which the others then wait.
+  const holder = await sql.reserve()
+  await holder`begin`
+  await holder`insert into custom_delivery values (${one.brand.id}, ${one.id}, 'held', ${one.id})`
+  let refused = 0
+  const first = send(one, { eventId: 'held' })
+  const many = Array.from({ length: 60 }, async (_, n) => {
+    const answer = await send(one, { eventId: `e${n}`, data: long(250_000), alone: true })
+    if (answer.status === 503) refused++
+    return answer
+  })
+  await eventually(async () => refused > 0)
+  t.match(await send(other, { alone: true }), ACCEPTED)
+  await holder`rollback`
+  holder.release()
+  t.match(await first, ACCEPTED)
+  const answers = await Promise.all(many)
+  for (const answer of answers.filter(({ status }) => status !== 200))
+    t.match(answer, refusal(503, 'unavailable', /at once/))
+  t.match(await stored(one), { deliveries: 61 - refused })
+  t.match(await send(one, { data: long(250_000) }), ACCEPTED, 'there is room again')
+})
+
 t.test('a fault of Postgres is 503, and the same delivery is taken when it is over', async (t) => {
   const between = await proxy(t, db.url)
   const faulty = await hooks(t, { ...db, url: between.url })

@@ -3,6 +3,7 @@ import { deliver } from '../connect/custom/deliver.ts'
 import { readDelivery } from '../connect/custom/delivery.ts'
 import type { Receivers, WebhookReceiver } from '../connect/custom/receivers.ts'
 import { refuse } from '../connect/custom/refuse.ts'
+import { createRoom, type RoomLimits } from '../connect/custom/room.ts'
 import { isSignature, isSigned } from '../connect/custom/signature.ts'
 import { createLanes } from '../connect/store/lanes.ts'
 import type { Db } from '../op.ts'
@@ -17,10 +18,12 @@ export interface Webhooks {
   receivers: Pick<Receivers, 'find'>
   db(brandId: string): Db
   storePlatformDomain: string
+  room: RoomLimits
 }
 
 /** The receiver of custom webhooks: POST /custom/{webhookId}, acknowledged once the event is committed. */
-export function webhookRoutes({ receivers, db, storePlatformDomain }: Webhooks): Route[] {
+export function webhookRoutes({ receivers, db, storePlatformDomain, room }: Webhooks): Route[] {
+  const inRoom = createRoom(room)
   const inLane = createLanes()
   const inTurn = (brandId: string): Db => {
     const brand = db(brandId)
@@ -33,7 +36,8 @@ export function webhookRoutes({ receivers, db, storePlatformDomain }: Webhooks):
       if (!isSigned(secret, request.body, signature)) throw unsigned()
       const delivery = deliveryOf(request)
       const place: Place = { brandId, providerId, db: inTurn(brandId), storePlatformDomain }
-      return { status: 200, body: await deliver(place, delivery) }
+      const body = await inRoom(brandId, request.body.length, () => deliver(place, delivery))
+      return { status: 200, body }
     }
   }
   const common = { surface: 'webhook', bodyLimit: DELIVERY_BYTES, encodings: 400, tooLarge: 400 } as const
