@@ -37,10 +37,13 @@ const segmentOf = ({ id: segmentId, name, description }: SavedSegment, scope: st
   scope,
 })
 
-/** A walk stays in the generation that it began in while that is kept; later it goes on after the same customer. */
+/**
+ * A walk stays in the generation that it began in while that is kept; later it goes on after the same customer, by
+ * ordinal: a page by id takes four times as long over a million members.
+ */
 interface Position {
   generation: number
-  after: string
+  after: number
 }
 
 const reading = { surface: 'cdp', scopes: ['segments:read'], feature: 'cdp', tool: false } as const
@@ -145,7 +148,7 @@ export const cdpSegmentOps: readonly Op[] = [
     route: 'GET /cdp/segments/{id}/export',
     page: EXPORTED,
     errors: ['upstream_error'],
-    what: 'All members of a segment, up to 10,000 lines at a time, ordered by id. A walk stays in the refresh that it began in for 24 hours; later it goes on after the same id in the newest.',
+    what: 'All members of a segment, up to 10,000 lines at a time, in the order in which they became known. A walk stays in the refresh that it began in for 24 hours; later it goes on after the same member in the newest.',
     input: { path: segmentPath, query: v.strictObject(paging(EXPORTED)) },
     output: v.object({ lines: v.string(), next_cursor: v.nullable(v.string()) }),
     ndjson: ExportLine,
@@ -158,14 +161,14 @@ export const cdpSegmentOps: readonly Op[] = [
       if (!served) return { lines: '', next_cursor: null }
       const [page] = await published<ExportRow>(served, EXPORT, [
         segment.ordinal,
-        from?.after ?? '',
+        from?.after ?? -1,
         limit,
         ctx.brand.shop_domain,
       ])
       const after = page?.more ? page.last : null
       return {
         lines: page?.lines ?? '',
-        next_cursor: after && ctx.cursors.seal({ generation: served.generation, after }, filters),
+        next_cursor: after === null ? null : ctx.cursors.seal({ generation: served.generation, after }, filters),
       }
     },
   }),
@@ -173,38 +176,40 @@ export const cdpSegmentOps: readonly Op[] = [
 
 interface ExportRow {
   lines: string | null
-  last: string | null
+  last: number | null
   more: boolean
 }
 
-/** `,"name":value`, or nothing for what is not known. */
-const member = (name: string, value: string) => `coalesce(',"${name}":' || to_json(${value}), '')`
-const iso = (column: string) => `strftime(${column}, '%Y-%m-%dT%H:%M:%S.%gZ')`
+/** `,"name":value`, or nothing for what is not known: concat leaves NULLs out. */
+const member = (name: string, json: string) => `',"${name}":' || ${json}`
+const iso = (column: string) => `strftime(${column}, '"%Y-%m-%dT%H:%M:%S.%gZ"')`
 
 /** DuckDB writes the text of a page in one piece: as rows of columns, 10,000 lines would cost Node tens of milliseconds. */
 const EXPORT = `
   with page as (
-    select customer_id, row_number() over (order by customer_id) as n
-    from members where segment = $1 and customer_id > $2
-    order by customer_id limit $3::bigint + 1
+    select customer from members where segment = $1 and customer > $2::integer order by customer limit $3::bigint
   ),
   written as (
-    select page.customer_id, n,
-      '{"id":' || to_json(page.customer_id) || ',"provenance":' || to_json(provenance)
-      || ${member('email', 'email')} || ${member('phoneNumber', 'phone')}
-      || ${member('firstName', 'first_name')} || ${member('lastName', 'last_name')}
-      || case when store_customer_id is null then '' else ',"shopDomain":' || to_json($4::varchar) end
-      || ${member('storeCustomerId', 'store_customer_id')}
-      || case
-           when coalesce(created_at, last_event_at) is null then ''
-           else ',"properties":{' || ltrim(
-             ${member('firstVisit', iso('created_at'))} || ${member('lastVisit', iso('last_event_at'))}, ','
-           ) || '}'
-         end || chr(125) || chr(10) as line
-    from page join customers on customers.customer_id = page.customer_id
+    select customer,
+      concat(
+        '{"id":', to_json(customer_id), ',"provenance":', to_json(provenance),
+        ${member('email', 'to_json(email)')}, ${member('phoneNumber', 'to_json(phone)')},
+        ${member('firstName', 'to_json(first_name)')}, ${member('lastName', 'to_json(last_name)')},
+        case when store_customer_id is not null then ',"shopDomain":' || to_json($4::varchar) end,
+        ${member('storeCustomerId', 'to_json(store_customer_id)')},
+        case
+          when coalesce(created_at, last_event_at) is not null
+          then ',"properties":{' || ltrim(
+            concat(${member('firstVisit', iso('created_at'))}, ${member('lastVisit', iso('last_event_at'))}), ','
+          ) || '}'
+        end,
+        chr(125), chr(10)
+      ) as line
+    from page join customers using (customer)
   )
   select
-    string_agg(line, '' order by n) filter (n <= $3) as lines,
-    max(customer_id) filter (n <= $3) as last,
-    count(*) > $3 as more
-  from written`
+    (select string_agg(line, '' order by customer) from written) as lines,
+    (select max(customer) from page) as last,
+    exists (
+      select 1 from members where segment = $1 and customer > (select max(customer) from page)
+    ) as more`
