@@ -9,7 +9,10 @@ import { columnsOf, RELATIONS, type Relation, type RelationName } from '../lake/
 import { modelDocs } from '../model/docs.ts'
 import { loadModels } from '../model/graph.ts'
 import { OPS } from '../ops/all.ts'
+import { VALUE_PARAMETERS } from '../segment/comparison.ts'
 import { describeCatalog } from '../segment/describe.ts'
+import { inRules, PROPERTIES } from '../segment/property.ts'
+import { describeVocabulary } from '../segment/vocabulary-table.ts'
 import { type Command, command } from './command.ts'
 
 const row = (...cells: readonly string[]) =>
@@ -85,6 +88,54 @@ const fields = () =>
     ),
   )
 
+function conditions(): string {
+  const { conditions: rows, operators: compared } = describeVocabulary()
+  return [
+    markdown(
+      ['condition', 'of', 'parameters', 'meaning'],
+      rows.map(({ id, itemTypes, parameters, description }) => [
+        `\`${id}\``,
+        itemTypes.join(', '),
+        parameters
+          .filter((parameter) => !(parameter.id in VALUE_PARAMETERS))
+          .map((parameter) => `\`${parameter.id}\`${parameter.required ? '' : ' (optional)'}`)
+          .join(', '),
+        description,
+      ]),
+    ),
+    markdown(
+      ['comparison operator', 'takes', 'value', 'meaning'],
+      compared.map(({ id, types, value, description }) => [
+        `\`${id}\``,
+        types.join(', '),
+        VALUES[value],
+        description,
+      ]),
+    ),
+  ].join('\n\n')
+}
+
+const VALUES = {
+  one: '`propertyValue`',
+  part: '`propertyValue`',
+  days: '`propertyValue`: `{ days }`',
+  list: '`propertyValues`',
+  pair: '`propertyValues`, two',
+  none: 'none',
+}
+
+const properties = () =>
+  markdown(
+    ['of', 'propertyName', 'type', 'in segments', 'meaning'],
+    PROPERTIES.map((property) => [
+      property.target,
+      `\`${property.propertyName}\``,
+      property.multivalued ? `list of ${property.type}` : property.type,
+      inRules(property) ? 'yes' : 'no',
+      property.description,
+    ]),
+  )
+
 const templates = () =>
   markdown(
     ['template', 'for', 'event types'],
@@ -105,6 +156,8 @@ const partsOf = (all: readonly Command[]): Parts => ({
   lake,
   operators,
   fields,
+  conditions,
+  properties,
   ...Object.fromEntries(KINDS.map((kind) => [`import ${kind}`, () => imports(kind)])),
 })
 

@@ -77,7 +77,7 @@ export const CONDITIONS = {
     },
   },
   profilePropertyCondition: {
-    help: 'A property of the profile; of an event, of the profile that it belongs to. Properties that events set are known as properties.<name>',
+    help: 'A property of the profile; of an event, of the profile that it belongs to. Those that events set are `properties.<name>`',
     of: ITEM_TYPES,
     parameters: property('profile'),
     example: {
