@@ -133,6 +133,25 @@ t.test('they are evaluated hourly and keep their members in between', async (t) 
   t.same(row?.next_change_at, new Date('2026-05-01T01:52:30Z'), 'the brand is looked at when its turn comes')
 })
 
+t.test('in a quiet brand only those that saw its last refresh are as good as evaluated', async (t) => {
+  const { brand, record, refresh, audience } = await store()
+  await record(seen({ email: 'a@example.com' }))
+  await refresh('00:00:00')
+  const quiet = async () => {
+    await sql`update lake_brand set next_change_at = 'infinity' where brand_id = ${brand.id}`
+    const [clock] = await sql`select now() as now`
+    await pipeline.postgres.pipeline.run('brands_quiet', [clock?.now, 60])
+    return Date.parse((await audience('Visitors')).evaluated_at)
+  }
+  const bumped = await quiet()
+  t.ok(bumped > Date.parse('2026-05-02T00:00:00Z'), 'nothing changed')
+  const behind = new Date('2026-05-01T00:00:00Z')
+  await sql`update segment set evaluated_at = ${behind} where brand_id = ${brand.id} and every_minutes is not null`
+  await record(seen({ email: 'b@example.com' }))
+  await refresh('00:15:00')
+  t.equal(await quiet(), behind.getTime(), 'it waits for its turn, which is to come')
+})
+
 t.test('those of the models wait for their columns, and fail nothing', async (t) => {
   const { record, refresh, audience, request, id } = await store()
   await record(seen({ email: 'a@example.com' }))
