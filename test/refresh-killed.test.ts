@@ -1,0 +1,150 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { snapshotAll } from '../src/lake/horizon.ts'
+import type { Pipeline } from '../src/lake/pipeline.ts'
+import { setLogLevel } from '../src/log.ts'
+import type { Brand, Statements } from '../src/op.ts'
+import { refreshBrand } from '../src/segment/refresh.ts'
+import { lake } from './fixtures/lake.ts'
+import { randomSource } from './fixtures/random.ts'
+import { at, logViews, store } from './fixtures/viewed-store.ts'
+
+setLogLevel('error')
+
+const shared = await lake(t)
+const { sql } = shared.postgres
+
+/** The pipeline whose n-th statement from now fails, as when Postgres goes away. */
+function failingAt(pipeline: Pipeline, wanted: number): Pipeline & { ran: string[] } {
+  const ran: string[] = []
+  const failing = <S extends Statements>(statements: S): S =>
+    new Proxy(statements, {
+      get: (target, name) => {
+        const method = Reflect.get(target, name) as (...args: unknown[]) => Promise<unknown>
+        if (name === 'tx')
+          return (work: (tx: Statements) => unknown) => method((tx: Statements) => work(failing(tx)))
+        return async (statement: string, args: unknown[]) => {
+          ran.push(statement)
+          if (ran.length >= wanted) throw new Error(`no answer to ${statement}`)
+          return await method(statement, args)
+        }
+      },
+    })
+  return {
+    ...pipeline,
+    postgres: { ...pipeline.postgres, pipeline: failing(pipeline.postgres.pipeline) },
+    ran,
+  }
+}
+
+/** All that a refresh may change in Postgres, leases left out. */
+const stateOf = async ({ id }: Brand) => [
+  ...(await sql`select to_jsonb(lake_brand) as row from lake_brand where brand_id = ${id}`),
+  ...(await sql`select to_jsonb(segment) - 'evaluating_until' as row from segment where brand_id = ${id}`),
+  ...(await sql`select to_jsonb(lake_file) as row from lake_file where brand_id = ${id} order by id`),
+]
+
+/** What a refresh computes: everyone, or those whose answers can have changed. */
+const WAYS: Record<string, { fullRows: number; mostTouched?: number }> = {
+  'a refresh': { fullRows: Number.MAX_SAFE_INTEGER },
+  'an incremental refresh': { fullRows: 0, mostTouched: 9 },
+}
+
+for (const [what, options] of Object.entries(WAYS)) {
+  const incremental = options.fullRows === 0
+  t.test(`${what} that fails at any statement changes nothing, and the next one completes`, async (t) => {
+    const { brand, view, viewed, refresh, published } = await store(shared)
+    await viewed('lately', 3)
+    await view(at('2026-06-01T00:00:00'), 'ann', 'bob')
+    await view(at('2026-06-03T00:00:00'), 'cleo')
+    await refresh(at('2026-06-02T00:00:00'))
+    const before = await stateOf(brand)
+    const asOf = at('2026-06-05T12:00:00')
+    for (let statement = 1; ; statement++) {
+      const failing = failingAt(shared, statement)
+      const failure = await refreshBrand(failing, brand.id, { ...options, asOf }).then(
+        ({ full }) => {
+          t.equal(full, !incremental)
+          return null
+        },
+        (error: Error) => error.message,
+      )
+      if (failure === null) {
+        t.ok(statement > 12, `${statement - 1} statements: ${failing.ran.join(', ')}`)
+        break
+      }
+      t.equal(failure, `no answer to ${failing.ran[statement - 1]}`)
+      t.same(await stateOf(brand), before)
+    }
+    const { generation, served, lake } = await published()
+    t.equal(generation, 2)
+    t.same(served.lately, { cleo: '2026-06-05T12:00:00Z' })
+    t.same(served, lake)
+  })
+
+  t.test(`${what} that is killed leaves one generation, and the next one completes`, async (t) => {
+    const random = randomSource(t)
+    const { brand, viewed, refresh, published, audience } = await store(shared)
+    const refreshers = Array.from({ length: 5 }, () => refresher(t, brand, options))
+    const segment = await viewed('lately', 3)
+    const names = Array.from({ length: 50 }, (_, index) => `c${index}`)
+    for (let day = 1; day < 30; day += 4)
+      await logViews(
+        shared,
+        brand,
+        new Date(Date.UTC(2026, 6, day)),
+        names.filter(() => random.chance(0.5)),
+      )
+    await snapshotAll(shared)
+    await refresh(at('2026-07-01T01:00:00'))
+    const took = await timed(() =>
+      refreshBrand(shared, brand.id, { ...options, asOf: at('2026-07-01T02:00:00') }),
+    )
+    for (const [round, killedAfter] of refreshers.entries()) {
+      const asOf = new Date(Date.UTC(2026, 6, 5 + 4 * round, 1))
+      const before = await published()
+      await killedAfter(random.below(1.5 * took), asOf)
+      const after = await published()
+      t.same(after.served, after.lake, `one generation after kill ${round}`)
+      if (after.generation === before.generation) t.same(after, before)
+
+      await sql`update segment set evaluating_until = now() where id = ${segment.id} and evaluating_until is not null`
+      t.match(await audience(segment.id), { evaluation_status: 'evaluated' }, 'no lease outlives its time')
+      const { full } = await refreshBrand(shared, brand.id, { ...options, asOf })
+      t.equal(full, !incremental)
+      const done = await published()
+      t.equal(done.generation, after.generation + 1)
+      t.same(done.served, done.lake)
+      t.match(done.audience.lately, {
+        members: Object.keys(done.served.lately ?? {}).length,
+        generation: done.generation,
+      })
+    }
+  })
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const started = performance.now()
+  await work()
+  return Math.round(performance.now() - started)
+}
+
+/** A process that refreshes the brand as of an instant and is killed so many milliseconds after it began. */
+function refresher(t: Test, { id }: Brand, options: object) {
+  const program = fileURLToPath(new URL('./fixtures/refresh-killed.ts', import.meta.url))
+  const args = [program, shared.postgres.url, shared.lakeDir, id, JSON.stringify(options)]
+  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
+  const ready = once(child.stdout, 'data')
+  const exited = once(child, 'exit')
+  t.teardown(() => child.kill('SIGKILL'))
+  return async (milliseconds: number, asOf: Date) => {
+    await ready
+    child.stdin.end(asOf.toISOString())
+    const timer = setTimeout(() => child.kill('SIGKILL'), milliseconds)
+    await exited
+    clearTimeout(timer)
+    t.comment(`${child.signalCode ?? 'done'} after ${milliseconds} ms`)
+  }
+}
