@@ -89,6 +89,7 @@ await logBatch(sql, [
     event_type: 'updateProperties',
     properties: { plan: 'gold', seats: 3, 'a.b': [1, 2], thing: { a: 1 }, when: '2026-01-01' },
   },
+  { brand_id: brand.id, store_customer_id: '7', anonymous_id: 'v7', occurred_at: now - DAY },
   { brand_id: other.id, store_customer_id: '1', event_type: 'updateProperties', properties: { secret: 1 } },
 ])
 await snapshotAll(app.pipeline)
@@ -161,6 +162,16 @@ t.test('after a refresh', async (t) => {
     t.equal((await call(`GET ${at}/members?limit=1000`)).body.list.length, 100, 'a greater limit is reduced')
     t.match((await call(`GET ${at}/members?offset=${CUSTOMERS - 1}&limit=2`)).body.list, { length: 1 })
     t.match((await call(`GET /cdp/segments/${nobody.id}/members`)).body, { list: [], totalSize: 0 })
+  })
+
+  await t.test('an identity has the contact and the visitors of its profile', async (t) => {
+    const [{ id, subject } = {}] = await sql`
+      select id, subject from customer where brand_id = ${brand.id} and store_customer_id = '7'`
+    await sql`insert into contact (brand_id, id, subject, email) values (${brand.id}, ${UNKNOWN}, ${subject}, 'c7@example.com')`
+    const call = client(t, key)
+    const ids = (await walk(call, '')).lines.map((line) => line.id).sort()
+    const { body } = await call(`GET ${at}/members?limit=1&offset=${ids.indexOf(id)}`)
+    t.match(body.identities[id], { contactId: UNKNOWN, visitorIds: ['v7'], storeCustomerId: '7' })
   })
 
   await t.test('members are sorted by the fields that are known', async (t) => {
@@ -421,6 +432,13 @@ t.test('faults', async (t) => {
     return [status, body.error.code]
   }
   t.same(await ask(new Error('Out of Memory Error')), [502, 'upstream_error'])
+  const { call, key: keyIn } = await api(t, db, OPS, { lake: () => failing(new Error('IO Error')) })
+  const as = await keyIn(brand, SCOPES)
+  for (const part of ['members', 'export'])
+    t.match(await call(`GET ${at}/${part}`, { as }), {
+      status: 502,
+      body: { error: { code: 'upstream_error' } },
+    })
   t.same(await ask(Object.assign(new Error('away'), { code: '57P01' })), [503, 'upstream_unavailable'])
   const plain = await newBrand(app, { features: ['cdp'] })
   await sql`update brand set shop_domain = '' where id = ${plain.id}`

@@ -54,6 +54,10 @@ export async function evaluated<Row>(
   return await answered(async () => (await ctx.lake.sources()).rows<Row>(statement, [...values]))
 }
 
+/** The published results of the newest refresh, or of the one that a walk began in; null before the first. */
+export const resultsOf = (ctx: Ctx, generation?: number): Promise<Reader | null> =>
+  answered(() => ctx.lake.served(generation))
+
 /** Rows of published results, which the same holds for. */
 export const published = <Row>(
   reader: Reader,

@@ -5,7 +5,16 @@ import { type Op, op, type Page } from '../op.ts'
 import { createSegment, DESCRIPTION_LENGTH, NAME_LENGTH, type SavedSegment } from '../segment/saved.ts'
 import { definitionOf } from '../segment/vocabulary.ts'
 import * as example from './cdp-example.ts'
-import { checkWindow, LISTED, offsetPaging, orderSql, published, sorting, WINDOW } from './cdp-fields.ts'
+import {
+  checkWindow,
+  LISTED,
+  offsetPaging,
+  orderSql,
+  published,
+  resultsOf,
+  sorting,
+  WINDOW,
+} from './cdp-fields.ts'
 import { Identity, identitiesOf, Profile, type ProfileRow, profileOf } from './cdp-profile.ts'
 import { segmentById, segmentPath } from './segment-fields.ts'
 
@@ -114,7 +123,7 @@ export const cdpSegmentOps: readonly Op[] = [
     run: async (ctx, { path: { id: segmentId }, query: { limit, offset, sort } }) => {
       checkWindow({ limit, offset })
       const { ordinal, evaluated_at } = await segmentById(ctx, segmentId)
-      const served = evaluated_at === null ? null : await ctx.lake.served()
+      const served = evaluated_at === null ? null : await resultsOf(ctx)
       const rows = served
         ? await published<ProfileRow>(
             served,
@@ -157,7 +166,7 @@ export const cdpSegmentOps: readonly Op[] = [
       const filters = { id: segmentId }
       const from = ctx.cursors.open<Position>(cursor, filters)
       const segment = await segmentById(ctx, segmentId)
-      const served = segment.evaluated_at === null ? null : await ctx.lake.served(from?.generation)
+      const served = segment.evaluated_at === null ? null : await resultsOf(ctx, from?.generation)
       if (!served) return { lines: '', next_cursor: null }
       const [page] = await published<ExportRow>(served, EXPORT, [
         segment.ordinal,
@@ -168,7 +177,8 @@ export const cdpSegmentOps: readonly Op[] = [
       const after = page?.more ? page.last : null
       return {
         lines: page?.lines ?? '',
-        next_cursor: after === null ? null : ctx.cursors.seal({ generation: served.generation, after }, filters),
+        next_cursor:
+          after === null ? null : ctx.cursors.seal({ generation: served.generation, after }, filters),
       }
     },
   }),
