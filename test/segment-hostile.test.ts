@@ -1,5 +1,7 @@
 import t from 'tap'
+import * as v from 'valibot'
 import { Failure } from '../src/errors.ts'
+import { sorting } from '../src/ops/cdp-fields.ts'
 import { type Field, SOURCES, type SourceName } from '../src/segment/catalog.ts'
 import { parseDefinition } from '../src/segment/definition.ts'
 import { compileOne, compileSegments, displayOne } from '../src/segment/plan.ts'
@@ -143,6 +145,21 @@ t.test(`${VALUES} hostile texts in every place leave the statements that run as 
       [],
       `${place}: all are refused`,
     )
+  t.end()
+})
+
+t.test(`${VALUES} hostile texts are no way to sort`, (t) => {
+  const random = randomSource(t)
+  const sorts = ['itemId.keyword', 'properties.firstVisit', 'properties.lastVisit']
+  const texts = Array.from({ length: VALUES }, () => random.list(1, 4, () => random.pick(PIECES)).join(''))
+  const sent = texts.map((text, n) =>
+    random.pick([text, `${sorts[n % 3]}${text}`, `${sorts[n % 3]}:${text}`]),
+  )
+  t.same(
+    sent.filter((sort) => v.is(sorting, sort)),
+    [],
+  )
+  for (const sort of sorts) t.ok(v.is(sorting, `${sort}:desc`), sort)
   t.end()
 })
 
