@@ -12,6 +12,7 @@ import { loadModels } from '../src/model/graph.ts'
 import { runModels } from '../src/model/run.ts'
 import type { Brand } from '../src/op.ts'
 import { parseDefinition } from '../src/segment/definition.ts'
+import { exportPage } from '../src/segment/export.ts'
 import { compileOne } from '../src/segment/plan.ts'
 import { openReading } from '../src/segment/reading.ts'
 import { type RefreshReport, refreshBrand } from '../src/segment/refresh.ts'
@@ -28,7 +29,7 @@ const { values } = parseArgs({
     days: { type: 'string', default: '1095' },
     memory: { type: 'string', default: '2400' },
     lake: { type: 'string', default: join(CHECKOUT, '.bench', 'segments') },
-    only: { type: 'string', default: 'full,plain,step,estimate,members' },
+    only: { type: 'string', default: 'full,plain,step,estimate,members,export' },
   },
 })
 const parts = values.only.split(',')
@@ -50,6 +51,7 @@ try {
   if (parts.includes('step')) await step()
   if (parts.includes('estimate')) await estimates()
   if (parts.includes('members')) await members()
+  if (parts.includes('export')) await exportLines()
   process.stdout.write(
     `node bench/segments.ts --customers ${size.customers} --events ${size.eventsPerCustomer}\n`,
   )
@@ -172,5 +174,35 @@ async function members(): Promise<void> {
     say('members, page of 5,000, p95', `${Math.round(p95(times))} ms`, `${largest?.n} members`)
   } finally {
     await files.close()
+  }
+}
+
+/** Pages of 10,000 lines of the largest segment, as bytes that could be sent. */
+async function exportLines(): Promise<void> {
+  const served = openServed(app.pipeline)
+  try {
+    const reader = await served.reader(brand.id)
+    if (!reader) throw new Error('nothing is published')
+    const [largest] = await reader.rows<{ ordinal: number }>(
+      'select segment as ordinal from members group by segment order by count(*) desc limit 1',
+    )
+    if (!largest) return
+    const started = performance.now()
+    let [lines, pages, after] = [0, 0, -1 as number | null]
+    for (; after !== null && pages < 100; pages++) {
+      const page = await exportPage(reader, {
+        ...largest,
+        after,
+        limit: 10_000,
+        shopDomain: brand.shop_domain,
+      })
+      const bytes = Buffer.from(page.lines)
+      for (let at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, at + 1)) lines++
+      after = page.next
+    }
+    const rate = Math.round((lines / (performance.now() - started)) * 1000)
+    say('export, pages of 10,000', `${rate} lines/s`, `${lines} lines`)
+  } finally {
+    await served.close()
   }
 }

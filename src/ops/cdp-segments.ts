@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import { userOf } from '../access/permit.ts'
 import { count, id, jsonObject, named, paging, text, time } from '../fields.ts'
 import { type Op, op, type Page } from '../op.ts'
+import { exportPage } from '../segment/export.ts'
 import { createSegment, DESCRIPTION_LENGTH, NAME_LENGTH, type SavedSegment } from '../segment/saved.ts'
 import { definitionOf } from '../segment/vocabulary.ts'
 import * as example from './cdp-example.ts'
@@ -168,58 +169,20 @@ export const cdpSegmentOps: readonly Op[] = [
       const segment = await segmentById(ctx, segmentId)
       const served = segment.evaluated_at === null ? null : await resultsOf(ctx, from?.generation)
       if (!served) return { lines: '', next_cursor: null }
-      const [page] = await published<ExportRow>(served, EXPORT, [
-        segment.ordinal,
-        from?.after ?? -1,
-        limit,
-        ctx.brand.shop_domain,
-      ])
-      const after = page?.more ? page.last : null
+      const page = await exportPage(
+        {
+          generation: served.generation,
+          rows: (statement, values = []) => published(served, statement, values),
+        },
+        { ordinal: segment.ordinal, after: from?.after ?? -1, limit, shopDomain: ctx.brand.shop_domain },
+      )
       return {
-        lines: page?.lines ?? '',
+        lines: page.lines,
         next_cursor:
-          after === null ? null : ctx.cursors.seal({ generation: served.generation, after }, filters),
+          page.next === null
+            ? null
+            : ctx.cursors.seal({ generation: served.generation, after: page.next }, filters),
       }
     },
   }),
 ]
-
-interface ExportRow {
-  lines: string | null
-  last: number | null
-  more: boolean
-}
-
-/** `,"name":value`, or nothing for what is not known: concat leaves NULLs out. */
-const member = (name: string, json: string) => `',"${name}":' || ${json}`
-const iso = (column: string) => `strftime(${column}, '"%Y-%m-%dT%H:%M:%S.%gZ"')`
-
-/** DuckDB writes the text of a page in one piece: as rows of columns, 10,000 lines would cost Node tens of milliseconds. */
-const EXPORT = `
-  with page as (
-    select customer from members where segment = $1 and customer > $2::integer order by customer limit $3::bigint
-  ),
-  written as (
-    select customer,
-      concat(
-        '{"id":', to_json(customer_id), ',"provenance":', to_json(provenance),
-        ${member('email', 'to_json(email)')}, ${member('phoneNumber', 'to_json(phone)')},
-        ${member('firstName', 'to_json(first_name)')}, ${member('lastName', 'to_json(last_name)')},
-        case when store_customer_id is not null then ',"shopDomain":' || to_json($4::varchar) end,
-        ${member('storeCustomerId', 'to_json(store_customer_id)')},
-        case
-          when coalesce(created_at, last_event_at) is not null
-          then ',"properties":{' || ltrim(
-            concat(${member('firstVisit', iso('created_at'))}, ${member('lastVisit', iso('last_event_at'))}), ','
-          ) || '}'
-        end,
-        chr(125), chr(10)
-      ) as line
-    from page join customers using (customer)
-  )
-  select
-    (select string_agg(line, '' order by customer) from written) as lines,
-    (select max(customer) from page) as last,
-    exists (
-      select 1 from members where segment = $1 and customer > (select max(customer) from page)
-    ) as more`
