@@ -6,7 +6,11 @@ import { providerCommands } from '../src/cli/provider.ts'
 import { CHECKOUT } from '../src/config.ts'
 import { createReceivers } from '../src/connect/custom/receivers.ts'
 import { isSigned, signatureOf } from '../src/connect/custom/signature.ts'
+import { createServer } from '../src/http/server.ts'
+import { webhookRoutes } from '../src/http/webhook.ts'
 import { snapshotAll } from '../src/lake/horizon.ts'
+import { setLogLevel } from '../src/log.ts'
+import { openPostgres } from '../src/store/postgres.ts'
 import { database } from './fixtures/database.ts'
 import { eventually } from './fixtures/eventually.ts'
 import { HOSTILE } from './fixtures/hostile.ts'
@@ -16,7 +20,8 @@ import { randomSource } from './fixtures/random.ts'
 import { eventsOf } from './fixtures/store.ts'
 import { hooks, POINTS, type Sending, type Source } from './fixtures/webhook.ts'
 
-t.capture(process.stderr, 'write')
+const logged = t.capture(process.stderr, 'write')
+setLogLevel('debug')
 const db = await database(t)
 const { sql } = db.postgres
 const { send, source, cli } = await hooks(t, db)
@@ -41,6 +46,8 @@ const refusal = (status: number, reason: string, message: RegExp | string = /./)
   body: { ok: false, reason, message },
 })
 
+const data = (more: object = {}) => JSON.stringify({ id: 'a1', email: 'ada@example.com', points: 4, ...more })
+
 t.test('a delivery is a contact, a record and an event in the log', async (t) => {
   const one = await source()
   const answer = await send(one, { eventId: 'e1' })
@@ -57,7 +64,45 @@ t.test('a delivery is a contact, a record and an event in the log', async (t) =>
   ])
 })
 
-const data = (more: object = {}) => JSON.stringify({ id: 'a1', email: 'ada@example.com', points: 4, ...more })
+t.test('its event has no channel among the properties, wherever it stands', async (t) => {
+  const mappings = (external_id_path: string, email_path: string, phone_path?: string) => ({
+    identifier_mappings: { external_id_path, email_path, ...(phone_path && { phone_path }) },
+  })
+  const one = await source(undefined, [
+    { type: 'nested', ...mappings('id', 'member.mails[-1].it', "$['a phone']") },
+    { type: 'by_address', ...mappings('email', 'email') },
+  ])
+  const sent = {
+    id: 'n',
+    points: 1,
+    member: {
+      tier: 'gold',
+      mails: [
+        { it: 'old', x: 1 },
+        { it: 'ada@example.com', x: 2 },
+      ],
+    },
+    'a phone': '+12025550177',
+  }
+  t.match(await send(one, { type: 'nested', data: JSON.stringify(sent) }), ACCEPTED)
+  t.match(await send(one, { type: 'by_address', data: data() }), ACCEPTED)
+  t.same(
+    (await eventsOf(db, one.brand)).map(({ properties }) => properties),
+    [
+      {
+        external_id: 'n',
+        id: 'n',
+        points: 1,
+        member: { tier: 'gold', mails: [{ it: 'old', x: 1 }, { x: 2 }] },
+      },
+      { id: 'a1', points: 4 },
+    ],
+  )
+  t.match(await sql`select data from custom_event where brand_id = ${one.brand.id} and external_id = 'n'`, [
+    { data: sent },
+  ])
+})
+
 const long = (bytes: number) => data({ note: 'x'.repeat(bytes - 200) })
 /** What is wrong with a delivery, and what is answered; each is sent with the same event id. */
 const REFUSED: [what: string, sending: Sending, status: number, reason: string, message?: RegExp][] = [
@@ -435,4 +480,32 @@ t.test('a fault of Postgres is 503, and the same delivery is taken when it is ov
   })
   t.ok(then.body.ok || then.body.deduplicated)
   t.match(await stored(one), { records: 3, deliveries: 3, events: 3 })
+})
+
+t.test('without Postgres a delivery is 503', async (t) => {
+  const away = openPostgres('postgres://nobody@127.0.0.1:1/nothing')
+  const routes = webhookRoutes({
+    receivers: createReceivers(away.pipeline, { open: (sealed) => sealed }),
+    db: away.forBrand,
+    storePlatformDomain: 'myshopify.com',
+    room: { total: 1, brand: 1 },
+  })
+  const server = createServer(routes)
+  const port = await server.listen('127.0.0.1', 0)
+  const answer = await fetch(`http://127.0.0.1:${port}/custom/${'a'.repeat(24)}`, {
+    method: 'POST',
+    body: '{}',
+  })
+  t.match({ status: answer.status, body: await answer.json() }, refusal(503, 'unavailable'))
+  await server.drain(0)
+  await away.close()
+})
+
+t.test('no secret, no personal data and no error is in the log', async (t) => {
+  const text = logged()
+    .map(({ args }) => String(args[0]))
+    .join('')
+  t.match(text, /"event":"request"/)
+  t.notMatch(text, /whsec_|example\.com|5550101|acct|points":4/)
+  t.notMatch(text, /"level":"error"/)
 })

@@ -75,6 +75,22 @@ export function valueAt(path: string, data: unknown): unknown {
   return value
 }
 
+/** Data, or a copy of it without the value that a path names; in a list null stands in its place. */
+export function withoutValueAt<Data>(path: string, data: Data): Data {
+  return valueAt(path, data) === undefined ? data : (without(segmentsOf(path), data) as Data)
+}
+
+function without([segment, ...rest]: SingularPath, value: unknown): unknown {
+  if (typeof segment === 'number') {
+    const list = value as unknown[]
+    const at = segment < 0 ? list.length + segment : segment
+    return list.with(at, rest.length === 0 ? null : without(rest, list[at]))
+  }
+  const name = String(segment)
+  const { [name]: inside, ...others } = value as Record<string, unknown>
+  return rest.length === 0 ? others : { ...others, [name]: without(rest, inside) }
+}
+
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 

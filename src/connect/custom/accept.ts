@@ -6,7 +6,7 @@ import { channelsOf, upsertContact } from '../../identity/contact.ts'
 import { erasedAmong } from '../../identity/subject.ts'
 import type { Db, Statements } from '../../op.ts'
 import type { Delivery } from './delivery.ts'
-import { type Identified, identify, noChannel } from './identify.ts'
+import { type Identified, identify, noChannel, propertiesOf } from './identify.ts'
 import type { Mappings } from './mappings.ts'
 import { refuse } from './refuse.ts'
 
@@ -44,6 +44,12 @@ interface DefinitionRow {
   identifier_mappings: Mappings
 }
 
+/** What a delivery tells of, by its definition. */
+interface Entity extends Identified {
+  definitionId: string
+  properties: object
+}
+
 /** Values that Postgres refuses (class 22) and rules that they break (23): sending them again would not help. */
 const UNFIT = /^2[23]/
 /** Another transaction was first: a deadlock, a channel that was taken or a contact that went meanwhile. */
@@ -66,11 +72,13 @@ export async function accept(place: Place, delivery: Delivery): Promise<Accepted
     throw refuse('unknown_event_type', `type: no enabled event definition of this provider is called ${type}`)
   const problem = validatePayload(definition.payload_schema, data)
   if (problem !== null) throw refuse('schema_violation', problem)
-  const identified = identify(exact, definition.identifier_mappings)
+  const mappings = definition.identifier_mappings
+  const identified = identify(exact, mappings)
+  const entity = { ...identified, definitionId, properties: propertiesOf(exact, mappings, identified) }
 
   for (let attempt = 1; ; attempt++) {
     try {
-      return await db.tx((tx) => store(tx, { ...place, definitionId }, delivery, identified))
+      return await db.tx((tx) => store(tx, place, delivery, entity))
     } catch (error) {
       const code = errorCode(error) ?? ''
       if (OVERTAKEN.test(code) && attempt < ATTEMPTS) continue
@@ -82,9 +90,9 @@ export async function accept(place: Place, delivery: Delivery): Promise<Accepted
 
 async function store(
   tx: Statements,
-  { brandId, providerId, definitionId, storePlatformDomain }: Place & { definitionId: string },
+  { brandId, providerId, storePlatformDomain }: Place,
   { type, eventId, exact, receivedAt }: Delivery,
-  { externalId, ...sent }: Identified,
+  { definitionId, externalId, properties, ...sent }: Entity,
 ): Promise<Accepted | Late> {
   await tx.one('store_deadline', [DEADLINE_MS])
   const { email, phone } = await channelsOf(tx, sent)
@@ -108,7 +116,7 @@ async function store(
     // Event ids are a provider's own; the lake knows one name space per brand.
     event_id: `${providerId}:${eventId}`,
     ...said,
-    properties: { external_id: externalId, ...exact },
+    properties,
   })
   return { ok: true, custom_event_id: id, flow_event_id: null }
 }

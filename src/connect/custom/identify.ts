@@ -1,6 +1,6 @@
 import { digitsOf } from '../../event/body.ts'
 import { MAX_NAME } from '../../event/shape.ts'
-import { valueAt } from '../../event/singular-path.ts'
+import { valueAt, withoutValueAt } from '../../event/singular-path.ts'
 import { emailOf } from '../../identity/channel.ts'
 import type { Mappings } from './mappings.ts'
 import { refuse } from './refuse.ts'
@@ -25,6 +25,17 @@ export function identify(data: Record<string, unknown>, mappings: Mappings): Ide
   const [email, phone] = [at(mappings.email_path), at(mappings.phone_path)]
   if (phone === null && (email === null || emailOf(email) === undefined)) throw noChannel()
   return { externalId, email, phone }
+}
+
+/** What an event of the data shows: the external id, and all that was sent but the channels. */
+export function propertiesOf(
+  data: Record<string, unknown>,
+  { email_path, phone_path }: Mappings,
+  { externalId, email, phone }: Identified,
+): Record<string, unknown> {
+  const paths = [email_path, phone_path].filter((path) => path !== undefined)
+  const rest = paths.reduce((left, path) => withoutValueAt(path, left), data)
+  return externalId === email || externalId === phone ? rest : { external_id: externalId, ...rest }
 }
 
 export const noChannel = () =>
