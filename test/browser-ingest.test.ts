@@ -123,9 +123,10 @@ t.test('POST /cdp/ingest', async (t) => {
     t.match(await send(bodyOf(view({ eventId }))), { status: 202, body: { accepted: 1 } })
     const pipeline = await lake(t, made)
     await tick(pipeline)
-    t.same(await sourceRows(pipeline, brand, `select subject from events where event_id = '${eventId}'`), [
-      { subject: null },
-    ])
+    t.same(
+      await sourceRows(pipeline, brand, `select subject from events where event_id = 'browser:${eventId}'`),
+      [{ subject: null }],
+    )
   })
   t.test('counts a repeat within the request once', async (t) => {
     const eventId = randomUUID()

@@ -65,6 +65,26 @@ t.test('a repeated event id is kept once, within a tick and across ticks', async
   ])
 })
 
+t.test('an event of a page never takes the place of another sender’s with the same id', async (t) => {
+  const pipeline = await lake(t)
+  const brand = await newBrand(pipeline)
+  const forged = {
+    brand_id: brand.id,
+    event_id: 'order_created:1',
+    anonymous_id: 'v',
+    origin: 'browser' as const,
+  }
+  await logBatch(pipeline.postgres.sql, [forged, forged])
+  await tick(pipeline)
+  const real = { brand_id: brand.id, event_id: 'order_created:1', store_customer_id: '1' }
+  await logBatch(pipeline.postgres.sql, [real, real])
+  t.match(await tick(pipeline), { repeats: 1 })
+  t.same(await sourceRows(pipeline, brand, 'select event_id from events order by all'), [
+    { event_id: 'browser:order_created:1' },
+    { event_id: 'order_created:1' },
+  ])
+})
+
 t.test('lines that cannot become rows are kept with a reason, and stop no neighbour', async (t) => {
   const pipeline = await lake(t)
   const brand = await newBrand(pipeline)

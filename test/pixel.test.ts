@@ -312,7 +312,7 @@ t.test('in the pages of a storefront', { skip: noChromium }, async (t) => {
     const rows = await sourceRows<{ event_id: string }>(pipeline, front.brand, 'select event_id from events')
     t.same(
       rows.map(({ event_id }) => event_id).toSorted(),
-      [...new Set(stored.map((one) => one.event_id))].sort(),
+      [...new Set(stored.map((one) => `browser:${one.event_id}`))].sort(),
     )
     t.equal(rows.length, 12)
     tab.complaints.length = 0

@@ -120,7 +120,9 @@ const SINGLE = [
 export function repeatedHeader(engine: EngineRequest): string | undefined {
   for (const name of SINGLE) {
     const last = engine.headers[name]
-    if (last !== undefined && engine.raw.getHeader(name) !== last) return name
+    // Beyond ASCII the two are decoded differently; no such value is valid in any of these headers.
+    if (last === undefined || /[^\x20-\x7e]/.test(last)) continue
+    if (engine.raw.getHeader(name) !== last) return name
   }
   return undefined
 }

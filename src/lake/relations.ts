@@ -76,7 +76,7 @@ export const RELATIONS = {
     columns: {
       batch_id: ['UUID', 'record batch of the event log'],
       line: integer('line of the batch, from 0'),
-      event_id: text('the sender’s id, else <batch_id>-<line>'),
+      event_id: text('the sender’s id, `browser:` before that of a page; else <batch_id>-<line>'),
       received_at: time('receipt'),
       occurred_at: time('the earlier of the sent time and receipt'),
       event_type: text('type'),

@@ -1,5 +1,5 @@
 import { v7 } from 'uuid'
-import { errorCode } from '../../errors.ts'
+import { errorCode, fail } from '../../errors.ts'
 import { appendEvent } from '../../event/append.ts'
 import { validatePayload } from '../../event/payload-schema.ts'
 import { channelsOf, upsertContact } from '../../identity/contact.ts'
@@ -81,7 +81,10 @@ export async function accept(place: Place, delivery: Delivery): Promise<Accepted
       return await db.tx((tx) => store(tx, place, delivery, entity))
     } catch (error) {
       const code = errorCode(error) ?? ''
-      if (OVERTAKEN.test(code) && attempt < ATTEMPTS) continue
+      if (OVERTAKEN.test(code)) {
+        if (attempt < ATTEMPTS) continue
+        throw fail('unavailable', 'Others were first. Send it again later.', { cause: error })
+      }
       if (!UNFIT.test(code)) throw error
       return { unfit: code, ...(await channelsOf(db, identified)) }
     }
