@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { upsertContact } from '../src/identity/contact.ts'
 import { snapshotAll } from '../src/lake/horizon.ts'
 import { openLakes } from '../src/lake/reader.ts'
 import { openServed } from '../src/lake/served.ts'
@@ -279,6 +280,31 @@ t.test('a preview counts who would enter, leave and stay, and saves nothing', as
   const looped = await request('POST /v1/segments/preview', { segment_id: id, definition: both })
   t.match(looped, invalid(/leads back to this segment/))
   t.match((await request(`GET /v1/segments/${id}`)).body, { version: 1, definition: viewed(5) })
+})
+
+t.test('a member who can be messaged is shown with the contact', async (t) => {
+  const { brand, request, save, refresh } = await store()
+  const id = await save('Everyone', anyone)
+  const line = {
+    brand_id: brand.id,
+    event_type: 'page_viewed',
+    occurred_at: Date.parse('2026-04-01T00:00:00Z'),
+  }
+  await logBatch(pipeline.postgres.sql, [
+    { ...line, store_customer_id: '1', email: 'ann@example.com' },
+    { ...line, store_customer_id: '2', email: 'bob@example.com' },
+  ])
+  await snapshotAll(pipeline)
+  await refresh('2026-04-02T00:00:00Z')
+  const db = pipeline.postgres.forBrand(brand.id)
+  const nobody = { subject: null, email: null, phone: null, firstName: null, lastName: null }
+  const made = await db.tx((tx) => upsertContact(tx, { ...nobody, email: 'bob@example.com' }))
+  const { body } = await request(`GET /v1/segments/${id}/members`)
+  t.match(made, { contactId: String })
+  t.match(body.data, [
+    { email: 'ann@example.com', svc_contact_id: null },
+    { email: 'bob@example.com', svc_contact_id: 'contactId' in made && made.contactId },
+  ])
 })
 
 t.test('an explanation shows what each condition saw', async (t) => {

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { count, id, list, named, paging, time } from '../fields.ts'
-import { type Op, op, type Page } from '../op.ts'
+import { type Ctx, type Op, op, type Page } from '../op.ts'
 import { audienceOf } from '../segment/saved.ts'
 import * as example from './segment-example.ts'
 import { audienceFields, segmentById, segmentPath } from './segment-fields.ts'
@@ -40,6 +40,7 @@ const HistoryEntry = named('SegmentHistoryEntry', {
 })
 
 interface MemberRow {
+  customer: number
   customer_id: string
   email: string | null
   phone: string | null
@@ -103,6 +104,16 @@ const HISTORY_PAGE = `
   left join profiles as survivor on survivor.subject = redirect.customer
   order by generation desc, changes.customer`
 
+/** Contact ids by customer. */
+async function contactsOf({ db }: Ctx, rows: readonly MemberRow[]): Promise<Map<number, string>> {
+  const found = await db.many<{ customer: number; id: string }>('contacts_of_customers', [
+    rows.map(({ customer }) => customer),
+    rows.map(({ email }) => email),
+    rows.map(({ phone }) => phone),
+  ])
+  return new Map(found.map(({ customer, id }) => [customer, id]))
+}
+
 export const segmentMemberOps: readonly Op[] = [
   op({
     name: 'get_segment_audience',
@@ -136,7 +147,7 @@ export const segmentMemberOps: readonly Op[] = [
       const served = segment.evaluated_at === null ? null : await ctx.lake.served(from?.generation)
       if (!served) return { data: [], next_cursor: null, generation: segment.generation }
       const rows = await served.rows<MemberRow>(
-        `select members.customer_id, email, phone, joined_at
+        `select members.customer, members.customer_id, email, phone, joined_at
          from (
            select customer, customer_id, joined_at from members
            where segment = $1 and customer_id > $2 order by customer_id limit $3
@@ -147,10 +158,11 @@ export const segmentMemberOps: readonly Op[] = [
       )
       const page = rows.slice(0, limit)
       const last = rows.length > limit ? page.at(-1) : undefined
+      const contacts = await contactsOf(ctx, page)
       return {
-        data: page.map(({ joined_at, ...row }) => ({
+        data: page.map(({ customer, joined_at, ...row }) => ({
           ...row,
-          svc_contact_id: null,
+          svc_contact_id: contacts.get(customer) ?? null,
           joined_at: joined_at.toISOString(),
         })),
         next_cursor: last
