@@ -100,8 +100,11 @@ async function openSource(
     ]
     const later = versions.map((version) => `select ${keys} ${version} where tick > ${Math.trunc(tick)}`)
     const moved = `(${later.join(' union ')})`
-    for (const version of versions)
-      await noteChanged(duck, relation, `${version} semi join ${moved} using (${keys})`, tick)
+    const all = versions.map((version) => `select ${columns} ${version}`).join(' union all ')
+    // Whom a row was about until then, not whom it was about before that: nothing of theirs changed since.
+    const until = `row_number() over (partition by ${keys}, tick > ${Math.trunc(tick)} order by tick desc) = 1`
+    const rows = `from (${all}) semi join ${moved} using (${keys}) qualify tick > ${Math.trunc(tick)} or ${until}`
+    await noteChanged(duck, relation, rows, tick)
   }
   const newest = `select ${columns} from ${changed} qualify row_number() over (partition by ${key.join(', ')} order by tick desc) = 1`
   await duck.run(`create table ${relation}_changed as ${newest}`)
