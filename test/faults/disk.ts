@@ -33,15 +33,15 @@ export async function diskFull(t: Test, random: RandomSource, times: number): Pr
   const disk = made.disk ?? (await limitedFiles(stage.postgres))
   t.comment(`the disk is ${disk.kind}`)
   const server = await stage.serve()
-  await stage.during(t, random, async ({ seen }) => {
+  await stage.during(t, random, async ({ seen, served }) => {
+    const refused = () => seen.get('events 503') ?? 0
     for (let n = 0; n < times; n++) {
-      const before = seen.get('503') ?? 0
+      const before = refused()
       await disk.fill()
-      await eventually(async () => (seen.get('503') ?? 0) >= before + REFUSED, { withinMs: 60_000 })
+      await eventually(async () => refused() >= before + REFUSED, { withinMs: 60_000 })
       await pause(random.below(500))
       await disk.free()
-      const accepted = seen.get('200') ?? 0
-      await eventually(async () => (seen.get('200') ?? 0) > accepted + REFUSED, { withinMs: 60_000 })
+      await served(REFUSED)
     }
   })
   t.equal(server.child.exitCode, null, 'the server was not restarted')

@@ -3,7 +3,6 @@ import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Test } from 'tap'
-import { createKey } from '../../src/access/key.ts'
 import { createSubjectCache } from '../../src/identity/cache.ts'
 import { snapshotAll } from '../../src/lake/horizon.ts'
 import type { Pipeline } from '../../src/lake/pipeline.ts'
@@ -19,7 +18,8 @@ import { sourceRows } from '../fixtures/lake.ts'
 import { proxy } from '../fixtures/proxy.ts'
 import type { RandomSource } from '../fixtures/random.ts'
 import { type Started, startRecoup } from '../fixtures/recoup.ts'
-import { type Clients, type Sender, startClients } from './clients.ts'
+import { type Clients, startClients } from './clients.ts'
+import { makeSender, type Sender, settings } from './doors.ts'
 import { Journal } from './journal.ts'
 
 /** A service of the test's own with two brands: Postgres, a proxy before it, servers, a worker's snapshots. */
@@ -32,7 +32,7 @@ export interface Stage {
   /** One that runs already, or a new one. */
   server(): Promise<Started>
   /**
-   * Runs the work while clients send events and the lake follows, waits until events are acknowledged again, and holds
+   * Runs the work while clients send events and the lake follows, waits until every door acknowledges again, and holds
    * the lake against what the clients were told.
    */
   during(t: Test, random: RandomSource, work: (clients: Clients) => Promise<void>): Promise<Clients>
@@ -55,12 +55,14 @@ export async function openStage(
   t.teardown(() => db.close())
   const brands: Brand[] = []
   for (let n = 0; n < BRANDS; n++) brands.push(await makeBrand({ postgres: db }, { features: ['cdp'] }))
+  const { env, config } = settings({
+    DATABASE_URL: between.url,
+    DATA_DIR: dataDir,
+    PORT: `${port}`,
+    LOG_LEVEL: 'error',
+  })
   const senders: Sender[] = []
-  for (const { id } of brands)
-    senders.push({
-      brandId: id,
-      key: (await createKey(db.forBrand(id), { scopes: ['brand:read'] })).plaintext,
-    })
+  for (const brand of brands) senders.push(await makeSender(db, brand, config))
   const pipeline: Pipeline = {
     postgres: db,
     lakeDir: join(dataDir, 'lake'),
@@ -70,7 +72,6 @@ export async function openStage(
     threads: 1,
   }
   const journal = new Journal()
-  const env = { DATABASE_URL: between.url, DATA_DIR: dataDir, PORT: `${port}`, LOG_LEVEL: 'error' }
 
   const servers: Started[] = []
   const serve = async () => {
@@ -97,13 +98,13 @@ export async function openStage(
     server: async () =>
       servers.find(({ child }) => child.exitCode === null && child.signalCode === null) ?? (await serve()),
     async during(t, random, work) {
-      const url = `http://127.0.0.1:${port}/cdp/events`
+      const url = `http://127.0.0.1:${port}`
       const clients = startClients(url, senders, journal, random)
       const follower = followLake(pipeline)
       const faults = async () => {
-        await served(journal, journal.acknowledged)
+        await clients.served()
         await work(clients)
-        await served(journal, journal.acknowledged)
+        await clients.served()
       }
       try {
         await Promise.race([faults(), clients.running])
@@ -124,10 +125,6 @@ export async function openStage(
     },
   }
 }
-
-/** Resolves once more events than before were acknowledged. */
-const served = (journal: Journal, before: number) =>
-  eventually(async () => journal.acknowledged > before, { withinMs: 60_000 })
 
 /** Takes ticks as a worker does, through whatever happens. */
 function followLake(pipeline: Pipeline) {
