@@ -19,10 +19,6 @@ export class Journal {
     for (const id of ids) if (outcome !== 'refused' || !wasUnknown) events.set(id, outcome)
   }
 
-  get acknowledged(): number {
-    return this.counts().acknowledged
-  }
-
   counts(): Record<Outcome, number> {
     const counts = { unknown: 0, refused: 0, acknowledged: 0 }
     for (const events of this.#brands.values()) for (const outcome of events.values()) counts[outcome]++
