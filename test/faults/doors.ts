@@ -86,7 +86,8 @@ function ofBrowser({ brand: { shop_domain: scope } }: Sender, random: RandomSour
     origin: `https://${scope}`,
     'x-forwarded-for': `10.1.${random.below(256)}.${random.below(256)}`,
   }
-  return { path: '/cdp/ingest', headers, body: JSON.stringify({ source: { scope }, events }), ids }
+  const body = JSON.stringify({ source: { scope }, events })
+  return { path: '/cdp/ingest', headers, body, ids: ids.map((eventId) => `browser:${eventId}`) }
 }
 
 /** Contacts and records are of few people, so that deliveries meet at them. */
