@@ -48,15 +48,21 @@ const pathOf = (pointer: string) =>
     .map((part) => step(/^\d+$/.test(part) ? Number(part) : part))
     .join('')
 
+/** Characters of the pointers to all schemas within: long names around many schemas would make megabytes. */
+const MAX_POINTERS = 2_000_000
+
 function checkedPlaces(root: Schema, dialect: Dialect): Map<string, Schema> {
   const places = new Map<string, Schema>([['', root]])
   let sizes = 0
+  let pointers = 0
   for (const [pointer, schema] of places) {
     sizes += patternSizes(schema)
     if (sizes > MAX_SIZES)
       throw new Flawed(pathOf(pointer), 'has more or larger patterns than one schema may have')
     checkKeywords(pointer, schema, dialect)
     for (const within of inside(schema, pointer)) {
+      pointers += within.pointer.length
+      if (pointers > MAX_POINTERS) throw new Flawed(pathOf(within.pointer), 'is within too many long names')
       if (typeof within.schema !== 'boolean' && !isObject(within.schema))
         throw new Flawed(pathOf(within.pointer), 'must be a schema: an object, true or false')
       places.set(within.pointer, within.schema)

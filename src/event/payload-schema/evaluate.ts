@@ -1,6 +1,6 @@
 import { step } from '../walk.ts'
 import { MAX_WORK } from './limits.ts'
-import { anchorsOf, dialectOf, placesOf, pointerOf } from './reference.ts'
+import { dialectOf, Targets } from './reference.ts'
 import { RULES } from './rules.ts'
 import type { Dialect, Schema } from './vocabulary.ts'
 
@@ -28,6 +28,8 @@ export class TooMuchWork extends Error {}
 
 /** Levels of schemas within schemas, over references. */
 const MAX_LEVEL = 400
+/** Characters of a text that can be gone through for one of work. */
+const TEXT_FOR_ONE = 200
 const LAST = ['unevaluatedItems', 'unevaluatedProperties']
 
 /** One check of data against a schema; it stops after a bounded amount of work. */
@@ -38,11 +40,11 @@ export class Check {
   readonly tracks: boolean
   #work = MAX_WORK
   #level = 0
-  #places: Map<string, Schema> | undefined
-  #anchors: Map<string, string> | undefined
+  readonly #targets: Targets
 
   constructor(root: Record<string, unknown>) {
     this.root = root
+    this.#targets = new Targets(root)
     this.dialect = dialectOf(root)
     const text = this.dialect === '2020-12' ? JSON.stringify(root) : ''
     this.tracks = LAST.some((keyword) => text.includes(`"${keyword}"`))
@@ -55,6 +57,23 @@ export class Check {
   spend(work: number): void {
     this.#work -= work
     if (this.#work < 0) throw new TooMuchWork()
+  }
+
+  /** For going through a text some times: comparing it, looking a name up. */
+  spendText(text: string, times = 1): void {
+    this.spend((text.length * times) / TEXT_FOR_ONE)
+  }
+
+  /** The names of an object, of data or of the schema. */
+  namesOf(value: object): string[] {
+    const names = Object.keys(value)
+    this.spend(1 + names.length)
+    return names
+  }
+
+  /** Where to note what is seen of a value. */
+  unseen(): Seen {
+    return this.tracks ? nothingSeen() : UNUSED
   }
 
   /** The first problem of a value; null when it is as the schema says. */
@@ -88,12 +107,9 @@ export class Check {
 
   /** The schema that a reference leads to; the schema was checked, so there is one. */
   target(reference: unknown): Schema {
-    this.#places ??= placesOf(this.root)
-    this.#anchors ??= anchorsOf(this.#places)
-    const pointer = pointerOf(this.root, String(reference), this.#anchors)
-    const schema = pointer === null ? undefined : this.#places.get(pointer)
-    if (schema === undefined) throw new Error('a checked payload schema has a reference that leads nowhere')
-    return schema
+    const text = String(reference)
+    this.spendText(text)
+    return this.#targets.of(text)
   }
 }
 
@@ -117,13 +133,6 @@ export class At {
     return { path: this.path, message }
   }
 
-  /** The names of an object. */
-  namesOf(value: object): string[] {
-    const names = Object.keys(value)
-    this.check.spend(names.length)
-    return names
-  }
-
   /** The value of another keyword of the same schema. */
   beside(keyword: string): unknown {
     return Object.hasOwn(this.schema, keyword) ? this.schema[keyword] : undefined
@@ -136,9 +145,9 @@ export class At {
     const seen = nothingSeen()
     const problem = this.check.run(schema, this.value, this.path, seen)
     if (problem) return problem
+    this.check.spend(seen.names.size + seen.indexes.size)
     for (const name of seen.names) this.seen.names.add(name)
     for (const index of seen.indexes) this.seen.indexes.add(index)
-    this.check.spend(seen.names.size + seen.indexes.size)
     return null
   }
 
@@ -150,7 +159,7 @@ export class At {
       else this.seen.names.add(key)
     }
     const part = (this.value as Record<string | number, unknown>)[key]
-    return this.check.run(schema, part, { up: this.path, key }, this.check.tracks ? nothingSeen() : UNUSED)
+    return this.check.run(schema, part, { up: this.path, key }, this.check.unseen())
   }
 }
 

@@ -6,9 +6,9 @@ export const MAX_DEPTH = 16
 export const MAX_NODES = 500
 
 /**
- * Work that one check of data may take: one or two for each keyword and value that is looked at, text × pattern size
- * for each match. The dearest known checks that spend all of it take 4 to 12 ms of CPU time, and up to 25 the first
- * time in a process, with every core busy otherwise (bench/payload-schema.ts).
+ * Work that one check of data may take: some for each keyword and value that is looked at, for each name of an object
+ * and each length of text that is gone through, text × pattern size for each match. The dearest known checks
+ * (test/payload-work.test.ts) take up to 12 ms of CPU time, and up to about 20 the first time in a process.
  */
 export const MAX_WORK = 50_000
 

@@ -1,4 +1,4 @@
-import { type At, nothingSeen, type Problem, type Rule } from '../evaluate.ts'
+import type { At, Problem, Rule } from '../evaluate.ts'
 import type { Schema } from '../vocabulary.ts'
 import { canonical } from './equal.ts'
 
@@ -46,15 +46,17 @@ export const ARRAY_RULES: Record<string, Rule> = {
     const least = at.check.dialect === 'draft-07' ? 1 : ((at.beside('minContains') ?? 1) as number)
     const most = (at.beside('maxContains') ?? Number.POSITIVE_INFINITY) as number
     let found = 0
+    at.check.spend(value.length)
     for (const [index, item] of value.entries()) {
-      if (at.check.run(schema, item, at.path, nothingSeen()) !== null) continue
+      if (at.check.run(schema, item, at.path, at.check.unseen()) !== null) continue
       found++
-      at.seen.indexes.add(index)
+      if (at.check.tracks) at.seen.indexes.add(index)
     }
     if (found < least) return at.problem(() => `must contain at least ${least} of what the schema says`)
     return found > most ? at.problem(() => `must contain at most ${most} of what the schema says`) : null
   }),
   unevaluatedItems: ofLists<Schema>((at, value, schema) => {
+    at.check.spend(value.length)
     for (const index of value.keys()) {
       const problem = at.seen.indexes.has(index) ? null : at.inside(schema, index)
       if (problem) return problem

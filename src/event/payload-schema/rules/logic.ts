@@ -1,8 +1,8 @@
-import { type At, nothingSeen, type Problem, type Rule } from '../evaluate.ts'
+import type { At, Problem, Rule } from '../evaluate.ts'
 import type { Schema } from '../vocabulary.ts'
 
 const holds = (at: At, schema: Schema): boolean =>
-  at.check.run(schema, at.value, at.path, nothingSeen()) === null
+  at.check.run(schema, at.value, at.path, at.check.unseen()) === null
 
 export const LOGIC_RULES: Record<string, Rule> = {
   $ref: (at, reference) => at.here(at.check.target(reference)),
@@ -20,6 +20,7 @@ export const LOGIC_RULES: Record<string, Rule> = {
   anyOf(at, schemas) {
     let first: Problem | null = null
     let isSatisfied = false
+    at.check.spend((schemas as Schema[]).length)
     for (const schema of schemas as Schema[]) {
       const problem = at.here(schema)
       if (problem) first ??= problem
@@ -35,6 +36,7 @@ export const LOGIC_RULES: Record<string, Rule> = {
 
   oneOf(at, schemas) {
     let satisfied = 0
+    at.check.spend((schemas as Schema[]).length)
     let first: Problem | null = null
     for (const schema of schemas as Schema[]) {
       const problem = at.here(schema)

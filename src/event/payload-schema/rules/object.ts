@@ -1,5 +1,5 @@
 import type { At, Problem, Rule } from '../evaluate.ts'
-import { isObject, isTexts, type Schema } from '../vocabulary.ts'
+import { isObject, type Schema } from '../vocabulary.ts'
 import { matches } from './value.ts'
 
 /** A rule for objects only. */
@@ -26,8 +26,8 @@ function firstOf<Item>(items: Iterable<Item>, problem: (item: Item) => Problem |
 /** The names for which neither `properties` nor `patternProperties` beside has a schema. */
 function* additionalNames(at: At, value: object): Generator<string> {
   const known = at.beside('properties')
-  const patterns = Object.keys(at.beside('patternProperties') ?? {})
-  for (const name of at.namesOf(value)) {
+  const patterns = at.check.namesOf(at.beside('patternProperties') ?? {})
+  for (const name of at.check.namesOf(value)) {
     at.check.spend(1)
     if (known !== undefined && Object.hasOwn(known as object, name)) continue
     if (!patterns.some((pattern) => matches(at.check, pattern, name))) yield name
@@ -37,26 +37,29 @@ function* additionalNames(at: At, value: object): Generator<string> {
 const required = (at: At, value: object, names: readonly string[]) =>
   firstOf(names, (name) => {
     at.check.spend(1)
+    at.check.spendText(name)
     return Object.hasOwn(value, name) ? null : missing(at, name)
   })
 
 export const OBJECT_RULES: Record<string, Rule> = {
   required: ofObjects<string[]>(required),
   maxProperties: ofObjects<number>((at, value, most) =>
-    at.namesOf(value).length > most ? at.problem(() => `must have at most ${most} properties`) : null,
+    at.check.namesOf(value).length > most ? at.problem(() => `must have at most ${most} properties`) : null,
   ),
   minProperties: ofObjects<number>((at, value, least) =>
-    at.namesOf(value).length < least ? at.problem(() => `must have at least ${least} properties`) : null,
+    at.check.namesOf(value).length < least
+      ? at.problem(() => `must have at least ${least} properties`)
+      : null,
   ),
   properties: ofObjects<Named>((at, value, named) =>
-    firstOf(at.namesOf(named), (name) =>
+    firstOf(at.check.namesOf(named), (name) =>
       Object.hasOwn(value, name) ? at.inside(named[name] as Schema, name) : null,
     ),
   ),
   patternProperties: ofObjects<Named>((at, value, named) =>
-    firstOf(Object.entries(named), ([pattern, schema]) =>
-      firstOf(at.namesOf(value), (name) =>
-        matches(at.check, pattern, name) ? at.inside(schema, name) : null,
+    firstOf(at.check.namesOf(named), (pattern) =>
+      firstOf(at.check.namesOf(value), (name) =>
+        matches(at.check, pattern, name) ? at.inside(named[pattern] as Schema, name) : null,
       ),
     ),
   ),
@@ -64,30 +67,30 @@ export const OBJECT_RULES: Record<string, Rule> = {
     firstOf(additionalNames(at, value), (name) => at.inside(schema, name)),
   ),
   propertyNames: ofObjects<Schema>((at, value, schema) =>
-    firstOf(at.namesOf(value), (name) =>
+    firstOf(at.check.namesOf(value), (name) =>
       at.check.run(schema, name, { up: at.path, key: name }, at.seen) === null
         ? null
         : { path: { up: at.path, key: name }, message: () => 'has a name that the schema does not allow' },
     ),
   ),
   dependentRequired: ofObjects<Record<string, string[]>>((at, value, named) =>
-    firstOf(at.namesOf(named), (name) =>
+    firstOf(at.check.namesOf(named), (name) =>
       Object.hasOwn(value, name) ? required(at, value, named[name] as string[]) : null,
     ),
   ),
   dependentSchemas: ofObjects<Named>((at, value, named) =>
-    firstOf(at.namesOf(named), (name) =>
+    firstOf(at.check.namesOf(named), (name) =>
       Object.hasOwn(value, name) ? at.here(named[name] as Schema) : null,
     ),
   ),
   dependencies: ofObjects<Record<string, Schema | string[]>>((at, value, named) =>
-    firstOf(at.namesOf(named), (name) => {
+    firstOf(at.check.namesOf(named), (name) => {
       const needs = named[name]
       if (!Object.hasOwn(value, name)) return null
-      return isTexts(needs) ? required(at, value, needs) : at.here(needs as Schema)
+      return Array.isArray(needs) ? required(at, value, needs) : at.here(needs as Schema)
     }),
   ),
   unevaluatedProperties: ofObjects<Schema>((at, value, schema) =>
-    firstOf(at.namesOf(value), (name) => (at.seen.names.has(name) ? null : at.inside(schema, name))),
+    firstOf(at.check.namesOf(value), (name) => (at.seen.names.has(name) ? null : at.inside(schema, name))),
   ),
 }

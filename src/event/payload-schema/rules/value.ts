@@ -29,9 +29,9 @@ function isType(value: unknown, type: unknown): boolean {
 
 /** A rule for values of one kind only; others satisfy it. */
 const ofNumbers =
-  (holds: (value: number, bound: number) => boolean, words: string): Rule =>
+  (holds: (value: number, bound: number, check: Check) => boolean, words: string): Rule =>
   (at, bound) =>
-    typeof at.value !== 'number' || holds(at.value, bound as number)
+    typeof at.value !== 'number' || holds(at.value, bound as number, at.check)
       ? null
       : at.problem(() => `must be ${words} ${bound}`)
 
@@ -51,9 +51,13 @@ function codePoints(value: string, check: Check): number {
 }
 
 /** A quotient within a few units in the last place of an integer: 19.99 is a multiple of 0.01. */
-function isMultiple(value: number, divisor: number): boolean {
+function isMultiple(value: number, divisor: number, check: Check): boolean {
   const quotient = value / divisor
-  if (!Number.isFinite(quotient)) return value % divisor === 0
+  if (!Number.isFinite(quotient)) {
+    // Bit by bit where numbers are that far apart.
+    check.spend(30)
+    return value % divisor === 0
+  }
   return Math.abs(quotient - Math.round(quotient)) <= Math.abs(quotient) * 2 ** -50
 }
 
@@ -67,9 +71,15 @@ export function matches(check: Check, pattern: string, text: string): boolean {
 
 export const VALUE_RULES: Record<string, Rule> = {
   type(at, type) {
-    const types = [type].flat()
-    if (types.some((one) => isType(at.value, one))) return null
-    return at.problem(() => `must be ${types.map((one) => TYPE_WORDS[one as string]).join(' or ')}`)
+    const { value } = at
+    if (Array.isArray(type) ? type.some((one) => isType(value, one)) : isType(value, type)) return null
+    return at.problem(
+      () =>
+        `must be ${[type]
+          .flat()
+          .map((one) => TYPE_WORDS[one as string])
+          .join(' or ')}`,
+    )
   },
   enum(at, values) {
     for (const one of values as unknown[]) if (equal(at.value, one, at.check)) return null
