@@ -25,7 +25,7 @@ const port = await server.listen('127.0.0.1', 0)
 
 async function openMode(): Promise<Ingest> {
   if (mode === 'discard')
-    return createIngest({ admit: () => {}, store: async () => {}, close: async () => {} })
+    return createIngest({ admit: () => () => {}, store: async () => {}, close: async () => {} })
   if (mode === 'rows') return createIngest(await openRows(postgres))
   return await openIngest(postgres, JSON.parse(settings) as BatcherOptions)
 }

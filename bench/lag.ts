@@ -39,7 +39,12 @@ report({ command, says, json: values.json }, rows)
 
 async function measure(rate: number, key: string): Promise<object> {
   const worker = spawn(process.execPath, [join(CHECKOUT, 'src/cli.ts'), 'work'], {
-    env: { ...process.env, DATA_DIR: dataDir, LOG_LEVEL: 'error', UV_THREADPOOL_SIZE: '16' },
+    env: {
+      ...process.env,
+      DATA_DIR: dataDir,
+      LOG_LEVEL: process.env.LOG_LEVEL ?? 'error',
+      UV_THREADPOOL_SIZE: '16',
+    },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
   await once(worker, 'message')

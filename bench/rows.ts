@@ -53,7 +53,7 @@ export async function openRows(postgres: Postgres): Promise<Batcher> {
     }
   }
   return {
-    admit: () => {},
+    admit: () => () => {},
     store: (_brandId, lines, events) =>
       new Promise((resolve, reject) => {
         queue.push({ lines, events, resolve, reject })

@@ -8,12 +8,16 @@ import type { LoadOrder, LoadResult } from './generator.ts'
 
 export const hasWrk = () => spawnSync('wrk', ['--version']).error === undefined
 
-/** A load by wrk 4 with a body of its own for each request: ids that no other request has. */
-export async function wrk(order: LoadOrder): Promise<LoadResult> {
+/**
+ * A load by wrk 4 with a body of its own for each request: ids that no other request has. With a rate, in requests a
+ * second, they leave at the moments of a fixed schedule; there have to be enough connections that one is always free.
+ * wrk adds to the latencies what a connection would have sent while it waited longer than its turn takes.
+ */
+export async function wrk(order: LoadOrder, rate?: number): Promise<LoadResult> {
   const folder = mkdtempSync(join(tmpdir(), 'recoup-wrk-'))
   try {
     const script = join(folder, 'load.lua')
-    writeFileSync(script, luaOf(order))
+    writeFileSync(script, luaOf(order) + (rate ? scheduleOf(rate) : ''))
     const child = spawn(
       'wrk',
       ['-t1', `-c${order.connections}`, `-d${order.seconds}s`, '--timeout', '10s', '-s', script, order.url],
@@ -66,5 +70,24 @@ function done(summary, latency)
     '{"requests":%d,"seconds":%.3f,"p50":%.2f,"p99":%.2f,"failed":%d,"cpu":0}',
     summary.requests - errors.status, summary.duration / 1e6,
     latency:percentile(50) / 1000, latency:percentile(99) / 1000, failed))
+end
+`
+
+/** delay() is asked before each request: the next moment of the schedule, in whole milliseconds from now. */
+const scheduleOf = (rate: number) => `
+local ffi = require("ffi")
+ffi.cdef[[
+  typedef struct { long seconds; long nanoseconds; } moment;
+  int clock_gettime(int clock, moment *found);
+]]
+local found = ffi.new("moment")
+local function now()
+  ffi.C.clock_gettime(1, found)
+  return tonumber(found.seconds) * 1e3 + tonumber(found.nanoseconds) / 1e6
+end
+local due = now()
+function delay()
+  due = due + ${1_000 / rate}
+  return math.max(0, math.floor(due - now() + 0.5))
 end
 `

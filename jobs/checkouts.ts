@@ -9,8 +9,8 @@ export const checkouts: Job<Pipeline> = {
   every: '* * * * *',
   timeoutSeconds: 300,
   policy: 'one',
-  async run(pipeline) {
-    const abandoned = await abandonCheckouts(pipeline)
+  async run(pipeline, _data, { signal }) {
+    const abandoned = await abandonCheckouts(pipeline, new Date(), signal)
     if (abandoned) log('info', 'checkouts_abandoned', { count: abandoned })
   },
 }

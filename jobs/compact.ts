@@ -17,6 +17,7 @@ export const compact: Job<Pipeline, { brands: string[] }> = {
         const files = await compactBrand(pipeline, brandId)
         log('info', 'compact', { brand_id: brandId, files })
       } catch (error) {
+        if (control.signal.aborted) throw error
         if (!(error instanceof Outrun))
           log('error', 'compact_failed', { brand_id: brandId, ...errorFields(error) })
       }

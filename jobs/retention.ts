@@ -1,15 +1,23 @@
+import { forgetDeliveries } from '../src/connect/custom/forget.ts'
+import { forgetClaims } from '../src/identity/forget.ts'
 import type { Job } from '../src/job.ts'
 import type { Pipeline } from '../src/lake/pipeline.ts'
 import { retain } from '../src/lake/retention.ts'
 import { log } from '../src/log.ts'
 
-/** Hourly: event_log days made ahead and dropped, retired and orphaned lake files removed. */
+/**
+ * Hourly: event_log days made ahead and dropped, retired and orphaned lake files removed, ids of old webhooks and
+ * claims of old visitors forgotten.
+ */
 export const retention: Job<Pipeline> = {
   queue: 'retention',
   every: '17 * * * *',
   timeoutSeconds: 600,
   policy: 'one',
   async run(pipeline) {
-    log('info', 'retention', { ...(await retain(pipeline)) })
+    const { removed, orphans } = await retain(pipeline)
+    const deliveries = await forgetDeliveries(pipeline.postgres.pipeline)
+    const claims = await forgetClaims(pipeline.postgres.pipeline)
+    log('info', 'retention', { removed, orphans, deliveries, claims })
   },
 }

@@ -21,7 +21,7 @@ export const uuid = v.pipe(
   jsonSchema({ type: 'string', format: 'uuid' }),
 )
 
-/** Text of so many characters (code points, as JSON Schema counts them). */
+/** Text of so many characters (code points, as JSON Schema counts them); where some are needed, not only blanks. */
 export const text = ({ min = 0, max }: { min?: number; max: number }) => {
   const range = min > 0 ? `must be ${min} to ${max} characters` : `must be at most ${max} characters`
   return v.pipe(
@@ -30,6 +30,7 @@ export const text = ({ min = 0, max }: { min?: number; max: number }) => {
       const length = [...value].length
       return length >= min && length <= max
     }, range),
+    v.check((value) => min === 0 || value.trim() !== '', `${range}, not only blanks`),
     jsonSchema({ type: 'string', ...(min > 0 ? { minLength: min } : {}), maxLength: max }),
   )
 }
@@ -62,23 +63,30 @@ export const domain = v.pipe(
   jsonSchema({ type: 'string', format: 'hostname', maxLength: 253 }),
 )
 
-/** An integer in a query. Over `max` it is refused or clamped; below `min` always refused. */
+/** An integer in a query. Over `max` it is refused or clamped; below `min` too, refused unless said. */
 export const queryInteger = ({
   min,
   max,
   over = 'refuse',
+  under,
 }: {
   min: number
   max: number
   over?: Page['over']
+  under?: Page['under']
 }) =>
   v.pipe(
     matching(/^[+-]?\d{1,15}$/, 'must be an integer'),
     v.transform(Number),
+    v.transform((value) => (under === 'clamp' ? Math.max(value, min) : value)),
     v.minValue(min, `must be at least ${min}`),
     v.transform((value) => (over === 'clamp' ? Math.min(value, max) : value)),
     v.maxValue(max, `must be at most ${max}`),
-    jsonSchema({ type: 'integer', minimum: min, ...(over === 'refuse' ? { maximum: max } : {}) }),
+    jsonSchema({
+      type: 'integer',
+      ...(under ? {} : { minimum: min }),
+      ...(over === 'refuse' ? { maximum: max } : {}),
+    }),
   )
 
 /** true or false in a query. */
@@ -89,8 +97,8 @@ export const queryBoolean = v.pipe(
 )
 
 /** Query parameters of a list: `limit` as its page rule says, and `cursor`. */
-export const paging = ({ default: size, max, over }: Page) => ({
-  limit: v.optional(queryInteger({ min: 1, max, over }), String(size)),
+export const paging = ({ default: size, max, over, under }: Page) => ({
+  limit: v.optional(queryInteger({ min: 1, max, over, under }), String(size)),
   cursor: v.optional(v.pipe(v.string(), v.nonEmpty('must not be empty'))),
 })
 

@@ -1,9 +1,17 @@
 /** What a running job may use of the scheduler. */
 export interface Control {
-  /** Aborted when the job's time is over or the worker stops. */
+  /** Aborted when the job's time is over, or with `Stopped` as its reason when the worker stops. */
   signal: AbortSignal
   /** Queues another job, `afterSeconds` from now; of a queue that allows one waiting job, further ones are dropped. */
   send(queue: string, data?: object, afterSeconds?: number): Promise<void>
+}
+
+/** Why a job is cut off that nothing is wrong with. */
+export class Stopped extends Error {
+  constructor() {
+    super('the worker stops')
+    this.name = 'Stopped'
+  }
 }
 
 /** One queue: a file of jobs/, named like it. Every job can run twice, or be killed and run again, without harm. */

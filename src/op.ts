@@ -87,9 +87,10 @@ export interface CallCursors {
   seal(position: unknown, filters?: Readonly<Record<string, unknown>>): string
 }
 
-/** Seals a secret that Postgres is to hold; `place` names what it is. */
+/** Seals a secret that Postgres is to hold, and opens it; `place` names what it is. */
 export interface Sealing {
   seal(content: Buffer, place: string): Buffer
+  open(sealed: Buffer, place: string): Buffer
 }
 
 export interface Ctx {
@@ -103,8 +104,12 @@ export interface Ctx {
   /** Resolves once no server process goes by what it knew of keys and brands before the statements made so far. */
   everywhere(): Promise<void>
   seal: Sealing
+  /** Counts something that all callers of the brand share, beside the limit of the operation; throws `rate_limited`. */
+  limit(what: string, rate: Rate): Promise<void>
   /** Public origin of the webhook receiver. */
   webhookUrl: string
+  /** Public origin of the service itself. */
+  baseUrl: string
   now: Date
   signal: AbortSignal
 }
@@ -114,11 +119,12 @@ type Out<S> = S extends Schema ? v.InferOutput<S> : undefined
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
-/** Page size of a list: default, maximum, and whether more is refused or clamped. */
+/** Page size of a list: default, maximum, and whether more is refused or clamped; less than 1 is refused unless said. */
 export interface Page {
   default: number
   max: number
   over: 'refuse' | 'clamp'
+  under?: 'clamp'
 }
 
 /** What a call does to the brand's data: `destroy` also replaces or removes. For the hints of tools. */
@@ -167,6 +173,8 @@ export interface Op<
    * X-Next-Cursor while there are more.
    */
   ndjson?: Schema
+  /** Integers beyond 2^53 in its body are JSON.rawJSON of their digits, for what is kept and shown as it was sent. */
+  exact: boolean
   /** Codes that this operation can answer beside those of every operation. */
   errors: readonly string[]
   tool: boolean
@@ -177,7 +185,7 @@ export interface Op<
   run(ctx: Ctx, input: { path: Out<Path>; query: Out<Query>; body: Out<Body> }): Promise<Out<Output>>
 }
 
-type Optional = 'surface' | 'signIn' | 'status' | 'errors' | 'tool' | 'input' | 'run'
+type Optional = 'surface' | 'signIn' | 'status' | 'exact' | 'errors' | 'tool' | 'input' | 'run'
 
 type Declaration<Path, Query, Body, Output> = Omit<Op<Path, Query, Body, Output>, Optional> &
   Partial<Pick<Op<Path, Query, Body, Output>, Optional>> &
@@ -194,6 +202,7 @@ export function op<
     surface: 'rest',
     signIn: false,
     status: 200,
+    exact: false,
     errors: [],
     tool: true,
     input: {},

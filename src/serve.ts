@@ -14,6 +14,7 @@ import { openIngest } from './event/ingest.ts'
 import { collectRoutes } from './http/collect.ts'
 import { docsRoutes } from './http/docs.ts'
 import { ingestRoutes } from './http/ingest.ts'
+import { linkRoutes } from './http/link.ts'
 import { mcpRoutes } from './http/mcp.ts'
 import { openapiRoutes } from './http/openapi.ts'
 import { pixelRoutes } from './http/pixel.ts'
@@ -88,6 +89,7 @@ export async function startServer(app: App, { oneOf }: ServerShare = {}): Promis
     seal,
     webhookUrl: config.webhookUrl,
     limit: config.rateLimits ? (op: Op, { caller }: Identified) => limits.call(op, caller.id) : undefined,
+    limitShared: config.rateLimits ? limits.shared : undefined,
     baseUrl: config.baseUrl,
   }
   const server = createServer(
@@ -95,7 +97,7 @@ export async function startServer(app: App, { oneOf }: ServerShare = {}): Promis
       ...healthRoutes(app),
       ...collectRoutes({ authenticator, ingest }),
       ...ingestRoutes({ origins, ingest, limit: config.rateLimits ? limits.collect : undefined }),
-      ...pixelRoutes(config.rateLimits ? limits.collect : undefined),
+      ...pixelRoutes({ origins, limit: config.rateLimits ? limits.collect : undefined }),
       ...webhookRoutes({
         receivers,
         db: postgres.forBrand,
@@ -103,6 +105,7 @@ export async function startServer(app: App, { oneOf }: ServerShare = {}): Promis
         room: { total: share(WAITING_BYTES), brand: share(BRAND_BYTES) },
       }),
       ...storeRoutes(createReceiver({ postgres, seal, storePlatformDomain: config.storePlatformDomain })),
+      ...linkRoutes({ postgres, limit: config.rateLimits ? limits.collect : undefined }),
       ...restRoutes(OPS, deps),
       ...mcpRoutes(OPS, deps),
       ...openapiRoutes(OPS, config),

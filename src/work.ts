@@ -11,7 +11,8 @@ import { signIns } from '../jobs/sign-ins.ts'
 import { snapshot } from '../jobs/snapshot.ts'
 import { openSeal, type Seal } from './access/seal.ts'
 import type { App } from './app.ts'
-import type { Job } from './job.ts'
+import { removeStale } from './connect/import/folder.ts'
+import { type Job, Stopped } from './job.ts'
 import type { Pipeline } from './lake/pipeline.ts'
 import { errorFields, log } from './log.ts'
 
@@ -32,19 +33,25 @@ const JOBS = [
 
 /** A killed worker's jobs are taken up again after this long without a sign of life. */
 const HEARTBEAT_SECONDS = 20
-const STOP_MS = 20_000
+/** How long running jobs may take when the worker stops; then they are told, and may end what they are at. */
+const GRACE_MS = 18_000
+const END_MS = 2_000
 /** New work is refused while less of the lake's disk is free. */
 const LEAST_FREE_SHARE = 0.05
 const CRON_CHECK_SECONDS = 2
+/** A queued job is announced at once, but nobody announces that the time of a delayed one has come. */
+const POLL_SECONDS = 2
 const SUPERVISE_SECONDS = 10
 
 export interface Worker {
-  /** Lets running jobs finish for up to 20 s; those that do not are run again by another worker. */
+  /** Lets running jobs finish for a while; those that do not are run again by another worker. */
   stop(): Promise<void>
 }
 
 /** Runs the jobs of all queues in this process. */
-export async function startWorker(app: App): Promise<Worker> {
+export async function startWorker(app: App, { graceMs = GRACE_MS } = {}): Promise<Worker> {
+  await removeStale()
+  const over = new AbortController()
   const boss = new PgBoss({
     connectionString: app.postgres.url,
     application_name: 'recoup jobs',
@@ -56,7 +63,9 @@ export async function startWorker(app: App): Promise<Worker> {
     superviseIntervalSeconds: SUPERVISE_SECONDS,
     warningQueueSize: 10_000,
   })
-  boss.on('error', (error) => log('error', 'jobs_error', errorFields(error)))
+  boss.on('error', (error) => {
+    if (!over.signal.aborted) log('error', 'jobs_error', errorFields(error))
+  })
   boss.on('warning', (warning) => log('warn', 'jobs_warning', { ...warning }))
   await boss.start()
 
@@ -78,15 +87,25 @@ export async function startWorker(app: App): Promise<Worker> {
         await boss.send(queue, payload, afterSeconds ? { startAfter: afterSeconds } : {})
       }
       try {
-        await job.run(services, data, { signal, send })
+        await job.run(services, data, { signal: AbortSignal.any([over.signal, signal]), send })
       } catch (error) {
-        log('error', 'job_failed', { queue: job.queue, ...errorFields(error) })
-        throw error
+        if (!over.signal.aborted) {
+          log('error', 'job_failed', { queue: job.queue, ...errorFields(error) })
+          throw error
+        }
       }
+      if (!over.signal.aborted) return
+      // Another worker runs it again: it may have left something undone.
+      log('info', 'job_stopped', { queue: job.queue })
+      throw over.signal.reason
     }
     await boss.work(
       job.queue,
-      { localConcurrency: job.workers ?? 1, pollingIntervalSeconds: 2 },
+      {
+        localConcurrency: job.workers ?? 1,
+        pollingIntervalSeconds: POLL_SECONDS,
+        notifyPollingIntervalSeconds: POLL_SECONDS,
+      },
       async ([taken]) => {
         if (taken) await run(taken.data as object, taken.signal)
       },
@@ -98,7 +117,9 @@ export async function startWorker(app: App): Promise<Worker> {
 
   return {
     stop: async () => {
-      await boss.stop({ graceful: true, timeout: STOP_MS, close: true })
+      const timer = setTimeout(() => over.abort(new Stopped()), graceMs)
+      await boss.stop({ graceful: true, timeout: graceMs + END_MS, close: true })
+      clearTimeout(timer)
     },
   }
 }

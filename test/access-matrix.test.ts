@@ -1,6 +1,7 @@
 import t from 'tap'
 import { refusal } from '../src/access/permit.ts'
 import { KEY_SCOPES } from '../src/access/scopes.ts'
+import { setLogLevel } from '../src/log.ts'
 import type { Brand, Caller, KeyCaller, Op } from '../src/op.ts'
 import { OPS } from '../src/ops/all.ts'
 import { api, type SignIn } from './fixtures/api.ts'
@@ -10,7 +11,7 @@ import { stateOf } from './fixtures/rows.ts'
 import { SCOPE_TABLE } from './fixtures/scope-table.ts'
 import { CELLS, leastRoute, tellingCells, world } from './fixtures/tenancy.ts'
 
-t.capture(process.stderr, 'write')
+setLogLevel('error')
 
 const SCOPES = [...KEY_SCOPES, 'keys:manage', 'workflows:read', 'dashboard:read', 'cdp:read']
 const CURRENT: Record<string, string> = { 'workflows:read': 'campaigns:read', 'dashboard:read': 'stats:read' }

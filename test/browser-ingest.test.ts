@@ -198,10 +198,20 @@ t.test('POST /cdp/ingest', async (t) => {
       t.equal(answer.headers.get('x-request-id'), null)
     }
   })
+  t.test('answers 500 to what nobody expected, without saying what it was', async (t) => {
+    t.capture(process.stderr, 'write')
+    const failing = await host(t, {
+      ingest: { admit: () => () => {}, acceptBrowser: () => Promise.reject(new Error('secret detail')) },
+    })
+    const answer = await failing(bodyOf(view()))
+    t.match(answer, { status: 500, body: { error: { code: 'internal' } } })
+    t.notMatch(JSON.stringify(answer.body), /secret/)
+    t.equal(answer.headers.get('access-control-allow-origin'), origin)
+  })
   t.test('an outcome that is not known is a 503 with a message alone, readable by the page', async (t) => {
     const failing = await host(t, {
       ingest: {
-        admit: () => {},
+        admit: () => () => {},
         acceptBrowser: () => Promise.reject(new Unsettled('the outcome is not known')),
       },
     })

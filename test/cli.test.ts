@@ -1,4 +1,14 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -105,7 +115,7 @@ t.test('a mistake is told on stderr with exit code 1, and nothing is on stdout',
       ['key', 'create', '--brand'],
       /^recoup: Option '--brand <value>' argument missing\. See recoup key create/,
     ],
-    [['import', 'order', 'x.csv', ...brand], /"order" is not one of orders, customers/],
+    [['import', 'order', 'x.csv', ...brand], /"order" is not one of orders, refunds, customers/],
     [['import', 'orders', ...brand], 'import orders: exactly one FILE is needed'],
     [['demo', ...brand, '--customers', '0'], '--customers must be an integer from 1 to 10000000, not "0"'],
     [
@@ -363,6 +373,33 @@ t.test('from an empty service to members', async (t) => {
       2,
       'a segment runs as it is shown',
     )
+    t.equal(document(t, await here([...args, 'from rfm limit 5', '--json'])).length, 2)
+  })
+
+  await t.test('export', async (t) => {
+    const folder = t.testdir({ 'rfm.csv': 'of yesterday' })
+    const args = ['export', '--brand', 'one', '--model']
+    const parquet = join(folder, 'orders.parquet')
+    const written = document(t, await here([...args, 'orders', '--to', parquet, '--json']))
+    t.match(written, { model: 'orders', file: parquet, rows: Number, bytes: statSync(parquet).size })
+    const csv = join(folder, 'rfm.csv')
+    t.match(await here([...args, 'rfm', '--to', csv]), {
+      code: 0,
+      stdout: /rfm\.csv: 2 rows of rfm, \d+ bytes/,
+    })
+    const [header, ...lines] = readFileSync(csv, 'utf8').trim().split('\n')
+    t.match(header, /^customer,customer_id,recency_score,frequency_score,monetary_score,tier/)
+    t.equal(lines.length, 2, 'the file of yesterday is replaced')
+    await here([...args, 'orders', '--to', join(folder, 'orders.csv')])
+    t.match(readFileSync(join(folder, 'orders.csv'), 'utf8'), /,\[\],2026-01-01 00:00:00,.*,10\.00$/m)
+    const before = ['--to', csv, '--as-of', '2001-01-01T00:00:00Z', '--json']
+    t.match(document(t, await here([...args, 'ltv', ...before])), { rows: 0 }, 'nobody had ordered then')
+    const refused = async (given: string[], stderr: RegExp) =>
+      t.match(await here(['export', ...given]), { code: 1, stdout: '', stderr })
+    await refused(['--model', 'rmf', '--to', csv], /there is no model "rmf"\. Did you mean "rfm"\?/)
+    await refused(['--model', 'rfm', '--to', 'rfm.txt'], /--to must end in \.parquet or \.csv/)
+    await refused(['--model', 'rfm', '--to', '/no/such/rfm.csv'], /--to: there is no folder \/no\/such/)
+    t.same(readdirSync(folder).sort(), ['orders.csv', 'orders.parquet', 'rfm.csv'], 'nothing is left over')
   })
 })
 

@@ -11,7 +11,7 @@ import { contactOps } from '../src/ops/contacts.ts'
 import { api } from './fixtures/api.ts'
 import { brand as makeBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
-import { lake, sourceRows, tick } from './fixtures/lake.ts'
+import { lake, logBatch, sourceRows, tick } from './fixtures/lake.ts'
 
 const db = await database(t)
 const { sql } = db.postgres
@@ -165,6 +165,32 @@ t.test('recorded events are in the lake when their transaction commits, and only
     ],
   )
 })
+
+t.test(
+  'whom an event of a server names by a channel is a contact, whom a browser names is none',
+  async (t) => {
+    const { brand, upsert, contacts } = await shop()
+    const pipeline = await lake(t, db)
+    const before = await upsert({ phone: '+12015550999' })
+    const event = { brand_id: brand.id, event_type: 'page_viewed' }
+    const lines = [
+      { ...event, email: ' Zoe@Example.com ', phone: '(201) 555-0123' },
+      { ...event, phone: '+12015550999', profile_id: 'known' },
+      { ...event, profile_id: 'nameless' },
+      { ...event, email: 'browser@example.com', anonymous_id: 'v', origin: 'browser' as const },
+    ]
+    for (let turn = 0; turn < 2; turn++) {
+      await logBatch(sql, lines)
+      await tick(pipeline)
+      const found = await contacts()
+      t.match(found, [
+        { email: 'zoe@example.com', phone: '+12015550123', subject: Number, sms_consent: 'unknown' },
+        { email: null, phone: '+12015550999', id: before, subject: Number },
+      ])
+      t.equal(found.length, 2)
+    }
+  },
+)
 
 t.test('GET /v1/contacts walks over all contacts, newest first, at most 100 a page', async (t) => {
   const { call, key } = await api(t, db, contactOps)

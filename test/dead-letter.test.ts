@@ -101,6 +101,18 @@ t.test('a replay is refused as a delivery is, and says why', async (t) => {
   await t.rejects(outcomes(other), { message: /name one id/ })
 })
 
+t.test('a letter is replayed by what its definition is called now', async (t) => {
+  const one = await source()
+  await breakIt()
+  await send(one, { eventId: 'e', data: data('unfit') })
+  await mendIt()
+  await sql`update event_definition set type = 'points_given' where brand_id = ${one.brand.id}`
+  await send(one, { eventId: 'new', type: 'points_given', data: data('fit') })
+  t.match(await send(one, { eventId: 'old', data: data('fit') }), { status: 404 })
+  t.same(await outcomes(one.brand, [], { all: true }), ['stored'])
+  t.match(await eventsOf(db, one.brand), [{ event_type: 'points_given' }, { event_type: 'points_given' }])
+})
+
 t.test('many are listed page by page, at most so many as asked for', async (t) => {
   const brand = await makeBrand(db)
   await sql`

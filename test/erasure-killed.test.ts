@@ -1,6 +1,3 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { eraseDue, eraseLate } from '../src/connect/erase/due.ts'
 import { requestErasure } from '../src/identity/erasure-request.ts'
@@ -8,13 +5,13 @@ import { compactBrand } from '../src/lake/compact.ts'
 import { compactStaging } from '../src/lake/compact-staging.ts'
 import { snapshotAll } from '../src/lake/horizon.ts'
 import { Outrun } from '../src/lake/manifest.ts'
-import type { Pipeline } from '../src/lake/pipeline.ts'
 import { snapshot } from '../src/lake/snapshot.ts'
 import { setLogLevel } from '../src/log.ts'
-import type { Brand, Statements } from '../src/op.ts'
+import type { Brand } from '../src/op.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import { type Canary, canaryOf, fillWithCanary } from './fixtures/canary.ts'
+import { failingAt, killable } from './fixtures/killed.ts'
 import { lake, logBatch, sourceRows } from './fixtures/lake.ts'
 import { randomSource } from './fixtures/random.ts'
 import { everythingStored, placesOf } from './fixtures/search.ts'
@@ -54,33 +51,13 @@ async function isErased(t: Test, { brand, canary, others }: Awaited<ReturnType<t
   t.same(await othersOf(brand), others)
 }
 
-/** The pipeline whose n-th statement from now fails, as when Postgres goes away. */
-function failingAt(wanted: number): Pipeline & { ran: string[] } {
-  const ran: string[] = []
-  const failing = <S extends Statements>(statements: S): S =>
-    new Proxy(statements, {
-      get: (target, name) => {
-        const method = Reflect.get(target, name) as (...args: unknown[]) => Promise<unknown>
-        if (name === 'tx')
-          return (work: (tx: Statements) => unknown) => method((tx: Statements) => work(failing(tx)))
-        return async (statement: string, args: unknown[]) => {
-          ran.push(statement)
-          if (ran.length === wanted) throw new Error(`no answer to ${statement}`)
-          return await method(statement, args)
-        }
-      },
-    })
-  const postgres = { ...pipeline.postgres, pipeline: failing(pipeline.postgres.pipeline) }
-  return { ...pipeline, postgres, ran }
-}
-
 t.test('an erasure that fails at any step goes on where it was', async (t) => {
   const one = await asked('1kill', '+12025550171')
   const steps: string[] = []
   let more = true
   for (let statement = 12; more; statement += 9) {
     await sql`update erasure set tried_at = null`
-    const failing = failingAt(statement)
+    const failing = failingAt(pipeline, statement)
     more = await eraseDue(failing, AT_ONCE).then(
       () => false,
       () => true,
@@ -94,7 +71,7 @@ t.test('an erasure that fails at any step goes on where it was', async (t) => {
 t.test('an erasure whose process is killed is finished by the next one', async (t) => {
   const random = randomSource(t)
   const two = await asked('2kill', '+12025550172')
-  const erasers = Array.from({ length: 3 }, () => eraser(t))
+  const erasers = Array.from({ length: 3 }, () => killable(t, 'erasure-killed.ts', pipeline))
   for (const killedAfter of erasers) {
     await sql`update erasure set tried_at = null`
     await killedAfter(50 + random.below(700))
@@ -103,24 +80,6 @@ t.test('an erasure whose process is killed is finished by the next one', async (
   await eraseDue(pipeline, AT_ONCE)
   await isErased(t, two)
 })
-
-/** A process that does erasures and is killed so many milliseconds after it began. */
-function eraser(t: Test) {
-  const program = fileURLToPath(new URL('./fixtures/erasure-killed.ts', import.meta.url))
-  const args = [program, pipeline.postgres.url, pipeline.lakeDir]
-  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
-  const ready = once(child.stdout, 'data')
-  const exited = once(child, 'exit')
-  t.teardown(() => child.kill('SIGKILL'))
-  return async (milliseconds: number) => {
-    await ready
-    child.stdin.end()
-    const timer = setTimeout(() => child.kill('SIGKILL'), milliseconds)
-    await exited
-    clearTimeout(timer)
-    t.comment(`${child.signalCode ?? 'done'} after ${milliseconds} ms`)
-  }
-}
 
 t.test('snapshots, compactions and refreshes that run meanwhile bring nothing back', async (t) => {
   const three = await asked('3race', '+12025550173')

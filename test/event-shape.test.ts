@@ -348,16 +348,15 @@ t.test('integers beyond 2^53 keep all their digits', async (t) => {
   )
 })
 
-t.test('a store customer id as a number is an integer of at most 20 digits', async (t) => {
+t.test('a store customer id as a number is a whole one of at most 20 digits', async (t) => {
   const stored = (number: string) =>
     linesOf(check(`{"events":[{"eventType":"a","storeCustomerId":${number},"properties":{}}]}`))[0]
       ?.store_customer_id
   t.equal(stored('0'), '0')
-  t.equal(stored('-7'), '-7')
   t.equal(stored('99999999999999999999'), '99999999999999999999')
   t.equal(stored('1e20'), '100000000000000000000')
-  for (const storeCustomerId of [1.5, 1e21, -1e300]) {
-    t.match(refusesField({ storeCustomerId }), /storeCustomerId must be a string or an integer/)
+  for (const storeCustomerId of [-1, 1.5, 1e21, -1e300]) {
+    t.match(refusesField({ storeCustomerId }), /storeCustomerId must be a string or a whole number/)
     t.equal(quick(one({ storeCustomerId })), undefined)
   }
 })

@@ -1,12 +1,19 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { currentModels, plan } from '../jobs/plan.ts'
-import { refresh } from '../jobs/refresh.ts'
+import { refresh, refreshSlow, runQuick } from '../jobs/refresh.ts'
+import { retention } from '../jobs/retention.ts'
 import { type App, openApp } from '../src/app.ts'
+import { statusCommands } from '../src/cli/status.ts'
 import { readConfig } from '../src/config.ts'
 import { retain } from '../src/lake/retention.ts'
 import { setLogLevel } from '../src/log.ts'
+import type { Statements } from '../src/op.ts'
+import { refreshBrand } from '../src/segment/refresh.ts'
+import { createSegment } from '../src/segment/saved.ts'
 import { startWorker } from '../src/work.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import type { Teardown } from './fixtures/cluster.ts'
@@ -101,6 +108,175 @@ t.test(
   },
 )
 
+t.test('a worker that stops cuts off what does not end in time, and says that nothing failed', async (t) => {
+  const running = await app(t)
+  const { sql } = running.postgres
+  const said = t.capture(process.stderr, 'write')
+  const lines = () => said().map(({ args }) => JSON.parse(String(args[0])))
+  setLogLevel('info')
+  t.teardown(() => setLogLevel('error'))
+  const brand = await newBrand(running)
+  await logBatch(sql, [{ brand_id: brand.id, email: 'ann@example.com' }])
+  const stale = `${tmpdir()}/recoup-import-${randomUUID()}`
+  mkdirSync(stale)
+  const held = Promise.withResolvers<void>()
+  const holding = Promise.withResolvers<void>()
+  // A snapshot cannot be published meanwhile.
+  const holder = sql.begin(async (tx) => {
+    await tx`select from lake_state for update`
+    holding.resolve()
+    await held.promise
+  })
+  await holding.promise
+  const worker = await startWorker(running, { graceMs: 300 })
+  t.notOk(existsSync(stale), 'what a killed import left is gone')
+  try {
+    await eventually(async () => {
+      const waiting = await sql`
+        select from pg_locks join pg_stat_activity using (pid) where not granted and datname = current_database()`
+      return waiting.count > 0
+    })
+  } finally {
+    await worker.stop()
+    held.resolve()
+    await holder
+  }
+  await running.close()
+  const heard = await eventually(async () => {
+    const all = lines()
+    return all.some(({ event }) => event === 'job_stopped') && all
+  })
+  t.match(
+    heard.filter(({ event }) => event === 'job_stopped'),
+    [{ level: 'info', queue: 'snapshot' }],
+  )
+  t.same(
+    heard.filter(({ level }) => level === 'error' || level === 'warn'),
+    [],
+  )
+})
+
+t.test('brands over their time have a lane of their own', async (t) => {
+  const { pipeline, postgres } = await app(t)
+  const { sql } = postgres
+  const [quick, slow, other] = [
+    await newBrand({ postgres }),
+    await newBrand({ postgres }),
+    await newBrand({ postgres }),
+  ]
+  const sent: [queue: string, brands: string[]][] = []
+  const send = async (queue: string, { brands = [] }: { brands?: string[] } = {}) =>
+    void (brands.length && sent.push([queue, brands.sort()]))
+  const control = { signal: AbortSignal.timeout(60_000), send: send as never }
+  const record = async () => {
+    const brands = [quick, slow, other]
+    await logBatch(
+      sql,
+      brands.map(({ id }) => ({ brand_id: id, email: `${sent.length}@example.com` })),
+    )
+    await tick(pipeline)
+  }
+  const ahead = async () =>
+    (await sql`select brand_id from lake_brand where refreshed_tick < changed_tick`).map(
+      ({ brand_id }) => brand_id,
+    )
+
+  await t.test('when it is known that they are', async (t) => {
+    await record()
+    await sql`update lake_brand set refresh_ms = 5001 where brand_id = ${slow.id}`
+    await plan.run({ ...pipeline, refreshCron: '* * * * *' }, {}, control)
+    t.same(sent, [
+      [refreshSlow.queue, [slow.id]],
+      [refresh.queue, [quick.id, other.id].sort()],
+    ])
+    for (const [queue, brands] of sent)
+      await (queue === refresh.queue ? refresh : refreshSlow).run(pipeline, { brands }, control)
+    t.same(await ahead(), [])
+  })
+
+  await t.test('when they turn out to be, and those beside them have their turn meanwhile', async (t) => {
+    await record()
+    sent.length = 0
+    const time = 1_500
+    const tried = { ...postgres.pipeline, many: waiting(postgres.pipeline.many, slow.id, time + 100) }
+    const delayed = { ...pipeline, postgres: { ...postgres, pipeline: tried } }
+    await runQuick(delayed, { brands: [slow.id, quick.id, other.id] }, control, time)
+    t.same(await ahead(), [slow.id])
+    t.same(sent, [[refreshSlow.queue, [slow.id]]])
+    t.match(await sql`select failures from lake_brand where brand_id = ${slow.id}`, [{ failures: 0 }])
+    await refreshSlow.run(delayed, { brands: [slow.id] }, control)
+    t.same(await ahead(), [])
+  })
+})
+
+/** A way to read that is slow for one brand. */
+const waiting =
+  (many: Statements['many'], brandId: string, ms: number): Statements['many'] =>
+  async (name, args) => {
+    if (args?.[0] === brandId && name === 'segments_to_evaluate') await sleep(ms)
+    return await many(name, args)
+  }
+
+t.test('a full refresh that differs from those of what changed is an alarm in log and status', async (t) => {
+  const running = await app(t)
+  const { pipeline, postgres } = running
+  const { sql } = postgres
+  const brand = await newBrand(running)
+  const definition = { source: 'customer_profile', rule: { field: 'orders_count', op: '>=', value: 0 } }
+  await createSegment(postgres.forBrand(brand.id), { name: 'Everyone', definition, createdBy: 'test' })
+  const logged: string[] = []
+  const record = async (email: string) => {
+    await logBatch(sql, [{ brand_id: brand.id, email }])
+    await tick(pipeline)
+    await tick(pipeline)
+  }
+  const run = async (options: object) => {
+    t.capture(process.stderr, 'write', (line: string) => logged.push(line))
+    return await refreshBrand(pipeline, brand.id, options)
+  }
+  const status = async () => {
+    const [show] = statusCommands
+    const shown = await show?.run({ app: async () => running } as never)
+    return show?.text?.(shown as never)
+  }
+  const few = { fullRows: 0, mostTouched: 9 }
+  await record('ann@example.com')
+  await run({})
+  await record('bob@example.com')
+  t.match(await run(few), { full: false })
+  t.match(await run({ verify: true }), { full: true })
+  t.notMatch(logged.join(''), 'incremental_refresh_differs')
+  t.notMatch(await status(), /memberships at/)
+
+  await record('cy@example.com')
+  // As if the step before had missed what came.
+  await sql`update lake_brand set refreshed_tick = changed_tick where brand_id = ${brand.id}`
+  t.match(await run({ verify: true }), { full: true })
+  t.match(
+    logged.join(''),
+    /"level":"error".*"event":"incremental_refresh_differs".*"memberships":1,"customers":1/,
+  )
+  t.match(await status(), /1 memberships at \d{4}-/)
+})
+
+t.test('the night of a brand is when all of it is computed again', async (t) => {
+  const { postgres } = await app(t)
+  const { sql } = postgres
+  const brand = await newBrand({ postgres })
+  const due = async (hours: number, hour: number) => {
+    const zone = await sql`
+      select name from pg_timezone_names
+      where extract(hour from now() at time zone name) = ${hour} and name like 'Etc/GMT%' limit 1`
+    await sql`update brand set timezone = ${zone[0]?.name} where id = ${brand.id}`
+    await sql`update lake_brand set full_at = now() - make_interval(hours => ${hours}) where brand_id = ${brand.id}`
+    return (await postgres.pipeline.one<{ due: boolean }>('lake_brand_verify_due', [brand.id])).due
+  }
+  t.equal(await due(19, 2), true)
+  t.equal(await due(17, 2), false, 'this night it was')
+  t.equal(await due(19, 12), false, 'by day')
+  t.equal(await due(31, 12), true, 'when the night was missed')
+})
+
 t.test('a log day goes when the lake has held all of it for a week, and never before', async (t) => {
   const pipeline = await lake(t)
   const { sql } = pipeline.postgres
@@ -129,4 +305,20 @@ t.test('retired lake files are removed after 26 hours, live ones stay', async (t
   await sql`update lake_file set retired_at = now() - interval '27 hours' where relation = 'events'`
   t.match(await retain(pipeline), { removed: 1 })
   t.equal((await sql`select from lake_file where relation = 'events'`).count, 0)
+})
+
+t.test('ids of webhooks are kept for three months and claims of visitors for 13', async (t) => {
+  const pipeline = await lake(t)
+  const { sql } = pipeline.postgres
+  const brand = await newBrand(pipeline)
+  await sql`
+    insert into custom_delivery (brand_id, provider_id, event_id, definition_id, received_at)
+    select ${brand.id}, gen_random_uuid(), days::text, gen_random_uuid(), now() - make_interval(days => days)
+    from (select 89 as days union all select 91 + n from generate_series(0, 20000) as n) as given`
+  await sql`
+    insert into visitor_claim (brand_id, kind, value, subject, claimed_at)
+    select ${brand.id}, 'email', days::text, 1, now() - make_interval(days => days) from unnest(array[399, 401]) as days`
+  await retention.run(pipeline, {}, { signal: AbortSignal.timeout(60_000), send: async () => {} })
+  t.same([...(await sql`select event_id from custom_delivery`)], [{ event_id: '89' }])
+  t.same([...(await sql`select value from visitor_claim`)], [{ value: '399' }])
 })

@@ -65,24 +65,38 @@ t.test('a repeated event id is kept once, within a tick and across ticks', async
   ])
 })
 
-t.test('an event of a page never takes the place of another sender’s with the same id', async (t) => {
+t.test('an event never takes the place of one with the same id from elsewhere', async (t) => {
   const pipeline = await lake(t)
   const brand = await newBrand(pipeline)
-  const forged = {
-    brand_id: brand.id,
-    event_id: 'order_created:1',
-    anonymous_id: 'v',
-    origin: 'browser' as const,
-  }
-  await logBatch(pipeline.postgres.sql, [forged, forged])
-  await tick(pipeline)
-  const real = { brand_id: brand.id, event_id: 'order_created:1', store_customer_id: '1' }
-  await logBatch(pipeline.postgres.sql, [real, real])
-  t.match(await tick(pipeline), { repeats: 1 })
-  t.same(await sourceRows(pipeline, brand, 'select event_id from events order by all'), [
-    { event_id: 'browser:order_created:1' },
-    { event_id: 'order_created:1' },
-  ])
+  const id = 'order_created:1'
+  const told = { brand_id: brand.id, store_customer_id: '1' }
+  const made = [id, `browser:${id}`, `service:${id}`, `sender:${id}`, `sender:browser:${id}`]
+  const given = [
+    ...made.map((event_id) => ({ ...told, event_id })),
+    { ...told, event_id: id, origin: 'browser' as const },
+    { ...told, event_id: id, origin: 'service' as const },
+  ]
+  await logBatch(pipeline.postgres.sql, given)
+  t.match(await tick(pipeline), { repeats: 0 })
+  await logBatch(pipeline.postgres.sql, given)
+  t.match(await tick(pipeline), { repeats: given.length })
+  const rows = await sourceRows<{ event_id: string }>(
+    pipeline,
+    brand,
+    'select event_id from events order by all',
+  )
+  t.same(
+    rows.map(({ event_id }) => event_id),
+    [
+      `browser:${id}`,
+      id,
+      `sender:browser:${id}`,
+      `sender:sender:${id}`,
+      `sender:sender:browser:${id}`,
+      `sender:service:${id}`,
+      `service:${id}`,
+    ].sort(),
+  )
 })
 
 t.test('lines that cannot become rows are kept with a reason, and stop no neighbour', async (t) => {
@@ -168,7 +182,7 @@ t.test('a changed order replaces its earlier version, staged, cut and folded', a
     sourceRows(
       pipeline,
       brand,
-      'select external_id, total, lines[1].title as title from orders order by external_id',
+      'select external_id, total, lines[1].title as title from orders_source order by external_id',
     )
   const title = 'T "quoted"'
   await put('1', '10.00')

@@ -4,7 +4,8 @@ import { afterCall, bucketOf, waitOf } from '../src/access/gcra.ts'
 import { createLimits } from '../src/access/limits.ts'
 import { readConfig } from '../src/config.ts'
 import { Failure } from '../src/errors.ts'
-import { op, type Rate, type Statements } from '../src/op.ts'
+import { type Op, op, type Rate, type Statements } from '../src/op.ts'
+import { cdpQueryOps } from '../src/ops/cdp-query.ts'
 import { api } from './fixtures/api.ts'
 import { brand as makeBrand } from './fixtures/brand.ts'
 import { serverProcess } from './fixtures/child.ts'
@@ -12,6 +13,8 @@ import { database } from './fixtures/database.ts'
 import { randomSource } from './fixtures/random.ts'
 
 t.capture(process.stderr, 'write')
+
+const QUERY = 'POST /cdp/query/{itemType}/count'
 
 /** Seconds that a refused call is to wait; 0 when it is admitted. */
 const refused = async (call: () => void | Promise<void>): Promise<number> => {
@@ -135,6 +138,8 @@ t.test('over Postgres', async (t) => {
   const { pipeline } = db.postgres
   const insights = { name: 'get_lifetime_value', rate: { count: 10, per: 'second' } } as const
   const estimate = { name: 'estimate_segment', rate: { count: 30, per: 'minute' } } as const
+  const { name, rate } = cdpQueryOps.find((each) => each.route === QUERY) as Op
+  const query = { name, rate }
 
   const counted = () => {
     const made = { statements: 0 }
@@ -163,13 +168,18 @@ t.test('over Postgres', async (t) => {
       answers.reduce((sum, count) => sum + count),
       30,
     )
-    const began = performance.now()
-    const rounds = await Promise.all(
-      processes.flatMap(({ ask }) => [ask('take', insights, 'k1', 100), ask('take', insights, 'k1', 100)]),
-    )
-    const most = 10 + Math.floor((performance.now() - began) / 100)
-    const count = (rounds as number[]).reduce((sum, one) => sum + one)
-    t.ok(count >= 10 && count <= most, `${count} of 10 to ${most}`)
+    for (const [op, burst] of [
+      [insights, 10],
+      [query, 20],
+    ] as const) {
+      const began = performance.now()
+      const rounds = await Promise.all(
+        processes.flatMap(({ ask }) => [ask('take', op, 'k1', 100), ask('take', op, 'k1', 100)]),
+      )
+      const most = burst + Math.floor((performance.now() - began) / 100)
+      const count = (rounds as number[]).reduce((sum, one) => sum + one)
+      t.ok(count >= burst && count <= most, `${op.name}: ${count} of ${burst} to ${most}`)
+    }
   })
 
   t.test('calls at the same moment are counted one by one', async (t) => {
@@ -304,7 +314,7 @@ t.test('over HTTP', async (t) => {
     what: '',
     run: async () => ({}),
   })
-  const { call, key } = await api(t, db, [scarce], {
+  const { call, key } = await api(t, db, [scarce, ...cdpQueryOps], {
     limit: (op, { caller }) => limits.call(op, caller.id),
   })
   const as = await key(brand, ['stats:read'])
@@ -318,6 +328,23 @@ t.test('over HTTP', async (t) => {
       error: { code: 'rate_limited', message: 'At most 2 requests per minute. Try again in 30 s' },
     })
     t.ok(headers['x-request-id'])
+  })
+  t.test('a query of customer data has a tighter limit, for both kinds of item together', async (t) => {
+    const cdp = await makeBrand(db, { features: ['cdp'] })
+    const reader = await key(cdp, ['customers:read'])
+    const began = performance.now()
+    const answers = await Promise.all(
+      Array.from({ length: 60 }, (_, n) =>
+        call(`POST /cdp/query/${n % 2 ? 'profile' : 'event'}/count`, { as: reader, body: {} }),
+      ),
+    )
+    const most = 20 + Math.floor((performance.now() - began) / 100)
+    const admitted = answers.filter(({ status }) => status === 200).length
+    t.ok(admitted >= 20 && admitted <= most, `${admitted} of 20 to ${most}`)
+    for (const { status, headers, body } of answers.filter((each) => each.status !== 200)) {
+      t.match(body, { error: { code: 'rate_limited', message: /^At most 10 requests per second/ } })
+      t.match([status, headers['retry-after']], [429, '1'])
+    }
   })
   t.test('429 comes after 401 and 403 and before 400', async (t) => {
     t.equal((await call('GET /v1/scarce')).status, 401)

@@ -465,7 +465,7 @@ t.test('MCP', async (t) => {
       t.ok(tried > 20, `${tried} calls`)
     })
     t.test('that are nested deeply are refused', async (t) => {
-      const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`
+      const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
       const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_numbers","arguments":{"x":${deep}}}}`
       t.match((await post(body)).body.result, {
         isError: true,
@@ -577,6 +577,11 @@ t.test('MCP', async (t) => {
       )
       t.equal(status, 400)
       t.match(body.error, { code: -32022, data: { supported: [MODERN], requested: version } })
+    })
+    t.test('answers more values than a body may have with -32602, before they are parsed', async (t) => {
+      const values = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[${'0,'.repeat(60_000)}0]}`
+      const { status, body } = await post(values)
+      t.match({ status, body }, { status: 400, body: { error: { code: -32602, message: /60000 values/ } } })
     })
     t.test('answers a malformed envelope with -32602', async (t) => {
       const _meta = { 'io.modelcontextprotocol/protocolVersion': MODERN }

@@ -118,8 +118,16 @@ t.test(
     t.match(await read(`select kind, value, provenance from stg_identities where kind = 'visitor_id'`), [
       { value: 'v1', provenance: 'pixel' },
     ])
-    const contacts = await pipeline.postgres.sql`select from contact where brand_id = ${owner.id}`
-    t.equal(contacts.length, 0)
+    t.same(
+      [
+        ...(await pipeline.postgres.sql`
+        select email, phone, sms_consent, email_consent from contact where brand_id = ${owner.id} order by email`),
+      ],
+      [
+        { email: 'a@example.com', phone: null, sms_consent: 'unknown', email_consent: 'unknown' },
+        { email: 'b@example.com', phone: null, sms_consent: 'unknown', email_consent: 'unknown' },
+      ],
+    )
   },
 )
 

@@ -28,7 +28,7 @@ t.test('relations are found wherever a SELECT can name one, without the CTEs in 
     'staging/stg_x.sql': `
       with events as (select subject from Events where true),
       recursed as (select subject from events)
-      select subject, (select max(tick) from "PRODUCTS") as newest
+      select subject, (select max(tick) from "PRODUCTS_SOURCE") as newest
       from recursed
       left join subject_redirect using (subject)
       where exists (with orders as (select 1 as n) select n from orders)
@@ -36,7 +36,7 @@ t.test('relations are found wherever a SELECT can name one, without the CTEs in 
       union all
       (select subject, 1 from (values (1)) as v (subject) order by (select as_of from params))`,
   })
-  t.same(model?.reads, ['checkouts', 'events', 'params', 'products', 'subject_redirect'])
+  t.same(model?.reads, ['checkouts', 'events', 'params', 'products_source', 'subject_redirect'])
 })
 
 t.test('a recursive CTE reads itself, not a relation of that name', async (t) => {
@@ -82,8 +82,8 @@ const refused: [fact: string, files: Record<string, string>, message: RegExp][] 
   ],
   [
     'a source in a mart',
-    { 'a.sql': 'select 1 as x from orders' },
-    /a\.sql: "orders" is a source, with test orders/,
+    { 'a.sql': 'select 1 as x from orders_source' },
+    /a\.sql: "orders_source" is a source, with test orders/,
   ],
   [
     'models that read each other',

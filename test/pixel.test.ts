@@ -25,10 +25,11 @@ const { postgres: db } = made
 const ingest = await openIngest(db)
 /** What goes wrong at the collect host, where something shall. */
 let trouble: Ingest['acceptBrowser'] | undefined
+const origins = createOrigins(db.pipeline)
 const server = createServer([
-  ...pixelRoutes(),
+  ...pixelRoutes({ origins }),
   ...ingestRoutes({
-    origins: createOrigins(db.pipeline),
+    origins,
     ingest: {
       admit: ingest.admit,
       acceptBrowser: (body, shop) => (trouble ?? ingest.acceptBrowser)(body, shop),
@@ -69,15 +70,17 @@ t.test('GET /cdp/pixel.js', async (t) => {
     t.same([wrong.status, await wrong.json()], [404, { message: 'Not Found' }])
     const limits = createLimits(db.pipeline)
     t.teardown(() => limits.close())
-    const limited = createServer(pixelRoutes(limits.collect))
+    const limited = createServer(pixelRoutes({ origins, limit: limits.collect }))
     const at = await limited.listen('127.0.0.1', 0)
     t.teardown(() => limited.drain(1_000))
-    const answers = await Promise.all(
-      Array.from({ length: 150 }, () => fetch(`http://127.0.0.1:${at}/cdp/pixel.js`)),
-    )
+    const ask = (referer?: string) =>
+      fetch(`http://127.0.0.1:${at}/cdp/pixel.js`, referer ? { headers: { referer } } : {})
+    const answers = await Promise.all(Array.from({ length: 150 }, () => ask('not a page')))
     const refused = answers.find(({ status }) => status === 429)
     t.same(await refused?.json(), { message: 'Too Many Requests' })
     t.equal(refused?.headers.get('x-request-id'), null)
+    const { shop_domain } = await makeBrand(made)
+    t.equal((await ask(`https://${shop_domain}/products`)).status, 200, 'a shop’s pages count by themselves')
   })
 })
 

@@ -30,7 +30,7 @@ const stamp = (more: object = {}) => ({
 
 /** A brand, calls with a key of it, and calls with whatever credential. */
 async function shop(t: Test, db: Database) {
-  const { call: callAs, key, signIn } = await api(t, db, OPS)
+  const { call: callAs, tool, key, signIn } = await api(t, db, OPS)
   const brand = await makeBrand(db, { features: ['cdp'] })
   const as = await key(brand, SCOPES)
   const call = (route: string, body?: object) => callAs(route, { as, body })
@@ -38,12 +38,12 @@ async function shop(t: Test, db: Database) {
   /** The id of a new provider. */
   const provider = async (body: object = {}): Promise<string> =>
     (await call('POST /v1/providers', { name: `Source ${++names}`, ...body })).body.id
-  return { brand, call, callAs, provider, signIn }
+  return { brand, call, callAs, tool, key, provider, signIn }
 }
 
 t.test('providers', async (t) => {
   const db = await database(t)
-  const { brand, call, provider, signIn, callAs } = await shop(t, db)
+  const { brand, call, provider, signIn, callAs, key, tool } = await shop(t, db)
 
   await t.test('a new one shows its credentials once', async (t) => {
     const { status, body } = await call('POST /v1/providers', { name: 'Stämp Club' })
@@ -104,19 +104,48 @@ t.test('providers', async (t) => {
       a: { c: 2, toString: [1] },
       request_mapping: { type_matchers, x: 2 },
     })
+    t.same(
+      (await patch({ request_mapping: null })).request_mapping,
+      { type_matchers },
+      'what it does not name',
+    )
+    t.same((await patch({ request_mapping: { type_matchers: null } })).request_mapping, {})
+    t.notOk('request_mapping' in (await patch({ request_mapping: null })))
     t.match(await call(`PATCH /v1/providers/${id}`, { settings: { request_mapping: 1 } }), { status: 400 })
     const { body } = await call(`PATCH /v1/providers/${id}`, { name: 'Other', is_enabled: false })
     t.match(body, { name: 'Other', is_enabled: false, settings: { a: { c: 2 } } })
   })
 
+  await t.test('settings are returned as they were sent, with every digit', async (t) => {
+    const id = await provider({ settings: { kept: 1 } })
+    const sent = '{"account":12345678901234567890,"shops":[9007199254740993,-9007199254740993,0.1]}'
+    const as = await key(brand, SCOPES)
+    const textOf = async (method: string, body?: string) =>
+      (await callAs(`${method} /v1/providers/${id}`, { as, ...(body && { text: body }) })).text
+    const settings = `"settings":{"kept":1,${sent.slice(1)}`
+    t.match(await textOf('PATCH', `{"settings":${sent}}`), settings)
+    t.match(await textOf('PATCH', '{"name":"Other"}'), settings)
+    t.match(await textOf('GET'), settings)
+    t.match(await textOf('PATCH', '{"name":12345678901234567890}'), 'name must be a string')
+    const values = `{"provider_id":"${id}","settings":${sent}}`
+    const message = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"update_provider","arguments":${values}}}`
+    const { text } = await tool('update_provider', {}, { as, text: message })
+    t.match(text, `"structuredContent":{`)
+    t.match(text, settings, 'by the tool, too')
+  })
+
   await t.test('a key that exists, or that a built-in type or trigger has, is a conflict', async (t) => {
-    const taken = ['stamp_club', 'order_created', 'updateProperties', 'browse_abandoned']
+    const taken = ['stamp_club', 'Stamp_Club', 'order_created', 'updateproperties', 'browse_abandoned']
     for (const key of taken)
       t.match(await call('POST /v1/providers', { name: 'Taken', key }), {
         status: 409,
         body: { error: { code: 'conflict' } },
       })
     t.match(await call('POST /v1/providers', { name: 'Order created' }), { status: 409 })
+    t.match(await call('POST /v1/providers', { name: ' \t ' }), {
+      status: 400,
+      body: { error: { message: 'name must be 1 to 200 characters, not only blanks' } },
+    })
     t.match(await call('POST /v1/providers', { name: '日本' }), {
       status: 200,
       body: { key: /^source_[0-9a-f]{8}$/ },

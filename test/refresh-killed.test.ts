@@ -1,12 +1,9 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { snapshotAll } from '../src/lake/horizon.ts'
-import type { Pipeline } from '../src/lake/pipeline.ts'
 import { setLogLevel } from '../src/log.ts'
-import type { Brand, Statements } from '../src/op.ts'
+import type { Brand } from '../src/op.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
+import { failingAt, killable } from './fixtures/killed.ts'
 import { lake } from './fixtures/lake.ts'
 import { randomSource } from './fixtures/random.ts'
 import { at, logViews, store } from './fixtures/viewed-store.ts'
@@ -15,29 +12,6 @@ setLogLevel('error')
 
 const shared = await lake(t)
 const { sql } = shared.postgres
-
-/** The pipeline whose n-th statement from now fails, as when Postgres goes away. */
-function failingAt(pipeline: Pipeline, wanted: number): Pipeline & { ran: string[] } {
-  const ran: string[] = []
-  const failing = <S extends Statements>(statements: S): S =>
-    new Proxy(statements, {
-      get: (target, name) => {
-        const method = Reflect.get(target, name) as (...args: unknown[]) => Promise<unknown>
-        if (name === 'tx')
-          return (work: (tx: Statements) => unknown) => method((tx: Statements) => work(failing(tx)))
-        return async (statement: string, args: unknown[]) => {
-          ran.push(statement)
-          if (ran.length >= wanted) throw new Error(`no answer to ${statement}`)
-          return await method(statement, args)
-        }
-      },
-    })
-  return {
-    ...pipeline,
-    postgres: { ...pipeline.postgres, pipeline: failing(pipeline.postgres.pipeline) },
-    ran,
-  }
-}
 
 /** All that a refresh may change in Postgres, leases left out. */
 const stateOf = async ({ id }: Brand) => [
@@ -63,7 +37,7 @@ for (const [what, options] of Object.entries(WAYS)) {
     const before = await stateOf(brand)
     const asOf = at('2026-06-05T12:00:00')
     for (let statement = 1; ; statement++) {
-      const failing = failingAt(shared, statement)
+      const failing = failingAt(shared, statement, { staysAway: true })
       const failure = await refreshBrand(failing, brand.id, { ...options, asOf }).then(
         ({ full }) => {
           t.equal(full, !incremental)
@@ -87,7 +61,9 @@ for (const [what, options] of Object.entries(WAYS)) {
   t.test(`${what} that is killed leaves one generation, and the next one completes`, async (t) => {
     const random = randomSource(t)
     const { brand, viewed, refresh, published, audience } = await store(shared)
-    const refreshers = Array.from({ length: 5 }, () => refresher(t, brand, options))
+    const refreshers = Array.from({ length: 5 }, () =>
+      killable(t, 'refresh-killed.ts', shared, brand.id, JSON.stringify(options)),
+    )
     const segment = await viewed('lately', 3)
     const names = Array.from({ length: 50 }, (_, index) => `c${index}`)
     for (let day = 1; day < 30; day += 4)
@@ -105,7 +81,7 @@ for (const [what, options] of Object.entries(WAYS)) {
     for (const [round, killedAfter] of refreshers.entries()) {
       const asOf = new Date(Date.UTC(2026, 6, 5 + 4 * round, 1))
       const before = await published()
-      await killedAfter(random.below(1.5 * took), asOf)
+      await killedAfter(random.below(1.5 * took), asOf.toISOString())
       const after = await published()
       t.same(after.served, after.lake, `one generation after kill ${round}`)
       if (after.generation === before.generation) t.same(after, before)
@@ -129,22 +105,4 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   const started = performance.now()
   await work()
   return Math.round(performance.now() - started)
-}
-
-/** A process that refreshes the brand as of an instant and is killed so many milliseconds after it began. */
-function refresher(t: Test, { id }: Brand, options: object) {
-  const program = fileURLToPath(new URL('./fixtures/refresh-killed.ts', import.meta.url))
-  const args = [program, shared.postgres.url, shared.lakeDir, id, JSON.stringify(options)]
-  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
-  const ready = once(child.stdout, 'data')
-  const exited = once(child, 'exit')
-  t.teardown(() => child.kill('SIGKILL'))
-  return async (milliseconds: number, asOf: Date) => {
-    await ready
-    child.stdin.end(asOf.toISOString())
-    const timer = setTimeout(() => child.kill('SIGKILL'), milliseconds)
-    await exited
-    clearTimeout(timer)
-    t.comment(`${child.signalCode ?? 'done'} after ${milliseconds} ms`)
-  }
 }

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import postgresDriver from 'postgres'
 import t, { type Test } from 'tap'
-import { importFile } from '../src/connect/import/import.ts'
 import { compactBrand } from '../src/lake/compact.ts'
 import { snapshotAll } from '../src/lake/horizon.ts'
+import { brandManifest } from '../src/lake/manifest.ts'
 import { retain } from '../src/lake/retention.ts'
 import { openServed } from '../src/lake/served.ts'
 import { openSession } from '../src/lake/session.ts'
@@ -31,80 +30,6 @@ const DAY = 86_400_000
 
 const shared = await lake(t)
 const { sql } = shared.postgres
-
-const RETAIL = fileURLToPath(
-  new URL('../../shared/data/online-retail/online-retail.parquet', import.meta.url),
-)
-const RETAIL_MAP = fileURLToPath(new URL('./fixtures/online-retail.json', import.meta.url))
-
-t.test(
-  'the online-retail file gives its known answers, from import to members',
-  { skip: existsSync(RETAIL) ? false : `${RETAIL} is absent` },
-  async (t) => {
-    const { brand, save, refresh, published } = await store(shared, { currency_code: 'GBP' })
-    await save('two or more orders', {
-      source: 'customer_profile',
-      rule: { field: 'orders_count', op: '>=', value: 2 },
-    })
-    await save('spent 1,000 or more', {
-      source: 'customer_profile',
-      rule: { field: 'total_spend', op: '>=', value: 1000 },
-    })
-    await save('bought 85123A', {
-      source: 'commerce_orders',
-      rule: { field: 'product_id', op: '=', value: '85123A' },
-    })
-    await save('ordered within 90 days', {
-      source: 'commerce_orders',
-      rule: { op: 'count-over-window', window: { days: 90 }, times: { op: '>=', n: 1 } },
-    })
-    const started = performance.now()
-    await importFile({ ...shared, brand, kind: 'orders', file: RETAIL, map: RETAIL_MAP })
-    const imported = performance.now()
-    await snapshotAll(shared)
-    await compactBrand(shared, brand.id)
-    const { failed } = await refresh(at('2011-12-10T00:00:00'))
-    const ended = performance.now()
-    t.comment(
-      `import ${seconds(started, imported)} s, refresh ${seconds(imported, ended)} s, together ${seconds(started, ended)} s`,
-    )
-    t.same(failed, [])
-    const { audience } = await published()
-    const counts = Object.entries(audience).map(([name, { members }]) => [name, members])
-    t.same(Object.fromEntries(counts), {
-      'two or more orders': 2_845,
-      'spent 1,000 or more': 1_668,
-      'bought 85123A': 856,
-      'ordered within 90 days': 2_889,
-    })
-    const rows = await servedRows(t, brand.id)
-    t.same(
-      await rows(
-        'select sum(orders_count)::integer as orders, count(*) as customers, sum(total_spend) as revenue from customers',
-      ),
-      [{ orders: 18_532, customers: 4_338, revenue: '8911407.90' }],
-    )
-    t.same(
-      await rows(
-        'select store_customer_id as id, ltv, order_count from ltv join customers using (customer_id) order by ltv.ltv desc limit 3',
-      ),
-      [
-        { id: '14646', ltv: '280206.02', order_count: 73 },
-        { id: '18102', ltv: '259657.30', order_count: 60 },
-        { id: '17450', ltv: '194550.79', order_count: 46 },
-      ],
-    )
-    t.same(await rows('select bucket, count(*) as customers from ltv group by bucket order by min(ltv)'), [
-      { bucket: '0-100', customers: 155 },
-      { bucket: '100-250', customers: 710 },
-      { bucket: '250-500', customers: 896 },
-      { bucket: '500-1000', customers: 909 },
-      { bucket: '1000+', customers: 1_668 },
-    ])
-  },
-)
-
-const seconds = (from: number, to: number) => ((to - from) / 1000).toFixed(1)
 
 async function servedRows(t: Test, brandId: string) {
   const served = openServed(shared)
@@ -304,6 +229,16 @@ t.test('a generation', async (t) => {
     await sql`update lake_brand set changed_tick = refreshed_tick where brand_id = ${brand.id}`
     t.match(await refresh(), { generation: 11, published: true })
   })
+
+  await t.test('is new when the time of a refund has passed', async (t) => {
+    const refunded = new Date(Date.now() - DAY)
+    await sql`
+      insert into refund (brand_id, id, external_id, subject, currency_code, total, created_at)
+      values (${brand.id}, gen_random_uuid(), 'r1', 1, 'USD', 3, ${refunded})`
+    await snapshotAll(shared)
+    await refresh(new Date(refunded.getTime() - 1))
+    t.match(await refresh(new Date(refunded.getTime() + 1)), { generation: 13, published: true })
+  })
 })
 
 t.test('a member change says why: a new segment, its data, its definition, or time', async (t) => {
@@ -387,6 +322,65 @@ t.test('a segment is evaluating while its lease lasts, and no longer', async (t)
   await lease(new Date(Date.now() + DAY))
   await refresh()
   t.match(await audience(id), { evaluation_status: 'evaluated' })
+})
+
+t.test('a brand that is set aside says why in its segments, until a refresh succeeds', async (t) => {
+  const { brand, db, viewed, refresh } = await store(shared)
+  const { id } = await viewed('lately', 3)
+  const gone = await viewed('gone', 3)
+  await sql`update segment set status = 'archived' where id = ${gone.id}`
+  await refresh()
+  const shown = async (segment = id) => {
+    const row = await db.one<SegmentWithDefinition>('segment_by_id', [segment])
+    const listed = await db.many<SegmentWithDefinition>('segments_page', ['all', null, null, null])
+    t.equal(listed.find((each) => each.id === segment)?.error, row.error)
+    return [audienceOf(row).evaluation_status, row.error]
+  }
+  const fails = () => shared.postgres.pipeline.run('lake_brand_failed', [brand.id, 'It broke', null])
+  await fails()
+  await fails()
+  t.same(await shown(), ['evaluated', null], 'it is tried again')
+  await fails()
+  t.same(await shown(), ['failed', 'It broke'])
+  t.same(await shown(gone.id), ['not_evaluated', null], 'whose evaluation has ended')
+  await refresh()
+  t.same(await shown(), ['evaluated', null])
+})
+
+t.test('compaction keeps whom a row was about until the next refresh', async (t) => {
+  const { brand, save, view, refresh } = await store(shared)
+  await save('buyers', { source: 'customer_profile', rule: { field: 'orders_count', op: '>=', value: 1 } })
+  await view(at('2026-05-01T00:00:00'), 'ann', 'bob')
+  const order = async (subject: number) => {
+    await sql`
+      insert into store_order (brand_id, external_id, id, subject, state, billing_status, currency_code, total, created_at, updated_at)
+      values (${brand.id}, '1', gen_random_uuid(), ${subject}, 'complete', 'paid', 'USD', 10, '2026-05-01', now())
+      on conflict (brand_id, external_id) do update set subject = excluded.subject`
+    await snapshotAll(shared)
+    await compactBrand(shared, brand.id, true)
+  }
+  const orders = async () => {
+    const { files } = await brandManifest(shared.postgres, brand.id)
+    return files.filter(({ relation }) => relation === 'orders').map(({ level }) => level)
+  }
+  await order(1)
+  await refresh(at('2026-05-02T00:00:00'))
+  t.same(await orders(), [1])
+  await order(2)
+  await order(1)
+  await order(2)
+  t.same(await orders(), [1, 0, 0, 0], 'no version is folded that a refresh has not seen')
+  await refresh(at('2026-05-03T00:00:00'))
+  const changes = await memberChanges(shared, brand.id)
+  t.same(
+    changes.slice(1).map(({ customer, action, reason }) => [customer, action, reason]),
+    [
+      [1, 'exited', 'data_changed'],
+      [2, 'entered', 'data_changed'],
+    ],
+  )
+  await compactBrand(shared, brand.id, true)
+  t.same(await orders(), [1])
 })
 
 t.test('what killed work left is removed after 26 hours, what is published stays', async (t) => {

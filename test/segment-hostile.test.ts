@@ -1,49 +1,15 @@
 import t from 'tap'
 import * as v from 'valibot'
 import { Failure } from '../src/errors.ts'
-import { sorting } from '../src/ops/cdp-fields.ts'
-import { type Field, SOURCES, type SourceName } from '../src/segment/catalog.ts'
+import { PROFILES } from '../src/ops/cdp-fields.ts'
 import { parseDefinition } from '../src/segment/definition.ts'
 import { compileOne, compileSegments, displayOne } from '../src/segment/plan.ts'
 import { agree, customers, type Sent } from './fixtures/evaluators.ts'
+import { FREE, HOSTILE, hostileTexts, NAMES, PLACES, where } from './fixtures/hostile-definitions.ts'
 import { randomSource } from './fixtures/random.ts'
 import { AS_OF, DAY, openStore, storeOf } from './fixtures/segment-store.ts'
 
 const VALUES = 5_000
-
-const HOSTILE = [
-  "'; drop table customers; --",
-  "'' or 1=1",
-  '$1',
-  '$1::VARCHAR)) or true --',
-  '"; select 1',
-  '\\',
-  "\\'",
-  "e'\\x00'",
-  '\n--\n',
-  '\r',
-  '/* */',
-  '{{x}}',
-  '%_%',
-  '𝕏\u202e\u2028',
-  '__proto__',
-  'null',
-]
-const PIECES = [
-  ...HOSTILE,
-  ') union select ',
-  '::',
-  ';',
-  ',',
-  ' and ',
-  "'||'",
-  'customers',
-  '0',
-  '\u0000',
-  '\ud800',
-]
-
-const where = (field: string, op: string, value: unknown) => ({ field, op, value })
 
 /** All text that runs for a definition; null when it is refused as it should be. */
 function shape(definition: object): string | null {
@@ -58,74 +24,9 @@ function shape(definition: object): string | null {
   }
 }
 
-const isFree = ({ type, oneOf }: Field) => ['string', 'email', 'tag'].includes(type) && !oneOf
-const FREE = (Object.keys(SOURCES) as SourceName[]).flatMap((source) =>
-  Object.entries(SOURCES[source].fields).flatMap(([field, row]) => (isFree(row) ? [{ source, field }] : [])),
-)
-const OPS: [op: string, of: (value: string) => unknown][] = [
-  ['=', (value) => value],
-  ['!=', (value) => value],
-  ['contains', (value) => value],
-  ['in', (value) => [value, 'b']],
-  ['notIn', (value) => [value, 'b']],
-]
-
-/** Places where a text may stand in a definition; those that only names may stand in refuse it. */
-const PLACES: Record<string, (text: string, n: number) => object> = {
-  ...Object.fromEntries(
-    OPS.map(([op, of]) => [
-      op,
-      (text, n) => {
-        const { source, field } = FREE[n % FREE.length] as (typeof FREE)[number]
-        return { source, rule: where(field, op, of(text)) }
-      },
-    ]),
-  ),
-  'in where': (text, n) => ({
-    source: 'commerce_orders',
-    rule: {
-      op: 'count-over-window',
-      where: [where(n % 2 ? 'sku' : 'currency_code', 'startsWith', text), where('discount_code', '!=', text)],
-    },
-  }),
-  'several values': (text) => ({
-    source: 'product_events',
-    rule: { any: ['a', 'b', text].map((one) => where('product_id', '=', one)) },
-  }),
-  'property value': (text) => ({
-    source: 'customer_attributes',
-    rule: { all: [where('attributes.size', '=', text), where('attributes.size', 'contains', text)] },
-  }),
-  'property name': (text) => ({
-    source: 'customer_attributes',
-    rule: { any: [where(`attributes.x${text}`, '>', 1), { field: `attributes.x${text}`, op: 'missing' }] },
-  }),
-}
-const NAMES: Record<string, (text: string) => object> = {
-  field: (text) => ({ source: 'customer_profile', rule: where(text, '=', 1) }),
-  operator: (text) => ({ source: 'customer_profile', rule: where('total_spend', text, 1) }),
-  source: (text) => ({ source: text, rule: where('total_spend', '=', 1) }),
-  number: (text) => ({ source: 'customer_profile', rule: where('total_spend', '=', `x${text}`) }),
-  time: (text) => ({ source: 'customer_profile', rule: where('created_at', 'before', text) }),
-  'one of few': (text) => ({ source: 'commerce_orders', rule: where('state', '=', text) }),
-  aggregate: (text) => ({ source: 'commerce_orders', rule: { agg: text, ...where('total', '>', 1) } }),
-  times: (text) => ({
-    source: 'commerce_orders',
-    rule: { op: 'count-over-window', times: { op: text, n: 1 } },
-  }),
-  days: (text) => ({ source: 'commerce_orders', rule: { op: 'count-over-window', window: { days: text } } }),
-  segment: (text) => ({
-    source: 'customer_profile',
-    rule: { op: 'member-of-segment', segmentId: text },
-  }),
-  key: (text) => ({ source: 'customer_profile', rule: { ...where('total_spend', '=', 1), [text]: 1 } }),
-}
-
 t.test(`${VALUES} hostile texts in every place leave the statements that run as they are`, (t) => {
   const random = randomSource(t)
-  const texts = Array.from({ length: VALUES }, (_, n) =>
-    n < HOSTILE.length ? (HOSTILE[n] as string) : random.list(1, 4, () => random.pick(PIECES)).join(''),
-  )
+  const texts = hostileTexts(random, VALUES)
   for (const [place, definition] of Object.entries(PLACES)) {
     const shapes = new Set(FREE.map((_, n) => shape(definition('harmless', n))))
     const others = texts.filter((text, n) => {
@@ -151,15 +52,15 @@ t.test(`${VALUES} hostile texts in every place leave the statements that run as 
 t.test(`${VALUES} hostile texts are no way to sort`, (t) => {
   const random = randomSource(t)
   const sorts = ['itemId.keyword', 'properties.firstVisit', 'properties.lastVisit']
-  const texts = Array.from({ length: VALUES }, () => random.list(1, 4, () => random.pick(PIECES)).join(''))
+  const texts = hostileTexts(random, VALUES)
   const sent = texts.map((text, n) =>
     random.pick([text, `${sorts[n % 3]}${text}`, `${sorts[n % 3]}:${text}`]),
   )
   t.same(
-    sent.filter((sort) => v.is(sorting, sort)),
+    sent.filter((sort) => v.is(PROFILES.schema, sort)),
     [],
   )
-  for (const sort of sorts) t.ok(v.is(sorting, `${sort}:desc`), sort)
+  for (const sort of sorts) t.ok(v.is(PROFILES.schema, `${sort}:desc`), sort)
   t.end()
 })
 

@@ -11,7 +11,7 @@ import { openReading } from '../src/segment/reading.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
 import { api } from './fixtures/api.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
-import { lake, logBatch } from './fixtures/lake.ts'
+import { type Line, lake, logBatch } from './fixtures/lake.ts'
 
 setLogLevel('error')
 
@@ -40,6 +40,18 @@ async function store() {
   const brand = await newBrand(pipeline, { features: ['cdp'] })
   const as = signIn(brand)
   const request = (route: string, body?: object) => call(route, { as, body })
+  /** Views of a product at a time, in the lake. */
+  const record = async (time: string, ...viewers: Omit<Line, 'brand_id'>[]) => {
+    const [occurred_at, received_at] = [Date.parse(time), Date.parse(time)]
+    await logBatch(
+      pipeline.postgres.sql,
+      viewers.map((who) => ({
+        ...{ brand_id: brand.id, event_type: 'product_viewed', occurred_at, received_at },
+        ...who,
+      })),
+    )
+    await snapshotAll(pipeline)
+  }
   return {
     brand,
     as,
@@ -49,20 +61,9 @@ async function store() {
       if (status !== 200) throw new Error(JSON.stringify(body))
       return body.id
     },
-    async view(time: string, ...customers: string[]) {
-      const occurred = Date.parse(time)
-      await logBatch(
-        pipeline.postgres.sql,
-        customers.map((id) => ({
-          brand_id: brand.id,
-          store_customer_id: id,
-          event_type: 'product_viewed',
-          occurred_at: occurred,
-          received_at: occurred,
-        })),
-      )
-      await snapshotAll(pipeline)
-    },
+    record,
+    view: (time: string, ...customers: string[]) =>
+      record(time, ...customers.map((store_customer_id) => ({ store_customer_id }))),
     refresh: (time: string) => refreshBrand(pipeline, brand.id, { asOf: new Date(time) }),
     async members(id: string) {
       const { body } = await request(`GET /v1/segments/${id}/members`)
@@ -252,6 +253,32 @@ t.test('the history of a segment', async (t) => {
     ])
     t.same(brief(await history('?customer_id=nobody')), [])
   })
+  await t.test('of one customer has that of the profiles merged into it', async (t) => {
+    const { brand, request, save, record, refresh } = await store()
+    const id = await save('Everyone', anyone)
+    const guest = { email: 'ann@example.com' }
+    await record('2026-04-01T00:00:00Z', guest, { store_customer_id: '9' }, { store_customer_id: '10' })
+    await refresh('2026-04-02T00:00:00Z')
+    await record('2026-04-03T00:00:00Z', { store_customer_id: '9', ...guest })
+    await refresh('2026-04-04T00:00:00Z')
+    const of = async (customer: string) =>
+      (await request(`GET /v1/segments/${id}/history?customer_id=${customer}`)).body.data
+    const survivor = `myshopify:${brand.shop_domain.split('.')[0]}:9`
+    const linked = await of(survivor)
+    const retired = linked[0].customer_id
+    t.not(retired, survivor)
+    const said = linked.map(({ customer_id, current_customer_id, action, reason }: never) => [
+      customer_id === retired,
+      current_customer_id === survivor,
+      ...[action, reason],
+    ])
+    t.same(said[0], [true, true, 'exited', 'merged'])
+    t.same(said.slice(1).sort(), [
+      [false, true, 'entered', 'segment_created'],
+      [true, true, 'entered', 'segment_created'],
+    ])
+    t.same(await of(retired), linked)
+  })
   await t.test('goes back 180 days', async (t) => {
     clock.now = new Date('2026-10-05T00:00:00Z')
     t.teardown(() => {
@@ -291,7 +318,7 @@ t.test('a member who can be messaged is shown with the contact', async (t) => {
     occurred_at: Date.parse('2026-04-01T00:00:00Z'),
   }
   await logBatch(pipeline.postgres.sql, [
-    { ...line, store_customer_id: '1', email: 'ann@example.com' },
+    { ...line, store_customer_id: '1' },
     { ...line, store_customer_id: '2', email: 'bob@example.com' },
   ])
   await snapshotAll(pipeline)
@@ -302,7 +329,7 @@ t.test('a member who can be messaged is shown with the contact', async (t) => {
   const { body } = await request(`GET /v1/segments/${id}/members`)
   t.match(made, { contactId: String })
   t.match(body.data, [
-    { email: 'ann@example.com', svc_contact_id: null },
+    { email: null, svc_contact_id: null },
     { email: 'bob@example.com', svc_contact_id: 'contactId' in made && made.contactId },
   ])
 })
@@ -339,6 +366,27 @@ t.test('an explanation shows what each condition saw', async (t) => {
   ])
   t.equal((await request(`GET /v1/segments/${base}/explain?customer_id=${customer}`)).body.member, true)
   t.equal((await request(`GET /v1/segments/${id}/explain?customer_id=nobody`)).status, 404)
+})
+
+t.test('an explanation of who cannot be reached says what holds, and that nothing decides', async (t) => {
+  const { brand, request, save, record, refresh } = await store()
+  const id = await save(
+    'Viewers',
+    profile({ any: [{ source: 'product_events', ...viewed(1095).rule }, field('total_spend', '>', 1)] }),
+  )
+  await record('2026-04-01T00:00:00Z', { anonymous_id: 'v1' })
+  await refresh('2026-04-10T00:00:00Z')
+  const [visitor] = await (await lakes.forBrand(brand).sources()).rows<{ customer_id: string }>(
+    'from customers',
+  )
+  const { body } = await request(`GET /v1/segments/${id}/explain?customer_id=${visitor?.customer_id}`)
+  t.match(body, {
+    member: false,
+    conditions: [
+      { holds: true, decides: false },
+      { holds: false, decides: false },
+    ],
+  })
 })
 
 t.test('the SQL of a segment runs over the models and finds its members', async (t: Test) => {

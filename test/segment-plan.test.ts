@@ -152,17 +152,35 @@ t.test('a window of N days ends exactly N × 24 hours ago, over a leap day too',
       [0, false],
       [-1, false],
     ] as const) {
+      const time = AS_OF - days * DAY + distance
       const store = storeOf({
-        customers: [{ customer: 0, email: 'a@example.com', last_order_at: AS_OF - days * DAY + distance }],
-        stg_product_events: [event(AS_OF - days * DAY + distance)],
+        customers: [{ customer: 0, email: 'a@example.com', last_order_at: time }],
+        stg_product_events: [event(time)],
+        stg_orders: [{ customer: 0, order_id: 'o', created_at: time, total: '1.00', currency_code: 'USD' }],
+        stg_checkouts: [{ customer: 0, created_at: time, abandoned_at: time }],
+        stg_subscriptions: [{ customer: 0, started_at: time }],
       })
       const connection = await openStore(t, store)
+      const last = { op: 'withinLast', value: { days } }
       const definitions = [
         count({ window: { days } }),
-        { source: 'customer_profile', rule: { field: 'last_order_at', op: 'withinLast', value: { days } } },
+        ...['commerce_orders', 'carts', 'subscription_contracts'].map((source) => ({
+          source,
+          rule: { op: 'count-over-window', window: { days } },
+        })),
+        {
+          source: 'commerce_orders',
+          rule: { agg: 'sum', field: 'total', window: { days }, op: '>', value: 0 },
+        },
+        { source: 'carts', rule: { op: 'count-over-window', where: [{ field: 'abandoned_at', ...last }] } },
+        { source: 'customer_profile', rule: { field: 'last_order_at', ...last } },
+        {
+          source: 'customer_profile',
+          rule: { not: { field: 'last_order_at', ...last, op: 'notWithinLast' } },
+        },
       ]
       const found = await agree(t, connection, store, definitions)
-      t.same(found, inside ? [[0], [0]] : [[], []], `${days} days less ${distance} ms`)
+      t.same(found, Array(definitions.length).fill(inside ? [0] : []), `${days} days less ${distance} ms`)
     }
   }
 })

@@ -117,7 +117,7 @@ t.test('throttling, 429, outages and lost answers are waited out', async (t) => 
 t.test('a throttled query waits until its points are back, and not again and again', async (t) => {
   const { store, time, options } = await shop(t, randomSource(t), 0, { most: 700, perSecond: 50 })
   for (let page = 0; page < 8; page++)
-    await catalogPage(options.connection, { limit: 200, cursor: null }, options.api)
+    await catalogPage(options.connection, { limit: 200, cursor: null }, options)
   t.equal(store.counts.answered, 8)
   t.ok(store.counts.throttled > 0 && store.counts.throttled <= 8)
   t.same(
@@ -217,8 +217,8 @@ t.test('a token that the store refuses is said', async (t) => {
 t.test('a catalog page is the live one, by the store’s own cursor, and says how long to wait', async (t) => {
   const { life, store, time, options } = await shop(t, randomSource(t), 0)
   const { connection, api } = options
-  const { products, nextCursor } = await catalogPage(connection, { limit: 4, cursor: null }, api)
-  const rest = await catalogPage(connection, { limit: 4, cursor: nextCursor }, api)
+  const { products, nextCursor } = await catalogPage(connection, { limit: 4, cursor: null }, { api })
+  const rest = await catalogPage(connection, { limit: 4, cursor: nextCursor }, { api })
   t.same(
     [...products, ...rest.products].map(({ externalId }) => externalId),
     life.state.products.map(({ id }) => String(id)),
@@ -231,7 +231,7 @@ t.test('a catalog page is the live one, by the store’s own cursor, and says ho
     patienceMs: 3_000,
     wait: time.wait,
   })
-  await t.rejects(catalogPage(connection, { limit: 4, cursor: null }, impatient), {
+  await t.rejects(catalogPage(connection, { limit: 4, cursor: null }, { api: impatient }), {
     code: 'rate_limited',
     message: /in 2 seconds/,
     headers: { 'retry-after': '2' },

@@ -60,7 +60,7 @@ const DATA = [
       '{"plan": "gold", "seats": 3, "beta": true, "colours": ["red", "blue"], "renews": "2026-03-01"}'),
     ('e7', 3, 'updateProperties', '2025-12-02', null, null, null, '{"plan": "free", "seats": 12.5, "x''y": "z"}'),
     ('e9', null, 'page_viewed', '2025-12-02', 's9', '/a', null, '{}')`,
-  `insert into orders (order_id, subject, state, currency_code, total, created_at) values
+  `insert into orders_source (order_id, subject, state, currency_code, total, created_at) values
     ('o1', 1, 'complete', 'USD', 100, '2025-03-01'), ('o2', 1, 'complete', 'USD', 50, '2025-04-01')`,
 ]
 

@@ -1,12 +1,10 @@
 import postgres from 'postgres'
 import t from 'tap'
 import type { Brand } from '../src/op.ts'
-import { sqlFiles, statement } from '../src/store/sqlfile.ts'
+import { sqlFiles } from '../src/store/sqlfile.ts'
 import { brand as makeBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
-import { brandTables, stateOf as everything, fillBrand } from './fixtures/rows.ts'
-import { noting, replacing } from './fixtures/statements.ts'
-import { CELLS, type Cell, tellingCells, world } from './fixtures/tenancy.ts'
+import { brandTables, fillAlike, fillBrand } from './fixtures/rows.ts'
 import { unfiltered } from './fixtures/unfiltered.ts'
 
 /**
@@ -14,13 +12,20 @@ import { unfiltered } from './fixtures/unfiltered.ts'
  * filter, and every filter of a named statement is dropped in turn. The role of the pipeline, which passes the second
  * wall, shows that each of these would be noticed.
  */
-t.capture(process.stderr, 'write')
 const db = await database(t)
 const { sql } = db.postgres
 const mine = await makeBrand(db, { features: ['cdp'] })
 const other = await makeBrand(db, { features: ['cdp'] })
-for (const brand of [mine, other]) await fillBrand(db, brand)
+for (const brand of [mine, other]) {
+  await fillBrand(db, brand)
+  await fillAlike(db, brand)
+  await sql`
+    insert into dead_event (batch_id, line, brand_id, reason, payload)
+    values (gen_random_uuid(), 1, ${brand.id}, 'not json', ${brand.id})`
+}
 const tables = await brandTables(sql)
+/** Some of its lines are of no brand. */
+const DEAD_EVENT = { name: 'dead_event', column: 'brand_id' }
 
 type Role = 'recoup_app' | 'recoup_pipeline'
 type Rows = postgres.RowList<postgres.Row[]>
@@ -67,7 +72,7 @@ const writes = (text: string) => /\b(insert|update|delete|call)\b/i.test(text)
 
 /** Of all rows of a brand. */
 async function stateOf(brand: Brand): Promise<string> {
-  const each = tables.map(
+  const each = [...tables, DEAD_EVENT].map(
     ({ name, column }) =>
       `select md5(coalesce(string_agg(r::text, ',' order by r::text), '')) from ${name} as r where ${column} = '${brand.id}'`,
   )
@@ -87,6 +92,21 @@ t.test('every brand table has rows of both brands, for the pipeline to see', asy
       run(`select distinct ${column} as brand from ${name}`),
     )
     t.same(rows.map((row) => row.brand).sort(), [mine.id, other.id].sort(), name)
+  }
+})
+
+t.test('a view that the app reads shows its own rows only', async (t) => {
+  const views = await sql<{ name: string }[]>`
+    select relname as name from pg_class
+    where relnamespace = 'public'::regnamespace and relkind = 'v' and has_any_column_privilege('recoup_app', oid, 'select')`
+  t.ok(views.length > 1)
+  for (const { name } of views) {
+    const read = (role: Role, brand: Brand | null) =>
+      as(role, brand, () => run(`select distinct brand_id as brand from ${name} order by brand`))
+    const all = [mine.id, other.id].sort().map((brand) => ({ brand }))
+    t.same(await read('recoup_pipeline', null), all, name)
+    t.same(await read('recoup_app', mine), [{ brand: mine.id }], name)
+    t.same(await read('recoup_app', null), [], name)
   }
 })
 
@@ -137,35 +157,108 @@ const TYPES = new Map(
   (await sql`select oid, typname from pg_type`).map((row) => [row.oid, String(row.typname)]),
 )
 const rowsByTable = new Map<string, Record<string, unknown>[]>()
-for (const { name, column } of tables)
+for (const { name, column } of [...tables, DEAD_EVENT])
   rowsByTable.set(name, await sql`select * from ${sql(name)} where ${sql(column)} = ${other.id}`)
+
+type Row = Record<string, unknown>
 
 /** Arguments that fit rows of the other brand, so that nothing but the brand keeps them away; one list per attempt. */
 async function argumentsFor({ original }: Mutant): Promise<unknown[][]> {
   const { types } = await single.unsafe(original).describe()
-  const rows = [...rowsByTable].filter(([table]) => original.includes(table)).flatMap(([, rows]) => rows)
-  const candidates = types.map((oid, index) => {
-    if (index === 0) return [mine.id]
-    const place = `\\$${index + 1}(?!\\d)`
-    if (new RegExp(`${place}(?:::\\w+)? is null`).test(original)) return [null]
-    const column = new RegExp(`(\\w+)\\)* = (?:any\\()?(?:\\w+\\()*${place}`).exec(original)?.[1] ?? ''
-    const values = rows.map((row) => row[column]).filter((value) => value !== undefined && value !== null)
-    return fitting(TYPES.get(oid) ?? '', [...new Set(values)])
-  })
+  const places = types.map((oid, index) => placeOf(original, index + 1, TYPES.get(oid) ?? ''))
+  const all = [...rowsByTable.values()].flat()
+  const named = [...rowsByTable].filter(([table]) => original.includes(table)).flatMap(([, rows]) => rows)
+  const candidates = (rows: readonly Row[]) =>
+    places.map((place) => {
+      const found = place.valuesIn(rows)
+      return place.fitting(found.length > 0 ? found : place.valuesIn(all))
+    })
+  const alike = Map.groupBy(named, markOf).values()
+  const fit = [named, ...alike].flatMap((rows) => combined(candidates(rows)))
+  // Those of one row fit together.
+  const values = candidates(named)
+  for (const row of named)
+    fit.push(values.map((each, at) => each.find((value) => value === row[places[at]?.name ?? '']) ?? each[0]))
+  const lists = [...fit, ...fit.map((args) => changing(original, args))]
+  return [...new Map(lists.map((args) => [JSON.stringify(args), args])).values()]
+}
+
+/** The first word of what rows that brands have alike say. */
+const markOf = (row: Row) =>
+  /^(merged|plain|own|nobody) /.exec(
+    Object.values(row).find((value) => MARKED.test(String(value))) as string,
+  )?.[1]
+const MARKED = /^(merged|plain|own|nobody) /
+
+interface Place {
+  name: string
+  valuesIn(rows: readonly Row[]): unknown[]
+  fitting(values: readonly unknown[]): unknown[]
+}
+
+/** What a statement compares its n-th argument with. */
+function placeOf(original: string, n: number, type: string): Place {
+  const only = (value: unknown): Place => ({ name: '', valuesIn: () => [], fitting: () => [value] })
+  if (n === 1) return only(mine.id)
+  const place = `\\$${n}(?!\\d)`
+  if (new RegExp(`${place}(?:::\\w+)? is null`).test(original)) return only(null)
+  if (new RegExp(`${place}::text::timestamptz`).test(original)) return only('-infinity')
+  if (new RegExp(`<= ${place}::timestamptz`).test(original)) return only(new Date('2100-01-01T00:00:00Z'))
+  const kind = new RegExp(`'(\\w+)', ${place}`).exec(original)?.[1]
+  const column = new RegExp(`(\\w+)(?:::text)?\\)* = (?:any ?\\()?(?:\\w+\\()*${place}`).exec(original)?.[1]
+  const name = column ?? unnestedAs(original, place) ?? ''
+  if (/^\d+$/.test(name)) return only(Number(name))
+  // Functions are given lists of subjects without a name.
+  const isSubject = /(^|_)(subject|customer)$/.test(name) || (type === '_int4' && !name)
+  const valuesOf = (row: Row) =>
+    isSubject ? SUBJECTS.map((each) => row[each]) : [kind && row.kind === kind ? row.value : row[name]]
+  const valuesIn = (rows: readonly Row[]) =>
+    rows
+      .flatMap(valuesOf)
+      .filter((value) => value !== undefined && value !== null)
+      .map((value) => (/text$/.test(type) && typeof value === 'object' ? JSON.stringify(value) : value))
+  return { name, valuesIn, fitting: (values) => fitting(type, [...new Set(values)]) }
+}
+
+/** Each with each where these are few, else side by side. */
+function combined(candidates: readonly unknown[][]): unknown[][] {
+  if (candidates.reduce((product, { length }) => product * length, 1) <= 32)
+    return candidates.reduce<unknown[][]>(
+      (lists, values) => lists.flatMap((list) => values.map((value) => [...list, value])),
+      [[]],
+    )
   const most = Math.max(...candidates.map(({ length }) => length))
   return Array.from({ length: most }, (_, at) => candidates.map((values) => values[at % values.length]))
 }
 
+const SUBJECTS = ['subject', 'customer', 'from_subject', 'to_subject']
+
+/** What `unnest($2::text[], $3::text[]) as given (kind, value)` calls its argument. */
+function unnestedAs(original: string, place: string): string | undefined {
+  const unnest = new RegExp(`unnest\\(([^)]*${place}[^)]*)\\)[\\w\\s]*? as \\w+ \\(([^)]*)\\)`).exec(original)
+  const at = unnest?.[1]?.split(',').findIndex((argument) => new RegExp(place).test(argument)) ?? -1
+  return unnest?.[2]?.split(',')[at]?.trim()
+}
+
+/** With a new text for the first of what is changed where it is given, and nothing for the rest. */
+function changing(original: string, args: readonly unknown[]): unknown[] {
+  const given = args.map((_, at) => new RegExp(`coalesce\\(\\$${at + 1}\\b`).test(original))
+  const first = given.findIndex((is, at) => is && typeof args[at] === 'string')
+  return args.map((value, at) => (at === first ? 'changed' : given[at] ? null : value))
+}
+
+const UUID = /^[\da-f-]{36}$/
 const uuids = [...rowsByTable.values()]
   .flatMap((rows) => rows.map((row) => String(row.id)))
-  .filter((id) => /^[\da-f-]{36}$/.test(id))
+  .filter((id) => UUID.test(id))
 
-function fitting(type: string, values: unknown[]): unknown[] {
+function fitting(type: string, found: readonly unknown[]): unknown[] {
+  const values = type.endsWith('uuid') ? found.filter((value) => UUID.test(String(value))) : found
   if (type.startsWith('_')) {
-    if (values.length > 0) return [values]
-    return [type === '_uuid' ? uuids : uuids.map(() => fitting(type.slice(1), [])[0])]
+    const listed = values.length > 0 ? values : uuids.flatMap(() => fitting(type.slice(1), []).slice(0, 1))
+    return [listed.map((value) => (value instanceof Date ? value.toISOString() : value))]
   }
-  if (values.length > 0) return values
+  if (values.length > 0) return [...values]
   if (type === 'uuid') return uuids
   if (/^(int|numeric|float)/.test(type)) return [60]
   if (type.startsWith('timestamp')) return [new Date()]
@@ -195,51 +288,5 @@ t.test('a statement that lost its filter is held by the wall, and would be notic
   }
   // Some only say whether there is a row, add one of their own brand, or join what another filter keeps apart.
   t.comment(`not noticed: ${unnoticed.join(', ')}`)
-  t.ok(unnoticed.length < mutants.length / 2, `${unnoticed.length} of ${mutants.length} unnoticed`)
+  t.ok(unnoticed.length < mutants.length / 4, `${unnoticed.length} of ${mutants.length} unnoticed`)
 })
-
-t.test(
-  'an id of another brand tells nothing without a filter, but for a role that passes the wall',
-  async (t) => {
-    let here = await world(t)
-    const { postgres } = here.db
-    const reached = new Map<string, Set<Cell>>()
-    for (const cell of CELLS) {
-      const note = (name: string) => reached.set(name, (reached.get(name) ?? new Set()).add(cell))
-      await tellingCells(t, here, [cell], {
-        most: 1,
-        open: (brandId) => noting(postgres.forBrand(brandId), note),
-      })
-    }
-    t.ok(reached.size > 2)
-    let before = await everything(postgres.sql)
-    let expected = 0
-    const silent: string[] = []
-    for (const [name, cells] of reached) {
-      const original = statement('postgres', name)
-      for (const mutated of unfiltered(original)) {
-        const texts = new Map([[name, mutated]])
-        const { postgres } = here.db
-        const open = replacing(t, postgres, 'recoup_app', texts)
-        t.same(await tellingCells(t, here, [...cells], { most: 1, open }), [], `${name} as the app`)
-        t.same(await everything(postgres.sql), before)
-
-        const past = replacing(t, postgres, 'recoup_pipeline', texts)
-        const telling = await tellingCells(t, here, [...cells], { most: 1, open: past })
-        const wrote = JSON.stringify(await everything(postgres.sql)) !== JSON.stringify(before)
-        // It cannot be undone.
-        if (wrote) {
-          here = await world(t)
-          before = await everything(here.db.postgres.sql)
-        }
-        // Others lock a brand, or look at all of its rows.
-        if (!/(?<!brand_)\bid = \$[2-9]|_prefix = \$/.test(original)) continue
-        expected++
-        if (telling.length === 0 && !wrote) silent.push(name)
-      }
-    }
-    // Of two ids only one is foreign at a time, and a second statement may hold where the first one leaks.
-    t.comment(`silent past the wall: ${silent.join(', ')}`)
-    t.ok(expected > 2 && silent.length < expected / 2, `${silent.length} of ${expected} are silent`)
-  },
-)

@@ -8,6 +8,7 @@ import { createReceivers } from '../src/connect/custom/receivers.ts'
 import { isSigned, signatureOf } from '../src/connect/custom/signature.ts'
 import { createServer } from '../src/http/server.ts'
 import { webhookRoutes } from '../src/http/webhook.ts'
+import { assignSubjects } from '../src/identity/subject.ts'
 import { snapshotAll } from '../src/lake/horizon.ts'
 import { setLogLevel } from '../src/log.ts'
 import { openPostgres } from '../src/store/postgres.ts'
@@ -116,6 +117,13 @@ const REFUSED: [what: string, sending: Sending, status: number, reason: string, 
   ['another one', { headers: { 'content-type': 'text/plain' } }, 400, 'invalid_content_type'],
   ['a compressed body', { headers: { 'content-encoding': 'gzip' } }, 400, 'bad_request', /Content-Encoding/],
   ['over 256 KB', { data: long(263_000) }, 400, 'bad_request', /256 KB/],
+  [
+    'that and no good signature',
+    { data: long(263_000), signature: 'a'.repeat(64) },
+    401,
+    'invalid_signature',
+  ],
+  ['over 1 MB', { data: long(1_049_000) }, 400, 'bad_request', /1 MB/],
   ['an empty body', { raw: '' }, 400, 'empty_body'],
   ['broken JSON', { raw: '{"type":' }, 400, 'malformed_json'],
   ['no UTF-8', { raw: Buffer.from([0x7b, 0xff, 0x7d]) }, 400, 'malformed_json'],
@@ -165,6 +173,8 @@ t.test('of several things that are wrong the first in order is said', async (t) 
   const [row] = await sql<{ webhook_secret: Buffer }[]>`select * from provider where id = ${one.id}`
   await disable(true)
   await sql`update provider set webhook_secret = null where id = ${one.id}`
+  // Changed by hand, which is announced, and acknowledged to nobody.
+  await eventually(async () => (await send(one, { raw: '' })).status === 404)
   const taken = { member: { phone: '+12025550101' }, email: 'someone@example.com' }
   await send(one, { data: data({ email: taken.email }) })
   let sending: Sending = {
@@ -192,7 +202,6 @@ t.test('of several things that are wrong the first in order is said', async (t) 
   for (const [reason, mend] of steps) {
     t.match((await send(one, sending)).body, { ok: false, reason }, reason)
     await mend()
-    // The provider is changed by hand here, which is announced, and acknowledged to nobody.
     await eventually(async () => (await send(one, sending)).body.reason !== reason)
   }
   t.same(await stored(one), { ...before, records: 2, deliveries: 2, contacts: 2, events: 2 })
@@ -403,9 +412,9 @@ t.test('deliveries are in the lake with their type, whom they are about and ever
     'select event_id, event_type, subject, properties::varchar as properties from events order by event_id',
   )
   t.match(rows, [
-    { event_id: `${one.id}:e1`, event_type: 'points_earned', properties: /"id":9007199254740993\b/ },
-    { event_id: `${one.id}:e2`, event_type: 'points_earned' },
-    { event_id: `${one.id}:e3`, event_type: 'points_spent' },
+    { event_id: `service:${one.id}:e1`, event_type: 'points_earned', properties: /"id":9007199254740993\b/ },
+    { event_id: `service:${one.id}:e2`, event_type: 'points_earned' },
+    { event_id: `service:${one.id}:e3`, event_type: 'points_spent' },
   ])
   t.equal(rows.length, 3)
   const subjects = rows.map(({ subject }) => subject)
@@ -508,4 +517,51 @@ t.test('no secret, no personal data and no error is in the log', async (t) => {
   t.match(text, /"event":"request"/)
   t.notMatch(text, /whsec_|example\.com|5550101|acct|points":4/)
   t.notMatch(text, /"level":"error"/)
+})
+
+t.test('a contact is linked to the customer whose email or phone it has, whoever came first', async (t) => {
+  const one = await source()
+  const pipeline = await lake(t, db)
+  const assign = (identity: object) =>
+    assignSubjects(sql, one.brand.id, [{ seenAt: new Date(), ...identity }], pipeline)
+  const linked = async (email: string) => {
+    const [row] = await sql`select subject from contact where brand_id = ${one.brand.id} and email = ${email}`
+    return row?.subject
+  }
+  const [known] = await assign({ storeCustomerId: '1', email: 'ann@example.com', phone: '+12025550101' })
+  await send(one, { data: data({ email: 'ann@example.com' }) })
+  t.equal(await linked('ann@example.com'), known)
+  await send(one, { data: data({ id: 'a2', email: 'other@example.com', member: { phone: '202 555 0101' } }) })
+  t.equal(await linked('other@example.com'), null, 'a customer has one that is linked')
+
+  await send(one, { data: data({ id: 'a3', email: 'bob@example.com' }) })
+  await assign({ anonymousId: 'v', email: 'bob@example.com', origin: 'browser' })
+  t.equal(await linked('bob@example.com'), null, 'what a browser says links nobody')
+  const [later] = await assign({ storeCustomerId: '2', email: 'bob@example.com' })
+  t.equal(await linked('bob@example.com'), later)
+})
+
+t.test('what nobody expected is 500, without saying what it was', async (t) => {
+  const secret = Buffer.from('whsec_test')
+  const fail = () => Promise.reject(new Error('secret detail'))
+  const routes = webhookRoutes({
+    receivers: { find: () => ({ brandId: randomUUID(), providerId: randomUUID(), isEnabled: true, secret }) },
+    db: () => ({ one: fail, maybe: fail, many: fail, run: fail, tx: fail }),
+    storePlatformDomain: 'myshopify.com',
+    room: { total: 1_000, brand: 1_000 },
+  })
+  const server = createServer(routes)
+  const port = await server.listen('127.0.0.1', 0)
+  t.teardown(() => server.drain(0))
+  const body = `{"type":"points_earned","event_id":"e","data":${data()}}`
+  const headers = {
+    'content-type': 'application/json',
+    'x-svc-signature': signatureOf(secret, Buffer.from(body)),
+    'x-svc-event-id': 'e',
+    'x-svc-topic': 'points_earned',
+  }
+  const answer = await fetch(`http://127.0.0.1:${port}/custom/some`, { method: 'POST', headers, body })
+  const said = (await answer.json()) as object
+  t.match({ status: answer.status, body: said }, refusal(500, 'internal'))
+  t.notMatch(JSON.stringify(said), /secret/)
 })

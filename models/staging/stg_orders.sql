@@ -20,7 +20,7 @@ select
     placed.cancelled_at,
     placed.recovered_at,
     coalesce(placed.lines, []) as lines
-from orders as placed
+from orders_source as placed
 cross join params
 left join subject_redirect as redirect using (subject)
 where placed.test is not true

@@ -8,4 +8,4 @@ select
     product.variants,
     product.images,
     product.updated_at
-from products as product
+from products_source as product

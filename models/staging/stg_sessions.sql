@@ -10,6 +10,8 @@ with seen as (
         session_id,
         event_id,
         occurred_at,
+        -- A number, since columns are looked up many times by it. Of events at one instant always the same one is first.
+        (epoch_us(occurred_at)::hugeint << 64) + hash(event_id) as place,
         url,
         path,
         referrer,
@@ -19,30 +21,39 @@ with seen as (
         utm_campaign,
         utm_term,
         utm_content,
-        properties ->> '$.device' as device,
-        session_id is null as by_pauses,
-        session_id is null and coalesce(
-            occurred_at - lag(occurred_at) over visitor > interval 30 minutes,
-            true
-        ) as begins
+        -- Few events name one, and to read the JSON of all of them takes longer than all else.
+        case when contains(properties::varchar, '"device"') then properties ->> '$.device' end as device
     from stg_events
     where customer is not null
         and coalesce(session_id, url, path) is not null
-    window visitor as (partition by customer, session_id is null order by occurred_at, event_id)
+),
+
+begun as (
+    select
+        *,
+        coalesce(occurred_at - lag(occurred_at) over visitor > interval 30 minutes, true) as begins
+    from seen
+    where session_id is null
+    window visitor as (partition by customer order by place)
 ),
 
 named as (
     select
-        *,
-        coalesce(
-            session_id,
-            last_value(case when begins then event_id end ignore nulls) over (
-                partition by customer, session_id is null
-                order by occurred_at, event_id
-                rows between unbounded preceding and current row
-            )
-        ) as visit
+        * exclude (session_id),
+        session_id as visit,
+        false as by_pauses
     from seen
+    where session_id is not null
+    union all by name
+    select
+        * exclude (session_id, begins),
+        last_value(case when begins then event_id end ignore nulls) over (
+            partition by customer
+            order by place
+            rows between unbounded preceding and current row
+        ) as visit,
+        true as by_pauses
+    from begun
 )
 
 select
@@ -53,15 +64,15 @@ select
     max(occurred_at) as ended_at,
     date_diff('second', min(occurred_at), max(occurred_at)) as duration_seconds,
     count(*)::integer as events,
-    arg_min(url, { 'at': occurred_at, 'id': event_id }) as entry_url,
-    arg_min(path, { 'at': occurred_at, 'id': event_id }) as entry_path,
-    arg_min(referrer, { 'at': occurred_at, 'id': event_id }) as referrer,
-    arg_min(landing_page, { 'at': occurred_at, 'id': event_id }) as landing_page,
-    arg_min(utm_source, { 'at': occurred_at, 'id': event_id }) as utm_source,
-    arg_min(utm_medium, { 'at': occurred_at, 'id': event_id }) as utm_medium,
-    arg_min(utm_campaign, { 'at': occurred_at, 'id': event_id }) as utm_campaign,
-    arg_min(utm_term, { 'at': occurred_at, 'id': event_id }) as utm_term,
-    arg_min(utm_content, { 'at': occurred_at, 'id': event_id }) as utm_content,
-    arg_min(device, { 'at': occurred_at, 'id': event_id }) as device
+    arg_min(url, place) as entry_url,
+    arg_min(path, place) as entry_path,
+    arg_min(referrer, place) as referrer,
+    arg_min(landing_page, place) as landing_page,
+    arg_min(utm_source, place) as utm_source,
+    arg_min(utm_medium, place) as utm_medium,
+    arg_min(utm_campaign, place) as utm_campaign,
+    arg_min(utm_term, place) as utm_term,
+    arg_min(utm_content, place) as utm_content,
+    arg_min(device, place) as device
 from named
 group by customer, visit

@@ -16,7 +16,7 @@ select
     subscription.next_billing_at,
     subscription.cancelled_at,
     subscription.updated_at
-from subscriptions as subscription
+from subscriptions_source as subscription
 cross join params
 left join subject_redirect as redirect using (subject)
 where subscription.started_at is null

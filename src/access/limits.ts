@@ -19,6 +19,8 @@ export interface Limits {
    * A promise for the operations that have a limit of their own.
    */
   call(op: Pick<Op, 'name' | 'rate'>, credential: string): void | Promise<void>
+  /** Counts one of what has a limit under a key of its own; throws `rate_limited`. */
+  shared(key: string, rate: Rate): Promise<void>
   /** Counts a request of a browser; throws `rate_limited`. */
   collect(shop: string, address: string): void
   /** Resolves when nothing is under way to Postgres. */
@@ -46,6 +48,7 @@ export function createLimits(pipeline: Statements, now: () => number = () => per
       const wait = common.take(key)
       if (wait > 0) throw limited(wait, COMMON)
     },
+    shared: exact,
     collect: (shop, address) => {
       const wait = collect.take(`collect ${shop} ${address}`)
       if (wait > 0) throw limited(wait, COLLECT)

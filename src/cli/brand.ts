@@ -29,6 +29,19 @@ export async function brandOf(app: App, wanted: string, where = '--brand'): Prom
   throw new UsageError(`${where}: there is no brand "${wanted}". ${known}`)
 }
 
+/** The brand of --brand; without it the only one. */
+export async function brandOrOnly(app: App, wanted: string | undefined): Promise<Brand> {
+  if (wanted) return await brandOf(app, wanted)
+  const brands = await app.postgres.pipeline.many<Brand>('brands_all')
+  const [brand] = brands
+  if (!brand) throw new UsageError('There is no brand yet: recoup brand create, or recoup demo')
+  if (brands.length > 1)
+    throw new UsageError(
+      `--brand is missing. Known: ${brands.map(({ shop_domain }) => shop_domain).join(', ')}`,
+    )
+  return brand
+}
+
 export type NewBrand = Pick<BrandSettings, 'name' | 'shop_domain'> & Partial<BrandSettings>
 
 /** Makes a brand from settings that were checked. */

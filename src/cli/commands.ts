@@ -5,7 +5,9 @@ import { customerCommands } from './customer.ts'
 import { deadLetterCommands } from './dead-letter.ts'
 import { demoCommands } from './demo.ts'
 import { demoStoreCommands } from './demo-store.ts'
+import { discountCommands } from './discount.ts'
 import { docsCommands } from './docs.ts'
+import { exportCommands } from './export.ts'
 import { importCommands } from './import.ts'
 import { keyCommands } from './key.ts'
 import { mergeCommands } from './merge.ts'
@@ -30,9 +32,11 @@ export const COMMANDS: readonly Command[] = [
   ...deadLetterCommands,
   ...refreshCommands,
   ...segmentCommands,
+  ...discountCommands,
   ...customerCommands,
   ...mergeCommands,
   ...sqlCommands,
+  ...exportCommands,
   ...demoCommands,
   ...demoStoreCommands,
   ...statusCommands,

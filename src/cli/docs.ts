@@ -1,5 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { OUTCOMES, REASONS, STEPS } from '../campaign/reason.ts'
+import { TRIGGERS } from '../campaign/trigger.ts'
 import { CHECKOUT, readConfig, SETTINGS } from '../config.ts'
 import { sourceTemplates } from '../connect/custom/templates.ts'
 import { type ImportKind, KINDS, TARGETS } from '../connect/import/targets.ts'
@@ -9,6 +11,7 @@ import { columnsOf, RELATIONS, type Relation, type RelationName } from '../lake/
 import { modelDocs } from '../model/docs.ts'
 import { loadModels } from '../model/graph.ts'
 import { OPS } from '../ops/all.ts'
+import { NUMBERS } from '../ops/numbers.ts'
 import { VALUE_PARAMETERS } from '../segment/comparison.ts'
 import { describeCatalog } from '../segment/describe.ts'
 import { inRules, PROPERTIES } from '../segment/property.ts'
@@ -146,6 +149,57 @@ const templates = () =>
     ]),
   )
 
+const triggers = () =>
+  markdown(
+    ['trigger', 'occurs when', 'type of campaign', 'occurrence', 'carries'],
+    Object.entries(TRIGGERS).map(([id, { what, type, occurrence, facts }]) => [
+      `\`${id}\``,
+      what,
+      `\`${type}\``,
+      `\`${occurrence}\``,
+      Object.keys(facts)
+        .map((name) => `\`${name}\``)
+        .join(', '),
+    ]),
+  )
+
+const reasons = () =>
+  markdown(
+    ['code', 'of step', 'label', 'level', 'rule'],
+    Object.entries(REASONS).map(([code, { step, label, level, rule }]) => [
+      `\`${code}\``,
+      step,
+      label,
+      level,
+      rule,
+    ]),
+  )
+
+const meanings = (name: string, table: Readonly<Record<string, string>>) =>
+  markdown(
+    [name, 'meaning'],
+    Object.entries(table).map(([key, meaning]) => [`\`${key}\``, meaning]),
+  )
+
+/** Generated parts of docs/campaigns.md by their marker. */
+const CAMPAIGN_PARTS: Parts = {
+  triggers,
+  steps: () => meanings('step', STEPS),
+  outcomes: () => meanings('outcome', OUTCOMES),
+  reasons,
+}
+
+/** What the API says, as statements that anyone can run. */
+const numbers = () =>
+  [
+    '## Numbers of the API',
+    'Each number that an operation answers from models comes out of one statement as well, for `recoup sql` or `make sql`; with `--as-of` as of a past instant. Columns are called like the fields; put the id of the call in place of a name with `$`. The members of a segment are those of the SQL that `GET /v1/segments/{id}/sql` shows.',
+    ...NUMBERS.map(({ operation, at, sql }) => {
+      const route = OPS.find(({ name }) => name === operation)?.route
+      return `\`${route}\`${at ? `, \`${at}\`` : ''}:\n\n\`\`\`sql\n${sql};\n\`\`\``
+    }),
+  ].join('\n\n')
+
 type Parts = Record<string, () => string>
 
 /** Generated parts of the README by their marker. */
@@ -189,7 +243,8 @@ export const docsCommands = (all: () => readonly Command[]) => [
     run: async ({ values }) => {
       const fresh = {
         'README.md': withParts('README.md', read('README.md'), partsOf(all())),
-        'docs/models.md': await modelDocs(await loadModels()),
+        'docs/campaigns.md': withParts('docs/campaigns.md', read('docs/campaigns.md'), CAMPAIGN_PARTS),
+        'docs/models.md': `${await modelDocs(await loadModels())}\n${numbers()}\n`,
         'docs/openapi.json': openapiText(OPS, readConfig({})),
       }
       const stale = Object.entries(fresh).filter(([file, text]) => read(file) !== text)

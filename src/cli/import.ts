@@ -1,14 +1,12 @@
 import { importFile } from '../connect/import/import.ts'
+import { type ImportKind, KINDS } from '../connect/import/targets.ts'
 import { brandOf } from './brand.ts'
 import { command, required, text, UsageError } from './command.ts'
-
-const KINDS = ['orders', 'customers', 'products', 'checkouts', 'subscriptions', 'events'] as const
-type Kind = (typeof KINDS)[number]
 
 export const importCommands = [
   command({
     name: 'import',
-    arguments: '<orders|customers|products|checkouts|subscriptions|events> FILE',
+    arguments: `<${KINDS.join('|')}> FILE`,
     what: 'Import a CSV, NDJSON or Parquet file; the same file twice changes nothing',
     options: {
       brand: { type: 'string', required: true, placeholder: 'BRAND', what: 'Id, shop or name' },
@@ -26,7 +24,7 @@ export const importCommands = [
     },
     run: async ({ app: open, values, positionals, progress }) => {
       const [kind, file, ...more] = positionals
-      if (!KINDS.includes(kind as Kind))
+      if (!KINDS.includes(kind as ImportKind))
         throw new UsageError(`import: "${kind ?? ''}" is not one of ${KINDS.join(', ')}`)
       if (!file || more.length) throw new UsageError(`import ${kind}: exactly one FILE is needed`)
       const app = await open()
@@ -36,7 +34,7 @@ export const importCommands = [
         postgres: app.postgres,
         storePlatformDomain: app.config.storePlatformDomain,
         brand,
-        kind: kind as Kind,
+        kind: kind as ImportKind,
         file,
         map: text(values, 'map'),
         shiftToNow: values['shift-to-now'] === true,

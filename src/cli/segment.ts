@@ -86,7 +86,7 @@ export const segmentCommands = [
           phone: string
           joined_at: Date
         }>(
-          `select customer_id, email, phone, joined_at from members join customers using (customer_id)
+          `select customer_id, email, phone, joined_at from members join customers using (customer)
            where segment = $1 order by customer_id limit $2`,
           [row.ordinal, limit],
         )

@@ -1,24 +1,12 @@
 import { createInterface } from 'node:readline/promises'
-import type { App } from '../app.ts'
 import type { Session } from '../lake/session.ts'
 import type { Brand } from '../op.ts'
 import { openReading } from '../segment/reading.ts'
-import { brandOf } from './brand.ts'
+import { brandOrOnly } from './brand.ts'
 import { command, type Run, text, timeOption, UsageError } from './command.ts'
 import { table } from './table.ts'
 
 const SHOWN_ROWS = 1_000
-
-async function onlyBrand(app: App): Promise<Brand> {
-  const brands = await app.postgres.pipeline.many<Brand>('brands_all')
-  const [brand] = brands
-  if (!brand) throw new UsageError('There is no brand yet: recoup brand create, or recoup demo')
-  if (brands.length > 1)
-    throw new UsageError(
-      `--brand is missing. Known: ${brands.map(({ shop_domain }) => shop_domain).join(', ')}`,
-    )
-  return brand
-}
 
 async function query(session: Session, statement: string): Promise<Record<string, unknown>[]> {
   try {
@@ -85,8 +73,7 @@ export const sqlCommands = [
     },
     run: async ({ app: open, values, positionals }: Run) => {
       const app = await open()
-      const wanted = text(values, 'brand')
-      const brand = wanted ? await brandOf(app, wanted) : await onlyBrand(app)
+      const brand = await brandOrOnly(app, text(values, 'brand'))
       const session = await openReading(app.pipeline, brand, timeOption(values, 'as-of') ?? new Date())
       try {
         if (positionals.length) return await query(session, positionals.join(' '))

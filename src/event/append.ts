@@ -11,7 +11,8 @@ const FAST = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
  * An event that the service records itself, checked and normalised as those of senders are. Without a time it happens
  * now; integers beyond 2^53 in `properties` are JSON.rawJSON of their digits.
  */
-export interface RecordedEvent extends Omit<EventLine, 'brand_id' | 'received_at' | 'occurred_at'> {
+export interface RecordedEvent
+  extends Omit<EventLine, 'brand_id' | 'origin' | 'received_at' | 'occurred_at'> {
   occurred_at?: number
 }
 
@@ -39,5 +40,5 @@ export async function appendEvents(
 
 function lineOf({ occurred_at, ...event }: RecordedEvent, brandId: string, receivedAt: number): EventLine {
   const occurredAt = Math.min(occurred_at ?? receivedAt, receivedAt)
-  return { brand_id: brandId, received_at: receivedAt, occurred_at: occurredAt, ...event }
+  return { brand_id: brandId, origin: 'service', received_at: receivedAt, occurred_at: occurredAt, ...event }
 }

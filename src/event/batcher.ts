@@ -2,14 +2,18 @@ import { v7 as uuidv7 } from 'uuid'
 import { fail } from '../errors.ts'
 import type { Postgres } from '../store/postgres.ts'
 import { Compressor } from './compressor.ts'
-import { watchLoop } from './lag.ts'
 import { checkDurability, type LogWriter, openLogWriter } from './log.ts'
 import { FairQueue, type Queued } from './queue.ts'
+import { Shedder, watchLoop } from './shed.ts'
 
 /** Commits the lines of requests: many requests per transaction, each request in one. */
 export interface Batcher {
-  /** Throws `unavailable` when an event of the brand would not be taken now: to be asked before its body is read. */
-  admit(brandId: string): void
+  /**
+   * Keeps room for a body of the brand that is about to be read, until what it returns is called: right before `store`,
+   * or when nothing comes of it. Throws `unavailable` when there is none: what is parsed first and refused then costs
+   * as much as what is stored.
+   */
+  admit(brandId: string, bytes: number): () => void
   /**
    * Resolves once the lines are committed. Fails with `unavailable` when nothing of them is stored (thrown at once
    * when there is no room), with Unsettled when that is not known. `lines`: NDJSON of so many events of the brand.
@@ -28,8 +32,8 @@ export interface BatcherOptions {
   batchBytes?: number
   /** From receipt to the answer, whatever Postgres does. */
   answerMs?: number
-  /** Whether the process does not keep up; by default, whether its event loop does not. */
-  lagging?: () => boolean
+  /** What is taken while the event loop does not keep up. */
+  shedder?: Pick<Shedder, 'takes'>
 }
 
 const DEFAULTS = {
@@ -60,6 +64,8 @@ const GIVE_UP_MS = 2_000
 const CHECK_MS = 250
 /** What a waiting request weighs beside its lines. */
 const OVERHEAD_BYTES = 512
+/** A body's lines are longer than the body: each names its brand and times. */
+const LINES_OF_BODY = 1.5
 
 const AWAY = 'Events cannot be stored now. Nothing was accepted; send the whole batch again, with backoff.'
 const STOPPING = 'The service is shutting down. Nothing was accepted; send the whole batch again.'
@@ -78,10 +84,13 @@ export async function openBatcher(postgres: Postgres, options: BatcherOptions = 
     writer: openLogWriter(postgres),
   }))
   const free = [...slots]
-  const loop = watchLoop()
-  const lagging = options.lagging ?? loop.lagging
+  const ours = new Shedder()
+  const shedder = options.shedder ?? ours
+  const stopWatching = watchLoop(ours)
   const queue = new FairQueue<Waiting>()
   const held = new HeldBytes()
+  /** Of bodies that are being read. */
+  const expected = new HeldBytes()
   let scheduled = false
   let closing: Promise<void> | undefined
   let finished = () => {}
@@ -124,26 +133,33 @@ export async function openBatcher(postgres: Postgres, options: BatcherOptions = 
     )
   }, CHECK_MS).unref()
 
-  const admit = (brandId: string, bytes = 0): number => {
+  const checkRoom = (brandId: string, bytes: number, beside?: HeldBytes): number => {
     if (closing) throw fail('unavailable', STOPPING)
     const since = performance.now()
     // Half of what is free at most, so that brands that fill the memory leave room for one that comes later.
-    const room = Math.min(brandBytes, totalBytes - held.total)
-    if (held.of(brandId) + bytes + OVERHEAD_BYTES > room) throw fail('unavailable', BUSY)
+    const room = Math.min(brandBytes, totalBytes - held.total - (beside?.total ?? 0))
+    if (held.of(brandId) + (beside?.of(brandId) ?? 0) + bytes > room) throw fail('unavailable', BUSY)
     if (since - (queue.oldest(brandId)?.since ?? since) > MOST_WAIT_MS) throw fail('unavailable', BUSY)
     return since
   }
 
   return {
     // Reads go on while the process lags: events can be sent again, a person waits.
-    admit(brandId) {
-      if (lagging()) throw fail('unavailable', BUSY)
-      admit(brandId)
+    admit(brandId, body) {
+      if (!shedder.takes(brandId)) throw fail('unavailable', BUSY)
+      const bytes = Math.ceil(body * LINES_OF_BODY) + OVERHEAD_BYTES
+      checkRoom(brandId, bytes, expected)
+      expected.add(brandId, bytes)
+      let kept = true
+      return () => {
+        if (kept) expected.add(brandId, -bytes)
+        kept = false
+      }
     },
 
     store(brandId, lines, events) {
-      const since = admit(brandId, lines.length)
       const bytes = lines.length + OVERHEAD_BYTES
+      const since = checkRoom(brandId, bytes)
       held.add(brandId, bytes)
       // All requests of one turn of the event loop go together.
       if (!scheduled && free.length > 0) scheduled = setImmediate(pump) !== undefined
@@ -158,7 +174,7 @@ export async function openBatcher(postgres: Postgres, options: BatcherOptions = 
         setImmediate(pump)
       }).then(async () => {
         clearInterval(expiry)
-        loop.close()
+        stopWatching()
         for (const { compressor } of slots) compressor.close()
         await Promise.all(slots.map(({ writer }) => writer.close()))
       })

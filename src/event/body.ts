@@ -25,6 +25,13 @@ export function parseBody(bytes: Buffer): Body {
   return { value, escaped: text.includes('\\u'), exact: () => JSON.parse(text, exactInteger) }
 }
 
+/** Digits that a double may not hold: only then is the costlier exact reading needed. */
+const LONG_NUMBER = /\d{16}/
+
+/** Parses JSON with every integer beyond 2^53 as JSON.rawJSON of its digits. */
+export const parseExactly = (text: string): unknown =>
+  LONG_NUMBER.test(text) ? JSON.parse(text, exactInteger) : JSON.parse(text)
+
 // What TypeScript does not know of yet: the reviver's third argument and raw JSON.
 interface RawJson {
   rawJSON: string

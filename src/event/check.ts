@@ -62,8 +62,8 @@ export function checkIdentifiers(sent: Sent, path: string, report: Report): numb
     given++
     const refuse = (message: string) => report(`${path}.${field}`, message)
     if (field === 'storeCustomerId' && typeof value === 'number') {
-      if (!Number.isInteger(value) || Math.abs(value) > 1e20)
-        refuse('must be a string or an integer of at most 20 digits')
+      if (!Number.isInteger(value) || value < 0 || value > 1e20)
+        refuse('must be a string or a whole number of at most 20 digits')
       continue
     }
     if (typeof value === 'string') value = value.trim()

@@ -18,8 +18,8 @@ export type Fault = (index: number) => boolean
 
 /** What the collect host does with events. */
 export interface Ingest {
-  /** Throws `unavailable` when events of the brand would not be taken now: asked before a body is read. */
-  admit(brandId: string): void
+  /** Keeps room for a body of so many bytes that is about to be read, as Batcher.admit does. */
+  admit: Batcher['admit']
   /** Checks and commits one body of POST /cdp/events. Fails as checkEvents and Batcher.store do. */
   accept(body: Buffer, brandId: string): Promise<Accepted>
   /** The same with one body of POST /cdp/ingest, as checkBrowserEvents does. */
@@ -42,7 +42,7 @@ export function createIngest(batcher: Batcher, fault?: Fault): Ingest {
     return { accepted: checked.events, deduplicated: checked.repeats.length }
   }
   return {
-    admit: (brandId) => batcher.admit(brandId),
+    admit: batcher.admit,
     // Both async, so that what is thrown at once is a rejection.
     async accept(body, brandId) {
       const now = Date.now()

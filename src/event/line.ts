@@ -25,9 +25,9 @@ export interface EventLine {
   store_customer_id?: string
   /**
    * 'browser': came through /cdp/ingest, whose Origin anyone can forge, so its identifiers may attach a visitor and
-   * nothing more. Absent: sent with a credential or recorded by the service.
+   * nothing more. 'service': recorded by the service itself. Absent: sent with a credential.
    */
-  origin?: 'browser'
+  origin?: 'browser' | 'service'
   properties: object
 }
 

@@ -3,7 +3,7 @@ import { type Cursors, callCursors } from '../access/cursor.ts'
 import { refusal } from '../access/permit.ts'
 import type { BrowserRequest } from '../access/sign-in/same-origin.ts'
 import { fail } from '../errors.ts'
-import type { Brand, Ctx, Db, Lake, Op, Sealing } from '../op.ts'
+import type { Brand, Ctx, Db, Lake, Op, Rate, Sealing } from '../op.ts'
 import { validated } from './validate.ts'
 
 /** What operations run on, whether called by route or by tool. */
@@ -18,8 +18,11 @@ export interface CallDeps {
   /** Where operations have secrets to keep or addresses to tell. */
   seal?: Sealing
   webhookUrl?: string
+  baseUrl?: string
   /** Counts a call; throws `rate_limited`. */
   limit?(op: Op, identified: Identified): void | Promise<void>
+  /** Counts what callers of a brand share; throws `rate_limited`. */
+  limitShared?(key: string, rate: Rate): Promise<void>
 }
 
 /** The parts of a call as they were sent; each is read when the one before it is valid. */
@@ -78,11 +81,15 @@ function context(
       return deps.db(brandId)
     },
     everywhere: async () => deps.everywhere?.(),
+    limit: async (what, rate) => deps.limitShared?.(`${what} of ${brand.id}`, rate),
     get seal() {
       return configured(deps.seal)
     },
     get webhookUrl() {
       return configured(deps.webhookUrl)
+    },
+    get baseUrl() {
+      return configured(deps.baseUrl)
     },
     get lake() {
       lake ??= deps.lake(brand)

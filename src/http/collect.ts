@@ -4,7 +4,7 @@ import type { Ingest } from '../event/ingest.ts'
 import { Unsettled } from '../event/log.ts'
 import { messageOnly, type Reply } from './reply.ts'
 import type { Request } from './request.ts'
-import type { Route } from './route.ts'
+import type { Handler, Route } from './route.ts'
 
 /** 256 KB, by the contract. */
 const EVENTS_BYTES = 262_144
@@ -16,10 +16,11 @@ export interface Collecting {
 
 /** The collect host: POST /cdp/events, acknowledged once the events are committed. */
 export function collectRoutes({ authenticator, ingest }: Collecting): Route[] {
-  const accept = (found: Identified) => {
+  const accept = (request: Request, found: Identified): Handler => {
     const brandId = admitted(found)
-    ingest.admit(brandId)
-    return (request: Request) => ingest.accept(request.body, brandId).then(accepted, notAccepted)
+    return withRoom(ingest, request, brandId, EVENTS_BYTES, ({ body }) =>
+      ingest.accept(body, brandId).then(accepted, notAccepted),
+    )
   }
   return [
     {
@@ -31,12 +32,31 @@ export function collectRoutes({ authenticator, ingest }: Collecting): Route[] {
         POST: {
           admit(request) {
             const found = authenticator.authenticate(request.header('authorization'))
-            return found instanceof Promise ? found.then(accept) : accept(found)
+            return found instanceof Promise
+              ? found.then((later) => accept(request, later))
+              : accept(request, found)
           },
         },
       },
     },
   ]
+}
+
+/** Handles a body of at most `limit` bytes for which there is room until then. */
+export function withRoom(
+  ingest: Pick<Ingest, 'admit'>,
+  request: Request,
+  brandId: string,
+  limit: number,
+  handler: Handler,
+): Handler {
+  const declared = Number(request.header('content-length') ?? limit)
+  const release = ingest.admit(brandId, Math.min(declared, limit))
+  request.atEnd(release)
+  return (whole) => {
+    release()
+    return handler(whole)
+  }
 }
 
 /** The brand whose events a caller may send. */

@@ -158,6 +158,7 @@ export class Exchange {
 
   #ended(status: number, bytes: number): void {
     this.#server.ended(this)
+    this.#request.ended()
     logRequest(this.#request, this.#match, { status, bytes, began: this.#began })
   }
 }

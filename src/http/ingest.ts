@@ -2,7 +2,7 @@ import type { Limits } from '../access/limits.ts'
 import type { Origins, Shop } from '../access/origin.ts'
 import { fail } from '../errors.ts'
 import type { Ingest } from '../event/ingest.ts'
-import { notAccepted } from './collect.ts'
+import { notAccepted, withRoom } from './collect.ts'
 import type { Reply } from './reply.ts'
 import type { Request } from './request.ts'
 import type { Handler, Route } from './route.ts'
@@ -43,8 +43,9 @@ export function ingestRoutes({ origins, ingest, limit }: Ingesting): Route[] {
   const accept = (request: Request): Handler | Promise<Handler> =>
     ofShop(request, (shop) => {
       limit?.(shop.scope, request.address)
-      ingest.admit(shop.brandId)
-      return ({ body }) => ingest.acceptBrowser(body, shop).then(accepted, notAccepted)
+      return withRoom(ingest, request, shop.brandId, INGEST_BYTES, ({ body }) =>
+        ingest.acceptBrowser(body, shop).then(accepted, notAccepted),
+      )
     })
 
   return [

@@ -12,7 +12,7 @@ const BACKSLASH = 0x5c
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d]
 
 /** Why JSON text is more than a body may be, before anything is made of it; null for what may be parsed. */
-export function sizeProblem(bytes: Uint8Array): string | null {
+export function sizeProblem(bytes: Uint8Array, maxDepth = MAX_DEPTH): string | null {
   let values = 1
   let depth = 0
   let isText = false
@@ -25,7 +25,7 @@ export function sizeProblem(bytes: Uint8Array): string | null {
     else if (byte === COMMA) values++
     else if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
       values++
-      if (++depth > MAX_DEPTH) return `The body must be at most ${MAX_DEPTH} levels deep`
+      if (++depth > maxDepth) return `The body must be at most ${maxDepth} levels deep`
     } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth--
   }
   return values > MAX_VALUES ? `The body must have at most ${MAX_VALUES} values` : null

@@ -7,6 +7,7 @@ import { errorFields, log } from '../log.ts'
 import type { Op } from '../op.ts'
 import type { CallDeps } from './call.ts'
 import { interfaceVersion } from './changelog.ts'
+import { sizeProblem } from './json-size.ts'
 import { mcpServer, type Serving } from './mcp/server.ts'
 import { toolOf } from './mcp/tool.ts'
 import type { Handler, Reply, Request, Route } from './server.ts'
@@ -121,6 +122,9 @@ async function serve(request: Request, serving: Serving): Promise<Reply> {
   // The library would replace what is not valid.
   if (!isUtf8(request.body))
     return { status: 400, body: protocolError(-32700, 'The body is not valid UTF-8') }
+  // A megabyte of small values would hold up everybody. How deep arguments are says their tool.
+  const tooMuch = sizeProblem(request.body, Number.POSITIVE_INFINITY)
+  if (tooMuch !== null) return { status: 400, body: protocolError(-32602, tooMuch) }
   const handler = createMcpHandler(() => mcpServer(serving), {
     maxRequestBodySize: BODY_LIMIT,
     onerror: (error) => log('debug', 'mcp', { request_id: request.requestId, ...errorFields(error) }),

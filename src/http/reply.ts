@@ -25,7 +25,11 @@ export const messageOnly = (status: number, message: string): Reply => ({
 
 /** What a surface calls a failure, where that is not its code: the contract has words of the CDP host's own. */
 const SURFACE_CODES: Partial<Record<Surface, Partial<Record<Code, Code>>>> = {
-  rest: { forbidden: 'insufficient_scope', upstream_unavailable: 'unavailable' },
+  rest: {
+    forbidden: 'insufficient_scope',
+    integration_not_connected: 'insufficient_scope',
+    upstream_unavailable: 'unavailable',
+  },
   cdp: { unavailable: 'upstream_unavailable' },
 }
 

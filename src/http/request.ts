@@ -21,6 +21,8 @@ export interface Request {
   readonly signal: AbortSignal
   /** Sets a header of whatever will be answered, errors included. */
   answerWith(name: string, value: string): void
+  /** Calls back once the request is answered or its client gone. One callback a request. */
+  atEnd(callback: () => void): void
 }
 
 export class HttpRequest implements Request {
@@ -37,6 +39,7 @@ export class HttpRequest implements Request {
   #query: URLSearchParams | undefined
   #address: string | undefined
   #controller: AbortController | undefined
+  #atEnd: (() => void) | undefined
 
   constructor(engine: EngineRequest, response: EngineResponse, requestId: string, trustedHops: number) {
     this.method = engine.method
@@ -86,8 +89,16 @@ export class HttpRequest implements Request {
     if (!this.#response.completed) this.#response.header(name, value)
   }
 
+  atEnd(callback: () => void): void {
+    this.#atEnd = callback
+  }
+
   abort(): void {
     this.#controller?.abort()
+  }
+
+  ended(): void {
+    this.#atEnd?.()
   }
 
   /** Counted from the right: what stands further left than our own proxies is the client's to invent. */

@@ -1,5 +1,6 @@
 import type { Identified } from '../access/authenticate.ts'
 import { fail } from '../errors.ts'
+import { parseExactly } from '../event/body.ts'
 import type { Op } from '../op.ts'
 import { admit, type CallDeps, call } from './call.ts'
 import { parseJson, textProblem } from './json.ts'
@@ -50,7 +51,7 @@ function handler(op: Op, identified: Identified, deps: RestDeps): Handler {
     const sent = {
       path: () => pathValues(request),
       query: () => queryValues(request.query),
-      body: () => bodyValue(request),
+      body: () => bodyValue(request, op),
     }
     const output = await call(op, identified, sent, request, deps)
     return op.ndjson ? linesReply(op.status, output as Lines) : { status: op.status, body: output }
@@ -88,12 +89,13 @@ function queryValues(query: URLSearchParams): Record<string, string> {
 }
 
 /** Nothing counts as an empty object. */
-function bodyValue(request: Request): Record<string, unknown> {
+function bodyValue(request: Request, { exact }: Op): Record<string, unknown> {
   if (request.body.length === 0) return {}
   if (!JSON_TYPE.test(request.header('content-type') ?? '')) {
     throw fail('unsupported_media_type', 'Content-Type must be application/json')
   }
-  return parseJson(request.body)
+  const body = parseJson(request.body)
+  return exact ? (parseExactly(request.body.toString()) as typeof body) : body
 }
 
 function refuse(name: string, problem: string | undefined): void {

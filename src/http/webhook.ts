@@ -6,6 +6,7 @@ import { refuse } from '../connect/custom/refuse.ts'
 import { createRoom, type RoomLimits } from '../connect/custom/room.ts'
 import { isSignature, isSigned } from '../connect/custom/signature.ts'
 import { createLanes } from '../connect/store/lanes.ts'
+import { fail } from '../errors.ts'
 import type { Db } from '../op.ts'
 import { sizeProblem } from './json-size.ts'
 import type { Request } from './request.ts'
@@ -13,6 +14,8 @@ import type { Handler, Route } from './route.ts'
 
 /** 256 KB. */
 const DELIVERY_BYTES = 262_144
+/** So much of a body is received: who signed it is said before its length is. */
+const MOST_BYTES = 1_048_576
 
 export interface Webhooks {
   receivers: Pick<Receivers, 'find'>
@@ -40,7 +43,7 @@ export function webhookRoutes({ receivers, db, storePlatformDomain, room }: Webh
       return { status: 200, body }
     }
   }
-  const common = { surface: 'webhook', bodyLimit: DELIVERY_BYTES, encodings: 400, tooLarge: 400 } as const
+  const common = { surface: 'webhook', bodyLimit: MOST_BYTES, encodings: 400, tooLarge: 400 } as const
   const missing = () => {
     throw refuse('missing_webhook_id', 'The path must end with the webhook id: /custom/{webhookId}')
   }
@@ -83,6 +86,8 @@ const unsigned = () =>
   )
 
 function deliveryOf(request: Request) {
+  if (request.body.length > DELIVERY_BYTES)
+    throw fail('payload_too_large', `The body must be at most ${DELIVERY_BYTES / 1024} KB`)
   const tooMuch = sizeProblem(request.body)
   if (tooMuch !== null) throw refuse('invalid_payload', tooMuch)
   return readDelivery(request.body, {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { v7 } from 'uuid'
-import { KINDS, type Profile, survivorOf } from './profile.ts'
+import { EMAIL, KINDS, PHONE, type Profile, survivorOf } from './profile.ts'
 import type { Resolution } from './resolve.ts'
 import type { Ask } from './subject.ts'
 
@@ -53,12 +53,14 @@ async function addProfiles(ask: Ask, added: readonly Profile[], prefix: string):
 }
 
 async function addIdentifiers(ask: Ask, { identifiers }: Resolution): Promise<void> {
-  if (identifiers.length === 0) return
-  await ask('identifiers_add', [
-    identifiers.map(({ kind }) => KINDS[kind]),
-    identifiers.map(({ value }) => value),
-    identifiers.map(({ owner }) => owner.subject),
-  ])
+  const rowsOf = (rows: typeof identifiers) => [
+    rows.map(({ kind }) => KINDS[kind]),
+    rows.map(({ value }) => value),
+    rows.map(({ owner }) => owner.subject),
+  ]
+  if (identifiers.length > 0) await ask('identifiers_add', rowsOf(identifiers))
+  const channels = identifiers.filter(({ kind }) => kind === EMAIL || kind === PHONE)
+  if (channels.length > 0) await ask('contacts_link', rowsOf(channels))
 }
 
 async function addClaims(ask: Ask, { claims }: Resolution): Promise<void> {

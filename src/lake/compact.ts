@@ -23,6 +23,9 @@ export const STAGED_HOURS = 4
 /** A mutable relation is folded into a new base when its changes are this share of it, or this many files. */
 const FOLD_SHARE = 0.25
 const FOLD_FILES = 8
+/** Changes that refreshes have still to see are folded only when they are so many. */
+const MOST_DELTAS = 32
+const MOST_DELTA_ROWS = 1_000_000
 
 type Mergeable = RelationName | 'member_changes'
 
@@ -69,7 +72,7 @@ const rowsOf = (files: readonly LakeFile[]) => files.reduce((rows, file) => rows
 /** The staged files to cut a relation from, when it is time. */
 function dueCut(manifest: Manifest, relation: Mergeable, cutAll: boolean): LakeFile[] | null {
   const staged = manifest.staged.filter((file) => file.relation === relation)
-  const foldsNow = !isAppended(relation) && foldable(ownFiles(manifest, relation)) !== null
+  const foldsNow = !isAppended(relation) && foldable(manifest, relation) !== null
   const due = cutAll || foldsNow || rowsOf(staged) >= OWN_FILE_ROWS || staged.some(isOld)
   return staged.length && due ? staged : null
 }
@@ -78,10 +81,13 @@ function dueCut(manifest: Manifest, relation: Mergeable, cutAll: boolean): LakeF
 function dueMerge(manifest: Manifest, relation: Mergeable): LakeFile[] | null {
   const own = ownFiles(manifest, relation)
   if (isAppended(relation)) return mergeable(own)
-  // A version that is still staged must not be older than the base: it would hide what the base holds.
-  const newest = Math.max(...own.map(({ tick_hi }) => tick_hi))
-  const behind = manifest.staged.some((file) => file.relation === relation && file.tick_lo <= newest)
-  return behind ? null : foldable(own)
+  const inputs = foldable(manifest, relation)
+  if (!inputs) return null
+  // A version that is left beside the base must not be older than the base: it would hide what the base holds.
+  const newest = Math.max(...inputs.map(({ tick_hi }) => tick_hi))
+  const staged = manifest.staged.filter((file) => file.relation === relation)
+  const left = [...staged, ...own.filter((file) => !inputs.includes(file))]
+  return left.some(({ tick_lo }) => tick_lo <= newest) ? null : inputs
 }
 
 async function cut({ pipeline, duck, manifest, relation }: Work, staged: readonly LakeFile[]): Promise<void> {
@@ -93,8 +99,10 @@ async function cut({ pipeline, duck, manifest, relation }: Work, staged: readonl
     `insert into cut select ${columnsOf(relation).join(', ')} from read_parquet(${fileList(pipeline.lakeDir, staged)})
      where brand_id = ${literal(brandId)}::uuid and tick > ${before}`,
   )
+  const upTo = Math.max(...staged.map(({ tick_hi }) => tick_hi))
   // The first file of a mutable relation is its base.
-  const isBase = !isAppended(relation) && ownFiles(manifest, relation).length === 0
+  const isBase =
+    !isAppended(relation) && ownFiles(manifest, relation).length === 0 && upTo <= manifest.seenTick
   const file = await writeOwn(
     pipeline,
     duck,
@@ -103,7 +111,6 @@ async function cut({ pipeline, duck, manifest, relation }: Work, staged: readonl
     isBase ? 1 : 0,
     isBase ? newestOf(relation, 'from cut') : 'from cut',
   )
-  const upTo = Math.max(...staged.map(({ tick_hi }) => tick_hi))
   const files = file ? [file] : []
   await publishFiles(pipeline, files, async (tx) => {
     const moved = await tx.run('lake_brand_cut', [brandId, relation, before, upTo, manifest.erasures])
@@ -146,9 +153,13 @@ function newestOf(relation: Mergeable, rows: string): string {
   return `${rows} qualify row_number() over (partition by ${key.join(', ')} order by tick desc) = 1`
 }
 
-function foldable(files: readonly LakeFile[]): LakeFile[] | null {
-  const deltas = files.filter((file) => file.level === 0)
+/** Folding forgets earlier versions, by which a refresh knows whom a row was about until then: it has to see them first. */
+function foldable(manifest: Manifest, relation: Mergeable): LakeFile[] | null {
+  const files = ownFiles(manifest, relation)
   const base = files.filter((file) => file.level > 0)
+  const all = files.filter((file) => file.level === 0)
+  const tooMany = all.length >= MOST_DELTAS || rowsOf(all) >= MOST_DELTA_ROWS
+  const deltas = tooMany ? all : all.filter(({ tick_hi }) => tick_hi <= manifest.seenTick)
   const due = deltas.length >= FOLD_FILES || (deltas.length > 0 && rowsOf(deltas) > FOLD_SHARE * rowsOf(base))
   return due ? [...base, ...deltas] : null
 }

@@ -35,7 +35,9 @@ export async function snapshotAll(pipeline: Pipeline, options: SnapshotOptions =
         events += report.read
         onTick?.(report)
       }
-      if (report && BigInt(report.below) >= BigInt(xid)) break
+      // Where another worker was first, what it published counts as well.
+      const below = report?.below ?? (await exportedBelow(pipeline))
+      if (BigInt(below) >= BigInt(xid)) break
       if (report?.more) continue
       if (Date.now() > deadline) throw await heldBack(pipeline)
       onWait?.()
@@ -44,6 +46,9 @@ export async function snapshotAll(pipeline: Pipeline, options: SnapshotOptions =
   }
   return events
 }
+
+const exportedBelow = async ({ postgres }: Pipeline): Promise<string> =>
+  (await postgres.pipeline.one<{ exported_below: string }>('lake_state_read')).exported_below
 
 interface Blocker {
   pid: number | null

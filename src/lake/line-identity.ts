@@ -14,8 +14,8 @@ export interface IdentityRow {
   seen_at: Date
 }
 
-/** Identities are resolved so many at a time. */
-export const IDENTITIES_A_CALL = 50_000
+/** Identities are resolved so many at a time: a call is one transaction of a second or two at most. */
+export const IDENTITIES_A_CALL = 10_000
 
 export const identityOf = (row: IdentityRow): Identity => ({
   storeCustomerId: row.store_customer_id ?? undefined,

@@ -1,5 +1,7 @@
-import { assignSubjects } from '../identity/subject.ts'
+import { v7 } from 'uuid'
+import { assignSubjects, type Identity } from '../identity/subject.ts'
 import type { Duck } from '../store/duckdb.ts'
+import type { Postgres } from '../store/postgres.ts'
 import { statement } from '../store/sqlfile.ts'
 import { IDENTITIES_A_CALL, type IdentityRow, identityOf, isSettled } from './line-identity.ts'
 import type { Pipeline } from './pipeline.ts'
@@ -46,10 +48,26 @@ async function assignBrand(
     const some = identities.slice(at, at + IDENTITIES_A_CALL)
     const named = some.map(identityOf)
     const assigned = await assignSubjects(postgres.sql, brandId, named, { storePlatformDomain })
+    await addContacts(postgres, brandId, named, assigned)
     for (const [index, row] of some.entries()) {
       const subject = assigned[index] ?? 0
       if (isSettled(row)) subjects.set(row.identity, subject)
       append(row.identity, subject)
     }
   }
+}
+
+/** Whom a server's word gives an address or a number can be messaged; a browser's word adds no contact. */
+async function addContacts(
+  postgres: Postgres,
+  brandId: string,
+  identities: readonly Identity[],
+  assigned: Int32Array,
+): Promise<void> {
+  const named = identities.flatMap(({ email, phone, origin }, at) =>
+    origin !== 'browser' && (email !== undefined || phone !== undefined) ? (assigned[at] ?? 0) : [],
+  )
+  const subjects = [...new Set(named)].filter((subject) => subject > 0).sort((a, b) => a - b)
+  if (subjects.length === 0) return
+  await postgres.pipeline.run('contacts_of_events', [brandId, subjects, subjects.map(() => v7())])
 }

@@ -51,6 +51,8 @@ export interface Manifest {
   tick: number
   generation: number
   cutTicks: Record<string, number>
+  /** What all segments have been evaluated over; infinite before the first refresh. */
+  seenTick: number
   /** Erasures of the brand so far: none may come between this manifest and a publish that is based on it. */
   erasures: number
   files: LakeFile[]
@@ -70,6 +72,7 @@ export async function brandManifest(postgres: Postgres, brandId: string): Promis
       tick: state.tick,
       generation: state.generation,
       cutTicks: state.cut_ticks,
+      seenTick: state.seen_tick ?? Number.POSITIVE_INFINITY,
       erasures: state.erasures,
       files,
       staged,
@@ -81,6 +84,7 @@ interface BrandState {
   tick: number
   generation: number
   cut_ticks: Record<string, number>
+  seen_tick: number | null
   erasures: number
 }
 

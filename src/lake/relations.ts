@@ -76,7 +76,9 @@ export const RELATIONS = {
     columns: {
       batch_id: ['UUID', 'record batch of the event log'],
       line: integer('line of the batch, from 0'),
-      event_id: text('the sender’s id, `browser:` before that of a page; else <batch_id>-<line>'),
+      event_id: text(
+        'the sender’s id, `browser:` before that of a page and `service:` before that of the service itself; else <batch_id>-<line>',
+      ),
       received_at: time('receipt'),
       occurred_at: time('the earlier of the sent time and receipt'),
       event_type: text('type'),
@@ -259,6 +261,9 @@ export const columnsOf = (name: RelationName): string[] => [
   ...Object.keys(RELATIONS[name].columns),
 ]
 
-/** The name of a relation's source view in a session: `customers` is the mart's. */
-export const sourceName = (relation: RelationName) =>
-  relation === 'customers' ? 'customers_source' : relation
+/** Relations whose plain names are those of marts. */
+const NAMED_AS_MARTS: readonly RelationName[] = ['customers', 'orders', 'products', 'subscriptions']
+
+/** The name of a relation's source view in a session. */
+export const sourceName = (relation: RelationName): string =>
+  NAMED_AS_MARTS.includes(relation) ? `${relation}_source` : relation

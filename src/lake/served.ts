@@ -5,10 +5,12 @@ import { brandFolder, type WrittenFile, writeLakeFile } from '../store/lake.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { Session } from './session.ts'
 
-/** Tables that single reads, sorted lists and member pages come from. An index of 3M ids would take 6 s to build. */
+/** Tables that single reads, sorted lists and member pages come from. */
 export interface ServedTable {
   name: string
   select: string
+  /** How the columns are stored, where that is not left to DuckDB. */
+  columns?: string
 }
 
 /** Schemas of a file of changes: rows of touched customers, and tables that replace those of the base as a whole. */
@@ -48,8 +50,11 @@ async function writeTables(
     try {
       for (const [schema, tables] of Object.entries(schemas)) {
         await duck.run(`create schema if not exists serving.${schema}`)
-        for (const { name, select } of tables)
-          await duck.run(`create table serving.${schema}.${name} as ${select}`)
+        for (const { name, select, columns } of tables) {
+          const table = `serving.${schema}.${name}`
+          if (columns) await duck.run(`create table ${table} (${columns})`)
+          await duck.run(columns ? `insert into ${table} ${select}` : `create table ${table} as ${select}`)
+        }
       }
     } finally {
       await duck.run('detach serving')
@@ -72,30 +77,55 @@ export const generationOf = (
 ): Promise<Generation | undefined> =>
   postgres.pipeline.maybe<Generation>('lake_served', [brandId, wanted ?? null])
 
-/** Opens a generation's tables read-only, as tables and views of schema `published`. */
+/** To leave out those in a table of customers; rows of nobody when it has a null. */
+export async function without(duck: Duck, table: string): Promise<string> {
+  const [nobody] = await duck.rows(`select 1 from ${table} where customer is null limit 1`)
+  return `anti join ${table} using (customer)${nobody ? ' where customer is not null' : ''}`
+}
+
+const PLACED = 'customers_placed'
+
+/** What a generation without changes has of them: pages of members read both files. */
+const NO_CHANGES = [
+  'replaced as select customer from base.customers',
+  'members as from base.members',
+  'customers as from base.customers',
+]
+
+/**
+ * Opens a generation's tables read-only, as tables and views of schema `published`. Customers have a position, their
+ * place by customer id in the base: only `customers_placed` and members show it.
+ */
 export async function attachGeneration(
   duck: Duck,
   lakeDir: string,
   { base_path, changes_path }: Generation,
 ): Promise<void> {
   await duck.run(`attach ${literal(join(lakeDir, base_path))} as base (read_only)`)
-  if (changes_path) await duck.run(`attach ${literal(join(lakeDir, changes_path))} as changes (read_only)`)
+  await duck.run(
+    changes_path
+      ? `attach ${literal(join(lakeDir, changes_path))} as changes (read_only)`
+      : `attach ':memory:' as changes`,
+  )
   const tables = await duck.rows<{ at: string; schema: string; name: string }>(
     `select database_name as at, schema_name as schema, table_name as name from duckdb_tables()
      where database_name in ('base', 'changes')`,
   )
   const has = (schema: string, name: string) =>
     tables.some((table) => table.at === 'changes' && table.schema === schema && table.name === name)
+  const unchanged = has(ROWS, 'replaced') ? await without(duck, 'changes.replaced') : ''
   await duck.run('create schema published')
   for (const { at, name } of tables) {
     if (at !== 'base') continue
     const rows = has(WHOLE, name)
       ? `from changes.${WHOLE}.${name}`
       : has(ROWS, name)
-        ? `from base.${name} anti join changes.replaced using (customer) union all by name from changes.${name}`
+        ? `from base.${name} ${unchanged} union all by name from changes.${name}`
         : `from base.${name}`
-    await duck.run(`create view published.${name} as ${rows}`)
+    await duck.run(`create view published.${name === 'customers' ? PLACED : name} as ${rows}`)
   }
+  await duck.run(`create view published.customers as select * exclude (position) from published.${PLACED}`)
+  if (!changes_path) for (const table of NO_CHANGES) await duck.run(`create table changes.${table} limit 0`)
 }
 
 /** Open generations kept per process; each costs a DuckDB instance of a few megabytes. */

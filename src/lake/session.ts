@@ -140,6 +140,7 @@ const ABOUT: Readonly<Partial<Record<RelationName, readonly string[]>>> = {
   events: ['subject'],
   customers: ['subject'],
   subject_redirect: ['subject', 'customer'],
+  visitors: ['subject'],
   orders: ['subject'],
   refunds: ['subject'],
   checkouts: ['subject'],

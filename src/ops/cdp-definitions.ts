@@ -4,13 +4,14 @@ import { type Op, op } from '../op.ts'
 import { PROPERTIES } from '../segment/property.ts'
 import { describeVocabulary } from '../segment/vocabulary-table.ts'
 import * as example from './cdp-example.ts'
-import { evaluated } from './cdp-fields.ts'
+import { sourcesOf } from './cdp-fields.ts'
+import { customProperties, PROPERTY_TYPES } from './custom-properties.ts'
 
 const PropertyType = named('PropertyType', {
   id: v.string(),
   propertyName: v.string(),
   target: v.picklist(['profiles', 'sessions']),
-  type: v.picklist(['string', 'integer', 'decimal', 'date', 'boolean']),
+  type: v.picklist(PROPERTY_TYPES),
   multivalued: v.boolean(),
   source: v.picklist(['built-in', 'custom']),
   name: v.optional(v.string()),
@@ -41,32 +42,6 @@ const ComparisonOperator = named('ComparisonOperator', {
   value: v.picklist(['one', 'part', 'list', 'pair', 'days', 'none']),
 })
 
-/** Names that events set are those of whoever sends events: beyond so many the rarest are left out. */
-const CUSTOM_MOST = 1_000
-
-const CUSTOM = `
-  select
-    name,
-    case
-      when bool_and(kind = 'boolean') then 'boolean'
-      when bool_and(kind = 'number' and number = floor(number)) then 'integer'
-      when bool_and(kind = 'number') then 'decimal'
-      when bool_and(kind = 'string' and moment is not null) then 'date'
-      else 'string'
-    end as type,
-    bool_or(kind = 'list') as multivalued
-  from stg_customer_attributes
-  where kind <> 'object'
-  group by name
-  order by count(*) desc, name
-  limit ${CUSTOM_MOST}`
-
-interface CustomRow {
-  name: string
-  type: 'string' | 'integer' | 'decimal' | 'date' | 'boolean'
-  multivalued: boolean
-}
-
 const reading = { surface: 'cdp', scopes: ['customers:read'], feature: 'cdp', tool: false } as const
 
 export const cdpDefinitionOps: readonly Op[] = [
@@ -79,7 +54,7 @@ export const cdpDefinitionOps: readonly Op[] = [
     output: v.object({ properties: v.array(PropertyType), scope: v.string() }),
     example: example.PROPERTY_TYPES,
     run: async (ctx) => {
-      const custom = await evaluated<CustomRow>(ctx, CUSTOM, [])
+      const custom = await customProperties(await sourcesOf(ctx))
       const known = PROPERTIES.map(
         ({ id, propertyName, target, type, multivalued, name, description }) =>
           ({ id, propertyName, target, type, multivalued, source: 'built-in', name, description }) as const,

@@ -21,49 +21,62 @@ export function checkWindow({ limit, offset }: { limit: number; offset: number }
     throw fail('bad_request', `offset and limit together must be at most ${WINDOW.toLocaleString('en')}`)
 }
 
-/** The columns that profiles can be sorted by; no text of a caller is one. */
-const SORTS = {
-  'itemId.keyword': 'customer_id',
-  'properties.firstVisit': 'created_at',
-  'properties.lastVisit': 'last_event_at',
-} as const
+/** What a list can be sorted by: the names of the fields with their columns; no text of a caller is one. */
+export interface Sorting {
+  schema: v.GenericSchema<string | undefined, string>
+  /** What to order by, ties by id; who has no value comes last. */
+  sql(sort: string): string
+}
 
-type SortField = keyof typeof SORTS
-export type Sort = SortField | `${SortField}:${'asc' | 'desc'}`
+/** `id` is the column of the ids; the first field is the one that is sorted by unless said, in the way of `otherwise`. */
+export function sorting(
+  columns: Readonly<Record<string, string>>,
+  id: string,
+  otherwise: 'asc' | 'desc' = 'asc',
+): Sorting {
+  const fields = Object.keys(columns)
+  const options = fields.flatMap((field) => [field, `${field}:asc`, `${field}:desc`])
+  return {
+    schema: v.optional(
+      v.picklist(options, `must be ${fields.join(', ')}, with :asc or :desc`),
+      `${fields[0]}:${otherwise}`,
+    ),
+    sql(sort) {
+      const [field = '', way = 'asc'] = sort.split(':')
+      return columns[field] === id ? `${id} ${way}` : `${columns[field]} ${way} nulls last, ${id}`
+    },
+  }
+}
 
-const FIELDS = Object.keys(SORTS) as SortField[]
-const OPTIONS = FIELDS.flatMap((field): Sort[] => [field, `${field}:asc`, `${field}:desc`])
-export const sorting = v.optional(
-  v.picklist(OPTIONS, `must be ${FIELDS.join(', ')}, with :asc or :desc`),
-  'itemId.keyword:asc',
+export const PROFILES = sorting(
+  {
+    'itemId.keyword': 'customer_id',
+    'properties.firstVisit': 'created_at',
+    'properties.lastVisit': 'last_event_at',
+  },
+  'customer_id',
 )
 
-/** What to order by, ties by id; who has no such time comes last. */
-export function orderSql(sort: Sort): string {
-  const [field, way = 'asc'] = sort.split(':') as [SortField, ('asc' | 'desc')?]
-  const column = SORTS[field]
-  return column === 'customer_id' ? `customer_id ${way}` : `${column} ${way} nulls last, customer_id`
+/** The sort that a list of profiles can be walked in by cursors. */
+export const isById = (sort: string) => sort === 'itemId.keyword' || sort === 'itemId.keyword:asc'
+
+/** The newest sources and models; what DuckDB cannot evaluate is an `upstream_error`. */
+export const sourcesOf = async (ctx: Ctx): Promise<Reader> =>
+  guarded(await answered(() => ctx.lake.sources()))
+
+/**
+ * The published results of the newest refresh, or of the one that a walk began in, which the same holds for; null
+ * before the first.
+ */
+export async function resultsOf(ctx: Ctx, generation?: number): Promise<Reader | null> {
+  const served = await answered(() => ctx.lake.served(generation))
+  return served && guarded(served)
 }
 
-/** Rows of the newest sources; what DuckDB cannot evaluate is an `upstream_error`. */
-export async function evaluated<Row>(
-  ctx: Ctx,
-  statement: string,
-  values: readonly (string | null)[],
-): Promise<Row[]> {
-  return await answered(async () => (await ctx.lake.sources()).rows<Row>(statement, [...values]))
-}
-
-/** The published results of the newest refresh, or of the one that a walk began in; null before the first. */
-export const resultsOf = (ctx: Ctx, generation?: number): Promise<Reader | null> =>
-  answered(() => ctx.lake.served(generation))
-
-/** Rows of published results, which the same holds for. */
-export const published = <Row>(
-  reader: Reader,
-  statement: string,
-  values: readonly unknown[],
-): Promise<Row[]> => answered(() => reader.rows<Row>(statement, [...values]))
+const guarded = ({ generation, rows }: Reader): Reader => ({
+  generation,
+  rows: (statement, values) => answered(() => rows(statement, values)),
+})
 
 async function answered<Result>(work: () => Promise<Result>): Promise<Result> {
   try {

@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import { id, named, texts, time } from '../fields.ts'
 import type { Db } from '../op.ts'
 import { type PropertyType, propertiesOf } from '../segment/property.ts'
+import type { CustomerRow } from './customer-rows.ts'
 
 /** Profiles as the customer-data host shows them. */
 
@@ -24,7 +25,11 @@ const provenance = v.picklist(['server', 'pixel', 'merged'])
 
 export const Profile = named('Profile', {
   itemId: v.string(),
-  properties: v.object(Object.fromEntries(SHOWN.map(({ name, schema }) => [name, v.optional(schema)]))),
+  /** The built-in ones, and whatever else events set. */
+  properties: v.objectWithRest(
+    Object.fromEntries(SHOWN.map(({ name, schema }) => [name, v.optional(schema)])),
+    v.unknown(),
+  ),
   provenance,
 })
 
@@ -39,36 +44,26 @@ export const Identity = named('Identity', {
   visitorIds: texts,
 })
 
-/** A row of the relation customers. */
-export interface ProfileRow {
-  customer: number
-  customer_id: string
-  store_customer_id: string | null
-  email: string | null
-  phone: string | null
-  first_name: string | null
-  last_name: string | null
-  provenance: v.InferOutput<typeof provenance>
-  [column: string]: unknown
-}
+const BUILT_IN: ReadonlySet<string> = new Set(SHOWN.map(({ name }) => name))
 
-/** What is not known is left out. */
-export const profileOf = (row: ProfileRow): v.InferOutput<typeof Profile> => ({
+/** What is not known is left out, and what events set under the name of a built-in property. */
+export const profileOf = (row: CustomerRow): v.InferOutput<typeof Profile> => ({
   itemId: row.customer_id,
-  properties: Object.fromEntries(
-    SHOWN.flatMap(({ name, column }) => {
-      const value = row[column]
+  properties: Object.fromEntries([
+    ...Object.entries(JSON.parse(row.attributes)).filter(([name]) => !BUILT_IN.has(name)),
+    ...SHOWN.flatMap(({ name, column }) => {
+      const value = (row as unknown as Record<string, unknown>)[column]
       if (value === null || value === undefined) return []
       return [[name, value instanceof Date ? value.toISOString() : value]]
     }),
-  ),
+  ]),
   provenance: row.provenance,
 })
 
 /** The identities of these profiles by their ids. */
 export async function identitiesOf(
   db: Pick<Db, 'many'>,
-  rows: readonly ProfileRow[],
+  rows: readonly CustomerRow[],
 ): Promise<Record<string, v.InferOutput<typeof Identity>>> {
   const found = await db.many<{ customer: number; contact_id: string | null; visitor_ids: string[] }>(
     'identities_of',

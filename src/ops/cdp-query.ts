@@ -6,7 +6,7 @@ import { compileCount } from '../segment/plan.ts'
 import { readVocabulary } from '../segment/vocabulary.ts'
 import { ITEM_TYPES, type ItemType } from '../segment/vocabulary-table.ts'
 import * as example from './cdp-example.ts'
-import { evaluated } from './cdp-fields.ts'
+import { sourcesOf } from './cdp-fields.ts'
 
 const Counted = named('QueryCount', { itemType: v.picklist(ITEM_TYPES), count, scope: v.string() })
 
@@ -37,7 +37,8 @@ export const cdpQueryOps: readonly Op[] = [
       if (!isItemType(item))
         throw fail('not_found', `There is no item type of this name. Known: ${ITEM_TYPES.join(', ')}`)
       const { text, values } = compileCount(readVocabulary(condition, item).tree, item)
-      const [row] = await evaluated<{ count: number }>(ctx, text, values)
+      const sources = await sourcesOf(ctx)
+      const [row] = await sources.rows<{ count: number }>(text, [...values])
       return { itemType: item, count: row?.count ?? 0, scope: ctx.brand.shop_domain }
     },
   }),

@@ -6,20 +6,13 @@ import { exportPage } from '../segment/export.ts'
 import { createSegment, DESCRIPTION_LENGTH, NAME_LENGTH, type SavedSegment } from '../segment/saved.ts'
 import { definitionOf } from '../segment/vocabulary.ts'
 import * as example from './cdp-example.ts'
-import {
-  checkWindow,
-  LISTED,
-  offsetPaging,
-  orderSql,
-  published,
-  resultsOf,
-  sorting,
-  WINDOW,
-} from './cdp-fields.ts'
-import { Identity, identitiesOf, Profile, type ProfileRow, profileOf } from './cdp-profile.ts'
+import { checkWindow, LISTED, offsetPaging, PROFILES, resultsOf, WINDOW } from './cdp-fields.ts'
+import { Identity, identitiesOf, Profile, profileOf } from './cdp-profile.ts'
+import { type CustomerRow, withAttributes } from './customer-rows.ts'
 import { segmentById, segmentPath } from './segment-fields.ts'
 
-const EXPORTED: Page = { default: 10_000, max: 10_000, over: 'clamp' }
+/** Clamped at both ends, as the contract says of the export alone. */
+const EXPORTED: Page = { default: 10_000, max: 10_000, over: 'clamp', under: 'clamp' }
 
 const CdpSegment = named('CdpSegment', {
   id,
@@ -53,7 +46,7 @@ const segmentOf = ({ id: segmentId, name, description }: SavedSegment, scope: st
  */
 interface Position {
   generation: number
-  after: number
+  after: string
 }
 
 const reading = { surface: 'cdp', scopes: ['segments:read'], feature: 'cdp', tool: false } as const
@@ -110,7 +103,7 @@ export const cdpSegmentOps: readonly Op[] = [
     page: LISTED,
     errors: ['upstream_error'],
     what: 'Members of a segment as of its last refresh, as profiles with their identities. `totalSize` ends at 10,000: beyond that, export.',
-    input: { path: segmentPath, query: v.strictObject({ ...offsetPaging(LISTED), sort: sorting }) },
+    input: { path: segmentPath, query: v.strictObject({ ...offsetPaging(LISTED), sort: PROFILES.schema }) },
     output: v.object({
       segmentId: id,
       list: v.array(Profile),
@@ -126,16 +119,16 @@ export const cdpSegmentOps: readonly Op[] = [
       const { ordinal, evaluated_at } = await segmentById(ctx, segmentId)
       const served = evaluated_at === null ? null : await resultsOf(ctx)
       const rows = served
-        ? await published<ProfileRow>(
-            served,
-            `select customers.* from members join customers using (customer_id) where segment = $1
-             order by ${orderSql(sort)} limit $2 offset $3`,
+        ? await served.rows<CustomerRow>(
+            `${withAttributes(
+              `select customer from members join customers using (customer) where segment = $1
+               order by ${PROFILES.sql(sort)} limit $2 offset $3`,
+            )} order by ${PROFILES.sql(sort)}`,
             [ordinal, limit, offset],
           )
         : []
       const [all] = served
-        ? await published<{ members: number }>(
-            served,
+        ? await served.rows<{ members: number }>(
             'select count(*) as members from (from members where segment = $1 limit $2)',
             [ordinal, WINDOW],
           )
@@ -158,7 +151,7 @@ export const cdpSegmentOps: readonly Op[] = [
     route: 'GET /cdp/segments/{id}/export',
     page: EXPORTED,
     errors: ['upstream_error'],
-    what: 'All members of a segment, up to 10,000 lines at a time, in the order in which they became known. A walk stays in the refresh that it began in for 24 hours; later it goes on after the same member in the newest.',
+    what: 'All members of a segment, up to 10,000 lines at a time, in the order of their ids. A walk stays in the refresh that it began in for 24 hours; later it goes on after the same member in the newest.',
     input: { path: segmentPath, query: v.strictObject(paging(EXPORTED)) },
     output: v.object({ lines: v.string(), next_cursor: v.nullable(v.string()) }),
     ndjson: ExportLine,
@@ -169,13 +162,12 @@ export const cdpSegmentOps: readonly Op[] = [
       const segment = await segmentById(ctx, segmentId)
       const served = segment.evaluated_at === null ? null : await resultsOf(ctx, from?.generation)
       if (!served) return { lines: '', next_cursor: null }
-      const page = await exportPage(
-        {
-          generation: served.generation,
-          rows: (statement, values = []) => published(served, statement, values),
-        },
-        { ordinal: segment.ordinal, after: from?.after ?? -1, limit, shopDomain: ctx.brand.shop_domain },
-      )
+      const page = await exportPage(served, {
+        ordinal: segment.ordinal,
+        after: from?.after ?? '',
+        limit,
+        shopDomain: ctx.brand.shop_domain,
+      })
       return {
         lines: page.lines,
         next_cursor:

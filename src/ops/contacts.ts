@@ -20,6 +20,7 @@ const Contact = named('Contact', {
 })
 
 interface ContactRow {
+  brand_id: string
   id: string
   email: string | null
   phone: string | null
@@ -32,7 +33,12 @@ interface ContactRow {
   updated_at: Date
 }
 
-const shown = ({ sms_consent, email_consent, ...contact }: ContactRow): v.InferOutput<typeof Contact> => ({
+const shown = ({
+  brand_id: _,
+  sms_consent,
+  email_consent,
+  ...contact
+}: ContactRow): v.InferOutput<typeof Contact> => ({
   ...contact,
   consent: { sms: sms_consent, email: email_consent },
   created_at: contact.created_at.toISOString(),

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { userOf } from '../access/permit.ts'
+import { renameEventInCampaigns } from '../campaign/rename-event.ts'
 import {
   createDefinition,
   type EventDefinition,
@@ -17,7 +18,7 @@ import { renameEventInSegments } from '../segment/rename-event.ts'
 import * as example from './provider-example.ts'
 
 /** What takes up the new name of an event type. */
-const FOLLOWERS: readonly Follower[] = [renameEventInSegments]
+const FOLLOWERS: readonly Follower[] = [renameEventInSegments, renameEventInCampaigns]
 
 const jsonPath = text({ min: 1, max: MAX_PATH })
 
@@ -101,7 +102,7 @@ export const eventDefinitionOps: readonly Op[] = [
     route: 'PATCH /v1/providers/{provider_id}/event-definitions/{definition_id}',
     scopes: ['providers:write'],
     errors: ['conflict'],
-    what: 'Change an event type of a custom data source; what is not sent stays. A new payload_schema needs the schema_version that it replaces: a stale one is a conflict. A new type is taken up by the rules of segments that name the old one.',
+    what: 'Change an event type of a custom data source; what is not sent stays. A new payload_schema needs the schema_version that it replaces: a stale one is a conflict. A new type is taken up by the campaigns and the rules of segments that name the old one.',
     input: {
       path: ofDefinition,
       body: v.strictObject({

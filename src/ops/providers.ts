@@ -47,6 +47,7 @@ export const providerOps: readonly Op[] = [
     name: 'create_provider',
     route: 'POST /v1/providers',
     scopes: ['providers:write'],
+    exact: true,
     errors: ['conflict', 'limit_reached'],
     what: `Make a custom data source. webhook_secret and, for a sign-in with keys:manage, api_key are in this answer only. A source_template_key also makes the event definitions of the template: ${[...sourceTemplates().keys()].join(', ')}.`,
     input: {
@@ -79,7 +80,8 @@ export const providerOps: readonly Op[] = [
     name: 'update_provider',
     route: 'PATCH /v1/providers/{provider_id}',
     scopes: ['providers:write'],
-    what: 'Change the name, status or settings of a custom data source. Settings are merged level by level: what is not sent stays, such as the type_matchers of request_mapping; null removes.',
+    exact: true,
+    what: 'Change the name, status or settings of a custom data source. Settings are merged level by level: what is not sent stays, null removes. The type_matchers of request_mapping go only when they are null themselves.',
     input: {
       path,
       body: v.strictObject({

@@ -33,6 +33,9 @@ export const sentDefinition = v.pipe(
 )
 export const Segment = named('Segment', { ...itemFields, version: count, schema_version: count, definition })
 
+/** Older changes of members stay in the lake (`member_history` of `recoup sql`). */
+export const HISTORY_DAYS = 180
+
 export const segmentPath = v.strictObject({ id: uuid })
 
 /** Fails with not_found. */

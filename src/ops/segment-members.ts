@@ -1,14 +1,14 @@
 import * as v from 'valibot'
 import { count, id, list, named, paging, time } from '../fields.ts'
-import { type Ctx, type Op, op, type Page } from '../op.ts'
+import { type Op, op, type Page } from '../op.ts'
+import { BY_ID, IN_RANGE, memberRange, rangeValues } from '../segment/member-page.ts'
 import { audienceOf } from '../segment/saved.ts'
+import { contactsOf } from './commerce-fields.ts'
 import * as example from './segment-example.ts'
-import { audienceFields, segmentById, segmentPath } from './segment-fields.ts'
+import { audienceFields, HISTORY_DAYS, segmentById, segmentPath } from './segment-fields.ts'
 
 const MEMBERS: Page = { default: 100, max: 5_000, over: 'refuse' }
 const HISTORY: Page = { default: 100, max: 1_000, over: 'refuse' }
-/** Older changes stay in the lake (`member_history` of `recoup sql`). */
-const HISTORY_DAYS = 180
 
 const Audience = named('Audience', { ...audienceFields, segment_id: id, message: v.nullable(v.string()) })
 
@@ -104,16 +104,6 @@ const HISTORY_PAGE = `
   left join profiles as survivor on survivor.subject = redirect.customer
   order by generation desc, changes.customer`
 
-/** Contact ids by customer. */
-async function contactsOf({ db }: Ctx, rows: readonly MemberRow[]): Promise<Map<number, string>> {
-  const found = await db.many<{ customer: number; id: string }>('contacts_of_customers', [
-    rows.map(({ customer }) => customer),
-    rows.map(({ email }) => email),
-    rows.map(({ phone }) => phone),
-  ])
-  return new Map(found.map(({ customer, id }) => [customer, id]))
-}
-
 export const segmentMemberOps: readonly Op[] = [
   op({
     name: 'get_segment_audience',
@@ -146,19 +136,15 @@ export const segmentMemberOps: readonly Op[] = [
       const segment = await segmentById(ctx, segmentId)
       const served = segment.evaluated_at === null ? null : await ctx.lake.served(from?.generation)
       if (!served) return { data: [], next_cursor: null, generation: segment.generation }
+      const after = from?.after ?? ''
+      const range = await memberRange(served, { ordinal: segment.ordinal, after, count: limit + 1 })
       const rows = await served.rows<MemberRow>(
-        `select members.customer, members.customer_id, email, phone, joined_at
-         from (
-           select customer, customer_id, joined_at from members
-           where segment = $1 and customer_id > $2 order by customer_id limit $3
-         ) as members
-         join customers using (customer)
-         order by members.customer_id`,
-        [segment.ordinal, from?.after ?? '', limit + 1],
+        `select customer, customer_id, email, phone, joined_at ${IN_RANGE} ${BY_ID} limit $5`,
+        [...rangeValues(range), limit + 1],
       )
       const page = rows.slice(0, limit)
       const last = rows.length > limit ? page.at(-1) : undefined
-      const contacts = await contactsOf(ctx, page)
+      const contacts = await contactsOf(ctx.db, page)
       return {
         data: page.map(({ customer, joined_at, ...row }) => ({
           ...row,

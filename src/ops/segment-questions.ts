@@ -2,7 +2,6 @@ import * as v from 'valibot'
 import { fail } from '../errors.ts'
 import { count, id, named, text, time, timestamp, uuid } from '../fields.ts'
 import { type Op, op } from '../op.ts'
-import { checkColumns } from '../segment/cadence.ts'
 import { parseDefinition, parseSaved } from '../segment/definition.ts'
 import { customerOf, explain } from '../segment/explain.ts'
 import { compileOne, displayOne } from '../segment/plan.ts'
@@ -53,7 +52,7 @@ export const segmentQuestionOps: readonly Op[] = [
     scopes: ['segments:read'],
     feature: 'cdp',
     rate: { count: 30, per: 'minute' },
-    errors: ['not_found', 'conflict'],
+    errors: ['not_found'],
     effect: 'read',
     what: 'How many customers a rule matches now, or at a past instant; nothing is saved.',
     input: {
@@ -71,7 +70,6 @@ export const segmentQuestionOps: readonly Op[] = [
       if (body.as_of && body.as_of > ctx.now) throw fail('bad_request', 'as_of must be in the past')
       const saved = body.segment_id === undefined ? null : await segmentById(ctx, body.segment_id)
       const tree = saved ? parseSaved(saved) : parseDefinition(body.definition)
-      await checkColumns(tree)
       await checkReferences(ctx.db, saved?.id ?? null, tree, body.as_of)
       const { text: members, values } = compileOne(tree)
       const sources = await ctx.lake.sources(body.as_of)
@@ -133,7 +131,7 @@ export const segmentQuestionOps: readonly Op[] = [
     route: 'GET /v1/segments/{id}/explain',
     scopes: ['segments:read'],
     feature: 'cdp',
-    errors: ['not_found', 'conflict'],
+    errors: ['not_found'],
     what: 'Why a customer is a member of a segment or not, by the newest data: each condition with the actual value, and whether it alone decides.',
     input: {
       path: segmentPath,
@@ -144,7 +142,6 @@ export const segmentQuestionOps: readonly Op[] = [
     run: async (ctx, { path, query }) => {
       const segment = await segmentById(ctx, path.id)
       const tree = parseSaved(segment)
-      await checkColumns(tree)
       const sources = await ctx.lake.sources()
       const customer = await customerOf(sources, query.customer_id)
       if (customer === undefined) throw fail('not_found', 'There is no such record.')

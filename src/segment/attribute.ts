@@ -13,7 +13,7 @@ import {
   type Value,
   value,
 } from './expression.ts'
-import { opsFor, readOperator, unsupported } from './name.ts'
+import { leftOut, opsFor, readOperator, unsupported } from './name.ts'
 import { type FieldType, LIMITS, type Operator } from './operators.ts'
 import { ROWS, type RowsTest, SOME } from './tree.ts'
 import { isDecimal, type Operand, readOperand, readString } from './value.ts'
@@ -34,7 +34,11 @@ export const asTime: Operand = COMPARED.time
 const OPS = [...new Set((['number', 'string', 'boolean', 'time'] as const).flatMap(opsFor))]
 
 /** Contact data identifies: rules read it where it is kept. */
-const CONTACT = ['email', 'phone']
+const isContact = (name: string) => ['email', 'phone'].includes(name.toLowerCase())
+
+/** Whether rules can ask of an attribute with this name. */
+export const isRuleAttribute = (name: string): boolean =>
+  name !== '' && leftOut(name) === undefined && !isContact(name)
 
 /** Whether a comparison looks at `attributes.<name>`. */
 export const isAttribute = (node: Map<string, unknown>, source: SourceName): boolean => {
@@ -79,7 +83,7 @@ function readName(json: unknown, path: string): string {
   const name = readString(json, path).slice(ATTRIBUTE_PREFIX.length)
   if (name === '') throw refusal(path, `must name an attribute, such as ${ATTRIBUTE_PREFIX}size`)
   unsupported(name, path)
-  if (CONTACT.includes(name.toLowerCase()))
+  if (isContact(name))
     throw refusal(path, `contact data is no attribute: use ${name.toLowerCase()} of customer_profile`)
   return name
 }

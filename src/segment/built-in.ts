@@ -1,3 +1,4 @@
+import type { RowsName } from './catalog.ts'
 import { atLeast, column, type Expr, equal, oneOf, value } from './expression.ts'
 
 /** Who made a segment that comes with every brand. */
@@ -9,10 +10,8 @@ export const BUILT_IN_FIELD = 'built_in'
 export interface BuiltIn {
   /** What `built_in` is compared with. */
   name: string
-  /** Columns of `customers` that it reads; until the models have them it is not evaluated. */
-  reads: readonly string[]
-  /** Of the customer's own row; absent: all profiles, those too whom no rule covers. */
-  holds?: Expr
+  /** A row of the customer's in a mart; absent: all profiles, those too whom no rule covers. */
+  scored?: { source: RowsName; holds: Expr }
   help: string
 }
 
@@ -20,23 +19,20 @@ const text = (words: readonly string[]) => words.map((word) => value('text', wor
 
 /** The built-in segments whose members no rule can name. The others have definitions that anyone may write. */
 const BUILT_INS: readonly BuiltIn[] = [
-  { name: 'visitors', reads: [], help: 'all profiles' },
+  { name: 'visitors', help: 'all profiles' },
   {
     name: 'high_value',
-    reads: ['rfm_tier'],
-    holds: oneOf(column('rfm_tier'), text(['Champions', 'Loyal Customers'])),
+    scored: { source: 'rfm', holds: oneOf(column('tier'), text(['Champions', 'Loyal Customers'])) },
     help: 'customers of the top RFM tiers',
   },
   {
     name: 'at_risk',
-    reads: ['at_risk'],
-    holds: equal(column('at_risk'), value('boolean', 'true')),
+    scored: { source: 'churn', holds: equal(column('at_risk'), value('boolean', 'true')) },
     help: 'customers who are at risk',
   },
   {
     name: 'churned',
-    reads: ['at_risk_score'],
-    holds: atLeast(column('at_risk_score'), value('money', '4')),
+    scored: { source: 'churn', holds: atLeast(column('at_risk_score'), value('money', '4')) },
     help: 'customers whose at-risk score is 4 or more',
   },
 ]

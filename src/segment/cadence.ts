@@ -1,11 +1,5 @@
-import { fail } from '../errors.ts'
 import type { Pipeline } from '../lake/pipeline.ts'
-import { columnsOfModels } from '../model/columns.ts'
-import { loadModels, type Model } from '../model/graph.ts'
-import { BUILT_IN } from './built-in.ts'
-import { type Definition, parseSaved } from './definition.ts'
 import type { SegmentRow } from './evaluate.ts'
-import { columnsOf } from './tree.ts'
 
 /** Half the time between two refreshes: a segment is evaluated in the one nearest to when its time has come. */
 const SLACK_MS = 450_000
@@ -19,16 +13,11 @@ export interface Turns {
 
 /**
  * Parts the segments of a brand by whose turn it is. `isAnew`: results are made with something else than data and time
- * that changed, so that earlier members say nothing. What reads columns that the models don't have has no turn.
+ * that changed, so that earlier members say nothing.
  */
-export function turnsOf(
-  segments: readonly SegmentRow[],
-  asOf: Date,
-  { isAnew, columns }: { isAnew: boolean; columns: ReadonlySet<string> },
-): Turns {
+export function turnsOf(segments: readonly SegmentRow[], asOf: Date, isAnew: boolean): Turns {
   const turns: Turns = { due: [], waiting: [] }
   for (const segment of segments) {
-    if (!readsOf(segment).every((name) => columns.has(name))) continue
     const at = dueAt(segment)
     const early = at !== null && asOf >= (segment.evaluated_at ?? asOf) && asOf.getTime() < at
     if (early && !isAnew) turns.waiting.push(segment)
@@ -42,29 +31,11 @@ export async function turnsNow(
   { postgres }: Pick<Pipeline, 'postgres'>,
   brandId: string,
   asOf: Date,
-  { isAnew, models }: { isAnew: boolean; models: readonly Model[] },
+  isAnew: boolean,
 ): Promise<Turns> {
   const segments = await postgres.pipeline.many<SegmentRow>('segments_to_evaluate', [brandId])
-  return turnsOf(segments, asOf, { isAnew, columns: await customerColumns(models) })
+  return turnsOf(segments, asOf, isAnew)
 }
-
-const customerColumns = async (models: readonly Model[]) =>
-  new Set((await columnsOfModels(models)).get('customers')?.map(([name]) => name))
-
-/** Throws `conflict` for a definition that reads columns of the customer which the models don't have. */
-export async function checkColumns(tree: Definition): Promise<void> {
-  const wanted = columnsOf(tree)
-  if (wanted.length === 0) return
-  const known = await customerColumns(await loadModels())
-  if (wanted.some((name) => !known.has(name)))
-    throw fail(
-      'conflict',
-      'This built-in segment is not evaluated yet: the models that it reads are not there.',
-    )
-}
-
-const readsOf = (segment: SegmentRow): string[] =>
-  segment.created_by === BUILT_IN ? columnsOf(parseSaved(segment)) : []
 
 /** When a segment's next turn comes, in milliseconds; null for those that are evaluated in every refresh. */
 export const dueAt = ({ every_minutes, evaluated_at }: SegmentRow): number | null =>

@@ -232,6 +232,9 @@ const INNER_TABLE = {
     fields: {},
     help: 'Visits',
   },
+  /** Only built-in segments read these two. */
+  rfm: { relation: { name: 'rfm', alias: 'rfm' }, rows: 'many', fields: {}, help: 'Scores and tiers' },
+  churn: { relation: { name: 'churn', alias: 'churn' }, rows: 'many', fields: {}, help: 'Who is at risk' },
 } satisfies Record<string, Source>
 
 /** What the rows of a test are rows of. */

@@ -21,7 +21,6 @@ import {
   type EveryoneTest,
   type Measure,
   type MemberTest,
-  type ProfileTest,
   ROWS,
   type RowsTest,
   SOME,
@@ -90,12 +89,14 @@ function readMember(node: Node, path: string): MemberTest {
 }
 
 /** Only the service writes these definitions, so there is one form. */
-function readBuiltIn(node: Node, path: string): ProfileTest | EveryoneTest {
+function readBuiltIn(node: Node, path: string): RowsTest | EveryoneTest {
   const name = node.get('value')
   if (typeof name !== 'string' || !BUILT_IN_NAMES.includes(name))
     throw unknownName(`${path}.value`, name, 'a built-in segment', BUILT_IN_NAMES)
-  const { holds, reads } = builtIn(name)
-  return holds ? { of: 'profile', holds, reads } : { of: 'everyone' }
+  const { scored } = builtIn(name)
+  if (!scored) return { of: 'everyone' }
+  const { source, holds } = scored
+  return { of: 'rows', source, days: LIMITS.maxDays, row: [holds], line: [], measure: ROWS, holds: SOME }
 }
 
 function readComparison(node: Node, path: string, source: SourceName): Read {

@@ -1,6 +1,6 @@
 import type { Reader } from '../op.ts'
 import type { Definition } from './definition.ts'
-import { compileActual, compileOne } from './plan.ts'
+import { compileActual, compileCount, compileOne } from './plan.ts'
 import { type Condition, conditionsOf } from './tree.ts'
 
 /** What a condition compares: null when it is missing. */
@@ -40,7 +40,7 @@ export async function explain(
 ): Promise<Explanation> {
   const conditions = conditionsOf(definition)
   const truths = new Map<Condition, boolean>()
-  for (const condition of conditions) truths.set(condition, await isMember(sources, condition, customer))
+  for (const condition of conditions) truths.set(condition, await holdsFor(sources, condition, customer))
   const holds = (node: Definition, flipped?: Condition): boolean => {
     switch (node.is) {
       case 'all':
@@ -53,17 +53,28 @@ export async function explain(
         return (truths.get(node) ?? false) !== (node === flipped)
     }
   }
+  // Who is outside the universe satisfies conditions and is no member all the same.
+  const member = await isMember(sources, definition, customer)
+  const inside = member || (await isMember(sources, { is: 'not', node: definition }, customer))
   const explained: Explained[] = []
   for (const condition of conditions) {
     explained.push({
       path: condition.path,
       actual: await actualOf(sources, condition, customer),
       holds: truths.get(condition) ?? false,
-      decides: holds(definition, condition) !== holds(definition),
+      decides: inside && holds(definition, condition) !== holds(definition),
     })
   }
-  // Who is outside the universe satisfies conditions and is no member all the same.
-  return { member: await isMember(sources, definition, customer), conditions: explained }
+  return { member, conditions: explained }
+}
+
+async function holdsFor(sources: Reader, condition: Condition, customer: number): Promise<boolean> {
+  const { text, values } = compileCount(condition, 'profile')
+  const [row] = await sources.rows<{ count: number }>(
+    `${text}\n  and customers.customer = $${values.length + 1}::integer`,
+    [...values, customer],
+  )
+  return row?.count === 1
 }
 
 async function isMember(sources: Reader, tree: Definition, customer: number): Promise<boolean> {

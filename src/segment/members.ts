@@ -69,26 +69,26 @@ export async function diffMembers(
   changedAt: Date,
   whole: boolean,
 ): Promise<MemberChanges> {
-  const before = whole ? 'member_before' : 'member_before_touched'
-  if (!whole)
-    await duck.run(`create table ${before} as from member_before semi join touched using (customer)`)
+  const before = whole ? 'member_before' : '(from member_before semi join touched using (customer))'
   // Segments that were not evaluated keep their members.
-  const ordinals = evaluated.map(({ ordinal }) => Math.trunc(ordinal)).join(', ') || 'null'
-  await duck.run(`
-    create table member_diff as
-    select segment, customer, 'entered' as action from evaluated anti join ${before} using (segment, customer)
-    union all
-    select segment, customer, 'exited' as action from ${before}
-    anti join evaluated using (segment, customer) where segment in (${ordinals})`)
+  const ordinals = evaluated.map(({ ordinal }) => Math.trunc(ordinal)).join(', ') || '-1'
+  // One join for both directions, by one key: two anti joins on segment and customer took twice as long.
+  const keyed = (rows: string) => `(select *, segment * 4294967296 + customer as key from ${rows})`
   await duck.run(
-    `create table members as
-     select segment, customer, joined_at from ${before}
-     anti join (from member_diff where action = 'exited') using (segment, customer)
-     union all
-     select segment, customer, $1::timestamp as joined_at from member_diff where action = 'entered'
-     order by segment, customer`,
+    `create table members_compared as
+    select coalesce(now.segment, before.segment) as segment, coalesce(now.customer, before.customer) as customer,
+      coalesce(before.joined_at, $1::timestamp) as joined_at, before.key is not null as was,
+      now.key is not null or before.segment not in (${ordinals}) as stays
+    from ${keyed('evaluated')} as now full join ${keyed(before)} as before using (key)`,
     [changedAt],
   )
+  await duck.run(`
+    create table member_diff as
+    select segment, customer, case when stays then 'entered' else 'exited' end as action
+    from members_compared where was != stays`)
+  await duck.run(`
+    create view members as
+    select segment, customer, joined_at from members_compared where stays`)
   const counts = await duck.rows<{ segment: number; members: number }>(
     whole
       ? 'select segment, count(*) as members from members group by segment'

@@ -62,13 +62,18 @@ export function readField(json: unknown, path: string, source: SourceName): Fiel
 
 /** Names that people try for what rules leave out on purpose get told so. */
 export function unsupported(name: string, path: string): void {
+  const what = leftOut(name)
+  if (what !== undefined) throw refusal(path, `${what} not supported in rules`)
+}
+
+/** What rules leave out on purpose, where a name says that. */
+export function leftOut(name: string): string | undefined {
   const letters = name
     .slice(0, 100)
     .replace(/^attributes\./, '')
     .toLowerCase()
     .replace(/[^a-z]/g, '')
-  for (const [what, names] of Object.entries(UNSUPPORTED))
-    if (names.includes(letters)) throw refusal(path, `${what} not supported in rules`)
+  return Object.keys(UNSUPPORTED).find((what) => UNSUPPORTED[what]?.includes(letters))
 }
 
 export function many(source: SourceName, path: string, what: string): void {

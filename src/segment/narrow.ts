@@ -2,13 +2,16 @@ import type { Duck } from '../store/duckdb.ts'
 import { rowsNamed } from './catalog.ts'
 import type { Plan } from './plan.ts'
 
+/** How the names of staging models begin; a plan reads marts too. */
+const STAGED = 'stg_'
+
 /**
  * Turns the staging models that a plan reads into tables of the rows that they show and the columns that the plan asks
  * for: worth it when they are restricted to few customers, who are then found once and not by each pass.
  */
 export async function narrow(duck: Duck, plan: Plan): Promise<void> {
   // All of them, since some read others, which may lose columns.
-  const wanted = [...columnsOf(plan)]
+  const wanted = [...columnsOf(plan)].filter(([relation]) => relation.startsWith(STAGED))
   for (const [relation, columns] of wanted)
     await duck.run(`create table ${relation}_rows as select ${[...columns].join(', ')} from ${relation}`)
   for (const [relation] of wanted) {
@@ -21,7 +24,7 @@ export async function narrow(duck: Duck, plan: Plan): Promise<void> {
 export async function widen(duck: Duck): Promise<void> {
   const tables = await duck.rows<{ name: string }>(
     `select table_name as name from duckdb_tables()
-     where schema_name = 'main' and not temporary and starts_with(table_name, 'stg_')`,
+     where schema_name = 'main' and not temporary and starts_with(table_name, '${STAGED}')`,
   )
   for (const { name } of tables) await duck.run(`drop table ${name}`)
 }

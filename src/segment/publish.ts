@@ -1,15 +1,16 @@
+import { join } from 'node:path'
 import { addFiles, type LakeFile, type NewFile, Outrun, publishFiles, retireFiles } from '../lake/manifest.ts'
 import type { Pipeline } from '../lake/pipeline.ts'
-import { type ServedTable, writeChanges, writeServed } from '../lake/served.ts'
 import type { Session } from '../lake/session.ts'
 import { OWN_FILE_ROWS, writeParquet } from '../lake/stage.ts'
 import type { Model } from '../model/graph.ts'
 import { type Duck, literal } from '../store/duckdb.ts'
 import { brandFolder, type WrittenFile } from '../store/lake.ts'
 import type { Evaluation } from './evaluate.ts'
+import { isHeld } from './held.ts'
 import type { MemberChanges } from './members.ts'
 import { writeReasons } from './reasons.ts'
-import { mergeMarts } from './touched.ts'
+import { writeBase, writeTouched } from './served-tables.ts'
 import type { BrandRow } from './way.ts'
 
 export interface Publication {
@@ -52,10 +53,19 @@ export async function publish(
   const old = (relation: string) => manifest.files.filter((file) => file.relation === relation)
 
   const marts = publication.models.filter(({ layer }) => layer === 'mart')
-  for (const { name } of whole ? marts : []) {
-    const rows = await rowsOf(duck, name)
-    if (rows >= OWN_FILE_ROWS) await add(`result:${name}`, 1, rows, `from ${name}`)
-    retired.push(...old(`result:${name}`))
+  const base = whole
+    ? await writeBase(pipeline, session, marts)
+    : old('served').find(({ level }) => level > 0)
+  if (!base) throw new Error('there is no base that the changes could be to')
+  if (whole) {
+    await duck.run(`attach ${literal(join(pipeline.lakeDir, base.path))} as made (read_only)`)
+    for (const { name } of marts) {
+      const rows = await rowsOf(duck, `made.${name}`)
+      const from = isHeld(name) ? name : `made.${name}`
+      if (rows >= OWN_FILE_ROWS) await add(`result:${name}`, 1, rows, `from ${from}`)
+      retired.push(...old(`result:${name}`))
+    }
+    await duck.run('detach made')
   }
   const row = `${literal(brand.id)}::uuid as brand_id, ${generation}::bigint as tick`
   if (members.changes) {
@@ -75,9 +85,7 @@ export async function publish(
   }
 
   const served = old('served')
-  const base = whole ? await writeBase(pipeline, session, marts) : served.find(({ level }) => level > 0)
-  if (!base) throw new Error('there is no base that the changes could be to')
-  const changes = whole ? null : await writeTouched(pipeline, session, publication)
+  const changes = whole ? null : await writeTouched(pipeline, session, brand, publication.models)
   if (whole) note(base as WrittenFile, 'served', 1, 0)
   if (changes) note(changes, 'served', 0, 0)
   retired.push(...(whole ? served : served.filter(({ level }) => level === 0)))
@@ -133,50 +141,6 @@ export async function noteUnchanged(
     await recordRun(tx, brand.id, brand.generation, publication, session)
   })
   return brand.generation
-}
-
-const MEMBERS =
-  'select segment, customer, customer_id, joined_at from members join customers using (customer)'
-
-const served = (name: string, select: string): ServedTable => ({ name, select })
-
-async function writeBase({ lakeDir }: Pipeline, session: Session, marts: readonly Model[]) {
-  return await writeServed(lakeDir, session, [
-    ...marts.map(({ name }) => served(name, `from ${name}`)),
-    { name: 'members', select: `${MEMBERS} order by segment, customer_id` },
-  ])
-}
-
-/**
- * The touched customers' rows, with those that earlier generations since the base changed and this one did not; and
- * the marts that are not made by customer, over everyone's rows.
- */
-async function writeTouched(
-  { lakeDir }: Pipeline,
-  session: Session,
-  { brand, models }: Publication,
-): Promise<WrittenFile> {
-  const { duck } = session
-  const isFirst = brand.changed_customers === 0
-  const marts = models.filter(({ layer }) => layer === 'mart')
-  const earlier = (name: string) =>
-    isFirst ? '' : ` union all by name from changes.${name} anti join touched using (customer)`
-  await duck.run(
-    `create table replaced as select customer from touched${isFirst ? '' : ' union select customer from changes.replaced'}`,
-  )
-  await duck.run(`create table touched_members as ${MEMBERS}`)
-  const rows = marts.flatMap(({ name, by }) =>
-    by ? served(name, `from ${name}_touched${earlier(name)}`) : [],
-  )
-  await mergeMarts(duck, models)
-  const others = marts.filter(({ by }) => !by)
-  const members = `from (from touched_members${earlier('members')}) order by segment, customer_id`
-  return await writeChanges(
-    lakeDir,
-    session,
-    [...rows, { name: 'members', select: members }],
-    others.map(({ name }) => served(name, `from ${name}`)),
-  )
 }
 
 const rowsOf = async (duck: Duck, table: string) =>

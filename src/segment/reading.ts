@@ -9,6 +9,9 @@ import { DATED } from './slices.ts'
 import { mergeMarts, openChanged, openTouched, restrict, rootsOf } from './touched.ts'
 import { type BrandRow, FULL_ROWS, recipeOf, whyAnew } from './way.ts'
 
+/** Marts that rules read; the others are computed when a statement asks for them. */
+const READ_OFTEN: ReadonlySet<string> = new Set(['customers'])
+
 /**
  * All that rules and data teams read of a brand in one locked session, beside its sources: the models,
  * `member_history` and `segment_members (segment_id, customer)`, the members at the session's instant under the
@@ -44,7 +47,9 @@ async function openMarts(pipeline: Pipeline, session: Session, brand: BrandRow):
   })
   const published = anew ? undefined : await generationOf(pipeline, brand.id, brand.generation)
   if (!published || published.generation !== brand.generation || brand.as_of === null) {
-    await runModels(duck.connection, marts)
+    await runModels(duck.connection, marts, {
+      materialize: ({ name }) => (READ_OFTEN.has(name) ? 'table' : 'view'),
+    })
     return
   }
   await attachGeneration(duck, pipeline.lakeDir, published)

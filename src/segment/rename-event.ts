@@ -33,11 +33,15 @@ function renamedValue(value: unknown, from: string, to: string): unknown {
     : value
 }
 
-/** Gives an event type its new name in the rules of all active segments: each gets a next version. */
+/**
+ * Gives an event type its new name in the rules of all active segments: each gets a next version. A name that is still
+ * that of another type is still meant.
+ */
 export async function renameEventInSegments(
   tx: Statements,
-  { from, to, by }: { from: string; to: string; by: string },
+  { from, to, by, isStillUsed }: { from: string; to: string; by: string; isStillUsed: boolean },
 ): Promise<void> {
+  if (isStillUsed) return
   await tx.one('segments_of_brand_lock')
   const naming = await tx.many<{ id: string; version: number; definition: unknown }>('segments_naming', [
     from,

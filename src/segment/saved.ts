@@ -128,12 +128,10 @@ export async function updateSegment(
 export async function archiveSegment(db: Db, id: string): Promise<SegmentWithDefinition> {
   return await db.tx(async (tx) => {
     const { name } = await changeable(tx, id)
-    const referrers = await tx.many<{ name: string }>('segment_referrers', [id])
-    if (referrers.length)
-      throw fail(
-        'conflict',
-        `"${name}" is used by ${referrers.map((each) => `"${each.name}"`).join(', ')}: take it out of there first.`,
-      )
+    const referrers = await tx.many<{ name: string; is_campaign: boolean }>('segment_referrers', [id])
+    const named = referrers.map((each) => `${each.is_campaign ? 'the campaign ' : ''}"${each.name}"`)
+    if (named.length)
+      throw fail('conflict', `"${name}" is used by ${named.join(', ')}: take it out of there first.`)
     await tx.run('segment_archive', [id])
     await tx.run('segment_definitions_changed')
     return await tx.one<SegmentWithDefinition>('segment_by_id', [id])

@@ -13,14 +13,20 @@ export interface Slice {
   lessDays: number
 }
 
-/** Columns by which staging models leave out what comes after as_of; the marts are made of what is left. */
-export const DATED: readonly Slice[] = [
-  { relation: 'stg_events', column: 'occurred_at', lessDays: 0 },
-  { relation: 'stg_orders', column: 'created_at', lessDays: 0 },
-  { relation: 'stg_refunds', column: 'created_at', lessDays: 0 },
-  { relation: 'stg_checkouts', column: 'created_at', lessDays: 0 },
-  { relation: 'stg_subscriptions', column: 'started_at', lessDays: 0 },
-]
+/** Times by which the staging model of a source leaves out what comes after as_of; the marts are made of what is left. */
+export const DATED_SOURCES: Readonly<Record<string, string>> = {
+  events: 'occurred_at',
+  orders: 'created_at',
+  refunds: 'created_at',
+  checkouts: 'created_at',
+  subscriptions: 'started_at',
+}
+
+export const DATED: readonly Slice[] = Object.entries(DATED_SOURCES).map(([source, column]) => ({
+  relation: `stg_${source}`,
+  column,
+  lessDays: 0,
+}))
 
 /** All slices of the rules of a plan and of the models that they read. */
 export function slicesOf({ profile, rows }: Pick<Plan, 'profile' | 'rows'>): Slice[] {

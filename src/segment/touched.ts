@@ -1,7 +1,8 @@
+import { without } from '../lake/served.ts'
 import type { Model } from '../model/graph.ts'
 import { runModels } from '../model/run.ts'
 import { SOURCES } from '../model/source.ts'
-import type { Duck } from '../store/duckdb.ts'
+import { type Duck, literal } from '../store/duckdb.ts'
 import { widen } from './narrow.ts'
 import type { Slice } from './slices.ts'
 
@@ -23,26 +24,37 @@ export async function openChanged(duck: Duck): Promise<void> {
     group by customer, since`)
 }
 
+/** Staging models whose rows of nobody are rows of marts as well, by their source. */
+const OF_NOBODY: Readonly<Record<string, string>> = {
+  stg_orders: 'orders',
+  stg_subscriptions: 'subscriptions',
+}
+
 /**
  * Fills `touched (customer)`: all whose rows of the models or memberships may differ from what they were at an earlier
- * instant, since their data changed or a slice passed them. Returns the count. The relations of the slices are there,
- * `customers` as it was.
+ * instant, since their data changed or a slice passed them; null when that is true of rows of nobody. Returns the
+ * count. The relations of the slices are there, `customers` as it was.
  */
 export async function openTouched(duck: Duck, slices: readonly Slice[], from: Date): Promise<number> {
+  const [now] = await duck.rows<{ as_of: Date }>('select as_of from params')
+  if (!now) throw new Error('a session without an instant')
+  // Written out, the times are compared by the scans themselves, before anything is joined.
+  const at = (time: Date, days: number) =>
+    `timestamp ${literal(time.toISOString())} - to_days(${Math.trunc(days)})`
   const passed = [...Map.groupBy(slices, ({ relation }) => relation)].map(([relation, group]) => {
     const spans = group.map(
       ({ column, lessDays }) =>
-        `(${column} > lo - to_days(${Math.trunc(lessDays)}) and ${column} <= hi - to_days(${Math.trunc(lessDays)}))`,
+        `(${column} > ${at(from, lessDays)} and ${column} <= ${at(now.as_of, lessDays)})`,
     )
-    return `select customer from ${relation}, span where ${spans.join(' or ')}`
+    const of = relation in OF_NOBODY ? '' : 'customer is not null and '
+    return `select customer from ${relation} where ${of}(${spans.join(' or ')})`
   })
+  const sources = Object.values(OF_NOBODY).map(literal).join(', ')
+  const nobody = `select null from changed_subjects where subject is null and relation in (${sources})`
   await duck.run(
     `create table touched as
-     with span as (select $1::timestamp as lo, as_of as hi from params)
      select distinct customer
-     from (${['select customer from changed_customers', ...passed].join(' union all ')})
-     where customer is not null`,
-    [from],
+     from (${['select customer from changed_customers', nobody, ...passed].join(' union all ')})`,
   )
   const [row] = await duck.rows<{ touched: number }>('select count(*) as touched from touched')
   return row?.touched ?? 0
@@ -75,12 +87,39 @@ export async function rootsOf(duck: Duck, models: readonly Model[]): Promise<Mod
   )
 }
 
-/** From here on the staging models have rows of touched customers only. */
+/** Sources whose rows are about one subject each. */
+const BY_SUBJECT: ReadonlySet<string> = new Set([
+  'events',
+  'customers_source',
+  'visitors',
+  'orders',
+  'refunds',
+  'checkouts',
+  'subscriptions',
+])
+
+/**
+ * From here on the staging models have rows of touched customers only. What they read of a source is only the rows of
+ * these customers' subjects, found before anything is joined to them: a tenth of the time.
+ */
 export async function restrict(duck: Duck, roots: readonly Model[]): Promise<void> {
-  for (const { name, sql } of roots)
+  await duck.run(`
+    create or replace table touched_subjects as
+    select customer as subject from touched where customer is not null
+    union
+    select subject from subject_redirect semi join touched using (customer)`)
+  const [nobody] = await duck.rows('select 1 from touched where customer is null')
+  for (const { name, sql, reads } of roots) {
+    // A merge names two subjects.
+    const sources = reads.includes('merges') ? [] : reads.filter((one) => BY_SUBJECT.has(one))
+    const own = sources.map((one) => `${one} as (from ${one} semi join touched_subjects using (subject))`)
+    const all = `select * from (\n${sql}\n)`
+    const others = nobody && name in OF_NOBODY ? ` union all ${all} where customer is null` : ''
+    const theirs = `${all} semi join touched using (customer)`
     await duck.run(
-      `create or replace view ${name} as select * from (\n${sql}\n) semi join touched using (customer)`,
+      `create or replace view ${name} as (${own.length ? `with ${own.join(', ')} ` : ''}${theirs})${others}`,
     )
+  }
 }
 
 /**
@@ -92,11 +131,12 @@ export async function mergeMarts(duck: Duck, models: readonly Model[]): Promise<
   for (const { name, layer, sql } of models)
     if (layer === 'staging') await duck.run(`create or replace view ${name} as\n${sql}`)
   const marts = models.filter(({ layer }) => layer === 'mart')
+  const untouched = await without(duck, 'touched')
   for (const { name } of marts.filter(({ by }) => by)) {
     await duck.run(`alter table ${name} rename to ${name}_touched`)
     await duck.run(`
       create view ${name} as
-      from published.${name} anti join touched using (customer) union all by name from ${name}_touched`)
+      from published.${name} ${untouched} union all by name from ${name}_touched`)
   }
   await runModels(
     duck.connection,

@@ -21,8 +21,6 @@ export type Test = ProfileTest | RowsTest | MemberTest | EveryoneTest
 export interface ProfileTest {
   of: 'profile'
   holds: Expr
-  /** Columns of the row that the models may not have yet. */
-  reads?: readonly string[]
 }
 
 /** Something of the customer's rows of one source: those of the last `days` that satisfy `row` and `line`. */
@@ -84,10 +82,6 @@ export function conditionsOf(tree: Tree): Condition[] {
 
 /** Whether a definition is that of all profiles. */
 export const isEveryone = (tree: Tree): boolean => tree.is === 'condition' && tree.test.of === 'everyone'
-
-/** Columns of the customer's row that a definition reads and the models may not have yet. */
-export const columnsOf = (tree: Tree): string[] =>
-  conditionsOf(tree).flatMap(({ test }) => (test.of === 'profile' ? (test.reads ?? []) : []))
 
 export const referencesOf = (tree: Tree): Reference[] =>
   conditionsOf(tree).flatMap(({ path, test }) =>

@@ -7,10 +7,13 @@ import { errorFields, log } from '../log.ts'
 import type { Model } from '../model/graph.ts'
 import { modelsHash } from '../model/recipe.ts'
 import type { Brand } from '../op.ts'
+import type { Duck } from '../store/duckdb.ts'
+import { statement } from '../store/sqlfile.ts'
 import { dueAt, goesOnFrom, type Turns } from './cadence.ts'
 import { parseSaved } from './definition.ts'
 import type { Evaluation, SegmentRow } from './evaluate.ts'
 import { type Plan, plan } from './plan.ts'
+import { touchScored } from './scored.ts'
 import { slicesOf } from './slices.ts'
 import { nextChange, openTouched, restrict, rootsOf } from './touched.ts'
 
@@ -134,14 +137,26 @@ export async function wayOf(
 
   const planned = planOf([...turns.due, ...turns.waiting])
   if (!planned) return { whole: true, touched: 0 }
-  await duck.run('create view customers as from published.customers')
-  const touched = await openTouched(duck, slicesOf(planned), on.from)
-  const [all] = await duck.rows<{ customers: number }>('select count(*) as customers from customers')
-  await duck.run('drop view customers')
-  if (tooMany(touched, brand, all?.customers ?? 0, options.mostTouched)) return { whole: true, touched: 0 }
-  await restrict(duck, await rootsOf(duck, models))
-  return { whole: false, touched, plan: planned }
+  const touched = await touchedSince(duck, planned, on.from)
+  const all = await rowsIn(duck, 'published.customers')
+  if (tooMany(touched, brand, all, options.mostTouched)) return { whole: true, touched: 0 }
+  const roots = await rootsOf(duck, models)
+  await restrict(duck, roots)
+  if (!(await touchScored(duck, models, turns.due))) return { whole: false, touched, plan: planned }
+  await restrict(duck, roots)
+  return { whole: false, touched: await rowsIn(duck, 'touched'), plan: planned }
 }
+
+/** Slices of rules and of models look at the customers as they were. */
+async function touchedSince(duck: Duck, planned: Plan, from: Date): Promise<number> {
+  await duck.run('create view customers as from published.customers')
+  const touched = await openTouched(duck, slicesOf(planned), from)
+  await duck.run('drop view customers')
+  return touched
+}
+
+const rowsIn = async (duck: Duck, table: string): Promise<number> =>
+  (await duck.rows<{ rows: number }>(`select count(*) as rows from ${table}`))[0]?.rows ?? 0
 
 /** Null when a definition cannot be read: its segment fails, and shows it. */
 function planOf(segments: readonly SegmentRow[]): Plan | null {
@@ -161,9 +176,10 @@ export async function nextChangeOf(
 ): Promise<string | null> {
   const planned = failed.length || rowsOf(manifest) >= FULL_ROWS ? null : planOf([...due, ...waiting])
   if (!planned) return null
-  const turn = Math.min(...waiting.flatMap((segment) => dueAt(segment) ?? []))
-  const next = await nextChange(duck, slicesOf(planned))
-  return turn < (next === 'infinity' ? Number.POSITIVE_INFINITY : Date.parse(next))
-    ? new Date(turn).toISOString()
-    : next
+  const [day] = await duck.rows<{ begins: string }>(statement('duckdb', 'next_day'))
+  const next = [await nextChange(duck, slicesOf(planned)), day?.begins ?? 'infinity']
+  const turns = waiting.flatMap((segment) => dueAt(segment) ?? [])
+  // Date counts milliseconds, times in the lake have microseconds.
+  const first = Math.min(...turns, ...next.flatMap((at) => (at === 'infinity' ? [] : Date.parse(at) + 1)))
+  return Number.isFinite(first) ? new Date(first).toISOString() : 'infinity'
 }

@@ -23,7 +23,8 @@ export interface Duck {
   rows<Row = Record<string, unknown>>(statement: string, values?: readonly unknown[]): Promise<Row[]>
   /** From here on nothing outside these folders can be read or written, and no setting changed. */
   lock(folders: readonly string[]): Promise<void>
-  interrupt(): void
+  /** Interrupts the statement that runs; those that follow fail, too. */
+  stop(reason: Error): void
   close(): void
   /** For the appender and for reading chunks. */
   readonly connection: DuckDBConnection
@@ -40,10 +41,15 @@ export async function openDuck({ memoryMb, threads, tempDir }: DuckOptions): Pro
   })
   const connection = await instance.connect()
   await connection.run(`set TimeZone = 'UTC'`)
+  // Counted for whoever asks the connection, never printed.
+  await connection.run('set enable_progress_bar = true')
+  await connection.run('set enable_progress_bar_print = false')
 
   // Statements of one connection must not overlap: each waits for the one before.
   let last: Promise<unknown> = Promise.resolve()
-  const inOrder = <T>(work: () => Promise<T>): Promise<T> => {
+  let stopped: Error | undefined
+  const inOrder = <T>(statement: () => Promise<T>): Promise<T> => {
+    const work = () => (stopped ? Promise.reject(stopped) : statement())
     const next = last.then(work, work)
     last = next.catch(() => {})
     return next
@@ -63,7 +69,10 @@ export async function openDuck({ memoryMb, threads, tempDir }: DuckOptions): Pro
         await connection.run('set enable_external_access = false')
         await connection.run('set lock_configuration = true')
       }),
-    interrupt: () => connection.interrupt(),
+    stop: (reason) => {
+      stopped = reason
+      connection.interrupt()
+    },
     close: () => {
       connection.closeSync()
       instance.closeSync()

@@ -38,13 +38,13 @@ export function startClients(
   const client = async (door: Door, sender: Sender) => {
     const brandId = sender.brand.id
     while (running) {
-      const sending = door.make(sender, random)
-      journal.sent(brandId, sending.ids)
+      const sending = door.make(sender, random, journal)
+      journal.sent(brandId, sending)
       let wasUnknown = false
       for (let again = true; again; ) {
         const { outcome, what } = await attempt(agent, url, door, sending)
         seen.set(`${door.name} ${what}`, (seen.get(`${door.name} ${what}`) ?? 0) + 1)
-        journal.answered(brandId, sending.ids, outcome, wasUnknown)
+        journal.answered(brandId, sending, outcome, wasUnknown)
         wasUnknown ||= outcome === 'unknown'
         again = outcome !== 'acknowledged' && running && random.chance(0.8)
         if (outcome === 'acknowledged') acknowledged.set(door, (acknowledged.get(door) ?? 0) + 1)
@@ -65,7 +65,7 @@ export function startClients(
     served: async (more = 1) => {
       const before = new Map(acknowledged)
       const isServed = (door: Door) => (acknowledged.get(door) ?? 0) >= (before.get(door) ?? 0) + more
-      await eventually(async () => DOORS.every(isServed), { withinMs: 60_000 })
+      await eventually(async () => DOORS.every(isServed), { withinMs: 120_000 })
     },
     stop: async () => {
       running = false

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { randomSource } from '../fixtures/random.ts'
 import { diskFull } from './disk.ts'
-import { SCENARIOS } from './scenarios.ts'
+import { PROCESS_SCENARIOS, SCENARIOS } from './scenarios.ts'
 import { killSnapshots, raceSnapshots } from './snapshots.ts'
 import { openStage } from './stage.ts'
 
@@ -16,12 +16,18 @@ const ROUNDS = {
   steps: 1_000,
   races: 100,
 }
+const PROCESS_ROUNDS = { kills: 10, restarts: 10 }
 
-t.setTimeout(1_800_000)
+// A quiet machine takes a tenth of it.
+t.setTimeout(7_200_000)
 t.test('every acknowledged event is in the lake once, and none that was not sent', async (t) => {
   const stage = await openStage(t)
   for (const { what, times, run } of SCENARIOS)
     await t.test(`after ${ROUNDS[times]} × ${what}`, (t) => run(t, stage, randomSource(t), ROUNDS[times]))
+  for (const { what, times, run } of PROCESS_SCENARIOS)
+    await t.test(`after ${PROCESS_ROUNDS[times]} × ${what}`, (t) =>
+      run(t, stage, randomSource(t), PROCESS_ROUNDS[times]),
+    )
 })
 
 t.test(`after ${ROUNDS.fillings} × disk of Postgres full and freed`, (t) =>

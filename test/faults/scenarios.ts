@@ -15,6 +15,16 @@ export interface Rounds {
   restarts: number
 }
 
+/** Of one of several servers on a port, or of all one after the other. */
+export interface ProcessRounds {
+  kills: number
+  restarts: number
+}
+
+const ALL_TAKEN = ['custom 200', 'events 200', 'ingest 202', 'store 200']
+
+const SERVERS = 2
+
 type Scenario = (t: Test, stage: Stage, random: RandomSource, times: number) => Promise<void>
 
 export const SCENARIOS: readonly { what: string; times: keyof Rounds; run: Scenario }[] = [
@@ -27,8 +37,9 @@ export const SCENARIOS: readonly { what: string; times: keyof Rounds; run: Scena
 
 async function killServers(t: Test, stage: Stage, random: RandomSource, times: number): Promise<void> {
   let server = await stage.server()
-  await stage.during(t, random, async () => {
+  await stage.during(t, random, async ({ served }) => {
     for (let n = 0; n < times; n++) {
+      await served()
       await pause(random.below(400))
       await ended(server, 'SIGKILL')
       server = await stage.serve()
@@ -38,8 +49,9 @@ async function killServers(t: Test, stage: Stage, random: RandomSource, times: n
 
 async function stopPostgres(t: Test, stage: Stage, random: RandomSource, times: number): Promise<void> {
   const server = await stage.server()
-  await stage.during(t, random, async () => {
+  await stage.during(t, random, async ({ served }) => {
     for (let n = 0; n < times; n++) {
+      await served()
       await pause(random.below(500))
       await stage.postgres.stop('immediate')
       await pause(random.below(300))
@@ -91,12 +103,41 @@ async function restartServers(t: Test, stage: Stage, random: RandomSource, times
       t.equal((await ended(servers.shift() as Started, 'SIGTERM')).code, 0)
     }
   })
-  t.same(
-    [...seen.keys()].sort(),
-    ['custom 200', 'events 200', 'ingest 202'],
-    'no connection was reset and no request refused',
-  )
+  t.same([...seen.keys()].sort(), ALL_TAKEN, 'no connection was reset and no request refused')
   for (const server of servers) await ended(server, 'SIGTERM')
+}
+
+export const PROCESS_SCENARIOS: readonly { what: string; times: keyof ProcessRounds; run: Scenario }[] = [
+  { what: 'kill -9 of one of two servers', times: 'kills', run: killOneServer },
+  { what: 'rolling restarts by SIGHUP', times: 'restarts', run: replaceServers },
+]
+
+/** A pause of the supervisor comes before each new start; the other server goes on meanwhile. */
+async function killOneServer(t: Test, stage: Stage, random: RandomSource, times: number): Promise<void> {
+  const { started, children } = await stage.supervised(SERVERS)
+  await stage.during(t, random, async ({ served }) => {
+    for (let n = 0; n < times; n++) {
+      await pause(random.below(400))
+      process.kill(random.pick(await children()), 'SIGKILL')
+      await served()
+    }
+    await children()
+  })
+  t.equal((await ended(started, 'SIGTERM')).code, 0)
+}
+
+async function replaceServers(t: Test, stage: Stage, random: RandomSource, times: number): Promise<void> {
+  const { started, children } = await stage.supervised(SERVERS)
+  const { seen } = await stage.during(t, random, async () => {
+    for (let n = 0; n < times; n++) {
+      const before = await children()
+      await pause(random.below(300))
+      started.child.kill('SIGHUP')
+      await children(before)
+    }
+  })
+  t.same([...seen.keys()].sort(), ALL_TAKEN, 'no connection was reset and no request refused')
+  t.equal((await ended(started, 'SIGTERM')).code, 0)
 }
 
 async function ended(server: Started, signal: 'SIGKILL' | 'SIGTERM') {

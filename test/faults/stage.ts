@@ -17,20 +17,16 @@ import { eventually } from '../fixtures/eventually.ts'
 import { sourceRows } from '../fixtures/lake.ts'
 import { proxy } from '../fixtures/proxy.ts'
 import type { RandomSource } from '../fixtures/random.ts'
-import { type Started, startRecoup } from '../fixtures/recoup.ts'
 import { type Clients, startClients } from './clients.ts'
 import { makeSender, type Sender, settings } from './doors.ts'
-import { Journal } from './journal.ts'
+import { Journal, type Stored } from './journal.ts'
+import { type Servers, serversOf } from './servers.ts'
 
 /** A service of the test's own with two brands: Postgres, a proxy before it, servers, a worker's snapshots. */
-export interface Stage {
+export interface Stage extends Servers {
   postgres: Embedded
   between: Awaited<ReturnType<typeof proxy>>
   pipeline: Pipeline
-  /** Starts `recoup serve`, resolves when it listens. All share one port. */
-  serve(): Promise<Started>
-  /** One that runs already, or a new one. */
-  server(): Promise<Started>
   /**
    * Runs the work while clients send events and the lake follows, waits until every door acknowledges again, and holds
    * the lake against what the clients were told.
@@ -73,32 +69,15 @@ export async function openStage(
   }
   const journal = new Journal()
 
-  const servers: Started[] = []
-  const serve = async () => {
-    const started = startRecoup(['serve', '--one-of', '1'], { env })
-    t.teardown(async () => {
-      started.child.kill('SIGKILL')
-      await started.ended
-    })
-    started.child.on('exit', (code) => code && t.comment(started.output.stderr.slice(-3000)))
-    const ended = started.ended.then(({ stderr }) => {
-      throw new Error(`recoup serve ended: ${stderr}`)
-    })
-    await Promise.race([once(started.child, 'message'), ended])
-    ended.catch(() => {})
-    servers.push(started)
-    return started
-  }
+  const url = `http://127.0.0.1:${port}`
+  const servers = serversOf(t, url, env)
 
   return {
     postgres,
     between,
     pipeline,
-    serve,
-    server: async () =>
-      servers.find(({ child }) => child.exitCode === null && child.signalCode === null) ?? (await serve()),
+    ...servers,
     async during(t, random, work) {
-      const url = `http://127.0.0.1:${port}`
       const clients = startClients(url, senders, journal, random)
       const follower = followLake(pipeline)
       const faults = async () => {
@@ -112,17 +91,26 @@ export async function openStage(
         t.comment({ ...journal.counts(), ...Object.fromEntries(clients.seen), ...follower.seen() })
         await Promise.all([clients.stop(), follower.stop()])
       }
-      await eventually(async () => (await snapshotAll(pipeline)) >= 0, { withinMs: 30_000 })
-      for (const brand of brands) {
-        const rows = await sourceRows<{ event_id: string; times: number }>(
-          pipeline,
-          brand,
-          `select event_id, count(*)::integer as times from events group by all`,
-        )
-        journal.compare(t, brand.id, new Map(rows.map(({ event_id, times }) => [event_id, times])))
-      }
+      await eventually(async () => (await snapshotAll(pipeline)) >= 0, { withinMs: 120_000 })
+      for (const brand of brands) journal.compare(t, brand.id, await stored(pipeline, brand))
       return clients
     },
+  }
+}
+
+/** What is stored of a brand: in the lake, and the records of its custom webhooks, which are in Postgres. */
+async function stored(pipeline: Pipeline, brand: Brand): Promise<Stored> {
+  const numbers = (rows: readonly { name: string; number: number }[]) =>
+    new Map(rows.map(({ name, number }) => [name, number]))
+  const inLake = async (select: string) =>
+    numbers(await sourceRows<{ name: string; number: number }>(pipeline, brand, select))
+  const records = await pipeline.postgres.sql<{ name: string; number: number }[]>`
+    select external_id as name, (data ->> 'points')::integer as number from custom_event
+    where brand_id = ${brand.id}`
+  return {
+    events: await inLake('select event_id as name, count(*)::integer as number from events group by all'),
+    orders: await inLake('select external_id as name, floor(total)::integer as number from orders_source'),
+    records: numbers(records),
   }
 }
 

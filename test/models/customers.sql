@@ -1,7 +1,7 @@
 -- case: completed orders are summed, net of what was refunded
 -- given customers_source: subject, customer_id
 values (1, 'a')
--- given orders: order_id, subject, state, currency_code, total, refunded_total, created_at
+-- given orders_source: order_id, subject, state, currency_code, total, refunded_total, created_at
 values
     ('o1', 1, 'complete', 'USD', 100.00, 0, '2025-03-01 10:00'),
     ('o2', 1, 'complete', 'USD', 50.50, 20.25, '2025-01-01 09:00')
@@ -11,7 +11,7 @@ values (1, 'a', 130.25, 2, 65.13, '2025-01-01 09:00', '2025-03-01 10:00')
 -- case: a refund that names no order lowers what its customer spent, one that names an order is in that already
 -- given customers_source: subject, customer_id
 values (1, 'a'), (2, 'b'), (3, 'c')
--- given orders: order_id, external_id, subject, state, currency_code, total, refunded_total, created_at
+-- given orders_source: order_id, external_id, subject, state, currency_code, total, refunded_total, created_at
 values
     ('o1', '11', 1, 'complete', 'USD', 100.00, 20.00, '2025-03-01'),
     ('o2', '12', 2, 'complete', 'USD', 30.00, 0, '2025-03-01')
@@ -30,7 +30,7 @@ values
 -- case: cancelled, refunded and pending orders count nowhere, not even as first or last order
 -- given customers_source: subject, customer_id
 values (1, 'a'), (2, 'b')
--- given orders: order_id, subject, state, currency_code, total, refunded_total, created_at
+-- given orders_source: order_id, subject, state, currency_code, total, refunded_total, created_at
 values
     ('o1', 1, 'cancelled', 'USD', 10, 0, '2025-01-01'),
     ('o2', 1, 'complete', 'USD', 20, 0, '2025-02-01'),
@@ -45,7 +45,7 @@ values
 -- case: test orders count nowhere
 -- given customers_source: subject, customer_id
 values (1, 'a')
--- given orders: order_id, subject, state, currency_code, total, test, created_at
+-- given orders_source: order_id, subject, state, currency_code, total, test, created_at
 values
     ('o1', 1, 'complete', 'USD', 10, true, '2025-01-01'),
     ('o2', 1, 'complete', 'USD', 20, false, '2025-02-01')
@@ -56,7 +56,7 @@ values (1, 20.00, 1, '2025-02-01')
 -- params currency_code='EUR'
 -- given customers_source: subject, customer_id
 values (1, 'a'), (2, 'b')
--- given orders: order_id, subject, state, currency_code, total, created_at
+-- given orders_source: order_id, subject, state, currency_code, total, created_at
 values
     ('o1', 1, 'complete', 'EUR', 10, '2025-01-01'),
     ('o2', 1, 'complete', 'USD', 20, '2025-02-01'),
@@ -84,7 +84,7 @@ values (1, 'a', '42', 'ada@example.com', '+12025550123', 'Ada', 'Byron', ['vip',
 values (1, 'a'), (2, 'b'), (3, 'c')
 -- given subject_redirect: subject, customer
 values (2, 1), (9, 1)
--- given orders: order_id, subject, state, currency_code, total, created_at
+-- given orders_source: order_id, subject, state, currency_code, total, created_at
 values
     ('o1', 1, 'complete', 'USD', 10, '2025-02-01'),
     ('o2', 2, 'complete', 'USD', 20, '2025-01-01'),
@@ -103,7 +103,7 @@ values
 -- params as_of='2025-06-01 12:00:00'
 -- given customers_source: subject, customer_id, created_at
 values (1, 'a', '2025-12-01')
--- given orders: order_id, subject, state, currency_code, total, created_at
+-- given orders_source: order_id, subject, state, currency_code, total, created_at
 values
     ('o1', 1, 'complete', 'USD', 10, '2025-06-01 12:00:00'),
     ('o2', 1, 'complete', 'USD', 20, '2025-06-01 12:00:00.000001')
@@ -117,7 +117,7 @@ values (1, 10.00, 1, '2025-06-01 12:00:00', '2025-06-01 12:00:00')
 -- case: two orders at one instant are two orders
 -- given customers_source: subject, customer_id
 values (1, 'a')
--- given orders: order_id, subject, state, currency_code, total, created_at
+-- given orders_source: order_id, subject, state, currency_code, total, created_at
 values
     ('o1', 1, 'complete', 'USD', 10, '2025-01-01'),
     ('o2', 1, 'complete', 'USD', 10, '2025-01-01')
@@ -127,7 +127,7 @@ values (20.00, 2, '2025-01-01', '2025-01-01')
 -- case: orders and events of nobody, or of a removed profile, are on no row
 -- given customers_source: subject, customer_id
 values (1, 'a')
--- given orders: order_id, subject, state, currency_code, total, created_at
+-- given orders_source: order_id, subject, state, currency_code, total, created_at
 values
     ('o1', null, 'complete', 'USD', 10, '2025-01-01'),
     ('o2', 5, 'complete', 'USD', 10, '2025-01-01')
@@ -139,7 +139,7 @@ values (1, 0.00, 0, null)
 -- case: an order without refund or test mark is neither refunded nor a test
 -- given customers_source: subject, customer_id
 values (1, 'a')
--- given orders: order_id, subject, state, currency_code, total, refunded_total, test, created_at
+-- given orders_source: order_id, subject, state, currency_code, total, refunded_total, test, created_at
 values ('o1', 1, 'complete', 'USD', 10, null, null, '2025-01-01')
 -- expect customers: total_spend, orders_count
 values (10.00, 1)
@@ -147,7 +147,7 @@ values (10.00, 1)
 -- case: refunds above the total leave less than zero
 -- given customers_source: subject, customer_id
 values (1, 'a')
--- given orders: order_id, subject, state, currency_code, total, refunded_total, created_at
+-- given orders_source: order_id, subject, state, currency_code, total, refunded_total, created_at
 values
     ('o1', 1, 'complete', 'USD', 10.00, 25.00, '2025-01-01'),
     ('o2', 1, 'complete', 'USD', 5.00, 0, '2025-01-02')

@@ -39,7 +39,7 @@ values (2)
 -- case: lifetime value follows from orders and refunds
 -- given customers_source: subject, customer_id
 values (1, 'a'), (2, 'b')
--- given orders: order_id, subject, state, currency_code, total, refunded_total, created_at
+-- given orders_source: order_id, subject, state, currency_code, total, refunded_total, created_at
 values
     ('o1', 1, 'complete', 'USD', 1200.00, 200.01, '2025-01-01'),
     ('o2', 2, 'cancelled', 'USD', 1200.00, 0, '2025-01-01')

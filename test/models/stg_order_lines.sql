@@ -1,7 +1,7 @@
 -- case: the lines of an order keep their order and carry its customer and time
 -- given subject_redirect: subject, customer
 values (2, 1)
--- given orders: order_id, subject, created_at, lines
+-- given orders_source: order_id, subject, created_at, lines
 values ('o1', 2, '2025-01-01', [
     {'id': 'l9', 'product_id': 'p1', 'variant_id': 'v1', 'title': 'Lamp', 'sku': 'L-1', 'quantity': 2, 'price': 10.00, 'total': 20.00},
     {'id': 'l1', 'product_id': 'p2', 'variant_id': null, 'title': 'Bulb', 'sku': null, 'quantity': 1, 'price': 3.50, 'total': 3.00}
@@ -13,7 +13,7 @@ values
 
 -- case: test orders, later orders and orders without lines have none
 -- params as_of='2025-06-01'
--- given orders: order_id, test, created_at, lines
+-- given orders_source: order_id, test, created_at, lines
 values
     ('test', true, '2025-01-01', [{'id': 'l1'}]),
     ('later', false, '2025-06-02', [{'id': 'l2'}]),

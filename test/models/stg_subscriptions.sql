@@ -2,7 +2,7 @@
 -- params as_of='2025-06-01'
 -- given subject_redirect: subject, customer
 values (2, 1)
--- given subscriptions: subscription_id, subject, status, started_at
+-- given subscriptions_source: subscription_id, subject, status, started_at
 values
     ('s1', 2, 'active', '2025-06-01'),
     ('s2', 1, 'active', '2025-06-02'),

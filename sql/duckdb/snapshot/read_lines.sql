@@ -3,8 +3,13 @@ create table lines as
 select
     row_number() over () - 1 as n,
     try_cast(brand_id as uuid) as brand_id,
-    -- Ids of pages are a space of their own: a forged one must not take the place of an event that is to come.
-    case when origin = 'browser' then 'browser:' || event_id else event_id end as event_id,
+    -- Ids of pages are a space of their own, and so are those of the service: whoever makes one up must not take the
+    -- place of an event that is to come.
+    case
+        when origin is not null then origin || ':' || event_id
+        when event_id like 'browser:%' or event_id like 'service:%' or event_id like 'sender:%' then 'sender:' || event_id
+        else event_id
+    end as event_id,
     event_type,
     try(make_timestamp(try_cast(received_at as bigint) * 1000)) as received_at,
     try(make_timestamp(try_cast(occurred_at as bigint) * 1000)) as occurred_at,

@@ -1,4 +1,4 @@
--- The oldest contact that has the customer's email or phone, or was made of them.
+-- The oldest contact that has the customer's email or phone, or was made of one of the profiles that are theirs.
 with asked as (
     select customer, email, phone
     from unnest($2::integer[], $3::text[], $4::text[]) as asked (customer, email, phone)
@@ -13,6 +13,12 @@ found as (
     union all
     select asked.customer, contact.id, contact.created_at
     from asked join contact on contact.brand_id = $1 and contact.subject = asked.customer
+    union all
+    select asked.customer, contact.id, contact.created_at
+    from asked
+    join subject_redirect as redirect
+        on redirect.brand_id = $1 and redirect.customer = asked.customer and not redirect.deleted
+    join contact on contact.brand_id = $1 and contact.subject = redirect.subject
 )
 
 select distinct on (customer) customer, id

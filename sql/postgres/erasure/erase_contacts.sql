@@ -1,7 +1,3 @@
--- Their consents go with them.
+-- Their consents and discount codes go with them.
 delete from contact
-where brand_id = $1
-    and (
-        subject = any($2::integer[])
-        or (subject is null and created_at <= $5 and (email = any($3::text[]) or (email is null and phone = any($4::text[]))))
-    )
+where brand_id = $1 and id in (select erased_contacts($1, $2::integer[], $3::text[], $4::text[], $5))

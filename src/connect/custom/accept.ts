@@ -25,9 +25,10 @@ export interface Place extends Receiver {
 /** What is answered with 200 when the event is stored, by this delivery or an earlier one. */
 export type Accepted = { ok: true; custom_event_id: string; flow_event_id: null } | { deduplicated: true }
 
-/** What could not be stored: the SQLSTATE, and whom it is about. */
+/** What could not be stored: the SQLSTATE, by which definition, and whom it is about. */
 export interface Unfit {
   unfit: string
+  definitionId: string
   email: string | null
   phone: string | null
 }
@@ -86,7 +87,7 @@ export async function accept(place: Place, delivery: Delivery): Promise<Accepted
         throw fail('unavailable', 'Others were first. Send it again later.', { cause: error })
       }
       if (!UNFIT.test(code)) throw error
-      return { unfit: code, ...(await channelsOf(db, identified)) }
+      return { unfit: code, definitionId, ...(await channelsOf(db, identified)) }
     }
   }
 }
@@ -111,6 +112,7 @@ async function store(
   if ('conflict' in contact)
     throw refuse('contact_channel_conflict', `The ${contact.conflict} belongs to another contact already`)
 
+  await tx.run('contact_link', [contact.contactId, email, phone])
   const record = [v7(), providerId, definitionId, externalId, contact.contactId, eventId]
   const { id } = await tx.one<{ id: string }>('custom_event_put', [...record, JSON.stringify(exact)])
   await tx.run('dead_letter_resolve', [providerId, eventId])

@@ -19,7 +19,8 @@ export interface DeadLetter {
 
 /** With where it stands in the list. */
 export type Listed = DeadLetter & { position: string }
-type WithBody = DeadLetter & { body: Buffer; resolved_at: Date | null }
+/** `present_type`: what the definition that it was held against is called now. */
+type WithBody = DeadLetter & { body: Buffer; resolved_at: Date | null; present_type: string | null }
 
 /** What became of a dead letter that was replayed. */
 export type Replayed = 'stored' | 'stored already' | 'of somebody who was erased' | { failed: string }
@@ -28,10 +29,10 @@ export type Replayed = 'stored' | 'stored already' | 'of somebody who was erased
 export async function keepDeadLetter(
   { db, providerId }: Place,
   { eventId, type, raw }: Delivery,
-  { unfit, email, phone }: Unfit,
+  { unfit, definitionId, email, phone }: Unfit,
 ): Promise<void> {
   const reason = reasonOf(unfit)
-  const row = [v7(), providerId, eventId, type, email, phone, reason, raw]
+  const row = [v7(), providerId, eventId, type, email, phone, reason, raw, definitionId]
   const { id } = await db.one<{ id: string }>('dead_letter_keep', row)
   log('error', 'delivery_is_dead_letter', { dead_letter: id, provider_id: providerId, reason })
 }
@@ -64,9 +65,10 @@ export async function replayDeadLetter(place: Omit<Place, 'providerId'>, id: str
   return outcome
 }
 
-async function outcomeOf(place: Place, { body, received_at }: WithBody): Promise<Replayed> {
+async function outcomeOf(place: Place, { body, received_at, present_type }: WithBody): Promise<Replayed> {
   try {
-    const delivery = readBody(body, received_at)
+    const sent = readBody(body, received_at)
+    const delivery = { ...sent, type: present_type ?? sent.type }
     const accepted = await accept(place, delivery)
     if ('unfit' in accepted) return { failed: reasonOf(accepted.unfit) }
     if ('erased' in accepted) return 'of somebody who was erased'

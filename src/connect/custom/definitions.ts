@@ -3,7 +3,7 @@ import { errorCode, fail } from '../../errors.ts'
 import { checkSchema } from '../../event/payload-schema.ts'
 import type { Db, Statements } from '../../op.ts'
 import { checkMappings, type Mappings } from './mappings.ts'
-import { refuseReserved } from './slug.ts'
+import { refuseReservedType } from './slug.ts'
 
 export const TYPE = /^[A-Za-z][A-Za-z0-9_]{0,63}$/
 export const TYPE_SAYS = 'must be a letter followed by letters, digits or underscores, at most 64 characters'
@@ -40,6 +40,10 @@ export interface Renamed {
   from: string
   to: string
   by: string
+  /** Whose type it is. */
+  providerId: string
+  /** Another provider's definition has the old name as well: whoever names no provider may mean that one. */
+  isStillUsed: boolean
 }
 
 /** Something that names event types, and how it takes up a new name within the transaction of the renaming. */
@@ -64,7 +68,7 @@ export async function createDefinition(
 ): Promise<EventDefinition> {
   check(definition)
   await db.one('provider_by_id', [providerId])
-  refuseReserved('type', definition.type)
+  refuseReservedType(definition.type)
   return await onceByType(definition.type, () => db.tx((tx) => insertDefinition(tx, providerId, definition)))
 }
 
@@ -115,7 +119,7 @@ export async function updateDefinition(
       refuseStale(before, change)
       const after = { ...before, ...given(change) }
       const isRenamed = after.type !== before.type
-      if (isRenamed) refuseReserved('type', after.type)
+      if (isRenamed) refuseReservedType(after.type)
       const updated = await tx.one<EventDefinition>('definition_update', [
         providerId,
         id,
@@ -127,7 +131,7 @@ export async function updateDefinition(
         before.schema_version + (change.payload_schema === undefined ? 0 : 1),
         after.is_enabled,
       ])
-      if (isRenamed) await follow(tx, { from: before.type, to: after.type, by }, followers)
+      if (isRenamed) await follow(tx, { from: before.type, to: after.type, by, providerId }, followers)
       return updated
     }),
   )
@@ -147,11 +151,13 @@ function refuseStale(
     )
 }
 
-/** A name that another provider's definition has as well is still meant wherever it stands. */
-async function follow(tx: Statements, renamed: Renamed, followers: readonly Follower[]): Promise<void> {
-  const { used } = await tx.one<{ used: boolean }>('definition_type_used', [renamed.from])
-  if (used) return
-  for (const takeUp of followers) await takeUp(tx, renamed)
+async function follow(
+  tx: Statements,
+  renamed: Omit<Renamed, 'isStillUsed'>,
+  followers: readonly Follower[],
+): Promise<void> {
+  const { used: isStillUsed } = await tx.one<{ used: boolean }>('definition_type_used', [renamed.from])
+  for (const takeUp of followers) await takeUp(tx, { ...renamed, isStillUsed })
 }
 
 /** Checks what is given of a definition. */

@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { v7 } from 'uuid'
 import { createKey } from '../../access/key.ts'
 import { errorCode, fail } from '../../errors.ts'
+import { parseExactly } from '../../event/body.ts'
 import type { Db, Sealing, Statements } from '../../op.ts'
 import { insertDefinition } from './definitions.ts'
-import { checkSettings, mergedSettings, type Settings } from './settings.ts'
-import { KEY, KEY_SAYS, keyOf, refuseReserved } from './slug.ts'
+import { changedSettings, checkSettings, type Settings } from './settings.ts'
+import { KEY, KEY_SAYS, keyOf, refuseReservedKey } from './slug.ts'
 import { templateOf } from './templates.ts'
 import { makeWebhookSecret, sealSecret } from './webhook-secret.ts'
 
@@ -45,12 +46,15 @@ export interface Making {
   withKey: boolean
 }
 
-type ProviderRow = Provider & { created_at: Date }
+/** `settings` as text: read as JSON, they would lose digits. */
+type ProviderRow = Omit<Provider, 'settings'> & { settings: string; created_at: Date }
 
 const UNIQUE_VIOLATION = '23505'
 const KEY_SCOPES = ['providers:read', 'providers:write']
 
-const shown = ({ created_at: _, ...provider }: ProviderRow): Provider => provider
+const settingsOf = ({ settings }: Pick<ProviderRow, 'settings'>) => parseExactly(settings) as Settings
+
+const shown = ({ created_at: _, ...row }: ProviderRow): Provider => ({ ...row, settings: settingsOf(row) })
 
 /** Makes a provider, with the event definitions of its template. Fails with bad_request, conflict or limit_reached. */
 export async function createProvider(
@@ -63,7 +67,7 @@ export async function createProvider(
   checkSettings(settings)
   const template =
     provider.source_template_key === undefined ? null : templateOf(provider.source_template_key)
-  refuseReserved('key', key)
+  refuseReservedKey(key)
   const [id, lookupId, secret] = [v7(), randomBytes(18).toString('base64url'), makeWebhookSecret()]
   try {
     return await db.tx(async (tx) => {
@@ -128,7 +132,7 @@ export interface ProviderChange {
 export function updateProvider(db: Db, id: string, change: ProviderChange): Promise<Provider> {
   return db.tx(async (tx) => {
     const before = await tx.one<ProviderRow>('provider_for_change', [id])
-    const settings = mergedSettings(before.settings, change.settings ?? {})
+    const settings = changedSettings(settingsOf(before), change.settings ?? {})
     checkSettings(settings)
     const name = change.name ?? before.name
     const enabled = change.is_enabled ?? before.is_enabled

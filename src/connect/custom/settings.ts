@@ -1,14 +1,23 @@
 import { fail } from '../../errors.ts'
+import { digitsOf } from '../../event/body.ts'
 
 export type Settings = Record<string, unknown>
 
 const MAX_BYTES = 65_536
 
 /**
- * Settings with a change in them: objects are merged level by level, so that what is not named stays (the
- * `type_matchers` of `request_mapping` too); lists and values are replaced; null removes.
+ * Settings with a change in them: objects are merged level by level, so that what is not named stays; lists and values
+ * are replaced; null removes. The `type_matchers` of `request_mapping` stay unless the change names them: null for
+ * the whole of it takes all the rest.
  */
-export function mergedSettings(settings: Settings, change: Settings): Settings {
+export function changedSettings(settings: Settings, change: Settings): Settings {
+  const { request_mapping: before } = settings
+  if (change.request_mapping !== null || !isObject(before) || before.type_matchers === undefined)
+    return mergedSettings(settings, change)
+  return { ...mergedSettings(settings, change), request_mapping: { type_matchers: before.type_matchers } }
+}
+
+function mergedSettings(settings: Settings, change: Settings): Settings {
   const merged = new Map(Object.entries(settings))
   for (const [name, value] of Object.entries(change)) {
     const before = merged.get(name)
@@ -28,4 +37,4 @@ export function checkSettings(settings: Settings): void {
 }
 
 const isObject = (value: unknown): value is Settings =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+  typeof value === 'object' && value !== null && !Array.isArray(value) && digitsOf(value) === undefined

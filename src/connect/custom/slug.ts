@@ -16,8 +16,17 @@ export function keyOf(name: string): string {
   return words?.join('_').slice(0, 64) ?? `source_${randomBytes(4).toString('hex')}`
 }
 
-/** Throws `conflict` for the name of a built-in event type or trigger. */
-export function refuseReserved(field: string, name: string): void {
-  if (RESERVED_TYPES.has(name))
-    throw fail('conflict', `${field}: "${name}" is a built-in event type or trigger: choose another one`)
+const LOWER_CASE = new Set([...RESERVED_TYPES].map((type) => type.toLowerCase()))
+
+/** Throws `conflict` for an event type that is built in, or a trigger. */
+export function refuseReservedType(type: string): void {
+  if (RESERVED_TYPES.has(type)) throw reserved('type', type)
 }
+
+/** As for types, in whatever case: so keys are compared. */
+export function refuseReservedKey(key: string): void {
+  if (LOWER_CASE.has(key.toLowerCase())) throw reserved('key', key)
+}
+
+const reserved = (field: string, name: string) =>
+  fail('conflict', `${field}: "${name}" is a built-in event type or trigger: choose another one`)

@@ -33,6 +33,11 @@ const REMOVALS: readonly [table: string, statement: string, args: Arguments][] =
   ['subscription', 'erase_subscriptions', bySubject],
   ['refund', 'erase_refunds', bySubject],
   ['custom_event', 'erase_custom_events', byContact],
+  ['message', 'erase_messages', byContact],
+  ['short_link', 'erase_links', byContact],
+  ['run_step', 'erase_run_steps', byContact],
+  ['campaign_run', 'erase_runs', byContact],
+  ['conversation', 'erase_conversations', byContact],
   ['contact', 'erase_contacts', byContact],
   ['dead_letter', 'erase_dead_letters', byChannel],
   [
@@ -45,10 +50,11 @@ const REMOVALS: readonly [table: string, statement: string, args: Arguments][] =
   ['identifier', 'erase_identifiers', bySubject],
 ]
 
-/** Tables that rows about customers are taken out of; consents go with their contact. */
+/** Tables that rows about customers are taken out of; consents and discount codes go with their contact. */
 export const ERASED_TABLES: readonly string[] = [
   'customer',
   'contact_consent',
+  'discount_code',
   ...REMOVALS.map(([table]) => table),
 ]
 

@@ -14,6 +14,7 @@ import { importOrders } from './orders.ts'
 import { EXTRA, withExtra } from './properties.ts'
 import { firstLine, openSource } from './read.ts'
 import { importRecords } from './records.ts'
+import { importRefunds } from './refunds.ts'
 import { rejectsPath, writeRejects } from './rejects.ts'
 import { type ImportKind, TARGETS } from './targets.ts'
 
@@ -51,6 +52,7 @@ export interface ImportResult {
 
 const IMPORTS: Record<ImportKind, (run: ImportRun) => Promise<Written>> = {
   orders: importOrders,
+  refunds: importRefunds,
   customers: importCustomers,
   products: importRecords('product'),
   checkouts: importRecords('checkout'),

@@ -25,7 +25,15 @@ export interface Target {
   values?: readonly string[]
 }
 
-export const KINDS = ['orders', 'customers', 'products', 'checkouts', 'subscriptions', 'events'] as const
+export const KINDS = [
+  'orders',
+  'refunds',
+  'customers',
+  'products',
+  'checkouts',
+  'subscriptions',
+  'events',
+] as const
 export type ImportKind = (typeof KINDS)[number]
 
 const customer = {
@@ -86,6 +94,21 @@ export const TARGETS: Record<ImportKind, Readonly<Record<string, Target>>> = {
       what: 'the lines of an order of one row: a JSON array or nested list of the line fields',
     },
     ...lines,
+  },
+  refunds: {
+    external_id: {
+      type: 'id',
+      required: true,
+      what: 'the store’s id of the refund; rows that share it are one refund',
+    },
+    order_external_id: {
+      type: 'id',
+      what: 'the store’s id of the order, whose refunded_total has it already; without it the refund lowers what its customer spent',
+    },
+    total: { type: 'money', required: true, what: 'given back; of several rows the sum' },
+    currency_code: { type: 'currency', what: 'ISO 4217 code; default the brand’s currency' },
+    created_at: { type: 'time', required: true, what: 'given back at; the earliest of its rows' },
+    ...customer,
   },
   customers: {
     ...customer,

@@ -15,13 +15,19 @@ export interface AbandonParts {
  * Marks the checkouts that have had neither an order nor any activity for their brand's time, and records each once as
  * `checkout_abandoned`. A brand whose step fails stops no other. Resolves with how many there were.
  */
-export async function abandonCheckouts(parts: AbandonParts, now = new Date()): Promise<number> {
+export async function abandonCheckouts(
+  parts: AbandonParts,
+  now = new Date(),
+  signal?: AbortSignal,
+): Promise<number> {
   const brands = await parts.postgres.pipeline.many<{ brand_id: string }>('store_brands_to_abandon', [now])
   let found = 0
   for (const { brand_id: brandId } of brands) {
+    if (signal?.aborted) break
     try {
       for (let some = MOST; some === MOST; found += some) some = await abandonSome(parts, brandId, now)
     } catch (error) {
+      if (signal?.aborted) throw error
       log('error', 'abandon_failed', { brand_id: brandId, ...errorFields(error) })
     }
   }

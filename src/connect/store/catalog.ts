@@ -1,9 +1,10 @@
-import { fail } from '../../errors.ts'
+import { Failure, fail } from '../../errors.ts'
 import type { Connection } from './connection.ts'
 import { Fields, Unreadable } from './fields.ts'
 import type { ProductRecord } from './record.ts'
 import { type AdminApi, openAdminApi } from './shopify/client.ts'
 import { productOf } from './shopify/nodes.ts'
+import { isTooCostly } from './shopify/pages.ts'
 import { PAGES } from './shopify/queries.ts'
 
 /** How long a call of ours may wait for the store to let it through. */
@@ -16,6 +17,11 @@ export interface CatalogPage {
   nextCursor: string | null
 }
 
+export interface CatalogOptions {
+  api?: AdminApi
+  signal?: AbortSignal
+}
+
 /**
  * One page of the live catalog by the store's own cursor. Throws `integration_not_connected` without a token, `forbidden`
  * when it may not read products, `bad_request` for a cursor that the store does not take, `rate_limited` with the wait in
@@ -23,20 +29,33 @@ export interface CatalogPage {
  */
 export async function catalogPage(
   { apiOrigin, accessToken }: Pick<Connection, 'apiOrigin' | 'accessToken'>,
-  { limit, cursor }: { limit: number; cursor: string | null },
-  given?: AdminApi,
+  wanted: { limit: number; cursor: string | null },
+  { api: given, signal }: CatalogOptions = {},
 ): Promise<CatalogPage> {
   if (accessToken === null) throw fail('integration_not_connected', 'No store is connected to this brand.')
   const api =
-    given ?? openAdminApi({ origin: apiOrigin, accessToken, patienceMs: PATIENCE_MS, timeoutMs: TIMEOUT_MS })
-  const variables = { first: limit, after: cursor, query: null, sortKey: 'ID' }
-  const data = await api.query(PAGES.products, variables)
-  try {
-    return pageOf(new Fields(data), new Date().toISOString())
-  } catch (cause) {
-    if (!(cause instanceof Unreadable)) throw cause
-    throw fail('upstream_error', 'The store answered with products that cannot be read.', { cause })
+    given ??
+    openAdminApi({ origin: apiOrigin, accessToken, patienceMs: PATIENCE_MS, timeoutMs: TIMEOUT_MS, signal })
+  for (let first = wanted.limit; ; first = Math.floor(first / 2)) {
+    try {
+      const variables = { first, after: wanted.cursor, query: null, sortKey: 'ID' }
+      return pageOf(new Fields(await api.query(PAGES.products, variables)), new Date().toISOString())
+    } catch (cause) {
+      // A smaller page is a page, too.
+      if (isTooCostly(cause) && first > 1) continue
+      throw asRefusal(cause, wanted.cursor)
+    }
   }
+}
+
+/** What a caller may know of a failure: nothing that stands beside it. */
+function asRefusal(cause: unknown, cursor: string | null): unknown {
+  if (cause instanceof Unreadable)
+    return fail('upstream_error', 'The store answered with products that cannot be read.', { cause })
+  if (!(cause instanceof Failure) || cause.code !== 'upstream_error') return cause
+  if (cursor !== null && /cursor/i.test(cause.message))
+    return fail('bad_request', 'cursor is not known to the store any more: start again without it')
+  return fail('upstream_error', cause.message)
 }
 
 function pageOf(data: Fields, readAt: string): CatalogPage {

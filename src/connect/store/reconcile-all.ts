@@ -29,6 +29,7 @@ export async function reconcileAll(
       const read = walked.reduce((sum, one) => sum + one.read, 0)
       log('info', 'store_reconciled', { brand_id: brandId, read })
     } catch (error) {
+      if (signal.aborted) throw error
       log('error', 'reconcile_failed', { brand_id: brandId, ...errorFields(error) })
       if (error instanceof Failure && error.code === 'integration_not_connected')
         await db.run('store_connection_refused', [error.message])

@@ -7,7 +7,9 @@ import {
 import type { Identified } from '../../access/authenticate.ts'
 import { refusal } from '../../access/permit.ts'
 import { type Failure, publicCode } from '../../errors.ts'
+import { parseExactly } from '../../event/body.ts'
 import { log } from '../../log.ts'
+import type { Op } from '../../op.ts'
 import { admit, type CallDeps, call } from '../call.ts'
 import { asFailure, codeOn } from '../reply.ts'
 import type { Request } from '../request.ts'
@@ -59,7 +61,7 @@ export function mcpServer(serving: Serving): Server {
       const message = `Unknown tool, or one that this credential cannot use: ${JSON.stringify(params.name.slice(0, 100))}`
       throw new ProtocolError(CODES.invalidParams, message)
     }
-    const sent = argumentsIn(serving.request.body, mcpReq.id)
+    const sent = argumentsIn(serving.request.body, mcpReq.id, tool.op)
     return await answered(tool, sent ?? params.arguments ?? {}, serving)
   })
   return server
@@ -71,8 +73,9 @@ interface Message {
 }
 
 /** Of a call as it was sent: the library leaves out an argument that is called `__proto__`. */
-function argumentsIn(body: Buffer, id: unknown): unknown {
-  const content = JSON.parse(body.toString()) as Message | Message[]
+function argumentsIn(body: Buffer, id: unknown, { exact }: Op): unknown {
+  const text = body.toString()
+  const content = (exact ? parseExactly(text) : JSON.parse(text)) as Message | Message[]
   const [message, another] = [content].flat().filter((one) => one.id === id)
   return another ? undefined : message?.params?.arguments
 }
@@ -129,7 +132,7 @@ async function inTime(tool: Tool, values: unknown, serving: Serving): Promise<Ca
 /** The text is for clients that know no structured content. */
 function succeeded(output: object): CallToolResult {
   const text = JSON.stringify(output)
-  return { content: [{ type: 'text', text }], structuredContent: JSON.parse(text) }
+  return { content: [{ type: 'text', text }], structuredContent: parseExactly(text) as object }
 }
 
 function failed(code: string, { message, headers }: Failure): CallToolResult {

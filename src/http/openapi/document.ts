@@ -4,6 +4,7 @@ import { ABOUT } from './about.ts'
 import { collectDocumented } from './collect.ts'
 import { Components } from './components.ts'
 import { ingestDocumented } from './ingest.ts'
+import { linkDocumented } from './link.ts'
 import { operation } from './operation.ts'
 import { signInDocumented } from './sign-in.ts'
 import { storeDocumented } from './store.ts'
@@ -22,6 +23,7 @@ export interface DocumentedRoute {
 const OTHERS: readonly ((components: Components) => DocumentedRoute[])[] = [
   collectDocumented,
   ingestDocumented,
+  linkDocumented,
   signInDocumented,
   storeDocumented,
   webhookDocumented,

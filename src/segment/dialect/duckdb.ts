@@ -29,12 +29,15 @@ export interface Level {
 
 /** A plan as temporary tables: who satisfies what, pass by pass, then each segment over one row per customer. */
 export function toDuckdb({ profile, passes, members, everyone, levels }: Plan): Compiled {
-  const found = passes.map((pass, index) => ({
-    ...made(`segment_${pass.source}_${index + 1}`, passSql(pass)),
-    answers: (pass.is === 'lookup' ? pass.entries : pass.answers).map(({ id }) => id),
-  }))
+  const found = [
+    { ...made(PROFILES, profileSql(profile)), answers: profile.map(({ id }) => id) },
+    ...passes.map((pass, index) => ({
+      ...made(`segment_${pass.source}_${index + 1}`, passSql(pass)),
+      answers: (pass.is === 'lookup' ? pass.entries : pass.answers).map(({ id }) => id),
+    })),
+  ]
   return {
-    statements: [made(PROFILES, profileSql(profile)), ...found],
+    statements: found,
     levels: [
       ...(everyone.length ? [everyoneSql(everyone)] : []),
       ...levels.map((segments, index) => levelSql(index, segments, found, members)),
@@ -58,32 +61,57 @@ interface Found extends Statement {
   answers: number[]
 }
 
-function levelSql(
+type Ruled = Plan['levels'][number]
+
+/** The rows of one condition are its customers: only what is made of several needs a row of each customer. */
+function levelSql(index: number, segments: Ruled, found: readonly Found[], members: Plan['members']): Level {
+  const { single = [], several = [] } = Object.groupBy(segments, ({ formula }) =>
+    placeOf(formula, found) === undefined ? 'several' : 'single',
+  )
+  const table = `segment_flags_${index + 1}`
+  const select = (ordinal: number, from: string) =>
+    `select ${integer(ordinal)}::INTEGER as segment, customer from ${from}`
+  const selects = [
+    ...single.map(({ ordinal, formula }) => select(ordinal, String(placeOf(formula, found)))),
+    ...several.map(({ ordinal }) => select(ordinal, `${table} where ${flag(ordinal)}`)),
+  ]
+  return {
+    ordinals: segments.map(({ ordinal }) => ordinal),
+    statements: several.length ? flagsSql(index, table, several, found, members) : [],
+    members: { text: selects.join('\nunion all\n'), values: [] },
+  }
+}
+
+/** One row per customer with a flag for each segment. */
+function flagsSql(
   index: number,
-  segments: Plan['levels'][number],
+  table: string,
+  segments: Ruled,
   found: readonly Found[],
   members: Plan['members'],
-): Level {
+): Statement[] {
   const atoms = new Set(segments.flatMap(({ formula }) => atomsOf(formula)))
   const referred = members.filter(({ id }) => atoms.has(id))
   const before = referred.length ? [made(`segment_referred_${index + 1}`, referredSql(referred))] : []
-  const joined = [...found.filter(({ answers }) => answers.some((id) => atoms.has(id))), ...before]
-  const table = `segment_flags_${index + 1}`
+  const joined = [
+    ...found.filter(({ name, answers }) => name !== PROFILES && answers.some((id) => atoms.has(id))),
+    ...before,
+  ]
   const flags = segments.map(({ ordinal, formula }) => `${formulaSql(formula)} as ${flag(ordinal)}`)
-  const composed = [
+  const text = [
     `select ${columns([`${PROFILES}.customer`, ...flags])}`,
     `from ${PROFILES}`,
     ...joined.map(({ name }) => `left join ${name} on ${name}.customer = ${PROFILES}.customer`),
   ].join('\n')
-  const selects = segments.map(
-    ({ ordinal }) =>
-      `select ${integer(ordinal)}::INTEGER as segment, customer from ${table} where ${flag(ordinal)}`,
-  )
-  return {
-    ordinals: segments.map(({ ordinal }) => ordinal),
-    statements: [...before, made(table, { text: composed, values: [] })],
-    members: { text: selects.join('\nunion all\n'), values: [] },
-  }
+  return [...before, made(table, { text, values: [] })]
+}
+
+/** The rows that a formula of one condition on the customers' rows holds for. */
+function placeOf(formula: Formula, found: readonly Found[]): string | undefined {
+  if (formula.is !== 'atom') return undefined
+  const { id } = formula
+  const place = found.find(({ answers }) => answers.includes(id))
+  return place && `${place.name} where ${answer(id)}`
 }
 
 /** One row per member of any of the segments that others refer to. */

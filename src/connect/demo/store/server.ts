@@ -22,6 +22,8 @@ export interface FakeStore {
   origin: string
   /** Queries answered with data, and those that were throttled. */
   readonly counts: { answered: number; throttled: number; faults: number }
+  /** Discounts that were made, by code. */
+  readonly discounts: ReadonlyMap<string, object>
   /** Where webhooks are wanted, by topic of the platform's spelling. */
   readonly subscribed: ReadonlyMap<string, string>
   /** Faults of the next requests, in this order. */
@@ -39,6 +41,7 @@ interface Query {
     id?: string
     topic?: string
     uri?: string
+    input?: { code: string }
   }
 }
 
@@ -64,6 +67,7 @@ export async function startFakeStore(options: FakeStoreOptions): Promise<FakeSto
   const { points = { most: 2_000, perSecond: 100 }, now = Date.now } = options
   const counts = { answered: 0, throttled: 0, faults: 0 }
   const faults: Fault[] = []
+  const discounts = new Map<string, object>()
   const subscribed = new Map<string, string>()
   let left = points.most
   let at = now()
@@ -102,10 +106,13 @@ export async function startFakeStore(options: FakeStoreOptions): Promise<FakeSto
       return send(response, 200, {
         errors: [{ message: `Query cost is ${cost}`, extensions: { code: 'MAX_COST_EXCEEDED' } }],
       })
-    const refusal = throttled(cost)
+    const refusal = throttled(cost) ?? denied(options, nameOf(query))
     if (!refusal) counts.answered++
-    const data = () =>
-      nameOf(query) === 'subscribe' ? subscribe(subscribed, variables) : dataOf(options, query, variables)
+    const data = () => {
+      if (nameOf(query) === 'subscribe') return subscribe(subscribed, variables)
+      if (nameOf(query) === 'discount') return discount(discounts, variables)
+      return dataOf(options, query, variables)
+    }
     send(response, 200, refusal ?? { data: data() })
   }
 
@@ -116,6 +123,7 @@ export async function startFakeStore(options: FakeStoreOptions): Promise<FakeSto
   return {
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     counts,
+    discounts,
     subscribed,
     fail: (...more) => void faults.push(...more),
     close: () =>
@@ -163,6 +171,18 @@ function subscribe(subscribed: Map<string, string>, { topic = '', uri = '' }: Qu
   return { webhookSubscriptionCreate: { webhookSubscription: message ? null : { id: topic }, userErrors } }
 }
 
+function discount(made: Map<string, object>, { input }: Query['variables']): object {
+  const isTaken = made.has(input?.code ?? '')
+  if (input && !isTaken) made.set(input.code, input)
+  const userErrors = isTaken ? [{ code: 'TAKEN', message: 'Code must be unique. Please try again.' }] : []
+  return {
+    made: {
+      codeDiscountNode: isTaken ? null : { id: `gid://shopify/DiscountCodeNode/${made.size}` },
+      userErrors,
+    },
+  }
+}
+
 const costOf = (query: string, { first = 1 }: Query['variables']) => 2 + first * (COSTS[nameOf(query)] ?? 1)
 
 function dataOf(options: FakeStoreOptions, query: string, variables: Query['variables']): object {
@@ -182,6 +202,14 @@ function dataOf(options: FakeStoreOptions, query: string, variables: Query['vari
     return { order: order && { lineItems: linesFrom(state, order, Number(variables.after), 250) } }
   }
   return { page: pageOf(state, name, variables) }
+}
+
+/** Refused for want of the scope that a list or a mutation needs. */
+function denied({ scopes }: FakeStoreOptions, name: string): object | null {
+  const scope = name === 'discount' ? 'write_discounts' : name in READ ? `read_${name}` : null
+  if (!scopes || scope === null || scopes.includes(scope)) return null
+  const message = `Access denied for ${name} field.`
+  return { errors: [{ message, extensions: { code: 'ACCESS_DENIED' } }] }
 }
 
 /** Keyset pages: a record that changes meanwhile moves to the end of those sorted by change. */

@@ -58,7 +58,9 @@ function recordOf(entity: Entity, node: Fields, readAt: string): Batch {
   }
 }
 
-const isTooCostly = (error: unknown) => error instanceof Failure && error.beside.code === 'MAX_COST_EXCEEDED'
+/** The store would answer for fewer records. */
+export const isTooCostly = (error: unknown) =>
+  error instanceof Failure && error.beside.code === 'MAX_COST_EXCEEDED'
 
 const nextOf = (list: Fields): string | null => {
   const info = list.object('pageInfo')

@@ -1,0 +1,11 @@
+-- what: the store's products as they are now
+-- grain: product_id
+-- refresh: with the segments
+select
+    product_id,
+    title,
+    status,
+    variants,
+    images,
+    updated_at
+from stg_products

@@ -1,0 +1,29 @@
+-- Rows of one external id are one refund of the sum of their totals; it is never imported without one of them.
+insert into fault
+select picked.n, 'external_id', picked.external_id, bad.field || ' ' || bad.reason, bad.n
+from picked
+join (
+    select external_id, min(n) as n, min_by(field, n) as field, min_by(reason, n) as reason
+    from (select fault.n, field, reason, external_id from fault join picked using (n))
+    where external_id is not null
+    group by external_id
+) bad using (external_id)
+where picked.n not in (select n from fault);
+
+create table ready as
+select *, (row_number() over (order by n) - 1) // 10000 as chunk
+from (
+    select
+        min(n) as n,
+        external_id,
+        arg_min(order_external_id, n) as order_external_id,
+        arg_min(customer_external_id, n) as customer_external_id,
+        arg_min(email, n) as email,
+        arg_min(phone, n) as phone,
+        coalesce(arg_min(currency_code, n), getvariable('currency_code')) as currency_code,
+        sum(total)::decimal(18, 2) as total,
+        min(created_at) as created_at
+    from picked
+    where n not in (select n from fault)
+    group by external_id
+)

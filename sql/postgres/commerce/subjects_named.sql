@@ -1,0 +1,21 @@
+-- Every ordinal of the customer whom an identifier of kind $2 names, before and after merges. A public id is a
+-- profile_id, too.
+with named as (
+    select subject from identifier where brand_id = $1 and kind = $2 and value = $3::text
+    union
+    select subject from customer where brand_id = $1 and $2 = 'profile_id' and id = $3::text and not deleted
+),
+
+survivor as (
+    select distinct coalesce(redirect.customer, named.subject) as customer
+    from named
+    left join subject_redirect as redirect
+        on redirect.brand_id = $1 and redirect.subject = named.subject and not redirect.deleted
+)
+
+select customer as subject from survivor
+union
+select redirect.subject
+from survivor
+join subject_redirect as redirect
+    on redirect.brand_id = $1 and redirect.customer = survivor.customer and not redirect.deleted

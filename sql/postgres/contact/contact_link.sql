@@ -1,0 +1,16 @@
+-- The customer whose email or phone it has, as the server, the store or a webhook said. A customer has one contact that
+-- is linked to them; others are found by their channels.
+update contact
+set subject = holder.subject, updated_at = now()
+from (
+    select subject
+    from identifier
+    where brand_id = $1 and ((kind = 'email' and value = $3) or (kind = 'phone' and value = $4))
+    order by kind
+    limit 1
+) as holder
+where
+    contact.brand_id = $1
+    and contact.id = $2
+    and contact.subject is null
+    and not exists (select from contact as other where other.brand_id = $1 and other.subject = holder.subject)

@@ -1,0 +1,8 @@
+update run_step set error = null
+where error is not null
+    and (brand_id, run_id) in (
+        select brand_id, id
+        from campaign_run
+        where brand_id = $1
+            and (subject = any($2::integer[]) or contact_id in (select erased_contacts($1, $2::integer[], $3::text[], $4::text[], $5)))
+    )

@@ -1,0 +1,24 @@
+-- $2: JSON rows, $3: subjects of those that name no order. The file's word replaces the one before.
+insert into refund as stored (brand_id, external_id, id, order_external_id, subject, currency_code, total, created_at)
+select
+    $1, external_id, overlay(overlay(md5($1::uuid::text || ':refund:' || external_id) placing '8' from 13) placing 'a' from 17)::uuid,
+    order_external_id, nullif(subject, 0), currency_code, total, created_at
+from rows from (
+    json_to_recordset($2::text::json) as (
+        external_id text, order_external_id text, currency_code text, total numeric(18, 2), created_at timestamptz
+    ),
+    unnest($3::integer[])
+) as given (external_id, order_external_id, currency_code, total, created_at, subject)
+on conflict (brand_id, external_id) do update set
+    order_external_id = excluded.order_external_id,
+    subject = coalesce(excluded.subject, stored.subject),
+    currency_code = excluded.currency_code,
+    total = excluded.total,
+    created_at = excluded.created_at,
+    deleted = false
+where
+    (stored.order_external_id, stored.subject, stored.currency_code, stored.total, stored.created_at, stored.deleted)
+    is distinct from (
+        excluded.order_external_id, coalesce(excluded.subject, stored.subject), excluded.currency_code, excluded.total,
+        excluded.created_at, false
+    )

@@ -1,0 +1,91 @@
+import { v7 } from 'uuid'
+import { appendEvent } from '../event/append.ts'
+import type { ConsentChannel } from '../identity/contact.ts'
+import { errorFields, log } from '../log.ts'
+import type { Postgres } from '../store/postgres.ts'
+import { isCode, type LinkKind } from './link.ts'
+import { honour } from './opt-out.ts'
+import { whomOf } from './whom.ts'
+
+/** A shortened link by its code. */
+export interface Link {
+  brandId: string
+  id: string
+  kind: LinkKind
+  url: string | null
+  messageId: string
+  conversationId: string
+  campaignId: string | null
+  channel: ConsentChannel
+  brandName: string
+}
+
+interface LinkRow {
+  brand_id: string
+  id: string
+  kind: LinkKind
+  url: string | null
+  message_id: string
+  conversation_id: string
+  campaign_id: string | null
+  channel: ConsentChannel
+  brand_name: string
+}
+
+/** Read across brands: only the code says whose it is. */
+export async function linkOf(postgres: Postgres, code: string): Promise<Link | undefined> {
+  if (!isCode(code)) return undefined
+  const row = await postgres.pipeline.maybe<LinkRow>('short_link_by_code', [code])
+  return (
+    row && {
+      brandId: row.brand_id,
+      id: row.id,
+      kind: row.kind,
+      url: row.url,
+      messageId: row.message_id,
+      conversationId: row.conversation_id,
+      campaignId: row.campaign_id,
+      channel: row.channel,
+      brandName: row.brand_name,
+    }
+  )
+}
+
+/** Records a click, as a row and as the event `link_clicked`. A failure is logged: whoever clicked goes on all the same. */
+export async function recordClick(postgres: Postgres, link: Link, at: Date): Promise<void> {
+  const { brandId, id, messageId, conversationId, campaignId, url } = link
+  const clickId = v7()
+  try {
+    await postgres.forBrand(brandId).tx(async (tx) => {
+      await tx.run('link_click_insert', [clickId, id, messageId, conversationId, at])
+      const { identifiers } = await whomOf(tx, conversationId)
+      if (Object.keys(identifiers).length === 0) return
+      await appendEvent(tx, brandId, {
+        event_type: 'link_clicked',
+        event_id: `link_clicked:${clickId}`,
+        occurred_at: at.getTime(),
+        ...identifiers,
+        properties: {
+          message_id: messageId,
+          conversation_id: conversationId,
+          ...(campaignId && { campaign_id: campaignId }),
+          ...(url && { url }),
+          channel: link.channel,
+        },
+      })
+    })
+  } catch (error) {
+    log('error', 'click_lost', { brand_id: brandId, link_id: id, ...errorFields(error) })
+  }
+}
+
+/** Honours what somebody asks for by an opt-out link. */
+export async function followWish(
+  postgres: Postgres,
+  { brandId, conversationId, channel }: Link,
+  wants: 'stop' | 'start',
+  at: Date,
+): Promise<void> {
+  const wish = { conversationId, channel, wants, source: 'opt-out link', at }
+  await postgres.forBrand(brandId).tx((tx) => honour(tx, brandId, wish))
+}

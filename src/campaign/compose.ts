@@ -1,0 +1,74 @@
+import type { Statements } from '../op.ts'
+import { isWebAddress } from './definition.ts'
+import { type LinkKind, type LinkPlace, shorten } from './link.ts'
+import { piecesOf, render, type Values } from './template.ts'
+import { CHECKOUT_URL, OPT_OUT_LINK, tokenOf } from './variable.ts'
+
+/** What a message is written from. */
+export interface Draft {
+  template: string
+  /** Of variables that are no links. */
+  values: Values
+  /** Where the links lead. */
+  cart: string
+  checkout: string
+}
+
+const LINKS: Readonly<Record<string, LinkKind>> = {
+  'cart.link': 'cart',
+  [CHECKOUT_URL]: 'checkout',
+  [OPT_OUT_LINK]: 'opt_out',
+}
+const ADDRESS = /https:\/\/[^\s<>"'{}]+/g
+
+/**
+ * The text of a message, within the transaction that writes it: variables get their values, its links and the
+ * addresses in its template are shortened. What values bring along stays as it is.
+ */
+export async function compose(
+  tx: Pick<Statements, 'run'>,
+  { template, values, cart, checkout }: Draft,
+  place: LinkPlace,
+  baseUrl: string,
+): Promise<string> {
+  const made = new Map<string, string>()
+  const short = async (kind: LinkKind, url: string | null): Promise<string> => {
+    const key = `${kind} ${url}`
+    const link = made.get(key) ?? (await shorten(tx, place, { kind, url }, baseUrl))
+    made.set(key, link)
+    return link
+  }
+  const targets: Partial<Record<LinkKind, string>> = { cart, checkout }
+  const parts: string[] = []
+  for (const piece of piecesOf(template)) {
+    if ('text' in piece) parts.push(await shortened(piece.text, (url) => short('url', url)))
+    else {
+      const kind = LINKS[piece.variable]
+      const token = `${tokenOf(`${piece.variable}|${piece.fallback}`)}`
+      parts.push(kind ? await short(kind, targets[kind] ?? null) : render(token, values))
+    }
+  }
+  return parts.join('')
+}
+
+/** A text with its addresses shortened; punctuation that ends a sentence belongs to the sentence. */
+async function shortened(text: string, short: (url: string) => Promise<string>): Promise<string> {
+  let after = ''
+  let from = 0
+  for (const { 0: found, index } of text.matchAll(ADDRESS)) {
+    const url = found.replace(/[.,;:!?)\]]+$/, '')
+    if (!isWebAddress(url)) continue
+    after += text.slice(from, index) + (await short(url))
+    from = index + url.length
+  }
+  return after + text.slice(from)
+}
+
+const HEADLINE = /^Subject:[ \t]*(\S[^\r\n]*)(?:\r?\n)+/
+
+/** An email's subject, when its first line says so, and its text. */
+export function emailOf(text: string): { headline: string | null; body: string } {
+  const found = HEADLINE.exec(text)
+  if (!found) return { headline: null, body: text }
+  return { headline: found[1]?.trim() ?? null, body: text.slice(found[0].length) }
+}

@@ -1,0 +1,29 @@
+import { type ActionType, AGENT_REPLY_EXAMPLE, type Messages, OPT_OUT_EXAMPLE } from './message-rule.ts'
+import type { CampaignType } from './trigger.ts'
+
+/** What a campaign of a type says unless it is told otherwise, before the way to opt out. */
+const SAYS: Readonly<Record<CampaignType, string>> = {
+  checkout_recovery:
+    'Hi {{contact.first_name|there}}, you left something at {{brand.name}}. Your checkout is still here: {{cart.link}}',
+  browse_recovery:
+    'Hi {{contact.first_name|there}}, still thinking it over? Have another look at {{brand.name}}: {{cart.link}}',
+  post_purchase:
+    'Hi {{contact.first_name|there}}, thank you for your order at {{brand.name}}! Any questions? Just reply.',
+  winback:
+    'Hi {{contact.first_name|there}}, it has been a while. See what is new at {{brand.name}}: {{cart.link}}',
+  subscription:
+    'Hi {{contact.first_name|there}}, we are sorry to see your {{brand.name}} subscription end. Changed your mind? {{cart.link}}',
+  segment: 'Hi {{contact.first_name|there}}, there is something for you at {{brand.name}}: {{cart.link}}',
+  custom_event: 'Hi {{contact.first_name|there}}, {{brand.name}} has news for you: {{cart.link}}',
+}
+
+/** The given messages, completed: of `initial` and `sms` one stands in for the other. */
+export function completed(given: Partial<Messages>, type: CampaignType, action: ActionType): Messages {
+  const optOut = action === 'email' ? 'No more emails: {{opt_out.link}}' : OPT_OUT_EXAMPLE
+  const usual = `${SAYS[type]} ${optOut}`
+  return {
+    initial: given.initial ?? given.sms ?? usual,
+    agent_reply: given.agent_reply ?? AGENT_REPLY_EXAMPLE,
+    sms: given.sms ?? given.initial ?? usual,
+  }
+}

@@ -1,0 +1,139 @@
+import { v7 } from 'uuid'
+import { fail } from '../errors.ts'
+import type { Db, Statements } from '../op.ts'
+import { type CampaignDefinition, readCampaign, type SentDefinition } from './definition.ts'
+import type { CampaignType } from './trigger.ts'
+
+export const CAMPAIGN_STATUSES = ['draft', 'active', 'paused', 'archived'] as const
+export type CampaignStatus = (typeof CAMPAIGN_STATUSES)[number]
+
+/** A campaign of a list. */
+export interface CampaignRow {
+  id: string
+  name: string
+  type: CampaignType
+  status: CampaignStatus
+}
+
+/** A campaign with its present version. */
+export interface Campaign extends CampaignRow {
+  version: number
+  definition: CampaignDefinition
+  created_by: string
+  created_at: Date
+  updated_at: Date
+  activated_at: Date | null
+}
+
+type Held = Pick<Campaign, 'id' | 'name' | 'type' | 'status' | 'version' | 'definition'>
+
+/** What names a campaign, beside its definition; absent: what its trigger is called, and the type of that. */
+export interface Named {
+  name?: string
+  type?: CampaignType
+}
+
+/** Saves a draft, which is paused. Fails with bad_request. */
+export async function createCampaign(
+  db: Db,
+  sent: SentDefinition & Named,
+  createdBy: string,
+): Promise<Campaign> {
+  const id = v7()
+  return await db.tx(async (tx) => {
+    const { definition, start } = await readCampaign(tx, sent)
+    const name = sent.name?.trim() || start.label
+    const { trigger_event, provider_id } = definition
+    const row = [id, name, sent.type ?? start.type, trigger_event, provider_id, createdBy]
+    await tx.run('campaign_insert', row)
+    await tx.run('campaign_version_insert', [id, 1, definition, createdBy])
+    return await campaignById(tx, id)
+  })
+}
+
+/** Fails with not_found. */
+export const campaignById = (db: Pick<Statements, 'one'>, id: string): Promise<Campaign> =>
+  db.one<Campaign>('campaign_by_id', [id])
+
+export interface Change extends Partial<SentDefinition>, Named {
+  /** The version that the change is made to; absent: whichever it is. */
+  version?: number
+}
+
+/**
+ * Saves what is given as the next version, and keeps the rest; who was started stays on their version. What is null
+ * takes its default. Fails with bad_request, not_found or conflict.
+ */
+export async function updateCampaign(
+  db: Db,
+  id: string,
+  { version, name, type, ...change }: Change,
+  createdBy: string,
+): Promise<Campaign> {
+  return await db.tx(async (tx) => {
+    const held = await tx.one<Held>('campaign_for_change', [id])
+    refuseArchived(held)
+    if (version !== undefined && version !== held.version)
+      throw fail(
+        'conflict',
+        `version: the campaign is at ${held.version}, not ${version}: read it again and apply the change to that`,
+      )
+    const named = { ...held, name: name?.trim() || held.name, type: type ?? held.type }
+    const isRedefined = Object.values(change).some((value) => value !== undefined)
+    const { definition } = isRedefined ? await readCampaign(tx, changed(held.definition, change)) : held
+    await saveVersion(tx, named, definition, createdBy)
+    return await campaignById(tx, id)
+  })
+}
+
+/** Another trigger takes along neither its provider nor where its cart link leads. */
+function changed(before: CampaignDefinition, change: Partial<SentDefinition>): SentDefinition {
+  const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
+  const isRetriggered = given.trigger_event !== undefined && given.trigger_event !== before.trigger_event
+  const kept = isRetriggered ? { ...before, provider_id: null, cart_link: null } : before
+  const messages = change.messages ? { messages: { ...before.messages, ...change.messages } } : {}
+  return { ...kept, ...given, ...messages }
+}
+
+/** Writes the next version of a campaign that the transaction has locked, unless it is the very same. */
+export async function saveVersion(
+  tx: Statements,
+  { id, name, type, ...before }: Held,
+  definition: CampaignDefinition,
+  createdBy: string,
+): Promise<void> {
+  const isSame = JSON.stringify(definition) === JSON.stringify(before.definition)
+  const version = before.version + (isSame ? 0 : 1)
+  if (!isSame) await tx.run('campaign_version_insert', [id, version, definition, createdBy])
+  const { trigger_event, provider_id } = definition
+  await tx.run('campaign_update', [id, name, type, version, trigger_event, provider_id])
+}
+
+/** Turns a campaign on, pauses it or archives it for good. Fails with bad_request, not_found or conflict. */
+export async function setCampaignStatus(
+  db: Db,
+  id: string,
+  status: Exclude<CampaignStatus, 'draft'>,
+  now: Date,
+): Promise<Campaign> {
+  return await db.tx(async (tx) => {
+    const held = await tx.one<Held>('campaign_for_change', [id])
+    refuseArchived(held)
+    if (status === 'paused' && held.status === 'draft')
+      throw fail('conflict', `"${held.name}" is a draft, which is paused already.`)
+    if (status === 'active') await readyToRun(tx, held, now)
+    if (status !== held.status) await tx.run('campaign_set_status', [id, status, now])
+    return await campaignById(tx, id)
+  })
+}
+
+/** What it names may have gone since it was saved. */
+async function readyToRun(tx: Statements, { definition }: Held, now: Date): Promise<void> {
+  await readCampaign(tx, definition)
+  if (definition.ends_at !== null && new Date(definition.ends_at) <= now)
+    throw fail('conflict', 'ends_at: the campaign is over; give it a later end, or none')
+}
+
+function refuseArchived({ name, status }: Held): void {
+  if (status === 'archived') throw fail('conflict', `"${name}" is archived, for good.`)
+}

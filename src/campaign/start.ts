@@ -1,0 +1,131 @@
+import { fail } from '../errors.ts'
+import type { Statements } from '../op.ts'
+import { refusal, unknownName } from '../segment/complaint.ts'
+import type { FieldType } from '../segment/operators.ts'
+import {
+  type CampaignType,
+  type Fact,
+  isPredefined,
+  type Predefined,
+  type SourceKind,
+  TRIGGERS,
+} from './trigger.ts'
+import { labelOf } from './variable.ts'
+
+/** What starts a campaign: one of the predefined triggers, or an event type of a provider. */
+export interface Start {
+  kind: 'predefined' | 'custom'
+  event: string
+  label: string
+  providerId: string | null
+  type: CampaignType
+  source: SourceKind
+  facts: Readonly<Record<string, Fact>>
+  /** The trigger tells of a checkout that can be gone on with. */
+  checkout: boolean
+}
+
+/** An event type of a provider. */
+export interface CustomEvent {
+  type: string
+  name: string
+  provider_id: string
+  provider: string
+  payload_schema: Record<string, unknown>
+  /** Both it and its provider are. */
+  is_enabled: boolean
+}
+
+export const CHECKOUT_TRIGGERS = ['checkout_abandoned'] as const
+
+/** Those that can start campaigns. */
+export const customEvents = async (db: Pick<Statements, 'many'>): Promise<CustomEvent[]> =>
+  (await db.many<CustomEvent>('campaign_custom_events')).filter(({ is_enabled }) => is_enabled)
+
+/** What starts a saved campaign, also when its event type is disabled or gone by now. */
+export async function savedStart(
+  db: Pick<Statements, 'many'>,
+  { trigger_event: event, provider_id }: { trigger_event: string; provider_id: string | null },
+): Promise<Start> {
+  if (isPredefined(event)) return predefinedStart(event)
+  const all = await db.many<CustomEvent>('campaign_custom_events')
+  const found = all.find((one) => one.type === event && one.provider_id === provider_id)
+  return customStart(
+    found ?? { type: event, name: event, provider_id: provider_id ?? '', payload_schema: {} },
+  )
+}
+
+/** What a trigger event stands for. Throws `bad_request` for what the brand does not have. */
+export async function startOf(
+  db: Pick<Statements, 'many'>,
+  event: string,
+  providerId: string | null,
+): Promise<Start> {
+  if (isPredefined(event)) {
+    if (providerId !== null) throw refusal('provider_id', `${event} comes from no provider: leave it out`)
+    return predefinedStart(event)
+  }
+  const all = await customEvents(db)
+  const named = all.filter(({ type }) => type === event)
+  if (named.length === 0) throw unknownTrigger(event, all)
+  const [only, ...others] =
+    providerId === null ? named : named.filter(({ provider_id }) => provider_id === providerId)
+  if (!only) throw refusal('provider_id', `no enabled provider with this id has the event type "${event}"`)
+  if (others.length > 0)
+    throw fail(
+      'bad_request',
+      `provider_id: is required, since several providers have the event type "${event}"`,
+    )
+  return customStart(only)
+}
+
+export const unknownTrigger = (event: string, custom: readonly CustomEvent[]) =>
+  unknownName('trigger_event', event, 'a trigger of this brand', [
+    ...Object.keys(TRIGGERS),
+    ...custom.map(({ type }) => type),
+  ])
+
+export function predefinedStart(event: Predefined): Start {
+  const { label, type, source, facts } = TRIGGERS[event]
+  const checkout = (CHECKOUT_TRIGGERS as readonly string[]).includes(event)
+  return { kind: 'predefined', event, label, providerId: null, type, source, facts, checkout }
+}
+
+export const customStart = ({
+  type: event,
+  name,
+  provider_id,
+  payload_schema,
+}: Pick<CustomEvent, 'type' | 'name' | 'provider_id' | 'payload_schema'>): Start => ({
+  kind: 'custom',
+  event,
+  label: name,
+  providerId: provider_id,
+  type: 'custom_event',
+  source: 'custom_event',
+  facts: factsOfSchema(payload_schema),
+  checkout: false,
+})
+
+const TYPES: Readonly<Record<string, FieldType>> = {
+  string: 'string',
+  number: 'number',
+  integer: 'number',
+  boolean: 'boolean',
+}
+const NAME = /^[A-Za-z_]\w{0,63}$/
+
+/** The plain values that a payload has by its schema, at its top level. */
+function factsOfSchema({ properties }: Record<string, unknown>): Record<string, Fact> {
+  if (typeof properties !== 'object' || properties === null) return {}
+  const facts = Object.entries(properties).flatMap(([name, schema]): [string, Fact][] => {
+    if (!NAME.test(name) || typeof schema !== 'object' || schema === null) return []
+    const { type: given, format, description } = schema as Record<string, unknown>
+    const types = (Array.isArray(given) ? given : [given]).filter((one) => one !== 'null')
+    const type = types.length === 1 ? TYPES[types[0] as string] : undefined
+    if (!type) return []
+    const help = typeof description === 'string' && description !== '' ? description : labelOf(name)
+    return [[name, { type: type === 'string' && format === 'date-time' ? 'time' : type, help }]]
+  })
+  return Object.fromEntries(facts)
+}

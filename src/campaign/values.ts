@@ -1,0 +1,58 @@
+import type { Brand } from '../op.ts'
+import { storeUrl } from './cart-link.ts'
+import type { Discount } from './discount.ts'
+import type { Recipient } from './recipient.ts'
+import type { Values } from './template.ts'
+
+/** What the variables of a message stand for. */
+export interface Said {
+  recipient: Pick<Recipient, 'first_name' | 'last_name'>
+  brand: Pick<Brand, 'name' | 'shop_domain' | 'storefront_domains' | 'currency_code'>
+  /** What the trigger carried. */
+  facts: Readonly<Record<string, unknown>>
+  discount: { saved: Pick<Discount, 'name' | 'type' | 'value'>; code: string } | null
+}
+
+const MOST_TITLES = 3
+
+/** The values of all variables but links; null where there is nothing to say. */
+export function valuesOf({ recipient, brand, facts, discount }: Said): Values {
+  const carried = Object.entries(facts).map(([name, value]) => [`event.${name}`, plain(value)] as const)
+  return {
+    ...Object.fromEntries(carried),
+    'contact.first_name': recipient.first_name,
+    'contact.last_name': recipient.last_name,
+    'brand.name': brand.name,
+    'brand.url': storeUrl(brand),
+    'checkout.total': totalOf(facts, brand.currency_code),
+    'checkout.items': titlesOf(facts),
+    'discount.code': discount?.code,
+    'discount.name': discount?.saved.name,
+    'discount.value': discount && discountValue(discount.saved, brand.currency_code),
+  }
+}
+
+/** Texts, numbers and truths as they are; lists of them one after the other. */
+function plain(value: unknown): string | null {
+  if (Array.isArray(value)) return value.map(plain).filter(Boolean).join(', ') || null
+  return value === null || value === undefined || typeof value === 'object' ? null : String(value)
+}
+
+function totalOf({ total, currency_code }: Said['facts'], currency: string): string | null {
+  const amount = plain(total)
+  return amount === null ? null : `${amount} ${plain(currency_code) ?? currency}`
+}
+
+function titlesOf({ items }: Said['facts']): string | null {
+  if (!Array.isArray(items)) return null
+  const titles = items.flatMap((item) => plain((item as Record<string, unknown> | null)?.product_title) ?? [])
+  const named = titles.slice(0, MOST_TITLES).join(', ')
+  const more = titles.length - MOST_TITLES
+  return named === '' ? null : more > 0 ? `${named} and ${more} more` : named
+}
+
+/** 10% or 5.00 USD. */
+function discountValue({ type, value }: Pick<Discount, 'type' | 'value'>, currency: string): string {
+  if (type === 'free_shipping' || value === null) return 'free shipping'
+  return type === 'percentage' ? `${value.replace(/\.?0+$/, '')}%` : `${value} ${currency}`
+}

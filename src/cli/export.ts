@@ -1,0 +1,121 @@
+import { copyFile, mkdir, rename, rm, stat } from 'node:fs/promises'
+import { dirname, extname, join, resolve } from 'node:path'
+import { v7 as uuidv7 } from 'uuid'
+import type { Session } from '../lake/session.ts'
+import { loadModels } from '../model/graph.ts'
+import { didYouMean } from '../model/nearest.ts'
+import { openReading } from '../segment/reading.ts'
+import { literal } from '../store/duckdb.ts'
+import { brandOrOnly } from './brand.ts'
+import { command, type Run, required, text, timeOption, UsageError } from './command.ts'
+import type { Progress } from './progress.ts'
+
+const FORMATS: Readonly<Record<string, string>> = {
+  '.parquet': 'format parquet, compression zstd',
+  '.csv': 'format csv, header',
+}
+
+/** Percentages of what DuckDB has written are asked for this often. */
+const LOOK_MS = 250
+
+async function checkModel(name: string): Promise<string> {
+  const known = (await loadModels()).map((model) => model.name)
+  if (known.includes(name)) return name
+  throw new UsageError(
+    `--model: there is no model "${name}".${didYouMean(name, known)} Known: ${known.sort().join(', ')}`,
+  )
+}
+
+async function checkTarget(path: string): Promise<{ target: string; format: string }> {
+  const target = resolve(path)
+  const format = FORMATS[extname(target).toLowerCase()]
+  if (!format) throw new UsageError(`--to must end in ${Object.keys(FORMATS).join(' or ')}, not "${path}"`)
+  const folder = await stat(dirname(target)).catch(() => null)
+  if (!folder?.isDirectory()) throw new UsageError(`--to: there is no folder ${dirname(target)}`)
+  return { target, format }
+}
+
+/** Text has no lists and structures: there they are JSON. */
+async function columnsFor({ duck }: Session, model: string, format: string): Promise<string> {
+  if (!format.startsWith('format csv')) return '*'
+  const columns = await duck.rows<{ column_name: string; column_type: string }>(`describe ${model}`)
+  const nested = columns.filter(({ column_type: type }) => type.endsWith('[]') || /^(STRUCT|MAP)/.test(type))
+  return nested.length === 0
+    ? '*'
+    : `* replace (${nested.map(({ column_name: name }) => `to_json(${name}) as ${name}`).join(', ')})`
+}
+
+/** Written in the brand's folder, where the session may, and moved when it is whole. */
+async function write(
+  session: Session,
+  model: string,
+  to: { target: string; format: string },
+  shown: Progress,
+) {
+  const { duck, folder } = session
+  const written = join(folder, 'tmp', `export-${uuidv7()}`)
+  const unfinished = `${to.target}.${process.pid}.part`
+  const look = setInterval(() => {
+    const { percentage } = duck.connection.progress
+    if (percentage > 0) shown.update(Math.floor(percentage), 100)
+  }, LOOK_MS)
+  try {
+    await mkdir(dirname(written), { recursive: true })
+    const [copied] = await duck.rows<{ Count: number }>(
+      `copy (select ${await columnsFor(session, model, to.format)} from ${model}) to ${literal(written)} (${to.format})`,
+    )
+    await copyFile(written, unfinished)
+    await rename(unfinished, to.target)
+    shown.update(100, 100)
+    return { rows: copied?.Count ?? 0, bytes: (await stat(to.target)).size }
+  } finally {
+    clearInterval(look)
+    await rm(written, { force: true })
+    await rm(unfinished, { force: true })
+  }
+}
+
+export const exportCommands = [
+  command({
+    name: 'export',
+    what: 'Write a model of a brand to a file; one that is there is replaced when the new one is whole',
+    options: {
+      model: {
+        type: 'string',
+        required: true,
+        placeholder: 'MODEL',
+        what: 'A model of docs/models.md, such as rfm',
+      },
+      to: {
+        type: 'string',
+        required: true,
+        placeholder: 'FILE',
+        what: 'Ends in .parquet or .csv, which is the format',
+      },
+      brand: { type: 'string', placeholder: 'BRAND', what: 'Id, shop or name (default: the only brand)' },
+      'as-of': { type: 'string', placeholder: 'TIME', what: 'The model as of this instant (default: now)' },
+    },
+    run: async ({ app: open, values, positionals, progress }: Run) => {
+      if (positionals.length) throw new UsageError(`export takes options only, not "${positionals[0]}"`)
+      const model = await checkModel(required(values, 'model'))
+      const to = await checkTarget(required(values, 'to'))
+      const asOf = timeOption(values, 'as-of') ?? new Date()
+      const app = await open()
+      const brand = await brandOrOnly(app, text(values, 'brand'))
+      const shown = progress(`export ${model}`)
+      const session = await openReading(app.pipeline, brand, asOf)
+      try {
+        return {
+          model,
+          file: to.target,
+          as_of: asOf.toISOString(),
+          ...(await write(session, model, to, shown)),
+        }
+      } finally {
+        shown.end()
+        await session.close()
+      }
+    },
+    text: ({ model, file, rows, bytes }) => `${file}: ${rows} rows of ${model}, ${bytes} bytes`,
+  }),
+]

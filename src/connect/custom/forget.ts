@@ -1,0 +1,9 @@
+import type { Statements } from '../../op.ts'
+import { sliceBySlice } from '../../store/slices.ts'
+
+/** Much longer than a sender goes on to send a delivery again: those of large platforms give up after days. */
+const DELIVERY_DAYS = 90
+
+/** Forgets event ids that were accepted so long ago that they are not sent again. */
+export const forgetDeliveries = (pipeline: Statements): Promise<number> =>
+  sliceBySlice((most) => pipeline.run('custom_deliveries_forget', [DELIVERY_DAYS, most]))

@@ -1,0 +1,116 @@
+import type { Ctx } from '../op.ts'
+import type { FoundCustomer } from './customer-rows.ts'
+import { HISTORY_DAYS } from './segment-fields.ts'
+
+/** The kinds of entries, in the order of those at one instant. */
+export const KINDS = ['event', 'message', 'order', 'segment'] as const
+type Kind = (typeof KINDS)[number]
+
+/** An entry of a customer's timeline. */
+export interface Entry {
+  id: string
+  kind: Kind
+  type: string
+  /** ISO 8601 in UTC, to the microsecond. */
+  at: string
+  data: Record<string, unknown>
+}
+
+/** Newest first, those at one instant by kind and then by id: all of it a total order. */
+export type EntryPlace = Pick<Entry, 'at' | 'kind' | 'id'>
+
+export interface EntriesAsked {
+  whose: FoundCustomer
+  /** Begin after this one. */
+  after: EntryPlace | null
+  limit: number
+}
+
+/** Gives up to `limit` entries of its own, in their order. */
+type ActivitySource = (ctx: Ctx, asked: EntriesAsked) => Promise<Entry[]>
+
+/** Everything that a timeline is made of. */
+const SOURCES: readonly ActivitySource[] = [fromLake, fromMessages]
+
+/** Up to `limit` entries of all sources. */
+export async function entriesOf(ctx: Ctx, asked: EntriesAsked): Promise<Entry[]> {
+  const all = (await Promise.all(SOURCES.map((source) => source(ctx, asked)))).flat()
+  // Kinds of two sources differ, and a sort keeps the order of what is equal: ids are compared by the sources alone.
+  return all
+    .sort((a, b) => (a.at === b.at ? KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind) : a.at < b.at ? 1 : -1))
+    .slice(0, asked.limit)
+}
+
+/** Events and orders as the lake has them now, within a minute of their receipt, and what segments said. */
+const LAKE = `
+  with whose as (
+    select unnest($1::integer[]) as subject
+  ),
+  entries as (
+    select 'event' as kind, event_id as id, event_type as type, occurred_at as moment, properties::varchar as data
+    from events, params
+    where subject in (from whose) and occurred_at <= as_of
+    union all
+    select 'order', id, state, created_at, json_object(
+      'external_id', external_id, 'number', coalesce(number, external_id), 'billing_status', billing_status,
+      'total', total::varchar, 'currency_code', currency_code, 'item_count', item_count
+    )::varchar
+    from orders where customer in (from whose)
+    union all
+    select 'segment', concat_ws('-', segment_id, generation, customer), action, changed_at, json_object(
+      'segment_id', segment_id, 'reason', reason, 'generation', generation
+    )::varchar
+    from member_history join segment_ids using (segment)
+    where customer in (from whose) and changed_at > $3::timestamp
+  )
+  select kind, id, type, strftime(moment, '%Y-%m-%dT%H:%M:%S.%fZ') as "at", data
+  from entries
+  where $4::timestamp is null or moment < $4::timestamp or (moment = $4::timestamp and (kind, id) > ($5::varchar, $6::varchar))
+  order by moment desc, kind, id
+  limit $2`
+
+async function fromLake(ctx: Ctx, { whose, after, limit }: EntriesAsked): Promise<Entry[]> {
+  const sources = await ctx.lake.sources()
+  const rows = await sources.rows<Omit<Entry, 'data'> & { data: string }>(LAKE, [
+    JSON.stringify(whose.subjects),
+    limit,
+    new Date(ctx.now.getTime() - HISTORY_DAYS * 86_400_000),
+    after?.at ?? null,
+    after?.kind ?? null,
+    after?.id ?? null,
+  ])
+  const entries = rows.map(({ data, ...entry }): Entry => ({ ...entry, data: JSON.parse(data) }))
+  await nameSegments(ctx, entries)
+  return entries
+}
+
+/** Changes of segments tell the segment's name of today. */
+async function nameSegments({ db }: Ctx, entries: readonly Entry[]): Promise<void> {
+  const changes = entries.filter(({ kind }) => kind === 'segment')
+  if (changes.length === 0) return
+  const ids = [...new Set(changes.map(({ data }) => data.segment_id))]
+  const segments = await db.many<{ id: string; name: string }>('segment_names', [ids])
+  const names = new Map(segments.map(({ id, name }) => [id, name]))
+  for (const { data } of changes) data.name = names.get(data.segment_id as string) ?? null
+}
+
+interface MessageRow {
+  id: string
+  direction: string
+  at: string
+  [field: string]: unknown
+}
+
+/** Messages without their text, which takes a scope of its own. */
+async function fromMessages({ db }: Ctx, { whose, after, limit }: EntriesAsked): Promise<Entry[]> {
+  const turn = after ? KINDS.indexOf(after.kind) - KINDS.indexOf('message') : 0
+  const rows = await db.many<MessageRow>('messages_of_customer', [
+    whose.subjects,
+    whose.contact_id,
+    after?.at ?? null,
+    // At the instant of the place come all messages, those after it, or none.
+    after === null || turn > 0 ? null : turn < 0 ? '' : after.id,
+    limit,
+  ])
+  return rows.map(({ id, direction, at, ...data }) => ({ id, kind: 'message', type: direction, at, data }))
+}

@@ -1,0 +1,122 @@
+import * as v from 'valibot'
+import { count, named } from '../fields.ts'
+import { type Op, op, type Reader } from '../op.ts'
+import { checkWindow, LISTED, offsetPaging, resultsOf, WINDOW } from './cdp-fields.ts'
+import { MATCHES, matchOf, partyOf } from './cdp-party.ts'
+import * as example from './cdp-profile-example.ts'
+import { Order } from './commerce-fields.ts'
+import { isoOf } from './customer-fields.ts'
+import { Insights, insightsOf, NONE } from './customer-insights.ts'
+import { ordersOf } from './customer-orders.ts'
+import type { Place } from './keyset.ts'
+
+const reading = { surface: 'cdp', feature: 'beta:cdp-commerce', tool: false } as const
+
+const path = v.strictObject({ identifier: v.string() })
+
+const { id, external_id, number, state, billing_status, total, currency_code, created_at, recovered_at } =
+  Order.entries
+
+const CdpOrder = named('CdpOrder', {
+  ...{ id, external_id, number, state, billing_status, total, currency_code },
+  customer: v.object({ contact_id: Order.entries.customer.entries.contact_id }),
+  ...{ created_at, recovered_at },
+})
+
+/** A walk stays in the generation that it began in while that is kept; later it goes on in the newest. */
+interface Position extends Place {
+  generation: number
+}
+
+export const cdpCustomerOps: readonly Op[] = [
+  op({
+    ...reading,
+    name: 'list_cdp_customer_orders',
+    route: 'GET /cdp/customers/{identifier}/orders',
+    scopes: ['commerce:read'],
+    page: LISTED,
+    errors: ['upstream_error'],
+    what: 'Orders of a customer in whatever state as of the last refresh, newest first. The identifier is a profile id, email, phone, store customer id or contact id, told by its shape. A profile that the store does not know has none.',
+    input: {
+      path,
+      query: v.strictObject({
+        ...offsetPaging(LISTED),
+        cursor: v.optional(v.pipe(v.string(), v.nonEmpty('must not be empty'))),
+      }),
+    },
+    output: v.object({
+      list: v.array(CdpOrder),
+      totalSize: count,
+      offset: count,
+      pageSize: count,
+      scope: v.string(),
+      nextCursor: v.nullable(v.string()),
+    }),
+    example: example.ORDERS,
+    run: async (ctx, { path: { identifier }, query }) => {
+      const filters = { identifier }
+      const from = ctx.cursors.open<Position>(query.cursor, filters)
+      const { limit } = query
+      const offset = from ? 0 : query.offset
+      if (!from) checkWindow({ limit, offset })
+      const { profile, contactId } = await partyOf(ctx, identifier)
+      const served = profile && (await resultsOf(ctx, from?.generation))
+      const whose = JSON.stringify(profile?.subjects ?? [])
+      const rows = served ? await ordersOf(served, whose, { after: from, limit: limit + 1, offset }) : []
+      const page = rows.slice(0, limit)
+      const last = rows.length > limit ? page.at(-1) : undefined
+      const next = served && last && { generation: served.generation, value: last.value, id: last.id }
+      return {
+        list: page.map(({ number: shown, ...row }) => ({
+          ...{ id: row.id, external_id: row.external_id, number: shown ?? row.external_id },
+          ...{ state: row.state, billing_status: row.billing_status, total: row.total },
+          currency_code: row.currency_code,
+          customer: { contact_id: contactId },
+          created_at: row.created_at.toISOString(),
+          recovered_at: isoOf(row.recovered_at),
+        })),
+        totalSize: served ? await countOf(served, whose) : 0,
+        offset,
+        pageSize: limit,
+        scope: ctx.brand.shop_domain,
+        nextCursor: next ? ctx.cursors.seal(next, filters) : null,
+      }
+    },
+  }),
+
+  op({
+    ...reading,
+    name: 'get_cdp_customer_insights',
+    route: 'GET /cdp/customers/{identifier}/insights',
+    scopes: ['customers:read'],
+    errors: ['upstream_error'],
+    what: 'Lifetime value, RFM scores, the five products with the greatest revenue and the risk of churn of one customer as of the last refresh. The identifier is a profile id, email, phone, store customer id or contact id, told by its shape; `matched_by` says what the store knows the customer by.',
+    input: { path },
+    output: v.object({
+      identifier: v.string(),
+      matched_by: v.picklist(MATCHES),
+      scope: v.string(),
+      insights: Insights,
+    }),
+    example: example.INSIGHTS,
+    run: async (ctx, { path: { identifier } }) => {
+      const [party, served] = await Promise.all([partyOf(ctx, identifier), resultsOf(ctx)])
+      const { profile } = party
+      return {
+        identifier,
+        matched_by: await matchOf(served, party),
+        scope: ctx.brand.shop_domain,
+        insights: (served && profile && (await insightsOf(served, profile.customer))) ?? NONE,
+      }
+    },
+  }),
+]
+
+async function countOf(reader: Reader, customers: string): Promise<number> {
+  const [all] = await reader.rows<{ orders: number }>(
+    `select count(*) as orders
+     from (from orders where customer in (select unnest($1::integer[])) limit $2)`,
+    [customers, WINDOW],
+  )
+  return all?.orders ?? 0
+}

@@ -1,0 +1,154 @@
+import * as v from 'valibot'
+import { fail } from '../errors.ts'
+import { count, text } from '../fields.ts'
+import { type Ctx, type Op, op, type Reader } from '../op.ts'
+import {
+  checkWindow,
+  isById,
+  LISTED,
+  offsetPaging,
+  PROFILES,
+  resultsOf,
+  sourcesOf,
+  WINDOW,
+} from './cdp-fields.ts'
+import { Identity, identitiesOf, Profile, profileOf } from './cdp-profile.ts'
+import * as example from './cdp-profile-example.ts'
+import { customerPath } from './customer-fields.ts'
+import {
+  type BUCKETS,
+  type CustomerRow,
+  customerRow,
+  findCustomer,
+  wantedSql,
+  withAttributes,
+} from './customer-rows.ts'
+
+const reading = { surface: 'cdp', scopes: ['customers:read'], feature: 'cdp', tool: false } as const
+
+const cursor = v.optional(v.pipe(v.string(), v.nonEmpty('must not be empty')))
+const QUERY_LENGTH = 200
+
+/** A walk stays in the generation that it began in while that is kept; later it goes on in the newest. */
+interface Position {
+  generation: number
+  after: string
+}
+
+interface Listed {
+  bucket: keyof typeof BUCKETS
+  q?: string | undefined
+  sort: string
+  limit: number
+  offset: number
+  after: string
+}
+
+const pageOf = (reader: Reader, { bucket, q, sort, limit, offset, after }: Listed): Promise<CustomerRow[]> =>
+  reader.rows<CustomerRow>(
+    `${withAttributes(
+      `select customer from customers
+       where ${wantedSql(bucket, q === undefined ? null : '$4')} and customer_id > $3
+       order by ${PROFILES.sql(sort)} limit $1 offset $2`,
+    )} order by ${PROFILES.sql(sort)}`,
+    [limit, offset, after, ...(q === undefined ? [] : [q.toLowerCase()])],
+  )
+
+/** Up to the window. */
+async function sizeOf(reader: Reader, { bucket, q }: Pick<Listed, 'bucket' | 'q'>): Promise<number> {
+  const [all] = await reader.rows<{ profiles: number }>(
+    `select count(*) as profiles
+     from (from customers where ${wantedSql(bucket, q === undefined ? null : '$2')} limit $1)`,
+    [WINDOW, ...(q === undefined ? [] : [q.toLowerCase()])],
+  )
+  return all?.profiles ?? 0
+}
+
+export const cdpProfileOps: readonly Op[] = [
+  op({
+    ...reading,
+    name: 'list_cdp_profiles',
+    route: 'GET /cdp/profiles',
+    page: LISTED,
+    errors: ['upstream_error'],
+    what: 'Profiles of customers, or of anonymous visitors, as of the last refresh, with their identities; with `q` those that have this text in their email, phone, name or ids. `totalSize` ends at 10,000; in the order of their ids a walk by `nextCursor` goes on beyond, in the refresh that it began in.',
+    input: {
+      query: v.strictObject({
+        bucket: v.optional(
+          v.picklist(['customers', 'anonymous'], 'must be customers or anonymous'),
+          'customers',
+        ),
+        q: v.optional(v.pipe(text({ max: QUERY_LENGTH }), v.trim())),
+        ...offsetPaging(LISTED),
+        cursor,
+        sort: PROFILES.schema,
+      }),
+    },
+    output: v.object({
+      bucket: v.picklist(['customers', 'anonymous']),
+      list: v.array(Profile),
+      identities: v.record(v.string(), Identity),
+      totalSize: count,
+      offset: count,
+      pageSize: count,
+      scope: v.string(),
+      nextCursor: v.nullable(v.string()),
+    }),
+    example: example.LISTED,
+    run: async (ctx, { query }) => {
+      const { bucket, limit, sort } = query
+      const q = query.q === '' ? undefined : query.q
+      const from = ctx.cursors.open<Position>(query.cursor, { bucket, q })
+      if (from && !isById(sort))
+        throw fail('bad_request', 'cursor goes with the sort itemId.keyword:asc only')
+      const offset = from ? 0 : query.offset
+      if (!from) checkWindow({ limit, offset })
+      const served = await resultsOf(ctx, from?.generation)
+      const asked = { bucket, q, sort, limit: limit + 1, offset, after: from?.after ?? '' }
+      const [rows, totalSize] = served
+        ? await Promise.all([pageOf(served, asked), sizeOf(served, asked)])
+        : [[], 0]
+      const page = rows.slice(0, limit)
+      const last = rows.length > limit && isById(sort) ? page.at(-1) : undefined
+      const next = served && last && { generation: served.generation, after: last.customer_id }
+      return {
+        bucket,
+        list: page.map(profileOf),
+        identities: await identitiesOf(ctx.db, page),
+        totalSize,
+        offset,
+        pageSize: limit,
+        scope: ctx.brand.shop_domain,
+        nextCursor: next ? ctx.cursors.seal(next, { bucket, q }) : null,
+      }
+    },
+  }),
+
+  op({
+    ...reading,
+    name: 'get_cdp_profile',
+    route: 'GET /cdp/profiles/{id}',
+    errors: ['upstream_error'],
+    what: 'One profile as of the last refresh; one that is newer, as of now. The id of a profile that was merged answers as the one it belongs to.',
+    input: { path: customerPath },
+    output: v.object({ profile: Profile, identity: Identity, scope: v.string() }),
+    example: example.READ,
+    run: async (ctx, { path: { id } }) => {
+      const row = await profileRow(ctx, id)
+      const identities = await identitiesOf(ctx.db, [row])
+      return {
+        profile: profileOf(row),
+        identity: identities[row.customer_id] as v.InferOutput<typeof Identity>,
+        scope: ctx.brand.shop_domain,
+      }
+    },
+  }),
+]
+
+async function profileRow(ctx: Ctx, id: string): Promise<CustomerRow> {
+  const [found, served] = await Promise.all([findCustomer(ctx, id), resultsOf(ctx)])
+  const row = served && (await customerRow(served, found.customer))
+  const fresh = row ?? (await customerRow(await sourcesOf(ctx), found.customer))
+  if (!fresh) throw fail('not_found', 'There is no such record.')
+  return fresh
+}

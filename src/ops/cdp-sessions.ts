@@ -1,0 +1,107 @@
+import * as v from 'valibot'
+import { count, named, time } from '../fields.ts'
+import { type Op, op } from '../op.ts'
+import { checkWindow, LISTED, offsetPaging, sorting, WINDOW } from './cdp-fields.ts'
+import * as example from './cdp-profile-example.ts'
+import { customerPath } from './customer-fields.ts'
+import { findCustomer } from './customer-rows.ts'
+
+const Session = named('Session', {
+  itemId: v.string(),
+  scope: v.string(),
+  profileId: v.string(),
+  startedAt: time,
+  endedAt: time,
+  durationSeconds: count,
+  events: count,
+  entryUrl: v.nullable(v.string()),
+  referrer: v.nullable(v.string()),
+  utm: v.object({
+    source: v.nullable(v.string()),
+    medium: v.nullable(v.string()),
+    campaign: v.nullable(v.string()),
+    term: v.nullable(v.string()),
+    content: v.nullable(v.string()),
+  }),
+  device: v.nullable(v.string()),
+})
+
+interface SessionRow {
+  session_id: string
+  started_at: Date
+  ended_at: Date
+  duration_seconds: number
+  events: number
+  entry_url: string | null
+  referrer: string | null
+  device: string | null
+  utm_source: string | null
+  utm_medium: string | null
+  utm_campaign: string | null
+  utm_term: string | null
+  utm_content: string | null
+}
+
+const SESSIONS = sorting(
+  { startedAt: 'started_at', endedAt: 'ended_at', itemId: 'session_id', durationSeconds: 'duration_seconds' },
+  'session_id',
+  'desc',
+)
+
+export const cdpSessionOps: readonly Op[] = [
+  op({
+    name: 'list_cdp_sessions',
+    route: 'GET /cdp/profiles/{id}/sessions',
+    surface: 'cdp',
+    scopes: ['customers:read'],
+    feature: 'cdp',
+    tool: false,
+    page: LISTED,
+    errors: ['upstream_error'],
+    what: 'Visits of a profile, those of the last minute included, the last ones first unless a sort says otherwise.',
+    input: { path: customerPath, query: v.strictObject({ ...offsetPaging(LISTED), sort: SESSIONS.schema }) },
+    output: v.object({ list: v.array(Session), totalSize: count, offset: count, pageSize: count }),
+    example: example.SESSIONS,
+    run: async (ctx, { path: { id }, query: { limit, offset, sort } }) => {
+      checkWindow({ limit, offset })
+      const { customer, customer_id } = await findCustomer(ctx, id)
+      // Not published: to make the visits of a million customers takes longer than all else of a refresh.
+      const sources = await ctx.lake.sources()
+      const whose = 'from stg_sessions where customer = $1::integer'
+      const rows = await sources.rows<SessionRow>(
+        `${whose} order by ${SESSIONS.sql(sort)} limit $2 offset $3`,
+        [customer, limit, offset],
+      )
+      const [all] = await sources.rows<{ sessions: number }>(
+        `select count(*) as sessions from (${whose} limit $2)`,
+        [customer, WINDOW],
+      )
+      return {
+        list: rows.map((row) => sessionOf(row, customer_id, ctx.brand.shop_domain)),
+        totalSize: all?.sessions ?? 0,
+        offset,
+        pageSize: limit,
+      }
+    },
+  }),
+]
+
+const sessionOf = (row: SessionRow, profileId: string, scope: string): v.InferOutput<typeof Session> => ({
+  itemId: row.session_id,
+  scope,
+  profileId,
+  startedAt: row.started_at.toISOString(),
+  endedAt: row.ended_at.toISOString(),
+  durationSeconds: row.duration_seconds,
+  events: row.events,
+  entryUrl: row.entry_url,
+  referrer: row.referrer,
+  utm: {
+    source: row.utm_source,
+    medium: row.utm_medium,
+    campaign: row.utm_campaign,
+    term: row.utm_term,
+    content: row.utm_content,
+  },
+  device: row.device,
+})

@@ -1,0 +1,62 @@
+import * as v from 'valibot'
+import { amount, hundredthsOf, sum } from '../connect/store/money.ts'
+import { count, money, named } from '../fields.ts'
+import { martsAt } from '../model/as-of.ts'
+import type { Brand, Ctx, Reader } from '../op.ts'
+
+/** Lifetime value of a brand, as both hosts show it. */
+
+export const LtvBucket = named('LtvBucket', {
+  label: v.string(),
+  min: v.number(),
+  max: v.nullable(v.number()),
+  customer_count: count,
+})
+
+export const BRAND_LTV = {
+  total_revenue: money,
+  customer_count: count,
+  average_ltv: money,
+  currency_code: v.nullable(v.string()),
+  distribution: v.array(LtvBucket),
+}
+
+interface BucketRow {
+  bucket: string
+  at_least: number
+  less_than: number | null
+  customer_count: number
+  revenue: string
+}
+
+/** The marts of the newest refresh or as of a past instant; before the first refresh they are computed on request. */
+export const martsOf = async (ctx: Pick<Ctx, 'lake' | 'now'>, asOf?: Date): Promise<Reader> =>
+  (await martsAt(ctx, asOf)) ?? (await ctx.lake.sources())
+
+export const ZERO = '0.00'
+
+/** Halves of a cent go away from zero. */
+export function averageOf(total: string, of: number): string {
+  if (of === 0) return ZERO
+  const [cents, parts] = [hundredthsOf(total), BigInt(of)]
+  const whole = ((cents < 0n ? -cents : cents) * 2n + parts) / (parts * 2n)
+  return amount(cents < 0n ? -whole : whole)
+}
+
+export async function brandValueOf(marts: Reader, brand: Pick<Brand, 'currency_code'>) {
+  const rows = await marts.rows<BucketRow>('from ltv_buckets order by at_least')
+  const total = sum(rows.map(({ revenue }) => revenue))
+  const customers = rows.reduce((all, { customer_count }) => all + customer_count, 0)
+  return {
+    total_revenue: total,
+    customer_count: customers,
+    average_ltv: averageOf(total, customers),
+    currency_code: customers === 0 ? null : brand.currency_code,
+    distribution: rows.map(({ bucket, at_least, less_than, customer_count }) => ({
+      label: bucket,
+      min: at_least,
+      max: less_than,
+      customer_count,
+    })),
+  }
+}

@@ -1,0 +1,174 @@
+/**
+ * One statement for every number that an operation answers from models, for docs/models.md: `at` is where in the answer
+ * the rows stand (`data[].months` are the months of all, one after the other), the columns are called like the fields.
+ * A name with `$` stands for a value of the call.
+ */
+export interface Numbers {
+  operation: string
+  at: string
+  sql: string
+}
+
+/** Halves of a cent go away from zero. */
+const average = (total: string, of: string) =>
+  `coalesce(round(${total} * 100 / nullif(${of}, 0)) / 100, 0)::decimal(18, 2)`
+
+const VALUE = `select
+    coalesce(sum(ltv), 0)::decimal(18, 2) as total_revenue,
+    count(*) as customer_count,
+    ${average('sum(ltv)', 'count(*)')} as average_ltv
+from ltv`
+
+const BUCKETS = `select bucket as label, at_least as min, less_than as max, customer_count
+from ltv_buckets
+order by at_least`
+
+const SPENT = 'customer_id as id, total_spend, orders_count, average_order_value'
+
+const AMOUNTS = 'id, total, subtotal, discount_total, refunded_total'
+
+export const NUMBERS: readonly Numbers[] = [
+  { operation: 'get_lifetime_value', at: '', sql: VALUE },
+  { operation: 'get_lifetime_value', at: 'distribution', sql: BUCKETS },
+  {
+    operation: 'get_lifetime_value',
+    at: 'other_currencies',
+    sql: `select currency_code, revenue as total_revenue, order_count, customer_count
+from other_currencies
+order by currency_code`,
+  },
+  { operation: 'get_cdp_lifetime_value', at: '', sql: VALUE },
+  { operation: 'get_cdp_lifetime_value', at: 'distribution', sql: BUCKETS },
+  { operation: 'get_rfm_tiers', at: '', sql: 'select count(*) as customer_count from rfm' },
+  {
+    operation: 'get_rfm_tiers',
+    at: 'tiers',
+    sql: `select
+    tier, customer_count, order_count, revenue as total_revenue,
+    ${average('revenue', 'customer_count')} as average_ltv
+from rfm_tiers
+order by place`,
+  },
+  {
+    operation: 'get_top_products',
+    at: 'data',
+    sql: `select product_id, quantity, order_count, customer_count, revenue, repeat_purchase_rate
+from product_performance
+order by revenue desc, product_id
+limit 10`,
+  },
+  {
+    operation: 'list_at_risk_customers',
+    at: 'data',
+    sql: `select
+    customer_id, days_since_last_order, median_inter_order_days, brand_median_inter_order_days, at_risk_score,
+    ltv.order_count, ltv.ltv
+from churn
+join ltv using (customer, customer_id)
+where at_risk
+order by at_risk_score desc, ltv.ltv desc, customer_id
+limit 25`,
+  },
+  {
+    operation: 'get_cohorts',
+    at: 'data',
+    sql: `select cohort_month, any_value(customers) as customer_count
+from cohorts
+group by cohort_month
+order by cohort_month`,
+  },
+  {
+    operation: 'get_cohorts',
+    at: 'data[].months',
+    sql: `select month_number, active_customers, retention, revenue
+from cohorts
+order by cohort_month, month_number`,
+  },
+  {
+    operation: 'list_customers',
+    at: 'data',
+    sql: `select ${SPENT}
+from customers
+where provenance <> 'pixel'
+order by created_at desc, customer_id
+limit 50`,
+  },
+  {
+    operation: 'get_customer',
+    at: '',
+    sql: `select ${SPENT} from customers where customer_id = $customer_id`,
+  },
+  {
+    operation: 'list_orders',
+    at: 'data',
+    sql: `select ${AMOUNTS} from orders order by created_at desc, id limit 25`,
+  },
+  { operation: 'get_order', at: '', sql: `select ${AMOUNTS} from orders where id = $order_id` },
+  {
+    operation: 'list_customer_orders',
+    at: 'data',
+    sql: `select ${AMOUNTS}
+from orders
+where customer_id = $customer_id
+order by created_at desc, id
+limit 50`,
+  },
+  {
+    operation: 'list_subscriptions',
+    at: 'data',
+    sql: 'select id, price from subscriptions order by started_at desc nulls last, id limit 25',
+  },
+  {
+    operation: 'list_customer_subscriptions',
+    at: 'data',
+    sql: `select id, price
+from subscriptions
+where customer_id = $customer_id
+order by started_at desc nulls last, id
+limit 50`,
+  },
+  {
+    operation: 'get_cdp_customer_insights',
+    at: 'insights',
+    sql: 'select ltv, order_count, aov from ltv where customer_id = $customer_id',
+  },
+  {
+    operation: 'get_cdp_customer_insights',
+    at: 'insights.rfm',
+    sql: `select recency_score, frequency_score, monetary_score, tier, order_count, ltv
+from rfm
+where customer_id = $customer_id`,
+  },
+  {
+    operation: 'get_cdp_customer_insights',
+    at: 'insights.churn',
+    sql: `select
+    days_since_last_order, median_inter_order_days, brand_median_inter_order_days, at_risk_score, at_risk
+from churn
+where customer_id = $customer_id`,
+  },
+  {
+    operation: 'get_cdp_customer_insights',
+    at: 'insights.top_products',
+    sql: `select product_id, quantity, order_count, customer_count, revenue, repeat_purchase_rate
+from customer_products
+join customers using (customer)
+where customer_id = $customer_id
+order by revenue desc, product_id
+limit 5`,
+  },
+  {
+    operation: 'list_cdp_customer_orders',
+    at: 'list',
+    sql: `select id, total
+from orders
+where customer_id = $customer_id
+order by created_at desc, id
+limit 25`,
+  },
+  {
+    operation: 'get_segment_audience',
+    at: '',
+    sql: 'select count(*) as member_count from segment_members where segment_id = $segment_id',
+  },
+]

@@ -1,0 +1,57 @@
+import { fail } from '../errors.ts'
+import type { CallCursors, Lake, Reader } from '../op.ts'
+
+/** Lists of orders, subscriptions and customers at risk end here. */
+const MOST_ROWS = 10_000
+
+/** Where a page begins: behind a row, and behind so many rows, of the refresh that the walk began in. */
+interface Position<After> {
+  generation: number
+  row: number
+  after: After
+}
+
+export interface Walk<Row, After> {
+  cursors: CallCursors
+  limit: number
+  cursor: string | undefined
+  filters: Readonly<Record<string, unknown>>
+  /** What the rows come from; null: nothing yet. Of the generation that the walk began in, if it is one. */
+  open(generation: number | undefined): Promise<Reader | null>
+  rows(reader: Reader, after: After | null, count: number): Promise<Row[]>
+  /** What orders the rows, of this one. */
+  keyOf(row: Row): After
+}
+
+export interface Walked<Row> {
+  rows: Row[]
+  next_cursor: string | null
+}
+
+/**
+ * A page of a walk in a total order. It stays in the refresh in which it began while that is kept (24 hours), so that
+ * each row comes once; later it goes on behind the same row of the newest.
+ */
+export async function walked<Row, After>(walk: Walk<Row, After>): Promise<Walked<Row>> {
+  const { cursors, limit, cursor, filters } = walk
+  const from = cursors.open<Position<After>>(cursor, filters)
+  const done = from?.row ?? 0
+  if (done >= MOST_ROWS)
+    throw fail(
+      'bad_request',
+      `cursor is at or past row ${MOST_ROWS.toLocaleString('en')}, where this list ends: narrow it with filters`,
+    )
+  const reader = await walk.open(from?.generation)
+  if (!reader) return { rows: [], next_cursor: null }
+  const size = Math.min(limit, MOST_ROWS - done)
+  const found = await walk.rows(reader, from?.after ?? null, size + 1)
+  const rows = found.slice(0, size)
+  const last = rows.at(-1)
+  const row = done + size
+  const goesOn = last !== undefined && found.length > size && row < MOST_ROWS
+  const next = () => ({ generation: reader.generation, row, after: walk.keyOf(last as Row) })
+  return { rows, next_cursor: goesOn ? cursors.seal(next(), filters) : null }
+}
+
+/** What a walk reads that is not as of an instant of the past. */
+export const newest = (lake: Lake) => (generation: number | undefined) => lake.served(generation)

@@ -1,0 +1,307 @@
+import { zstdDecompressSync } from 'node:zlib'
+import t from 'tap'
+import { v7 } from 'uuid'
+import { cartUrl, checkoutUrl } from '../src/campaign/cart-link.ts'
+import { compose, emailOf } from '../src/campaign/compose.ts'
+import { newCode } from '../src/campaign/link.ts'
+import { wishOf } from '../src/campaign/opt-out-word.ts'
+import { recipientOf } from '../src/campaign/recipient.ts'
+import { render } from '../src/campaign/template.ts'
+import { valuesOf } from '../src/campaign/values.ts'
+import { linkRoutes } from '../src/http/link.ts'
+import { createServer } from '../src/http/server.ts'
+import { upsertContact } from '../src/identity/contact.ts'
+import { setLogLevel } from '../src/log.ts'
+import type { Brand } from '../src/op.ts'
+import { brand as newBrand } from './fixtures/brand.ts'
+import { database } from './fixtures/database.ts'
+import './fixtures/checked.ts'
+
+setLogLevel('error')
+const NOW = new Date('2026-11-21T12:00:00Z')
+const db = await database(t)
+const { sql } = db.postgres
+const server = createServer(linkRoutes({ postgres: db.postgres, now: () => NOW }))
+const origin = `http://127.0.0.1:${await server.listen('127.0.0.1', 0)}`
+t.teardown(() => server.drain(0))
+
+const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+  fetch(origin + path, { redirect: 'manual', headers: { 'user-agent': 'Mozilla/5.0', ...headers }, method })
+const post = (path: string, body: string) =>
+  fetch(origin + path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body,
+  })
+
+const STORE = { shop_domain: 'lumen.myshopify.com', storefront_domains: ['www.lumen.example'] }
+
+let people = 0
+/** A conversation of a contact with one message, whose links are made of a template. */
+async function conversation(brand: Brand, template: string, channel: 'sms' | 'email' = 'sms') {
+  const [id, messageId] = [v7(), v7()]
+  const person = people++
+  const own = db.postgres.forBrand(brand.id)
+  const contact = await own.tx((tx) =>
+    upsertContact(tx, {
+      subject: null,
+      email: `ada${person}@example.com`,
+      phone: `+1201555${String(1000 + person)}`,
+      firstName: 'Ada',
+      lastName: null,
+    }),
+  )
+  const contactId = 'contactId' in contact ? contact.contactId : ''
+  await sql`insert into conversation (brand_id, id, contact_id, channel) values (${brand.id}, ${id}, ${contactId}, ${channel})`
+  return await own.tx(async (tx) => {
+    const draft = {
+      template,
+      values: { 'contact.first_name': 'Ada' },
+      cart: cartUrl({ type: 'cart', url: null }, { items: [{ variant_id: 7, quantity: 2 }] }, STORE),
+      checkout: checkoutUrl({ checkout_url: 'https://www.lumen.example/checkouts/c1?key=k' }, STORE),
+    }
+    const place = { messageId, conversationId: id, campaignId: null }
+    return { id, contactId, messageId, text: await compose(tx, draft, place, '') }
+  })
+}
+
+const pathsIn = (text: string) => [...text.matchAll(/\/t\/[0-9A-Za-z]{12}/g)].map(([path]) => path)
+const clicksOf = async (id: string) =>
+  (await sql`select at from link_click where conversation_id = ${id}`).map(({ at }) => at)
+
+/** Events of a brand as they are in the log. */
+async function eventsOf(brand: Brand): Promise<Record<string, unknown>[]> {
+  const rows = await sql<{ payload: Buffer }[]>`select payload from event_log`
+  return rows
+    .flatMap(({ payload }) => zstdDecompressSync(payload).toString().trimEnd().split('\n'))
+    .map((line) => JSON.parse(line))
+    .filter(({ brand_id }) => brand_id === brand.id)
+}
+
+t.test('a link redirects once to where it was made to lead, and the click is recorded', async (t) => {
+  const brand = await newBrand(db)
+  const { id, messageId, text } = await conversation(
+    brand,
+    'Hi {{contact.first_name|there}}: {{cart.link}} or {{checkout.url}}, see https://lumen.example/faq. Bye',
+  )
+  t.match(text, /^Hi Ada: \/t\/\w{12} or \/t\/\w{12}, see \/t\/\w{12}\. Bye$/)
+  const targets = []
+  for (const path of pathsIn(text)) {
+    const { status, headers } = await get(path)
+    t.equal(status, 302)
+    targets.push(headers.get('location'))
+  }
+  t.same(targets, [
+    'https://www.lumen.example/cart/7:2',
+    'https://www.lumen.example/checkouts/c1?key=k',
+    'https://lumen.example/faq',
+  ])
+  t.same(await clicksOf(id), [NOW, NOW, NOW])
+  const events = await eventsOf(brand)
+  t.equal(events.length, 3)
+  t.match(events[0], {
+    event_type: 'link_clicked',
+    origin: 'service',
+    email: /^ada/,
+    phone: /^\+1/,
+    properties: { message_id: messageId, conversation_id: id, url: targets[0] },
+  })
+})
+
+t.test('nothing of a request decides where a link leads', async (t) => {
+  const { text } = await conversation(await newBrand(db), '{{cart.link}}')
+  const [path = ''] = pathsIn(text)
+  for (const more of ['?url=https://evil.example', '?redirect=//evil.example', '?to=%0d%0aLocation:%20x']) {
+    const { status, headers } = await get(path + more)
+    t.equal(status, 302)
+    t.equal(headers.get('location'), 'https://www.lumen.example/cart/7:2')
+  }
+  for (const wrong of [`${path}x`, path.slice(0, -1), '/t/AAAAAAAAAAAA', '/t/..%2f', `${path}%00`])
+    t.equal((await get(wrong)).status, 404, wrong)
+})
+
+t.test('links whose contact was erased lead nowhere', async (t) => {
+  const { id, text } = await conversation(await newBrand(db), '{{cart.link}}')
+  await sql`update short_link set url = null where conversation_id = ${id}`
+  t.equal((await get(pathsIn(text)[0] ?? '')).status, 404)
+})
+
+t.test('who only looks at a link does not click it', async (t) => {
+  const { id, contactId, text } = await conversation(await newBrand(db), '{{cart.link}} {{opt_out.link}}')
+  for (const path of pathsIn(text)) {
+    await get(path, { 'user-agent': 'facebookexternalhit/1.1' })
+    await get(path, { 'sec-purpose': 'prefetch' })
+    await get(path, {}, 'HEAD')
+  }
+  t.same(await clicksOf(id), [])
+  t.same(await sql`select sms_consent from contact where id = ${contactId}`, [{ sms_consent: 'unknown' }])
+})
+
+t.test('an opt-out link is honoured at once, on its channel, with a history', async (t) => {
+  for (const channel of ['sms', 'email'] as const) {
+    const brand = await newBrand(db, { name: 'Lumen <Home>' })
+    const { id, contactId, text } = await conversation(brand, '{{opt_out.link}}', channel)
+    const [path = ''] = pathsIn(text)
+    const answer = await get(path)
+    t.equal(answer.status, 200)
+    t.match(await answer.text(), /from Lumen &#60;Home&#62;/)
+    const consent = async () =>
+      (await sql`select sms_consent, email_consent from contact where id = ${contactId}`)[0]
+    const other = channel === 'sms' ? 'email' : 'sms'
+    t.same(await consent(), { [`${channel}_consent`]: 'unsubscribed', [`${other}_consent`]: 'unknown' })
+    t.same(await sql`select opted_out_at from conversation where id = ${id}`, [{ opted_out_at: NOW }])
+    t.same(
+      await sql`select channel, state, source, at from contact_consent where contact_id = ${contactId}`,
+      [{ channel, state: 'unsubscribed', source: 'opt-out link', at: NOW }],
+    )
+    t.match(await eventsOf(brand), [
+      { event_type: 'consent_updated', properties: { channel, state: 'unsubscribed' } },
+    ])
+  }
+})
+
+t.test('a mail program unsubscribes by one click, and the page takes a mistake back', async (t) => {
+  const { contactId, text } = await conversation(await newBrand(db), '{{opt_out.link}}', 'email')
+  const [path = ''] = pathsIn(text)
+  const consent = async () =>
+    (await sql`select email_consent from contact where id = ${contactId}`)[0]?.email_consent
+  t.equal((await post(path, 'List-Unsubscribe=One-Click')).status, 200)
+  t.equal(await consent(), 'unsubscribed')
+  const later = new Date(NOW.getTime() + 60_000)
+  const again = createServer(linkRoutes({ postgres: db.postgres, now: () => later }))
+  t.teardown(() => again.drain(0))
+  const port = await again.listen('127.0.0.1', 0)
+  const body = 'wish=start'
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+  const answer = await fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', headers, body })
+  t.equal(answer.status, 200)
+  t.equal(await consent(), 'subscribed')
+  t.equal((await post('/t/AAAAAAAAAAAA', '')).status, 404)
+})
+
+t.test('what a trigger carried leads nowhere but to the brand', async (t) => {
+  const home = 'https://www.lumen.example/'
+  for (const url of [
+    'https://evil.example/checkouts/1',
+    'http://www.lumen.example/checkouts/1',
+    'https://www.lumen.example@evil.example/',
+    'https://www.lumen.example:444/',
+    'javascript:alert(1)',
+    'https://lumen.myshopify.com.evil.example/',
+    7,
+  ])
+    t.equal(checkoutUrl({ checkout_url: url }, STORE), home, String(url))
+  const shop = 'https://lumen.myshopify.com/c/1'
+  t.equal(checkoutUrl({ checkout_url: shop }, STORE, 'TEN%'), `${shop}?discount=TEN%25`)
+  const items = [{ variant_id: '9/../x' }, { variant_id: 8 }, { variant_id: 9, quantity: -1 }, null]
+  t.equal(cartUrl({ type: 'cart', url: null }, { items }, STORE, 'A'), `${home}cart/8:1?discount=A`)
+  t.equal(
+    cartUrl({ type: 'cart', url: null }, {}, { ...STORE, storefront_domains: [] }),
+    'https://lumen.myshopify.com/',
+  )
+})
+
+t.test('codes are never the same and use all of their characters', async (t) => {
+  const codes = Array.from({ length: 5_000 }, newCode)
+  t.equal(new Set(codes).size, codes.length)
+  t.equal(new Set(codes.join('')).size, 62)
+  t.ok(codes.every((code) => /^[0-9A-Za-z]{12}$/.test(code)))
+})
+
+t.test('values are said on one line, not endless, and never read as a template', async (t) => {
+  const values = {
+    'contact.first_name': ' Ada\r\nSTOP\u0000 ',
+    'brand.name': '{{discount.code}}',
+    'event.x': '😀'.repeat(300),
+  }
+  t.equal(
+    render('{{contact.first_name|you}}, {{ contact.last_name | friend }}!', values),
+    'Ada STOP, friend!',
+  )
+  t.equal(render('{{brand.name}}{{discount.code}}', values), '{{discount.code}}')
+  t.equal([...render('{{event.x}}', values)].length, 200)
+})
+
+t.test('variables say what is known of contact, brand, checkout, discount and event', async (t) => {
+  const brand = { ...STORE, name: 'Lumen', currency_code: 'EUR' }
+  const items = ['A', 'B', 'C', 'D', 'E'].map((product_title) => ({ product_title }))
+  const facts = { total: '59.90', currency_code: 'USD', items, sku: ['s1', 's2'], paid: true, nested: {} }
+  const saved = { name: 'Back', type: 'percentage', value: '10.00' } as const
+  const recipient = { first_name: 'Ada', last_name: null }
+  const values = valuesOf({ recipient, brand, facts, discount: { saved, code: 'TEN' } })
+  t.match(values, {
+    'contact.first_name': 'Ada',
+    'contact.last_name': null,
+    'brand.url': 'https://www.lumen.example/',
+    'checkout.total': '59.90 USD',
+    'checkout.items': 'A, B, C and 2 more',
+    'discount.code': 'TEN',
+    'discount.value': '10%',
+    'event.sku': 's1, s2',
+    'event.paid': 'true',
+    'event.nested': null,
+  })
+  const valueOfDiscount = (type: 'percentage' | 'fixed_amount' | 'free_shipping', value: string | null) =>
+    valuesOf({ recipient, brand, facts: {}, discount: { saved: { name: '', type, value }, code: '' } })[
+      'discount.value'
+    ]
+  t.equal(valueOfDiscount('percentage', '12.50'), '12.5%')
+  t.equal(valueOfDiscount('percentage', '100.00'), '100%')
+  t.equal(valueOfDiscount('fixed_amount', '5.00'), '5.00 EUR')
+  t.equal(valueOfDiscount('free_shipping', null), 'free shipping')
+  const bare = valuesOf({ recipient, brand, facts: {}, discount: null })
+  t.equal(render('{{checkout.total|it}} {{checkout.items|all}} {{discount.code|}}', bare), 'it all ')
+})
+
+t.test(
+  'the recipient of a customer is the contact that the channel reaches, also of a merged one',
+  async (t) => {
+    const brand = await newBrand(db)
+    const own = db.postgres.forBrand(brand.id)
+    await sql`insert into customer (brand_id, subject, id, provenance, email, phone) values
+    (${brand.id}, 1, 'a', 'server', 'a@example.com', null), (${brand.id}, 2, 'b', 'server', null, '+12015550777'),
+    (${brand.id}, 3, 'c', 'pixel', null, null), (${brand.id}, 4, 'd', 'server', 'd@example.com', null)`
+    const recipient = (subject: number, channel: 'sms' | 'email') =>
+      own.tx((tx) => recipientOf(tx, subject, channel))
+    const made = await recipient(1, 'email')
+    t.match(made, { email: 'a@example.com', phone: null, email_consent: 'unknown', timezone: null })
+    t.equal((await recipient(1, 'sms'))?.id, made?.id, 'any is better than none')
+    const phone = await recipient(2, 'sms')
+    await sql`insert into subject_redirect (brand_id, subject, customer) values (${brand.id}, 2, 1)`
+    for (const subject of [1, 2]) {
+      t.equal((await recipient(subject, 'sms'))?.id, phone?.id)
+      t.equal((await recipient(subject, 'email'))?.id, made?.id)
+    }
+    t.equal(await recipient(3, 'sms'), null)
+    t.equal(await recipient(99, 'sms'), null)
+    await own.tx((tx) =>
+      upsertContact(tx, { subject: 1, email: 'd@example.com', phone: null, firstName: null, lastName: null }),
+    )
+    t.equal(await recipient(4, 'email'), null, 'another contact has that address')
+  },
+)
+
+t.test('the first line of an email may be its subject', async (t) => {
+  t.same(emailOf('Subject: Your cart \r\n\r\nHi'), { headline: 'Your cart', body: 'Hi' })
+  t.same(emailOf('Hi\nSubject: no'), { headline: null, body: 'Hi\nSubject: no' })
+})
+
+t.test(
+  'words that end messages are known in any spelling, and only when they are all that is said',
+  async (t) => {
+    for (const stop of [
+      'STOP',
+      ' stop. ',
+      'Stop!',
+      'UNSUBSCRIBE',
+      'opt-out',
+      'Opt  out',
+      'please stop',
+      'Arre\u0302t',
+    ])
+      t.equal(wishOf(stop), 'stop', stop)
+    for (const start of ['START', 'unstop']) t.equal(wishOf(start), 'start')
+    for (const other of ['stop by tomorrow?', 'do not stop', 'yes', '', '🙂', 'the end of it'])
+      t.equal(wishOf(other), null, other)
+  },
+)

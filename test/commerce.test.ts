@@ -1,0 +1,264 @@
+import t, { type Test } from 'tap'
+import { v7 } from 'uuid'
+import { setLogLevel } from '../src/log.ts'
+import type { Brand } from '../src/op.ts'
+import { OPS } from '../src/ops/all.ts'
+import { refreshBrand } from '../src/segment/refresh.ts'
+import { api } from './fixtures/api.ts'
+import { brand as makeBrand } from './fixtures/brand.ts'
+import { database } from './fixtures/database.ts'
+import { lake, tick } from './fixtures/lake.ts'
+import { randomSource } from './fixtures/random.ts'
+import { insertOrders, type KnownOrder, randomOrders } from './fixtures/random-orders.ts'
+import { client, lakeOf, walk } from './fixtures/shop.ts'
+
+setLogLevel('error')
+
+const NOW = new Date()
+const SCOPES = ['commerce:read']
+const UNKNOWN = '01890a5d-ac96-774b-bcce-b302099a8057'
+
+const db = await database(t)
+const pipeline = await lake(t, db)
+const { sql } = db.postgres
+const made = await api(t, db, OPS, { lake: lakeOf(t, pipeline) })
+const random = randomSource(t as unknown as Test)
+
+const brand = await makeBrand(db)
+const other = await makeBrand(db)
+const shop = await randomOrders(sql, brand, random, { customers: 40, orders: 200, days: 14, now: NOW })
+const foreign = await randomOrders(sql, other, random, { customers: 40, orders: 20, days: 20, now: NOW })
+await sql`insert into contact (brand_id, id, subject, email) values (${brand.id}, ${UNKNOWN}, 1, 'c1@example.com')`
+const refreshed = async (...brands: Brand[]) => {
+  await tick(pipeline)
+  for (const { id } of brands) await refreshBrand(pipeline, id)
+}
+await refreshed(brand, other)
+const key = await made.key(brand, SCOPES)
+
+/** Newest first, ties by id. */
+const inOrder = (orders: readonly KnownOrder[]) =>
+  orders
+    .filter(({ seen }) => seen)
+    .sort((a, b) => b.created_at.getTime() - a.created_at.getTime() || (a.id < b.id ? -1 : 1))
+const idsOf = (rows: readonly { id: string }[]) => rows.map(({ id }) => id)
+const customerOf = ({ customer }: KnownOrder) => shop.customers.find((one) => one.customer === customer)
+
+t.test('orders by every filter, and by several, are those that a naive filter finds', async (t) => {
+  const ask = client(t, made, key)
+  const own = randomSource(t)
+  const filters = {
+    created_at_gte: () => new Date(NOW.getTime() - own.below(14 * 24) * 3_600_000).toISOString(),
+    created_at_lte: () => own.pick(shop.orders).created_at.toISOString(),
+    state: () => own.pick(['complete', 'pending', 'cancelled', 'refunded']),
+    billing_status: () => own.pick(['pending', 'paid', 'partially_refunded', 'refunded', 'voided']),
+    customer_email: () => own.pick(own.pick(shop.customers).emails) ?? 'nobody@example.com',
+    customer_phone: () => own.pick(own.pick(shop.customers).phones) ?? '+12015559999',
+    customer_id: () => own.pick(own.pick(shop.customers).ids),
+  }
+  const naive: Record<keyof typeof filters, (order: KnownOrder, value: string) => boolean> = {
+    created_at_gte: ({ created_at }, value) => created_at >= new Date(value),
+    created_at_lte: ({ created_at }, value) => created_at <= new Date(value),
+    state: ({ state }, value) => state === value,
+    billing_status: ({ billing_status }, value) => billing_status === value,
+    customer_email: (order, value) => customerOf(order)?.emails.includes(value) ?? false,
+    customer_phone: (order, value) => customerOf(order)?.phones.includes(value) ?? false,
+    customer_id: (order, value) => customerOf(order)?.ids.includes(value) ?? false,
+  }
+  const names = Object.keys(filters) as (keyof typeof filters)[]
+  const cases = [
+    [],
+    ...names.flatMap((name) => [[name], [name], [name]]),
+    ...own.list(30, 30, () => [...new Set(own.list(2, 3, () => own.pick(names)))]),
+  ]
+  let found = 0
+  for (const chosen of cases) {
+    const given = chosen.map((name) => [name, filters[name]()] as const)
+    const query = new URLSearchParams([...given, ['limit', String(1 + own.below(100))]] as [string, string][])
+    const rows = await walk<{ id: string }>(ask, `GET /v1/commerce/orders?${query}`)
+    const expected = inOrder(
+      shop.orders.filter((order) => given.every(([name, value]) => naive[name](order, value))),
+    )
+    t.same(idsOf(rows), idsOf(expected), String(query))
+    found += rows.length > 0 && chosen.length > 0 ? 1 : 0
+  }
+  t.ok(found > 20, 'most filters find something')
+})
+
+t.test('an order is found by its id and by the store’s, as it is now', async (t) => {
+  const ask = client(t, made, key)
+  const listed = new Map<string, object>()
+  for (const row of await walk<{ id: string }>(ask, 'GET /v1/commerce/orders?limit=100'))
+    listed.set(row.id, row)
+  for (const { id, external_id, seen } of shop.orders.slice(0, 60)) {
+    const [byId, byExternal] = [
+      await ask(`GET /v1/commerce/orders/${id}`),
+      await ask(`GET /v1/commerce/orders/${encodeURIComponent(external_id)}`),
+    ]
+    t.same([byId.status, byExternal.status], seen ? [200, 200] : [404, 404])
+    if (!seen) continue
+    t.same(byId.body, listed.get(id))
+    t.same(byExternal.body, byId.body)
+  }
+  const [one] = inOrder(shop.orders)
+  await sql`update store_order set billing_status = 'voided' where brand_id = ${brand.id} and id = ${one?.id ?? ''}`
+  t.match((await ask(`GET /v1/commerce/orders/${one?.id}`)).body, { billing_status: 'voided' })
+  const [stale] = (await ask('GET /v1/commerce/orders?limit=1')).body.data
+  t.match(stale, { id: one?.id, billing_status: one?.billing_status }, 'the list is as of the last refresh')
+})
+
+t.test('an order of another brand is as one that does not exist', async (t) => {
+  const ask = client(t, made, key)
+  const [theirs] = foreign.orders.filter(({ seen }) => seen)
+  const missing = await ask(`GET /v1/commerce/orders/${UNKNOWN}`)
+  for (const id of [theirs?.id, theirs?.external_id]) {
+    const answer = await ask(`GET /v1/commerce/orders/${encodeURIComponent(id ?? '')}`)
+    t.equal(answer.status, 404)
+    t.equal(answer.text, missing.text)
+  }
+  const [stranger] = foreign.customers
+  const filtered = await ask(`GET /v1/commerce/orders?customer_id=${encodeURIComponent(stranger?.id ?? '')}`)
+  t.same(filtered.body, { data: [], next_cursor: null })
+})
+
+t.test('a customer’s contact, email and phone stand beside the order', async (t) => {
+  const rows = await walk<{ customer_id: string | null; customer: object }>(
+    client(t, made, key),
+    'GET /v1/commerce/orders?limit=100',
+  )
+  const first = rows.find(({ customer_id }) => customer_id === `customer:${brand.id}:1`)
+  const known = shop.customers[0]
+  t.match(first?.customer, { contact_id: UNKNOWN, email: known?.emails[0] ?? null })
+  const nobody = rows.find(({ customer_id }) => customer_id === null)
+  t.same(nobody?.customer, { contact_id: null, email: null, phone: null })
+})
+
+t.test('a walk gives each order of its beginning once while refreshes go on', async (t) => {
+  const walked = await makeBrand(db)
+  const { orders } = await randomOrders(sql, walked, random, { customers: 10, orders: 40, days: 3, now: NOW })
+  await refreshed(walked)
+  const expected = idsOf(inOrder(orders))
+  const ask = client(t, made, await made.key(walked, SCOPES))
+  const rows = await walk<{ id: string; state: string }>(ask, 'GET /v1/commerce/orders?limit=7', {
+    between: async (page) => {
+      if (page > 3) return
+      const [moved] = inOrder(orders).slice(10 + page)
+      await sql`update store_order set created_at = now(), updated_at = now() where brand_id = ${walked.id} and id = ${moved?.id ?? ''}`
+      const fresh: KnownOrder = {
+        ...(moved as KnownOrder),
+        id: v7(),
+        external_id: `later ${page}`,
+        created_at: new Date(),
+      }
+      await insertOrders(sql, walked, [{ order: fresh, subject: 1 }])
+      await refreshed(walked)
+    },
+  })
+  t.same(idsOf(rows), expected)
+  t.equal((await walk(ask, 'GET /v1/commerce/orders?limit=100')).length, expected.length + 4)
+})
+
+t.test('lists end at row 10,000, and a cursor that lies there is refused', async (t) => {
+  const large = await makeBrand(db)
+  await sql`
+    insert into store_order (brand_id, external_id, id, state, billing_status, currency_code, total, created_at, updated_at)
+    select ${large.id}, n::text, gen_random_uuid(), 'complete', 'paid', 'USD', 1, now() - n * interval '1 minute', now()
+    from generate_series(1, 10030) as n`
+  await sql`
+    insert into subscription (brand_id, external_id, id, status, started_at)
+    select ${large.id}, n::text, gen_random_uuid(), 'active', now() - n * interval '1 minute' from generate_series(1, 10030) as n`
+  await refreshed(large)
+  const ask = client(t, made, await made.key(large, SCOPES))
+  for (const [endpoint, path] of [
+    ['list_orders', 'orders'],
+    ['list_subscriptions', 'subscriptions'],
+  ] as const) {
+    const at = (row: number) =>
+      made.cursors.seal(
+        { endpoint, brand: large.id },
+        { generation: 1, row, after: { value: '2999-01-01 00:00:00', id: '' } },
+      )
+    const page = async (row: number) => {
+      const { status, body } = await ask(`GET /v1/commerce/${path}?limit=100&cursor=${at(row)}`)
+      return [status, body.data?.length, body.next_cursor === null]
+    }
+    t.same(await page(9_899), [200, 100, false], path)
+    t.same(await page(9_900), [200, 100, true], 'the page that ends at row 10,000 is the last')
+    t.same(await page(9_990), [200, 10, true], 'the page that reaches beyond is shortened')
+    for (const row of [10_000, 10_001]) {
+      const { status, body } = await ask(`GET /v1/commerce/${path}?cursor=${at(row)}`)
+      t.match([status, body.error], [400, { code: 'bad_request', message: /10,000/ }])
+    }
+  }
+  t.equal((await walk(ask, 'GET /v1/commerce/orders?limit=100')).length, 10_000)
+})
+
+t.test('subscriptions come by their start, those without one last', async (t) => {
+  const own = randomSource(t)
+  const subscribed = await makeBrand(db)
+  const rows = Array.from({ length: 60 }, (_, at) => ({
+    brand_id: subscribed.id,
+    external_id: `subscription ${at}`,
+    id: v7(),
+    status: own.pick(['active', 'paused', 'cancelled']),
+    interval_unit: at % 4 ? 'month' : null,
+    interval_count: at % 4 ? 3 : null,
+    price: at % 5 ? '24.00' : null,
+    currency_code: 'USD',
+    started_at: own.chance(0.3) ? null : new Date(NOW.getTime() - 3_600_000 * own.below(12)),
+  }))
+  await sql`insert into subscription ${sql(rows)}`
+  await refreshed(subscribed)
+  const ask = client(t, made, await made.key(subscribed, SCOPES))
+  const expected = rows
+    .map(({ id, started_at }) => ({ id, at: started_at?.getTime() ?? Number.NEGATIVE_INFINITY }))
+    .sort((a, b) => (a.at === b.at ? (a.id < b.id ? -1 : 1) : b.at - a.at))
+  for (const limit of [1, 7, 100]) {
+    const found = await walk<{ id: string }>(ask, `GET /v1/commerce/subscriptions?limit=${limit}`)
+    t.same(idsOf(found), idsOf(expected))
+  }
+  const [first] = (await ask('GET /v1/commerce/subscriptions?limit=1')).body.data
+  t.match(first, { id: expected[0]?.id, customer_id: null, currency_code: 'USD' })
+})
+
+t.test('wrong filters, limits and cursors are refused by name', async (t) => {
+  const ask = client(t, made, key)
+  const refused: Record<string, RegExp> = {
+    'limit=101': /^limit must be at most 100/,
+    'limit=0': /^limit must be at least 1/,
+    'offset=5': /offset/,
+    'state=paid': /^state must be one of complete/,
+    'billing_status=done': /^billing_status must be one of/,
+    'customer_email=nobody': /^customer_email must be an email address/,
+    'customer_phone=abc': /^customer_phone must be a phone number/,
+    'created_at_gte=yesterday': /^created_at_gte must be an ISO 8601 time/,
+    'cursor=abc': /^cursor was not issued/,
+  }
+  for (const [query, message] of Object.entries(refused)) {
+    const { status, body } = await ask(`GET /v1/commerce/orders?${query}`)
+    t.match([status, body.error], [400, { code: 'bad_request', message }], query)
+  }
+  const { next_cursor } = (await ask('GET /v1/commerce/orders?limit=1')).body
+  const moved = await ask(`GET /v1/commerce/orders?state=complete&cursor=${next_cursor}`)
+  t.equal(moved.status, 400, 'a cursor of other filters')
+  const theirs = client(t, made, await made.key(other, SCOPES))
+  t.equal((await theirs(`GET /v1/commerce/orders?cursor=${next_cursor}`)).status, 400, 'of another brand')
+  t.equal((await ask('GET /v1/commerce/orders?customer_phone=2015551003')).status, 200, 'a national number')
+})
+
+t.test('before the first refresh the lists are empty, and tools answer as routes do', async (t) => {
+  const fresh = await makeBrand(db)
+  const as = await made.key(fresh, SCOPES)
+  const empty = { data: [], next_cursor: null }
+  t.same((await client(t, made, as)('GET /v1/commerce/orders')).body, empty)
+  t.same((await client(t, made, as)('GET /v1/commerce/subscriptions')).body, empty)
+  const [one] = inOrder(shop.orders)
+  const tool = async (name: string, values: object) =>
+    (await made.tool(name, values, { as: key })).body.result.structuredContent
+  t.same(
+    await tool('list_orders', { state: 'complete', limit: 3 }),
+    (await made.call('GET /v1/commerce/orders?state=complete&limit=3', { as: key })).body,
+  )
+  t.match(await tool('get_order', { order_id: one?.external_id }), { id: one?.id })
+  t.same(await tool('list_subscriptions', {}), empty)
+})

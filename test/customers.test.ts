@@ -1,0 +1,289 @@
+import t, { type Test } from 'tap'
+import { createKey } from '../src/access/key.ts'
+import { snapshotAll } from '../src/lake/horizon.ts'
+import { setLogLevel } from '../src/log.ts'
+import { refreshBrand } from '../src/segment/refresh.ts'
+import { brand as newBrand } from './fixtures/brand.ts'
+import { logBatch } from './fixtures/lake.ts'
+import { randomSource } from './fixtures/random.ts'
+import { addOrders, type MadeCustomer, randomCustomers } from './fixtures/random-customers.ts'
+import { service } from './fixtures/service.ts'
+
+setLogLevel('error')
+t.capture(process.stderr, 'write')
+
+const CUSTOMERS = 300
+const UNKNOWN = '01890a5d-ac96-774b-bcce-b302099a8057'
+
+const { app, origin, described } = await service(t, { RATE_LIMITS: 'off' })
+const { sql } = app.postgres
+const random = randomSource(t)
+const brand = await newBrand(app, { features: ['cdp'] })
+const { plaintext: key } = await createKey(app.postgres.forBrand(brand.id), { scopes: ['customers:read'] })
+
+/** Requests of a brand's key; each answer is as the OpenAPI document says. */
+const client =
+  (t: Test, as = key) =>
+  async (path: string) => {
+    const response = await fetch(origin + path, { headers: { authorization: `Bearer ${as}` } })
+    const { status, headers } = response
+    const text = await response.text()
+    const problems = described.problems('GET', path, { status, headers, text })
+    if (problems?.length !== 0) t.fail(`${path}: ${problems}`)
+    return { status, body: JSON.parse(text) }
+  }
+type Call = ReturnType<typeof client>
+
+interface Shown {
+  id: string
+  [field: string]: unknown
+}
+
+/** All rows of a list, page by page. */
+async function walk(
+  call: Call,
+  path: string,
+  between: (page: number) => Promise<unknown> = async () => {},
+): Promise<Shown[]> {
+  const rows: Shown[] = []
+  for (let page = 1, cursor = ''; ; page++) {
+    const { status, body } = await call(`${path}${cursor}`)
+    if (status !== 200) throw new Error(`${path}: ${status} ${JSON.stringify(body)}`)
+    rows.push(...body.data)
+    if (body.next_cursor === null) return rows
+    cursor = `&cursor=${body.next_cursor}`
+    await between(page)
+  }
+}
+
+const refused = async (t: Test, call: Call, path: string) =>
+  t.match(await call(path), { status: 400, body: { error: { code: 'bad_request' } } }, path)
+
+const made = await randomCustomers(sql, brand, random, CUSTOMERS)
+const known = made.filter(({ provenance }) => provenance !== 'pixel')
+const SORTS = ['total_spend', 'orders_count', 'created_at', 'last_order_at', 'last_event_at']
+
+t.test('before the first refresh the list is empty, and a customer is known', async (t) => {
+  const call = client(t)
+  t.same((await call('/v1/customers')).body, { data: [], next_cursor: null })
+  t.same((await call('/v1/customers/search?query=c')).body, { data: [], next_cursor: null })
+  await snapshotAll(app.pipeline)
+  const [one] = known
+  t.match((await call(`/v1/customers/${one?.id}`)).body, { id: one?.id, email: one?.email })
+})
+
+t.test('after a refresh', async (t) => {
+  await refreshBrand(app.pipeline, brand.id)
+  const call = client(t)
+  const all = await walk(call, '/v1/customers?limit=200')
+
+  await t.test('every customer is listed and no visitor', async (t) => {
+    t.same(all.map(({ id }) => id).sort(), known.map(({ id }) => id).sort())
+  })
+
+  await t.test(
+    'each sort is a total order, with nulls last, and a walk has each customer once',
+    async (t) => {
+      const call = client(t)
+      for (const sort of SORTS.flatMap((field) => [field, `-${field}`])) {
+        const wanted = naivelySorted(all, sort)
+        for (const limit of [200, 31]) {
+          const ids = (await walk(call, `/v1/customers?sort=${sort}&limit=${limit}`)).map(({ id }) => id)
+          t.same(ids, wanted, `${sort}, ${limit} a page`)
+        }
+      }
+      t.same(
+        (await walk(call, '/v1/customers?limit=200')).map(({ id }) => id),
+        naivelySorted(all, '-created_at'),
+      )
+    },
+  )
+
+  await t.test('a walk stays in its refresh while others come', async (t) => {
+    const call = client(t)
+    for (const sort of ['-total_spend', 'last_event_at']) {
+      const before = (await walk(call, `/v1/customers?sort=${sort}&limit=200`)).map(({ id }) => id)
+      const walked = await walk(call, `/v1/customers?sort=${sort}&limit=90`, async () => {
+        await addOrders(sql, brand, random, known, 20)
+        await logBatch(sql, [{ brand_id: brand.id, store_customer_id: String(random.below(1e6)) }])
+        await snapshotAll(app.pipeline)
+        await refreshBrand(app.pipeline, brand.id)
+      })
+      t.same(
+        walked.map(({ id }) => id),
+        before,
+      )
+    }
+    t.ok((await walk(call, '/v1/customers?limit=200')).length > all.length)
+  })
+})
+
+t.test('who became known after the last refresh is read as of now', async (t) => {
+  const other = await newBrand(app, { features: ['cdp'] })
+  const { plaintext } = await createKey(app.postgres.forBrand(other.id), { scopes: ['customers:read'] })
+  const call = client(t, plaintext)
+  const read = async (email: string) => {
+    const [{ id } = {}] = await sql`select id from customer where brand_id = ${other.id} and email = ${email}`
+    return (await call(`/v1/customers/${id}`)).body
+  }
+  const event = { brand_id: other.id, event_type: 'updateProperties' }
+  await logBatch(sql, [{ ...event, email: 'old@example.com' }])
+  await snapshotAll(app.pipeline)
+  await refreshBrand(app.pipeline, other.id)
+  await logBatch(sql, [{ ...event, email: 'new@example.com', properties: { plan: 'gold', seats: 3 } }])
+  await snapshotAll(app.pipeline)
+  const fresh = {
+    email: 'new@example.com',
+    attributes: { plan: 'gold', seats: 3 },
+    orders_count: 0,
+    total_spend: '0.00',
+  }
+  const before = await read('new@example.com')
+  t.match(before, fresh)
+  t.match(await read('old@example.com'), { email: 'old@example.com', attributes: {} })
+  await refreshBrand(app.pipeline, other.id)
+  t.same(await read('new@example.com'), before)
+  t.match((await call('/v1/customers/fields')).body.data.at(-1), {
+    ...{ field: 'attributes.seats', type: 'integer', source: 'custom' },
+    rule: { source: 'customer_attributes', field: 'attributes.seats' },
+  })
+  t.equal((await client(t)(`/v1/customers/${before.id}`)).status, 404, 'not by another brand')
+})
+
+t.test('a search looks through email, phone, name and ids, in whatever case', async (t) => {
+  const call = client(t)
+  const everyone = await walk(call, '/v1/customers?limit=200')
+  const texts = ({ email, phone, first_name, last_name, id, store_customer_id }: Shown) => [
+    ...[email, phone, id, store_customer_id],
+    [first_name, last_name].filter((text) => text !== null).join(' '),
+  ]
+  const naive = (query: string) =>
+    everyone.filter((customer) =>
+      texts(customer).some(
+        (text) => typeof text === 'string' && text.toLowerCase().includes(query.toLowerCase()),
+      ),
+    )
+  const someone = random.pick(known.filter(({ email, phone }) => email && phone)) as {
+    email: string
+    phone: string
+  }
+  const queries = [
+    ...[someone.email, someone.email.toUpperCase(), someone.email.slice(1, 9), someone.phone.slice(2)],
+    ...[
+      "O'HARA",
+      'zoë',
+      'Ann Bob',
+      'ann-marie zo',
+      'example',
+      '%',
+      '_',
+      'nobody at all',
+      '\\',
+      "' or 1=1 --",
+    ],
+    ...random.list(20, 20, () => random.pick(known).id.slice(-random.below(8) - 2)),
+  ]
+  for (const query of queries) {
+    const { status, body } = await call(`/v1/customers/search?query=${encodeURIComponent(query)}`)
+    const found = body.data.map(({ id }: Shown) => id)
+    const wanted = naive(query).map(({ id }) => id)
+    t.equal(status, 200)
+    t.equal(body.next_cursor, null)
+    t.equal(found.length, Math.min(25, wanted.length), query)
+    t.same(
+      found.filter((id: string) => !wanted.includes(id)),
+      [],
+      query,
+    )
+  }
+  t.equal((await call('/v1/customers/search?query=example&limit=3')).body.data.length, 3)
+})
+
+t.test(
+  'a customer is read by its id, a merged one by that of its survivor, and nobody else is',
+  async (t) => {
+    const call = client(t)
+    const [one, two] = known.filter(({ email }) => email) as [MadeCustomer, MadeCustomer]
+    for (const { id } of known.slice(0, 20)) {
+      const { body } = await call(`/v1/customers/${id}`)
+      t.same(body, (await call(`/v1/customers/search?query=${id}`)).body.data[0], 'as in a list')
+    }
+    await sql`insert into subject_redirect ${sql({ brand_id: brand.id, subject: one.subject, customer: two.subject })}`
+    t.match((await call(`/v1/customers/${one.id}`)).body, { id: two.id }, 'at once')
+    for (const nobody of [UNKNOWN, 'x', '%00', encodeURIComponent("' or 1=1 --")])
+      for (const part of ['', '/activity'])
+        t.match(
+          (await call(`/v1/customers/${nobody}${part}`)).body.error?.code,
+          /not_found|bad_request/,
+          nobody,
+        )
+  },
+)
+
+t.test('what is no sort, limit, cursor or query is refused', async (t) => {
+  const call = client(t)
+  const { body } = await call('/v1/customers?limit=1')
+  for (const query of [
+    ...['limit=0', 'limit=201', 'limit=x', 'offset=0', 'cursor=x', 'cursor='],
+    ...[
+      'sort=email',
+      'sort=--created_at',
+      'sort=created_at;',
+      'sort=',
+      'sort=%2Bcreated_at',
+      'sort=total_spend,created_at',
+    ],
+    ...[`cursor=${body.next_cursor}&sort=created_at`, `cursor=${body.next_cursor}A`],
+  ])
+    await refused(t, call, `/v1/customers?${query}`)
+  for (const query of [
+    '',
+    '?query=',
+    '?query=%20',
+    '?q=x',
+    '?query=x&limit=26',
+    '?query=x&cursor=x',
+    `?query=${'x'.repeat(201)}`,
+  ])
+    await refused(t, call, `/v1/customers/search${query}`)
+  await refused(t, call, `/v1/customers/${known[0]?.id}/activity?cursor=${body.next_cursor}`)
+  await refused(t, call, `/v1/customers/${known[0]?.id}/activity?limit=201`)
+})
+
+t.test('the fields are those of customers, and what events set', async (t) => {
+  const call = client(t)
+  const { body } = await call('/v1/customers/fields?catalog=fields-v1')
+  t.equal(body.catalog_version, 'fields-v1')
+  const fields = new Map<string, Shown>(body.data.map((field: Shown) => [field.field, field]))
+  const [shown] = (await call('/v1/customers?limit=1')).body.data
+  const builtIn = [...fields].filter(([, { source }]) => source === 'built-in').map(([field]) => field)
+  t.same(
+    builtIn.filter((field) => !(field in shown)),
+    [],
+  )
+  t.same(
+    [...fields.values()]
+      .filter(({ sortable }) => sortable)
+      .map(({ field }) => field)
+      .sort(),
+    [...SORTS].sort(),
+  )
+  t.equal((await call('/v1/customers/fields')).body.catalog_version, null)
+  t.equal((await call('/v1/customers/fields?catalog=fields-v0')).body.catalog_version, null)
+})
+
+/** Ids by the values as they are shown, ties by id. */
+function naivelySorted(rows: readonly Shown[], sort: string): string[] {
+  const field = sort.replace('-', '')
+  const way = sort.startsWith('-') ? -1 : 1
+  const value = (row: Shown) =>
+    field === 'total_spend' ? Number(row[field]) : (row[field] as string | number | null)
+  return [...rows]
+    .sort((a, b) => {
+      const [one, other] = [value(a), value(b)]
+      if (one === other) return a.id < b.id ? -1 : 1
+      if (one === null || other === null) return one === null ? 1 : -1
+      return one < other ? -way : way
+    })
+    .map(({ id }) => id)
+}

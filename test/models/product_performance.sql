@@ -1,0 +1,22 @@
+-- case: customers who bought a product in two orders bought it again; orders of nobody count as sales
+-- given customer_products: customer, product_id, title, quantity, order_count, customer_count, revenue, last_ordered_at
+values
+    (1, 'p1', 'Mug', 4, 2, 1, 21.00, '2025-02-01'),
+    (2, 'p1', 'Old mug', 1, 1, 1, 5.00, '2025-01-01'),
+    (3, 'p1', 'Mug', 1, 1, 1, 5.00, '2025-01-01'),
+    (1, 'p2', 'Tea', 1, 1, 1, 3.00, '2025-01-01')
+-- given orders: id, customer, counts, created_at, lines
+values
+    ('o1', null, true, '2025-01-02', [{'product_id': 'p1', 'title': 'Mug', 'quantity': 3, 'price': 5.00, 'total': 15.00}]),
+    ('o2', null, true, '2025-01-02', [{'product_id': 'p3', 'title': 'Cup', 'quantity': 1, 'price': 2.00, 'total': 2.00}]),
+    ('o3', null, false, '2025-01-02', [{'product_id': 'p3', 'title': 'Cup', 'quantity': 1, 'price': 2.00, 'total': 2.00}])
+-- given stg_products: product_id, title
+values ('p2', 'Green tea')
+-- expect product_performance: product_id, title, quantity, order_count, customer_count, revenue, repeat_purchase_rate
+values
+    ('p1', 'Mug', 9, 5, 3, 46.00, 0.3333),
+    ('p2', 'Green tea', 1, 1, 1, 3.00, 0.0),
+    ('p3', 'Cup', 1, 1, 0, 2.00, 0.0)
+
+-- case: a store without orders has sold nothing
+-- expect product_performance: product_id

@@ -1,0 +1,79 @@
+import t from 'tap'
+import { setLogLevel } from '../src/log.ts'
+import { OPS } from '../src/ops/all.ts'
+import { NUMBERS } from '../src/ops/numbers.ts'
+import { openReading } from '../src/segment/reading.ts'
+import { refreshBrand } from '../src/segment/refresh.ts'
+import { api } from './fixtures/api.ts'
+import { brand as makeBrand } from './fixtures/brand.ts'
+import { database } from './fixtures/database.ts'
+import { lake, tick } from './fixtures/lake.ts'
+import { randomSource } from './fixtures/random.ts'
+import { randomCustomers } from './fixtures/random-customers.ts'
+import { randomOrders } from './fixtures/random-orders.ts'
+import { lakeOf } from './fixtures/shop.ts'
+
+setLogLevel('error')
+
+const db = await database(t)
+const pipeline = await lake(t, db)
+const { call, signIn } = await api(t, db, OPS, { lake: lakeOf(t, pipeline) })
+const random = randomSource(t)
+const brand = await makeBrand(db, { features: ['cdp', 'beta:cdp-commerce'], builtIns: true })
+await randomOrders(db.postgres.sql, brand, random, { customers: 40, orders: 200, days: 400, now: new Date() })
+await db.postgres.sql`update brand set next_subject = 1000 where id = ${brand.id}`
+await randomCustomers(db.postgres.sql, brand, random, 60)
+await db.postgres.sql`
+  insert into subscription (brand_id, external_id, id, subject, status, price, currency_code, started_at, updated_at)
+  select ${brand.id}, n::text, gen_random_uuid(), n, 'active', n / 4.0, 'USD', now() - n / 3 * interval '1 day', now()
+  from generate_series(1, 40) as n`
+await tick(pipeline)
+const asOf = new Date()
+await refreshBrand(pipeline, brand.id, { asOf })
+const as = signIn(brand)
+const session = await openReading(pipeline, brand, asOf)
+t.teardown(() => session.close())
+
+type Row = Record<string, unknown>
+
+/** What stands at a place of an answer, `[]` being all of a list. */
+function rowsAt(body: unknown, at: string): Row[] {
+  const steps = at === '' ? [] : at.replaceAll('[]', '').split('.')
+  return steps.reduce<Row[]>((rows, step) => rows.flatMap((row) => row[step] as Row[]), [body as Row])
+}
+
+const shown = (value: unknown) => (value instanceof Date ? value.toISOString().slice(0, 10) : value)
+
+const [customer] = await session.duck.rows<{ customer_id: string }>(
+  'select customer_id from customers where orders_count > 2 order by customer limit 1',
+)
+const [order] = await session.duck.rows<{ id: string }>(
+  'select id from orders order by refunded_total desc limit 1',
+)
+const [segment] = await db.postgres.sql<{ id: string }[]>`
+  select id from segment where brand_id = ${brand.id} and name = 'High Value'`
+const values: Record<string, string> = {
+  customer_id: customer?.customer_id ?? '',
+  order_id: order?.id ?? '',
+  segment_id: segment?.id ?? '',
+}
+
+for (const { operation, at, sql } of NUMBERS) {
+  t.test(`${operation} ${at}`, async (t) => {
+    const { route = '' } = OPS.find(({ name }) => name === operation) ?? {}
+    const noun = [...sql.matchAll(/\$(\w+)/g)].map(([, name = '']) => name)
+    const path = route.replace(/\{\w+\}/, encodeURIComponent(values[noun[0] ?? ''] ?? ''))
+    const { status, body } = await call(path, { as })
+    t.equal(status, 200)
+    const statement = sql.replaceAll(/\$(\w+)/g, (_, name) => `'${values[name]}'`)
+    const wanted = (await session.duck.rows<Row>(statement)).map((row) =>
+      Object.fromEntries(Object.entries(row).map(([name, value]) => [name, shown(value)])),
+    )
+    const columns = Object.keys(wanted[0] ?? {})
+    const answered = rowsAt(body, at).map((row) =>
+      Object.fromEntries(columns.map((name) => [name, row[name]])),
+    )
+    t.ok(wanted.length > 0, 'the statement has rows')
+    t.same(answered, wanted)
+  })
+}
