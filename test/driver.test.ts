@@ -2,7 +2,7 @@ import postgres from 'postgres'
 import t from 'tap'
 import { database } from './fixtures/database.ts'
 
-/** Connections that end under the driver, at moments that it did not expect. */
+/** Connections that end under the driver, at moments that it did not expect, and copies that are read slowly. */
 const db = await database(t)
 const owner = postgres(db.url, { max: 1, onnotice: () => {} })
 t.teardown(() => owner.end())
@@ -72,4 +72,42 @@ t.test('a connection that ended is as good as new when it is made again', async 
     await under
     t.match([...(await sql`select ${round}::integer as round`)], [{ round }])
   }
+})
+
+/** The text of `copy … to stdout`, of rows of 1 KB. */
+const copyOf = (sql: postgres.Sql, rows: number) =>
+  sql.unsafe(`copy (select repeat('x', 1023) from generate_series(1, ${rows})) to stdout`).readable()
+
+t.test('a connection goes on after a copy that was read slower than it came', async (t) => {
+  const sql = pool()
+  for (let rows = 60; rows < 460; rows += 20) {
+    const copy = await copyOf(sql, rows)
+    // All that the socket holds has come before anything is read.
+    for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate)
+    let bytes = 0
+    for await (const chunk of copy) {
+      bytes += (chunk as Buffer).length
+      await new Promise(setImmediate)
+    }
+    t.equal(bytes, rows * 1024)
+    t.match([...(await sql`select ${rows}::integer as rows`)], [{ rows }])
+  }
+})
+
+t.test('a connection goes on after a copy that nobody read to its end', async (t) => {
+  const sql = pool()
+  const copy = await copyOf(sql, 5_000)
+  for await (const _ of copy) break
+  t.ok(copy.destroyed)
+  t.match([...(await sql`select 1 as one`)], [{ one: 1 }])
+})
+
+t.test('a copy whose connection ended fails', async (t) => {
+  const sql = pool()
+  const [{ pid } = {}] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`
+  const copy = await copyOf(sql, 50_000)
+  await t.rejects(async () => {
+    for await (const _ of copy) await owner`select pg_terminate_backend(${Number(pid)})`
+  })
+  t.match([...(await sql`select 1 as one`)], [{ one: 1 }])
 })

@@ -9,8 +9,8 @@ interface Mend {
 }
 
 /**
- * What postgres.js 3.4.9 does when connections end under it, and must not. All of it was seen with 200
- * pg_terminate_backend under load; upstream knows the first (porsager/postgres issues 1066, 1154, 1208).
+ * What postgres.js 3.4.9 does when connections end under it or a copy is read slowly, and must not. All of it was seen
+ * in tests of faults; upstream knows the first (porsager/postgres issues 1066, 1154, 1208).
  */
 const MENDS: readonly Mend[] = [
   // A write after the end threw from a timer, which ended the process. The statement must fail instead.
@@ -52,6 +52,31 @@ const MENDS: readonly Mend[] = [
     file: 'connection.js',
     before: 'return fetchArrayTypes()',
     after: 'return fetchArrayTypes().catch(() => {})',
+  },
+  // The last of a copy came while its reader was full: the socket stayed paused, and so did every later statement.
+  {
+    file: 'connection.js',
+    before: 'stream && stream.push(null)\n    stream = null',
+    after: 'stream && stream.push(null)\n    stream = null\n    socket && socket.resume()',
+  },
+  // So it did after a copy that nobody read to its end: what still comes of it goes nowhere.
+  {
+    file: 'connection.js',
+    before: 'stream && (stream.push(x.subarray(5)) || socket.pause())',
+    after: 'stream && (stream.destroyed || stream.push(x.subarray(5)) || socket.pause())',
+  },
+  {
+    file: 'connection.js',
+    before: `stream = new Stream.Readable({
+      read() { socket.resume() }
+    })`,
+    after: `stream = new Stream.Readable({
+      read() { socket && socket.resume() },
+      destroy(error, done) {
+        socket && socket.resume()
+        done(error)
+      }
+    })`,
   },
   // Who waited for a connection of its own was handed to a connection that gave itself to the next one in line.
   {
