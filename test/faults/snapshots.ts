@@ -81,7 +81,10 @@ async function logEvents(
     anonymous_id: `visitor-${random.below(50)}`,
     ...(random.chance(0.3) ? { email: `person-${random.below(50)}@example.com` } : {}),
   }))
-  await logBatch(postgres.sql, lines)
+  // Somebody new each time: every tick has the steps that make a customer.
+  const event_id = randomUUID()
+  logged.add(event_id)
+  await logBatch(postgres.sql, [...lines, { brand_id: id, event_id, email: `${event_id}@example.com` }])
 }
 
 async function compare(
