@@ -52,6 +52,13 @@ function isTime(value: string): boolean {
   return new Date(Date.UTC(Number(year), Number(month) - 1, Number(day))).getUTCDate() === Number(day)
 }
 
+/** A day such as 2026-11-30. */
+export const day = v.pipe(
+  v.string('must be a string'),
+  v.check((value) => isTime(`${value}T00:00:00Z`), 'must be a date such as 2026-11-30'),
+  jsonSchema({ type: 'string', format: 'date' }),
+)
+
 const DOMAIN = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)+$/
 
 /** A shop or storefront domain; lower-cased. */
@@ -95,6 +102,24 @@ export const queryBoolean = v.pipe(
   v.transform((value) => value === 'true'),
   jsonSchema({ type: 'boolean' }),
 )
+
+const elements = <const Item extends v.GenericSchema<string, string>>(
+  item: Item,
+  items: object,
+  max: number,
+) =>
+  v.pipe(
+    v.string('must be a list'),
+    v.nonEmpty('must not be empty'),
+    v.transform((value) => [...new Set(value.split(',').map((one) => one.trim()))]),
+    v.maxLength(max, `must have at most ${max} items`),
+    v.array(item),
+    jsonSchema({ type: 'array', items, minItems: 1, maxItems: max }),
+  )
+
+/** Lists in a query, written with commas or given again and again; an element counts once. */
+export const queryTexts = ({ max }: { max: number }) => elements(v.string(), { type: 'string' }, max)
+export const queryIds = ({ max }: { max: number }) => elements(uuid, { type: 'string', format: 'uuid' }, max)
 
 /** Query parameters of a list: `limit` as its page rule says, and `cursor`. */
 export const paging = ({ default: size, max, over, under }: Page) => ({

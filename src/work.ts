@@ -1,5 +1,6 @@
 import { statfs } from 'node:fs/promises'
 import { PgBoss } from 'pg-boss'
+import { attribution } from '../jobs/attribution.ts'
 import { checkouts } from '../jobs/checkouts.ts'
 import { compact } from '../jobs/compact.ts'
 import { erase } from '../jobs/erase.ts'
@@ -28,6 +29,7 @@ const JOBS = [
   retention,
   signIns,
   checkouts,
+  attribution,
   reconcile,
 ] as unknown as Job<Services>[]
 

@@ -1,6 +1,31 @@
 -- what: messages that were sent to customers and delivered, what they replied and the links that they clicked; not those of email
 -- grain: event_id
 -- refresh: at every read
+
+-- Of the service's own messages their rows tell. Of those of another program events do, which count by the same names.
+with moments as (
+    select
+        *,
+        unnest([
+            { 'kind': 'message_sent', 'at': case when direction = 'outbound' then sent_at end },
+            { 'kind': 'message_delivered', 'at': case when direction = 'outbound' then delivered_at end },
+            { 'kind': 'message_replied', 'at': case when direction = 'inbound' then created_at end }
+        ]) as moment
+    from stg_messages
+    where channel != 'email'
+)
+
+select
+    message_id || '-' || moment.kind as event_id,
+    customer,
+    moment.kind as event_kind,
+    campaign_id,
+    message_id,
+    conversation_id,
+    moment.at as occurred_at
+from moments
+where moment.at is not null
+union all
 select
     event_id,
     customer,

@@ -4,6 +4,7 @@ import { parseExactly } from '../event/body.ts'
 import type { Op } from '../op.ts'
 import { admit, type CallDeps, call } from './call.ts'
 import { parseJson, textProblem } from './json.ts'
+import { inputSchema } from './json-schema.ts'
 import type { Reply } from './reply.ts'
 import type { Admission, Handler, HttpMethod, Request, Route } from './server.ts'
 
@@ -37,20 +38,21 @@ function checkPaging({ name, page, input: { query } }: Op): void {
 }
 
 function admission(op: Op, deps: RestDeps): Admission {
+  const lists = listsOf(op)
   return {
     admit: async (request) => {
       const identified = await deps.authenticate(request.header('authorization'), request)
       await admit(op, identified, deps)
-      return handler(op, identified, deps)
+      return handler(op, identified, deps, lists)
     },
   }
 }
 
-function handler(op: Op, identified: Identified, deps: RestDeps): Handler {
+function handler(op: Op, identified: Identified, deps: RestDeps, lists: ReadonlySet<string>): Handler {
   return async (request) => {
     const sent = {
       path: () => pathValues(request),
-      query: () => queryValues(request.query),
+      query: () => queryValues(request.query, lists),
       body: () => bodyValue(request, op),
     }
     const output = await call(op, identified, sent, request, deps)
@@ -78,12 +80,18 @@ function pathValues({ params }: Request): Readonly<Record<string, string>> {
   return params
 }
 
-function queryValues(query: URLSearchParams): Record<string, string> {
+/** Names of the query's lists, which are written with commas or given again and again. */
+function listsOf({ input: { query } }: Op): ReadonlySet<string> {
+  const { properties = {} } = query ? inputSchema(query) : {}
+  return new Set(Object.keys(properties).filter((name) => properties[name]?.type === 'array'))
+}
+
+function queryValues(query: URLSearchParams, lists: ReadonlySet<string>): Record<string, string> {
   const values: Record<string, string> = Object.create(null)
   for (const [name, value] of query) {
-    if (name in values) refuse(name, 'must be given once')
     refuse(name, textProblem(value))
-    values[name] = value
+    if (name in values && !lists.has(name)) refuse(name, 'must be given once')
+    values[name] = name in values ? `${values[name]},${value}` : value
   }
   return values
 }

@@ -41,6 +41,11 @@ export const ERASED_COLUMNS: Readonly<
   products: null,
   checkouts: { subject: 'null', url: 'null' },
   subscriptions: { subject: 'null' },
+  conversations: { subject: 'null' },
+  messages: { subject: 'null' },
+  // Ids and times of conversations, which name nobody any more.
+  link_clicks: null,
+  attributions: null,
 }
 
 /** Days of the event log whose lines are noted: as many as it may hold. */

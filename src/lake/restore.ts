@@ -21,6 +21,10 @@ const WITH_XID = [
   'product',
   'checkout',
   'subscription',
+  'conversation',
+  'message',
+  'link_click',
+  'attribution',
 ]
 
 /** First normal transaction id: what the lake holds already is below it, what it does not is above. */
@@ -50,6 +54,7 @@ export async function restore(
       if (document.first_log_day)
         await tx`call event_log_days(${document.first_log_day}::date, (now() at time zone 'UTC')::date + 7)`
       await tx`delete from lake_state`
+      await tx`delete from attribution_state`
       for (const name of WITH_XID) await tx.unsafe(`alter table ${name} disable trigger user`)
       // COPY refuses tables whose row-level security holds for the owner too.
       const walled = await tx<
@@ -73,6 +78,7 @@ export async function restore(
       }
       for (const { name } of walled) await tx.unsafe(`alter table ${name} force row level security`)
       await tx`update lake_state set exported_below = ${EXPORTED_BELOW}::text::xid8, removal_paused_until = null`
+      await tx`update attribution_state set looked_below = '0'`
       await tx.unsafe(statement('postgres', 'restore_sequences'))
     })
     return document

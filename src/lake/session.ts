@@ -145,6 +145,8 @@ const ABOUT: Readonly<Partial<Record<RelationName, readonly string[]>>> = {
   refunds: ['subject'],
   checkouts: ['subject'],
   subscriptions: ['subject'],
+  conversations: ['subject'],
+  messages: ['subject'],
 }
 
 async function noteChanged(duck: Duck, relation: RelationName, rows: string, since: number): Promise<void> {

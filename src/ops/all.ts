@@ -11,6 +11,7 @@ import { cdpQueryOps } from './cdp-query.ts'
 import { cdpSegmentOps } from './cdp-segments.ts'
 import { cdpSessionOps } from './cdp-sessions.ts'
 import { contactOps } from './contacts.ts'
+import { conversationOps } from './conversations.ts'
 import { customerActivityOps } from './customer-activity.ts'
 import { customerOrderOps } from './customer-orders.ts'
 import { customerOps } from './customers.ts'
@@ -25,12 +26,14 @@ import { providerOps } from './providers.ts'
 import { segmentMemberOps } from './segment-members.ts'
 import { segmentQuestionOps } from './segment-questions.ts'
 import { segmentOps } from './segments.ts'
+import { statsOps } from './stats.ts'
 import { subscriptionOps } from './subscriptions.ts'
 
 /** Every operation of the service. */
 export const OPS: readonly Op[] = [
   ...brandOps,
   ...keyOps,
+  ...conversationOps,
   ...contactOps,
   ...customerOps,
   ...customerActivityOps,
@@ -56,4 +59,5 @@ export const OPS: readonly Op[] = [
   ...integrationOps,
   ...campaignOps,
   ...campaignComposerOps,
+  ...statsOps,
 ]

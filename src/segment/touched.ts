@@ -96,6 +96,8 @@ const BY_SUBJECT: ReadonlySet<string> = new Set([
   'refunds',
   'checkouts',
   'subscriptions',
+  'conversations',
+  'messages',
 ])
 
 /**

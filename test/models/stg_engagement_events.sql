@@ -35,3 +35,16 @@ values
     ('e2', 2, 'message_sent', '2025-06-02')
 -- expect stg_engagement_events: event_id, customer
 values ('e1', 1)
+
+-- case: messages of the service count when they were sent, delivered and answered; those of email do not
+-- given messages: message_id, conversation_id, campaign_id, subject, direction, channel, created_at, sent_at, delivered_at
+values
+    ('m1', 't1', 'c1', 1, 'outbound', 'sms', '2025-01-01', '2025-01-02', '2025-01-03'),
+    ('m2', 't1', 'c1', 1, 'inbound', 'sms', '2025-01-04', null, null),
+    ('m3', 't2', null, 1, 'outbound', 'sms', '2025-01-05', null, null),
+    ('m4', 't3', 'c1', 1, 'outbound', 'email', '2025-01-05', '2025-01-05', null)
+-- expect stg_engagement_events: customer, event_kind, campaign_id, message_id, conversation_id, occurred_at
+values
+    (1, 'message_sent', 'c1', 'm1', 't1', timestamp '2025-01-02'),
+    (1, 'message_delivered', 'c1', 'm1', 't1', timestamp '2025-01-03'),
+    (1, 'message_replied', 'c1', 'm2', 't1', timestamp '2025-01-04')

@@ -1,0 +1,11 @@
+-- what: clicks on shortened links of messages up to as_of
+-- grain: click_id
+-- refresh: at every read
+select
+    click.click_id,
+    click.message_id,
+    click.conversation_id,
+    click.clicked_at
+from link_clicks as click
+cross join params
+where click.clicked_at <= params.as_of

@@ -1,0 +1,109 @@
+-- Which conversation the orders of some customers ($2) follow, whatever came first, and however often it is asked: that
+-- of the last outbound message or click of theirs within the window of the brand. An order that follows none any more
+-- keeps the one that it had, and is not recovered by it. Returns the orders whose attribution changed.
+with theirs as (
+    select customer as subject, customer
+    from unnest($2::integer[]) as customer
+    union
+    select redirect.subject, redirect.customer
+    from subject_redirect as redirect
+    where redirect.brand_id = $1 and redirect.customer = any($2::integer[]) and not redirect.deleted
+),
+
+held_with as (
+    select conversation.id, conversation.campaign_id, conversation.created_at, theirs.customer
+    from theirs
+    join conversation on conversation.brand_id = $1 and conversation.subject = theirs.subject and not conversation.deleted
+    union
+    select conversation.id, conversation.campaign_id, conversation.created_at, theirs.customer
+    from theirs
+    join contact on contact.brand_id = $1 and contact.subject = theirs.subject
+    join conversation
+        on conversation.brand_id = $1
+        and conversation.contact_id = contact.id
+        and conversation.subject is null
+        and not conversation.deleted
+),
+
+touches as (
+    select held_with.*, 'message' as touch, message.sent_at as touch_at
+    from held_with
+    join message on message.brand_id = $1 and message.conversation_id = held_with.id
+    where
+        message.direction = 'outbound'
+        and message.status in ('sent', 'delivered')
+        and message.sent_at is not null
+        and not message.deleted
+    union all
+    select held_with.*, 'click' as touch, link_click.at as touch_at
+    from held_with
+    join link_click on link_click.brand_id = $1 and link_click.conversation_id = held_with.id and not link_click.deleted
+),
+
+placed as (
+    select
+        store_order.id,
+        theirs.customer,
+        store_order.created_at,
+        store_order.state = 'complete' and not store_order.test and not store_order.deleted as counts,
+        store_order.total - store_order.refunded_total as amount,
+        store_order.currency_code
+    from theirs
+    join store_order on store_order.brand_id = $1 and store_order.subject = theirs.subject
+),
+
+followed as (
+    select distinct on (placed.id)
+        placed.id as order_id, touches.id as conversation_id, touches.campaign_id, touches.touch, touches.touch_at
+    from placed
+    join touches using (customer)
+    cross join (
+        select coalesce(max(attribution_days), 7) * interval '24 hours' as length from message_policy where brand_id = $1
+    ) as within
+    where touches.touch_at <= placed.created_at and touches.touch_at >= placed.created_at - within.length
+    order by placed.id, touches.touch_at desc, touches.touch, touches.created_at desc, touches.id desc
+),
+
+settled as (
+    select
+        placed.id as order_id,
+        coalesce(followed.conversation_id, held.conversation_id) as conversation_id,
+        case when followed.order_id is null then held.campaign_id else followed.campaign_id end as campaign_id,
+        followed.order_id is not null and placed.counts as recovered,
+        coalesce(followed.touch, held.touch) as touch,
+        coalesce(followed.touch_at, held.touch_at) as touch_at,
+        placed.created_at as ordered_at,
+        placed.amount,
+        placed.currency_code
+    from placed
+    left join followed on followed.order_id = placed.id
+    left join attribution as held on held.brand_id = $1 and held.order_id = placed.id
+    -- One that never counted has none.
+    where held.order_id is not null or (followed.order_id is not null and placed.counts)
+)
+
+insert into attribution as held (
+    brand_id, order_id, conversation_id, campaign_id, recovered, touch, touch_at, ordered_at, amount, currency_code
+)
+select
+    $1, order_id, conversation_id, campaign_id, recovered, touch, touch_at, ordered_at, amount, currency_code
+from settled
+order by order_id
+on conflict (brand_id, order_id) do update set
+    conversation_id = excluded.conversation_id,
+    campaign_id = excluded.campaign_id,
+    recovered = excluded.recovered,
+    touch = excluded.touch,
+    touch_at = excluded.touch_at,
+    ordered_at = excluded.ordered_at,
+    amount = excluded.amount,
+    currency_code = excluded.currency_code,
+    updated_at = now()
+where
+    (
+        held.conversation_id, held.campaign_id, held.recovered, held.touch, held.touch_at, held.ordered_at, held.amount,
+        held.currency_code
+    ) is distinct from (
+        excluded.conversation_id, excluded.campaign_id, excluded.recovered, excluded.touch, excluded.touch_at,
+        excluded.ordered_at, excluded.amount, excluded.currency_code
+    )

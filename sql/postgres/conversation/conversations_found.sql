@@ -1,0 +1,7 @@
+select
+    conversation_shown.id, contact_id, campaign_id, status, channel, goal_until, last_message_at, conversation_shown.created_at, updated_at, checkout_id,
+    checkout_state, checkout_total, checkout_currency_code, checkout_url, order_id, recovered_amount,
+    message_id, found.body, found.created_at as said_at
+from search_messages($1, $2, $3) as found
+join conversation_shown on brand_id = $1 and conversation_shown.id = conversation_id
+order by found.created_at desc, message_id desc

@@ -1,0 +1,304 @@
+import { zstdDecompressSync } from 'node:zlib'
+import t from 'tap'
+import { v7 } from 'uuid'
+import { attribute } from '../src/campaign/attribution.ts'
+import { setLogLevel } from '../src/log.ts'
+import type { Brand } from '../src/op.ts'
+import connect from '../src/store/driver.ts'
+import { brand as newBrand } from './fixtures/brand.ts'
+import { database } from './fixtures/database.ts'
+import { lake, passed } from './fixtures/lake.ts'
+import { randomSource } from './fixtures/random.ts'
+import { type Attributed, attributedOf, DAY, happen, newTalkBrand, type TalkBrand } from './fixtures/talk.ts'
+
+setLogLevel('error')
+
+const BRANDS = 200
+const ROUNDS = 3
+const NOW = Date.parse('2026-03-20T12:00:00Z')
+
+const db = await database(t)
+const pipeline = await lake(t, db)
+const { sql } = pipeline.postgres
+const at = (time: number | null) => (time === null ? null : new Date(time))
+
+/** Adds or changes rows of a table: postgres.js takes so many values at once. */
+async function put(table: string, rows: readonly Record<string, unknown>[], key: string[], keep = false) {
+  for (let from = 0; from < rows.length; from += 500) {
+    const some = rows.slice(from, from + 500)
+    const names = Object.keys(some[0] as object)
+    const changes = names.filter((name) => !key.includes(name))
+    const set = changes.map((name) => `${name} = excluded.${name}`).join(', ')
+    const differs = `(${changes.map((name) => `${table}.${name}`).join(', ')}) is distinct from (${changes.map((name) => `excluded.${name}`).join(', ')})`
+    await sql`insert into ${sql(table)} ${sql(some)} on conflict (${sql(key)}) ${sql.unsafe(
+      keep ? 'do nothing' : `do update set ${set} where ${differs}`,
+    )}`
+  }
+}
+
+async function write(all: readonly [Brand, TalkBrand][]): Promise<void> {
+  const rows = <Row>(of: (brand_id: string, brand: TalkBrand) => Row[]) =>
+    all.flatMap(([{ id }, brand]) => of(id, brand))
+  const ids = ['brand_id', 'id']
+  await put(
+    'conversation',
+    rows((brand_id, { talks }) =>
+      talks.map(({ id, subject, campaign, createdAt }) => ({
+        ...{ brand_id, id, subject, campaign_id: campaign, channel: 'sms', created_at: at(createdAt) },
+      })),
+    ),
+    ids,
+    true,
+  )
+  await put(
+    'message',
+    rows((brand_id, { said }) =>
+      said.map(({ id, conversation, direction, status, createdAt, sentAt }) => ({
+        ...{ brand_id, id, conversation_id: conversation, idempotency_key: id, direction, status, body: '' },
+        ...{ author: direction === 'inbound' ? 'contact' : 'campaign', channel: 'sms' },
+        ...{ created_at: at(createdAt), sent_at: at(sentAt) },
+      })),
+    ),
+    ids,
+    true,
+  )
+  await put(
+    'short_link',
+    rows((brand_id, { said }) =>
+      said.map(({ id, conversation }) => ({
+        ...{ brand_id, id, code: id, message_id: id, conversation_id: conversation, kind: 'cart' },
+      })),
+    ),
+    ids,
+    true,
+  )
+  await put(
+    'link_click',
+    rows((brand_id, { clicks }) =>
+      clicks.map(({ id, message, conversation, at: clicked }) => ({
+        ...{ brand_id, id, link_id: message, message_id: message, conversation_id: conversation },
+        at: at(clicked),
+      })),
+    ),
+    ids,
+    true,
+  )
+  await put(
+    'subject_redirect',
+    rows((brand_id, { redirects, customers }) =>
+      Array.from({ length: customers }, (_, n) => n + 1).map((subject) => ({
+        ...{ brand_id, subject, customer: redirects.get(subject) ?? subject + 100 },
+        deleted: !redirects.has(subject),
+      })),
+    ),
+    ['brand_id', 'subject'],
+  )
+  await put(
+    'store_order',
+    rows((brand_id, { orders }) =>
+      orders.map((order) => ({
+        ...{ brand_id, id: order.id, external_id: order.externalId, subject: order.subject },
+        ...{ state: order.state, currency_code: order.currency, test: order.test, deleted: order.deleted },
+        ...{ total: order.cents / 100, refunded_total: order.refundedCents / 100, billing_status: 'paid' },
+        ...{ created_at: at(order.at), updated_at: at(order.at) },
+      })),
+    ),
+    ['brand_id', 'external_id'],
+  )
+}
+
+t.test(`attribution equals a naive look at ${BRANDS} random brands, round by round`, async (t) => {
+  const random = randomSource(t)
+  const campaign = v7()
+  const all: [Brand, TalkBrand][] = []
+  for (let n = 0; n < BRANDS; n++) {
+    const brand = await newBrand(pipeline)
+    await sql`insert into campaign (brand_id, id, name, type, trigger_event, created_by)
+      values (${brand.id}, ${campaign}, 'c', 'checkout_recovery', 'checkout_abandoned', 'test')`
+    const made = newTalkBrand(random, [campaign])
+    await sql`insert into message_policy (brand_id, attribution_days) values (${brand.id}, ${made.windowDays})`
+    all.push([brand, made])
+  }
+  const wanted = new Map<string, Map<string, Attributed>>()
+  let [recovered, lost] = [0, 0]
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const [, brand] of all) happen(random, brand, NOW + round * DAY, 20)
+    await write(all)
+    await passed(pipeline)
+    const changed = await attribute(pipeline)
+    t.ok(changed > 0, `${changed} changes`)
+    const rows = await sql`
+      select attribution.brand_id, order_id, conversation_id, campaign_id, recovered, touch, touch_at, amount, recovered_at
+      from attribution join store_order on store_order.brand_id = attribution.brand_id and id = order_id`
+    const found = Map.groupBy(rows, ({ brand_id }) => brand_id as string)
+    for (const [{ id }, brand] of all) {
+      const naive = attributedOf(brand, wanted.get(id) ?? new Map())
+      wanted.set(id, naive)
+      const shown = Object.fromEntries(
+        (found.get(id) ?? []).map(({ order_id, conversation_id, campaign_id, touch_at, ...row }) => [
+          order_id,
+          {
+            ...{ conversation: conversation_id, campaign: campaign_id, recovered: row.recovered },
+            ...{ touch: row.touch, touchAt: touch_at.getTime(), cents: Math.round(Number(row.amount) * 100) },
+            recoveredAt: row.recovered_at?.getTime() ?? null,
+          },
+        ]),
+      )
+      const expected = Object.fromEntries(
+        [...naive].map(([orderId, one]) => {
+          const order = brand.orders.find((each) => each.id === orderId)
+          const cents = (order?.cents ?? 0) - (order?.refundedCents ?? 0)
+          return [orderId, { ...one, cents, recoveredAt: one.recovered ? order?.at : null }]
+        }),
+      )
+      if (JSON.stringify(sorted(shown)) !== JSON.stringify(sorted(expected)))
+        return void t.same(shown, expected, `round ${round}, brand ${id}`)
+      for (const one of naive.values()) one.recovered ? recovered++ : lost++
+    }
+  }
+  t.ok(recovered > BRANDS && lost > BRANDS / 4, `${recovered} recovered, ${lost} no longer`)
+  await passed(pipeline)
+  await attribute(pipeline)
+  await passed(pipeline)
+  t.equal(await attribute(pipeline), 0, 'again, nothing changes')
+})
+
+/** A conversation with one message, an hour before noon, and an order at noon. */
+async function recovery(brand: Brand, more: { contact_id?: string; checkout_id?: string } = {}) {
+  const [conversationId, orderId] = [v7(), v7()]
+  const subject = more.contact_id ? null : 1
+  await put(
+    'conversation',
+    [{ brand_id: brand.id, id: conversationId, subject, channel: 'sms', contact_id: null, ...more }],
+    ['brand_id', 'id'],
+    true,
+  )
+  const sent = { direction: 'outbound', author: 'campaign', channel: 'sms', body: 'Hi', status: 'sent' }
+  await put(
+    'message',
+    [
+      {
+        ...{ brand_id: brand.id, id: v7(), conversation_id: conversationId, idempotency_key: conversationId },
+        ...{ ...sent, sent_at: new Date(NOW - 3_600_000) },
+      },
+    ],
+    ['brand_id', 'id'],
+    true,
+  )
+  await order(brand, orderId, {})
+  return { conversationId, orderId }
+}
+
+const order = (brand: Brand, id: string, more: Record<string, unknown>) =>
+  put(
+    'store_order',
+    [
+      {
+        ...{ brand_id: brand.id, id, external_id: id, subject: 1, state: 'complete', billing_status: 'paid' },
+        ...{ currency_code: 'USD', total: 50, refunded_total: 0, created_at: at(NOW), updated_at: at(NOW) },
+        ...more,
+      },
+    ],
+    ['brand_id', 'external_id'],
+  )
+
+const looked = async () => {
+  await passed(pipeline)
+  return await attribute(pipeline)
+}
+
+const attributionOf = async (orderId: string) =>
+  (await sql`select conversation_id, recovered, amount from attribution where order_id = ${orderId}`)[0]
+
+t.test(
+  'an order of an erased customer stays with its conversation, and counts until it is refunded',
+  async (t) => {
+    const brand = await newBrand(pipeline)
+    const { conversationId, orderId } = await recovery(brand)
+    await looked()
+    t.match(await attributionOf(orderId), { conversation_id: conversationId, recovered: true })
+    await sql`update conversation set subject = null where id = ${conversationId}`
+    await sql`update store_order set subject = null where id = ${orderId}`
+    await looked()
+    t.match(await attributionOf(orderId), { conversation_id: conversationId, recovered: true })
+    await sql`update store_order set state = 'refunded', refunded_total = 50 where id = ${orderId}`
+    t.equal(await looked(), 1)
+    t.match(await attributionOf(orderId), {
+      conversation_id: conversationId,
+      recovered: false,
+      amount: '0.00',
+    })
+    t.same(await sql`select recovered_at from store_order where id = ${orderId}`, [{ recovered_at: null }])
+  },
+)
+
+t.test('a conversation of a contact is its customer’s as soon as that is known', async (t) => {
+  const brand = await newBrand(pipeline)
+  const contactId = v7()
+  await sql`insert into contact (brand_id, id, email) values (${brand.id}, ${contactId}, 'ada@example.com')`
+  const { conversationId, orderId } = await recovery(brand, { contact_id: contactId })
+  await looked()
+  t.equal(await attributionOf(orderId), undefined)
+  await sql`update contact set subject = 1 where id = ${contactId}`
+  t.equal(await looked(), 1)
+  t.match(await attributionOf(orderId), { conversation_id: conversationId, recovered: true })
+})
+
+t.test(
+  'a checkout whose order came before its message was seen is recovered, and recorded once',
+  async (t) => {
+    const brand = await newBrand(pipeline)
+    const checkoutId = v7()
+    await sql`insert into customer (brand_id, subject, id, provenance) values (${brand.id}, 1, 'c1', 'server')`
+    await sql`
+    insert into checkout (brand_id, external_id, id, subject, state, currency_code, total, items, created_at, updated_at,
+      abandoned_at, completed_at)
+    values (${brand.id}, 'k1', ${checkoutId}, 1, 'completed', 'USD', 50, '[]', ${at(NOW - DAY)}, ${at(NOW - DAY)},
+      ${at(NOW - DAY)}, ${at(NOW)})`
+    await recovery(brand, { checkout_id: checkoutId })
+    await looked()
+    t.same(await sql`select state, messaged_at from checkout where id = ${checkoutId}`, [
+      { state: 'recovered', messaged_at: at(NOW - 3_600_000) },
+    ])
+    t.same(await recordedOf(brand), ['checkout_recovered:k1'])
+    await sql`update message set delivered_at = now() where brand_id = ${brand.id}`
+    await looked()
+    t.same(await recordedOf(brand), ['checkout_recovered:k1'])
+  },
+)
+
+/** Ids of the brand's events in the log. */
+async function recordedOf(brand: Brand): Promise<string[]> {
+  const rows = await sql<{ payload: Buffer }[]>`select payload from event_log`
+  return rows
+    .flatMap(({ payload }) => zstdDecompressSync(payload).toString().trimEnd().split('\n'))
+    .map((line) => JSON.parse(line))
+    .filter(({ brand_id }) => brand_id === brand.id)
+    .map(({ event_id }) => event_id)
+}
+
+t.test('a brand whose step fails is looked at again, and stops no other', async (t) => {
+  const [broken, whole] = [await newBrand(pipeline), await newBrand(pipeline)]
+  const [one, other] = [await recovery(broken), await recovery(whole)]
+  const owner = connect(db.url, { max: 1 })
+  t.teardown(() => owner.end())
+  await owner.unsafe(
+    `alter table attribution add constraint test_broken check (brand_id <> '${broken.id}') not valid`,
+  )
+  const written = t.capture(process.stderr, 'write')
+  await looked()
+  t.match(
+    written().map(({ args: [line] }) => JSON.parse(String(line))),
+    [{ event: 'attribution_failed', brand_id: broken.id, code: '23514' }],
+  )
+  t.match(await attributionOf(other.orderId), { recovered: true })
+  t.equal(await attributionOf(one.orderId), undefined)
+  await owner`alter table attribution drop constraint test_broken`
+  t.equal(await looked(), 1)
+  t.match(await attributionOf(one.orderId), { recovered: true })
+})
+
+const sorted = (rows: Record<string, object>) =>
+  Object.entries(rows)
+    .map(([id, row]) => [id, Object.entries(row).sort()])
+    .sort()
