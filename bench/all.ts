@@ -14,6 +14,7 @@ const PARTS = new Set([
   'loads.ts',
   'open-loop.ts',
   'plot.ts',
+  'read-server.ts',
   'report.ts',
   'rows.ts',
   'segment-lake.ts',
@@ -22,8 +23,10 @@ const PARTS = new Set([
   'wrk.ts',
 ])
 /** LONG=1: the memory of ten minutes, a thousand brands, and a million customers, whose lake takes half an hour at first. */
-const LONG = new Set(['models.ts', 'round.ts', 'segments.ts'])
-const ARGUMENTS: Record<string, string[]> = process.env.LONG ? { 'lag.ts': ['--minutes', '10'] } : {}
+const LONG = new Set(['customers.ts', 'models.ts', 'round.ts', 'segments.ts'])
+const ARGUMENTS: Record<string, string[]> = process.env.LONG
+  ? { 'customers.ts': ['--as', 'full'], 'lag.ts': ['--minutes', '10'] }
+  : {}
 const benchmarks = readdirSync(folder)
   .filter((name) => name.endsWith('.ts') && !PARTS.has(name) && (process.env.LONG || !LONG.has(name)))
   .sort()

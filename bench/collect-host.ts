@@ -12,22 +12,21 @@ export interface Usage {
   cpuMs: number
 }
 
-export interface CollectHost {
+export interface Host {
   port: number
   usage(): Promise<Usage>
   stop(): Promise<void>
 }
 
 /** The collect host in a process of its own. `settings` cut what it can do. */
-export async function startCollectHost(
-  url: string,
-  mode: Mode,
-  settings: BatcherOptions = {},
-): Promise<CollectHost> {
-  const program = join(import.meta.dirname, 'ingest-server.ts')
-  const server = fork(program, [url, mode, JSON.stringify(settings)])
+export const startCollectHost = (url: string, mode: Mode, settings: BatcherOptions = {}): Promise<Host> =>
+  startHost('ingest-server.ts', [url, mode, JSON.stringify(settings)])
+
+/** A program of this folder that serves, in a process of its own. */
+export async function startHost(program: string, args: readonly string[]): Promise<Host> {
+  const server = fork(join(import.meta.dirname, program), args)
   const died = once(server, 'exit').then(() => {
-    throw new Error('the collect host ended')
+    throw new Error(`${program} ended`)
   })
   died.catch(() => {})
   const [{ port }] = (await Promise.race([once(server, 'message'), died])) as [{ port: number }]

@@ -2,7 +2,7 @@ import { cpus } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { createKey } from '../src/access/key.ts'
-import { type CollectHost, type Mode, startCollectHost } from './collect-host.ts'
+import { type Host, type Mode, startCollectHost } from './collect-host.ts'
 import type { LoadOrder, LoadResult } from './generator.ts'
 import { closedLoad, type Generator, generators, pacedLoad } from './loads.ts'
 import { progress, RESULTS, report, rounded } from './report.ts'
@@ -123,7 +123,7 @@ async function measure(
   return rows
 }
 
-async function runs(server: CollectHost, generator: Generator, order: LoadOrder) {
+async function runs(server: Host, generator: Generator, order: LoadOrder) {
   const before = await server.usage()
   const started = performance.now()
   const all: LoadResult[] = []

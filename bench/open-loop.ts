@@ -1,17 +1,26 @@
 import { connect, type Socket } from 'node:net'
 import { bodies, idPlaces, type Shape, stamp } from './bodies.ts'
 
+/** GETs of these paths in turn. */
+export interface Reads {
+  paths: readonly string[]
+}
+
 /** One of several that send; `rate` in requests a second. */
-export interface OpenSender extends Shape {
+interface Paced {
   name: string
   headers: Record<string, string>
   rate: number
 }
 
+export type EventSender = Paced & Shape
+export type OpenSender = EventSender | (Paced & Reads)
+
 export interface OpenOrder {
   host: string
   port: number
-  path: string
+  /** That bodies go to. */
+  path?: string
   seconds: number
   senders: OpenSender[]
 }
@@ -26,6 +35,7 @@ export interface OpenResult {
   unsent: number
   /** Of those answered 2xx, from when they were due. */
   p50: number
+  p95: number
   p99: number
   seconds: number
 }
@@ -101,18 +111,10 @@ async function run(order: OpenOrder): Promise<OpenResult[]> {
 }
 
 function stateOf(order: OpenOrder, sender: OpenSender): State {
-  const head = Object.entries({ host: order.host, 'content-type': 'application/json', ...sender.headers })
-  const requests = bodies(sender).map((body) => {
-    const lines = [...head, ['content-length', Buffer.byteLength(body)]].map(
-      ([name, value]) => `${name}: ${value}`,
-    )
-    const bytes = Buffer.from(`POST ${order.path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${body}`)
-    return { bytes, places: idPlaces(bytes) }
-  })
   return {
     idle: [],
     open: 0,
-    requests,
+    requests: 'paths' in sender ? readsOf(order, sender) : sendsOf(order, sender),
     rate: sender.rate,
     turn: 0,
     offered: 0,
@@ -120,6 +122,23 @@ function stateOf(order: OpenOrder, sender: OpenSender): State {
     refused: 0,
     unsent: 0,
   }
+}
+
+function sendsOf(order: OpenOrder, sender: EventSender): State['requests'] {
+  return bodies(sender).map((body) => {
+    const length = Buffer.byteLength(body)
+    const headers = { 'content-type': 'application/json', ...sender.headers, 'content-length': length }
+    const bytes = Buffer.from(`${headOf(order, `POST ${order.path}`, headers)}${body}`)
+    return { bytes, places: idPlaces(bytes) }
+  })
+}
+
+const readsOf = (order: OpenOrder, { paths, headers }: Paced & Reads): State['requests'] =>
+  paths.map((path) => ({ bytes: Buffer.from(headOf(order, `GET ${path}`, headers)), places: [] }))
+
+function headOf({ host }: OpenOrder, line: string, headers: Record<string, string | number>): string {
+  const lines = Object.entries({ host, ...headers }).map(([name, value]) => `${name}: ${value}`)
+  return `${line} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`
 }
 
 function resultOf(name: string, state: State, seconds: number): OpenResult {
@@ -135,6 +154,7 @@ function resultOf(name: string, state: State, seconds: number): OpenResult {
     unsent,
     failed: offered - ok - refused - unsent,
     p50: at(0.5),
+    p95: at(0.95),
     p99: at(0.99),
     seconds,
   }

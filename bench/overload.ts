@@ -6,7 +6,7 @@ import connect from '../src/store/driver.ts'
 import { adminUrl, readHome } from '../src/store/embedded/home.ts'
 import { startCollectHost } from './collect-host.ts'
 import { closedLoad, generators, openLoad } from './loads.ts'
-import type { OpenResult, OpenSender } from './open-loop.ts'
+import type { EventSender, OpenResult, OpenSender } from './open-loop.ts'
 import { progress, RESULTS, report, rounded } from './report.ts'
 import { stage } from './stage.ts'
 
@@ -56,14 +56,14 @@ async function cutCapacity(): Promise<void> {
   await admin.end()
 }
 
-async function sender(brandId: string, name: string, eventsPerRequest: number): Promise<OpenSender> {
+async function sender(brandId: string, name: string, eventsPerRequest: number): Promise<EventSender> {
   const { plaintext } = await createKey(app.postgres.forBrand(brandId), { scopes: ['customers:read'] })
   const headers = { authorization: `Bearer ${plaintext}` }
   return { name, headers, eventsPerRequest, eventBytes: 250, rate: 0 }
 }
 
 /** The most requests a second that clients get answered when each waits for its answer. */
-async function peakOf(port: number, from: OpenSender, connections: number): Promise<number> {
+async function peakOf(port: number, from: EventSender, connections: number): Promise<number> {
   const [generator = 'autocannon'] = generators()
   const order = { ...from, url: `http://127.0.0.1:${port}${PATH}`, connections }
   await closedLoad(generator, { ...order, seconds: 2 })
@@ -132,7 +132,7 @@ async function overload(): Promise<void> {
 
 async function fairness(): Promise<void> {
   const loud = await sender(brand.id, 'loud', 1)
-  const others: OpenSender[] = []
+  const others: EventSender[] = []
   for (let n = 0; n < OTHERS; n++) {
     const other = await createBrand(app, { name: `Other ${n}`, shop_domain: `other-${n}.myshopify.com` })
     others.push(await sender(other.id, `other ${n}`, 1))
