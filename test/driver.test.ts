@@ -2,7 +2,7 @@ import postgres from 'postgres'
 import t from 'tap'
 import { database } from './fixtures/database.ts'
 
-/** Connections that end under the driver, at moments that it did not expect, and copies that are read slowly. */
+/** Connections that end at moments that the driver did not expect, copies that are read slowly, and bytes. */
 const db = await database(t)
 const owner = postgres(db.url, { max: 1, onnotice: () => {} })
 t.teardown(() => owner.end())
@@ -110,4 +110,16 @@ t.test('a copy whose connection ended fails', async (t) => {
     for await (const _ of copy) await owner`select pg_terminate_backend(${Number(pid)})`
   })
   t.match([...(await sql`select 1 as one`)], [{ one: 1 }])
+})
+
+t.test('bytes arrive as they are, beside other values', async (t) => {
+  const sql = pool()
+  const all = Buffer.from(Array.from({ length: 70_000 }, (_, n) => n % 256))
+  for (const bytes of [all, Buffer.alloc(0), all.subarray(1, 3), null]) {
+    for (const prepare of [true, false]) {
+      const text = 'select $1::text as before, $2::bytea as bytes, $3::integer as after, $4::bytea as more'
+      const [row] = await sql.unsafe(text, ['ä', bytes, 7, bytes], { prepare })
+      t.same(row, { before: 'ä', bytes, after: 7, more: bytes })
+    }
+  }
 })

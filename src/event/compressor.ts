@@ -1,7 +1,7 @@
 import { constants, createZstdCompress, type ZstdCompress } from 'node:zlib'
 
 /** Of the output buffer that the stream keeps; a batch whose output is longer comes in several pieces. */
-const CHUNK_BYTES = 128 * 1024
+const CHUNK_BYTES = 512 * 1024
 
 /**
  * Compresses one batch at a time, each to a zstd frame of its own, with one context for all. A context per batch, as
