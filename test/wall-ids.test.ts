@@ -1,9 +1,9 @@
 import t from 'tap'
 import { setLogLevel } from '../src/log.ts'
 import { statement } from '../src/store/sqlfile.ts'
-import { stateOf as everything } from './fixtures/rows.ts'
+import { stateOf as everything, type Ids, idsOf } from './fixtures/rows.ts'
 import { noting, replacing } from './fixtures/statements.ts'
-import { CELLS, type Cell, tellingCells, world } from './fixtures/tenancy.ts'
+import { CELLS, type Cell, tellingCells, type World, world } from './fixtures/tenancy.ts'
 import { unfiltered } from './fixtures/unfiltered.ts'
 
 setLogLevel('error')
@@ -15,39 +15,57 @@ t.test(
   'an id of another brand tells nothing without a filter, but for a role that passes the wall',
   async (t) => {
     let here = await world(t)
-    const { postgres } = here.db
     const reached = new Map<string, Set<Cell>>()
+    // Which statements a call makes does not depend on which of the other brand's ids it names.
+    const one = await naming(here, ({ uuids, texts }) => ({
+      uuids: uuids.slice(0, 1),
+      texts: texts.slice(0, 1),
+    }))
     for (const cell of CELLS) {
       const note = (name: string) => reached.set(name, (reached.get(name) ?? new Set()).add(cell))
-      await tellingCells(t, here, [cell], {
-        most: 1,
-        open: (brandId) => noting(postgres.forBrand(brandId), note),
-      })
+      const open = (brandId: string) => noting(here.db.postgres.forBrand(brandId), note)
+      await tellingCells(t, one, [cell], { most: 1, open })
     }
     t.ok(reached.size > 2)
-    let before = await everything(postgres.sql)
+    const mutants = [...reached].map(([name, calls]) => {
+      const original = statement('postgres', name)
+      return { name, original, mutated: unfiltered(original), cells: [...calls].slice(0, MOST_CELLS) }
+    })
+    let before = await everything(here.db.postgres.sql)
+
+    // The wall makes each do what it did, so that all may be broken at once: every first filter, every second …
+    const asApp = replacing(t, here.db.postgres, 'recoup_app')
+    const most = Math.max(...mutants.map(({ mutated }) => mutated.length))
+    for (let at = 0; at < most; at++) {
+      const broken = mutants.filter(({ mutated }) => at < mutated.length)
+      const texts = new Map(broken.map(({ original, mutated }) => [original, mutated[at] as string]))
+      const cells = [...new Set(broken.flatMap(({ cells }) => cells))]
+      t.same(await tellingCells(t, here, cells, { most: 1, open: asApp(texts) }), [], `filters ${at}`)
+      t.same(await everything(here.db.postgres.sql), before)
+    }
+
     /** By name, whether one of its filters was missed. */
     const noticed = new Map<string, boolean>()
-    for (const [name, calls] of reached) {
-      const cells = [...calls].slice(0, MOST_CELLS)
-      const original = statement('postgres', name)
-      for (const mutated of unfiltered(original)) {
-        const texts = new Map([[name, mutated]])
-        const { postgres } = here.db
-        const open = replacing(t, postgres, 'recoup_app', texts)
-        t.same(await tellingCells(t, here, cells, { most: 1, open }), [], `${name} as the app`)
-        t.same(await everything(postgres.sql), before)
-
-        const past = replacing(t, postgres, 'recoup_pipeline', texts)
-        const telling = await tellingCells(t, here, cells, { most: 1, enough: 1, open: past })
-        const wrote = JSON.stringify(await everything(postgres.sql)) !== JSON.stringify(before)
+    let past = replacing(t, here.db.postgres, 'recoup_pipeline')
+    for (const { name, original, mutated, cells } of mutants) {
+      // Others lock a brand, or look at all of its rows.
+      if (!/(?<!brand_)\bid = \$[2-9]|_prefix = \$/.test(original)) continue
+      const ofItsTables = (world: World) =>
+        naming(world, (_, { brand }) =>
+          idsOf(world.db.postgres.sql, brand, (table) => original.includes(table)),
+        )
+      let found = await ofItsTables(here)
+      for (const text of mutated) {
+        const open = past(new Map([[original, text]]))
+        const telling = await tellingCells(t, found, cells, { most: 1, enough: 1, open })
+        const wrote = JSON.stringify(await everything(here.db.postgres.sql)) !== JSON.stringify(before)
         // It cannot be undone.
         if (wrote) {
           here = await world(t)
           before = await everything(here.db.postgres.sql)
+          past = replacing(t, here.db.postgres, 'recoup_pipeline')
+          found = await ofItsTables(here)
         }
-        // Others lock a brand, or look at all of its rows.
-        if (!/(?<!brand_)\bid = \$[2-9]|_prefix = \$/.test(original)) continue
         noticed.set(name, noticed.get(name) === true || telling.length > 0 || wrote)
       }
     }
@@ -60,3 +78,12 @@ t.test(
     )
   },
 )
+
+/** The world in which the brands' ids are others. */
+async function naming(
+  { brands, ...rest }: World,
+  chosen: (ids: Ids, of: World['brands'][number]) => Ids | Promise<Ids>,
+): Promise<World> {
+  const named = brands.map(async (each) => ({ ...each, ids: await chosen(each.ids, each) }))
+  return { ...rest, brands: await Promise.all(named) }
+}

@@ -78,7 +78,8 @@ const PREPARED = { prepare: true } as const
 type Rows = Record<string, unknown>[] & { count: number }
 type Execute = (text: string, args: unknown[]) => PromiseLike<unknown>
 
-function statements(execute: Execute): Statements {
+/** Statements by name; `execute` runs the text of one. */
+export function statements(execute: Execute): Statements {
   const rowsOf = async (name: string, args: unknown[] = []) =>
     (await execute(statement('postgres', name), args)) as Rows
   return {
