@@ -1,4 +1,3 @@
-import { accessSync, constants } from 'node:fs'
 import { createAuthenticator, type Identified } from './access/authenticate.ts'
 import { createCursors } from './access/cursor.ts'
 import { openInvalidation } from './access/invalidation.ts'
@@ -28,8 +27,8 @@ import { openServed } from './lake/served.ts'
 import { log } from './log.ts'
 import type { Op } from './op.ts'
 import { OPS } from './ops/all.ts'
+import { missingOf } from './ready.ts'
 import { openReading } from './segment/reading.ts'
-import { pendingMigrations } from './store/migrate.ts'
 
 /** Running requests get this long when the server stops. */
 const DRAIN_MS = 10_000
@@ -160,21 +159,4 @@ function healthRoutes(app: App): Route[] {
       },
     },
   ]
-}
-
-/** What keeps the service from its work, in words; empty when it is ready. */
-export async function missingOf({ postgres, config }: App): Promise<string[]> {
-  const missing: string[] = []
-  try {
-    const pending = await pendingMigrations(postgres.sql)
-    if (pending.length) missing.push(`migrations ${pending.join(', ')}: run recoup migrate`)
-  } catch {
-    missing.push('postgres: does not answer')
-  }
-  try {
-    accessSync(config.lakeDir, constants.W_OK)
-  } catch {
-    missing.push(`lake: ${config.lakeDir} is not writable`)
-  }
-  return missing
 }

@@ -17,6 +17,7 @@ const ORDER: readonly (readonly string[])[] = [
   ['ops', 'jobs'],
   ['http'],
   ['app'],
+  ['ready'],
   ['serve', 'work', 'supervise'],
   ['main', 'cli'],
 ]

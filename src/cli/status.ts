@@ -1,5 +1,5 @@
 import { statfsSync } from 'node:fs'
-import { missingOf } from '../serve.ts'
+import { missingOf } from '../ready.ts'
 import { command } from './command.ts'
 import { table } from './table.ts'
 
