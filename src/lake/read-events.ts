@@ -174,7 +174,7 @@ function newEvents(tick: number): string {
         when coalesce(${IDENTIFYING.map((name) => `given.${name}`).join(', ')}) is not null
         then json_merge_patch(properties, ${literal(patch)})
         else properties
-      end as properties
+      end as properties, by_browser
     from placed join subjects using (identity)`
 }
 

@@ -1,6 +1,7 @@
 import { log } from '../log.ts'
 import type { Duck } from '../store/duckdb.ts'
 import { STAGING_FOLDER } from '../store/lake.ts'
+import { type AwaitedEvent, awaitedEvents, keepAwaited } from './awaited.ts'
 import type { Batch } from './batches.ts'
 import { exportRows } from './export-rows.ts'
 import { addFiles, type NewFile, Outrun, publishFiles } from './manifest.ts'
@@ -68,13 +69,17 @@ export async function snapshot(pipeline: Pipeline): Promise<SnapshotReport> {
 
     let dead: DeadLine[] = []
     let erased: ErasedLine[] = []
+    let awaited: AwaitedEvent[] = []
     let repeats = 0
     if (batches.length) {
       const events = await readEvents(pipeline, duck, folder, batches, tick)
       dead = events.dead
       erased = events.erased
       repeats = events.repeats
-      if (events.rows) await stage('events', 'new_events')
+      if (events.rows) {
+        await stage('events', 'new_events')
+        awaited = await awaitedEvents(pipeline, duck)
+      }
       if (events.ids) files.push(await writeSeenIds(pipeline, duck, tick))
     }
     // After the events: the profiles that they made are in the relations of the next tick at the latest.
@@ -83,7 +88,7 @@ export async function snapshot(pipeline: Pipeline): Promise<SnapshotReport> {
       if (table) await stage(relation, table)
     }
     const published = files.length > 0 || dead.length > 0 || erased.length > 0 || repeats > 0
-    if (published) await publish(pipeline, cursor, { below, files, dead, erased })
+    if (published) await publish(pipeline, cursor, { below, files, dead, erased, awaited })
 
     const read = batches.reduce((sum, batch) => sum + batch.event_count, 0)
     const more = below !== cursor.horizon
@@ -136,12 +141,13 @@ interface Tick {
   files: readonly NewFile[]
   dead: readonly DeadLine[]
   erased: readonly ErasedLine[]
+  awaited: readonly AwaitedEvent[]
 }
 
 async function publish(
   pipeline: Pipeline,
   { tick, erasures }: Cursor,
-  { below, files, dead, erased }: Tick,
+  { below, files, dead, erased, awaited }: Tick,
 ): Promise<void> {
   await publishFiles(pipeline, files, async (tx) => {
     if ((await tx.run('lake_state_advance', [tick, below, erasures])) === 0)
@@ -167,6 +173,7 @@ async function publish(
       const places = [erased.map(({ batch_id }) => batch_id), erased.map(({ line }) => line)]
       await tx.run('erased_lines_add', places)
     }
+    await keepAwaited(tx, awaited)
   })
   if (dead.length) log('error', 'dead_events', { count: dead.length, first_reason: dead[0]?.reason })
 }

@@ -115,6 +115,7 @@ async function store(
   await tx.run('contact_link', [contact.contactId, email, phone])
   const record = [v7(), providerId, definitionId, externalId, contact.contactId, eventId]
   const { id } = await tx.one<{ id: string }>('custom_event_put', [...record, JSON.stringify(exact)])
+  await tx.run('custom_delivery_told', [providerId, eventId, id])
   await tx.run('dead_letter_resolve', [providerId, eventId])
   await appendEvent(tx, brandId, {
     event_type: type,

@@ -33,6 +33,7 @@ const REMOVALS: readonly [table: string, statement: string, args: Arguments][] =
   ['subscription', 'erase_subscriptions', bySubject],
   ['refund', 'erase_refunds', bySubject],
   ['custom_event', 'erase_custom_events', byContact],
+  ['trigger_event', 'erase_trigger_events', bySubject],
   ['message', 'erase_messages', byContact],
   ['short_link', 'erase_links', byContact],
   ['run_step', 'erase_run_steps', byContact],
