@@ -1,6 +1,7 @@
 import { statfs } from 'node:fs/promises'
 import { PgBoss } from 'pg-boss'
 import { attribution } from '../jobs/attribution.ts'
+import { campaigns } from '../jobs/campaigns.ts'
 import { checkouts } from '../jobs/checkouts.ts'
 import { compact } from '../jobs/compact.ts'
 import { erase } from '../jobs/erase.ts'
@@ -12,12 +13,16 @@ import { signIns } from '../jobs/sign-ins.ts'
 import { snapshot } from '../jobs/snapshot.ts'
 import { openSeal, type Seal } from './access/seal.ts'
 import type { App } from './app.ts'
+import type { CampaignParts } from './campaign/round.ts'
 import { removeStale } from './connect/import/folder.ts'
 import { type Job, Stopped } from './job.ts'
 import type { Pipeline } from './lake/pipeline.ts'
+import { openLakes } from './lake/reader.ts'
+import { openServed } from './lake/served.ts'
 import { errorFields, log } from './log.ts'
+import { openReading } from './segment/reading.ts'
 
-type Services = Pipeline & { refreshCron: string; seal: Seal }
+type Services = Pipeline & CampaignParts & { refreshCron: string; seal: Seal }
 
 const JOBS = [
   plan,
@@ -30,6 +35,7 @@ const JOBS = [
   signIns,
   checkouts,
   attribution,
+  campaigns,
   reconcile,
 ] as unknown as Job<Services>[]
 
@@ -71,8 +77,11 @@ export async function startWorker(app: App, { graceMs = GRACE_MS } = {}): Promis
   boss.on('warning', (warning) => log('warn', 'jobs_warning', { ...warning }))
   await boss.start()
 
+  const lakes = openLakes(openServed(app.pipeline), (brand, asOf) => openReading(app.pipeline, brand, asOf))
   const services: Services = {
     ...app.pipeline,
+    lake: lakes.forBrand,
+    baseUrl: app.config.baseUrl,
     refreshCron: app.config.refreshCron,
     seal: openSeal(app.config),
   }
@@ -122,6 +131,7 @@ export async function startWorker(app: App, { graceMs = GRACE_MS } = {}): Promis
       const timer = setTimeout(() => over.abort(new Stopped()), graceMs)
       await boss.stop({ graceful: true, timeout: graceMs + END_MS, close: true })
       clearTimeout(timer)
+      await lakes.close()
     },
   }
 }

@@ -1,0 +1,18 @@
+-- Runs $2 that claim $3 holds, locked, with what they are judged by.
+select
+    run.id, run.campaign_id, run.version, run.contact_id, run.subject, coalesce(redirect.customer, run.subject) as customer,
+    run.trigger_event, run.event_id, run.source_kind, run.source_id, run.triggered_at, run.facts, run.step, run.attempts,
+    campaign.status = 'active' as is_active,
+    bought_since(run.brand_id, run.subject, run.source_kind, run.source_id, run.triggered_at) as bought_at,
+    coalesce((select max(ordinal) + 1 from run_step where run_step.brand_id = $1 and run_id = run.id), 0) as ordinal,
+    case
+        when run.source_kind = 'checkout'
+        then (select checkout.id from checkout where checkout.brand_id = $1 and external_id = run.source_id)
+    end as checkout_id
+from campaign_run as run
+join campaign on campaign.brand_id = run.brand_id and campaign.id = run.campaign_id
+left join subject_redirect as redirect
+    on redirect.brand_id = run.brand_id and redirect.subject = run.subject and not redirect.deleted
+where run.brand_id = $1 and run.id = any($2::uuid[]) and run.claim = $3 and run.state = 'waiting'
+order by run.id
+for update of run

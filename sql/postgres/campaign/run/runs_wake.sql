@@ -1,0 +1,9 @@
+-- Runs of customers who bought since, by any of their ordinals, do not wait any longer. $3: now.
+update campaign_run
+set due_at = least(due_at, $3::timestamptz), updated_at = $3
+where
+    brand_id = $1
+    and subject in (select same_customer($1, $2::integer[]))
+    and state = 'waiting'
+    and step in ('check', 'wait')
+    and bought_since($1, subject, source_kind, source_id, triggered_at) is not null

@@ -1,0 +1,12 @@
+-- The brand with its rules for messages.
+select
+    brand.id, name, shop_domain, storefront_domains, currency_code, timezone, default_phone_region, features,
+    brand.created_at::text as created_at,
+    coalesce(quiet_from, '21:00')::text as quiet_from,
+    coalesce(quiet_until, '08:00')::text as quiet_until,
+    coalesce(cap_messages, 4) as cap_messages,
+    coalesce(cap_days, 7) as cap_days,
+    coalesce(attribution_days, 7) as attribution_days
+from brand
+left join message_policy on brand_id = brand.id
+where brand.id = $1

@@ -1,0 +1,149 @@
+import type { ConsentChannel } from '../identity/contact.ts'
+import type { Branch, CampaignDefinition } from './definition.ts'
+import { type Duration, minutesOf } from './duration.ts'
+import { barrierTo, type Policy } from './gate.ts'
+import { type ActionType, FIRST } from './message-rule.ts'
+import { type Outcome, REASONS, type ReasonCode, type Step } from './reason.ts'
+import { addressOf, type Recipient } from './recipient.ts'
+import { branchOf } from './split.ts'
+
+/** A run that is due, with what was found out about it. */
+export interface DueRun {
+  id: string
+  campaign_id: string
+  contact_id: string | null
+  step: Step
+  triggered_at: Date
+  /** When its customer bought since; null: not yet. */
+  bought_at: Date | null
+}
+
+/** What a run is judged by. */
+export interface Circumstances {
+  now: Date
+  definition: CampaignDefinition
+  isActive: boolean
+  policy: Policy
+  recipient: Recipient | null
+  /** Whether the filters hold for what the trigger carried, and for the customer as they are now. */
+  factsHold: boolean
+  customerHolds: boolean
+  /** Campaign messages to the contact within the days of the cap. */
+  messages: number
+}
+
+export type StepState = 'done' | 'waiting' | 'skipped' | 'stopped' | 'failed'
+
+export interface StepDone {
+  step: Step
+  state: StepState
+  reason: ReasonCode
+  error?: string
+}
+
+/** What is to be done about a run: steps that it takes now, and where it stands then. */
+export interface Progress {
+  steps: StepDone[]
+  /** A message is to be written, of these texts. */
+  message: { channel: ConsentChannel; template: string } | null
+  branch: string | null
+  next: { step: Step; dueAt: Date } | { outcome: Outcome }
+}
+
+/** Over which channel a campaign begins. */
+export const channelOf = (action: ActionType): ConsentChannel => (action === 'email' ? 'email' : 'sms')
+
+const after = (from: Date, duration: Duration) => new Date(from.getTime() + minutesOf(duration) * 60_000)
+
+/** The next steps of a run. Its reply is written by `answer.ts`. */
+export function advance(run: DueRun, given: Circumstances): Progress {
+  switch (run.step) {
+    case 'start':
+    case 'delay':
+      return start(run, given)
+    case 'check':
+    case 'split':
+    case 'message':
+      return check(run, given)
+    default:
+      return wait(run)
+  }
+}
+
+const progress = (steps: StepDone[], next: Progress['next']): Progress => ({
+  steps,
+  message: null,
+  branch: null,
+  next,
+})
+
+/** The run ends, for a reason that says how. */
+export function ending(reason: ReasonCode, error?: string): Progress {
+  const { step, outcome, level } = REASONS[reason] as { step: Step; outcome?: Outcome; level: string }
+  if (!outcome) throw new Error(`no run ends with ${reason}`)
+  const state =
+    outcome === 'failed' ? 'failed' : level === 'success' || outcome === 'completed' ? 'done' : 'stopped'
+  return progress([{ step, state, reason, ...(error === undefined ? {} : { error }) }], { outcome })
+}
+
+function start(run: DueRun, given: Circumstances): Progress {
+  const { definition, recipient, isActive, now } = given
+  const channel = channelOf(definition.action_type)
+  if (!isActive) return ending('campaign_off')
+  if (!given.factsHold || !given.customerHolds) return ending('filters_not_met')
+  if (recipient === null) return ending('contact_missing')
+  if (addressOf(recipient, channel) === null)
+    return ending(channel === 'sms' ? 'phone_missing' : 'email_missing')
+  const dueAt = after(run.triggered_at, definition.trigger_delay)
+  const steps: StepDone[] = [{ step: 'start', state: 'done', reason: 'started' }]
+  if (dueAt > now) steps.push({ step: 'delay', state: 'waiting', reason: 'trigger_delay' })
+  return progress(steps, { step: 'check', dueAt: new Date(Math.max(dueAt.getTime(), now.getTime())) })
+}
+
+function check(run: DueRun, given: Circumstances): Progress {
+  const { definition, recipient, isActive, policy, now } = given
+  const channel = channelOf(definition.action_type)
+  if (run.contact_id === null || recipient === null) return ending('contact_erased')
+  const isOver = definition.ends_at !== null && new Date(definition.ends_at) <= now
+  if (!isActive || isOver) return ending('campaign_off')
+  const barrier = barrierTo(recipient, channel, run.bought_at, policy, now)
+  if (barrier?.reason === 'quiet_hours')
+    return progress([{ step: 'check', state: 'waiting', reason: 'quiet_hours' }], {
+      step: 'check',
+      dueAt: barrier.until,
+    })
+  if (barrier) return ending(barrier.reason)
+  // The address may have gone to somebody else meanwhile.
+  if (addressOf(recipient, channel) === null)
+    return ending(channel === 'sms' ? 'phone_missing' : 'email_missing')
+  if (!given.factsHold || !given.customerHolds) return ending('filters_changed')
+  if (given.messages >= policy.cap.messages) return ending('frequency_cap')
+  return say(run, given, channel)
+}
+
+function say(
+  { campaign_id, contact_id }: DueRun,
+  { definition, now }: Circumstances,
+  channel: ConsentChannel,
+): Progress {
+  const { branches } = definition.split
+  const branch: Branch | undefined = branchOf(branches, campaign_id, contact_id ?? '')
+  const texts = branch?.messages ?? definition.messages
+  const steps: StepDone[] = [
+    { step: 'check', state: 'done', reason: 'checked' },
+    ...(branch ? [{ step: 'split', state: 'done', reason: 'branch_chosen' } as const] : []),
+    { step: 'message', state: 'done', reason: 'message_queued' },
+    { step: 'wait', state: 'waiting', reason: 'waiting' },
+  ]
+  return {
+    steps,
+    message: { channel, template: texts[FIRST[definition.action_type]] },
+    branch: branch?.name ?? null,
+    next: { step: 'wait', dueAt: after(now, definition.wait) },
+  }
+}
+
+function wait(run: DueRun): Progress {
+  if (run.bought_at !== null) return ending('bought')
+  return ending('completed')
+}

@@ -1,0 +1,77 @@
+import type { Channel, Parcel, Sent } from './channel.ts'
+
+/** Settings of an HTTP SMS gateway. */
+export interface GatewaySettings {
+  url: string
+  /** Number or name that messages come from; null: the gateway's own. */
+  from: string | null
+}
+
+/** An answer that does not come within this time is waited for no longer. */
+const TIMEOUT_MS = 10_000
+const LONGEST_ERROR = 500
+const ANSWER_BYTES = 65_536
+
+/**
+ * A gateway that takes `POST { id, to, from, text }` with the header Idempotency-Key: however often it is sent, the
+ * message is taken once. `{ "id": "…" }` in its answer is what its callbacks call the message.
+ */
+export function httpChannel(
+  { url, from }: GatewaySettings,
+  token: string | null,
+  timeoutMs = TIMEOUT_MS,
+): Channel {
+  return {
+    takesOnce: 'by_key',
+    async send({ key, to, body }: Parcel, signal) {
+      const late = AbortSignal.timeout(timeoutMs)
+      try {
+        const response = await fetch(url, {
+          method: 'POST',
+          redirect: 'error',
+          headers: {
+            'content-type': 'application/json',
+            'idempotency-key': key,
+            ...(token !== null && { authorization: `Bearer ${token}` }),
+          },
+          body: JSON.stringify({ to, ...(from !== null && { from }), text: body }),
+          signal: signal ? AbortSignal.any([signal, late]) : late,
+        })
+        return outcomeOf(response, await textOf(response))
+      } catch (error) {
+        if (signal?.aborted) throw error
+        const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
+        return { is: 'later', error: cause instanceof Error ? cause.message : String(cause) }
+      }
+    },
+  }
+}
+
+async function textOf(response: Response): Promise<string> {
+  let text = ''
+  for await (const part of response.body ?? []) {
+    text += Buffer.from(part).toString('latin1')
+    if (text.length > ANSWER_BYTES) break
+  }
+  return Buffer.from(text, 'latin1').toString()
+}
+
+function outcomeOf(response: Response, text: string): Sent {
+  const { status, headers } = response
+  if (response.ok) return { is: 'sent', providerMessageId: idOf(text) }
+  const error = `${status} ${text}`.slice(0, LONGEST_ERROR).trim()
+  // 409: an attempt with this key is under way. 401 and 403: a token is put right sooner or later.
+  const isPassing = status >= 500 || [401, 403, 408, 409, 425, 429].includes(status)
+  if (!isPassing) return { is: 'refused', error }
+  const seconds = Number(headers.get('retry-after'))
+  return { is: 'later', error, ...(seconds > 0 && { afterMs: seconds * 1_000 }) }
+}
+
+function idOf(text: string): string | null {
+  try {
+    const { id } = JSON.parse(text) as { id?: unknown }
+    return typeof id === 'string' || typeof id === 'number' ? String(id).slice(0, 256) : null
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,75 @@
+import type { Connection } from '../connect/store/connection.ts'
+import { Failure } from '../errors.ts'
+import type { Db, Reader } from '../op.ts'
+import { discountById } from './discount.ts'
+import { type CodeOptions, discountCode } from './discount-code.ts'
+import { customersThatHold } from './filter.ts'
+import { type HeldRun, versionsOf } from './held-run.ts'
+import type { Foreknown, Wanting } from './work.ts'
+
+/** What runs need to know of the lake and of the store; neither is asked within a transaction. */
+export interface Outside {
+  /** The brand's sources and results. */
+  sources(): Promise<Reader>
+  /** The live store, where codes are made; null: there is none. */
+  store(): Promise<Pick<Connection, 'apiOrigin' | 'accessToken'> | null>
+  now: Date
+  signal?: AbortSignal
+}
+
+/** Another try does not mend these: there will be no code. */
+const FINAL = ['not_found', 'forbidden', 'integration_not_connected', 'bad_request', 'upstream_error']
+
+/** Finds out what runs want before they go on. */
+export async function foreknow(db: Db, wanting: readonly Wanting[], outside: Outside): Promise<Foreknown> {
+  const looking = wanting.filter(({ needs }) => needs === 'customer').map(({ run }) => run)
+  const offering = wanting.filter(({ needs }) => needs === 'code').map(({ run }) => run)
+  return {
+    holds: looking.length ? await holdsOf(db, looking, outside) : new Map(),
+    codes: offering.length ? await codesOf(db, offering, outside) : new Map(),
+  }
+}
+
+/** Customers are looked at together, once for each version. */
+async function holdsOf(
+  db: Db,
+  runs: readonly HeldRun[],
+  { sources }: Outside,
+): Promise<Map<string, boolean>> {
+  const versionOf = await versionsOf(db, runs)
+  const reader = await sources()
+  const holds = new Map<string, boolean>()
+  for (const [, some] of Map.groupBy(runs, (run) => `${run.campaign_id} ${run.version}`)) {
+    const [first] = some
+    if (!first) continue
+    const customers = [...new Set(some.flatMap(({ customer }) => customer ?? []))]
+    const fit = await customersThatHold(versionOf(first).filters, reader, customers)
+    for (const { id, customer } of some) holds.set(id, customer !== null && fit.has(customer))
+  }
+  return holds
+}
+
+async function codesOf(
+  db: Db,
+  runs: readonly HeldRun[],
+  { store, now, signal }: Outside,
+): Promise<
+  Map<string, { discount: Awaited<ReturnType<typeof discountById>>; code: string } | { failed: string }>
+> {
+  const versionOf = await versionsOf(db, runs)
+  const options: CodeOptions = { store: await store(), now, ...(signal && { signal }) }
+  const codes = new Map()
+  for (const run of runs) {
+    const { discount_id } = versionOf(run).definition
+    if (discount_id === null || run.contact_id === null) continue
+    try {
+      const discount = await discountById(db, discount_id)
+      const { code } = await discountCode(db, discount, run.contact_id, options)
+      codes.set(run.id, { discount, code })
+    } catch (error) {
+      if (!(error instanceof Failure) || !FINAL.includes(error.code)) throw error
+      codes.set(run.id, { failed: error.message })
+    }
+  }
+  return codes
+}

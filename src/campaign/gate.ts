@@ -1,0 +1,40 @@
+import type { ConsentChannel, ConsentState } from '../identity/contact.ts'
+import { type QuietHours, quietUntil } from './quiet.ts'
+
+/** Rules of a brand for its campaign messages. */
+export interface Policy {
+  /** Of contacts whose own zone is not known. */
+  timezone: string
+  quiet: QuietHours
+  cap: { messages: number; days: number }
+  attributionDays: number
+}
+
+/** Somebody who may be messaged, as it is known at the moment of the message. */
+export interface Addressee {
+  sms_consent: ConsentState
+  email_consent: ConsentState
+  /** Null: the brand's counts. */
+  timezone: string | null
+}
+
+/** Why a message must not leave now: never, or not before an instant. */
+export type Barrier = { reason: 'already_bought' | 'opted_out' } | { reason: 'quiet_hours'; until: Date }
+
+/** What a message of a campaign has to stop at, when it is written and again when it leaves. */
+export function barrierTo(
+  contact: Addressee,
+  channel: ConsentChannel,
+  boughtAt: Date | null,
+  policy: Policy,
+  now: Date,
+): Barrier | null {
+  if (boughtAt !== null) return { reason: 'already_bought' }
+  if (hasOptedOut(contact, channel)) return { reason: 'opted_out' }
+  const until = quietUntil(now, contact.timezone ?? policy.timezone, policy.quiet)
+  return until && { reason: 'quiet_hours', until }
+}
+
+/** Whom it concerns what was said last, also for answers. */
+export const hasOptedOut = (contact: Addressee, channel: ConsentChannel): boolean =>
+  (channel === 'sms' ? contact.sms_consent : contact.email_consent) === 'unsubscribed'

@@ -1,0 +1,121 @@
+import type { Statements } from '../op.ts'
+import { channelOf, type DueRun } from './advance.ts'
+import type { CampaignDefinition } from './definition.ts'
+import { type Filters, savedFilters } from './filter.ts'
+import { addressOf, type Recipient, recipientOf } from './recipient.ts'
+import { savedStart } from './start.ts'
+import type { SourceKind } from './trigger.ts'
+
+/** A run that somebody works on, locked. */
+export interface HeldRun extends DueRun {
+  version: number
+  subject: number | null
+  /** The customer of today. */
+  customer: number | null
+  trigger_event: string
+  event_id: string | null
+  source_kind: SourceKind
+  source_id: string
+  facts: Record<string, unknown>
+  attempts: number
+  is_active: boolean
+  /** Of the step that is written next. */
+  ordinal: number
+  checkout_id: string | null
+}
+
+export interface Version {
+  definition: CampaignDefinition
+  filters: Filters
+}
+
+/** What runs are judged by beside themselves. */
+export interface Known {
+  versionOf(run: Pick<HeldRun, 'campaign_id' | 'version' | 'trigger_event'>): Version
+  /** By run. */
+  recipients: ReadonlyMap<string, Recipient>
+  /** Campaign messages to a contact that the cap counts. */
+  messagesTo(contactId: string): number
+  /** One more is on its way. */
+  count(contactId: string): void
+}
+
+/** Reads it, with the contacts held. `since`: what the cap counts. */
+export async function know(tx: Statements, runs: readonly HeldRun[], since: Date): Promise<Known> {
+  const versionOf = await versionsOf(tx, runs)
+  const recipients = await recipientsOf(tx, runs, versionOf)
+  const ids = [...new Set([...recipients.values()].map(({ id }) => id))]
+  const counted = ids.length
+    ? await tx.many<{ contact_id: string; messages: number }>('messages_counted', [ids, since])
+    : []
+  const messages = new Map(counted.map((row) => [row.contact_id, row.messages]))
+  return {
+    versionOf,
+    recipients,
+    messagesTo: (contactId) => messages.get(contactId) ?? 0,
+    count: (contactId) => messages.set(contactId, (messages.get(contactId) ?? 0) + 1),
+  }
+}
+
+/** The versions that runs are on, with their filters read. */
+export async function versionsOf(
+  db: Pick<Statements, 'many'>,
+  runs: readonly Pick<HeldRun, 'campaign_id' | 'version' | 'trigger_event'>[],
+): Promise<Known['versionOf']> {
+  const keyOf = ({ campaign_id, version }: { campaign_id: string; version: number }) =>
+    `${campaign_id} ${version}`
+  const unique = [...new Map(runs.map((run) => [keyOf(run), run])).values()]
+  const rows = await db.many<{ campaign_id: string; version: number; definition: CampaignDefinition }>(
+    'campaign_versions',
+    [unique.map(({ campaign_id }) => campaign_id), unique.map(({ version }) => version)],
+  )
+  const triggers = new Map(unique.map((run) => [keyOf(run), run.trigger_event]))
+  const versions = new Map<string, Version>()
+  for (const row of rows) {
+    const { definition } = row
+    // Its event type may have another name since.
+    const trigger_event = triggers.get(keyOf(row)) ?? definition.trigger_event
+    const start = await savedStart(db, { trigger_event, provider_id: definition.provider_id })
+    versions.set(keyOf(row), { definition, filters: savedFilters(definition.filters, start.facts) })
+  }
+  return (run) => {
+    const found = versions.get(keyOf(run))
+    if (!found) throw new Error(`campaign ${run.campaign_id} has no version ${run.version}`)
+    return found
+  }
+}
+
+/** Whom runs are about to message, by run: the contact that they began with, or at first that of the customer. */
+async function recipientsOf(
+  tx: Statements,
+  runs: readonly HeldRun[],
+  versionOf: Known['versionOf'],
+): Promise<Map<string, Recipient>> {
+  const found = new Map<string, Recipient>()
+  const begun = runs.filter(({ contact_id }) => contact_id !== null)
+  if (begun.length) {
+    const ids = [...new Set(begun.map(({ contact_id }) => contact_id as string))]
+    const rows = await tx.many<Recipient>('recipients_held', [ids])
+    const byId = new Map(rows.map((row) => [row.id, row]))
+    for (const run of begun) {
+      const recipient = byId.get(run.contact_id as string)
+      if (recipient) found.set(run.id, recipient)
+    }
+  }
+  const beginning = runs.filter(
+    (run) => run.contact_id === null && run.subject !== null && ['start', 'delay'].includes(run.step),
+  )
+  if (beginning.length === 0) return found
+  const subjects = [...new Set(beginning.map(({ subject }) => subject as number))]
+  const rows = await tx.many<Recipient & { asked: number }>('recipients_of_customers', [subjects])
+  const theirs = Map.groupBy(rows, ({ asked }) => asked)
+  for (const run of beginning) {
+    const subject = run.subject as number
+    const channel = channelOf(versionOf(run).definition.action_type)
+    const all = theirs.get(subject) ?? []
+    const known = all.find((one) => addressOf(one, channel) !== null) ?? all[0]
+    const recipient = known ?? (await recipientOf(tx, subject, channel))
+    if (recipient) found.set(run.id, recipient)
+  }
+  return found
+}

@@ -1,0 +1,25 @@
+import type { Brand, Statements } from '../op.ts'
+import type { Policy } from './gate.ts'
+
+interface Row extends Brand {
+  quiet_from: string
+  quiet_until: string
+  cap_messages: number
+  cap_days: number
+  attribution_days: number
+}
+
+/** A brand and its rules for messages. */
+export async function messageBrand(db: Pick<Statements, 'one'>): Promise<{ brand: Brand; policy: Policy }> {
+  const row = await db.one<Row>('message_brand')
+  const { quiet_from, quiet_until, cap_messages, cap_days, attribution_days, ...brand } = row
+  return {
+    brand,
+    policy: {
+      timezone: brand.timezone,
+      quiet: { from: quiet_from, until: quiet_until },
+      cap: { messages: cap_messages, days: cap_days },
+      attributionDays: attribution_days,
+    },
+  }
+}

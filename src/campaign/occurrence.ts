@@ -1,0 +1,110 @@
+import type { SourceKind } from './trigger.ts'
+
+/** Something that happened and that campaigns start at. */
+export interface Occurrence {
+  /** A predefined trigger, or an event type of the brand. */
+  trigger: string
+  /** Of an event of a provider; null: campaigns of any provider start at it. */
+  providerId: string | null
+  /** The same one starts nothing again. */
+  key: string
+  /** Of the lake's event, where there is one. */
+  eventId: string | null
+  source: { kind: SourceKind; id: string }
+  /** The customer, by any of their ordinals. */
+  subject: number | null
+  at: Date
+  facts: Readonly<Record<string, unknown>>
+}
+
+/** An event of the lake that campaigns wait for. */
+export interface TriggerEvent {
+  event_id: string
+  event_type: string
+  subject: number | null
+  occurred_at: Date
+  properties: Record<string, unknown>
+}
+
+/** What the tables say beside the event. */
+export interface Beside {
+  /** Whether all of an order is on its way, by the store's id of the order. */
+  isShipped(orderId: string): boolean
+  /** By the store's id of the subscription. */
+  subscription(id: string): Readonly<Record<string, unknown>> | undefined
+  /** The record that a delivery of a provider told of. */
+  customEvent(providerId: string, eventId: string): string | undefined
+}
+
+/** Ids of the service's own events begin with this in the lake. */
+const SERVICE = /^service:/
+const OF_PROVIDER = /^([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}):(.+)$/s
+
+const text = (value: unknown): string | null =>
+  typeof value === 'string' || typeof value === 'number' ? String(value) : null
+
+/** What an event stands for; null when it is none of what campaigns start at. */
+export function occurrenceOf(event: TriggerEvent, beside: Beside): Occurrence | null {
+  const { event_type, properties } = event
+  switch (event_type) {
+    case 'checkout_abandoned':
+      return ofRecord(event, 'checkout_abandoned', 'checkout', text(properties.checkout_id))
+    case 'order_created':
+      return ofRecord(event, 'order_created', 'order', text(properties.order_id))
+    case 'fulfillment_updated': {
+      const order = text(properties.order_id)
+      if (order === null || !beside.isShipped(order)) return null
+      return ofRecord(event, 'order_fulfilled', 'order', order)
+    }
+    case 'subscription_changed':
+      return properties.change === 'stopped' ? ofSubscription(event, beside) : null
+    default:
+      return ofCustomEvent(event, beside)
+  }
+}
+
+const ownId = ({ event_id }: TriggerEvent) => event_id.replace(SERVICE, '')
+
+/** Of a record that has an id in the store, once for each; of one without, once for each event. */
+function ofRecord(
+  event: TriggerEvent,
+  trigger: string,
+  kind: SourceKind,
+  recordId: string | null,
+): Occurrence {
+  const id = recordId ?? ownId(event)
+  return { ...told(event, trigger), key: `${trigger}:${id}`, source: { kind, id } }
+}
+
+function ofSubscription(event: TriggerEvent, beside: Beside): Occurrence {
+  const id = ownId(event)
+  const subscription = beside.subscription(text(event.properties.subscription_id) ?? '')
+  return {
+    ...told(event, 'subscription_cancelled'),
+    key: id,
+    source: { kind: 'subscription_event', id },
+    facts: { ...subscription, ...event.properties },
+  }
+}
+
+function ofCustomEvent(event: TriggerEvent, beside: Beside): Occurrence {
+  const id = ownId(event)
+  const [, providerId = null, eventId = ''] =
+    (id !== event.event_id && OF_PROVIDER.exec(id)) || ([] as (string | undefined)[])
+  const record = providerId === null ? undefined : beside.customEvent(providerId, eventId)
+  return {
+    ...told(event, event.event_type),
+    providerId,
+    key: `${event.event_type}:${id}`,
+    source: { kind: 'custom_event', id: record ?? id },
+  }
+}
+
+const told = ({ event_id, subject, occurred_at, properties }: TriggerEvent, trigger: string) => ({
+  trigger,
+  providerId: null,
+  eventId: event_id,
+  subject,
+  at: occurred_at,
+  facts: properties,
+})

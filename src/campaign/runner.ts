@@ -1,0 +1,135 @@
+import { v7 } from 'uuid'
+import type { Seal } from '../access/seal.ts'
+import { type Connection, connectionOf } from '../connect/store/connection.ts'
+import { errorCode, isUnavailable } from '../errors.ts'
+import { errorFields, log } from '../log.ts'
+import type { Brand, Db, Lake } from '../op.ts'
+import type { Postgres } from '../store/postgres.ts'
+import { ending } from './advance.ts'
+import { foreknow } from './foreknow.ts'
+import type { HeldRun } from './held-run.ts'
+import { messageBrand } from './message-brand.ts'
+import { recordSteps } from './record-steps.ts'
+import { type Foreknown, workOn } from './work.ts'
+
+/** What the runner works with. */
+export interface RunnerParts {
+  postgres: Postgres
+  /** What filters on customers read. */
+  lake(brand: Brand): Pick<Lake, 'sources'>
+  seal: Seal
+  /** Public origin of the service, where shortened links lead to. */
+  baseUrl: string
+  signal?: AbortSignal
+}
+
+/** Runs of one claim. */
+const MOST = 500
+/** Of one transaction. */
+const AT_ONCE = 250
+/** A claim is anybody's again after this long. */
+const LEASE_MS = 120_000
+/** A step that fails is done again after these pauses, then the run ends. */
+const PAUSES_MS = [30_000, 120_000, 600_000, 3_600_000]
+
+/** Another transaction was first, such as an erasure. */
+const OVERTAKEN = /^40/
+const ATTEMPTS = 3
+
+const NOTHING: Foreknown = { holds: new Map(), codes: new Map() }
+
+/** Whether a run is due: one look at an index, however many wait. */
+export async function isRunDue({ postgres }: Pick<RunnerParts, 'postgres'>, now: Date): Promise<boolean> {
+  const first = await postgres.pipeline.maybe<{ due_at: Date }>('runs_due')
+  return first !== undefined && first.due_at <= now
+}
+
+/** Works on runs that are due, as many as one claim takes. Resolves with how many there were. */
+export async function workDueRuns(parts: RunnerParts, now: Date): Promise<number> {
+  const claim = v7()
+  const until = new Date(now.getTime() + LEASE_MS)
+  const claimed = await parts.postgres.pipeline.many<{ brand_id: string; id: string }>('runs_claim', [
+    claim,
+    now,
+    until,
+    MOST,
+  ])
+  for (const [brandId, runs] of Map.groupBy(claimed, ({ brand_id }) => brand_id))
+    for (let at = 0; at < runs.length; at += AT_ONCE) {
+      const ids = runs.slice(at, at + AT_ONCE).map(({ id }) => id)
+      await workSome(parts, { brandId, claim, ids, now })
+    }
+  return claimed.length
+}
+
+interface Some {
+  brandId: string
+  claim: string
+  ids: readonly string[]
+  now: Date
+}
+
+/** All of them together; when that fails one by one, so that a run that fails holds up no other. */
+async function workSome(parts: RunnerParts, some: Some, attempt = 1): Promise<void> {
+  try {
+    await workBrand(parts, some)
+  } catch (error) {
+    if (OVERTAKEN.test(errorCode(error) ?? '') && attempt < ATTEMPTS)
+      return await workSome(parts, some, attempt + 1)
+    if (isUnavailable(error) || parts.signal?.aborted) throw error
+    if (some.ids.length === 1) return await putOff(parts, some, error)
+    for (const id of some.ids) await workSome(parts, { ...some, ids: [id] })
+  }
+}
+
+async function workBrand(parts: RunnerParts, { brandId, claim, ids, now }: Some): Promise<void> {
+  const { postgres, baseUrl } = parts
+  const db = postgres.forBrand(brandId)
+  let known = NOTHING
+  let left = ids
+  // A run wants to know of its customer first, then perhaps a code; what has changed meanwhile is asked for once more.
+  for (let asked = 0; left.length > 0 && asked < 4; asked++) {
+    const wanting = await db.tx((tx) => workOn(tx, { claim, ids: left }, known, { now, baseUrl }))
+    left = wanting.map(({ run }) => run.id)
+    if (left.length === 0) return
+    const more = await foreknow(db, wanting, outsideOf(parts, db, now))
+    known = {
+      holds: new Map([...known.holds, ...more.holds]),
+      codes: new Map([...known.codes, ...more.codes]),
+    }
+  }
+  if (left.length > 0) throw new Error('a run wants to know more and more')
+}
+
+function outsideOf({ lake, seal, signal }: RunnerParts, db: Db, now: Date) {
+  return {
+    now,
+    ...(signal && { signal }),
+    sources: async () => await lake((await messageBrand(db)).brand).sources(),
+    store: (): Promise<Connection | null> => connectionOf(db, seal),
+  }
+}
+
+/** Tried again later; in the end the run is over, and says so. */
+async function putOff({ postgres }: RunnerParts, { brandId, claim, ids, now }: Some, error: unknown) {
+  const [id = ''] = ids
+  log('error', 'run_failed', { brand_id: brandId, run_id: id, ...errorFields(error) })
+  await postgres.forBrand(brandId).tx(async (tx) => {
+    const [run] = await tx.many<HeldRun>('runs_held', [ids, claim])
+    if (!run) return
+    const pause = PAUSES_MS[run.attempts]
+    if (pause !== undefined) {
+      const dueAt = new Date(now.getTime() + pause)
+      await tx.run('run_later', [id, claim, run.attempts + 1, dueAt])
+      return
+    }
+    const { steps, next } = ending('internal_error', error instanceof Error ? error.message : String(error))
+    await recordSteps(
+      tx,
+      steps.map((step) => ({ ...step, runId: id, ordinal: run.ordinal })),
+      now,
+    )
+    const outcome = 'outcome' in next ? next.outcome : null
+    await tx.run('runs_move', [now, [id], ['end'], [null], [outcome], [null], [null]])
+  })
+}

@@ -1,0 +1,165 @@
+import { v7 } from 'uuid'
+import type { Seal } from '../access/seal.ts'
+import { isUnavailable } from '../errors.ts'
+import type { ConsentChannel } from '../identity/contact.ts'
+import { errorFields, log } from '../log.ts'
+import type { Db } from '../op.ts'
+import type { Postgres } from '../store/postgres.ts'
+import type { Channel, Sent } from './channel.ts'
+import { type ChannelRow, channelOfRow, channelRow } from './channel-settings.ts'
+import { messageBrand } from './message-brand.ts'
+import { addressIn, type HeldMessage, heldBack, type Settlement, settle, settlementOf } from './settle.ts'
+
+export interface SenderParts {
+  postgres: Postgres
+  seal: Pick<Seal, 'open'>
+  /** How messages of a channel leave, in place of what its row says; for tests. */
+  open?(row: ChannelRow | undefined, brandId: string): Channel | null
+  signal?: AbortSignal
+}
+
+interface Queue {
+  brand_id: string
+  channel: ConsentChannel
+}
+
+/** Messages of one claim that stay in the embedded outbox. */
+const KEPT_AT_ONCE = 250
+/** A claim is anybody's again after this long; each attempt begins it anew. */
+const LEASE_MS = 300_000
+/** Attempts of one channel at the same time. */
+const ABREAST = 8
+
+/** Sends what is due, each channel at its rate. Resolves with how many messages were looked at. */
+export async function sendDue(parts: SenderParts, now: () => Date): Promise<number> {
+  const queues = await parts.postgres.pipeline.many<Queue>('message_queues_due', [now()])
+  let looked = 0
+  const waiting = [...queues]
+  const work = async () => {
+    for (let queue = waiting.shift(); queue && !parts.signal?.aborted; queue = waiting.shift())
+      looked += await sendQueue(parts, queue, now).catch((error: unknown) => {
+        if (isUnavailable(error)) throw error
+        log('error', 'send_failed', { brand_id: queue?.brand_id, ...errorFields(error) })
+        return 0
+      })
+  }
+  // A channel that is slow holds up no other brand's.
+  await Promise.all(Array.from({ length: Math.min(ABREAST, queues.length) }, work))
+  return looked
+}
+
+async function sendQueue(parts: SenderParts, { brand_id: brandId, channel }: Queue, now: () => Date) {
+  const db = parts.postgres.forBrand(brandId)
+  const row = await channelRow(db, channel)
+  const open = parts.open ?? ((given, brand) => channelOfRow(given, parts.seal, brand))
+  const opened = open(row, brandId)
+  if (opened === null) return await keep(db, channel, now())
+  try {
+    const turn = row
+      ? await db.maybe<{ messages_per_second: number }>('message_channel_turn', [channel, now()])
+      : { messages_per_second: KEPT_AT_ONCE }
+    if (!turn) return 0
+    const claim = v7()
+    const until = new Date(now().getTime() + LEASE_MS)
+    const claimed = await db.many<{ id: string }>('messages_claim', [
+      ...[channel, claim, now(), until, turn.messages_per_second],
+    ])
+    const waiting = claimed.map(({ id }) => id)
+    const work = async () => {
+      for (let id = waiting.shift(); id && !parts.signal?.aborted; id = waiting.shift())
+        await sendOne(db, opened, { claim, id }, now, parts.signal)
+    }
+    await Promise.all(Array.from({ length: ABREAST }, work))
+    return claimed.length
+  } finally {
+    await opened.close?.()
+  }
+}
+
+/** The embedded outbox: what may leave is there to be read, in one transaction. */
+async function keep(db: Db, channel: ConsentChannel, now: Date): Promise<number> {
+  return await db.tx(async (tx) => {
+    const claim = v7()
+    const claimed = await tx.many<{ id: string }>('messages_claim', [
+      ...[channel, claim, now, now, KEPT_AT_ONCE],
+    ])
+    if (claimed.length === 0) return 0
+    const { policy } = await messageBrand(tx)
+    const messages = await tx.many<HeldMessage>('messages_held', [claimed.map(({ id }) => id), claim])
+    const kept = (message: HeldMessage): Settlement => ({
+      ...settlementOf(message, { is: 'sent', providerMessageId: null }, now),
+      attempts: 1,
+    })
+    await settle(
+      tx,
+      messages.map((message) => heldBack(message, policy, now) ?? kept(message)),
+      now,
+    )
+    return claimed.length
+  })
+}
+
+/**
+ * One attempt. That a channel has a message in hand is committed before it gets it: a sender that dies then leaves a
+ * message of which it is not known whether it was taken.
+ */
+async function sendOne(
+  db: Db,
+  channel: Channel,
+  { claim, id }: { claim: string; id: string },
+  now: () => Date,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const message = await begin(db, channel, { claim, id }, now())
+  if (!message) return
+  const sent = await channel
+    .send(
+      {
+        id,
+        key: message.idempotency_key,
+        channel: message.channel,
+        to: addressIn(message) ?? '',
+        headline: message.headline,
+        body: message.body,
+      },
+      signal,
+    )
+    .catch((error: unknown): Sent => {
+      if (signal?.aborted) throw error
+      const text = error instanceof Error ? error.message : String(error)
+      return channel.takesOnce === 'by_key' ? { is: 'later', error: text } : { is: 'unknown', error: text }
+    })
+  await db.tx(async (tx) => {
+    const [held] = await tx.many<HeldMessage>('messages_held', [[id], claim])
+    // Another sender may have taken over a claim that ended, or the contact was erased.
+    if (held) await settle(tx, [settlementOf({ ...held, attempts: message.attempts }, sent, now())], now())
+  })
+}
+
+/** The message when it may leave now; what keeps it from that is written. */
+async function begin(
+  db: Db,
+  { takesOnce }: Channel,
+  { claim, id }: { claim: string; id: string },
+  now: Date,
+): Promise<HeldMessage | null> {
+  return await db.tx(async (tx) => {
+    const [message] = await tx.many<HeldMessage>('messages_held', [[id], claim])
+    if (!message) return null
+    const { policy } = await messageBrand(tx)
+    const isUnknown = message.begun_at !== null && takesOnce === 'never_again'
+    const settlement = isUnknown
+      ? settlementOf(
+          message,
+          { is: 'unknown', error: 'The sender was stopped while it sent the message.' },
+          now,
+        )
+      : heldBack(message, policy, now)
+    if (settlement) {
+      await settle(tx, [settlement], now)
+      return null
+    }
+    await tx.run('messages_begun', [[id], now, new Date(now.getTime() + LEASE_MS)])
+    return message
+  })
+}

@@ -1,0 +1,110 @@
+import { errorFields, log } from '../log.ts'
+import type { Statements } from '../op.ts'
+import type { Postgres } from '../store/postgres.ts'
+import { type Beside, type Occurrence, occurrenceOf, type TriggerEvent } from './occurrence.ts'
+import { startRuns } from './starter.ts'
+
+/** Events of one transaction. */
+const MOST = 500
+const BRANDS = 100
+/** One that could not be worked on waits so long. */
+const RETRY_MS = 60_000
+
+/**
+ * Starts the campaigns that wait for the events that came into the lake, brand after brand. An event that fails is
+ * tried again later and holds up no other. Resolves with how many runs were made.
+ */
+export async function startByEvents(postgres: Postgres, now: Date, signal?: AbortSignal): Promise<number> {
+  const brands = await postgres.pipeline.many<{ brand_id: string }>('trigger_brands_due', [now, BRANDS])
+  let made = 0
+  for (const { brand_id: brandId } of brands)
+    for (let taken = MOST; taken === MOST && !signal?.aborted; ) {
+      const done = await startSome(postgres, brandId, now, MOST).catch((error: unknown) => {
+        log('error', 'triggers_failed', { brand_id: brandId, ...errorFields(error) })
+        return null
+      })
+      if (done === null) {
+        made += await startEach(postgres, brandId, now)
+        break
+      }
+      made += done.made
+      taken = done.taken
+    }
+  return made
+}
+
+/** The same, one by one: those that fail wait. */
+async function startEach(postgres: Postgres, brandId: string, now: Date): Promise<number> {
+  const db = postgres.forBrand(brandId)
+  const later = new Date(now.getTime() + RETRY_MS)
+  let made = 0
+  for (const event of await db.tx((tx) => tx.many<TriggerEvent>('trigger_events_take', [now, MOST])))
+    try {
+      made += await db.tx((tx) => startThese(tx, [event], now))
+    } catch (error) {
+      log('error', 'trigger_failed', { brand_id: brandId, event_id: event.event_id, ...errorFields(error) })
+      await db.run('trigger_event_later', [event.event_id, later])
+    }
+  return made
+}
+
+async function startSome(postgres: Postgres, brandId: string, now: Date, most: number) {
+  return await postgres.forBrand(brandId).tx(async (tx) => {
+    const events = await tx.many<TriggerEvent>('trigger_events_take', [now, most])
+    return { taken: events.length, made: await startThese(tx, events, now) }
+  })
+}
+
+async function startThese(tx: Statements, events: readonly TriggerEvent[], now: Date): Promise<number> {
+  if (events.length === 0) return 0
+  const beside = await besideOf(tx, events)
+  const occurrences = events.flatMap((event): Occurrence[] => {
+    const found = occurrenceOf(event, beside)
+    return found ? [found] : []
+  })
+  const made = await startRuns(tx, occurrences, now)
+  const buyers = occurrences.flatMap(({ trigger, subject }) =>
+    trigger === 'order_created' && subject !== null ? [subject] : [],
+  )
+  if (buyers.length) await tx.run('runs_wake', [[...new Set(buyers)], now])
+  await tx.run('trigger_events_done', [events.map(({ event_id }) => event_id)])
+  return made
+}
+
+const PROVIDER_EVENT = /^service:([0-9a-f-]{36}):(.+)$/s
+
+async function besideOf(tx: Statements, events: readonly TriggerEvent[]): Promise<Beside> {
+  const valuesOf = (type: string, name: string) => [
+    ...new Set(
+      events.flatMap(({ event_type, properties }) =>
+        event_type === type && properties[name] !== undefined ? [String(properties[name])] : [],
+      ),
+    ),
+  ]
+  const [orders, subscriptions] = [
+    valuesOf('fulfillment_updated', 'order_id'),
+    valuesOf('subscription_changed', 'subscription_id'),
+  ]
+  const deliveries = events.flatMap(({ event_id }) => {
+    const [, providerId, eventId] = PROVIDER_EVENT.exec(event_id) ?? []
+    return providerId && eventId ? [{ providerId, eventId }] : []
+  })
+  const shipped = orders.length ? await tx.many<{ order_id: string }>('trigger_orders_shipped', [orders]) : []
+  const known = subscriptions.length
+    ? await tx.many<{ id: string }>('trigger_subscriptions', [subscriptions])
+    : []
+  const told = deliveries.length
+    ? await tx.many<{ provider_id: string; event_id: string; custom_event_id: string }>(
+        'trigger_custom_events',
+        [deliveries.map(({ providerId }) => providerId), deliveries.map(({ eventId }) => eventId)],
+      )
+    : []
+  const ids = new Set(shipped.map(({ order_id }) => order_id))
+  const byId = new Map(known.map(({ id, ...facts }) => [id, facts]))
+  const records = new Map(told.map((row) => [`${row.provider_id}:${row.event_id}`, row.custom_event_id]))
+  return {
+    isShipped: (orderId) => ids.has(orderId),
+    subscription: (id) => byId.get(id),
+    customEvent: (providerId, eventId) => records.get(`${providerId}:${eventId}`),
+  }
+}

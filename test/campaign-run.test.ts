@@ -1,0 +1,41 @@
+import t from 'tap'
+import { setLogLevel } from '../src/log.ts'
+import { campaignStage, recoveredCheckout } from './fixtures/campaign.ts'
+
+setLogLevel('error')
+const stage = await campaignStage(t)
+const { sql } = stage.db.postgres
+
+const stepsOf = (runId: string) =>
+  sql`select step, state, reason, at from run_step where run_id = ${runId} order by ordinal`
+
+t.test('a checkout that is abandoned becomes a message, a click, an order and a converted run', async (t) => {
+  const story = await recoveredCheckout(stage)
+  const { brand, run, at, message, conversationId } = story
+  t.match(
+    message.body,
+    /^Hi there, you left something at Test brand\. .* http:\/\/\S+\/t\/\w{12} Reply STOP to opt out\.$/,
+  )
+  t.equal(run.outcome, 'converted')
+  t.same(await stepsOf(run.id), [
+    { step: 'start', state: 'done', reason: 'started', at: at.abandoned },
+    { step: 'delay', state: 'waiting', reason: 'trigger_delay', at: at.abandoned },
+    { step: 'check', state: 'done', reason: 'checked', at: at.message },
+    { step: 'message', state: 'done', reason: 'message_queued', at: at.message },
+    { step: 'wait', state: 'waiting', reason: 'waiting', at: at.message },
+    { step: 'message', state: 'done', reason: 'message_sent', at: at.message },
+    { step: 'wait', state: 'done', reason: 'bought', at: stage.clock.now() },
+  ])
+  t.match(
+    await sql`select status, sent_at, attempts, author, channel from message where id = ${message.id}`,
+    [{ status: 'sent', sent_at: at.message, attempts: 1, author: 'campaign', channel: 'sms' }],
+  )
+  t.match(
+    await sql`select checkout.external_id from conversation join checkout on checkout.id = checkout_id where conversation.id = ${conversationId}`,
+    [{ external_id: story.checkoutId }],
+  )
+  t.match(await sql`select conversation_id, at from link_click where brand_id = ${brand.id}`, [
+    { conversation_id: conversationId, at: at.click },
+  ])
+  t.match(await sql`select state from checkout where brand_id = ${brand.id}`, [{ state: 'recovered' }])
+})
