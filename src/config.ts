@@ -22,6 +22,8 @@ export interface Config {
   /** Five-field cron of the refresh of models and segments. */
   refreshCron: string
   rateLimits: boolean
+  /** Null: replies are not drafted. */
+  agent: { url: string; key: string | null; model: string } | null
   /** Reverse proxies in front that append the client's address to X-Forwarded-For. */
   trustedProxies: number
 }
@@ -102,11 +104,18 @@ export const SETTINGS: Record<string, Setting> = {
     what: 'Reverse proxies in front that append to X-Forwarded-For; they say which address a client has',
     check: integer(0, 10),
   },
+  AGENT_URL: {
+    default: 'none: the campaigns’ own replies are sent',
+    what: 'An endpoint that speaks as OpenAI’s does, such as https://…/v1: it drafts what agents answer',
+    check: url('http:', 'https:'),
+  },
+  AGENT_MODEL: { default: 'default', what: 'Model that the endpoint is asked for', check: nonEmpty },
+  AGENT_KEY: { default: 'none', what: 'Key of the endpoint', check: nonEmpty },
   RATE_LIMITS: { default: 'on', what: 'off: no rate limits, for benchmarks', check: oneOf(['on', 'off']) },
 }
 
 /** Settings whose value is not shown. */
-const HIDDEN = ['DATABASE_URL', 'SECRET_KEY']
+const HIDDEN = ['DATABASE_URL', 'SECRET_KEY', 'AGENT_KEY']
 
 export const CHECKOUT = resolve(dirname(fileURLToPath(import.meta.url)), '..')
 
@@ -136,6 +145,8 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host
   const trimmed = (name: string) => given(name)?.replace(/\/$/, '')
   const baseUrl = trimmed('BASE_URL') ?? `http://${shownHost}:${port}`
+  const agentUrl = given('AGENT_URL') ?? null
+  const [agentKey, agentModel] = [given('AGENT_KEY') ?? null, given('AGENT_MODEL') ?? 'default']
   const config: Config = {
     port,
     host,
@@ -150,6 +161,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     logLevel: (given('LOG_LEVEL') ?? 'info') as Level,
     refreshCron: given('REFRESH_CRON') ?? '*/15 * * * *',
     rateLimits: given('RATE_LIMITS') !== 'off',
+    agent: agentUrl === null ? null : { url: agentUrl, key: agentKey, model: agentModel },
     trustedProxies: Number(given('TRUSTED_PROXIES') ?? 0),
   }
   if (problems.length) throw new ConfigError(problems.join('\n'))

@@ -82,6 +82,7 @@ export async function startWorker(app: App, { graceMs = GRACE_MS } = {}): Promis
     ...app.pipeline,
     lake: lakes.forBrand,
     baseUrl: app.config.baseUrl,
+    agent: app.config.agent,
     refreshCron: app.config.refreshCron,
     seal: openSeal(app.config),
   }

@@ -1,7 +1,7 @@
 import type { ConsentChannel } from '../identity/contact.ts'
 import type { Branch, CampaignDefinition } from './definition.ts'
 import { type Duration, minutesOf } from './duration.ts'
-import { barrierTo, type Policy } from './gate.ts'
+import { barrierTo, hasOptedOut, type Policy } from './gate.ts'
 import { type ActionType, FIRST } from './message-rule.ts'
 import { type Outcome, REASONS, type ReasonCode, type Step } from './reason.ts'
 import { addressOf, type Recipient } from './recipient.ts'
@@ -12,6 +12,8 @@ export interface DueRun {
   id: string
   campaign_id: string
   contact_id: string | null
+  /** The branch that was chosen. */
+  branch: string | null
   step: Step
   triggered_at: Date
   /** When its customer bought since; null: not yet. */
@@ -30,6 +32,22 @@ export interface Circumstances {
   customerHolds: boolean
   /** Campaign messages to the contact within the days of the cap. */
   messages: number
+  /** Of a run that is about to answer. */
+  replying: Replying | null
+  /** What the agent answers; null: nothing that may be sent. */
+  draft: string | null
+}
+
+/** The conversation of a run, in which the contact wrote. */
+export interface Replying {
+  conversation_id: string
+  channel: ConsentChannel
+  /** The newest message that came in. */
+  answers: string | null
+  /** The campaign’s own reply was given before. */
+  has_campaign_reply: boolean
+  agent_drafts: number
+  agent_tokens: number
 }
 
 export type StepState = 'done' | 'waiting' | 'skipped' | 'stopped' | 'failed'
@@ -41,11 +59,19 @@ export interface StepDone {
   error?: string
 }
 
+/** A message, and what it answers: nothing when it begins a conversation. */
+export interface Said {
+  channel: ConsentChannel
+  template: string
+  author: 'campaign' | 'agent'
+  answers: string | null
+}
+
 /** What is to be done about a run: steps that it takes now, and where it stands then. */
 export interface Progress {
   steps: StepDone[]
-  /** A message is to be written, of these texts. */
-  message: { channel: ConsentChannel; template: string } | null
+  /** A message is to be written. */
+  message: Said | null
   branch: string | null
   next: { step: Step; dueAt: Date } | { outcome: Outcome }
 }
@@ -55,7 +81,7 @@ export const channelOf = (action: ActionType): ConsentChannel => (action === 'em
 
 const after = (from: Date, duration: Duration) => new Date(from.getTime() + minutesOf(duration) * 60_000)
 
-/** The next steps of a run. Its reply is written by `answer.ts`. */
+/** The next steps of a run. */
 export function advance(run: DueRun, given: Circumstances): Progress {
   switch (run.step) {
     case 'start':
@@ -65,6 +91,8 @@ export function advance(run: DueRun, given: Circumstances): Progress {
     case 'split':
     case 'message':
       return check(run, given)
+    case 'reply':
+      return reply(run, given)
     default:
       return wait(run)
   }
@@ -137,7 +165,7 @@ function say(
   ]
   return {
     steps,
-    message: { channel, template: texts[FIRST[definition.action_type]] },
+    message: { channel, template: texts[FIRST[definition.action_type]], author: 'campaign', answers: null },
     branch: branch?.name ?? null,
     next: { step: 'wait', dueAt: after(now, definition.wait) },
   }
@@ -146,4 +174,24 @@ function say(
 function wait(run: DueRun): Progress {
   if (run.bought_at !== null) return ending('bought')
   return ending('completed')
+}
+
+/** Who wrote is answered once by the campaign's own reply, and by the agent as often as they write. */
+function reply(run: DueRun, { definition, recipient, isActive, replying, draft }: Circumstances): Progress {
+  if (run.contact_id === null || recipient === null) return ending('contact_erased')
+  if (!isActive) return ending('campaign_off')
+  const reason = draft === null ? 'campaign_replied' : 'agent_replied'
+  const next = { outcome: REASONS[reason].outcome }
+  const { channel = 'sms', answers = null, has_campaign_reply: isRepeat = false } = replying ?? {}
+  if (hasOptedOut(recipient, channel)) return ending('opted_out')
+  if (answers === null || (draft === null && isRepeat))
+    return progress([{ step: 'reply', state: 'skipped', reason }], next)
+  const branch = definition.split.branches.find(({ name }) => name === run.branch)
+  const template = draft ?? (branch?.messages ?? definition.messages).agent_reply
+  return {
+    steps: [{ step: 'reply', state: 'done', reason }],
+    message: { channel, template, author: draft === null ? 'campaign' : 'agent', answers },
+    branch: null,
+    next,
+  }
 }

@@ -57,6 +57,6 @@ export function channelOfRow(
     case 'http_sms':
       return httpChannel({ url: text('url') ?? '', from: text('from') }, secret?.password ?? null)
     case 'smtp':
-      throw new Error('the channel smtp is not built in')
+      throw new Error('mail servers are not built in yet')
   }
 }

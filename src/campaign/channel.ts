@@ -13,6 +13,8 @@ export interface Parcel {
   to: string
   headline: string | null
   body: string
+  /** Where whoever got it asks for no more; null: it says another way. */
+  optOutUrl: string | null
 }
 
 /** What became of an attempt. */

@@ -1,10 +1,15 @@
 import type { Connection } from '../connect/store/connection.ts'
 import { Failure } from '../errors.ts'
 import type { Db, Reader } from '../op.ts'
+import { type Conversing, type Drafted, draftAnswer } from './agent.ts'
+import type { ChatEndpoint } from './chat.ts'
+import { availableTo } from './definition.ts'
 import { discountById } from './discount.ts'
 import { type CodeOptions, discountCode } from './discount-code.ts'
 import { customersThatHold } from './filter.ts'
-import { type HeldRun, versionsOf } from './held-run.ts'
+import { type HeldRun, repliesOf, versionsOf } from './held-run.ts'
+import { messageBrand } from './message-brand.ts'
+import { savedStart } from './start.ts'
 import type { Foreknown, Wanting } from './work.ts'
 
 /** What runs need to know of the lake and of the store; neither is asked within a transaction. */
@@ -13,6 +18,8 @@ export interface Outside {
   sources(): Promise<Reader>
   /** The live store, where codes are made; null: there is none. */
   store(): Promise<Pick<Connection, 'apiOrigin' | 'accessToken'> | null>
+  /** Where answers are drafted; null: nowhere. */
+  agent: ChatEndpoint | null
   now: Date
   signal?: AbortSignal
 }
@@ -24,9 +31,11 @@ const FINAL = ['not_found', 'forbidden', 'integration_not_connected', 'bad_reque
 export async function foreknow(db: Db, wanting: readonly Wanting[], outside: Outside): Promise<Foreknown> {
   const looking = wanting.filter(({ needs }) => needs === 'customer').map(({ run }) => run)
   const offering = wanting.filter(({ needs }) => needs === 'code').map(({ run }) => run)
+  const answering = wanting.filter(({ needs }) => needs === 'draft').map(({ run }) => run)
   return {
     holds: looking.length ? await holdsOf(db, looking, outside) : new Map(),
     codes: offering.length ? await codesOf(db, offering, outside) : new Map(),
+    drafts: answering.length ? await draftsOf(db, answering, outside) : new Map(),
   }
 }
 
@@ -72,4 +81,41 @@ async function codesOf(
     }
   }
   return codes
+}
+
+/** Of a conversation that the agent reads. */
+const MOST_READ = 20
+/** Drafts that are asked for at the same time. */
+const ABREAST = 8
+
+async function draftsOf(
+  db: Db,
+  runs: readonly HeldRun[],
+  { agent, signal }: Outside,
+): Promise<Map<string, Drafted>> {
+  const [versionOf, replies, { brand }] = await Promise.all([
+    versionsOf(db, runs),
+    repliesOf(db, runs),
+    messageBrand(db),
+  ])
+  const drafts = new Map<string, Drafted>()
+  const waiting = [...runs]
+  const work = async () => {
+    for (let run = waiting.shift(); run; run = waiting.shift()) {
+      const reply = replies.get(run.id)
+      if (!reply || !agent) continue
+      const { definition } = versionOf(run)
+      const start = await savedStart(db, { ...definition, trigger_event: run.trigger_event })
+      const conversing: Conversing = {
+        brandName: brand.name,
+        available: availableTo(start, definition.discount_id),
+        messages: await db.many('conversation_transcript', [reply.conversation_id, MOST_READ]),
+        drafts: reply.agent_drafts,
+        tokens: reply.agent_tokens,
+      }
+      drafts.set(run.id, await draftAnswer(agent, conversing, signal))
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(ABREAST, runs.length) }, work))
+  return drafts
 }

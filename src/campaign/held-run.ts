@@ -1,5 +1,5 @@
 import type { Statements } from '../op.ts'
-import { channelOf, type DueRun } from './advance.ts'
+import { channelOf, type DueRun, type Replying } from './advance.ts'
 import type { CampaignDefinition } from './definition.ts'
 import { type Filters, savedFilters } from './filter.ts'
 import { addressOf, type Recipient, recipientOf } from './recipient.ts'
@@ -34,6 +34,8 @@ export interface Known {
   versionOf(run: Pick<HeldRun, 'campaign_id' | 'version' | 'trigger_event'>): Version
   /** By run. */
   recipients: ReadonlyMap<string, Recipient>
+  /** Of runs that are about to answer. */
+  replies: ReadonlyMap<string, Replying>
   /** Campaign messages to a contact that the cap counts. */
   messagesTo(contactId: string): number
   /** One more is on its way. */
@@ -48,13 +50,26 @@ export async function know(tx: Statements, runs: readonly HeldRun[], since: Date
   const counted = ids.length
     ? await tx.many<{ contact_id: string; messages: number }>('messages_counted', [ids, since])
     : []
+  const replies = await repliesOf(tx, runs)
   const messages = new Map(counted.map((row) => [row.contact_id, row.messages]))
   return {
     versionOf,
     recipients,
+    replies,
     messagesTo: (contactId) => messages.get(contactId) ?? 0,
     count: (contactId) => messages.set(contactId, (messages.get(contactId) ?? 0) + 1),
   }
+}
+
+/** Conversations in which contacts wrote, by the run that is about to answer. */
+export async function repliesOf(
+  db: Pick<Statements, 'many'>,
+  runs: readonly HeldRun[],
+): Promise<Map<string, Replying>> {
+  const ids = runs.filter(({ step }) => step === 'reply').map(({ id }) => id)
+  if (ids.length === 0) return new Map()
+  const rows = await db.many<Replying & { run_id: string }>('replies_due', [ids])
+  return new Map(rows.map((row) => [row.run_id, row]))
 }
 
 /** The versions that runs are on, with their filters read. */

@@ -6,6 +6,7 @@ import { errorFields, log } from '../log.ts'
 import type { Brand, Db, Lake } from '../op.ts'
 import type { Postgres } from '../store/postgres.ts'
 import { ending } from './advance.ts'
+import type { ChatEndpoint } from './chat.ts'
 import { foreknow } from './foreknow.ts'
 import type { HeldRun } from './held-run.ts'
 import { messageBrand } from './message-brand.ts'
@@ -18,6 +19,8 @@ export interface RunnerParts {
   /** What filters on customers read. */
   lake(brand: Brand): Pick<Lake, 'sources'>
   seal: Seal
+  /** Where answers are drafted; null: nowhere. */
+  agent: ChatEndpoint | null
   /** Public origin of the service, where shortened links lead to. */
   baseUrl: string
   signal?: AbortSignal
@@ -36,7 +39,7 @@ const PAUSES_MS = [30_000, 120_000, 600_000, 3_600_000]
 const OVERTAKEN = /^40/
 const ATTEMPTS = 3
 
-const NOTHING: Foreknown = { holds: new Map(), codes: new Map() }
+const NOTHING: Foreknown = { holds: new Map(), codes: new Map(), drafts: new Map() }
 
 /** Whether a run is due: one look at an index, however many wait. */
 export async function isRunDue({ postgres }: Pick<RunnerParts, 'postgres'>, now: Date): Promise<boolean> {
@@ -83,27 +86,30 @@ async function workSome(parts: RunnerParts, some: Some, attempt = 1): Promise<vo
 }
 
 async function workBrand(parts: RunnerParts, { brandId, claim, ids, now }: Some): Promise<void> {
-  const { postgres, baseUrl } = parts
+  const { postgres, baseUrl, agent } = parts
   const db = postgres.forBrand(brandId)
+  const options = { now, baseUrl, hasAgent: agent !== null }
   let known = NOTHING
   let left = ids
   // A run wants to know of its customer first, then perhaps a code; what has changed meanwhile is asked for once more.
   for (let asked = 0; left.length > 0 && asked < 4; asked++) {
-    const wanting = await db.tx((tx) => workOn(tx, { claim, ids: left }, known, { now, baseUrl }))
+    const wanting = await db.tx((tx) => workOn(tx, { claim, ids: left }, known, options))
     left = wanting.map(({ run }) => run.id)
     if (left.length === 0) return
     const more = await foreknow(db, wanting, outsideOf(parts, db, now))
     known = {
       holds: new Map([...known.holds, ...more.holds]),
       codes: new Map([...known.codes, ...more.codes]),
+      drafts: new Map([...known.drafts, ...more.drafts]),
     }
   }
   if (left.length > 0) throw new Error('a run wants to know more and more')
 }
 
-function outsideOf({ lake, seal, signal }: RunnerParts, db: Db, now: Date) {
+function outsideOf({ lake, seal, agent, signal }: RunnerParts, db: Db, now: Date) {
   return {
     now,
+    agent,
     ...(signal && { signal }),
     sources: async () => await lake((await messageBrand(db)).brand).sources(),
     store: (): Promise<Connection | null> => connectionOf(db, seal),

@@ -7,12 +7,15 @@ import type { Db } from '../op.ts'
 import type { Postgres } from '../store/postgres.ts'
 import type { Channel, Sent } from './channel.ts'
 import { type ChannelRow, channelOfRow, channelRow } from './channel-settings.ts'
+import { LINK_PATH } from './link.ts'
 import { messageBrand } from './message-brand.ts'
 import { addressIn, type HeldMessage, heldBack, type Settlement, settle, settlementOf } from './settle.ts'
 
 export interface SenderParts {
   postgres: Postgres
   seal: Pick<Seal, 'open'>
+  /** Public origin of the service. */
+  baseUrl: string
   /** How messages of a channel leave, in place of what its row says; for tests. */
   open?(row: ChannelRow | undefined, brandId: string): Channel | null
   signal?: AbortSignal
@@ -67,7 +70,7 @@ async function sendQueue(parts: SenderParts, { brand_id: brandId, channel }: Que
     const waiting = claimed.map(({ id }) => id)
     const work = async () => {
       for (let id = waiting.shift(); id && !parts.signal?.aborted; id = waiting.shift())
-        await sendOne(db, opened, { claim, id }, now, parts.signal)
+        await sendOne(db, opened, { claim, id }, now, parts)
     }
     await Promise.all(Array.from({ length: ABREAST }, work))
     return claimed.length
@@ -108,7 +111,7 @@ async function sendOne(
   channel: Channel,
   { claim, id }: { claim: string; id: string },
   now: () => Date,
-  signal: AbortSignal | undefined,
+  { baseUrl, signal }: SenderParts,
 ): Promise<void> {
   const message = await begin(db, channel, { claim, id }, now())
   if (!message) return
@@ -121,6 +124,7 @@ async function sendOne(
         to: addressIn(message) ?? '',
         headline: message.headline,
         body: message.body,
+        optOutUrl: message.opt_out_code && `${baseUrl}${LINK_PATH}${message.opt_out_code}`,
       },
       signal,
     )

@@ -27,6 +27,8 @@ export interface HeldMessage {
   timezone: string | null
   run_id: string | null
   bought_at: Date | null
+  /** Of its link to get no more messages, where it has one. */
+  opt_out_code: string | null
 }
 
 /** What a message comes to now. */

@@ -1,46 +1,34 @@
 import { v7 } from 'uuid'
-import type { Brand, Statements } from '../op.ts'
-import { advance, type Circumstances, ending, type Progress } from './advance.ts'
-import { cartUrl, checkoutUrl } from './cart-link.ts'
+import type { Statements } from '../op.ts'
+import { advance, type Circumstances, ending } from './advance.ts'
+import type { Drafted } from './agent.ts'
 import type { Discount } from './discount.ts'
 import { factsHold } from './filter.ts'
 import type { Policy } from './gate.ts'
 import { type HeldRun, type Known, know } from './held-run.ts'
-import { type Letter, writeLetters } from './letter.ts'
 import { messageBrand } from './message-brand.ts'
-import type { Recipient } from './recipient.ts'
-import { recordSteps } from './record-steps.ts'
-import { valuesOf } from './values.ts'
+import { DAY_MS, type Move, writeMoves } from './write-moves.ts'
 
-const DAY_MS = 86_400_000
-
-/** What was found out about runs before the transaction that works on them. */
+/** What was found out about runs before the transaction that works on them, by run. */
 export interface Foreknown {
-  /** By run whether the filters on its customer hold. */
+  /** Whether the filters on its customer hold. */
   holds: ReadonlyMap<string, boolean>
-  /** Codes by run; `failed`: there will be none. */
+  /** `failed`: there will be no code. */
   codes: ReadonlyMap<string, { discount: Discount; code: string } | { failed: string }>
+  drafts: ReadonlyMap<string, Drafted>
 }
 
 export interface WorkOptions {
   now: Date
   baseUrl: string
-}
-
-/** A run that moves on, with the message that it writes. */
-interface Move {
-  run: HeldRun
-  recipient: Recipient | null
-  progress: Progress
-  conversationId: string | null
-  messageId: string | null
-  code: { discount: Discount; code: string } | null
+  /** There is an endpoint that drafts answers. */
+  hasAgent: boolean
 }
 
 /** A run that cannot go on before something is known that no transaction can wait for. */
 export interface Wanting {
   run: HeldRun
-  needs: 'customer' | 'code'
+  needs: 'customer' | 'code' | 'draft'
 }
 
 /**
@@ -50,7 +38,7 @@ export interface Wanting {
 export async function workOn(
   tx: Statements,
   { claim, ids }: { claim: string; ids: readonly string[] },
-  { holds, codes }: Foreknown,
+  foreknown: Foreknown,
   options: WorkOptions,
 ): Promise<Wanting[]> {
   const { now } = options
@@ -61,160 +49,72 @@ export async function workOn(
   const wanting: Wanting[] = []
   const moves: Move[] = []
   for (const run of runs) {
-    const recipient = known.recipients.get(run.id) ?? null
-    if (looksAtCustomer(run, known) && !holds.has(run.id)) {
-      wanting.push({ run, needs: 'customer' })
-      continue
-    }
-    const given = circumstances(run, known, recipient, { now, policy, holds: holds.get(run.id) ?? true })
-    let progress = advance(run, given)
-    const code = codes.get(run.id)
-    if (progress.message && given.definition.discount_id !== null) {
-      if (code === undefined) {
-        wanting.push({ run, needs: 'code' })
-        continue
-      }
-      if ('failed' in code) progress = ending('discount_failed', code.failed)
-    }
-    const says = progress.message !== null
-    if (says && recipient) known.count(recipient.id)
-    moves.push({
-      run,
-      recipient,
-      progress,
-      conversationId: says ? v7() : null,
-      messageId: says ? v7() : null,
-      code: code && 'code' in code ? code : null,
-    })
+    const next = moveOf(run, known, foreknown, { ...options, policy })
+    if ('needs' in next) wanting.push(next)
+    else moves.push(next)
   }
-  await write(tx, moves, known, { brand, policy, ...options })
+  await writeMoves(tx, moves, { brand, policy, ...options })
+  await spend(tx, moves, known, foreknown, now)
   return wanting
 }
 
-/** Filters are looked at when a run begins and before it says something. */
-const looksAtCustomer = (run: HeldRun, { versionOf }: Known) =>
-  run.step !== 'wait' && versionOf(run).filters.customer !== null
-
-function circumstances(
+function moveOf(
   run: HeldRun,
-  { versionOf, messagesTo }: Known,
-  recipient: Recipient | null,
-  { now, policy, holds }: { now: Date; policy: Policy; holds: boolean },
-): Circumstances {
-  const { definition, filters } = versionOf(run)
-  return {
+  known: Known,
+  { holds, codes, drafts }: Foreknown,
+  { now, policy, hasAgent }: WorkOptions & { policy: Policy },
+): Move | Wanting {
+  const { definition, filters } = known.versionOf(run)
+  if (filters.customer !== null && LOOKS_AT_CUSTOMER.has(run.step) && !holds.has(run.id))
+    return { run, needs: 'customer' }
+  const isDrafting = run.step === 'reply' && definition.action_type === 'agent' && hasAgent
+  if (isDrafting && !drafts.has(run.id)) return { run, needs: 'draft' }
+  const recipient = known.recipients.get(run.id) ?? null
+  const given: Circumstances = {
     now,
     definition,
     policy,
     recipient,
     isActive: run.is_active,
     factsHold: factsHold(filters, run.facts, now),
-    customerHolds: holds,
-    messages: recipient ? messagesTo(recipient.id) : 0,
+    customerHolds: holds.get(run.id) ?? true,
+    messages: recipient ? known.messagesTo(recipient.id) : 0,
+    replying: known.replies.get(run.id) ?? null,
+    draft: drafts.get(run.id)?.template ?? null,
   }
-}
-
-/** The place of a step among all of its run. */
-const lastOrdinal = ({ run, progress }: Move) =>
-  run.ordinal + progress.steps.findIndex(({ step }) => step === 'message')
-
-async function write(
-  tx: Statements,
-  moves: readonly Move[],
-  { versionOf }: Known,
-  { now, baseUrl, brand, policy }: WorkOptions & { brand: Brand; policy: Policy },
-): Promise<void> {
-  const saying = moves.filter(({ messageId }) => messageId !== null)
-  if (saying.length) {
-    await addConversations(tx, saying, now, policy)
-    const letters = saying.map((move): Letter => {
-      const { run, recipient, progress, conversationId, messageId, code } = move
-      return {
-        id: messageId as string,
-        conversationId: conversationId as string,
-        contactId: recipient?.id ?? '',
-        campaignId: run.campaign_id,
-        key: `${run.id}:${lastOrdinal(move)}`,
-        author: 'campaign',
-        channel: progress.message?.channel ?? 'sms',
-        draft: draftOf(move, brand, versionOf(run).definition.cart_link, code),
-        headline: brand.name,
-        answers: null,
-      }
-    })
-    await writeLetters(tx, letters, now, baseUrl)
-    const checkouts = saying.flatMap(({ run }) => run.checkout_id ?? [])
-    if (checkouts.length) await tx.run('checkouts_messaged', [[...new Set(checkouts)], now])
+  let progress = advance(run, given)
+  const code = codes.get(run.id)
+  if (progress.message && definition.discount_id !== null) {
+    if (code === undefined) return { run, needs: 'code' }
+    if ('failed' in code) progress = ending('discount_failed', code.failed)
   }
-  await recordSteps(tx, moves.flatMap(stepsOf), now)
-  await moveRuns(tx, moves, now)
-}
-
-const stepsOf = ({ run, progress, conversationId, messageId }: Move) =>
-  progress.steps.map((step, at) => {
-    const isSaid = step.step === 'message' || step.step === 'wait'
-    return {
-      ...step,
-      runId: run.id,
-      ordinal: run.ordinal + at,
-      eventType: step.step === 'start' ? run.trigger_event : null,
-      eventId: step.step === 'start' ? run.event_id : null,
-      conversationId: isSaid ? conversationId : null,
-      messageId: step.step === 'message' ? messageId : null,
-    }
-  })
-
-function draftOf(
-  { run, recipient, progress, code: given }: Move,
-  brand: Brand,
-  cartLink: Parameters<typeof cartUrl>[0],
-  code: Move['code'],
-) {
-  const { facts } = run
-  const discount = given && { saved: given.discount, code: given.code }
+  const { message } = progress
+  if (message?.answers === null && recipient) known.count(recipient.id)
   return {
-    template: progress.message?.template ?? '',
-    values: valuesOf({
-      recipient: recipient ?? { first_name: null, last_name: null },
-      brand,
-      facts,
-      discount,
-    }),
-    cart: cartUrl(cartLink, facts, brand, code?.code ?? null),
-    checkout: checkoutUrl(facts, brand, code?.code ?? null),
+    run,
+    recipient,
+    progress,
+    cartLink: definition.cart_link,
+    conversationId: message && (message.answers === null ? v7() : (given.replying?.conversation_id ?? null)),
+    messageId: message && v7(),
+    code: code && 'code' in code ? code : null,
   }
 }
 
-async function addConversations(
+/** Filters are looked at when a run begins, and before it says something of its own accord. */
+const LOOKS_AT_CUSTOMER: ReadonlySet<string> = new Set(['start', 'delay', 'check', 'split', 'message'])
+
+/** Drafts cost, whether they are sent or not. */
+async function spend(
   tx: Statements,
   moves: readonly Move[],
+  { replies }: Known,
+  { drafts }: Foreknown,
   now: Date,
-  { attributionDays }: Policy,
 ): Promise<void> {
-  const goalUntil = new Date(now.getTime() + attributionDays * DAY_MS)
-  await tx.run('conversations_add', [
-    now,
-    moves.map(({ conversationId }) => conversationId),
-    moves.map(({ recipient }) => recipient?.id ?? null),
-    moves.map(({ run }) => run.subject),
-    moves.map(({ run }) => run.campaign_id),
-    moves.map(({ run }) => run.id),
-    moves.map(({ progress }) => progress.message?.channel),
-    moves.map(({ run }) => run.checkout_id),
-    moves.map(() => goalUntil.toISOString()),
-  ])
-}
-
-async function moveRuns(tx: Statements, moves: readonly Move[], now: Date): Promise<void> {
-  if (moves.length === 0) return
-  const next = moves.map(({ progress }) => progress.next)
-  await tx.run('runs_move', [
-    now,
-    moves.map(({ run }) => run.id),
-    next.map((one) => ('step' in one ? one.step : 'end')),
-    next.map((one) => ('step' in one ? one.dueAt.toISOString() : null)),
-    next.map((one) => ('outcome' in one ? one.outcome : null)),
-    moves.map(({ recipient }) => recipient?.id ?? null),
-    moves.map(({ progress }) => progress.branch),
-  ])
+  for (const { run } of moves) {
+    const [draft, reply] = [drafts.get(run.id), replies.get(run.id)]
+    if (draft && reply && draft.drafts > 0)
+      await tx.run('conversation_spend', [reply.conversation_id, draft.drafts, draft.tokens, now])
+  }
 }

@@ -1,7 +1,27 @@
 -- One that waits ends here: there is nobody to go on with.
+with theirs as (
+    select id, state
+    from campaign_run
+    where brand_id = $1
+        and (subject = any($2::integer[]) or contact_id in (select erased_contacts($1, $2::integer[], $3::text[], $4::text[], $5)))
+    order by id
+    for update
+),
+
+told as (
+    insert into run_step (brand_id, run_id, ordinal, id, at, step, state, reason)
+    select
+        $1, id,
+        coalesce((select max(ordinal) + 1 from run_step where run_step.brand_id = $1 and run_id = theirs.id), 0),
+        gen_random_uuid(), now(), 'end', 'stopped', 'contact_erased'
+    from theirs
+    where state = 'waiting'
+)
+
 update campaign_run
 set
     contact_id = null, subject = null, facts = '{}', updated_at = now(),
-    state = 'ended', outcome = coalesce(outcome, 'stopped'), ended_at = coalesce(ended_at, now())
-where brand_id = $1
-    and (subject = any($2::integer[]) or contact_id in (select erased_contacts($1, $2::integer[], $3::text[], $4::text[], $5)))
+    state = 'ended', step = 'end', due_at = null, claim = null, claimed_until = null,
+    outcome = coalesce(outcome, 'stopped'), ended_at = coalesce(ended_at, now())
+from theirs
+where campaign_run.brand_id = $1 and campaign_run.id = theirs.id

@@ -42,5 +42,6 @@ export const KEPT_TABLES: Readonly<Record<string, string>> = {
   subscription_revision: 'the store’s ids, with times',
   tombstone: 'hashes',
   tombstone_key: 'the key of the hashes',
+  trigger_cursor: 'how far the results of refreshes were searched',
   web_session: 'users of the service',
 }

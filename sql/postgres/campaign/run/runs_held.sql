@@ -1,7 +1,7 @@
 -- Runs $2 that claim $3 holds, locked, with what they are judged by.
 select
     run.id, run.campaign_id, run.version, run.contact_id, run.subject, coalesce(redirect.customer, run.subject) as customer,
-    run.trigger_event, run.event_id, run.source_kind, run.source_id, run.triggered_at, run.facts, run.step, run.attempts,
+    run.trigger_event, run.event_id, run.source_kind, run.source_id, run.triggered_at, run.facts, run.branch, run.step, run.attempts,
     campaign.status = 'active' as is_active,
     bought_since(run.brand_id, run.subject, run.source_kind, run.source_id, run.triggered_at) as bought_at,
     coalesce((select max(ordinal) + 1 from run_step where run_step.brand_id = $1 and run_id = run.id), 0) as ordinal,

@@ -1,0 +1,87 @@
+import { fail } from '../errors.ts'
+
+/** An endpoint that speaks as OpenAI's chat completions do. */
+export interface ChatEndpoint {
+  /** Such as https://api.example.com/v1. */
+  url: string
+  /** Null: it takes calls of anybody. */
+  key: string | null
+  model: string
+}
+
+export interface ChatMessage {
+  role: 'system' | 'user' | 'assistant'
+  content: string
+}
+
+export interface ChatOptions {
+  /** Of the answer. */
+  mostTokens: number
+  timeoutMs: number
+  signal?: AbortSignal
+}
+
+export interface ChatAnswer {
+  text: string
+  /** Of the question and the answer. */
+  tokens: number
+}
+
+const ANSWER_BYTES = 1_048_576
+/** When the endpoint does not say: about so many characters are one. */
+const CHARACTERS_PER_TOKEN = 4
+
+/** One answer. Throws `upstream_unavailable` when there is none in time, and `upstream_error` for one that is not readable. */
+export async function chat(
+  { url, key, model }: ChatEndpoint,
+  messages: readonly ChatMessage[],
+  { mostTokens, timeoutMs, signal }: ChatOptions,
+): Promise<ChatAnswer> {
+  const late = AbortSignal.timeout(timeoutMs)
+  try {
+    const response = await fetch(`${url.replace(/\/$/, '')}/chat/completions`, {
+      method: 'POST',
+      redirect: 'error',
+      headers: {
+        'content-type': 'application/json',
+        ...(key !== null && { authorization: `Bearer ${key}` }),
+      },
+      body: JSON.stringify({ model, messages, max_tokens: mostTokens }),
+      signal: signal ? AbortSignal.any([signal, late]) : late,
+    })
+    const text = await textOf(response)
+    if (!response.ok)
+      throw fail('upstream_unavailable', `The endpoint of the agent answered ${response.status}.`)
+    return answerOf(text, messages)
+  } catch (cause) {
+    if (signal?.aborted || (cause instanceof Error && cause.name === 'Failure')) throw cause
+    throw fail('upstream_unavailable', 'The endpoint of the agent gave no answer in time.', { cause })
+  }
+}
+
+async function textOf(response: Response): Promise<string> {
+  const parts: Uint8Array[] = []
+  let bytes = 0
+  for await (const part of response.body ?? []) {
+    parts.push(part)
+    bytes += part.length
+    if (bytes > ANSWER_BYTES) throw fail('upstream_error', 'The answer of the agent’s endpoint is too long.')
+  }
+  return Buffer.concat(parts).toString()
+}
+
+function answerOf(body: string, asked: readonly ChatMessage[]): ChatAnswer {
+  let read: { choices?: { message?: { content?: unknown } }[]; usage?: { total_tokens?: unknown } } | null
+  try {
+    read = JSON.parse(body)
+  } catch (cause) {
+    throw fail('upstream_error', 'The answer of the agent’s endpoint is no JSON.', { cause })
+  }
+  const text = read?.choices?.[0]?.message?.content
+  if (typeof text !== 'string')
+    throw fail('upstream_error', 'The answer of the agent’s endpoint has no text.')
+  const said = read?.usage?.total_tokens
+  const length = asked.reduce((sum, { content }) => sum + content.length, text.length)
+  const tokens = typeof said === 'number' && said >= 0 ? said : length / CHARACTERS_PER_TOKEN
+  return { text, tokens: Math.ceil(tokens) }
+}
