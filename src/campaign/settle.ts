@@ -94,6 +94,11 @@ export async function settle(tx: Statements, settlements: readonly Settlement[],
     settlements.map(({ error }) => error ?? null),
     settlements.map(({ attempts }) => attempts ?? 0),
   ])
+  const sent = settlements.filter(({ status }) => status === 'sent')
+  if (sent.length) {
+    const conversations = [...new Set(sent.map(({ message }) => message.conversation_id))]
+    await tx.run('checkouts_of_conversations_sent', [conversations, now])
+  }
   await tellRuns(tx, settlements, now)
 }
 

@@ -49,8 +49,6 @@ export async function writeMoves(
       now,
       baseUrl,
     )
-    const checkouts = beginning.flatMap(({ run }) => run.checkout_id ?? [])
-    if (checkouts.length) await tx.run('checkouts_messaged', [[...new Set(checkouts)], now])
   }
   await recordSteps(tx, moves.flatMap(stepsOf), now)
   await moveRuns(tx, moves, now)
