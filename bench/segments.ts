@@ -14,10 +14,12 @@ import type { Brand } from '../src/op.ts'
 import { parseDefinition } from '../src/segment/definition.ts'
 import { exportPage } from '../src/segment/export.ts'
 import { BY_ID, IN_RANGE, memberRange, rangeValues } from '../src/segment/member-page.ts'
+import type { Part } from '../src/segment/part.ts'
 import { compileOne } from '../src/segment/plan.ts'
 import { openReading } from '../src/segment/reading.ts'
-import { type RefreshReport, refreshBrand } from '../src/segment/refresh.ts'
+import { type RefreshOptions, refreshBrand, type Step } from '../src/segment/refresh.ts'
 import { createSegment } from '../src/segment/saved.ts'
+import type { BrandRow } from '../src/segment/way.ts'
 import { segmentLake } from './segment-lake.ts'
 import { segmentMix } from './segment-mix.ts'
 import { fillLog, rssMb, seconds } from './stage.ts'
@@ -75,22 +77,30 @@ async function saveMix({ postgres }: App, { id }: Brand): Promise<void> {
   }
 }
 
-function partsOf({ steps, full: all }: RefreshReport): string {
-  return `${all ? 'full' : 'step'}: ${steps.map(({ step: name, ms, rows: n }) => `${name} ${seconds(ms)} (${n})`).join(', ')}`
-}
-
 function p95(times: number[]): number {
   return times.sort((a, b) => a - b)[Math.floor(times.length * 0.95)] ?? 0
 }
 
-/** Everything anew, as after a change of a model: with members, diff, history and publication. */
-async function full(): Promise<void> {
-  for (const round of ['first', 'second']) {
-    await app.postgres.sql`update lake_brand set results = results - 'recipe' where brand_id = ${brand.id}`
-    const started = performance.now()
-    const report = await refreshBrand(app.pipeline, brand.id)
-    say(`full refresh, ${round}`, `${seconds(performance.now() - started)} s`, partsOf(report))
+/** Refreshes by themselves what this benchmark is about; `CPU` of each step as well as its time. */
+async function refreshed(what: string, parts: readonly Part[], options: RefreshOptions = {}): Promise<void> {
+  const steps: string[] = []
+  const [started, begun] = [performance.now(), process.cpuUsage()]
+  let before = begun
+  const onStep = ({ step: name, ms, rows: n }: Step) => {
+    const { user, system } = process.cpuUsage(before)
+    before = process.cpuUsage()
+    steps.push(`${name} ${seconds(ms)}, CPU ${seconds((user + system) / 1000)} (${n})`)
   }
+  const { full: all } = await refreshBrand(app.pipeline, brand.id, { ...options, parts, onStep })
+  say(what, `${seconds(performance.now() - started)} s`, `${all ? 'full' : 'step'}: ${steps.join('; ')}`)
+}
+
+/** Everything of the segments anew, as after a change of a rule. */
+async function full(): Promise<void> {
+  const { generation, recipe } = await app.postgres.pipeline.one<BrandRow>('lake_brand_row', [brand.id])
+  if (generation === 0 || !recipe) await refreshed('first refresh, with all models', ['models', 'segments'])
+  for (const round of ['first', 'second'])
+    await refreshed(`full refresh, ${round}`, ['segments'], { fullRows: Number.MAX_SAFE_INTEGER })
 }
 
 /** One query per segment over the same files, models made before. */
@@ -120,9 +130,8 @@ async function step(): Promise<void> {
     const ids = uuidv7()
     await fillLog(app, brand, { events: 50_000, customers: size.customers, days: 1 / 96, ids })
     await snapshotAll(app.pipeline)
-    const started = performance.now()
-    const report = await refreshBrand(app.pipeline, brand.id)
-    say(`after 50,000 events, ${round}`, `${seconds(performance.now() - started)} s`, partsOf(report))
+    await refreshed(`segments after 50,000 events, ${round}`, ['segments'])
+    await refreshed(`models after 50,000 events, ${round}`, ['models'])
   }
 }
 

@@ -5,13 +5,7 @@ import type { Postgres } from '../store/postgres.ts'
 import { RELATIONS, type RelationName } from './relations.ts'
 
 /** Relations with lake files: those of events and the store, the ids seen lately, and what a refresh publishes. */
-export type FileRelation =
-  | RelationName
-  | 'event_ids'
-  | 'members'
-  | 'member_changes'
-  | 'served'
-  | `result:${string}`
+export type FileRelation = RelationName | 'event_ids' | 'members' | 'member_changes' | 'served'
 
 export interface LakeFile {
   id: number

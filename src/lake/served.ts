@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Reader } from '../op.ts'
 import { type Duck, literal, openDuck } from '../store/duckdb.ts'
-import { brandFolder, type WrittenFile, writeLakeFile } from '../store/lake.ts'
+import { beginLakeFile, brandFolder, type WrittenFile } from '../store/lake.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { Session } from './session.ts'
 
@@ -17,13 +17,52 @@ export interface ServedTable {
 const ROWS = 'main'
 const WHOLE = 'whole'
 
-/** Publishes tables of a session as one read-only DuckDB file: a cache that lake and models can rebuild. */
+/** A read-only DuckDB file of results under way: a cache that lake and models can rebuild. */
+export interface Serving {
+  /** Where tables of the file are read from until it is finished. */
+  name: string
+  add(table: ServedTable, schema?: typeof ROWS | typeof WHOLE): Promise<void>
+  finish(): Promise<WrittenFile>
+  abandon(): Promise<void>
+}
+
+/** Begins a file in a session; one at a time. */
+export async function openServing(lakeDir: string, { duck, manifest }: Session): Promise<Serving> {
+  const file = await beginLakeFile(lakeDir, brandFolder(manifest.brandId), 'served')
+  const name = 'serving'
+  await duck.run(`attach ${literal(file.path)} as ${name}`)
+  const abandon = async () => {
+    await duck.run(`detach ${name}`).catch(() => {})
+    await file.abandon()
+  }
+  return {
+    name,
+    abandon,
+    add: async ({ name: table, select, columns }, schema = ROWS) => {
+      const target = `${name}.${schema}.${table}`
+      if (schema === WHOLE) await duck.run(`create schema if not exists ${name}.${schema}`)
+      if (columns) await duck.run(`create table ${target} (${columns})`)
+      await duck.run(columns ? `insert into ${target} ${select}` : `create table ${target} as ${select}`)
+    },
+    finish: async () => {
+      try {
+        await duck.run(`detach ${name}`)
+        return await file.finish()
+      } catch (error) {
+        await abandon()
+        throw error
+      }
+    },
+  }
+}
+
+/** Publishes tables of a session as one file. */
 export async function writeServed(
   lakeDir: string,
   session: Session,
   tables: readonly ServedTable[],
 ): Promise<WrittenFile> {
-  return await writeTables(lakeDir, session, { [ROWS]: tables })
+  return await written(lakeDir, session, { [ROWS]: tables })
 }
 
 /**
@@ -37,37 +76,47 @@ export async function writeChanges(
   whole: readonly ServedTable[],
 ): Promise<WrittenFile> {
   const replaced = { name: 'replaced', select: 'select customer from replaced order by customer' }
-  return await writeTables(lakeDir, session, { [ROWS]: [replaced, ...rows], [WHOLE]: whole })
+  return await written(lakeDir, session, { [ROWS]: [replaced, ...rows], [WHOLE]: whole })
 }
 
-async function writeTables(
+async function written(
   lakeDir: string,
-  { duck, manifest }: Session,
-  schemas: Record<string, readonly ServedTable[]>,
+  session: Session,
+  tables: Partial<Record<typeof ROWS | typeof WHOLE, readonly ServedTable[]>>,
 ): Promise<WrittenFile> {
-  return await writeLakeFile(lakeDir, brandFolder(manifest.brandId), 'served', async (path) => {
-    await duck.run(`attach ${literal(path)} as serving`)
-    try {
-      for (const [schema, tables] of Object.entries(schemas)) {
-        await duck.run(`create schema if not exists serving.${schema}`)
-        for (const { name, select, columns } of tables) {
-          const table = `serving.${schema}.${name}`
-          if (columns) await duck.run(`create table ${table} (${columns})`)
-          await duck.run(columns ? `insert into ${table} ${select}` : `create table ${table} as ${select}`)
-        }
-      }
-    } finally {
-      await duck.run('detach serving')
-    }
-  })
+  const serving = await openServing(lakeDir, session)
+  try {
+    for (const table of tables[ROWS] ?? []) await serving.add(table, ROWS)
+    for (const table of tables[WHOLE] ?? []) await serving.add(table, WHOLE)
+  } catch (error) {
+    await serving.abandon()
+    throw error
+  }
+  return await serving.finish()
 }
 
-/** The files of one generation, relative to the lake folder. */
+/** The files of one generation, relative to the lake folder; those of models may be of an earlier refresh. */
 export interface Generation {
   generation: number
   base_path: string
   changes_path: string | null
+  /** Not named: those above hold the marts as well. */
+  models_base_path?: string
+  models_changes_path?: string | null
+  /** Marts of everyone, when they are newer than the base. */
+  models_sums_path?: string | null
 }
+
+export const pathsOf = (generation: Omit<Generation, 'generation'>): Set<string> =>
+  new Set(
+    [
+      generation.base_path,
+      generation.changes_path,
+      generation.models_base_path,
+      generation.models_changes_path,
+      generation.models_sums_path,
+    ].flatMap((path) => path ?? []),
+  )
 
 /** The newest generation of a brand, or the one asked for while cursors may still walk it; undefined before the first. */
 export const generationOf = (
@@ -85,6 +134,9 @@ export async function without(duck: Duck, table: string): Promise<string> {
 
 const PLACED = 'customers_placed'
 
+/** What the files of segments hold; all else is of models. */
+const OF_SEGMENTS: ReadonlySet<string> = new Set(['customers', 'customer_marks', 'customer_texts', 'members'])
+
 /** What a generation without changes has of them: pages of members read both files. */
 const NO_CHANGES = [
   'replaced as select customer from base.customers',
@@ -96,33 +148,51 @@ const NO_CHANGES = [
  * Opens a generation's tables read-only, as tables and views of schema `published`. Customers have a position, their
  * place by customer id in the base: only `customers_placed` and members show it.
  */
-export async function attachGeneration(
-  duck: Duck,
-  lakeDir: string,
-  { base_path, changes_path }: Generation,
-): Promise<void> {
-  await duck.run(`attach ${literal(join(lakeDir, base_path))} as base (read_only)`)
-  await duck.run(
-    changes_path
-      ? `attach ${literal(join(lakeDir, changes_path))} as changes (read_only)`
-      : `attach ':memory:' as changes`,
-  )
+export async function attachGeneration(duck: Duck, lakeDir: string, generation: Generation): Promise<void> {
+  const { base_path, changes_path, models_base_path = base_path, models_sums_path } = generation
+  const models_changes_path =
+    generation.models_base_path === undefined ? changes_path : generation.models_changes_path
+  const attached = new Map<string, string>()
+  const attach = async (path: string | null | undefined, as: string): Promise<string | null> => {
+    if (!path) return null
+    const known = attached.get(path)
+    if (known) return known
+    await duck.run(`attach ${literal(join(lakeDir, path))} as ${as} (read_only)`)
+    attached.set(path, as)
+    return as
+  }
+  const segments = { base: await attach(base_path, 'base'), changes: await attach(changes_path, 'changes') }
+  const models = {
+    base: await attach(models_base_path, 'models_base'),
+    changes: await attach(models_changes_path, 'models_changes'),
+  }
+  const sums = await attach(models_sums_path, 'models_sums')
+  if (!changes_path) await duck.run(`attach ':memory:' as changes`)
+
   const tables = await duck.rows<{ at: string; schema: string; name: string }>(
     `select database_name as at, schema_name as schema, table_name as name from duckdb_tables()
-     where database_name in ('base', 'changes')`,
+     where database_name in ('base', 'changes', 'models_base', 'models_changes', 'models_sums')`,
   )
-  const has = (schema: string, name: string) =>
-    tables.some((table) => table.at === 'changes' && table.schema === schema && table.name === name)
-  const unchanged = has(ROWS, 'replaced') ? await without(duck, 'changes.replaced') : ''
+  const has = (at: string | null, schema: string, name: string) =>
+    tables.some((table) => table.at === at && table.schema === schema && table.name === name)
   await duck.run('create schema published')
-  for (const { at, name } of tables) {
-    if (at !== 'base') continue
-    const rows = has(WHOLE, name)
-      ? `from changes.${WHOLE}.${name}`
-      : has(ROWS, name)
-        ? `from base.${name} ${unchanged} union all by name from changes.${name}`
-        : `from base.${name}`
-    await duck.run(`create view published.${name === 'customers' ? PLACED : name} as ${rows}`)
+  for (const { part, isOurs } of [
+    { part: segments, isOurs: (name: string) => OF_SEGMENTS.has(name) },
+    { part: models, isOurs: (name: string) => !OF_SEGMENTS.has(name) },
+  ]) {
+    const { base, changes } = part
+    const unchanged = has(changes, ROWS, 'replaced') ? await without(duck, `${changes}.replaced`) : ''
+    for (const { at, name } of tables) {
+      if (at !== base || !isOurs(name)) continue
+      const rows = has(changes, WHOLE, name)
+        ? `from ${changes}.${WHOLE}.${name}`
+        : has(sums, ROWS, name)
+          ? `from ${sums}.${name}`
+          : has(changes, ROWS, name)
+            ? `from ${base}.${name} ${unchanged} union all by name from ${changes}.${name}`
+            : `from ${base}.${name}`
+      await duck.run(`create view published.${name === 'customers' ? PLACED : name} as ${rows}`)
+    }
   }
   await duck.run(`create view published.customers as select * exclude (position) from published.${PLACED}`)
   if (!changes_path) for (const table of NO_CHANGES) await duck.run(`create table changes.${table} limit 0`)
@@ -176,7 +246,7 @@ export function openServed(pipeline: Pipeline): Served {
     async reader(brandId, wanted) {
       const found = await generationOf(pipeline, brandId, wanted)
       if (!found) return null
-      const key = `${brandId} ${found.base_path} ${found.changes_path}`
+      const key = `${brandId} ${[...pathsOf(found)].join(' ')}`
       const opened = open.get(key) ?? start(brandId, found)
       // Moved to the end: the first of the map is the least recently used.
       open.delete(key)

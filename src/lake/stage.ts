@@ -55,7 +55,7 @@ export async function writeParquet(
   name: string,
   select: string,
 ) {
-  return await writeLakeFile(lakeDir, folder, name.replace(':', '-'), (path) =>
+  return await writeLakeFile(lakeDir, folder, name, (path) =>
     duck.run(`copy (${select}) to ${literal(path)} ${PARQUET}`),
   )
 }

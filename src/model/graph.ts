@@ -105,3 +105,11 @@ function inOrder(models: ReadonlyMap<string, Model>): Model[] {
   for (const model of models.values()) visit(model, [])
   return [...ordered]
 }
+
+/** Models by name with all that they are made of, in the order of the list. */
+export function upstreamOf(names: readonly string[], models: readonly Model[]): Model[] {
+  const wanted = new Set(names)
+  for (const model of [...models].reverse())
+    if (wanted.has(model.name)) for (const name of model.reads) wanted.add(name)
+  return models.filter(({ name }) => wanted.has(name))
+}

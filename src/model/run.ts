@@ -14,6 +14,8 @@ export interface Step {
 export interface RunOptions {
   /** Default: staging models become views, marts tables. */
   materialize?: (model: Model) => Materialization
+  /** Another database that tables are computed into; the models after it read them there. */
+  into?: string
   onStep?: (step: Step) => void
 }
 
@@ -27,11 +29,11 @@ const byLayer = (model: Model): Materialization => (model.layer === 'staging' ? 
 export async function runModels(
   connection: DuckDBConnection,
   models: readonly Model[],
-  { materialize = byLayer, onStep }: RunOptions = {},
+  { materialize = byLayer, into, onStep }: RunOptions = {},
 ): Promise<Step[]> {
   const steps: Step[] = []
   for (const model of models) {
-    const step = await runModel(connection, model, materialize(model))
+    const step = await runModel(connection, model, materialize(model), into)
     steps.push(step)
     onStep?.(step)
   }
@@ -42,10 +44,14 @@ async function runModel(
   connection: DuckDBConnection,
   model: Model,
   materialized: Materialization,
+  into?: string,
 ): Promise<Step> {
   const started = performance.now()
   try {
-    const result = await connection.run(`create or replace ${materialized} ${model.name} as\n${model.sql}`)
+    const elsewhere = materialized === 'table' && into !== undefined
+    const name = elsewhere ? `${into}.${model.name}` : model.name
+    const result = await connection.run(`create or replace ${materialized} ${name} as\n${model.sql}`)
+    if (elsewhere) await connection.run(`create or replace view ${model.name} as from ${name}`)
     const rows = materialized === 'table' ? Number((await result.getRows())[0]?.[0] ?? 0) : null
     return { name: model.name, materialized, rows, ms: performance.now() - started }
   } catch (cause) {

@@ -1,27 +1,31 @@
-import { join } from 'node:path'
-import { addFiles, type LakeFile, type NewFile, Outrun, publishFiles, retireFiles } from '../lake/manifest.ts'
+import { addFiles, type NewFile, Outrun, publishFiles, retireFiles } from '../lake/manifest.ts'
 import type { Pipeline } from '../lake/pipeline.ts'
+import { type Generation, pathsOf, type Serving } from '../lake/served.ts'
 import type { Session } from '../lake/session.ts'
-import { OWN_FILE_ROWS, writeParquet } from '../lake/stage.ts'
+import { writeParquet } from '../lake/stage.ts'
 import type { Model } from '../model/graph.ts'
-import { type Duck, literal } from '../store/duckdb.ts'
-import { brandFolder, type WrittenFile } from '../store/lake.ts'
+import type { Statements } from '../op.ts'
+import { literal } from '../store/duckdb.ts'
+import { brandFolder } from '../store/lake.ts'
 import type { Evaluation } from './evaluate.ts'
-import { isHeld } from './held.ts'
 import type { MemberChanges } from './members.ts'
+import type { Parts } from './part.ts'
 import { writeReasons } from './reasons.ts'
-import { writeBase, writeTouched } from './served-tables.ts'
 import type { BrandRow } from './way.ts'
+import { finishWhole, type Note, rowsOf, writeTouched } from './written.ts'
 
 export interface Publication {
   /** As the refresh found it. */
   brand: BrandRow
+  parts: Parts
   recipe: string
   models: readonly Model[]
   evaluation: Evaluation
   members: MemberChanges
-  /** All customers were computed, not only those in `touched`. */
-  whole: boolean
+  /** All customers were computed, not only those in `touched`: into this file. */
+  serving: Serving | null
+  /** What the brand shows so far; null before its first generation. */
+  published: Generation | null
   /** When time alone changes an answer next; null when that is not known. */
   nextChangeAt: string | null
   startedAt: number
@@ -29,45 +33,91 @@ export interface Publication {
 
 /**
  * Makes one new generation of a brand: results, members and the files that reads come from appear together, by a
- * compare-and-set on the generation. Throws Outrun when another refresh of the brand published first.
+ * compare-and-set on the generation. What is not made is carried on. Throws Outrun when another refresh of the brand
+ * published first.
  */
 export async function publish(
   pipeline: Pipeline,
   session: Session,
   publication: Publication,
 ): Promise<number> {
-  const { brand, evaluation, members, whole } = publication
-  const { duck, manifest, asOf } = session
+  const { brand, parts, members } = publication
+  const { manifest, asOf } = session
   const generation = brand.generation + 1
   const files: NewFile[] = []
-  const retired: LakeFile[] = []
-  const note = (file: WrittenFile, relation: NewFile['relation'], level: number, rows: number) =>
+  const note: Note = (file, relation, level, rows) =>
     files.push({ ...file, brand_id: brand.id, relation, level, rows, ...ticksOf(generation) })
-  const add = async (relation: NewFile['relation'], level: number, rows: number, select: string) =>
-    note(
-      await writeParquet(duck, pipeline.lakeDir, brandFolder(brand.id), relation, select),
-      relation,
-      level,
-      rows,
-    )
-  const old = (relation: string) => manifest.files.filter((file) => file.relation === relation)
+  if (parts.has('segments')) await writeMembers(pipeline, session, publication, note)
+  const { shown, changed, modelsChanged } = publication.serving
+    ? await finishWhole(publication.serving, publication, note)
+    : await writeTouched(pipeline, session, publication, note)
 
-  const marts = publication.models.filter(({ layer }) => layer === 'mart')
-  const base = whole
-    ? await writeBase(pipeline, session, marts)
-    : old('served').find(({ level }) => level > 0)
-  if (!base) throw new Error('there is no base that the changes could be to')
-  if (whole) {
-    await duck.run(`attach ${literal(join(pipeline.lakeDir, base.path))} as made (read_only)`)
-    for (const { name } of marts) {
-      const rows = await rowsOf(duck, `made.${name}`)
-      const from = isHeld(name) ? name : `made.${name}`
-      if (rows >= OWN_FILE_ROWS) await add(`result:${name}`, 1, rows, `from ${from}`)
-      retired.push(...old(`result:${name}`))
-    }
-    await duck.run('detach made')
-  }
-  const row = `${literal(brand.id)}::uuid as brand_id, ${generation}::bigint as tick`
+  const kept = pathsOf(shown)
+  const retired = manifest.files.filter(
+    ({ relation, path }) =>
+      (relation === 'served' && !kept.has(path)) || (relation === 'members' && members.fold),
+  )
+  await publishFiles(pipeline, files, async (tx) => {
+    if ((await moveOn(tx, publication, session, changed)) === 0) throw new Outrun('refresh')
+    if (parts.has('models'))
+      await tx.run('lake_models_made', [brand.id, generation, manifest.tick, asOf, modelsChanged])
+    await retireFiles(
+      tx,
+      retired.map(({ id }) => id),
+      'refresh',
+    )
+    await addFiles(tx, files)
+    await tx.run('served_generation_replaced', [brand.id, generation])
+    await tx.run('served_generation_add', [
+      brand.id,
+      generation,
+      shown.base_path,
+      shown.changes_path,
+      shown.models_base_path,
+      shown.models_changes_path,
+      shown.models_sums_path,
+    ])
+    if (parts.has('segments')) await recordRun(tx, brand.id, generation, publication, session)
+  })
+  return generation
+}
+
+/** The brand's row goes on to the new generation, unless another refresh was first. */
+async function moveOn(
+  tx: Statements,
+  { brand, parts, recipe, serving, nextChangeAt, startedAt }: Publication,
+  { manifest, asOf }: Session,
+  changed: number,
+): Promise<number> {
+  const generation = brand.generation + 1
+  if (!parts.has('segments'))
+    return await tx.run('lake_generation_add', [brand.id, brand.generation, generation, manifest.erasures])
+  return await tx.run('lake_brand_publish', [
+    brand.id,
+    brand.generation,
+    generation,
+    manifest.tick,
+    asOf,
+    brand.definitions_version,
+    Math.round(performance.now() - startedAt),
+    recipe,
+    manifest.erasures,
+    serving !== null && parts.has('models'),
+    changed,
+    nextChangeAt,
+  ])
+}
+
+/** Who came and left, and, when they are many since the last time, the members themselves. */
+async function writeMembers(
+  { lakeDir }: Pipeline,
+  { duck, asOf }: Session,
+  { brand, evaluation, members }: Publication,
+  note: Note,
+): Promise<void> {
+  const row = `${literal(brand.id)}::uuid as brand_id, ${brand.generation + 1}::bigint as tick`
+  const write = (relation: 'members' | 'member_changes', select: string) =>
+    writeParquet(duck, lakeDir, brandFolder(brand.id), relation, select)
   if (members.changes) {
     await writeReasons(duck, evaluation.evaluated, brand.refreshed_tick)
     await duck.run(
@@ -76,46 +126,12 @@ export async function publish(
        from member_reasons order by segment, customer`,
       [asOf],
     )
-    await add('member_changes', 0, members.changes, 'from member_changes')
+    note(await write('member_changes', 'from member_changes'), 'member_changes', 0, members.changes)
   }
   if (members.fold) {
     const select = `select ${row}, segment, customer, joined_at from members order by segment, customer`
-    await add('members', 1, await rowsOf(duck, 'members'), select)
-    retired.push(...old('members'))
+    note(await write('members', select), 'members', 1, await rowsOf(duck, 'members'))
   }
-
-  const served = old('served')
-  const changes = whole ? null : await writeTouched(pipeline, session, brand, publication.models)
-  if (whole) note(base as WrittenFile, 'served', 1, 0)
-  if (changes) note(changes, 'served', 0, 0)
-  retired.push(...(whole ? served : served.filter(({ level }) => level === 0)))
-
-  await publishFiles(pipeline, files, async (tx) => {
-    const args = [
-      brand.generation,
-      generation,
-      manifest.tick,
-      asOf,
-      brand.definitions_version,
-      Math.round(performance.now() - publication.startedAt),
-      publication.recipe,
-      manifest.erasures,
-      whole,
-      whole ? 0 : await rowsOf(duck, 'replaced'),
-      publication.nextChangeAt,
-    ]
-    if ((await tx.run('lake_brand_publish', [brand.id, ...args])) === 0) throw new Outrun('refresh')
-    await retireFiles(
-      tx,
-      retired.map(({ id }) => id),
-      'refresh',
-    )
-    await addFiles(tx, files)
-    await tx.run('served_generation_replaced', [brand.id, generation])
-    await tx.run('served_generation_add', [brand.id, generation, base.path, changes?.path ?? null])
-    await recordRun(tx, brand.id, generation, publication, session)
-  })
-  return generation
 }
 
 /** Nothing changed: the generation stays, and only the time of its results moves. */
@@ -124,9 +140,14 @@ export async function noteUnchanged(
   session: Session,
   publication: Publication,
 ): Promise<number> {
-  const { brand } = publication
+  const { brand, parts } = publication
   const { manifest, asOf } = session
   await pipeline.postgres.pipeline.tx(async (tx) => {
+    if (parts.has('models')) {
+      const made = [brand.id, brand.generation, manifest.tick, asOf, null]
+      if ((await tx.run('lake_models_made', made)) === 0) throw new Outrun('refresh')
+    }
+    if (!parts.has('segments')) return
     const ms = Math.round(performance.now() - publication.startedAt)
     const args = [
       brand.generation,
@@ -142,9 +163,6 @@ export async function noteUnchanged(
   })
   return brand.generation
 }
-
-const rowsOf = async (duck: Duck, table: string) =>
-  (await duck.rows<{ rows: number }>(`select count(*) as rows from ${table}`))[0]?.rows ?? 0
 
 /** The audiences after a run, with or without a new generation. */
 export async function recordRun(

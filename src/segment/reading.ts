@@ -5,6 +5,8 @@ import { loadModels } from '../model/graph.ts'
 import { runModels } from '../model/run.ts'
 import type { Brand } from '../op.ts'
 import { openMembers } from './members.ts'
+import { salesMoved } from './moved.ts'
+import { BOTH, type Start, startOf } from './part.ts'
 import { DATED } from './slices.ts'
 import { mergeMarts, openChanged, openTouched, restrict, rootsOf } from './touched.ts'
 import { type BrandRow, FULL_ROWS, recipeOf, whyAnew } from './way.ts'
@@ -19,10 +21,11 @@ const READ_OFTEN: ReadonlySet<string> = new Set(['customers'])
  */
 export async function openReading(pipeline: Pipeline, brand: Brand, asOf: Date): Promise<Session> {
   const row = await pipeline.postgres.pipeline.one<BrandRow>('lake_brand_row', [brand.id])
+  const start = startOf(row, BOTH, [])
   const goesOn = row.as_of !== null && asOf >= row.as_of
-  const session = await openSession(pipeline, row, asOf, goesOn ? [row.refreshed_tick] : [])
+  const session = await openSession(pipeline, row, asOf, goesOn && start ? start.ticks : [])
   try {
-    await openMarts(pipeline, session, row)
+    await openMarts(pipeline, session, row, start)
     await openSegmentMembers(pipeline, session)
     return session
   } catch (error) {
@@ -31,7 +34,12 @@ export async function openReading(pipeline: Pipeline, brand: Brand, asOf: Date):
   }
 }
 
-async function openMarts(pipeline: Pipeline, session: Session, brand: BrandRow): Promise<void> {
+async function openMarts(
+  pipeline: Pipeline,
+  session: Session,
+  brand: BrandRow,
+  start: Start | null,
+): Promise<void> {
   const { duck, manifest, asOf } = session
   const models = await loadModels()
   const marts = models.filter(({ layer }) => layer === 'mart')
@@ -42,11 +50,11 @@ async function openMarts(pipeline: Pipeline, session: Session, brand: BrandRow):
   const anew = whyAnew(brand, manifest, {
     asOf,
     recipe: recipeOf(models, brand),
-    since: brand.refreshed_tick,
+    since: Math.min(...(start?.ticks ?? [])),
     fullRows: FULL_ROWS,
   })
   const published = anew ? undefined : await generationOf(pipeline, brand.id, brand.generation)
-  if (!published || published.generation !== brand.generation || brand.as_of === null) {
+  if (!published || published.generation !== brand.generation || !start) {
     await runModels(duck.connection, marts, {
       materialize: ({ name }) => (READ_OFTEN.has(name) ? 'table' : 'view'),
     })
@@ -54,13 +62,14 @@ async function openMarts(pipeline: Pipeline, session: Session, brand: BrandRow):
   }
   await attachGeneration(duck, pipeline.lakeDir, published)
   await openChanged(duck)
-  await openTouched(duck, DATED, brand.as_of)
+  await openTouched(duck, DATED, start.from)
   await restrict(duck, await rootsOf(duck, models))
   await runModels(
     duck.connection,
     marts.filter(({ by }) => by),
   )
-  await mergeMarts(duck, models)
+  const moved = await salesMoved(session, brand.models_tick, start.from)
+  await mergeMarts(duck, models, moved ? 'everyone when asked' : 'everyone as published')
 }
 
 async function openSegmentMembers(pipeline: Pipeline, session: Session): Promise<void> {

@@ -1,19 +1,19 @@
 import { fail } from '../errors.ts'
 import type { Pipeline } from '../lake/pipeline.ts'
+import { openServing } from '../lake/served.ts'
 import { openSession, type Session } from '../lake/session.ts'
-import { log } from '../log.ts'
-import { loadModels } from '../model/graph.ts'
+import { loadModels, type Model } from '../model/graph.ts'
 import { runModels } from '../model/run.ts'
-import { statement } from '../store/sqlfile.ts'
-import { goesOnFrom, turnsNow } from './cadence.ts'
+import { type Turns, turnsNow } from './cadence.ts'
 import { evaluateSegments } from './evaluate.ts'
-import { isHeld } from './held.ts'
+import { computeMarts } from './marts.ts'
 import { diffMembers, openMembers } from './members.ts'
+import { datedBetween, dayTurned, productsChanged } from './moved.ts'
 import { narrow } from './narrow.ts'
+import { BOTH, type Part, type Parts, roundsOf, startOf } from './part.ts'
 import { noteUnchanged, type Publication, publish } from './publish.ts'
-import { withoutScored } from './scored.ts'
-import { DATED_SOURCES } from './slices.ts'
 import { openChanged } from './touched.ts'
+import { compareWithPublished } from './verify.ts'
 import { type BrandRow, nextChangeOf, recipeOf, type Task, type Way, type WayOptions, wayOf } from './way.ts'
 
 export interface Step {
@@ -43,33 +43,80 @@ export interface RefreshOptions extends WayOptions {
   onStep?: (step: Step) => void
   /** Aborted: the refresh fails and changes nothing. */
   signal?: AbortSignal
+  /** Make these only; default both. A brand that has nothing to carry on gets both. */
+  parts?: readonly Part[]
 }
 
-/** Runs the models and all active segments of one brand over the newest manifest and publishes them together. */
+/**
+ * Runs the models and all active segments of one brand over the newest manifest and publishes them: together, or one
+ * after the other where the brand is so large that neither should wait for the other.
+ */
 export async function refreshBrand(
   pipeline: Pipeline,
   brandId: string,
   options: RefreshOptions = {},
 ): Promise<RefreshReport> {
-  const { pipeline: db } = pipeline.postgres
-  const brand = await db.maybe<BrandRow>('lake_brand_row', [brandId])
-  if (!brand) throw fail('not_found', `There is no brand ${brandId}.`)
-  const asOf = options.asOf ?? new Date()
+  const startedAt = performance.now()
   const models = await loadModels()
-  const recipe = recipeOf(models, brand)
-  const isAnew = brand.recipe !== recipe || !brand.no_erasure_since
-  const turns = await turnsNow(pipeline, brand.id, asOf, isAnew)
-  await db.run('segments_lease', [brandId, LEASE_SECONDS, turns.due.map(({ id }) => id)])
+  let brand = await brandRow(pipeline, brandId)
+  const asked = options.verify ? [...BOTH] : options.parts
+  const [first, second] = roundsOf(brand, isAnew(brand, models), asked)
+  const run = { models, asOf: options.asOf ?? new Date(), startedAt }
+  const report = await refreshParts(pipeline, brand, { ...run, parts: first }, options)
+  if (!second) return report
+  brand = await brandRow(pipeline, brandId)
+  const last = await refreshParts(pipeline, brand, { ...run, parts: second }, options)
+  return {
+    ...last,
+    published: report.published || last.published,
+    full: report.full || last.full,
+    steps: [...report.steps, ...last.steps],
+  }
+}
+
+async function brandRow({ postgres }: Pipeline, brandId: string): Promise<BrandRow> {
+  const brand = await postgres.pipeline.maybe<BrandRow>('lake_brand_row', [brandId])
+  if (!brand) throw fail('not_found', `There is no brand ${brandId}.`)
+  return brand
+}
+
+/** Whether results are made with something else than data and time that changed. */
+const isAnew = (brand: BrandRow, models: readonly Model[]) =>
+  brand.recipe !== recipeOf(models, brand) || !brand.no_erasure_since
+
+type Timed = <T>(step: string, work: () => Promise<T>, rows: (result: T) => number) => Promise<T>
+
+interface Run {
+  parts: Parts
+  models: readonly Model[]
+  asOf: Date
+  startedAt: number
+}
+
+async function refreshParts(
+  pipeline: Pipeline,
+  brand: BrandRow,
+  { parts, models, asOf, startedAt }: Run,
+  options: RefreshOptions,
+): Promise<RefreshReport> {
+  const { pipeline: db } = pipeline.postgres
+  const turns = parts.has('segments')
+    ? await turnsNow(pipeline, brand.id, asOf, isAnew(brand, models))
+    : { due: [], waiting: [] }
+  const leased = turns.due.map(({ id }) => id)
+  if (leased.length) await db.run('segments_lease', [brand.id, LEASE_SECONDS, leased])
   let session: Session | undefined
   const stop = () => session?.duck.stop(options.signal?.reason)
   try {
-    const on = brand.as_of !== null && asOf >= brand.as_of ? goesOnFrom(brand, turns.due) : null
-    session = await openSession(pipeline, brand, asOf, on?.ticks)
+    const start = startOf(brand, parts, turns.due)
+    const goesOn = start !== null && (brand.as_of === null || asOf >= brand.as_of)
+    session = await openSession(pipeline, brand, asOf, goesOn ? start.ticks : [])
     options.signal?.throwIfAborted()
     options.signal?.addEventListener('abort', stop)
-    return await refreshIn(session, pipeline, brand, { models, turns, recipe, options }, options)
+    const task = { parts, models, turns, recipe: recipeOf(models, brand), options }
+    return await refreshIn(session, pipeline, brand, task, startedAt)
   } catch (error) {
-    await db.run('segments_release', [brandId]).catch(() => {})
+    if (leased.length) await db.run('segments_release', [brand.id]).catch(() => {})
     throw error
   } finally {
     options.signal?.removeEventListener('abort', stop)
@@ -81,20 +128,19 @@ async function refreshIn(
   session: Session,
   pipeline: Pipeline,
   brand: BrandRow,
-  task: Task,
-  { asOf: given, onStep, signal }: RefreshOptions,
+  task: Task & { options: RefreshOptions },
+  startedAt: number,
 ): Promise<RefreshReport> {
-  const { models, turns, recipe } = task
-  const startedAt = performance.now()
+  const { parts, models, turns, recipe, options } = task
   const { duck, asOf } = session
   const steps: Step[] = []
-  const timed = async <T>(step: string, work: () => Promise<T>, rows: (result: T) => number): Promise<T> => {
-    signal?.throwIfAborted()
+  const timed: Timed = async (step, work, rows) => {
+    options.signal?.throwIfAborted()
     const started = performance.now()
     const result = await work()
     const done = { step, rows: rows(result), ms: Math.round(performance.now() - started) }
     steps.push(done)
-    onStep?.(done)
+    options.onStep?.(done)
     return result
   }
 
@@ -103,122 +149,81 @@ async function refreshIn(
     models.filter(({ layer }) => layer === 'staging'),
   )
   await openChanged(duck)
-  await openMembers(session, pipeline.lakeDir, 'table')
+  if (parts.has('segments')) await openMembers(session, pipeline.lakeDir, 'table')
   const way = await timed(
     'touched',
     () => wayOf(session, pipeline, brand, task),
     ({ touched }) => touched,
   )
-  await timed(
-    'models',
-    () =>
-      runModels(
-        duck.connection,
-        models.filter(({ layer, by }) => layer === 'mart' && (way.whole || by)),
-        { materialize: ({ name }) => (way.whole && !isHeld(name) ? 'view' : 'table') },
-      ),
-    (ran) => ran.reduce((sum, { rows }) => sum + (rows ?? 0), 0),
-  )
+  const serving = way.whole ? await openServing(pipeline.lakeDir, session) : null
+  try {
+    await timed(
+      'models',
+      () => computeMarts(duck, models, parts, serving),
+      (rows) => rows,
+    )
+    const { evaluation, members } = parts.has('segments')
+      ? await membersIn(session, way, turns, timed)
+      : NO_SEGMENTS
+    const publication: Publication = {
+      ...{ brand, parts, recipe, models, evaluation, members, serving, startedAt },
+      published: way.published ?? null,
+      nextChangeAt:
+        way.whole && parts.has('segments') ? await nextChangeOf(session, turns, evaluation) : null,
+    }
+    if (options.verify) await compareWithPublished(session, pipeline, brand, task)
+    const unchanged = !options.asOf && (await isUnchanged(session, publication, way))
+    if (unchanged) await serving?.abandon()
+    const made = unchanged ? noteUnchanged : publish
+    const generation = await timed(
+      'publish',
+      () => made(pipeline, session, publication),
+      () => turns.due.length,
+    )
+    const failed = evaluation.failed.map(({ segment, error }) => ({ segment_id: segment.id, error }))
+    const report = { brand_id: brand.id, as_of: asOf.toISOString(), generation, published: !unchanged }
+    return { ...report, full: way.whole, failed, steps }
+  } catch (error) {
+    await serving?.abandon()
+    throw error
+  }
+}
+
+/** Of a refresh that makes models only. */
+const NO_SEGMENTS: Pick<Publication, 'evaluation' | 'members'> = {
+  evaluation: { evaluated: [], failed: [] },
+  members: { changes: 0, counts: new Map(), fold: false },
+}
+
+/** The members of all segments that are due, and how they differ from those before. */
+async function membersIn(session: Session, way: Way, turns: Turns, timed: Timed) {
   const evaluation = await timed(
     'segments',
     async () => {
-      if (way.plan) await narrow(duck, way.plan)
-      return await evaluateSegments(duck, turns.due, turns.waiting)
+      if (way.plan) await narrow(session.duck, way.plan)
+      return await evaluateSegments(session.duck, turns.due, turns.waiting)
     },
     ({ evaluated }) => evaluated.length,
   )
   const members = await timed(
     'members',
-    () => diffMembers(session, evaluation.evaluated, asOf, way.whole),
+    () => diffMembers(session, evaluation.evaluated, session.asOf, way.whole),
     ({ changes }) => changes,
   )
-  const publication: Publication = {
-    brand,
-    recipe,
-    models,
-    evaluation,
-    members,
-    whole: way.whole,
-    nextChangeAt: way.whole ? await nextChangeOf(session, turns, evaluation) : null,
-    startedAt,
-  }
-  if (task.options.verify) await compareWithPublished(session, pipeline, brand, task)
-  const unchanged = !given && (await isUnchanged(session, publication, way))
-  const generation = await timed(
-    'publish',
-    () =>
-      unchanged ? noteUnchanged(pipeline, session, publication) : publish(pipeline, session, publication),
-    () => turns.due.length,
-  )
-  const failed = evaluation.failed.map(({ segment, error }) => ({ segment_id: segment.id, error }))
-  return {
-    brand_id: brand.id,
-    as_of: asOf.toISOString(),
-    generation,
-    published: !unchanged,
-    full: way.whole,
-    failed,
-    steps,
-  }
-}
-/** A full refresh of what was published incrementally just before must find nothing but what came since. */
-async function compareWithPublished(
-  { duck }: Session,
-  { postgres }: Pipeline,
-  brand: BrandRow,
-  { turns: { due }, models }: Task,
-): Promise<void> {
-  // Those that did not see the last refresh differ as they should.
-  const seen = withoutScored(due).filter(
-    ({ every_minutes, evaluated_at }) =>
-      every_minutes === null || (evaluated_at && brand.as_of && evaluated_at >= brand.as_of),
-  )
-  const ordinals = seen.map(({ ordinal }) => Math.trunc(ordinal)).join(', ') || 'null'
-  const rows = models.flatMap(({ layer, by, name }) =>
-    layer === 'mart' && by
-      ? `select customer from ((from ${name} except from published.${name}) union all (from published.${name} except from ${name}))`
-      : [],
-  )
-  const [found] = await duck.rows<{ memberships: number; customers: number }>(`
-    select
-      (select count(*) from member_diff anti join changed_customers using (customer) where segment in (${ordinals})) as memberships,
-      (
-        select count(distinct customer) from (${rows.join(' union all ')})
-        anti join changed_customers using (customer) where customer is not null
-      ) as customers`)
-  if (!found || found.memberships + found.customers === 0) return
-  log('error', 'incremental_refresh_differs', { brand_id: brand.id, ...found })
-  await postgres.pipeline.run('lake_brand_differs', [brand.id, found.memberships, found.customers])
+  return { evaluation, members }
 }
 
 /** Whether members and results are as they were: then there is no new generation. */
 async function isUnchanged(
   session: Session,
-  { brand, recipe, members }: Publication,
+  { brand, parts, recipe, members }: Publication,
   way: Way,
 ): Promise<boolean> {
-  if (members.changes > 0 || brand.as_of === null || !brand.no_erasure_since) return false
-  if (await dayTurned(session, brand.as_of)) return false
-  if (!way.whole) return way.touched === 0
-  const same = brand.recipe === recipe && brand.changed_tick <= brand.refreshed_tick
-  return same && !(await datedBetween(session, brand.as_of, session.asOf))
-}
-
-/** Whether rows came of age, or are ahead again, since results were made as of another instant. */
-async function datedBetween({ duck }: Session, from: Date, to: Date): Promise<boolean> {
-  const passed = Object.entries(DATED_SOURCES).map(
-    ([source, column]) => `exists (from ${source}, span where ${column} > lo and ${column} <= hi)`,
-  )
-  const [row] = await duck.rows<{ some: boolean }>(
-    `with span as (select least($1::timestamp, $2::timestamp) as lo, greatest($1::timestamp, $2::timestamp) as hi)
-     select ${passed.join(' or ')} as some`,
-    [from, to],
-  )
-  return row?.some ?? false
-}
-
-/** Whether it is another day for the brand, so that scores are others. */
-async function dayTurned({ duck }: Session, from: Date): Promise<boolean> {
-  const [row] = await duck.rows<{ turned: boolean }>(statement('duckdb', 'day_turned'), [from])
-  return row?.turned ?? false
+  const made = startOf(brand, parts, [])
+  if (members.changes > 0 || !made || !brand.no_erasure_since) return false
+  if (await dayTurned(session, made.from)) return false
+  if (!way.whole)
+    return way.touched === 0 && !(parts.has('models') && (await productsChanged(session, brand.models_tick)))
+  const same = brand.recipe === recipe && brand.changed_tick <= Math.min(...made.ticks)
+  return same && !(await datedBetween(session, made.from, session.asOf))
 }

@@ -1,4 +1,4 @@
-import type { Model } from '../model/graph.ts'
+import { type Model, upstreamOf } from '../model/graph.ts'
 import { runModels } from '../model/run.ts'
 import type { Duck } from '../store/duckdb.ts'
 import { parseSaved } from './definition.ts'
@@ -8,7 +8,7 @@ import { mergeMarts } from './touched.ts'
 import { type Condition, conditionsOf, type Test } from './tree.ts'
 
 /** Marts of everyone that segments read: a score follows from the customers of the whole brand. */
-const SCORES = ['rfm', 'churn']
+export const SCORES = ['rfm', 'churn']
 
 /** Whether the members of a segment follow from what others bought. */
 const isScored = (segment: SegmentRow): boolean =>
@@ -53,6 +53,29 @@ export async function touchScored(
   const marts = needed.filter(({ layer, by }) => layer === 'mart' && by)
   await runModels(duck.connection, marts)
   await mergeMarts(duck, needed)
+  await touchMoved(duck, scored)
+  for (const { name } of marts) {
+    await duck.run(`drop view ${name}`)
+    await duck.run(`drop table ${name}_touched`)
+  }
+  return true
+}
+
+/** The same by the scores that were published last, which stay in the session. */
+export async function touchPublishedScores(duck: Duck, due: readonly SegmentRow[]): Promise<void> {
+  await openPublishedScores(duck)
+  const scored = due.filter(isScored)
+  if (scored.length === 0) return
+  await duck.run('create view customers as from published.customers')
+  await touchMoved(duck, scored)
+  await duck.run('drop view customers')
+}
+
+export async function openPublishedScores(duck: Duck): Promise<void> {
+  for (const name of SCORES) await duck.run(`create view ${name} as from published.${name}`)
+}
+
+async function touchMoved(duck: Duck, scored: readonly SegmentRow[]): Promise<void> {
   for (const segment of scored) {
     const { text, values } = compileOne(parseSaved(segment))
     await duck.run(`create table scored as ${text}`, values)
@@ -64,17 +87,4 @@ export async function touchScored(
       ) anti join touched using (customer)`)
     await duck.run('drop table scored')
   }
-  for (const { name } of marts) {
-    await duck.run(`drop view ${name}`)
-    await duck.run(`drop table ${name}_touched`)
-  }
-  return true
-}
-
-/** Models by name with all that they are made of, in the order of the list. */
-function upstreamOf(names: readonly string[], models: readonly Model[]): Model[] {
-  const wanted = new Set(names)
-  for (const model of [...models].reverse())
-    if (wanted.has(model.name)) for (const name of model.reads) wanted.add(name)
-  return models.filter(({ name }) => wanted.has(name))
 }

@@ -1,16 +1,13 @@
-import type { Pipeline } from '../lake/pipeline.ts'
-import { type ServedTable, without, writeChanges, writeServed } from '../lake/served.ts'
+import { type Generation, type ServedTable, type Serving, without, writeChanges } from '../lake/served.ts'
 import type { Session } from '../lake/session.ts'
 import type { Model } from '../model/graph.ts'
 import type { Duck } from '../store/duckdb.ts'
 import type { WrittenFile } from '../store/lake.ts'
-import { mergeMarts } from './touched.ts'
-import type { BrandRow } from './way.ts'
 
 const served = (name: string, select: string): ServedTable => ({ name, select })
 
-/** As of when, and by which settings of the brand, the results are. */
-const PARAMS = served('params', 'from params')
+/** As of when, and by which settings of the brand, the marts are. */
+export const PARAMS = served('params', 'from params')
 
 /** Each so-manieth position has its customer id in a small table of its own, by which any id is found. */
 const MARK_EVERY = 1024
@@ -28,65 +25,78 @@ const texts = (rows: string): ServedTable => ({
 })
 const KNOWN = `provenance <> 'pixel'`
 
-/** All marts, params and members. Customers and members have positions: places by customer id. */
-export async function writeBase({ lakeDir }: Pipeline, session: Session, marts: readonly Model[]) {
-  await session.duck.run(
-    `create table positions as
-     select customer, (row_number() over ())::integer as position from (select customer from customers order by customer_id)`,
-  )
-  const placed = (name: string) => `from ${name} join positions using (customer)`
-  const customers = `select customers.*, position ${placed('customers')} order by position`
-  const marks = `select position, customer_id ${placed('customers')} where position % ${MARK_EVERY} = 1 order by position`
-  const members = `select segment, position, customer, joined_at ${placed('members')} order by segment, position`
-  return await writeServed(lakeDir, session, [
-    ...marts.map(({ name }) => served(name, name === 'customers' ? customers : `from ${name}`)),
-    PARAMS,
-    served('customer_marks', marks),
-    texts(`${placed('customers')} where ${KNOWN} order by position`),
-    served('members', members),
-  ])
+/** Moves `customers` of the session into the file, each with a position: the place by customer id. */
+export async function placeCustomers(duck: Duck, serving: Serving): Promise<void> {
+  const rows = 'select *, (row_number() over (order by customer_id))::integer as position from customers'
+  await serving.add(served('customers', `${rows} order by position`))
+  await duck.run('drop table customers')
+  await duck.run(`create view customers as select * exclude (position) from ${serving.name}.customers`)
+}
+
+/** What is found by the positions of customers: the members, and the places of ids and texts. */
+export async function addMembers(serving: Serving): Promise<void> {
+  const customers = `${serving.name}.customers`
+  const marks = `select position, customer_id from ${customers} where position % ${MARK_EVERY} = 1 order by position`
+  const members = `select segment, position, customer, joined_at
+    from members join (select customer, position from ${customers}) using (customer) order by segment, position`
+  await serving.add(served('customer_marks', marks))
+  await serving.add(texts(`from ${customers} where ${KNOWN} order by position`))
+  await serving.add(served('members', members))
 }
 
 /**
- * The touched customers' rows, with those that earlier generations since the base changed and this one did not; and
- * the marts that are not made by customer, over everyone's rows.
+ * The touched customers' rows and memberships, with those that earlier generations since the base changed and this one
+ * did not. `customers` has rows of the touched ones only.
  */
-export async function writeTouched(
-  { lakeDir }: Pipeline,
+export async function writeTouchedMembers(
+  lakeDir: string,
   session: Session,
-  brand: BrandRow,
-  models: readonly Model[],
+  { changes_path }: Generation,
 ): Promise<WrittenFile> {
   const { duck } = session
-  const isFirst = brand.changed_customers === 0
-  const marts = models.filter(({ layer }) => layer === 'mart')
   const untouched = await without(duck, 'touched')
-  const earlier = (name: string) => (isFirst ? '' : ` union all by name from changes.${name} ${untouched}`)
-  await duck.run(
-    'create table replaced as select customer from touched union select customer from changes.replaced',
-  )
+  const earlier = (name: string) =>
+    changes_path ? ` union all by name from changes.${name} ${untouched}` : ''
+  await replace(duck, 'changes')
   await placeTouched(duck)
-  const rowsOfTouched = (name: string) =>
-    name === 'customers'
-      ? '(from customers_touched join touched_positions using (customer))'
-      : `${name}_touched`
-  const rows = marts.flatMap(({ name, by }) =>
-    by ? served(name, `from ${rowsOfTouched(name)}${earlier(name)}`) : [],
-  )
   await duck.run('create table touched_members as from members join touched_positions using (customer)')
-  await mergeMarts(duck, models)
-  const others = marts.filter(({ by }) => !by)
-  const members = `from (from touched_members${earlier('members')}) order by segment, position`
   return await writeChanges(
     lakeDir,
     session,
     [
-      ...rows,
-      texts(`from (select * from customers_touched${earlier('customers')}) where ${KNOWN}`),
-      served('members', members),
+      served(
+        'customers',
+        `from (from customers join touched_positions using (customer))${earlier('customers')}`,
+      ),
+      texts(`from (select * from customers${earlier('customers')}) where ${KNOWN}`),
+      served('members', `from (from touched_members${earlier('members')}) order by segment, position`),
     ],
-    [...others.map(({ name }) => served(name, `from ${name}`)), PARAMS],
+    [],
   )
+}
+
+/** The same of marts by customer: `<mart>_touched`. */
+export async function writeTouchedMarts(
+  lakeDir: string,
+  session: Session,
+  { models_changes_path }: Generation,
+  models: readonly Model[],
+): Promise<WrittenFile> {
+  const { duck } = session
+  const untouched = await without(duck, 'touched')
+  await replace(duck, models_changes_path ? 'models_changes' : null)
+  const rows = models.flatMap(({ layer, name, by }) => {
+    if (layer !== 'mart' || !by || name === 'customers') return []
+    const earlier = models_changes_path ? ` union all by name from models_changes.${name} ${untouched}` : ''
+    return served(name, `from ${name}_touched${earlier}`)
+  })
+  return await writeChanges(lakeDir, session, rows, [PARAMS])
+}
+
+/** `replaced`: whose rows are those of the changes, and none of the base's. */
+async function replace(duck: Duck, changes: string | null): Promise<void> {
+  const earlier = changes ? `union select customer from ${changes}.replaced` : ''
+  await duck.run(`create or replace table replaced as select customer from touched ${earlier}`)
 }
 
 /** Who is new since the base has the position of the last one there whose id is not greater. */

@@ -14,13 +14,14 @@ export interface Slice {
 }
 
 /** Times by which the staging model of a source leaves out what comes after as_of; the marts are made of what is left. */
-export const DATED_SOURCES: Readonly<Record<string, string>> = {
+export const DATED_SOURCES = {
   events: 'occurred_at',
   orders: 'created_at',
   refunds: 'created_at',
   checkouts: 'created_at',
   subscriptions: 'started_at',
-}
+} as const
+export type DatedSource = keyof typeof DATED_SOURCES
 
 export const DATED: readonly Slice[] = Object.entries(DATED_SOURCES).map(([source, column]) => ({
   relation: `stg_${source}`,

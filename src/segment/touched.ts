@@ -1,6 +1,6 @@
 import { without } from '../lake/served.ts'
 import type { Model } from '../model/graph.ts'
-import { runModels } from '../model/run.ts'
+import { type Materialization, runModels } from '../model/run.ts'
 import { SOURCES } from '../model/source.ts'
 import { type Duck, literal } from '../store/duckdb.ts'
 import { widen } from './narrow.ts'
@@ -126,9 +126,14 @@ export async function restrict(duck: Duck, roots: readonly Model[]): Promise<voi
 
 /**
  * Ends a restriction: staging models have all rows again, and the marts everyone's, those of the touched customers
- * (`<mart>_touched` from here on) beside the published ones of all others.
+ * (`<mart>_touched` from here on) beside the published ones of all others. Those that are not made by customer are
+ * computed over everyone, now or when they are read, or stay as they were published.
  */
-export async function mergeMarts(duck: Duck, models: readonly Model[]): Promise<void> {
+export async function mergeMarts(
+  duck: Duck,
+  models: readonly Model[],
+  of: 'everyone anew' | 'everyone when asked' | 'everyone as published' = 'everyone anew',
+): Promise<void> {
   await widen(duck)
   for (const { name, layer, sql } of models)
     if (layer === 'staging') await duck.run(`create or replace view ${name} as\n${sql}`)
@@ -140,8 +145,10 @@ export async function mergeMarts(duck: Duck, models: readonly Model[]): Promise<
       create view ${name} as
       from published.${name} ${untouched} union all by name from ${name}_touched`)
   }
-  await runModels(
-    duck.connection,
-    marts.filter(({ by }) => !by),
-  )
+  const sums = marts.filter(({ by }) => !by)
+  if (of !== 'everyone as published') {
+    const materialize = (): Materialization => (of === 'everyone anew' ? 'table' : 'view')
+    return void (await runModels(duck.connection, sums, { materialize }))
+  }
+  for (const { name } of sums) await duck.run(`create or replace view ${name} as from published.${name}`)
 }

@@ -1,7 +1,7 @@
 import type { Manifest } from '../lake/manifest.ts'
 import type { Pipeline } from '../lake/pipeline.ts'
 import { RELATIONS } from '../lake/relations.ts'
-import { attachGeneration, generationOf } from '../lake/served.ts'
+import { attachGeneration, type Generation, generationOf } from '../lake/served.ts'
 import type { Session } from '../lake/session.ts'
 import { errorFields, log } from '../log.ts'
 import type { Model } from '../model/graph.ts'
@@ -9,11 +9,12 @@ import { modelsHash } from '../model/recipe.ts'
 import type { Brand } from '../op.ts'
 import type { Duck } from '../store/duckdb.ts'
 import { statement } from '../store/sqlfile.ts'
-import { dueAt, goesOnFrom, type Turns } from './cadence.ts'
+import { dueAt, type Turns } from './cadence.ts'
 import { parseSaved } from './definition.ts'
 import type { Evaluation, SegmentRow } from './evaluate.ts'
+import { changedIn, type Parts, startOf } from './part.ts'
 import { type Plan, plan } from './plan.ts'
-import { touchScored } from './scored.ts'
+import { touchPublishedScores, touchScored } from './scored.ts'
 import { slicesOf } from './slices.ts'
 import { nextChange, openTouched, restrict, rootsOf } from './touched.ts'
 
@@ -37,6 +38,12 @@ export interface BrandRow extends Brand {
   recipe: string | null
   full_at: Date | null
   changed_customers: number
+  /** Of models, which other refreshes may have made than segments. */
+  models_tick: number
+  models_as_of: Date | null
+  models_changed_customers: number
+  /** Of events and orders, in files of the brand's own. */
+  own_rows: number
   /** Null before the first refresh. */
   no_erasure_since: boolean | null
 }
@@ -64,7 +71,7 @@ export function whyAnew(brand: BrandRow, manifest: Manifest, now: Conditions): s
   if (brand.as_of === null || brand.generation === 0) return 'first'
   if (brand.recipe !== now.recipe) return 'recipe'
   if (!brand.no_erasure_since) return 'erasure'
-  if (now.asOf < brand.as_of) return 'past'
+  if (now.asOf < brand.as_of || (brand.models_as_of && now.asOf < brand.models_as_of)) return 'past'
   if (rowsOf(manifest) < now.fullRows) return 'small'
   const folded = manifest.files.some(
     ({ relation, level, tick_hi }) =>
@@ -102,11 +109,12 @@ export const rowsOf = ({ files, staged }: Manifest): number =>
   [...files, ...staged].reduce((sum, { relation, rows }) => sum + (relation in RELATIONS ? rows : 0), 0)
 
 /** Whether so many touched customers, with those of the generations since the base, are too many of them all. */
-export const tooMany = (touched: number, brand: BrandRow, customers: number, most = MOST_TOUCHED): boolean =>
-  touched + brand.changed_customers > most * customers
+export const tooMany = (touched: number, before: number, customers: number, most = MOST_TOUCHED): boolean =>
+  touched + before > most * customers
 
 /** What a refresh is to do. */
 export interface Task {
+  parts: Parts
   models: readonly Model[]
   turns: Turns
   recipe: string
@@ -117,6 +125,8 @@ export interface Way {
   whole: boolean
   /** Customers that are computed, when not all are. */
   touched: number
+  /** What the brand shows so far. */
+  published?: Generation
   /** Of all rules, when not all customers are computed. */
   plan?: Plan
 }
@@ -126,25 +136,28 @@ export async function wayOf(
   { duck, manifest, asOf }: Session,
   pipeline: Pipeline,
   brand: BrandRow,
-  { models, turns, recipe, options }: Task,
+  { parts, models, turns, recipe, options }: Task,
 ): Promise<Way> {
-  const on = goesOnFrom(brand, turns.due)
-  const now = { asOf, recipe, since: Math.min(...on.ticks), fullRows: options.fullRows ?? FULL_ROWS }
-  const full = options.verify ? 'verify' : whyFull(brand, turns.due, manifest, now)
+  const start = startOf(brand, parts, turns.due)
+  const since = Math.min(...(start?.ticks ?? []))
+  const now = { asOf, recipe, since, fullRows: options.fullRows ?? FULL_ROWS }
+  const why = parts.has('segments') ? whyFull(brand, turns.due, manifest, now) : whyAnew(brand, manifest, now)
+  const full = options.verify ? 'verify' : why
   const published = await generationOf(pipeline, brand.id)
   if (published) await attachGeneration(duck, pipeline.lakeDir, published)
-  if (full || !published) return { whole: true, touched: 0 }
+  const whole: Way = { whole: true, touched: 0, published }
+  if (full || !published || !start) return whole
 
   const planned = planOf([...turns.due, ...turns.waiting])
-  if (!planned) return { whole: true, touched: 0 }
-  const touched = await touchedSince(duck, planned, on.from)
+  if (!planned) return whole
+  const touched = await touchedSince(duck, planned, start.from)
   const all = await rowsIn(duck, 'published.customers')
-  if (tooMany(touched, brand, all, options.mostTouched)) return { whole: true, touched: 0 }
+  if (tooMany(touched, changedIn(brand, parts), all, options.mostTouched)) return whole
+  if (!parts.has('models')) await touchPublishedScores(duck, turns.due)
   const roots = await rootsOf(duck, models)
   await restrict(duck, roots)
-  if (!(await touchScored(duck, models, turns.due))) return { whole: false, touched, plan: planned }
-  await restrict(duck, roots)
-  return { whole: false, touched: await rowsIn(duck, 'touched'), plan: planned }
+  if (parts.has('models') && (await touchScored(duck, models, turns.due))) await restrict(duck, roots)
+  return { whole: false, touched: await rowsIn(duck, 'touched'), plan: planned, published }
 }
 
 /** Slices of rules and of models look at the customers as they were. */

@@ -17,29 +17,47 @@ export interface WrittenFile {
 export const brandFolder = (brandId: string) => join('brands', brandId)
 export const STAGING_FOLDER = 'staging'
 
-/**
- * Writes one lake file: `write` gets an absolute path that nobody uses yet; after it the file is synced, hashed and
- * renamed to its final, unique name. A crash leaves an orphan that no manifest names.
- */
+/** A lake file under way. */
+export interface Unfinished {
+  /** Absolute, and nobody's yet. */
+  path: string
+  /** Syncs, hashes and renames it to its final, unique name. */
+  finish(): Promise<WrittenFile>
+  abandon(): Promise<void>
+}
+
+/** Begins one lake file, which a writer fills. A crash leaves an orphan that no manifest names. */
+export async function beginLakeFile(lakeDir: string, folder: string, name: string): Promise<Unfinished> {
+  const path = join(folder, `${name}-${uuidv7()}${name.includes('served') ? '.duckdb' : '.parquet'}`)
+  const target = join(lakeDir, path)
+  const unfinished = `${target}.tmp`
+  await mkdir(dirname(target), { recursive: true })
+  return {
+    path: unfinished,
+    finish: async () => {
+      await sync(unfinished)
+      const [{ size }, sha256] = await Promise.all([stat(unfinished), hashOf(unfinished)])
+      await rename(unfinished, target)
+      await sync(dirname(target))
+      return { path, bytes: size, sha256 }
+    },
+    abandon: () => rm(unfinished, { force: true }),
+  }
+}
+
+/** Writes one lake file: `write` gets an absolute path that nobody uses yet. */
 export async function writeLakeFile(
   lakeDir: string,
   folder: string,
   name: string,
   write: (path: string) => Promise<void>,
 ): Promise<WrittenFile> {
-  const path = join(folder, `${name}-${uuidv7()}${name.includes('served') ? '.duckdb' : '.parquet'}`)
-  const target = join(lakeDir, path)
-  const unfinished = `${target}.tmp`
-  await mkdir(dirname(target), { recursive: true })
+  const file = await beginLakeFile(lakeDir, folder, name)
   try {
-    await write(unfinished)
-    await sync(unfinished)
-    const [{ size }, sha256] = await Promise.all([stat(unfinished), hashOf(unfinished)])
-    await rename(unfinished, target)
-    await sync(dirname(target))
-    return { path, bytes: size, sha256 }
+    await write(file.path)
+    return await file.finish()
   } catch (error) {
-    await rm(unfinished, { force: true })
+    await file.abandon()
     throw error
   }
 }

@@ -5,4 +5,4 @@ select
         '%Y-%m-%dT%H:%M:%S.%fZ'
     ) as begins
 from params
-where exists (from orders)
+where exists (from stg_orders)

@@ -13,7 +13,7 @@ crowded as (
     from lake_file
     where brand_id is not null and retired_at is null
     group by brand_id, relation, level
-    having count(*) >= 12 or (level = 0 and relation not in ('events', 'member_changes'))
+    having count(*) >= 12 or (level = 0 and relation not in ('events', 'member_changes', 'served'))
 )
 
 update lake_brand

@@ -15,7 +15,7 @@ where
     and now() >= $1::timestamptz + make_interval(secs => abs(hashtext(brand_id::text)) % greatest($2::integer - 60, 1))
     and coalesce(refreshed_at, '-infinity') < $1::timestamptz
     and (
-        changed_tick > refreshed_tick
+        changed_tick > least(refreshed_tick, models_tick)
         or definitions_version > refreshed_definitions_version
         or (
             generation > 0

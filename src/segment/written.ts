@@ -1,0 +1,76 @@
+import type { NewFile } from '../lake/manifest.ts'
+import type { Pipeline } from '../lake/pipeline.ts'
+import { type Generation, type Serving, writeServed } from '../lake/served.ts'
+import type { Session } from '../lake/session.ts'
+import type { Duck } from '../store/duckdb.ts'
+import type { WrittenFile } from '../store/lake.ts'
+import { salesMoved } from './moved.ts'
+import type { Publication } from './publish.ts'
+import { addMembers, PARAMS, writeTouchedMarts, writeTouchedMembers } from './served-tables.ts'
+import { mergeMarts } from './touched.ts'
+
+/** Takes a written file among those that are to be published. */
+export type Note = (file: WrittenFile, relation: NewFile['relation'], level: number, rows: number) => void
+
+/** What reads come from after a publication. */
+export interface Written {
+  shown: Omit<Generation, 'generation'>
+  /** Customers whose rows of segments, and of models, are those of changes. */
+  changed: number
+  modelsChanged: number | null
+}
+
+/** The file that everyone's rows were computed into. */
+export async function finishWhole(
+  serving: Serving,
+  { parts, published }: Publication,
+  note: Note,
+): Promise<Written> {
+  if (parts.has('segments')) await addMembers(serving)
+  if (parts.has('models')) await serving.add(PARAMS)
+  const file = await serving.finish()
+  note(file, 'served', 1, 0)
+  const segments = parts.has('segments') ? { base_path: file.path, changes_path: null } : {}
+  const models = parts.has('models')
+    ? { models_base_path: file.path, models_changes_path: null, models_sums_path: null }
+    : {}
+  const shown = { ...published, ...segments, ...models }
+  return { shown: shown as Written['shown'], changed: 0, modelsChanged: 0 }
+}
+
+/** What touched customers' rows replace of the bases that are there. */
+export async function writeTouched(
+  { lakeDir }: Pipeline,
+  session: Session,
+  { brand, parts, published, models }: Publication,
+  note: Note,
+): Promise<Written> {
+  if (!published || !brand.models_as_of) throw new Error('there is no base that the changes could be to')
+  const { duck } = session
+  const written: Written = { shown: { ...published }, changed: 0, modelsChanged: null }
+  if (parts.has('segments')) {
+    const file = await writeTouchedMembers(lakeDir, session, published)
+    note(file, 'served', 0, 0)
+    written.shown.changes_path = file.path
+    written.changed = await rowsOf(duck, 'replaced')
+  }
+  if (!parts.has('models')) return written
+
+  const moved = await salesMoved(session, brand.models_tick, brand.models_as_of)
+  await mergeMarts(duck, models, moved ? 'everyone anew' : 'everyone as published')
+  if (moved) {
+    const sums = models.filter(({ layer, by }) => layer === 'mart' && !by)
+    const tables = sums.map(({ name }) => ({ name, select: `from ${name}` }))
+    const file = await writeServed(lakeDir, session, tables)
+    note(file, 'served', 0, 0)
+    written.shown.models_sums_path = file.path
+  }
+  const file = await writeTouchedMarts(lakeDir, session, published, models)
+  note(file, 'served', 0, 0)
+  written.shown.models_changes_path = file.path
+  written.modelsChanged = await rowsOf(duck, 'replaced')
+  return written
+}
+
+export const rowsOf = async (duck: Duck, table: string) =>
+  (await duck.rows<{ rows: number }>(`select count(*) as rows from ${table}`))[0]?.rows ?? 0

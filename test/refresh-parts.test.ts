@@ -1,0 +1,139 @@
+import t from 'tap'
+import { snapshotAll } from '../src/lake/horizon.ts'
+import { openServed } from '../src/lake/served.ts'
+import { setLogLevel } from '../src/log.ts'
+import type { Part } from '../src/segment/part.ts'
+import { refreshBrand } from '../src/segment/refresh.ts'
+import { lake } from './fixtures/lake.ts'
+import { at, store } from './fixtures/viewed-store.ts'
+
+setLogLevel('error')
+
+// Few rows: a second thread costs more than it gives.
+const shared = { ...(await lake(t)), threads: 1 }
+const { sql } = shared.postgres
+const served = openServed(shared)
+t.teardown(() => served.close())
+
+/** A brand with a viewer, a segment of buyers and one of viewers, and one order that counts. */
+async function shop() {
+  const made = await store(shared)
+  const { brand, save, viewed, view } = made
+  await viewed('viewers', 30)
+  await save('buyers', { source: 'customer_profile', rule: { field: 'orders_count', op: '>=', value: 1 } })
+  const order = async (number: string) => {
+    await sql`
+      insert into store_order (brand_id, external_id, id, subject, state, billing_status, currency_code, total, created_at, updated_at)
+      values (${brand.id}, ${number}, gen_random_uuid(), 1, 'complete', 'paid', 'USD', 10, '2026-05-01', now())`
+    await snapshotAll(shared)
+  }
+  await view(at('2026-05-01T00:00:00'), 'ann')
+  await order('1')
+  const shown = async (generation?: number) => {
+    const reader = await served.reader(brand.id, generation)
+    const [row] = ((await reader?.rows(
+      `select (select count(*) from orders) as orders, (select orders_count from customers where customer = 1) as counted,
+         (select sum(order_count) from rfm_tiers) as scored, (select count(*) from members) as members`,
+    )) ?? []) as [object]
+    return { ...row, generation: reader?.generation }
+  }
+  const refresh = (time: string, parts?: readonly Part[], options = {}) =>
+    refreshBrand(shared, brand.id, { asOf: at(time), ...options, ...(parts && { parts }) })
+  return { ...made, order, shown, refresh }
+}
+
+for (const [how, options] of Object.entries({
+  whole: { fullRows: Number.MAX_SAFE_INTEGER },
+  'of what changed': { fullRows: 0, mostTouched: 9 },
+})) {
+  t.test(`segments alone carry on the models, models alone the segments, ${how}`, async (t) => {
+    const { view, order, shown, refresh } = await shop()
+    await refresh('2026-05-02T00:00:00')
+    t.same(await shown(), { orders: 1, counted: 1, scored: 1, members: 2, generation: 1 })
+    await order('2')
+    await view(at('2026-05-02T12:00:00'), 'bob')
+
+    const segments = await refresh('2026-05-03T00:00:00', ['segments'], options)
+    t.match(segments, { generation: 2, full: how === 'whole' })
+    t.same(await shown(), { orders: 1, counted: 2, scored: 1, members: 3, generation: 2 })
+
+    await order('3')
+    const models = await refresh('2026-05-03T00:00:00', ['models'], options)
+    t.match(models, { generation: 3, full: how === 'whole', failed: [] })
+    t.same(await shown(), { orders: 3, counted: 2, scored: 3, members: 3, generation: 3 })
+
+    t.match(await refresh('2026-05-03T00:00:00', ['segments'], options), { generation: 4 })
+    t.same(await shown(), { orders: 3, counted: 3, scored: 3, members: 3, generation: 4 })
+    t.same(await shown(2), { orders: 1, counted: 2, scored: 1, members: 3, generation: 2 }, 'a walk stays')
+    t.same(await shown(1), { orders: 1, counted: 1, scored: 1, members: 2, generation: 1 })
+  })
+
+  t.test(`a file is kept while any part of the newest generation is read from it, ${how}`, async (t) => {
+    const { brand, view, refresh } = await shop()
+    const live = async () =>
+      (
+        await sql<{ path: string }[]>`
+          select path from lake_file where brand_id = ${brand.id} and relation = 'served' and retired_at is null`
+      ).map(({ path }) => path)
+    const named = async () => {
+      const [row] =
+        await sql`select * from served_generation where brand_id = ${brand.id} order by generation desc`
+      return Object.entries(row ?? {}).flatMap(([name, path]) =>
+        name.endsWith('_path') && path ? [path] : [],
+      )
+    }
+    for (const [day, parts] of (
+      [['models', 'segments'], ['segments'], ['models'], ['segments']] as Part[][]
+    ).entries()) {
+      await view(at(`2026-05-0${day + 2}T00:00:00`), 'cleo')
+      await refresh(`2026-05-0${day + 3}T00:00:00`, parts, options)
+      t.same((await live()).sort(), [...new Set(await named())].sort())
+    }
+  })
+
+  t.test(`visits alone leave the sums of everyone where they are, an order moves them, ${how}`, async (t) => {
+    const { brand, view, order, refresh } = await shop()
+    const sums = async () => {
+      const [row] = await sql`
+        select coalesce(models_sums_path, models_base_path) as path from served_generation
+        where brand_id = ${brand.id} order by generation desc limit 1`
+      return row?.path
+    }
+    await refresh('2026-05-02T01:00:00')
+    const first = await sums()
+    await view(at('2026-05-02T02:00:00'), 'dora')
+    await refresh('2026-05-02T03:00:00', ['models'], options)
+    if (how !== 'whole') t.equal(await sums(), first)
+    await order('2')
+    await refresh('2026-05-02T04:00:00', ['models'], options)
+    const second = await sums()
+    t.not(second, first)
+    await refresh('2026-05-03T04:00:00', ['models'], options)
+    t.not(await sums(), second, 'another day')
+  })
+}
+
+t.test('what is made the first time, or with other models, is made together', async (t) => {
+  const { brand, refresh, shown } = await shop()
+  t.match(await refresh('2026-05-02T00:00:00', ['segments']), { generation: 1, full: true })
+  t.match(await shown(), { orders: 1, members: 2 })
+  await sql`update lake_brand set results = results - 'recipe' where brand_id = ${brand.id}`
+  const before = await sql`select * from served_generation where brand_id = ${brand.id}`
+  await refresh('2026-05-02T00:00:00', ['models'])
+  const [after] =
+    await sql`select * from served_generation where brand_id = ${brand.id} order by generation desc`
+  t.equal(after?.base_path, after?.models_base_path)
+  t.not(after?.base_path, before[0]?.base_path)
+})
+
+t.test('of models and segments at once one publishes, the other is outrun and comes next', async (t) => {
+  const { order, shown, refresh } = await shop()
+  await refresh('2026-05-02T00:00:00')
+  await order('2')
+  const parts = [['models'], ['segments']] as const
+  const ran = await Promise.allSettled(parts.map((each) => refresh('2026-05-03T00:00:00', each)))
+  t.match(ran.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
+  for (const [index, { status }] of ran.entries())
+    if (status === 'rejected') await refresh('2026-05-03T00:00:00', parts[index])
+  t.same(await shown(), { orders: 2, counted: 2, scored: 2, members: 2, generation: 3 })
+})
