@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { refresh } from '../jobs/refresh.ts'
 import { createBrand } from '../src/cli/brand.ts'
 import { table } from '../src/cli/table.ts'
 import { compactBrand } from '../src/lake/compact.ts'
@@ -28,7 +29,7 @@ const definitions = segmentMix().filter((_, n) => n % 5 === 0)
 const { app, end } = await stage()
 const rows: unknown[][] = []
 
-/** All brands whose turn has come by the planner's own statement, one after the other. */
+/** All brands whose turn has come by the planner's own statement, as many at a time as the queue has workers. */
 async function round(name: string): Promise<void> {
   const { pipeline } = app.postgres
   const [started, cpu] = [performance.now(), process.cpuUsage()]
@@ -37,7 +38,11 @@ async function round(name: string): Promise<void> {
     ...slot,
     modelsHash(await loadModels()),
   ])
-  for (const { brand_id } of due) await refreshBrand(app.pipeline, brand_id)
+  const left = due.values()
+  const worker = async () => {
+    for (const { brand_id } of left) await refreshBrand(app.pipeline, brand_id)
+  }
+  await Promise.all(Array.from({ length: refresh.workers ?? 1 }, worker))
   await pipeline.run('brands_quiet', slot)
   const { user, system } = process.cpuUsage(cpu)
   rows.push([

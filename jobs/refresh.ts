@@ -71,9 +71,10 @@ export const refresh: Job<Pipeline, Brands> = {
   queue: 'refresh',
   timeoutSeconds: 900,
   policy: 'many',
-  workers: 1,
+  // Small brands are computed by one thread each.
+  workers: 2,
   run: runQuick,
 }
 
 /** A lane of its own for brands over their time: they delay no other. */
-export const refreshSlow: Job<Pipeline, Brands> = { ...refresh, queue: 'refresh_slow', run }
+export const refreshSlow: Job<Pipeline, Brands> = { ...refresh, queue: 'refresh_slow', workers: 1, run }

@@ -250,7 +250,7 @@ t.test('after a refresh', async (t) => {
 
   await t.test('a walk while generations change has each customer of both generations once', async (t) => {
     const call = client(t, key)
-    const full = { fullRows: 0, mostTouched: 1 }
+    const full = { smallRows: 0, mostTouched: 1 }
     let added = 0
     const change = async () => {
       const lines = Array.from({ length: 200 }, (_, n) => ({
@@ -270,7 +270,7 @@ t.test('after a refresh', async (t) => {
       if (page === 3)
         await sql`update served_generation set replaced_at = now() - interval '25 hours'
           where brand_id = ${brand.id} and replaced_at is not null`
-      if (page === 4) await refreshBrand(app.pipeline, brand.id, { asOf: new Date(), fullRows: 1e9 })
+      if (page === 4) await refreshBrand(app.pipeline, brand.id, { asOf: new Date(), smallRows: 1e9 })
     })
     const after = new Set((await walk(call, '')).lines.map(({ id }) => id))
     const ids = lines.map(({ id }) => id)

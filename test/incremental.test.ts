@@ -206,7 +206,7 @@ const writeCart = (brandId: string, each: ReturnType<typeof cart>) => sql`
 
 /** Now and then models and segments one after the other, as large brands are refreshed. Whether any was computed whole. */
 async function takeStep(asOf: Date): Promise<boolean> {
-  const options = { asOf, fullRows: 0, mostTouched: 9 }
+  const options = { asOf, smallRows: 0, mostTouched: 9 }
   const rounds: (readonly Part[] | undefined)[] = random.chance(0.3)
     ? [['models'], ['segments']]
     : [undefined]
@@ -304,7 +304,7 @@ t.test('refreshes of what changed show the same as full ones, at every step', as
     const asOf = new Date(now)
     const [full] = await Promise.all([
       takeStep(asOf),
-      refreshBrand(pipeline, whole.id, { asOf, fullRows: Number.MAX_SAFE_INTEGER }),
+      refreshBrand(pipeline, whole.id, { asOf, smallRows: Number.MAX_SAFE_INTEGER }),
     ])
     if (!full) steps++
     const [expected, found] = await Promise.all([shown(whole), shown(stepwise)])
@@ -318,7 +318,7 @@ t.test('refreshes of what changed show the same as full ones, at every step', as
 })
 
 t.test('a full refresh as of the same instant finds no difference', async (t) => {
-  await refreshBrand(pipeline, stepwise.id, { asOf: new Date(AS_OF + STEP_MS), fullRows: 0, mostTouched: 9 })
+  await refreshBrand(pipeline, stepwise.id, { asOf: new Date(AS_OF + STEP_MS), smallRows: 0, mostTouched: 9 })
   const before = await history(stepwise)
   await refreshBrand(pipeline, stepwise.id, { asOf: new Date(AS_OF + STEP_MS), verify: true })
   t.same(await history(stepwise), before)

@@ -239,7 +239,7 @@ t.test('a full refresh that differs from those of what changed is an alarm in lo
     const shown = await show?.run({ app: async () => running } as never)
     return show?.text?.(shown as never)
   }
-  const few = { fullRows: 0, mostTouched: 9 }
+  const few = { smallRows: 0, mostTouched: 9 }
   await record('ann@example.com')
   await run({})
   await record('bob@example.com')

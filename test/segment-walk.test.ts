@@ -83,7 +83,7 @@ async function refresh(incremental: boolean): Promise<void> {
   await snapshotAll(pipeline)
   const { full } = await refreshBrand(pipeline, brand.id, {
     asOf: new Date(START + (day - 1) * DAY),
-    ...(incremental ? { fullRows: 0, mostTouched: 9 } : {}),
+    ...(incremental ? { smallRows: 0, mostTouched: 9 } : {}),
   })
   if (full === incremental) throw new Error('the refresh went another way')
 }

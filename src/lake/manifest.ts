@@ -54,33 +54,32 @@ export interface Manifest {
 }
 
 export async function brandManifest(postgres: Postgres, brandId: string): Promise<Manifest> {
-  return await postgres.pipeline.tx(async (tx) => {
-    await tx.run('lake_read_pinned')
-    const [state, files, staged] = [
-      await tx.one<BrandState>('lake_brand_state', [brandId]),
-      await tx.many<LakeFile>('lake_brand_files', [brandId]),
-      await tx.many<LakeFile>('lake_staged_files', [brandId]),
-    ]
-    return {
-      brandId,
-      tick: state.tick,
-      generation: state.generation,
-      cutTicks: state.cut_ticks,
-      seenTick: state.seen_tick ?? Number.POSITIVE_INFINITY,
-      erasures: state.erasures,
-      files,
-      staged,
-    }
-  })
+  const pinned = await postgres.pipeline.one<PinnedRow>('lake_brand_manifest', [brandId])
+  return {
+    brandId,
+    tick: pinned.tick,
+    generation: pinned.generation,
+    cutTicks: pinned.cut_ticks,
+    seenTick: pinned.seen_tick ?? Number.POSITIVE_INFINITY,
+    erasures: pinned.erasures,
+    files: pinned.files.map(fileOf),
+    staged: pinned.staged.map(fileOf),
+  }
 }
 
-interface BrandState {
+type FileJson = Omit<LakeFile, 'created_at'> & { created_at: string }
+
+interface PinnedRow {
   tick: number
   generation: number
   cut_ticks: Record<string, number>
   seen_tick: number | null
   erasures: number
+  files: FileJson[]
+  staged: FileJson[]
 }
+
+const fileOf = (file: FileJson): LakeFile => ({ ...file, created_at: new Date(file.created_at) })
 
 /** Records written files within the publishing transaction. */
 export async function addFiles(tx: Statements, files: readonly NewFile[]): Promise<void> {
@@ -100,7 +99,8 @@ export async function addFiles(tx: Statements, files: readonly NewFile[]): Promi
       file.sha256,
     ])
     const brands = file.brands ?? []
-    await tx.run('staged_rows_add', [id, brands.map((row) => row.brand_id), brands.map((row) => row.rows)])
+    if (brands.length)
+      await tx.run('staged_rows_add', [id, brands.map((row) => row.brand_id), brands.map((row) => row.rows)])
   }
 }
 

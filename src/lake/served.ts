@@ -17,6 +17,9 @@ export interface ServedTable {
 const ROWS = 'main'
 const WHOLE = 'whole'
 
+/** Bytes of a block; a short column takes one. */
+const SMALL_BLOCK = 16_384
+
 /** A read-only DuckDB file of results under way: a cache that lake and models can rebuild. */
 export interface Serving {
   /** Where tables of the file are read from until it is finished. */
@@ -26,11 +29,12 @@ export interface Serving {
   abandon(): Promise<void>
 }
 
-/** Begins a file in a session; one at a time. */
-export async function openServing(lakeDir: string, { duck, manifest }: Session): Promise<Serving> {
+/** Begins a file in a session; one at a time. It is synced when it is finished, and of no use before: it needs no log. */
+export async function openServing(lakeDir: string, { duck, manifest, isSmall }: Session): Promise<Serving> {
   const file = await beginLakeFile(lakeDir, brandFolder(manifest.brandId), 'served')
   const name = 'serving'
-  await duck.run(`attach ${literal(file.path)} as ${name}`)
+  const blocks = isSmall ? `, block_size ${SMALL_BLOCK}` : ''
+  await duck.run(`attach ${literal(file.path)} as ${name} (recovery_mode 'no_wal_writes'${blocks})`)
   const abandon = async () => {
     await duck.run(`detach ${name}`).catch(() => {})
     await file.abandon()

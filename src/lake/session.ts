@@ -13,9 +13,23 @@ export interface Session {
   readonly duck: Duck
   readonly manifest: Manifest
   readonly asOf: Date
+  /** So few rows that all of them are in tables, and what is written is not worth compressing. */
+  readonly isSmall: boolean
   /** Absolute folder of the brand, the only one that the session may write to. */
   readonly folder: string
   close(): Promise<void>
+}
+
+/**
+ * Brands with fewer rows of sources are small: theirs are copied, since a statement over Parquet opens the files that it
+ * reads each time, and all of them are computed anew sooner than what changed is found.
+ */
+export const SMALL_ROWS = 200_000
+
+export interface SessionOptions {
+  /** Ticks: later changes are looked for. */
+  since?: readonly number[]
+  smallRows?: number
 }
 
 /**
@@ -27,20 +41,24 @@ export async function openSession(
   pipeline: Pipeline,
   brand: Brand,
   asOf: Date,
-  since: readonly number[] = [],
+  { since = [], smallRows = SMALL_ROWS }: SessionOptions = {},
 ): Promise<Session> {
   const manifest = await brandManifest(pipeline.postgres, brand.id)
   const folder = join(pipeline.lakeDir, brandFolder(brand.id))
   const tempDir = join(folder, 'tmp', uuidv7())
-  const duck = await openDuck({ memoryMb: pipeline.memoryMb, threads: pipeline.threads, tempDir })
+  const rows = [...manifest.files, ...manifest.staged].filter(({ relation }) => relation in RELATIONS)
+  const isSmall = rows.reduce((sum, file) => sum + file.rows, 0) < smallRows
+  // Of so few rows a second thread costs more than it gives.
+  const threads = isSmall ? 1 : pipeline.threads
+  const duck = await openDuck({ memoryMb: pipeline.memoryMb, threads, tempDir })
   const close = async () => {
     duck.close()
     await rm(tempDir, { recursive: true, force: true })
   }
   try {
-    await duck.run('create table changed_subjects (relation varchar, subject integer, since bigint)')
-    for (const relation of Object.keys(RELATIONS) as RelationName[])
-      await openSource(duck, pipeline.lakeDir, manifest, relation, since)
+    // Finding out how columns are compressed best takes two thirds of the time of writing 2,000 rows each.
+    if (isSmall) await duck.run(`set force_compression = 'uncompressed'`)
+    await openSources(duck, pipeline.lakeDir, { manifest, rows, isSmall }, since)
     // Bound as text: the binding has no TIMESTAMP parameter of its own.
     await duck.run(
       `create table params as
@@ -48,89 +66,148 @@ export async function openSession(
       [asOf, brand.timezone, brand.currency_code, brand.id],
     )
     await duck.lock([folder])
-    return { duck, manifest, asOf, folder, close }
+    return { duck, manifest, asOf, isSmall, folder, close }
   } catch (error) {
     await close()
     throw error
   }
 }
 
-async function openSource(
+async function openSources(
   duck: Duck,
   lakeDir: string,
-  manifest: Manifest,
-  relation: RelationName,
+  { manifest, rows, isSmall }: { manifest: Manifest; rows: readonly LakeFile[]; isSmall: boolean },
   since: readonly number[],
 ): Promise<void> {
-  const { kind, key } = RELATIONS[relation] as Relation
+  const changed: string[] = []
+  for (const relation of Object.keys(RELATIONS) as RelationName[]) {
+    const files = rows.filter((file) => file.relation === relation)
+    const source = { relation, lakeDir, manifest, files, since }
+    changed.push(...(await (isSmall ? copySource : openSource)(duck, source)))
+  }
+  // Looked at once at most where all customers are computed, so that it need not be made.
+  await duck.run(
+    `create ${isSmall ? 'view' : 'table'} changed_subjects as
+     select relation::varchar as relation, subject::integer as subject, since::bigint as since
+     from (${['select null as relation, null as subject, null as since where false', ...changed].join(' union all ')})`,
+  )
+}
+
+interface Source {
+  relation: RelationName
+  lakeDir: string
+  manifest: Manifest
+  /** The brand's own and the shared ones. */
+  files: readonly LakeFile[]
+  since: readonly number[]
+}
+
+/** The rows of a source's files. Of shared files those of the brand that its own files do not have yet. */
+function selectsOf({ relation, lakeDir, manifest, files }: Source) {
   const columns = columnsOf(relation).join(', ')
-  const own = manifest.files.filter((file) => file.relation === relation)
-  const staged = manifest.staged.filter((file) => file.relation === relation)
+  const own = (which: readonly LakeFile[]) =>
+    which.length ? [`select ${columns} from read_parquet(${fileList(lakeDir, which)})`] : []
+  const staged = files.filter(({ brand_id }) => brand_id === null)
+  return {
+    columns,
+    base: own(files.filter(({ brand_id, level }) => brand_id !== null && level > 0)),
+    deltas: own(files.filter(({ brand_id, level }) => brand_id !== null && level === 0)),
+    staged: own(staged).map(
+      (rows) =>
+        `${rows} where brand_id = ${literal(manifest.brandId)}::uuid and tick > ${Number(manifest.cutTicks[relation] ?? 0)}`,
+    ),
+  }
+}
+
+/** Copies all of a source into tables. Returns who changed, as SELECTs of `changed_subjects`. */
+async function copySource(duck: Duck, source: Source): Promise<string[]> {
+  const { relation, since } = source
+  const { kind, key } = RELATIONS[relation] as Relation
+  const { columns, base, deltas, staged } = selectsOf(source)
   const view = sourceName(relation)
-  const changed = `${relation}_staged`
+  const all = kind === 'append' ? view : `${relation}_versions`
+  const selects = [...base, ...deltas, ...staged]
+  await duck.run(
+    [
+      `create table ${all} (${columnTypes(relation)})`,
+      ...selects.map((rows) => `insert into ${all} ${rows}`),
+      ...(kind === 'append'
+        ? []
+        : [
+            // A base alone holds each key once.
+            `create ${selects.length > base.length ? 'table' : 'view'} ${relation}_changed as ${
+              selects.length > base.length ? newestOf(relation, columns, all) : `from ${all}`
+            }`,
+            `create view ${view} as select ${columns} from ${relation}_changed where not deleted`,
+          ]),
+    ].join(';\n'),
+  )
+  if (kind === 'append')
+    return since.flatMap((tick) =>
+      changedSql(relation, `from ${view} where tick > ${Math.trunc(tick)}`, tick),
+    )
+  if (relation === 'customers') await openErased(duck, [])
+  return since.flatMap((tick) => changedSql(relation, movedSql(key, columns, [`from ${all}`], tick), tick))
+}
+
+/** Opens a source as views over its files, but what changed since its base. Returns the same. */
+async function openSource(duck: Duck, source: Source): Promise<string[]> {
+  const { relation, since } = source
+  const { kind, key } = RELATIONS[relation] as Relation
+  const { columns, base, deltas, staged } = selectsOf(source)
+  const view = sourceName(relation)
+  const later = `${relation}_versions`
   // Staged rows are copied in before the lock: their files hold other brands' rows too.
-  await duck.run(`create table ${changed} (${columnTypes(relation)})`)
-  if (staged.length) {
-    await duck.run(
-      `insert into ${changed} select ${columns} from read_parquet(${fileList(lakeDir, staged)})
-       where brand_id = ${literal(manifest.brandId)}::uuid and tick > ${Number(manifest.cutTicks[relation] ?? 0)}`,
+  await duck.run(`create table ${later} (${columnTypes(relation)})`)
+  const copied = kind === 'append' ? staged : [...deltas, ...staged]
+  for (const rows of copied) await duck.run(`insert into ${later} ${rows}`)
+  if (kind === 'append') {
+    await duck.run(`create view ${view} as ${[...base, ...deltas, `from ${later}`].join(' union all ')}`)
+    return since.flatMap((tick) =>
+      changedSql(relation, `from ${view} where tick > ${Math.trunc(tick)}`, tick),
     )
   }
-  if (kind === 'append') {
-    const parts = own.length
-      ? [`select ${columns} from read_parquet(${fileList(lakeDir, own)})`, `from ${changed}`]
-      : [`from ${changed}`]
-    await duck.run(`create view ${view} as ${parts.join(' union all ')}`)
-    for (const tick of since)
-      await noteChanged(duck, relation, `from ${view} where tick > ${Math.trunc(tick)}`, tick)
-    return
-  }
-
-  // A base holds each key once; what changed since is small and replaces it.
-  const base = own.filter((file) => file.level > 0)
-  const deltas = own.filter((file) => file.level === 0)
-  if (deltas.length) {
-    await duck.run(`insert into ${changed} select ${columns} from read_parquet(${fileList(lakeDir, deltas)})`)
-  }
-  for (const tick of since) {
-    const keys = key.join(', ')
-    const versions = [
-      `from ${changed}`,
-      ...(base.length ? [`from read_parquet(${fileList(lakeDir, base)})`] : []),
-    ]
-    const later = versions.map((version) => `select ${keys} ${version} where tick > ${Math.trunc(tick)}`)
-    const moved = `(${later.join(' union ')})`
-    const all = versions.map((version) => `select ${columns} ${version}`).join(' union all ')
-    // Whom a row was about until then, not whom it was about before that: nothing of theirs changed since.
-    const until = `row_number() over (partition by ${keys}, tick > ${Math.trunc(tick)} order by tick desc) = 1`
-    const rows = `from (${all}) semi join ${moved} using (${keys}) qualify tick > ${Math.trunc(tick)} or ${until}`
-    await noteChanged(duck, relation, rows, tick)
-  }
-  const newest = `select ${columns} from ${changed} qualify row_number() over (partition by ${key.join(', ')} order by tick desc) = 1`
-  await duck.run(`create table ${relation}_changed as ${newest}`)
-  await duck.run(`drop table ${changed}`)
+  await duck.run(`create table ${relation}_changed as ${newestOf(relation, columns, later)}`)
   const current = `select ${columns} from ${relation}_changed where not deleted`
-  if (relation === 'customers') await openErased(duck, lakeDir, base)
-  if (!base.length) {
-    await duck.run(`create view ${view} as ${current}`)
-    return
-  }
   const [count] = await duck.rows<{ rows: number }>(`select count(*) as rows from ${relation}_changed`)
-  const unchanged = `select ${columns} from read_parquet(${fileList(lakeDir, base)}) as base
-    ${count?.rows ? `anti join ${relation}_changed using (${key.join(', ')})` : ''} where not deleted`
-  await duck.run(`create view ${view} as ${count?.rows ? `${current} union all ${unchanged}` : unchanged}`)
+  const replaced = count?.rows ? `anti join ${relation}_changed using (${key.join(', ')})` : ''
+  const unchanged = base.map((rows) => `select ${columns} from (${rows}) ${replaced} where not deleted`)
+  if (relation === 'customers') await openErased(duck, base)
+  const parts = count?.rows || !unchanged.length ? [current, ...unchanged] : unchanged
+  await duck.run(`create view ${view} as ${parts.join(' union all ')}`)
+  const versions = [`from ${later}`, ...base.map((rows) => `from (${rows})`)]
+  return since.flatMap((tick) => changedSql(relation, movedSql(key, columns, versions, tick), tick))
+}
+
+const newestOf = (relation: RelationName, columns: string, versions: string) =>
+  `select ${columns} from ${versions}
+   qualify row_number() over (partition by ${(RELATIONS[relation] as Relation).key.join(', ')} order by tick desc) = 1`
+
+/** Rows that changed after a tick, and as they were until then. */
+function movedSql(
+  key: readonly string[],
+  columns: string,
+  versions: readonly string[],
+  tick: number,
+): string {
+  const keys = key.join(', ')
+  const since = Math.trunc(tick)
+  const moved = versions.map((version) => `select ${keys} ${version} where tick > ${since}`).join(' union ')
+  const all = versions.map((version) => `select ${columns} ${version}`).join(' union all ')
+  // Whom a row was about until then, not whom it was about before that: nothing of theirs changed since.
+  const until = `row_number() over (partition by ${keys}, tick > ${since} order by tick desc) = 1`
+  return `from (${all}) semi join (${moved}) using (${keys}) qualify tick > ${since} or ${until}`
 }
 
 /** What erased customers left: histories name them by their ids. */
-async function openErased(duck: Duck, lakeDir: string, base: readonly LakeFile[]): Promise<void> {
-  const unchanged = `union all select subject, customer_id, deleted, email, phone, store_customer_id
-    from read_parquet(${fileList(lakeDir, base)}) anti join customers_changed using (subject)`
+async function openErased(duck: Duck, base: readonly string[]): Promise<void> {
+  const columns = 'subject, customer_id, deleted, email, phone, store_customer_id'
+  const unchanged = base.map(
+    (rows) => `union all select ${columns} from (${rows}) anti join customers_changed using (subject)`,
+  )
   await duck.run(
     `create view customers_erased as select subject, customer_id
-     from (
-       select subject, customer_id, deleted, email, phone, store_customer_id from customers_changed
-       ${base.length ? unchanged : ''}
-     )
+     from (select ${columns} from customers_changed ${unchanged.join(' ')})
      where deleted and coalesce(email, phone, store_customer_id) is null`,
   )
 }
@@ -149,13 +226,12 @@ const ABOUT: Readonly<Partial<Record<RelationName, readonly string[]>>> = {
   messages: ['subject'],
 }
 
-async function noteChanged(duck: Duck, relation: RelationName, rows: string, since: number): Promise<void> {
-  for (const column of ABOUT[relation] ?? [])
-    await duck.run(
-      `insert into changed_subjects
-       select distinct ${literal(relation)}, ${column}, ${Math.trunc(since)} ${rows}`,
-    )
-}
+const changedSql = (relation: RelationName, rows: string, since: number): string[] =>
+  (ABOUT[relation] ?? []).map(
+    (column) =>
+      `select ${literal(relation)} as relation, ${column} as subject, ${Math.trunc(since)} as since
+       from (select distinct ${column} ${rows})`,
+  )
 
 /** The files as a DuckDB list of absolute paths. */
 export const fileList = (lakeDir: string, files: readonly Pick<LakeFile, 'path'>[]) =>

@@ -28,13 +28,19 @@ export interface Value {
   value: string | null
 }
 
+/** A column of the current row, or of the current order line. */
+export interface Column {
+  is: 'column'
+  of: 'row' | 'line'
+  name: string
+}
+
 /**
  * The primitives: all that a condition can mean, and all that a dialect has to spell. A comparison with
  * something missing is neither true nor false; `not` is the exact complement of true, so it is true there.
  */
 export type Expr =
-  /** A column of the current row, or of the current order line. */
-  | { is: 'column'; of: 'row' | 'line'; name: string }
+  | Column
   /** The element of the list that `some` looks at. */
   | { is: 'element' }
   /** The aggregate of the condition; sums and counts over nothing are 0. */
@@ -114,4 +120,12 @@ const byKey = ([a]: [string, unknown], [b]: [string, unknown]) => (a < b ? -1 : 
 function joined(is: 'and' | 'or', parts: Expr[]): Expr {
   const [only] = parts
   return parts.length === 1 && only ? only : { is, parts }
+}
+
+/** The columns that an expression, or anything made of expressions, looks at. */
+export function columnsIn(part: unknown): Column[] {
+  if (Array.isArray(part)) return part.flatMap(columnsIn)
+  if (typeof part !== 'object' || part === null) return []
+  if ('is' in part && part.is === 'column') return [part as unknown as Column]
+  return Object.values(part).flatMap(columnsIn)
 }

@@ -26,9 +26,13 @@ export async function computeMarts(
   if (!parts.has('models')) await openPublishedScores(duck)
   let rows = 0
   for (const model of marts) {
-    const isOurs = model.name !== OF_SEGMENTS
-    rows += rowsOf(await runModels(duck.connection, [model], isOurs ? { into: serving.name } : {}))
-    if (!isOurs && parts.has('segments')) await placeCustomers(duck, serving)
+    if (model.name !== OF_SEGMENTS)
+      rows += rowsOf(await runModels(duck.connection, [model], { into: serving.name }))
+    else if (!parts.has('segments')) rows += rowsOf(await runModels(duck.connection, [model]))
+    else {
+      await runModels(duck.connection, [model], { materialize: () => 'view' })
+      await placeCustomers(duck, serving)
+    }
   }
   return rows
 }

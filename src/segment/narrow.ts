@@ -1,5 +1,6 @@
 import type { Duck } from '../store/duckdb.ts'
 import { rowsNamed } from './catalog.ts'
+import { columnsIn } from './expression.ts'
 import type { Plan } from './plan.ts'
 
 /** How the names of staging models begin; a plan reads marts too. */
@@ -47,16 +48,4 @@ function columnsOf({ rows }: Plan): Map<string, Set<string>> {
       add(of === 'line' && lines ? lines.name : relation.name, name)
   }
   return found
-}
-
-interface Column {
-  of: 'row' | 'line'
-  name: string
-}
-
-function columnsIn(part: unknown): Column[] {
-  if (Array.isArray(part)) return part.flatMap(columnsIn)
-  if (typeof part !== 'object' || part === null) return []
-  if ('is' in part && part.is === 'column') return [part as unknown as Column]
-  return Object.values(part).flatMap(columnsIn)
 }

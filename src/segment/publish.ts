@@ -12,7 +12,7 @@ import type { MemberChanges } from './members.ts'
 import type { Parts } from './part.ts'
 import { writeReasons } from './reasons.ts'
 import type { BrandRow } from './way.ts'
-import { finishWhole, type Note, rowsOf, writeTouched } from './written.ts'
+import { finishWhole, type Note, rowsOf, type Written, writeTouched } from './written.ts'
 
 export interface Publication {
   /** As the refresh found it. */
@@ -24,7 +24,7 @@ export interface Publication {
   members: MemberChanges
   /** All customers were computed, not only those in `touched`: into this file. */
   serving: Serving | null
-  /** What the brand shows so far; null before its first generation. */
+  /** What the brand shows so far; null when all of it is made anew. */
   published: Generation | null
   /** When time alone changes an answer next; null when that is not known. */
   nextChangeAt: string | null
@@ -42,13 +42,13 @@ export async function publish(
   publication: Publication,
 ): Promise<number> {
   const { brand, parts, members } = publication
-  const { manifest, asOf } = session
+  const { manifest } = session
   const generation = brand.generation + 1
   const files: NewFile[] = []
   const note: Note = (file, relation, level, rows) =>
     files.push({ ...file, brand_id: brand.id, relation, level, rows, ...ticksOf(generation) })
   if (parts.has('segments')) await writeMembers(pipeline, session, publication, note)
-  const { shown, changed, modelsChanged } = publication.serving
+  const { shown, ...changed } = publication.serving
     ? await finishWhole(publication.serving, publication, note)
     : await writeTouched(pipeline, session, publication, note)
 
@@ -59,15 +59,12 @@ export async function publish(
   )
   await publishFiles(pipeline, files, async (tx) => {
     if ((await moveOn(tx, publication, session, changed)) === 0) throw new Outrun('refresh')
-    if (parts.has('models'))
-      await tx.run('lake_models_made', [brand.id, generation, manifest.tick, asOf, modelsChanged])
     await retireFiles(
       tx,
       retired.map(({ id }) => id),
       'refresh',
     )
     await addFiles(tx, files)
-    await tx.run('served_generation_replaced', [brand.id, generation])
     await tx.run('served_generation_add', [
       brand.id,
       generation,
@@ -86,25 +83,22 @@ export async function publish(
 async function moveOn(
   tx: Statements,
   { brand, parts, recipe, serving, nextChangeAt, startedAt }: Publication,
-  { manifest, asOf }: Session,
-  changed: number,
+  { manifest: { tick, erasures }, asOf }: Session,
+  { changed, modelsChanged }: Omit<Written, 'shown'>,
 ): Promise<number> {
-  const generation = brand.generation + 1
-  if (!parts.has('segments'))
-    return await tx.run('lake_generation_add', [brand.id, brand.generation, generation, manifest.erasures])
+  const to = [brand.id, brand.generation, brand.generation + 1, tick, asOf]
+  if (!parts.has('segments')) return await tx.run('lake_models_publish', [...to, erasures, modelsChanged])
   return await tx.run('lake_brand_publish', [
-    brand.id,
-    brand.generation,
-    generation,
-    manifest.tick,
-    asOf,
+    ...to,
     brand.definitions_version,
     Math.round(performance.now() - startedAt),
     recipe,
-    manifest.erasures,
+    erasures,
     serving !== null && parts.has('models'),
     changed,
     nextChangeAt,
+    parts.has('models'),
+    modelsChanged,
   ])
 }
 
@@ -144,8 +138,8 @@ export async function noteUnchanged(
   const { manifest, asOf } = session
   await pipeline.postgres.pipeline.tx(async (tx) => {
     if (parts.has('models')) {
-      const made = [brand.id, brand.generation, manifest.tick, asOf, null]
-      if ((await tx.run('lake_models_made', made)) === 0) throw new Outrun('refresh')
+      const made = [brand.id, brand.generation, manifest.tick, asOf, manifest.erasures]
+      if ((await tx.run('lake_models_refreshed', made)) === 0) throw new Outrun('refresh')
     }
     if (!parts.has('segments')) return
     const ms = Math.round(performance.now() - publication.startedAt)
@@ -176,7 +170,9 @@ export async function recordRun(
   const ids = evaluated.map(({ id }) => id)
   const versions = evaluated.map(({ version }) => version)
   const counts = evaluated.map(({ ordinal }) => members.counts.get(ordinal) ?? 0)
-  await tx.run('segments_evaluated', [brandId, generation, changedAt, ids, versions, counts, tick])
+  if (ids.length)
+    await tx.run('segments_evaluated', [brandId, generation, changedAt, ids, versions, counts, tick])
+  if (failed.length === 0) return
   await tx.run('segments_failed', [
     brandId,
     changedAt,

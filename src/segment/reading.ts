@@ -1,6 +1,6 @@
 import type { Pipeline } from '../lake/pipeline.ts'
 import { attachGeneration, generationOf } from '../lake/served.ts'
-import { openSession, type Session } from '../lake/session.ts'
+import { openSession, type Session, SMALL_ROWS } from '../lake/session.ts'
 import { loadModels } from '../model/graph.ts'
 import { runModels } from '../model/run.ts'
 import type { Brand } from '../op.ts'
@@ -9,7 +9,7 @@ import { salesMoved } from './moved.ts'
 import { BOTH, type Start, startOf } from './part.ts'
 import { DATED } from './slices.ts'
 import { mergeMarts, openChanged, openTouched, restrict, rootsOf } from './touched.ts'
-import { type BrandRow, FULL_ROWS, recipeOf, whyAnew } from './way.ts'
+import { type BrandRow, recipeOf, whyAnew } from './way.ts'
 
 /** Marts that rules read; the others are computed when a statement asks for them. */
 const READ_OFTEN: ReadonlySet<string> = new Set(['customers'])
@@ -23,7 +23,7 @@ export async function openReading(pipeline: Pipeline, brand: Brand, asOf: Date):
   const row = await pipeline.postgres.pipeline.one<BrandRow>('lake_brand_row', [brand.id])
   const start = startOf(row, BOTH, [])
   const goesOn = row.as_of !== null && asOf >= row.as_of
-  const session = await openSession(pipeline, row, asOf, goesOn && start ? start.ticks : [])
+  const session = await openSession(pipeline, row, asOf, { since: goesOn && start ? start.ticks : [] })
   try {
     await openMarts(pipeline, session, row, start)
     await openSegmentMembers(pipeline, session)
@@ -51,7 +51,7 @@ async function openMarts(
     asOf,
     recipe: recipeOf(models, brand),
     since: Math.min(...(start?.ticks ?? [])),
-    fullRows: FULL_ROWS,
+    smallRows: SMALL_ROWS,
   })
   const published = anew ? undefined : await generationOf(pipeline, brand.id, brand.generation)
   if (!published || published.generation !== brand.generation || !start) {
@@ -61,7 +61,7 @@ async function openMarts(
     return
   }
   await attachGeneration(duck, pipeline.lakeDir, published)
-  await openChanged(duck)
+  await openChanged(duck, 'table')
   await openTouched(duck, DATED, start.from)
   await restrict(duck, await rootsOf(duck, models))
   await runModels(

@@ -12,7 +12,6 @@ import { datedBetween, dayTurned, productsChanged } from './moved.ts'
 import { narrow } from './narrow.ts'
 import { BOTH, type Part, type Parts, roundsOf, startOf } from './part.ts'
 import { noteUnchanged, type Publication, publish } from './publish.ts'
-import { openChanged } from './touched.ts'
 import { compareWithPublished } from './verify.ts'
 import { type BrandRow, nextChangeOf, recipeOf, type Task, type Way, type WayOptions, wayOf } from './way.ts'
 
@@ -110,7 +109,10 @@ async function refreshParts(
   try {
     const start = startOf(brand, parts, turns.due)
     const goesOn = start !== null && (brand.as_of === null || asOf >= brand.as_of)
-    session = await openSession(pipeline, brand, asOf, goesOn ? start.ticks : [])
+    session = await openSession(pipeline, brand, asOf, {
+      since: goesOn ? start.ticks : [],
+      ...(options.smallRows !== undefined && { smallRows: options.smallRows }),
+    })
     options.signal?.throwIfAborted()
     options.signal?.addEventListener('abort', stop)
     const task = { parts, models, turns, recipe: recipeOf(models, brand), options }
@@ -148,7 +150,6 @@ async function refreshIn(
     duck.connection,
     models.filter(({ layer }) => layer === 'staging'),
   )
-  await openChanged(duck)
   if (parts.has('segments')) await openMembers(session, pipeline.lakeDir, 'table')
   const way = await timed(
     'touched',

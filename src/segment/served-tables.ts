@@ -25,12 +25,15 @@ const texts = (rows: string): ServedTable => ({
 })
 const KNOWN = `provenance <> 'pixel'`
 
-/** Moves `customers` of the session into the file, each with a position: the place by customer id. */
+/** Computes `customers`, a view of the session, into the file, each with a position: the place by customer id. */
 export async function placeCustomers(duck: Duck, serving: Serving): Promise<void> {
-  const rows = 'select *, (row_number() over (order by customer_id))::integer as position from customers'
-  await serving.add(served('customers', `${rows} order by position`))
-  await duck.run('drop table customers')
-  await duck.run(`create view customers as select * exclude (position) from ${serving.name}.customers`)
+  // One sort: numbered as they come out of it.
+  const rows =
+    'select *, (row_number() over ())::integer as position from (from customers order by customer_id)'
+  await serving.add(served('customers', rows))
+  await duck.run(
+    `create or replace view customers as select * exclude (position) from ${serving.name}.customers`,
+  )
 }
 
 /** What is found by the positions of customers: the members, and the places of ids and texts. */

@@ -10,9 +10,9 @@ import type { Slice } from './slices.ts'
  * Fills `changed_customers (customer, since, merged)`: those whom rows of a later tick than `since` are about, merged
  * ones with their survivors; `merged`: a redirect of theirs changed. Needs `changed_subjects` and `subject_redirect`.
  */
-export async function openChanged(duck: Duck): Promise<void> {
+export async function openChanged(duck: Duck, as: Materialization): Promise<void> {
   await duck.run(`
-    create table changed_customers as
+    create ${as} changed_customers as
     select customer, since, bool_or(merged) as merged
     from (
       select unnest([subject, coalesce(redirect.customer, subject)]) as customer, since,

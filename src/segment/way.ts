@@ -2,7 +2,7 @@ import type { Manifest } from '../lake/manifest.ts'
 import type { Pipeline } from '../lake/pipeline.ts'
 import { RELATIONS } from '../lake/relations.ts'
 import { attachGeneration, type Generation, generationOf } from '../lake/served.ts'
-import type { Session } from '../lake/session.ts'
+import { type Session, SMALL_ROWS } from '../lake/session.ts'
 import { errorFields, log } from '../log.ts'
 import type { Model } from '../model/graph.ts'
 import { modelsHash } from '../model/recipe.ts'
@@ -12,17 +12,17 @@ import { statement } from '../store/sqlfile.ts'
 import { dueAt, type Turns } from './cadence.ts'
 import { parseSaved } from './definition.ts'
 import type { Evaluation, SegmentRow } from './evaluate.ts'
-import { changedIn, type Parts, startOf } from './part.ts'
+import { BOTH, changedIn, type Parts, startOf } from './part.ts'
 import { type Plan, plan } from './plan.ts'
 import { touchPublishedScores, touchScored } from './scored.ts'
 import { slicesOf } from './slices.ts'
-import { nextChange, openTouched, restrict, rootsOf } from './touched.ts'
+import { nextChange, openChanged, openTouched, restrict, rootsOf } from './touched.ts'
 
 export interface WayOptions {
   /** Compute all customers, and say where that differs from what was published incrementally as of the same instant. */
   verify?: boolean
   /** Brands with fewer rows are computed whole each time. */
-  fullRows?: number
+  smallRows?: number
   /** Share of the customers that may be touched without computing all. */
   mostTouched?: number
 }
@@ -48,8 +48,6 @@ export interface BrandRow extends Brand {
   no_erasure_since: boolean | null
 }
 
-/** Fewer rows are computed anew sooner than what changed of them is found. */
-export const FULL_ROWS = 200_000
 /** With more of the customers touched, a full refresh is quicker and a new base due. */
 const MOST_TOUCHED = 0.1
 
@@ -60,7 +58,7 @@ export interface Conditions {
   /** Later changes are looked for. */
   since: number
   /** Brands with fewer rows are computed whole. */
-  fullRows: number
+  smallRows: number
 }
 
 /**
@@ -72,7 +70,7 @@ export function whyAnew(brand: BrandRow, manifest: Manifest, now: Conditions): s
   if (brand.recipe !== now.recipe) return 'recipe'
   if (!brand.no_erasure_since) return 'erasure'
   if (now.asOf < brand.as_of || (brand.models_as_of && now.asOf < brand.models_as_of)) return 'past'
-  if (rowsOf(manifest) < now.fullRows) return 'small'
+  if (rowsOf(manifest) < now.smallRows) return 'small'
   const folded = manifest.files.some(
     ({ relation, level, tick_hi }) =>
       relation in RELATIONS &&
@@ -125,7 +123,7 @@ export interface Way {
   whole: boolean
   /** Customers that are computed, when not all are. */
   touched: number
-  /** What the brand shows so far. */
+  /** What the brand shows so far, when it is needed. */
   published?: Generation
   /** Of all rules, when not all customers are computed. */
   plan?: Plan
@@ -140,12 +138,15 @@ export async function wayOf(
 ): Promise<Way> {
   const start = startOf(brand, parts, turns.due)
   const since = Math.min(...(start?.ticks ?? []))
-  const now = { asOf, recipe, since, fullRows: options.fullRows ?? FULL_ROWS }
+  const now = { asOf, recipe, since, smallRows: options.smallRows ?? SMALL_ROWS }
   const why = parts.has('segments') ? whyFull(brand, turns.due, manifest, now) : whyAnew(brand, manifest, now)
   const full = options.verify ? 'verify' : why
-  const published = await generationOf(pipeline, brand.id)
+  // What is made anew altogether needs nothing of what is published, unless to compare it.
+  const goesOn = !full || options.verify || parts.size < BOTH.size
+  const published = goesOn ? await generationOf(pipeline, brand.id) : undefined
   if (published) await attachGeneration(duck, pipeline.lakeDir, published)
   const whole: Way = { whole: true, touched: 0, published }
+  await openChanged(duck, full ? 'view' : 'table')
   if (full || !published || !start) return whole
 
   const planned = planOf([...turns.due, ...turns.waiting])
@@ -187,7 +188,7 @@ export async function nextChangeOf(
   { due, waiting }: Turns,
   { failed }: Evaluation,
 ): Promise<string | null> {
-  const planned = failed.length || rowsOf(manifest) >= FULL_ROWS ? null : planOf([...due, ...waiting])
+  const planned = failed.length || rowsOf(manifest) >= SMALL_ROWS ? null : planOf([...due, ...waiting])
   if (!planned) return null
   const [day] = await duck.rows<{ begins: string }>(statement('duckdb', 'next_day'))
   const next = [await nextChange(duck, slicesOf(planned)), day?.begins ?? 'infinity']

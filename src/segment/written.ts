@@ -17,7 +17,7 @@ export interface Written {
   shown: Omit<Generation, 'generation'>
   /** Customers whose rows of segments, and of models, are those of changes. */
   changed: number
-  modelsChanged: number | null
+  modelsChanged: number
 }
 
 /** The file that everyone's rows were computed into. */
@@ -47,7 +47,11 @@ export async function writeTouched(
 ): Promise<Written> {
   if (!published || !brand.models_as_of) throw new Error('there is no base that the changes could be to')
   const { duck } = session
-  const written: Written = { shown: { ...published }, changed: 0, modelsChanged: null }
+  const written: Written = {
+    shown: { ...published },
+    changed: 0,
+    modelsChanged: brand.models_changed_customers,
+  }
   if (parts.has('segments')) {
     const file = await writeTouchedMembers(lakeDir, session, published)
     note(file, 'served', 0, 0)

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { mkdir, open, rename, rm, stat } from 'node:fs/promises'
+import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { v7 as uuidv7 } from 'uuid'
@@ -36,7 +36,8 @@ export async function beginLakeFile(lakeDir: string, folder: string, name: strin
     path: unfinished,
     finish: async () => {
       await sync(unfinished)
-      const [{ size }, sha256] = await Promise.all([stat(unfinished), hashOf(unfinished)])
+      const { size } = await stat(unfinished)
+      const sha256 = await hashOf(unfinished, size)
       await rename(unfinished, target)
       await sync(dirname(target))
       return { path, bytes: size, sha256 }
@@ -71,7 +72,14 @@ async function sync(path: string): Promise<void> {
   }
 }
 
-async function hashOf(path: string): Promise<Buffer> {
+/** Read at once below this size. */
+const SMALL_BYTES = 1 << 22
+
+async function hashOf(path: string, size: number): Promise<Buffer> {
+  if (size < SMALL_BYTES)
+    return createHash('sha256')
+      .update(await readFile(path))
+      .digest()
   const hash = createHash('sha256')
   await pipeline(createReadStream(path, { highWaterMark: 1 << 20 }), hash)
   return hash.digest()

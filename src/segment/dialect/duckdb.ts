@@ -2,6 +2,7 @@ import type { Formula } from '../formula.ts'
 import type { Pass } from '../pass.ts'
 import type { Plan } from '../plan.ts'
 import { distinctSql } from './duckdb/distinct.ts'
+import { gatheredOf } from './duckdb/gather.ts'
 import { lookupSql } from './duckdb/lookup.ts'
 import { Parameters, type Sql } from './duckdb/parameter.ts'
 import { scanSql } from './duckdb/scan.ts'
@@ -29,15 +30,18 @@ export interface Level {
 
 /** A plan as temporary tables: who satisfies what, pass by pass, then each segment over one row per customer. */
 export function toDuckdb({ profile, passes, members, everyone, levels }: Plan): Compiled {
-  const found = [
-    { ...made(PROFILES, profileSql(profile)), answers: profile.map(({ id }) => id) },
-    ...passes.map((pass, index) => ({
-      ...made(`segment_${pass.source}_${index + 1}`, passSql(pass)),
-      answers: (pass.is === 'lookup' ? pass.entries : pass.answers).map(({ id }) => id),
-    })),
-  ]
+  const gathered = gatheredOf(passes)
+  const profiles = { ...made(PROFILES, profileSql(profile)), answers: profile.map(({ id }) => id) }
+  const answered = passes.map((pass, index) => ({
+    ...made(
+      `segment_${pass.source}_${index + 1}`,
+      passSql(pass, gathered.find((each) => each.passes.has(pass))?.name),
+    ),
+    answers: (pass.is === 'lookup' ? pass.entries : pass.answers).map(({ id }) => id),
+  }))
+  const found = [profiles, ...answered]
   return {
-    statements: found,
+    statements: [profiles, ...gathered.map(({ name, ...sql }) => made(name, sql)), ...answered],
     levels: [
       ...(everyone.length ? [everyoneSql(everyone)] : []),
       ...levels.map((segments, index) => levelSql(index, segments, found, members)),
@@ -136,14 +140,14 @@ const made = (name: string, { text, values }: Sql): Statement => ({
   values,
 })
 
-function passSql(pass: Pass): Sql {
+function passSql(pass: Pass, gathered?: string): Sql {
   switch (pass.is) {
     case 'scan':
-      return scanSql(pass)
+      return scanSql(pass, gathered)
     case 'lookup':
       return lookupSql(pass)
     case 'distinct':
-      return distinctSql(pass)
+      return distinctSql(pass, gathered)
   }
 }
 

@@ -5,8 +5,8 @@ import { answer, columns, placeOf, Since, testsSql } from './since.ts'
 import { spell } from './spell.ts'
 
 /** One row per customer: how many different values have their latest row inside each window. */
-export function distinctSql(pass: Distinct): Sql {
-  const { row, line, from, customer, time } = placeOf(pass)
+export function distinctSql(pass: Distinct, gathered?: string): Sql {
+  const { row, line, from, customer, time } = placeOf(pass, gathered)
   const since = new Since()
   const scope = since.scope(row, line)
   const of = spell(pass.of, scope)

@@ -5,8 +5,8 @@ import { answer, columns, type Place, placeOf, Since, testsSql } from './since.t
 import { all, type Scope, spell } from './spell.ts'
 
 /** One row per customer with rows in the longest window, one boolean per atom. */
-export function scanSql(scan: Scan): Sql {
-  const { row, line, from, customer, time } = placeOf(scan)
+export function scanSql(scan: Scan, gathered?: string): Sql {
+  const { row, line, from, customer, time } = placeOf(scan, gathered)
   const since = new Since()
   const scope = since.scope(row, line)
   const made = scan.aggregations.map((each, index) => aggregationSql(each, `m${index}`, scan, scope, time))

@@ -1,1 +1,0 @@
-set transaction isolation level repeatable read, read only
