@@ -12,6 +12,7 @@ import { createReceiver } from './connect/store/receive.ts'
 import { openIngest } from './event/ingest.ts'
 import { collectRoutes } from './http/collect.ts'
 import { docsRoutes } from './http/docs.ts'
+import { gatewayRoutes } from './http/gateway.ts'
 import { ingestRoutes } from './http/ingest.ts'
 import { linkRoutes } from './http/link.ts'
 import { mcpRoutes } from './http/mcp.ts'
@@ -104,6 +105,7 @@ export async function startServer(app: App, { oneOf }: ServerShare = {}): Promis
         room: { total: share(WAITING_BYTES), brand: share(BRAND_BYTES) },
       }),
       ...storeRoutes(createReceiver({ postgres, seal, storePlatformDomain: config.storePlatformDomain })),
+      ...gatewayRoutes({ postgres, seal }),
       ...linkRoutes({ postgres, limit: config.rateLimits ? limits.collect : undefined }),
       ...restRoutes(OPS, deps),
       ...mcpRoutes(OPS, deps),

@@ -1,5 +1,6 @@
 import { backupCommands } from './backup.ts'
 import { brandCommands } from './brand.ts'
+import { channelCommands } from './channel.ts'
 import type { Command } from './command.ts'
 import { customerCommands } from './customer.ts'
 import { deadLetterCommands } from './dead-letter.ts'
@@ -11,6 +12,7 @@ import { exportCommands } from './export.ts'
 import { importCommands } from './import.ts'
 import { keyCommands } from './key.ts'
 import { mergeCommands } from './merge.ts'
+import { policyCommands } from './policy.ts'
 import { providerCommands } from './provider.ts'
 import { refreshCommands } from './refresh.ts'
 import { runCommands } from './run.ts'
@@ -33,6 +35,8 @@ export const COMMANDS: readonly Command[] = [
   ...refreshCommands,
   ...segmentCommands,
   ...discountCommands,
+  ...channelCommands,
+  ...policyCommands,
   ...customerCommands,
   ...mergeCommands,
   ...sqlCommands,

@@ -3,6 +3,7 @@ import type { Op } from '../../op.ts'
 import { ABOUT } from './about.ts'
 import { collectDocumented } from './collect.ts'
 import { Components } from './components.ts'
+import { gatewayDocumented } from './gateway.ts'
 import { ingestDocumented } from './ingest.ts'
 import { linkDocumented } from './link.ts'
 import { operation } from './operation.ts'
@@ -22,6 +23,7 @@ export interface DocumentedRoute {
 /** Public routes that no operation declares; each part of them documents its own. */
 const OTHERS: readonly ((components: Components) => DocumentedRoute[])[] = [
   collectDocumented,
+  gatewayDocumented,
   ingestDocumented,
   linkDocumented,
   signInDocumented,

@@ -1,0 +1,46 @@
+import type { ConsentChannel } from '../identity/contact.ts'
+import type { Db } from '../op.ts'
+import type { Outcome, Step } from './reason.ts'
+import { recordSteps } from './record-steps.ts'
+
+/** What a gateway says about a message that it took, by its own id for it or by ours (the key of its attempts). */
+export interface DeliveryWord {
+  channel: ConsentChannel
+  gatewayId: string | null
+  key: string | null
+  /** Null: it arrived. */
+  error: string | null
+  at: Date
+}
+
+/** Notes what became of a message; false when there is none of these ids that it could be said of. */
+export async function noteDelivery(
+  db: Db,
+  { channel, gatewayId, key, error, at }: DeliveryWord,
+): Promise<boolean> {
+  const hasFailed = error !== null
+  return await db.tx(async (tx) => {
+    const args = [channel, at, gatewayId, key]
+    const rows = hasFailed
+      ? await tx.many<{ id: string; conversation_id: string }>('message_undelivered', [...args, error])
+      : await tx.many<{ id: string; conversation_id: string }>('message_delivered', args)
+    for (const { id, conversation_id: conversationId } of rows) {
+      const run = await tx.maybe<{
+        id: string
+        state: string
+        step: Step
+        outcome: Outcome
+        ordinal: number
+      }>('run_of_conversation', [conversationId])
+      if (!run) continue
+      const place = { runId: run.id, ordinal: run.ordinal, conversationId, messageId: id }
+      const step = hasFailed
+        ? ({ step: 'message', state: 'failed', reason: 'send_failed', error } as const)
+        : ({ step: 'message', state: 'done', reason: 'message_delivered' } as const)
+      await recordSteps(tx, [{ ...step, ...place }], at)
+      if (hasFailed && run.state === 'waiting' && run.step === 'wait')
+        await tx.run('runs_end', [at, [run.id], ['failed']])
+    }
+    return rows.length > 0
+  })
+}

@@ -1,0 +1,93 @@
+import { v7 } from 'uuid'
+import { fail } from '../errors.ts'
+import { type ConsentChannel, channelsOf, upsertContact } from '../identity/contact.ts'
+import type { Db, Statements } from '../op.ts'
+import { ending } from './advance.ts'
+import type { ActionType } from './message-rule.ts'
+import { honour } from './opt-out.ts'
+import { wishOf } from './opt-out-word.ts'
+import type { Outcome, Step } from './reason.ts'
+import { recordSteps } from './record-steps.ts'
+
+/** A message that somebody sent to the brand. */
+export interface Incoming {
+  channel: ConsentChannel
+  /** What the gateway calls it: the same one is taken once. */
+  gatewayId: string
+  /** Address or number. */
+  from: string
+  text: string
+  at: Date
+}
+
+export type Received = { conversationId: string; messageId: string } | { deduplicated: true }
+
+interface RunRow {
+  id: string
+  state: 'waiting' | 'ended'
+  step: Step
+  outcome: Outcome | null
+  action_type: ActionType
+  ordinal: number
+}
+
+/**
+ * Takes a message: to the newest open conversation of its contact and channel, or a new one. A wish for no more
+ * messages, or for messages again, is honoured in the same transaction; all else the conversation's run answers.
+ * Throws `bad_request` for a sender that is no address.
+ */
+export async function receiveMessage(db: Db, brandId: string, incoming: Incoming): Promise<Received> {
+  const key = `${incoming.channel}:${incoming.gatewayId}`
+  return await db.tx(async (tx) => {
+    if (await tx.maybe('message_of_key', [key])) return { deduplicated: true }
+    const { id: conversationId, contactId } = await conversationFor(tx, incoming)
+    // Before the contact, in the order in which the runner locks them.
+    const run = await tx.maybe<RunRow>('run_of_conversation', [conversationId])
+    const messageId = v7()
+    const { channel, text, at, gatewayId } = incoming
+    await tx.run('message_receive', [
+      ...[messageId, conversationId, contactId, key, channel, at, text, gatewayId],
+    ])
+    await tx.run('conversations_touch', [[conversationId], at])
+    const wants = wishOf(text)
+    if (wants === 'stop' && run?.state === 'waiting') await stopRun(tx, run, conversationId, at)
+    if (wants === null && run && isAnswered(run)) await tx.run('run_reply', [run.id, at])
+    if (wants !== null) await honour(tx, brandId, { conversationId, channel, wants, source: 'reply', at })
+    return { conversationId, messageId }
+  })
+}
+
+/** Who writes while the run waits is answered; the agent goes on for as long as they write. */
+function isAnswered({ state, step, outcome, action_type }: RunRow): boolean {
+  if (state === 'waiting') return step === 'wait'
+  return action_type === 'agent' && (outcome === 'replied' || outcome === 'completed')
+}
+
+async function conversationFor(tx: Statements, { channel, from, at }: Incoming) {
+  const given = channel === 'sms' ? { email: null, phone: from } : { email: from, phone: null }
+  const { email, phone } = await channelsOf(tx, given)
+  if (email === null && phone === null)
+    throw fail('bad_request', channel === 'sms' ? 'from: must be a phone number' : 'from: must be an address')
+  const open = await tx.maybe<{ id: string; contact_id: string }>('conversation_open', [
+    channel,
+    email,
+    phone,
+  ])
+  if (open) return { id: open.id, contactId: open.contact_id }
+  const contact = await upsertContact(tx, { subject: null, email, phone, firstName: null, lastName: null })
+  if ('conflict' in contact) throw fail('conflict', 'The address belongs to several contacts.')
+  await tx.run('contact_link', [contact.contactId, email, phone])
+  const id = v7()
+  await tx.run('conversation_begin', [id, contact.contactId, channel, at])
+  return { id, contactId: contact.contactId }
+}
+
+async function stopRun(tx: Statements, run: RunRow, conversationId: string, at: Date): Promise<void> {
+  const { steps, next } = ending('opted_out')
+  await recordSteps(
+    tx,
+    steps.map((step) => ({ ...step, runId: run.id, ordinal: run.ordinal, conversationId })),
+    at,
+  )
+  await tx.run('runs_end', [at, [run.id], ['outcome' in next ? next.outcome : null]])
+}

@@ -1,0 +1,166 @@
+import { randomBytes } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { openSeal } from '../access/seal.ts'
+import { ADAPTERS, type Adapter } from '../campaign/channel.ts'
+import { type ChannelRow, channelRow, openedSecret, sealedSecret } from '../campaign/channel-settings.ts'
+import type { ConsentChannel } from '../identity/contact.ts'
+import { brandOf } from './brand.ts'
+import { command, integerOption, type Run, required, text, UsageError } from './command.ts'
+import { table } from './table.ts'
+
+const brand = { type: 'string', required: true, placeholder: 'BRAND', what: 'Id, shop or name' } as const
+const channel = { type: 'string', required: true, placeholder: 'CHANNEL', what: 'sms or email' } as const
+
+const CHANNELS = ['sms', 'email'] as const
+/** What can carry messages of a channel. */
+const CARRIES: Readonly<Record<ConsentChannel, readonly Adapter[]>> = {
+  sms: ['outbox', 'http_sms'],
+  email: ['outbox', 'smtp'],
+}
+const RATE = 10
+
+async function brandDb({ app: open, values }: Run) {
+  const app = await open()
+  const { id } = await brandOf(app, required(values, 'brand'))
+  return { id, db: app.postgres.forBrand(id) }
+}
+
+function channelNamed({ values }: Run): ConsentChannel {
+  const given = required(values, 'channel')
+  const found = CHANNELS.find((one) => one === given)
+  if (!found) throw new UsageError(`--channel must be one of ${CHANNELS.join(', ')}, not "${given}"`)
+  return found
+}
+
+function adapterNamed(values: Run['values'], of: ConsentChannel): Adapter {
+  const given = required(values, 'adapter')
+  const found = ADAPTERS.find((one) => one === given)
+  if (!found || !CARRIES[of].includes(found))
+    throw new UsageError(`--adapter: ${of} can have ${CARRIES[of].join(' or ')}, not "${given}"`)
+  return found
+}
+
+/** What each adapter asks for. */
+function settingsOf(adapter: Adapter, values: Run['values']): Record<string, unknown> {
+  const web = (name: string) => {
+    const given = required(values, name)
+    const url = URL.parse(given)
+    const isLocal = url !== null && ['127.0.0.1', 'localhost', '[::1]'].includes(url.hostname)
+    if (url?.protocol === 'https:' || (isLocal && url.protocol === 'http:')) return given
+    throw new UsageError(`--${name} must be an address that begins with https://, not "${given}"`)
+  }
+  switch (adapter) {
+    case 'outbox':
+      return {}
+    case 'http_sms':
+      return { url: web('url'), from: text(values, 'from') ?? null }
+    case 'smtp': {
+      const secure = values.tls === true
+      return {
+        host: required(values, 'host'),
+        port: integerOption(values, 'port', secure ? 465 : 587, 1, 65_535),
+        secure,
+        require_tls: values['require-tls'] === true,
+        user: text(values, 'user') ?? null,
+        from: required(values, 'from'),
+      }
+    }
+  }
+}
+
+const callbackUrl = (origin: string, lookupId: string) => `${origin}/gateway/${lookupId}`
+
+const shown = ({ secret: _, lookup_id, ...row }: ChannelRow, origin: string) => ({
+  ...row,
+  callback_url: row.adapter === 'http_sms' ? callbackUrl(origin, lookup_id) : null,
+})
+
+export const channelCommands = [
+  command({
+    name: 'channel set',
+    what: 'Say how a brand’s messages leave; what a gateway signs its callbacks with is shown this once',
+    options: {
+      brand,
+      channel,
+      adapter: {
+        type: 'string',
+        required: true,
+        placeholder: 'ADAPTER',
+        what: 'outbox: they stay here; smtp: a mail server; http_sms: an SMS gateway',
+      },
+      url: { type: 'string', placeholder: 'URL', what: 'http_sms: where messages are posted' },
+      host: { type: 'string', placeholder: 'HOST', what: 'smtp: the mail server' },
+      port: { type: 'string', placeholder: 'N', what: 'smtp: its port (default: 587, with --tls 465)' },
+      tls: { type: 'boolean', what: 'smtp: TLS from the first byte on' },
+      'require-tls': { type: 'boolean', what: 'smtp: refuse a server that offers no TLS' },
+      user: { type: 'string', placeholder: 'NAME', what: 'smtp: account' },
+      from: { type: 'string', placeholder: 'FROM', what: 'Address, number or name that messages come from' },
+      'secret-file': {
+        type: 'string',
+        placeholder: 'FILE',
+        what: 'File with the password or token of the account; - reads standard input',
+      },
+      rate: { type: 'string', placeholder: 'N', what: `Messages per second (default: ${RATE})` },
+    },
+    run: async (run) => {
+      const { config, values } = run
+      const { id, db } = await brandDb(run)
+      const of = channelNamed(run)
+      const adapter = adapterNamed(values, of)
+      const settings = settingsOf(adapter, values)
+      const rate = integerOption(values, 'rate', RATE, 1, 1_000)
+      const seal = openSeal(config)
+      const before = await channelRow(db, of)
+      const known = before ? openedSecret(seal, id, before) : null
+      const given = await secretOf(values)
+      const made = known?.signing ?? `whsec_${randomBytes(32).toString('base64url')}`
+      const secret = { password: given ?? known?.password ?? null, signing: made }
+      const lookupId = before?.lookup_id ?? randomBytes(16).toString('base64url')
+      await db.run('message_channel_put', [
+        ...[of, adapter, JSON.stringify(settings)],
+        ...[adapter === 'outbox' ? null : sealedSecret(seal, id, of, secret), lookupId, rate],
+      ])
+      const row = await channelRow(db, of)
+      if (!row) throw new Error('the channel is gone')
+      const isNew = known === null && adapter === 'http_sms'
+      return { ...shown(row, config.webhookUrl), ...(isNew && { signing_secret: made }) }
+    },
+    text: (set: ReturnType<typeof shown> & { signing_secret?: string }) => {
+      const head = `Messages by ${set.channel} leave over ${set.adapter}`
+      if (set.callback_url === null) return head
+      const callback = `${head}\ncallback URL    ${set.callback_url}`
+      if (!set.signing_secret) return callback
+      return `${callback}\nsigning secret  ${set.signing_secret}\n\nKeep the secret now: it is not shown again.`
+    },
+  }),
+  command({
+    name: 'channel list',
+    what: 'List how a brand’s messages leave',
+    options: { brand },
+    run: async (run) => {
+      const { db } = await brandDb(run)
+      const rows = await db.many<ChannelRow>('message_channels')
+      return { data: rows.map((row) => shown(row, run.config.webhookUrl)) }
+    },
+    text: ({ data }) =>
+      table(
+        ['channel', 'adapter', 'per second', 'settings', 'callback_url'],
+        data.map((one) => [
+          one.channel,
+          one.adapter,
+          String(one.messages_per_second),
+          JSON.stringify(one.settings),
+          one.callback_url,
+        ]),
+      ),
+  }),
+]
+
+/** Not an argument: those are seen by everybody on the machine. */
+async function secretOf(values: Run['values']): Promise<string | null> {
+  const file = text(values, 'secret-file')
+  if (file === undefined) return null
+  const secret = (await readFile(file === '-' ? '/dev/stdin' : file, 'utf8')).trim()
+  if (secret === '') throw new UsageError('--secret-file is empty')
+  return secret
+}

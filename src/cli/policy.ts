@@ -1,0 +1,85 @@
+import { messageBrand } from '../campaign/message-brand.ts'
+import { brandOf } from './brand.ts'
+import { command, integerOption, type Run, required, text, UsageError } from './command.ts'
+
+const brand = { type: 'string', required: true, placeholder: 'BRAND', what: 'Id, shop or name' } as const
+
+async function dbOf({ app: open, values }: Run) {
+  const app = await open()
+  return app.postgres.forBrand((await brandOf(app, required(values, 'brand'))).id)
+}
+
+function timeOf({ values }: Run, name: string): string | null {
+  const given = text(values, name)
+  if (given === undefined) return null
+  if (!/^([01]\d|2[0-3]):[0-5]\d$/.test(given))
+    throw new UsageError(`--${name} must be a time of the day such as 21:00, not "${given}"`)
+  return given
+}
+
+const numberOf = ({ values }: Run, name: string, most: number): number | null =>
+  text(values, name) === undefined ? null : integerOption(values, name, 0, 1, most)
+
+async function policyOf(run: Run) {
+  const { policy } = await messageBrand(await dbOf(run))
+  const { timezone, quiet, cap, attributionDays } = policy
+  return {
+    timezone,
+    quiet_from: quiet.from.slice(0, 5),
+    quiet_until: quiet.until.slice(0, 5),
+    cap_messages: cap.messages,
+    cap_days: cap.days,
+    attribution_days: attributionDays,
+  }
+}
+
+const told = (policy: Awaited<ReturnType<typeof policyOf>>) =>
+  [
+    policy.quiet_from === policy.quiet_until
+      ? 'No quiet hours'
+      : `Quiet from ${policy.quiet_from} until ${policy.quiet_until}, in the contact’s time zone, else ${policy.timezone}`,
+    `At most ${policy.cap_messages} campaign messages to a contact within ${policy.cap_days} days`,
+    `An order within ${policy.attribution_days} days of a message or a click counts as recovered`,
+  ].join('\n')
+
+export const policyCommands = [
+  command({
+    name: 'policy show',
+    what: 'Show the rules of a brand for its campaign messages',
+    options: { brand },
+    run: policyOf,
+    text: told,
+  }),
+  command({
+    name: 'policy set',
+    what: 'Change the rules of a brand for its campaign messages; what is left out stays',
+    options: {
+      brand,
+      'quiet-from': { type: 'string', placeholder: 'HH:MM', what: 'When the quiet hours begin' },
+      'quiet-until': {
+        type: 'string',
+        placeholder: 'HH:MM',
+        what: 'When they end; the same time: there are none',
+      },
+      'cap-messages': { type: 'string', placeholder: 'N', what: 'Campaign messages to a contact at most' },
+      'cap-days': { type: 'string', placeholder: 'N', what: 'Within so many days' },
+      'attribution-days': {
+        type: 'string',
+        placeholder: 'N',
+        what: 'How long after a message or a click an order counts as recovered',
+      },
+    },
+    run: async (run) => {
+      const given = [
+        timeOf(run, 'quiet-from'),
+        timeOf(run, 'quiet-until'),
+        numberOf(run, 'cap-messages', 1_000),
+        numberOf(run, 'cap-days', 90),
+        numberOf(run, 'attribution-days', 90),
+      ]
+      await (await dbOf(run)).run('message_policy_put', given)
+      return await policyOf(run)
+    },
+    text: told,
+  }),
+]

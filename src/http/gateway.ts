@@ -1,0 +1,129 @@
+import { type ChannelRow, openedSecret } from '../campaign/channel-settings.ts'
+import { noteDelivery } from '../campaign/delivered.ts'
+import { receiveMessage } from '../campaign/receive.ts'
+import { isSignature, isSigned } from '../connect/custom/signature.ts'
+import { errorCode, fail } from '../errors.ts'
+import { parseTime } from '../event/time.ts'
+import type { Sealing } from '../op.ts'
+import type { Postgres } from '../store/postgres.ts'
+import type { Reply } from './reply.ts'
+import type { Request } from './request.ts'
+import type { Route } from './route.ts'
+
+export const GATEWAY_PATH = '/gateway/'
+const BODY_BYTES = 65_536
+const LONGEST_TEXT = 10_000
+const LONGEST_ID = 256
+/** A word older than this is one that somebody recorded. */
+const MOST_AGE_MS = 24 * 3_600_000
+
+export interface Gateways {
+  postgres: Postgres
+  seal: Pick<Sealing, 'open'>
+  now?(): Date
+}
+
+type Row = ChannelRow & { brand_id: string }
+
+/** Where gateways tell of deliveries and of messages that came in: POST /gateway/{channelId}, signed. */
+export function gatewayRoutes({ postgres, seal, now = () => new Date() }: Gateways): Route[] {
+  const unsigned = () =>
+    fail(
+      'unauthorized',
+      'The header x-svc-signature must be the lower-case hexadecimal HMAC-SHA256 of the body, by the signing secret of the channel',
+    )
+  return [
+    {
+      path: `${GATEWAY_PATH}{channelId}`,
+      surface: 'webhook',
+      bodyLimit: BODY_BYTES,
+      encodings: 400,
+      methods: {
+        POST: {
+          async admit(request: Request) {
+            const signature = request.header('x-svc-signature')
+            const { channelId = '' } = request.params
+            const row = /^[\w-]{1,64}$/.test(channelId)
+              ? await postgres.pipeline.maybe<Row>('gateway_channel', [channelId])
+              : undefined
+            // Answered like a wrong signature: nobody learns which channels there are.
+            const secret = row && openedSecret(seal, row.brand_id, row)
+            if (!row || !secret || !isSignature(signature)) throw unsigned()
+            return async ({ body }) => {
+              if (!isSigned(Buffer.from(secret.signing), body, signature)) throw unsigned()
+              return await told(postgres, row, bodyOf(body), now())
+            }
+          },
+        },
+      },
+    },
+  ]
+}
+
+function bodyOf(bytes: Buffer): Record<string, unknown> {
+  let body: unknown
+  try {
+    body = JSON.parse(bytes.toString())
+  } catch {
+    body = null
+  }
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw fail('bad_request', 'The body must be a JSON object')
+  return body as Record<string, unknown>
+}
+
+async function told(postgres: Postgres, row: Row, body: Record<string, unknown>, now: Date): Promise<Reply> {
+  const db = postgres.forBrand(row.brand_id)
+  const { channel } = row
+  const at = timeOf(body.at, now)
+  switch (body.type) {
+    case 'message': {
+      const [gatewayId, from] = [required(body, 'id', LONGEST_ID), required(body, 'from', LONGEST_ID)]
+      const text = required(body, 'text', LONGEST_TEXT)
+      const incoming = { channel, gatewayId, from, text, at }
+      const received = await receiveMessage(db, row.brand_id, incoming).catch((error: unknown) => {
+        // The same one, at the same time.
+        if (errorCode(error) === '23505') return { deduplicated: true as const }
+        throw error
+      })
+      if ('deduplicated' in received) return { status: 200, body: received }
+      return { status: 200, body: { ok: true, message_id: received.messageId } }
+    }
+    case 'delivered':
+    case 'failed': {
+      const gatewayId = optional(body, 'id')
+      const key = optional(body, 'idempotency_key')
+      if (gatewayId === null && key === null)
+        throw fail('bad_request', 'id or idempotency_key: must say which message it is')
+      const error =
+        body.type === 'failed' ? (optional(body, 'error') ?? 'The gateway did not deliver it.') : null
+      const isKnown = await noteDelivery(db, { channel, gatewayId, key, error, at })
+      return { status: 200, body: isKnown ? { ok: true } : { ok: true, ignored: true } }
+    }
+    default:
+      throw fail('bad_request', 'type: must be message, delivered or failed')
+  }
+}
+
+function optional(body: Record<string, unknown>, name: string, most = LONGEST_ID): string | null {
+  const value = body[name]
+  if (value === undefined || value === null) return null
+  const text = typeof value === 'number' ? String(value) : value
+  if (typeof text !== 'string' || text.length > most || text.includes('\0') || !text.isWellFormed())
+    throw fail('bad_request', `${name}: must be a text of at most ${most} characters`)
+  return text
+}
+
+function required(body: Record<string, unknown>, name: string, most: number): string {
+  const text = optional(body, name, most)
+  if (text === null || text.trim() === '') throw fail('bad_request', `${name}: is missing`)
+  return text
+}
+
+/** Clocks of gateways may go wrong: never ahead of ours, and not days behind it. */
+function timeOf(given: unknown, now: Date): Date {
+  if (given === undefined || given === null) return now
+  const time = typeof given === 'string' ? parseTime(Buffer.from(given)) : Number.NaN
+  if (Number.isNaN(time)) throw fail('bad_request', 'at: must be an ISO 8601 time')
+  return new Date(Math.min(Math.max(time, now.getTime() - MOST_AGE_MS), now.getTime()))
+}

@@ -1,0 +1,277 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { channelCommands } from '../src/cli/channel.ts'
+import type { Values } from '../src/cli/command.ts'
+import { policyCommands } from '../src/cli/policy.ts'
+import { signatureOf } from '../src/connect/custom/signature.ts'
+import type { Brand } from '../src/op.ts'
+import { campaignStage } from './fixtures/campaign.ts'
+import { fakeAgent, fakeGateway } from './fixtures/gateway.ts'
+import { checkout } from './fixtures/store-bodies.ts'
+
+t.capture(process.stderr, 'write')
+const stage = await campaignStage(t, 60)
+const { clock, app, clockOrigin } = stage
+const { sql } = stage.db.postgres
+const folder = t.testdir()
+
+async function cli<Result>(name: string, values: Values): Promise<Result> {
+  const command = [...channelCommands, ...policyCommands].find((one) => one.name === name)
+  if (!command) throw new Error(`no command ${name}`)
+  const progress = () => ({ update() {}, end() {} })
+  const run = { config: app.config, values, positionals: [], app: async () => app, progress }
+  return (await command.run(run)) as Result
+}
+
+let people = 0
+/** A shopper whose checkout is abandoned, up to the moment at which the campaign's message is due. */
+async function abandoned(brand: Brand) {
+  const n = ++people
+  const phone = `+1202555${String(1000 + n)}`
+  const at = clock.pass(1).toISOString()
+  const body = checkout({
+    id: 7_000 + n,
+    email: `ann${n}@example.com`,
+    phone,
+    customer: { id: 70 + n },
+    created_at: at,
+    updated_at: at,
+  })
+  await stage.tell(brand, { topic: 'checkouts/create', triggeredAt: clock.now(), body })
+  clock.pass(60)
+  await stage.tick()
+  return { phone }
+}
+
+const messagesOf = (brand: Brand) =>
+  sql`select id, direction, author, status, reason, error, body, attempts, provider_message_id, idempotency_key
+    from message where brand_id = ${brand.id} order by created_at, id`
+const runOf = async (brand: Brand) =>
+  (await sql`select id, state, step, outcome from campaign_run where brand_id = ${brand.id}`)[0]
+const reasonsOf = async (brand: Brand) =>
+  (await sql`select reason from run_step where brand_id = ${brand.id} order by run_id, ordinal`).map(
+    ({ reason }) => reason,
+  )
+
+/** A brand whose text messages leave over a fake gateway, and what the gateway tells. */
+async function withGateway(rate = '10') {
+  clock.noon()
+  const gateway = await fakeGateway(t)
+  const brand = await stage.brand()
+  const file = join(folder, `token-${brand.id}`)
+  writeFileSync(file, 'token of the gateway\n')
+  const { callback_url: callback, signing_secret: secret } = await cli<{
+    callback_url: string
+    signing_secret: string
+  }>('channel set', {
+    brand: brand.id,
+    channel: 'sms',
+    adapter: 'http_sms',
+    url: gateway.url,
+    from: 'Lumen',
+    'secret-file': file,
+    rate,
+  })
+  const tell = async (body: object, signature?: string) => {
+    const bytes = Buffer.from(JSON.stringify(body))
+    const response = await fetch(clockOrigin + new URL(callback).pathname, {
+      method: 'POST',
+      headers: { 'x-svc-signature': signature ?? signatureOf(Buffer.from(secret), bytes) },
+      body: bytes,
+    })
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> }
+  }
+  return { gateway, brand, tell }
+}
+
+t.test('a gateway gets a message once per key, however often the attempt fails', async (t) => {
+  const { gateway, brand } = await withGateway()
+  await stage.campaign(brand)
+  const { phone } = await abandoned(brand)
+  gateway.next.push(503, 'cut', 429)
+  await stage.pass(60)
+  const [message] = await messagesOf(brand)
+  t.match(message, { status: 'sent', attempts: 4, provider_message_id: 'gw_1', error: null })
+  t.match([...gateway.taken.values()], [{ key: message?.idempotency_key, to: phone, text: message?.body }])
+  t.same([...gateway.calls.values()], [4])
+  t.same([...gateway.authorizations], ['Bearer token of the gateway'])
+  t.match(await reasonsOf(brand), [
+    ...['started', 'trigger_delay', 'checked', 'message_queued', 'waiting'],
+    ...['send_retried', 'send_retried', 'send_retried', 'message_sent'],
+  ])
+})
+
+t.test('what a gateway refuses, or never takes, is a dead letter, and its run has failed', async (t) => {
+  for (const [fates, attempts] of [
+    [[400], 1],
+    [Array(8).fill(500), 8],
+  ] as const) {
+    const { gateway, brand } = await withGateway()
+    await stage.campaign(brand, { wait: { amount: 20, unit: 'days' } })
+    await abandoned(brand)
+    gateway.next.push(...fates)
+    await stage.pass(3 * 1_440)
+    t.match(await messagesOf(brand), [
+      { status: 'failed', reason: 'send_failed', error: `${fates[0]} not now`, attempts },
+    ])
+    t.match(await runOf(brand), { state: 'ended', outcome: 'failed' })
+  }
+})
+
+t.test('a channel keeps its rate', async (t) => {
+  const { gateway, brand } = await withGateway('2')
+  await stage.campaign(brand)
+  for (let n = 0; n < 5; n++) await abandoned(brand)
+  await stage.pass(31)
+  const after: number[] = []
+  for (let second = 0; second < 4; second++) {
+    after.push(gateway.taken.size)
+    clock.pass(1 / 60)
+    await stage.round()
+  }
+  t.same(
+    after.map((count, at) => (at ? count - (after[at - 1] ?? 0) <= 2 : count <= 5)),
+    [true, true, true, true],
+  )
+  await stage.pass(2)
+  t.equal(gateway.taken.size, 5)
+})
+
+t.test('a gateway’s word counts when it is signed', async (t) => {
+  const { gateway, brand, tell } = await withGateway()
+  await stage.campaign(brand)
+  const { phone } = await abandoned(brand)
+  await stage.pass(31)
+  const [message] = await messagesOf(brand)
+  const forged = await tell({ type: 'delivered', id: 'gw_1' }, '0'.repeat(64))
+  t.match(forged, { status: 401, body: { ok: false, reason: 'unauthorized' } })
+  t.match(await messagesOf(brand), [{ status: 'sent' }])
+  t.match(await tell({ type: 'delivered', id: 'gw_1' }), { status: 200, body: { ok: true } })
+  t.match(await tell({ type: 'delivered', id: 'gw_1' }), { body: { ok: true, ignored: true } })
+  t.match(await tell({ type: 'failed', idempotency_key: message?.idempotency_key }), {
+    body: { ignored: true },
+  })
+  t.match(await messagesOf(brand), [{ status: 'delivered' }])
+  for (const [wrong, problem] of [
+    [{ type: 'delivered' }, /^id or idempotency_key/],
+    [{ type: 'read', id: 'x' }, /^type/],
+    [{ type: 'message', id: 'x', text: 'hi' }, /^from/],
+    [{ type: 'message', id: 'x', from: 'nobody', text: 'hi' }, /^from: must be a phone/],
+    [{ type: 'message', id: 'x', from: phone, text: 'hi', at: 'soon' }, /^at/],
+  ] as const)
+    t.match(await tell(wrong), { status: 400, body: { message: problem } })
+  t.equal(gateway.taken.size, 1)
+})
+
+t.test('who writes back is answered once with the campaign’s reply, and the run is over', async (t) => {
+  const { gateway, brand, tell } = await withGateway()
+  await stage.campaign(brand, { messages: { agent_reply: 'We are here: {{cart.link}}' } })
+  const { phone } = await abandoned(brand)
+  await stage.pass(31)
+  const incoming = { type: 'message', id: 'in_1', from: phone, text: 'Do you ship to Peru?' }
+  t.match(await tell(incoming), { status: 200, body: { ok: true } })
+  t.match(await tell(incoming), { status: 200, body: { deduplicated: true } })
+  await stage.round()
+  t.match(await runOf(brand), { state: 'ended', outcome: 'replied' })
+  t.match(await messagesOf(brand), [
+    { direction: 'outbound', author: 'campaign' },
+    { direction: 'inbound', author: 'contact', status: 'received', body: 'Do you ship to Peru?' },
+    { direction: 'outbound', author: 'campaign', status: 'sent', body: /^We are here: http/ },
+  ])
+  await tell({ ...incoming, id: 'in_2', text: 'Hello?' })
+  await stage.round()
+  t.equal((await messagesOf(brand)).length, 4)
+  t.equal(gateway.taken.size, 2)
+  t.equal((await sql`select from conversation where brand_id = ${brand.id}`).length, 1)
+})
+
+t.test('STOP ends the run, unsubscribes and is not answered; START subscribes again', async (t) => {
+  const { gateway, brand, tell } = await withGateway()
+  await stage.campaign(brand)
+  const { phone } = await abandoned(brand)
+  await stage.pass(31)
+  await tell({ type: 'message', id: 'in_1', from: phone, text: 'Stop.' })
+  t.match(await runOf(brand), { state: 'ended', outcome: 'stopped' })
+  await stage.pass(2 * 1_440)
+  t.equal(gateway.taken.size, 1)
+  const consent = () => sql`select sms_consent from contact where brand_id = ${brand.id} and phone = ${phone}`
+  t.match(await consent(), [{ sms_consent: 'unsubscribed' }])
+  await tell({ type: 'message', id: 'in_2', from: phone, text: 'START' })
+  t.match(await consent(), [{ sms_consent: 'subscribed' }])
+})
+
+t.test('a message of somebody whom no campaign messaged begins a conversation', async (t) => {
+  const { brand, tell } = await withGateway()
+  await tell({ type: 'message', id: 'in_1', from: '+12025559999', text: 'Hi' })
+  await tell({ type: 'message', id: 'in_2', from: '+12025559999', text: 'Anybody?' })
+  t.match(
+    await sql`select campaign_id, status, phone from conversation join contact on contact.id = contact_id
+    where conversation.brand_id = ${brand.id}`,
+    [{ campaign_id: null, status: 'open', phone: '+12025559999' }],
+  )
+  t.equal((await messagesOf(brand)).length, 2)
+})
+
+t.test('an agent answers with what exists, and the campaign where it invents something', async (t) => {
+  const { brand, tell, gateway } = await withGateway()
+  const agent = await fakeAgent(t)
+  const endpoint = { url: agent.url, key: 'key', model: 'small' }
+  const parts = { ...stage.parts, agent: endpoint }
+  await stage.campaign(brand, { action_type: 'agent', messages: { agent_reply: 'Here: {{cart.link}}' } })
+  const { phone } = await abandoned(brand)
+  await stage.pass(31)
+  const { runCampaigns } = await import('../src/campaign/round.ts')
+  let n = 0
+  const says = async (text: string) => {
+    await tell({ type: 'message', id: `in_${++n}`, from: phone, text })
+    await runCampaigns(parts, clock.now)
+    clock.pass(1)
+    const all = await messagesOf(brand)
+    return all.at(-1)
+  }
+  agent.answers.push('Of course, {{contact.first_name|there}}: {{cart.link}}')
+  t.match(await says('Is my cart still there?'), { author: 'agent', body: /^Of course, there: http/ })
+  t.match(agent.asked[0], {
+    model: 'small',
+    messages: [
+      { role: 'system' },
+      { role: 'assistant' },
+      { role: 'user', content: 'Is my cart still there?' },
+    ],
+  })
+  agent.answers.push('Sure, take 20% off with {{discount.code}}!')
+  t.match(await says('Any discount?'), { author: 'campaign', body: /^Here: http/ })
+  agent.answers.push('Use SAVE20 at checkout')
+  t.match(await says('Please?'), { direction: 'inbound' }, 'the campaign’s own reply is given once')
+  agent.answers.push('Our team looks into it.')
+  t.match(await says('Hm.'), { author: 'agent', body: 'Our team looks into it.' })
+  t.match(await sql`select agent_drafts, agent_tokens from conversation where brand_id = ${brand.id}`, [
+    { agent_drafts: 4, agent_tokens: 400 },
+  ])
+  t.equal(gateway.taken.size, 4)
+  await sql`update conversation set agent_drafts = 12 where brand_id = ${brand.id}`
+  agent.answers.push('One more')
+  t.match(await says('And now?'), { direction: 'inbound' })
+  t.equal(agent.asked.length, 4, 'its budget is spent')
+})
+
+t.test('the rules of a brand are shown and changed', async (t) => {
+  const brand = await stage.brand()
+  t.match(await cli('policy show', { brand: brand.id }), { quiet_from: '21:00', cap_messages: 4 })
+  await cli('policy set', { brand: brand.id, 'quiet-from': '22:30', 'cap-messages': '2' })
+  t.match(await cli('policy set', { brand: brand.id, 'cap-days': '3' }), {
+    quiet_from: '22:30',
+    quiet_until: '08:00',
+    cap_messages: 2,
+    cap_days: 3,
+    attribution_days: 7,
+  })
+  await t.rejects(cli('policy set', { brand: brand.id, 'quiet-from': '24:00' }), /time of the day/)
+  await t.rejects(
+    cli('channel set', { brand: brand.id, channel: 'email', adapter: 'http_sms' }),
+    /outbox or smtp/,
+  )
+  const over = { brand: brand.id, channel: 'sms', adapter: 'http_sms', url: 'http://example.com' }
+  await t.rejects(cli('channel set', over), /https/)
+})
