@@ -162,10 +162,11 @@ t.test('errors have a code and a message, and nothing else', async (t) => {
   }
 })
 
-/** Every one-bit change, and other spellings of the same bytes. */
-function altered(cursor: string): string[] {
+/** Every one-bit change, or so many bits apart, and other spellings of the same bytes. */
+function altered(cursor: string, apart: number): string[] {
   const bytes = Buffer.from(cursor, 'base64url')
-  const flipped = Array.from({ length: bytes.length * 8 }, (_, bit) => {
+  const flipped = Array.from({ length: Math.ceil((bytes.length * 8) / apart) }, (_, index) => {
+    const bit = index * apart
     const copy = Buffer.from(bytes)
     copy[bit >> 3] = (copy[bit >> 3] ?? 0) ^ (1 << (bit & 7))
     return copy.toString('base64url')
@@ -190,7 +191,10 @@ function altered(cursor: string): string[] {
   ]
 }
 
-for (const op of routed.filter(({ page, surface }) => page && surface === 'rest')) {
+/** A prime, so that bits of every place in a byte change; what is sealed is sealed for all operations alike. */
+const APART = 17
+const paged = routed.filter(({ page, surface }) => page && surface === 'rest')
+for (const [index, op] of paged.entries()) {
   t.test(`a cursor that was not issued for ${op.name} is 400, and no statement ran`, async (t) => {
     const seal = (endpoint: string, brandId: string, filters = {}) =>
       made.cursors.seal(
@@ -198,7 +202,7 @@ for (const op of routed.filter(({ page, surface }) => page && surface === 'rest'
         { created_at: '2026-01-01T00:00:00Z', id: brandId },
       )
     const wrong = [
-      ...altered(seal(op.name, brand.id)),
+      ...altered(seal(op.name, brand.id), index === 0 ? 1 : APART),
       seal(op.name, other.id),
       seal('another_operation', brand.id),
       seal(op.name, brand.id, { never: 'a filter' }),

@@ -1,9 +1,9 @@
 import t from 'tap'
 import { setLogLevel } from '../src/log.ts'
 import { statement } from '../src/store/sqlfile.ts'
-import { stateOf as everything, type Ids, idsOf } from './fixtures/rows.ts'
+import { stateOf as everything, idsOf } from './fixtures/rows.ts'
 import { noting, replacing } from './fixtures/statements.ts'
-import { CELLS, type Cell, tellingCells, type World, world } from './fixtures/tenancy.ts'
+import { CELLS, type Cell, naming, tellingCells, type World, world } from './fixtures/tenancy.ts'
 import { unfiltered } from './fixtures/unfiltered.ts'
 
 setLogLevel('error')
@@ -17,9 +17,9 @@ t.test(
     let here = await world(t)
     const reached = new Map<string, Set<Cell>>()
     // Which statements a call makes does not depend on which of the other brand's ids it names.
-    const one = await naming(here, ({ uuids, texts }) => ({
-      uuids: uuids.slice(0, 1),
-      texts: texts.slice(0, 1),
+    const one = await naming(here, ({ ids }) => ({
+      uuids: ids.uuids.slice(0, 1),
+      texts: ids.texts.slice(0, 1),
     }))
     for (const cell of CELLS) {
       const note = (name: string) => reached.set(name, (reached.get(name) ?? new Set()).add(cell))
@@ -51,9 +51,7 @@ t.test(
       // Others lock a brand, or look at all of its rows.
       if (!/(?<!brand_)\bid = \$[2-9]|_prefix = \$/.test(original)) continue
       const ofItsTables = (world: World) =>
-        naming(world, (_, { brand }) =>
-          idsOf(world.db.postgres.sql, brand, (table) => original.includes(table)),
-        )
+        naming(world, ({ brand }) => idsOf(world.db.postgres.sql, brand, (table) => original.includes(table)))
       let found = await ofItsTables(here)
       for (const text of mutated) {
         const open = past(new Map([[original, text]]))
@@ -78,12 +76,3 @@ t.test(
     )
   },
 )
-
-/** The world in which the brands' ids are others. */
-async function naming(
-  { brands, ...rest }: World,
-  chosen: (ids: Ids, of: World['brands'][number]) => Ids | Promise<Ids>,
-): Promise<World> {
-  const named = brands.map(async (each) => ({ ...each, ids: await chosen(each.ids, each) }))
-  return { ...rest, brands: await Promise.all(named) }
-}
