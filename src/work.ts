@@ -5,6 +5,7 @@ import { campaigns } from '../jobs/campaigns.ts'
 import { checkouts } from '../jobs/checkouts.ts'
 import { compact } from '../jobs/compact.ts'
 import { erase } from '../jobs/erase.ts'
+import { insights } from '../jobs/insights.ts'
 import { plan } from '../jobs/plan.ts'
 import { reconcile } from '../jobs/reconcile.ts'
 import { refresh, refreshSlow } from '../jobs/refresh.ts'
@@ -36,6 +37,7 @@ const JOBS = [
   checkouts,
   attribution,
   campaigns,
+  insights,
   reconcile,
 ] as unknown as Job<Services>[]
 

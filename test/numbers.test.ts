@@ -27,6 +27,22 @@ await db.postgres.sql`
   insert into subscription (brand_id, external_id, id, subject, status, price, currency_code, started_at, updated_at)
   select ${brand.id}, n::text, gen_random_uuid(), n, 'active', n / 4.0, 'USD', now() - n / 3 * interval '1 day', now()
   from generate_series(1, 40) as n`
+// Of the last 60 days and before: conversations with a message each, most with an order in one of two currencies.
+await db.postgres.sql`
+  insert into conversation (brand_id, id, channel, opted_out_at, created_at)
+  select ${brand.id}, md5('c' || n)::uuid, 'sms', case when n % 7 = 0 then now() end, now() - n * interval '19 hours'
+  from generate_series(1, 90) as n`
+await db.postgres.sql`
+  insert into message (brand_id, id, conversation_id, idempotency_key, direction, author, channel, body, status,
+    created_at, sent_at, delivered_at)
+  select brand_id, gen_random_uuid(), id, id, 'outbound', 'campaign', 'sms', '', 'sent', created_at, created_at,
+    case when id::text < 'c' then created_at end
+  from conversation where brand_id = ${brand.id}`
+await db.postgres.sql`
+  insert into attribution (brand_id, order_id, conversation_id, touch, touch_at, ordered_at, amount, currency_code)
+  select brand_id, gen_random_uuid(), id, 'message', created_at, created_at, 19.99,
+    case when id::text < '2' then 'EUR' else 'USD' end
+  from conversation where brand_id = ${brand.id} and id::text < 'e'`
 await tick(pipeline)
 const asOf = new Date()
 await refreshBrand(pipeline, brand.id, { asOf })
@@ -58,12 +74,12 @@ const values: Record<string, string> = {
   segment_id: segment?.id ?? '',
 }
 
-for (const { operation, at, sql } of NUMBERS) {
+for (const { operation, query, at, sql } of NUMBERS) {
   t.test(`${operation} ${at}`, async (t) => {
     const { route = '' } = OPS.find(({ name }) => name === operation) ?? {}
     const noun = [...sql.matchAll(/\$(\w+)/g)].map(([, name = '']) => name)
     const path = route.replace(/\{\w+\}/, encodeURIComponent(values[noun[0] ?? ''] ?? ''))
-    const { status, body } = await call(path, { as })
+    const { status, body } = await call(query ? `${path}?${query}` : path, { as })
     t.equal(status, 200)
     const statement = sql.replaceAll(/\$(\w+)/g, (_, name) => `'${values[name]}'`)
     const wanted = (await session.duck.rows<Row>(statement)).map((row) =>

@@ -277,7 +277,7 @@ function fitting(type: string, found: readonly unknown[]): unknown[] {
   if (values.length > 0) return [...values]
   if (type === 'uuid') return uuids
   if (/^(int|numeric|float)/.test(type)) return [60]
-  if (type.startsWith('timestamp')) return [new Date()]
+  if (type.startsWith('timestamp') || type === 'date') return [new Date()]
   if (type === 'bytea') return [Buffer.alloc(32)]
   return [type.startsWith('json') ? {} : '[]']
 }

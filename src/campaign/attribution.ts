@@ -71,7 +71,7 @@ async function noteMessaged(
   storePlatformDomain: string,
   customers: readonly number[],
 ): Promise<void> {
-  const messaged = await tx.many<{ external_id: string }>('checkouts_messaged', [customers])
+  const messaged = await tx.many<{ external_id: string }>('checkouts_first_messaged', [customers])
   if (messaged.length === 0) return
   const ids = messaged.map(({ external_id }) => external_id)
   await tx.run('store_checkouts_settle', [ids, ids.map(() => null)])

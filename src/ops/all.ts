@@ -11,6 +11,7 @@ import { cdpQueryOps } from './cdp-query.ts'
 import { cdpSegmentOps } from './cdp-segments.ts'
 import { cdpSessionOps } from './cdp-sessions.ts'
 import { contactOps } from './contacts.ts'
+import { conversationInsightOps } from './conversation-insights.ts'
 import { conversationOps } from './conversations.ts'
 import { customerActivityOps } from './customer-activity.ts'
 import { customerOrderOps } from './customer-orders.ts'
@@ -19,6 +20,7 @@ import { discountOps } from './discounts.ts'
 import { eventDefinitionOps } from './event-definitions.ts'
 import { insightOps } from './insights.ts'
 import { integrationOps } from './integrations.ts'
+import { journeyOps } from './journey.ts'
 import { keyOps } from './keys.ts'
 import { orderOps } from './orders.ts'
 import { productOps } from './products.ts'
@@ -34,6 +36,7 @@ export const OPS: readonly Op[] = [
   ...brandOps,
   ...keyOps,
   ...conversationOps,
+  ...conversationInsightOps,
   ...contactOps,
   ...customerOps,
   ...customerActivityOps,
@@ -60,4 +63,5 @@ export const OPS: readonly Op[] = [
   ...campaignOps,
   ...campaignComposerOps,
   ...statsOps,
+  ...journeyOps,
 ]

@@ -28,6 +28,8 @@ export const CONVERSATION = {
 
 const BODY = 'Is the blue lamp still there?'
 
+export const MATCH = { message_id: MESSAGE_ID, body: BODY, created_at: '2026-11-20T16:40:31.000Z' }
+
 export const LISTED = {
   query: { status: 'open', limit: 1 },
   output: { data: [CONVERSATION], next_cursor: null },
@@ -41,7 +43,7 @@ export const FOUND = {
     data: [
       {
         ...CONVERSATION,
-        match: { message_id: MESSAGE_ID, body: BODY, created_at: '2026-11-20T16:40:31.000Z' },
+        match: MATCH,
       },
     ],
     next_cursor: null,

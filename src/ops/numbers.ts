@@ -1,3 +1,5 @@
+import { METRIC_NAMES, metricSql } from '../campaign/metric.ts'
+
 /**
  * One statement for every number that an operation answers from models, for docs/models.md: `at` is where in the answer
  * the rows stand (`data[].months` are the months of all, one after the other), the columns are called like the fields.
@@ -5,6 +7,8 @@
  */
 export interface Numbers {
   operation: string
+  /** What the operation has to be asked. */
+  query?: string
   at: string
   sql: string
 }
@@ -26,6 +30,32 @@ order by at_least`
 const SPENT = 'customer_id as id, total_spend, orders_count, average_order_value'
 
 const AMOUNTS = 'id, total, subtotal, discount_total, refunded_total'
+
+/** What campaigns came to in the last thirty days, and in those before. */
+const STATS = `with days as (
+    select
+        (timezone(params.timezone, timezone('UTC', happened_at)))::date as day,
+        (timezone(params.timezone, timezone('UTC', as_of)))::date as today,
+        campaign_results.*
+    from campaign_results, params
+),
+
+valued as (
+    select
+        day > today - 30 as is_current,
+        ${METRIC_NAMES.map((name) => `${metricSql(name)} as ${name}`).join(',\n        ')}
+    from days
+    where day > today - 60 and day <= today
+    group by is_current
+)
+
+select
+    name,
+    max(value) filter (is_current) as current_value,
+    max(value) filter (not is_current) as previous_value
+from (unpivot valued on columns(* exclude (is_current)) into name name value value)
+group by name
+order by list_position([${METRIC_NAMES.map((name) => `'${name}'`).join(', ')}], name)`
 
 export const NUMBERS: readonly Numbers[] = [
   { operation: 'get_lifetime_value', at: '', sql: VALUE },
@@ -165,6 +195,12 @@ from orders
 where customer_id = $customer_id
 order by created_at desc, id
 limit 25`,
+  },
+  {
+    operation: 'get_performance_stats',
+    query: `stats=${METRIC_NAMES.join(',')}`,
+    at: 'stats',
+    sql: STATS,
   },
   {
     operation: 'get_segment_audience',

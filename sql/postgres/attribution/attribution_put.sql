@@ -2,33 +2,31 @@
 -- of the last outbound message or click of theirs within the window of the brand. An order that follows none any more
 -- keeps the one that it had, and is not recovered by it. Returns the orders whose attribution changed.
 with theirs as (
-    select customer as subject, customer
+    select $1::uuid as brand_id, customer as subject, customer
     from unnest($2::integer[]) as customer
     union
-    select redirect.subject, redirect.customer
+    select redirect.brand_id, redirect.subject, redirect.customer
     from subject_redirect as redirect
     where redirect.brand_id = $1 and redirect.customer = any($2::integer[]) and not redirect.deleted
 ),
 
 held_with as (
-    select conversation.id, conversation.campaign_id, conversation.created_at, theirs.customer
+    select theirs.brand_id, conversation.id, campaign_id, created_at, customer
     from theirs
-    join conversation on conversation.brand_id = $1 and conversation.subject = theirs.subject and not conversation.deleted
+    join conversation using (brand_id, subject)
+    where not conversation.deleted
     union
-    select conversation.id, conversation.campaign_id, conversation.created_at, theirs.customer
+    select theirs.brand_id, conversation.id, campaign_id, conversation.created_at, customer
     from theirs
-    join contact on contact.brand_id = $1 and contact.subject = theirs.subject
-    join conversation
-        on conversation.brand_id = $1
-        and conversation.contact_id = contact.id
-        and conversation.subject is null
-        and not conversation.deleted
+    join contact using (brand_id, subject)
+    join conversation on conversation.brand_id = contact.brand_id and conversation.contact_id = contact.id
+    where conversation.subject is null and not conversation.deleted
 ),
 
 touches as (
     select held_with.*, 'message' as touch, message.sent_at as touch_at
     from held_with
-    join message on message.brand_id = $1 and message.conversation_id = held_with.id
+    join message on message.brand_id = held_with.brand_id and message.conversation_id = held_with.id
     where
         message.direction = 'outbound'
         and message.status in ('sent', 'delivered')
@@ -37,11 +35,13 @@ touches as (
     union all
     select held_with.*, 'click' as touch, link_click.at as touch_at
     from held_with
-    join link_click on link_click.brand_id = $1 and link_click.conversation_id = held_with.id and not link_click.deleted
+    join link_click on link_click.brand_id = held_with.brand_id and link_click.conversation_id = held_with.id
+    where not link_click.deleted
 ),
 
 placed as (
     select
+        theirs.brand_id,
         store_order.id,
         theirs.customer,
         store_order.created_at,
@@ -49,7 +49,7 @@ placed as (
         store_order.total - store_order.refunded_total as amount,
         store_order.currency_code
     from theirs
-    join store_order on store_order.brand_id = $1 and store_order.subject = theirs.subject
+    join store_order using (brand_id, subject)
 ),
 
 followed as (
@@ -57,10 +57,10 @@ followed as (
         placed.id as order_id, touches.id as conversation_id, touches.campaign_id, touches.touch, touches.touch_at
     from placed
     join touches using (customer)
-    cross join (
-        select coalesce(max(attribution_days), 7) * interval '24 hours' as length from message_policy where brand_id = $1
-    ) as within
-    where touches.touch_at <= placed.created_at and touches.touch_at >= placed.created_at - within.length
+    left join message_policy on message_policy.brand_id = placed.brand_id
+    where
+        touches.touch_at <= placed.created_at
+        and touches.touch_at >= placed.created_at - coalesce(attribution_days, 7) * interval '24 hours'
     order by placed.id, touches.touch_at desc, touches.touch, touches.created_at desc, touches.id desc
 ),
 
@@ -77,7 +77,7 @@ settled as (
         placed.currency_code
     from placed
     left join followed on followed.order_id = placed.id
-    left join attribution as held on held.brand_id = $1 and held.order_id = placed.id
+    left join attribution as held on held.brand_id = placed.brand_id and held.order_id = placed.id
     -- One that never counted has none.
     where held.order_id is not null or (followed.order_id is not null and placed.counts)
 )

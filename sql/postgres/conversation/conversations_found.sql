@@ -3,5 +3,6 @@ select
     checkout_state, checkout_total, checkout_currency_code, checkout_url, order_id, recovered_amount,
     message_id, found.body, found.created_at as said_at
 from search_messages($1, $2, $3) as found
-join conversation_shown on brand_id = $1 and conversation_shown.id = conversation_id
+join conversation_shown on conversation_shown.id = conversation_id
+where brand_id = $1
 order by found.created_at desc, message_id desc

@@ -1,0 +1,1 @@
+delete from insight_message where brand_id = $1

@@ -1,0 +1,192 @@
+import t from 'tap'
+import { v7 } from 'uuid'
+import { findInsights } from '../src/campaign/insights.ts'
+import { topicsOf, wordsOf } from '../src/campaign/topic.ts'
+import { setLogLevel } from '../src/log.ts'
+import type { Brand } from '../src/op.ts'
+import { conversationInsightOps } from '../src/ops/conversation-insights.ts'
+import { api } from './fixtures/api.ts'
+import { brand as newBrand } from './fixtures/brand.ts'
+import { database } from './fixtures/database.ts'
+import { randomSource } from './fixtures/random.ts'
+import { client } from './fixtures/shop.ts'
+
+setLogLevel('error')
+
+const DAY = 86_400_000
+const NOW = new Date('2026-11-20T12:00:00Z')
+const db = await database(t)
+const { sql } = db.postgres
+const made = await api(t, db, conversationInsightOps, { now: () => NOW })
+
+const SAID = [
+  'When does my shipping arrive?',
+  'Shipping takes too long',
+  'is shipping free? asking about shipping to Berlin',
+  'Do you ship this in size 42?',
+  'Which sizes of the boots do you have?',
+  'The boots are the wrong size',
+  'Thanks!',
+  'My name is Zebedee',
+]
+
+async function heard(of: Brand, body: string, daysAgo: number, conversation = v7()): Promise<string> {
+  const at = new Date(NOW.getTime() - daysAgo * DAY)
+  await sql`insert into conversation (brand_id, id, channel, created_at) values (${of.id}, ${conversation}, 'sms', ${at})
+    on conflict do nothing`
+  const id = v7()
+  await sql`insert into message ${sql({
+    ...{
+      brand_id: of.id,
+      id,
+      conversation_id: conversation,
+      idempotency_key: id,
+      direction: 'inbound',
+      body,
+    },
+    ...{ author: 'contact', channel: 'sms', status: 'received', created_at: at },
+  })}`
+  return conversation
+}
+
+t.test('messages are grouped by the words that tell most of them', async (t) => {
+  const texts = SAID.map((body, n) => ({ id: `m${n}`, author: `a${n}`, body }))
+  const topics = topicsOf(texts)
+  t.same(
+    topics.map(({ keywords: [first], messages }) => [first, messages]),
+    [
+      ['shipping', ['m0', 'm1', 'm2']],
+      ['size', ['m3', 'm4', 'm5']],
+    ],
+  )
+  t.ok(topics[1]?.keywords.includes('boots'))
+  const all = topics.flatMap(({ keywords }) => keywords)
+  t.notOk(all.includes('zebedee') || all.includes('berlin'), 'what one person said is theirs')
+  const random = randomSource(t)
+  for (let n = 0; n < 20; n++) {
+    const shuffled = texts.map((text) => ({ text, at: random.below(1_000_000) })).sort((a, b) => a.at - b.at)
+    t.same(topicsOf(shuffled.map(({ text }) => text)), topics, 'whatever their order')
+  }
+  t.same(topicsOf([]), [])
+  t.same(topicsOf([{ id: 'm', author: 'a', body: 'shipping shipping' }]), [])
+  t.same(
+    wordsOf('Où est mon colis? https://x.example/tracking ÄPFEL, 42 it’s Größe!').map(({ word }) => word),
+    ['colis', 'äpfel', 'größe'],
+  )
+})
+
+t.test('topics are listed by their messages, with days, keywords and example conversations', async (t) => {
+  const brand = await newBrand(db)
+  const ask = client(t, made, await made.key(brand, ['insights:read']))
+  t.same((await ask('GET /v1/brand/insights')).body, { data: [], next_cursor: null })
+  const conversations: string[] = []
+  for (const [n, body] of SAID.entries()) conversations.push(await heard(brand, body, n))
+  await heard(brand, 'STOP', 0)
+  await heard(brand, 'more boots in my size, please', 40, conversations[5])
+  await heard(brand, 'shipping was late', 95)
+  t.equal(await findInsights({ postgres: db.postgres }, NOW), 1)
+
+  const { body } = await ask('GET /v1/brand/insights')
+  const about = (word: string) =>
+    body.data.find(({ keywords: [first] }: { keywords: string[] }) => first === word)
+  const [shipping, size] = [about('shipping'), about('size')]
+  t.match(shipping, { message_count: 3, conversation_count: 3, last_message_at: NOW.toISOString() })
+  t.match(shipping.topic, /^shipping/)
+  t.equal(size.topic, size.keywords.slice(0, 3).join(', '))
+  t.same(shipping.days, [
+    { date: '2026-11-18', count: 1 },
+    { date: '2026-11-19', count: 1 },
+    { date: '2026-11-20', count: 1 },
+  ])
+  t.match(size, { message_count: 3, conversation_count: 3 })
+  const days = async (n: number) =>
+    (await ask(`GET /v1/brand/insights?day_limit=${n}`)).body.data.map(
+      ({ message_count, conversation_count }: { message_count: number; conversation_count: number }) => [
+        ...[message_count, conversation_count],
+      ],
+    )
+  t.same(await days(90), [
+    [4, 3],
+    [3, 3],
+  ])
+  t.same(await days(2), [[2, 2]])
+  t.equal((await ask('GET /v1/brand/insights?day_limit=91')).status, 400)
+  t.equal((await ask('GET /v1/brand/insights?limit=51')).status, 400)
+
+  const first = (await ask('GET /v1/brand/insights?limit=1')).body
+  const second = (await ask(`GET /v1/brand/insights?limit=1&cursor=${encodeURIComponent(first.next_cursor)}`))
+    .body
+  t.same([...first.data, ...second.data], body.data)
+  t.equal(second.next_cursor, null)
+
+  const path = `GET /v1/brand/insights/${size.id}/conversations`
+  const examples = (await ask(path)).body
+  t.same(
+    examples.data.map(({ id }: { id: string }) => id),
+    [conversations[3], conversations[4], conversations[5]],
+  )
+  t.equal(examples.data[2].match.body, 'The boots are the wrong size', 'the newest message about it')
+  const one = (await ask(`${path}?limit=2`)).body
+  const rest = (await ask(`${path}?cursor=${encodeURIComponent(one.next_cursor)}`)).body
+  t.same([...one.data, ...rest.data], examples.data)
+  t.equal((await ask(`${path}?limit=31`)).status, 400)
+  t.equal((await ask(`GET /v1/brand/insights/${v7()}/conversations`)).status, 404)
+})
+
+t.test('a topic that is found again keeps its id, one that nobody writes about goes', async (t) => {
+  const brand = await newBrand(db)
+  const ask = client(t, made, await made.key(brand, ['insights:read']))
+  const topics = async () =>
+    Object.fromEntries(
+      (await ask('GET /v1/brand/insights?day_limit=90')).body.data.map(
+        ({ keywords: [first], id }: { keywords: string[]; id: string }) => [first, id],
+      ),
+    )
+  for (const [n, body] of SAID.entries()) await heard(brand, body, n < 3 ? 60 : 1)
+  await findInsights({ postgres: db.postgres }, NOW)
+  const before = await topics()
+  t.same(Object.keys(before).sort(), ['shipping', 'size'])
+  t.equal(await findInsights({ postgres: db.postgres }, NOW), 0, 'once a night')
+  await heard(brand, 'what size', 0)
+  await findInsights({ postgres: db.postgres }, new Date(NOW.getTime() + 40 * DAY))
+  t.same(await topics(), { size: before.size })
+})
+
+t.test('a topic is named by who can, once for its keywords, and by these when that fails', async (t) => {
+  const brand = await newBrand(db)
+  const ask = client(t, made, await made.key(brand, ['insights:read']))
+  for (const body of SAID) await heard(brand, body, 1)
+  const asked: string[] = []
+  const nameTopic = async (keywords: readonly string[], examples: readonly string[]) => {
+    asked.push(keywords[0] as string)
+    t.ok(examples.length === 3 && examples.every((example) => SAID.includes(example)))
+    if (keywords[0] === 'size') throw new Error('busy')
+    return 'Where is my parcel?'
+  }
+  const names = async () =>
+    (await ask('GET /v1/brand/insights')).body.data.map(({ topic }: { topic: string }) => topic).sort()
+  setLogLevel('error')
+  await findInsights({ postgres: db.postgres, nameTopic }, NOW)
+  const [named, called] = await names()
+  t.equal(named, 'Where is my parcel?')
+  t.match(called, /^size/)
+  await findInsights({ postgres: db.postgres, nameTopic }, new Date(NOW.getTime() + DAY + 3 * 3_600_000))
+  t.same(await names(), [named, called])
+  t.same(asked, ['shipping', 'size', 'size'], 'one that has its name is not asked about again')
+})
+
+t.test('night is that of the brand, and comes once', async (t) => {
+  const brand = await newBrand(db)
+  await sql`update brand set timezone = 'Pacific/Auckland' where id = ${brand.id}`
+  await heard(brand, 'shipping', 1)
+  const turns = async (at: string) => {
+    await findInsights({ postgres: db.postgres }, new Date(at))
+    const [row] = await sql`select computed_at from insight_state where brand_id = ${brand.id}`
+    return row?.computed_at.toISOString() === new Date(at).toISOString()
+  }
+  t.ok(await turns('2026-11-20T12:00:00Z'), 'at first at once')
+  t.notOk(await turns('2026-11-20T14:23:00Z'), 'at three, but of the same day')
+  t.notOk(await turns('2026-11-21T12:23:00Z'), 'at one')
+  t.ok(await turns('2026-11-21T14:23:00Z'), 'at three')
+  t.ok(await turns('2026-11-22T17:23:00Z'), 'later, when the night was missed')
+})
