@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { v7 } from 'uuid'
 import { findInsights } from '../src/campaign/insights.ts'
@@ -17,6 +20,7 @@ const DAY = 86_400_000
 const NOW = new Date('2026-11-20T12:00:00Z')
 const db = await database(t)
 const { sql } = db.postgres
+const parts = { postgres: db.postgres, agent: null }
 const made = await api(t, db, conversationInsightOps, { now: () => NOW })
 
 const SAID = [
@@ -84,7 +88,7 @@ t.test('topics are listed by their messages, with days, keywords and example con
   await heard(brand, 'STOP', 0)
   await heard(brand, 'more boots in my size, please', 40, conversations[5])
   await heard(brand, 'shipping was late', 95)
-  t.equal(await findInsights({ postgres: db.postgres }, NOW), 1)
+  t.equal(await findInsights(parts, NOW), 1)
 
   const { body } = await ask('GET /v1/brand/insights')
   const about = (word: string) =>
@@ -143,44 +147,57 @@ t.test('a topic that is found again keeps its id, one that nobody writes about g
       ),
     )
   for (const [n, body] of SAID.entries()) await heard(brand, body, n < 3 ? 60 : 1)
-  await findInsights({ postgres: db.postgres }, NOW)
+  await findInsights(parts, NOW)
   const before = await topics()
   t.same(Object.keys(before).sort(), ['shipping', 'size'])
-  t.equal(await findInsights({ postgres: db.postgres }, NOW), 0, 'once a night')
+  t.equal(await findInsights(parts, NOW), 0, 'once a night')
   await heard(brand, 'what size', 0)
-  await findInsights({ postgres: db.postgres }, new Date(NOW.getTime() + 40 * DAY))
+  await findInsights(parts, new Date(NOW.getTime() + 40 * DAY))
   t.same(await topics(), { size: before.size })
 })
 
-t.test('a topic is named by who can, once for its keywords, and by these when that fails', async (t) => {
-  const brand = await newBrand(db)
-  const ask = client(t, made, await made.key(brand, ['insights:read']))
-  for (const body of SAID) await heard(brand, body, 1)
-  const asked: string[] = []
-  const nameTopic = async (keywords: readonly string[], examples: readonly string[]) => {
-    asked.push(keywords[0] as string)
-    t.ok(examples.length === 3 && examples.every((example) => SAID.includes(example)))
-    if (keywords[0] === 'size') throw new Error('busy')
-    return 'Where is my parcel?'
-  }
-  const names = async () =>
-    (await ask('GET /v1/brand/insights')).body.data.map(({ topic }: { topic: string }) => topic).sort()
-  setLogLevel('error')
-  await findInsights({ postgres: db.postgres, nameTopic }, NOW)
-  const [named, called] = await names()
-  t.equal(named, 'Where is my parcel?')
-  t.match(called, /^size/)
-  await findInsights({ postgres: db.postgres, nameTopic }, new Date(NOW.getTime() + DAY + 3 * 3_600_000))
-  t.same(await names(), [named, called])
-  t.same(asked, ['shipping', 'size', 'size'], 'one that has its name is not asked about again')
-})
+t.test(
+  'a topic is named by the endpoint, once for its keywords, and by these when that gives no name',
+  async (t) => {
+    const brand = await newBrand(db)
+    const ask = client(t, made, await made.key(brand, ['insights:read']))
+    for (const body of SAID) await heard(brand, body, 1)
+    const asked: string[] = []
+    const server = createServer((request, response) => {
+      const parts: Buffer[] = []
+      request.on('data', (part: Buffer) => parts.push(part))
+      request.on('end', () => {
+        const { messages } = JSON.parse(Buffer.concat(parts).toString())
+        const [first] = /stand out: (.*)/.exec(messages[1].content)?.[1]?.split(', ') ?? []
+        asked.push(first ?? '')
+        t.ok(SAID.filter((body) => messages[1].content.includes(body)).length === 3, 'with its messages')
+        const content = first === 'size' ? 'Call +1 201 555 0123' : '"Where is my parcel?"'
+        response.end(JSON.stringify({ choices: [{ message: { content } }] }))
+      })
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    t.teardown(() => server.close())
+    const { port } = server.address() as AddressInfo
+    const agent = { url: `http://127.0.0.1:${port}/v1`, key: null, model: 'm' }
+    const names = async () =>
+      (await ask('GET /v1/brand/insights')).body.data.map(({ topic }: { topic: string }) => topic).sort()
+    await findInsights({ ...parts, agent }, NOW)
+    const [named, called] = await names()
+    t.equal(named, 'Where is my parcel?')
+    t.match(called, /^size/)
+    await findInsights({ ...parts, agent }, new Date(NOW.getTime() + DAY + 3 * 3_600_000))
+    t.same(await names(), [named, called])
+    t.same(asked, ['shipping', 'size', 'size'], 'one that has its name is not asked about again')
+  },
+)
 
 t.test('night is that of the brand, and comes once', async (t) => {
   const brand = await newBrand(db)
   await sql`update brand set timezone = 'Pacific/Auckland' where id = ${brand.id}`
   await heard(brand, 'shipping', 1)
   const turns = async (at: string) => {
-    await findInsights({ postgres: db.postgres }, new Date(at))
+    await findInsights(parts, new Date(at))
     const [row] = await sql`select computed_at from insight_state where brand_id = ${brand.id}`
     return row?.computed_at.toISOString() === new Date(at).toISOString()
   }

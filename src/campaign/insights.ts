@@ -2,8 +2,10 @@ import { v5 } from 'uuid'
 import { errorFields, log } from '../log.ts'
 import type { Statements } from '../op.ts'
 import type { Postgres } from '../store/postgres.ts'
+import type { ChatEndpoint } from './chat.ts'
 import { wishOf } from './opt-out-word.ts'
 import { type Topic, topicsOf } from './topic.ts'
+import { nameOfTopic } from './topic-name.ts'
 
 /** How many days back conversations are looked at. */
 export const INSIGHT_DAYS = 90
@@ -12,17 +14,10 @@ const MOST_MESSAGES = 50_000
 const DAY_MS = 86_400_000
 const EXAMPLES = 5
 
-/** Gives a topic its name from its keywords and a few messages; null when it has none to give. */
-export type NameTopic = (
-  keywords: readonly string[],
-  examples: readonly string[],
-  signal?: AbortSignal,
-) => Promise<string | null>
-
 export interface InsightParts {
   postgres: Postgres
-  /** Absent: topics are called by their keywords. */
-  nameTopic?: NameTopic
+  /** Names topics; null: they are called by their keywords. */
+  agent: ChatEndpoint | null
 }
 
 interface TextRow {
@@ -60,7 +55,7 @@ export async function findInsights(parts: InsightParts, now: Date, signal?: Abor
 }
 
 async function insightsOfBrand(
-  { postgres, nameTopic }: InsightParts,
+  { postgres, agent }: InsightParts,
   { brandId, timezone }: { brandId: string; timezone: string },
   now: Date,
   signal: AbortSignal | undefined,
@@ -85,30 +80,14 @@ async function insightsOfBrand(
     const examples = topic.messages.slice(-EXAMPLES).map((message) => bodies.get(message) ?? '')
     const before = known.find((one) => one.id === id)
     const isNamed = before?.named_by?.join() === topic.keywords.join()
-    const name = isNamed ? (before?.topic ?? null) : await named(nameTopic, topic.keywords, examples, signal)
+    const given = agent && !isNamed ? await nameOfTopic(agent, { ...topic, examples }, signal) : null
+    const name = isNamed ? (before?.topic ?? null) : given
     insights.push({
       ...{ ...topic, id, topic: name ?? topic.keywords.slice(0, 3).join(', ') },
       namedBy: name === null ? null : topic.keywords,
     })
   }
   await db.tx((tx) => write(tx, insights, timezone, now))
-}
-
-/** A topic without a name of its own is no failure. */
-async function named(
-  nameTopic: NameTopic | undefined,
-  keywords: readonly string[],
-  examples: readonly string[],
-  signal: AbortSignal | undefined,
-): Promise<string | null> {
-  if (!nameTopic) return null
-  try {
-    return await nameTopic(keywords, examples, signal)
-  } catch (error) {
-    if (signal?.aborted) throw error
-    log('warn', 'topic_unnamed', errorFields(error))
-    return null
-  }
 }
 
 async function write(
