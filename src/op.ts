@@ -133,7 +133,7 @@ export type Effect = 'read' | 'write' | 'destroy'
 /** One call as it is on the wire, for the documents. */
 export interface Example {
   path?: Record<string, string>
-  query?: Record<string, string | number | boolean>
+  query?: Record<string, string | number | boolean | readonly string[]>
   body?: object
   output: object
 }

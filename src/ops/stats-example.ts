@@ -12,7 +12,12 @@ const RATE = {
 }
 
 export const STATS = {
-  query: { stats: 'recovery_rate,profit', from: '2026-11-19', to: '2026-11-20', timezone: 'Europe/Berlin' },
+  query: {
+    stats: ['recovery_rate', 'profit'],
+    from: '2026-11-19',
+    to: '2026-11-20',
+    timezone: 'Europe/Berlin',
+  },
   output: {
     stats: [
       {
@@ -35,7 +40,7 @@ export const STATS = {
 }
 
 export const COMPARED = {
-  query: { stats: 'recovery_rate', from: '2026-11-19', to: '2026-11-20' },
+  query: { stats: ['recovery_rate'], from: '2026-11-19', to: '2026-11-20' },
   output: {
     brand_id: BRAND_ID,
     date_range: { from: '2026-11-19', to: '2026-11-20' },
