@@ -1,6 +1,7 @@
 import { statfs } from 'node:fs/promises'
 import { PgBoss } from 'pg-boss'
 import { attribution } from '../jobs/attribution.ts'
+import { campaignResults } from '../jobs/campaign-results.ts'
 import { campaigns } from '../jobs/campaigns.ts'
 import { checkouts } from '../jobs/checkouts.ts'
 import { compact } from '../jobs/compact.ts'
@@ -38,6 +39,7 @@ const JOBS = [
   attribution,
   campaigns,
   insights,
+  campaignResults,
   reconcile,
 ] as unknown as Job<Services>[]
 

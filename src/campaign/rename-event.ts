@@ -6,13 +6,16 @@ import { type Campaign, saveVersion } from './saved.ts'
 
 /**
  * Gives an event type its new name in the campaigns that its provider's events start, and in filters of all, unless
- * another provider's type is still called so: each gets a next version.
+ * another provider's type is still called so: each gets a next version. Runs that wait stay on theirs, and know the new name.
  */
 export async function renameEventInCampaigns(tx: Statements, renamed: Renamed): Promise<void> {
   for (const campaign of await tx.many<Campaign>('campaigns_naming', [renamed.from])) {
     const definition = renamedIn(campaign.definition, renamed)
     if (definition !== campaign.definition) await saveVersion(tx, campaign, definition, renamed.by)
   }
+  const names = [renamed.from, renamed.to, renamed.providerId]
+  await tx.run('runs_rename', names)
+  await tx.run('trigger_events_rename', names)
 }
 
 function renamedIn(

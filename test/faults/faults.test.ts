@@ -1,5 +1,6 @@
 import t from 'tap'
 import { randomSource } from '../fixtures/random.ts'
+import { killCampaigns } from './campaigns.ts'
 import { diskFull } from './disk.ts'
 import { PROCESS_SCENARIOS, SCENARIOS } from './scenarios.ts'
 import { killSnapshots, raceSnapshots } from './snapshots.ts'
@@ -16,6 +17,7 @@ const ROUNDS = {
   steps: 1_000,
   races: 100,
 }
+const CAMPAIGN_ROUNDS = { kills: 200, runs: 500 }
 const PROCESS_ROUNDS = { kills: 10, restarts: 10 }
 
 // A quiet machine takes a tenth of it.
@@ -40,4 +42,9 @@ t.test(`after a snapshot killed at ${ROUNDS.steps} of its steps`, (t) =>
 
 t.test(`after ${ROUNDS.races} × two snapshot workers racing`, (t) =>
   raceSnapshots(t, randomSource(t), ROUNDS.races),
+)
+
+t.test(
+  `after ${CAMPAIGN_ROUNDS.kills} × kill -9 of a worker of ${CAMPAIGN_ROUNDS.runs} runs of campaigns`,
+  (t) => killCampaigns(t, randomSource(t), CAMPAIGN_ROUNDS),
 )

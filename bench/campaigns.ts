@@ -1,0 +1,116 @@
+import { parseArgs } from 'node:util'
+import { v7 } from 'uuid'
+import { openSeal } from '../src/access/seal.ts'
+import { type CampaignParts, runCampaigns } from '../src/campaign/round.ts'
+import { isRunDue } from '../src/campaign/runner.ts'
+import { createCampaign, setCampaignStatus } from '../src/campaign/saved.ts'
+import { progress, report, rounded } from './report.ts'
+import { stage } from './stage.ts'
+
+// Runs of campaigns: polls while many wait and none is due, then runs that are due, from the check to the message in the
+// outbox.
+const { values } = parseArgs({
+  options: {
+    waiting: { type: 'string', default: '100000' },
+    due: { type: 'string', default: '20000' },
+    polls: { type: 'string', default: '200' },
+    json: { type: 'string' },
+  },
+})
+const [waiting, due, polls] = [values.waiting, values.due, values.polls].map(Number) as [
+  number,
+  number,
+  number,
+]
+const DAY_MS = 86_400_000
+const { app, brand, end } = await stage()
+const { sql } = app.postgres
+
+interface Row {
+  work: string
+  count: number
+  seconds: number
+  per_second: number
+  cpu_seconds: number
+  worst_ms: number
+}
+const rows: Row[] = []
+
+/** Contacts with runs that become due at an instant. */
+async function fill(campaignId: string, from: number, count: number, dueAt: Date): Promise<void> {
+  const numbers = Array.from({ length: count }, (_, n) => from + n)
+  const ids = numbers.map(() => v7())
+  await sql`insert into contact (brand_id, id, subject, phone)
+    select ${brand.id}, id, n, '+1' || (2000000000 + n)::text
+    from unnest(${ids}::uuid[], ${numbers}::integer[]) as given (id, n)`
+  await sql`insert into campaign_run (brand_id, id, campaign_id, version, occurrence, contact_id, subject, trigger_event,
+      source_kind, source_id, triggered_at, facts, step, due_at)
+    select ${brand.id}, gen_random_uuid(), ${campaignId}, 1, 'checkout_abandoned:' || n, id, n, 'checkout_abandoned',
+      'checkout', n::text, ${new Date(Date.now() - 3_600_000)},
+      jsonb_build_object('checkout_url', 'https://bench.myshopify.com/checkouts/' || n, 'total', '59.90'), 'check', ${dueAt}
+    from unnest(${ids}::uuid[], ${numbers}::integer[]) as given (id, n)`
+}
+
+/** CPU of this process and of Postgres’ backends is what two cores have to give. */
+async function timed(work: string, run: () => Promise<{ count: number; worst: number }>): Promise<void> {
+  const [started, cpu] = [performance.now(), process.cpuUsage()]
+  const { count, worst } = await run()
+  const seconds = (performance.now() - started) / 1000
+  const { user, system } = process.cpuUsage(cpu)
+  rows.push({
+    work,
+    count,
+    seconds: rounded(seconds, 1),
+    per_second: rounded(count / seconds),
+    cpu_seconds: rounded((user + system) / 1e6, 1),
+    worst_ms: rounded(worst, 2),
+  })
+}
+
+try {
+  const db = app.postgres.forBrand(brand.id)
+  await db.run('message_policy_put', ['00:00', '00:00', null, null, null])
+  const { id } = await createCampaign(
+    db,
+    { trigger_event: 'checkout_abandoned', action_type: 'sms', wait: { amount: 3, unit: 'days' } },
+    'bench',
+  )
+  await setCampaignStatus(db, id, 'active', new Date(Date.now() - DAY_MS))
+  const parts: CampaignParts = {
+    postgres: app.postgres,
+    lake: () => ({ sources: () => Promise.reject(new Error('no filter looks at customers')) }),
+    seal: openSeal(app.config),
+    agent: null,
+    baseUrl: 'https://bench.example',
+  }
+  progress(`${waiting} runs that wait`)
+  for (let n = 0; n < waiting; n += 10_000)
+    await fill(id, n, Math.min(10_000, waiting - n), new Date(Date.now() + DAY_MS))
+  await sql`analyze campaign_run`
+
+  await timed('polls, none due', async () => {
+    let worst = 0
+    for (let n = 0; n < polls; n++) {
+      const started = performance.now()
+      if (await isRunDue(parts, new Date())) throw new Error('a run is due')
+      // The first one opens the connection and prepares the statement.
+      if (n > 0) worst = Math.max(worst, performance.now() - started)
+    }
+    return { count: polls, worst }
+  })
+  progress(`${due} runs that are due`)
+  for (let n = 0; n < due; n += 10_000)
+    await fill(id, waiting + n, Math.min(10_000, due - n), new Date(Date.now() - 60_000))
+  await timed('due runs worked, messages in the outbox', async () => {
+    const { worked, sent } = await runCampaigns(parts, () => new Date())
+    if (worked !== due || sent !== due) throw new Error(`${worked} runs and ${sent} messages of ${due}`)
+    return { count: worked, worst: 0 }
+  })
+  const command = `node bench/campaigns.ts --waiting ${waiting} --due ${due}`
+  report(
+    { command, says: 'runs of campaigns; CPU seconds are of the worker without Postgres', json: values.json },
+    rows,
+  )
+} finally {
+  await end()
+}

@@ -1,0 +1,107 @@
+import { errorFields, log } from '../log.ts'
+import type { Reader } from '../op.ts'
+import { statement } from '../store/sqlfile.ts'
+import { messageBrand } from './message-brand.ts'
+import type { Occurrence } from './occurrence.ts'
+import type { RunnerParts } from './runner.ts'
+import { startRuns } from './starter.ts'
+
+interface DueBrand {
+  brand_id: string
+  generation: number
+  as_of: Date
+  since: Date
+}
+
+/** Runs of one transaction. */
+const MOST = 2_000
+/** Somebody who looked at a product and did nothing more for so long is gone. */
+const AWAY_MINUTES = 60
+
+/**
+ * Starts the campaigns that wait for what refreshes find: products that were looked at and left, customers who become at
+ * risk, members of segments. What was searched before is not searched again. Resolves with how many runs were made.
+ */
+export async function startByResults(
+  { postgres, lake }: Pick<RunnerParts, 'postgres' | 'lake'>,
+  now: () => Date,
+  signal?: AbortSignal,
+): Promise<number> {
+  let made = 0
+  for (const due of await postgres.pipeline.many<DueBrand>('trigger_results_due')) {
+    if (signal?.aborted) break
+    try {
+      const db = postgres.forBrand(due.brand_id)
+      const { brand } = await messageBrand(db)
+      const found = await occurrencesOf(await lake(brand).sources(due.as_of), due)
+      for (let at = 0; at < found.length; at += MOST)
+        made += await db.tx((tx) => startRuns(tx, found.slice(at, at + MOST), now()))
+      // Last: a worker that dies before it finds the same occurrences again, which start nothing twice.
+      await db.run('trigger_cursor_advance', [due.generation, due.as_of])
+    } catch (error) {
+      if (signal?.aborted) throw error
+      log('error', 'triggers_failed', { brand_id: due.brand_id, ...errorFields(error) })
+    }
+  }
+  return made
+}
+
+async function occurrencesOf(reader: Reader, due: DueBrand): Promise<Occurrence[]> {
+  return [
+    ...(await segmentsEntered(reader, due)),
+    ...(await winbacks(reader, due)),
+    ...(await browsed(reader, due)),
+  ]
+}
+
+interface Found {
+  customer: number
+  customer_id: string
+  at: Date
+}
+
+const told = (trigger: string, { customer, at }: Pick<Found, 'customer' | 'at'>) => ({
+  trigger,
+  providerId: null,
+  eventId: null,
+  subject: customer,
+  at,
+})
+
+async function segmentsEntered(reader: Reader, { since, as_of }: DueBrand): Promise<Occurrence[]> {
+  const rows = await reader.rows<Found & { segment_id: string; generation: number }>(
+    statement('duckdb', 'trigger_segments'),
+    [since, as_of],
+  )
+  return rows.map((row) => ({
+    ...told('segment_entered', row),
+    key: `segment_entered:${row.segment_id}:${row.customer_id}:${row.generation}`,
+    source: { kind: 'segment', id: row.segment_id },
+    facts: { segment_id: row.segment_id },
+  }))
+}
+
+async function winbacks(reader: Reader, { since, as_of: at }: DueBrand): Promise<Occurrence[]> {
+  const rows = await reader.rows<
+    Found & { days_since_last_order: number; at_risk_score: number; last_order_day: string }
+  >(statement('duckdb', 'trigger_winback'), [since])
+  return rows.map(({ customer, customer_id, last_order_day, days_since_last_order, at_risk_score }) => ({
+    ...told('customer_winback', { customer, at }),
+    key: `customer_winback:${customer_id}:${last_order_day}`,
+    source: { kind: 'customer', id: customer_id },
+    facts: { days_since_last_order, at_risk_score },
+  }))
+}
+
+async function browsed(reader: Reader, { since, as_of }: DueBrand): Promise<Occurrence[]> {
+  const rows = await reader.rows<Found & { day: string; product_id: string } & Record<string, unknown>>(
+    statement('duckdb', 'trigger_browse'),
+    [since, as_of, AWAY_MINUTES],
+  )
+  return rows.map(({ customer, customer_id, at, day, ...facts }) => ({
+    ...told('browse_abandoned', { customer, at }),
+    key: `browse_abandoned:${customer_id}:${facts.product_id}:${day}`,
+    source: { kind: 'customer', id: customer_id },
+    facts: Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== null)),
+  }))
+}

@@ -1,0 +1,255 @@
+import t from 'tap'
+import { v7 } from 'uuid'
+import type { Channel, Sent } from '../src/campaign/channel.ts'
+import { quietUntil } from '../src/campaign/quiet.ts'
+import { runCampaigns } from '../src/campaign/round.ts'
+import { createCampaign, setCampaignStatus } from '../src/campaign/saved.ts'
+import { branchOf } from '../src/campaign/split.ts'
+import { startRuns } from '../src/campaign/starter.ts'
+import { setConsent, upsertContact } from '../src/identity/contact.ts'
+import { setLogLevel } from '../src/log.ts'
+import { brand as makeBrand } from './fixtures/brand.ts'
+import { database } from './fixtures/database.ts'
+import { type RandomSource, randomSource } from './fixtures/random.ts'
+import { SEAL } from './fixtures/store.ts'
+
+setLogLevel('error')
+const db = await database(t)
+const { sql } = db.postgres
+const MINUTE_MS = 60_000
+const DAY_MS = 1_440 * MINUTE_MS
+const BEGIN = Date.parse('2026-03-26T00:00:00Z')
+const ZONES = ['UTC', 'America/New_York', 'Europe/Berlin', 'Asia/Kolkata', 'Pacific/Auckland', null]
+
+/** What the clock of a zone shows, told by another way than the code under test takes. */
+function localMinute(at: Date, timeZone: string): number {
+  const known = clocks.get(timeZone)
+  const clock = known ?? new Intl.DateTimeFormat('sv-SE', { timeZone, hour: '2-digit', minute: '2-digit' })
+  if (!known) clocks.set(timeZone, clock)
+  const [hours = 0, minutes = 0] = clock.format(at).split(':').map(Number)
+  return hours * 60 + minutes
+}
+const clocks = new Map<string, Intl.DateTimeFormat>()
+const minuteOf = (time: string) => Number(time.slice(0, 2)) * 60 + Number(time.slice(3, 5))
+function isQuiet(at: Date, zone: string, from: string, until: string): boolean {
+  const [now, begin, end] = [localMinute(at, zone), minuteOf(from), minuteOf(until)]
+  return begin <= end ? now >= begin && now < end : now >= begin || now < end
+}
+
+t.test('quiet hours end at the first minute that is not quiet, also where clocks are changed', async (t) => {
+  const random = randomSource(t)
+  const twoDigits = (n: number) => String(n).padStart(2, '0')
+  const time = () => `${twoDigits(random.below(24))}:${random.pick(['00', '15', '30', '45'])}`
+  for (let n = 0; n < 500; n++) {
+    const zone = random.pick([...ZONES, 'Australia/Lord_Howe', 'America/Sao_Paulo', 'Asia/Tehran']) ?? 'UTC'
+    const [from, until] = [time(), time()]
+    // Around the changes of the clock of 2026, half of the time.
+    const around = random.pick([
+      '2026-03-08',
+      '2026-03-29',
+      '2026-04-05',
+      '2026-10-25',
+      '2026-11-01',
+      '2026-06-15',
+    ])
+    const now = new Date(
+      Date.parse(around) + (random.below(4_320) - 1_440) * MINUTE_MS + random.below(60_000),
+    )
+    const end = quietUntil(now, zone, { from, until })
+    const what = `${zone} ${from}-${until} at ${now.toISOString()}`
+    if (!isQuiet(now, zone, from, until)) {
+      if (end !== null) t.fail(`${what}: not quiet, until ${end.toISOString()}`)
+      continue
+    }
+    if (end === null || end <= now) {
+      t.fail(`${what}: quiet`)
+      continue
+    }
+    if (isQuiet(end, zone, from, until)) t.fail(`${what}: still quiet at ${end.toISOString()}`)
+    for (let at = Math.floor(now.getTime() / MINUTE_MS + 1) * MINUTE_MS; at < end.getTime(); at += MINUTE_MS)
+      if (!isQuiet(new Date(at), zone, from, until)) {
+        t.fail(`${what}: over at ${new Date(at).toISOString()} already, not at ${end.toISOString()}`)
+        break
+      }
+  }
+  t.equal(quietUntil(new Date(), 'Nowhere/Here', { from: '10:00', until: '10:00' }), null)
+})
+
+t.test('a contact takes the same branch every time, and each branch gets its share', async (t) => {
+  const messages = { initial: '', agent_reply: '', sms: '' }
+  const branches = [3, 1].map((weight, at) => ({ name: `b${at}`, weight, messages }))
+  const contacts = Array.from({ length: 4_000 }, () => v7())
+  const first = contacts.filter((id) => branchOf(branches, 'c', id)?.name === 'b0')
+  t.ok(first.length > 2_850 && first.length < 3_150, `${first.length} of 4,000 in three quarters`)
+  t.same(
+    contacts.map((id) => branchOf(branches, 'c', id)?.name),
+    contacts.map((id) => branchOf(branches, 'c', id)?.name),
+  )
+  t.equal(branchOf([], 'c', 'x'), undefined)
+})
+
+interface Person {
+  id: string
+  subject: number
+  zone: string | null
+  phone: string
+}
+
+let phones = 0
+
+/** A history of a brand: what happens to whom, minute by minute, while campaigns run. */
+async function history(random: RandomSource) {
+  const brand = await makeBrand(db)
+  const own = db.postgres.forBrand(brand.id)
+  const policy = {
+    from: random.pick(['21:00', '00:00', '09:00']),
+    until: random.pick(['08:00', '00:00', '17:30']),
+    cap: 1 + random.below(3),
+    days: 1 + random.below(3),
+  }
+  await own.run('message_policy_put', [policy.from, policy.until, policy.cap, policy.days, null])
+  await sql`update brand set timezone = ${random.pick(ZONES) ?? 'UTC'} where id = ${brand.id}`
+  const [{ timezone = 'UTC' } = {}] = await sql<
+    { timezone: string }[]
+  >`select timezone from brand where id = ${brand.id}`
+  const people: Person[] = []
+  for (let n = 1; n <= 6; n++) {
+    // Of no other brand's history, which may go on meanwhile.
+    const phone = `+1202${String(2_000_000 + ++phones)}`
+    await sql`insert into customer (brand_id, subject, id, phone, provenance)
+      values (${brand.id}, ${n}, ${`c${n}`}, ${phone}, 'server')`
+    const made = await own.tx((tx) =>
+      upsertContact(tx, { subject: n, email: null, phone, firstName: null, lastName: null }),
+    )
+    const id = 'contactId' in made ? made.contactId : ''
+    const zone = random.pick(ZONES)
+    await sql`update contact set timezone = ${zone} where id = ${id}`
+    people.push({ id, subject: n, zone, phone })
+  }
+  const campaigns = []
+  for (let n = 0; n < 3; n++) {
+    const { id } = await createCampaign(
+      own,
+      {
+        name: `Campaign ${n}`,
+        trigger_event: 'checkout_abandoned',
+        action_type: 'sms',
+        trigger_delay: { amount: random.pick([0, 30, 600]), unit: 'minutes' },
+        wait: { amount: random.pick([10, 1_440]), unit: 'minutes' },
+      },
+      'test',
+    )
+    campaigns.push(await setCampaignStatus(own, id, 'active', new Date(BEGIN)))
+  }
+  return { brand, own, policy, people, timezone, campaigns }
+}
+
+t.test('no message leaves to whom it must not, over random histories', async (t) => {
+  const random = randomSource(t)
+  const rounds = Number(process.env.CAMPAIGN_HISTORIES ?? 12)
+  let left = 0
+  const stopped = new Map<string, number>()
+  for (let round = 0; round < rounds; round++) {
+    const { brand, own, policy, people, timezone } = await history(random)
+    let now = BEGIN
+    const clock = () => new Date(now)
+    const optedOut = new Set<string>()
+    const bought = new Map<number, number>()
+    const sent: { phone: string; at: number; text: string }[] = []
+    const channel: Channel = {
+      takesOnce: 'by_key',
+      async send({ to, body }): Promise<Sent> {
+        if (random.chance(0.3)) return { is: 'later', error: 'busy' }
+        sent.push({ phone: to, at: now, text: body })
+        return { is: 'sent', providerMessageId: null }
+      },
+    }
+    const parts = {
+      postgres: db.postgres,
+      lake: () => ({ sources: () => Promise.reject(new Error('no filter looks at customers')) }),
+      seal: SEAL,
+      agent: null,
+      baseUrl: 'https://r.example',
+      open: () => channel,
+    }
+    /** When each run was triggered, by its customer. */
+    const triggers = new Map<number, number[]>()
+    for (let step = 0; step < 120; step++) {
+      now += random.pick([1, 5, 45, 240, 700]) * MINUTE_MS
+      const person = random.pick(people)
+      const kind = random.below(10)
+      if (kind < 5) {
+        triggers.set(person.subject, [...(triggers.get(person.subject) ?? []), now])
+        const id = v7()
+        await own.tx((tx) =>
+          startRuns(
+            tx,
+            [
+              {
+                trigger: 'checkout_abandoned',
+                providerId: null,
+                key: id,
+                eventId: null,
+                source: { kind: 'checkout', id },
+                subject: person.subject,
+                at: clock(),
+                facts: {},
+              },
+            ],
+            clock(),
+          ),
+        )
+      } else if (kind === 5) {
+        const state = optedOut.has(person.id) ? 'subscribed' : 'unsubscribed'
+        await own.tx((tx) => setConsent(tx, person.id, 'sms', state, 'test', clock()))
+        if (state === 'subscribed') optedOut.delete(person.id)
+        else optedOut.add(person.id)
+      } else if (kind === 6) {
+        bought.set(person.subject, now)
+        await sql`insert into store_order (brand_id, external_id, id, subject, state, billing_status, currency_code, total,
+            created_at, updated_at)
+          values (${brand.id}, ${v7()}, ${v7()}, ${person.subject}, 'complete', 'paid', 'USD', 1, ${clock()}, ${clock()})`
+      }
+      const before = sent.length
+      await runCampaigns(parts, clock)
+      for (const { phone } of sent.slice(before)) {
+        const to = people.find((one) => one.phone === phone)
+        if (!to) continue
+        const what = `round ${round}, step ${step}, to ${phone} at ${clock().toISOString()}`
+        if (optedOut.has(to.id)) t.fail(`${what}: opted out`)
+        const zone = to.zone ?? timezone
+        if (isQuiet(clock(), zone, policy.from, policy.until)) t.fail(`${what}: quiet in ${zone}`)
+        const window = sent.filter((one) => one.phone === phone && one.at > now - policy.days * DAY_MS)
+        if (window.length > policy.cap) t.fail(`${what}: ${window.length} in ${policy.days} days`)
+        // Whoever bought is messaged about nothing that happened before.
+        const since = bought.get(to.subject) ?? 0
+        if (!(triggers.get(to.subject) ?? []).some((at) => at >= since)) t.fail(`${what}: bought already`)
+      }
+    }
+    left += sent.filter(({ phone }) => people.some((one) => one.phone === phone)).length
+    now += 4 * DAY_MS
+    for (const { reason } of await sql`select reason from run_step where brand_id = ${brand.id}`)
+      stopped.set(reason, (stopped.get(reason) ?? 0) + 1)
+    for (const row of await sql`
+      select run.id, bought_since(${brand.id}, run.subject, run.source_kind, run.source_id, run.triggered_at) as bought_at,
+        message.sent_at
+      from campaign_run as run
+      join conversation on conversation.run_id = run.id
+      join message on message.conversation_id = conversation.id and message.sent_at is not null
+      where run.brand_id = ${brand.id}`)
+      if (row.bought_at !== null && row.bought_at < row.sent_at) t.fail(`run ${row.id}: sent after its order`)
+    const twice = await sql`select occurrence, campaign_id from campaign_run where brand_id = ${brand.id}
+      group by occurrence, campaign_id having count(*) > 1`
+    t.equal(twice.length, 0)
+  }
+  t.comment(`${left} messages; ${[...stopped].map(([reason, count]) => `${reason} ${count}`).join(', ')}`)
+  for (const reason of [
+    'opted_out',
+    'quiet_hours',
+    'frequency_cap',
+    'already_bought',
+    'send_retried',
+    'message_sent',
+  ])
+    t.ok(stopped.get(reason), `${reason} occurred`)
+})

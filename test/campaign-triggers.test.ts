@@ -1,0 +1,223 @@
+import t from 'tap'
+import { v7 } from 'uuid'
+import { renameEventInCampaigns } from '../src/campaign/rename-event.ts'
+import { startByResults } from '../src/campaign/start-results.ts'
+import { createDefinition, updateDefinition } from '../src/connect/custom/definitions.ts'
+import { createProvider } from '../src/connect/custom/providers.ts'
+import { setLogLevel } from '../src/log.ts'
+import type { Brand } from '../src/op.ts'
+import { refreshBrand } from '../src/segment/refresh.ts'
+import { createSegment } from '../src/segment/saved.ts'
+import { campaignStage } from './fixtures/campaign.ts'
+import { logBatch } from './fixtures/lake.ts'
+import { SEAL } from './fixtures/store.ts'
+import { order } from './fixtures/store-bodies.ts'
+import { POINTS } from './fixtures/webhook.ts'
+
+setLogLevel('error')
+const stage = await campaignStage(t)
+const { clock, app, tell } = stage
+const { sql } = stage.db.postgres
+const MINUTE_MS = 60_000
+
+const runsOf = (brand: Brand) =>
+  sql`select occurrence, trigger_event, source_kind, source_id, triggered_at, facts from campaign_run
+    where brand_id = ${brand.id} order by triggered_at, occurrence`
+const iso = (minutes = 0) => new Date(clock.now().getTime() + minutes * MINUTE_MS).toISOString()
+
+t.test('an order that is paid starts once, a test order or one from before the campaign never', async (t) => {
+  const brand = await stage.brand()
+  const paid = (id: number, more: object = {}) =>
+    tell(brand, {
+      topic: 'orders/paid',
+      body: order({ id, created_at: iso(-60), updated_at: iso(), ...more }),
+    })
+  await paid(1, { processed_at: iso(-60) })
+  clock.pass(10)
+  await stage.campaign(brand, { trigger_event: 'order_created' })
+  clock.pass(10)
+  await paid(2, { processed_at: iso() })
+  await paid(2, { processed_at: iso(), note: 'again', updated_at: iso(1) })
+  await paid(3, { processed_at: iso(), test: true })
+  await stage.tick()
+  await stage.round()
+  await stage.tick()
+  await stage.round()
+  t.match(await runsOf(brand), [
+    { occurrence: 'order_created:2', source_kind: 'order', source_id: '2', facts: { order_number: /./ } },
+  ])
+})
+
+t.test('an order starts as fulfilled when all that was sent of it is on its way', async (t) => {
+  const brand = await stage.brand()
+  await stage.campaign(brand, { trigger_event: 'order_fulfilled' })
+  const sent = (id: number, status: string, minutes: number) => {
+    const at = iso(minutes)
+    const body = { id, order_id: 1001, status, created_at: at, updated_at: at, tracking_company: 'Post' }
+    return tell(brand, { topic: 'fulfillments/update', body: JSON.stringify(body) })
+  }
+  clock.pass(10)
+  await tell(brand, { topic: 'orders/paid', body: order({ created_at: iso(), updated_at: iso() }) })
+  await sent(40, 'success', 1)
+  await sent(41, 'pending', 1)
+  clock.pass(5)
+  await stage.tick()
+  await stage.round()
+  t.same(await runsOf(brand), [])
+  await sent(41, 'success', 2)
+  clock.pass(5)
+  await stage.tick()
+  await stage.round()
+  t.match(await runsOf(brand), [
+    { occurrence: 'order_fulfilled:1001', facts: { order_number: undefined, tracking_company: 'Post' } },
+  ])
+})
+
+t.test('a subscription that stops starts once for each stop', async (t) => {
+  const brand = await stage.brand()
+  await stage.campaign(brand, { trigger_event: 'subscription_cancelled' })
+  const is = (status: string, revision: number) => {
+    clock.pass(5)
+    const body = {
+      id: 60,
+      customer_id: 77,
+      email: 'ann@example.com',
+      status,
+      revision_id: revision,
+      created_at: iso(),
+      updated_at: iso(),
+    }
+    return tell(brand, {
+      topic: 'subscription_contracts/update',
+      triggeredAt: clock.now(),
+      body: JSON.stringify(body),
+    })
+  }
+  await is('active', 1)
+  await is('cancelled', 2)
+  await is('active', 3)
+  await is('cancelled', 4)
+  await stage.tick()
+  await stage.round()
+  t.match(await runsOf(brand), [
+    {
+      occurrence: 'subscription_changed:60:1',
+      source_kind: 'subscription_event',
+      source_id: 'subscription_changed:60:1',
+    },
+    { occurrence: 'subscription_changed:60:3' },
+  ])
+})
+
+t.test(
+  'an event of the brand’s own starts, from its provider or a server, and never from a browser',
+  async (t) => {
+    const brand = await stage.brand()
+    const own = stage.db.postgres.forBrand(brand.id)
+    const options = { seal: SEAL, webhookUrl: 'https://hooks.example', withKey: false }
+    const provider = await createProvider(own, { name: 'Loyalty' }, options)
+    const definition = await createDefinition(own, provider.id, POINTS)
+    await stage.campaign(brand, {
+      trigger_event: 'points_earned',
+      provider_id: provider.id,
+      action_type: 'email',
+    })
+    clock.pass(5)
+    const at = clock.now().getTime()
+    const record = v7()
+    const base = {
+      brand_id: brand.id,
+      event_type: 'points_earned',
+      occurred_at: at,
+      properties: { points: 4 },
+    }
+    const told = (id: string) => ({
+      ...base,
+      event_id: `${provider.id}:${id}`,
+      email: 'ada@example.com',
+      origin: 'service' as const,
+    })
+    await sql`insert into custom_delivery (brand_id, provider_id, event_id, definition_id, custom_event_id)
+    values (${brand.id}, ${provider.id}, 'e1', ${v7()}, ${record})`
+    await logBatch(sql, [
+      told('e1'),
+      told('e1'),
+      told('e2'),
+      { ...base, event_id: 's1', email: 'bob@example.com' },
+      { ...base, event_id: 'b1', email: 'eve@example.com', origin: 'browser' },
+      { ...base, event_id: 's2', email: 'old@example.com', occurred_at: at - 60 * MINUTE_MS },
+      { ...told('e3'), event_id: `${v7()}:e3` },
+    ])
+    await stage.tick()
+    await stage.round()
+    t.match(await runsOf(brand), [
+      {
+        occurrence: `points_earned:${provider.id}:e1`,
+        source_kind: 'custom_event',
+        source_id: record,
+        facts: { points: 4 },
+      },
+      { occurrence: `points_earned:${provider.id}:e2`, source_id: `${provider.id}:e2` },
+      { occurrence: 'points_earned:s1', source_id: 's1' },
+    ])
+    const waits = () =>
+      sql`select trigger_event from campaign_run where brand_id = ${brand.id} and state = 'waiting'`
+    t.equal((await waits()).length, 3)
+    const place = { providerId: provider.id, id: definition.id, by: 'test' }
+    await updateDefinition(own, place, { type: 'points_won' }, [renameEventInCampaigns])
+    t.same([...new Set((await waits()).map(({ trigger_event }) => trigger_event))], ['points_won'])
+  },
+)
+
+t.test('what a refresh finds starts once: a product that was left, a segment that was entered', async (t) => {
+  const brand = await stage.brand()
+  const own = stage.db.postgres.forBrand(brand.id)
+  const segment = await createSegment(own, {
+    name: 'Looked lately',
+    definition: {
+      source: 'product_events',
+      rule: { op: 'count-over-window', window: { days: 30 }, times: { op: '>=', n: 1 } },
+    },
+    createdBy: 'test',
+  })
+  const view = (who: string, minutes: number, event_type = 'product_viewed') => ({
+    brand_id: brand.id,
+    event_type,
+    email: `${who}@example.com`,
+    occurred_at: clock.now().getTime() + minutes * MINUTE_MS,
+    properties: { product_id: `p-${who}`, product_title: 'Mug', variant_id: '7' },
+  })
+  await logBatch(sql, [view('early', -10)])
+  // What events make of customers is in the lake a tick later.
+  await stage.tick()
+  await stage.tick()
+  await refreshBrand(app.pipeline, brand.id, { asOf: clock.pass(0) })
+  clock.pass(1)
+  await stage.campaign(brand, { trigger_event: 'browse_abandoned' })
+  await stage.campaign(brand, {
+    trigger_event: 'segment_entered',
+    filters: [{ field: 'event.segment_id', operator: '=', value: segment.id }],
+  })
+  await logBatch(sql, [
+    view('left', 5),
+    view('bought', 5),
+    view('bought', 6, 'checkout_completed'),
+    view('carted', 7, 'product_added_to_cart'),
+    view('carted', 6),
+    view('busy', 70),
+  ])
+  await stage.tick()
+  await stage.tick()
+  for (const minutes of [20, 70, 15]) {
+    await refreshBrand(app.pipeline, brand.id, { asOf: clock.pass(minutes) })
+    await startByResults(stage.parts, clock.now)
+  }
+  const runs = await runsOf(brand)
+  const of = (trigger: string) => runs.filter(({ trigger_event }) => trigger_event === trigger)
+  t.match(
+    of('browse_abandoned').map(({ facts }) => facts.product_id),
+    ['p-left'],
+  )
+  t.same(new Set(of('segment_entered').map(({ source_id }) => source_id)), new Set([segment.id]))
+  t.equal(of('segment_entered').length, 4, 'all but who was a member before')
+})
