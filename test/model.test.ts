@@ -13,13 +13,14 @@ const models = await loadModels()
 
 for (const [file, cases] of modelCases('test/models')) {
   t.test(file, async (t) => {
-    for (const { title, ...model } of cases) {
-      t.test(title, async (t) => {
-        for (const { relation, expected, actual } of await runCase(models, { title, ...model })) {
-          t.same(actual, expected, relation)
-        }
-      })
-    }
+    await withModels(models, {}, async (connection) => {
+      for (const one of cases) {
+        await t.test(one.title, async (t) => {
+          for (const { relation, expected, actual } of await runCase(connection, models, one))
+            t.same(actual, expected, relation)
+        })
+      }
+    })
   })
 }
 
