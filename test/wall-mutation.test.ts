@@ -268,8 +268,15 @@ const uuids = [...rowsByTable.values()]
   .flatMap((rows) => rows.map((row) => String(row.id)))
   .filter((id) => UUID.test(id))
 
+/** An infinite time comes as an invalid Date. */
+const isOf = (type: string, value: unknown) =>
+  type.endsWith('uuid')
+    ? UUID.test(String(value))
+    : !(value instanceof Date && Number.isNaN(value.getTime())) &&
+      !(type.startsWith('timestamp') && Number.isNaN(Date.parse(String(value))))
+
 function fitting(type: string, found: readonly unknown[]): unknown[] {
-  const values = type.endsWith('uuid') ? found.filter((value) => UUID.test(String(value))) : found
+  const values = found.filter((value) => isOf(type, value))
   if (type.startsWith('_')) {
     const listed = values.length > 0 ? values : uuids.flatMap(() => fitting(type.slice(1), []).slice(0, 1))
     return [listed.map((value) => (value instanceof Date ? value.toISOString() : value))]
