@@ -33,6 +33,11 @@ t.test(
     })
     let before = await everything(here.db.postgres.sql)
 
+    const ofTables = (world: World, texts: readonly string[]) =>
+      naming(world, ({ brand }) =>
+        idsOf(world.db.postgres.sql, brand, (table) => texts.some((text) => text.includes(table))),
+      )
+
     // The wall makes each do what it did, so that all may be broken at once: every first filter, every second …
     const asApp = replacing(t, here.db.postgres, 'recoup_app')
     const most = Math.max(...mutants.map(({ mutated }) => mutated.length))
@@ -40,7 +45,9 @@ t.test(
       const broken = mutants.filter(({ mutated }) => at < mutated.length)
       const texts = new Map(broken.map(({ original, mutated }) => [original, mutated[at] as string]))
       const cells = [...new Set(broken.flatMap(({ cells }) => cells))]
-      t.same(await tellingCells(t, here, cells, { most: 1, open: asApp(texts) }), [], `filters ${at}`)
+      // Every id once, then those that the few statements with so many filters can find.
+      const asked = at === 0 ? here : await ofTables(here, [...texts.keys()])
+      t.same(await tellingCells(t, asked, cells, { most: 1, open: asApp(texts) }), [], `filters ${at}`)
       t.same(await everything(here.db.postgres.sql), before)
     }
 
@@ -50,9 +57,7 @@ t.test(
     for (const { name, original, mutated, cells } of mutants) {
       // Others lock a brand, or look at all of its rows.
       if (!/(?<!brand_)\bid = \$[2-9]|_prefix = \$/.test(original)) continue
-      const ofItsTables = (world: World) =>
-        naming(world, ({ brand }) => idsOf(world.db.postgres.sql, brand, (table) => original.includes(table)))
-      let found = await ofItsTables(here)
+      let found = await ofTables(here, [original])
       for (const text of mutated) {
         const open = past(new Map([[original, text]]))
         const telling = await tellingCells(t, found, cells, { most: 1, enough: 1, open })
@@ -62,7 +67,7 @@ t.test(
           here = await world(t)
           before = await everything(here.db.postgres.sql)
           past = replacing(t, here.db.postgres, 'recoup_pipeline')
-          found = await ofItsTables(here)
+          found = await ofTables(here, [original])
         }
         noticed.set(name, noticed.get(name) === true || telling.length > 0 || wrote)
       }
