@@ -25,7 +25,7 @@ const STEPS_A_DAY = 96
 /** Of a quarter of an hour each, 30 days of them in `make test-deep`. */
 const STEPS = Number(process.env.INCREMENTAL_STEPS ?? STEPS_A_DAY)
 /** `make test` goes through its one day in so many refreshes, some of them hours apart. */
-const REFRESHES = process.env.INCREMENTAL_STEPS ? STEPS : 16
+const REFRESHES = process.env.INCREMENTAL_STEPS ? STEPS : 12
 const CUSTOMERS = 40
 const random = randomSource(t)
 // Few rows: a second thread costs more than it gives.
