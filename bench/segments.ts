@@ -32,6 +32,7 @@ const { values } = parseArgs({
     days: { type: 'string', default: '1095' },
     memory: { type: 'string', default: '2400' },
     lake: { type: 'string', default: join(CHECKOUT, '.bench', 'segments') },
+    news: { type: 'string', default: '50000' },
     only: { type: 'string', default: 'full,plain,step,estimate,members,export' },
   },
 })
@@ -131,10 +132,10 @@ async function plain(): Promise<void> {
 async function step(): Promise<void> {
   for (const round of ['first', 'second']) {
     const ids = uuidv7()
-    await fillLog(app, brand, { events: 50_000, customers: size.customers, days: 1 / 96, ids })
+    await fillLog(app, brand, { events: Number(values.news), customers: size.customers, days: 1 / 96, ids })
     await snapshotAll(app.pipeline)
-    await refreshed(`segments after 50,000 events, ${round}`, ['segments'])
-    await refreshed(`models after 50,000 events, ${round}`, ['models'])
+    await refreshed(`segments after ${values.news} events, ${round}`, ['segments'])
+    await refreshed(`models after ${values.news} events, ${round}`, ['models'])
   }
 }
 

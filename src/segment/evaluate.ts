@@ -52,7 +52,7 @@ export async function evaluateSegments(
     }
   }
   await openEvaluated(duck, [...segments, ...waiting])
-  for (const segment of [...failed.map((each) => each.segment), ...waiting]) await keep(duck, segment)
+  await keep(duck, [...failed.map((each) => each.segment), ...waiting])
   if (parsed.length === 0) return { evaluated: [], failed }
   try {
     const { statements, levels } = compileSegments(parsed)
@@ -82,7 +82,7 @@ async function oneByOne(duck: Duck, parsed: readonly Parsed[], failed: Evaluatio
       evaluated.push(segment)
     } catch (cause) {
       failed.push({ segment, error: messageOf(cause) })
-      await keep(duck, segment)
+      await keep(duck, [segment])
     }
   }
   return { evaluated, failed }
@@ -104,9 +104,12 @@ async function openEvaluated(duck: Duck, segments: readonly SegmentRow[]): Promi
     select segment_id, customer from (from evaluated union all from kept_members) join segment_ids using (segment)`)
 }
 
-const keep = (duck: Duck, { ordinal }: SegmentRow) =>
-  duck.run('insert into kept_members select segment, customer from member_before where segment = $1', [
-    ordinal,
-  ])
+async function keep(duck: Duck, segments: readonly SegmentRow[]): Promise<void> {
+  const ordinals = segments.map(({ ordinal }) => Math.trunc(ordinal))
+  if (ordinals.length)
+    await duck.run(
+      `insert into kept_members select segment, customer from member_before where segment in (${ordinals.join(', ')})`,
+    )
+}
 
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))

@@ -1,5 +1,5 @@
 import { rowsNamed } from './catalog.ts'
-import { type Expr, keyOf, oneOf, type Value } from './expression.ts'
+import { and, type Expr, keyOf, oneOf, or, type Value } from './expression.ts'
 import type { Atom, RowsAtom } from './formula.ts'
 import type { Aggregation, Distinct, Lookup, Pass, Reading, Scan } from './pass.ts'
 
@@ -129,18 +129,45 @@ function scansByKind(reading: Reading, asked: Asked[]): Scan[] {
 /** `only` holds for every row that any of the atoms looks at; as a test of an atom it need not be repeated. */
 function scans(reading: Reading, asked: Asked[], only: Expr[]): Scan[] {
   const result: Scan[] = []
-  const always = rowsNamed(reading.source).only
   const same = groups(asked, ({ atom: { row, line, measure } }) => JSON.stringify([row, line, measure]))
   for (const group of same) {
     let scan = result.at(-1)
     if (!scan || scan.aggregations.length >= AGGREGATIONS_MOST) {
-      const every = always ? [always, ...only] : only
-      scan = { is: 'scan', ...reading, days: 0, only: every, matches: [], aggregations: [], answers: [] }
+      scan = { is: 'scan', ...reading, days: 0, only: [...only], matches: [], aggregations: [], answers: [] }
       result.push(scan)
     }
     aggregate(scan, group)
   }
+  const always = rowsNamed(reading.source).only
+  if (always) for (const scan of result) scan.only.unshift(narrowest(always, scan))
   return result
+}
+
+/** So many conditions at most are cheaper to test than whether any of six columns is there. */
+const NARROW_MOST = 4
+
+/** What holds for all rows that matter: `always`, or, when the atoms ask for more, one of what they ask for. */
+function narrowest(always: Expr, { answers }: Scan): Expr {
+  const asked = groups(answers, ({ atom }) => JSON.stringify(atom.row)).map((same) => first(same).atom.row)
+  const isMore = asked.every((tests) => tests.some((test) => implies(test, always)))
+  return isMore && asked.length <= NARROW_MOST ? or(...asked.map((tests) => and(...tests))) : always
+}
+
+/** Whether a row that passes a test has a value that `always` asks for. */
+function implies(test: Expr, always: Expr): boolean {
+  const parts = always.is === 'or' ? always.parts : [always]
+  const has = (of: Expr) => parts.some((part) => part.is === 'present' && keyOf(part.of) === keyOf(of))
+  switch (test.is) {
+    case 'compare':
+      return has(test.left)
+    case 'oneOf':
+    case 'contains':
+    case 'startsWith':
+    case 'present':
+      return has(test.of)
+    default:
+      return false
+  }
 }
 
 /** Adds atoms that differ in window and threshold only. */

@@ -184,14 +184,14 @@ function planOf(segments: readonly SegmentRow[]): Plan | null {
 
 /** When time alone changes an answer next, or the turn of a waiting segment comes. Null where finding out would take long, or something failed. */
 export async function nextChangeOf(
-  { duck, manifest }: Session,
+  { duck, manifest, asOf }: Session,
   { due, waiting }: Turns,
   { failed }: Evaluation,
 ): Promise<string | null> {
   const planned = failed.length || rowsOf(manifest) >= SMALL_ROWS ? null : planOf([...due, ...waiting])
   if (!planned) return null
   const [day] = await duck.rows<{ begins: string }>(statement('duckdb', 'next_day'))
-  const next = [await nextChange(duck, slicesOf(planned)), day?.begins ?? 'infinity']
+  const next = [await nextChange(duck, slicesOf(planned), asOf), day?.begins ?? 'infinity']
   const turns = waiting.flatMap((segment) => dueAt(segment) ?? [])
   // Date counts milliseconds, times in the lake have microseconds.
   const first = Math.min(...turns, ...next.flatMap((at) => (at === 'infinity' ? [] : Date.parse(at) + 1)))
