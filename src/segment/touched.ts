@@ -47,11 +47,7 @@ export async function openTouched(duck: Duck, slices: readonly Slice[], from: Da
         `(${column} > ${at(from, lessDays)} and ${column} <= ${at(now.as_of, lessDays)})`,
     )
     const of = relation in OF_NOBODY ? '' : 'customer is not null and '
-    const near = [...new Set(group.map(({ column }) => column))].flatMap((column) =>
-      atThisTime(column, from, now.as_of),
-    )
-    const any = near.length ? `(${near.join(' or ')}) and ` : ''
-    return `select customer from ${relation} where ${any}${of}(${spans.join(' or ')})`
+    return `select customer from ${relation} where ${of}(${spans.join(' or ')})`
   })
   const sources = Object.values(OF_NOBODY).map(literal).join(', ')
   const nobody = `select null from changed_subjects where subject is null and relation in (${sources})`
@@ -62,20 +58,6 @@ export async function openTouched(duck: Duck, slices: readonly Slice[], from: Da
   )
   const [row] = await duck.rows<{ touched: number }>('select count(*) as touched from touched')
   return row?.touched ?? 0
-}
-
-const DAY_MS = 86_400_000
-
-/**
- * Slices lie whole days apart: whether a time is one at which any of them passes, by a single division in place of two
- * comparisons for each. Not of a longer span than a day, which is all times.
- */
-function atThisTime(column: string, from: Date, to: Date): string[] {
-  const span = Number(to) - Number(from)
-  if (span <= 0 || span >= DAY_MS) return []
-  // Beyond a million days ahead the remainder is negative, and the comparisons decide.
-  const ahead = (BigInt(Number(to)) + BigInt(DAY_MS) * 1_000_000n) * 1_000n
-  return [`(${ahead} - epoch_us(${column})) % ${DAY_MS * 1_000} < ${span * 1_000}`]
 }
 
 /** The earliest instant after as_of that a slice passes a row at, in UTC; `infinity` when there is none. */
