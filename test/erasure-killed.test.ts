@@ -102,7 +102,7 @@ t.test('snapshots, compactions and refreshes that run meanwhile bring nothing ba
     again(() => compactStaging(pipeline)),
     again(() => refreshBrand(pipeline, id)),
   ])
-  await eraseDue(pipeline, { patience: { readersMs: 1_000, writersMs: 60_000 } })
+  await eraseDue(pipeline, { patience: { readersMs: 5_000, writersMs: 60_000 } })
   running = false
   await racing
   await snapshotAll(pipeline)
