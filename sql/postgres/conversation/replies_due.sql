@@ -4,7 +4,7 @@ select
     (
         select message.id
         from message
-        where message.brand_id = $1 and message.conversation_id = conversation.id and direction = 'inbound'
+        where message.brand_id = conversation.brand_id and message.conversation_id = conversation.id and direction = 'inbound'
         order by created_at desc, message.id desc
         limit 1
     ) as answers,
@@ -12,7 +12,7 @@ select
         select
         from message
         where
-            message.brand_id = $1
+            message.brand_id = conversation.brand_id
             and message.conversation_id = conversation.id
             and message.answers is not null
             and author = 'campaign'

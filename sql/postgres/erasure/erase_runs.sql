@@ -1,6 +1,6 @@
 -- One that waits ends here: there is nobody to go on with.
 with theirs as (
-    select id, state
+    select brand_id, id, state
     from campaign_run
     where brand_id = $1
         and (subject = any($2::integer[]) or contact_id in (select erased_contacts($1, $2::integer[], $3::text[], $4::text[], $5)))
@@ -12,7 +12,7 @@ told as (
     insert into run_step (brand_id, run_id, ordinal, id, at, step, state, reason)
     select
         $1, id,
-        coalesce((select max(ordinal) + 1 from run_step where run_step.brand_id = $1 and run_id = theirs.id), 0),
+        coalesce((select max(ordinal) + 1 from run_step where run_step.brand_id = theirs.brand_id and run_id = theirs.id), 0),
         gen_random_uuid(), now(), 'end', 'stopped', 'contact_erased'
     from theirs
     where state = 'waiting'
@@ -24,4 +24,4 @@ set
     state = 'ended', step = 'end', due_at = null, claim = null, claimed_until = null,
     outcome = coalesce(outcome, 'stopped'), ended_at = coalesce(ended_at, now())
 from theirs
-where campaign_run.brand_id = $1 and campaign_run.id = theirs.id
+where campaign_run.brand_id = theirs.brand_id and campaign_run.id = theirs.id

@@ -8,7 +8,7 @@ where
     and answers is null
     and (
         status = 'queued'
-        or (status in ('sent', 'delivered') and sent_at > $3)
-        or (reason = 'send_unknown' and failed_at > $3)
+        or (status in ('sent', 'delivered') and sent_at > $3::timestamptz)
+        or (reason = 'send_unknown' and failed_at > $3::timestamptz)
     )
 group by contact_id

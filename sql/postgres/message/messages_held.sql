@@ -4,7 +4,7 @@ select
     answers, message.attempts, begun_at, coalesce(campaign.status = 'active', true) as is_active,
     contact.email, contact.phone, sms_consent, email_consent, contact.timezone,
     (
-        select code from short_link where short_link.brand_id = $1 and message_id = message.id and kind = 'opt_out' limit 1
+        select code from short_link where short_link.brand_id = message.brand_id and message_id = message.id and kind = 'opt_out' limit 1
     ) as opt_out_code,
     run.id as run_id,
     case

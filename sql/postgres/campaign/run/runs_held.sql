@@ -4,10 +4,10 @@ select
     run.trigger_event, run.event_id, run.source_kind, run.source_id, run.triggered_at, run.facts, run.branch, run.step, run.attempts,
     campaign.status = 'active' as is_active,
     bought_since(run.brand_id, run.subject, run.source_kind, run.source_id, run.triggered_at) as bought_at,
-    coalesce((select max(ordinal) + 1 from run_step where run_step.brand_id = $1 and run_id = run.id), 0) as ordinal,
+    coalesce((select max(ordinal) + 1 from run_step where run_step.brand_id = run.brand_id and run_id = run.id), 0) as ordinal,
     case
         when run.source_kind = 'checkout'
-        then (select checkout.id from checkout where checkout.brand_id = $1 and external_id = run.source_id)
+        then (select checkout.id from checkout where checkout.brand_id = run.brand_id and external_id = run.source_id)
     end as checkout_id
 from campaign_run as run
 join campaign on campaign.brand_id = run.brand_id and campaign.id = run.campaign_id
