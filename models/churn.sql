@@ -34,3 +34,4 @@ select
     case when usual_days is not null then round(least(days_since_last_order / usual_days, 9.99), 4) end as at_risk_score,
     coalesce(days_since_last_order > 2 * usual_days, false) as at_risk
 from measured
+order by customer

@@ -11,18 +11,6 @@ with named as (
     from stg_identities
     where kind = 'visitor_id'
     group by customer
-),
-
-attributes as (
-    select
-        customer,
-        to_json(
-            map_from_entries(
-                list((name, case kind when 'string' then to_json(value) else value::json end) order by name)
-            )
-        ) as properties
-    from stg_customer_attributes
-    group by customer
 )
 
 select
@@ -36,9 +24,9 @@ select
     profile.last_name,
     profile.store_customer_id,
     coalesce(named.visitor_ids, []) as visitor_ids,
-    coalesce(attributes.properties, '{}')::json as properties,
+    coalesce(attributes.properties, json('{}')) as properties,
     profile.created_at as first_visit,
     profile.last_event_at as last_visit
 from customers as profile
 left join named using (customer)
-left join attributes using (customer)
+left join profile_properties as attributes using (customer)

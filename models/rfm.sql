@@ -80,3 +80,4 @@ select
     scored.ltv
 from scored
 inner join customers using (customer)
+order by scored.customer

@@ -22,13 +22,19 @@ export interface Reader {
   rows<Row = Record<string, unknown>>(statement: string, values?: unknown[]): Promise<Row[]>
 }
 
+/** Rows of one generation of published results. */
+export interface Published extends Reader {
+  /** What was loaded under a name before, as long as the files of the generation are open. */
+  kept<T>(name: string, load: () => Promise<T>): Promise<T>
+}
+
 /** What an operation may read of its brand's lake. */
 export interface Lake {
   /**
    * The newest published results (served.duckdb); null before the first refresh. For a walk that began in an earlier
    * generation that one, as long as it is kept.
    */
-  served(generation?: number): Promise<Reader | null>
+  served(generation?: number): Promise<Published | null>
   /** Sources and staging models over the newest manifest, as of an instant (default: now). */
   sources(asOf?: Date): Promise<Reader>
 }

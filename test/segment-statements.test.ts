@@ -1,6 +1,6 @@
 import t from 'tap'
 import { inputSchema } from '../src/http/json-schema.ts'
-import type { Lake, Op, Reader } from '../src/op.ts'
+import type { Lake, Op, Published } from '../src/op.ts'
 import { OPS } from '../src/ops/all.ts'
 import { createSegment } from '../src/segment/saved.ts'
 import { api } from './fixtures/api.ts'
@@ -24,12 +24,13 @@ await db.postgres
 
 /** Statements that were sent to DuckDB. No text of a caller is the name of anyone: they find nothing. */
 let ran = new Set<string>()
-const reader: Reader = {
+const reader: Published = {
   generation: 1,
   rows: async (statement) => {
     ran.add(statement)
     return []
   },
+  kept: (_, load) => load(),
 }
 const nothing: Lake = { served: async () => reader, sources: async () => reader }
 const { call, key } = await api(t, db, OPS, { lake: () => nothing })

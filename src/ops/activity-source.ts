@@ -1,4 +1,5 @@
 import type { Ctx } from '../op.ts'
+import { isOneOf } from './customer-place.ts'
 import type { FoundCustomer } from './customer-rows.ts'
 import { HISTORY_DAYS } from './segment-fields.ts'
 
@@ -42,37 +43,33 @@ export async function entriesOf(ctx: Ctx, asked: EntriesAsked): Promise<Entry[]>
 }
 
 /** Events and orders as the lake has them now, within a minute of their receipt, and what segments said. */
-const LAKE = `
-  with whose as (
-    select unnest($1::integer[]) as subject
-  ),
-  entries as (
+const lakeSql = (subjects: readonly number[]) => `
+  with entries as (
     select 'event' as kind, event_id as id, event_type as type, occurred_at as moment, properties::varchar as data
     from events, params
-    where subject in (from whose) and occurred_at <= as_of
+    where ${isOneOf(subjects, 'subject')} and occurred_at <= as_of
     union all
     select 'order', id, state, created_at, json_object(
       'external_id', external_id, 'number', coalesce(number, external_id), 'billing_status', billing_status,
       'total', total::varchar, 'currency_code', currency_code, 'item_count', item_count
     )::varchar
-    from orders where customer in (from whose)
+    from orders where ${isOneOf(subjects)}
     union all
     select 'segment', concat_ws('-', segment_id, generation, customer), action, changed_at, json_object(
       'segment_id', segment_id, 'reason', reason, 'generation', generation
     )::varchar
     from member_history join segment_ids using (segment)
-    where customer in (from whose) and changed_at > $3::timestamp
+    where ${isOneOf(subjects)} and changed_at > $2::timestamp
   )
   select kind, id, type, strftime(moment, '%Y-%m-%dT%H:%M:%S.%fZ') as "at", data
   from entries
-  where $4::timestamp is null or moment < $4::timestamp or (moment = $4::timestamp and (kind, id) > ($5::varchar, $6::varchar))
+  where $3::timestamp is null or moment < $3::timestamp or (moment = $3::timestamp and (kind, id) > ($4::varchar, $5::varchar))
   order by moment desc, kind, id
-  limit $2`
+  limit $1`
 
 async function fromLake(ctx: Ctx, { whose, after, limit }: EntriesAsked): Promise<Entry[]> {
   const sources = await ctx.lake.sources()
-  const rows = await sources.rows<Omit<Entry, 'data'> & { data: string }>(LAKE, [
-    JSON.stringify(whose.subjects),
+  const rows = await sources.rows<Omit<Entry, 'data'> & { data: string }>(lakeSql(whose.subjects), [
     limit,
     new Date(ctx.now.getTime() - HISTORY_DAYS * 86_400_000),
     after?.at ?? null,

@@ -8,6 +8,7 @@ import { Order } from './commerce-fields.ts'
 import { isoOf } from './customer-fields.ts'
 import { Insights, insightsOf, NONE } from './customer-insights.ts'
 import { ordersOf } from './customer-orders.ts'
+import { isOneOf } from './customer-place.ts'
 import type { Place } from './keyset.ts'
 
 const reading = { surface: 'cdp', feature: 'beta:cdp-commerce', tool: false } as const
@@ -61,7 +62,7 @@ export const cdpCustomerOps: readonly Op[] = [
       if (!from) checkWindow({ limit, offset })
       const { profile, contactId } = await partyOf(ctx, identifier)
       const served = profile && (await resultsOf(ctx, from?.generation))
-      const whose = JSON.stringify(profile?.subjects ?? [])
+      const whose = profile?.subjects ?? []
       const rows = served ? await ordersOf(served, whose, { after: from, limit: limit + 1, offset }) : []
       const page = rows.slice(0, limit)
       const last = rows.length > limit ? page.at(-1) : undefined
@@ -106,17 +107,16 @@ export const cdpCustomerOps: readonly Op[] = [
         identifier,
         matched_by: await matchOf(served, party),
         scope: ctx.brand.shop_domain,
-        insights: (served && profile && (await insightsOf(served, profile.customer))) ?? NONE,
+        insights: (served && profile && (await insightsOf(served, profile))) ?? NONE,
       }
     },
   }),
 ]
 
-async function countOf(reader: Reader, customers: string): Promise<number> {
+async function countOf(reader: Reader, customers: readonly number[]): Promise<number> {
   const [all] = await reader.rows<{ orders: number }>(
-    `select count(*) as orders
-     from (from orders where customer in (select unnest($1::integer[])) limit $2)`,
-    [customers, WINDOW],
+    `select count(*) as orders from (from orders where ${isOneOf(customers)} limit $1)`,
+    [WINDOW],
   )
   return all?.orders ?? 0
 }

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { Failure, fail, isUnavailable } from '../errors.ts'
 import { queryInteger } from '../fields.ts'
-import type { Ctx, Page, Reader } from '../op.ts'
+import type { Ctx, Page, Published, Reader } from '../op.ts'
 
 /** What the lists of the customer-data host share. */
 
@@ -68,9 +68,9 @@ export const sourcesOf = async (ctx: Ctx): Promise<Reader> =>
  * The published results of the newest refresh, or of the one that a walk began in, which the same holds for; null
  * before the first.
  */
-export async function resultsOf(ctx: Ctx, generation?: number): Promise<Reader | null> {
+export async function resultsOf(ctx: Ctx, generation?: number): Promise<Published | null> {
   const served = await answered(() => ctx.lake.served(generation))
-  return served && guarded(served)
+  return served && { ...guarded(served), kept: served.kept }
 }
 
 const guarded = ({ generation, rows }: Reader): Reader => ({

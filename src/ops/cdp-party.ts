@@ -1,7 +1,8 @@
 import { fail } from '../errors.ts'
 import { emailOf, phoneOf } from '../identity/channel.ts'
-import type { Ctx, Reader } from '../op.ts'
-import type { FoundCustomer } from './customer-rows.ts'
+import type { Ctx, Published } from '../op.ts'
+import { isOneOf } from './customer-place.ts'
+import { customerRow, type FoundCustomer } from './customer-rows.ts'
 
 /** What an identifier of a customer was found by. */
 export const MATCHES = ['email', 'store_customer_id', 'phone', 'contact_id', 'none'] as const
@@ -60,17 +61,15 @@ export async function partyOf({ db, brand }: Pick<Ctx, 'db' | 'brand'>, identifi
  * What the commerce side knows a party by: none when it has neither a contact nor an order. By the id of a profile that
  * is the first of the profile's own identifiers.
  */
-export async function matchOf(served: Reader | null, { profile, contactId, kind }: Party): Promise<Match> {
+export async function matchOf(served: Published | null, { profile, contactId, kind }: Party): Promise<Match> {
   if (!profile) return kind
-  const [row] = served
-    ? await served.rows<Record<Exclude<Match, 'contact_id' | 'none'>, string | null> & { ordered: boolean }>(
-        `select email, store_customer_id, phone,
-           exists (from orders where customer in (select unnest($2::integer[]))) as ordered
-         from (select $1::integer as customer) left join (from customers where customer = $1) using (customer)`,
-        [profile.customer, JSON.stringify(profile.subjects)],
-      )
-    : []
-  if (contactId === null && !row?.ordered) return 'none'
+  if (contactId === null && !(served && (await hasOrders(served, profile)))) return 'none'
   if (kind !== 'none') return kind
+  const row = served ? await customerRow(served, profile) : undefined
   return (['email', 'store_customer_id', 'phone'] as const).find((name) => row?.[name]) ?? 'contact_id'
+}
+
+async function hasOrders(served: Published, { subjects }: FoundCustomer): Promise<boolean> {
+  const found = await served.rows(`select 1 from orders where ${isOneOf(subjects)} limit 1`)
+  return found.length > 0
 }

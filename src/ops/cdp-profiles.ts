@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { fail } from '../errors.ts'
 import { count, text } from '../fields.ts'
-import { type Ctx, type Op, op, type Reader } from '../op.ts'
+import { type Ctx, type Op, op, type Published, type Reader } from '../op.ts'
 import {
   checkWindow,
   isById,
@@ -15,14 +15,8 @@ import {
 import { Identity, identitiesOf, Profile, profileOf } from './cdp-profile.ts'
 import * as example from './cdp-profile-example.ts'
 import { customerPath } from './customer-fields.ts'
-import {
-  type BUCKETS,
-  type CustomerRow,
-  customerRow,
-  findCustomer,
-  wantedSql,
-  withAttributes,
-} from './customer-rows.ts'
+import { PLACED, type Placed, rowsOf } from './customer-place.ts'
+import { type BUCKETS, type CustomerRow, customerRow, findCustomer, wantedSql } from './customer-rows.ts'
 
 const reading = { surface: 'cdp', scopes: ['customers:read'], feature: 'cdp', tool: false } as const
 
@@ -44,15 +38,18 @@ interface Listed {
   after: string
 }
 
-const pageOf = (reader: Reader, { bucket, q, sort, limit, offset, after }: Listed): Promise<CustomerRow[]> =>
-  reader.rows<CustomerRow>(
-    `${withAttributes(
-      `select customer from customers
-       where ${wantedSql(bucket, q === undefined ? null : '$4')} and customer_id > $3
-       order by ${PROFILES.sql(sort)} limit $1 offset $2`,
-    )} order by ${PROFILES.sql(sort)}`,
+async function pageOf(
+  served: Published,
+  { bucket, q, sort, limit, offset, after }: Listed,
+): Promise<CustomerRow[]> {
+  const keys = await served.rows<Placed>(
+    `select customer, row from ${PLACED}
+     where ${wantedSql(bucket, q === undefined ? null : '$4')} and customer_id > $3
+     order by ${PROFILES.sql(sort)} limit $1 offset $2`,
     [limit, offset, after, ...(q === undefined ? [] : [q.toLowerCase()])],
   )
+  return await rowsOf(served, keys)
+}
 
 /** Up to the window. */
 async function sizeOf(reader: Reader, { bucket, q }: Pick<Listed, 'bucket' | 'q'>): Promise<number> {
@@ -147,8 +144,8 @@ export const cdpProfileOps: readonly Op[] = [
 
 async function profileRow(ctx: Ctx, id: string): Promise<CustomerRow> {
   const [found, served] = await Promise.all([findCustomer(ctx, id), resultsOf(ctx)])
-  const row = served && (await customerRow(served, found.customer))
-  const fresh = row ?? (await customerRow(await sourcesOf(ctx), found.customer))
+  const row = served && (await customerRow(served, found))
+  const fresh = row ?? (await customerRow(await sourcesOf(ctx), found))
   if (!fresh) throw fail('not_found', 'There is no such record.')
   return fresh
 }

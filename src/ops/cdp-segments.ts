@@ -8,7 +8,8 @@ import { definitionOf } from '../segment/vocabulary.ts'
 import * as example from './cdp-example.ts'
 import { checkWindow, LISTED, offsetPaging, PROFILES, resultsOf, WINDOW } from './cdp-fields.ts'
 import { Identity, identitiesOf, Profile, profileOf } from './cdp-profile.ts'
-import { type CustomerRow, withAttributes } from './customer-rows.ts'
+import { PLACED, type Placed, rowsOf } from './customer-place.ts'
+import type { CustomerRow } from './customer-rows.ts'
 import { segmentById, segmentPath } from './segment-fields.ts'
 
 /** Clamped at both ends, as the contract says of the export alone. */
@@ -118,15 +119,15 @@ export const cdpSegmentOps: readonly Op[] = [
       checkWindow({ limit, offset })
       const { ordinal, evaluated_at } = await segmentById(ctx, segmentId)
       const served = evaluated_at === null ? null : await resultsOf(ctx)
-      const rows = served
-        ? await served.rows<CustomerRow>(
-            `${withAttributes(
-              `select customer from members join customers using (customer) where segment = $1
-               order by ${PROFILES.sql(sort)} limit $2 offset $3`,
-            )} order by ${PROFILES.sql(sort)}`,
+      const keys = served
+        ? await served.rows<Placed>(
+            `select customer, row
+             from (select customer from members where segment = $1) join ${PLACED} using (customer)
+             order by ${PROFILES.sql(sort)} limit $2 offset $3`,
             [ordinal, limit, offset],
           )
         : []
+      const rows = served ? await rowsOf<CustomerRow>(served, keys) : []
       const [all] = served
         ? await served.rows<{ members: number }>(
             'select count(*) as members from (from members where segment = $1 limit $2)',

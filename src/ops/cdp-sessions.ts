@@ -1,5 +1,7 @@
 import * as v from 'valibot'
 import { count, named, time } from '../fields.ts'
+import { aboutSubjects } from '../model/about.ts'
+import { loadModels } from '../model/graph.ts'
 import { type Op, op } from '../op.ts'
 import { checkWindow, LISTED, offsetPaging, sorting, WINDOW } from './cdp-fields.ts'
 import * as example from './cdp-profile-example.ts'
@@ -64,17 +66,17 @@ export const cdpSessionOps: readonly Op[] = [
     example: example.SESSIONS,
     run: async (ctx, { path: { id }, query: { limit, offset, sort } }) => {
       checkWindow({ limit, offset })
-      const { customer, customer_id } = await findCustomer(ctx, id)
+      const { subjects, customer_id } = await findCustomer(ctx, id)
       // Not published: to make the visits of a million customers takes longer than all else of a refresh.
       const sources = await ctx.lake.sources()
-      const whose = 'from stg_sessions where customer = $1::integer'
+      const whose = aboutSubjects(await loadModels(), 'stg_sessions', subjects)
       const rows = await sources.rows<SessionRow>(
-        `${whose} order by ${SESSIONS.sql(sort)} limit $2 offset $3`,
-        [customer, limit, offset],
+        `from (${whose}) order by ${SESSIONS.sql(sort)} limit $1 offset $2`,
+        [limit, offset],
       )
       const [all] = await sources.rows<{ sessions: number }>(
-        `select count(*) as sessions from (${whose} limit $2)`,
-        [customer, WINDOW],
+        `select count(*) as sessions from (from (${whose}) limit $1)`,
+        [WINDOW],
       )
       return {
         list: rows.map((row) => sessionOf(row, customer_id, ctx.brand.shop_domain)),

@@ -1,6 +1,8 @@
 import * as v from 'valibot'
 import { count, currencyCode, money, named, time } from '../fields.ts'
-import type { Reader } from '../op.ts'
+import type { Published } from '../op.ts'
+import { type Key, placeOf } from './customer-place.ts'
+import { customerAt } from './customer-rows.ts'
 
 const score = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(5))
 
@@ -64,9 +66,10 @@ const SUMMARY = `
     currency_code, recency_score, frequency_score, monetary_score, tier,
     days_since_last_order, median_inter_order_days::double as median_inter_order_days,
     brand_median_inter_order_days::double as brand_median_inter_order_days, at_risk_score::double as at_risk_score, at_risk
-  from (from customers where customer = $1::integer and orders_count > 0) as customers
+  from (${customerAt(true)}) as customers
   left join (from rfm where customer = $1::integer) as rfm using (customer)
-  left join (from churn where customer = $1::integer) as churn using (customer)`
+  left join (from churn where customer = $1::integer) as churn using (customer)
+  where orders_count > 0`
 
 const TOP_PRODUCTS = `
   select product_id, title, quantity, order_count, customer_count, revenue,
@@ -93,12 +96,13 @@ interface SummaryRow {
   at_risk: boolean
 }
 
-/** Of a customer by ordinal; undefined for who has no order that counts. */
+/** Undefined for who has no order that counts. */
 export async function insightsOf(
-  reader: Reader,
-  customer: number,
+  served: Published,
+  { customer, customer_id }: Key,
 ): Promise<v.InferOutput<typeof Insights> | undefined> {
-  const [row] = await reader.rows<SummaryRow>(SUMMARY, [customer])
+  const { from, to } = await placeOf(served, customer_id)
+  const [row] = await served.rows<SummaryRow>(SUMMARY, [customer, from, to])
   if (!row) return undefined
   const { ltv, order_count, aov, currency_code: currency } = row
   const last_order_at = row.last_order_at.toISOString()
@@ -115,7 +119,7 @@ export async function insightsOf(
             tier: row.tier,
             ...{ last_order_at, order_count, ltv },
           },
-    top_products: await reader.rows<v.InferOutput<typeof TopProduct>>(TOP_PRODUCTS, [customer]),
+    top_products: await served.rows<v.InferOutput<typeof TopProduct>>(TOP_PRODUCTS, [customer]),
     churn:
       row.days_since_last_order === null
         ? null

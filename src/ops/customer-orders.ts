@@ -15,6 +15,7 @@ import {
 } from './commerce-fields.ts'
 import * as customer from './customer-example.ts'
 import { customerPath, LISTED } from './customer-fields.ts'
+import { isOneOf } from './customer-place.ts'
 import { findCustomer } from './customer-rows.ts'
 import { afterSql, orderSql, type Place, type RowOrder } from './keyset.ts'
 
@@ -45,13 +46,13 @@ interface Asked {
 async function pageOf<Found extends Row>(
   ctx: Ctx,
   { path: { id }, query: { limit, cursor } }: Asked,
-  rowsOf: (reader: Reader, customers: string, part: Part) => Promise<Found[]>,
+  rowsOf: (reader: Reader, customers: readonly number[], part: Part) => Promise<Found[]>,
 ): Promise<{ rows: Found[]; next_cursor: string | null }> {
   const from = ctx.cursors.open<Position>(cursor, { id })
   const { subjects } = await findCustomer(ctx, id)
   const served = await ctx.lake.served(from?.generation)
   if (!served) return { rows: [], next_cursor: null }
-  const found = await rowsOf(served, JSON.stringify(subjects), { after: from, limit: limit + 1 })
+  const found = await rowsOf(served, subjects, { after: from, limit: limit + 1 })
   const rows = found.slice(0, limit)
   const last = found.length > limit ? rows.at(-1) : undefined
   const next: Position | undefined = last && {
@@ -68,32 +69,32 @@ interface Part {
   offset?: number
 }
 
-/** Orders of these customers (ordinals as JSON), newest first. */
+/** Orders of these customers, newest first. */
 export function ordersOf(
   reader: Reader,
-  customers: string,
+  customers: readonly number[],
   { after, limit, offset = 0 }: Part,
 ): Promise<(OrderRow & Row)[]> {
-  const place = afterSql(PLACED, after, 4)
+  const place = afterSql(PLACED, after, 3)
   return reader.rows(
     `select ${ORDER_COLUMNS}, orders.created_at::varchar as value
      from (
-       from orders where customer in (select unnest($1::integer[])) and ${place.text}
-       order by ${orderSql(PLACED)} limit $2 offset $3
+       from orders where ${isOneOf(customers)} and ${place.text}
+       order by ${orderSql(PLACED)} limit $1 offset $2
      ) as orders
-     left join customers using (customer)
+     left join (from customers where ${isOneOf(customers)}) as customers using (customer)
      order by orders.created_at desc nulls last, orders.id`,
-    [customers, limit, offset, ...place.values],
+    [limit, offset, ...place.values],
   )
 }
 
-function subscriptionsOf(reader: Reader, customers: string, { after, limit }: Part) {
-  const place = afterSql(STARTED, after, 3)
+function subscriptionsOf(reader: Reader, customers: readonly number[], { after, limit }: Part) {
+  const place = afterSql(STARTED, after, 2)
   return reader.rows<SubscriptionRow & Row>(
     `select ${SUBSCRIPTION_COLUMNS}, started_at::varchar as value from subscriptions
-     where customer in (select unnest($1::integer[])) and ${place.text}
-     order by ${orderSql(STARTED)} limit $2`,
-    [customers, limit, ...place.values],
+     where ${isOneOf(customers)} and ${place.text}
+     order by ${orderSql(STARTED)} limit $1`,
+    [limit, ...place.values],
   )
 }
 

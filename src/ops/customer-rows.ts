@@ -1,4 +1,14 @@
-import type { Ctx, Reader } from '../op.ts'
+import type { Ctx, Published, Reader } from '../op.ts'
+import {
+  isOneOf,
+  isPublished,
+  type Key,
+  PLACED,
+  type Placed,
+  PROPERTIES,
+  placeOf,
+  rowsOf,
+} from './customer-place.ts'
 import { afterSql, orderSql, type Place, type RowOrder } from './keyset.ts'
 
 /** Customers as the published models have them. */
@@ -54,14 +64,6 @@ export function wantedSql(bucket: keyof typeof BUCKETS, text: string | null): st
     : `${BUCKETS[bucket]} and contains(customer_id, ${text})`
 }
 
-/** What events set, to be joined by customer. */
-export const ATTRIBUTES = '(select customer, properties as attributes from profiles) as attributes'
-
-/** Whole rows of the customers that a statement chooses, in no order. */
-export const withAttributes = (page: string) => `
-  select customers.*, attributes.attributes
-  from (${page}) as page join customers using (customer) join ${ATTRIBUTES} using (customer)`
-
 /** Fails with not_found; a merged profile's id finds its survivor, an erased customer's nobody. */
 export const findCustomer = ({ db }: Pick<Ctx, 'db'>, id: string): Promise<FoundCustomer> =>
   db.one<FoundCustomer>('customer_found', [id, null])
@@ -78,14 +80,14 @@ export interface Asked {
  * page are few.
  */
 export async function customersInOrder(
-  reader: Reader,
+  served: Published,
   order: RowOrder,
   { after, bucket = 'customers', limit }: Asked,
 ): Promise<(CustomerRow & { value: string | null })[]> {
   const { column, type, descending } = order
   const wanted = `from customers where ${BUCKETS[bucket]}`
   const place = afterSql(order, after, 2)
-  const [edge] = await reader.rows<{ rows: number; known: number; value: string | null }>(
+  const [edge] = await served.rows<{ rows: number; known: number; value: string | null }>(
     `select count(*) as rows, count(value) as known, ${descending ? 'min' : 'max'}(value)::varchar as value
      from (
        select ${column} as value ${wanted} and ${place.text}
@@ -95,32 +97,49 @@ export async function customersInOrder(
   )
   const isFull = edge?.rows === limit && edge.known === limit
   const bound = `${column} ${descending ? '>=' : '<='} $${place.values.length + 2}::${type}`
-  return await reader.rows(
-    `with page as (
-       select customer, customer_id, ${column} as value ${wanted} and ${place.text} and ${isFull ? bound : 'true'}
-       order by ${orderSql(order)} limit $1
-     )
-     select customers.*, attributes.attributes, page.value::varchar as value
-     from page join customers using (customer) join ${ATTRIBUTES} using (customer)
-     order by ${orderSql({ ...order, column: 'page.value', id: 'page.customer_id' })}`,
+  const keys = await served.rows<Placed & { value: string | null }>(
+    `select customer, row, ${column}::varchar as value
+     from ${PLACED} as placed where ${BUCKETS[bucket]} and ${place.text} and ${isFull ? bound : 'true'}
+     order by ${orderSql({ ...order, column: `placed.${column}` })} limit $1`,
     [limit, ...place.values, ...(isFull ? [edge.value] : [])],
   )
+  const values = new Map(keys.map((key) => [key.customer, key.value]))
+  const rows = await rowsOf<CustomerRow>(served, keys)
+  return rows.map((row) => ({ ...row, value: values.get(row.customer) ?? null }))
 }
 
 /** Up to `limit` customers with a text, in whatever case, in their email, phone, name or ids: the first by id, mostly. */
-export const customersLike = (reader: Reader, query: string, limit: number): Promise<CustomerRow[]> =>
-  reader.rows<CustomerRow>(
-    `${withAttributes('select customer from customer_texts where contains(text, $1) limit $2')} order by customer_id`,
+export async function customersLike(served: Published, query: string, limit: number): Promise<CustomerRow[]> {
+  const found = await served.rows<{ customer: number }>(
+    'select customer from customer_texts where contains(text, $1) limit $2',
     [query.toLowerCase(), limit],
   )
+  if (found.length === 0) return []
+  const them = isOneOf(found.map(({ customer }) => customer))
+  const keys = await served.rows<Placed>(
+    `select customer, row from ${PLACED} where ${them} order by customer_id`,
+  )
+  return await rowsOf(served, keys)
+}
 
-/** One customer by ordinal. */
-export async function customerRow(reader: Reader, customer: number): Promise<CustomerRow | undefined> {
+/** Published, or among the sources of now. */
+export async function customerRow(
+  reader: Reader,
+  { customer, customer_id }: Key,
+): Promise<CustomerRow | undefined> {
+  const place = isPublished(reader) ? await placeOf(reader, customer_id) : null
   const [row] = await reader.rows<CustomerRow>(
-    `select customers.*, attributes.attributes
-     from (from customers where customer = $1::integer) as customers
-     join (from ${ATTRIBUTES} where customer = $1::integer) as attributes using (customer)`,
-    [customer],
+    `select customers.*, ${PROPERTIES}
+     from (${customerAt(place !== null)}) as customers
+     left join (from profile_properties where customer = $1::integer) as set_by_events using (customer)`,
+    [customer, ...(place ? [place.from, place.to] : [])],
   )
   return row
 }
+
+/** The row of a customer ($1): of published ones by their place ($2 to $3). */
+export const customerAt = (placed: boolean) =>
+  placed
+    ? `select * exclude (position) from customers_placed
+       where position between $2::integer and $3::integer and customer = $1::integer`
+    : 'from customers where customer = $1::integer'

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs'
 import {
   type DuckDBConnection,
   DuckDBInstance,
+  type DuckDBPreparedStatement,
   DuckDBTypeId,
   type DuckDBValue,
   type DuckDBValueConverter,
@@ -14,6 +15,8 @@ export interface DuckOptions {
   threads: number
   /** Folder that large operations spill to. */
   tempDir: string
+  /** So many statements with values stay prepared, those used last: for an instance that is asked the same again and again. */
+  keptStatements?: number
 }
 
 /** One in-memory DuckDB instance with one connection: statements run one after the other. */
@@ -30,7 +33,8 @@ export interface Duck {
   readonly connection: DuckDBConnection
 }
 
-export async function openDuck({ memoryMb, threads, tempDir }: DuckOptions): Promise<Duck> {
+export async function openDuck(options: DuckOptions): Promise<Duck> {
+  const { memoryMb, threads, tempDir, keptStatements = 0 } = options
   mkdirSync(tempDir, { recursive: true })
   const instance = await DuckDBInstance.create(':memory:', {
     memory_limit: `${memoryMb}MB`,
@@ -54,12 +58,15 @@ export async function openDuck({ memoryMb, threads, tempDir }: DuckOptions): Pro
     last = next.catch(() => {})
     return next
   }
+  const kept = keepStatements(connection, keptStatements)
   return {
     connection,
     run: (text, values) => inOrder(async () => void (await connection.run(text, bindable(values)))),
     rows: (text, values) =>
       inOrder(async () => {
-        const reader = await connection.runAndReadAll(text, bindable(values))
+        const statement = values?.length && keptStatements ? await kept.prepared(text) : undefined
+        statement?.bind(bindable(values) ?? [])
+        const reader = await (statement?.runAndReadAll() ?? connection.runAndReadAll(text, bindable(values)))
         return reader.convertRowObjects(toJs) as never
       }),
     lock: (folders) =>
@@ -74,8 +81,31 @@ export async function openDuck({ memoryMb, threads, tempDir }: DuckOptions): Pro
       connection.interrupt()
     },
     close: () => {
+      kept.close()
       connection.closeSync()
       instance.closeSync()
+    },
+  }
+}
+
+/** To parse and bind a statement anew takes as long as a row that is found by it. */
+function keepStatements(connection: DuckDBConnection, most: number) {
+  const statements = new Map<string, DuckDBPreparedStatement>()
+  return {
+    async prepared(text: string): Promise<DuckDBPreparedStatement> {
+      const statement = statements.get(text) ?? (await connection.prepare(text))
+      // Moved to the end: the first of the map is the least recently used.
+      statements.delete(text)
+      statements.set(text, statement)
+      const [oldest] = statements.keys()
+      if (statements.size > most && oldest !== undefined) {
+        statements.get(oldest)?.destroySync()
+        statements.delete(oldest)
+      }
+      return statement
+    },
+    close: () => {
+      for (const statement of statements.values()) statement.destroySync()
     },
   }
 }

@@ -3,7 +3,7 @@
 with named as (
     select subject from identifier where brand_id = $1 and kind = $2 and value = $3::text
     union
-    select subject from customer where brand_id = $1 and $2 = 'profile_id' and id = $3::text and not deleted
+    select subject from customer where brand_id = $1 and $2 = 'profile_id' and id = $3::text and erased_at is null and not deleted
 ),
 
 survivor as (

@@ -1,7 +1,7 @@
 -- The profile that an id or an ordinal names, or the one that it was merged into, with all ordinals that are theirs and
 -- their oldest contact. An id is the public one, or the one that a sender of events chose.
 with named as (
-    select subject from customer where brand_id = $1 and id = $2::text and not deleted
+    select subject from customer where brand_id = $1 and id = $2::text and erased_at is null and not deleted
     union all
     select subject from identifier where brand_id = $1 and kind = 'profile_id' and value = $2::text
     union all
@@ -9,13 +9,18 @@ with named as (
     limit 1
 ),
 
-found as (
-    select profile.subject, profile.id, profile.email, profile.phone
+-- Materialized: joined in one step, all customers of the brand would be read.
+survivor as materialized (
+    select coalesce(redirect.customer, named.subject) as subject
     from named
     left join subject_redirect as redirect
         on redirect.brand_id = $1 and redirect.subject = named.subject and not redirect.deleted
-    join customer as profile
-        on profile.brand_id = $1 and profile.subject = coalesce(redirect.customer, named.subject) and not profile.deleted
+),
+
+found as (
+    select profile.subject, profile.id, profile.email, profile.phone
+    from survivor
+    join customer as profile on profile.brand_id = $1 and profile.subject = survivor.subject and not profile.deleted
 ),
 
 linked as (
