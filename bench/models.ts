@@ -24,6 +24,14 @@ const { values } = parseArgs({
     lake: { type: 'string', default: join(CHECKOUT, '.bench', 'segments') },
   },
 })
+/** Nobody is a member: segments are measured by bench/segments.ts. */
+const NO_MEMBERS = {
+  name: 'members',
+  select: 'select 1 as segment, 1 as position, customer, null::timestamp as joined_at from customers limit 0',
+}
+/** Customers with their places, as a refresh publishes them. */
+const PLACES = '(row_number() over (order by customer_id))::integer as position'
+
 const size = {
   customers: Number(values.customers),
   eventsPerCustomer: Number(values.events),
@@ -77,7 +85,13 @@ async function run(session: Session, what: string, list: readonly Model[]): Prom
 }
 
 function served(list: readonly Model[], suffix = '') {
-  return list.map(({ name }) => ({ name, select: `from ${name}${suffix}` }))
+  return list.map(({ name }) => ({
+    name,
+    select:
+      name === 'customers'
+        ? `select *, ${PLACES} from ${name}${suffix} order by position`
+        : `from ${name}${suffix}`,
+  }))
 }
 
 async function scratch(): Promise<WrittenFile> {
@@ -86,7 +100,7 @@ async function scratch(): Promise<WrittenFile> {
     return await timed('all models from scratch', async () => {
       await run(session, 'models', models)
       const file = await timed('write the served file', () =>
-        writeServed(app.pipeline.lakeDir, session, served(marts)),
+        writeServed(app.pipeline.lakeDir, session, [...served(marts), NO_MEMBERS]),
       )
       written.push(file)
       return file
