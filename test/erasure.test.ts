@@ -139,12 +139,27 @@ t.test('an erased customer is nowhere, and everybody else as before', async (t) 
   writeFileSync(join(folder, 'events-of-killed-work.parquet'), canary.email)
   writeFileSync(join(pipeline.lakeDir, 'staging', 'unfinished.parquet.tmp'), canary.email)
 
+  // Those that are nobody's are counted as well: what was said stays as figures.
+  const talks = () =>
+    sourceRows(
+      pipeline,
+      brand,
+      `select 'conversation' as what, subject from conversations union all select 'message', subject from messages order by all`,
+    )
+  const [whose] = await talks()
+  t.ok(theirs.includes(whose?.subject as number), 'conversations are the customer’s')
+  t.same(await talks(), [whose, { what: 'message', subject: whose?.subject }])
+
   const { erasureId } = await ask({ email: ` ${canary.email.toUpperCase()} ` })
   t.same(await ask({ email: canary.email }), { erasureId }, 'the same request')
   t.equal(await eraseDue(pipeline, AT_ONCE), brand.id)
   t.equal(await eraseDue(pipeline, AT_ONCE), false, 'nothing waits')
 
   t.same(await found(), {})
+  t.same(await talks(), [
+    { what: 'conversation', subject: null },
+    { what: 'message', subject: null },
+  ])
   t.same([await othersOf(brand, theirs), await othersOf(neighbour, [])], before)
   t.not(Object.keys(await found(other)).length, 0, 'the neighbour keeps its customer')
   t.same(

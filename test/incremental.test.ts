@@ -96,6 +96,7 @@ async function happen(now: number): Promise<void> {
   const orders = random.list(0, 3, () => order(now))
   const carts = random.list(0, 2, () => cart(now))
   const tags = random.list(0, 1, tagged)
+  const messages = random.list(0, 3, () => message(now))
   for (const { id } of brands) {
     if (lines.length)
       await logBatch(
@@ -105,6 +106,7 @@ async function happen(now: number): Promise<void> {
     for (const each of orders) await writeOrder(id, each)
     for (const each of carts) await writeCart(id, each)
     for (const each of tags) await writeTags(id, each)
+    for (const each of messages) await writeMessage(id, each)
   }
   await snapshotAll(pipeline)
 }
@@ -206,6 +208,31 @@ const writeCart = (brandId: string, each: ReturnType<typeof cart>) => sql`
     ${each.created_at}, ${each.created_at}, ${each.abandoned_at})
   on conflict (brand_id, external_id) do update
   set state = excluded.state, abandoned_at = excluded.abandoned_at`
+
+/** One of few, which is sent, arrives or is found not to have. */
+const message = (now: number) => ({
+  who: random.below(CUSTOMERS),
+  name: `m${random.below(60)}`,
+  inbound: random.chance(0.3),
+  created_at: new Date(before(now)),
+  sent_at: random.chance(0.7) ? new Date(before(now)) : null,
+  delivered_at: random.chance(0.5) ? new Date(before(now)) : null,
+})
+
+/** Ids are the same in both brands. */
+const writeMessage = (brandId: string, each: ReturnType<typeof message>) => sql`
+  with talk as (
+    insert into conversation as known (brand_id, id, subject, channel, created_at)
+    values (${brandId}, md5(${`t${each.who}`})::uuid, ${subjectOf(brandId, each.who)}, 'sms', ${each.created_at})
+    on conflict (brand_id, id) do update set subject = coalesce(known.subject, excluded.subject)
+    returning *
+  )
+  insert into message (brand_id, id, conversation_id, idempotency_key, direction, author, channel, body, status,
+    created_at, sent_at, delivered_at)
+  select brand_id, md5(${each.name})::uuid, id, ${each.name}, ${each.inbound ? 'inbound' : 'outbound'}, 'contact', 'sms', '',
+    'sent', ${each.created_at}, ${each.sent_at}, ${each.delivered_at}
+  from talk
+  on conflict (brand_id, id) do update set sent_at = excluded.sent_at, delivered_at = excluded.delivered_at`
 
 /** Now and then models and segments one after the other, as large brands are refreshed. Whether any was computed whole. */
 async function takeStep(asOf: Date): Promise<boolean> {

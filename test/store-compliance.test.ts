@@ -51,6 +51,15 @@ t.test('a data request is answered with all that is stored of the shopper, and o
     topic: 'orders/paid',
     body: order({ id: 2002, email: 'bob@example.com', customer: { id: 78 } }),
   })
+  for (const email of ['ann@example.com', 'bob@example.com'])
+    await db.postgres.sql`
+      with talk as (
+        insert into conversation (brand_id, id, contact_id, channel)
+        select brand_id, gen_random_uuid(), id, 'sms' from contact where brand_id = ${brand.id} and email = ${email}
+        returning *
+      )
+      insert into message (brand_id, id, conversation_id, idempotency_key, direction, author, channel, body)
+      select brand_id, gen_random_uuid(), id, ${email}, 'outbound', 'campaign', 'sms', ${`Hello ${email}`} from talk`
   const body = JSON.stringify({ customer: { id: 77, email: 'ann@example.com' }, data_request: { id: 9999 } })
   await send(brand, { topic: 'customers/data_request', body })
   await send(brand, { topic: 'customers/data_request', body })
@@ -62,6 +71,8 @@ t.test('a data request is answered with all that is stored of the shopper, and o
     contacts: [{ email: 'ann@example.com' }],
     orders: [{ external_id: '1001' }],
     refunds: [{ external_id: '30' }],
+    conversations: [{ channel: 'sms' }],
+    messages: [{ body: 'Hello ann@example.com' }],
     events: [{ event_type: 'order_created' }, { event_type: 'refund_issued' }],
   })
   t.notOk(/bob|2002/.test(JSON.stringify(found)))

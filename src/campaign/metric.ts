@@ -1,4 +1,4 @@
-/** Columns of the model campaign_results that are summed. */
+/** Columns of the model stg_campaign_results that are summed. */
 type Measure =
   | 'conversations'
   | 'replied'
@@ -102,7 +102,7 @@ export const METRIC_NAMES = Object.keys(METRICS) as MetricName[]
 
 export const isMetric = (name: string): name is MetricName => Object.hasOwn(METRICS, name)
 
-/** The decimal string of a metric over rows of campaign_results, as DuckDB spells it. Halves go away from zero. */
+/** The decimal string of a metric over rows of stg_campaign_results, as DuckDB spells it. Halves go away from zero. */
 export function metricSql(name: MetricName): string {
   const { kind, sum, per }: Metric = METRICS[name]
   const total = `coalesce(sum(${sum}), 0)`

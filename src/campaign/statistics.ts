@@ -2,7 +2,7 @@ import type { Reader } from '../op.ts'
 import { METRIC_NAMES, type MetricName, metricSql, nothing } from './metric.ts'
 import { type DateRange, daysOf } from './range.ts'
 
-/** Performance of campaigns, computed from the model campaign_results. */
+/** Performance of campaigns, computed from the model stg_campaign_results. */
 
 export interface Asked {
   range: DateRange
@@ -34,7 +34,7 @@ const COUNTED = `
   ),
   days as (
     select (timezone($1, timezone('UTC', happened_at)))::date as day, *
-    from campaign_results
+    from stg_campaign_results
     where $6::varchar is null or campaign_id in (select unnest($6::json::varchar[]))
   )
   from days join spans on day between first_day and last_day`

@@ -36,8 +36,8 @@ const STATS = `with days as (
     select
         (timezone(params.timezone, timezone('UTC', happened_at)))::date as day,
         (timezone(params.timezone, timezone('UTC', as_of)))::date as today,
-        campaign_results.*
-    from campaign_results, params
+        stg_campaign_results.*
+    from stg_campaign_results, params
 ),
 
 valued as (

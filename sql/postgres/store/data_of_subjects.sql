@@ -1,5 +1,12 @@
 -- All that is stored of these subjects, kind by kind.
-with rows as (
+with talks as (
+    select r.*
+    from conversation as r
+    left join contact on contact.brand_id = r.brand_id and contact.id = r.contact_id
+    where r.brand_id = $1 and coalesce(r.subject, contact.subject) = any($2::integer[])
+),
+
+rows as (
     select 'customers' as kind, to_jsonb(r) as row from customer as r where r.brand_id = $1 and r.subject = any($2::integer[])
     union all
     select 'identifiers', to_jsonb(r) from identifier as r where r.brand_id = $1 and r.subject = any($2::integer[])
@@ -28,6 +35,16 @@ with rows as (
         and r.order_external_id in (select external_id from store_order where store_order.brand_id = $1 and store_order.subject = any($2::integer[]))
     union all
     select 'checkouts', to_jsonb(r) from checkout as r where r.brand_id = $1 and r.subject = any($2::integer[])
+    union all
+    select 'conversations', to_jsonb(r) from talks as r
+    union all
+    select 'messages', to_jsonb(r)
+    from talks
+    join message as r on r.brand_id = talks.brand_id and r.conversation_id = talks.id
+    union all
+    select 'link_clicks', to_jsonb(r)
+    from talks
+    join link_click as r on r.brand_id = talks.brand_id and r.conversation_id = talks.id
     union all
     select 'subscriptions', to_jsonb(r) from subscription as r where r.brand_id = $1 and r.subject = any($2::integer[])
 )

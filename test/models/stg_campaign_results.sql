@@ -8,7 +8,7 @@ values
     ('o1', 'c1', 'a', true, '2025-05-04', 10, 'USD'),
     ('o2', 'c1', 'a', true, '2025-05-05', 5, 'USD'),
     ('o3', 'c2', null, false, '2025-05-04', 0, 'USD')
--- expect campaign_results: kind, id, campaign_id, happened_at, conversations, replied, opted_out, recovered, orders, sales
+-- expect stg_campaign_results: kind, id, campaign_id, happened_at, conversations, replied, opted_out, recovered, orders, sales
 values
     ('conversation', 'c1', 'a', timestamp '2025-05-01', 1, 1, 1, 1, 0, 0.00),
     ('conversation', 'c2', null, timestamp '2025-05-02', 1, 0, 0, 0, 0, 0.00),
@@ -24,7 +24,7 @@ values
     ('m4', 'c1', 'a', 'inbound', '2025-05-01', null, null)
 -- given link_clicks: click_id, message_id, clicked_at
 values ('k1', 'm1', '2025-05-04'), ('k2', 'm1', '2025-05-04')
--- expect campaign_results: kind, id, happened_at, messages, delivered, clicked
+-- expect stg_campaign_results: kind, id, happened_at, messages, delivered, clicked
 values
     ('message', 'm1', timestamp '2025-05-02', 1, 1, 1),
     ('message', 'm2', timestamp '2025-05-02', 1, 0, 0)
@@ -35,5 +35,5 @@ values
 values ('c1', '2025-05-01')
 -- given attributions: order_id, conversation_id, recovered, ordered_at, amount, currency_code
 values ('o1', 'c1', true, '2025-05-04', 10, 'USD')
--- expect campaign_results: kind, id, recovered, sales
+-- expect stg_campaign_results: kind, id, recovered, sales
 values ('conversation', 'c1', 1, 0.00)

@@ -1,10 +1,11 @@
 -- what: conversations begun, messages sent and orders recovered, each with what it counts as in the statistics of campaigns
 -- grain: kind, id
--- refresh: with the segments
+-- refresh: at every read
 
 -- A conversation counts at its beginning, whatever came of it later; a message when it was sent, an order when it was
 -- placed. Rates divide sums: recovery_rate is sum(recovered) / sum(conversations). Orders in another currency than the
--- brand's make their conversation recovered, and count nowhere else.
+-- brand's make their conversation recovered, and count nowhere else. A view, so that the last minute counts: a mart would
+-- wait for the next refresh.
 with replied as (
     select distinct conversation_id
     from stg_messages
