@@ -13,6 +13,12 @@ export interface AttributionParts {
   storePlatformDomain: string
 }
 
+/** An order with another attribution; the time as text, to the microsecond. */
+interface Changed {
+  order_id: string
+  recovered_at: string | null
+}
+
 interface Cursor {
   looked_below: string
   horizon: string
@@ -57,10 +63,14 @@ async function attributeSome(
 ): Promise<number> {
   return await postgres.forBrand(brandId).tx(async (tx) => {
     await tx.one('store_lock')
-    const changed = await tx.run('attribution_put', [customers])
-    if (changed > 0) await tx.run('orders_recovered', [customers])
+    const changed = await tx.many<Changed>('attribution_put', [customers])
+    if (changed.length)
+      await tx.run('orders_recovered', [
+        changed.map(({ order_id }) => order_id),
+        changed.map(({ recovered_at }) => recovered_at),
+      ])
     await noteMessaged(tx, brandId, storePlatformDomain, customers)
-    return changed
+    return changed.length
   })
 }
 

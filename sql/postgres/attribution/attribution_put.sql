@@ -1,6 +1,9 @@
 -- Which conversation the orders of some customers ($2) follow, whatever came first, and however often it is asked: that
 -- of the last outbound message or click of theirs within the window of the brand. An order that follows none any more
--- keeps the one that it had, and is not recovered by it. Returns the orders whose attribution changed.
+-- keeps the one that it had, and is not recovered by it. Returns the orders whose attribution changed, and when they were
+-- recovered.
+-- What is said is read in the order of the index by conversation, so that this one is taken: of a brand's first rows there
+-- are no statistics, and without them the planner reads all of a brand's messages for each conversation.
 with theirs as (
     select $1::uuid as brand_id, customer as subject, customer
     from unnest($2::integer[]) as customer
@@ -23,23 +26,34 @@ held_with as (
     where conversation.subject is null and not conversation.deleted
 ),
 
-touches as (
-    select held_with.*, 'message' as touch, message.sent_at as touch_at
+touches as materialized (
+    select held_with.*, 'message' as touch, said.sent_at as touch_at
     from held_with
-    join message on message.brand_id = held_with.brand_id and message.conversation_id = held_with.id
+    cross join lateral (
+        select direction, status, sent_at, deleted
+        from message
+        where message.brand_id = held_with.brand_id and message.conversation_id = held_with.id
+        order by message.created_at, message.id
+        offset 0
+    ) as said
     where
-        message.direction = 'outbound'
-        and message.status in ('sent', 'delivered')
-        and message.sent_at is not null
-        and not message.deleted
+        said.direction = 'outbound'
+        and said.status in ('sent', 'delivered')
+        and said.sent_at is not null
+        and not said.deleted
     union all
-    select held_with.*, 'click' as touch, link_click.at as touch_at
+    select held_with.*, 'click' as touch, clicked.at as touch_at
     from held_with
-    join link_click on link_click.brand_id = held_with.brand_id and link_click.conversation_id = held_with.id
-    where not link_click.deleted
+    cross join lateral (
+        select at
+        from link_click
+        where link_click.brand_id = held_with.brand_id and link_click.conversation_id = held_with.id and not deleted
+        order by at
+        offset 0
+    ) as clicked
 ),
 
-placed as (
+placed as materialized (
     select
         theirs.brand_id,
         store_order.id,
@@ -64,6 +78,12 @@ followed as (
     order by placed.id, touches.touch_at desc, touches.touch, touches.created_at desc, touches.id desc
 ),
 
+known as materialized (
+    select attribution.*
+    from attribution
+    where brand_id = $1 and order_id = any(array(select id from placed))
+),
+
 settled as (
     select
         placed.id as order_id,
@@ -77,7 +97,7 @@ settled as (
         placed.currency_code
     from placed
     left join followed on followed.order_id = placed.id
-    left join attribution as held on held.brand_id = placed.brand_id and held.order_id = placed.id
+    left join known as held on held.order_id = placed.id
     -- One that never counted has none.
     where held.order_id is not null or (followed.order_id is not null and placed.counts)
 )
@@ -107,3 +127,4 @@ where
         excluded.conversation_id, excluded.campaign_id, excluded.recovered, excluded.touch, excluded.touch_at,
         excluded.ordered_at, excluded.amount, excluded.currency_code
     )
+returning held.order_id, case when held.recovered then held.ordered_at::text end as recovered_at

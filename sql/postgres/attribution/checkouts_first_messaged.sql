@@ -8,17 +8,26 @@ with theirs as (
     where brand_id = $1 and customer = any($2::integer[]) and not deleted
 ),
 
-messaged as (
-    select brand_id, checkout_id, min(message.sent_at) as messaged_at
+talks as materialized (
+    select brand_id, conversation.id, checkout_id
     from theirs
     join conversation using (brand_id, subject)
-    join message using (brand_id)
-    where
-        message.conversation_id = conversation.id
-        and conversation.checkout_id is not null
-        and message.direction = 'outbound'
-        and message.status in ('sent', 'delivered')
-    group by brand_id, checkout_id
+    where checkout_id is not null
+),
+
+messaged as (
+    select talks.brand_id, checkout_id, min(said.sent_at) as messaged_at
+    from talks
+    -- In the order of the index by conversation: see attribution_put.
+    cross join lateral (
+        select direction, status, sent_at
+        from message
+        where message.brand_id = talks.brand_id and message.conversation_id = talks.id
+        order by message.created_at, message.id
+        offset 0
+    ) as said
+    where said.direction = 'outbound' and said.status in ('sent', 'delivered')
+    group by talks.brand_id, checkout_id
 )
 
 update checkout
