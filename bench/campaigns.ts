@@ -5,6 +5,7 @@ import { openSeal } from '../src/access/seal.ts'
 import { type CampaignParts, runCampaigns } from '../src/campaign/round.ts'
 import { isRunDue } from '../src/campaign/runner.ts'
 import { createCampaign, setCampaignStatus } from '../src/campaign/saved.ts'
+import { statement } from '../src/store/sqlfile.ts'
 import { progress, report, rounded } from './report.ts'
 import { stage } from './stage.ts'
 
@@ -79,6 +80,20 @@ async function postgresCpu(): Promise<number> {
   return all / TICKS_PER_SECOND
 }
 
+/** What Postgres itself says of a poll. */
+async function pollOf(): Promise<string> {
+  const [row] = await sql.unsafe<{ 'QUERY PLAN': Explained[] }[]>(
+    `explain (analyze, buffers, format json) ${statement('postgres', 'runs_due')}`,
+  )
+  const found = row?.['QUERY PLAN'][0]
+  return `a poll takes ${found?.['Execution Time']} ms in Postgres and reads ${found?.Plan['Shared Hit Blocks']} pages`
+}
+
+interface Explained {
+  'Execution Time': number
+  Plan: { 'Shared Hit Blocks': number }
+}
+
 /** CPU seconds of this process and of Postgres together are what the cores have to give. */
 async function timed(work: string, run: () => Promise<{ count: number; worst: number }>): Promise<void> {
   const before = await postgresCpu()
@@ -117,6 +132,7 @@ try {
     await fill(id, n, Math.min(10_000, waiting - n), new Date(Date.now() + DAY_MS))
   await sql`analyze campaign_run`
 
+  const says = await pollOf()
   await timed('polls, none due', async () => {
     let worst = 0
     for (let n = 0; n < polls; n++) {
@@ -136,10 +152,7 @@ try {
     return { count: worked, worst: 0 }
   })
   const command = `node bench/campaigns.ts --waiting ${waiting} --due ${due}`
-  report(
-    { command, says: 'runs of campaigns; CPU seconds are of the worker and of Postgres', json: values.json },
-    rows,
-  )
+  report({ command, says: `${says}; CPU seconds are of the worker and of Postgres`, json: values.json }, rows)
 } finally {
   await end()
 }

@@ -1,11 +1,13 @@
 import t from 'tap'
 import { v7 } from 'uuid'
+import { problemOf } from '../src/campaign/agent.ts'
 import type { Channel, Sent } from '../src/campaign/channel.ts'
 import { quietUntil } from '../src/campaign/quiet.ts'
 import { runCampaigns } from '../src/campaign/round.ts'
 import { createCampaign, setCampaignStatus } from '../src/campaign/saved.ts'
 import { branchOf } from '../src/campaign/split.ts'
 import { startRuns } from '../src/campaign/starter.ts'
+import type { Available } from '../src/campaign/variable.ts'
 import { setConsent, upsertContact } from '../src/identity/contact.ts'
 import { setLogLevel } from '../src/log.ts'
 import { brand as makeBrand } from './fixtures/brand.ts'
@@ -86,6 +88,42 @@ t.test('a contact takes the same branch every time, and each branch gets its sha
     contacts.map((id) => branchOf(branches, 'c', id)?.name),
   )
   t.equal(branchOf([], 'c', 'x'), undefined)
+})
+
+t.test('a draft is sent when it invents nothing', async (t) => {
+  const none: Available = { facts: {}, checkout: false, discount: false }
+  const some: Available = { ...none, discount: true }
+  for (const fine of [
+    'Hi {{contact.first_name|there}}, your cart is here: {{cart.link}}',
+    'We ship within a day or two. Is there anything else?',
+    'Klar, hier geht es weiter: {{cart.link}}',
+  ])
+    t.equal(problemOf(fine, none), null, fine)
+  t.equal(problemOf('Take {{discount.value}} off with the code {{discount.code}}: {{cart.link}}', some), null)
+  for (const invented of [
+    '',
+    'x'.repeat(1_601),
+    'See {{secret.key}}',
+    'Half a {{cart.link',
+    'Look at https://evil.example/pay',
+    'Look at evil.com',
+    'Write to help@evil.example',
+    'Take 20% off',
+    'Take 20 percent less',
+    'Only $5 today',
+    'Nur 5 EUR heute',
+    'Use SAVE20',
+    'Use the code WELCOME',
+    'There is a discount for you',
+    'I give you a coupon',
+    'Shipping is free today',
+    'Take {{contact.first_name|50% off}}',
+    'Take ５０％ off',
+  ])
+    t.ok(problemOf(invented, none), invented.slice(0, 40))
+  t.ok(problemOf('Take {{discount.value}} off', none), 'the campaign has none')
+  t.ok(problemOf('There is a discount for you', some), 'it is not said which')
+  t.ok(problemOf('Take 50% off with {{discount.code}}', some), 'it is another one')
 })
 
 interface Person {
