@@ -2,6 +2,7 @@ import type { ConsentChannel } from '../identity/contact.ts'
 import type { Sealing, Statements } from '../op.ts'
 import type { Adapter, Channel } from './channel.ts'
 import { httpChannel } from './channel-http.ts'
+import { smtpChannel } from './channel-smtp.ts'
 
 /** What a channel row says; settings by its adapter. */
 export interface ChannelRow {
@@ -57,6 +58,16 @@ export function channelOfRow(
     case 'http_sms':
       return httpChannel({ url: text('url') ?? '', from: text('from') }, secret?.password ?? null)
     case 'smtp':
-      throw new Error('mail servers are not built in yet')
+      return smtpChannel(
+        {
+          host: text('host') ?? '',
+          port: Number(row.settings.port),
+          secure: row.settings.secure === true,
+          requireTls: row.settings.require_tls === true,
+          user: text('user'),
+          from: text('from') ?? '',
+        },
+        secret?.password ?? null,
+      )
   }
 }

@@ -12,6 +12,7 @@ import { database } from '../fixtures/database.ts'
 import { fakeGateway } from '../fixtures/gateway.ts'
 import { killable } from '../fixtures/killed.ts'
 import { lake } from '../fixtures/lake.ts'
+import { type Mail, mailServer } from '../fixtures/mail-server.ts'
 import type { RandomSource } from '../fixtures/random.ts'
 import { SEAL } from '../fixtures/store.ts'
 
@@ -19,6 +20,10 @@ const MINUTE_MS = 60_000
 const BEGIN = Date.parse('2026-06-01T00:00:00Z')
 /** Longer than any lease or pause. */
 const LONG_MS = 24 * 60 * MINUTE_MS
+
+/** Workers are killed within so long, and so often while a message is taken. */
+const MOST_MS = 600
+const AT_TAKING = 0.15
 
 /** Processes that are ready to be told what time it is, so that a kill does not wait for the next one. */
 const READY = 3
@@ -34,52 +39,65 @@ interface Stage {
 export async function killCampaigns(
   t: Test,
   random: RandomSource,
-  { kills, runs }: { kills: number; runs: number },
+  { kills, runs, over }: { kills: number; runs: number; over: 'http_sms' | 'smtp' },
 ): Promise<void> {
   const db = await database(t)
   const { postgres } = db
   const pipeline = await lake(t, db)
   const gateway = await fakeGateway(t)
+  let worker: ReturnType<typeof killable> | undefined
+  // Some die while a message is out of their hands, and its answer is not there yet.
+  const onTaken = () => {
+    if (worker && random.chance(AT_TAKING)) worker.kill()
+  }
+  gateway.onTaken = onTaken
+  const { mails, port } = await mailServer(t, onTaken)
   const brand = await makeBrand(db)
   const stage: Stage = { postgres, brand, minutes: kills }
-  await setUp(stage, gateway.url, random, runs)
+  const settings =
+    over === 'smtp'
+      ? { host: '127.0.0.1', port, from: 'hello@lumen.example' }
+      : { url: gateway.url, from: null }
+  await setUp(stage, { over, settings }, random, runs)
 
-  const worker = () => killable(t, 'campaign-killed.ts', pipeline)
-  const ready = Array.from({ length: Math.min(READY, kills) }, worker)
+  const start = () => killable(t, 'campaign-killed.ts', pipeline)
+  const ready = Array.from({ length: Math.min(READY, kills) }, start)
   for (let kill = 0; kill < kills; kill++) {
-    const killedAfter = ready.shift()
-    if (kill + READY < kills) ready.push(worker())
+    worker = ready.shift()
+    if (kill + READY < kills) ready.push(start())
     const now = new Date(BEGIN + kill * MINUTE_MS)
-    await killedAfter?.(random.below(120), now.toISOString())
+    await worker?.(random.below(MOST_MS), now.toISOString())
   }
-  const repeats = [...gateway.calls.values()].filter((calls) => calls > 1).length
+  worker = undefined
+  const [{ ended } = {}] = await postgres.sql`
+    select count(*) filter (where state = 'ended')::integer as ended from campaign_run where brand_id = ${brand.id}`
+  t.comment(`${ended} of ${runs} runs were over when the last worker was killed`)
   await settle(postgres, BEGIN + kills * MINUTE_MS)
+  if (over === 'smtp') return await judgeMails(t, stage, { runs, mails })
   await judge(t, stage, { runs, taken: gateway.taken })
+  const repeats = [...gateway.calls.values()].filter((calls) => calls > 1).length
   t.comment(`${repeats} messages were sent again with their key`)
 }
 
 async function setUp(
   { postgres, brand, minutes }: Stage,
-  url: string,
+  { over, settings }: { over: 'http_sms' | 'smtp'; settings: object },
   random: RandomSource,
   runs: number,
 ): Promise<void> {
   const db = postgres.forBrand(brand.id)
-  const secret = sealedSecret(SEAL, brand.id, 'sms', { password: 'token', signing: 'whsec_x' })
+  const channel = over === 'smtp' ? 'email' : 'sms'
+  const secret = sealedSecret(SEAL, brand.id, channel, { password: null, signing: 'whsec_x' })
   await db.run('message_channel_put', [
-    'sms',
-    'http_sms',
-    JSON.stringify({ url, from: null }),
-    secret,
-    v7(),
-    1_000,
+    ...[channel, over, JSON.stringify(settings)],
+    ...[secret, v7(), 1_000],
   ])
   await db.run('message_policy_put', ['00:00', '00:00', 1_000, null, null])
   const { id } = await createCampaign(
     db,
     {
       trigger_event: 'checkout_abandoned',
-      action_type: 'sms',
+      action_type: channel,
       trigger_delay: { amount: 1, unit: 'minutes' },
       wait: { amount: 2, unit: 'minutes' },
     },
@@ -88,10 +106,11 @@ async function setUp(
   await setCampaignStatus(db, id, 'active', new Date(BEGIN - LONG_MS))
   for (let n = 1; n <= runs; n++) {
     const phone = `+1202${String(2_000_000 + n)}`
-    await postgres.sql`insert into customer (brand_id, subject, id, phone, provenance)
-      values (${brand.id}, ${n}, ${`c${n}`}, ${phone}, 'server')`
+    const email = `c${n}@example.com`
+    await postgres.sql`insert into customer (brand_id, subject, id, email, phone, provenance)
+      values (${brand.id}, ${n}, ${`c${n}`}, ${email}, ${phone}, 'server')`
     await db.tx(async (tx) => {
-      await upsertContact(tx, { subject: n, email: null, phone, firstName: null, lastName: null })
+      await upsertContact(tx, { subject: n, email, phone, firstName: null, lastName: null })
       const at = new Date(BEGIN + random.below(Math.max(minutes - 4, 1)) * MINUTE_MS)
       const occurrence = {
         trigger: 'checkout_abandoned',
@@ -149,4 +168,39 @@ async function judge(t: Test, { postgres, brand }: Stage, { runs, taken }: Judge
     group by run_id having max(ordinal) + 1 <> count(*) or count(*) filter (where reason = 'message_queued') <> 1
       or count(*) filter (where reason = 'message_sent') <> 1 or count(*) filter (where reason = 'completed') <> 1`
   t.same(ordinals, [], 'every step is there once')
+}
+
+/** A mail server has no keys: what it may have, it gets no second time. */
+async function judgeMails(
+  t: Test,
+  { postgres, brand }: Stage,
+  { runs, mails }: { runs: number; mails: readonly Mail[] },
+): Promise<void> {
+  const { sql } = postgres
+  t.same(
+    await sql`select count(*)::integer as runs from campaign_run where brand_id = ${brand.id} and state = 'ended'`,
+    [{ runs }],
+    'no run is lost or stuck',
+  )
+  const messages = await sql<{ id: string; status: string; reason: string | null; outcome: string }[]>`
+    select message.id, message.status, message.reason, outcome from message
+    join conversation on conversation.id = conversation_id join campaign_run as run on run.id = run_id
+    where message.brand_id = ${brand.id}`
+  t.equal(messages.length, runs, 'one message for each run')
+  const arrived = mails.map(({ text }) => /^Message-ID: <([^@]+)@/m.exec(text)?.[1])
+  t.equal(new Set(arrived).size, arrived.length, 'none arrived twice')
+  const unknown = messages.filter(({ status }) => status !== 'sent')
+  const sent = messages.filter(({ status }) => status === 'sent')
+  // Its run may have been over before: nobody waits for an answer to what may not have arrived.
+  t.same(
+    unknown.filter(({ status, reason }) => status !== 'failed' || reason !== 'send_unknown'),
+    [],
+    'of others it is said that nobody knows',
+  )
+  t.same(
+    sent.filter(({ id, outcome }) => !arrived.includes(id) || outcome !== 'completed'),
+    [],
+    'what was sent has arrived',
+  )
+  t.comment(`${sent.length} sent, ${unknown.length} unknown, ${arrived.length} arrived`)
 }

@@ -44,7 +44,8 @@ t.test(`after ${ROUNDS.races} × two snapshot workers racing`, (t) =>
   raceSnapshots(t, randomSource(t), ROUNDS.races),
 )
 
-t.test(
-  `after ${CAMPAIGN_ROUNDS.kills} × kill -9 of a worker of ${CAMPAIGN_ROUNDS.runs} runs of campaigns`,
-  (t) => killCampaigns(t, randomSource(t), CAMPAIGN_ROUNDS),
-)
+for (const over of ['http_sms', 'smtp'] as const)
+  t.test(
+    `after ${CAMPAIGN_ROUNDS.kills} × kill -9 of a worker of ${CAMPAIGN_ROUNDS.runs} campaign runs over ${over}`,
+    (t) => killCampaigns(t, randomSource(t), { ...CAMPAIGN_ROUNDS, over }),
+  )

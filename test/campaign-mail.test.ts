@@ -1,0 +1,188 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { createServer, type Socket } from 'node:net'
+import t, { type Test } from 'tap'
+import { sealedSecret } from '../src/campaign/channel-settings.ts'
+import { smtpChannel } from '../src/campaign/channel-smtp.ts'
+import { workDueRuns } from '../src/campaign/runner.ts'
+import { sendDue } from '../src/campaign/send.ts'
+import { setLogLevel } from '../src/log.ts'
+import type { Brand } from '../src/op.ts'
+import { campaignStage } from './fixtures/campaign.ts'
+import { eventually } from './fixtures/eventually.ts'
+import { mailServer } from './fixtures/mail-server.ts'
+import { SEAL } from './fixtures/store.ts'
+import { checkout } from './fixtures/store-bodies.ts'
+
+setLogLevel('error')
+const stage = await campaignStage(t, 40)
+const { clock } = stage
+const { sql } = stage.db.postgres
+
+const PARCEL = {
+  id: '01930c7e-5b1a-7c3e-9f00-3a5a1c2b4d6e',
+  key: 'run:3',
+  channel: 'email',
+  to: 'ada@example.com',
+  headline: 'Your cart – still here',
+  body: 'Hi Ada\n.\nBye €',
+  optOutUrl: 'https://r.example/t/abc',
+} as const
+const settings = (port: number) => ({
+  host: '127.0.0.1',
+  port,
+  secure: false,
+  requireTls: false,
+  user: null,
+  from: 'Lumen <hello@lumen.example>',
+})
+
+/** A mail server that says what it is told to and then hangs up, at the command that begins with a word. */
+async function rudeServer(t: Test, hangsUpAt: 'EHLO' | 'MAIL' | 'DATA' | '.' | 'never') {
+  const texts: string[] = []
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => {})
+    socket.write('220 here\r\n')
+    let data: string | null = null
+    socket.on('data', (bytes) => {
+      const text = bytes.toString()
+      if (data !== null) {
+        data += text
+        if (!data.endsWith('\r\n.\r\n')) return
+        texts.push(data)
+        if (hangsUpAt === '.') socket.destroy()
+        else if (hangsUpAt !== 'never') socket.write('250 taken\r\n')
+        return
+      }
+      if (text.startsWith(hangsUpAt)) return socket.destroy()
+      if (text.startsWith('DATA')) {
+        data = ''
+        socket.write('354 go on\r\n')
+      } else socket.write('250 fine\r\n')
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return { texts, port: (server.address() as AddressInfo).port }
+}
+
+t.test('a mail server gets a message with its subject, its text and a way out', async (t) => {
+  const { mails, port } = await mailServer(t)
+  const channel = smtpChannel(settings(port), null)
+  t.match(await channel.send(PARCEL), { is: 'sent', providerMessageId: `<${PARCEL.id}@lumen.example>` })
+  t.match(mails, [{ to: ['ada@example.com'] }])
+  const [{ text = '' } = {}] = mails
+  t.match(text, /^From: Lumen <hello@lumen\.example>$/m)
+  t.match(text, /^List-Unsubscribe: <https:\/\/r\.example\/t\/abc>$/m)
+  t.match(text, /^List-Unsubscribe-Post: List-Unsubscribe=One-Click$/m)
+  t.match(text, /^Message-ID: <01930c7e-/m)
+  t.match(text, /^Subject: =\?UTF-8\?/m)
+})
+
+t.test('what a server answers says whether another attempt may help', async (t) => {
+  const { mails, port } = await mailServer(t)
+  const channel = smtpChannel(settings(port), null)
+  t.match(await channel.send({ ...PARCEL, to: 'nobody@example.com' }), {
+    is: 'refused',
+    error: /no such user/,
+  })
+  t.match(await channel.send({ ...PARCEL, to: 'busy@example.com' }), { is: 'later', error: /later/ })
+  const user = { ...settings(port), user: 'lumen' }
+  t.match(await smtpChannel(user, 'wrong').send(PARCEL), { is: 'later', error: /wrong password/ })
+  t.equal(mails.length, 0)
+  t.match(await smtpChannel(user, 'secret').send(PARCEL), { is: 'sent' })
+  t.match(await smtpChannel({ ...settings(port), requireTls: true }, null).send(PARCEL), { is: 'later' })
+  t.match(await smtpChannel(settings(9), null).send(PARCEL), { is: 'later', error: /ECONNREFUSED/ })
+  t.equal(mails.length, 1)
+})
+
+t.test('a server that hangs up has not got the message until the text was on its way', async (t) => {
+  for (const [hangsUpAt, is] of [
+    ['EHLO', 'later'],
+    ['MAIL', 'later'],
+    ['DATA', 'later'],
+    ['.', 'unknown'],
+    ['never', 'unknown'],
+  ] as const) {
+    const { texts, port } = await rudeServer(t, hangsUpAt)
+    t.match(await smtpChannel(settings(port), null, 1_000).send(PARCEL), { is }, hangsUpAt)
+    t.equal(texts.length, is === 'unknown' ? 1 : 0)
+  }
+})
+
+let people = 0
+/** A brand whose emails leave over a server, with one that is due. */
+async function withMail(port: number): Promise<Brand> {
+  clock.noon()
+  const brand = await stage.brand()
+  const db = stage.db.postgres.forBrand(brand.id)
+  const { from, host } = settings(port)
+  const secret = sealedSecret(SEAL, brand.id, 'email', { password: null, signing: 'whsec_x' })
+  await db.run('message_channel_put', [
+    'email',
+    'smtp',
+    JSON.stringify({ host, port, from }),
+    secret,
+    brand.id,
+    10,
+  ])
+  await stage.campaign(brand, {
+    action_type: 'email',
+    messages: { initial: 'Subject: Still here\n\n{{cart.link}} {{opt_out.link}}' },
+  })
+  const at = clock.pass(1).toISOString()
+  const body = checkout({
+    id: 900 + ++people,
+    email: `m${people}@example.com`,
+    created_at: at,
+    updated_at: at,
+  })
+  await stage.tell(brand, { topic: 'checkouts/create', triggeredAt: clock.now(), body })
+  clock.pass(60)
+  await stage.tick()
+  return brand
+}
+
+const messagesOf = (brand: Brand) =>
+  sql`select status, reason, error, attempts, headline from message where brand_id = ${brand.id}`
+
+t.test('a message of a campaign arrives over a mail server', async (t) => {
+  const { mails, port } = await mailServer(t)
+  const brand = await withMail(port)
+  await stage.pass(31)
+  t.match(await messagesOf(brand), [{ status: 'sent', attempts: 1, headline: 'Still here' }])
+  t.match(mails, [{ text: /^Subject: Still here$/m }])
+})
+
+t.test('a message that a mail server may have is shown as that, and never sent again', async (t) => {
+  const { texts, port } = await rudeServer(t, '.')
+  const brand = await withMail(port)
+  await stage.pass(3 * 1_440)
+  t.equal(texts.length, 1)
+  t.match(await messagesOf(brand), [{ status: 'failed', reason: 'send_unknown', attempts: 1 }])
+  t.match(await sql`select outcome from campaign_run where brand_id = ${brand.id}`, [{ outcome: 'failed' }])
+})
+
+t.test('so is a message whose sender died while it had it in hand', async (t) => {
+  const { mails, port } = await mailServer(t)
+  const brand = await withMail(port)
+  const dying = { takesOnce: 'never_again' as const, send: () => new Promise<never>(() => {}) }
+  // Until the message is due nothing is sent.
+  await stage.round()
+  clock.pass(31)
+  await workDueRuns(stage.parts, clock.now())
+  void sendDue({ ...stage.parts, open: () => dying }, clock.now)
+  const begun = () => sql`select from message where brand_id = ${brand.id} and begun_at is not null`
+  await eventually(async () => (await begun()).length > 0)
+  await stage.pass(4)
+  t.match(await messagesOf(brand), [{ status: 'queued' }], 'its claim is not over')
+  await stage.pass(1_440)
+  t.match(await messagesOf(brand), [{ status: 'failed', reason: 'send_unknown' }])
+  t.equal(mails.length, 0)
+})
