@@ -152,5 +152,12 @@ export async function mergeMarts(
     const materialize = (): Materialization => (of === 'everyone anew' ? 'table' : 'view')
     return void (await runModels(duck.connection, sums, { materialize }))
   }
-  for (const { name } of sums) await duck.run(`create or replace view ${name} as from published.${name}`)
+  // Scores may be there as tables: they were computed to find whom they move.
+  const computed = await duck.rows<{ name: string }>(
+    `select table_name as name from duckdb_tables() where schema_name = 'main' and database_name = current_database()`,
+  )
+  for (const { name } of sums) {
+    if (computed.some((table) => table.name === name)) await duck.run(`drop table ${name}`)
+    await duck.run(`create or replace view ${name} as from published.${name}`)
+  }
 }
