@@ -137,3 +137,18 @@ t.test('of models and segments at once one publishes, the other is outrun and co
     if (status === 'rejected') await refresh('2026-05-03T00:00:00', parts[index])
   t.same(await shown(), { orders: 2, counted: 2, scored: 2, members: 2, generation: 3 })
 })
+
+t.test('a visit moves no score: what was computed to look gives way to what is published', async (t) => {
+  const { brand, view, refresh, shown } = await shop()
+  await sql`call built_in_segments(${brand.id})`
+  await refresh('2026-05-02T01:00:00')
+  const { scored } = (await shown()) as { scored?: number }
+  await view(at('2026-05-02T02:00:00'), 'eve')
+  const options = { smallRows: 0, mostTouched: 9 }
+  t.match(await refresh('2026-05-02T23:00:00', undefined, options), {
+    full: false,
+    published: true,
+    failed: [],
+  })
+  t.match(await shown(), { orders: 1, scored })
+})
