@@ -13,7 +13,7 @@ TEST_FILES = $(foreach name,$(TEST),$(if $(findstring /,$(name)),$(name),test/$(
 .PHONY: help install run test test-faults check bench sql clean distclean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
 install: $(INSTALLED) ## Install the dependencies, Node 22 among them
 
@@ -58,8 +58,8 @@ check: $(INSTALLED) ## Check types, lint, format, generated text and import dire
 bench: $(INSTALLED) ## Run the benchmarks (LONG=1: with ten minutes of memory)
 	@$(NODE) bench/all.ts
 
-sql: $(INSTALLED) ## Open a DuckDB prompt with every source and model as a view
-	@exec bin/recoup sql
+sql: $(INSTALLED) ## Open a DuckDB prompt with every source and model (BRAND=name when there are several)
+	@exec bin/recoup sql $(if $(BRAND),--brand '$(BRAND)')
 
 # The cluster may lie outside of .data, and may still run after a kill.
 clean: ## Remove the data folder .data with its Postgres
