@@ -173,7 +173,9 @@ function scopesFor({ role }: Membership, list: string): string[] {
   const allowed = signInScopes(role)
   for (const scope of scopes)
     if (!allowed.includes(scope))
-      throw new UsageError(`--scopes: "${scope}" is not a scope that a user with the role ${role} can have. Known: ${allowed.join(', ')}`)
+      throw new UsageError(
+        `--scopes: "${scope}" is not a scope that a user with the role ${role} can have. Known: ${allowed.join(', ')}`,
+      )
   return scopes
 }
 
