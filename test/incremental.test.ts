@@ -234,12 +234,21 @@ const writeMessage = (brandId: string, each: ReturnType<typeof message>) => sql`
   from talk
   on conflict (brand_id, id) do update set sent_at = excluded.sent_at, delivered_at = excluded.delivered_at`
 
-/** Now and then models and segments one after the other, as large brands are refreshed. Whether any was computed whole. */
+let edits = 0
+
+/**
+ * Now and then models and segments one after the other, as large brands are refreshed; then at times as after an edit
+ * of a rule, where members are computed of everyone. Whether any was computed whole.
+ */
 async function takeStep(asOf: Date): Promise<boolean> {
   const options = { asOf, smallRows: 0, mostTouched: 9 }
   const rounds: (readonly Part[] | undefined)[] = random.chance(0.3)
     ? [['models'], ['segments']]
     : [undefined]
+  if (rounds.length > 1 && random.chance(0.4)) {
+    edits++
+    await sql`update lake_brand set definitions_version = definitions_version + 1 where brand_id = ${stepwise.id}`
+  }
   let whole = false
   for (const parts of rounds) {
     const { full } = await refreshBrand(pipeline, stepwise.id, { ...options, ...(parts && { parts }) })
@@ -351,6 +360,7 @@ t.test('refreshes of what changed show the same as full ones, at every step', as
       return
   }
   t.same(await history(stepwise), await history(whole), 'history')
+  t.comment(`${edits} as after an edit of a rule`)
   t.ok(steps > REFRESHES / 3, `${steps} of ${REFRESHES} refreshes were incremental`)
 })
 

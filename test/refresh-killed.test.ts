@@ -2,6 +2,7 @@ import t from 'tap'
 import { snapshotAll } from '../src/lake/horizon.ts'
 import { setLogLevel } from '../src/log.ts'
 import type { Brand } from '../src/op.ts'
+import type { Part } from '../src/segment/part.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
 import { failingAt, killable } from './fixtures/killed.ts'
 import { lake } from './fixtures/lake.ts'
@@ -20,20 +21,32 @@ const stateOf = async ({ id }: Brand) => [
   ...(await sql`select to_jsonb(lake_file) as row from lake_file where brand_id = ${id} order by id`),
 ]
 
-/** What a refresh computes: everyone, or those whose answers can have changed. */
-const WAYS: Record<string, { smallRows: number; mostTouched?: number }> = {
+interface Options {
+  smallRows: number
+  mostTouched?: number
+  parts?: Part[]
+}
+
+/** What a refresh computes: everyone, those whose answers can have changed, or the members of everyone over customers that are carried on. */
+const WAYS: Record<string, Options> = {
   'a refresh': { smallRows: Number.MAX_SAFE_INTEGER },
   'an incremental refresh': { smallRows: 0, mostTouched: 9 },
+  'a refresh after an edited rule': { smallRows: 0, mostTouched: 9, parts: ['segments'] },
 }
 
 for (const [what, options] of Object.entries(WAYS)) {
-  const incremental = options.smallRows === 0
+  const incremental = options.smallRows === 0 && !options.parts
+  const edit = async ({ id }: Brand) => {
+    if (options.parts)
+      await sql`update lake_brand set definitions_version = definitions_version + 1 where brand_id = ${id}`
+  }
   t.test(`${what} that fails at any statement changes nothing, and the next one completes`, async (t) => {
     const { brand, view, viewed, refresh, published } = await store(shared)
     await viewed('lately', 3)
     await view(at('2026-06-01T00:00:00'), 'ann', 'bob')
     await view(at('2026-06-03T00:00:00'), 'cleo')
     await refresh(at('2026-06-02T00:00:00'))
+    await edit(brand)
     const before = await stateOf(brand)
     const asOf = at('2026-06-05T12:00:00')
     for (let statement = 1; ; statement++) {
@@ -75,11 +88,13 @@ for (const [what, options] of Object.entries(WAYS)) {
       )
     await snapshotAll(shared)
     await refresh(at('2026-07-01T01:00:00'))
+    await edit(brand)
     const took = await timed(() =>
       refreshBrand(shared, brand.id, { ...options, asOf: at('2026-07-01T02:00:00') }),
     )
     for (const [round, killedAfter] of refreshers.entries()) {
       const asOf = new Date(Date.UTC(2026, 6, 5 + 4 * round, 1))
+      await edit(brand)
       const before = await published()
       await killedAfter(random.below(1.5 * took), asOf.toISOString())
       const after = await published()
@@ -88,6 +103,7 @@ for (const [what, options] of Object.entries(WAYS)) {
 
       await sql`update segment set evaluating_until = now() where id = ${segment.id} and evaluating_until is not null`
       t.match(await audience(segment.id), { evaluation_status: 'evaluated' }, 'no lease outlives its time')
+      await edit(brand)
       const { full } = await refreshBrand(shared, brand.id, { ...options, asOf })
       t.equal(full, !incremental)
       const done = await published()

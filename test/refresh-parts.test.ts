@@ -4,8 +4,9 @@ import { openServed } from '../src/lake/served.ts'
 import { setLogLevel } from '../src/log.ts'
 import type { Part } from '../src/segment/part.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
+import { updateSegment } from '../src/segment/saved.ts'
 import { lake } from './fixtures/lake.ts'
-import { at, store } from './fixtures/viewed-store.ts'
+import { at, store, viewedWithin } from './fixtures/viewed-store.ts'
 
 setLogLevel('error')
 
@@ -83,8 +84,11 @@ for (const [how, options] of Object.entries({
       )
     }
     for (const [day, parts] of (
-      [['models', 'segments'], ['segments'], ['models'], ['segments']] as Part[][]
+      [['models', 'segments'], ['segments'], ['models'], ['segments'], ['segments']] as Part[][]
     ).entries()) {
+      // The last as after an edit of a rule.
+      if (day === 4)
+        await sql`update lake_brand set definitions_version = definitions_version + 1 where brand_id = ${brand.id}`
       await view(at(`2026-05-0${day + 2}T00:00:00`), 'cleo')
       await refresh(`2026-05-0${day + 3}T00:00:00`, parts, options)
       t.same((await live()).sort(), [...new Set(await named())].sort())
@@ -112,6 +116,64 @@ for (const [how, options] of Object.entries({
     t.not(await sums(), second, 'another day')
   })
 }
+
+t.test('an edited rule makes the members of everyone anew over the customers that are there', async (t) => {
+  const { brand, db, save, view, shown, refresh, published, viewed } = await shop()
+  const { id } = await viewed('edited', 30)
+  await save('not buyers', { source: 'customer_profile', rule: { field: 'orders_count', op: '=', value: 0 } })
+  const edit = (definition: object) => updateSegment(db, { id, definition, createdBy: 'test' })
+  const nobody = { source: 'customer_profile', rule: { field: 'orders_count', op: '>=', value: 5 } }
+  const paths = async () => {
+    const [row] = await sql`
+      select base_path, changes_path, members_path, models_base_path from served_generation
+      where brand_id = ${brand.id} order by generation desc limit 1`
+    return row ?? {}
+  }
+  const options = { smallRows: 0, mostTouched: 9 }
+  const segments = async (time: string, more = {}) => {
+    const report = await refresh(time, ['segments'], { ...options, ...more })
+    const { served, lake } = await published()
+    t.same(served, lake)
+    return { full: report.full, edited: Object.keys(served.edited ?? {}), others: served['not buyers'] }
+  }
+  await refresh('2026-05-02T00:00:00')
+  const first = await paths()
+
+  await edit(nobody)
+  t.match(await segments('2026-05-03T00:00:00'), { full: true, edited: [] })
+  const second = await paths()
+  t.same(second, { ...first, members_path: second.members_path })
+  t.ok(second.members_path)
+
+  await view(at('2026-05-03T12:00:00'), 'bob')
+  await edit(viewedWithin(30))
+  t.match(await segments('2026-05-04T00:00:00'), {
+    full: true,
+    edited: ['ann', 'bob'],
+    others: { bob: String },
+  })
+  const third = await paths()
+  t.match(third, { base_path: first.base_path, models_base_path: first.models_base_path })
+  t.ok(third.changes_path, 'bob is new')
+  t.not(third.members_path, second.members_path)
+
+  await view(at('2026-05-04T12:00:00'), 'cleo')
+  t.match(await segments('2026-05-05T00:00:00'), { full: false, edited: ['ann', 'bob', 'cleo'] })
+  t.equal((await paths()).members_path, third.members_path)
+
+  await edit(nobody)
+  t.match(await segments('2026-05-06T00:00:00'), { full: true, edited: [], others: { cleo: String } })
+  t.equal((await paths()).base_path, first.base_path)
+  t.match(await shown(3), { members: 6, generation: 3 }, 'a walk stays')
+
+  await view(at('2026-05-06T12:00:00'), 'dora')
+  await edit(viewedWithin(30))
+  const anew = await segments('2026-05-07T00:00:00', { mostTouched: 0 })
+  t.match(anew, { full: true, edited: ['ann', 'bob', 'cleo', 'dora'] })
+  const last = await paths()
+  t.match(last, { changes_path: null, members_path: null, models_base_path: first.models_base_path })
+  t.not(last.base_path, first.base_path, 'of too many the rows are made anew as well')
+})
 
 t.test('what is made the first time, or with other models, is made together', async (t) => {
   const { brand, refresh, shown } = await shop()

@@ -104,6 +104,8 @@ export interface Generation {
   generation: number
   base_path: string
   changes_path: string | null
+  /** Members of everyone whose row is of the base, when they are newer than it. */
+  members_path?: string | null
   /** Not named: those above hold the marts as well. */
   models_base_path?: string
   models_changes_path?: string | null
@@ -116,6 +118,7 @@ export const pathsOf = (generation: Omit<Generation, 'generation'>): Set<string>
     [
       generation.base_path,
       generation.changes_path,
+      generation.members_path,
       generation.models_base_path,
       generation.models_changes_path,
       generation.models_sums_path,
@@ -170,6 +173,7 @@ export async function attachGeneration(duck: Duck, lakeDir: string, generation: 
     base: await attach(models_base_path, 'models_base'),
     changes: await attach(models_changes_path, 'models_changes'),
   }
+  const members = (await attach(generation.members_path, 'members_base')) ?? segments.base
   const sums = await attach(models_sums_path, 'models_sums')
   if (!changes_path) await duck.run(`attach ':memory:' as changes`)
 
@@ -188,17 +192,19 @@ export async function attachGeneration(duck: Duck, lakeDir: string, generation: 
     const unchanged = has(changes, ROWS, 'replaced') ? await without(duck, `${changes}.replaced`) : ''
     for (const { at, name } of tables) {
       if (at !== base || !isOurs(name)) continue
+      const everyone = `from ${name === 'members' ? members : base}.${name}`
       const rows = has(changes, WHOLE, name)
         ? `from ${changes}.${WHOLE}.${name}`
         : has(sums, ROWS, name)
           ? `from ${sums}.${name}`
           : has(changes, ROWS, name)
-            ? `from ${base}.${name} ${unchanged} union all by name from ${changes}.${name}`
-            : `from ${base}.${name}`
+            ? `${everyone} ${unchanged} union all by name from ${changes}.${name}`
+            : everyone
       await duck.run(`create view published.${name === 'customers' ? PLACED : name} as ${rows}`)
     }
   }
   await duck.run(`create view published.customers as select * exclude (position) from published.${PLACED}`)
+  await duck.run(`create view published.base_members as from ${members}.members`)
   if (!changes_path) for (const table of NO_CHANGES) await duck.run(`create table changes.${table} limit 0`)
 }
 

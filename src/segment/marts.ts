@@ -5,6 +5,7 @@ import type { Duck } from '../store/duckdb.ts'
 import type { Parts } from './part.ts'
 import { openPublishedScores } from './scored.ts'
 import { placeCustomers } from './served-tables.ts'
+import { mergeMarts } from './touched.ts'
 
 /** The mart that conditions on profiles read, and member pages: it is published with the segments. */
 const OF_SEGMENTS = 'customers'
@@ -35,6 +36,17 @@ export async function computeMarts(
     }
   }
   return rows
+}
+
+/** Computes the rows of the touched customers only, and shows everyone's: the others are as they were published. */
+export async function carryCustomers(duck: Duck, models: readonly Model[]): Promise<number> {
+  const needed = models.filter(({ layer, name }) => layer === 'staging' || name === OF_SEGMENTS)
+  const steps = await runModels(
+    duck.connection,
+    needed.filter(({ layer }) => layer === 'mart'),
+  )
+  await mergeMarts(duck, needed)
+  return rowsOf(steps)
 }
 
 const rowsOf = (steps: readonly Step[]): number => steps.reduce((sum, { rows }) => sum + (rows ?? 0), 0)

@@ -50,7 +50,7 @@ export async function memberRange(
 const BOUNDS = `
   with found as (
     select position
-    from (from base.members where segment = $1 and position > $2 and position <= $3)
+    from (from base_members where segment = $1 and position > $2 and position <= $3)
     anti join changes.replaced using (customer)
     union all
     select members.position

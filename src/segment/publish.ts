@@ -24,6 +24,8 @@ export interface Publication {
   members: MemberChanges
   /** All customers were computed, not only those in `touched`: into this file. */
   serving: Serving | null
+  /** Members of everyone were computed, the customers' rows only of those in `touched`. */
+  carries: boolean
   /** What the brand shows so far; null when all of it is made anew. */
   published: Generation | null
   /** When time alone changes an answer next; null when that is not known. */
@@ -73,6 +75,7 @@ export async function publish(
       shown.models_base_path,
       shown.models_changes_path,
       shown.models_sums_path,
+      shown.members_path,
     ])
     if (parts.has('segments')) await recordRun(tx, brand.id, generation, publication, session)
   })

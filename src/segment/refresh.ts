@@ -6,7 +6,7 @@ import { loadModels, type Model } from '../model/graph.ts'
 import { runModels } from '../model/run.ts'
 import { type Turns, turnsNow } from './cadence.ts'
 import { evaluateSegments } from './evaluate.ts'
-import { computeMarts } from './marts.ts'
+import { carryCustomers, computeMarts } from './marts.ts'
 import { diffMembers, openMembers } from './members.ts'
 import { datedBetween, dayTurned, productsChanged } from './moved.ts'
 import { narrow } from './narrow.ts'
@@ -156,11 +156,11 @@ async function refreshIn(
     () => wayOf(session, pipeline, brand, task),
     ({ touched }) => touched,
   )
-  const serving = way.whole ? await openServing(pipeline.lakeDir, session) : null
+  const serving = way.whole && !way.carries ? await openServing(pipeline.lakeDir, session) : null
   try {
     await timed(
       'models',
-      () => computeMarts(duck, models, parts, serving),
+      () => (way.carries ? carryCustomers(duck, models) : computeMarts(duck, models, parts, serving)),
       (rows) => rows,
     )
     const { evaluation, members } = parts.has('segments')
@@ -168,6 +168,7 @@ async function refreshIn(
       : NO_SEGMENTS
     const publication: Publication = {
       ...{ brand, parts, recipe, models, evaluation, members, serving, startedAt },
+      carries: way.carries,
       published: way.published ?? null,
       nextChangeAt:
         way.whole && parts.has('segments') ? await nextChangeOf(session, turns, evaluation) : null,
@@ -223,7 +224,7 @@ async function isUnchanged(
   const made = startOf(brand, parts, [])
   if (members.changes > 0 || !made || !brand.no_erasure_since) return false
   if (await dayTurned(session, made.from)) return false
-  if (!way.whole)
+  if (!way.whole || way.carries)
     return way.touched === 0 && !(parts.has('models') && (await productsChanged(session, brand.models_tick)))
   const same = brand.recipe === recipe && brand.changed_tick <= Math.min(...made.ticks)
   return same && !(await datedBetween(session, made.from, session.asOf))

@@ -1,4 +1,11 @@
-import { type Generation, type ServedTable, type Serving, without, writeChanges } from '../lake/served.ts'
+import {
+  type Generation,
+  type ServedTable,
+  type Serving,
+  without,
+  writeChanges,
+  writeServed,
+} from '../lake/served.ts'
 import type { Session } from '../lake/session.ts'
 import type { Model } from '../model/graph.ts'
 import type { Duck } from '../store/duckdb.ts'
@@ -47,6 +54,12 @@ export async function addMembers(serving: Serving): Promise<void> {
   await serving.add(served('members', members))
 }
 
+/** Files that replace what a generation shows of segments; null where that holds still. */
+interface WrittenMembers {
+  changes: WrittenFile | null
+  members: WrittenFile | null
+}
+
 /**
  * The touched customers' rows and memberships, with those that earlier generations since the base changed and this one
  * did not. `customers` has rows of the touched ones only.
@@ -54,29 +67,60 @@ export async function addMembers(serving: Serving): Promise<void> {
 export async function writeTouchedMembers(
   lakeDir: string,
   session: Session,
-  { changes_path }: Generation,
-): Promise<WrittenFile> {
+  published: Generation,
+): Promise<WrittenMembers> {
   const { duck } = session
-  const untouched = await without(duck, 'touched')
-  const earlier = (name: string) =>
-    changes_path ? ` union all by name from changes.${name} ${untouched}` : ''
   await replace(duck, 'changes')
-  await placeTouched(duck)
+  await placeTouched(duck, 'customers')
   await duck.run('create table touched_members as from members join touched_positions using (customer)')
-  return await writeChanges(
-    lakeDir,
-    session,
-    [
-      served(
-        'customers',
-        `from (from customers join touched_positions using (customer))${earlier('customers')}`,
-      ),
-      texts(`from (select * from customers${earlier('customers')}) where ${KNOWN}`),
-      served('members', `from (from touched_members${earlier('members')}) order by segment, position`),
-    ],
-    [],
-  )
+  const earlier = await earlierThan(duck, published)
+  const members = served('members', `from (from touched_members${earlier('members')}) ${BY_PLACE}`)
+  const rows = [...customersIn('customers', earlier), members]
+  return { changes: await writeChanges(lakeDir, session, rows, []), members: null }
 }
+
+/**
+ * The members of everyone, where rows of customers are carried on: those who are as in the base in a file of their own,
+ * the others with their rows. `customers_touched` has rows of the touched ones only.
+ */
+export async function writeMembersAnew(
+  lakeDir: string,
+  session: Session,
+  published: Generation,
+): Promise<WrittenMembers> {
+  const { duck } = session
+  await replace(duck, 'changes')
+  await placeTouched(duck, 'customers_touched')
+  const placed = (positions: string) =>
+    served(
+      'members',
+      `select segment, position, customer, joined_at
+       from members join (select customer, position ${positions}) using (customer) ${BY_PLACE}`,
+    )
+  const unchanged = await without(duck, 'replaced')
+  const members = await writeServed(lakeDir, session, [placed(`from base.customers ${unchanged}`)])
+  const [some] = await duck.rows('select 1 from replaced limit 1')
+  if (!some) return { changes: null, members }
+  const [customers, ...others] = customersIn('customers_touched', await earlierThan(duck, published))
+  const rows = [customers, ...others, placed(`from (${customers.select})`)]
+  return { changes: await writeChanges(lakeDir, session, rows, []), members }
+}
+
+const BY_PLACE = 'order by segment, position'
+
+type Earlier = (name: string) => string
+
+/** Rows of those whom earlier generations since the base changed, and this one did not. */
+async function earlierThan(duck: Duck, { changes_path }: Generation): Promise<Earlier> {
+  const untouched = await without(duck, 'touched')
+  return (name) => (changes_path ? ` union all by name from changes.${name} ${untouched}` : '')
+}
+
+/** Customers of a file of changes; `table`: the touched ones. */
+const customersIn = (table: string, earlier: Earlier): [ServedTable, ServedTable] => [
+  served('customers', `from (from ${table} join touched_positions using (customer))${earlier('customers')}`),
+  texts(`from (select * from ${table}${earlier('customers')}) where ${KNOWN}`),
+]
 
 /** The same of marts by customer: `<mart>_touched`. */
 export async function writeTouchedMarts(
@@ -102,16 +146,19 @@ async function replace(duck: Duck, changes: string | null): Promise<void> {
   await duck.run(`create or replace table replaced as select customer from touched ${earlier}`)
 }
 
-/** Who is new since the base has the position of the last one there whose id is not greater. */
-async function placeTouched(duck: Duck): Promise<void> {
+/**
+ * Places of the touched customers, whose rows a table has: who is new since the base has the position of the last one
+ * there whose id is not greater.
+ */
+async function placeTouched(duck: Duck, table: string): Promise<void> {
   await duck.run(`
     create table touched_positions as
     with known as (
-      select customer, position from published.customers_placed semi join customers using (customer)
+      select customer, position from published.customers_placed semi join ${table} using (customer)
     ),
     added as (
       select new.customer, new.customer_id, coalesce(mark.position, 1) as first
-      from (from customers anti join known using (customer)) as new
+      from (from ${table} anti join known using (customer)) as new
       asof left join base.customer_marks as mark on new.customer_id >= mark.customer_id
     )
     from known

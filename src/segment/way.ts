@@ -14,8 +14,8 @@ import { parseSaved } from './definition.ts'
 import type { Evaluation, SegmentRow } from './evaluate.ts'
 import { BOTH, changedIn, type Parts, startOf } from './part.ts'
 import { type Plan, plan } from './plan.ts'
-import { touchPublishedScores, touchScored } from './scored.ts'
-import { slicesOf } from './slices.ts'
+import { openPublishedScores, touchPublishedScores, touchScored } from './scored.ts'
+import { DATED, type Slice, slicesOf } from './slices.ts'
 import { nextChange, openChanged, openTouched, restrict, rootsOf } from './touched.ts'
 
 export interface WayOptions {
@@ -81,18 +81,13 @@ export function whyAnew(brand: BrandRow, manifest: Manifest, now: Conditions): s
   return folded ? 'folded' : null
 }
 
-/** Why a refresh computes all customers; null when it need not. */
-export function whyFull(
-  brand: BrandRow,
-  segments: readonly SegmentRow[],
-  manifest: Manifest,
-  now: Conditions,
-): string | null {
+/** Why the members of all customers are computed, although their marts can be carried on; null when they need not be. */
+export function whyEveryone(brand: BrandRow, segments: readonly SegmentRow[]): string | null {
   if (brand.definitions_version !== brand.refreshed_definitions_version) return 'definitions'
   if (segments.some(({ failed }) => failed)) return 'failure'
   if (segments.some(({ every_minutes, evaluated_tick }) => every_minutes !== null && evaluated_tick === null))
     return 'built in'
-  return whyAnew(brand, manifest, now)
+  return null
 }
 
 /**
@@ -121,7 +116,9 @@ export interface Task {
 
 export interface Way {
   whole: boolean
-  /** Customers that are computed, when not all are. */
+  /** Of everyone only members are computed: the rows of customers who are not touched are carried on. */
+  carries: boolean
+  /** Customers whose rows are computed, when not all are. */
   touched: number
   /** What the brand shows so far, when it is needed. */
   published?: Generation
@@ -139,32 +136,37 @@ export async function wayOf(
   const start = startOf(brand, parts, turns.due)
   const since = Math.min(...(start?.ticks ?? []))
   const now = { asOf, recipe, since, smallRows: options.smallRows ?? SMALL_ROWS }
-  const why = parts.has('segments') ? whyFull(brand, turns.due, manifest, now) : whyAnew(brand, manifest, now)
-  const full = options.verify ? 'verify' : why
+  const anew = options.verify ? 'verify' : whyAnew(brand, manifest, now)
+  const everyone = parts.has('segments') ? whyEveryone(brand, turns.due) : null
+  const carries = !anew && everyone !== null && !parts.has('models')
+  const full = !carries && (anew ?? everyone)
   // What is made anew altogether needs nothing of what is published, unless to compare it.
   const goesOn = !full || options.verify || parts.size < BOTH.size
   const published = goesOn ? await generationOf(pipeline, brand.id) : undefined
   if (published) await attachGeneration(duck, pipeline.lakeDir, published)
-  const whole: Way = { whole: true, touched: 0, published }
+  const whole: Way = { whole: true, carries: false, touched: 0, published }
   await openChanged(duck, full ? 'view' : 'table')
   if (full || !published || !start) return whole
 
-  const planned = planOf([...turns.due, ...turns.waiting])
-  if (!planned) return whole
-  const touched = await touchedSince(duck, planned, start.from)
+  const planned = carries ? null : planOf([...turns.due, ...turns.waiting])
+  if (!planned && !carries) return whole
+  // Rules do not move the rows of customers.
+  const touched = await touchedSince(duck, planned ? slicesOf(planned) : DATED, start.from)
   const all = await rowsIn(duck, 'published.customers')
   if (tooMany(touched, changedIn(brand, parts), all, options.mostTouched)) return whole
-  if (!parts.has('models')) await touchPublishedScores(duck, turns.due)
+  if (carries) await openPublishedScores(duck)
+  else if (!parts.has('models')) await touchPublishedScores(duck, turns.due)
   const roots = await rootsOf(duck, models)
   await restrict(duck, roots)
   if (parts.has('models') && (await touchScored(duck, models, turns.due))) await restrict(duck, roots)
-  return { whole: false, touched: await rowsIn(duck, 'touched'), plan: planned, published }
+  const way = { whole: carries, carries, touched: await rowsIn(duck, 'touched'), published }
+  return planned ? { ...way, plan: planned } : way
 }
 
 /** Slices of rules and of models look at the customers as they were. */
-async function touchedSince(duck: Duck, planned: Plan, from: Date): Promise<number> {
+async function touchedSince(duck: Duck, slices: readonly Slice[], from: Date): Promise<number> {
   await duck.run('create view customers as from published.customers')
-  const touched = await openTouched(duck, slicesOf(planned), from)
+  const touched = await openTouched(duck, slices, from)
   await duck.run('drop view customers')
   return touched
 }

@@ -6,7 +6,13 @@ import type { Duck } from '../store/duckdb.ts'
 import type { WrittenFile } from '../store/lake.ts'
 import { salesMoved } from './moved.ts'
 import type { Publication } from './publish.ts'
-import { addMembers, PARAMS, writeTouchedMarts, writeTouchedMembers } from './served-tables.ts'
+import {
+  addMembers,
+  PARAMS,
+  writeMembersAnew,
+  writeTouchedMarts,
+  writeTouchedMembers,
+} from './served-tables.ts'
 import { mergeMarts } from './touched.ts'
 
 /** Takes a written file among those that are to be published. */
@@ -30,7 +36,9 @@ export async function finishWhole(
   if (parts.has('models')) await serving.add(PARAMS)
   const file = await serving.finish()
   note(file, 'served', 1, 0)
-  const segments = parts.has('segments') ? { base_path: file.path, changes_path: null } : {}
+  const segments = parts.has('segments')
+    ? { base_path: file.path, changes_path: null, members_path: null }
+    : {}
   const models = parts.has('models')
     ? { models_base_path: file.path, models_changes_path: null, models_sums_path: null }
     : {}
@@ -42,7 +50,7 @@ export async function finishWhole(
 export async function writeTouched(
   { lakeDir }: Pipeline,
   session: Session,
-  { brand, parts, published, models }: Publication,
+  { brand, parts, published, models, carries }: Publication,
   note: Note,
 ): Promise<Written> {
   if (!published || !brand.models_as_of) throw new Error('there is no base that the changes could be to')
@@ -53,9 +61,11 @@ export async function writeTouched(
     modelsChanged: brand.models_changed_customers,
   }
   if (parts.has('segments')) {
-    const file = await writeTouchedMembers(lakeDir, session, published)
-    note(file, 'served', 0, 0)
-    written.shown.changes_path = file.path
+    const write = carries ? writeMembersAnew : writeTouchedMembers
+    const { changes, members } = await write(lakeDir, session, published)
+    for (const file of [changes, members]) if (file) note(file, 'served', 0, 0)
+    if (changes) written.shown.changes_path = changes.path
+    if (members) written.shown.members_path = members.path
     written.changed = await rowsOf(duck, 'replaced')
   }
   if (!parts.has('models')) return written

@@ -1,5 +1,7 @@
 -- What a generation is read from: the newest, or an earlier one that cursors may still walk.
-select served_generation.generation, base_path, changes_path, models_base_path, models_changes_path, models_sums_path
+select
+    served_generation.generation, base_path, changes_path, members_path,
+    models_base_path, models_changes_path, models_sums_path
 from served_generation
 join lake_brand using (brand_id)
 where
