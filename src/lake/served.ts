@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { Published } from '../op.ts'
 import { type Duck, literal, openDuck } from '../store/duckdb.ts'
 import { beginLakeFile, brandFolder, type WrittenFile } from '../store/lake.ts'
+import { Outrun } from './manifest.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { Session } from './session.ts'
 
@@ -54,7 +55,8 @@ export async function openServing(lakeDir: string, { duck, manifest, isSmall }: 
         return await file.finish()
       } catch (error) {
         await abandon()
-        throw error
+        // An erasure removes what is under way: it would hold the erased, and could not be published any more.
+        throw (error as { code?: unknown }).code === 'ENOENT' ? new Outrun('refresh') : error
       }
     },
   }
