@@ -66,7 +66,7 @@ t.test('a token is for one brand and for scopes of the role', async (t) => {
   await t.rejects(run('token', { user: 'new@d.co', scopes: 'brand:read' }), /--brand is missing.*One, Two/)
   await t.rejects(
     run('token', { user: 'new@d.co', scopes: 'keys:manage', brand: 'Two' }),
-    /not a scope of a member/,
+    /not a scope that a user with the role member can have/,
   )
   await t.rejects(run('token', { user: 'nobody@d.co', scopes: 'brand:read' }), /no user/)
   await t.rejects(
