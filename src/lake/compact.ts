@@ -14,7 +14,8 @@ import {
   retireFiles,
 } from './manifest.ts'
 import { type Pipeline, withWorkspace } from './pipeline.ts'
-import { columnsOf, RELATIONS, type Relation, type RelationName } from './relations.ts'
+import type { Relation } from './relation.ts'
+import { columnsOf, RELATIONS, type RelationName } from './relations.ts'
 import { columnTypes, fileList } from './session.ts'
 import { OWN_FILE_ROWS, writeParquet } from './stage.ts'
 

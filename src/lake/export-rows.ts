@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { pipeline as pipe } from 'node:stream/promises'
 import { type Duck, literal } from '../store/duckdb.ts'
 import { statement } from '../store/sqlfile.ts'
+import { LINES_STRUCTURE } from './commerce-relations.ts'
 import type { Pipeline } from './pipeline.ts'
-import { columnsOf, LINES_STRUCTURE, RELATIONS, type RelationName } from './relations.ts'
+import { columnsOf, RELATIONS, type RelationName } from './relations.ts'
 
 /**
  * The rows of a mutable relation that changed in [from, below) as a DuckDB table with the relation's columns;

@@ -1,40 +1,6 @@
-/**
- * The relations of the lake: what a row of each Parquet file holds. `brand_id` and `tick` lead every row.
- * tick = number of the publish that wrote the row; it never decreases in commit order, so of a mutable
- * relation's versions the one with the greatest tick is the current one.
- */
-export interface Relation {
-  /** append: rows are final; versions: a row replaces the earlier one of its key. */
-  kind: 'append' | 'versions'
-  schemaVersion: number
-  key: readonly string[]
-  /** Sort order of a merged file. */
-  order: readonly string[]
-  /** Column → DuckDB type and meaning, without brand_id and tick. */
-  columns: Readonly<Record<string, readonly [type: string, what: string]>>
-}
-
-const MONEY = 'DECIMAL(18,2)'
-const text = (what: string) => ['VARCHAR', what] as const
-const money = (what: string) => [MONEY, what] as const
-const time = (what: string) => ['TIMESTAMP', `${what} (UTC)`] as const
-const integer = (what: string) => ['INTEGER', what] as const
-
-const LINE_FIELDS = {
-  id: 'VARCHAR',
-  product_id: 'VARCHAR',
-  variant_id: 'VARCHAR',
-  title: 'VARCHAR',
-  sku: 'VARCHAR',
-  quantity: 'INTEGER',
-  price: MONEY,
-  total: MONEY,
-}
-const LINE_TYPE = `STRUCT(${Object.entries(LINE_FIELDS)
-  .map(([name, type]) => `${name} ${type}`)
-  .join(', ')})`
-/** An order's lines as a JSON structure of DuckDB's: fields that a line lacks become null. */
-export const LINES_STRUCTURE = JSON.stringify([LINE_FIELDS])
+import { CAMPAIGNS } from './campaign-relations.ts'
+import { COMMERCE } from './commerce-relations.ts'
+import { integer, money, type Relation, text, time } from './relation.ts'
 
 /** Typed columns of an event that are read from its `properties` (property name = column name). */
 export const EVENT_PROPERTIES = {
@@ -67,6 +33,11 @@ export const EVENT_PROPERTIES = {
   campaign_id: text('campaign of that message'),
 } as const
 
+/**
+ * The relations of the lake: what a row of each Parquet file holds. `brand_id` and `tick` lead every row.
+ * tick = number of the publish that wrote the row; it never decreases in commit order, so of a mutable
+ * relation's versions the one with the greatest tick is the current one.
+ */
 export const RELATIONS = {
   events: {
     kind: 'append',
@@ -146,180 +117,8 @@ export const RELATIONS = {
       deleted: ['BOOLEAN', 'removed'],
     },
   },
-  orders: {
-    kind: 'versions',
-    schemaVersion: 1,
-    key: ['external_id'],
-    order: ['subject', 'created_at'],
-    columns: {
-      order_id: text('public id'),
-      external_id: text('the store’s id'),
-      number: text('number shown to the customer'),
-      subject: integer('ordinal of the customer, null when unknown'),
-      state: text('complete, pending, cancelled or refunded'),
-      billing_status: text('pending, paid, partially_refunded, refunded or voided'),
-      currency_code: text('currency of every amount of the order'),
-      subtotal: money('before discounts'),
-      discount_total: money('discounts'),
-      total: money('total'),
-      refunded_total: money('refunded so far'),
-      discount_codes: ['VARCHAR[]', 'codes used'],
-      lines: [`${LINE_TYPE}[]`, 'order lines'],
-      test: ['BOOLEAN', 'a test order: counts nowhere'],
-      created_at: time('placed'),
-      updated_at: time('last change'),
-      cancelled_at: time('cancelled'),
-      recovered_at: time('attributed as recovered'),
-      deleted: ['BOOLEAN', 'removed'],
-    },
-  },
-  refunds: {
-    kind: 'versions',
-    schemaVersion: 1,
-    key: ['external_id'],
-    order: ['subject', 'created_at'],
-    columns: {
-      refund_id: text('public id'),
-      external_id: text('the store’s id'),
-      order_external_id: text(
-        'the store’s id of the order, whose refunded_total has it; null: it names no order',
-      ),
-      subject: integer('ordinal of the customer of a refund that names no order'),
-      currency_code: text('currency'),
-      total: money('refunded'),
-      created_at: time('refunded'),
-      deleted: ['BOOLEAN', 'removed'],
-    },
-  },
-  products: {
-    kind: 'versions',
-    schemaVersion: 1,
-    key: ['product_id'],
-    order: ['product_id'],
-    columns: {
-      product_id: text('the store’s id'),
-      title: text('title'),
-      status: text('status'),
-      variants: ['JSON', '[{ id, price, sku }]'],
-      images: ['JSON', '[{ id, url, alt_text }]'],
-      updated_at: time('last change'),
-      deleted: ['BOOLEAN', 'removed'],
-    },
-  },
-  checkouts: {
-    kind: 'versions',
-    schemaVersion: 1,
-    key: ['external_id'],
-    order: ['subject', 'created_at'],
-    columns: {
-      checkout_id: text('public id'),
-      external_id: text('the store’s id'),
-      subject: integer('ordinal of the customer or visitor'),
-      state: text('open, abandoned, recovered or completed'),
-      currency_code: text('currency'),
-      total: money('value'),
-      item_count: integer('items'),
-      url: text('address to go on at'),
-      created_at: time('started'),
-      updated_at: time('last change'),
-      abandoned_at: time('abandoned'),
-      completed_at: time('completed'),
-      deleted: ['BOOLEAN', 'removed'],
-    },
-  },
-  subscriptions: {
-    kind: 'versions',
-    schemaVersion: 1,
-    key: ['external_id'],
-    order: ['subject', 'started_at'],
-    columns: {
-      subscription_id: text('public id'),
-      external_id: text('the store’s id'),
-      subject: integer('ordinal of the customer'),
-      status: text('active, paused, cancelled, expired or failed'),
-      product_id: text('product'),
-      title: text('title'),
-      interval_unit: text('day, week, month or year'),
-      interval_count: integer('units between billings'),
-      price: money('price'),
-      currency_code: text('currency'),
-      started_at: time('started'),
-      next_billing_at: time('next billing'),
-      cancelled_at: time('cancelled'),
-      updated_at: time('last change'),
-      deleted: ['BOOLEAN', 'removed'],
-    },
-  },
-  conversations: {
-    kind: 'versions',
-    schemaVersion: 1,
-    key: ['conversation_id'],
-    order: ['subject', 'created_at'],
-    columns: {
-      conversation_id: text('public id'),
-      subject: integer('ordinal of the customer, null when unknown'),
-      campaign_id: text('campaign that began it, null when the contact did'),
-      channel: text('sms or email'),
-      status: text('open or closed'),
-      checkout_id: text('checkout that it is about'),
-      goal_until: time('until when it is to be recovered; null: it has no goal'),
-      opted_out_at: time('when the contact asked for no more messages in it'),
-      created_at: time('begun'),
-      deleted: ['BOOLEAN', 'removed'],
-    },
-  },
-  // Without their text, which is read in Postgres.
-  messages: {
-    kind: 'versions',
-    schemaVersion: 1,
-    key: ['message_id'],
-    order: ['subject', 'created_at'],
-    columns: {
-      message_id: text('public id'),
-      conversation_id: text('conversation'),
-      campaign_id: text('campaign of the conversation'),
-      subject: integer('ordinal of the customer, null when unknown'),
-      direction: text('outbound or inbound'),
-      author: text('campaign, agent, contact or system'),
-      channel: text('sms or email'),
-      status: text('queued, sent, delivered, failed or received'),
-      created_at: time('written, or received'),
-      sent_at: time('taken by the channel'),
-      delivered_at: time('arrived, as the channel says'),
-      deleted: ['BOOLEAN', 'removed'],
-    },
-  },
-  link_clicks: {
-    kind: 'versions',
-    schemaVersion: 1,
-    key: ['click_id'],
-    order: ['clicked_at'],
-    columns: {
-      click_id: text('public id'),
-      message_id: text('message that the link stands in'),
-      conversation_id: text('conversation of that message'),
-      clicked_at: time('clicked'),
-      deleted: ['BOOLEAN', 'removed'],
-    },
-  },
-  attributions: {
-    kind: 'versions',
-    schemaVersion: 1,
-    key: ['order_id'],
-    order: ['ordered_at'],
-    columns: {
-      order_id: text('public id of the order'),
-      conversation_id: text('conversation that it followed'),
-      campaign_id: text('campaign of that conversation'),
-      recovered: ['BOOLEAN', 'it counts; false: refunded, cancelled or found to be another’s'],
-      touch: text('what it followed: message or click'),
-      touch_at: time('when that was'),
-      ordered_at: time('placed'),
-      amount: money('total less refunds'),
-      currency_code: text('currency of the amount'),
-      deleted: ['BOOLEAN', 'removed'],
-    },
-  },
+  ...COMMERCE,
+  ...CAMPAIGNS,
 } as const satisfies Record<string, Relation>
 
 export type RelationName = keyof typeof RELATIONS

@@ -6,7 +6,8 @@ import { type Duck, literal, openDuck } from '../store/duckdb.ts'
 import { brandFolder } from '../store/lake.ts'
 import { brandManifest, type LakeFile, type Manifest } from './manifest.ts'
 import type { Pipeline } from './pipeline.ts'
-import { columnsOf, RELATIONS, type Relation, type RelationName, sourceName } from './relations.ts'
+import type { Relation } from './relation.ts'
+import { columnsOf, RELATIONS, type RelationName, sourceName } from './relations.ts'
 
 /** A locked DuckDB over one brand's sources at one manifest: it can reach no file of another brand. */
 export interface Session {

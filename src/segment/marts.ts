@@ -1,4 +1,4 @@
-import type { Serving } from '../lake/served.ts'
+import type { Serving } from '../lake/serving.ts'
 import { type Model, upstreamOf } from '../model/graph.ts'
 import { runModels, type Step } from '../model/run.ts'
 import type { Duck } from '../store/duckdb.ts'

@@ -1,6 +1,7 @@
+import { type Generation, pathsOf } from '../lake/generation.ts'
 import { addFiles, type NewFile, Outrun, publishFiles, retireFiles } from '../lake/manifest.ts'
 import type { Pipeline } from '../lake/pipeline.ts'
-import { type Generation, pathsOf, type Serving } from '../lake/served.ts'
+import type { Serving } from '../lake/serving.ts'
 import type { Session } from '../lake/session.ts'
 import { writeParquet } from '../lake/stage.ts'
 import type { Model } from '../model/graph.ts'

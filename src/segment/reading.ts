@@ -1,5 +1,5 @@
+import { attachGeneration, generationOf } from '../lake/generation.ts'
 import type { Pipeline } from '../lake/pipeline.ts'
-import { attachGeneration, generationOf } from '../lake/served.ts'
 import { openSession, type Session, SMALL_ROWS } from '../lake/session.ts'
 import { loadModels } from '../model/graph.ts'
 import { runModels } from '../model/run.ts'

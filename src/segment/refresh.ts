@@ -1,6 +1,6 @@
 import { fail } from '../errors.ts'
 import type { Pipeline } from '../lake/pipeline.ts'
-import { openServing } from '../lake/served.ts'
+import { openServing } from '../lake/serving.ts'
 import { openSession, type Session } from '../lake/session.ts'
 import { loadModels, type Model } from '../model/graph.ts'
 import { runModels } from '../model/run.ts'

@@ -1,11 +1,5 @@
-import {
-  type Generation,
-  type ServedTable,
-  type Serving,
-  without,
-  writeChanges,
-  writeServed,
-} from '../lake/served.ts'
+import { type Generation, without } from '../lake/generation.ts'
+import { type ServedTable, type Serving, writeChanges, writeServed } from '../lake/serving.ts'
 import type { Session } from '../lake/session.ts'
 import type { Model } from '../model/graph.ts'
 import type { Duck } from '../store/duckdb.ts'

@@ -1,4 +1,4 @@
-import { without } from '../lake/served.ts'
+import { without } from '../lake/generation.ts'
 import type { Model } from '../model/graph.ts'
 import { type Materialization, runModels } from '../model/run.ts'
 import { SOURCES } from '../model/source.ts'

@@ -1,7 +1,7 @@
+import { attachGeneration, type Generation, generationOf } from '../lake/generation.ts'
 import type { Manifest } from '../lake/manifest.ts'
 import type { Pipeline } from '../lake/pipeline.ts'
 import { RELATIONS } from '../lake/relations.ts'
-import { attachGeneration, type Generation, generationOf } from '../lake/served.ts'
 import { type Session, SMALL_ROWS } from '../lake/session.ts'
 import { errorFields, log } from '../log.ts'
 import type { Model } from '../model/graph.ts'

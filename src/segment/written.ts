@@ -1,6 +1,7 @@
+import type { Generation } from '../lake/generation.ts'
 import type { NewFile } from '../lake/manifest.ts'
 import type { Pipeline } from '../lake/pipeline.ts'
-import { type Generation, type Serving, writeServed } from '../lake/served.ts'
+import { type Serving, writeServed } from '../lake/serving.ts'
 import type { Session } from '../lake/session.ts'
 import type { Duck } from '../store/duckdb.ts'
 import type { WrittenFile } from '../store/lake.ts'

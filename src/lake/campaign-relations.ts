@@ -1,0 +1,75 @@
+import { integer, money, type Relation, text, time } from './relation.ts'
+
+/** What was written to customers, and what came of it. */
+export const CAMPAIGNS = {
+  conversations: {
+    kind: 'versions',
+    schemaVersion: 1,
+    key: ['conversation_id'],
+    order: ['subject', 'created_at'],
+    columns: {
+      conversation_id: text('public id'),
+      subject: integer('ordinal of the customer, null when unknown'),
+      campaign_id: text('campaign that began it, null when the contact did'),
+      channel: text('sms or email'),
+      status: text('open or closed'),
+      checkout_id: text('checkout that it is about'),
+      goal_until: time('until when it is to be recovered; null: it has no goal'),
+      opted_out_at: time('when the contact asked for no more messages in it'),
+      created_at: time('begun'),
+      deleted: ['BOOLEAN', 'removed'],
+    },
+  },
+  // Without their text, which is read in Postgres.
+  messages: {
+    kind: 'versions',
+    schemaVersion: 1,
+    key: ['message_id'],
+    order: ['subject', 'created_at'],
+    columns: {
+      message_id: text('public id'),
+      conversation_id: text('conversation'),
+      campaign_id: text('campaign of the conversation'),
+      subject: integer('ordinal of the customer, null when unknown'),
+      direction: text('outbound or inbound'),
+      author: text('campaign, agent, contact or system'),
+      channel: text('sms or email'),
+      status: text('queued, sent, delivered, failed or received'),
+      created_at: time('written, or received'),
+      sent_at: time('taken by the channel'),
+      delivered_at: time('arrived, as the channel says'),
+      deleted: ['BOOLEAN', 'removed'],
+    },
+  },
+  link_clicks: {
+    kind: 'versions',
+    schemaVersion: 1,
+    key: ['click_id'],
+    order: ['clicked_at'],
+    columns: {
+      click_id: text('public id'),
+      message_id: text('message that the link stands in'),
+      conversation_id: text('conversation of that message'),
+      clicked_at: time('clicked'),
+      deleted: ['BOOLEAN', 'removed'],
+    },
+  },
+  attributions: {
+    kind: 'versions',
+    schemaVersion: 1,
+    key: ['order_id'],
+    order: ['ordered_at'],
+    columns: {
+      order_id: text('public id of the order'),
+      conversation_id: text('conversation that it followed'),
+      campaign_id: text('campaign of that conversation'),
+      recovered: ['BOOLEAN', 'it counts; false: refunded, cancelled or found to be another’s'],
+      touch: text('what it followed: message or click'),
+      touch_at: time('when that was'),
+      ordered_at: time('placed'),
+      amount: money('total less refunds'),
+      currency_code: text('currency of the amount'),
+      deleted: ['BOOLEAN', 'removed'],
+    },
+  },
+} as const satisfies Record<string, Relation>

@@ -1,0 +1,113 @@
+import { join } from 'node:path'
+import { type Duck, literal } from '../store/duckdb.ts'
+import type { Pipeline } from './pipeline.ts'
+import { ROWS, WHOLE } from './serving.ts'
+
+/** The files of one generation, relative to the lake folder; those of models may be of an earlier refresh. */
+export interface Generation {
+  generation: number
+  base_path: string
+  changes_path: string | null
+  /** Members of everyone whose row is of the base, when they are newer than it. */
+  members_path?: string | null
+  /** Not named: those above hold the marts as well. */
+  models_base_path?: string
+  models_changes_path?: string | null
+  /** Marts of everyone, when they are newer than the base. */
+  models_sums_path?: string | null
+}
+
+export const pathsOf = (generation: Omit<Generation, 'generation'>): Set<string> =>
+  new Set(
+    [
+      generation.base_path,
+      generation.changes_path,
+      generation.members_path,
+      generation.models_base_path,
+      generation.models_changes_path,
+      generation.models_sums_path,
+    ].flatMap((path) => path ?? []),
+  )
+
+/** The newest generation of a brand, or the one asked for while cursors may still walk it; undefined before the first. */
+export const generationOf = (
+  { postgres }: Pick<Pipeline, 'postgres'>,
+  brandId: string,
+  wanted?: number,
+): Promise<Generation | undefined> =>
+  postgres.pipeline.maybe<Generation>('lake_served', [brandId, wanted ?? null])
+
+/** To leave out those in a table of customers; rows of nobody when it has a null. */
+export async function without(duck: Duck, table: string): Promise<string> {
+  const [nobody] = await duck.rows(`select 1 from ${table} where customer is null limit 1`)
+  return `anti join ${table} using (customer)${nobody ? ' where customer is not null' : ''}`
+}
+
+const PLACED = 'customers_placed'
+
+/** What the files of segments hold; all else is of models. */
+const OF_SEGMENTS: ReadonlySet<string> = new Set(['customers', 'customer_marks', 'customer_texts', 'members'])
+
+/** What a generation without changes has of them: pages of members read both files. */
+const NO_CHANGES = [
+  'replaced as select customer from base.customers',
+  'members as from base.members',
+  'customers as from base.customers',
+]
+
+/**
+ * Opens a generation's tables read-only, as tables and views of schema `published`. Customers have a position, their
+ * place by customer id in the base: only `customers_placed` and members show it.
+ */
+export async function attachGeneration(duck: Duck, lakeDir: string, generation: Generation): Promise<void> {
+  const { base_path, changes_path, models_base_path = base_path, models_sums_path } = generation
+  const models_changes_path =
+    generation.models_base_path === undefined ? changes_path : generation.models_changes_path
+  const attached = new Map<string, string>()
+  const attach = async (path: string | null | undefined, as: string): Promise<string | null> => {
+    if (!path) return null
+    const known = attached.get(path)
+    if (known) return known
+    await duck.run(`attach ${literal(join(lakeDir, path))} as ${as} (read_only)`)
+    attached.set(path, as)
+    return as
+  }
+  const segments = { base: await attach(base_path, 'base'), changes: await attach(changes_path, 'changes') }
+  const models = {
+    base: await attach(models_base_path, 'models_base'),
+    changes: await attach(models_changes_path, 'models_changes'),
+  }
+  const members = (await attach(generation.members_path, 'members_base')) ?? segments.base
+  const sums = await attach(models_sums_path, 'models_sums')
+  if (!changes_path) await duck.run(`attach ':memory:' as changes`)
+
+  const tables = await duck.rows<{ at: string; schema: string; name: string }>(
+    `select database_name as at, schema_name as schema, table_name as name from duckdb_tables()
+     where database_name in ('base', 'changes', 'models_base', 'models_changes', 'models_sums')`,
+  )
+  const has = (at: string | null, schema: string, name: string) =>
+    tables.some((table) => table.at === at && table.schema === schema && table.name === name)
+  await duck.run('create schema published')
+  for (const { part, isOurs } of [
+    { part: segments, isOurs: (name: string) => OF_SEGMENTS.has(name) },
+    { part: models, isOurs: (name: string) => !OF_SEGMENTS.has(name) },
+  ]) {
+    const { base, changes } = part
+    const unchanged = has(changes, ROWS, 'replaced') ? await without(duck, `${changes}.replaced`) : ''
+    for (const { at, name } of tables) {
+      if (at !== base || !isOurs(name)) continue
+      const everyone = `from ${name === 'members' ? members : base}.${name}`
+      const rows = has(changes, WHOLE, name)
+        ? `from ${changes}.${WHOLE}.${name}`
+        : has(sums, ROWS, name)
+          ? `from ${sums}.${name}`
+          : has(changes, ROWS, name)
+            ? `${everyone} ${unchanged} union all by name from ${changes}.${name}`
+            : everyone
+      await duck.run(`create view published.${name === 'customers' ? PLACED : name} as ${rows}`)
+    }
+  }
+  await duck.run(`create view published.customers as select * exclude (position) from published.${PLACED}`)
+  await duck.run(`create view published.base_members as from ${members}.members`)
+  if (!changes_path) for (const table of NO_CHANGES) await duck.run(`create table changes.${table} limit 0`)
+}

@@ -1,0 +1,99 @@
+import { literal } from '../store/duckdb.ts'
+import { beginLakeFile, brandFolder, type WrittenFile } from '../store/lake.ts'
+import { Outrun } from './manifest.ts'
+import type { Session } from './session.ts'
+
+/** Tables that single reads, sorted lists and member pages come from. */
+export interface ServedTable {
+  name: string
+  select: string
+  /** How the columns are stored, where that is not left to DuckDB. */
+  columns?: string
+}
+
+/** Schemas of a file of changes: rows of touched customers, and tables that replace those of the base as a whole. */
+export const ROWS = 'main'
+export const WHOLE = 'whole'
+
+/** Bytes of a block; a short column takes one. */
+const SMALL_BLOCK = 16_384
+
+/** A read-only DuckDB file of results under way: a cache that lake and models can rebuild. */
+export interface Serving {
+  /** Where tables of the file are read from until it is finished. */
+  name: string
+  add(table: ServedTable, schema?: typeof ROWS | typeof WHOLE): Promise<void>
+  finish(): Promise<WrittenFile>
+  abandon(): Promise<void>
+}
+
+/** Begins a file in a session; one at a time. It is synced when it is finished, and of no use before: it needs no log. */
+export async function openServing(lakeDir: string, { duck, manifest, isSmall }: Session): Promise<Serving> {
+  const file = await beginLakeFile(lakeDir, brandFolder(manifest.brandId), 'served')
+  const name = 'serving'
+  const blocks = isSmall ? `, block_size ${SMALL_BLOCK}` : ''
+  await duck.run(`attach ${literal(file.path)} as ${name} (recovery_mode 'no_wal_writes'${blocks})`)
+  const abandon = async () => {
+    await duck.run(`detach ${name}`).catch(() => {})
+    await file.abandon()
+  }
+  return {
+    name,
+    abandon,
+    add: async ({ name: table, select, columns }, schema = ROWS) => {
+      const target = `${name}.${schema}.${table}`
+      if (schema === WHOLE) await duck.run(`create schema if not exists ${name}.${schema}`)
+      if (columns) await duck.run(`create table ${target} (${columns})`)
+      await duck.run(columns ? `insert into ${target} ${select}` : `create table ${target} as ${select}`)
+    },
+    finish: async () => {
+      try {
+        await duck.run(`detach ${name}`)
+        return await file.finish()
+      } catch (error) {
+        await abandon()
+        // An erasure removes what is under way: it would hold the erased, and could not be published any more.
+        throw (error as { code?: unknown }).code === 'ENOENT' ? new Outrun('refresh') : error
+      }
+    },
+  }
+}
+
+/** Publishes tables of a session as one file. */
+export async function writeServed(
+  lakeDir: string,
+  session: Session,
+  tables: readonly ServedTable[],
+): Promise<WrittenFile> {
+  return await written(lakeDir, session, { [ROWS]: tables })
+}
+
+/**
+ * Publishes what differs from a base: of `rows`, tables with a column `customer`, the rows of the customers in the
+ * session's table `replaced (customer)`; `whole` tables entirely.
+ */
+export async function writeChanges(
+  lakeDir: string,
+  session: Session,
+  rows: readonly ServedTable[],
+  whole: readonly ServedTable[],
+): Promise<WrittenFile> {
+  const replaced = { name: 'replaced', select: 'select customer from replaced order by customer' }
+  return await written(lakeDir, session, { [ROWS]: [replaced, ...rows], [WHOLE]: whole })
+}
+
+async function written(
+  lakeDir: string,
+  session: Session,
+  tables: Partial<Record<typeof ROWS | typeof WHOLE, readonly ServedTable[]>>,
+): Promise<WrittenFile> {
+  const serving = await openServing(lakeDir, session)
+  try {
+    for (const table of tables[ROWS] ?? []) await serving.add(table, ROWS)
+    for (const table of tables[WHOLE] ?? []) await serving.add(table, WHOLE)
+  } catch (error) {
+    await serving.abandon()
+    throw error
+  }
+  return await serving.finish()
+}
