@@ -82,9 +82,12 @@ export function createServer(routes: readonly Route[], options: ServerOptions = 
     },
 
     async drain(deadlineMs, lingerMs = 0) {
-      surroundings.draining = true
+      // Where others share the port, not while this socket takes connections: a client that is asked to connect anew
+      // would meet it right before it closes.
+      surroundings.draining = lingerMs === 0
       await shortTurn()
       engine.close()
+      surroundings.draining = true
       const lingered = performance.now() + Math.min(lingerMs, deadlineMs)
       while (connections > 0 && performance.now() < lingered) await setTimeout(LINGER_STEP_MS)
       if (running.size > 0) {
