@@ -11,6 +11,7 @@ import { plan } from '../jobs/plan.ts'
 import { reconcile } from '../jobs/reconcile.ts'
 import { refresh, refreshSlow } from '../jobs/refresh.ts'
 import { retention } from '../jobs/retention.ts'
+import { sending } from '../jobs/sending.ts'
 import { signIns } from '../jobs/sign-ins.ts'
 import { snapshot } from '../jobs/snapshot.ts'
 import { openSeal, type Seal } from './access/seal.ts'
@@ -38,6 +39,7 @@ const JOBS = [
   checkouts,
   attribution,
   campaigns,
+  sending,
   insights,
   campaignResults,
   reconcile,
@@ -52,7 +54,7 @@ const END_MS = 2_000
 const LEAST_FREE_SHARE = 0.05
 const CRON_CHECK_SECONDS = 2
 /** A queued job is announced at once, but nobody announces that the time of a delayed one has come. */
-const POLL_SECONDS = 2
+export const POLL_SECONDS = 2
 const SUPERVISE_SECONDS = 10
 
 export interface Worker {

@@ -1,6 +1,7 @@
 import type { Connection } from '../connect/store/connection.ts'
 import { Failure } from '../errors.ts'
 import type { Db, Reader } from '../op.ts'
+import { abreast } from './abreast.ts'
 import { type Conversing, type Drafted, draftAnswer } from './agent.ts'
 import type { ChatEndpoint } from './chat.ts'
 import { availableTo } from './definition.ts'
@@ -23,6 +24,9 @@ export interface Outside {
   now: Date
   signal?: AbortSignal
 }
+
+/** Codes, or drafts, that are asked for at the same time. */
+const ABREAST = 8
 
 /** Another try does not mend these: there will be no code. */
 const FINAL = ['not_found', 'forbidden', 'integration_not_connected', 'bad_request', 'upstream_error']
@@ -68,9 +72,9 @@ async function codesOf(
   const versionOf = await versionsOf(db, runs)
   const options: CodeOptions = { store: await store(), now, ...(signal && { signal }) }
   const codes = new Map()
-  for (const run of runs) {
+  await abreast(runs, ABREAST, async (run) => {
     const { discount_id } = versionOf(run).definition
-    if (discount_id === null || run.contact_id === null) continue
+    if (discount_id === null || run.contact_id === null) return
     try {
       const discount = await discountById(db, discount_id)
       const { code } = await discountCode(db, discount, run.contact_id, options)
@@ -79,14 +83,12 @@ async function codesOf(
       if (!(error instanceof Failure) || !FINAL.includes(error.code)) throw error
       codes.set(run.id, { failed: error.message })
     }
-  }
+  })
   return codes
 }
 
 /** Of a conversation that the agent reads. */
 const MOST_READ = 20
-/** Drafts that are asked for at the same time. */
-const ABREAST = 8
 
 async function draftsOf(
   db: Db,
@@ -99,23 +101,19 @@ async function draftsOf(
     messageBrand(db),
   ])
   const drafts = new Map<string, Drafted>()
-  const waiting = [...runs]
-  const work = async () => {
-    for (let run = waiting.shift(); run; run = waiting.shift()) {
-      const reply = replies.get(run.id)
-      if (!reply || !agent) continue
-      const { definition } = versionOf(run)
-      const start = await savedStart(db, { ...definition, trigger_event: run.trigger_event })
-      const conversing: Conversing = {
-        brandName: brand.name,
-        available: availableTo(start, definition.discount_id),
-        messages: await db.many('conversation_transcript', [reply.conversation_id, MOST_READ]),
-        drafts: reply.agent_drafts,
-        tokens: reply.agent_tokens,
-      }
-      drafts.set(run.id, await draftAnswer(agent, conversing, signal))
+  await abreast(runs, ABREAST, async (run) => {
+    const reply = replies.get(run.id)
+    if (!reply || !agent) return
+    const { definition } = versionOf(run)
+    const start = await savedStart(db, { ...definition, trigger_event: run.trigger_event })
+    const conversing: Conversing = {
+      brandName: brand.name,
+      available: availableTo(start, definition.discount_id),
+      messages: await db.many('conversation_transcript', [reply.conversation_id, MOST_READ]),
+      drafts: reply.agent_drafts,
+      tokens: reply.agent_tokens,
     }
-  }
-  await Promise.all(Array.from({ length: Math.min(ABREAST, runs.length) }, work))
+    drafts.set(run.id, await draftAnswer(agent, conversing, signal))
+  })
   return drafts
 }

@@ -16,15 +16,32 @@ export interface Round {
 
 /** Once through everything that is due at the moment. `now` may be a clock of a test. */
 export async function runCampaigns(parts: CampaignParts, now: () => Date): Promise<Round> {
-  const round: Round = { started: 0, worked: 0, sent: 0 }
-  const { signal } = parts
-  round.started += await startByEvents(parts.postgres, now(), signal)
-  while (!signal?.aborted && (await isRunDue(parts, now()))) {
-    const worked = await workDueRuns(parts, now())
-    round.worked += worked
-    // What is due is in the hands of another worker.
-    if (worked === 0) break
+  const { started, worked } = await workCampaigns(parts, now)
+  return { started, worked, sent: await sendMessages(parts, now) }
+}
+
+/** Starts what waits for events and works on what is due, until there is nothing more; events wait for one look of runs at most. */
+export async function workCampaigns(
+  parts: RunnerParts,
+  now: () => Date,
+): Promise<Pick<Round, 'started' | 'worked'>> {
+  const done = { started: 0, worked: 0 }
+  const { postgres, signal } = parts
+  while (!signal?.aborted) {
+    const started = await startByEvents(postgres, now(), signal)
+    const worked = (await isRunDue(parts, now())) ? await workDueRuns(parts, now()) : 0
+    done.started += started
+    done.worked += worked
+    // What is due besides is in the hands of another worker.
+    if (started + worked === 0) break
   }
-  for (let sent = -1; sent !== 0 && !signal?.aborted; round.sent += sent) sent = await sendDue(parts, now)
-  return round
+  return done
+}
+
+/** Sends until nothing is due that may leave now. */
+export async function sendMessages(parts: SenderParts, now: () => Date): Promise<number> {
+  let all = 0
+  for (let sent = -1; sent !== 0 && !parts.signal?.aborted; all += Math.max(sent, 0))
+    sent = await sendDue(parts, now)
+  return all
 }

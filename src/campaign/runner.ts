@@ -5,6 +5,7 @@ import { errorCode, isUnavailable } from '../errors.ts'
 import { errorFields, log } from '../log.ts'
 import type { Brand, Db, Lake } from '../op.ts'
 import type { Postgres } from '../store/postgres.ts'
+import { abreast } from './abreast.ts'
 import { ending } from './advance.ts'
 import type { ChatEndpoint } from './chat.ts'
 import { foreknow } from './foreknow.ts'
@@ -26,14 +27,19 @@ export interface RunnerParts {
   signal?: AbortSignal
 }
 
-/** Runs of one claim. */
-const MOST = 500
+/** Runs that one look finds. */
+const MOST = 2_000
 /** Of one transaction. */
 const AT_ONCE = 250
+/** Transactions at the same time: one waits for Postgres while another one's runs are thought about. */
+const ABREAST = 4
 /** A claim is anybody's again after this long. */
 const LEASE_MS = 120_000
 /** A step that fails is done again after these pauses, then the run ends. */
 const PAUSES_MS = [30_000, 120_000, 600_000, 3_600_000]
+
+/** What a run wants to know is found out so often. */
+const MOST_ASKED = 3
 
 /** Another transaction was first, such as an erasure. */
 const OVERTAKEN = /^40/
@@ -47,22 +53,22 @@ export async function isRunDue({ postgres }: Pick<RunnerParts, 'postgres'>, now:
   return first !== undefined && first.due_at <= now
 }
 
-/** Works on runs that are due, as many as one claim takes. Resolves with how many there were. */
+/** Works on runs that are due, as many as one look finds. Resolves with how many there were. */
 export async function workDueRuns(parts: RunnerParts, now: Date): Promise<number> {
   const claim = v7()
-  const until = new Date(now.getTime() + LEASE_MS)
-  const claimed = await parts.postgres.pipeline.many<{ brand_id: string; id: string }>('runs_claim', [
-    claim,
-    now,
-    until,
-    MOST,
-  ])
-  for (const [brandId, runs] of Map.groupBy(claimed, ({ brand_id }) => brand_id))
+  const due = await parts.postgres.pipeline.many<{ brand_id: string; id: string }>('runs_next', [now, MOST])
+  const batches: Some[] = []
+  for (const [brandId, runs] of Map.groupBy(due, ({ brand_id }) => brand_id))
     for (let at = 0; at < runs.length; at += AT_ONCE) {
       const ids = runs.slice(at, at + AT_ONCE).map(({ id }) => id)
-      await workSome(parts, { brandId, claim, ids, now })
+      batches.push({ brandId, claim, ids, now })
     }
-  return claimed.length
+  let worked = 0
+  await abreast(batches, ABREAST, async (some) => {
+    const done = await workSome(parts, some)
+    worked += done
+  })
+  return worked
 }
 
 interface Some {
@@ -73,37 +79,40 @@ interface Some {
 }
 
 /** All of them together; when that fails one by one, so that a run that fails holds up no other. */
-async function workSome(parts: RunnerParts, some: Some, attempt = 1): Promise<void> {
+async function workSome(parts: RunnerParts, some: Some, attempt = 1): Promise<number> {
   try {
-    await workBrand(parts, some)
+    return await workBrand(parts, some)
   } catch (error) {
     if (OVERTAKEN.test(errorCode(error) ?? '') && attempt < ATTEMPTS)
       return await workSome(parts, some, attempt + 1)
     if (isUnavailable(error) || parts.signal?.aborted) throw error
     if (some.ids.length === 1) return await putOff(parts, some, error)
-    for (const id of some.ids) await workSome(parts, { ...some, ids: [id] })
+    let worked = 0
+    for (const id of some.ids) worked += await workSome(parts, { ...some, ids: [id] })
+    return worked
   }
 }
 
-async function workBrand(parts: RunnerParts, { brandId, claim, ids, now }: Some): Promise<void> {
+async function workBrand(parts: RunnerParts, { brandId, claim, ids, now }: Some): Promise<number> {
   const { postgres, baseUrl, agent } = parts
   const db = postgres.forBrand(brandId)
-  const options = { now, baseUrl, hasAgent: agent !== null }
+  const options = { now, baseUrl, hasAgent: agent !== null, until: new Date(now.getTime() + LEASE_MS) }
+  const first = await db.tx((tx) => workOn(tx, { claim, ids, isClaimed: false }, NOTHING, options))
+  let { wanting } = first
   let known = NOTHING
-  let left = ids
   // A run wants to know of its customer first, then perhaps a code; what has changed meanwhile is asked for once more.
-  for (let asked = 0; left.length > 0 && asked < 4; asked++) {
-    const wanting = await db.tx((tx) => workOn(tx, { claim, ids: left }, known, options))
-    left = wanting.map(({ run }) => run.id)
-    if (left.length === 0) return
+  for (let asked = 1; wanting.length > 0; asked++) {
+    if (asked > MOST_ASKED) throw new Error('a run wants to know more and more')
     const more = await foreknow(db, wanting, outsideOf(parts, db, now))
     known = {
       holds: new Map([...known.holds, ...more.holds]),
       codes: new Map([...known.codes, ...more.codes]),
       drafts: new Map([...known.drafts, ...more.drafts]),
     }
+    const held = { claim, ids: wanting.map(({ run }) => run.id), isClaimed: true }
+    wanting = (await db.tx((tx) => workOn(tx, held, known, options))).wanting
   }
-  if (left.length > 0) throw new Error('a run wants to know more and more')
+  return first.taken
 }
 
 function outsideOf({ lake, seal, agent, signal }: RunnerParts, db: Db, now: Date) {
@@ -120,14 +129,14 @@ function outsideOf({ lake, seal, agent, signal }: RunnerParts, db: Db, now: Date
 async function putOff({ postgres }: RunnerParts, { brandId, claim, ids, now }: Some, error: unknown) {
   const [id = ''] = ids
   log('error', 'run_failed', { brand_id: brandId, run_id: id, ...errorFields(error) })
-  await postgres.forBrand(brandId).tx(async (tx) => {
-    const [run] = await tx.many<HeldRun>('runs_held', [ids, claim])
-    if (!run) return
+  return await postgres.forBrand(brandId).tx(async (tx) => {
+    const taken = await tx.many('runs_take', [ids, claim, now])
+    const [run] = await tx.many<HeldRun>('runs_held', [ids])
+    if (taken.length === 0 || !run) return 0
     const pause = PAUSES_MS[run.attempts]
     if (pause !== undefined) {
-      const dueAt = new Date(now.getTime() + pause)
-      await tx.run('run_later', [id, claim, run.attempts + 1, dueAt])
-      return
+      await tx.run('run_later', [id, run.attempts + 1, new Date(now.getTime() + pause)])
+      return 1
     }
     const { steps, next } = ending('internal_error', error instanceof Error ? error.message : String(error))
     await recordSteps(
@@ -137,5 +146,6 @@ async function putOff({ postgres }: RunnerParts, { brandId, claim, ids, now }: S
     )
     const outcome = 'outcome' in next ? next.outcome : null
     await tx.run('runs_move', [now, [id], ['end'], [null], [outcome], [null], [null]])
+    return 1
   })
 }

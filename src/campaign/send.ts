@@ -5,6 +5,7 @@ import type { ConsentChannel } from '../identity/contact.ts'
 import { errorFields, log } from '../log.ts'
 import type { Db } from '../op.ts'
 import type { Postgres } from '../store/postgres.ts'
+import { abreast } from './abreast.ts'
 import type { Channel, Sent } from './channel.ts'
 import { type ChannelRow, channelOfRow, channelRow } from './channel-settings.ts'
 import { LINK_PATH } from './link.ts'
@@ -26,8 +27,9 @@ interface Queue {
   channel: ConsentChannel
 }
 
-/** Messages of one claim that stay in the embedded outbox. */
+/** Messages of one transaction that stay in the embedded outbox, and such transactions at the same time. */
 const KEPT_AT_ONCE = 250
+const KEPT_ABREAST = 4
 /** A claim is anybody's again after this long; each attempt begins it anew. */
 const LEASE_MS = 300_000
 /** Attempts of one channel at the same time. */
@@ -37,17 +39,16 @@ const ABREAST = 8
 export async function sendDue(parts: SenderParts, now: () => Date): Promise<number> {
   const queues = await parts.postgres.pipeline.many<Queue>('message_queues_due', [now()])
   let looked = 0
-  const waiting = [...queues]
-  const work = async () => {
-    for (let queue = waiting.shift(); queue && !parts.signal?.aborted; queue = waiting.shift())
-      looked += await sendQueue(parts, queue, now).catch((error: unknown) => {
-        if (isUnavailable(error)) throw error
-        log('error', 'send_failed', { brand_id: queue?.brand_id, ...errorFields(error) })
-        return 0
-      })
-  }
   // A channel that is slow holds up no other brand's.
-  await Promise.all(Array.from({ length: Math.min(ABREAST, queues.length) }, work))
+  await abreast(queues, ABREAST, async (queue) => {
+    if (parts.signal?.aborted) return
+    const done = await sendQueue(parts, queue, now).catch((error: unknown) => {
+      if (isUnavailable(error)) throw error
+      log('error', 'send_failed', { brand_id: queue.brand_id, ...errorFields(error) })
+      return 0
+    })
+    looked += done
+  })
   return looked
 }
 
@@ -56,7 +57,7 @@ async function sendQueue(parts: SenderParts, { brand_id: brandId, channel }: Que
   const row = await channelRow(db, channel)
   const open = parts.open ?? ((given, brand) => channelOfRow(given, parts.seal, brand))
   const opened = open(row, brandId)
-  if (opened === null) return await keep(db, channel, now())
+  if (opened === null) return await keepAll(db, channel, now, parts.signal)
   try {
     const turn = row
       ? await db.maybe<{ messages_per_second: number }>('message_channel_turn', [channel, now()])
@@ -67,28 +68,36 @@ async function sendQueue(parts: SenderParts, { brand_id: brandId, channel }: Que
     const claimed = await db.many<{ id: string }>('messages_claim', [
       ...[channel, claim, now(), until, turn.messages_per_second],
     ])
-    const waiting = claimed.map(({ id }) => id)
-    const work = async () => {
-      for (let id = waiting.shift(); id && !parts.signal?.aborted; id = waiting.shift())
-        await sendOne(db, opened, { claim, id }, now, parts)
-    }
-    await Promise.all(Array.from({ length: ABREAST }, work))
+    await abreast(claimed, ABREAST, async ({ id }) => {
+      if (!parts.signal?.aborted) await sendOne(db, opened, { claim, id }, now, parts)
+    })
     return claimed.length
   } finally {
     await opened.close?.()
   }
 }
 
-/** The embedded outbox: what may leave is there to be read, in one transaction. */
+/** The embedded outbox: what may leave is there to be read. */
+async function keepAll(
+  db: Db,
+  channel: ConsentChannel,
+  now: () => Date,
+  signal?: AbortSignal,
+): Promise<number> {
+  let looked = 0
+  await abreast(Array.from({ length: KEPT_ABREAST }), KEPT_ABREAST, async () => {
+    for (let kept = KEPT_AT_ONCE; kept === KEPT_AT_ONCE && !signal?.aborted; looked += kept)
+      kept = await keep(db, channel, now())
+  })
+  return looked
+}
+
 async function keep(db: Db, channel: ConsentChannel, now: Date): Promise<number> {
   return await db.tx(async (tx) => {
-    const claim = v7()
-    const claimed = await tx.many<{ id: string }>('messages_claim', [
-      ...[channel, claim, now, now, KEPT_AT_ONCE],
-    ])
-    if (claimed.length === 0) return 0
+    const taken = await tx.many<{ id: string }>('messages_take', [channel, now, KEPT_AT_ONCE])
+    if (taken.length === 0) return 0
     const { policy } = await messageBrand(tx)
-    const messages = await tx.many<HeldMessage>('messages_held', [claimed.map(({ id }) => id), claim])
+    const messages = await tx.many<HeldMessage>('messages_held', [taken.map(({ id }) => id), null])
     const kept = (message: HeldMessage): Settlement => ({
       ...settlementOf(message, { is: 'sent', providerMessageId: null }, now),
       attempts: 1,
@@ -98,7 +107,7 @@ async function keep(db: Db, channel: ConsentChannel, now: Date): Promise<number>
       messages.map((message) => heldBack(message, policy, now) ?? kept(message)),
       now,
     )
-    return claimed.length
+    return taken.length
   })
 }
 

@@ -23,6 +23,15 @@ export interface WorkOptions {
   baseUrl: string
   /** There is an endpoint that drafts answers. */
   hasAgent: boolean
+  /** Until when runs are claimed that want to know something. */
+  until: Date
+}
+
+/** Runs that somebody works on, under a claim that they perhaps have already. */
+export interface Taking {
+  claim: string
+  ids: readonly string[]
+  isClaimed: boolean
 }
 
 /** A run that cannot go on before something is known that no transaction can wait for. */
@@ -32,18 +41,22 @@ export interface Wanting {
 }
 
 /**
- * Does what is due of the runs that a claim holds, within one transaction of their brand: steps, messages and where
- * the runs stand then are there together, or not at all. Resolves with the runs that want something first.
+ * Does what is due of the runs that nobody else works on, within one transaction of their brand: steps, messages and
+ * where the runs stand then are there together, or not at all. Resolves with how many there were, and with those that
+ * want to know something first, which are claimed until then.
  */
 export async function workOn(
   tx: Statements,
-  { claim, ids }: { claim: string; ids: readonly string[] },
+  { claim, ids, isClaimed }: Taking,
   foreknown: Foreknown,
   options: WorkOptions,
-): Promise<Wanting[]> {
-  const { now } = options
-  const runs = await tx.many<HeldRun>('runs_held', [ids, claim])
-  if (runs.length === 0) return []
+): Promise<{ taken: number; wanting: Wanting[] }> {
+  const { now, until } = options
+  const taken = isClaimed
+    ? await tx.many<{ id: string }>('runs_retake', [ids, claim])
+    : await tx.many<{ id: string }>('runs_take', [ids, claim, now])
+  if (taken.length === 0) return { taken: 0, wanting: [] }
+  const runs = await tx.many<HeldRun>('runs_held', [taken.map(({ id }) => id)])
   const { brand, policy } = await messageBrand(tx)
   const known = await know(tx, runs, new Date(now.getTime() - policy.cap.days * DAY_MS))
   const wanting: Wanting[] = []
@@ -55,7 +68,9 @@ export async function workOn(
   }
   await writeMoves(tx, moves, { brand, policy, ...options })
   await spend(tx, moves, known, foreknown, now)
-  return wanting
+  if (wanting.length && !isClaimed)
+    await tx.run('runs_claim', [wanting.map(({ run }) => run.id), claim, until])
+  return { taken: taken.length, wanting }
 }
 
 function moveOf(

@@ -1,4 +1,4 @@
--- Messages $2 that claim $3 holds, locked, with what is known of whom they go to and of the run that wrote them.
+-- Messages $2 that claim $3 (null: the transaction itself) holds, locked, with what is known of whom they go to and of the run that wrote them.
 select
     message.id, message.conversation_id, message.contact_id, message.idempotency_key, message.channel, headline, body,
     answers, message.attempts, begun_at, coalesce(campaign.status = 'active', true) as is_active,
@@ -16,6 +16,6 @@ join conversation on conversation.brand_id = message.brand_id and conversation.i
 left join campaign on campaign.brand_id = message.brand_id and campaign.id = conversation.campaign_id
 left join contact on contact.brand_id = message.brand_id and contact.id = message.contact_id
 left join campaign_run as run on run.brand_id = message.brand_id and run.id = conversation.run_id
-where message.brand_id = $1 and message.id = any($2::uuid[]) and message.claim = $3 and message.status = 'queued'
+where message.brand_id = $1 and message.id = any($2::uuid[]) and ($3::uuid is null or message.claim = $3::uuid) and message.status = 'queued'
 order by message.id
 for update of message

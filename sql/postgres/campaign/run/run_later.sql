@@ -1,4 +1,4 @@
--- A step that failed is done again later. $4: how often it failed, $5: when.
+-- A step that failed is done again later. $3: how often it failed, $4: when.
 update campaign_run
-set attempts = $4, due_at = $5, claim = null, claimed_until = null
-where brand_id = $1 and id = $2 and claim = $3 and state = 'waiting'
+set attempts = $3, due_at = $4, claim = null, claimed_until = null
+where brand_id = $1 and id = $2 and state = 'waiting'

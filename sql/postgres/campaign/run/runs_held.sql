@@ -1,4 +1,4 @@
--- Runs $2 that claim $3 holds, locked, with what they are judged by.
+-- Runs $2, which the transaction has locked, with what they are judged by.
 select
     run.id, run.campaign_id, run.version, run.contact_id, run.subject, coalesce(redirect.customer, run.subject) as customer,
     run.trigger_event, run.event_id, run.source_kind, run.source_id, run.triggered_at, run.facts, run.branch, run.step, run.attempts,
@@ -8,11 +8,24 @@ select
     case
         when run.source_kind = 'checkout'
         then (select checkout.id from checkout where checkout.brand_id = run.brand_id and external_id = run.source_id)
-    end as checkout_id
+    end as checkout_id,
+    said.sent_at, said.status = 'queued' as is_unsent, said.due_at as sending_due_at
 from campaign_run as run
 join campaign on campaign.brand_id = run.brand_id and campaign.id = run.campaign_id
 left join subject_redirect as redirect
     on redirect.brand_id = run.brand_id and redirect.subject = run.subject and not redirect.deleted
-where run.brand_id = $1 and run.id = any($2::uuid[]) and run.claim = $3 and run.state = 'waiting'
+-- The message that a run waits after.
+left join lateral (
+    select message.sent_at, message.status, greatest(message.next_attempt_at, message.claimed_until) as due_at
+    from conversation
+    join message on message.brand_id = conversation.brand_id and message.conversation_id = conversation.id
+    where
+        run.step = 'wait'
+        and conversation.brand_id = run.brand_id
+        and conversation.run_id = run.id
+        and direction = 'outbound'
+        and answers is null
+    limit 1
+) as said on true
+where run.brand_id = $1 and run.id = any($2::uuid[])
 order by run.id
-for update of run

@@ -1,0 +1,20 @@
+import { sendMessages } from '../src/campaign/round.ts'
+import type { SenderParts } from '../src/campaign/send.ts'
+import type { Job } from '../src/job.ts'
+
+const EVERY_SECONDS = 1
+
+/** Every second or two: messages leave that are due. Apart from the runs, which no slow channel holds up. */
+export const sending: Job<SenderParts> = {
+  queue: 'sending',
+  every: '* * * * *',
+  timeoutSeconds: 300,
+  policy: 'one',
+  async run(parts, _data, { signal, send }) {
+    try {
+      await sendMessages({ ...parts, signal }, () => new Date())
+    } finally {
+      await send('sending', {}, EVERY_SECONDS)
+    }
+  },
+}
