@@ -4,6 +4,7 @@ import { createServer, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { sealedSecret } from '../src/campaign/channel-settings.ts'
 import { smtpChannel } from '../src/campaign/channel-smtp.ts'
+import type { Duration } from '../src/campaign/duration.ts'
 import { workDueRuns } from '../src/campaign/runner.ts'
 import { sendDue } from '../src/campaign/send.ts'
 import { setLogLevel } from '../src/log.ts'
@@ -118,7 +119,7 @@ t.test('a server that hangs up has not got the message until the text was on its
 
 let people = 0
 /** A brand whose emails leave over a server, with one that is due. */
-async function withMail(port: number): Promise<Brand> {
+async function withMail(port: number, wait?: Duration): Promise<Brand> {
   clock.noon()
   const brand = await stage.brand()
   const db = stage.db.postgres.forBrand(brand.id)
@@ -134,6 +135,7 @@ async function withMail(port: number): Promise<Brand> {
   ])
   await stage.campaign(brand, {
     action_type: 'email',
+    ...(wait && { wait }),
     messages: { initial: 'Subject: Still here\n\n{{cart.link}} {{opt_out.link}}' },
   })
   const at = clock.pass(1).toISOString()
@@ -185,4 +187,41 @@ t.test('so is a message whose sender died while it had it in hand', async (t) =>
   await stage.pass(1_440)
   t.match(await messagesOf(brand), [{ status: 'failed', reason: 'send_unknown' }])
   t.equal(mails.length, 0)
+})
+
+t.test('a run waits from when its message was sent, and is over only then', async (t) => {
+  const busy = await rudeServer(t, 'EHLO')
+  const brand = await withMail(busy.port, { amount: 10, unit: 'minutes' })
+  const runOf = async () =>
+    (await sql`select state, outcome, due_at from campaign_run where brand_id = ${brand.id}`)[0]
+  await stage.pass(31)
+  t.match(await messagesOf(brand), [{ status: 'queued', reason: 'send_retried' }])
+  await stage.pass(20)
+  t.match(await runOf(), { state: 'waiting' }, 'though the wait since the message was written is over')
+  const { mails, port } = await mailServer(t)
+  const { host, from } = settings(port)
+  await sql`update message_channel set settings = ${sql.json({ host, port, from })} where brand_id = ${brand.id}`
+  const sentBefore = async () => (await messagesOf(brand)).some(({ status }) => status === 'sent')
+  for (let looked = 0; looked < 30 && !(await sentBefore()); looked++) await stage.pass(1)
+  t.equal(mails.length, 1)
+  await stage.pass(8)
+  t.match(await runOf(), { state: 'waiting' }, 'the wait since it was sent is not over')
+  await stage.pass(3)
+  t.match(await runOf(), { state: 'ended', outcome: 'completed' })
+})
+
+t.test('a run whose message may have been sent has failed, however short its wait', async (t) => {
+  const { texts, port } = await rudeServer(t, '.')
+  const brand = await withMail(port, { amount: 0, unit: 'minutes' })
+  const dying = { takesOnce: 'never_again' as const, send: () => new Promise<never>(() => {}) }
+  await stage.round()
+  clock.pass(31)
+  await workDueRuns(stage.parts, clock.now())
+  void sendDue({ ...stage.parts, open: () => dying }, clock.now)
+  const begun = () => sql`select from message where brand_id = ${brand.id} and begun_at is not null`
+  await eventually(async () => (await begun()).length > 0)
+  await stage.pass(60)
+  t.match(await messagesOf(brand), [{ status: 'failed', reason: 'send_unknown' }])
+  t.match(await sql`select outcome from campaign_run where brand_id = ${brand.id}`, [{ outcome: 'failed' }])
+  t.equal(texts.length, 0)
 })

@@ -18,6 +18,10 @@ export interface DueRun {
   triggered_at: Date
   /** When its customer bought since; null: not yet. */
   bought_at: Date | null
+  /** Of the message that it waits after: when it was sent, whether it has still to be, and when that is tried next. */
+  sent_at: Date | null
+  is_unsent: boolean | null
+  sending_due_at: Date | null
 }
 
 /** What a run is judged by. */
@@ -94,7 +98,7 @@ export function advance(run: DueRun, given: Circumstances): Progress {
     case 'reply':
       return reply(run, given)
     default:
-      return wait(run)
+      return wait(run, given)
   }
 }
 
@@ -171,8 +175,18 @@ function say(
   }
 }
 
-function wait(run: DueRun): Progress {
+/** So much later than it was written is a message sent at once, with the work of the moment before it. */
+const AT_ONCE_MS = 60_000
+
+/** The wait is after the message was sent, which may be long after it was written. */
+function wait(run: DueRun, { definition, now }: Circumstances): Progress {
   if (run.bought_at !== null) return ending('bought')
+  if (run.is_unsent) {
+    const soonest = Math.max(now.getTime() + AT_ONCE_MS, run.sending_due_at?.getTime() ?? 0)
+    return progress([], { step: 'wait', dueAt: new Date(soonest) })
+  }
+  const over = run.sent_at === null ? now : after(run.sent_at, definition.wait)
+  if (over.getTime() > now.getTime() + AT_ONCE_MS) return progress([], { step: 'wait', dueAt: over })
   return ending('completed')
 }
 
