@@ -226,6 +226,7 @@ t.test('no message leaves to whom it must not, over random histories', async (t)
               {
                 trigger: 'checkout_abandoned',
                 providerId: null,
+                definitionId: null,
                 key: id,
                 eventId: null,
                 source: { kind: 'checkout', id },

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { v7 } from 'uuid'
+import { createKey } from '../src/access/key.ts'
 import { renameEventInCampaigns } from '../src/campaign/rename-event.ts'
 import { startByResults } from '../src/campaign/start-results.ts'
 import { createDefinition, updateDefinition } from '../src/connect/custom/definitions.ts'
@@ -69,8 +70,52 @@ t.test('an order starts as fulfilled when all that was sent of it is on its way'
   await stage.tick()
   await stage.round()
   t.match(await runsOf(brand), [
-    { occurrence: 'order_fulfilled:1001', facts: { order_number: undefined, tracking_company: 'Post' } },
+    { occurrence: 'order_fulfilled:1001', facts: { order_number: '#1001', tracking_company: 'Post' } },
   ])
+})
+
+t.test('of a store that says what became of an order its word counts, whenever it comes', async (t) => {
+  const brand = await stage.brand()
+  await stage.campaign(brand, { trigger_event: 'order_fulfilled' })
+  const parcel = (id: number, orderId: number, minutes: number) => ({
+    ...{ id, order_id: orderId, status: 'success', tracking_company: 'Post' },
+    ...{ created_at: iso(minutes), updated_at: iso(minutes) },
+  })
+  const is = (id: number, fulfillment_status: string | null, minutes: number, ...fulfillments: object[]) => {
+    const body = order({
+      id,
+      fulfillment_status,
+      fulfillments,
+      created_at: iso(-5),
+      updated_at: iso(minutes),
+    })
+    return tell(brand, { topic: 'orders/updated', triggeredAt: new Date(iso(minutes)), body })
+  }
+  const send = (one: object) => tell(brand, { topic: 'fulfillments/create', body: JSON.stringify(one) })
+  const starts = async () => {
+    clock.pass(1)
+    await stage.tick()
+    await stage.round()
+    return (await runsOf(brand)).map(({ source_id }) => source_id)
+  }
+  clock.pass(10)
+  // Sent off in two parcels, of which the store makes the second one later.
+  await is(2001, null, 0)
+  await send(parcel(50, 2001, 0))
+  t.same(await starts(), [], 'before the store has said so')
+  await is(2001, 'partial', 0, parcel(50, 2001, -1))
+  t.same(await starts(), [], 'a part of it')
+  await send(parcel(51, 2001, 0))
+  t.same(await starts(), [], 'the word of the store is still the old one')
+  await is(2001, 'fulfilled', 0, parcel(50, 2001, -2), parcel(51, 2001, -1))
+  t.same(await starts(), ['2001'])
+  await is(2001, 'fulfilled', 1, parcel(50, 2001, -3), parcel(51, 2001, -2))
+  t.same(await starts(), ['2001'], 'once')
+  t.match((await runsOf(brand))[0]?.facts, { tracking_company: 'Post', order_number: '#1001' })
+  // The order first, then its parcel.
+  await is(2002, 'fulfilled', 0, parcel(60, 2002, 0))
+  await send(parcel(60, 2002, 0))
+  t.same(await starts(), ['2001', '2002'])
 })
 
 t.test('a subscription that stops starts once for each stop', async (t) => {
@@ -168,6 +213,113 @@ t.test(
     t.same([...new Set((await waits()).map(({ trigger_event }) => trigger_event))], ['points_won'])
   },
 )
+
+t.test(
+  'what was accepted under the old name of a type starts the campaign that follows the new one',
+  async (t) => {
+    const brand = await stage.brand()
+    const own = stage.db.postgres.forBrand(brand.id)
+    const options = { seal: SEAL, webhookUrl: 'https://hooks.example', withKey: false }
+    const provider = await createProvider(own, { name: 'Loyalty' }, options)
+    const { id } = await createDefinition(own, provider.id, POINTS)
+    const campaign = {
+      trigger_event: 'points_earned',
+      provider_id: provider.id,
+      action_type: 'email' as const,
+    }
+    await stage.campaign(brand, campaign)
+    clock.pass(5)
+    const told = (eventId: string, of: string, definition: string) => ({
+      brand_id: brand.id,
+      event_type: 'points_earned',
+      occurred_at: clock.now().getTime(),
+      email: `${eventId}@example.com`,
+      origin: 'service' as const,
+      event_id: `${of}:${eventId}`,
+      definition,
+    })
+    const byServer = (eventId: string) => {
+      const { definition: _, origin: __, ...event } = told(eventId, provider.id, id)
+      return { ...event, event_id: eventId }
+    }
+    const log = async (...events: ReturnType<typeof told>[]) => {
+      for (const { event_id, definition } of events)
+        await sql`insert into custom_delivery (brand_id, provider_id, event_id, definition_id)
+        values (${brand.id}, ${event_id.slice(0, 36)}, ${event_id.slice(37)}, ${definition}) on conflict do nothing`
+      await logBatch(
+        sql,
+        events.map(({ definition: _, ...event }) => event),
+      )
+    }
+    await log(told('before', provider.id, id))
+    await logBatch(sql, [byServer('server')])
+    const rename = (type: string) =>
+      updateDefinition(own, { providerId: provider.id, id, by: 'test' }, { type }, [renameEventInCampaigns])
+    await rename('points_won')
+    // A new definition takes the old name: what it tells of is another thing.
+    const other = await createDefinition(own, provider.id, POINTS)
+    await log(told('other', provider.id, other.id))
+    await stage.tick()
+    await rename('points_got')
+    await stage.round()
+    const runs = async () =>
+      (await runsOf(brand)).map(({ source_id, trigger_event }) => [trigger_event, source_id])
+    t.same((await runs()).sort(), [
+      ['points_got', `${provider.id}:before`],
+      ['points_got', 'server'],
+    ])
+    const before = clock.now()
+    clock.to(new Date(Date.now() + MINUTE_MS))
+    await logBatch(sql, [byServer('late')])
+    await stage.tick()
+    await stage.round()
+    t.equal((await runs()).length, 2, 'who says the old name now does not mean it')
+    clock.to(before)
+  },
+)
+
+t.test('a checkout or an order that only an event tells of is explained by that event', async (t) => {
+  const brand = await stage.brand()
+  const names = [await stage.campaign(brand), await stage.campaign(brand, { trigger_event: 'order_created' })]
+  clock.pass(5)
+  const base = { brand_id: brand.id, email: 'ada@example.com', occurred_at: clock.now().getTime() }
+  await logBatch(sql, [
+    { ...base, event_id: 'left', event_type: 'checkout_abandoned' },
+    { ...base, event_id: 'known', event_type: 'checkout_abandoned', properties: { checkout_id: 'c9' } },
+    {
+      ...base,
+      event_id: 'again',
+      occurred_at: base.occurred_at + 1,
+      event_type: 'checkout_abandoned',
+      properties: { checkout_id: 'c9' },
+    },
+    { ...base, event_id: 'paid', event_type: 'order_created', properties: { order_id: 'o9' } },
+    { ...base, event_id: 'seen', event_type: 'page_viewed' },
+  ])
+  await stage.tick()
+  await stage.round()
+  t.equal((await runsOf(brand)).length, 3)
+  const { plaintext } = await createKey(stage.db.postgres.forBrand(brand.id), { scopes: ['campaigns:read'] })
+  const journey = async (query: string) => {
+    const headers = { authorization: `Bearer ${plaintext}` }
+    const response = await fetch(`${stage.origin}/v1/events/journey?${query}`, { headers })
+    return { status: response.status, body: await response.json() }
+  }
+  for (const [id, type, campaign] of [
+    ['left', 'checkout_abandoned', names[0]],
+    ['known', 'checkout_abandoned', names[0]],
+    ['paid', 'order_created', names[1]],
+  ] as const)
+    t.match(await journey(`custom_event_id=${id}`), {
+      status: 200,
+      body: {
+        source: { kind: 'custom_event', custom_event: { id, type } },
+        campaigns: [{ campaign_id: campaign?.id, run: [{ event_id: id, event_type: type }] }],
+      },
+    })
+  for (const query of ['custom_event_id=seen', 'custom_event_id=again', 'checkout_id=c9'])
+    t.equal((await journey(query)).status, 404, query)
+})
 
 t.test('what a refresh finds starts once: a product that was left, a segment that was entered', async (t) => {
   const brand = await stage.brand()

@@ -131,7 +131,10 @@ async function ofCustomEvent(ctx: Ctx, id: string): Promise<JourneySource> {
     const custom_event = { ...found, received_at: found.received_at.toISOString() }
     return { shown: { kind: 'custom_event', custom_event }, ...ofEvent('custom_event', found.id) }
   }
-  const { own, type, received_at } = await eventOf(ctx, id, (name) => !BUILT_IN.has(name))
+  const { own, type, received_at } = await eventOf(ctx, id, () => true)
+  // Of an event of the service's own kinds there is its checkout or order to ask about, unless it told of none.
+  if (BUILT_IN.has(type) && !(await ctx.db.maybe('journey_runs', ['custom_event', own])))
+    throw fail('not_found', 'There is no such record.')
   const custom_event = { id, type, name: type, source: COLLECTED, external_event_id: own, received_at }
   return { shown: { kind: 'custom_event', custom_event }, ...ofEvent('custom_event', own) }
 }

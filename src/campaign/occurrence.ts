@@ -6,6 +6,8 @@ export interface Occurrence {
   trigger: string
   /** Of an event of a provider; null: campaigns of any provider start at it. */
   providerId: string | null
+  /** By which definition a provider's event was taken; null: by none that is known. */
+  definitionId: string | null
   /** The same one starts nothing again. */
   key: string
   /** Of the lake's event, where there is one. */
@@ -28,12 +30,14 @@ export interface TriggerEvent {
 
 /** What the tables say beside the event. */
 export interface Beside {
-  /** Whether all of an order is on its way, by the store's id of the order. */
-  isShipped(orderId: string): boolean
+  /** Whether there is a record of a checkout or an order, by the store's id. */
+  hasRecord(kind: 'checkout' | 'order', id: string): boolean
+  /** The number of an order of which all is on its way, by the store's id of the order. */
+  shipped(orderId: string): { number: string } | undefined
   /** By the store's id of the subscription. */
   subscription(id: string): Readonly<Record<string, unknown>> | undefined
-  /** The record that a delivery of a provider told of. */
-  customEvent(providerId: string, eventId: string): string | undefined
+  /** The record that a delivery of a provider told of, and by which definition. */
+  delivery(providerId: string, eventId: string): { recordId: string | null; definitionId: string } | undefined
 }
 
 /** Ids of the service's own events begin with this in the lake. */
@@ -48,13 +52,15 @@ export function occurrenceOf(event: TriggerEvent, beside: Beside): Occurrence | 
   const { event_type, properties } = event
   switch (event_type) {
     case 'checkout_abandoned':
-      return ofRecord(event, 'checkout_abandoned', 'checkout', text(properties.checkout_id))
+      return ofRecord(event, 'checkout_abandoned', 'checkout', text(properties.checkout_id), beside)
     case 'order_created':
-      return ofRecord(event, 'order_created', 'order', text(properties.order_id))
+      return ofRecord(event, 'order_created', 'order', text(properties.order_id), beside)
     case 'fulfillment_updated': {
       const order = text(properties.order_id)
-      if (order === null || !beside.isShipped(order)) return null
-      return ofRecord(event, 'order_fulfilled', 'order', order)
+      const shipped = order === null ? undefined : beside.shipped(order)
+      if (!shipped) return null
+      const told = { ...event, properties: { order_number: shipped.number, ...properties } }
+      return ofRecord(told, 'order_fulfilled', 'order', order, beside)
     }
     case 'subscription_changed':
       return properties.change === 'stopped' ? ofSubscription(event, beside) : null
@@ -65,15 +71,22 @@ export function occurrenceOf(event: TriggerEvent, beside: Beside): Occurrence | 
 
 const ownId = ({ event_id }: TriggerEvent) => event_id.replace(SERVICE, '')
 
-/** Of a record that has an id in the store, once for each; of one without, once for each event. */
+/**
+ * Of a record that has an id in the store, once for each; of one without, once for each event. Where a server told of
+ * it and there is no such record, the event is all that there is to tell of.
+ */
 function ofRecord(
   event: TriggerEvent,
   trigger: string,
-  kind: SourceKind,
+  kind: 'checkout' | 'order',
   recordId: string | null,
+  beside: Beside,
 ): Occurrence {
-  const id = recordId ?? ownId(event)
-  return { ...told(event, trigger), key: `${trigger}:${id}`, source: { kind, id } }
+  const source: Occurrence['source'] =
+    recordId !== null && beside.hasRecord(kind, recordId)
+      ? { kind, id: recordId }
+      : { kind: 'custom_event', id: ownId(event) }
+  return { ...told(event, trigger), key: `${trigger}:${recordId ?? ownId(event)}`, source }
 }
 
 function ofSubscription(event: TriggerEvent, beside: Beside): Occurrence {
@@ -91,18 +104,20 @@ function ofCustomEvent(event: TriggerEvent, beside: Beside): Occurrence {
   const id = ownId(event)
   const [, providerId = null, eventId = ''] =
     (id !== event.event_id && OF_PROVIDER.exec(id)) || ([] as (string | undefined)[])
-  const record = providerId === null ? undefined : beside.customEvent(providerId, eventId)
+  const delivery = providerId === null ? undefined : beside.delivery(providerId, eventId)
   return {
     ...told(event, event.event_type),
     providerId,
+    definitionId: delivery?.definitionId ?? null,
     key: `${event.event_type}:${id}`,
-    source: { kind: 'custom_event', id: record ?? id },
+    source: { kind: 'custom_event', id: delivery?.recordId ?? id },
   }
 }
 
 const told = ({ event_id, subject, occurred_at, properties }: TriggerEvent, trigger: string) => ({
   trigger,
   providerId: null,
+  definitionId: null,
   eventId: event_id,
   subject,
   at: occurred_at,

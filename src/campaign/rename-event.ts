@@ -6,16 +6,16 @@ import { type Campaign, saveVersion } from './saved.ts'
 
 /**
  * Gives an event type its new name in the campaigns that its provider's events start, and in filters of all, unless
- * another provider's type is still called so: each gets a next version. Runs that wait stay on theirs, and know the new name.
+ * another provider's type is still called so: each gets a next version. Runs that wait stay on theirs, and know the new
+ * name. What was accepted under the old name and has started nothing yet is found by the note of the renaming.
  */
 export async function renameEventInCampaigns(tx: Statements, renamed: Renamed): Promise<void> {
   for (const campaign of await tx.many<Campaign>('campaigns_naming', [renamed.from])) {
     const definition = renamedIn(campaign.definition, renamed)
     if (definition !== campaign.definition) await saveVersion(tx, campaign, definition, renamed.by)
   }
-  const names = [renamed.from, renamed.to, renamed.providerId]
-  await tx.run('runs_rename', names)
-  await tx.run('trigger_events_rename', names)
+  await tx.run('runs_rename', [renamed.from, renamed.to, renamed.providerId])
+  await tx.run('event_rename_add', [renamed.definitionId, renamed.from])
 }
 
 function renamedIn(

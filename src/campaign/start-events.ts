@@ -74,37 +74,58 @@ async function startThese(tx: Statements, events: readonly TriggerEvent[], now: 
 const PROVIDER_EVENT = /^service:([0-9a-f-]{36}):(.+)$/s
 
 async function besideOf(tx: Statements, events: readonly TriggerEvent[]): Promise<Beside> {
-  const valuesOf = (type: string, name: string) => [
+  const valuesOf = (types: readonly string[], name: string) => [
     ...new Set(
       events.flatMap(({ event_type, properties }) =>
-        event_type === type && properties[name] !== undefined ? [String(properties[name])] : [],
+        types.includes(event_type) && properties[name] !== undefined ? [String(properties[name])] : [],
       ),
     ),
   ]
-  const [orders, subscriptions] = [
-    valuesOf('fulfillment_updated', 'order_id'),
-    valuesOf('subscription_changed', 'subscription_id'),
-  ]
+  const checkouts = valuesOf(['checkout_abandoned'], 'checkout_id')
+  const orders = valuesOf(['order_created', 'fulfillment_updated'], 'order_id')
+  const subscriptions = valuesOf(['subscription_changed'], 'subscription_id')
   const deliveries = events.flatMap(({ event_id }) => {
     const [, providerId, eventId] = PROVIDER_EVENT.exec(event_id) ?? []
     return providerId && eventId ? [{ providerId, eventId }] : []
   })
-  const shipped = orders.length ? await tx.many<{ order_id: string }>('trigger_orders_shipped', [orders]) : []
+  const rows =
+    checkouts.length + orders.length ? await tx.many<RecordRow>('trigger_records', [checkouts, orders]) : []
   const known = subscriptions.length
     ? await tx.many<{ id: string }>('trigger_subscriptions', [subscriptions])
     : []
   const told = deliveries.length
-    ? await tx.many<{ provider_id: string; event_id: string; custom_event_id: string }>(
-        'trigger_custom_events',
-        [deliveries.map(({ providerId }) => providerId), deliveries.map(({ eventId }) => eventId)],
-      )
+    ? await tx.many<DeliveryRow>('trigger_deliveries', [
+        deliveries.map(({ providerId }) => providerId),
+        deliveries.map(({ eventId }) => eventId),
+      ])
     : []
-  const ids = new Set(shipped.map(({ order_id }) => order_id))
+  const records = new Map(rows.map((row) => [`${row.kind} ${row.id}`, row]))
   const byId = new Map(known.map(({ id, ...facts }) => [id, facts]))
-  const records = new Map(told.map((row) => [`${row.provider_id}:${row.event_id}`, row.custom_event_id]))
+  const byEvent = new Map(told.map((row) => [`${row.provider_id}:${row.event_id}`, row]))
   return {
-    isShipped: (orderId) => ids.has(orderId),
+    hasRecord: (kind, id) => records.has(`${kind} ${id}`),
+    shipped: (orderId) => {
+      const row = records.get(`order ${orderId}`)
+      return row?.is_shipped ? { number: row.number ?? orderId } : undefined
+    },
     subscription: (id) => byId.get(id),
-    customEvent: (providerId, eventId) => records.get(`${providerId}:${eventId}`),
+    delivery: (providerId, eventId) => {
+      const row = byEvent.get(`${providerId}:${eventId}`)
+      return row && { recordId: row.custom_event_id, definitionId: row.definition_id }
+    },
   }
+}
+
+interface RecordRow {
+  kind: 'checkout' | 'order'
+  id: string
+  number: string | null
+  is_shipped: boolean | null
+}
+
+interface DeliveryRow {
+  provider_id: string
+  event_id: string
+  definition_id: string
+  custom_event_id: string | null
 }

@@ -63,6 +63,7 @@ interface Found {
 const told = (trigger: string, { customer, at }: Pick<Found, 'customer' | 'at'>) => ({
   trigger,
   providerId: null,
+  definitionId: null,
   eventId: null,
   subject: customer,
   at,

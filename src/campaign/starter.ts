@@ -12,6 +12,8 @@ interface Triggered {
   trigger_event: string
   provider_id: string | null
   activated_at: Date
+  /** Other names that its event type had. */
+  formerly: readonly { definition_id: string; type: string; until: string }[]
   definition: Pick<CampaignDefinition, 'filters' | 'starts_at' | 'ends_at'>
 }
 
@@ -45,7 +47,7 @@ export async function startRuns(
       some.map(({ campaign }) => campaign.version),
       some.map(({ occurrence }) => occurrence.key),
       some.map(({ occurrence }) => occurrence.subject),
-      some.map(({ occurrence }) => occurrence.trigger),
+      some.map(({ campaign }) => campaign.trigger_event),
       some.map(({ occurrence }) => occurrence.eventId),
       some.map(({ occurrence }) => occurrence.source.kind),
       some.map(({ occurrence }) => occurrence.source.id),
@@ -57,9 +59,11 @@ export async function startRuns(
 }
 
 /** What happened before the campaign was turned on, or outside of its time, starts nothing. */
-function isStart(campaign: Triggered, { trigger, providerId, at, facts }: Occurrence): boolean {
+function isStart(campaign: Triggered, occurrence: Occurrence): boolean {
   const { definition, provider_id, activated_at } = campaign
-  if (campaign.trigger_event !== trigger || at < activated_at) return false
+  const { trigger, providerId, at, facts } = occurrence
+  if (at < activated_at) return false
+  if (campaign.trigger_event !== trigger && !isFormer(campaign, occurrence)) return false
   if (providerId !== null && provider_id !== providerId) return false
   if (definition.starts_at !== null && at < new Date(definition.starts_at)) return false
   if (definition.ends_at !== null && at > new Date(definition.ends_at)) return false
@@ -67,6 +71,13 @@ function isStart(campaign: Triggered, { trigger, providerId, at, facts }: Occurr
   if (trigger !== 'segment_entered') return true
   return factsHold(savedFilters(definition.filters, TRIGGERS.segment_entered.facts), facts, at)
 }
+
+/** What was told of under the old name of an event type before that was renamed. */
+const isFormer = ({ formerly }: Triggered, { trigger, definitionId, at }: Occurrence): boolean =>
+  formerly.some(
+    ({ type, definition_id, until }) =>
+      type === trigger && (definitionId === null ? at <= new Date(until) : definition_id === definitionId),
+  )
 
 const MOST_FACTS = 200
 const MOST_LISTED = 100

@@ -42,6 +42,7 @@ export interface Renamed {
   by: string
   /** Whose type it is. */
   providerId: string
+  definitionId: string
   /** Another provider's definition has the old name as well: whoever names no provider may mean that one. */
   isStillUsed: boolean
 }
@@ -131,7 +132,8 @@ export async function updateDefinition(
         before.schema_version + (change.payload_schema === undefined ? 0 : 1),
         after.is_enabled,
       ])
-      if (isRenamed) await follow(tx, { from: before.type, to: after.type, by, providerId }, followers)
+      if (isRenamed)
+        await follow(tx, { from: before.type, to: after.type, by, providerId, definitionId: id }, followers)
       return updated
     }),
   )

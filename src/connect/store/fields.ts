@@ -39,6 +39,11 @@ export class Fields {
     return this.#get(name) !== undefined
   }
 
+  /** It is there, if only to say that there is nothing. */
+  says(name: string): boolean {
+    return Object.hasOwn(this.#value, name)
+  }
+
   #get(name: string): unknown {
     const value = Object.hasOwn(this.#value, name) ? this.#value[name] : undefined
     return value === null || value === '' ? undefined : value

@@ -38,6 +38,7 @@ export function newsOf(batch: Batch, subjects: Subjects): News[] {
     ...batch.orders.filter(({ financialStatus }) => PAID.includes(financialStatus)).map(orderCreated),
     ...batch.refunds.filter(({ total }) => total !== NOTHING).map((one) => refundIssued(one, subjectOf(one))),
     ...batch.fulfillments.map(fulfillmentUpdated),
+    ...batch.orders.flatMap((order) => orderOnItsWay(order, batch.fulfillments)),
     ...batch.customers.map((one) => customerUpdated(one, subjectOf(one))),
     ...batch.consents.map((one) => consentUpdated(one, subjectOf(one))),
     ...batch.carts.map((one) => cartUpdated(one, subjectOf(one))),
@@ -98,6 +99,35 @@ const fulfillmentUpdated = (one: FulfillmentRecord): News => ({
     tracking_urls: one.trackingUrls,
   }),
 })
+
+/**
+ * That all of an order is on its way, which none of its deliveries can tell: it is so since the last one of them was
+ * made, whichever version of the order says it.
+ */
+function orderOnItsWay(order: OrderRecord, all: readonly FulfillmentRecord[]): News[] {
+  if (order.fulfillmentStatus !== 'fulfilled') return []
+  const { externalId } = order
+  const last = all
+    .filter(({ orderExternalId, status }) => orderExternalId === externalId && status === 'success')
+    .sort((one, other) => Date.parse(one.createdAt) - Date.parse(other.createdAt))
+    .at(-1)
+  if (!last) return []
+  return [
+    {
+      id: `fulfillment_updated:order:${externalId}:${Date.parse(last.createdAt)}`,
+      type: 'fulfillment_updated',
+      occurredAt: new Date(last.createdAt),
+      subject: 0,
+      owner: { kind: 'order', externalId },
+      properties: without({
+        order_id: externalId,
+        order_number: order.number,
+        status: 'fulfilled',
+        tracking_company: last.trackingCompany,
+      }),
+    },
+  ]
+}
 
 const customerUpdated = (one: CustomerRecord, subject: number): News => ({
   id: `customer_updated:${one.externalId}:${ms(one)}`,

@@ -44,6 +44,8 @@ export interface OrderRecord extends Versioned {
   discountTotal: string
   total: string
   financialStatus: FinancialStatus
+  /** Null: the store says nothing of it. */
+  fulfillmentStatus: FulfillmentStatus | null
   discountCodes: string[]
   lines: LineRecord[]
   test: boolean
@@ -66,6 +68,10 @@ export const FINANCIAL_STATUSES = [
   'expired',
 ] as const
 export type FinancialStatus = (typeof FINANCIAL_STATUSES)[number]
+
+/** `fulfilled`: all of the order is on its way. */
+export const FULFILLMENT_STATUSES = ['unfulfilled', 'partial', 'fulfilled', 'restocked'] as const
+export type FulfillmentStatus = (typeof FULFILLMENT_STATUSES)[number]
 
 /** A refund never changes once made. */
 export interface RefundRecord {

@@ -57,6 +57,7 @@ export async function writeOrders(
     touched,
     touched.map((id) => known.get(id)?.financialStatus ?? null),
     touched.map((id) => known.get(id)?.checkoutExternalId ?? null),
+    touched.map((id) => known.get(id)?.fulfillmentStatus ?? null),
   ])
 }
 

@@ -77,7 +77,8 @@ export const SERVICE_PROPERTIES: Record<
     properties: {
       fulfillment_id: textOrNumber('Delivery'),
       order_id: textOrNumber('Order'),
-      status: text('State of the delivery'),
+      order_number: text('Number that the customer knows the order by'),
+      status: text('State of the delivery; fulfilled: all of the order is on its way'),
       shipment_status: text('What the carrier says'),
       tracking_company: text('Carrier'),
       tracking_numbers: texts('Numbers that the carrier knows it by'),

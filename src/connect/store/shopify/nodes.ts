@@ -7,6 +7,7 @@ import {
   type ConsentRecord,
   FINANCIAL_STATUSES,
   type FulfillmentRecord,
+  type FulfillmentStatus,
   type LineRecord,
   type Person,
   type ProductRecord,
@@ -131,6 +132,7 @@ const orderNode: NodeReader = (node, readAt) => {
         discountTotal: amountIn(node, 'totalDiscountsSet'),
         total: amountIn(node, 'totalPriceSet'),
         financialStatus: FINANCIAL_STATUSES.find((status) => status === financial) ?? 'pending',
+        fulfillmentStatus: fulfillmentStatusOf(node.text('displayFulfillmentStatus')),
         discountCodes: node.texts('discountCodes'),
         lines: nodesOf(node, 'lineItems').map(lineOf),
         test: node.flag('test'),
@@ -154,6 +156,16 @@ const orderNode: NodeReader = (node, readAt) => {
       .map((fulfillment) => fulfillmentOf(fulfillment, externalId, readAt)),
   })
 }
+
+const FULFILLED: Readonly<Record<string, FulfillmentStatus>> = {
+  FULFILLED: 'fulfilled',
+  PARTIALLY_FULFILLED: 'partial',
+  RESTOCKED: 'restocked',
+}
+
+/** All other words, such as ON_HOLD, are of orders that are not on their way. */
+const fulfillmentStatusOf = (said: string | null): FulfillmentStatus | null =>
+  said === null ? null : (FULFILLED[said] ?? 'unfulfilled')
 
 /** When the first payment went through, which a webhook does not say. */
 const paidAt = (node: Fields): string | null =>

@@ -4,6 +4,7 @@ import {
   type Batch,
   batchOf,
   FINANCIAL_STATUSES,
+  FULFILLMENT_STATUSES,
   type FulfillmentRecord,
   type LineRecord,
   type OrderRecord,
@@ -35,6 +36,10 @@ export function readOrder(fields: Fields, { triggeredAt, currency }: Sent): Batc
     discountTotal: moneyOf(fields, 'total_discounts')?.amount ?? '0.00',
     total: moneyOf(fields, 'total_price')?.amount ?? fields.amount('total_price'),
     financialStatus: fields.choiceOrNull('financial_status', FINANCIAL_STATUSES) ?? 'pending',
+    // Null says that nothing is on its way yet.
+    fulfillmentStatus: fields.says('fulfillment_status')
+      ? (fields.choiceOrNull('fulfillment_status', FULFILLMENT_STATUSES) ?? 'unfulfilled')
+      : null,
     discountCodes: fields.list('discount_codes').flatMap((code) => code.text('code') ?? []),
     lines: fields.list('line_items').map(lineOf),
     test: fields.flag('test'),

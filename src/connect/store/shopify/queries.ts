@@ -45,7 +45,7 @@ const ORDERS = `query orders${ARGUMENTS}OrderSortKeys!) {
   page: orders${USED} {
     ${PAGE}
     nodes {
-      id name email phone test createdAt processedAt updatedAt cancelledAt displayFinancialStatus currencyCode
+      id name email phone test createdAt processedAt updatedAt cancelledAt displayFinancialStatus displayFulfillmentStatus currencyCode
       discountCodes
       subtotalPriceSet ${MONEY} totalDiscountsSet ${MONEY} totalPriceSet ${MONEY}
       customer { id email phone firstName lastName }
