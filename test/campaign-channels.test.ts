@@ -159,6 +159,9 @@ t.test('a gateway’s word counts when it is signed', async (t) => {
     [{ type: 'message', id: 'x', text: 'hi' }, /^from/],
     [{ type: 'message', id: 'x', from: 'nobody', text: 'hi' }, /^from: must be a phone/],
     [{ type: 'message', id: 'x', from: phone, text: 'hi', at: 'soon' }, /^at/],
+    [{ type: 'message', id: 'x', from: phone, text: 1 }, /^text: must be a text/],
+    [{ type: 'message', id: 'x', from: Number(phone), text: 'hi' }, /^from: must be a text/],
+    [{ type: 'message', id: true, from: phone, text: 'hi' }, /^id: must be a text/],
   ] as const)
     t.match(await tell(wrong), { status: 400, body: { message: problem } })
   t.equal(gateway.taken.size, 1)

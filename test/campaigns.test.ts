@@ -114,7 +114,7 @@ t.test('a campaign is created as a paused draft with everything that the contrac
 t.test('what is sent is kept, completed, and read back with its version', async (t) => {
   const sent = {
     name: ' Over fifty ',
-    type: 'custom_event',
+    type: 'checkout_recovery',
     messages: { initial: HELLO },
     trigger_delay: { amount: 2, unit: 'hours' },
     wait: { amount: 0, unit: 'minutes' },
@@ -138,7 +138,7 @@ t.test('what is sent is kept, completed, and read back with its version', async 
   t.equal(status, 200)
   t.match(body, {
     name: 'Over fifty',
-    type: 'custom_event',
+    type: 'checkout_recovery',
     trigger_delay: { amount: 2, unit: 'hours', minutes: 120 },
     wait: sent.wait,
     cart_link: sent.cart_link,
@@ -252,12 +252,46 @@ t.test('a message is neither empty nor too long, and the first one says how to o
     { action_type: 'email', messages: { initial: 'Hi. Reply STOP.' } },
     /opt out: add \{\{opt_out\.link\}\}/,
   )
+  await refused(t, { messages: { sms: 'Hi' } }, /^messages\.sms: must say how/)
+  await refused(t, { messages: { sms: '{{x}} STOP' } }, /^messages\.sms: /)
+  await refused(t, { action_type: 'sms', messages: { initial: 'Hi' } }, /^messages\.initial: must say how/)
   await refused(t, { messages: { initial: ' ' } }, /^messages\.initial: must have 1 to 1600 characters/)
   await refused(t, { messages: { agent_reply: 'x'.repeat(1_601) } }, /^messages\.agent_reply: must have/)
   t.equal((await call('POST /v1/campaigns', { ...LEAST, action_type: 'email' })).status, 200)
   const longest = `${'😀'.repeat(1_595)} STOP`
   t.equal((await call('POST /v1/campaigns', { ...LEAST, messages: { initial: longest } })).status, 200)
 })
+
+t.test(
+  'a campaign has the type of its predefined trigger, and a split has two branches or more',
+  async (t) => {
+    await refused(
+      t,
+      { type: 'winback' },
+      'type: checkout_abandoned starts campaigns of the type checkout_recovery',
+    )
+    await refused(t, { split: { branches: [{ name: 'A', weight: 1 }] } }, /^split\.branches: must be 2 to 5/)
+    const { id } = await create({ type: 'checkout_recovery' })
+    const change = (body: object) => call(`PATCH /v1/campaigns/${id}`, body)
+    t.match(await change({ type: 'segment' }), { status: 400, body: { error: { message: /^type: / } } })
+    t.match(
+      await change({
+        trigger_event: 'customer_winback',
+        messages: { initial: 'Hi. STOP', sms: 'Hi. STOP', agent_reply: 'Hi' },
+      }),
+      {
+        status: 200,
+        body: { type: 'winback', trigger: { event: 'customer_winback' } },
+      },
+    )
+    const own = await provider(brand, 'Quizzes', 'quiz_done')
+    const meant = { trigger_event: 'quiz_done', provider_id: own.id, type: 'winback' }
+    t.match(await call('POST /v1/campaigns', { ...LEAST, ...meant }), {
+      status: 200,
+      body: { type: 'winback' },
+    })
+  },
+)
 
 t.test('a change is the next version, and earlier ones stay as they were', async (t) => {
   const { id } = await create({ messages: { initial: HELLO } })

@@ -27,3 +27,10 @@ export function completed(given: Partial<Messages>, type: CampaignType, action: 
     sms: given.sms ?? given.initial ?? usual,
   }
 }
+
+/** Under which name a message was given: another one's, where that stands in for it. */
+export function givenName(name: keyof Messages, given: Partial<Messages>): keyof Messages {
+  if (given[name] !== undefined) return name
+  if (name === 'initial' && given.sms !== undefined) return 'sms'
+  return name === 'sms' && given.initial !== undefined ? 'initial' : name
+}

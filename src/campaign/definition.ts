@@ -1,6 +1,6 @@
 import type { Statements } from '../op.ts'
 import { refusal } from '../segment/complaint.ts'
-import { completed } from './default-message.ts'
+import { completed, givenName } from './default-message.ts'
 import { isDiscount } from './discount.ts'
 import { type Duration, durationOf, minutesOf } from './duration.ts'
 import { type Filter, readFilters, segmentsOf } from './filter.ts'
@@ -93,7 +93,7 @@ export async function readCampaign(
     ends_at: iso(sent.ends_at),
   }
   checkTimes(definition)
-  checkTexts(definition, start)
+  checkTexts(definition, start, sent)
   await checkFilters(db, definition, start)
   if (definition.discount_id !== null && !(await isDiscount(db, definition.discount_id)))
     throw refusal('discount_id', 'there is no saved discount with this id')
@@ -137,18 +137,20 @@ export const availableTo = (start: Start, discountId: string | null): Available 
   discount: discountId !== null,
 })
 
-function checkTexts(definition: CampaignDefinition, start: Start): void {
+function checkTexts(definition: CampaignDefinition, start: Start, sent: SentDefinition): void {
   const { messages, split, action_type: action, discount_id } = definition
   const rules = { action, available: availableTo(start, discount_id) }
-  checkMessages(messages, 'messages', rules)
+  checkMessages(messages, 'messages', { ...rules, nameOf: (name) => givenName(name, sent.messages ?? {}) })
   const names = new Set<string>()
   for (const [index, branch] of split.branches.entries()) {
     const at = `split.branches[${index}]`
     const name = branch.name.trim().toLowerCase()
     if (names.has(name)) throw refusal(`${at}.name`, 'another branch has this name')
     names.add(name)
-    checkMessages(branch.messages, `${at}.messages`, rules)
+    checkMessages(branch.messages, `${at}.messages`, { ...rules, nameOf: (one) => one })
   }
+  if (split.branches.length === 1)
+    throw refusal('split.branches', `must be 2 to ${MOST_BRANCHES} branches, or none`)
 }
 
 async function checkFilters(

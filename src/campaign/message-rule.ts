@@ -37,14 +37,21 @@ export const RULES: readonly string[] = [
   'The first line of an email may be "Subject: …"; otherwise the name of the brand is its subject.',
 ]
 
+export interface MessageRules {
+  action: ActionType
+  available: Available
+  /** Under which name a message was given. */
+  nameOf(name: keyof Messages): keyof Messages
+}
+
 /** Throws `bad_request` that begins with the path of the message that breaks a rule. */
 export function checkMessages(
   messages: Messages,
   path: string,
-  { action, available }: { action: ActionType; available: Available },
+  { action, available, nameOf }: MessageRules,
 ): void {
   for (const [name, text] of Object.entries(messages)) {
-    const at = `${path}.${name}`
+    const at = `${path}.${nameOf(name as keyof Messages)}`
     const length = [...text].length
     if (text.trim() === '' || length > MAX_LENGTH)
       throw refusal(at, `must have 1 to ${MAX_LENGTH} characters, not ${text.trim() === '' ? 0 : length}`)
@@ -55,7 +62,7 @@ export function checkMessages(
   const first = FIRST[action]
   if (saysHowToOptOut(messages[first], action)) return
   throw refusal(
-    `${path}.${first}`,
+    `${path}.${nameOf(first)}`,
     action === 'email'
       ? `must say how to opt out: add ${tokenOf(OPT_OUT_LINK)}`
       : `must say how to opt out: add "${OPT_OUT_EXAMPLE}" or ${tokenOf(OPT_OUT_LINK)}`,

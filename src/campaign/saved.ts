@@ -1,7 +1,9 @@
 import { v7 } from 'uuid'
 import { fail } from '../errors.ts'
 import type { Db, Statements } from '../op.ts'
+import { refusal } from '../segment/complaint.ts'
 import { type CampaignDefinition, readCampaign, type SentDefinition } from './definition.ts'
+import { type Start, savedStart } from './start.ts'
 import type { CampaignType } from './trigger.ts'
 
 export const CAMPAIGN_STATUSES = ['draft', 'active', 'paused', 'archived'] as const
@@ -44,7 +46,7 @@ export async function createCampaign(
     const { definition, start } = await readCampaign(tx, sent)
     const name = sent.name?.trim() || start.label
     const { trigger_event, provider_id } = definition
-    const row = [id, name, sent.type ?? start.type, trigger_event, provider_id, createdBy]
+    const row = [id, name, typeOf(start, sent.type), trigger_event, provider_id, createdBy]
     await tx.run('campaign_insert', row)
     await tx.run('campaign_version_insert', [id, 1, definition, createdBy])
     return await campaignById(tx, id)
@@ -78,12 +80,25 @@ export async function updateCampaign(
         'conflict',
         `version: the campaign is at ${held.version}, not ${version}: read it again and apply the change to that`,
       )
-    const named = { ...held, name: name?.trim() || held.name, type: type ?? held.type }
     const isRedefined = Object.values(change).some((value) => value !== undefined)
     const { definition } = isRedefined ? await readCampaign(tx, changed(held.definition, change)) : held
+    const start = await savedStart(tx, definition)
+    const isRetriggered = definition.trigger_event !== held.definition.trigger_event
+    const named = {
+      ...held,
+      name: name?.trim() || held.name,
+      type: type === undefined && !isRetriggered ? held.type : typeOf(start, type),
+    }
     await saveVersion(tx, named, definition, createdBy)
     return await campaignById(tx, id)
   })
+}
+
+/** What a predefined trigger starts has its type; an event of the brand’s own can be meant for anything. */
+function typeOf(start: Start, given: CampaignType | undefined): CampaignType {
+  if (given !== undefined && start.kind === 'predefined' && given !== start.type)
+    throw refusal('type', `${start.event} starts campaigns of the type ${start.type}`)
+  return given ?? start.type
 }
 
 /** Another trigger takes along neither its provider nor where its cart link leads. */

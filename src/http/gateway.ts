@@ -69,7 +69,9 @@ function bodyOf(bytes: Buffer): Record<string, unknown> {
   }
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw fail('bad_request', 'The body must be a JSON object')
-  return body as Record<string, unknown>
+  const { id, ...fields } = body as Record<string, unknown>
+  // Some gateways count their messages.
+  return { ...fields, id: typeof id === 'number' ? String(id) : id }
 }
 
 async function told(postgres: Postgres, row: Row, body: Record<string, unknown>, now: Date): Promise<Reply> {
@@ -106,9 +108,8 @@ async function told(postgres: Postgres, row: Row, body: Record<string, unknown>,
 }
 
 function optional(body: Record<string, unknown>, name: string, most = LONGEST_ID): string | null {
-  const value = body[name]
-  if (value === undefined || value === null) return null
-  const text = typeof value === 'number' ? String(value) : value
+  const text = body[name]
+  if (text === undefined || text === null) return null
   if (typeof text !== 'string' || text.length > most || text.includes('\0') || !text.isWellFormed())
     throw fail('bad_request', `${name}: must be a text of at most ${most} characters`)
   return text
