@@ -10,6 +10,7 @@ import type { App } from './app.ts'
 import { createReceivers } from './connect/custom/receivers.ts'
 import { createReceiver } from './connect/store/receive.ts'
 import { openIngest } from './event/ingest.ts'
+import { campaignPageRoutes } from './http/campaign-page.ts'
 import { collectRoutes } from './http/collect.ts'
 import { docsRoutes } from './http/docs.ts'
 import { gatewayRoutes } from './http/gateway.ts'
@@ -111,6 +112,7 @@ export async function startServer(app: App, { oneOf }: ServerShare = {}): Promis
       ...mcpRoutes(OPS, deps),
       ...openapiRoutes(OPS, config),
       ...docsRoutes(),
+      ...campaignPageRoutes({ signIn, db: postgres.forBrand }),
       ...signInRoutes({
         signIn,
         limit: config.rateLimits ? limits.call : undefined,
