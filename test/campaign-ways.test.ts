@@ -1,0 +1,343 @@
+import { createHmac } from 'node:crypto'
+import t from 'tap'
+import { campaignResults } from '../jobs/campaign-results.ts'
+import { campaigns } from '../jobs/campaigns.ts'
+import { snapshot } from '../jobs/snapshot.ts'
+import { createKey } from '../src/access/key.ts'
+import { addDiscount, type NewDiscount } from '../src/campaign/discount.ts'
+import { startByResults } from '../src/campaign/start-results.ts'
+import { createDefinition } from '../src/connect/custom/definitions.ts'
+import { createProvider } from '../src/connect/custom/providers.ts'
+import { startFakeStore } from '../src/connect/demo/store/server.ts'
+import { ShopState } from '../src/connect/demo/store/state.ts'
+import { setLogLevel } from '../src/log.ts'
+import type { Brand } from '../src/op.ts'
+import { refreshBrand } from '../src/segment/refresh.ts'
+import { createSegment } from '../src/segment/saved.ts'
+import { POLL_SECONDS } from '../src/work.ts'
+import { campaignStage } from './fixtures/campaign.ts'
+import { passed } from './fixtures/lake.ts'
+import { SEAL } from './fixtures/store.ts'
+import { checkout, order } from './fixtures/store-bodies.ts'
+import { POINTS } from './fixtures/webhook.ts'
+
+// Each way into a campaign, from what happened to the message in the outbox.
+
+setLogLevel('error')
+const stage = await campaignStage(t, 14)
+const { clock, app, tell, db } = stage
+const { sql } = db.postgres
+const DAY_MINUTES = 1_440
+
+const iso = (minutes = 0) => new Date(clock.now().getTime() + minutes * 60_000).toISOString()
+const messagesOf = (brand: Brand) =>
+  sql<{ body: string; status: string; phone: string | null; email: string | null }[]>`
+    select body, message.status, phone, email from message
+    join contact on contact.brand_id = message.brand_id and contact.id = message.contact_id
+    where message.brand_id = ${brand.id} order by message.created_at, phone, email`
+const endsOf = (brand: Brand) =>
+  sql`select source_id, outcome, (array_agg(reason order by ordinal desc))[1] as reason
+    from campaign_run as run join run_step on run_step.brand_id = run.brand_id and run_id = run.id
+    where run.brand_id = ${brand.id} and run.outcome is not null group by run.id, source_id, outcome order by source_id`
+const discount = (more: Partial<NewDiscount>): NewDiscount => ({
+  name: 'Ten percent',
+  type: 'percentage',
+  value: '10',
+  code: null,
+  prefix: null,
+  minimum_type: null,
+  minimum_value: null,
+  duration_days: null,
+  ...more,
+})
+
+interface Shopper {
+  /** Also of their checkout. */
+  id: number
+  tags?: string
+}
+const phoneOf = ({ id }: Shopper) => `+1202555${String(1_000 + id)}`
+const emailOf = ({ id }: Shopper) => `shopper${id}@example.com`
+const person = (shopper: Shopper) => ({
+  email: emailOf(shopper),
+  phone: phoneOf(shopper),
+  customer: { id: shopper.id, email: emailOf(shopper), phone: phoneOf(shopper) },
+})
+
+const bought = (brand: Brand, shopper: Shopper, id: number, minutes: number) =>
+  tell(brand, {
+    topic: 'orders/create',
+    triggeredAt: new Date(iso(minutes)),
+    body: order({ id, ...person(shopper), ...times(minutes), processed_at: iso(minutes) }),
+  })
+const tagged = (brand: Brand, shopper: Shopper, tags: string) =>
+  tell(brand, {
+    topic: 'customers/update',
+    triggeredAt: clock.now(),
+    body: JSON.stringify({ ...person(shopper).customer, tags, ...times(0) }),
+  })
+const left = (brand: Brand, shopper: Shopper) =>
+  tell(brand, {
+    topic: 'checkouts/create',
+    triggeredAt: clock.now(),
+    body: checkout({
+      id: shopper.id,
+      abandoned_checkout_url: `https://${brand.shop_domain}/checkouts/${shopper.id}`,
+      ...person(shopper),
+      ...times(0),
+    }),
+  })
+const times = (minutes: number) => ({ created_at: iso(minutes), updated_at: iso(minutes) })
+
+/** Nobody came back to the checkouts for an hour, and the campaign has started at that. */
+async function abandoned() {
+  clock.pass(60)
+  await stage.tick()
+  await stage.round()
+}
+
+t.test('a customer who becomes at risk is messaged, once for the order they last made', async (t) => {
+  clock.noon()
+  const brand = await stage.brand()
+  const late = { id: 1 }
+  const usual = { id: 2 }
+  // Every ten days, the last one twenty days ago: one day more is more than twice as long.
+  for (const [n, days] of [40, 30, 20].entries()) await bought(brand, late, 10 + n, -days * DAY_MINUTES)
+  for (const [n, days] of [21, 11, 1].entries()) await bought(brand, usual, 20 + n, -days * DAY_MINUTES)
+  await stage.tick()
+  await refreshBrand(app.pipeline, brand.id, { asOf: clock.now() })
+  await stage.campaign(brand, { trigger_event: 'customer_winback', wait: { amount: 1, unit: 'hours' } })
+  const dayAfter = async () => {
+    await refreshBrand(app.pipeline, brand.id, { asOf: clock.pass(DAY_MINUTES) })
+    await startByResults(stage.parts, clock.now)
+    await stage.pass(120)
+  }
+  await dayAfter()
+  t.match(await messagesOf(brand), [{ phone: phoneOf(late), status: 'sent', body: /it has been a while/ }])
+  await dayAfter()
+  t.equal((await messagesOf(brand)).length, 1)
+  t.match(await endsOf(brand), [{ outcome: 'completed', reason: 'completed' }])
+})
+
+t.test('who enters the segment that a campaign names is messaged', async (t) => {
+  clock.noon()
+  const brand = await stage.brand()
+  const { id: value } = await createSegment(db.postgres.forBrand(brand.id), {
+    name: 'Regulars',
+    definition: { source: 'customer_profile', rule: { field: 'orders_count', op: '>=', value: 2 } },
+    createdBy: 'test',
+  })
+  const [regular, before, once] = [{ id: 1 }, { id: 2 }, { id: 3 }]
+  for (const [n, shopper] of [regular, before, before, once].entries())
+    await bought(brand, shopper, 30 + n, -DAY_MINUTES + n)
+  await stage.tick()
+  await refreshBrand(app.pipeline, brand.id, { asOf: clock.now() })
+  clock.pass(1)
+  await stage.campaign(brand, {
+    trigger_event: 'segment_entered',
+    filters: [{ field: 'event.segment_id', operator: '=', value }],
+  })
+  clock.pass(10)
+  await bought(brand, regular, 40, -5)
+  await stage.tick()
+  await refreshBrand(app.pipeline, brand.id, { asOf: clock.pass(15) })
+  await startByResults(stage.parts, clock.now)
+  await stage.pass(60)
+  t.match(await messagesOf(brand), [{ phone: phoneOf(regular), status: 'sent' }])
+  t.equal((await messagesOf(brand)).length, 1, 'neither who was a member before nor who is none')
+})
+
+t.test('filters on the customer hold at the start, and again before the message', async (t) => {
+  clock.noon()
+  const brand = await stage.brand()
+  const [vip, none, former] = [{ id: 1 }, { id: 2 }, { id: 3 }]
+  await tagged(brand, vip, 'vip, early')
+  await tagged(brand, none, 'early')
+  await tagged(brand, former, 'vip')
+  await stage.campaign(brand, {
+    filters: [
+      { field: 'customer_attributes.tags', operator: 'contains', value: 'vip' },
+      { field: 'event.total', operator: '>=', value: '75.00' },
+    ],
+  })
+  clock.pass(5)
+  for (const shopper of [vip, none, former]) await left(brand, shopper)
+  await abandoned()
+  t.match(await endsOf(brand), [{ source_id: '2', outcome: 'not_started', reason: 'filters_not_met' }])
+  clock.pass(5)
+  await tagged(brand, former, 'early')
+  await stage.tick()
+  await stage.pass(30)
+  t.match(await messagesOf(brand), [{ phone: phoneOf(vip), status: 'sent' }])
+  t.match(await endsOf(brand), [
+    { source_id: '2' },
+    { source_id: '3', outcome: 'stopped', reason: 'filters_changed' },
+  ])
+})
+
+t.test('a static discount gives everybody its code, in the text and in the link', async (t) => {
+  clock.noon()
+  const brand = await stage.brand()
+  const saved = await addDiscount(db.postgres.forBrand(brand.id), discount({ code: 'SAVE10' }))
+  await stage.campaign(brand, {
+    discount_id: saved.id,
+    messages: { sms: '{{discount.value}} with {{discount.code}}: {{cart.link}} Reply STOP to opt out.' },
+  })
+  clock.pass(5)
+  const shoppers = [{ id: 1 }, { id: 2 }]
+  for (const shopper of shoppers) await left(brand, shopper)
+  await abandoned()
+  await stage.pass(30)
+  const messages = await messagesOf(brand)
+  t.equal(messages.length, 2)
+  for (const { body } of messages) {
+    t.match(body, /^10% with SAVE10: http/)
+    t.match(await stage.follow(body), { status: 302, location: /[?&]discount=SAVE10(&|$)/ })
+  }
+})
+
+t.test('of another discount each contact gets a code that the store has made for them', async (t) => {
+  const store = await startFakeStore({
+    state: new ShopState(),
+    shopDomain: 'any.myshopify.com',
+    accessToken: 'shpat_test',
+  })
+  t.teardown(() => store.close())
+  clock.noon()
+  const brand = await stage.brand({ apiOrigin: store.origin })
+  const saved = await addDiscount(
+    db.postgres.forBrand(brand.id),
+    discount({ prefix: 'BACK', duration_days: 7 }),
+  )
+  await stage.campaign(brand, {
+    discount_id: saved.id,
+    messages: { sms: 'Yours: {{discount.code}} {{cart.link}} Reply STOP to opt out.' },
+  })
+  clock.pass(5)
+  const shoppers = [{ id: 1 }, { id: 2 }, { id: 3 }]
+  for (const shopper of shoppers) await left(brand, shopper)
+  await abandoned()
+  await stage.pass(30)
+  const messages = await messagesOf(brand)
+  const codes = messages.map(({ body }) => /^Yours: (BACK-\w{8}) /.exec(body)?.[1])
+  t.equal(new Set(codes).size, 3, 'a code of each one’s own')
+  t.same([...store.discounts.keys()].sort(), codes.toSorted())
+  for (const [n, { body }] of messages.entries())
+    t.match(await stage.follow(body), { location: new RegExp(`discount=${codes[n]}`) })
+})
+
+t.test('a message that offers a discount is not sent when the store makes no code', async (t) => {
+  const store = await startFakeStore({
+    state: new ShopState(),
+    shopDomain: 'any.myshopify.com',
+    accessToken: 'another token',
+  })
+  t.teardown(() => store.close())
+  clock.noon()
+  const brand = await stage.brand({ apiOrigin: store.origin })
+  const saved = await addDiscount(db.postgres.forBrand(brand.id), discount({}))
+  await stage.campaign(brand, {
+    discount_id: saved.id,
+    messages: { sms: '{{discount.code}} Reply STOP to opt out.' },
+  })
+  clock.pass(5)
+  await left(brand, { id: 1 })
+  await abandoned()
+  await stage.pass(30)
+  t.match(await endsOf(brand), [{ outcome: 'failed', reason: 'discount_failed' }])
+  t.same(await messagesOf(brand), [])
+})
+
+t.test(
+  'an event of a signed webhook starts the campaign of its provider, and its data is said',
+  async (t) => {
+    clock.noon()
+    const brand = await stage.brand()
+    const own = db.postgres.forBrand(brand.id)
+    const options = { seal: SEAL, webhookUrl: stage.origin, withKey: false }
+    const made = await createProvider(own, { name: 'Loyalty' }, options)
+    await createDefinition(own, made.id, POINTS)
+    await own.run('message_policy_put', ['00:00', '00:00', null, null, null])
+    await stage.campaign(brand, {
+      trigger_event: 'points_earned',
+      provider_id: made.id,
+      action_type: 'email',
+      filters: [{ field: 'event.points', operator: '>=', value: 3 }],
+      messages: { initial: 'You have {{event.points}} points. No more: {{opt_out.link}}' },
+    })
+    const send = async (id: string, points: number, secret = made.webhook_secret) => {
+      const body = JSON.stringify({
+        type: 'points_earned',
+        event_id: id,
+        data: { id, points, email: `${id}@example.com` },
+      })
+      const response = await fetch(made.webhook_url, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          'x-svc-signature': createHmac('sha256', secret).update(body).digest('hex'),
+          'x-svc-event-id': id,
+          'x-svc-topic': 'points_earned',
+        },
+        body,
+      })
+      return { status: response.status, body: (await response.json()) as { custom_event_id: string } }
+    }
+    const before = clock.now()
+    t.teardown(() => clock.to(before))
+    clock.to(new Date())
+    t.equal((await send('forged', 9, 'another secret')).status, 401)
+    const [enough, few] = [await send('ada', 4), await send('bob', 2)]
+    t.match([enough, few], [{ status: 200 }, { status: 200 }])
+    clock.to(new Date(Date.now() + 1_000))
+    await stage.tick()
+    await stage.round()
+    await stage.pass(30)
+    t.match(await messagesOf(brand), [{ email: 'ada@example.com', body: /^You have 4 points\. / }])
+    t.match(
+      new Map((await endsOf(brand)).map(({ source_id, reason }) => [source_id, reason])),
+      new Map([[few.body.custom_event_id, 'filters_not_met']]),
+    )
+  },
+)
+
+t.test('an accepted event has started its campaign within a minute, by the times of the jobs', async (t) => {
+  clock.noon()
+  const brand = await stage.brand()
+  const own = db.postgres.forBrand(brand.id)
+  const provider = await createProvider(
+    own,
+    { name: 'Loyalty' },
+    { seal: SEAL, webhookUrl: stage.origin, withKey: false },
+  )
+  await createDefinition(own, provider.id, POINTS)
+  await stage.campaign(brand, {
+    trigger_event: 'points_earned',
+    provider_id: provider.id,
+    action_type: 'email',
+  })
+  const { plaintext } = await createKey(own, { scopes: ['customers:read'] })
+  const event = { eventType: 'points_earned', eventId: 'p1', email: 'ada@example.com', properties: {} }
+  const response = await fetch(`${stage.origin}/cdp/events`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${plaintext}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ events: [event] }),
+  })
+  t.equal(response.status, 200)
+  await passed(app.pipeline)
+  // Each job asks for its next turn itself: at worst the event came just after one had begun.
+  const waits: number[] = []
+  const control = {
+    signal: AbortSignal.timeout(60_000),
+    send: async (_queue: string, _data?: object, seconds = 0) => void waits.push(seconds + POLL_SECONDS),
+  }
+  await snapshot.run(app.pipeline, {}, control)
+  await campaigns.run(stage.parts, {}, control)
+  t.equal(waits.length, 2)
+  const seconds = waits.reduce((sum, wait) => sum + wait, 0)
+  t.ok(seconds <= 40, `${seconds} s, which leaves 20 s for the work itself`)
+  t.match(await sql`select source_kind, source_id from campaign_run where brand_id = ${brand.id}`, [
+    { source_kind: 'custom_event', source_id: 'p1' },
+  ])
+  t.equal(campaignResults.every, '* * * * *', 'what refreshes find starts within a minute of it, too')
+})
