@@ -233,6 +233,40 @@ t.test('many ticks of many brands stay within 50 event files a brand, every even
   }
 })
 
+t.test('a file of events holds what sets properties last, all by subject and time', async (t) => {
+  const pipeline = await lake(t)
+  const brand = await newBrand(pipeline)
+  const now = Date.now()
+  const seen = (anonymous_id: string, event_type: string, ago: number) => ({
+    brand_id: brand.id,
+    event_id: `${anonymous_id} ${event_type} ${ago}`,
+    ...{ anonymous_id, event_type, occurred_at: now - ago },
+  })
+  await logBatch(pipeline.postgres.sql, [
+    seen('a', 'updateProperties', 1),
+    seen('b', 'page_viewed', 1),
+    seen('b', 'updateProperties', 9),
+    seen('a', 'page_viewed', 1),
+    seen('a', 'video_played', 2),
+  ])
+  await tick(pipeline)
+  await compactBrand(pipeline, brand.id, true)
+  const [file] = (await brandManifest(pipeline.postgres, brand.id)).files.filter(
+    ({ relation }) => relation === 'events',
+  )
+  t.equal(file?.rows, 5)
+  t.same(
+    (await sourceRows<{ event_id: string }>(pipeline, brand, 'from events')).map(({ event_id }) => event_id),
+    [
+      'a video_played 2',
+      'a page_viewed 1',
+      'b page_viewed 1',
+      'a updateProperties 1',
+      'b updateProperties 9',
+    ],
+  )
+})
+
 t.test('a session reaches no file outside its brand', async (t) => {
   const pipeline = await lake(t)
   const [one, other] = await Promise.all([newBrand(pipeline), newBrand(pipeline)])

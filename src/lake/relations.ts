@@ -1,3 +1,4 @@
+import { UPDATE } from '../event/check.ts'
 import { CAMPAIGNS } from './campaign-relations.ts'
 import { COMMERCE } from './commerce-relations.ts'
 import { integer, money, type Relation, text, time } from './relation.ts'
@@ -43,7 +44,8 @@ export const RELATIONS = {
     kind: 'append',
     schemaVersion: 1,
     key: ['event_id'],
-    order: ['subject', 'occurred_at'],
+    // What is set on profiles is read from the JSON, which is most of a file: few row groups hold any.
+    order: [`event_type = '${UPDATE}'`, 'subject', 'occurred_at'],
     columns: {
       batch_id: ['UUID', 'record batch of the event log'],
       line: integer('line of the batch, from 0'),
