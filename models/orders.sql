@@ -29,4 +29,4 @@ select
     (placed.total - placed.refunded_total)::decimal(18, 2) as net_total
 from stg_orders as placed
 cross join params
-left join stg_customers as profile using (customer)
+left join customers as profile using (customer)

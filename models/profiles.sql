@@ -1,6 +1,6 @@
 -- what: every profile as the customer-data host shows it: how it is known, what identifies it, and what events set on it
 -- grain: customer
--- refresh: with the segments
+-- refresh: at every read
 -- by: customer
 
 -- The properties are those that events set; totals and order times are in customers.

@@ -19,4 +19,4 @@ select
     contract.cancelled_at,
     contract.updated_at
 from stg_subscriptions as contract
-left join stg_customers as profile using (customer)
+left join customers as profile using (customer)

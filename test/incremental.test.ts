@@ -259,7 +259,7 @@ async function takeStep(asOf: Date): Promise<boolean> {
 
 /** Columns whose values are a brand's own. */
 const OWN = ['customer_id', 'item_id', 'id', 'order_id', 'created_at', 'first_visit']
-const marts = (await loadModels()).filter(({ layer }) => layer === 'mart').map(({ name }) => name)
+const marts = (await loadModels()).filter(({ stored }) => stored).map(({ name }) => name)
 const rowsOf = (mart: string) =>
   `select columns(lambda name: name not in (${OWN.map((name) => `'${name}'`)})) from ${mart}`
 const SUMS = marts.map(

@@ -23,6 +23,16 @@ t.test('a model comes after those that it reads', async (t) => {
   t.match(loaded[0], { layer: 'staging', reads: ['customers_source'] })
 })
 
+t.test('marts are stored, but for those that say that they are refreshed at every read', async (t) => {
+  const atEveryRead = '-- what: w\n-- grain: customer\n-- refresh: at every read\n\n'
+  const loaded = await loadFiles(t, {
+    'a.sql': 'select customer from stg_c',
+    'b.sql': `${atEveryRead}select customer from stg_c`,
+    'staging/stg_c.sql': 'select subject as customer from customers_source',
+  })
+  t.same(names(loaded.filter(({ stored }) => stored)), ['a'])
+})
+
 t.test('relations are found wherever a SELECT can name one, without the CTEs in scope', async (t) => {
   const [model] = await loadFiles(t, {
     'staging/stg_x.sql': `

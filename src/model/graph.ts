@@ -14,10 +14,15 @@ export interface Model extends Header {
   file: string
   /** staging: reads sources and gives them their rules; mart: reads staging models and marts only. */
   layer: 'staging' | 'mart'
+  /** A mart whose rows are computed by refreshes and published; all else is a view, computed by whoever reads it. */
+  stored: boolean
   sql: string
   /** Relations that it reads, sorted: models, sources, params. */
   reads: string[]
 }
+
+/** What the header of a mart says that is not stored. */
+const AT_EVERY_READ = 'at every read'
 
 const loaded = new Map<string, Promise<Model[]>>()
 
@@ -50,7 +55,8 @@ async function readModels(path: string, folder: string): Promise<Model[]> {
       const { reads, columnsNamed } = await readSelect(connection, file, text)
       if (!columnsNamed) throw new Error(`${file}: the last select has a *; name its columns`)
       const layer = entry.startsWith('staging/') ? 'staging' : 'mart'
-      models.set(name, { name, file, layer, sql: text, reads, ...header })
+      const stored = layer === 'mart' && header.refresh !== AT_EVERY_READ
+      models.set(name, { name, file, layer, stored, sql: text, reads, ...header })
     }
     for (const model of models.values()) checkReads(model, models)
     return inOrder(models)

@@ -12,7 +12,7 @@ export interface Step {
 }
 
 export interface RunOptions {
-  /** Default: staging models become views, marts tables. */
+  /** Default: marts that are stored become tables, all other models views. */
   materialize?: (model: Model) => Materialization
   /** Another database that tables are computed into; the models after it read them there. */
   into?: string
@@ -20,7 +20,7 @@ export interface RunOptions {
 }
 
 /** Staging as views: stg_events as a table would copy the largest relation for a scan of few of its columns. */
-const byLayer = (model: Model): Materialization => (model.layer === 'staging' ? 'view' : 'table')
+const storedOrNot = ({ stored }: Model): Materialization => (stored ? 'table' : 'view')
 
 /**
  * Creates the models, given in dependency order, in the instance of a connection that already has the sources
@@ -29,7 +29,7 @@ const byLayer = (model: Model): Materialization => (model.layer === 'staging' ? 
 export async function runModels(
   connection: DuckDBConnection,
   models: readonly Model[],
-  { materialize = byLayer, into, onStep }: RunOptions = {},
+  { materialize = storedOrNot, into, onStep }: RunOptions = {},
 ): Promise<Step[]> {
   const steps: Step[] = []
   for (const model of models) {

@@ -126,8 +126,8 @@ export async function writeTouchedMarts(
   const { duck } = session
   const untouched = await without(duck, 'touched')
   await replace(duck, models_changes_path ? 'models_changes' : null)
-  const rows = models.flatMap(({ layer, name, by }) => {
-    if (layer !== 'mart' || !by || name === 'customers') return []
+  const rows = models.flatMap(({ stored, name, by }) => {
+    if (!stored || !by || name === 'customers') return []
     const earlier = models_changes_path ? ` union all by name from models_changes.${name} ${untouched}` : ''
     return served(name, `from ${name}_touched${earlier}`)
   })

@@ -139,7 +139,7 @@ export async function mergeMarts(
   await widen(duck)
   for (const { name, layer, sql } of models)
     if (layer === 'staging') await duck.run(`create or replace view ${name} as\n${sql}`)
-  const marts = models.filter(({ layer }) => layer === 'mart')
+  const marts = models.filter(({ stored }) => stored)
   const untouched = await without(duck, 'touched')
   for (const { name } of marts.filter(({ by }) => by)) {
     await duck.run(`alter table ${name} rename to ${name}_touched`)

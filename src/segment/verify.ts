@@ -17,8 +17,8 @@ export async function compareWithPublished(
       every_minutes === null || (evaluated_at && brand.as_of && evaluated_at >= brand.as_of),
   )
   const ordinals = seen.map(({ ordinal }) => Math.trunc(ordinal)).join(', ') || 'null'
-  const rows = models.flatMap(({ layer, by, name }) =>
-    layer === 'mart' && by
+  const rows = models.flatMap(({ stored, by, name }) =>
+    stored && by
       ? `select customer from ((from ${name} except from published.${name}) union all (from published.${name} except from ${name}))`
       : [],
   )

@@ -74,7 +74,7 @@ export async function writeTouched(
   const moved = await salesMoved(session, brand.models_tick, brand.models_as_of)
   await mergeMarts(duck, models, moved ? 'everyone anew' : 'everyone as published')
   if (moved) {
-    const sums = models.filter(({ layer, by }) => layer === 'mart' && !by)
+    const sums = models.filter(({ stored, by }) => stored && !by)
     const tables = sums.map(({ name }) => ({ name, select: `from ${name}` }))
     const file = await writeServed(lakeDir, session, tables)
     note(file, 'served', 0, 0)
