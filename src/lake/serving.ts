@@ -31,8 +31,10 @@ export interface Serving {
 export async function openServing(lakeDir: string, { duck, manifest, isSmall }: Session): Promise<Serving> {
   const file = await beginLakeFile(lakeDir, brandFolder(manifest.brandId), 'served')
   const name = 'serving'
+  // Only this version of DuckDB reads it: the newest ways to compress are the quickest.
+  const stored = `recovery_mode 'no_wal_writes', storage_version 'latest'`
   const blocks = isSmall ? `, block_size ${SMALL_BLOCK}` : ''
-  await duck.run(`attach ${literal(file.path)} as ${name} (recovery_mode 'no_wal_writes'${blocks})`)
+  await duck.run(`attach ${literal(file.path)} as ${name} (${stored}${blocks})`)
   const abandon = async () => {
     await duck.run(`detach ${name}`).catch(() => {})
     await file.abandon()

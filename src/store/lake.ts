@@ -35,9 +35,8 @@ export async function beginLakeFile(lakeDir: string, folder: string, name: strin
   return {
     path: unfinished,
     finish: async () => {
-      await sync(unfinished)
       const { size } = await stat(unfinished)
-      const sha256 = await hashOf(unfinished, size)
+      const [sha256] = await Promise.all([hashOf(unfinished, size), sync(unfinished)])
       await rename(unfinished, target)
       await sync(dirname(target))
       return { path, bytes: size, sha256 }
