@@ -4,17 +4,20 @@ import { parseArgs } from 'node:util'
 import { table } from '../src/cli/table.ts'
 import { CHECKOUT } from '../src/config.ts'
 import { attachGeneration } from '../src/lake/generation.ts'
-import { writeChanges, writeServed } from '../src/lake/serving.ts'
-import { openSession, type Session } from '../src/lake/session.ts'
-import { loadModels, type Model } from '../src/model/graph.ts'
+import { openServing, writeServed } from '../src/lake/serving.ts'
+import { openSession } from '../src/lake/session.ts'
+import { loadModels } from '../src/model/graph.ts'
 import { runModels } from '../src/model/run.ts'
+import { computeMarts } from '../src/segment/marts.ts'
+import { BOTH } from '../src/segment/part.ts'
+import { addMembers, PARAMS, writeTouchedMarts, writeTouchedMembers } from '../src/segment/served-tables.ts'
 import { mergeMarts, restrict, rootsOf } from '../src/segment/touched.ts'
 import type { WrittenFile } from '../src/store/lake.ts'
 import { segmentLake } from './segment-lake.ts'
 import { rssMb, seconds } from './stage.ts'
 
-// All models of one brand from scratch, written as the file that reads come from; then what a tick of 15 minutes makes
-// of them. The lake stays as it is: nothing is published.
+// All models of one brand from scratch, computed as a first refresh does, into the file that reads come from; then what
+// a tick of 15 minutes makes of them. The lake stays as it is: nothing is published.
 const { values } = parseArgs({
   options: {
     customers: { type: 'string', default: '1000000' },
@@ -26,12 +29,7 @@ const { values } = parseArgs({
   },
 })
 /** Nobody is a member: segments are measured by bench/segments.ts. */
-const NO_MEMBERS = {
-  name: 'members',
-  select: 'select 1 as segment, 1 as position, customer, null::timestamp as joined_at from customers limit 0',
-}
-/** Customers with their places, as a refresh publishes them. */
-const PLACES = '(row_number() over (order by customer_id))::integer as position'
+const NO_MEMBERS = 'create table members (segment integer, customer integer, joined_at timestamp)'
 
 const size = {
   customers: Number(values.customers),
@@ -40,6 +38,7 @@ const size = {
 }
 const { app, brand } = await segmentLake(values.lake, size, Number(values.memory))
 const models = await loadModels()
+const staging = models.filter(({ layer }) => layer === 'staging')
 const marts = models.filter(({ layer }) => layer === 'mart')
 const rows: unknown[][] = []
 const written: WrittenFile[] = []
@@ -72,37 +71,28 @@ async function timed<T>(what: string, work: () => Promise<T>, count?: (result: T
   return result
 }
 
-async function run(session: Session, what: string, list: readonly Model[]): Promise<void> {
-  await timed(what, async () => {
-    for (const model of list)
-      if (model.layer === 'staging') await runModels(session.duck.connection, [model])
-      else
-        await timed(
-          `  ${model.name}`,
-          () => runModels(session.duck.connection, [model]),
-          ([step]) => step?.rows ?? null,
-        )
-  })
-}
-
-function served(list: readonly Model[], suffix = '') {
-  return list.map(({ name }) => ({
-    name,
-    select:
-      name === 'customers'
-        ? `select *, ${PLACES} from ${name}${suffix} order by position`
-        : `from ${name}${suffix}`,
-  }))
-}
-
 async function scratch(): Promise<WrittenFile> {
   const session = await timed('open the sources', () => openSession(app.pipeline, brand, asOf))
+  const { duck } = session
   try {
     return await timed('all models from scratch', async () => {
-      await run(session, 'models', models)
-      const file = await timed('write the served file', () =>
-        writeServed(app.pipeline.lakeDir, session, [...served(marts), NO_MEMBERS]),
-      )
+      await runModels(duck.connection, staging)
+      const serving = await openServing(app.pipeline.lakeDir, session)
+      try {
+        for (const mart of marts)
+          await timed(
+            `  ${mart.name}`,
+            () => computeMarts(duck, [mart], BOTH, serving),
+            (made) => made || null,
+          )
+        await duck.run(NO_MEMBERS)
+        await timed('  what customers are found by', () => addMembers(serving))
+        await serving.add(PARAMS)
+      } catch (error) {
+        await serving.abandon()
+        throw error
+      }
+      const file = await timed('  finish the file', () => serving.finish())
       written.push(file)
       return file
     })
@@ -112,41 +102,37 @@ async function scratch(): Promise<WrittenFile> {
 }
 
 async function tick(base: WrittenFile): Promise<void> {
+  const { lakeDir } = app.pipeline
   const session = await openSession(app.pipeline, brand, asOf)
   const { duck } = session
   try {
-    await runModels(
-      duck.connection,
-      models.filter(({ layer }) => layer === 'staging'),
-    )
-    await attachGeneration(duck, app.pipeline.lakeDir, {
-      generation: 1,
-      base_path: base.path,
-      changes_path: null,
-    })
+    await runModels(duck.connection, staging)
+    const published = { generation: 1, base_path: base.path, changes_path: null }
+    await attachGeneration(duck, lakeDir, published)
+    await duck.run(NO_MEMBERS)
     await duck.run(`create table touched as
       select customer from published.customers order by hash(customer) limit ${Math.trunc(Number(values.touched))}`)
-    await duck.run('create table replaced as from touched')
-    await timed(`a tick that touches ${values.touched} customers`, async () => {
-      await restrict(duck, await rootsOf(duck, models))
-      await run(
-        session,
-        'models by customer',
-        marts.filter(({ by }) => by),
+    await timed(`a tick that touches ${values.touched} customers, some with orders`, async () => {
+      await timed('  whose rows', async () => restrict(duck, await rootsOf(duck, models)))
+      for (const mart of marts.filter(({ by }) => by))
+        await timed(
+          `  ${mart.name} of theirs`,
+          () => runModels(duck.connection, [mart]),
+          ([step]) => step?.rows ?? null,
+        )
+      const write = async (what: string, work: () => Promise<WrittenFile | null>) => {
+        const file = await timed(`  write ${what}`, work)
+        if (file) written.push(file)
+      }
+      await write(
+        'their rows of customers',
+        async () => (await writeTouchedMembers(lakeDir, session, published)).changes,
       )
-      await timed('models of everyone', () => mergeMarts(duck, models))
-      const file = await timed('write the changes', () =>
-        writeChanges(
-          app.pipeline.lakeDir,
-          session,
-          served(
-            marts.filter(({ by }) => by),
-            '_touched',
-          ),
-          served(marts.filter(({ by }) => !by)),
-        ),
-      )
-      written.push(file)
+      await timed('  models of everyone', () => mergeMarts(duck, models))
+      const sums = marts.filter(({ stored, by }) => stored && !by)
+      const tables = sums.map(({ name }) => ({ name, select: `from ${name}` }))
+      await write('models of everyone', () => writeServed(lakeDir, session, tables))
+      await write('their rows', () => writeTouchedMarts(lakeDir, session, published, models))
     })
   } finally {
     await session.close()
