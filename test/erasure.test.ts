@@ -17,10 +17,15 @@ import { ERASED_TABLES } from '../src/connect/erase/tables.ts'
 import { requestErasure, type Whom } from '../src/identity/erasure-request.ts'
 import { compactBrand } from '../src/lake/compact.ts'
 import { compactStaging } from '../src/lake/compact-staging.ts'
+import { sweepAfterErasure } from '../src/lake/erase-disk.ts'
 import { snapshotAll } from '../src/lake/horizon.ts'
+import { withWorkspace } from '../src/lake/pipeline.ts'
+import { writeParquet } from '../src/lake/stage.ts'
 import { setLogLevel } from '../src/log.ts'
 import type { Brand } from '../src/op.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
+import type { Duck } from '../src/store/duckdb.ts'
+import { STAGING_FOLDER } from '../src/store/lake.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import { type Canary, canaryOf, fillWithCanary } from './fixtures/canary.ts'
 import { lake, logBatch, sourceRows } from './fixtures/lake.ts'
@@ -320,6 +325,23 @@ t.test('recoup customer erase prints the certificate, and erasures lists it', as
     ['done', 'done'],
   )
   t.same(data[0]?.certificate, certificate)
+  t.same(await customer('erase', [canary.storeId]), certificate, 'again: the same, without a question')
+
+  for (const typo of ['typo@example.com', '4711', v7()])
+    await t.rejects(customer('erase', [typo], { yes: true }), { message: /^Nobody of .* nothing was erased/ })
+  const asked = await customer<{ data: [] }>('erasures', [])
+  t.equal(asked.data.length, 2, 'neither makes a request')
+  const unknown = await customer('erase', ['typo@example.com'], { yes: true, unknown: true })
+  t.match(unknown, { customer_ids: [], removed: {} })
+  await sql`insert into contact (brand_id, id, email) values (${brand.id}, ${v7()}, 'reached@example.com')`
+  const contact = await customer('erase', ['reached@example.com'], { yes: true })
+  t.match(contact, { customer_ids: [], removed: { postgres: { contact: 1 } } }, 'a contact is somebody')
+})
+
+t.test('whom only an event names that is still to come into the lake is erased', async (t) => {
+  await logBatch(sql, [{ brand_id: brand.id, email: 'lately@example.com' }])
+  const certificate = await customer<Certificate>('erase', ['lately@example.com'], { yes: true })
+  t.match(certificate, { customer_ids: { length: 1 }, removed: { lake: { events: 1 } } })
 })
 
 t.test('whom an identifier names follows from its shape', async (t) => {
@@ -349,3 +371,27 @@ t.test('the job erases somebody who is not known, too, and they stay out', async
   )
   await t.rejects(ask({ email: ' ' }), { code: 'bad_request' })
 })
+
+t.test(
+  'a lake file that an erasure removes while it is written was outrun, and leaves nothing',
+  async (t) => {
+    const inFolder = () => readdirSync(join(pipeline.lakeDir, STAGING_FOLDER)).sort()
+    const before = inFolder()
+    await withWorkspace(pipeline, async (duck) => {
+      const run: Duck['run'] = async (statement) => {
+        await duck.run(statement)
+        // Before any file of now, as an erasure that begins later counts.
+        t.ok((await sweepAfterErasure(pipeline, brand.id, { readersMs: 0, writersMs: -60_000 })) > 0)
+      }
+      const written = writeParquet(
+        { ...duck, run },
+        pipeline.lakeDir,
+        STAGING_FOLDER,
+        'orders',
+        'select 1 as one',
+      )
+      await t.rejects(written, { name: 'Outrun' })
+    })
+    t.same(inFolder(), before)
+  },
+)

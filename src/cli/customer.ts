@@ -3,9 +3,12 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { App } from '../app.ts'
 import { type Certificate, readable } from '../connect/erase/certificate.ts'
 import { type DueOptions, eraseDue } from '../connect/erase/due.ts'
-import { type Preview, previewErasure, whomOf } from '../connect/erase/preview.ts'
+import { type Preview, previewErasure, type Standing, standingOf, whomOf } from '../connect/erase/preview.ts'
 import { fail } from '../errors.ts'
-import { requestErasure } from '../identity/erasure-request.ts'
+import { requestErasure, type Whom } from '../identity/erasure-request.ts'
+import { snapshotAll } from '../lake/horizon.ts'
+import type { Pipeline } from '../lake/pipeline.ts'
+import type { Brand } from '../op.ts'
 import { brandOf } from './brand.ts'
 import { command, type Run, required, UsageError } from './command.ts'
 import { table } from './table.ts'
@@ -30,13 +33,29 @@ export const customerCommands = [
     name: 'customer erase',
     arguments: 'IDENTIFIER',
     what: 'Erase a customer everywhere and print the certificate: by email, phone, store id, customer or contact id',
-    options: { brand, yes: { type: 'boolean', what: 'Do not ask' } },
+    options: {
+      brand,
+      yes: { type: 'boolean', what: 'Do not ask' },
+      unknown: {
+        type: 'boolean',
+        what: 'Also when nobody has the identifier: what names it goes and stays out',
+      },
+    },
     run: async (run) => {
       const [identifier, ...more] = run.positionals
       if (!identifier || more.length) throw new UsageError('customer erase: exactly one IDENTIFIER is needed')
       const { pipeline, postgres } = await run.app()
       const found = await brandOf(await run.app(), required(run.values, 'brand'))
       const whom = await whomOf(pipeline, found.id, identifier)
+      const standing = await settledStanding(pipeline, found, whom)
+      if (!standing.known && standing.erasureId !== null) {
+        process.stderr.write(`${identifier} of ${found.name} was erased before. This is the certificate.\n`)
+        return await eraseAndWait(run, await run.app(), found.id, standing.erasureId)
+      }
+      if (!standing.known && run.values.unknown !== true)
+        throw new UsageError(
+          `Nobody of ${found.name} has the identifier ${identifier}: nothing was erased. With --unknown what names it all the same goes and stays out.`,
+        )
       if (run.values.yes !== true)
         await confirm(identifier, await previewErasure(pipeline, found, whom), found.name)
       const { erasureId } = await postgres.forBrand(found.id).tx((tx) => requestErasure(tx, whom, 'cli'))
@@ -71,13 +90,21 @@ export const customerCommands = [
   }),
 ]
 
+/** Who only an event of the last minute names is known once the lake has that. */
+async function settledStanding(pipeline: Pipeline, of: Brand, whom: Whom): Promise<Standing> {
+  const standing = await standingOf(pipeline, of, whom)
+  if (standing.known || standing.erasureId !== null) return standing
+  await snapshotAll(pipeline)
+  return await standingOf(pipeline, of, whom)
+}
+
 /** Shows what there is, and asks whoever sits at the terminal. */
 async function confirm(identifier: string, preview: Preview, brandName: string): Promise<void> {
   if (!process.stdin.isTTY) throw new UsageError('customer erase: without a terminal, --yes is needed')
   const { customer_ids, ...counts } = preview
   const known = customer_ids.length
     ? `${customer_ids.join(', ')} of ${brandName}:\n${table(Object.keys(counts), [Object.values(counts)])}`
-    : `Nobody of ${brandName} has this identifier. Older data that names it will stay out.`
+    : `No customer of ${brandName} has this identifier. What names it goes, and older data stays out.`
   process.stderr.write(`${known}\n`)
   const reader = createInterface({ input: process.stdin, output: process.stderr })
   try {

@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { errorCode } from '../errors.ts'
 import type { Statements } from '../op.ts'
 import type { Postgres } from '../store/postgres.ts'
 import { RELATIONS, type RelationName } from './relations.ts'
@@ -119,6 +120,13 @@ export class Outrun extends Error {
     this.name = 'Outrun'
   }
 }
+
+/**
+ * What it means that a file under way could not be finished. An erasure removes what nobody lists: it would hold the
+ * erased, and could not be published any more.
+ */
+export const unfinished = (error: unknown, what: string): unknown =>
+  errorCode(error) === 'ENOENT' ? new Outrun(what) : error
 
 /**
  * Publishes written files by one transaction. Those of an attempt that another worker outran are removed: nobody will

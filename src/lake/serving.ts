@@ -1,6 +1,6 @@
 import { literal } from '../store/duckdb.ts'
 import { beginLakeFile, brandFolder, type WrittenFile } from '../store/lake.ts'
-import { Outrun } from './manifest.ts'
+import { unfinished } from './manifest.ts'
 import type { Session } from './session.ts'
 
 /** Tables that single reads, sorted lists and member pages come from. */
@@ -54,8 +54,7 @@ export async function openServing(lakeDir: string, { duck, manifest, isSmall }: 
         return await file.finish()
       } catch (error) {
         await abandon()
-        // An erasure removes what is under way: it would hold the erased, and could not be published any more.
-        throw (error as { code?: unknown }).code === 'ENOENT' ? new Outrun('refresh') : error
+        throw unfinished(error, 'refresh')
       }
     },
   }

@@ -1,7 +1,7 @@
 import type { Duck } from '../store/duckdb.ts'
 import { literal } from '../store/duckdb.ts'
 import { brandFolder, STAGING_FOLDER, writeLakeFile } from '../store/lake.ts'
-import type { NewFile } from './manifest.ts'
+import { type NewFile, unfinished } from './manifest.ts'
 import { columnsOf, RELATIONS, type RelationName } from './relations.ts'
 
 /** A brand's rows of one tick go to a file of its own from here on; fewer share one file with other brands'. */
@@ -48,6 +48,7 @@ export async function stageRows(
   return files
 }
 
+/** Throws Outrun when an erasure removed the file before it was finished. */
 export async function writeParquet(
   duck: Duck,
   lakeDir: string,
@@ -55,9 +56,13 @@ export async function writeParquet(
   name: string,
   select: string,
 ) {
-  return await writeLakeFile(lakeDir, folder, name, (path) =>
-    duck.run(`copy (${select}) to ${literal(path)} ${PARQUET}`),
-  )
+  try {
+    return await writeLakeFile(lakeDir, folder, name, (path) =>
+      duck.run(`copy (${select}) to ${literal(path)} ${PARQUET}`),
+    )
+  } catch (error) {
+    throw unfinished(error, `file of ${name}`)
+  }
 }
 
 async function occurredRange(duck: Duck, relation: RelationName, table: string, brandId: string) {

@@ -2,7 +2,7 @@ import type { Whom } from '../../identity/erasure-request.ts'
 import type { Pipeline } from '../../lake/pipeline.ts'
 import { openSession } from '../../lake/session.ts'
 import type { Brand } from '../../op.ts'
-import { findPerson } from './cut.ts'
+import { type Found, findPerson } from './cut.ts'
 
 /** What an erasure would find, before anything changes. */
 export interface Preview {
@@ -35,9 +35,7 @@ export async function whomOf({ postgres }: Pipeline, brandId: string, identifier
   return { profileId: customer_id, email, phone }
 }
 
-/** Counts what is stored of a customer. */
-export async function previewErasure(pipeline: Pipeline, brand: Brand, whom: Whom): Promise<Preview> {
-  const { pipeline: db } = pipeline.postgres
+function personOf(pipeline: Pipeline, brand: Brand, whom: Whom): Promise<Found> {
   const named = {
     store_customer_id: whom.storeCustomerId,
     profile_id: whom.profileId,
@@ -48,9 +46,33 @@ export async function previewErasure(pipeline: Pipeline, brand: Brand, whom: Who
     string,
     string
   >
-  const { subjects, customerIds, identifiers } = await db.tx((tx) =>
-    findPerson(tx, pipeline, brand.id, given),
-  )
+  return pipeline.postgres.pipeline.tx((tx) => findPerson(tx, pipeline, brand.id, given))
+}
+
+/** Whether somebody has the identifier; if nobody does, which erasure it went with, if any. */
+export type Standing = { known: true } | { known: false; erasureId: string | null }
+
+/** Who only an event names that the lake does not have yet is not known. */
+export async function standingOf(pipeline: Pipeline, brand: Brand, whom: Whom): Promise<Standing> {
+  const { pipeline: db } = pipeline.postgres
+  const { subjects, identifiers } = await personOf(pipeline, brand, whom)
+  const { email, phone } = identifiers
+  const contact = await db.one<{ some: boolean }>('erasure_contacts_named', [brand.id, email, phone])
+  if (subjects.length || contact.some) return { known: true }
+  const named = Object.entries(identifiers).flatMap(([kind, values]) => values.map((value) => [kind, value]))
+  const [stone] = await db.many<{ erased_at: Date }>('tombstones_among', [
+    brand.id,
+    named.map(([kind]) => kind),
+    named.map(([, value]) => value),
+  ])
+  const erasure = stone && (await db.maybe<{ id: string }>('erasure_at', [brand.id, stone.erased_at]))
+  return { known: false, erasureId: erasure?.id ?? null }
+}
+
+/** Counts what is stored of a customer. */
+export async function previewErasure(pipeline: Pipeline, brand: Brand, whom: Whom): Promise<Preview> {
+  const { pipeline: db } = pipeline.postgres
+  const { subjects, customerIds, identifiers } = await personOf(pipeline, brand, whom)
   const rows = await db.one<Omit<Preview, 'customer_ids' | 'identifiers' | 'events'>>('erasure_preview', [
     brand.id,
     subjects,
