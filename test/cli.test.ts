@@ -11,12 +11,18 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { PassThrough, Readable } from 'node:stream'
+import { text as textOf } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { createKey } from '../src/access/key.ts'
+import { openApp } from '../src/app.ts'
 import { COMMANDS } from '../src/cli/commands.ts'
 import { commandHelp } from '../src/cli/help.ts'
 import { main } from '../src/cli/main.ts'
+import { prompt } from '../src/cli/sql.ts'
 import { CHECKOUT, readConfig } from '../src/config.ts'
+import type { Brand } from '../src/op.ts'
+import { openReading } from '../src/segment/reading.ts'
 import { serverProcess } from './fixtures/child.ts'
 import { clusterFolder } from './fixtures/cluster.ts'
 import { type Database, database } from './fixtures/database.ts'
@@ -96,8 +102,9 @@ t.test('--help', async (t) => {
     t.match(await help('status', '-h'), 'Usage: recoup status')
     t.match(await help('segment', 'create', '--name', 'x', '--help'), 'Usage: recoup segment create')
     const group = await help('segment', '--help')
-    t.match(group, /segment create .*\n.*segment members/)
-    t.notMatch(group, /brand create/)
+    t.match(group, /^Usage: recoup segment COMMAND .*\n\n {2}segment create .*\n.*segment members/)
+    t.notMatch(group, /brand create|Settings come from/)
+    t.match(await help('demo', '--help'), /^Usage: recoup demo \[.*\nSee also:\n {2}demo store /s)
     t.match(await recoup(['--help'], { env }), { code: 0, stderr: '', stdout: all })
   })
 })
@@ -121,6 +128,15 @@ t.test('a mistake is told on stderr with exit code 1, and nothing is on stdout',
     [['import', 'order', 'x.csv', ...brand], /"order" is not one of orders, refunds, customers/],
     [['import', 'orders', ...brand], 'import orders: exactly one FILE is needed'],
     [['demo', ...brand, '--customers', '0'], '--customers must be an integer from 1 to 10000000, not "0"'],
+    [['demo', ...brand, '--days', '-5'], '--days must be an integer from 1 to 3650, not "-5"'],
+    [
+      ['demo', '--brand', '--days', '5'],
+      '--brand needs a value; one that begins with - is written --brand=-…. See recoup demo --help',
+    ],
+    [
+      ['demo', 'store', ...brand, '--abandoned-after', '4'],
+      '--abandoned-after must be an integer from 5 to 10080, not "4"',
+    ],
     [
       ['segment', 'create', ...brand, '--name', 'x', '--definition', join(folder, 'none.json')],
       /none\.json: cannot be read: ENOENT/,
@@ -182,7 +198,7 @@ t.test('the environment', async (t) => {
 })
 
 t.test('from an empty service to members', async (t) => {
-  const { run, here, postgres } = await service(t)
+  const { run, here, postgres, env } = await service(t)
   const definition = file('segment.json', JSON.stringify(everyone))
   const orders = file(
     'orders.csv',
@@ -377,6 +393,30 @@ t.test('from an empty service to members', async (t) => {
       'a segment runs as it is shown',
     )
     t.equal(document(t, await here([...args, 'from rfm limit 5', '--json'])).length, 2)
+    const two = 'select 1 as one; select 2 as two'
+    t.match(await here([...args, two]), { code: 0, stdout: 'one\n---\n  1\n\ntwo\n---\n  2\n' })
+    t.same(document(t, await here([...args, two, '--json'])), [[{ one: 1 }], [{ two: 2 }]])
+    await refused('select 1 as one; from nobody', /^recoup: Catalog Error: .*nobody/)
+    await refused('select 1 as one; selec 2', /^recoup: Parser Error: .*selec/)
+    const pivot = "pivot (select 'a' as kind, 1 as amount) on kind using sum(amount)"
+    t.match(document(t, await here([...args, pivot, '--json'])), [{ a: '1' }], 'its parts do not show')
+    t.same(document(t, await here([...args, ';', '--json'])), [])
+  })
+
+  await t.test('the prompt of sql', async (t) => {
+    const app = await openApp(readConfig(env))
+    t.teardown(app.close)
+    const [brand] = await postgres.pipeline.many<Brand>('brands_all')
+    const session = await openReading(app.pipeline, brand as Brand, new Date())
+    t.teardown(() => session.close())
+    const output = new PassThrough()
+    const typed = ['.help', 'select', "';' as a;", 'selec 1;', '.tables', 'select 1 as b; select 2 as c;']
+    await prompt(session, brand as Brand, Readable.from([...typed, '.exit', 'select 3;'].join('\n')), output)
+    const said = await textOf(output.end())
+    t.match(said, /^DuckDB over Shop \(one\.myshopify\.com\) as of /)
+    t.match(said, /recoup> Statements of DuckDB/)
+    t.match(said, /recoup> {4}\.\.\.> a\n-\n;\nrecoup> Parser Error: .*\n/)
+    t.match(said, /recoup> There is no \.tables: \.help or \.exit\nrecoup> b\n-\n1\n\nc\n-\n2\nrecoup> \n$/)
   })
 
   await t.test('export', async (t) => {

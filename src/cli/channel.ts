@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import { openSeal } from '../access/seal.ts'
 import { ADAPTERS, type Adapter } from '../campaign/channel.ts'
 import { type ChannelRow, channelRow, openedSecret, sealedSecret } from '../campaign/channel-settings.ts'
 import type { ConsentChannel } from '../identity/contact.ts'
 import { brandOf } from './brand.ts'
-import { command, integerOption, type Run, required, text, UsageError } from './command.ts'
+import { command, fileOption, integerOption, type Run, required, text, UsageError } from './command.ts'
 import { table } from './table.ts'
 
 const brand = { type: 'string', required: true, placeholder: 'BRAND', what: 'Id, shop or name' } as const
@@ -158,9 +157,8 @@ export const channelCommands = [
 
 /** Not an argument: those are seen by everybody on the machine. */
 async function secretOf(values: Run['values']): Promise<string | null> {
-  const file = text(values, 'secret-file')
-  if (file === undefined) return null
-  const secret = (await readFile(file === '-' ? '/dev/stdin' : file, 'utf8')).trim()
+  if (values['secret-file'] === undefined) return null
+  const secret = (await fileOption(values, 'secret-file')).trim()
   if (secret === '') throw new UsageError('--secret-file is empty')
   return secret
 }

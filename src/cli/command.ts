@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises'
+import { text as textOf } from 'node:stream/consumers'
 import type { App, AppOptions } from '../app.ts'
 import type { Config } from '../config.ts'
 import type { Progress } from './progress.ts'
@@ -74,6 +76,17 @@ export function integerOption(
   if (!/^\d+$/.test(value) || Number(value) < least || Number(value) > most)
     throw new UsageError(`--${name} must be an integer from ${least} to ${most}, not "${value}"`)
   return Number(value)
+}
+
+/** The content of the file that an option names; - is standard input. */
+export async function fileOption(values: Values, name: string): Promise<string> {
+  const file = required(values, name)
+  try {
+    return file === '-' ? await textOf(process.stdin) : await readFile(file, 'utf8')
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new UsageError(`--${name}: ${file}: cannot be read: ${why}`)
+  }
 }
 
 export function timeOption(values: Values, name: string): Date | undefined {

@@ -3,6 +3,7 @@ import { runDemoStore } from '../connect/demo/store/run.ts'
 import { brandOf } from './brand.ts'
 import { command, integerOption, required } from './command.ts'
 import { stopSignal } from './run.ts'
+import { ABANDONED_AFTER, abandonedAfter } from './store.ts'
 
 const HISTORY = 1_000
 const EVERY_MS = 1_000
@@ -18,11 +19,13 @@ export const demoStoreCommands = [
         placeholder: 'N',
         what: `Steps of its life before now (default ${HISTORY})`,
       },
+      'abandoned-after': ABANDONED_AFTER,
       every: { type: 'string', placeholder: 'MS', what: `Pause between its steps (default ${EVERY_MS})` },
     },
     run: async ({ app: open, values }) => {
       const history = integerOption(values, 'history', HISTORY, 0, 100_000)
       const everyMs = integerOption(values, 'every', EVERY_MS, 0, 3_600_000)
+      const abandonedAfterMinutes = abandonedAfter(values)
       const app = await open()
       const { storePlatformDomain, webhookUrl } = app.config
       const brand = await brandOf(app, required(values, 'brand'))
@@ -37,6 +40,7 @@ export const demoStoreCommands = [
         webhookUrl,
         history,
         everyMs,
+        abandonedAfterMinutes,
         signal: stopping.signal,
         onStep: (count) => {
           sent += count

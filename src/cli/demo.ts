@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createKey } from '../access/key.ts'
+import { KEY_SCOPES } from '../access/scopes.ts'
 import type { App } from '../app.ts'
 import type { Config } from '../config.ts'
 import { generateDemo } from '../connect/demo/generate.ts'
@@ -16,7 +17,8 @@ import type { Progress } from './progress.ts'
 
 const NAME = 'Demo store'
 const DEMO = { customers: 1_000, days: 365, seed: 1 }
-const READ_SCOPES = ['brand:read', 'segments:read', 'customers:read', 'commerce:read', 'insights:read']
+/** All that a key can read. */
+const READ_SCOPES = KEY_SCOPES.filter((scope) => scope.endsWith(':read'))
 
 /** Segments that show what rules can say. */
 const SEGMENTS = [

@@ -3,23 +3,37 @@ import type { Command } from './command.ts'
 
 /** The commands, a line each. */
 export function overview(commands: readonly Command[]): string {
-  const width = Math.max(...commands.map((one) => usage(one).length))
-  const lines = commands.map((one) => `  ${usage(one).padEnd(width)}  ${one.what}`)
   return [
     'recoup: a customer-recovery data service for online stores',
     '',
     'Usage: recoup COMMAND [options]',
     '',
-    ...lines,
+    ...listed(commands),
     '',
     'Every command takes --help, and --json for one JSON document on stdout.',
     `Settings come from the environment: ${Object.keys(SETTINGS).join(', ')}.`,
   ].join('\n')
 }
 
+/** The commands that begin with a word. */
+export const groupHelp = (word: string, commands: readonly Command[]): string =>
+  [
+    `Usage: recoup ${word} COMMAND [options]`,
+    '',
+    ...listed(commands),
+    '',
+    `recoup ${word} COMMAND --help shows its options.`,
+  ].join('\n')
+
+function listed(commands: readonly Command[]): string[] {
+  const width = Math.max(...commands.map((one) => usage(one).length))
+  return commands.map((one) => `  ${usage(one).padEnd(width)}  ${one.what}`)
+}
+
 const usage = ({ name, arguments: positional }: Command) => (positional ? `${name} ${positional}` : name)
 
-export function commandHelp(command: Command): string {
+/** `others`: commands whose names begin with this one's. */
+export function commandHelp(command: Command, others: readonly Command[] = []): string {
   const options = Object.entries(command.options).map(([name, { placeholder, what, required }]) => ({
     left: `--${name}${placeholder ? ` ${placeholder}` : ''}`,
     right: `${what}${required ? ' (required)' : ''}`,
@@ -32,5 +46,6 @@ export function commandHelp(command: Command): string {
     command.what,
     '',
     ...options.map(({ left, right }) => `  ${left.padEnd(width)}  ${right}`),
+    ...(others.length ? ['', 'See also:', ...listed(others)] : []),
   ].join('\n')
 }

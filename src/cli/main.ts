@@ -5,7 +5,7 @@ import { Failure } from '../errors.ts'
 import { setLogLevel } from '../log.ts'
 import { type Command, UsageError, type Values } from './command.ts'
 import { COMMANDS } from './commands.ts'
-import { commandHelp, overview } from './help.ts'
+import { commandHelp, groupHelp, overview } from './help.ts'
 import { progress } from './progress.ts'
 
 export interface Surroundings {
@@ -29,10 +29,10 @@ async function dispatch(args: readonly string[], surroundings: Surroundings): Pr
   const found =
     COMMANDS.find(({ name }) => name === words.join(' ')) ?? COMMANDS.find(({ name }) => name === words[0])
   if (!found) {
-    const group = COMMANDS.filter(({ name }) => name.startsWith(`${words[0]} `))
+    const group = groupOf(words[0])
     const asked = args.length === 0 || args.includes('--help') || args[0] === '-h' || words[0] === 'help'
     if (asked) {
-      surroundings.out(`${overview(group.length ? group : COMMANDS)}\n`)
+      surroundings.out(`${group.length ? groupHelp(words[0] ?? '', group) : overview(COMMANDS)}\n`)
       return 0
     }
     const what = words.length
@@ -44,11 +44,13 @@ async function dispatch(args: readonly string[], surroundings: Surroundings): Pr
   }
   const rest = args.slice(found.name.split(' ').length)
   if (rest.includes('--help') || rest.includes('-h')) {
-    surroundings.out(`${commandHelp(found)}\n`)
+    surroundings.out(`${commandHelp(found, groupOf(found.name))}\n`)
     return 0
   }
   return await runCommand(found, rest, surroundings)
 }
+
+const groupOf = (word = '') => COMMANDS.filter(({ name }) => name.startsWith(`${word} `))
 
 async function runCommand(
   found: Command,
@@ -83,7 +85,7 @@ function parse(found: Command, args: readonly string[]): { values: Values; posit
   )
   try {
     const { values, positionals } = parseArgs({
-      args: [...args],
+      args: withNumbers(found, args),
       options: { ...options, json: { type: 'boolean' } },
       allowPositionals: found.arguments !== undefined,
       strict: true,
@@ -97,10 +99,23 @@ function parse(found: Command, args: readonly string[]): { values: Values; posit
   } catch (error) {
     if (error instanceof UsageError) throw error
     const message = error instanceof Error ? error.message : String(error)
-    const said = message.split(/\n|\. /)[0]?.replace(/\.$/, '')
+    const ambiguous = /^Option '(.*) <value>' argument is ambiguous/.exec(message)?.[1]
+    const said = ambiguous
+      ? `${ambiguous} needs a value; one that begins with - is written ${ambiguous}=-…`
+      : message.split(/\n|\. /)[0]?.replace(/\.$/, '')
     throw new UsageError(`${said}. See recoup ${found.name} --help`)
   }
 }
+
+/** A negative number behind the name of an option is its value, which is then looked at as any other. */
+const withNumbers = ({ options }: Command, args: readonly string[]): string[] =>
+  args.reduce<string[]>((given, arg) => {
+    const before = given.at(-1)
+    const takesValue = before?.startsWith('--') && options[before.slice(2)]?.type === 'string'
+    if (takesValue && /^-[\d.]/.test(arg)) given[given.length - 1] = `${before}=${arg}`
+    else given.push(arg)
+    return given
+  }, [])
 
 /** What a person sees of a failure: its text, and the stack only of mistakes in the program or when debugging. */
 function explain(error: unknown, env: NodeJS.ProcessEnv): string {

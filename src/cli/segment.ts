@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { openServed } from '../lake/served.ts'
 import { parseSaved } from '../segment/definition.ts'
 import { customerOf, explain } from '../segment/explain.ts'
@@ -6,7 +5,16 @@ import { displayOne } from '../segment/plan.ts'
 import { openReading } from '../segment/reading.ts'
 import { createSegment, type SegmentWithDefinition, segmentWithDefinition } from '../segment/saved.ts'
 import { brandOf, UUID } from './brand.ts'
-import { command, integerOption, type Run, required, text, UsageError } from './command.ts'
+import {
+  command,
+  fileOption,
+  integerOption,
+  type Run,
+  required,
+  text,
+  UsageError,
+  type Values,
+} from './command.ts'
 import { table } from './table.ts'
 
 const brand = { type: 'string', required: true, placeholder: 'BRAND', what: 'Id, shop or name' } as const
@@ -51,8 +59,7 @@ export const segmentCommands = [
       },
     },
     run: async ({ app: open, values }) => {
-      const file = required(values, 'definition')
-      const definition = readJson(file)
+      const definition = await definitionOf(values)
       const app = await open()
       const { id } = await brandOf(app, required(values, 'brand'))
       const name = required(values, 'name')
@@ -161,16 +168,12 @@ export const segmentCommands = [
   }),
 ]
 
-function readJson(file: string): unknown {
-  let body: string
+async function definitionOf(values: Values): Promise<unknown> {
+  const content = await fileOption(values, 'definition')
   try {
-    body = readFileSync(file === '-' ? 0 : file, 'utf8')
+    return JSON.parse(content)
   } catch (error) {
-    throw new UsageError(`${file}: cannot be read: ${error instanceof Error ? error.message : error}`)
-  }
-  try {
-    return JSON.parse(body)
-  } catch (error) {
-    throw new UsageError(`${file}: is not valid JSON: ${error instanceof Error ? error.message : error}`)
+    const why = error instanceof Error ? error.message : String(error)
+    throw new UsageError(`--definition: ${required(values, 'definition')}: is not valid JSON: ${why}`)
   }
 }

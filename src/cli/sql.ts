@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline/promises'
+import { text as textOf } from 'node:stream/consumers'
 import type { Session } from '../lake/session.ts'
 import type { Brand } from '../op.ts'
 import { openReading } from '../segment/reading.ts'
@@ -8,9 +9,12 @@ import { table } from './table.ts'
 
 const SHOWN_ROWS = 1_000
 
-async function query(session: Session, statement: string): Promise<Record<string, unknown>[]> {
+type Row = Record<string, unknown>
+
+/** The rows of each statement. */
+async function query(session: Session, text: string): Promise<Row[][]> {
   try {
-    return (await session.duck.rows(statement)).map((row) => plain(row) as Record<string, unknown>)
+    return (await session.duck.answers(text)).map((rows) => rows.map((row) => plain(row) as Row))
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error))
   }
@@ -26,7 +30,7 @@ function plain(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, plain(one)]))
 }
 
-const rowsAsText = (rows: readonly Record<string, unknown>[]) => {
+const rowsAsText = (rows: readonly Row[]) => {
   const [first] = rows
   if (!first) return '(no rows)'
   const header = Object.keys(first)
@@ -39,18 +43,35 @@ const rowsAsText = (rows: readonly Record<string, unknown>[]) => {
   )
 }
 
-async function prompt(session: Session, brand: Brand): Promise<void> {
-  const say = (words: string) => process.stdout.write(`${words}\n`)
-  say(`DuckDB over ${brand.name} (${brand.shop_domain}) as of ${session.asOf.toISOString()}.`)
-  say('Statements end with ; and Ctrl-D leaves. Try: from ltv limit 5;   or: show tables;')
-  const lines = createInterface({ input: process.stdin, output: process.stdout, prompt: 'recoup> ' })
+const answersAsText = (answers: readonly (readonly Row[])[]) =>
+  answers.length ? answers.map(rowsAsText).join('\n\n') : rowsAsText([])
+
+const HELP = `Statements of DuckDB, over as many lines as you like, up to a ;
+  show tables;       every source and model          describe ltv;   its columns
+  from ltv limit 5;  its first rows                  .exit           leaves, as Ctrl-D does
+What they mean: docs/models.md`
+
+/** Reads statements, each up to its semicolon, and answers them until the input ends or .exit. */
+export async function prompt(
+  session: Session,
+  { name, shop_domain }: Pick<Brand, 'name' | 'shop_domain'>,
+  input: NodeJS.ReadableStream,
+  output: NodeJS.WritableStream,
+): Promise<void> {
+  const say = (words: string) => output.write(`${words}\n`)
+  say(`DuckDB over ${name} (${shop_domain}) as of ${session.asOf.toISOString()}.`)
+  say('Statements end with ; and Ctrl-D leaves. Try: from ltv limit 5;   or: show tables;   or: .help')
+  const lines = createInterface({ input, output, prompt: 'recoup> ' })
   let statement = ''
   lines.prompt()
   for await (const line of lines) {
-    statement += `${line}\n`
+    const word = statement.trim() ? '' : line.trim().replace(/;$/, '')
+    if (/^(\.exit|\.quit|exit|quit)$/i.test(word)) break
+    if (word.startsWith('.')) say(/^\.help$/i.test(word) ? HELP : `There is no ${word}: .help or .exit`)
+    else statement += `${line}\n`
     if (/;\s*$/.test(statement)) {
       try {
-        say(rowsAsText(await query(session, statement)))
+        say(answersAsText(await query(session, statement)))
       } catch (error) {
         say(error instanceof Error ? error.message : String(error))
       }
@@ -59,6 +80,7 @@ async function prompt(session: Session, brand: Brand): Promise<void> {
     lines.setPrompt(statement.trim() ? '   ...> ' : 'recoup> ')
     lines.prompt()
   }
+  lines.close()
   say('')
 }
 
@@ -76,15 +98,18 @@ export const sqlCommands = [
       const brand = await brandOrOnly(app, text(values, 'brand'))
       const session = await openReading(app.pipeline, brand, timeOption(values, 'as-of') ?? new Date())
       try {
-        if (positionals.length) return await query(session, positionals.join(' '))
-        if (process.stdin.isTTY) return await prompt(session, brand)
-        let piped = ''
-        for await (const chunk of process.stdin) piped += chunk
-        return await query(session, piped)
+        if (!positionals.length && process.stdin.isTTY)
+          return await prompt(session, brand, process.stdin, process.stdout)
+        const statements = positionals.length ? positionals.join(' ') : await textOf(process.stdin)
+        const answers = await query(session, statements)
+        return answers.length === 1 ? answers[0] : answers
       } finally {
         await session.close()
       }
     },
-    text: (rows) => rowsAsText(rows as Record<string, unknown>[]),
+    text: (result) => {
+      const found = result as Row[] | Row[][]
+      return found.every(Array.isArray) && found.length ? answersAsText(found) : rowsAsText(found as Row[])
+    },
   }),
 ]

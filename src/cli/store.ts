@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs'
-import { text as textOf } from 'node:stream/consumers'
 import { openSeal } from '../access/seal.ts'
 import { connectStore, webhookPath } from '../connect/store/connect.ts'
 import { connectionOf } from '../connect/store/connection.ts'
@@ -8,7 +6,17 @@ import { createReceiver } from '../connect/store/receive.ts'
 import { backfill, reconcile, type SyncOptions, syncStates, type Walked } from '../connect/store/sync.ts'
 import { fail } from '../errors.ts'
 import { brandOf, UUID } from './brand.ts'
-import { command, integerOption, type Option, type Run, required, text, UsageError } from './command.ts'
+import {
+  command,
+  fileOption,
+  integerOption,
+  type Option,
+  type Run,
+  required,
+  text,
+  UsageError,
+  type Values,
+} from './command.ts'
 import { table } from './table.ts'
 
 const brand = { type: 'string', required: true, placeholder: 'BRAND', what: 'Id, shop or name' } as const
@@ -18,6 +26,15 @@ const CREDENTIALS: Option = {
   placeholder: 'FILE',
   what: 'JSON with access_token (Admin API) and webhook_secret (the app’s secret); - for standard input',
 }
+
+export const ABANDONED_AFTER: Option = {
+  type: 'string',
+  placeholder: 'MINUTES',
+  what: 'A checkout without activity for so long is abandoned (5 to 10080; 60 at first)',
+}
+/** Undefined: it stays as it is. */
+export const abandonedAfter = (values: Values): number | undefined =>
+  integerOption(values, 'abandoned-after', 0, 5, 10_080) || undefined
 
 async function opened({ app: open, values }: Run) {
   const app = await open()
@@ -33,8 +50,8 @@ async function connected(run: Run) {
   return { ...parts, connection }
 }
 
-async function credentialsOf(path: string): Promise<{ accessToken: string; webhookSecret: string }> {
-  const content = path === '-' ? await textOf(process.stdin) : readFileSync(path, 'utf8')
+async function credentialsOf(values: Values): Promise<{ accessToken: string; webhookSecret: string }> {
+  const content = await fileOption(values, 'credentials')
   let given: { access_token?: unknown; webhook_secret?: unknown } | null = null
   try {
     given = JSON.parse(content)
@@ -88,26 +105,22 @@ export const storeCommands = [
         placeholder: 'URL',
         what: 'Where the Admin API is (default: the shop’s domain)',
       },
-      'abandoned-after': {
-        type: 'string',
-        placeholder: 'MINUTES',
-        what: 'A checkout without activity for so long is abandoned (default 60)',
-      },
+      'abandoned-after': ABANDONED_AFTER,
       'no-webhooks': { type: 'boolean', what: 'Leave it to yourself to have webhooks sent' },
     },
     run: async (run) => {
       const { app, brand: found, seal } = await opened(run)
       const { values } = run
-      const minutes = integerOption(values, 'abandoned-after', 0, 5, 10_080)
+      const abandonedAfterMinutes = abandonedAfter(values)
       const webhookUrl = `${app.config.webhookUrl}${webhookPath('shopify')}`
       const isPublic = webhookUrl.startsWith('https:') || text(values, 'api-origin') !== undefined
       const answer = await connectStore({
         postgres: app.postgres,
         seal,
         brand: found,
-        ...(await credentialsOf(required(values, 'credentials'))),
+        ...(await credentialsOf(values)),
         apiOrigin: text(values, 'api-origin')?.replace(/\/$/, ''),
-        abandonedAfterMinutes: minutes || undefined,
+        abandonedAfterMinutes,
         webhookUrl: isPublic && values['no-webhooks'] !== true ? webhookUrl : undefined,
       })
       const notes = isPublic

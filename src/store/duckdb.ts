@@ -8,6 +8,7 @@ import {
   type DuckDBValueConverter,
   type JS,
   JSDuckDBValueConverter,
+  ResultReturnType,
 } from '@duckdb/node-api'
 
 export interface DuckOptions {
@@ -24,6 +25,8 @@ export interface Duck {
   run(statement: string, values?: readonly unknown[]): Promise<void>
   /** Counts are numbers, DECIMAL is a decimal string, TIMESTAMP a Date in UTC. */
   rows<Row = Record<string, unknown>>(statement: string, values?: readonly unknown[]): Promise<Row[]>
+  /** What each statement of a text answers; of those that answer nothing, such as parts of a pivot, no list. */
+  answers<Row = Record<string, unknown>>(text: string): Promise<Row[][]>
   /** From here on nothing outside these folders can be read or written, and no setting changed. */
   lock(folders: readonly string[]): Promise<void>
   /** Interrupts the statement that runs; those that follow fail, too. */
@@ -69,6 +72,7 @@ export async function openDuck(options: DuckOptions): Promise<Duck> {
         const reader = await (statement?.runAndReadAll() ?? connection.runAndReadAll(text, bindable(values)))
         return reader.convertRowObjects(toJs) as never
       }),
+    answers: (text) => inOrder(() => answersOf(connection, text)),
     lock: (folders) =>
       inOrder(async () => {
         const list = folders.map((folder) => literal(`${folder.replace(/\/$/, '')}/`)).join(', ')
@@ -86,6 +90,24 @@ export async function openDuck(options: DuckOptions): Promise<Duck> {
       instance.closeSync()
     },
   }
+}
+
+async function answersOf<Row>(connection: DuckDBConnection, text: string): Promise<Row[][]> {
+  const statements = await connection.extractStatements(text).catch(() => null)
+  // An empty text, or a mistake, which DuckDB explains when it is asked to run it.
+  if (!statements) return [(await connection.runAndReadAll(text)).convertRowObjects(toJs) as never]
+  const answers: Row[][] = []
+  for (let at = 0; at < statements.count; at++) {
+    const statement = await statements.prepare(at)
+    try {
+      const reader = await statement.runAndReadAll()
+      if (reader.returnType !== ResultReturnType.NOTHING)
+        answers.push(reader.convertRowObjects(toJs) as never)
+    } finally {
+      statement.destroySync()
+    }
+  }
+  return answers
 }
 
 /** To parse and bind a statement anew takes as long as a row that is found by it. */

@@ -21,6 +21,8 @@ export interface DemoStoreOptions {
   /** Steps of the store's life before now, which the back-fill reads. */
   history: number
   everyMs: number
+  /** A checkout without activity for so long is abandoned. */
+  abandonedAfterMinutes?: number | undefined
   signal: AbortSignal
   onStep?(sent: number): void
 }
@@ -51,7 +53,10 @@ export async function runDemoStore(options: DemoStoreOptions): Promise<void> {
   try {
     const url = `${webhookUrl}${webhookPath('shopify')}`
     const credentials = { accessToken: ACCESS_TOKEN, webhookSecret: SECRET }
-    await connectStore({ postgres, seal, brand, ...credentials, apiOrigin: store.origin, webhookUrl: url })
+    await connectStore({
+      ...{ postgres, seal, brand, ...credentials, apiOrigin: store.origin, webhookUrl: url },
+      abandonedAfterMinutes: options.abandonedAfterMinutes,
+    })
     const db = postgres.forBrand(brand.id)
     const connection = await connectionOf(db, seal)
     if (!connection) throw new Error('the store was disconnected while it was connected')
