@@ -35,6 +35,13 @@ export const text = ({ min = 0, max }: { min?: number; max: number }) => {
   )
 }
 
+/** A value of a path that can be anything. */
+export const pathValue = v.pipe(
+  v.string(),
+  v.check((value) => value.trim() !== '', 'must not be empty'),
+  jsonSchema({ type: 'string', minLength: 1 }),
+)
+
 const TIMESTAMP = /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/
 
 /** An ISO 8601 time with its zone; becomes a Date. */
@@ -83,7 +90,7 @@ export const queryInteger = ({
   under?: Page['under']
 }) =>
   v.pipe(
-    matching(/^[+-]?\d{1,15}$/, 'must be an integer'),
+    matching(/^[+-]?\d+$/, 'must be an integer'),
     v.transform(Number),
     v.transform((value) => (under === 'clamp' ? Math.max(value, min) : value)),
     v.minValue(min, `must be at least ${min}`),

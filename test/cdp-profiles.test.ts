@@ -2,20 +2,17 @@ import { randomUUID } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { openapiText } from '../src/http/openapi.ts'
 import { snapshotAll } from '../src/lake/horizon.ts'
-import { openLakes } from '../src/lake/reader.ts'
-import { openServed } from '../src/lake/served.ts'
 import { setLogLevel } from '../src/log.ts'
 import type { Brand } from '../src/op.ts'
 import { cdpCustomerOps } from '../src/ops/cdp-customers.ts'
 import { cdpProfileOps } from '../src/ops/cdp-profiles.ts'
 import { cdpSessionOps } from '../src/ops/cdp-sessions.ts'
 import { customerOps } from '../src/ops/customers.ts'
-import { openReading } from '../src/segment/reading.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
 import { api } from './fixtures/api.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import { contract } from './fixtures/contract.ts'
-import { lake, logBatch } from './fixtures/lake.ts'
+import { lake, lakeOf, logBatch } from './fixtures/lake.ts'
 import { randomSource } from './fixtures/random.ts'
 import { addOrders, type MadeCustomer, randomCustomers } from './fixtures/random-customers.ts'
 
@@ -28,10 +25,8 @@ const MINUTE = 60_000
 
 const pipeline = await lake(t)
 const { sql } = pipeline.postgres
-const lakes = openLakes(openServed(pipeline), (brand, asOf) => openReading(pipeline, brand, asOf))
-t.teardown(() => lakes.close())
 const ops = [...cdpProfileOps, ...cdpSessionOps, ...cdpCustomerOps, ...customerOps]
-const { call, key } = await api(t, { postgres: pipeline.postgres } as never, ops, { lake: lakes.forBrand })
+const { call, key } = await api(t, pipeline, ops, { lake: lakeOf(t, pipeline) })
 const origin = 'http://localhost'
 const described = contract(
   JSON.parse(openapiText(ops, { baseUrl: origin, cdpUrl: origin, webhookUrl: origin })),
@@ -357,6 +352,18 @@ t.test('orders and insights are read by any identifier, told by its shape', asyn
   t.same((await read(one.id, 'orders', '?limit=2&offset=1')).body.list.length, 2)
   for (const query of ['?offset=9999&limit=2', '?limit=0', '?limit=x', '?offset=-1', '?cursor=x', '?sort=id'])
     t.equal((await read(one.id, 'orders', query)).status, 400, query)
+})
+
+t.test('an id that is missing from the path is 400, after 401 and 403', async (t) => {
+  const as = await key(await newBrand(pipeline, { features: FEATURES }), SCOPES)
+  const paths = ['profiles/', 'profiles/%20', 'profiles//sessions', 'customers//orders', 'customers//insights']
+  for (const path of paths) {
+    const { status, body } = await call(`GET /cdp/${path}`, { as })
+    t.match({ status, ...body }, { status: 400, error: { code: 'bad_request', message: /must not be empty/ } })
+    t.equal((await call(`GET /cdp/${path}`)).status, 401)
+  }
+  for (const path of ['profiles//', 'customers//', 'customers///orders', 'profiles//sessions/'])
+    t.equal((await call(`GET /cdp/${path}`, { as })).status, 404, path)
 })
 
 t.test('orders and insights need the beta and a store', async (t) => {

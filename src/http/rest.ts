@@ -21,7 +21,12 @@ export function restRoutes(ops: readonly Op[], deps: RestDeps): Route[] {
     if (!op.route) continue
     checkPaging(op)
     const [method, path] = op.route.split(' ') as [HttpMethod, string]
-    const route = routes.get(path) ?? { path, methods: {}, bodyLimit: BODY_LIMIT, surface: op.surface }
+    const { surface } = op
+    const route = routes.get(path) ?? {
+      ...{ path, methods: {}, bodyLimit: BODY_LIMIT, surface },
+      // By the contract a missing id is 400 there.
+      takesEmpty: surface === 'cdp',
+    }
     if (route.methods[method]) throw new Error(`two operations at ${op.route}`)
     route.methods[method] = admission(op, deps)
     routes.set(path, route)

@@ -22,6 +22,8 @@ export interface Route {
   /** Bytes; a longer body is 413. */
   bodyLimit: number
   surface: Surface
+  /** An empty value in its path is an invalid one, not another path. */
+  takesEmpty?: boolean
   /** Status of a body with a Content-Encoding other than identity; 415 unless said. */
   encodings?: 400 | 415
   /** Status of a body over the limit; 413 unless said. */

@@ -17,8 +17,11 @@ const NONE: readonly string[] = []
 export const parameterNames = (pattern: string) =>
   [...pattern.matchAll(/\{(\w+)\}/g)].map((found) => String(found[1]))
 
-/** Finds the route of a path. A trailing slash, a double slash or an encoded literal is another path. */
-export function createRouter<R extends { path: string }>(routes: readonly R[]) {
+/**
+ * Finds the route of a path. A trailing slash, a double slash or an encoded literal is another path, but of a route that
+ * says itself what is missing.
+ */
+export function createRouter<R extends { path: string; takesEmpty?: boolean }>(routes: readonly R[]) {
   const literal = new Map<string, Match<R>>()
   const root: Node<R> = { literals: new Map() }
 
@@ -49,11 +52,12 @@ export function createRouter<R extends { path: string }>(routes: readonly R[]) {
     const next = node.literals.get(segment)
     const route = next && find(next, segments, at + 1, values)
     if (route) return route
-    if (!node.parameter || segment === '') return undefined
+    if (!node.parameter) return undefined
     values.push(segment)
     const found = find(node.parameter, segments, at + 1, values)
-    if (!found) values.pop()
-    return found
+    if (found && (segment !== '' || found.takesEmpty)) return found
+    values.pop()
+    return undefined
   }
 
   return (path: string): Match<R> | undefined => {

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { count, named } from '../fields.ts'
+import { count, named, pathValue } from '../fields.ts'
 import { type Op, op, type Reader } from '../op.ts'
 import { checkWindow, LISTED, offsetPaging, resultsOf, WINDOW } from './cdp-fields.ts'
 import { MATCHES, matchOf, partyOf } from './cdp-party.ts'
@@ -13,7 +13,7 @@ import type { Place } from './keyset.ts'
 
 const reading = { surface: 'cdp', feature: 'beta:cdp-commerce', tool: false } as const
 
-const path = v.strictObject({ identifier: v.string() })
+const path = v.strictObject({ identifier: pathValue })
 
 const { id, external_id, number, state, billing_status, total, currency_code, created_at, recovered_at } =
   Order.entries

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { count, currencyCode, id, jsonObject, money, named, texts, time } from '../fields.ts'
+import { count, currencyCode, id, jsonObject, money, named, pathValue, texts, time } from '../fields.ts'
 import type { Ctx, Page } from '../op.ts'
 import { contactsOf } from './commerce-fields.ts'
 import type { CustomerRow } from './customer-rows.ts'
@@ -31,7 +31,7 @@ export const Customer = named('Customer', {
   updated_at: time,
 })
 
-export const customerPath = v.strictObject({ id: v.string() })
+export const customerPath = v.strictObject({ id: pathValue })
 
 /** A row as REST shows it. */
 export const customerOf = (row: CustomerRow, contactId: string | null): v.InferOutput<typeof Customer> => ({

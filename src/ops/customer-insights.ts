@@ -8,7 +8,7 @@ const score = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(5))
 
 const TopProduct = named('CustomerTopProduct', {
   product_id: v.string(),
-  title: v.nullable(v.string()),
+  title: v.string(),
   quantity: v.pipe(v.number(), v.integer()),
   order_count: count,
   customer_count: count,
@@ -72,7 +72,7 @@ const SUMMARY = `
   where orders_count > 0`
 
 const TOP_PRODUCTS = `
-  select product_id, title, quantity, order_count, customer_count, revenue,
+  select product_id, coalesce(title, product_id) as title, quantity, order_count, customer_count, revenue,
     repeat_purchase_rate::double as repeat_purchase_rate
   from customer_products where customer = $1::integer
   order by customer_products.revenue desc, product_id

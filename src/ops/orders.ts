@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { fail } from '../errors.ts'
-import { list, paging, timestamp } from '../fields.ts'
+import { list, paging, pathValue, timestamp } from '../fields.ts'
 import { emailOf, phoneOf } from '../identity/channel.ts'
 import { type Ctx, type Op, op, type Page } from '../op.ts'
 import * as example from './commerce-example.ts'
@@ -85,7 +85,7 @@ export const orderOps: readonly Op[] = [
     route: 'GET /v1/commerce/orders/{id}',
     scopes: ['commerce:read'],
     what: 'One order as it is now, by its id or by the store’s own order id.',
-    input: { path: v.strictObject({ id: v.pipe(v.string(), v.nonEmpty('must not be empty')) }) },
+    input: { path: v.strictObject({ id: pathValue }) },
     output: Order,
     example: example.ORDER_READ,
     run: async ({ db }, { path }) => {
