@@ -1,5 +1,4 @@
--- What is wrong with an order as a whole. An order is never imported without one of its lines: when one row is refused,
--- all of its rows are.
+-- What is wrong with an order as a whole, which is never imported without one of its lines.
 insert into fault (n, field, value, reason)
 select n, min_by(fault.field, pos), min_by(fault.value, pos), min_by(fault.reason, pos)
 from line_read
@@ -33,14 +32,3 @@ select
 from (select external_id, min(n) as n from picked where external_id is not null group by external_id having count(total) = 0)
 left join line_sum using (external_id)
 where (line_sum.total is null or not is_priced) and n not in (select n from fault);
-
-insert into fault
-select picked.n, 'external_id', picked.external_id, bad.field || ' ' || bad.reason, bad.n
-from picked
-join (
-    select external_id, min(n) as n, min_by(field, n) as field, min_by(reason, n) as reason
-    from (select fault.n, field, reason, external_id from fault join picked using (n))
-    where external_id is not null
-    group by external_id
-) bad using (external_id)
-where picked.n not in (select n from fault);

@@ -1,15 +1,4 @@
--- Rows of one external id are one refund of the sum of their totals; it is never imported without one of them.
-insert into fault
-select picked.n, 'external_id', picked.external_id, bad.field || ' ' || bad.reason, bad.n
-from picked
-join (
-    select external_id, min(n) as n, min_by(field, n) as field, min_by(reason, n) as reason
-    from (select fault.n, field, reason, external_id from fault join picked using (n))
-    where external_id is not null
-    group by external_id
-) bad using (external_id)
-where picked.n not in (select n from fault);
-
+-- Rows of one external id are one refund of the sum of their totals.
 create table ready as
 select *, (row_number() over (order by n) - 1) // 10000 as chunk
 from (

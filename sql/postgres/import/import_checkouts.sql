@@ -4,7 +4,7 @@ insert into checkout as stored (
     completed_at
 )
 select
-    $1, external_id, overlay(overlay(md5($1::uuid::text || ':checkout:' || external_id) placing '8' from 13) placing 'a' from 17)::uuid,
+    $1, external_id, made_id($1, 'checkout', external_id),
     nullif(subject, 0), state, currency_code, total, item_count, url, created_at, updated_at, abandoned_at, completed_at
 from rows from (
     json_to_recordset($2::text::json) as (

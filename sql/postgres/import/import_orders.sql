@@ -7,8 +7,7 @@ insert into store_order as stored (
 )
 select
     $1, external_id,
-    -- A version 8 UUID of brand and external id: the same order gets the same id wherever it is imported again.
-    overlay(overlay(md5($1::uuid::text || ':order:' || external_id) placing '8' from 13) placing 'a' from 17)::uuid,
+    made_id($1, 'order', external_id),
     number, nullif(subject, 0), email, phone, state, billing_status, currency_code, subtotal, discount_total, total,
     refunded_total, discount_codes, lines::jsonb, test, created_at, updated_at, cancelled_at, recovered_at
 from rows from (

@@ -4,7 +4,7 @@ insert into subscription as stored (
     started_at, next_billing_at, cancelled_at, updated_at
 )
 select
-    $1, external_id, overlay(overlay(md5($1::uuid::text || ':subscription:' || external_id) placing '8' from 13) placing 'a' from 17)::uuid,
+    $1, external_id, made_id($1, 'subscription', external_id),
     nullif(subject, 0), status, product_id, title, interval_unit, interval_count, price, currency_code, started_at,
     next_billing_at, cancelled_at, coalesce(updated_at, now())
 from rows from (

@@ -1,7 +1,7 @@
 -- A refund that was pending can grow to its amount; it never shrinks. $2: JSON rows, $3: subjects of those that name no order.
 insert into refund as stored (brand_id, external_id, id, order_external_id, subject, currency_code, total, created_at)
 select
-    $1, external_id, overlay(overlay(md5($1::uuid::text || ':refund:' || external_id) placing '8' from 13) placing 'a' from 17)::uuid,
+    $1, external_id, made_id($1, 'refund', external_id),
     order_external_id, nullif(subject, 0), currency_code, total, created_at
 from rows from (
     json_to_recordset($2::text::json) as (

@@ -63,7 +63,8 @@ async function readOrders({ duck, brand, mapped }: ImportRun): Promise<void> {
       }),
     )
   } else await duck.run(statement('duckdb', 'import_order_flat_lines'))
-  for (const name of ['import_order_lines', 'import_order_faults']) await duck.run(statement('duckdb', name))
+  for (const name of ['import_order_lines', 'import_order_faults', 'import_whole_faults'])
+    await duck.run(statement('duckdb', name))
   await loadPhones(duck, brand.default_phone_region)
   await duck.run(`set variable currency_code = ${literal(brand.currency_code)}`)
   await duck.run(statement('duckdb', 'import_order_ready'))
