@@ -1,7 +1,5 @@
 import t from 'tap'
 import { snapshotAll } from '../src/lake/horizon.ts'
-import { openLakes } from '../src/lake/reader.ts'
-import { openServed } from '../src/lake/served.ts'
 import { setLogLevel } from '../src/log.ts'
 import { segmentMemberOps } from '../src/ops/segment-members.ts'
 import { segmentQuestionOps } from '../src/ops/segment-questions.ts'
@@ -9,24 +7,20 @@ import { segmentOps } from '../src/ops/segments.ts'
 import { turnsOf } from '../src/segment/cadence.ts'
 import { parseDefinition } from '../src/segment/definition.ts'
 import type { SegmentRow } from '../src/segment/evaluate.ts'
-import { openReading } from '../src/segment/reading.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
 import { api } from './fixtures/api.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
-import { type Line, lake, logBatch } from './fixtures/lake.ts'
+import { type Line, lake, lakeOf, logBatch } from './fixtures/lake.ts'
 
 setLogLevel('error')
 
 const pipeline = await lake(t)
 const { sql } = pipeline.postgres
-const lakes = openLakes(openServed(pipeline), (brand, asOf) => openReading(pipeline, brand, asOf))
-t.teardown(() => lakes.close())
-const { call, signIn } = await api(
-  t,
-  { postgres: pipeline.postgres } as never,
-  [...segmentOps, ...segmentMemberOps, ...segmentQuestionOps],
-  { lake: lakes.forBrand, now: () => new Date('2026-05-02T00:00:00Z') },
-)
+const lakeFor = lakeOf(t, pipeline)
+const { call, signIn } = await api(t, pipeline, [...segmentOps, ...segmentMemberOps, ...segmentQuestionOps], {
+  lake: lakeFor,
+  now: () => new Date('2026-05-02T00:00:00Z'),
+})
 
 const NAMES = ['Visitors', 'Customers', 'Repeat Customers', 'Active Subscribers']
 const BY_MODELS = ['High Value', 'At Risk', 'Churned']
@@ -168,7 +162,7 @@ t.test('those of the models are who the models say, of those whom rules cover', 
   await snapshotAll(pipeline)
   const { failed } = await refresh('00:00:00')
   t.same(failed, [])
-  const served = await lakes.forBrand(brand).served()
+  const served = await lakeFor(brand).served()
   const asked: Record<string, string> = {
     'High Value': `from rfm where tier in ('Champions', 'Loyal Customers')`,
     'At Risk': 'from churn where at_risk',

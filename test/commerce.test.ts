@@ -7,10 +7,10 @@ import { refreshBrand } from '../src/segment/refresh.ts'
 import { api } from './fixtures/api.ts'
 import { brand as makeBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
-import { lake, tick } from './fixtures/lake.ts'
+import { lake, lakeOf, tick } from './fixtures/lake.ts'
 import { randomSource } from './fixtures/random.ts'
 import { insertOrders, type KnownOrder, randomOrders } from './fixtures/random-orders.ts'
-import { client, lakeOf, walk } from './fixtures/shop.ts'
+import { client, walk } from './fixtures/shop.ts'
 
 setLogLevel('error')
 

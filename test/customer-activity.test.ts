@@ -1,17 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { snapshotAll } from '../src/lake/horizon.ts'
-import { openLakes } from '../src/lake/reader.ts'
-import { openServed } from '../src/lake/served.ts'
 import { setLogLevel } from '../src/log.ts'
 import { customerActivityOps } from '../src/ops/customer-activity.ts'
 import { customerOrderOps } from '../src/ops/customer-orders.ts'
-import { openReading } from '../src/segment/reading.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
 import { createSegment } from '../src/segment/saved.ts'
 import { api } from './fixtures/api.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
-import { lake, logBatch } from './fixtures/lake.ts'
+import { lake, lakeOf, logBatch } from './fixtures/lake.ts'
 import { randomSource } from './fixtures/random.ts'
 import { addOrders, type MadeCustomer, randomCustomers } from './fixtures/random-customers.ts'
 
@@ -22,14 +19,9 @@ const EVERYONE = { source: 'customer_profile', rule: { field: 'orders_count', op
 
 const pipeline = await lake(t)
 const { sql } = pipeline.postgres
-const lakes = openLakes(openServed(pipeline), (brand, asOf) => openReading(pipeline, brand, asOf))
-t.teardown(() => lakes.close())
-const { call, key } = await api(
-  t,
-  { postgres: pipeline.postgres } as never,
-  [...customerActivityOps, ...customerOrderOps],
-  { lake: lakes.forBrand },
-)
+const { call, key } = await api(t, pipeline, [...customerActivityOps, ...customerOrderOps], {
+  lake: lakeOf(t, pipeline),
+})
 
 interface Entry {
   id: string

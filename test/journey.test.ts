@@ -9,8 +9,8 @@ import { journeyOps } from '../src/ops/journey.ts'
 import { api, SEAL_KEY, WEBHOOK_ORIGIN } from './fixtures/api.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
-import { lake, logBatch, tick } from './fixtures/lake.ts'
-import { client, lakeOf } from './fixtures/shop.ts'
+import { lake, lakeOf, logBatch, tick } from './fixtures/lake.ts'
+import { client } from './fixtures/shop.ts'
 
 setLogLevel('error')
 

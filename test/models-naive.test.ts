@@ -2,7 +2,7 @@ import type { DuckDBConnection } from '@duckdb/node-api'
 import t from 'tap'
 import { loadModels } from '../src/model/graph.ts'
 import { runModels } from '../src/model/run.ts'
-import { withModels } from './fixtures/model-case.ts'
+import { fillRelations, withModels } from './fixtures/model-case.ts'
 import {
   bucketOf,
   buyersOf,
@@ -60,7 +60,7 @@ const money = (cents: number) => (cents / 100).toFixed(2)
 const time = (at: number) => new Date(at).toISOString().replace('T', ' ').replace('Z', '')
 
 async function fill(connection: DuckDBConnection, brand: NaiveBrand): Promise<void> {
-  const tables: Record<string, object[]> = {
+  await fillRelations(connection, {
     customers_source: brand.customers.map((subject) => ({ subject, customer_id: `c${subject}` })),
     subject_redirect: [...brand.redirects].map(([subject, customer]) => ({ subject, customer })),
     orders_source: brand.orders.map(({ subject, state, currency, total, refunded, test, at }, n) => ({
@@ -74,17 +74,7 @@ async function fill(connection: DuckDBConnection, brand: NaiveBrand): Promise<vo
       total: money(total),
     })),
     params: [{ as_of: time(brand.asOf), timezone: brand.timezone, currency_code: brand.currency }],
-  }
-  for (const [name, rows] of Object.entries(tables)) {
-    await connection.run(`delete from ${name}`)
-    if (rows.length === 0) continue
-    const columns = Object.keys(rows[0] as object)
-    const cells = columns.map((column) => `row ->> '${column}'`).join(', ')
-    await connection.run(
-      `insert into ${name} (${columns.join(', ')}) select ${cells} from (select unnest($1::json::json[]) as row)`,
-      [JSON.stringify(rows)],
-    )
-  }
+  })
 }
 
 const models = await loadModels()

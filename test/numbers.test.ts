@@ -7,11 +7,10 @@ import { refreshBrand } from '../src/segment/refresh.ts'
 import { api } from './fixtures/api.ts'
 import { brand as makeBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
-import { lake, tick } from './fixtures/lake.ts'
+import { lake, lakeOf, tick } from './fixtures/lake.ts'
 import { randomSource } from './fixtures/random.ts'
 import { randomCustomers } from './fixtures/random-customers.ts'
 import { randomOrders } from './fixtures/random-orders.ts'
-import { lakeOf } from './fixtures/shop.ts'
 
 setLogLevel('error')
 

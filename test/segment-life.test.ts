@@ -1,29 +1,25 @@
 import t, { type Test } from 'tap'
 import { upsertContact } from '../src/identity/contact.ts'
 import { snapshotAll } from '../src/lake/horizon.ts'
-import { openLakes } from '../src/lake/reader.ts'
-import { openServed } from '../src/lake/served.ts'
 import { setLogLevel } from '../src/log.ts'
 import { segmentMemberOps } from '../src/ops/segment-members.ts'
 import { segmentQuestionOps } from '../src/ops/segment-questions.ts'
 import { segmentOps } from '../src/ops/segments.ts'
-import { openReading } from '../src/segment/reading.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
 import { api } from './fixtures/api.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
-import { type Line, lake, logBatch } from './fixtures/lake.ts'
+import { type Line, lake, lakeOf, logBatch } from './fixtures/lake.ts'
 
 setLogLevel('error')
 
 const pipeline = await lake(t)
-const lakes = openLakes(openServed(pipeline), (brand, asOf) => openReading(pipeline, brand, asOf))
-t.teardown(() => lakes.close())
+const lakeFor = lakeOf(t, pipeline)
 const clock = { now: new Date('2026-05-01T00:00:00Z') }
 const { call, tool, signIn } = await api(
   t,
-  { postgres: pipeline.postgres } as never,
+  pipeline,
   [...segmentOps, ...segmentMemberOps, ...segmentQuestionOps],
-  { lake: lakes.forBrand, now: () => clock.now },
+  { lake: lakeFor, now: () => clock.now },
 )
 
 const viewed = (days: number) => ({
@@ -376,9 +372,7 @@ t.test('an explanation of who cannot be reached says what holds, and that nothin
   )
   await record('2026-04-01T00:00:00Z', { anonymous_id: 'v1' })
   await refresh('2026-04-10T00:00:00Z')
-  const [visitor] = await (await lakes.forBrand(brand).sources()).rows<{ customer_id: string }>(
-    'from customers',
-  )
+  const [visitor] = await (await lakeFor(brand).sources()).rows<{ customer_id: string }>('from customers')
   const { body } = await request(`GET /v1/segments/${id}/explain?customer_id=${visitor?.customer_id}`)
   t.match(body, {
     member: false,
@@ -397,7 +391,7 @@ t.test('the SQL of a segment runs over the models and finds its members', async 
   await refresh('2026-04-10T00:00:00Z')
   const { body } = await request(`GET /v1/segments/${id}/sql`)
   t.match(body, { segment_id: id, version: 1, sql: /^select customers\.customer, customers\.customer_id\n/ })
-  const sources = await lakes.forBrand(brand).sources()
+  const sources = await lakeFor(brand).sources()
   const rows = await sources.rows<{ customer_id: string }>(body.sql)
   t.same(
     rows.map(({ customer_id }) => customer_id.split(':').at(-1)),

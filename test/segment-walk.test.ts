@@ -1,16 +1,13 @@
 import t from 'tap'
 import { snapshotAll } from '../src/lake/horizon.ts'
-import { openLakes } from '../src/lake/reader.ts'
-import { openServed } from '../src/lake/served.ts'
 import { setLogLevel } from '../src/log.ts'
 import { cdpSegmentOps } from '../src/ops/cdp-segments.ts'
 import { segmentMemberOps } from '../src/ops/segment-members.ts'
-import { openReading } from '../src/segment/reading.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
 import { createSegment } from '../src/segment/saved.ts'
 import { api } from './fixtures/api.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
-import { lake, logBatch } from './fixtures/lake.ts'
+import { lake, lakeOf, logBatch } from './fixtures/lake.ts'
 import { randomSource } from './fixtures/random.ts'
 
 setLogLevel('error')
@@ -26,14 +23,9 @@ const START = Date.parse('2026-03-01T00:00:00Z')
 const random = randomSource(t)
 const pipeline = await lake(t)
 const { sql } = pipeline.postgres
-const lakes = openLakes(openServed(pipeline), (brand, asOf) => openReading(pipeline, brand, asOf))
-t.teardown(() => lakes.close())
-const { call, key } = await api(
-  t,
-  { postgres: pipeline.postgres } as never,
-  [...segmentMemberOps, ...cdpSegmentOps],
-  { lake: lakes.forBrand },
-)
+const { call, key } = await api(t, pipeline, [...segmentMemberOps, ...cdpSegmentOps], {
+  lake: lakeOf(t, pipeline),
+})
 const brand = await newBrand(pipeline, { features: ['cdp'] })
 const as = await key(brand, ['segments:read'])
 const { id: segment } = await createSegment(pipeline.postgres.forBrand(brand.id), {

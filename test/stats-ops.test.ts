@@ -8,8 +8,8 @@ import { statsOps } from '../src/ops/stats.ts'
 import { api } from './fixtures/api.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
-import { lake, tick } from './fixtures/lake.ts'
-import { client, lakeOf } from './fixtures/shop.ts'
+import { lake, lakeOf, tick } from './fixtures/lake.ts'
+import { client } from './fixtures/shop.ts'
 
 setLogLevel('error')
 

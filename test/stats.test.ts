@@ -5,7 +5,7 @@ import { dayIn, daysOf, knownTimezone, rangesOf } from '../src/campaign/range.ts
 import { statistics } from '../src/campaign/statistics.ts'
 import { loadModels } from '../src/model/graph.ts'
 import type { Reader } from '../src/op.ts'
-import { withModels } from './fixtures/model-case.ts'
+import { fillRelations, withModels } from './fixtures/model-case.ts'
 import { naiveStats } from './fixtures/naive-stats.ts'
 import { type RandomSource, randomSource } from './fixtures/random.ts'
 import { type Attributed, attributedOf, DAY, happen, newTalkBrand, type TalkBrand } from './fixtures/talk.ts'
@@ -26,7 +26,7 @@ async function fill(
 ): Promise<void> {
   const talks = new Map(brand.talks.map((talk) => [talk.id, talk]))
   const orders = new Map(brand.orders.map((order) => [order.id, order]))
-  const tables: Record<string, object[]> = {
+  await fillRelations(connection, {
     subject_redirect: [...brand.redirects].map(([subject, customer]) => ({ subject, customer })),
     conversations: brand.talks.map(({ id, subject, campaign, createdAt, optedOutAt }) => ({
       ...{ conversation_id: id, subject, campaign_id: campaign, channel: 'sms' },
@@ -49,17 +49,7 @@ async function fill(
       }
     }),
     params: [{ as_of: time(NOW + 365 * DAY), timezone: brand.timezone, currency_code: brand.currency }],
-  }
-  for (const [name, rows] of Object.entries(tables)) {
-    await connection.run(`delete from ${name}`)
-    if (rows.length === 0) continue
-    const columns = Object.keys(rows[0] as object)
-    const cells = columns.map((column) => `row ->> '${column}'`).join(', ')
-    await connection.run(
-      `insert into ${name} (${columns.join(', ')}) select ${cells} from (select unnest($1::json::json[]) as row)`,
-      [JSON.stringify(rows)],
-    )
-  }
+  })
 }
 
 const readerOf = (connection: DuckDBConnection): Reader => ({
