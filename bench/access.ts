@@ -2,7 +2,6 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
-import { parseArgs } from 'node:util'
 import autocannon from 'autocannon'
 import { createAuthenticator } from '../src/access/authenticate.ts'
 import { createCursors } from '../src/access/cursor.ts'
@@ -17,11 +16,12 @@ import type { Lake } from '../src/op.ts'
 import { OPS } from '../src/ops/all.ts'
 import { createSegment } from '../src/segment/saved.ts'
 import { openPostgres } from '../src/store/postgres.ts'
+import { options } from './options.ts'
 import { stage } from './stage.ts'
 
 // Authenticated reads: one answered from memory, one that reads a row through row-level security. `limited`: with the
 // rate limits counting, many keys taking turns so that none is over them.
-const { values, positionals } = parseArgs({
+const { values, positionals } = options({
   options: {
     seconds: { type: 'string', default: '5' },
     connections: { type: 'string', default: '64' },

@@ -13,6 +13,7 @@ const PARTS = new Set([
   'ingest-server.ts',
   'loads.ts',
   'open-loop.ts',
+  'options.ts',
   'plot.ts',
   'read-server.ts',
   'report.ts',

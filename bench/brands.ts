@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util'
 import { zstdCompressSync } from 'node:zlib'
 import { v7 as uuidv7 } from 'uuid'
 import { createBrand } from '../src/cli/brand.ts'
@@ -6,10 +5,11 @@ import { table } from '../src/cli/table.ts'
 import { compactBrand } from '../src/lake/compact.ts'
 import { compactStaging } from '../src/lake/compact-staging.ts'
 import { snapshot } from '../src/lake/snapshot.ts'
+import { options } from './options.ts'
 import { rssMb, stage } from './stage.ts'
 
 // Many brands with a trickle of events each: ticks, compaction, and how many files that makes.
-const { values } = parseArgs({
+const { values } = options({
   options: {
     brands: { type: 'string', default: '1000' },
     ticks: { type: 'string', default: '24' },

@@ -1,17 +1,17 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { parseArgs } from 'node:util'
 import { v7 } from 'uuid'
 import { openSeal } from '../src/access/seal.ts'
 import { type CampaignParts, runCampaigns } from '../src/campaign/round.ts'
 import { isRunDue } from '../src/campaign/runner.ts'
 import { createCampaign, setCampaignStatus } from '../src/campaign/saved.ts'
 import { statement } from '../src/store/sqlfile.ts'
+import { options } from './options.ts'
 import { progress, report, rounded } from './report.ts'
 import { stage } from './stage.ts'
 
 // Runs of campaigns: polls while many wait and none is due, then runs that are due, from the check to the message in the
 // outbox.
-const { values } = parseArgs({
+const { values } = options({
   options: {
     waiting: { type: 'string', default: '100000' },
     due: { type: 'string', default: '20000' },

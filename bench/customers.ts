@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { v7 as uuidv7 } from 'uuid'
 import { createKey } from '../src/access/key.ts'
 import { CHECKOUT } from '../src/config.ts'
@@ -8,13 +7,14 @@ import { openServed } from '../src/lake/served.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
 import { type Host, startHost } from './collect-host.ts'
 import { openLoad } from './loads.ts'
+import { options } from './options.ts'
 import { progress, RESULTS, report, rounded } from './report.ts'
 import { segmentLake } from './segment-lake.ts'
 import { fillLog } from './stage.ts'
 
 // Reads of customers over HTTP, from what a full refresh and one after 50,000 events published: point reads on a fixed
 // schedule, whatever the answers do; lists and searches one after the other.
-const { values } = parseArgs({
+const { values } = options({
   options: {
     customers: { type: 'string', default: '1000000' },
     events: { type: 'string', default: '20' },

@@ -1,16 +1,16 @@
 import { cpus } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { createKey } from '../src/access/key.ts'
 import { type Host, type Mode, startCollectHost } from './collect-host.ts'
 import type { LoadOrder, LoadResult } from './generator.ts'
 import { closedLoad, type Generator, generators, pacedLoad } from './loads.ts'
+import { options } from './options.ts'
 import { progress, RESULTS, report, rounded } from './report.ts'
 import { stage } from './stage.ts'
 
 // Events over HTTP until they are committed, beside the same server that parses, checks and throws them away, and one
 // that stores each event as a row. Then half of the peak rate by an open-loop generator, for its latency.
-const { values } = parseArgs({
+const { values } = options({
   options: {
     seconds: { type: 'string', default: '4' },
     runs: { type: 'string', default: '3' },

@@ -2,18 +2,18 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
 import { createKey } from '../src/access/key.ts'
 import { CHECKOUT } from '../src/config.ts'
 import { lakeLag } from '../src/lake/horizon.ts'
 import { startCollectHost } from './collect-host.ts'
 import { openLoad } from './loads.ts'
+import { options } from './options.ts'
 import { progress, RESULTS, report, rounded } from './report.ts'
 import { stage } from './stage.ts'
 
 // The rate that lasts: events at a fixed rate while a worker brings them into the lake, and how far that lags behind.
 // Over minutes (--minutes 10) also whether the server's memory stays what it is.
-const { values } = parseArgs({
+const { values } = options({
   options: {
     rates: { type: 'string', default: '100000' },
     minutes: { type: 'string', default: '3' },

@@ -1,6 +1,5 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { table } from '../src/cli/table.ts'
 import { CHECKOUT } from '../src/config.ts'
 import { attachGeneration } from '../src/lake/generation.ts'
@@ -13,12 +12,13 @@ import { BOTH } from '../src/segment/part.ts'
 import { addMembers, PARAMS, writeTouchedMarts, writeTouchedMembers } from '../src/segment/served-tables.ts'
 import { mergeMarts, restrict, rootsOf } from '../src/segment/touched.ts'
 import type { WrittenFile } from '../src/store/lake.ts'
+import { options } from './options.ts'
 import { segmentLake } from './segment-lake.ts'
 import { rssMb, seconds } from './stage.ts'
 
 // All models of one brand from scratch, computed as a first refresh does, into the file that reads come from; then what
 // a tick of 15 minutes makes of them. The lake stays as it is: nothing is published.
-const { values } = parseArgs({
+const { values } = options({
   options: {
     customers: { type: 'string', default: '1000000' },
     events: { type: 'string', default: '20' },

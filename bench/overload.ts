@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { createKey } from '../src/access/key.ts'
 import { createBrand } from '../src/cli/brand.ts'
 import connect from '../src/store/driver.ts'
@@ -7,13 +6,14 @@ import { adminUrl, readHome } from '../src/store/embedded/home.ts'
 import { startCollectHost } from './collect-host.ts'
 import { closedLoad, generators, openLoad } from './loads.ts'
 import type { EventSender, OpenResult, OpenSender } from './open-loop.ts'
+import { options } from './options.ts'
 import { progress, RESULTS, report, rounded } from './report.ts'
 import { stage } from './stage.ts'
 
 // What a server does when more events arrive than it can store, by an open-loop generator: throughput and latency over
 // offered load; goodput at three times the peak; and what one loud brand does to the others. For the last two the
 // capacity is cut by a setting, so that the generator, on the same cores, can offer that much.
-const { values } = parseArgs({
+const { values } = options({
   options: {
     seconds: { type: 'string', default: '8' },
     only: { type: 'string' },

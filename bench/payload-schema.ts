@@ -2,7 +2,6 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
-import { parseArgs } from 'node:util'
 import { createAuthenticator } from '../src/access/authenticate.ts'
 import { createCursors } from '../src/access/cursor.ts'
 import { createKey } from '../src/access/key.ts'
@@ -17,12 +16,13 @@ import type { Lake } from '../src/op.ts'
 import { OPS } from '../src/ops/all.ts'
 import { openPostgres } from '../src/store/postgres.ts'
 import { hostileSchemas } from '../test/fixtures/payload-schemas.ts'
+import { options } from './options.ts'
 import { stage } from './stage.ts'
 
 // How long each hostile payload schema holds up the event loop of a server: when it is sent, and when data that sets it
 // off is held against it. The loop's longest delay, less that of an idle server; at most 25 ms are allowed. Each schema
 // is sent several times with patterns that were never seen before, and the worst one counts.
-const { values, positionals } = parseArgs({
+const { values, positionals } = options({
   options: { rounds: { type: 'string', default: '5' }, json: { type: 'string' } },
   allowPositionals: true,
 })

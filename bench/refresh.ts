@@ -1,13 +1,13 @@
-import { parseArgs } from 'node:util'
 import { table } from '../src/cli/table.ts'
 import { compactBrand } from '../src/lake/compact.ts'
 import { snapshotAll } from '../src/lake/horizon.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
 import { createSegment } from '../src/segment/saved.ts'
+import { options } from './options.ts'
 import { fillLog, rssMb, seconds, stage } from './stage.ts'
 
 // 20 segments over events that went through the real snapshot and compaction: models, members, publication.
-const { values } = parseArgs({
+const { values } = options({
   options: {
     events: { type: 'string', default: '5000000' },
     customers: { type: 'string', default: '200000' },

@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util'
 import { refresh } from '../jobs/refresh.ts'
 import { createBrand } from '../src/cli/brand.ts'
 import { table } from '../src/cli/table.ts'
@@ -8,11 +7,12 @@ import { loadModels } from '../src/model/graph.ts'
 import { modelsHash } from '../src/model/recipe.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
 import { createSegment } from '../src/segment/saved.ts'
+import { options } from './options.ts'
 import { segmentMix } from './segment-mix.ts'
 import { fillLog, rssMb, seconds, stage } from './stage.ts'
 
 // Rounds of the refresh over many small brands: the first, one after news of each, one in which nothing changed.
-const { values } = parseArgs({
+const { values } = options({
   options: {
     brands: { type: 'string', default: '1000' },
     customers: { type: 'string', default: '2000' },

@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { v7 as uuidv7 } from 'uuid'
 import type { App } from '../src/app.ts'
 import { table } from '../src/cli/table.ts'
@@ -20,12 +19,13 @@ import { openReading } from '../src/segment/reading.ts'
 import { refreshBrand, type Step } from '../src/segment/refresh.ts'
 import { createSegment } from '../src/segment/saved.ts'
 import type { BrandRow } from '../src/segment/way.ts'
+import { options } from './options.ts'
 import { segmentLake } from './segment-lake.ts'
 import { segmentMix } from './segment-mix.ts'
 import { fillLog, rssMb, seconds } from './stage.ts'
 
 // One brand with the published mix of 100 segments over a lake that the real import, snapshot and compaction made.
-const { values } = parseArgs({
+const { values } = options({
   options: {
     customers: { type: 'string', default: '1000000' },
     events: { type: 'string', default: '20' },

@@ -1,11 +1,11 @@
-import { parseArgs } from 'node:util'
 import { table } from '../src/cli/table.ts'
 import { compactBrand } from '../src/lake/compact.ts'
 import { snapshot } from '../src/lake/snapshot.ts'
+import { options } from './options.ts'
 import { fillLog, rssMb, seconds, stage } from './stage.ts'
 
 // Events of the log to Parquet: read, checked, deduplicated, subjects resolved, written, synced, published.
-const { values } = parseArgs({
+const { values } = options({
   options: {
     events: { type: 'string', default: '1000000' },
     customers: { type: 'string', default: '100000' },
