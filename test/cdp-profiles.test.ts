@@ -356,10 +356,19 @@ t.test('orders and insights are read by any identifier, told by its shape', asyn
 
 t.test('an id that is missing from the path is 400, after 401 and 403', async (t) => {
   const as = await key(await newBrand(pipeline, { features: FEATURES }), SCOPES)
-  const paths = ['profiles/', 'profiles/%20', 'profiles//sessions', 'customers//orders', 'customers//insights']
+  const paths = [
+    'profiles/',
+    'profiles/%20',
+    'profiles//sessions',
+    'customers//orders',
+    'customers//insights',
+  ]
   for (const path of paths) {
     const { status, body } = await call(`GET /cdp/${path}`, { as })
-    t.match({ status, ...body }, { status: 400, error: { code: 'bad_request', message: /must not be empty/ } })
+    t.match(
+      { status, ...body },
+      { status: 400, error: { code: 'bad_request', message: /must not be empty/ } },
+    )
     t.equal((await call(`GET /cdp/${path}`)).status, 401)
   }
   for (const path of ['profiles//', 'customers//', 'customers///orders', 'profiles//sessions/'])

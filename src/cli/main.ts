@@ -99,7 +99,7 @@ function parse(found: Command, args: readonly string[]): { values: Values; posit
   } catch (error) {
     if (error instanceof UsageError) throw error
     const message = error instanceof Error ? error.message : String(error)
-    const ambiguous = /^Option '(.*) <value>' argument is ambiguous/.exec(message)?.[1]
+    const ambiguous = /^Option '(-[^ ']*)( <value>)?' argument is ambiguous/.exec(message)?.[1]
     const said = ambiguous
       ? `${ambiguous} needs a value; one that begins with - is written ${ambiguous}=-…`
       : message.split(/\n|\. /)[0]?.replace(/\.$/, '')
