@@ -15,6 +15,8 @@ const READY_MS = 60_000
 const STOPS = 'the service stops'
 
 export interface Supervisor {
+  /** Resolves once each process works, or is known not to. */
+  readonly ready: Promise<void>
   /** Every process is replaced, one after the other: the next one works before the one before it is asked to stop. */
   replace(): Promise<void>
   /** Ends the processes with SIGTERM and waits for them. */
@@ -38,6 +40,7 @@ export function supervise(
   const kept = commands.map((args) => new Kept(args, env, stopping.signal))
   let replacing = Promise.resolve()
   return {
+    ready: Promise.all(kept.map((one) => one.began)).then(() => {}),
     replace: () => {
       replacing = replacing.then(async () => {
         for (const one of kept) await one.replace()
@@ -57,6 +60,8 @@ class Kept {
   readonly #args: readonly string[]
   readonly #env: NodeJS.ProcessEnv
   readonly #stopping: AbortSignal
+  /** Why it does not work; undefined once it does. */
+  readonly began: Promise<string | undefined>
   readonly #ended: Promise<void>
   #running: ChildProcess
 
@@ -65,6 +70,7 @@ class Kept {
     this.#env = env
     this.#stopping = stopping
     this.#running = this.#start()
+    this.began = outcome(this.#running, stopping)
     this.#ended = this.#keep()
   }
 

@@ -100,7 +100,8 @@ export const runCommands = [
       const commands = [...servers(processes), ['work']]
       const supervisor = supervise(commands, { ...process.env, LOG_LEVEL: config.logLevel })
       replaceAtHangup(supervisor)
-      process.stdout.write(welcome(config, demo))
+      await Promise.race([supervisor.ready, asked])
+      if (!stopped()) process.stdout.write(welcome(config, demo))
       await asked
       await supervisor.stop()
       process.stdout.write('Stopped; everything is kept.\n')
