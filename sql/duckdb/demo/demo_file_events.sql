@@ -21,7 +21,8 @@ select token_of(session * 32 + seq, 'event') as event_id,
   anonymous_id_of(device) as anonymous_id,
   case when actor >= 0 and (signed_in or kind = 'done') then customer_id_of(actor) end as store_customer_id,
   case when actor >= 0 and kind in ('contact', 'done', 'join') then email_of(actor) end as email,
-  concat(
+  -- What such an event carries is set on the profile: nothing of the page.
+  if(kind = 'join', '{"newsletter":"yes"}', concat(
     '{"url":"', getvariable('storefront'), path_name, '"', pair('path', path_name),
     pair('session_id', token_of(session, 'session')),
     case when seq = 0 then arrival_properties(channel, path_name, month(occurred_at)) end,
@@ -31,9 +32,8 @@ select token_of(session * 32 + seq, 'event') as event_id,
       when kind = 'cart' then concat(pair('title', 'Your cart'), cart_properties(cart, lines, total))
       when kind = 'collection' then collection_properties(die(session, seq, 'collection', 6))
       when kind = 'search' then pair('query', getvariable('search_words')[1 + die(session, seq, 'query', 12)])
-      when kind = 'join' then ',"title":"Newsletter","properties":{"newsletter":"yes"}'
       else pair('title', 'Corner Roastery') end,
     case when kind = 'start' then start_properties(checkout, actor, cart, lines)
       when kind = 'done' then done_properties(number, code) end,
-    '}')::JSON as properties
+    '}'))::JSON as properties
 from located;
