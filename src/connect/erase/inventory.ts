@@ -13,6 +13,7 @@ export const KEPT_TABLES: Readonly<Record<string, string>> = {
   erased_line: 'places in the log, until they are erased',
   erasure: 'requests and certificates; identifiers go when it is done',
   event_definition: 'how events of a provider look',
+  event_rename: 'names of event types',
   import_chunk: 'hashes of files',
   import_rejects: 'paths of files, whose rows are erased',
   insight_message: 'ids of messages, whose texts are emptied',
