@@ -8,9 +8,11 @@ const folder = dirname(fileURLToPath(import.meta.url))
 const PARTS = new Set([
   'all.ts',
   'bodies.ts',
+  'chart.ts',
   'collect-host.ts',
   'generator.ts',
   'ingest-server.ts',
+  'lake-slice.ts',
   'loads.ts',
   'open-loop.ts',
   'options.ts',
@@ -24,7 +26,7 @@ const PARTS = new Set([
   'wrk.ts',
 ])
 /** LONG=1: the memory of ten minutes, a thousand brands, and a million customers, whose lake takes half an hour at first. */
-const LONG = new Set(['customers.ts', 'models.ts', 'round.ts', 'segments.ts'])
+const LONG = new Set(['cost.ts', 'customers.ts', 'models.ts', 'round.ts', 'segments.ts'])
 const ARGUMENTS: Record<string, string[]> = process.env.LONG
   ? { 'customers.ts': ['--as', 'full'], 'lag.ts': ['--minutes', '10'] }
   : {}
