@@ -150,9 +150,9 @@ async function estimates(): Promise<void> {
       'longer or none': [],
     }
     for (const definition of segmentMix()) {
-      const { text, values: bound } = compileOne(parseDefinition(definition))
       const started = performance.now()
       const sources = await lakes.forBrand(brand).sources()
+      const { text, values: bound } = compileOne(parseDefinition(definition), sources.asOf)
       await sources.rows(`select count(*) as members from (${text})`, bound)
       const days = Number(/"days":(\d+)/.exec(JSON.stringify(definition))?.[1] ?? 1095)
       times[days <= 91 ? 'windows to 91 days' : 'longer or none'].push(performance.now() - started)

@@ -22,6 +22,11 @@ export interface Reader {
   rows<Row = Record<string, unknown>>(statement: string, values?: unknown[]): Promise<Row[]>
 }
 
+/** Rows of a brand's sources and models as of an instant. */
+export interface Sources extends Reader {
+  readonly asOf: Date
+}
+
 /** Rows of one generation of published results. */
 export interface Published extends Reader {
   /** What was loaded under a name before, as long as the files of the generation are open. */
@@ -36,7 +41,7 @@ export interface Lake {
    */
   served(generation?: number): Promise<Published | null>
   /** Sources and staging models over the newest manifest, as of an instant (default: now). */
-  sources(asOf?: Date): Promise<Reader>
+  sources(asOf?: Date): Promise<Sources>
 }
 
 export interface Brand {

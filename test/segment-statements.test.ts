@@ -32,7 +32,7 @@ const reader: Published = {
   },
   kept: (_, load) => load(),
 }
-const nothing: Lake = { served: async () => reader, sources: async () => reader }
+const nothing: Lake = { served: async () => reader, sources: async () => ({ ...reader, asOf: new Date() }) }
 const { call, key } = await api(t, db, OPS, { lake: () => nothing })
 const as = await key(brand, ['segments:read', 'customers:read', 'commerce:read'])
 

@@ -1,4 +1,4 @@
-import type { Brand, Lake, Reader } from '../op.ts'
+import type { Brand, Lake, Sources } from '../op.ts'
 import type { Served } from './served.ts'
 import type { Session } from './session.ts'
 import { createSlots } from './slots.ts'
@@ -84,7 +84,7 @@ export function openLakes(served: Served, openSession: Open): Lakes {
     return entry
   }
 
-  const readerOf = async (find: () => Entry): Promise<Reader> => {
+  const readerOf = async (find: () => Entry): Promise<Sources> => {
     let entry = find()
     const use = async <T>(work: (session: Session) => Promise<T>): Promise<T> => {
       if (entry.closed) entry = find()
@@ -98,9 +98,9 @@ export function openLakes(served: Served, openSession: Open): Lakes {
         setImmediate(leave, used)
       }
     }
-    const generation = await use(async ({ manifest }) => manifest.generation)
+    const opened = await use(async ({ manifest: { generation }, asOf }) => ({ generation, asOf }))
     return {
-      generation,
+      ...opened,
       rows: (statement, values) => use(({ duck }) => duck.rows(statement, values)),
     }
   }

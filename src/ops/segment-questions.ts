@@ -71,8 +71,8 @@ export const segmentQuestionOps: readonly Op[] = [
       const saved = body.segment_id === undefined ? null : await segmentById(ctx, body.segment_id)
       const tree = saved ? parseSaved(saved) : parseDefinition(body.definition)
       await checkReferences(ctx.db, saved?.id ?? null, tree, body.as_of)
-      const { text: members, values } = compileOne(tree)
       const sources = await ctx.lake.sources(body.as_of)
+      const { text: members, values } = compileOne(tree, sources.asOf)
       const [row] = await sources.rows<{ members: number }>(
         `select count(*) as members from (${members})`,
         values,
@@ -102,8 +102,8 @@ export const segmentQuestionOps: readonly Op[] = [
       const saved = await segmentById(ctx, body.segment_id)
       const tree = parseDefinition(body.definition)
       await checkReferences(ctx.db, saved.id, tree)
-      const { text: members, values } = compileOne(tree)
       const sources = await ctx.lake.sources()
+      const { text: members, values } = compileOne(tree, sources.asOf)
       const [row] = await sources.rows<{ entering: number; leaving: number; staying: number }>(
         `with wanted as (${members}),
          present as (select customer from segment_members where segment_id = $${values.length + 1}::varchar)

@@ -85,9 +85,9 @@ export function inLevels<Segment extends Planned>(segments: readonly Segment[]):
 /** All segments of a brand in few scans: statements that make temporary tables, and the SELECTs of their members. */
 export const compileSegments = (segments: readonly Planned[]): Compiled => toDuckdb(plan(segments))
 
-/** One segment as one SELECT of its customers (column `customer`). */
-export function compileOne(tree: Tree): Sql {
-  const binding = new Parameters({ shared: false })
+/** One segment as one SELECT of its customers (column `customer`), in a session that is as of `asOf`. */
+export function compileOne(tree: Tree, asOf?: Date): Sql {
+  const binding = new Parameters({ shared: false, ...(asOf && { asOf }) })
   return { text: plainSql(tree, binding), values: binding.values }
 }
 

@@ -52,7 +52,7 @@ export async function publish(
     files.push({ ...file, brand_id: brand.id, relation, level, rows, ...ticksOf(generation) })
   if (parts.has('segments')) await writeMembers(pipeline, session, publication, note)
   const { shown, ...changed } = publication.serving
-    ? await finishWhole(publication.serving, publication, note)
+    ? await finishWhole(publication.serving, session, publication, note)
     : await writeTouched(pipeline, session, publication, note)
 
   const kept = pathsOf(shown)

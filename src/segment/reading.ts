@@ -7,9 +7,10 @@ import type { Brand } from '../op.ts'
 import { openMembers } from './members.ts'
 import { salesMoved } from './moved.ts'
 import { BOTH, type Start, startOf } from './part.ts'
+import { openRecent } from './recent.ts'
 import { DATED } from './slices.ts'
 import { mergeMarts, openChanged, openTouched, restrict, rootsOf } from './touched.ts'
-import { type BrandRow, recipeOf, whyAnew } from './way.ts'
+import { type BrandRow, recipeOf, type WayOptions, whyAnew } from './way.ts'
 
 /** Marts that rules read; the others are computed when a statement asks for them. */
 const READ_OFTEN: ReadonlySet<string> = new Set(['customers'])
@@ -19,13 +20,21 @@ const READ_OFTEN: ReadonlySet<string> = new Set(['customers'])
  * `member_history` and `segment_members (segment_id, customer)`, the members at the session's instant under the
  * customer of today. Marts of many customers are the published ones, but for those whose rows changed since.
  */
-export async function openReading(pipeline: Pipeline, brand: Brand, asOf: Date): Promise<Session> {
+export async function openReading(
+  pipeline: Pipeline,
+  brand: Brand,
+  asOf: Date,
+  { smallRows = SMALL_ROWS }: Pick<WayOptions, 'smallRows'> = {},
+): Promise<Session> {
   const row = await pipeline.postgres.pipeline.one<BrandRow>('lake_brand_row', [brand.id])
   const start = startOf(row, BOTH, [])
   const goesOn = row.as_of !== null && asOf >= row.as_of
-  const session = await openSession(pipeline, row, asOf, { since: goesOn && start ? start.ticks : [] })
+  const session = await openSession(pipeline, row, asOf, {
+    since: goesOn && start ? start.ticks : [],
+    smallRows,
+  })
   try {
-    await openMarts(pipeline, session, row, start)
+    await openMarts(pipeline, session, row, start, smallRows)
     await openSegmentMembers(pipeline, session)
     return session
   } catch (error) {
@@ -39,6 +48,7 @@ async function openMarts(
   session: Session,
   brand: BrandRow,
   start: Start | null,
+  smallRows: number,
 ): Promise<void> {
   const { duck, manifest, asOf } = session
   const models = await loadModels()
@@ -51,7 +61,7 @@ async function openMarts(
     asOf,
     recipe: recipeOf(models, brand),
     since: Math.min(...(start?.ticks ?? [])),
-    smallRows: SMALL_ROWS,
+    smallRows,
   })
   const published = anew ? undefined : await generationOf(pipeline, brand.id, brand.generation)
   if (!published || published.generation !== brand.generation || !start) {
@@ -70,6 +80,7 @@ async function openMarts(
   )
   const moved = await salesMoved(session, brand.models_tick, start.from)
   await mergeMarts(duck, models, moved ? 'everyone when asked' : 'everyone as published')
+  await openRecent(session, pipeline.lakeDir, models)
 }
 
 async function openSegmentMembers(pipeline: Pipeline, session: Session): Promise<void> {

@@ -7,6 +7,7 @@ import type { Duck } from '../store/duckdb.ts'
 import type { WrittenFile } from '../store/lake.ts'
 import { salesMoved } from './moved.ts'
 import type { Publication } from './publish.ts'
+import { recentTables } from './recent.ts'
 import {
   addMembers,
   PARAMS,
@@ -30,11 +31,15 @@ export interface Written {
 /** The file that everyone's rows were computed into. */
 export async function finishWhole(
   serving: Serving,
-  { parts, published }: Publication,
+  session: Session,
+  { parts, published, models: all }: Publication,
   note: Note,
 ): Promise<Written> {
   if (parts.has('segments')) await addMembers(serving)
-  if (parts.has('models')) await serving.add(PARAMS)
+  if (parts.has('models')) {
+    const recent = session.isSmall ? [] : recentTables(session, all)
+    for (const table of [PARAMS, ...recent]) await serving.add(table)
+  }
   const file = await serving.finish()
   note(file, 'served', 1, 0)
   const segments = parts.has('segments')

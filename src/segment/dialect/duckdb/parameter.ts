@@ -23,17 +23,24 @@ export const TYPES: Readonly<Record<ValueType | 'days', string>> = {
 export interface Binding {
   value(type: ValueType | 'days', text: string | null): string
   oneOf(of: string, type: ValueType, texts: (string | null)[]): string
+  /** The evaluation time as a value of the statement; without it, that of `params`. */
+  readonly asOf?: () => string
 }
 
 /** Values as parameters `$1::TYPE`. */
 export class Parameters implements Binding {
   readonly values: (string | null)[] = []
+  readonly asOf?: () => string
   readonly #known = new Map<string, string>()
   readonly #shared: boolean
 
-  /** `shared`: equal values are one parameter, by which DuckDB sees that two expressions are the same. */
-  constructor({ shared }: { shared: boolean }) {
+  /**
+   * `shared`: equal values are one parameter, by which DuckDB sees that two expressions are the same. `asOf`: the time
+   * of `params`, by which it leaves out what is too old before it reads anything.
+   */
+  constructor({ shared, asOf }: { shared: boolean; asOf?: Date }) {
     this.#shared = shared
+    if (asOf) this.asOf = () => this.value('time', asOf.toISOString())
   }
 
   value(type: ValueType | 'days', text: string | null): string {

@@ -67,13 +67,16 @@ export const scopeOf = (row: string, line: string, binding: Binding): Scope => (
   row,
   line,
   binding,
-  asOf: (days) =>
-    days === 0 ? 'params.as_of' : `params.as_of - to_days(${binding.value('days', String(days))})`,
+  asOf: (days) => {
+    const asOf = binding.asOf?.() ?? 'params.as_of'
+    return days === 0 ? asOf : `${asOf} - to_days(${binding.value('days', String(days))})`
+  },
   currency: 'params.currency_code',
 })
 
 /** The customers whose rows satisfy a test; never NULL, so that `not in` is exact. */
 function rowsSql(test: RowsTest, binding: Binding): string {
+  if (binding.asOf && isOfLines(test)) return linesSql(test, binding)
   const { row, scope, from, where } = rowsOf(test, binding)
   const having = havingSql(test, scope)
   return [
@@ -82,6 +85,31 @@ function rowsSql(test: RowsTest, binding: Binding): string {
     `where ${where.map(indented).join('\n  and ')}`,
     ...(having ? [`group by ${row}.customer`, `having ${having}`] : []),
   ].join('\n')
+}
+
+const isAnyRow = ({ measure, holds }: RowsTest): boolean =>
+  measure.agg === 'count' &&
+  !measure.field &&
+  holds.is === 'compare' &&
+  holds.op === '>=' &&
+  isOne(holds.right)
+
+/** "At least one order with such a line" is "at least one such line": said so, orders need not be read. */
+const isOfLines = (test: RowsTest): boolean =>
+  isAnyRow(test) && test.line.length > 0 && test.row.length === 0 && !rowsNamed(test.source).only
+
+function linesSql({ source, line: tests, days }: RowsTest, binding: Binding): string {
+  const { lines, time } = rowsNamed(source)
+  if (!lines || !time) throw new Error(`${source} has no lines`)
+  const { name, alias } = lines
+  const scope = scopeOf(alias, alias, binding)
+  const where = [
+    `${alias}.customer is not null`,
+    `${alias}.${time} > ${scope.asOf(days)}`,
+    `${alias}.${time} <= ${scope.asOf(0)}`,
+    ...tests.map((each) => spell(each, scope)),
+  ]
+  return `select ${alias}.customer\nfrom ${name} as ${alias}, params\nwhere ${where.map(indented).join('\n  and ')}`
 }
 
 /** The rows, or lines, that a test counts or sums. */
@@ -98,26 +126,24 @@ function rowsOf(test: RowsTest, binding: Binding) {
       : [`${row}.${time} > ${scope.asOf(test.days)}`, `${row}.${time} <= ${scope.asOf(0)}`]),
     ...[only, ...test.row].flatMap((each) => (each ? [spell(each, scope)] : [])),
   ]
+  // A line has the time of its order: only where that is a value does it leave out any.
+  const inTime = () =>
+    time !== undefined && binding.asOf ? [`${line}.${time} > ${scope.asOf(test.days)}`] : []
   const lineTests = test.line.map((each) => spell(each, scope))
   if (lines && test.measure.level === 'line') {
     from.push(`join ${lines.name} as ${line} on ${line}.${lines.key} = ${row}.${lines.key}`)
-    where.push(...lineTests)
+    where.push(...inTime(), ...lineTests)
   } else if (lines && lineTests.length) {
     const same = `${line}.${lines.key} = ${row}.${lines.key}`
-    const matching = `select 1 from ${lines.name} as ${line}\nwhere ${[same, ...lineTests].join('\n  and ')}`
+    const matching = `select 1 from ${lines.name} as ${line}\nwhere ${[same, ...inTime(), ...lineTests].join('\n  and ')}`
     where.push(`exists (${indented(`\n${matching}`)}\n)`)
   }
   return { row, scope, from: `${from.join(' ')}, params`, where }
 }
 
-function havingSql({ measure, holds }: RowsTest, scope: Scope): string | undefined {
-  const anyRow =
-    measure.agg === 'count' &&
-    !measure.field &&
-    holds.is === 'compare' &&
-    holds.op === '>=' &&
-    isOne(holds.right)
-  if (anyRow) return undefined
+function havingSql(test: RowsTest, scope: Scope): string | undefined {
+  if (isAnyRow(test)) return undefined
+  const { measure, holds } = test
   const of = measuredSql(measure, scope)
   return spell(holds, { ...scope, total: totalSql(measure, of), sum: `sum(${of})`, count: `count(${of})` })
 }
