@@ -1,4 +1,4 @@
-import type { ServedTable } from '../lake/served.ts'
+import type { ServedTable } from '../lake/serving.ts'
 import { fileList, type Session } from '../lake/session.ts'
 import { type Model, upstreamOf } from '../model/graph.ts'
 import { literal } from '../store/duckdb.ts'
