@@ -71,7 +71,7 @@ async function happen(now: number): Promise<void> {
   await snapshotAll(pipeline)
 }
 
-const DEFINITIONS = [1, 30, 90, 91, 92, 365].flatMap((days) => {
+const DEFINITIONS = [1, 90, 91, 92].flatMap((days) => {
   const window = { days }
   const bought = { field: 'product_id', op: '=', value: 'p1' }
   return [
