@@ -29,8 +29,11 @@ export interface Sources extends Reader {
 
 /** Rows of one generation of published results. */
 export interface Published extends Reader {
-  /** What was loaded under a name before, as long as the files of the generation are open. */
-  kept<T>(name: string, load: () => Promise<T>): Promise<T>
+  /**
+   * Rows of these customers in a table by customer, looked up one by one, in the customers' order. `what` as in a SELECT,
+   * `customer` among it; `which`: what follows the condition. They wait for none of the statements above.
+   */
+  of<Row>(table: string, customers: readonly number[], what?: string, which?: string): Promise<Row[]>
 }
 
 /** What an operation may read of its brand's lake. */

@@ -2,6 +2,7 @@ import t from 'tap'
 import { compactBrand } from '../src/lake/compact.ts'
 import { snapshotAll } from '../src/lake/horizon.ts'
 import { openServed } from '../src/lake/served.ts'
+import { LOOKED_UP } from '../src/lake/serving.ts'
 import { setLogLevel } from '../src/log.ts'
 import { loadModels } from '../src/model/graph.ts'
 import type { Brand } from '../src/op.ts'
@@ -278,6 +279,32 @@ async function shown({ id }: Brand) {
   }
 }
 
+/** What is looked up of customers, one by one and together, beside what the tables have. */
+async function lookedUp({ id }: Brand) {
+  const reader = await servedFiles.reader(id)
+  if (!reader) throw new Error('nothing is published')
+  const named = await reader.rows<{ customer: number }>('select customer from customers')
+  const customers = named.map(({ customer }) => customer)
+  const sorted = (rows: object[]) => rows.map((row) => JSON.stringify(row)).sort()
+  const tables = await Promise.all(
+    [...LOOKED_UP].map(async (table) => {
+      const what = '* exclude (customer), customer'
+      const one = await Promise.all(customers.map((customer) => reader.of<object>(table, [customer], what)))
+      return [
+        table,
+        {
+          one: sorted(one.flat()),
+          together: sorted(await reader.of(table, customers, what)),
+          all: sorted(
+            await reader.rows(`select ${what} from ${table === 'customers' ? 'customers_placed' : table}`),
+          ),
+        },
+      ] as const
+    }),
+  )
+  return tables
+}
+
 /** The rows of both brands' models that differ. */
 async function differing(): Promise<object> {
   const [expected, found] = await Promise.all(
@@ -356,10 +383,17 @@ t.test('refreshes of what changed show the same as full ones, at every step', as
     const [expected, found] = await Promise.all([shown(whole), shown(stepwise)])
     if (!t.same(found, expected, `step ${step}${full ? ', full' : ''}`))
       return t.comment(JSON.stringify(await differing()))
+    for (const [table, { one, together, all }] of await lookedUp(stepwise))
+      if (!t.same([one, together], [all, all], `${table} by customer, step ${step}`)) return
     if (step % STEPS_A_DAY === 0 && !t.same(await history(stepwise), await history(whole), 'history so far'))
       return
   }
   t.same(await history(stepwise), await history(whole), 'history')
+  const reader = await servedFiles.reader(stepwise.id)
+  const indexed = await reader?.rows<{ table: string }>(
+    `select distinct table_name as "table" from duckdb_indexes() where database_name in ('base', 'models_base')`,
+  )
+  t.same(new Set(indexed?.map(({ table }) => table)), LOOKED_UP)
   t.comment(`${edits} as after an edit of a rule`)
   t.ok(steps > REFRESHES / 3, `${steps} of ${REFRESHES} refreshes were incremental`)
 })

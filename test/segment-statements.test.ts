@@ -30,7 +30,10 @@ const reader: Published = {
     ran.add(statement)
     return []
   },
-  kept: (_, load) => load(),
+  of: async (...asked) => {
+    ran.add(asked.join(' '))
+    return []
+  },
 }
 const nothing: Lake = { served: async () => reader, sources: async () => ({ ...reader, asOf: new Date() }) }
 const { call, key } = await api(t, db, OPS, { lake: () => nothing })

@@ -55,11 +55,22 @@ const NO_CHANGES = [
   'customers as from base.customers',
 ]
 
+/** Where a table's rows are, by their names in the instance. */
+export interface Whereabouts {
+  everyone: string
+  /** The rows of those in `replaced`, who have none of everyone's that count. */
+  changes?: { rows: string; replaced: string }
+}
+
 /**
  * Opens a generation's tables read-only, as tables and views of schema `published`. Customers have a position, their
- * place by customer id in the base: only `customers_placed` and members show it.
+ * place by customer id in the base: only `customers_placed` and members show it. Returns what the views are made of.
  */
-export async function attachGeneration(duck: Duck, lakeDir: string, generation: Generation): Promise<void> {
+export async function attachGeneration(
+  duck: Duck,
+  lakeDir: string,
+  generation: Generation,
+): Promise<Map<string, Whereabouts>> {
   const { base_path, changes_path, models_base_path = base_path, models_sums_path } = generation
   const models_changes_path =
     generation.models_base_path === undefined ? changes_path : generation.models_changes_path
@@ -88,6 +99,7 @@ export async function attachGeneration(duck: Duck, lakeDir: string, generation: 
   const has = (at: string | null, schema: string, name: string) =>
     tables.some((table) => table.at === at && table.schema === schema && table.name === name)
   await duck.run('create schema published')
+  const found = new Map<string, Whereabouts>()
   for (const { part, isOurs } of [
     { part: segments, isOurs: (name: string) => OF_SEGMENTS.has(name) },
     { part: models, isOurs: (name: string) => !OF_SEGMENTS.has(name) },
@@ -96,18 +108,25 @@ export async function attachGeneration(duck: Duck, lakeDir: string, generation: 
     const unchanged = has(changes, ROWS, 'replaced') ? await without(duck, `${changes}.replaced`) : ''
     for (const { at, name } of tables) {
       if (at !== base || !isOurs(name)) continue
-      const everyone = `from ${name === 'members' ? members : base}.${name}`
-      const rows = has(changes, WHOLE, name)
-        ? `from ${changes}.${WHOLE}.${name}`
+      const everyone = has(changes, WHOLE, name)
+        ? `${changes}.${WHOLE}.${name}`
         : has(sums, ROWS, name)
-          ? `from ${sums}.${name}`
-          : has(changes, ROWS, name)
-            ? `${everyone} ${unchanged} union all by name from ${changes}.${name}`
-            : everyone
+          ? `${sums}.${name}`
+          : `${name === 'members' ? members : base}.${name}`
+      const isWhole = everyone !== `${base}.${name}` && name !== 'members'
+      const changed = !isWhole && has(changes, ROWS, name) ? `${changes}.${name}` : undefined
+      found.set(name, {
+        everyone,
+        ...(changed && { changes: { rows: changed, replaced: `${changes}.replaced` } }),
+      })
+      const rows = changed
+        ? `from ${everyone} ${unchanged} union all by name from ${changed}`
+        : `from ${everyone}`
       await duck.run(`create view published.${name === 'customers' ? PLACED : name} as ${rows}`)
     }
   }
   await duck.run(`create view published.customers as select * exclude (position) from published.${PLACED}`)
   await duck.run(`create view published.base_members as from ${members}.members`)
   if (!changes_path) for (const table of NO_CHANGES) await duck.run(`create table changes.${table} limit 0`)
+  return found
 }

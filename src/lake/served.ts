@@ -1,8 +1,9 @@
 import { join } from 'node:path'
 import type { Published } from '../op.ts'
-import { type Duck, openDuck } from '../store/duckdb.ts'
+import { openDuck } from '../store/duckdb.ts'
 import { brandFolder } from '../store/lake.ts'
 import { attachGeneration, type Generation, generationOf, pathsOf } from './generation.ts'
+import { openLookUps } from './look-up.ts'
 import type { Pipeline } from './pipeline.ts'
 
 /** Open generations kept per process; each costs a DuckDB instance of a few megabytes. */
@@ -10,7 +11,7 @@ const KEPT = 64
 const READER_MEMORY_MB = 256
 /** A join with so many rows finds the rows that it wants by their values, not by the least and the greatest. */
 const PAGE_ROWS = 256
-/** Statements of one instance that stay prepared. */
+/** Statements of one connection that stay prepared. */
 const KEPT_STATEMENTS = 32
 
 /** A reader may still be in a request's hands when a newer file replaces it: longer than any request. */
@@ -25,48 +26,24 @@ export interface Served {
   close(): Promise<void>
 }
 
+/** What is read of files that are open. */
+interface Opened extends Omit<Published, 'generation'> {
+  close(): void
+}
+
 /** Reads the published generations of brands: one locked instance each, the least recently used are closed. */
 export function openServed(pipeline: Pipeline): Served {
-  const open = new Map<string, Promise<Duck>>()
-  /** What was loaded of a generation, as long as its files are open. */
-  const loaded = new WeakMap<Promise<Duck>, Map<string, Promise<unknown>>>()
-  const leaving = new Map<Promise<Duck>, NodeJS.Timeout>()
+  const open = new Map<string, Promise<Opened>>()
+  const leaving = new Map<Promise<Opened>, NodeJS.Timeout>()
 
-  const start = async (brandId: string, generation: Generation): Promise<Duck> => {
-    const tempDir = join(pipeline.lakeDir, 'tmp', 'served')
-    const duck = await openDuck({
-      memoryMb: READER_MEMORY_MB,
-      threads: 1,
-      tempDir,
-      keptStatements: KEPT_STATEMENTS,
-    })
-    try {
-      await attachGeneration(duck, pipeline.lakeDir, generation)
-      await duck.run('use published')
-      await duck.run(`set dynamic_or_filter_threshold = ${PAGE_ROWS}`)
-      await duck.lock([join(pipeline.lakeDir, brandFolder(brandId))])
-      return duck
-    } catch (error) {
-      duck.close()
-      throw error
-    }
-  }
-  const kept = <T>(opened: Promise<Duck>, name: string, load: () => Promise<T>): Promise<T> => {
-    const known = loaded.get(opened) ?? new Map<string, Promise<unknown>>()
-    loaded.set(opened, known)
-    const found = (known.get(name) as Promise<T> | undefined) ?? load()
-    known.set(name, found)
-    found.catch(() => known.delete(name))
-    return found
-  }
-  const close = (duck: Promise<Duck>) => {
-    leaving.delete(duck)
-    return duck.then((opened) => opened.close()).catch(() => {})
+  const close = (opened: Promise<Opened>) => {
+    leaving.delete(opened)
+    return opened.then((files) => files.close()).catch(() => {})
   }
   const leave = (key: string) => {
-    const duck = open.get(key)
+    const opened = open.get(key)
     open.delete(key)
-    if (duck) leaving.set(duck, setTimeout(() => void close(duck), GRACE_MS).unref())
+    if (opened) leaving.set(opened, setTimeout(() => void close(opened), GRACE_MS).unref())
   }
 
   return {
@@ -74,18 +51,14 @@ export function openServed(pipeline: Pipeline): Served {
       const found = await generationOf(pipeline, brandId, wanted)
       if (!found) return null
       const key = `${brandId} ${[...pathsOf(found)].join(' ')}`
-      const opened = open.get(key) ?? start(brandId, found)
+      const opened = open.get(key) ?? openFiles(pipeline, brandId, found)
       // Moved to the end: the first of the map is the least recently used.
       open.delete(key)
       open.set(key, opened)
       if (open.size > KEPT) leave(open.keys().next().value as string)
       try {
-        const duck = await opened
-        return {
-          generation: found.generation,
-          rows: (statement, values) => duck.rows(statement, values),
-          kept: (name, load) => kept(opened, name, load),
-        }
+        const { rows, of } = await opened
+        return { generation: found.generation, rows, of }
       } catch (error) {
         open.delete(key)
         throw error
@@ -94,11 +67,31 @@ export function openServed(pipeline: Pipeline): Served {
     async close() {
       for (const key of [...open.keys()]) leave(key)
       await Promise.all(
-        [...leaving].map(([duck, timer]) => {
+        [...leaving].map(([opened, timer]) => {
           clearTimeout(timer)
-          return close(duck)
+          return close(opened)
         }),
       )
     },
+  }
+}
+
+async function openFiles({ lakeDir }: Pipeline, brandId: string, generation: Generation): Promise<Opened> {
+  const duck = await openDuck({
+    memoryMb: READER_MEMORY_MB,
+    threads: 1,
+    tempDir: join(lakeDir, 'tmp', 'served'),
+    keptStatements: KEPT_STATEMENTS,
+  })
+  try {
+    const tables = await attachGeneration(duck, lakeDir, generation)
+    await duck.run('use published')
+    await duck.run(`set dynamic_or_filter_threshold = ${PAGE_ROWS}`)
+    const of = await openLookUps(duck, tables)
+    await duck.lock([join(lakeDir, brandFolder(brandId))])
+    return { rows: duck.rows, of, close: duck.close }
+  } catch (error) {
+    duck.close()
+    throw error
   }
 }

@@ -1,4 +1,4 @@
-import { literal } from '../store/duckdb.ts'
+import { type Duck, literal } from '../store/duckdb.ts'
 import { beginLakeFile, brandFolder, type WrittenFile } from '../store/lake.ts'
 import { unfinished } from './manifest.ts'
 import type { Session } from './session.ts'
@@ -50,6 +50,7 @@ export async function openServing(lakeDir: string, { duck, manifest, isSmall }: 
     },
     finish: async () => {
       try {
+        if (!isSmall) await indexCustomers(duck, name)
         await duck.run(`detach ${name}`)
         return await file.finish()
       } catch (error) {
@@ -58,6 +59,25 @@ export async function openServing(lakeDir: string, { duck, manifest, isSmall }: 
       }
     },
   }
+}
+
+/** Tables in which the rows of single customers are looked up. */
+export const LOOKED_UP: ReadonlySet<string> = new Set([
+  'customers',
+  'profile_properties',
+  'rfm',
+  'churn',
+  'customer_products',
+])
+
+/** Without an index a column is read for each row that is found: of a million customers 1 to 5 ms. */
+async function indexCustomers(duck: Duck, file: string): Promise<void> {
+  const tables = await duck.rows<{ name: string }>(
+    `select schema_name || '.' || table_name as name from duckdb_tables()
+     where database_name = ${literal(file)} and table_name in (${[...LOOKED_UP].map(literal).join(', ')})`,
+  )
+  for (const [n, { name }] of tables.entries())
+    await duck.run(`create index by_customer_${n} on ${file}.${name} (customer)`)
 }
 
 /** Publishes tables of a session as one file. */

@@ -107,7 +107,7 @@ export const cdpCustomerOps: readonly Op[] = [
         identifier,
         matched_by: await matchOf(served, party),
         scope: ctx.brand.shop_domain,
-        insights: (served && profile && (await insightsOf(served, profile))) ?? NONE,
+        insights: (served && profile && (await insightsOf(served, profile.customer))) ?? NONE,
       }
     },
   }),

@@ -70,7 +70,12 @@ export const sourcesOf = async (ctx: Ctx): Promise<Reader> =>
  */
 export async function resultsOf(ctx: Ctx, generation?: number): Promise<Published | null> {
   const served = await answered(() => ctx.lake.served(generation))
-  return served && { ...guarded(served), kept: served.kept }
+  return (
+    served && {
+      ...guarded(served),
+      of: (...asked) => answered(() => served.of(...asked)),
+    }
+  )
 }
 
 const guarded = ({ generation, rows }: Reader): Reader => ({

@@ -65,7 +65,7 @@ export async function matchOf(served: Published | null, { profile, contactId, ki
   if (!profile) return kind
   if (contactId === null && !(served && (await hasOrders(served, profile)))) return 'none'
   if (kind !== 'none') return kind
-  const row = served ? await customerRow(served, profile) : undefined
+  const row = served ? await customerRow(served, profile.customer) : undefined
   return (['email', 'store_customer_id', 'phone'] as const).find((name) => row?.[name]) ?? 'contact_id'
 }
 

@@ -15,8 +15,14 @@ import {
 import { Identity, identitiesOf, Profile, profileOf } from './cdp-profile.ts'
 import * as example from './cdp-profile-example.ts'
 import { customerPath } from './customer-fields.ts'
-import { PLACED, type Placed, rowsOf } from './customer-place.ts'
-import { type BUCKETS, type CustomerRow, customerRow, findCustomer, wantedSql } from './customer-rows.ts'
+import {
+  type BUCKETS,
+  type CustomerRow,
+  customerRow,
+  customersNamed,
+  findCustomer,
+  wantedSql,
+} from './customer-rows.ts'
 
 const reading = { surface: 'cdp', scopes: ['customers:read'], feature: 'cdp', tool: false } as const
 
@@ -42,13 +48,16 @@ async function pageOf(
   served: Published,
   { bucket, q, sort, limit, offset, after }: Listed,
 ): Promise<CustomerRow[]> {
-  const keys = await served.rows<Placed>(
-    `select customer, row from ${PLACED}
+  const keys = await served.rows<{ customer: number }>(
+    `select customer from customers
      where ${wantedSql(bucket, q === undefined ? null : '$4')} and customer_id > $3
      order by ${PROFILES.sql(sort)} limit $1 offset $2`,
     [limit, offset, after, ...(q === undefined ? [] : [q.toLowerCase()])],
   )
-  return await rowsOf(served, keys)
+  return await customersNamed(
+    served,
+    keys.map(({ customer }) => customer),
+  )
 }
 
 /** Up to the window. */
@@ -144,8 +153,8 @@ export const cdpProfileOps: readonly Op[] = [
 
 async function profileRow(ctx: Ctx, id: string): Promise<CustomerRow> {
   const [found, served] = await Promise.all([findCustomer(ctx, id), resultsOf(ctx)])
-  const row = served && (await customerRow(served, found))
-  const fresh = row ?? (await customerRow(await sourcesOf(ctx), found))
+  const row = served && (await customerRow(served, found.customer))
+  const fresh = row ?? (await customerRow(await sourcesOf(ctx), found.customer))
   if (!fresh) throw fail('not_found', 'There is no such record.')
   return fresh
 }

@@ -8,8 +8,7 @@ import { definitionOf } from '../segment/vocabulary.ts'
 import * as example from './cdp-example.ts'
 import { checkWindow, LISTED, offsetPaging, PROFILES, resultsOf, WINDOW } from './cdp-fields.ts'
 import { Identity, identitiesOf, Profile, profileOf } from './cdp-profile.ts'
-import { PLACED, type Placed, rowsOf } from './customer-place.ts'
-import type { CustomerRow } from './customer-rows.ts'
+import { customersNamed } from './customer-rows.ts'
 import { segmentById, segmentPath } from './segment-fields.ts'
 
 /** Clamped at both ends, as the contract says of the export alone. */
@@ -120,14 +119,15 @@ export const cdpSegmentOps: readonly Op[] = [
       const { ordinal, evaluated_at } = await segmentById(ctx, segmentId)
       const served = evaluated_at === null ? null : await resultsOf(ctx)
       const keys = served
-        ? await served.rows<Placed>(
-            `select customer, row
-             from (select customer from members where segment = $1) join ${PLACED} using (customer)
+        ? await served.rows<{ customer: number }>(
+            `select customer
+             from (select customer from members where segment = $1) join customers using (customer)
              order by ${PROFILES.sql(sort)} limit $2 offset $3`,
             [ordinal, limit, offset],
           )
         : []
-      const rows = served ? await rowsOf<CustomerRow>(served, keys) : []
+      const named = keys.map(({ customer }) => customer)
+      const rows = served ? await customersNamed(served, named) : []
       const [all] = served
         ? await served.rows<{ members: number }>(
             'select count(*) as members from (from members where segment = $1 limit $2)',

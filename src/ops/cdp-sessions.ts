@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { count, named, time } from '../fields.ts'
 import { aboutSubjects } from '../model/about.ts'
 import { loadModels } from '../model/graph.ts'
-import { type Op, op } from '../op.ts'
+import { type Op, op, type Reader } from '../op.ts'
 import { checkWindow, LISTED, offsetPaging, sorting, WINDOW } from './cdp-fields.ts'
 import * as example from './cdp-profile-example.ts'
 import { customerPath } from './customer-fields.ts'
@@ -44,6 +44,11 @@ interface SessionRow {
   utm_content: string | null
 }
 
+interface Counted {
+  /** Up to the window. */
+  sessions: number
+}
+
 const SESSIONS = sorting(
   { startedAt: 'started_at', endedAt: 'ended_at', itemId: 'session_id', durationSeconds: 'duration_seconds' },
   'session_id',
@@ -70,14 +75,13 @@ export const cdpSessionOps: readonly Op[] = [
       // Not published: to make the visits of a million customers takes longer than all else of a refresh.
       const sources = await ctx.lake.sources()
       const whose = aboutSubjects(await loadModels(), 'stg_sessions', subjects)
-      const rows = await sources.rows<SessionRow>(
-        `from (${whose}) order by ${SESSIONS.sql(sort)} limit $1 offset $2`,
-        [limit, offset],
+      // With each row how many there are: to find the events of a customer takes longer than all else.
+      const rows = await sources.rows<SessionRow & Counted>(
+        `select *, least(count(*) over (), $3::integer) as sessions
+         from (${whose}) order by ${SESSIONS.sql(sort)} limit $1 offset $2`,
+        [limit, offset, WINDOW],
       )
-      const [all] = await sources.rows<{ sessions: number }>(
-        `select count(*) as sessions from (from (${whose}) limit $1)`,
-        [WINDOW],
-      )
+      const [all] = rows.length || offset === 0 ? rows : await countOf(sources, whose)
       return {
         list: rows.map((row) => sessionOf(row, customer_id, ctx.brand.shop_domain)),
         totalSize: all?.sessions ?? 0,
@@ -87,6 +91,10 @@ export const cdpSessionOps: readonly Op[] = [
     },
   }),
 ]
+
+/** For a page behind the last one, which has no row that says it. */
+const countOf = (sources: Reader, whose: string) =>
+  sources.rows<Counted>(`select count(*) as sessions from (from (${whose}) limit $1)`, [WINDOW])
 
 const sessionOf = (row: SessionRow, profileId: string, scope: string): v.InferOutput<typeof Session> => ({
   itemId: row.session_id,

@@ -1,8 +1,6 @@
 import * as v from 'valibot'
 import { count, currencyCode, money, named, time } from '../fields.ts'
 import type { Published } from '../op.ts'
-import { type Key, placeOf } from './customer-place.ts'
-import { customerAt } from './customer-rows.ts'
 
 const score = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(5))
 
@@ -60,75 +58,52 @@ export const NONE: v.InferOutput<typeof Insights> = {
   churn: null,
 }
 
-const SUMMARY = `
-  select
-    total_spend as ltv, orders_count as order_count, average_order_value as aov, first_order_at, customers.last_order_at,
-    currency_code, recency_score, frequency_score, monetary_score, tier,
-    days_since_last_order, median_inter_order_days::double as median_inter_order_days,
-    brand_median_inter_order_days::double as brand_median_inter_order_days, at_risk_score::double as at_risk_score, at_risk
-  from (${customerAt(true)}) as customers
-  left join (from rfm where customer = $1::integer) as rfm using (customer)
-  left join (from churn where customer = $1::integer) as churn using (customer)
-  where orders_count > 0`
+/** Columns of `customers`, `rfm`, `churn` and `customer_products`. */
+const SPENT = `customer, total_spend as ltv, orders_count as order_count, average_order_value as aov, first_order_at,
+  last_order_at, currency_code`
+const SCORES = 'customer, recency_score, frequency_score, monetary_score, tier'
+const CHURN = `customer, days_since_last_order, median_inter_order_days::double as median_inter_order_days,
+  brand_median_inter_order_days::double as brand_median_inter_order_days, at_risk_score::double as at_risk_score, at_risk`
+const PRODUCTS = `customer, product_id, coalesce(title, product_id) as title, quantity, order_count, customer_count, revenue,
+  repeat_purchase_rate::double as repeat_purchase_rate`
+const FIRST = `qualify row_number() over (partition by customer order by revenue desc, product_id) <= 5
+  order by revenue desc, product_id`
 
-const TOP_PRODUCTS = `
-  select product_id, coalesce(title, product_id) as title, quantity, order_count, customer_count, revenue,
-    repeat_purchase_rate::double as repeat_purchase_rate
-  from customer_products where customer = $1::integer
-  order by customer_products.revenue desc, product_id
-  limit 5`
+type Shown = v.InferOutput<typeof Insights>
 
-interface SummaryRow {
-  ltv: string
-  order_count: number
-  aov: string
+interface SpentRow extends Pick<Shown, 'ltv' | 'order_count' | 'aov'> {
   first_order_at: Date
   last_order_at: Date
   currency_code: string
-  recency_score: number | null
-  frequency_score: number
-  monetary_score: number
-  tier: string
-  days_since_last_order: number | null
-  median_inter_order_days: number | null
-  brand_median_inter_order_days: number | null
-  at_risk_score: number | null
-  at_risk: boolean
 }
 
+type ScoresRow = Pick<
+  NonNullable<Shown['rfm']>,
+  'recency_score' | 'frequency_score' | 'monetary_score' | 'tier'
+>
+type ChurnRow = NonNullable<Shown['churn']>
+type ProductRow = v.InferOutput<typeof TopProduct>
+
 /** Undefined for who has no order that counts. */
-export async function insightsOf(
-  served: Published,
-  { customer, customer_id }: Key,
-): Promise<v.InferOutput<typeof Insights> | undefined> {
-  const { from, to } = await placeOf(served, customer_id)
-  const [row] = await served.rows<SummaryRow>(SUMMARY, [customer, from, to])
-  if (!row) return undefined
-  const { ltv, order_count, aov, currency_code: currency } = row
-  const last_order_at = row.last_order_at.toISOString()
+export async function insightsOf(served: Published, customer: number): Promise<Shown | undefined> {
+  const rows = async <Row>(table: string, what: string, which?: string): Promise<Row[]> => {
+    const found = await served.of<Row & { customer: number }>(table, [customer], what, which)
+    return found.map(({ customer: _, ...row }) => row as Row)
+  }
+  const [spent] = await rows<SpentRow>('customers', SPENT)
+  if (!spent || spent.order_count === 0) return undefined
+  const [[scores], [churn], products] = await Promise.all([
+    rows<ScoresRow>('rfm', SCORES),
+    rows<ChurnRow>('churn', CHURN),
+    rows<ProductRow>('customer_products', PRODUCTS, FIRST),
+  ])
+  const { ltv, order_count } = spent
+  const last_order_at = spent.last_order_at.toISOString()
   return {
-    ...{ ltv, order_count, aov, last_order_at, currency_code: currency },
-    first_order_at: row.first_order_at.toISOString(),
-    rfm:
-      row.recency_score === null
-        ? null
-        : {
-            recency_score: row.recency_score,
-            frequency_score: row.frequency_score,
-            monetary_score: row.monetary_score,
-            tier: row.tier,
-            ...{ last_order_at, order_count, ltv },
-          },
-    top_products: await served.rows<v.InferOutput<typeof TopProduct>>(TOP_PRODUCTS, [customer]),
-    churn:
-      row.days_since_last_order === null
-        ? null
-        : {
-            days_since_last_order: row.days_since_last_order,
-            median_inter_order_days: row.median_inter_order_days,
-            brand_median_inter_order_days: row.brand_median_inter_order_days,
-            at_risk_score: row.at_risk_score,
-            at_risk: row.at_risk,
-          },
+    ...spent,
+    ...{ first_order_at: spent.first_order_at.toISOString(), last_order_at },
+    rfm: scores ? { ...scores, last_order_at, order_count, ltv } : null,
+    top_products: products,
+    churn: churn ?? null,
   }
 }

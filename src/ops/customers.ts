@@ -143,7 +143,7 @@ export const customerOps: readonly Op[] = [
     example: { path: { id: example.ID }, output: example.CUSTOMER },
     run: async (ctx, { path: { id } }) => {
       const [found, served] = await Promise.all([findCustomer(ctx, id), ctx.lake.served()])
-      const row = (served && (await customerRow(served, found))) ?? (await newCustomer(ctx, found))
+      const row = (served && (await customerRow(served, found.customer))) ?? (await newCustomer(ctx, found))
       return customerOf(row, found.contact_id)
     },
   }),
@@ -151,7 +151,7 @@ export const customerOps: readonly Op[] = [
 
 /** Of a customer who became known after the last refresh: the models as they are now. */
 async function newCustomer(ctx: Ctx, found: FoundCustomer): Promise<CustomerRow> {
-  const row = await customerRow(await ctx.lake.sources(), found)
+  const row = await customerRow(await ctx.lake.sources(), found.customer)
   if (!row) throw fail('not_found', 'There is no such record.')
   return row
 }

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs'
 import {
   type DuckDBConnection,
   DuckDBInstance,
+  type DuckDBMaterializedResult,
   type DuckDBPreparedStatement,
   DuckDBTypeId,
   type DuckDBValue,
@@ -29,6 +30,8 @@ export interface Duck {
   answers<Row = Record<string, unknown>>(text: string): Promise<Row[][]>
   /** From here on nothing outside these folders can be read or written, and no setting changed. */
   lock(folders: readonly string[]): Promise<void>
+  /** Rows over a connection of its own, to be opened before `lock`: they wait for none of the other statements. */
+  beside(): Promise<Pick<Duck, 'rows'>>
   /** Interrupts the statement that runs; those that follow fail, too. */
   stop(reason: Error): void
   close(): void
@@ -46,11 +49,47 @@ export async function openDuck(options: DuckOptions): Promise<Duck> {
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
   })
-  const connection = await instance.connect()
-  await connection.run(`set TimeZone = 'UTC'`)
+  const lines: Line[] = []
+  const open = async () => {
+    const line = await openLine(instance, keptStatements)
+    lines.push(line)
+    return line
+  }
+  const { connection, inOrder, rows } = await open()
   // Counted for whoever asks the connection, never printed.
   await connection.run('set enable_progress_bar = true')
   await connection.run('set enable_progress_bar_print = false')
+  return {
+    connection,
+    run: (text, values) => inOrder(async () => void (await connection.run(text, bindable(values)))),
+    rows,
+    answers: (text) => inOrder(() => answersOf(connection, text)),
+    beside: open,
+    lock: (folders) =>
+      inOrder(async () => {
+        const list = folders.map((folder) => literal(`${folder.replace(/\/$/, '')}/`)).join(', ')
+        await connection.run(`set allowed_directories = [${list}]`)
+        await connection.run('set enable_external_access = false')
+        await connection.run('set lock_configuration = true')
+      }),
+    stop: (reason) => {
+      for (const line of lines) line.stop(reason)
+    },
+    close: () => {
+      for (const line of lines) line.close()
+      instance.closeSync()
+    },
+  }
+}
+
+/** One connection. */
+interface Line extends Pick<Duck, 'connection' | 'rows' | 'stop' | 'close'> {
+  inOrder<T>(statement: () => Promise<T>): Promise<T>
+}
+
+async function openLine(instance: DuckDBInstance, keptStatements: number): Promise<Line> {
+  const connection = await instance.connect()
+  await connection.run(`set TimeZone = 'UTC'`)
 
   // Statements of one connection must not overlap: each waits for the one before.
   let last: Promise<unknown> = Promise.resolve()
@@ -64,21 +103,12 @@ export async function openDuck(options: DuckOptions): Promise<Duck> {
   const kept = keepStatements(connection, keptStatements)
   return {
     connection,
-    run: (text, values) => inOrder(async () => void (await connection.run(text, bindable(values)))),
+    inOrder,
     rows: (text, values) =>
       inOrder(async () => {
         const statement = values?.length && keptStatements ? await kept.prepared(text) : undefined
         statement?.bind(bindable(values) ?? [])
-        const reader = await (statement?.runAndReadAll() ?? connection.runAndReadAll(text, bindable(values)))
-        return reader.convertRowObjects(toJs) as never
-      }),
-    answers: (text) => inOrder(() => answersOf(connection, text)),
-    lock: (folders) =>
-      inOrder(async () => {
-        const list = folders.map((folder) => literal(`${folder.replace(/\/$/, '')}/`)).join(', ')
-        await connection.run(`set allowed_directories = [${list}]`)
-        await connection.run('set enable_external_access = false')
-        await connection.run('set lock_configuration = true')
+        return (await rowsOf(await (statement?.run() ?? connection.run(text, bindable(values))))) as never
       }),
     stop: (reason) => {
       stopped = reason
@@ -87,7 +117,6 @@ export async function openDuck(options: DuckOptions): Promise<Duck> {
     close: () => {
       kept.close()
       connection.closeSync()
-      instance.closeSync()
     },
   }
 }
@@ -108,6 +137,16 @@ async function answersOf<Row>(connection: DuckDBConnection, text: string): Promi
     }
   }
   return answers
+}
+
+/** The first chunk holds all of a small result: it is there at once, each further one is a turn of a thread. */
+async function rowsOf(result: DuckDBMaterializedResult): Promise<Record<string, JS>[]> {
+  const { chunkCount } = result
+  if (chunkCount > 1) return await result.convertRowObjects(toJs)
+  if (chunkCount === 0) return []
+  const names = result.deduplicatedColumnNames()
+  const rows = result.getChunk(0).convertRows(toJs)
+  return rows.map((row) => Object.fromEntries(names.map((name, n) => [name, row[n] as JS])))
 }
 
 /** To parse and bind a statement anew takes as long as a row that is found by it. */
