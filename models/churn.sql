@@ -17,7 +17,8 @@ measured as (
         (timezone(params.timezone, timezone('UTC', params.as_of)))::date - cadence.last_order_day as days_since_last_order,
         cadence.median_inter_order_days,
         brand.brand_median_inter_order_days,
-        coalesce(cadence.median_inter_order_days, brand.brand_median_inter_order_days) as usual_days
+        coalesce(cadence.median_inter_order_days, brand.brand_median_inter_order_days) as usual_days,
+        ltv.ltv
     from ltv
     inner join cadence using (customer)
     cross join brand
@@ -32,6 +33,7 @@ select
     brand_median_inter_order_days,
     -- least leaves NULLs out.
     case when usual_days is not null then round(least(days_since_last_order / usual_days, 9.99), 4) end as at_risk_score,
-    coalesce(days_since_last_order > 2 * usual_days, false) as at_risk
+    coalesce(days_since_last_order > 2 * usual_days, false) as at_risk,
+    ltv
 from measured
 order by customer
