@@ -193,12 +193,11 @@ t.test('lists end at row 10,000, and a cursor that lies there is refused', async
   t.equal((await walk(ask, 'GET /v1/commerce/orders?limit=100')).length, 10_000)
 })
 
-t.test('subscriptions come by their start, those without one last', async (t) => {
-  const own = randomSource(t)
-  const subscribed = await makeBrand(db)
-  const rows = Array.from({ length: 60 }, (_, at) => ({
-    brand_id: subscribed.id,
-    external_id: `subscription ${at}`,
+/** Some with a start, of which several are at one instant, and some without. */
+async function subscribe(to: Brand, own: ReturnType<typeof randomSource>, count: number) {
+  const rows = Array.from({ length: count }, (_, at) => ({
+    brand_id: to.id,
+    external_id: v7(),
     id: v7(),
     status: own.pick(['active', 'paused', 'cancelled']),
     interval_unit: at % 4 ? 'month' : null,
@@ -208,17 +207,45 @@ t.test('subscriptions come by their start, those without one last', async (t) =>
     started_at: own.chance(0.3) ? null : new Date(NOW.getTime() - 3_600_000 * own.below(12)),
   }))
   await sql`insert into subscription ${sql(rows)}`
+  const time = ({ started_at }: (typeof rows)[number]) => started_at?.getTime() ?? Number.NEGATIVE_INFINITY
+  return rows.sort((a, b) => (time(a) === time(b) ? (a.id < b.id ? -1 : 1) : time(b) - time(a)))
+}
+
+t.test('subscriptions come by their start, those without one last', async (t) => {
+  const subscribed = await makeBrand(db)
+  const expected = await subscribe(subscribed, randomSource(t), 60)
   await refreshed(subscribed)
   const ask = client(t, made, await made.key(subscribed, SCOPES))
-  const expected = rows
-    .map(({ id, started_at }) => ({ id, at: started_at?.getTime() ?? Number.NEGATIVE_INFINITY }))
-    .sort((a, b) => (a.at === b.at ? (a.id < b.id ? -1 : 1) : b.at - a.at))
   for (const limit of [1, 7, 100]) {
     const found = await walk<{ id: string }>(ask, `GET /v1/commerce/subscriptions?limit=${limit}`)
     t.same(idsOf(found), idsOf(expected))
   }
   const [first] = (await ask('GET /v1/commerce/subscriptions?limit=1')).body.data
   t.match(first, { id: expected[0]?.id, customer_id: null, currency_code: 'USD' })
+})
+
+t.test('a walk gives each subscription of its beginning once while refreshes go on', async (t) => {
+  const own = randomSource(t)
+  const walked = await makeBrand(db)
+  const expected = idsOf(await subscribe(walked, own, 40))
+  await refreshed(walked)
+  const ask = client(t, made, await made.key(walked, SCOPES))
+  const rows = await walk<{ id: string }>(ask, 'GET /v1/commerce/subscriptions?limit=6', {
+    between: async (page) => {
+      if (page > 3) return
+      // One that came goes to the end, one that is still to come to the beginning, another goes away; five are new.
+      const [came, next, gone] = [expected[page], expected[30 + page], expected[20 + page]] as string[]
+      await sql`update subscription set started_at = null where brand_id = ${walked.id} and id = ${came ?? ''}`
+      await sql`update subscription set started_at = now() where brand_id = ${walked.id} and id = ${next ?? ''}`
+      await sql`update subscription set deleted = true where brand_id = ${walked.id} and id = ${gone ?? ''}`
+      await subscribe(walked, own, 5)
+      await refreshed(walked)
+    },
+  })
+  t.same(idsOf(rows), expected)
+  const now = idsOf(await walk<{ id: string }>(ask, 'GET /v1/commerce/subscriptions?limit=100'))
+  t.equal(now.length, expected.length + 4 * (5 - 1))
+  t.not(now[0], expected[0], 'the refreshes changed what a new walk gives')
 })
 
 t.test('wrong filters, limits and cursors are refused by name', async (t) => {

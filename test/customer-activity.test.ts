@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
+import { compactBrand } from '../src/lake/compact.ts'
 import { snapshotAll } from '../src/lake/horizon.ts'
 import { setLogLevel } from '../src/log.ts'
 import { customerActivityOps } from '../src/ops/customer-activity.ts'
@@ -19,8 +20,9 @@ const EVERYONE = { source: 'customer_profile', rule: { field: 'orders_count', op
 
 const pipeline = await lake(t)
 const { sql } = pipeline.postgres
+let lakeOfBrand = lakeOf(t, pipeline)
 const { call, key } = await api(t, pipeline, [...customerActivityOps, ...customerOrderOps], {
-  lake: lakeOf(t, pipeline),
+  lake: (brand) => lakeOfBrand(brand),
 })
 
 interface Entry {
@@ -153,6 +155,42 @@ t.test('a timeline has events, orders, messages and segments in one order, each 
   const { body } = await read(`${one.id}/activity?limit=1`)
   t.match(await read(`${merged.id}/activity?cursor=${body.next_cursor}`), { status: 400 })
   t.match(await read(`${one.id}/orders?cursor=${body.next_cursor}`), { status: 400 })
+})
+
+t.test('a timeline is walked to its end while refreshes come, each entry once', async (t) => {
+  const { brand, one, walk } = await store()
+  const db = pipeline.postgres.forBrand(brand.id)
+  const at = Date.now() - HOUR
+  const views = (count: number, time: number, apart = 0) =>
+    logBatch(
+      sql,
+      Array.from({ length: count }, (_, n) => ({
+        ...{ brand_id: brand.id, store_customer_id: String(one.store_customer_id) },
+        ...{ event_type: 'product_viewed', occurred_at: time - (n % 3) * apart },
+      })),
+    )
+  let rounds = 0
+  const refreshed = async () => {
+    await createSegment(db, { name: `Everyone ${rounds++}`, definition: EVERYONE, createdBy: 'test' })
+    await snapshotAll(pipeline)
+    await refreshBrand(pipeline, brand.id)
+  }
+  await views(60, at, HOUR)
+  await refreshed()
+  const all = await walk<Entry>(`${one.id}/activity`, 200)
+  t.ok(['event', 'order', 'segment'].every((kind) => all.some((entry) => entry.kind === kind)))
+
+  const slowly = await walk<Entry>(`${one.id}/activity`, 20, async () => {
+    if (rounds > 3) return
+    await views(4, Date.now())
+    await refreshed()
+    await compactBrand(pipeline, brand.id, true)
+    // Else the pages of some seconds read one session, which shows what there was when it was opened.
+    lakeOfBrand = lakeOf(t, pipeline)
+  })
+  t.same(slowly, all)
+  const later = await walk<Entry>(`${one.id}/activity`, 200)
+  t.same([rounds, later.length], [4, all.length + 3 * (4 + 1)], 'three refreshes came, each with more')
 })
 
 t.test('orders and subscriptions of a customer are walked newest first while refreshes come', async (t) => {
