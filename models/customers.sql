@@ -2,6 +2,7 @@
 -- grain: customer
 -- refresh: with the segments
 -- by: customer
+-- seen: last_event_at
 with counted_orders as (
     select
         customer,

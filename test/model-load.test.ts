@@ -76,6 +76,11 @@ const refused: [fact: string, files: Record<string, string>, message: RegExp][] 
   ],
   ['an empty header key', { 'a.sql': '-- what:\nselect 1 as g' }, /a\.sql: header key "what" has no text/],
   [
+    'a time of events of nobody',
+    { 'a.sql': '-- what: w\n-- grain: g\n-- refresh: r\n-- seen: g\nselect 1 as g' },
+    /a\.sql: header key "seen" is for models by customer/,
+  ],
+  [
     'a header line without key',
     { 'a.sql': '-- some words\nselect 1 as g' },
     /a\.sql: "-- some words" in the header/,

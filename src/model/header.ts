@@ -9,9 +9,11 @@ export interface Header {
   refresh: string
   /** customer: the rows of a customer follow from that customer's rows alone, so that they can be made anew alone. */
   by?: 'customer'
+  /** Column with the time of the customer's latest event: all that a row has of the customer's events. */
+  seen?: string
 }
 
-const KEYS = ['what', 'grain', 'refresh', 'by']
+const KEYS = ['what', 'grain', 'refresh', 'by', 'seen']
 
 /**
  * Reads `-- key: text` lines down to the first other line; every key once, no others. Comments about the SQL
@@ -39,6 +41,7 @@ export function readHeader(file: string, text: string): Header {
       .map((column) => column.trim()),
     refresh: required(file, found, 'refresh'),
     ...by(file, found.get('by')),
+    ...seen(file, found),
   }
 }
 
@@ -46,6 +49,13 @@ function by(file: string, value: string | undefined): Pick<Header, 'by'> {
   if (value === undefined) return {}
   if (value !== 'customer') throw new Error(`${file}: header key "by" can be "customer" only, not "${value}"`)
   return { by: value }
+}
+
+function seen(file: string, found: Map<string, string>): Pick<Header, 'seen'> {
+  const column = found.get('seen')
+  if (column === undefined) return {}
+  if (!found.has('by')) throw new Error(`${file}: header key "seen" is for models by customer`)
+  return { seen: column }
 }
 
 function required(file: string, found: Map<string, string>, key: string): string {
