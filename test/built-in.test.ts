@@ -198,6 +198,7 @@ t.test('whose turn it is', (t) => {
       ordinal: 1,
       version: 1,
       evaluated_version: 1,
+      member_count: 0,
       failed: false,
       definition: {},
       created_by: 'cli',

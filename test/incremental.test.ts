@@ -11,7 +11,7 @@ import type { Part } from '../src/segment/part.ts'
 import { plan } from '../src/segment/plan.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
 import { createSegment, updateSegment } from '../src/segment/saved.ts'
-import { slicesOf } from '../src/segment/slices.ts'
+import { DATED, slicesOf } from '../src/segment/slices.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import { type Line, lake, logBatch } from './fixtures/lake.ts'
 import { memberChanges } from './fixtures/published.ts'
@@ -408,5 +408,8 @@ t.test('a full refresh as of the same instant finds no difference', async (t) =>
 t.test('when every rule that can be said changes is known', (t) => {
   for (let n = 0; n < 500; n++)
     slicesOf(plan([{ ordinal: 0, tree: parseDefinition(randomDefinition(random)) }]))
+  const rule = { field: 'days_since_last_order', op: '>=', value: 10 ** 18 }
+  const never = parseDefinition({ source: 'customer_profile', rule })
+  t.same(slicesOf(plan([{ ordinal: 0, tree: never }])), DATED, 'and none of what never comes')
   t.end()
 })

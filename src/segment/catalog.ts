@@ -35,6 +35,8 @@ export interface Source {
   lines?: Relation & { key: string }
   /** The rows of the relation that belong to the source; all unless said. */
   only?: Expr
+  /** How its rows follow from events: each is one of them, or they are made of those of some types; else of any. */
+  events?: 'each' | readonly string[]
   /** Field whose equality with few different values parts the rows into kinds. */
   kind?: string
   fields: Readonly<Record<string, Field>>
@@ -58,6 +60,8 @@ const fields = (written: Record<string, Written>): Record<string, Field> =>
       { ...row, reads: row.reads ?? column(name, row.line ? 'line' : 'row') },
     ]),
   )
+
+const ENGAGEMENTS = ['message_sent', 'message_delivered', 'message_replied', 'link_clicked']
 
 const SOURCE_TABLE = {
   customer_profile: {
@@ -127,6 +131,7 @@ const SOURCE_TABLE = {
   product_events: {
     relation: { name: 'stg_product_events', alias: 'events' },
     rows: 'many',
+    events: 'each',
     time: 'occurred_at',
     kind: 'event_kind',
     currency: 'currency_code',
@@ -150,6 +155,7 @@ const SOURCE_TABLE = {
         present(column(name)),
       ),
     ),
+    events: 'each',
     help: 'Events that carry a campaign parameter or a landing page',
     fields: fields({
       source: field('string', 'utm_source', { reads: column('utm_source') }),
@@ -183,12 +189,13 @@ const SOURCE_TABLE = {
   engagement_events: {
     relation: { name: 'stg_engagement_events', alias: 'events' },
     rows: 'many',
+    events: ENGAGEMENTS,
     time: 'occurred_at',
     kind: 'event_kind',
     help: 'Messages by SMS and agent, replies and clicks; not those of email',
     fields: fields({
       event_kind: field('string', 'what happened', {
-        oneOf: ['message_sent', 'message_delivered', 'message_replied', 'link_clicked'],
+        oneOf: ENGAGEMENTS,
       }),
       campaign_id: field('string', 'campaign', selective),
       occurred_at: field('time', 'when it happened'),
@@ -214,6 +221,7 @@ const INNER_TABLE = {
   attributes: {
     relation: { name: 'stg_customer_attributes', alias: 'attributes' },
     rows: 'many',
+    events: ['updateProperties'],
     fields: {},
     help: 'Properties that events set',
   },
@@ -222,6 +230,7 @@ const INNER_TABLE = {
     relation: { name: 'stg_events', alias: 'events' },
     rows: 'many',
     time: 'occurred_at',
+    events: 'each',
     fields: {},
     help: 'Events of every type',
   },

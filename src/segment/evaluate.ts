@@ -1,6 +1,8 @@
 import { errorFields, log } from '../log.ts'
 import type { Duck } from '../store/duckdb.ts'
 import { type Definition, parseSaved } from './definition.ts'
+import type { Sql } from './dialect/duckdb/parameter.ts'
+import type { Asked } from './held.ts'
 import { compileOne, compileSegments, inLevels } from './plan.ts'
 
 export interface SegmentRow {
@@ -14,6 +16,8 @@ export interface SegmentRow {
   created_by: string
   /** Null: evaluated in every refresh. */
   every_minutes: number | null
+  /** Of the last evaluation. */
+  member_count: number
   evaluated_at: Date | null
   /** Tick of the sources that the last evaluation read. */
   evaluated_tick: number | null
@@ -35,12 +39,14 @@ interface Parsed {
 /**
  * Computes the members of all segments into the table `evaluated (segment integer, customer integer)` of the session,
  * each after those that it refers to. A segment that cannot be evaluated stands in `failed`, keeps the members that
- * `member_before` has, and stops no other; so do those that wait for their turn.
+ * `member_before` has, and stops no other; so do those that wait for their turn. `asked`: only memberships that it says
+ * are computed; those of the touched customers that hold are taken from `touched_before`.
  */
 export async function evaluateSegments(
   duck: Duck,
   segments: readonly SegmentRow[],
   waiting: readonly SegmentRow[] = [],
+  asked?: Asked,
 ): Promise<Evaluation> {
   const failed: Evaluation['failed'] = []
   const parsed: Parsed[] = []
@@ -52,37 +58,67 @@ export async function evaluateSegments(
     }
   }
   await openEvaluated(duck, [...segments, ...waiting])
-  await keep(duck, [...failed.map((each) => each.segment), ...waiting])
+  const before = asked ? 'touched_before' : 'member_before'
+  await keep(duck, before, [...failed.map((each) => each.segment), ...waiting])
   if (parsed.length === 0) return { evaluated: [], failed }
+  if (asked) await hold(duck, parsed)
+  const wanted = parsed.filter(({ ordinal }) => !asked || asked.segments.has(ordinal))
+  const evaluated = parsed.flatMap((each) => (wanted.includes(each) ? [] : [each.segment]))
+  if (wanted.length === 0) return { evaluated, failed }
+  const add = ({ text, values }: Sql) =>
+    duck.run(
+      `insert into evaluated ${asked ? `select segment, customer from (${text}) ${ASKED}` : text}`,
+      values,
+    )
   try {
-    const { statements, levels } = compileSegments(parsed)
+    const { statements, levels } = compileSegments(wanted)
     for (const { text, values } of statements) await duck.run(text, values)
     for (const level of levels) {
       for (const { text, values } of level.statements) await duck.run(text, values)
-      await duck.run(`insert into evaluated ${level.members.text}`, level.members.values)
+      await add(level.members)
     }
     return { evaluated: parsed.map(({ segment }) => segment), failed }
   } catch (error) {
     // One statement serves many segments: find the one that it fails for.
     log('warn', 'shared_evaluation_failed', errorFields(error))
     await duck.run('delete from evaluated')
-    return await oneByOne(duck, parsed, failed)
+    if (asked) await hold(duck, parsed)
+    return await oneByOne(duck, wanted, before, add, { evaluated, failed })
   }
 }
 
-async function oneByOne(duck: Duck, parsed: readonly Parsed[], failed: Evaluation['failed']) {
-  const evaluated: SegmentRow[] = []
+/** Keeps those of a relation (segment, customer) that are looked at. */
+const ASKED =
+  'join asked_places using (segment) join asked using (customer) where asked.segments[asked_places.place]'
+
+/** The memberships that are not looked at. */
+async function hold(duck: Duck, parsed: readonly Parsed[]): Promise<void> {
+  const ordinals = parsed.map(({ ordinal }) => Math.trunc(ordinal)).join(', ')
+  await duck.run(`
+    insert into evaluated
+    select segment, customer from touched_before
+    join asked_places using (segment) join asked using (customer)
+    where segment in (${ordinals}) and not asked.segments[asked_places.place]`)
+}
+
+async function oneByOne(
+  duck: Duck,
+  parsed: readonly Parsed[],
+  before: string,
+  add: (members: Sql) => Promise<void>,
+  { evaluated, failed }: Evaluation,
+): Promise<Evaluation> {
   for (const { segment, tree } of inLevels(parsed).flat()) {
     try {
       const { text, values } = compileOne(tree)
-      await duck.run(
-        `insert into evaluated select ${Math.trunc(segment.ordinal)}, customer from (${text})`,
+      await add({
+        text: `select ${Math.trunc(segment.ordinal)} as segment, customer from (${text})`,
         values,
-      )
+      })
       evaluated.push(segment)
     } catch (cause) {
       failed.push({ segment, error: messageOf(cause) })
-      await keep(duck, [segment])
+      await keep(duck, before, [segment])
     }
   }
   return { evaluated, failed }
@@ -104,11 +140,11 @@ async function openEvaluated(duck: Duck, segments: readonly SegmentRow[]): Promi
     select segment_id, customer from (from evaluated union all from kept_members) join segment_ids using (segment)`)
 }
 
-async function keep(duck: Duck, segments: readonly SegmentRow[]): Promise<void> {
+async function keep(duck: Duck, before: string, segments: readonly SegmentRow[]): Promise<void> {
   const ordinals = segments.map(({ ordinal }) => Math.trunc(ordinal))
   if (ordinals.length)
     await duck.run(
-      `insert into kept_members select segment, customer from member_before where segment in (${ordinals.join(', ')})`,
+      `insert into kept_members select segment, customer from ${before} where segment in (${ordinals.join(', ')})`,
     )
 }
 

@@ -54,6 +54,14 @@ export function formulaOf(tree: Tree, atoms: Atoms): Formula {
   }
 }
 
+/** The atoms that a formula is made of. */
+export const atomsOf = (formula: Formula): number[] =>
+  formula.is === 'atom'
+    ? [formula.id]
+    : formula.is === 'not'
+      ? atomsOf(formula.part)
+      : formula.parts.flatMap(atomsOf)
+
 const complement = (part: Formula): Formula => (part.is === 'not' ? part.part : { is: 'not', part })
 
 function ofCondition({ test }: Condition, atoms: Atoms): Formula {

@@ -1,29 +1,31 @@
 import type { Serving } from '../lake/serving.ts'
+import type { Session } from '../lake/session.ts'
 import { type Model, upstreamOf } from '../model/graph.ts'
 import { runModels, type Step } from '../model/run.ts'
 import type { Duck } from '../store/duckdb.ts'
+import { addedOf, EVENTS } from './asked.ts'
 import type { Parts } from './part.ts'
 import { openPublishedScores } from './scored.ts'
 import { placeCustomers } from './served-tables.ts'
-import { mergeMarts } from './touched.ts'
+import { DATED, passedBetween } from './slices.ts'
+import { mergeMarts, restrict } from './touched.ts'
+import type { Asks } from './way.ts'
 
 /** The mart that conditions on profiles read, and member pages: it is published with the segments. */
 const OF_SEGMENTS = 'customers'
 
 /**
- * Computes what a refresh needs of the marts: everyone's straight into the file that is to be published, where the next
- * ones and the segments read them; or, without a file, those by customer as tables of the touched customers' rows.
- * Returns how many rows that made.
+ * Computes what a refresh needs of the marts of everyone straight into the file that is to be published, where the next
+ * ones and the segments read them. Returns how many rows that made.
  */
 export async function computeMarts(
   duck: Duck,
   models: readonly Model[],
   parts: Parts,
-  serving: Serving | null,
+  serving: Serving,
 ): Promise<number> {
   const needed = parts.has('models') ? models : upstreamOf([OF_SEGMENTS], models)
-  const marts = needed.filter(({ layer, by }) => layer === 'mart' && (serving !== null || by))
-  if (!serving) return rowsOf(await runModels(duck.connection, marts))
+  const marts = needed.filter(({ layer }) => layer === 'mart')
   if (!parts.has('models')) await openPublishedScores(duck)
   let rows = 0
   for (const model of marts) {
@@ -36,6 +38,67 @@ export async function computeMarts(
     }
   }
   return rows
+}
+
+/**
+ * Computes what a refresh needs of the marts by customer, as tables of the touched customers' rows; for segments also
+ * `customers_before`, these customers as they were published.
+ */
+export async function computeTouched(
+  session: Session,
+  models: readonly Model[],
+  parts: Parts,
+  asks: Asks,
+): Promise<number> {
+  const { duck } = session
+  if (parts.has('segments'))
+    await duck.run(
+      'create table customers_before as from published.customers semi join touched using (customer)',
+    )
+  if (!parts.has('models')) return await computeCustomers(session, models, asks)
+  const marts = models.filter(({ layer, by }) => layer === 'mart' && by)
+  return rowsOf(await runModels(duck.connection, marts))
+}
+
+/**
+ * The touched customers' rows. Most differ from the published ones by the time of the latest event only, which is that
+ * of one that came, or none: events are final. The others are computed.
+ */
+async function computeCustomers(
+  { duck, asOf }: Session,
+  models: readonly Model[],
+  { from, roots }: Asks,
+): Promise<number> {
+  const needed = upstreamOf([OF_SEGMENTS], models)
+  const model = needed.find(({ name }) => name === OF_SEGMENTS)
+  if (!model?.seen) throw new Error(`${OF_SEGMENTS} does not say what it has of events`)
+  const passed = (relation: string) =>
+    DATED.flatMap((slice) => (slice.relation === relation ? passedBetween(slice, from, asOf) : []))
+  const remade = needed.flatMap(({ name }) =>
+    name === EVENTS
+      ? []
+      : passed(name).map(
+          (between) => `select customer from ${name} where customer is not null and ${between}`,
+        ),
+  )
+  await duck.run(`
+    create table remade as
+    select customer from touched
+    where customer not in (select customer from customers_before)
+      or customer in (${[`select customer from changed_rows where relation != 'events'`, ...remade].join(' union all ')})`)
+  await duck.run(`
+    create table seen as
+    select customer, max(occurred_at) as seen_at
+    from (from ${addedOf(EVENTS)} union all by name from ${EVENTS} where ${passed(EVENTS).join(' or ')})
+    group by customer`)
+  await restrict(duck, roots, 'remade')
+  const steps = await runModels(duck.connection, [model])
+  await duck.run(`
+    insert into ${OF_SEGMENTS} by name
+    select before.* replace (greatest(${model.seen}, seen_at) as ${model.seen})
+    from (from customers_before anti join remade using (customer)) as before
+    left join seen using (customer)`)
+  return rowsOf(steps)
 }
 
 /** Computes the rows of the touched customers only, and shows everyone's: the others are as they were published. */

@@ -1,5 +1,6 @@
 import type { FileRelation, LakeFile, Manifest } from '../lake/manifest.ts'
 import { fileList, type Session } from '../lake/session.ts'
+import type { Duck } from '../store/duckdb.ts'
 import type { SegmentRow } from './evaluate.ts'
 
 /** Members are folded into a new base when the changes since reach this share of it, or this many files. */
@@ -58,8 +59,12 @@ export async function openMembers(
     select segment, customer, changed_at as joined_at from member_since where action = 'entered'`)
 }
 
+/** Makes `touched_before`: `member_before` of the touched customers. */
+export const openTouchedMembers = (duck: Duck): Promise<void> =>
+  duck.run('create table touched_before as from member_before semi join touched using (customer)')
+
 /**
- * Compares `evaluated` with `member_before`; when not `whole`, for the customers in `touched` only. Leaves two tables
+ * Compares `evaluated` with `member_before`; when not `whole`, with `touched_before`. Leaves two tables
  * in the session: `member_diff (segment, customer, action)` and `members (segment, customer, joined_at)`, the members
  * from now on.
  */
@@ -69,7 +74,7 @@ export async function diffMembers(
   changedAt: Date,
   whole: boolean,
 ): Promise<MemberChanges> {
-  const before = whole ? 'member_before' : '(from member_before semi join touched using (customer))'
+  const before = whole ? 'member_before' : 'touched_before'
   // Segments that were not evaluated keep their members.
   const ordinals = evaluated.map(({ ordinal }) => Math.trunc(ordinal)).join(', ') || '-1'
   // One join for both directions, by one key: two anti joins on segment and customer took twice as long.
@@ -89,16 +94,16 @@ export async function diffMembers(
   await duck.run(`
     create view members as
     select segment, customer, joined_at from members_compared where stays`)
-  const counts = await duck.rows<{ segment: number; members: number }>(
+  // What the last evaluation found, and who came and left since: to count all takes as long as to compare those.
+  const known = whole ? [] : evaluated.map(({ ordinal, member_count }) => [ordinal, member_count] as const)
+  const counted = await duck.rows<{ segment: number; members: number }>(
     whole
       ? 'select segment, count(*) as members from members group by segment'
-      : `select segment, sum(n)::bigint as members
-         from (
-           select segment, 1 as n from member_before
-           union all
-           select segment, case action when 'entered' then 1 else -1 end as n from member_diff
-         ) group by segment`,
+      : `select segment, sum(case action when 'entered' then 1 else -1 end)::bigint as members
+         from member_diff group by segment`,
   )
+  const counts = new Map<number, number>(known)
+  for (const { segment, members } of counted) counts.set(segment, (counts.get(segment) ?? 0) + members)
   const [diff] = await duck.rows<{ changes: number }>('select count(*) as changes from member_diff')
   const changes = diff?.changes ?? 0
   const base = filesOf(manifest, 'members')
@@ -108,5 +113,5 @@ export async function diffMembers(
   const sinceRows = deltas.reduce((sum, { rows }) => sum + rows, 0) + changes
   const fold =
     whole && sinceRows > 0 && (deltas.length + 1 >= FOLD_FILES || sinceRows > FOLD_SHARE * baseRows)
-  return { changes, counts: new Map(counts.map(({ segment, members }) => [segment, members])), fold }
+  return { changes, counts, fold }
 }

@@ -41,7 +41,7 @@ export async function productsChanged({ duck }: Session, since: number): Promise
 
 /**
  * Whether marts that are not made by customer can differ from the published ones: what was sold changed, or to whom, or
- * the day did. Most ticks bring visits only. `orders` has the rows of all touched customers.
+ * the day did. Most ticks bring visits only.
  */
 export async function salesMoved(session: Session, since: number, from: Date): Promise<boolean> {
   if (await dayTurned(session, from)) return true
@@ -52,7 +52,10 @@ export async function salesMoved(session: Session, since: number, from: Date): P
       from changed_subjects
       left join subject_redirect as redirect using (subject)
       where relation in ('customers', 'subject_redirect')
-        and coalesce(redirect.customer, subject) in (select customer from orders)
+        and (
+          subject in (select customer from published.orders)
+          or redirect.customer in (select customer from published.orders)
+        )
     ) as some`)
   return row?.some ?? false
 }

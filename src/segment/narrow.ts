@@ -1,4 +1,4 @@
-import type { Duck } from '../store/duckdb.ts'
+import { type Duck, literal } from '../store/duckdb.ts'
 import { rowsNamed } from './catalog.ts'
 import { columnsIn } from './expression.ts'
 import type { Plan } from './plan.ts'
@@ -7,14 +7,21 @@ import type { Plan } from './plan.ts'
 const STAGED = 'stg_'
 
 /**
- * Turns the staging models that a plan reads into tables of the rows that they show and the columns that the plan asks
+ * Turns the staging models that a plan reads into tables of the rows that its windows show and the columns that it asks
  * for: worth it when they are restricted to few customers, who are then found once and not by each pass.
  */
-export async function narrow(duck: Duck, plan: Plan): Promise<void> {
+export async function narrow(duck: Duck, plan: Plan, asOf: Date): Promise<void> {
   // All of them, since some read others, which may lose columns.
-  const wanted = [...columnsOf(plan)].filter(([relation]) => relation.startsWith(STAGED))
-  for (const [relation, columns] of wanted)
-    await duck.run(`create table ${relation}_rows as select ${[...columns].join(', ')} from ${relation}`)
+  const wanted = [...readsOf(plan)].filter(([relation]) => relation.startsWith(STAGED))
+  for (const [relation, { columns, time, days }] of wanted) {
+    // Written out, it keeps what is older from being read at all.
+    const recent = time
+      ? ` where ${time} > timestamp ${literal(asOf.toISOString())} - to_days(${Math.trunc(days)})`
+      : ''
+    await duck.run(
+      `create table ${relation}_rows as select ${[...columns].join(', ')} from ${relation}${recent}`,
+    )
+  }
   for (const [relation] of wanted) {
     await duck.run(`drop view ${relation}`)
     await duck.run(`alter table ${relation}_rows rename to ${relation}`)
@@ -30,22 +37,31 @@ export async function widen(duck: Duck): Promise<void> {
   for (const { name } of tables) await duck.run(`drop table ${name}`)
 }
 
-/** Columns that a plan reads, by relation. */
-function columnsOf({ rows }: Plan): Map<string, Set<string>> {
-  const found = new Map<string, Set<string>>()
-  const add = (relation: string, ...names: string[]) => {
-    const columns = found.get(relation) ?? new Set<string>()
-    for (const name of names) columns.add(name)
-    found.set(relation, columns)
-  }
-  for (const atom of rows) {
+interface Read {
+  columns: Set<string>
+  /** Column that windows look at, and the longest of them. */
+  time: string | undefined
+  days: number
+}
+
+/** What a plan reads, by relation. */
+function readsOf({ rows }: Plan): Map<string, Read> {
+  const found = new Map<string, Read>()
+  for (const { atom } of rows) {
     const { relation, time, lines, only } = rowsNamed(atom.source)
-    const key = [...(time ? [time] : []), ...(lines ? [lines.key] : [])]
-    add(relation.name, 'customer', ...key)
-    if (lines) add(lines.name, 'customer', ...key)
     const { row, line, measure, holds } = atom
+    const key = [...(time ? [time] : []), ...(lines ? [lines.key] : [])]
+    const add = (name: string) => {
+      const read = found.get(name) ?? { columns: new Set(['customer']), time, days: 0 }
+      read.days = Math.max(read.days, atom.days)
+      for (const column of key) read.columns.add(column)
+      found.set(name, read)
+      return read.columns
+    }
+    const ofRows = add(relation.name)
+    const ofLines = lines && (line.length || measure.level === 'line') ? add(lines.name) : ofRows
     for (const { of, name } of columnsIn([row, line, measure, holds, only]))
-      add(of === 'line' && lines ? lines.name : relation.name, name)
+      (of === 'line' ? ofLines : ofRows).add(name)
   }
   return found
 }

@@ -20,7 +20,7 @@ export interface Plan {
   /** Answered by the customer's own row. */
   profile: { id: number; holds: Expr }[]
   /** Answered by the customer's rows, pass by pass. */
-  rows: RowsAtom[]
+  rows: { id: number; atom: RowsAtom }[]
   passes: Pass[]
   /** Answered by the members of another segment. */
   members: { id: number; segmentId: string }[]
@@ -43,7 +43,7 @@ export function plan(segments: readonly Planned[]): Plan {
   const members = atoms.all.flatMap(({ id, test }) =>
     test.of === 'segment' ? [{ id, segmentId: test.segmentId }] : [],
   )
-  const rows = atoms.all.flatMap(({ test }) => (test.of === 'rows' ? [test] : []))
+  const rows = atoms.all.flatMap(({ id, test }) => (test.of === 'rows' ? [{ id, atom: test }] : []))
   return {
     profile,
     rows,

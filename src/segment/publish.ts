@@ -27,6 +27,8 @@ export interface Publication {
   serving: Serving | null
   /** Members of everyone were computed, the customers' rows only of those in `touched`. */
   carries: boolean
+  /** Marts that are not made by customer can differ from the published ones. */
+  salesMoved: boolean
   /** What the brand shows so far; null when all of it is made anew. */
   published: Generation | null
   /** When time alone changes an answer next; null when that is not known. */

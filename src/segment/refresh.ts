@@ -1,15 +1,15 @@
 import { fail } from '../errors.ts'
 import type { Pipeline } from '../lake/pipeline.ts'
-import { openServing } from '../lake/serving.ts'
+import { openServing, type Serving } from '../lake/serving.ts'
 import { openSession, type Session } from '../lake/session.ts'
 import { loadModels, type Model } from '../model/graph.ts'
 import { runModels } from '../model/run.ts'
-import { type Turns, turnsNow } from './cadence.ts'
+import { turnsNow } from './cadence.ts'
 import { evaluateSegments } from './evaluate.ts'
-import { carryCustomers, computeMarts } from './marts.ts'
+import { ask } from './held.ts'
+import { carryCustomers, computeMarts, computeTouched } from './marts.ts'
 import { diffMembers, openMembers } from './members.ts'
 import { datedBetween, dayTurned, productsChanged } from './moved.ts'
-import { narrow } from './narrow.ts'
 import { BOTH, type Part, type Parts, roundsOf, startOf } from './part.ts'
 import { noteUnchanged, type Publication, publish } from './publish.ts'
 import { compareWithPublished } from './verify.ts'
@@ -160,15 +160,16 @@ async function refreshIn(
   try {
     await timed(
       'models',
-      () => (way.carries ? carryCustomers(duck, models) : computeMarts(duck, models, parts, serving)),
+      () => martsIn(session, way, task, serving),
       (rows) => rows,
     )
     const { evaluation, members } = parts.has('segments')
-      ? await membersIn(session, way, turns, timed)
+      ? await membersIn(session, way, task, timed)
       : NO_SEGMENTS
     const publication: Publication = {
       ...{ brand, parts, recipe, models, evaluation, members, serving, startedAt },
       carries: way.carries,
+      salesMoved: way.salesMoved,
       published: way.published ?? null,
       nextChangeAt:
         way.whole && parts.has('segments') ? await nextChangeOf(session, turns, evaluation) : null,
@@ -197,14 +198,27 @@ const NO_SEGMENTS: Pick<Publication, 'evaluation' | 'members'> = {
   members: { changes: 0, counts: new Map(), fold: false },
 }
 
+/** The marts that are needed, of everyone or of the touched customers. */
+async function martsIn(session: Session, way: Way, { models, parts }: Task, serving: Serving | null) {
+  if (way.carries) return await carryCustomers(session.duck, models)
+  if (way.asks) return await computeTouched(session, models, parts, way.asks)
+  if (!serving) throw new Error('there is no file to compute the marts of everyone into')
+  return await computeMarts(session.duck, models, parts, serving)
+}
+
 /** The members of all segments that are due, and how they differ from those before. */
-async function membersIn(session: Session, way: Way, turns: Turns, timed: Timed) {
+async function membersIn(session: Session, way: Way, { turns, models }: Task, timed: Timed) {
+  const { asks } = way
+  const asked = asks
+    ? await timed(
+        'asked',
+        () => ask(session, asks, turns.due, models),
+        ({ memberships }) => memberships,
+      )
+    : undefined
   const evaluation = await timed(
     'segments',
-    async () => {
-      if (way.plan) await narrow(session.duck, way.plan)
-      return await evaluateSegments(session.duck, turns.due, turns.waiting)
-    },
+    () => evaluateSegments(session.duck, turns.due, turns.waiting, asked),
     ({ evaluated }) => evaluated.length,
   )
   const members = await timed(

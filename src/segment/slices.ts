@@ -1,3 +1,4 @@
+import { literal } from '../store/duckdb.ts'
 import { rowsNamed, SOURCES } from './catalog.ts'
 import type { Expr } from './expression.ts'
 import type { RowsAtom } from './formula.ts'
@@ -11,6 +12,12 @@ export interface Slice {
   relation: string
   column: string
   lessDays: number
+}
+
+/** That a row was passed, as SQL. Written out, the times are compared by the scans themselves, before anything is joined. */
+export function passedBetween({ column, lessDays }: Slice, from: Date, to: Date): string {
+  const at = (time: Date) => `timestamp ${literal(time.toISOString())} - to_days(${Math.trunc(lessDays)})`
+  return `(${column} > ${at(from)} and ${column} <= ${at(to)})`
 }
 
 /** Times by which the staging model of a source leaves out what comes after as_of; the marts are made of what is left. */
@@ -31,15 +38,23 @@ export const DATED: readonly Slice[] = Object.entries(DATED_SOURCES).map(([sourc
 
 /** All slices of the rules of a plan and of the models that they read. */
 export function slicesOf({ profile, rows }: Pick<Plan, 'profile' | 'rows'>): Slice[] {
-  const slices = [
+  return different([
     ...DATED,
-    ...profile.flatMap(({ holds }) => moving(holds, SOURCES.customer_profile.relation.name)),
-    ...rows.flatMap(ofRows),
-  ]
-  return [...new Map(slices.map((slice) => [JSON.stringify(slice), slice])).values()]
+    ...slicesOfProfiles(profile),
+    ...rows.flatMap(({ atom }) => slicesOfRows(atom)),
+  ])
 }
 
-function ofRows({ source, days, row, line, measure, holds }: RowsAtom): Slice[] {
+const different = (slices: readonly Slice[]): Slice[] => [
+  ...new Map(slices.map((slice) => [JSON.stringify(slice), slice])).values(),
+]
+
+/** Of conditions on the customer's own row. */
+export const slicesOfProfiles = (profile: Plan['profile']): Slice[] =>
+  different(profile.flatMap(({ holds }) => moving(holds, SOURCES.customer_profile.relation.name)))
+
+/** Of one condition on the customer's rows. */
+export function slicesOfRows({ source, days, row, line, measure, holds }: RowsAtom): Slice[] {
   const { relation, time, lines } = rowsNamed(source)
   const lineRelation = lines?.name ?? relation.name
   const measured = measure.level === 'line' ? lineRelation : relation.name
@@ -73,6 +88,9 @@ function moving(expr: Expr, relation: string, total?: Expr): Slice[] {
   }
 }
 
+/** Between the first time and the last one that there can be: the years 1 to 9999. */
+const CALENDAR_DAYS = 3_700_000
+
 function compared(left: Expr, right: Expr, relation: string): Slice[] {
   if (right.is === 'asOf') {
     if (left.is !== 'column')
@@ -85,5 +103,7 @@ function compared(left: Expr, right: Expr, relation: string): Slice[] {
   if (right.is !== 'value' || right.value === null) return []
   // n whole days begin n × 24 hours after the time and end a day later; of a time ahead, a day before.
   const n = Math.floor(Number(right.value))
+  // Beyond the calendar no time is passed, and no interval reaches.
+  if (Math.abs(n) > CALENDAR_DAYS) return []
   return [n - 1, n, n + 1].map((lessDays) => ({ relation, column: name, lessDays }))
 }

@@ -4,23 +4,24 @@ import { type Materialization, runModels } from '../model/run.ts'
 import { SOURCES } from '../model/source.ts'
 import { type Duck, literal } from '../store/duckdb.ts'
 import { widen } from './narrow.ts'
-import type { Slice } from './slices.ts'
+import { passedBetween, type Slice } from './slices.ts'
 
 /**
- * Fills `changed_customers (customer, since, merged)`: those whom rows of a later tick than `since` are about, merged
- * ones with their survivors; `merged`: a redirect of theirs changed. Needs `changed_subjects` and `subject_redirect`.
+ * Fills `changed_rows (customer, since, relation)`: whom rows of a later tick than `since` are about, merged ones with
+ * their survivors; and `changed_customers (customer, since, merged)`, each once; `merged`: a redirect of theirs changed.
+ * Needs `changed_subjects` and `subject_redirect`.
  */
 export async function openChanged(duck: Duck, as: Materialization): Promise<void> {
   await duck.run(`
+    create ${as} changed_rows as
+    select distinct unnest([subject, coalesce(redirect.customer, subject)]) as customer, since, relation
+    from changed_subjects
+    left join subject_redirect as redirect using (subject)
+    where subject is not null`)
+  await duck.run(`
     create ${as} changed_customers as
-    select customer, since, bool_or(merged) as merged
-    from (
-      select unnest([subject, coalesce(redirect.customer, subject)]) as customer, since,
-        relation = 'subject_redirect' as merged
-      from changed_subjects
-      left join subject_redirect as redirect using (subject)
-      where subject is not null
-    )
+    select customer, since, bool_or(relation = 'subject_redirect') as merged
+    from changed_rows
     group by customer, since`)
 }
 
@@ -33,19 +34,18 @@ const OF_NOBODY: Readonly<Record<string, string>> = {
 /**
  * Fills `touched (customer)`: all whose rows of the models or memberships may differ from what they were at an earlier
  * instant, since their data changed or a slice passed them; null when that is true of rows of nobody. Returns the
- * count. The relations of the slices are there, `customers` as it was.
+ * count. The relations of the slices are there, `customers` as it was; `others`: SELECTs of more of them.
  */
-export async function openTouched(duck: Duck, slices: readonly Slice[], from: Date): Promise<number> {
+export async function openTouched(
+  duck: Duck,
+  slices: readonly Slice[],
+  from: Date,
+  others: readonly string[] = [],
+): Promise<number> {
   const [now] = await duck.rows<{ as_of: Date }>('select as_of from params')
   if (!now) throw new Error('a session without an instant')
-  // Written out, the times are compared by the scans themselves, before anything is joined.
-  const at = (time: Date, days: number) =>
-    `timestamp ${literal(time.toISOString())} - to_days(${Math.trunc(days)})`
   const passed = [...Map.groupBy(slices, ({ relation }) => relation)].map(([relation, group]) => {
-    const spans = group.map(
-      ({ column, lessDays }) =>
-        `(${column} > ${at(from, lessDays)} and ${column} <= ${at(now.as_of, lessDays)})`,
-    )
+    const spans = group.map((slice) => passedBetween(slice, from, now.as_of))
     const of = relation in OF_NOBODY ? '' : 'customer is not null and '
     return `select customer from ${relation} where ${of}(${spans.join(' or ')})`
   })
@@ -54,7 +54,7 @@ export async function openTouched(duck: Duck, slices: readonly Slice[], from: Da
   await duck.run(
     `create table touched as
      select distinct customer
-     from (${['select customer from changed_customers', nobody, ...passed].join(' union all ')})`,
+     from (${['select customer from changed_customers', nobody, ...passed, ...others].join(' union all ')})`,
   )
   const [row] = await duck.rows<{ touched: number }>('select count(*) as touched from touched')
   return row?.touched ?? 0
@@ -103,23 +103,23 @@ const BY_SUBJECT: ReadonlySet<string> = new Set([
 ])
 
 /**
- * From here on the staging models have rows of touched customers only. What they read of a source is only the rows of
- * these customers' subjects, found before anything is joined to them: a tenth of the time.
+ * From here on the staging models have rows of the customers in a table only, which stays. What they read of a source is
+ * only the rows of these customers' subjects, found before anything is joined to them: a tenth of the time.
  */
-export async function restrict(duck: Duck, roots: readonly Model[]): Promise<void> {
+export async function restrict(duck: Duck, roots: readonly Model[], to = 'touched'): Promise<void> {
   await duck.run(`
-    create or replace table touched_subjects as
-    select customer as subject from touched where customer is not null
+    create or replace table ${to}_subjects as
+    select customer as subject from ${to} where customer is not null
     union
-    select subject from subject_redirect semi join touched using (customer)`)
-  const [nobody] = await duck.rows('select 1 from touched where customer is null')
+    select subject from subject_redirect semi join ${to} using (customer)`)
+  const [nobody] = await duck.rows(`select 1 from ${to} where customer is null`)
   for (const { name, sql, reads } of roots) {
     // A merge names two subjects.
     const sources = reads.includes('merges') ? [] : reads.filter((one) => BY_SUBJECT.has(one))
-    const own = sources.map((one) => `${one} as (from ${one} semi join touched_subjects using (subject))`)
+    const own = sources.map((one) => `${one} as (from ${one} semi join ${to}_subjects using (subject))`)
     const all = `select * from (\n${sql}\n)`
     const others = nobody && name in OF_NOBODY ? ` union all ${all} where customer is null` : ''
-    const theirs = `${all} semi join touched using (customer)`
+    const theirs = `${all} semi join ${to} using (customer)`
     await duck.run(
       `create or replace view ${name} as (${own.length ? `with ${own.join(', ')} ` : ''}${theirs})${others}`,
     )
@@ -152,12 +152,5 @@ export async function mergeMarts(
     const materialize = (): Materialization => (of === 'everyone anew' ? 'table' : 'view')
     return void (await runModels(duck.connection, sums, { materialize }))
   }
-  // Scores may be there as tables: they were computed to find whom they move.
-  const computed = await duck.rows<{ name: string }>(
-    `select table_name as name from duckdb_tables() where schema_name = 'main' and database_name = current_database()`,
-  )
-  for (const { name } of sums) {
-    if (computed.some((table) => table.name === name)) await duck.run(`drop table ${name}`)
-    await duck.run(`create or replace view ${name} as from published.${name}`)
-  }
+  for (const { name } of sums) await duck.run(`create or replace view ${name} as from published.${name}`)
 }

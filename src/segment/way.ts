@@ -9,13 +9,15 @@ import { modelsHash } from '../model/recipe.ts'
 import type { Brand } from '../op.ts'
 import type { Duck } from '../store/duckdb.ts'
 import { statement } from '../store/sqlfile.ts'
+import { type AskedRows, openAskedRows } from './asked.ts'
 import { dueAt, type Turns } from './cadence.ts'
 import { parseSaved } from './definition.ts'
 import type { Evaluation, SegmentRow } from './evaluate.ts'
+import { salesMoved } from './moved.ts'
 import { BOTH, changedIn, type Parts, startOf } from './part.ts'
 import { type Plan, plan } from './plan.ts'
 import { openPublishedScores, touchPublishedScores, touchScored } from './scored.ts'
-import { DATED, type Slice, slicesOf } from './slices.ts'
+import { DATED, type Slice, slicesOf, slicesOfProfiles } from './slices.ts'
 import { nextChange, openChanged, openTouched, restrict, rootsOf } from './touched.ts'
 
 export interface WayOptions {
@@ -118,21 +120,32 @@ export interface Way {
   whole: boolean
   /** Of everyone only members are computed: the rows of customers who are not touched are carried on. */
   carries: boolean
+  /** Marts that are not made by customer can differ from the published ones. */
+  salesMoved: boolean
   /** Customers whose rows are computed, when not all are. */
   touched: number
   /** What the brand shows so far, when it is needed. */
   published?: Generation
-  /** Of all rules, when not all customers are computed. */
-  plan?: Plan
+  /** What rules ask of the rows that changed, when not all customers are computed. */
+  asks?: Asks
+}
+
+/** The rules that are due, and for whom conditions on rows are looked at. */
+export interface Asks {
+  plan: Plan
+  rows: AskedRows[]
+  from: Date
+  roots: readonly Model[]
 }
 
 /** Finds out whose results are to be computed; when not everyone's, the staging models are restricted to them. */
 export async function wayOf(
-  { duck, manifest, asOf }: Session,
+  session: Session,
   pipeline: Pipeline,
   brand: BrandRow,
   { parts, models, turns, recipe, options }: Task,
 ): Promise<Way> {
+  const { duck, manifest, asOf } = session
   const start = startOf(brand, parts, turns.due)
   const since = Math.min(...(start?.ticks ?? []))
   const now = { asOf, recipe, since, smallRows: options.smallRows ?? SMALL_ROWS }
@@ -144,29 +157,44 @@ export async function wayOf(
   const goesOn = !full || options.verify || parts.size < BOTH.size
   const published = goesOn ? await generationOf(pipeline, brand.id) : undefined
   if (published) await attachGeneration(duck, pipeline.lakeDir, published)
-  const whole: Way = { whole: true, carries: false, touched: 0, published }
+  const whole: Way = { whole: true, carries: false, salesMoved: true, touched: 0, published }
   await openChanged(duck, full ? 'view' : 'table')
   if (full || !published || !start) return whole
 
-  const planned = carries ? null : planOf([...turns.due, ...turns.waiting])
+  const planned = carries ? null : planOf(turns.due)
   if (!planned && !carries) return whole
   // Rules do not move the rows of customers.
-  const touched = await touchedSince(duck, planned ? slicesOf(planned) : DATED, start.from)
+  const rows = planned ? await openAskedRows(duck, planned, { models, since, from: start.from, asOf }) : []
+  const slices = [...DATED, ...(planned ? slicesOfProfiles(planned.profile) : [])]
+  const touched = await touchedSince(duck, slices, start.from, rows)
   const all = await rowsIn(duck, 'published.customers')
   if (tooMany(touched, changedIn(brand, parts), all, options.mostTouched)) return whole
+  const moved = parts.has('models') && (await salesMoved(session, brand.models_tick, start.from))
   if (carries) await openPublishedScores(duck)
-  else if (!parts.has('models')) await touchPublishedScores(duck, turns.due)
+  else if (!moved) await touchPublishedScores(duck, turns.due)
   const roots = await rootsOf(duck, models)
-  await restrict(duck, roots)
-  if (parts.has('models') && (await touchScored(duck, models, turns.due))) await restrict(duck, roots)
-  const way = { whole: carries, carries, touched: await rowsIn(duck, 'touched'), published }
-  return planned ? { ...way, plan: planned } : way
+  if (carries || parts.has('models')) await restrict(duck, roots)
+  if (moved && (await touchScored(duck, models, turns.due))) await restrict(duck, roots)
+  const way = {
+    whole: carries,
+    carries,
+    salesMoved: moved,
+    touched: await rowsIn(duck, 'touched'),
+    published,
+  }
+  return planned ? { ...way, asks: { plan: planned, rows, from: start.from, roots } } : way
 }
 
 /** Slices of rules and of models look at the customers as they were. */
-async function touchedSince(duck: Duck, slices: readonly Slice[], from: Date): Promise<number> {
+async function touchedSince(
+  duck: Duck,
+  slices: readonly Slice[],
+  from: Date,
+  rows: readonly AskedRows[],
+): Promise<number> {
   await duck.run('create view customers as from published.customers')
-  const touched = await openTouched(duck, slices, from)
+  const asked = rows.map(({ table }) => `select customer from ${table}`)
+  const touched = await openTouched(duck, slices, from, asked)
   await duck.run('drop view customers')
   return touched
 }
@@ -175,9 +203,9 @@ const rowsIn = async (duck: Duck, table: string): Promise<number> =>
   (await duck.rows<{ rows: number }>(`select count(*) as rows from ${table}`))[0]?.rows ?? 0
 
 /** Null when a definition cannot be read: its segment fails, and shows it. */
-function planOf(segments: readonly SegmentRow[]): Plan | null {
+export function planOf(segments: readonly SegmentRow[]): Plan | null {
   try {
-    return plan(segments.map((segment) => ({ ordinal: segment.ordinal, tree: parseSaved(segment) })))
+    return plan(segments.map((segment) => ({ ...segment, tree: parseSaved(segment) })))
   } catch (error) {
     log('warn', 'definition_unreadable', errorFields(error))
     return null

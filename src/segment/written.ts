@@ -5,7 +5,6 @@ import { type Serving, writeServed } from '../lake/serving.ts'
 import type { Session } from '../lake/session.ts'
 import type { Duck } from '../store/duckdb.ts'
 import type { WrittenFile } from '../store/lake.ts'
-import { salesMoved } from './moved.ts'
 import type { Publication } from './publish.ts'
 import { recentTables } from './recent.ts'
 import {
@@ -56,10 +55,10 @@ export async function finishWhole(
 export async function writeTouched(
   { lakeDir }: Pipeline,
   session: Session,
-  { brand, parts, published, models, carries }: Publication,
+  { brand, parts, published, models, carries, salesMoved }: Publication,
   note: Note,
 ): Promise<Written> {
-  if (!published || !brand.models_as_of) throw new Error('there is no base that the changes could be to')
+  if (!published) throw new Error('there is no base that the changes could be to')
   const { duck } = session
   const written: Written = {
     shown: { ...published },
@@ -76,9 +75,8 @@ export async function writeTouched(
   }
   if (!parts.has('models')) return written
 
-  const moved = await salesMoved(session, brand.models_tick, brand.models_as_of)
-  await mergeMarts(duck, models, moved ? 'everyone anew' : 'everyone as published')
-  if (moved) {
+  await mergeMarts(duck, models, salesMoved ? 'everyone anew' : 'everyone as published')
+  if (salesMoved) {
     const sums = models.filter(({ stored, by }) => stored && !by)
     const tables = sums.map(({ name }) => ({ name, select: `from ${name}` }))
     const file = await writeServed(lakeDir, session, tables)

@@ -1,4 +1,4 @@
-import type { Formula } from '../formula.ts'
+import { atomsOf, type Formula } from '../formula.ts'
 import type { Pass } from '../pass.ts'
 import type { Plan } from '../plan.ts'
 import { distinctSql } from './duckdb/distinct.ts'
@@ -126,13 +126,6 @@ function referredSql(members: Plan['members']): Sql {
   const text = `select ${columns(['customer', ...answers])}\nfrom segment_members\nwhere segment_id in (${ids.join(', ')})\ngroup by customer`
   return { text, values: binding.values }
 }
-
-const atomsOf = (formula: Formula): number[] =>
-  formula.is === 'atom'
-    ? [formula.id]
-    : formula.is === 'not'
-      ? atomsOf(formula.part)
-      : formula.parts.flatMap(atomsOf)
 
 const made = (name: string, { text, values }: Sql): Statement => ({
   name,

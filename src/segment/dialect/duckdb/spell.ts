@@ -91,5 +91,6 @@ function known(text: string | undefined): string {
 }
 
 /** Who can be a member: profiles with a way to be reached or a store record. */
-export const UNIVERSE =
-  '(customers.email is not null or customers.phone is not null or customers.store_customer_id is not null)'
+export const universe = (of: string): string =>
+  `(${of}.email is not null or ${of}.phone is not null or ${of}.store_customer_id is not null)`
+export const UNIVERSE = universe('customers')

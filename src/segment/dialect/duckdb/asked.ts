@@ -1,0 +1,80 @@
+import { rowsNamed } from '../../catalog.ts'
+import { columnsIn, type Expr } from '../../expression.ts'
+import type { RowsAtom } from '../../formula.ts'
+import type { Sql } from './parameter.ts'
+import { columns, Since, testsSql } from './since.ts'
+import { all, any } from './spell.ts'
+
+/** A condition on rows of one relation, and between which times one of them is passed. */
+export interface AskedAtom {
+  id: number
+  atom: RowsAtom
+  passed: Passed[]
+}
+
+/** A time of a row, as SQL that says whether it was passed. */
+export interface Passed {
+  column: string
+  holds: string
+}
+
+/** Where the rows come from that can change an answer; SQL of relations. */
+export interface AskedRows {
+  /** Rows that time passed, … */
+  passed: string
+  /** … those that were not there before, none where a row can take the place of another, … */
+  added?: string
+  /** … and customers (column `customer`) whose rows may be others than they were. */
+  changed: string[]
+}
+
+export const question = (id: number): string => `q${id}`
+
+/**
+ * One row per customer of whom a row came, was passed by time, or may have changed: for each condition whether its
+ * answer can be another for that. What a condition asks of one row keeps all others out.
+ */
+export function askedSql(atoms: readonly AskedAtom[], { passed, added, changed }: AskedRows): Sql {
+  const since = new Since()
+  const scope = since.scope('rows', 'rows')
+  const read = [...new Set(['customer', ...atoms.flatMap(columnsOf)])].join(', ')
+  const parts = [
+    `select ${read}, false as came from ${passed}`,
+    ...(added ? [`select ${read}, true as came from ${added}`] : []),
+    ...changed.map((customers) => `select customer, null as came from (${customers})`),
+  ]
+  const questions = atoms.map(({ id, atom, passed: own }) => {
+    const tests = staticTests(atom)
+    const matters = all([
+      any(['came', ...own.map(({ holds }) => holds)]),
+      ...(tests.length ? [testsSql(tests, scope)] : []),
+    ])
+    return `coalesce(bool_or(came is null or ${matters}), false) as ${question(id)}`
+  })
+  const text = [
+    `with ${since.sql},`,
+    `rows as (\n  ${parts.join('\n  union all by name ')}\n)`,
+    `from (\n  select ${columns(['rows.customer', ...questions], '    ')}`,
+    '  from rows, since',
+    '  where rows.customer is not null',
+    '  group by rows.customer\n)',
+    `where ${any(atoms.map(({ id }) => question(id)))}`,
+  ].join('\n')
+  return { text, values: since.binding.values }
+}
+
+const columnsOf = ({ atom, passed }: AskedAtom): string[] => [
+  ...columnsIn(staticTests(atom)).map(({ name }) => name),
+  ...passed.map(({ column }) => column),
+]
+
+/** What a row is asked whatever the time: a test that moves says nothing of whom it moved past. */
+const staticTests = ({ source, row }: RowsAtom): Expr[] => {
+  const { only } = rowsNamed(source)
+  return [...row.filter((test) => !isMoving(test)), ...(only ? [only] : [])]
+}
+
+const isMoving = (part: unknown): boolean =>
+  typeof part === 'object' &&
+  part !== null &&
+  (('is' in part && (part.is === 'asOf' || part.is === 'daysSince')) || Object.values(part).some(isMoving))

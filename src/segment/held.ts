@@ -1,0 +1,171 @@
+import type { Session } from '../lake/session.ts'
+import { type Model, upstreamOf } from '../model/graph.ts'
+import type { Duck } from '../store/duckdb.ts'
+import type { AskedRows } from './asked.ts'
+import { rowsNamed } from './catalog.ts'
+import { question } from './dialect/duckdb/asked.ts'
+import { universe } from './dialect/duckdb/spell.ts'
+import type { SegmentRow } from './evaluate.ts'
+import { columnsIn } from './expression.ts'
+import { atomsOf, type Formula } from './formula.ts'
+import { openTouchedMembers } from './members.ts'
+import { narrow } from './narrow.ts'
+import type { Plan } from './plan.ts'
+import { passedBetween, slicesOfProfiles } from './slices.ts'
+import { restrict } from './touched.ts'
+import { type Asks, planOf } from './way.ts'
+
+/** Memberships that are looked at anew; those of all other touched customers hold. */
+export interface Asked {
+  /** Segments that this is true of anyone's membership of, with the staging models that it follows from. */
+  segments: ReadonlyMap<number, ReadonlySet<string>>
+  memberships: number
+}
+
+/** Finds out whose memberships of what are looked at anew, and opens what they follow from. */
+export async function ask(
+  { duck, asOf }: Session,
+  { plan, rows, from, roots }: Asks,
+  due: readonly SegmentRow[],
+  models: readonly Model[],
+): Promise<Asked> {
+  const asked = await openAsked(duck, plan, due, rows, { from, asOf })
+  await openTouchedMembers(duck)
+  await restrictToAsked(duck, asked, roots, models)
+  const anew = planOf(due.filter(({ ordinal }) => asked.segments.has(ordinal)))
+  if (anew) await narrow(duck, anew, asOf)
+  return asked
+}
+
+interface Between {
+  from: Date
+  asOf: Date
+}
+
+const flag = (ordinal: number) => `f${Math.trunc(ordinal)}`
+
+/**
+ * Fills `asked (customer, f<ordinal>…, segments)` for the touched customers: for each segment due whether a membership
+ * is looked at anew, all others hold; `segments` has the same as a list, in the places of `asked_places (segment, place)`.
+ * Needs `customers` of the touched customers, `customers_before`, the same as they were, and what conditions ask of rows.
+ */
+async function openAsked(
+  duck: Duck,
+  plan: Plan,
+  due: readonly SegmentRow[],
+  rows: readonly AskedRows[],
+  between: Between,
+): Promise<Asked> {
+  const flags = flagsOf(plan, due, rows, between)
+  const names = flags.map(([ordinal]) => flag(ordinal))
+  const places = flags.map(([ordinal], index) => `(${Math.trunc(ordinal)}, ${index + 1})`)
+  await duck.run(
+    `create table asked_places as from (values ${['(-1, 0)', ...places].join(', ')}) as places (segment, place)`,
+  )
+  const anew = [
+    'merged.customer is not null',
+    // Whoever was not there, or could be no member.
+    'before.customer is null or now.customer is null',
+    `${universe('now')} != ${universe('before')}`,
+  ]
+  await duck.run(`
+    create table asked as
+    select *, [${names.join(', ')}]::boolean[] as segments
+    from (
+      select touched.customer, ${anew.join(' or ')} as anew
+        ${flags.map(([ordinal, when]) => `, (anew or ${when}) as ${flag(ordinal)}`).join('\n        ')}
+      from touched
+      left join customers as now using (customer)
+      left join customers_before as before using (customer)
+      left join (select distinct customer from changed_customers where merged) as merged using (customer)
+      ${rows.map(({ table }) => `left join ${table} using (customer)`).join('\n      ')}
+      where touched.customer is not null
+    )`)
+  if (flags.length === 0) return { segments: new Map(), memberships: 0 }
+  const [counts] = await duck.rows<Record<string, number>>(
+    `select ${names.map((name) => `count_if(${name})::bigint as ${name}`).join(', ')} from asked`,
+  )
+  const read = relationsRead(plan)
+  const asked = flags.flatMap(([ordinal]) => (counts?.[flag(ordinal)] ? [ordinal] : []))
+  return {
+    segments: new Map(asked.map((ordinal) => [ordinal, read.get(ordinal) ?? new Set()])),
+    memberships: asked.reduce((sum, ordinal) => sum + (counts?.[flag(ordinal)] ?? 0), 0),
+  }
+}
+
+/** Each segment with the SQL of when a membership is looked at; of those that it refers to, which come before it, the flag. */
+function flagsOf(
+  { profile, rows, members, everyone, levels }: Plan,
+  due: readonly SegmentRow[],
+  asked: readonly AskedRows[],
+  { from, asOf }: Between,
+): [ordinal: number, when: string][] {
+  const known = new Set(asked.flatMap(({ ids }) => ids))
+  const ordinals = new Map(due.map(({ id, ordinal }) => [id, ordinal]))
+  // Results of a refresh that they skipped are none that they have seen.
+  const own = new Set(due.flatMap(({ ordinal, every_minutes }) => (every_minutes === null ? [] : [ordinal])))
+  const when = new Map<number, string>([
+    ...rows.map(({ id }): [number, string] => [
+      id,
+      known.has(id) ? `coalesce(${question(id)}, false)` : 'true',
+    ]),
+    ...members.map(({ id, segmentId }): [number, string] => {
+      const ordinal = ordinals.get(segmentId)
+      return [id, ordinal === undefined ? 'false' : flag(ordinal)]
+    }),
+    ...profile.map((each): [number, string] => {
+      const changed = columnsIn(each.holds).map(({ name }) => `now.${name} is distinct from before.${name}`)
+      const passed = slicesOfProfiles([each]).map((slice) =>
+        passedBetween({ ...slice, column: `before.${slice.column}` }, from, asOf),
+      )
+      return [each.id, ['false', ...changed, ...passed.map((one) => `coalesce(${one}, false)`)].join(' or ')]
+    }),
+  ])
+  const ofFormula = (formula: Formula) =>
+    ['false', ...new Set(atomsOf(formula).map((id) => `(${when.get(id) ?? 'true'})`))].join(' or ')
+  return [
+    ...everyone.map((ordinal): [number, string] => [ordinal, 'true']),
+    ...levels
+      .flat()
+      .map(({ ordinal, formula }): [number, string] => [
+        ordinal,
+        own.has(ordinal) ? 'true' : ofFormula(formula),
+      ]),
+  ]
+}
+
+/** The relations that each segment's conditions on rows read. */
+function relationsRead({ rows, levels }: Plan): Map<number, Set<string>> {
+  const names = new Map(
+    rows.map(({ id, atom: { source } }) => {
+      const { relation, lines } = rowsNamed(source)
+      return [id, [relation.name, ...(lines ? [lines.name] : [])]]
+    }),
+  )
+  return new Map(
+    levels
+      .flat()
+      .map(({ ordinal, formula }) => [
+        ordinal,
+        new Set(atomsOf(formula).flatMap((id) => names.get(id) ?? [])),
+      ]),
+  )
+}
+
+/** From here on each root has the rows only of customers who are looked at for a segment that reads it. */
+async function restrictToAsked(
+  duck: Duck,
+  asked: Asked,
+  roots: readonly Model[],
+  models: readonly Model[],
+): Promise<void> {
+  for (const root of roots) {
+    const flags = [...asked.segments].flatMap(([ordinal, relations]) =>
+      upstreamOf([...relations], models).includes(root) ? flag(ordinal) : [],
+    )
+    if (flags.length === 0) continue
+    const to = `asked_of_${root.name}`
+    await duck.run(`create table ${to} as select customer from asked where ${flags.join(' or ')}`)
+    await restrict(duck, [root], to)
+  }
+}
