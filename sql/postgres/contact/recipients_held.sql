@@ -1,6 +1,7 @@
 -- Contacts, held so that what is known of them stays so until the message is written.
-select id, email, phone, first_name, last_name, sms_consent, email_consent, timezone
-from contact
-where brand_id = $1 and id = any($2::uuid[])
-order by id
-for no key update
+-- `offset 0` keeps it a lookup by the key: else the planner may read all rows of a brand that is most of a table.
+select contact.id, email, phone, first_name, last_name, sms_consent, email_consent, timezone
+from (select id from unnest($2::uuid[]) as id order by id) as asked
+cross join lateral (select * from contact where brand_id = $1 and contact.id = asked.id offset 0) as contact
+order by contact.id
+for no key update of contact

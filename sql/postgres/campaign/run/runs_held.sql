@@ -1,4 +1,5 @@
 -- Runs $2, which the transaction has locked, with what they are judged by.
+-- `offset 0` keeps it a lookup by the key: else the planner may read all rows of a brand that is most of a table.
 select
     run.id, run.campaign_id, run.version, run.contact_id, run.subject, coalesce(redirect.customer, run.subject) as customer,
     run.trigger_event, run.event_id, run.source_kind, run.source_id, run.triggered_at, run.facts, run.branch, run.step, run.attempts,
@@ -10,7 +11,8 @@ select
         then (select checkout.id from checkout where checkout.brand_id = run.brand_id and external_id = run.source_id)
     end as checkout_id,
     said.sent_at, said.status = 'queued' as is_unsent, said.due_at as sending_due_at
-from campaign_run as run
+from unnest($2::uuid[]) as asked (id)
+cross join lateral (select * from campaign_run where campaign_run.brand_id = $1 and campaign_run.id = asked.id offset 0) as run
 join campaign on campaign.brand_id = run.brand_id and campaign.id = run.campaign_id
 left join subject_redirect as redirect
     on redirect.brand_id = run.brand_id and redirect.subject = run.subject and not redirect.deleted
@@ -27,5 +29,4 @@ left join lateral (
         and answers is null
     limit 1
 ) as said on true
-where run.brand_id = $1 and run.id = any($2::uuid[])
 order by run.id

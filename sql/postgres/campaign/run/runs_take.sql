@@ -1,11 +1,11 @@
 -- Of runs $2 those that are due and nobody works on, locked until the transaction ends. $3: a claim that whoever asks may have on them, $4: now.
-select id
-from campaign_run
+-- `offset 0` keeps it a lookup by the key: else the planner may read all rows of a brand that is most of a table.
+select run.id
+from (select id from unnest($2::uuid[]) as id order by id) as asked
+cross join lateral (select * from campaign_run where brand_id = $1 and campaign_run.id = asked.id offset 0) as run
 where
-    brand_id = $1
-    and id = any($2::uuid[])
-    and state = 'waiting'
+    state = 'waiting'
     and due_at <= $4::timestamptz
     and (claimed_until is null or claimed_until <= $4::timestamptz or claim = $3::uuid)
-order by id
-for update skip locked
+order by run.id
+for update of run skip locked
