@@ -262,14 +262,16 @@ t.test('REST', async (t) => {
       await refused(t, 'limit must be given once', 'GET /v1/numbers?limit=1&limit=1')
     })
     t.test('a limit over the maximum is refused or clamped, as the page rule says', async (t) => {
-      await refused(t, 'limit must be at most 5', 'GET /v1/numbers?limit=6')
-      t.match((await call('GET /v1/clamped?limit=6')).body, { limit: 5 })
+      for (const limit of ['6', '9'.repeat(20)]) {
+        await refused(t, 'limit must be at most 5', `GET /v1/numbers?limit=${limit}`)
+        t.match((await call(`GET /v1/clamped?limit=${limit}`)).body, { limit: 5 })
+      }
       t.match((await call('GET /v1/clamped')).body, { limit: 2 })
     })
     t.test('a limit that is not a positive integer is refused', async (t) => {
       for (const limit of ['0', '-1'])
         await refused(t, 'limit must be at least 1', `GET /v1/clamped?limit=${limit}`)
-      for (const limit of ['', 'x', '1.5', '1e1', '%20', '0x1', '9'.repeat(20), '%00']) {
+      for (const limit of ['', 'x', '1.5', '1e1', '%20', '0x1', '%00']) {
         await refused(t, /^limit must/, `GET /v1/clamped?limit=${limit}`)
       }
     })
