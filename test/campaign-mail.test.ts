@@ -171,9 +171,8 @@ t.test('a message that a mail server may have is shown as that, and never sent a
   t.match(await sql`select outcome from campaign_run where brand_id = ${brand.id}`, [{ outcome: 'failed' }])
 })
 
-t.test('so is a message whose sender died while it had it in hand', async (t) => {
-  const { mails, port } = await mailServer(t)
-  const brand = await withMail(port)
+/** A sender dies while it has the brand's message in hand. */
+async function dieInHand(brand: Brand): Promise<void> {
   const dying = { takesOnce: 'never_again' as const, send: () => new Promise<never>(() => {}) }
   // Until the message is due nothing is sent.
   await stage.round()
@@ -182,6 +181,12 @@ t.test('so is a message whose sender died while it had it in hand', async (t) =>
   void sendDue({ ...stage.parts, open: () => dying }, clock.now)
   const begun = () => sql`select from message where brand_id = ${brand.id} and begun_at is not null`
   await eventually(async () => (await begun()).length > 0)
+}
+
+t.test('so is a message whose sender died while it had it in hand', async (t) => {
+  const { mails, port } = await mailServer(t)
+  const brand = await withMail(port)
+  await dieInHand(brand)
   await stage.pass(4)
   t.match(await messagesOf(brand), [{ status: 'queued' }], 'its claim is not over')
   await stage.pass(1_440)
@@ -213,13 +218,7 @@ t.test('a run waits from when its message was sent, and is over only then', asyn
 t.test('a run whose message may have been sent has failed, however short its wait', async (t) => {
   const { texts, port } = await rudeServer(t, '.')
   const brand = await withMail(port, { amount: 0, unit: 'minutes' })
-  const dying = { takesOnce: 'never_again' as const, send: () => new Promise<never>(() => {}) }
-  await stage.round()
-  clock.pass(31)
-  await workDueRuns(stage.parts, clock.now())
-  void sendDue({ ...stage.parts, open: () => dying }, clock.now)
-  const begun = () => sql`select from message where brand_id = ${brand.id} and begun_at is not null`
-  await eventually(async () => (await begun()).length > 0)
+  await dieInHand(brand)
   await stage.pass(60)
   t.match(await messagesOf(brand), [{ status: 'failed', reason: 'send_unknown' }])
   t.match(await sql`select outcome from campaign_run where brand_id = ${brand.id}`, [{ outcome: 'failed' }])

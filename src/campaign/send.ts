@@ -3,7 +3,7 @@ import type { Seal } from '../access/seal.ts'
 import { isUnavailable } from '../errors.ts'
 import type { ConsentChannel } from '../identity/contact.ts'
 import { errorFields, log } from '../log.ts'
-import type { Db } from '../op.ts'
+import type { Db, Statements } from '../op.ts'
 import type { Postgres } from '../store/postgres.ts'
 import { abreast } from './abreast.ts'
 import type { Channel, Sent } from './channel.ts'
@@ -65,10 +65,12 @@ async function sendQueue(parts: SenderParts, { brand_id: brandId, channel }: Que
     if (!turn) return 0
     const claim = v7()
     const until = new Date(now().getTime() + LEASE_MS)
-    const claimed = await db.many<{ id: string }>('messages_claim', [
-      ...[channel, claim, now(), until, turn.messages_per_second],
-    ])
-    await abreast(claimed, ABREAST, async ({ id }) => {
+    const claimed = await db.tx(async (tx) => {
+      const taken = await take(tx, channel, now(), turn.messages_per_second)
+      if (taken.length > 0) await tx.run('messages_claim', [taken, claim, until])
+      return taken
+    })
+    await abreast(claimed, ABREAST, async (id) => {
       if (!parts.signal?.aborted) await sendOne(db, opened, { claim, id }, now, parts)
     })
     return claimed.length
@@ -92,12 +94,18 @@ async function keepAll(
   return looked
 }
 
+/** Ids of messages that are due, locked until the transaction ends. */
+async function take(tx: Statements, channel: ConsentChannel, now: Date, most: number): Promise<string[]> {
+  const taken = await tx.many<{ id: string }>('messages_take', [channel, now, most])
+  return taken.map(({ id }) => id)
+}
+
 async function keep(db: Db, channel: ConsentChannel, now: Date): Promise<number> {
   return await db.tx(async (tx) => {
-    const taken = await tx.many<{ id: string }>('messages_take', [channel, now, KEPT_AT_ONCE])
+    const taken = await take(tx, channel, now, KEPT_AT_ONCE)
     if (taken.length === 0) return 0
     const { policy } = await messageBrand(tx)
-    const messages = await tx.many<HeldMessage>('messages_held', [taken.map(({ id }) => id), null])
+    const messages = await tx.many<HeldMessage>('messages_held', [taken, null])
     const kept = (message: HeldMessage): Settlement => ({
       ...settlementOf(message, { is: 'sent', providerMessageId: null }, now),
       attempts: 1,
