@@ -1,4 +1,4 @@
-import { integer, MONEY, money, type Relation, text, time } from './relation.ts'
+import { integer, MONEY, money, quarterOf, type Relation, text, time } from './relation.ts'
 
 const LINE_FIELDS = {
   id: 'VARCHAR',
@@ -22,7 +22,7 @@ export const COMMERCE = {
     kind: 'versions',
     schemaVersion: 1,
     key: ['external_id'],
-    order: ['subject', 'created_at'],
+    order: [quarterOf('created_at'), 'subject', 'created_at'],
     columns: {
       order_id: text('public id'),
       external_id: text('the store’s id'),

@@ -62,6 +62,20 @@ export interface Whereabouts {
   changes?: { rows: string; replaced: string }
 }
 
+/** The tables of an attached generation by name. */
+export type Places = ReadonlyMap<string, Whereabouts>
+
+/** Published rows of the customers in a table, as SQL. */
+export function publishedRows(places: Places, table: string, customers: string): string {
+  const place = places.get(table)
+  if (!place) throw new Error(`${table} is not published`)
+  const { everyone, changes } = place
+  return changes
+    ? `from ${everyone} semi join (from ${customers} anti join ${changes.replaced} using (customer)) as unchanged using (customer)
+       union all by name from ${changes.rows} semi join ${customers} using (customer)`
+    : `from ${everyone} semi join ${customers} using (customer)`
+}
+
 /**
  * Opens a generation's tables read-only, as tables and views of schema `published`. Customers have a position, their
  * place by customer id in the base: only `customers_placed` and members show it. Returns what the views are made of.

@@ -1,6 +1,6 @@
 import type { Published } from '../op.ts'
 import type { Duck } from '../store/duckdb.ts'
-import type { Whereabouts } from './generation.ts'
+import type { Places } from './generation.ts'
 
 /** Connections that single rows are looked up over. */
 const CONNECTIONS = 2
@@ -12,10 +12,7 @@ type Found<Row> = Row & { customer: number }
  * Looks up rows of customers where they are: the views over a base and its changes would look at all that changed each
  * time (50,000 customers: 3 to 5 ms).
  */
-export async function openLookUps(
-  duck: Duck,
-  tables: ReadonlyMap<string, Whereabouts>,
-): Promise<Published['of']> {
+export async function openLookUps(duck: Duck, tables: Places): Promise<Published['of']> {
   const replaced = new Map<string, Int32Array>()
   for (const { changes } of tables.values())
     if (changes && !replaced.has(changes.replaced))

@@ -10,6 +10,9 @@ export interface Relation {
   columns: Readonly<Record<string, readonly [type: string, what: string]>>
 }
 
+/** What files are sorted by first so that windows, which reach back from now, read no row group of what is older. */
+export const quarterOf = (column: string) => `date_trunc('quarter', ${column})`
+
 /** DuckDB type of an amount. */
 export const MONEY = 'DECIMAL(18,2)'
 /** Columns by what they hold. */

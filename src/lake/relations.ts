@@ -1,7 +1,7 @@
 import { UPDATE } from '../event/check.ts'
 import { CAMPAIGNS } from './campaign-relations.ts'
 import { COMMERCE } from './commerce-relations.ts'
-import { integer, money, type Relation, text, time } from './relation.ts'
+import { integer, money, quarterOf, type Relation, text, time } from './relation.ts'
 
 /** Typed columns of an event that are read from its `properties` (property name = column name). */
 export const EVENT_PROPERTIES = {
@@ -45,7 +45,7 @@ export const RELATIONS = {
     schemaVersion: 1,
     key: ['event_id'],
     // What is set on profiles is read from the JSON, which is most of a file: few row groups hold any.
-    order: [`event_type = '${UPDATE}'`, 'subject', 'occurred_at'],
+    order: [`event_type = '${UPDATE}'`, quarterOf('occurred_at'), 'subject', 'occurred_at'],
     columns: {
       batch_id: ['UUID', 'record batch of the event log'],
       line: integer('line of the batch, from 0'),

@@ -25,15 +25,25 @@ export interface Asked {
 /** Finds out whose memberships of what are looked at anew, and opens what they follow from. */
 export async function ask(
   { duck, asOf }: Session,
-  { plan, rows, from, roots }: Asks,
+  { plan, rows, from, roots, places }: Asks,
   due: readonly SegmentRow[],
   models: readonly Model[],
 ): Promise<Asked> {
   const asked = await openAsked(duck, plan, due, rows, { from, asOf })
-  await openTouchedMembers(duck)
-  await restrictToAsked(duck, asked, roots, models)
+  await openTouchedMembers(duck, places)
   const anew = planOf(due.filter(({ ordinal }) => asked.segments.has(ordinal)))
-  if (anew) await narrow(duck, anew, asOf)
+  if (!anew) return asked
+  await narrow(duck, anew, asOf, async (relation) => {
+    const to = `asked_of_${relation}`
+    const flags = [...asked.segments].flatMap(([ordinal, read]) => (read.has(relation) ? flag(ordinal) : []))
+    await duck.run(`create table ${to} as select customer from asked where ${flags.join(' or ')}`)
+    const read = upstreamOf([relation], models)
+    await restrict(
+      duck,
+      roots.filter((root) => read.includes(root)),
+      to,
+    )
+  })
   return asked
 }
 
@@ -150,22 +160,4 @@ function relationsRead({ rows, levels }: Plan): Map<number, Set<string>> {
         new Set(atomsOf(formula).flatMap((id) => names.get(id) ?? [])),
       ]),
   )
-}
-
-/** From here on each root has the rows only of customers who are looked at for a segment that reads it. */
-async function restrictToAsked(
-  duck: Duck,
-  asked: Asked,
-  roots: readonly Model[],
-  models: readonly Model[],
-): Promise<void> {
-  for (const root of roots) {
-    const flags = [...asked.segments].flatMap(([ordinal, relations]) =>
-      upstreamOf([...relations], models).includes(root) ? flag(ordinal) : [],
-    )
-    if (flags.length === 0) continue
-    const to = `asked_of_${root.name}`
-    await duck.run(`create table ${to} as select customer from asked where ${flags.join(' or ')}`)
-    await restrict(duck, [root], to)
-  }
 }

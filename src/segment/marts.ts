@@ -1,9 +1,10 @@
+import { publishedRows } from '../lake/generation.ts'
 import type { Serving } from '../lake/serving.ts'
 import type { Session } from '../lake/session.ts'
 import { type Model, upstreamOf } from '../model/graph.ts'
 import { runModels, type Step } from '../model/run.ts'
 import type { Duck } from '../store/duckdb.ts'
-import { addedOf, EVENTS } from './asked.ts'
+import { cameOf, EVENTS } from './came.ts'
 import type { Parts } from './part.ts'
 import { openPublishedScores } from './scored.ts'
 import { placeCustomers } from './served-tables.ts'
@@ -53,7 +54,8 @@ export async function computeTouched(
   const { duck } = session
   if (parts.has('segments'))
     await duck.run(
-      'create table customers_before as from published.customers semi join touched using (customer)',
+      `create table customers_before as
+       select * exclude (position) from (${publishedRows(asks.places, 'customers', 'touched')})`,
     )
   if (!parts.has('models')) return await computeCustomers(session, models, asks)
   const marts = models.filter(({ layer, by }) => layer === 'mart' && by)
@@ -89,7 +91,7 @@ async function computeCustomers(
   await duck.run(`
     create table seen as
     select customer, max(occurred_at) as seen_at
-    from (from ${addedOf(EVENTS)} union all by name from ${EVENTS} where ${passed(EVENTS).join(' or ')})
+    from ${cameOf(EVENTS)}
     group by customer`)
   await restrict(duck, roots, 'remade')
   const steps = await runModels(duck.connection, [model])

@@ -1,3 +1,4 @@
+import { type Places, publishedRows } from '../lake/generation.ts'
 import type { FileRelation, LakeFile, Manifest } from '../lake/manifest.ts'
 import { fileList, type Session } from '../lake/session.ts'
 import type { Duck } from '../store/duckdb.ts'
@@ -59,9 +60,15 @@ export async function openMembers(
     select segment, customer, changed_at as joined_at from member_since where action = 'entered'`)
 }
 
+/** The same members where a generation is attached: its files are read in half of the time. */
+export const openPublishedMembers = (duck: Duck): Promise<void> =>
+  duck.run('create view member_before as select segment, customer, joined_at from published.members')
+
 /** Makes `touched_before`: `member_before` of the touched customers. */
-export const openTouchedMembers = (duck: Duck): Promise<void> =>
-  duck.run('create table touched_before as from member_before semi join touched using (customer)')
+export const openTouchedMembers = (duck: Duck, places: Places): Promise<void> =>
+  duck.run(
+    `create table touched_before as select segment, customer, joined_at from (${publishedRows(places, 'members', 'touched')})`,
+  )
 
 /**
  * Compares `evaluated` with `member_before`; when not `whole`, with `touched_before`. Leaves two tables

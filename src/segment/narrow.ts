@@ -8,12 +8,18 @@ const STAGED = 'stg_'
 
 /**
  * Turns the staging models that a plan reads into tables of the rows that its windows show and the columns that it asks
- * for: worth it when they are restricted to few customers, who are then found once and not by each pass.
+ * for: worth it when each is restricted to few customers, who are then found once and not by each pass.
  */
-export async function narrow(duck: Duck, plan: Plan, asOf: Date): Promise<void> {
+export async function narrow(
+  duck: Duck,
+  plan: Plan,
+  asOf: Date,
+  restricted: (relation: string) => Promise<void>,
+): Promise<void> {
   // All of them, since some read others, which may lose columns.
   const wanted = [...readsOf(plan)].filter(([relation]) => relation.startsWith(STAGED))
   for (const [relation, { columns, time, days }] of wanted) {
+    await restricted(relation)
     // Written out, it keeps what is older from being read at all.
     const recent = time
       ? ` where ${time} > timestamp ${literal(asOf.toISOString())} - to_days(${Math.trunc(days)})`

@@ -1,6 +1,7 @@
 import type { ServedTable } from '../lake/serving.ts'
 import { fileList, type Session } from '../lake/session.ts'
-import { type Model, upstreamOf } from '../model/graph.ts'
+import type { Model } from '../model/graph.ts'
+import { over } from '../model/over.ts'
 import { literal } from '../store/duckdb.ts'
 
 /*
@@ -89,16 +90,4 @@ export async function openRecent(
     const others = [later, older].map((rows) => `from (${over(models, model, { [source]: rows })})`)
     await duck.run(`create or replace view ${model} as ${[recent, ...others].join(' union all by name ')}`)
   }
-}
-
-/** A staging model over other rows of what it is made of. */
-function over(models: readonly Model[], name: string, rows: Readonly<Record<string, string>>): string {
-  const needed = upstreamOf([name], models)
-  const model = needed.at(-1)
-  if (model?.name !== name) throw new Error(`there is no model ${name}`)
-  const parts = [
-    ...Object.entries(rows),
-    ...needed.slice(0, -1).map((each) => [each.name, `\n${each.sql}\n`] as const),
-  ]
-  return `with ${parts.map(([part, text]) => `${part} as (${text})`).join(', ')} select * from (\n${model.sql}\n)`
 }

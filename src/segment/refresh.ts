@@ -8,7 +8,7 @@ import { turnsNow } from './cadence.ts'
 import { evaluateSegments } from './evaluate.ts'
 import { ask } from './held.ts'
 import { carryCustomers, computeMarts, computeTouched } from './marts.ts'
-import { diffMembers, openMembers } from './members.ts'
+import { diffMembers } from './members.ts'
 import { datedBetween, dayTurned, productsChanged } from './moved.ts'
 import { BOTH, type Part, type Parts, roundsOf, startOf } from './part.ts'
 import { noteUnchanged, type Publication, publish } from './publish.ts'
@@ -150,7 +150,6 @@ async function refreshIn(
     duck.connection,
     models.filter(({ layer }) => layer === 'staging'),
   )
-  if (parts.has('segments')) await openMembers(session, pipeline.lakeDir, 'table')
   const way = await timed(
     'touched',
     () => wayOf(session, pipeline, brand, task),

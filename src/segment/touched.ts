@@ -1,4 +1,5 @@
 import { without } from '../lake/generation.ts'
+import { sourceName } from '../lake/relations.ts'
 import type { Model } from '../model/graph.ts'
 import { type Materialization, runModels } from '../model/run.ts'
 import { SOURCES } from '../model/source.ts'
@@ -89,18 +90,22 @@ export async function rootsOf(duck: Duck, models: readonly Model[]): Promise<Mod
   )
 }
 
-/** Sources whose rows are about one subject each. */
-const BY_SUBJECT: ReadonlySet<string> = new Set([
-  'events',
-  'customers_source',
-  'visitors',
-  'orders',
-  'refunds',
-  'checkouts',
-  'subscriptions',
-  'conversations',
-  'messages',
-])
+/** Relations whose rows are about one subject each, by what models call them. */
+const BY_SUBJECT: ReadonlySet<string> = new Set(
+  (
+    [
+      'events',
+      'customers',
+      'visitors',
+      'orders',
+      'refunds',
+      'checkouts',
+      'subscriptions',
+      'conversations',
+      'messages',
+    ] as const
+  ).map(sourceName),
+)
 
 /**
  * From here on the staging models have rows of the customers in a table only, which stays. What they read of a source is
@@ -112,11 +117,15 @@ export async function restrict(duck: Duck, roots: readonly Model[], to = 'touche
     select customer as subject from ${to} where customer is not null
     union
     select subject from subject_redirect semi join ${to} using (customer)`)
+  await duck.run(`
+    create or replace table ${to}_redirects as
+    from subject_redirect semi join ${to}_subjects using (subject)`)
   const [nobody] = await duck.rows(`select 1 from ${to} where customer is null`)
   for (const { name, sql, reads } of roots) {
     // A merge names two subjects.
     const sources = reads.includes('merges') ? [] : reads.filter((one) => BY_SUBJECT.has(one))
     const own = sources.map((one) => `${one} as (from ${one} semi join ${to}_subjects using (subject))`)
+    if (own.length) own.push(`subject_redirect as (from ${to}_redirects)`)
     const all = `select * from (\n${sql}\n)`
     const others = nobody && name in OF_NOBODY ? ` union all ${all} where customer is null` : ''
     const theirs = `${all} semi join ${to} using (customer)`

@@ -1,4 +1,4 @@
-import { attachGeneration, type Generation, generationOf } from '../lake/generation.ts'
+import { attachGeneration, type Generation, generationOf, type Places } from '../lake/generation.ts'
 import type { Manifest } from '../lake/manifest.ts'
 import type { Pipeline } from '../lake/pipeline.ts'
 import { RELATIONS } from '../lake/relations.ts'
@@ -11,8 +11,10 @@ import type { Duck } from '../store/duckdb.ts'
 import { statement } from '../store/sqlfile.ts'
 import { type AskedRows, openAskedRows } from './asked.ts'
 import { dueAt, type Turns } from './cadence.ts'
+import { cameOf, EVENTS, openCame } from './came.ts'
 import { parseSaved } from './definition.ts'
 import type { Evaluation, SegmentRow } from './evaluate.ts'
+import { openMembers, openPublishedMembers } from './members.ts'
 import { salesMoved } from './moved.ts'
 import { BOTH, changedIn, type Parts, startOf } from './part.ts'
 import { type Plan, plan } from './plan.ts'
@@ -136,6 +138,8 @@ export interface Asks {
   rows: AskedRows[]
   from: Date
   roots: readonly Model[]
+  /** Where what is published is. */
+  places: Places
 }
 
 /** Finds out whose results are to be computed; when not everyone's, the staging models are restricted to them. */
@@ -156,17 +160,24 @@ export async function wayOf(
   // What is made anew altogether needs nothing of what is published, unless to compare it.
   const goesOn = !full || options.verify || parts.size < BOTH.size
   const published = goesOn ? await generationOf(pipeline, brand.id) : undefined
-  if (published) await attachGeneration(duck, pipeline.lakeDir, published)
+  const places = published && (await attachGeneration(duck, pipeline.lakeDir, published))
+  if (parts.has('segments'))
+    await (anew || !places ? openMembers(session, pipeline.lakeDir, 'table') : openPublishedMembers(duck))
   const whole: Way = { whole: true, carries: false, salesMoved: true, touched: 0, published }
   await openChanged(duck, full ? 'view' : 'table')
-  if (full || !published || !start) return whole
+  if (full || !places || !start) return whole
 
   const planned = carries ? null : planOf(turns.due)
   if (!planned && !carries) return whole
   // Rules do not move the rows of customers.
-  const rows = planned ? await openAskedRows(duck, planned, { models, since, from: start.from, asOf }) : []
-  const slices = [...DATED, ...(planned ? slicesOfProfiles(planned.profile) : [])]
-  const touched = await touchedSince(duck, slices, start.from, rows)
+  const { from } = start
+  await openCame(duck, { models, since, from, asOf })
+  const rows = planned ? await openAskedRows(duck, planned, { models, since, from, asOf }) : []
+  const slices = [
+    ...DATED.filter(({ relation }) => relation !== EVENTS),
+    ...(planned ? slicesOfProfiles(planned.profile) : []),
+  ]
+  const touched = await touchedSince(duck, slices, from, rows)
   const all = await rowsIn(duck, 'published.customers')
   if (tooMany(touched, changedIn(brand, parts), all, options.mostTouched)) return whole
   const moved = parts.has('models') && (await salesMoved(session, brand.models_tick, start.from))
@@ -182,10 +193,10 @@ export async function wayOf(
     touched: await rowsIn(duck, 'touched'),
     published,
   }
-  return planned ? { ...way, asks: { plan: planned, rows, from: start.from, roots } } : way
+  return planned ? { ...way, asks: { plan: planned, rows, from: start.from, roots, places } } : way
 }
 
-/** Slices of rules and of models look at the customers as they were. */
+/** Slices of rules and of models look at the customers as they were; of events those that came say it all. */
 async function touchedSince(
   duck: Duck,
   slices: readonly Slice[],
@@ -193,8 +204,13 @@ async function touchedSince(
   rows: readonly AskedRows[],
 ): Promise<number> {
   await duck.run('create view customers as from published.customers')
-  const asked = rows.map(({ table }) => `select customer from ${table}`)
-  const touched = await openTouched(duck, slices, from, asked)
+  const others = [cameOf(EVENTS), ...rows.map(({ table }) => table)]
+  const touched = await openTouched(
+    duck,
+    slices,
+    from,
+    others.map((one) => `select customer from ${one} where customer is not null`),
+  )
   await duck.run('drop view customers')
   return touched
 }

@@ -12,9 +12,10 @@ export interface AskedAtom {
   passed: Passed[]
 }
 
-/** A time of a row, as SQL that says whether it was passed. */
+/** A time of a row, less days, and as SQL that says whether it was passed. */
 export interface Passed {
   column: string
+  lessDays: number
   holds: string
 }
 
@@ -23,7 +24,7 @@ export interface AskedRows {
   /** Rows that time passed, … */
   passed: string
   /** … those that were not there before, none where a row can take the place of another, … */
-  added?: string
+  came?: string
   /** … and customers (column `customer`) whose rows may be others than they were. */
   changed: string[]
 }
@@ -34,13 +35,13 @@ export const question = (id: number): string => `q${id}`
  * One row per customer of whom a row came, was passed by time, or may have changed: for each condition whether its
  * answer can be another for that. What a condition asks of one row keeps all others out.
  */
-export function askedSql(atoms: readonly AskedAtom[], { passed, added, changed }: AskedRows): Sql {
+export function askedSql(atoms: readonly AskedAtom[], { passed, came, changed }: AskedRows): Sql {
   const since = new Since()
   const scope = since.scope('rows', 'rows')
   const read = [...new Set(['customer', ...atoms.flatMap(columnsOf)])].join(', ')
   const parts = [
     `select ${read}, false as came from ${passed}`,
-    ...(added ? [`select ${read}, true as came from ${added}`] : []),
+    ...(came ? [`select ${read}, true as came from ${came}`] : []),
     ...changed.map((customers) => `select customer, null as came from (${customers})`),
   ]
   const questions = atoms.map(({ id, atom, passed: own }) => {
