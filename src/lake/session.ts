@@ -86,7 +86,9 @@ async function openSources(
   const changed: string[] = []
   for (const relation of Object.keys(RELATIONS) as RelationName[]) {
     const files = rows.filter((file) => file.relation === relation)
-    const source = { relation, lakeDir, manifest, files, since }
+    // No row is of a later tick where no file is.
+    const later = since.filter((tick) => files.some(({ tick_hi }) => tick_hi > tick))
+    const source = { relation, lakeDir, manifest, files, since: later }
     const isCopied = isSmall && RELATIONS[relation].kind === 'versions'
     changed.push(...(await (isCopied ? copySource : openSource)(duck, source)))
   }

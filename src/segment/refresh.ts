@@ -3,11 +3,10 @@ import type { Pipeline } from '../lake/pipeline.ts'
 import { openServing, type Serving } from '../lake/serving.ts'
 import { openSession, type Session } from '../lake/session.ts'
 import { loadModels, type Model } from '../model/graph.ts'
-import { runModels } from '../model/run.ts'
 import { turnsNow } from './cadence.ts'
 import { evaluateSegments } from './evaluate.ts'
 import { ask } from './held.ts'
-import { carryCustomers, computeMarts, computeTouched } from './marts.ts'
+import { carryCustomers, computeMarts, computeTouched, madeOf, openStaging } from './marts.ts'
 import { diffMembers } from './members.ts'
 import { datedBetween, dayTurned, productsChanged } from './moved.ts'
 import { BOTH, type Part, type Parts, roundsOf, startOf } from './part.ts'
@@ -115,7 +114,7 @@ async function refreshParts(
     })
     options.signal?.throwIfAborted()
     options.signal?.addEventListener('abort', stop)
-    const task = { parts, models, turns, recipe: recipeOf(models, brand), options }
+    const task = { parts, models: madeOf(models), turns, recipe: recipeOf(models, brand), options }
     return await refreshIn(session, pipeline, brand, task, startedAt)
   } catch (error) {
     if (leased.length) await db.run('segments_release', [brand.id]).catch(() => {})
@@ -134,7 +133,7 @@ async function refreshIn(
   startedAt: number,
 ): Promise<RefreshReport> {
   const { parts, models, turns, recipe, options } = task
-  const { duck, asOf } = session
+  const { asOf } = session
   const steps: Step[] = []
   const timed: Timed = async (step, work, rows) => {
     options.signal?.throwIfAborted()
@@ -146,10 +145,7 @@ async function refreshIn(
     return result
   }
 
-  await runModels(
-    duck.connection,
-    models.filter(({ layer }) => layer === 'staging'),
-  )
+  await openStaging(session, models)
   const way = await timed(
     'touched',
     () => wayOf(session, pipeline, brand, task),
