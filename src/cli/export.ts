@@ -103,7 +103,7 @@ export const exportCommands = [
       const app = await open()
       const brand = await brandOrOnly(app, text(values, 'brand'))
       const shown = progress(`export ${model}`)
-      const session = await openReading(app.pipeline, brand, asOf)
+      const session = await openReading(app.pipeline, brand, asOf, { counted: true })
       try {
         return {
           model,

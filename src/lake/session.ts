@@ -31,6 +31,8 @@ export interface SessionOptions {
   /** Ticks: later changes are looked for. */
   since?: readonly number[]
   smallRows?: number
+  /** How far a statement is can be asked of the connection. */
+  counted?: boolean
 }
 
 /**
@@ -42,7 +44,7 @@ export async function openSession(
   pipeline: Pipeline,
   brand: Brand,
   asOf: Date,
-  { since = [], smallRows = SMALL_ROWS }: SessionOptions = {},
+  { since = [], smallRows = SMALL_ROWS, counted = false }: SessionOptions = {},
 ): Promise<Session> {
   const manifest = await brandManifest(pipeline.postgres, brand.id)
   const folder = join(pipeline.lakeDir, brandFolder(brand.id))
@@ -51,7 +53,7 @@ export async function openSession(
   const isSmall = rows.reduce((sum, file) => sum + file.rows, 0) < smallRows
   // Of so few rows a second thread costs more than it gives.
   const threads = isSmall ? 1 : pipeline.threads
-  const duck = await openDuck({ memoryMb: pipeline.memoryMb, threads, tempDir })
+  const duck = await openDuck({ memoryMb: pipeline.memoryMb, threads, tempDir, counted })
   const close = async () => {
     duck.close()
     await rm(tempDir, { recursive: true, force: true })

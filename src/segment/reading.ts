@@ -1,6 +1,6 @@
 import { attachGeneration, generationOf } from '../lake/generation.ts'
 import type { Pipeline } from '../lake/pipeline.ts'
-import { openSession, type Session, SMALL_ROWS } from '../lake/session.ts'
+import { openSession, type Session, type SessionOptions, SMALL_ROWS } from '../lake/session.ts'
 import { loadModels } from '../model/graph.ts'
 import { runModels } from '../model/run.ts'
 import type { Brand } from '../op.ts'
@@ -10,7 +10,7 @@ import { BOTH, type Start, startOf } from './part.ts'
 import { openRecent } from './recent.ts'
 import { DATED } from './slices.ts'
 import { mergeMarts, openChanged, openTouched, restrict, rootsOf } from './touched.ts'
-import { type BrandRow, recipeOf, type WayOptions, whyAnew } from './way.ts'
+import { type BrandRow, recipeOf, whyAnew } from './way.ts'
 
 /** Marts that rules read; the others are computed when a statement asks for them. */
 const READ_OFTEN: ReadonlySet<string> = new Set(['customers'])
@@ -24,7 +24,7 @@ export async function openReading(
   pipeline: Pipeline,
   brand: Brand,
   asOf: Date,
-  { smallRows = SMALL_ROWS }: Pick<WayOptions, 'smallRows'> = {},
+  { smallRows = SMALL_ROWS, counted = false }: Pick<SessionOptions, 'smallRows' | 'counted'> = {},
 ): Promise<Session> {
   const row = await pipeline.postgres.pipeline.one<BrandRow>('lake_brand_row', [brand.id])
   const start = startOf(row, BOTH, [])
@@ -32,6 +32,7 @@ export async function openReading(
   const session = await openSession(pipeline, row, asOf, {
     since: goesOn && start ? start.ticks : [],
     smallRows,
+    counted,
   })
   try {
     await openMarts(pipeline, session, row, start, smallRows)

@@ -78,6 +78,7 @@ export async function generateDemo(options: DemoOptions): Promise<Demo> {
     memoryMb: options.memoryMb ?? 2_000,
     threads: options.threads ?? availableParallelism(),
     tempDir: spill,
+    counted: true,
   })
   try {
     await setVariables(duck, options)
