@@ -1,7 +1,12 @@
 -- what: how long ago customers ordered last, measured by how often they order, and who is at risk of not coming back
 -- grain: customer
 -- refresh: with the segments
-with brand as (
+with today as (
+    select (timezone(params.timezone, timezone('UTC', params.as_of)))::date as day
+    from params
+),
+
+brand as (
     select median(gap) as brand_median_inter_order_days
     from (
         select unnest(cadence.gaps) as gap
@@ -14,7 +19,7 @@ measured as (
     select
         ltv.customer,
         ltv.customer_id,
-        (timezone(params.timezone, timezone('UTC', params.as_of)))::date - cadence.last_order_day as days_since_last_order,
+        today.day - cadence.last_order_day as days_since_last_order,
         cadence.median_inter_order_days,
         brand.brand_median_inter_order_days,
         coalesce(cadence.median_inter_order_days, brand.brand_median_inter_order_days) as usual_days,
@@ -22,7 +27,7 @@ measured as (
     from ltv
     inner join cadence using (customer)
     cross join brand
-    cross join params
+    cross join today
 )
 
 select

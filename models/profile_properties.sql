@@ -8,7 +8,7 @@ select
     customer,
     to_json(
         map_from_entries(
-            list((name, case kind when 'string' then to_json(value) else value::json end) order by name)
+            list_sort(list((name, case kind when 'string' then to_json(value) else value::json end)))
         )
     ) as properties
 from stg_customer_attributes

@@ -3,17 +3,22 @@
 -- refresh: with the segments
 
 -- All in whole numbers: days, orders, cents. A value between two customers' has fifths, so edges are five times theirs.
-with measured as (
+with today as (
+    select (timezone(params.timezone, timezone('UTC', params.as_of)))::date as day
+    from params
+),
+
+measured as (
     select
         ltv.customer,
         ltv.customer_id,
-        (timezone(params.timezone, timezone('UTC', params.as_of)))::date - cadence.last_order_day as recency_days,
+        today.day - cadence.last_order_day as recency_days,
         ltv.order_count,
         (ltv.ltv * 100)::bigint as cents,
         ltv.ltv
     from ltv
     inner join cadence using (customer)
-    cross join params
+    cross join today
 ),
 
 sorted as (
