@@ -1,8 +1,6 @@
 import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
 import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { pipeline } from 'node:stream/promises'
 import { v7 as uuidv7 } from 'uuid'
 
 /** A lake file that is on disk for good: synced with its folder, named for this attempt only. */
@@ -73,6 +71,7 @@ async function sync(path: string): Promise<void> {
 
 /** Read at once below this size. */
 const SMALL_BYTES = 1 << 22
+const CHUNK_BYTES = 1 << 20
 
 async function hashOf(path: string, size: number): Promise<Buffer> {
   if (size < SMALL_BYTES)
@@ -80,6 +79,19 @@ async function hashOf(path: string, size: number): Promise<Buffer> {
       .update(await readFile(path))
       .digest()
   const hash = createHash('sha256')
-  await pipeline(createReadStream(path, { highWaterMark: 1 << 20 }), hash)
-  return hash.digest()
+  const handle = await open(path, 'r')
+  try {
+    // Two buffers in turn, the next one read while one is hashed: a stream's new ones keep the garbage collector busy.
+    let [here, next] = [Buffer.allocUnsafe(CHUNK_BYTES), Buffer.allocUnsafe(CHUNK_BYTES)]
+    let reading = handle.read(here)
+    for (;;) {
+      const { bytesRead } = await reading
+      if (bytesRead === 0) return hash.digest()
+      reading = handle.read(next)
+      hash.update(here.subarray(0, bytesRead))
+      ;[here, next] = [next, here]
+    }
+  } finally {
+    await handle.close()
+  }
 }
