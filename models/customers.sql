@@ -3,6 +3,7 @@
 -- refresh: with the segments
 -- by: customer
 -- seen: last_event_at
+-- plain: customer_id, store_customer_id, email, phone
 with counted_orders as (
     select
         customer,

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { CHECKOUT } from '../src/config.ts'
 import { auditGrain } from '../src/model/audit.ts'
+import { columnsOfModels } from '../src/model/columns.ts'
 import { modelDocs } from '../src/model/docs.ts'
 import { loadModels } from '../src/model/graph.ts'
 import { runModels } from '../src/model/run.ts'
@@ -23,6 +24,17 @@ for (const [file, cases] of modelCases('test/models')) {
     })
   })
 }
+
+t.test('what is published as it is are texts of the model', async (t) => {
+  const columns = await columnsOfModels(models)
+  for (const { name, plain = [] } of models)
+    for (const column of plain)
+      t.same(
+        columns.get(name)?.find(([one]) => one === column),
+        [column, 'VARCHAR'],
+        `${column} of ${name}`,
+      )
+})
 
 t.test('audits over a random store', async (t) => {
   await withModels(models, {}, async (connection) => {

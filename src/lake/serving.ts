@@ -7,8 +7,8 @@ import type { Session } from './session.ts'
 export interface ServedTable {
   name: string
   select: string
-  /** How the columns are stored, where that is not left to DuckDB. */
-  columns?: string
+  /** Columns of texts that are stored as they are; of all others DuckDB finds out how they are compressed best. */
+  plain?: readonly string[]
 }
 
 /** Schemas of a file of changes: rows of touched customers, and tables that replace those of the base as a whole. */
@@ -22,7 +22,8 @@ const SMALL_BLOCK = 16_384
 export interface Serving {
   /** Where tables of the file are read from until it is finished. */
   name: string
-  add(table: ServedTable, schema?: typeof ROWS | typeof WHOLE): Promise<void>
+  /** Returns how many rows the table has. */
+  add(table: ServedTable, schema?: typeof ROWS | typeof WHOLE): Promise<number>
   finish(): Promise<WrittenFile>
   abandon(): Promise<void>
 }
@@ -42,11 +43,15 @@ export async function openServing(lakeDir: string, { duck, manifest, isSmall }: 
   return {
     name,
     abandon,
-    add: async ({ name: table, select, columns }, schema = ROWS) => {
+    add: async ({ name: table, select, plain = [] }, schema = ROWS) => {
       const target = `${name}.${schema}.${table}`
       if (schema === WHOLE) await duck.run(`create schema if not exists ${name}.${schema}`)
-      if (columns) await duck.run(`create table ${target} (${columns})`)
-      await duck.run(columns ? `insert into ${target} ${select}` : `create table ${target} as ${select}`)
+      const declared = !isSmall && plain.length > 0
+      if (declared) await duck.run(`create table ${target} (${await columnsWith(duck, select, plain)})`)
+      const [made] = await duck.rows<{ Count: number }>(
+        declared ? `insert into ${target} ${select}` : `create table ${target} as ${select}`,
+      )
+      return made?.Count ?? 0
     },
     finish: async () => {
       try {
@@ -60,6 +65,16 @@ export async function openServing(lakeDir: string, { duck, manifest, isSmall }: 
     },
   }
 }
+
+/** The columns of a SELECT, of which some are stored as they are. */
+async function columnsWith(duck: Duck, select: string, plain: readonly string[]): Promise<string> {
+  const columns = await duck.rows<{ column_name: string; column_type: string }>(`describe ${select}`)
+  return columns
+    .map(({ column_name: name, column_type: type }) => `${name} ${type}${plain.includes(name) ? PLAIN : ''}`)
+    .join(', ')
+}
+
+const PLAIN = ' using compression uncompressed'
 
 /** Tables in which the rows of single customers are looked up. */
 export const LOOKED_UP: ReadonlySet<string> = new Set([

@@ -11,9 +11,11 @@ export interface Header {
   by?: 'customer'
   /** Column with the time of the customer's latest event: all that a row has of the customer's events. */
   seen?: string
+  /** Columns of texts that hardly repeat: published as they are, since to look for what repeats takes longest. */
+  plain?: string[]
 }
 
-const KEYS = ['what', 'grain', 'refresh', 'by', 'seen']
+const KEYS = ['what', 'grain', 'refresh', 'by', 'seen', 'plain']
 
 /**
  * Reads `-- key: text` lines down to the first other line; every key once, no others. Comments about the SQL
@@ -36,14 +38,18 @@ export function readHeader(file: string, text: string): Header {
   }
   return {
     what: required(file, found, 'what'),
-    grain: required(file, found, 'grain')
-      .split(',')
-      .map((column) => column.trim()),
+    grain: columnsIn(required(file, found, 'grain')),
     refresh: required(file, found, 'refresh'),
     ...by(file, found.get('by')),
     ...seen(file, found),
+    ...plain(found.get('plain')),
   }
 }
+
+const columnsIn = (value: string): string[] => value.split(',').map((column) => column.trim())
+
+const plain = (value: string | undefined): Pick<Header, 'plain'> =>
+  value === undefined ? {} : { plain: columnsIn(value) }
 
 function by(file: string, value: string | undefined): Pick<Header, 'by'> {
   if (value === undefined) return {}

@@ -1,4 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
+import type { Serving } from '../lake/serving.ts'
 import type { Model } from './graph.ts'
 
 export type Materialization = 'table' | 'view'
@@ -14,8 +15,8 @@ export interface Step {
 export interface RunOptions {
   /** Default: marts that are stored become tables, all other models views. */
   materialize?: (model: Model) => Materialization
-  /** Another database that tables are computed into; the models after it read them there. */
-  into?: string
+  /** A file that tables are computed into; the models after it read them there. */
+  into?: Serving
   onStep?: (step: Step) => void
 }
 
@@ -44,16 +45,19 @@ async function runModel(
   connection: DuckDBConnection,
   model: Model,
   materialized: Materialization,
-  into?: string,
+  into?: Serving,
 ): Promise<Step> {
   const started = performance.now()
+  const { name, sql, plain = [] } = model
+  const made = (rows: number | null): Step => ({ name, materialized, rows, ms: performance.now() - started })
   try {
-    const elsewhere = materialized === 'table' && into !== undefined
-    const name = elsewhere ? `${into}.${model.name}` : model.name
-    const result = await connection.run(`create or replace ${materialized} ${name} as\n${model.sql}`)
-    if (elsewhere) await connection.run(`create or replace view ${model.name} as from ${name}`)
-    const rows = materialized === 'table' ? Number((await result.getRows())[0]?.[0] ?? 0) : null
-    return { name: model.name, materialized, rows, ms: performance.now() - started }
+    if (materialized === 'table' && into) {
+      const rows = await into.add({ name, select: sql, plain })
+      await connection.run(`create or replace view ${name} as from ${into.name}.${name}`)
+      return made(rows)
+    }
+    const result = await connection.run(`create or replace ${materialized} ${name} as\n${sql}`)
+    return made(materialized === 'table' ? Number((await result.getRows())[0]?.[0] ?? 0) : null)
   } catch (cause) {
     throw new Error(`${model.file}: ${cause instanceof Error ? cause.message : cause}`, { cause })
   }

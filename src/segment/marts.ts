@@ -59,11 +59,11 @@ export async function computeMarts(
   let rows = 0
   for (const model of marts) {
     if (model.name !== OF_SEGMENTS)
-      rows += rowsOf(await runModels(duck.connection, [model], { into: serving.name }))
+      rows += rowsOf(await runModels(duck.connection, [model], { into: serving }))
     else if (!parts.has('segments')) rows += rowsOf(await runModels(duck.connection, [model]))
     else {
       await runModels(duck.connection, [model], { materialize: () => 'view' })
-      await placeCustomers(duck, serving)
+      await placeCustomers(duck, serving, model)
     }
   }
   return rows

@@ -19,7 +19,7 @@ const MARK_EVERY = 1024
  */
 const texts = (rows: string): ServedTable => ({
   name: 'customer_texts',
-  columns: 'customer integer, text varchar using compression uncompressed',
+  plain: ['text'],
   select: `select customer, lower(concat_ws(
       chr(31), email, phone, concat_ws(' ', first_name, last_name), customer_id, store_customer_id
     )) as text ${rows}`,
@@ -27,11 +27,16 @@ const texts = (rows: string): ServedTable => ({
 const KNOWN = `provenance <> 'pixel'`
 
 /** Computes `customers`, a view of the session, into the file, each with a position: the place by customer id. */
-export async function placeCustomers(duck: Duck, serving: Serving): Promise<void> {
-  // One sort: numbered as they come out of it.
-  const rows =
-    'select *, (row_number() over ())::integer as position from (from customers order by customer_id)'
-  await serving.add(served('customers', rows))
+export async function placeCustomers(duck: Duck, serving: Serving, { plain = [] }: Model): Promise<void> {
+  // Numbered alone, since that is the work of one thread; all their columns are sorted and written by all.
+  await duck.run(`
+    create table places as
+    select customer, (row_number() over ())::integer as position
+    from (select customer from stg_customers order by customer_id)`)
+  const select =
+    'select customers.*, position from customers inner join places using (customer) order by position'
+  await serving.add({ ...served('customers', select), plain })
+  await duck.run('drop table places')
   await duck.run(
     `create or replace view customers as select * exclude (position) from ${serving.name}.customers`,
   )
