@@ -1,7 +1,7 @@
 import { constants, createZstdCompress, type ZstdCompress } from 'node:zlib'
 
-/** Of the output buffer that the stream keeps; a batch whose output is longer comes in several pieces. */
-const CHUNK_BYTES = 512 * 1024
+/** Of the output buffer that the stream keeps until it is full; a batch at its end comes in two pieces. */
+const CHUNK_BYTES = 2 << 20
 
 /**
  * Compresses one batch at a time, each to a zstd frame of its own, with one context for all. A context per batch, as
@@ -13,14 +13,13 @@ export class Compressor {
   #joined = Buffer.alloc(0)
   #failed: (error: Error) => void = () => {}
 
-  /** One frame of all the buffers. The next call must wait for this one. */
+  /** One frame of all the buffers, which it reads during the call only. The next call must wait for this one. */
   compress(buffers: readonly Buffer[]): Promise<Buffer> {
     const lines = this.#join(buffers)
     return new Promise((resolve, reject) => {
       this.#stream ??= this.#open()
       this.#failed = reject
-      this.#stream.write(lines)
-      this.#stream.flush(constants.ZSTD_e_end, () => {
+      this.#stream.write(lines, () => {
         const [first, ...others] = this.#parts
         this.#parts = []
         resolve(first && others.length === 0 ? first : Buffer.concat(first ? [first, ...others] : []))
@@ -33,8 +32,12 @@ export class Compressor {
   }
 
   #open(): ZstdCompress {
-    const options = { params: { [constants.ZSTD_c_compressionLevel]: 1 }, chunkSize: CHUNK_BYTES }
-    const stream = createZstdCompress(options)
+    const stream = createZstdCompress({
+      params: { [constants.ZSTD_c_compressionLevel]: 1 },
+      chunkSize: CHUNK_BYTES,
+      // Each write is a whole frame: one task for a thread instead of two, and read from where it is, without a copy.
+      flush: constants.ZSTD_e_end,
+    })
     stream.on('data', (part: Buffer) => this.#parts.push(part))
     stream.on('error', (error) => {
       this.#stream = undefined
