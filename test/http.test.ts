@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { fail } from '../src/errors.ts'
 import {
@@ -218,9 +219,17 @@ t.test('bodies', async (t) => {
     calls++
     return echo(request)
   }
+  const borrow = async (request: Request) => {
+    const { body } = request
+    const text = body.toString()
+    if (text === 'wrong') throw fail('bad_request', 'Wrong')
+    await turn()
+    return { status: 200, body: { text, later: request.body.length } }
+  }
   const { base, port } = await serve(t, [
     route('/v1/a', { POST: counted, GET: ok }),
     route('/v1/lenient', { POST: echo }, { encodings: 400 }),
+    route('/v1/lent', { POST: borrow }, { borrows: true }),
     route('/v1/guarded', {
       POST: {
         admit: async (request) => {
@@ -250,6 +259,18 @@ t.test('bodies', async (t) => {
     wire.socket.write('cd')
     wire.socket.write('ef')
     t.same(JSON.parse((await wire.answer()).text), { length: 6, text: 'abcdef' })
+  })
+  t.test('a body that is lent is whole in one piece and in several, and gone after the call', async (t) => {
+    t.same(await (await post('/v1/lent', 'abcdef')).json(), { text: 'abcdef', later: 0 })
+    const wire = (await Wire.open(t, port)).send('POST /v1/lent HTTP/1.1\nContent-Length: 6', 'ab')
+    // Its headers were read by then: what follows comes as a piece of its own.
+    await (await fetch(`${base}/v1/a`)).text()
+    wire.socket.write('cdef')
+    t.same(JSON.parse((await wire.answer()).text), { text: 'abcdef', later: 0 })
+    wire.send('POST /v1/lent HTTP/1.1\nTransfer-Encoding: chunked', chunked('ab', 'cd'), '0\r\n\r\n')
+    t.same(JSON.parse((await wire.answer()).text), { text: 'abcd', later: 0 })
+    t.equal((await post('/v1/lent', 'wrong')).status, 400)
+    t.equal((await post('/v1/lent', 'x'.repeat(1001))).status, 413)
   })
   t.test('no body and Content-Length 0 are an empty body', async (t) => {
     const wire = (await Wire.open(t, port))

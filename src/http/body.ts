@@ -59,7 +59,7 @@ export class Body {
   #kept = true
   #keptBytes = 0
   #refused = false
-  #reader: { resolve(body: Buffer): void; reject(reason: unknown): void } | undefined
+  #reader: { resolve(body: Buffer): void; reject(reason: unknown): void; borrows: boolean } | undefined
   #drained: ((whole: boolean) => void) | undefined
 
   constructor(raw: EngineResponse['raw'], declared: number | null, limit: number, receiving: Receiving) {
@@ -72,7 +72,25 @@ export class Body {
   /** All of it, as soon as it is here. Fails at once when it is, or says that it will be, over the limit. */
   read(): Promise<Buffer> {
     return new Promise((resolve, reject) => {
-      this.#reader = { resolve, reject }
+      this.#reader = { resolve, reject, borrows: false }
+      this.#settle()
+    })
+  }
+
+  /**
+   * As `read`, for who needs it during the call of `use` only: what comes in one piece is lent as it is, in memory that
+   * the engine takes back after the call. Resolves with what `use` returns.
+   */
+  lend<Result>(use: (body: Buffer) => Result | Promise<Result>): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      const lent = (body: Buffer) => {
+        try {
+          resolve(use(body))
+        } catch (error) {
+          reject(error)
+        }
+      }
+      this.#reader = { resolve: lent, reject, borrows: true }
       this.#settle()
     })
   }
@@ -121,9 +139,15 @@ export class Body {
     this.#received += chunk.byteLength
     this.#complete = last
     if (this.#over) this.forget()
-    // The engine takes the memory back after this call, hence the copy.
-    if (this.#kept && chunk.byteLength > 0) this.#keep(Buffer.from(new Uint8Array(chunk)), last)
-    this.#settle()
+    const reader = this.#reader
+    if (reader?.borrows && this.#kept && last && this.#chunks.length === 0) {
+      this.#reader = undefined
+      reader.resolve(Buffer.from(chunk))
+    } else {
+      // The engine takes the memory back after this call, hence the copy.
+      if (this.#kept && chunk.byteLength > 0) this.#keep(Buffer.from(new Uint8Array(chunk)), last)
+      this.#settle()
+    }
     if (this.#drained && (last || this.#received > this.#limit + MOST_DROPPED)) {
       const done = this.#drained
       this.#drained = undefined

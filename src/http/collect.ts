@@ -28,6 +28,7 @@ export function collectRoutes({ authenticator, ingest }: Collecting): Route[] {
       surface: 'collect',
       bodyLimit: EVENTS_BYTES,
       encodings: 400,
+      borrows: true,
       methods: {
         POST: {
           admit(request) {

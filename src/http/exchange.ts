@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { fail } from '../errors.ts'
 import { errorFields, log } from '../log.ts'
-import { Body, GONE, type Receiving } from './body.ts'
+import { Body, EMPTY, GONE, type Receiving } from './body.ts'
 import { mendBodylessEnd } from './bodyless.ts'
 import type { EngineRequest, EngineResponse } from './engine.ts'
 import { errorReply, type Rendered, type Reply, rendered, unknownPath, unservedMethod } from './reply.ts'
@@ -87,9 +87,19 @@ export class Exchange {
     const handler: Handler = typeof entry === 'function' ? entry : await entry.admit(this.#request)
     if (this.#body) {
       this.#checkEncoding()
+      if (this.#match.route.borrows) return await this.#body.lend((body) => this.#handleLent(handler, body))
       this.#request.body = await this.#body.read()
     }
     return handler(this.#request)
+  }
+
+  #handleLent(handler: Handler, body: Buffer): Reply | Promise<Reply> {
+    this.#request.body = body
+    try {
+      return handler(this.#request)
+    } finally {
+      this.#request.body = EMPTY
+    }
   }
 
   #checkEncoding(): void {

@@ -54,6 +54,7 @@ export function ingestRoutes({ origins, ingest, limit }: Ingesting): Route[] {
       surface: 'collect',
       bodyLimit: INGEST_BYTES,
       encodings: 400,
+      borrows: true,
       methods: { POST: { admit: accept }, OPTIONS: (request) => ofShop(request, () => PREFLIGHT) },
     },
   ]
