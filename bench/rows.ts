@@ -56,7 +56,7 @@ export async function openRows(postgres: Postgres): Promise<Batcher> {
     admit: () => () => {},
     store: (_brandId, lines, events) =>
       new Promise((resolve, reject) => {
-        queue.push({ lines, events, resolve, reject })
+        queue.push({ lines: Buffer.from(lines), events, resolve, reject })
         if (!scheduled && free > 0) scheduled = setImmediate(pump) !== undefined
       }),
     close: () => sql.end({ timeout: 5 }),

@@ -14,6 +14,7 @@ import { Failure } from '../src/errors.ts'
 import { openBatcher } from '../src/event/batcher.ts'
 import { Compressor } from '../src/event/compressor.ts'
 import { type Ingest, openIngest } from '../src/event/ingest.ts'
+import { LineMemory } from '../src/event/line-memory.ts'
 import { Unsettled } from '../src/event/log.ts'
 import { FairQueue } from '../src/event/queue.ts'
 import type { EventLine } from '../src/event/shape.ts'
@@ -29,6 +30,7 @@ import { cluster } from './fixtures/cluster.ts'
 import { database } from './fixtures/database.ts'
 import { eventually } from './fixtures/eventually.ts'
 import { proxy } from './fixtures/proxy.ts'
+import { randomSource } from './fixtures/random.ts'
 
 // What is tested here is logged as warnings, by the hundred.
 setLogLevel('error')
@@ -403,6 +405,37 @@ t.test('record batches', async (t) => {
       t.ok(zstdDecompressSync(payload).equals(lines), `${bytes} bytes`)
     }
   })
+  t.test(
+    'lines that wait stay as they are until they are given back, in the same few megabytes',
+    async (t) => {
+      const random = randomSource(t)
+      const memory = new LineMemory()
+      const waiting: { kept: Buffer; sent: Buffer }[] = []
+      const pieces = new Set<ArrayBufferLike>()
+      let [own, changed] = [0, 0]
+      for (let step = 0; step < 20_000; step++) {
+        // Seldom more than all pieces hold, and a few times nothing.
+        const most = [0, 10, 400][Math.floor(step / 1_000) % 3] as number
+        while (waiting.length > most) {
+          const [{ kept, sent }] = waiting.splice(random.below(waiting.length), 1) as [(typeof waiting)[0]]
+          if (!kept.equals(sent)) changed++
+          memory.giveBack(kept)
+        }
+        const sent = Buffer.alloc(random.pick([0, 1, 300, 300, 4_000, 90_000]), step)
+        // As the buffer that all requests are read into.
+        const lines = Buffer.from(sent)
+        const kept = memory.keep(lines)
+        lines.fill(0)
+        waiting.push({ kept, sent })
+        if (kept.buffer.byteLength === 1 << 20) pieces.add(kept.buffer)
+        else own++
+      }
+      t.equal(changed, 0)
+      t.ok(pieces.size === 16 && own > 0, `${pieces.size} pieces, ${own} kept beside them`)
+      const long = Buffer.alloc((1 << 20) + 1, 1)
+      t.ok(memory.keep(long).equals(long), 'also those longer than a piece')
+    },
+  )
   t.test('while one brand offers 95 % of too much, the others get all they ask for, at once', async (t) => {
     const queue = new FairQueue<{ brandId: string; bytes: number; since: number }>()
     const others = ids.slice(1, 11)

@@ -2,6 +2,7 @@ import { v7 as uuidv7 } from 'uuid'
 import { fail } from '../errors.ts'
 import type { Postgres } from '../store/postgres.ts'
 import { Compressor } from './compressor.ts'
+import { LineMemory } from './line-memory.ts'
 import { checkDurability, type LogWriter, openLogWriter } from './log.ts'
 import { FairQueue, type Queued } from './queue.ts'
 import { Shedder, watchLoop } from './shed.ts'
@@ -16,7 +17,8 @@ export interface Batcher {
   admit(brandId: string, bytes: number): () => void
   /**
    * Resolves once the lines are committed. Fails with `unavailable` when nothing of them is stored (thrown at once
-   * when there is no room), with Unsettled when that is not known. `lines`: NDJSON of so many events of the brand.
+   * when there is no room), with Unsettled when that is not known. `lines`: NDJSON of so many events of the brand; they
+   * are read during the call only.
    */
   store(brandId: string, lines: Buffer, events: number): Promise<void>
   /** Takes nothing more, finishes what waits and closes the connections. */
@@ -88,6 +90,7 @@ export async function openBatcher(postgres: Postgres, options: BatcherOptions = 
   const shedder = options.shedder ?? ours
   const stopWatching = watchLoop(ours)
   const queue = new FairQueue<Waiting>()
+  const memory = new LineMemory()
   const held = new HeldBytes()
   /** Of bodies that are being read. */
   const expected = new HeldBytes()
@@ -111,7 +114,9 @@ export async function openBatcher(postgres: Postgres, options: BatcherOptions = 
     }
     const [id, receivedAt] = [uuidv7(), new Date()]
     try {
-      const payload = await slot.compressor.compress(requests.map((request) => request.lines))
+      const compressed = slot.compressor.compress(requests.map((request) => request.lines))
+      for (const request of requests) memory.giveBack(request.lines)
+      const payload = await compressed
       await slot.writer.append({ id, receivedAt, events, payload }, oldest + answerMs)
       settle(requests, (request) => request.resolve())
     } catch (error) {
@@ -128,9 +133,10 @@ export async function openBatcher(postgres: Postgres, options: BatcherOptions = 
   }
 
   const expiry = setInterval(() => {
-    settle(queue.takeOlder(performance.now() - GIVE_UP_MS), (request) =>
-      request.reject(fail('unavailable', AWAY)),
-    )
+    settle(queue.takeOlder(performance.now() - GIVE_UP_MS), (request) => {
+      memory.giveBack(request.lines)
+      request.reject(fail('unavailable', AWAY))
+    })
   }, CHECK_MS).unref()
 
   const checkRoom = (brandId: string, bytes: number, beside?: HeldBytes): number => {
@@ -164,7 +170,7 @@ export async function openBatcher(postgres: Postgres, options: BatcherOptions = 
       // All requests of one turn of the event loop go together.
       if (!scheduled && free.length > 0) scheduled = setImmediate(pump) !== undefined
       return new Promise((resolve, reject) =>
-        queue.push({ brandId, bytes, since, lines, events, resolve, reject }),
+        queue.push({ brandId, bytes, since, lines: memory.keep(lines), events, resolve, reject }),
       )
     },
 

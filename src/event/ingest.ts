@@ -20,7 +20,10 @@ export type Fault = (index: number) => boolean
 export interface Ingest {
   /** Keeps room for a body of so many bytes that is about to be read, as Batcher.admit does. */
   admit: Batcher['admit']
-  /** Checks and commits one body of POST /cdp/events. Fails as checkEvents and Batcher.store do. */
+  /**
+   * Checks and commits one body of POST /cdp/events, which it reads during the call only. Fails as checkEvents and
+   * Batcher.store do.
+   */
   accept(body: Buffer, brandId: string): Promise<Accepted>
   /** The same with one body of POST /cdp/ingest, as checkBrowserEvents does. */
   acceptBrowser(body: Buffer, shop: Shop): Promise<Accepted>

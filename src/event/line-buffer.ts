@@ -39,5 +39,5 @@ export function putNumber(value: number): void {
   length += digits
 }
 
-/** A copy of what was put since `begin`. */
-export const written = () => Buffer.from(out.subarray(0, length))
+/** What was put since `begin`; until the next one. */
+export const written = () => out.subarray(0, length)

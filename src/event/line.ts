@@ -3,7 +3,7 @@ import { isGiven, type Sent, setIdentifier } from './check.ts'
 
 /** The lines of one request, ready for a record batch. */
 export interface Checked {
-  /** NDJSON in UTF-8, one line per event. */
+  /** NDJSON in UTF-8, one line per event; they stay until the next request is read. */
   lines: Buffer
   events: number
   /** Indexes of events that repeat the eventId of an earlier one of the request; they have no line. */
