@@ -12,7 +12,7 @@ import { runModels } from '../src/model/run.ts'
 import type { Brand } from '../src/op.ts'
 import { parseDefinition } from '../src/segment/definition.ts'
 import { exportPage } from '../src/segment/export.ts'
-import { BY_ID, IN_RANGE, memberRange, rangeValues } from '../src/segment/member-page.ts'
+import { type MemberPlace, memberPage } from '../src/segment/member-page.ts'
 import type { Part } from '../src/segment/part.ts'
 import { compileOne } from '../src/segment/plan.ts'
 import { openReading } from '../src/segment/reading.ts'
@@ -173,16 +173,13 @@ async function members(): Promise<void> {
       'select segment, count(*) as n from members group by segment order by n desc limit 1',
     )
     const times: number[] = []
-    let after = ''
+    let place: MemberPlace = { after: '' }
     for (let page = 0; page < 100; page++) {
       const started = performance.now()
-      const range = await memberRange(reader, { ordinal: largest?.segment ?? 0, after, count: 5_001 })
-      const found = await reader.rows<{ customer_id: string }>(
-        `select customer, customer_id, email, phone, joined_at ${IN_RANGE} ${BY_ID} limit $5`,
-        [...rangeValues(range), 5_001],
-      )
+      const found = await memberPage(reader, { ordinal: largest?.segment ?? 0, ...place, count: 5_001 })
       times.push(performance.now() - started)
-      after = found.at(-2)?.customer_id ?? ''
+      const last = found.at(-2)
+      place = { after: last?.customer_id ?? '', position: last?.position }
       if (found.length < 5_001) break
     }
     say('members, page of 5,000, p95', `${Math.round(p95(times))} ms`, `${largest?.n} members`)
@@ -202,17 +199,17 @@ async function exportLines(): Promise<void> {
     )
     if (!largest) return
     const started = performance.now()
-    let [lines, pages, after] = [0, 0, '' as string | null]
-    for (; after !== null && pages < 100; pages++) {
+    let [lines, pages, place] = [0, 0, { after: '' } as MemberPlace | null]
+    for (; place && pages < 100; pages++) {
       const page = await exportPage(reader, {
         ...largest,
-        after,
+        ...place,
         limit: 10_000,
         shopDomain: brand.shop_domain,
       })
       const bytes = Buffer.from(page.lines)
       for (let at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, at + 1)) lines++
-      after = page.next
+      place = page.next
     }
     const rate = Math.round((lines / (performance.now() - started)) * 1000)
     say('export, pages of 10,000', `${rate} lines/s`, `${lines} lines`)

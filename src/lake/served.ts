@@ -76,6 +76,11 @@ export function openServed(pipeline: Pipeline): Served {
   }
 }
 
+/** Where those of the base are whose rows are not in it any more. */
+const REPLACED = `
+  create table published.replaced_positions as
+  select position from base.customers semi join changes.replaced using (customer) order by position`
+
 async function openFiles({ lakeDir }: Pipeline, brandId: string, generation: Generation): Promise<Opened> {
   const duck = await openDuck({
     memoryMb: READER_MEMORY_MB,
@@ -85,6 +90,7 @@ async function openFiles({ lakeDir }: Pipeline, brandId: string, generation: Gen
   })
   try {
     const tables = await attachGeneration(duck, lakeDir, generation)
+    await duck.run(REPLACED)
     await duck.run('use published')
     await duck.run(`set dynamic_or_filter_threshold = ${PAGE_ROWS}`)
     const of = await openLookUps(duck, tables)

@@ -3,6 +3,7 @@ import { userOf } from '../access/permit.ts'
 import { count, id, jsonObject, named, paging, text, time } from '../fields.ts'
 import { type Op, op, type Page } from '../op.ts'
 import { exportPage } from '../segment/export.ts'
+import { type MemberPosition, placeIn } from '../segment/member-page.ts'
 import { createSegment, DESCRIPTION_LENGTH, NAME_LENGTH, type SavedSegment } from '../segment/saved.ts'
 import { definitionOf } from '../segment/vocabulary.ts'
 import * as example from './cdp-example.ts'
@@ -39,15 +40,6 @@ const segmentOf = ({ id: segmentId, name, description }: SavedSegment, scope: st
   ...(description !== null && { description }),
   scope,
 })
-
-/**
- * A walk stays in the generation that it began in while that is kept; later it goes on after the same customer, by
- * ordinal: a page by id takes four times as long over a million members.
- */
-interface Position {
-  generation: number
-  after: string
-}
 
 const reading = { surface: 'cdp', scopes: ['segments:read'], feature: 'cdp', tool: false } as const
 
@@ -159,13 +151,13 @@ export const cdpSegmentOps: readonly Op[] = [
     example: example.EXPORTED,
     run: async (ctx, { path: { id: segmentId }, query: { limit, cursor } }) => {
       const filters = { id: segmentId }
-      const from = ctx.cursors.open<Position>(cursor, filters)
+      const from = ctx.cursors.open<MemberPosition>(cursor, filters)
       const segment = await segmentById(ctx, segmentId)
       const served = segment.evaluated_at === null ? null : await resultsOf(ctx, from?.generation)
       if (!served) return { lines: '', next_cursor: null }
       const page = await exportPage(served, {
         ordinal: segment.ordinal,
-        after: from?.after ?? '',
+        ...placeIn(served, from),
         limit,
         shopDomain: ctx.brand.shop_domain,
       })
@@ -174,7 +166,7 @@ export const cdpSegmentOps: readonly Op[] = [
         next_cursor:
           page.next === null
             ? null
-            : ctx.cursors.seal({ generation: served.generation, after: page.next }, filters),
+            : ctx.cursors.seal({ generation: served.generation, ...page.next }, filters),
       }
     },
   }),

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { count, id, list, named, paging, time } from '../fields.ts'
 import { type Op, op, type Page } from '../op.ts'
-import { BY_ID, IN_RANGE, memberRange, rangeValues } from '../segment/member-page.ts'
+import { type MemberPosition, memberPage, placeIn } from '../segment/member-page.ts'
 import { audienceOf } from '../segment/saved.ts'
 import { contactsOf } from './commerce-fields.ts'
 import * as example from './segment-example.ts'
@@ -38,20 +38,6 @@ const HistoryEntry = named('SegmentHistoryEntry', {
   generation: count,
   changed_at: time,
 })
-
-interface MemberRow {
-  customer: number
-  customer_id: string
-  email: string | null
-  phone: string | null
-  joined_at: Date
-}
-
-/** A walk stays in the generation that it began in while that is kept; later it goes on after the same customer. */
-interface MemberPosition {
-  generation: number
-  after: string
-}
 
 interface HistoryRow {
   customer: number
@@ -136,23 +122,22 @@ export const segmentMemberOps: readonly Op[] = [
       const segment = await segmentById(ctx, segmentId)
       const served = segment.evaluated_at === null ? null : await ctx.lake.served(from?.generation)
       if (!served) return { data: [], next_cursor: null, generation: segment.generation }
-      const after = from?.after ?? ''
-      const range = await memberRange(served, { ordinal: segment.ordinal, after, count: limit + 1 })
-      const rows = await served.rows<MemberRow>(
-        `select customer, customer_id, email, phone, joined_at ${IN_RANGE} ${BY_ID} limit $5`,
-        [...rangeValues(range), limit + 1],
-      )
+      const asked = { ordinal: segment.ordinal, ...placeIn(served, from), count: limit + 1 }
+      const rows = await memberPage(served, asked)
       const page = rows.slice(0, limit)
       const last = rows.length > limit ? page.at(-1) : undefined
       const contacts = await contactsOf(ctx.db, page)
       return {
-        data: page.map(({ customer, joined_at, ...row }) => ({
+        data: page.map(({ customer, position: _, joined_at, ...row }) => ({
           ...row,
           svc_contact_id: contacts.get(customer) ?? null,
           joined_at: joined_at.toISOString(),
         })),
         next_cursor: last
-          ? ctx.cursors.seal({ generation: served.generation, after: last.customer_id }, filters)
+          ? ctx.cursors.seal(
+              { generation: served.generation, after: last.customer_id, position: last.position },
+              filters,
+            )
           : null,
         generation: served.generation,
       }

@@ -1,18 +1,16 @@
 import type { Reader } from '../op.ts'
-import { BY_ID, IN_RANGE, memberRange, rangeValues } from './member-page.ts'
+import { BY_ID, IN_RANGE, type MemberPlace, memberRange, rangeValues } from './member-page.ts'
 
 /** A page of members as NDJSON. */
 export interface ExportPage {
   lines: string
-  /** Customer id of the last one while there are more; else null. */
-  next: string | null
+  /** The last one while there are more; else null. */
+  next: MemberPlace | null
 }
 
-export interface ExportAsked {
+export interface ExportAsked extends MemberPlace {
   /** Of the segment. */
   ordinal: number
-  /** Customer id after which the page begins; '' for the first page. */
-  after: string
   limit: number
   shopDomain: string
 }
@@ -20,15 +18,21 @@ export interface ExportAsked {
 /** Up to so many members of a segment in the order of their ids, one JSON object a line. */
 export async function exportPage(
   served: Reader,
-  { ordinal, after, limit, shopDomain }: ExportAsked,
+  { limit, shopDomain, ...asked }: ExportAsked,
 ): Promise<ExportPage> {
-  const range = await memberRange(served, { ordinal, after, count: limit + 1 })
-  const [page] = await served.rows<{ lines: string | null; last: string | null; more: boolean }>(EXPORT, [
-    ...rangeValues(range),
-    limit,
-    shopDomain,
-  ])
-  return { lines: page?.lines ?? '', next: page?.more ? page.last : null }
+  const range = await memberRange(served, { ...asked, count: limit + 1 })
+  const [page] = await served.rows<Written>(EXPORT, [...rangeValues(range), limit, shopDomain])
+  return {
+    lines: page?.lines ?? '',
+    next: page?.more ? { after: page.after, position: page.position } : null,
+  }
+}
+
+interface Written {
+  lines: string | null
+  after: string
+  position: number
+  more: boolean
 }
 
 /** `,"name":value`, or nothing for what is not known: concat leaves NULLs out. */
@@ -38,10 +42,10 @@ const iso = (column: string) => `strftime(${column}, '"%Y-%m-%dT%H:%M:%S.%gZ"')`
 /** DuckDB writes the text of a page in one piece: as rows of columns, 10,000 lines would cost Node tens of milliseconds. */
 const EXPORT = `
   with page as (
-    select customers.*, row_number() over (${BY_ID}) as n ${IN_RANGE} ${BY_ID} limit $5::bigint + 1
+    select *, row_number() over (${BY_ID}) as n ${IN_RANGE} ${BY_ID} limit $5::bigint + 1
   ),
   written as (
-    select n, customer_id,
+    select n, customer_id, position,
       concat(
         '{"id":', to_json(customer_id), ',"provenance":', to_json(provenance),
         ${member('email', 'to_json(email)')}, ${member('phoneNumber', 'to_json(phone)')},
@@ -58,6 +62,6 @@ const EXPORT = `
       ) as line
     from page where n <= $5::bigint
   )
-  select string_agg(line, '' order by n) as lines, arg_max(customer_id, n) as last,
+  select string_agg(line, '' order by n) as lines, arg_max(customer_id, n) as after, max(position) as position,
     (select count(*) from page) > $5::bigint as more
   from written`
