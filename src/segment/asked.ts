@@ -17,8 +17,8 @@ import { DATED_SOURCES, type DatedSource, passedBetween, slicesOfRows } from './
 
 /** Conditions whose answers can be others than they were, by the table that says for whom. */
 export interface AskedRows {
-  /** Its columns: one for each condition, by id. */
   table: string
+  /** In the order of its bits. */
   ids: number[]
 }
 

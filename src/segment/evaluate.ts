@@ -87,9 +87,10 @@ export async function evaluateSegments(
   }
 }
 
+const IS_ASKED = '((asked.words[asked_places.word] & asked_places.mask) != 0)'
+
 /** Keeps those of a relation (segment, customer) that are looked at. */
-const ASKED =
-  'join asked_places using (segment) join asked using (customer) where asked.segments[asked_places.place]'
+const ASKED = `join asked_places using (segment) join asked using (customer) where ${IS_ASKED}`
 
 /** The memberships that are not looked at. */
 async function hold(duck: Duck, parsed: readonly Parsed[]): Promise<void> {
@@ -98,7 +99,7 @@ async function hold(duck: Duck, parsed: readonly Parsed[]): Promise<void> {
     insert into evaluated
     select segment, customer from touched_before
     join asked_places using (segment) join asked using (customer)
-    where segment in (${ordinals}) and not asked.segments[asked_places.place]`)
+    where segment in (${ordinals}) and not ${IS_ASKED}`)
 }
 
 async function oneByOne(

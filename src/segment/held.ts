@@ -3,7 +3,8 @@ import { type Model, upstreamOf } from '../model/graph.ts'
 import type { Duck } from '../store/duckdb.ts'
 import type { AskedRows } from './asked.ts'
 import { rowsNamed } from './catalog.ts'
-import { question } from './dialect/duckdb/asked.ts'
+import { isAsked } from './dialect/duckdb/asked.ts'
+import { anySet, type Place, packed, placeOf } from './dialect/duckdb/bits.ts'
 import { universe } from './dialect/duckdb/spell.ts'
 import type { SegmentRow } from './evaluate.ts'
 import { columnsIn } from './expression.ts'
@@ -15,10 +16,15 @@ import { passedBetween, slicesOfProfiles } from './slices.ts'
 import { restrict } from './touched.ts'
 import { type Asks, planOf } from './way.ts'
 
+interface AskedSegment extends Place {
+  /** The staging models that its members follow from. */
+  reads: ReadonlySet<string>
+}
+
 /** Memberships that are looked at anew; those of all other touched customers hold. */
 export interface Asked {
-  /** Segments that this is true of anyone's membership of, with the staging models that it follows from. */
-  segments: ReadonlyMap<number, ReadonlySet<string>>
+  /** Segments that this is true of anyone's membership of, by their ordinals. */
+  segments: ReadonlyMap<number, AskedSegment>
   memberships: number
 }
 
@@ -35,8 +41,8 @@ export async function ask(
   if (!anew) return asked
   await narrow(duck, anew, asOf, async (relation) => {
     const to = `asked_of_${relation}`
-    const flags = [...asked.segments].flatMap(([ordinal, read]) => (read.has(relation) ? flag(ordinal) : []))
-    await duck.run(`create table ${to} as select customer from asked where ${flags.join(' or ')}`)
+    const theirs = [...asked.segments.values()].filter(({ reads }) => reads.has(relation))
+    await duck.run(`create table ${to} as select customer from asked where ${anyAsked(theirs)}`)
     const read = upstreamOf([relation], models)
     await restrict(
       duck,
@@ -52,11 +58,14 @@ interface Between {
   asOf: Date
 }
 
+/** Whether a customer in `asked` is looked at for any of some segments. */
+const anyAsked = (segments: readonly Place[]) => anySet((word) => `words[${word + 1}]`, segments)
+
 const flag = (ordinal: number) => `f${Math.trunc(ordinal)}`
 
 /**
- * Fills `asked (customer, f<ordinal>…, segments)` for the touched customers: for each segment due whether a membership
- * is looked at anew, all others hold; `segments` has the same as a list, in the places of `asked_places (segment, place)`.
+ * Fills `asked (customer, words)` for the touched customers: for each segment due whether a membership is looked at
+ * anew, all others hold, as a bit at its place of `asked_places (segment, word, mask)`.
  * Needs `customers` of the touched customers, `customers_before`, the same as they were, and what conditions ask of rows.
  */
 async function openAsked(
@@ -68,9 +77,11 @@ async function openAsked(
 ): Promise<Asked> {
   const flags = flagsOf(plan, due, rows, between)
   const names = flags.map(([ordinal]) => flag(ordinal))
-  const places = flags.map(([ordinal], index) => `(${Math.trunc(ordinal)}, ${index + 1})`)
+  const places = flags.map(([ordinal], n) => ({ ordinal: Math.trunc(ordinal), ...placeOf(n) }))
+  const listed = places.map(({ ordinal, word, mask }) => `(${ordinal}, ${word + 1}, ${mask})`)
   await duck.run(
-    `create table asked_places as from (values ${['(-1, 0)', ...places].join(', ')}) as places (segment, place)`,
+    `create table asked_places as
+     from (values ${['(-1, 1, 0)', ...listed].join(', ')}) as places (segment, word, mask)`,
   )
   const anew = [
     'merged.customer is not null',
@@ -80,7 +91,7 @@ async function openAsked(
   ]
   await duck.run(`
     create table asked as
-    select *, [${names.join(', ')}]::boolean[] as segments
+    select customer, [${packed(names).join(', ')}]::bigint[] as words
     from (
       select touched.customer, ${anew.join(' or ')} as anew
         ${flags.map(([ordinal, when]) => `, (anew or ${when}) as ${flag(ordinal)}`).join('\n        ')}
@@ -91,15 +102,17 @@ async function openAsked(
       ${rows.map(({ table }) => `left join ${table} using (customer)`).join('\n      ')}
       where touched.customer is not null
     )`)
-  if (flags.length === 0) return { segments: new Map(), memberships: 0 }
-  const [counts] = await duck.rows<Record<string, number>>(
-    `select ${names.map((name) => `count_if(${name})::bigint as ${name}`).join(', ')} from asked`,
+  if (places.length === 0) return { segments: new Map(), memberships: 0 }
+  const [counts = {}] = await duck.rows<Record<string, number>>(
+    `select ${places.map((place) => `count_if(${anyAsked([place])})::bigint as ${flag(place.ordinal)}`).join(', ')} from asked`,
   )
   const read = relationsRead(plan)
-  const asked = flags.flatMap(([ordinal]) => (counts?.[flag(ordinal)] ? [ordinal] : []))
+  const asked = places.filter(({ ordinal }) => counts[flag(ordinal)])
   return {
-    segments: new Map(asked.map((ordinal) => [ordinal, read.get(ordinal) ?? new Set()])),
-    memberships: asked.reduce((sum, ordinal) => sum + (counts?.[flag(ordinal)] ?? 0), 0),
+    segments: new Map(
+      asked.map(({ ordinal, ...place }) => [ordinal, { ...place, reads: read.get(ordinal) ?? new Set() }]),
+    ),
+    memberships: asked.reduce((sum, { ordinal }) => sum + (counts[flag(ordinal)] ?? 0), 0),
   }
 }
 
@@ -110,15 +123,14 @@ function flagsOf(
   asked: readonly AskedRows[],
   { from, asOf }: Between,
 ): [ordinal: number, when: string][] {
-  const known = new Set(asked.flatMap(({ ids }) => ids))
+  const questions = new Map(
+    asked.flatMap(({ table, ids }) => ids.map((id, n) => [id, isAsked(table, n)] as const)),
+  )
   const ordinals = new Map(due.map(({ id, ordinal }) => [id, ordinal]))
   // Results of a refresh that they skipped are none that they have seen.
   const own = new Set(due.flatMap(({ ordinal, every_minutes }) => (every_minutes === null ? [] : [ordinal])))
   const when = new Map<number, string>([
-    ...rows.map(({ id }): [number, string] => [
-      id,
-      known.has(id) ? `coalesce(${question(id)}, false)` : 'true',
-    ]),
+    ...rows.map(({ id }): [number, string] => [id, questions.get(id) ?? 'true']),
     ...members.map(({ id, segmentId }): [number, string] => {
       const ordinal = ordinals.get(segmentId)
       return [id, ordinal === undefined ? 'false' : flag(ordinal)]

@@ -1,6 +1,7 @@
 import { rowsNamed } from '../../catalog.ts'
 import { columnsIn, type Expr } from '../../expression.ts'
 import type { RowsAtom } from '../../formula.ts'
+import { anySet, packed, placeOf } from './bits.ts'
 import type { Sql } from './parameter.ts'
 import { columns, Since, testsSql } from './since.ts'
 import { all, any } from './spell.ts'
@@ -29,11 +30,15 @@ export interface AskedRows {
   changed: string[]
 }
 
-export const question = (id: number): string => `q${id}`
+const word = (n: number): string => `q${n}`
+
+/** Whether the answer to one of the conditions, in their order, can be another; null for whom none can. */
+export const isAsked = (table: string, n: number): string =>
+  anySet((at) => `${table}.${word(at)}`, [placeOf(n)])
 
 /**
- * One row per customer of whom a row came, was passed by time, or may have changed: for each condition whether its
- * answer can be another for that. What a condition asks of one row keeps all others out.
+ * One row per customer of whom a row came, was passed by time, or may have changed: a bit for each condition, whether
+ * its answer can be another for that. What a condition asks of one row keeps all others out.
  */
 export function askedSql(atoms: readonly AskedAtom[], { passed, came, changed }: AskedRows): Sql {
   const since = new Since()
@@ -44,22 +49,23 @@ export function askedSql(atoms: readonly AskedAtom[], { passed, came, changed }:
     ...(came ? [`select ${read}, true as came from ${came}`] : []),
     ...changed.map((customers) => `select customer, null as came from (${customers})`),
   ]
-  const questions = atoms.map(({ id, atom, passed: own }) => {
+  const questions = atoms.map(({ atom, passed: own }) => {
     const tests = staticTests(atom)
     const matters = all([
       any(['came', ...own.map(({ holds }) => holds)]),
       ...(tests.length ? [testsSql(tests, scope)] : []),
     ])
-    return `coalesce(bool_or(came is null or ${matters}), false) as ${question(id)}`
+    return `came is null or ${matters}`
   })
+  const words = packed(questions).map((bits, n) => `bit_or(${bits}) as ${word(n)}`)
   const text = [
     `with ${since.sql},`,
     `rows as (\n  ${parts.join('\n  union all by name ')}\n)`,
-    `from (\n  select ${columns(['rows.customer', ...questions], '    ')}`,
+    `from (\n  select ${columns(['rows.customer', ...words], '    ')}`,
     '  from rows, since',
     '  where rows.customer is not null',
     '  group by rows.customer\n)',
-    `where ${any(atoms.map(({ id }) => question(id)))}`,
+    `where ${any(words.map((_, n) => `${word(n)} != 0`))}`,
   ].join('\n')
   return { text, values: since.binding.values }
 }

@@ -1,0 +1,34 @@
+/*
+ * Many booleans of a row as the bits of few words: of 50,000 rows with 70 of them columns take half a second to group
+ * and write, words a tenth.
+ */
+
+/** A BIGINT's without its sign. */
+const BITS = 62
+
+export interface Place {
+  word: number
+  mask: bigint
+}
+
+/** Where the nth of them is. */
+export const placeOf = (n: number): Place => ({ word: Math.floor(n / BITS), mask: 1n << BigInt(n % BITS) })
+
+/** Conditions as words, each of type BIGINT; one that is null is false. */
+export function packed(conditions: readonly string[]): string[] {
+  const bits = conditions.map((holds, n) => {
+    const { word, mask } = placeOf(n)
+    return { word, bit: `case when ${holds} then ${mask}::bigint else 0::bigint end` }
+  })
+  return [...Map.groupBy(bits, ({ word }) => word).values()].map((word) =>
+    word.map(({ bit }) => bit).join(' | '),
+  )
+}
+
+/** That any of some bits is set, by what their words are called. */
+export function anySet(nameOf: (word: number) => string, places: readonly Place[]): string {
+  const masks = [...Map.groupBy(places, ({ word }) => word)].map(
+    ([word, same]) => `(${nameOf(word)} & ${same.reduce((all, { mask }) => all | mask, 0n)}) != 0`,
+  )
+  return masks.length ? `(${masks.join(' or ')})` : 'false'
+}
