@@ -126,7 +126,7 @@ async function tick(base: WrittenFile): Promise<void> {
       }
       await write(
         'their rows of customers',
-        async () => (await writeTouchedMembers(lakeDir, session, published)).changes,
+        async () => (await writeTouchedMembers(lakeDir, session, published, 'customers')).changes,
       )
       await timed('  models of everyone', () => mergeMarts(duck, models))
       const sums = marts.filter(({ stored, by }) => stored && !by)

@@ -82,7 +82,7 @@ export const COMMERCE = {
     kind: 'versions',
     schemaVersion: 1,
     key: ['external_id'],
-    order: ['subject', 'created_at'],
+    order: [quarterOf('created_at'), 'subject', 'created_at'],
     columns: {
       checkout_id: text('public id'),
       external_id: text('the store’s id'),

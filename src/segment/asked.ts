@@ -22,9 +22,6 @@ export interface AskedRows {
   ids: number[]
 }
 
-/** Rows of a staging model, each of which is an event, that time passed. */
-const passedOf = (relation: string) => `passed_${relation}`
-
 /**
  * Makes a table per staging model that conditions read: for whom their answers can be others. Conditions on anything
  * else are in none of them. Needs `changed_rows`, and the events that came.
@@ -40,8 +37,8 @@ export async function openAskedRows(duck: Duck, { rows }: Plan, moved: Moved): P
     const { text, values } = isEach
       ? await openEach(duck, relation, asked, moved.models)
       : askedSql(asked, {
-          passed: `(from ${relation} where ${['false', ...spansOf(asked)].join(' or ')})`,
-          changed: changedOf(relation, asked, moved),
+          passed: passedRows(relation, asked, moved.models),
+          changed: changedOf(relation, asked, moved.models),
         })
     const table = `asked_${relation}`
     await duck.run(`create table ${table} as ${text}`, values)
@@ -64,9 +61,27 @@ const spansOf = (asked: readonly AskedAtom[]) => [
 ]
 
 /**
- * Of rows each of which is an event. Files of events are of one time after the other: each is read for few of the
- * spans, and before anything is joined.
+ * The rows that time passed, as SQL. Files are sorted by quarter: of a source that has the same time few rows are read
+ * for each span.
  */
+function passedRows(
+  relation: string,
+  asked: readonly AskedAtom[],
+  models: readonly Model[],
+  source = sourcesDated.find((one) => relation === `stg_${one}`),
+): string {
+  const spans = ['false', ...spansOf(asked)]
+  const column = source && DATED_SOURCES[source]
+  if (!source || !asked.every(({ passed }) => passed.every((each) => each.column === column)))
+    return `(from ${relation} where ${spans.join(' or ')})`
+  const name = sourceName(source)
+  const rows = spans.map((span) => `from ${name} where ${span}`).join(' union all ')
+  return `(${over(models, relation, { [name]: rows })})`
+}
+
+const sourcesDated = Object.keys(DATED_SOURCES) as DatedSource[]
+
+/** Of rows each of which is an event: one that is no longer ahead has come. */
 async function openEach(
   duck: Duck,
   relation: string,
@@ -74,11 +89,9 @@ async function openEach(
   models: readonly Model[],
 ): Promise<Sql> {
   if (relation !== EVENTS) await openCameOf(duck, relation, models)
-  // An event that is no longer ahead has come.
   const asked = atoms.map((atom) => ({ ...atom, passed: atom.passed.filter(({ lessDays }) => lessDays > 0) }))
-  const events = ['false', ...spansOf(asked)].map((span) => `from events where ${span}`).join(' union all ')
-  await duck.run(`create view ${passedOf(relation)} as ${over(models, relation, { events })}`)
-  return askedSql(asked, { passed: passedOf(relation), came: cameOf(relation), changed: [] })
+  const passed = passedRows(relation, asked, models, 'events')
+  return askedSql(asked, { passed, came: cameOf(relation), changed: [] })
 }
 
 /** Whether each row is an event, and time passes it by the time of the event. */
@@ -88,7 +101,7 @@ function isOfEvents({ atom, passed }: AskedAtom): boolean {
 }
 
 /** SELECTs of customers whose rows of a relation may be others, since a row that they are made of is. */
-function changedOf(relation: string, asked: readonly AskedAtom[], { models, from, asOf }: Moved): string[] {
+function changedOf(relation: string, asked: readonly AskedAtom[], models: readonly Model[]): string[] {
   const read = new Set(upstreamOf([relation], models).flatMap(({ reads }) => reads))
   const sources = (Object.keys(RELATIONS) as RelationName[]).filter((one) => read.has(sourceName(one)))
   const types = asked.map(({ atom }) => rowsNamed(atom.source).events ?? 'each')
@@ -96,12 +109,9 @@ function changedOf(relation: string, asked: readonly AskedAtom[], { models, from
   const ofTypes = types.includes('each') ? 'true' : `event_type in (${known.map(literal).join(', ')})`
   const whole = sources.filter((one) => one !== 'events')
   return [
-    `select customer from changed_rows where relation in (${['', ...whole].map(literal).join(', ')})`,
+    ...['changed_rows', 'dated_rows'].map(
+      (rows) => `select customer from ${rows} where relation in (${['', ...whole].map(literal).join(', ')})`,
+    ),
     ...(sources.includes('events') ? [`select customer from ${cameOf(EVENTS)} where ${ofTypes}`] : []),
-    ...whole.flatMap((source) => {
-      if (!(source in DATED_SOURCES)) return []
-      const slice = { relation: `stg_${source}`, column: DATED_SOURCES[source as DatedSource], lessDays: 0 }
-      return [`select customer from ${slice.relation} where ${passedBetween(slice, from, asOf)}`]
-    }),
   ]
 }

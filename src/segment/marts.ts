@@ -9,7 +9,6 @@ import { SOURCES } from './catalog.ts'
 import type { Parts } from './part.ts'
 import { openPublishedScores } from './scored.ts'
 import { placeCustomers } from './served-tables.ts'
-import { DATED, passedBetween } from './slices.ts'
 import { mergeMarts, restrict } from './touched.ts'
 import type { Asks } from './way.ts'
 
@@ -95,27 +94,22 @@ export async function computeTouched(
  * of one that came, or none: events are final. The others are computed.
  */
 async function computeCustomers(
-  { duck, asOf }: Session,
+  { duck }: Session,
   models: readonly Model[],
-  { from, roots }: Asks,
+  { roots }: Asks,
 ): Promise<number> {
   const needed = upstreamOf([OF_SEGMENTS], models)
   const model = needed.find(({ name }) => name === OF_SEGMENTS)
   if (!model?.seen) throw new Error(`${OF_SEGMENTS} does not say what it has of events`)
-  const passed = (relation: string) =>
-    DATED.flatMap((slice) => (slice.relation === relation ? passedBetween(slice, from, asOf) : []))
-  const remade = needed.flatMap(({ name }) =>
-    name === EVENTS
-      ? []
-      : passed(name).map(
-          (between) => `select customer from ${name} where customer is not null and ${between}`,
-        ),
-  )
   await duck.run(`
     create table remade as
     select customer from touched
     where customer not in (select customer from customers_before)
-      or customer in (${[`select customer from changed_rows where relation != 'events'`, ...remade].join(' union all ')})`)
+      or customer in (
+        select customer from changed_rows where relation != 'events'
+        union all
+        select customer from dated_rows where customer is not null and relation != 'events'
+      )`)
   await duck.run(`
     create table seen as
     select customer, max(occurred_at) as seen_at

@@ -8,8 +8,7 @@ import { openMembers } from './members.ts'
 import { salesMoved } from './moved.ts'
 import { BOTH, type Start, startOf } from './part.ts'
 import { openRecent } from './recent.ts'
-import { DATED } from './slices.ts'
-import { mergeMarts, openChanged, openTouched, restrict, rootsOf } from './touched.ts'
+import { mergeMarts, openChanged, openDated, openTouched, restrict, rootsOf } from './touched.ts'
 import { type BrandRow, recipeOf, whyAnew } from './way.ts'
 
 /** Marts that rules read; the others are computed when a statement asks for them. */
@@ -73,7 +72,8 @@ async function openMarts(
   }
   await attachGeneration(duck, pipeline.lakeDir, published)
   await openChanged(duck, 'table')
-  await openTouched(duck, DATED, start.from)
+  await openDated(duck, start.from, asOf)
+  await openTouched(duck, [], start.from)
   await restrict(duck, await rootsOf(duck, models))
   await runModels(
     duck.connection,

@@ -61,20 +61,21 @@ interface WrittenMembers {
 
 /**
  * The touched customers' rows and memberships, with those that earlier generations since the base changed and this one
- * did not. `customers` has rows of the touched ones only.
+ * did not. A table `customers` has rows of the touched ones only.
  */
 export async function writeTouchedMembers(
   lakeDir: string,
   session: Session,
   published: Generation,
+  customers: string,
 ): Promise<WrittenMembers> {
   const { duck } = session
   await replace(duck, 'changes')
-  await placeTouched(duck, 'customers')
+  await placeTouched(duck, customers)
   await duck.run('create table touched_members as from members join touched_positions using (customer)')
   const earlier = await earlierThan(duck, published)
   const members = served('members', `from (from touched_members${earlier('members')}) ${BY_PLACE}`)
-  const rows = [...customersIn('customers', earlier), members]
+  const rows = [...customersIn(customers, earlier), members]
   return { changes: await writeChanges(lakeDir, session, rows, []), members: null }
 }
 

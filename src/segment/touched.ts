@@ -5,7 +5,7 @@ import { type Materialization, runModels } from '../model/run.ts'
 import { SOURCES } from '../model/source.ts'
 import { type Duck, literal } from '../store/duckdb.ts'
 import { widen } from './narrow.ts'
-import { passedBetween, type Slice } from './slices.ts'
+import { DATED_SOURCES, type DatedSource, passedBetween, type Slice } from './slices.ts'
 
 /**
  * Fills `changed_rows (customer, since, relation)`: whom rows of a later tick than `since` are about, merged ones with
@@ -26,6 +26,24 @@ export async function openChanged(duck: Duck, as: Materialization): Promise<void
     group by customer, since`)
 }
 
+/**
+ * Fills `dated_rows (customer, relation)`: whom rows are about that are no longer ahead, merged ones with their
+ * survivors.
+ */
+export async function openDated(duck: Duck, from: Date, to: Date): Promise<void> {
+  const dated = Object.entries(DATED_SOURCES).map(([source, column]) => {
+    const passed = passedBetween({ relation: source, column, lessDays: 0 }, from, to)
+    return `select ${literal(source)} as relation, subject from ${sourceName(source as DatedSource)} where ${passed}`
+  })
+  // A table of its own: whoever joins it knows how few they are.
+  await duck.run(`create table dated_subjects as select distinct * from (${dated.join(' union all ')})`)
+  await duck.run(`
+    create table dated_rows as
+    select distinct unnest([subject, coalesce(redirect.customer, subject)]) as customer, relation
+    from dated_subjects
+    left join subject_redirect as redirect using (subject)`)
+}
+
 /** Staging models whose rows of nobody are rows of marts as well, by their source. */
 const OF_NOBODY: Readonly<Record<string, string>> = {
   stg_orders: 'orders',
@@ -34,8 +52,9 @@ const OF_NOBODY: Readonly<Record<string, string>> = {
 
 /**
  * Fills `touched (customer)`: all whose rows of the models or memberships may differ from what they were at an earlier
- * instant, since their data changed or a slice passed them; null when that is true of rows of nobody. Returns the
- * count. The relations of the slices are there, `customers` as it was; `others`: SELECTs of more of them.
+ * instant, since their data changed, their time came or a slice passed them; null when that is true of rows of nobody.
+ * Returns the count. Needs `changed_customers` and `dated_rows`, and the relations of the slices, `customers` as it was;
+ * `others`: SELECTs of more of them.
  */
 export async function openTouched(
   duck: Duck,
@@ -47,15 +66,15 @@ export async function openTouched(
   if (!now) throw new Error('a session without an instant')
   const passed = [...Map.groupBy(slices, ({ relation }) => relation)].map(([relation, group]) => {
     const spans = group.map((slice) => passedBetween(slice, from, now.as_of))
-    const of = relation in OF_NOBODY ? '' : 'customer is not null and '
-    return `select customer from ${relation} where ${of}(${spans.join(' or ')})`
+    return `select customer from ${relation} where customer is not null and (${spans.join(' or ')})`
   })
   const sources = Object.values(OF_NOBODY).map(literal).join(', ')
   const nobody = `select null from changed_subjects where subject is null and relation in (${sources})`
+  const dated = `select customer from dated_rows where customer is not null or relation in (${sources})`
   await duck.run(
     `create table touched as
      select distinct customer
-     from (${['select customer from changed_customers', nobody, ...passed, ...others].join(' union all ')})`,
+     from (${['select customer from changed_customers', nobody, dated, ...passed, ...others].join(' union all ')})`,
   )
   const [row] = await duck.rows<{ touched: number }>('select count(*) as touched from touched')
   return row?.touched ?? 0

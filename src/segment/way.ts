@@ -11,7 +11,7 @@ import type { Duck } from '../store/duckdb.ts'
 import { statement } from '../store/sqlfile.ts'
 import { type AskedRows, openAskedRows } from './asked.ts'
 import { dueAt, type Turns } from './cadence.ts'
-import { cameOf, EVENTS, openCame } from './came.ts'
+import { openCame } from './came.ts'
 import { parseSaved } from './definition.ts'
 import type { Evaluation, SegmentRow } from './evaluate.ts'
 import { openMembers, openPublishedMembers } from './members.ts'
@@ -19,8 +19,8 @@ import { salesMoved } from './moved.ts'
 import { BOTH, changedIn, type Parts, startOf } from './part.ts'
 import { type Plan, plan } from './plan.ts'
 import { openPublishedScores, touchPublishedScores, touchScored } from './scored.ts'
-import { DATED, type Slice, slicesOf, slicesOfProfiles } from './slices.ts'
-import { nextChange, openChanged, openTouched, restrict, rootsOf } from './touched.ts'
+import { type Slice, slicesOf, slicesOfProfiles } from './slices.ts'
+import { nextChange, openChanged, openDated, openTouched, restrict, rootsOf } from './touched.ts'
 
 export interface WayOptions {
   /** Compute all customers, and say where that differs from what was published incrementally as of the same instant. */
@@ -171,12 +171,10 @@ export async function wayOf(
   if (!planned && !carries) return whole
   // Rules do not move the rows of customers.
   const { from } = start
+  await openDated(duck, from, asOf)
   await openCame(duck, { models, since, from, asOf })
   const rows = planned ? await openAskedRows(duck, planned, { models, since, from, asOf }) : []
-  const slices = [
-    ...DATED.filter(({ relation }) => relation !== EVENTS),
-    ...(planned ? slicesOfProfiles(planned.profile) : []),
-  ]
+  const slices = planned ? slicesOfProfiles(planned.profile) : []
   const touched = await touchedSince(duck, slices, from, rows)
   const all = await rowsIn(duck, 'published.customers')
   if (tooMany(touched, changedIn(brand, parts), all, options.mostTouched)) return whole
@@ -196,7 +194,7 @@ export async function wayOf(
   return planned ? { ...way, asks: { plan: planned, rows, from: start.from, roots, places } } : way
 }
 
-/** Slices of rules and of models look at the customers as they were; of events those that came say it all. */
+/** Slices of rules look at the customers as they were. */
 async function touchedSince(
   duck: Duck,
   slices: readonly Slice[],
@@ -204,13 +202,8 @@ async function touchedSince(
   rows: readonly AskedRows[],
 ): Promise<number> {
   await duck.run('create view customers as from published.customers')
-  const others = [cameOf(EVENTS), ...rows.map(({ table }) => table)]
-  const touched = await openTouched(
-    duck,
-    slices,
-    from,
-    others.map((one) => `select customer from ${one} where customer is not null`),
-  )
+  const asked = rows.map(({ table }) => `select customer from ${table}`)
+  const touched = await openTouched(duck, slices, from, asked)
   await duck.run('drop view customers')
   return touched
 }

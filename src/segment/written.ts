@@ -15,6 +15,7 @@ import {
   writeTouchedMembers,
 } from './served-tables.ts'
 import { mergeMarts } from './touched.ts'
+import { type BrandRow, tooMany } from './way.ts'
 
 /** Takes a written file among those that are to be published. */
 export type Note = (file: WrittenFile, relation: NewFile['relation'], level: number, rows: number) => void
@@ -66,8 +67,10 @@ export async function writeTouched(
     modelsChanged: brand.models_changed_customers,
   }
   if (parts.has('segments')) {
-    const write = carries ? writeMembersAnew : writeTouchedMembers
-    const { changes, members } = await write(lakeDir, session, published)
+    const isAnew = carries && !(await touchMembers(duck, brand))
+    const { changes, members } = isAnew
+      ? await writeMembersAnew(lakeDir, session, published)
+      : await writeTouchedMembers(lakeDir, session, published, carries ? MOVED : 'customers')
     for (const file of [changes, members]) if (file) note(file, 'served', 0, 0)
     if (changes) written.shown.changes_path = changes.path
     if (members) written.shown.members_path = members.path
@@ -88,6 +91,21 @@ export async function writeTouched(
   written.shown.models_changes_path = file.path
   written.modelsChanged = await rowsOf(duck, 'replaced')
   return written
+}
+
+/** The rows of touched customers, where the marts have everyone's. */
+const MOVED = 'customers_moved'
+
+/** Touches also whose memberships alone changed; false when they are so many that everyone's are better written anew. */
+async function touchMembers(duck: Duck, { changed_customers: before }: BrandRow): Promise<boolean> {
+  await duck.run(`
+    create table members_moved as
+    select distinct customer from member_diff anti join touched using (customer)`)
+  const touched = (await rowsOf(duck, 'touched')) + (await rowsOf(duck, 'members_moved'))
+  if (tooMany(touched, before, await rowsOf(duck, 'published.customers'))) return false
+  await duck.run('insert into touched from members_moved')
+  await duck.run(`create table ${MOVED} as from customers semi join touched using (customer)`)
+  return true
 }
 
 export const rowsOf = async (duck: Duck, table: string) =>
