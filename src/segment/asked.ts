@@ -4,7 +4,7 @@ import { over } from '../model/over.ts'
 import { type Duck, literal } from '../store/duckdb.ts'
 import { cameOf, EVENTS, type Moved, openCameOf } from './came.ts'
 import { rowsNamed } from './catalog.ts'
-import { type AskedAtom, askedSql } from './dialect/duckdb/asked.ts'
+import { type AskedAtom, type AskedSources, askedSql } from './dialect/duckdb/asked.ts'
 import type { Sql } from './dialect/duckdb/parameter.ts'
 import type { RowsAtom } from './formula.ts'
 import type { Plan } from './plan.ts'
@@ -37,7 +37,7 @@ export async function openAskedRows(duck: Duck, { rows }: Plan, moved: Moved): P
     const { text, values } = isEach
       ? await openEach(duck, relation, asked, moved.models)
       : askedSql(asked, {
-          passed: passedRows(relation, asked, moved.models),
+          ...passedRows(relation, asked, moved.models),
           changed: changedOf(relation, asked, moved.models),
         })
     const table = `asked_${relation}`
@@ -61,22 +61,26 @@ const spansOf = (asked: readonly AskedAtom[]) => [
 ]
 
 /**
- * The rows that time passed, as SQL. Files are sorted by quarter: of a source that has the same time few rows are read
- * for each span.
+ * The rows that time passed, and their lines, as SQL. Files are sorted by quarter: of a source that has the same time
+ * few rows are read for each span; otherwise all are, and their lines are not.
  */
 function passedRows(
   relation: string,
   asked: readonly AskedAtom[],
   models: readonly Model[],
   source = sourcesDated.find((one) => relation === `stg_${one}`),
-): string {
+): Pick<AskedSources, 'passed' | 'lines'> {
   const spans = ['false', ...spansOf(asked)]
   const column = source && DATED_SOURCES[source]
   if (!source || !asked.every(({ passed }) => passed.every((each) => each.column === column)))
-    return `(from ${relation} where ${spans.join(' or ')})`
+    return { passed: `(from ${relation} where ${spans.join(' or ')})` }
   const name = sourceName(source)
-  const rows = spans.map((span) => `from ${name} where ${span}`).join(' union all ')
-  return `(${over(models, relation, { [name]: rows })})`
+  const rows = { [name]: spans.map((span) => `from ${name} where ${span}`).join(' union all ') }
+  const [{ lines } = {}] = asked.map(({ atom }) => rowsNamed(atom.source))
+  return {
+    passed: `(${over(models, relation, rows)})`,
+    ...(lines && { lines: `(${over(models, lines.name, rows)})` }),
+  }
 }
 
 const sourcesDated = Object.keys(DATED_SOURCES) as DatedSource[]
@@ -90,8 +94,11 @@ async function openEach(
 ): Promise<Sql> {
   if (relation !== EVENTS) await openCameOf(duck, relation, models)
   const asked = atoms.map((atom) => ({ ...atom, passed: atom.passed.filter(({ lessDays }) => lessDays > 0) }))
-  const passed = passedRows(relation, asked, models, 'events')
-  return askedSql(asked, { passed, came: cameOf(relation), changed: [] })
+  return askedSql(asked, {
+    ...passedRows(relation, asked, models, 'events'),
+    came: cameOf(relation),
+    changed: [],
+  })
 }
 
 /** Whether each row is an event, and time passes it by the time of the event. */

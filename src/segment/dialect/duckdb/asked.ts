@@ -21,9 +21,11 @@ export interface Passed {
 }
 
 /** Where the rows come from that can change an answer; SQL of relations. */
-export interface AskedRows {
+export interface AskedSources {
   /** Rows that time passed, … */
   passed: string
+  /** … with their lines, where conditions can be asked of these, … */
+  lines?: string
   /** … those that were not there before, none where a row can take the place of another, … */
   came?: string
   /** … and customers (column `customer`) whose rows may be others than they were. */
@@ -40,12 +42,14 @@ export const isAsked = (table: string, n: number): string =>
  * One row per customer of whom a row came, was passed by time, or may have changed: a bit for each condition, whether
  * its answer can be another for that. What a condition asks of one row keeps all others out.
  */
-export function askedSql(atoms: readonly AskedAtom[], { passed, came, changed }: AskedRows): Sql {
+export function askedSql(atoms: readonly AskedAtom[], { passed, lines, came, changed }: AskedSources): Sql {
   const since = new Since()
-  const scope = since.scope('rows', 'rows')
+  const scope = since.scope('rows', 'lines')
   const read = [...new Set(['customer', ...atoms.flatMap(columnsOf)])].join(', ')
+  const sets = lines ? [...new Set(atoms.flatMap(({ atom }) => keyOfLines(atom) ?? []))] : []
+  const matched = sets.map((_, n) => `, matched.l${n}`).join('')
   const parts = [
-    `select ${read}, false as came from ${passed}`,
+    `select ${read}${matched}, false as came from ${passed} as passed${matched && ` left join matched using (${keyOf(atoms)})`}`,
     ...(came ? [`select ${read}, true as came from ${came}`] : []),
     ...changed.map((customers) => `select customer, null as came from (${customers})`),
   ]
@@ -54,12 +58,20 @@ export function askedSql(atoms: readonly AskedAtom[], { passed, came, changed }:
     const matters = all([
       any(['came', ...own.map(({ holds }) => holds)]),
       ...(tests.length ? [testsSql(tests, scope)] : []),
+      ...sets.flatMap((set, n) => (set === keyOfLines(atom) ? `l${n}` : [])),
     ])
     return `came is null or ${matters}`
   })
+  const ofLines = sets.map((set, n) => `bool_or(${testsSql(JSON.parse(set) as Expr[], scope)}) as l${n}`)
   const words = packed(questions).map((bits, n) => `bit_or(${bits}) as ${word(n)}`)
   const text = [
     `with ${since.sql},`,
+    ...(sets.length
+      ? [
+          `matched as (\n  select ${columns([`lines.${keyOf(atoms)}`, ...ofLines], '    ')}`,
+          `  from ${lines} as lines, since\n  group by lines.${keyOf(atoms)}\n),`,
+        ]
+      : []),
     `rows as (\n  ${parts.join('\n  union all by name ')}\n)`,
     `from (\n  select ${columns(['rows.customer', ...words], '    ')}`,
     '  from rows, since',
@@ -79,6 +91,19 @@ const columnsOf = ({ atom, passed }: AskedAtom): string[] => [
 const staticTests = ({ source, row }: RowsAtom): Expr[] => {
   const { only } = rowsNamed(source)
   return [...row.filter((test) => !isMoving(test)), ...(only ? [only] : [])]
+}
+
+/** The same of its lines, as a key; none where any line will do. */
+const keyOfLines = ({ line }: RowsAtom): string | undefined => {
+  const tests = line.filter((test) => !isMoving(test))
+  return tests.length ? JSON.stringify(tests) : undefined
+}
+
+/** By what lines name their row. */
+const keyOf = ([first]: readonly AskedAtom[]): string => {
+  const lines = first && rowsNamed(first.atom.source).lines
+  if (!lines) throw new Error('rows without lines')
+  return lines.key
 }
 
 const isMoving = (part: unknown): boolean =>
