@@ -53,6 +53,8 @@ activity as (
         max(occurred_at) as last_event_at
     from stg_events
     group by customer
+    -- True of all: it has the planner expect fewer, so that these are held to be joined and not the profiles.
+    having count(*) > 0
 )
 
 select

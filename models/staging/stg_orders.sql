@@ -1,6 +1,8 @@
 -- what: orders placed up to as_of, without test orders, under the customer that they belong to now
 -- grain: order_id
 -- refresh: at every read
+
+-- case leaves lists where they are, coalesce copies them with all that they hold.
 select
     placed.order_id,
     placed.external_id,
@@ -13,13 +15,13 @@ select
     coalesce(placed.discount_total, 0) as discount_total,
     placed.total,
     coalesce(placed.refunded_total, 0) as refunded_total,
-    coalesce(placed.discount_codes, []) as discount_codes,
+    case when placed.discount_codes is not null then placed.discount_codes else [] end as discount_codes,
     coalesce(list_sum(list_transform(placed.lines, lambda line: line.quantity)), 0)::integer as item_count,
     placed.created_at,
     placed.updated_at,
     placed.cancelled_at,
     placed.recovered_at,
-    coalesce(placed.lines, []) as lines
+    case when placed.lines is not null then placed.lines else [] end as lines
 from orders_source as placed
 cross join params
 left join subject_redirect as redirect using (subject)
