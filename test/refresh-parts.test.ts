@@ -2,6 +2,7 @@ import t from 'tap'
 import { snapshotAll } from '../src/lake/horizon.ts'
 import { openServed } from '../src/lake/served.ts'
 import { setLogLevel } from '../src/log.ts'
+import { loadModels } from '../src/model/graph.ts'
 import type { Part } from '../src/segment/part.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
 import { updateSegment } from '../src/segment/saved.ts'
@@ -174,6 +175,47 @@ t.test('an edited rule makes the members of everyone anew over the customers tha
   t.match(last, { changes_path: null, members_path: null, models_base_path: first.models_base_path })
   t.not(last.base_path, first.base_path, 'of too many the rows are made anew as well')
 })
+
+t.test(
+  'marts of what was sold stay where they are until something is sold, a buyer changes or a day begins',
+  async (t) => {
+    const { brand, view, order, refresh } = await shop()
+    const marts = (await loadModels()).flatMap(({ stored, name }) => (stored ? name : []))
+    const shown = async () => {
+      const reader = await served.reader(brand.id)
+      const rows = marts.map(async (name) => [name, await reader?.rows(`from ${name} order by all`)])
+      return Object.fromEntries(await Promise.all(rows))
+    }
+    /** When all is made anew, the same is shown. */
+    const place = async (time: string, what: string) => {
+      await refresh(time)
+      const [row] =
+        await sql`select * from served_generation where brand_id = ${brand.id} order by generation desc`
+      const before = await shown()
+      await sql`update lake_brand set results = results - 'recipe' where brand_id = ${brand.id}`
+      await refresh(time)
+      t.same(before, await shown(), what)
+      const { base_path, models_base_path, models_sums_path } = row as Record<string, string | null>
+      const stays = models_base_path !== base_path
+      t.equal(models_sums_path, stays ? base_path : null)
+      return stays
+    }
+    t.notOk(await place('2026-05-02T01:00:00', 'at first'))
+    await view(at('2026-05-02T02:00:00'), 'ann')
+    await view(at('2026-05-02T02:00:00'), 'dora')
+    t.ok(await place('2026-05-02T03:00:00', 'a visit of a buyer, and of someone new'))
+    await order('2')
+    t.notOk(await place('2026-05-02T04:00:00', 'an order'))
+    await sql`update customer set email = 'ann@b.co', updated_at = now() where brand_id = ${brand.id} and subject = 1`
+    await snapshotAll(shared)
+    t.notOk(await place('2026-05-02T05:00:00', 'another address of a buyer'))
+    await sql`update customer set email = 'dora@b.co', updated_at = now() where brand_id = ${brand.id} and subject > 1`
+    await snapshotAll(shared)
+    t.ok(await place('2026-05-02T06:00:00', 'another address of who bought nothing'))
+    await view(at('2026-05-03T00:30:00'), 'dora')
+    t.notOk(await place('2026-05-03T01:00:00', 'the next day'))
+  },
+)
 
 t.test('what is made the first time, or with other models, is made together', async (t) => {
   const { brand, refresh, shown } = await shop()

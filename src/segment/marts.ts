@@ -40,21 +40,22 @@ export const openStaging = ({ duck, isSmall }: Session, models: readonly Model[]
   )
 
 /** The mart that conditions on profiles read, and member pages: it is published with the segments. */
-const OF_SEGMENTS = 'customers'
+export const OF_SEGMENTS = 'customers'
 
 /**
  * Computes what a refresh needs of the marts of everyone straight into the file that is to be published, where the next
- * ones and the segments read them. Returns how many rows that made.
+ * ones and the segments read them; those that stay are as published. Returns how many rows that made.
  */
 export async function computeMarts(
   duck: Duck,
   models: readonly Model[],
   parts: Parts,
   serving: Serving,
+  staying?: ReadonlySet<string>,
 ): Promise<number> {
   const needed = parts.has('models') ? models : upstreamOf([OF_SEGMENTS], models)
-  const marts = needed.filter(({ layer }) => layer === 'mart')
-  if (!parts.has('models')) await openPublishedScores(duck)
+  const marts = needed.filter(({ layer, name }) => layer === 'mart' && !staying?.has(name))
+  if (!parts.has('models') || staying) await openPublishedScores(duck)
   let rows = 0
   for (const model of marts) {
     if (model.name !== OF_SEGMENTS)

@@ -12,6 +12,7 @@ import type { Evaluation } from './evaluate.ts'
 import type { MemberChanges } from './members.ts'
 import type { Parts } from './part.ts'
 import { writeReasons } from './reasons.ts'
+import type { Staying } from './staying.ts'
 import type { BrandRow } from './way.ts'
 import { finishWhole, type Note, rowsOf, type Written, writeTouched } from './written.ts'
 
@@ -25,6 +26,8 @@ export interface Publication {
   members: MemberChanges
   /** All customers were computed, not only those in `touched`: into this file. */
   serving: Serving | null
+  /** Marts that the file does not have: they are as they were published. */
+  staying: Staying | null
   /** Members of everyone were computed, the customers' rows only of those in `touched`. */
   carries: boolean
   /** Marts that are not made by customer can differ from the published ones. */

@@ -11,6 +11,7 @@ import { diffMembers } from './members.ts'
 import { datedBetween, dayTurned, productsChanged } from './moved.ts'
 import { BOTH, type Part, type Parts, roundsOf, startOf } from './part.ts'
 import { noteUnchanged, type Publication, publish } from './publish.ts'
+import { type Staying, stayingOf } from './staying.ts'
 import { compareWithPublished } from './verify.ts'
 import { type BrandRow, nextChangeOf, recipeOf, type Task, type Way, type WayOptions, wayOf } from './way.ts'
 
@@ -153,16 +154,17 @@ async function refreshIn(
   )
   const serving = way.whole && !way.carries ? await openServing(pipeline.lakeDir, session) : null
   try {
+    const staying = serving && (await stayingOf(session, pipeline, brand, task))
     await timed(
       'models',
-      () => martsIn(session, way, task, serving),
+      () => martsIn(session, way, task, serving, staying),
       (rows) => rows,
     )
     const { evaluation, members } = parts.has('segments')
       ? await membersIn(session, way, task, timed)
       : NO_SEGMENTS
     const publication: Publication = {
-      ...{ brand, parts, recipe, models, evaluation, members, serving, startedAt },
+      ...{ brand, parts, recipe, models, evaluation, members, serving, staying, startedAt },
       carries: way.carries,
       salesMoved: way.salesMoved,
       published: way.published ?? null,
@@ -194,11 +196,17 @@ const NO_SEGMENTS: Pick<Publication, 'evaluation' | 'members'> = {
 }
 
 /** The marts that are needed, of everyone or of the touched customers. */
-async function martsIn(session: Session, way: Way, { models, parts }: Task, serving: Serving | null) {
+async function martsIn(
+  session: Session,
+  way: Way,
+  { models, parts }: Task,
+  serving: Serving | null,
+  staying: Staying | null,
+) {
   if (way.carries) return await carryCustomers(session.duck, models)
   if (way.asks) return await computeTouched(session, models, parts, way.asks)
   if (!serving) throw new Error('there is no file to compute the marts of everyone into')
-  return await computeMarts(session.duck, models, parts, serving)
+  return await computeMarts(session.duck, models, parts, serving, staying?.names)
 }
 
 /** The members of all segments that are due, and how they differ from those before. */

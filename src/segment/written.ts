@@ -32,7 +32,7 @@ export interface Written {
 export async function finishWhole(
   serving: Serving,
   session: Session,
-  { parts, published, models: all }: Publication,
+  { parts, published, staying, models: all }: Publication,
   note: Note,
 ): Promise<Written> {
   if (parts.has('segments')) await addMembers(serving)
@@ -46,7 +46,11 @@ export async function finishWhole(
     ? { base_path: file.path, changes_path: null, members_path: null }
     : {}
   const models = parts.has('models')
-    ? { models_base_path: file.path, models_changes_path: null, models_sums_path: null }
+    ? {
+        models_base_path: staying?.path ?? file.path,
+        models_changes_path: null,
+        models_sums_path: staying && file.path,
+      }
     : {}
   const shown = { ...published, ...segments, ...models }
   return { shown: shown as Written['shown'], changed: 0, modelsChanged: 0 }
