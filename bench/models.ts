@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { table } from '../src/cli/table.ts'
 import { CHECKOUT } from '../src/config.ts'
 import { attachGeneration } from '../src/lake/generation.ts'
-import { openServing, writeServed } from '../src/lake/serving.ts'
+import { openServing, type WrittenServed, writeServed } from '../src/lake/serving.ts'
 import { openSession } from '../src/lake/session.ts'
 import { loadModels } from '../src/model/graph.ts'
 import { runModels } from '../src/model/run.ts'
@@ -11,7 +11,6 @@ import { computeMarts } from '../src/segment/marts.ts'
 import { BOTH } from '../src/segment/part.ts'
 import { addMembers, PARAMS, writeTouchedMarts, writeTouchedMembers } from '../src/segment/served-tables.ts'
 import { mergeMarts, restrict, rootsOf } from '../src/segment/touched.ts'
-import type { WrittenFile } from '../src/store/lake.ts'
 import { options } from './options.ts'
 import { segmentLake } from './segment-lake.ts'
 import { rssMb, seconds } from './stage.ts'
@@ -41,7 +40,7 @@ const models = await loadModels()
 const staging = models.filter(({ layer }) => layer === 'staging')
 const marts = models.filter(({ layer }) => layer === 'mart')
 const rows: unknown[][] = []
-const written: WrittenFile[] = []
+const written: WrittenServed[] = []
 const asOf = new Date()
 try {
   const base = await scratch()
@@ -51,7 +50,9 @@ try {
   )
   process.stdout.write(`${table(['what', 'rows', 's', 'CPU s', 'RSS MB'], rows)}\n`)
 } finally {
-  for (const { path } of written) rmSync(join(app.pipeline.lakeDir, path), { force: true })
+  for (const { path, beside } of written)
+    for (const each of [path, beside?.path ?? []].flat())
+      rmSync(join(app.pipeline.lakeDir, each), { force: true })
   await app.close()
 }
 
@@ -71,7 +72,7 @@ async function timed<T>(what: string, work: () => Promise<T>, count?: (result: T
   return result
 }
 
-async function scratch(): Promise<WrittenFile> {
+async function scratch(): Promise<WrittenServed> {
   const session = await timed('open the sources', () => openSession(app.pipeline, brand, asOf))
   const { duck } = session
   try {
@@ -101,7 +102,7 @@ async function scratch(): Promise<WrittenFile> {
   }
 }
 
-async function tick(base: WrittenFile): Promise<void> {
+async function tick(base: WrittenServed): Promise<void> {
   const { lakeDir } = app.pipeline
   const session = await openSession(app.pipeline, brand, asOf)
   const { duck } = session
@@ -120,7 +121,7 @@ async function tick(base: WrittenFile): Promise<void> {
           () => runModels(duck.connection, [mart]),
           ([step]) => step?.rows ?? null,
         )
-      const write = async (what: string, work: () => Promise<WrittenFile | null>) => {
+      const write = async (what: string, work: () => Promise<WrittenServed | null>) => {
         const file = await timed(`  write ${what}`, work)
         if (file) written.push(file)
       }

@@ -58,8 +58,10 @@ function readIn(node: Node): number {
 }
 
 const statements: readonly [what: string, name: string, values: string[]][] = [
-  ['by its id', 'customer/customer_found', [`'customer-29007'`, 'null']],
-  ['by its ordinal', 'customer/customer_found', ['null', '100']],
+  ['by its id', 'customer/customer_found', [`'customer-29007'`, 'false']],
+  ['by its id, with what it goes by', 'customer/customer_found', [`'customer-29007'`, 'true']],
+  ['by its email', 'customer/party_found', [`'email'`, `'29007@example.com'::text`]],
+  ['by its id or a contact', 'customer/party_found', [`'none'`, `'customer-29007'::text`]],
   ['by its id, with all ordinals', 'commerce/subjects_named', [`'profile_id'`, `'customer-29007'`]],
   ['by its email, with all ordinals', 'commerce/subjects_named', [`'email'`, `'29007@example.com'`]],
   ['with its channels', 'contact/channels_of_customer', ['100']],

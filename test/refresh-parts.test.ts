@@ -1,5 +1,6 @@
 import t from 'tap'
 import { snapshotAll } from '../src/lake/horizon.ts'
+import { rowFilePath } from '../src/lake/row-file.ts'
 import { openServed } from '../src/lake/served.ts'
 import { setLogLevel } from '../src/log.ts'
 import { loadModels } from '../src/model/graph.ts'
@@ -81,7 +82,7 @@ for (const [how, options] of Object.entries({
       const [row] =
         await sql`select * from served_generation where brand_id = ${brand.id} order by generation desc`
       return Object.entries(row ?? {}).flatMap(([name, path]) =>
-        name.endsWith('_path') && path ? [path] : [],
+        name.endsWith('_path') && path ? [path, ...(name === 'members_path' ? [] : [rowFilePath(path)])] : [],
       )
     }
     for (const [day, parts] of (

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { type Duck, literal } from '../store/duckdb.ts'
 import type { Pipeline } from './pipeline.ts'
+import { rowFilePath } from './row-file.ts'
 import { ROWS, WHOLE } from './serving.ts'
 
 /** The files of one generation, relative to the lake folder; those of models may be of an earlier refresh. */
@@ -17,6 +18,7 @@ export interface Generation {
   models_sums_path?: string | null
 }
 
+/** With the rows that are looked up beside them. */
 export const pathsOf = (generation: Omit<Generation, 'generation'>): Set<string> =>
   new Set(
     [
@@ -26,7 +28,7 @@ export const pathsOf = (generation: Omit<Generation, 'generation'>): Set<string>
       generation.models_base_path,
       generation.models_changes_path,
       generation.models_sums_path,
-    ].flatMap((path) => path ?? []),
+    ].flatMap((path) => (path ? [path, rowFilePath(path)] : [])),
   )
 
 /** The newest generation of a brand, or the one asked for while cursors may still walk it; undefined before the first. */
@@ -46,7 +48,12 @@ export async function without(duck: Duck, table: string): Promise<string> {
 const PLACED = 'customers_placed'
 
 /** What the files of segments hold; all else is of models. */
-const OF_SEGMENTS: ReadonlySet<string> = new Set(['customers', 'customer_marks', 'customer_texts', 'members'])
+export const OF_SEGMENTS: ReadonlySet<string> = new Set([
+  'customers',
+  'customer_marks',
+  'customer_texts',
+  'members',
+])
 
 /** What a generation without changes has of them: pages of members read both files. */
 const NO_CHANGES = [

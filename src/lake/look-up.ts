@@ -1,111 +1,84 @@
-import type { Published } from '../op.ts'
-import type { Duck } from '../store/duckdb.ts'
-import type { Places } from './generation.ts'
+import { join } from 'node:path'
+import type { CustomerRows, Published } from '../op.ts'
+import { type Generation, OF_SEGMENTS } from './generation.ts'
+import { openRowFile, type RowFile, type RowsOf, rowFilePath } from './row-file.ts'
+import { ROWS, WHOLE } from './serving.ts'
 
-/** Connections that single rows are looked up over. */
-const CONNECTIONS = 2
+export interface LookUps {
+  of: Published['of']
+  close(): Promise<void>
+}
 
-type Rows = Duck['rows']
-type Found<Row> = Row & { customer: number }
+/** Files of one refresh: everyone's rows, and those that replace some of them. */
+interface Files {
+  base: RowFile
+  changes: RowFile | null
+  /** Tables that are newer than the base. */
+  sums: RowFile | null
+}
 
-/**
- * Looks up rows of customers where they are: the views over a base and its changes would look at all that changed each
- * time (50,000 customers: 3 to 5 ms).
- */
-export async function openLookUps(duck: Duck, tables: Places): Promise<Published['of']> {
-  const replaced = new Map<string, Int32Array>()
-  for (const { changes } of tables.values())
-    if (changes && !replaced.has(changes.replaced))
-      replaced.set(changes.replaced, await customersIn(duck, changes.replaced))
-  const find = together(await Promise.all(Array.from({ length: CONNECTIONS }, () => duck.beside())))
-
-  return async <Row>(table: string, customers: readonly number[], what = '*', which = '') => {
-    const { everyone, changes } = tables.get(table) ?? missing(table)
-    const moved = changes && replaced.get(changes.replaced)
-    const isMoved = (customer: number) => moved !== undefined && has(moved, customer)
-    const select = (from: string) => ({ select: `select ${what} from ${from}`, which })
-    const base = customers.filter((customer) => !isMoved(customer))
-    const [theirs, others] = await Promise.all([
-      base.length ? find<Row>(select(everyone), base) : [],
-      changes && base.length < customers.length
-        ? find<Row>(select(changes.rows), customers.filter(isMoved))
-        : [],
-    ])
-    return others.length ? [...theirs, ...others] : theirs
+/** Opens what rows of single customers are looked up in: the same rows as in the tables of the generation. */
+export async function openLookUps(lakeDir: string, generation: Generation): Promise<LookUps> {
+  const { base_path, changes_path, models_base_path = base_path, models_sums_path = null } = generation
+  const models_changes_path =
+    generation.models_base_path === undefined ? changes_path : (generation.models_changes_path ?? null)
+  const open = new Map<string, Promise<RowFile>>()
+  const file = (path: string): Promise<RowFile> => {
+    const opened = open.get(path) ?? openRowFile(join(lakeDir, rowFilePath(path)))
+    open.set(path, opened)
+    return opened
   }
-}
-
-interface Statement {
-  select: string
-  which: string
-}
-
-/** One statement that waits, for all who ask the same of other customers meanwhile. */
-interface Batch {
-  statement: Statement
-  customers: Set<number>
-  found: PromiseWithResolvers<Map<number, Found<object>[]>>
-}
-
-/**
- * Who comes while all connections are taken shares a statement with those who ask the same: to plan one takes most of
- * its time, so that the more there is to do the less each takes.
- */
-function together(connections: readonly { rows: Rows }[]) {
-  const idle = connections.map(({ rows }) => rows)
-  const waiting = new Map<string, Batch>()
-
-  const work = async (rows: Rows) => {
-    for (const [key, batch] of waiting) {
-      waiting.delete(key)
-      await run(rows, batch)
-    }
-    idle.push(rows)
+  const files = async (base: string, changes: string | null, sums: string | null): Promise<Files> => ({
+    base: await file(base),
+    changes: changes === null ? null : await file(changes),
+    sums: sums === null ? null : await file(sums),
+  })
+  const close = async () => {
+    const opened = await Promise.allSettled(open.values())
+    await Promise.all(opened.map((one) => (one.status === 'fulfilled' ? one.value.close() : undefined)))
   }
-  return async <Row>(statement: Statement, customers: readonly number[]): Promise<Row[]> => {
-    const key = `${statement.select} ${statement.which}`
-    const batch = waiting.get(key) ?? { statement, customers: new Set(), found: Promise.withResolvers() }
-    waiting.set(key, batch)
-    for (const customer of customers) batch.customers.add(customer)
-    const rows = idle.pop()
-    if (rows) void work(rows)
-    const found = await batch.found.promise
-    return customers.flatMap((customer) => (found.get(customer) ?? []) as Row[])
-  }
-}
-
-/** Of one customer a statement that stays prepared; of several they are written out: that way each is looked up. */
-async function run(rows: Rows, { statement, customers, found }: Batch): Promise<void> {
-  const { select, which } = statement
-  const several = `in (${[...customers].map(Math.trunc).join(', ')})`
   try {
-    const all = await (customers.size === 1
-      ? rows<Found<object>>(`${select} where customer = $1::integer ${which}`, [...customers])
-      : rows<Found<object>>(`${select} where customer ${several} ${which}`))
-    found.resolve(Map.groupBy(all, ({ customer }) => customer))
+    const segments = await files(base_path, changes_path, null)
+    const models = await files(models_base_path, models_changes_path, models_sums_path)
+    const placeOf = (table: string, customer: number) =>
+      placeIn(OF_SEGMENTS.has(table) ? segments : models, table, customer)
+    return {
+      close,
+      of: (customers, tables) =>
+        Promise.all(
+          customers.map((customer) =>
+            rowsAt(customer, new Map(tables.map((table) => [table, placeOf(table, customer)]))),
+          ),
+        ),
+    }
   } catch (error) {
-    found.reject(error)
+    await close()
+    throw error
   }
 }
 
-/** In ascending order. */
-async function customersIn(duck: Duck, table: string): Promise<Int32Array> {
-  const result = await duck.connection.runAndReadAll(
-    `select customer from ${table} where customer is not null`,
-  )
-  return Int32Array.from((result.getColumnsJS()[0] ?? []) as number[]).sort()
+interface Place {
+  file: RowFile
+  /** In the file. */
+  name: string
 }
 
-function has(sorted: Int32Array, customer: number): boolean {
-  let [low, high] = [0, sorted.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((sorted[middle] as number) < customer) low = middle + 1
-    else high = middle
+function placeIn({ base, changes, sums }: Files, table: string, customer: number): Place {
+  const [rows, whole] = [`${ROWS}.${table}`, `${WHOLE}.${table}`]
+  if (changes?.has(whole)) return { file: changes, name: whole }
+  if (sums?.has(rows)) return { file: sums, name: rows }
+  const isMoved = changes?.has(rows) && changes.replaces(customer)
+  return { file: changes && isMoved ? changes : base, name: rows }
+}
+
+/** Reads each of the files once. */
+async function rowsAt(customer: number, places: ReadonlyMap<string, Place>): Promise<CustomerRows> {
+  const files = new Set([...places.values()].map(({ file }) => file))
+  const read = new Map<RowFile, RowsOf>()
+  await Promise.all([...files].map(async (file) => read.set(file, await file.rows(customer))))
+  return <Row>(table: string) => {
+    const place = places.get(table)
+    if (!place) throw new Error(`rows of ${table} were not asked for`)
+    return (read.get(place.file)?.(place.name) ?? []) as Row[]
   }
-  return sorted[low] === customer
-}
-
-function missing(table: string): never {
-  throw new Error(`nothing is published of ${table}`)
 }

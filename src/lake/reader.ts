@@ -107,7 +107,7 @@ export function openLakes(served: Served, openSession: Open): Lakes {
 
   return {
     forBrand: (brand) => ({
-      served: (generation) => served.reader(brand.id, generation),
+      served: (generation, newest) => served.reader(brand.id, generation, newest),
       sources: (asOf) => readerOf(() => (asOf ? start(brand, asOf) : recent(brand))),
     }),
     close: async () => {

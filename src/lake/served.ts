@@ -1,6 +1,7 @@
 import { join } from 'node:path'
+import { keep } from '../access/remembered.ts'
 import type { Published } from '../op.ts'
-import { openDuck } from '../store/duckdb.ts'
+import { type Duck, openDuck } from '../store/duckdb.ts'
 import { brandFolder } from '../store/lake.ts'
 import { attachGeneration, type Generation, generationOf, pathsOf } from './generation.ts'
 import { openLookUps } from './look-up.ts'
@@ -20,21 +21,23 @@ const GRACE_MS = 60_000
 export interface Served {
   /**
    * The brand's published results; null before its first refresh. Of an earlier generation, for a walk that began in
-   * it, as long as it is kept; then of the newest.
+   * it, as long as it is kept; then of the newest. `newest`: its number, where that was read for the same call.
    */
-  reader(brandId: string, generation?: number): Promise<Published | null>
+  reader(brandId: string, generation?: number, newest?: number): Promise<Published | null>
   close(): Promise<void>
 }
 
 /** What is read of files that are open. */
 interface Opened extends Omit<Published, 'generation'> {
-  close(): void
+  close(): Promise<void>
 }
 
 /** Reads the published generations of brands: one locked instance each, the least recently used are closed. */
 export function openServed(pipeline: Pipeline): Served {
   const open = new Map<string, Promise<Opened>>()
   const leaving = new Map<Promise<Opened>, NodeJS.Timeout>()
+  /** The newest generations that were read, by brand: what a number names never changes. */
+  const known = new Map<string, Generation>()
 
   const close = (opened: Promise<Opened>) => {
     leaving.delete(opened)
@@ -46,9 +49,17 @@ export function openServed(pipeline: Pipeline): Served {
     if (opened) leaving.set(opened, setTimeout(() => void close(opened), GRACE_MS).unref())
   }
 
+  const find = async (brandId: string, wanted?: number, newest?: number) => {
+    const last = known.get(brandId)
+    if (wanted === undefined && newest !== undefined && last?.generation === newest) return last
+    const found = await generationOf(pipeline, brandId, wanted)
+    if (found && wanted === undefined) keep(known, KEPT, brandId, found)
+    return found
+  }
+
   return {
-    async reader(brandId, wanted) {
-      const found = await generationOf(pipeline, brandId, wanted)
+    async reader(brandId, wanted, newest) {
+      const found = await find(brandId, wanted, newest)
       if (!found) return null
       const key = `${brandId} ${[...pathsOf(found)].join(' ')}`
       const opened = open.get(key) ?? openFiles(pipeline, brandId, found)
@@ -82,6 +93,28 @@ const REPLACED = `
   select position from base.customers semi join changes.replaced using (customer) order by position`
 
 async function openFiles({ lakeDir }: Pipeline, brandId: string, generation: Generation): Promise<Opened> {
+  const lookUps = await openLookUps(lakeDir, generation)
+  let opened: Promise<Duck> | undefined
+  // Most of what is read of a generation is looked up: its tables are opened for the first who asks them.
+  const tables = () => {
+    opened ??= openTables(lakeDir, brandId, generation)
+    const duck = opened
+    duck.catch(() => {
+      if (opened === duck) opened = undefined
+    })
+    return duck
+  }
+  return {
+    of: lookUps.of,
+    rows: async (statement, values) => (await tables()).rows(statement, values),
+    close: async () => {
+      await lookUps.close()
+      ;(await opened?.catch(() => undefined))?.close()
+    },
+  }
+}
+
+async function openTables(lakeDir: string, brandId: string, generation: Generation): Promise<Duck> {
   const duck = await openDuck({
     memoryMb: READER_MEMORY_MB,
     threads: 1,
@@ -89,13 +122,12 @@ async function openFiles({ lakeDir }: Pipeline, brandId: string, generation: Gen
     keptStatements: KEPT_STATEMENTS,
   })
   try {
-    const tables = await attachGeneration(duck, lakeDir, generation)
+    await attachGeneration(duck, lakeDir, generation)
     await duck.run(REPLACED)
     await duck.run('use published')
     await duck.run(`set dynamic_or_filter_threshold = ${PAGE_ROWS}`)
-    const of = await openLookUps(duck, tables)
     await duck.lock([join(lakeDir, brandFolder(brandId))])
-    return { rows: duck.rows, of, close: duck.close }
+    return duck
   } catch (error) {
     duck.close()
     throw error

@@ -1,7 +1,9 @@
 import { type Duck, literal } from '../store/duckdb.ts'
-import { beginLakeFile, brandFolder, type WrittenFile } from '../store/lake.ts'
+import { beginLakeFile, beginLakeFileAt, brandFolder, type WrittenFile } from '../store/lake.ts'
 import { unfinished } from './manifest.ts'
+import { rowFilePath } from './row-file.ts'
 import type { Session } from './session.ts'
+import { writeRows } from './write-rows.ts'
 
 /** Tables that single reads, sorted lists and member pages come from. */
 export interface ServedTable {
@@ -18,13 +20,18 @@ export const WHOLE = 'whole'
 /** Bytes of a block; a short column takes one. */
 const SMALL_BLOCK = 16_384
 
+/** A file of results, and beside it the rows that are looked up of it, where there are any. */
+export interface WrittenServed extends WrittenFile {
+  beside: WrittenFile | null
+}
+
 /** A read-only DuckDB file of results under way: a cache that lake and models can rebuild. */
 export interface Serving {
   /** Where tables of the file are read from until it is finished. */
   name: string
   /** Returns how many rows the table has. */
   add(table: ServedTable, schema?: typeof ROWS | typeof WHOLE): Promise<number>
-  finish(): Promise<WrittenFile>
+  finish(): Promise<WrittenServed>
   abandon(): Promise<void>
 }
 
@@ -55,9 +62,9 @@ export async function openServing(lakeDir: string, { duck, manifest, isSmall }: 
     },
     finish: async () => {
       try {
-        if (!isSmall) await indexCustomers(duck, name)
+        const beside = await writeLookedUp(duck, lakeDir, { name, path: file.final })
         await duck.run(`detach ${name}`)
-        return await file.finish()
+        return { ...(await file.finish()), beside }
       } catch (error) {
         await abandon()
         throw unfinished(error, 'refresh')
@@ -76,23 +83,60 @@ async function columnsWith(duck: Duck, select: string, plain: readonly string[])
 
 const PLAIN = ' using compression uncompressed'
 
-/** Tables in which the rows of single customers are looked up. */
-export const LOOKED_UP: ReadonlySet<string> = new Set([
-  'customers',
-  'profile_properties',
-  'rfm',
-  'churn',
-  'customer_products',
-])
+/** Tables in which the rows of single customers are looked up, with what is asked of them. */
+const LOOKED_UP: Readonly<Record<string, { what: string; by?: string }>> = {
+  customers: { what: '* exclude (position)' },
+  profile_properties: { what: '*' },
+  rfm: { what: 'customer, recency_score, frequency_score, monetary_score, tier' },
+  churn: {
+    what: 'customer, days_since_last_order, median_inter_order_days, brand_median_inter_order_days, at_risk_score, at_risk',
+  },
+  customer_products: { what: '* exclude (last_ordered_at)' },
+  orders: { what: 'customer, count(*) as orders', by: 'customer' },
+}
 
-/** Without an index a column is read for each row that is found: of a million customers 1 to 5 ms. */
-async function indexCustomers(duck: Duck, file: string): Promise<void> {
-  const tables = await duck.rows<{ name: string }>(
-    `select schema_name || '.' || table_name as name from duckdb_tables()
-     where database_name = ${literal(file)} and table_name in (${[...LOOKED_UP].map(literal).join(', ')})`,
+/** Of a file of changes: whose rows they replace. */
+const REPLACED = 'replaced'
+
+export const lookedUpTables = Object.keys(LOOKED_UP)
+
+/** What is looked up of rows that are a table's. */
+export function lookedUpSql(table: string, rows: string): string {
+  const { what, by } = LOOKED_UP[table] ?? missing(table)
+  return `select ${what} from ${rows}${by ? ` group by ${by}` : ''}`
+}
+
+function missing(table: string): never {
+  throw new Error(`nothing is looked up of ${table}`)
+}
+
+/** Writes the rows that are looked up of a file that is under way. */
+async function writeLookedUp(
+  duck: Duck,
+  lakeDir: string,
+  { name, path }: { name: string; path: string },
+): Promise<WrittenFile | null> {
+  const tables = await duck.rows<{ schema: string; table: string }>(
+    `select schema_name as schema, table_name as table from duckdb_tables()
+     where database_name = ${literal(name)} and table_name in (${[...lookedUpTables, REPLACED].map(literal).join(', ')})
+     order by all`,
   )
-  for (const [n, { name }] of tables.entries())
-    await duck.run(`create index by_customer_${n} on ${file}.${name} (customer)`)
+  if (tables.length === 0) return null
+  const file = await beginLakeFileAt(lakeDir, rowFilePath(path))
+  try {
+    const lookedUp = tables
+      .filter(({ table }) => table !== REPLACED)
+      .map(({ schema, table }) => ({
+        name: `${schema}.${table}`,
+        select: lookedUpSql(table, `${name}.${schema}.${table}`),
+      }))
+    const replaced = tables.some(({ table }) => table === REPLACED) ? `${name}.${ROWS}.${REPLACED}` : null
+    const sha256 = await writeRows(duck, file.path, lookedUp, replaced)
+    return await file.finish(sha256)
+  } catch (error) {
+    await file.abandon()
+    throw error
+  }
 }
 
 /** Publishes tables of a session as one file. */
@@ -100,7 +144,7 @@ export async function writeServed(
   lakeDir: string,
   session: Session,
   tables: readonly ServedTable[],
-): Promise<WrittenFile> {
+): Promise<WrittenServed> {
   return await written(lakeDir, session, { [ROWS]: tables })
 }
 
@@ -113,8 +157,8 @@ export async function writeChanges(
   session: Session,
   rows: readonly ServedTable[],
   whole: readonly ServedTable[],
-): Promise<WrittenFile> {
-  const replaced = { name: 'replaced', select: 'select customer from replaced order by customer' }
+): Promise<WrittenServed> {
+  const replaced = { name: REPLACED, select: 'select customer from replaced order by customer' }
   return await written(lakeDir, session, { [ROWS]: [replaced, ...rows], [WHOLE]: whole })
 }
 
@@ -122,7 +166,7 @@ async function written(
   lakeDir: string,
   session: Session,
   tables: Partial<Record<typeof ROWS | typeof WHOLE, readonly ServedTable[]>>,
-): Promise<WrittenFile> {
+): Promise<WrittenServed> {
   const serving = await openServing(lakeDir, session)
   try {
     for (const table of tables[ROWS] ?? []) await serving.add(table, ROWS)

@@ -60,8 +60,8 @@ export const cdpCustomerOps: readonly Op[] = [
       const { limit } = query
       const offset = from ? 0 : query.offset
       if (!from) checkWindow({ limit, offset })
-      const { profile, contactId } = await partyOf(ctx, identifier)
-      const served = profile && (await resultsOf(ctx, from?.generation))
+      const { profile, contactId, generation } = await partyOf(ctx, identifier)
+      const served = profile && (await resultsOf(ctx, from?.generation, generation))
       const whose = profile?.subjects ?? []
       const rows = served ? await ordersOf(served, whose, { after: from, limit: limit + 1, offset }) : []
       const page = rows.slice(0, limit)
@@ -101,8 +101,9 @@ export const cdpCustomerOps: readonly Op[] = [
     }),
     example: example.INSIGHTS,
     run: async (ctx, { path: { identifier } }) => {
-      const [party, served] = await Promise.all([partyOf(ctx, identifier), resultsOf(ctx)])
-      const { profile } = party
+      const party = await partyOf(ctx, identifier)
+      const { profile, generation } = party
+      const served = await resultsOf(ctx, undefined, generation)
       return {
         identifier,
         matched_by: await matchOf(served, party),

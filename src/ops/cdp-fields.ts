@@ -68,8 +68,8 @@ export const sourcesOf = async (ctx: Ctx): Promise<Reader> =>
  * The published results of the newest refresh, or of the one that a walk began in, which the same holds for; null
  * before the first.
  */
-export async function resultsOf(ctx: Ctx, generation?: number): Promise<Published | null> {
-  const served = await answered(() => ctx.lake.served(generation))
+export async function resultsOf(ctx: Ctx, generation?: number, newest?: number): Promise<Published | null> {
+  const served = await answered(() => ctx.lake.served(generation, newest))
   return (
     served && {
       ...guarded(served),

@@ -1,7 +1,6 @@
 import { fail } from '../errors.ts'
 import { emailOf, phoneOf } from '../identity/channel.ts'
 import type { Ctx, Published } from '../op.ts'
-import { isOneOf } from './customer-place.ts'
 import { customerRow, type FoundCustomer } from './customer-rows.ts'
 
 /** What an identifier of a customer was found by. */
@@ -14,6 +13,14 @@ export interface Party {
   contactId: string | null
   /** None: by the id of a profile. */
   kind: Match
+  /** The newest of published results, when it was found; 0 before the first. */
+  generation: number
+}
+
+interface PartyRow extends Omit<FoundCustomer, 'customer'> {
+  customer: number | null
+  named_contact_id: string | null
+  is_by_id: boolean
 }
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
@@ -37,25 +44,18 @@ function stored(kind: Match, identifier: string, region: string): string | undef
 export async function partyOf({ db, brand }: Pick<Ctx, 'db' | 'brand'>, identifier: string): Promise<Party> {
   const kind = kindOf(identifier)
   const value = stored(kind, identifier, brand.default_phone_region)
-  if (kind !== 'none' && value !== undefined) {
-    const named = await db.one<{ subject: number | null; contact_id: string | null }>('identity_named', [
-      kind,
-      value,
-    ])
-    const profile =
-      named.subject === null
-        ? undefined
-        : await db.maybe<FoundCustomer>('customer_found', [null, named.subject])
-    const contactId = named.contact_id ?? profile?.contact_id ?? null
-    if (profile || contactId) return { profile: profile ?? null, contactId, kind }
-  }
-  const profile =
-    kind === 'none' || kind === 'contact_id'
-      ? await db.maybe<FoundCustomer>('customer_found', [value, null])
-      : undefined
-  if (!profile) throw fail('not_found', 'There is no customer with this identifier.')
-  return { profile, contactId: profile.contact_id, kind: 'none' }
+  if (value === undefined) throw unknown()
+  const { customer, named_contact_id, is_by_id, ...row } = await db.one<PartyRow>('party_found', [
+    kind,
+    value,
+  ])
+  const profile = customer === null ? null : { ...row, customer }
+  const contactId = named_contact_id ?? profile?.contact_id ?? null
+  if (!profile && contactId === null) throw unknown()
+  return { profile, contactId, kind: is_by_id ? 'none' : kind, generation: row.generation }
 }
+
+const unknown = () => fail('not_found', 'There is no customer with this identifier.')
 
 /**
  * What the commerce side knows a party by: none when it has neither a contact nor an order. By the id of a profile that
@@ -69,7 +69,5 @@ export async function matchOf(served: Published | null, { profile, contactId, ki
   return (['email', 'store_customer_id', 'phone'] as const).find((name) => row?.[name]) ?? 'contact_id'
 }
 
-async function hasOrders(served: Published, { subjects }: FoundCustomer): Promise<boolean> {
-  const found = await served.rows(`select 1 from orders where ${isOneOf(subjects)} limit 1`)
-  return found.length > 0
-}
+const hasOrders = async (served: Published, { subjects }: FoundCustomer): Promise<boolean> =>
+  (await served.of(subjects, ['orders'])).some((rows) => rows('orders').length > 0)

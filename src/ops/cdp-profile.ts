@@ -60,6 +60,21 @@ export const profileOf = (row: CustomerRow): v.InferOutput<typeof Profile> => ({
   provenance: row.provenance,
 })
 
+/** `contactId` and `visitorIds`: those of the profile and of the ones that were merged into it. */
+export const identityOf = (
+  row: CustomerRow,
+  { contactId, visitorIds }: { contactId: string | null; visitorIds: string[] },
+): v.InferOutput<typeof Identity> => ({
+  profileId: row.customer_id,
+  email: row.email,
+  phoneNumber: row.phone,
+  firstName: row.first_name,
+  lastName: row.last_name,
+  storeCustomerId: row.store_customer_id,
+  contactId,
+  visitorIds,
+})
+
 /** The identities of these profiles by their ids. */
 export async function identitiesOf(
   db: Pick<Db, 'many'>,
@@ -71,18 +86,9 @@ export async function identitiesOf(
   )
   const more = new Map(found.map((one) => [one.customer, one]))
   return Object.fromEntries(
-    rows.map((row) => [
-      row.customer_id,
-      {
-        profileId: row.customer_id,
-        email: row.email,
-        phoneNumber: row.phone,
-        firstName: row.first_name,
-        lastName: row.last_name,
-        storeCustomerId: row.store_customer_id,
-        contactId: more.get(row.customer)?.contact_id ?? null,
-        visitorIds: more.get(row.customer)?.visitor_ids ?? [],
-      },
-    ]),
+    rows.map((row) => {
+      const { contact_id = null, visitor_ids = [] } = more.get(row.customer) ?? {}
+      return [row.customer_id, identityOf(row, { contactId: contact_id, visitorIds: visitor_ids })]
+    }),
   )
 }

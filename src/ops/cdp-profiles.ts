@@ -12,7 +12,7 @@ import {
   sourcesOf,
   WINDOW,
 } from './cdp-fields.ts'
-import { Identity, identitiesOf, Profile, profileOf } from './cdp-profile.ts'
+import { Identity, identitiesOf, identityOf, Profile, profileOf } from './cdp-profile.ts'
 import * as example from './cdp-profile-example.ts'
 import { customerPath } from './customer-fields.ts'
 import {
@@ -20,7 +20,8 @@ import {
   type CustomerRow,
   customerRow,
   customersNamed,
-  findCustomer,
+  type FoundCustomer,
+  findProfile,
   wantedSql,
 } from './customer-rows.ts'
 
@@ -140,21 +141,21 @@ export const cdpProfileOps: readonly Op[] = [
     output: v.object({ profile: Profile, identity: Identity, scope: v.string() }),
     example: example.READ,
     run: async (ctx, { path: { id } }) => {
-      const row = await profileRow(ctx, id)
-      const identities = await identitiesOf(ctx.db, [row])
+      const found = await findProfile(ctx, id)
+      const row = await profileRow(ctx, found)
       return {
         profile: profileOf(row),
-        identity: identities[row.customer_id] as v.InferOutput<typeof Identity>,
+        identity: identityOf(row, { contactId: found.linked_contact_id, visitorIds: found.visitor_ids }),
         scope: ctx.brand.shop_domain,
       }
     },
   }),
 ]
 
-async function profileRow(ctx: Ctx, id: string): Promise<CustomerRow> {
-  const [found, served] = await Promise.all([findCustomer(ctx, id), resultsOf(ctx)])
-  const row = served && (await customerRow(served, found.customer))
-  const fresh = row ?? (await customerRow(await sourcesOf(ctx), found.customer))
+async function profileRow(ctx: Ctx, { customer, generation }: FoundCustomer): Promise<CustomerRow> {
+  const served = await resultsOf(ctx, undefined, generation)
+  const row = served && (await customerRow(served, customer))
+  const fresh = row ?? (await customerRow(await sourcesOf(ctx), customer))
   if (!fresh) throw fail('not_found', 'There is no such record.')
   return fresh
 }

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { count, currencyCode, money, named, time } from '../fields.ts'
 import type { Published } from '../op.ts'
+import type { CustomerRow } from './customer-rows.ts'
 
 const score = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(5))
 
@@ -58,52 +59,81 @@ export const NONE: v.InferOutput<typeof Insights> = {
   churn: null,
 }
 
-/** Columns of `customers`, `rfm`, `churn` and `customer_products`. */
-const SPENT = `customer, total_spend as ltv, orders_count as order_count, average_order_value as aov, first_order_at,
-  last_order_at, currency_code`
-const SCORES = 'customer, recency_score, frequency_score, monetary_score, tier'
-const CHURN = `customer, days_since_last_order, median_inter_order_days::double as median_inter_order_days,
-  brand_median_inter_order_days::double as brand_median_inter_order_days, at_risk_score::double as at_risk_score, at_risk`
-const PRODUCTS = `customer, product_id, coalesce(title, product_id) as title, quantity, order_count, customer_count, revenue,
-  repeat_purchase_rate::double as repeat_purchase_rate`
-const FIRST = `qualify row_number() over (partition by customer order by revenue desc, product_id) <= 5
-  order by revenue desc, product_id`
+const MOST_PRODUCTS = 5
 
 type Shown = v.InferOutput<typeof Insights>
-
-interface SpentRow extends Pick<Shown, 'ltv' | 'order_count' | 'aov'> {
-  first_order_at: Date
-  last_order_at: Date
-  currency_code: string
-}
 
 type ScoresRow = Pick<
   NonNullable<Shown['rfm']>,
   'recency_score' | 'frequency_score' | 'monetary_score' | 'tier'
 >
 type ChurnRow = NonNullable<Shown['churn']>
-type ProductRow = v.InferOutput<typeof TopProduct>
+type ProductRow = Omit<v.InferOutput<typeof TopProduct>, 'title'> & { title: string | null }
 
 /** Undefined for who has no order that counts. */
 export async function insightsOf(served: Published, customer: number): Promise<Shown | undefined> {
-  const rows = async <Row>(table: string, what: string, which?: string): Promise<Row[]> => {
-    const found = await served.of<Row & { customer: number }>(table, [customer], what, which)
-    return found.map(({ customer: _, ...row }) => row as Row)
-  }
-  const [spent] = await rows<SpentRow>('customers', SPENT)
-  if (!spent || spent.order_count === 0) return undefined
-  const [[scores], [churn], products] = await Promise.all([
-    rows<ScoresRow>('rfm', SCORES),
-    rows<ChurnRow>('churn', CHURN),
-    rows<ProductRow>('customer_products', PRODUCTS, FIRST),
-  ])
-  const { ltv, order_count } = spent
+  const [rows] = await served.of([customer], ['customers', 'rfm', 'churn', 'customer_products'])
+  const spent = rows?.<CustomerRow>('customers')[0]
+  if (!rows || !spent || spent.orders_count === 0) return undefined
+  return shownOf(spent as SpentRow, {
+    scores: rows<ScoresRow>('rfm')[0],
+    churn: rows<ChurnRow>('churn')[0],
+    products: rows<ProductRow>('customer_products'),
+  })
+}
+
+/** As it is of who has an order that counts. */
+type SpentRow = CustomerRow & { average_order_value: string; first_order_at: Date; last_order_at: Date }
+
+interface Marts {
+  scores: ScoresRow | undefined
+  churn: ChurnRow | undefined
+  products: readonly ProductRow[]
+}
+
+/** The greatest first, ties by id. */
+const byRevenue = (one: ProductRow, other: ProductRow): number =>
+  Number(other.revenue) - Number(one.revenue) || (one.product_id < other.product_id ? -1 : 1)
+
+function shownOf(spent: SpentRow, { scores, churn, products }: Marts): Shown {
+  const { total_spend: ltv, orders_count: order_count } = spent
   const last_order_at = spent.last_order_at.toISOString()
   return {
-    ...spent,
-    ...{ first_order_at: spent.first_order_at.toISOString(), last_order_at },
-    rfm: scores ? { ...scores, last_order_at, order_count, ltv } : null,
-    top_products: products,
-    churn: churn ?? null,
+    ltv,
+    order_count,
+    aov: spent.average_order_value,
+    first_order_at: spent.first_order_at.toISOString(),
+    last_order_at,
+    currency_code: spent.currency_code,
+    rfm: scores
+      ? {
+          recency_score: scores.recency_score,
+          frequency_score: scores.frequency_score,
+          monetary_score: scores.monetary_score,
+          tier: scores.tier,
+          ...{ last_order_at, order_count, ltv },
+        }
+      : null,
+    top_products: products
+      .toSorted(byRevenue)
+      .slice(0, MOST_PRODUCTS)
+      .map((product) => ({
+        product_id: product.product_id,
+        title: product.title ?? product.product_id,
+        quantity: product.quantity,
+        order_count: product.order_count,
+        customer_count: product.customer_count,
+        revenue: product.revenue,
+        repeat_purchase_rate: product.repeat_purchase_rate,
+      })),
+    churn: churn
+      ? {
+          days_since_last_order: churn.days_since_last_order,
+          median_inter_order_days: churn.median_inter_order_days,
+          brand_median_inter_order_days: churn.brand_median_inter_order_days,
+          at_risk_score: churn.at_risk_score,
+          at_risk: churn.at_risk,
+        }
+      : null,
   }
 }

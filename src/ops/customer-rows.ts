@@ -32,6 +32,14 @@ export interface FoundCustomer {
   /** Ordinals of the profiles that were merged into this one, and its own. */
   subjects: number[]
   contact_id: string | null
+  /** The newest of published results, when they were found; 0 before the first. */
+  generation: number
+}
+
+/** What a profile goes by beside its own columns. */
+export interface FoundIdentity {
+  linked_contact_id: string | null
+  visitor_ids: string[]
 }
 
 /** The columns that customers can be sorted by, with their types. */
@@ -56,7 +64,11 @@ export function wantedSql(bucket: keyof typeof BUCKETS, text: string | null): st
 
 /** Fails with not_found; a merged profile's id finds its survivor, an erased customer's nobody. */
 export const findCustomer = ({ db }: Pick<Ctx, 'db'>, id: string): Promise<FoundCustomer> =>
-  db.one<FoundCustomer>('customer_found', [id, null])
+  db.one<FoundCustomer>('customer_found', [id, false])
+
+/** The same, with what the profile goes by. */
+export const findProfile = ({ db }: Pick<Ctx, 'db'>, id: string): Promise<FoundCustomer & FoundIdentity> =>
+  db.one<FoundCustomer & FoundIdentity>('customer_found', [id, true])
 
 export interface Asked {
   after: Place | null
@@ -127,16 +139,12 @@ export async function customersNamed(
   served: Published,
   customers: readonly number[],
 ): Promise<CustomerRow[]> {
-  if (customers.length === 0) return []
-  const [rows, set] = await Promise.all([
-    served.of<Omit<CustomerRow, 'attributes'>>('customers', customers, '* exclude (position)'),
-    served.of<{ customer: number; properties: string }>('profile_properties', customers),
-  ])
-  const properties = new Map(set.map((one) => [one.customer, one.properties]))
-  const named = new Map(
-    rows.map((row) => [row.customer, { ...row, attributes: properties.get(row.customer) ?? '{}' }]),
-  )
-  return customers.flatMap((customer) => named.get(customer) ?? [])
+  const found = await served.of(customers, ['customers', 'profile_properties'])
+  return found.flatMap((rows) => {
+    const [row] = rows<Omit<CustomerRow, 'attributes'>>('customers')
+    const [set] = rows<{ properties: string }>('profile_properties')
+    return row ? { ...row, attributes: set?.properties ?? '{}' } : []
+  })
 }
 
 /** Published, or among the sources of now. */

@@ -142,7 +142,8 @@ export const customerOps: readonly Op[] = [
     output: Customer,
     example: { path: { id: example.ID }, output: example.CUSTOMER },
     run: async (ctx, { path: { id } }) => {
-      const [found, served] = await Promise.all([findCustomer(ctx, id), ctx.lake.served()])
+      const found = await findCustomer(ctx, id)
+      const served = await ctx.lake.served(undefined, found.generation)
       const row = (served && (await customerRow(served, found.customer))) ?? (await newCustomer(ctx, found))
       return customerOf(row, found.contact_id)
     },

@@ -53,8 +53,11 @@ export async function publish(
   const { manifest } = session
   const generation = brand.generation + 1
   const files: NewFile[] = []
-  const note: Note = (file, relation, level, rows) =>
-    files.push({ ...file, brand_id: brand.id, relation, level, rows, ...ticksOf(generation) })
+  const note: Note = (file, relation, level, rows) => {
+    const noted = { brand_id: brand.id, relation, level, rows, ...ticksOf(generation) }
+    for (const { path, bytes, sha256 } of [file, ...(file.beside ? [file.beside] : [])])
+      files.push({ path, bytes, sha256, ...noted })
+  }
   if (parts.has('segments')) await writeMembers(pipeline, session, publication, note)
   const { shown, ...changed } = publication.serving
     ? await finishWhole(publication.serving, session, publication, note)

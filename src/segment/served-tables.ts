@@ -1,9 +1,14 @@
 import { type Generation, without } from '../lake/generation.ts'
-import { type ServedTable, type Serving, writeChanges, writeServed } from '../lake/serving.ts'
+import {
+  type ServedTable,
+  type Serving,
+  type WrittenServed,
+  writeChanges,
+  writeServed,
+} from '../lake/serving.ts'
 import type { Session } from '../lake/session.ts'
 import type { Model } from '../model/graph.ts'
 import type { Duck } from '../store/duckdb.ts'
-import type { WrittenFile } from '../store/lake.ts'
 
 const served = (name: string, select: string): ServedTable => ({ name, select })
 
@@ -55,8 +60,8 @@ export async function addMembers(serving: Serving): Promise<void> {
 
 /** Files that replace what a generation shows of segments; null where that holds still. */
 interface WrittenMembers {
-  changes: WrittenFile | null
-  members: WrittenFile | null
+  changes: WrittenServed | null
+  members: WrittenServed | null
 }
 
 /**
@@ -128,7 +133,7 @@ export async function writeTouchedMarts(
   session: Session,
   { models_changes_path }: Generation,
   models: readonly Model[],
-): Promise<WrittenFile> {
+): Promise<WrittenServed> {
   const { duck } = session
   const untouched = await without(duck, 'touched')
   await replace(duck, models_changes_path ? 'models_changes' : null)

@@ -1,7 +1,7 @@
 import type { Generation } from '../lake/generation.ts'
 import type { NewFile } from '../lake/manifest.ts'
 import type { Pipeline } from '../lake/pipeline.ts'
-import { type Serving, writeServed } from '../lake/serving.ts'
+import { type Serving, type WrittenServed, writeServed } from '../lake/serving.ts'
 import type { Session } from '../lake/session.ts'
 import type { Duck } from '../store/duckdb.ts'
 import type { WrittenFile } from '../store/lake.ts'
@@ -17,8 +17,13 @@ import {
 import { mergeMarts } from './touched.ts'
 import { type BrandRow, tooMany } from './way.ts'
 
-/** Takes a written file among those that are to be published. */
-export type Note = (file: WrittenFile, relation: NewFile['relation'], level: number, rows: number) => void
+/** Takes a written file, with what lies beside it, among those that are to be published. */
+export type Note = (
+  file: WrittenFile & Partial<Pick<WrittenServed, 'beside'>>,
+  relation: NewFile['relation'],
+  level: number,
+  rows: number,
+) => void
 
 /** What reads come from after a publication. */
 export interface Written {

@@ -19,22 +19,31 @@ export const STAGING_FOLDER = 'staging'
 export interface Unfinished {
   /** Absolute, and nobody's yet. */
   path: string
-  /** Syncs, hashes and renames it to its final, unique name. */
-  finish(): Promise<WrittenFile>
+  /** Its unique name once it is finished, relative to the lake folder. */
+  final: string
+  /** Syncs, hashes (where the writer did not) and renames it. */
+  finish(sha256?: Buffer): Promise<WrittenFile>
   abandon(): Promise<void>
 }
 
 /** Begins one lake file, which a writer fills. A crash leaves an orphan that no manifest names. */
-export async function beginLakeFile(lakeDir: string, folder: string, name: string): Promise<Unfinished> {
-  const path = join(folder, `${name}-${uuidv7()}${name.includes('served') ? '.duckdb' : '.parquet'}`)
+export const beginLakeFile = (lakeDir: string, folder: string, name: string): Promise<Unfinished> =>
+  beginLakeFileAt(
+    lakeDir,
+    join(folder, `${name}-${uuidv7()}${name.includes('served') ? '.duckdb' : '.parquet'}`),
+  )
+
+/** The same at a path whose name is unique. */
+export async function beginLakeFileAt(lakeDir: string, path: string): Promise<Unfinished> {
   const target = join(lakeDir, path)
   const unfinished = `${target}.tmp`
   await mkdir(dirname(target), { recursive: true })
   return {
     path: unfinished,
-    finish: async () => {
+    final: path,
+    finish: async (known) => {
       const { size } = await stat(unfinished)
-      const [sha256] = await Promise.all([hashOf(unfinished, size), sync(unfinished)])
+      const [sha256] = await Promise.all([known ?? hashOf(unfinished, size), sync(unfinished)])
       await rename(unfinished, target)
       await sync(dirname(target))
       return { path, bytes: size, sha256 }

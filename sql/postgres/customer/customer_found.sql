@@ -1,11 +1,10 @@
--- The profile that an id or an ordinal names, or the one that it was merged into, with all ordinals that are theirs and
--- their oldest contact. An id is the public one, or the one that a sender of events chose.
+-- The profile that an id names, or the one that it was merged into, with all ordinals that are theirs, their oldest
+-- contact, and the newest generation of published results. An id is the public one, or the one that a sender of events
+-- chose. $3: with what profiles go by beside their own columns: the contact and visitors of any of the ordinals.
 with named as (
-    select subject from customer where brand_id = $1 and id = $2::text and erased_at is null and not deleted
+    select subject from customer where brand_id = $1 and id = $2 and erased_at is null and not deleted
     union all
-    select subject from identifier where brand_id = $1 and kind = 'profile_id' and value = $2::text
-    union all
-    select $3::integer where $3::integer is not null
+    select subject from identifier where brand_id = $1 and kind = 'profile_id' and value = $2
     limit 1
 ),
 
@@ -32,8 +31,12 @@ linked as (
         on redirect.brand_id = $1 and redirect.customer = found.subject and not redirect.deleted
 ),
 
-contacts as (
+linked_contacts as (
     select contact.id, contact.created_at from linked join contact on contact.brand_id = $1 and contact.subject = linked.subject
+),
+
+contacts as (
+    select id, created_at from linked_contacts
     union all
     select contact.id, contact.created_at from found join contact on contact.brand_id = $1 and contact.email = found.email
     union all
@@ -44,5 +47,19 @@ select
     subject as customer,
     id as customer_id,
     array(select linked.subject from linked order by linked.subject) as subjects,
-    (select contacts.id from contacts order by created_at, id limit 1) as contact_id
+    (select contacts.id from contacts order by created_at, id limit 1) as contact_id,
+    coalesce((select lake_brand.generation from lake_brand where lake_brand.brand_id = $1), 0) as generation,
+    case when $3::boolean then (select linked_contacts.id from linked_contacts order by created_at, id limit 1) end as linked_contact_id,
+    case
+        when $3
+            then array(
+                select distinct identifier.value
+                from linked
+                join identifier
+                    on identifier.brand_id = $1
+                    and identifier.kind = 'anonymous_id'
+                    and identifier.subject = linked.subject
+                order by identifier.value
+            )
+    end as visitor_ids
 from found

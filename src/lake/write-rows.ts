@@ -1,0 +1,148 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { appendFile } from 'node:fs/promises'
+import { type Duck, literal } from '../store/duckdb.ts'
+import { BLOCK_BYTES, type RowHeader, type RowTable } from './row-file.ts'
+
+/** A table by customer, and what is looked up of it. */
+export interface LookedUp {
+  /** With its schema. */
+  name: string
+  select: string
+}
+
+/**
+ * Writes the rows of tables in the order of customers, and where they are. `replaced`: a table of those whose rows
+ * elsewhere they replace, if any. Returns the hash of the file.
+ */
+export async function writeRows(
+  duck: Duck,
+  path: string,
+  tables: readonly LookedUp[],
+  replaced: string | null,
+): Promise<Buffer> {
+  const parts: Part[] = []
+  for (const [number, table] of tables.entries()) parts.push(await partOf(duck, number, table))
+  const header: RowHeader = { tables: parts.map(({ name, columns }) => ({ name, columns })) }
+  const first = `select -1 as customer, ${literal(JSON.stringify(header))} as line`
+  const lines = [first, ...parts.map((part) => part.lines)].join(' union all ')
+  // As they are: a character below the space does not stand in JSON.
+  await duck.run(
+    `copy (select line from (${lines}) order by customer) to ${literal(path)}
+     (format csv, header false, quote '', escape '', delimiter '\x01')`,
+  )
+  return await addIndex(path, replaced === null ? [] : await customersIn(duck, replaced))
+}
+
+interface Part extends RowTable {
+  lines: string
+}
+
+/** Columns as JSON has them. */
+const SHOWN: Readonly<Record<string, (column: string) => string>> = {
+  INTEGER: (column) => column,
+  BIGINT: (column) => column,
+  DOUBLE: (column) => column,
+  BOOLEAN: (column) => column,
+  VARCHAR: (column) => column,
+  'VARCHAR[]': (column) => column,
+  JSON: (column) => `${column}::varchar`,
+  DECIMAL: (column) => `${column}::varchar`,
+  TIMESTAMP: (column) => `epoch_ms(${column})`,
+}
+
+async function partOf(duck: Duck, number: number, { name, select }: LookedUp): Promise<Part> {
+  const described = await duck.rows<{ column_name: string; column_type: string }>(
+    `select column_name, column_type from (describe ${select}) where column_name <> 'customer'`,
+  )
+  const values = described.map(({ column_name, column_type }) => {
+    const show = SHOWN[column_type.replace(/\(.*\)$/, '')]
+    if (!show) throw new Error(`${name}.${column_name}: a ${column_type} cannot be looked up`)
+    return show(`"${column_name}"`)
+  })
+  return {
+    name,
+    columns: described.map(({ column_name, column_type }) => ({
+      name: column_name,
+      isTime: column_type === 'TIMESTAMP',
+    })),
+    lines: `select customer, customer || ':${number}' || json_array(${values.join(', ')})::varchar
+      from (${select}) where customer is not null`,
+  }
+}
+
+async function customersIn(duck: Duck, table: string): Promise<number[]> {
+  const result = await duck.connection.runAndReadAll(
+    `select customer from ${table} where customer is not null order by customer`,
+  )
+  return (result.getColumnsJS()[0] ?? []) as number[]
+}
+
+/** Reads the lines once, for their hash and for where blocks of them begin, and appends that. */
+async function addIndex(path: string, replaced: readonly number[]): Promise<Buffer> {
+  const hash = createHash('sha256')
+  const blocks = createBlocks()
+  for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 }) as AsyncIterable<Buffer>) {
+    hash.update(chunk)
+    blocks.take(chunk)
+  }
+  const { firsts, places } = blocks
+  const index = Float64Array.from([...firsts, ...places, ...replaced, firsts.length, replaced.length])
+  const bytes = Buffer.from(index.buffer)
+  await appendFile(path, bytes)
+  return hash.update(bytes).digest()
+}
+
+const NEWLINE = 10
+const COLON = 58
+
+/** Finds a block every few kilobytes without a look at the lines between. */
+function createBlocks() {
+  const firsts: number[] = []
+  const places: number[] = []
+  let held = Buffer.alloc(0)
+  /** Where what is held begins. */
+  let begins = 0
+
+  /** Undefined where that part of the line has not come yet. */
+  const customerAt = (data: Buffer, at: number): number | undefined => {
+    const end = data.indexOf(COLON, at)
+    return end < 0 ? undefined : Number(data.toString('latin1', at, end))
+  }
+  /** The first line from `least` on that is of another customer than the one before it. */
+  const nextBlock = (data: Buffer, least: number): [customer: number, at: number] | undefined => {
+    let end = data.indexOf(NEWLINE, least)
+    if (end < 0) return undefined
+    const before = customerAt(data, data.lastIndexOf(NEWLINE, end - 1) + 1)
+    for (; end >= 0; end = data.indexOf(NEWLINE, end + 1)) {
+      const customer = customerAt(data, end + 1)
+      if (customer === undefined) return undefined
+      if (customer !== before) return [customer, end + 1]
+    }
+    return undefined
+  }
+  const add = (customer: number, at: number) => {
+    if (customer <= (firsts.at(-1) ?? -1)) throw new Error('rows are not in the order of customers')
+    firsts.push(customer)
+    places.push(at)
+  }
+
+  return {
+    firsts,
+    places,
+    take(chunk: Buffer): void {
+      const data = held.length ? Buffer.concat([held, chunk]) : chunk
+      for (;;) {
+        const last = places.at(-1)
+        // Before the first block stands the header.
+        const found = nextBlock(data, last === undefined ? 0 : last - begins + BLOCK_BYTES)
+        if (!found) break
+        const [customer, at] = found
+        add(customer, begins + at)
+      }
+      const from = (places.at(-1) ?? 0) - begins
+      held = Buffer.from(data.subarray(from))
+      begins += from
+    },
+  }
+}
