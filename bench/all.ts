@@ -17,6 +17,7 @@ const PARTS = new Set([
   'open-loop.ts',
   'options.ts',
   'plot.ts',
+  'postgres-cpu.ts',
   'read-server.ts',
   'report.ts',
   'rows.ts',

@@ -1,4 +1,3 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import { v7 } from 'uuid'
 import { openSeal } from '../src/access/seal.ts'
 import { type CampaignParts, runCampaigns } from '../src/campaign/round.ts'
@@ -6,6 +5,7 @@ import { isRunDue } from '../src/campaign/runner.ts'
 import { createCampaign, setCampaignStatus } from '../src/campaign/saved.ts'
 import { statement } from '../src/store/sqlfile.ts'
 import { options } from './options.ts'
+import { postgresCpu } from './postgres-cpu.ts'
 import { progress, report, rounded } from './report.ts'
 import { stage } from './stage.ts'
 
@@ -53,33 +53,6 @@ async function fill(campaignId: string, from: number, count: number, dueAt: Date
     from unnest(${ids}::uuid[], ${numbers}::integer[]) as given (id, n)`
 }
 
-const TICKS_PER_SECOND = 100
-
-/** What the processes of Postgres have used so far, those that ended included. */
-async function postgresCpu(): Promise<number> {
-  const [{ pid = 0 } = {}] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`
-  // After the name in parentheses: state, parent, …, then the user, system, and ended children's ticks.
-  const statOf = (of: string | number) =>
-    readFileSync(`/proc/${of}/stat`, 'utf8')
-      .replace(/^.*\) /s, '')
-      .split(' ')
-  const postmaster = statOf(pid)[1] ?? ''
-  const ticks = (stat: readonly string[], columns: readonly number[]) =>
-    columns.reduce((sum, column) => sum + Number(stat[column]), 0)
-  const children = readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .flatMap((name) => {
-      try {
-        const stat = statOf(name)
-        return stat[1] === postmaster ? [ticks(stat, [11, 12])] : []
-      } catch {
-        return []
-      }
-    })
-  const all = children.reduce((sum, one) => sum + one, ticks(statOf(postmaster), [11, 12, 13, 14]))
-  return all / TICKS_PER_SECOND
-}
-
 /** What Postgres itself says of a poll. */
 async function pollOf(): Promise<string> {
   const [row] = await sql.unsafe<{ 'QUERY PLAN': Explained[] }[]>(
@@ -96,7 +69,7 @@ interface Explained {
 
 /** CPU seconds of this process and of Postgres together are what the cores have to give. */
 async function timed(work: string, run: () => Promise<{ count: number; worst: number }>): Promise<void> {
-  const before = await postgresCpu()
+  const before = await postgresCpu(sql)
   const [started, cpu] = [performance.now(), process.cpuUsage()]
   const { count, worst } = await run()
   const seconds = (performance.now() - started) / 1000
@@ -106,7 +79,7 @@ async function timed(work: string, run: () => Promise<{ count: number; worst: nu
     count,
     seconds: rounded(seconds, 1),
     per_second: rounded(count / seconds),
-    cpu_seconds: rounded((user + system) / 1e6 + (await postgresCpu()) - before, 1),
+    cpu_seconds: rounded((user + system) / 1e6 + (await postgresCpu(sql)) - before, 1),
     worst_ms: rounded(worst, 2),
   })
 }

@@ -8,6 +8,7 @@ import { refreshBrand } from '../src/segment/refresh.ts'
 import { type Host, startHost } from './collect-host.ts'
 import { openLoad } from './loads.ts'
 import { options } from './options.ts'
+import { postgresCpu } from './postgres-cpu.ts'
 import { progress, RESULTS, report, rounded } from './report.ts'
 import { segmentLake } from './segment-lake.ts'
 import { fillLog } from './stage.ts'
@@ -107,13 +108,16 @@ async function sample(): Promise<Person[]> {
   }
 }
 
-/** The memory of the server, and the milliseconds of CPU that it took for so many requests. */
+/** The memory of the server, and the milliseconds of CPU that it and Postgres took for so many requests. */
 async function meter(host: Host) {
   const before = await host.usage()
+  const postgresBefore = await postgresCpu(app.postgres.sql)
   return async (requests: number) => {
     const { cpuMs, maxRss } = await host.usage()
+    const postgresMs = ((await postgresCpu(app.postgres.sql)) - postgresBefore) * 1_000
     return {
       cpu_ms_a_request: rounded((cpuMs - before.cpuMs) / requests, 2),
+      postgres_ms_a_request: rounded(postgresMs / requests, 2),
       max_rss_mb: rounded(maxRss / 1e6),
     }
   }
