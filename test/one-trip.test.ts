@@ -1,6 +1,7 @@
 import postgres from 'postgres'
 import t from 'tap'
-import { inBrandAtOnce } from '../src/store/one-trip.ts'
+import { inBrandAtOnce, setsBrand } from '../src/store/one-trip.ts'
+import { statement } from '../src/store/sqlfile.ts'
 import { brand as makeBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
 
@@ -92,4 +93,32 @@ t.test('a connection that breaks fails its statement only', async (t) => {
 
 t.test('a brand id that is not a UUID is refused', async (t) => {
   await t.rejects(inBrandAtOnce(app, "x'; drop table brand; --", 'select 1', []), TypeError)
+})
+
+t.test('a function that sets the brand sees its brand alone, and leaves none behind', async (t) => {
+  const text = statement('postgres', 'customer_found')
+  t.ok(setsBrand(text))
+  const other = await makeBrand(db)
+  await owner`
+    insert into customer (brand_id, subject, id, provenance)
+    values (${brand.id}, 1, 'ours', 'server'), (${other.id}, 1, 'theirs', 'server')`
+  const one = pool(1)
+  const found = async (id: string) =>
+    (await one.unsafe(text, [brand.id, id, false], { prepare: true })).map(({ customer_id }) => customer_id)
+  for (let at = 0; at < 4; at++) {
+    t.same([await found('ours'), await found('theirs')], [['ours'], []])
+    t.same(await one`select nullif(current_setting('app.brand', true), '') as set`, [{ set: null }])
+  }
+  await t.rejects(found('\0'), { code: '22021' })
+  t.same(await one`select id from customer`, [], 'nor does a failure')
+})
+
+t.test('only a statement that is such a call and nothing else goes without a transaction', async (t) => {
+  for (const text of [
+    'select id from customer where brand_id = $1',
+    'select id\nfrom in_brand_customer_found($1, $2, $3)\njoin customer using (id)',
+    'select id\nfrom in_brand_customer_found($2, $3, $4)',
+    'select id\nfrom customer_found($1, $2)',
+  ])
+    t.notOk(setsBrand(text), text)
 })

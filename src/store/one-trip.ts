@@ -5,6 +5,12 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 const CONNECTION_LOST = /^(CONNECTION_|ECONN|EPIPE|ETIMEDOUT)/
 
 /**
+ * Whether all of a statement is the call of a function that sets the brand for it. That is one message and one answer: a
+ * third of the CPU less, on both sides, than one statement in a transaction.
+ */
+export const setsBrand = (text: string): boolean => /\nfrom in_brand_\w+\(\$1(, \$\d+)*\)$/.test(text)
+
+/**
  * One statement in a transaction of its own with the brand set, all sent in one go: the driver's own transactions wait
  * for an answer three times. 2 to 4 times their rate, 64 at once on 2 cores.
  */

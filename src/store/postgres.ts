@@ -2,7 +2,7 @@ import type postgres from 'postgres'
 import { fail } from '../errors.ts'
 import type { Db, Statements } from '../op.ts'
 import connect from './driver.ts'
-import { inBrandAtOnce } from './one-trip.ts'
+import { inBrandAtOnce, setsBrand } from './one-trip.ts'
 import { statement } from './sqlfile.ts'
 
 export type Sql = postgres.Sql
@@ -52,7 +52,11 @@ export function openPostgres(url: string, options: { max?: number } = {}): Postg
   return {
     url,
     forBrand: (brandId) => ({
-      ...statements((text, args) => inBrandAtOnce(app, brandId, text, [brandId, ...args])),
+      ...statements((text, args) =>
+        setsBrand(text)
+          ? app.unsafe(text, [brandId, ...args] as never[], PREPARED)
+          : inBrandAtOnce(app, brandId, text, [brandId, ...args]),
+      ),
       tx: (work) =>
         inBrand(app, brandId, (tx) =>
           work(statements((text, args) => tx.unsafe(text, [brandId, ...args] as never[], PREPARED))),
