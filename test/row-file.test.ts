@@ -54,7 +54,8 @@ await fill()
 
 t.test('each customer has the rows of both tables, whatever is in them', async (t) => {
   const path = join(folder, 'both.rows')
-  const hash = await writeRows(duck, path, [SETTING, BOUGHT], null)
+  const addIndex = await writeRows(duck, path, [SETTING, BOUGHT], null)
+  const hash = await addIndex()
   t.same(hash, createHash('sha256').update(readFileSync(path)).digest())
   const file = await openRowFile(path)
   const found: Record<string, object[]> = { 'main.setting': [], 'main.bought': [] }
@@ -81,7 +82,8 @@ t.test('changes say whose rows they replace, also of those who have none any mor
   await duck.run('create table replaced as select unnest([30, 6, 9, 100, null]) as customer')
   const path = join(folder, 'changes.rows')
   const few = { ...BOUGHT, select: `${BOUGHT.select} semi join replaced using (customer)` }
-  await writeRows(duck, path, [few], 'replaced')
+  const addIndex = await writeRows(duck, path, [few], 'replaced')
+  await addIndex()
   const file = await openRowFile(path)
   const replaced = Array.from({ length: 200 }, (_, customer) => customer).filter(file.replaces)
   t.same(replaced, [6, 9, 30, 100])
@@ -92,7 +94,8 @@ t.test('changes say whose rows they replace, also of those who have none any mor
 
 t.test('tables without rows are found empty', async (t) => {
   const path = join(folder, 'empty.rows')
-  await writeRows(duck, path, [{ ...SETTING, select: `${SETTING.select} limit 0` }], null)
+  const addIndex = await writeRows(duck, path, [{ ...SETTING, select: `${SETTING.select} limit 0` }], null)
+  await addIndex()
   const file = await openRowFile(path)
   for (const customer of [0, 3, 1e9]) t.same((await file.rows(customer))('main.setting'), [])
   await file.close()

@@ -62,9 +62,11 @@ export async function openServing(lakeDir: string, { duck, manifest, isSmall }: 
     },
     finish: async () => {
       try {
-        const beside = await writeLookedUp(duck, lakeDir, { name, path: file.final })
+        const finishBeside = await writeLookedUp(duck, lakeDir, { name, path: file.final })
         await duck.run(`detach ${name}`)
-        return { ...(await file.finish()), beside }
+        // Both are read once more for their hashes, each by a thread.
+        const [written, beside] = await Promise.all([file.finish(), finishBeside?.() ?? null])
+        return { ...written, beside }
       } catch (error) {
         await abandon()
         throw unfinished(error, 'refresh')
@@ -110,12 +112,12 @@ function missing(table: string): never {
   throw new Error(`nothing is looked up of ${table}`)
 }
 
-/** Writes the rows that are looked up of a file that is under way. */
+/** Writes the rows that are looked up of a file that is under way. What is returned finishes theirs. */
 async function writeLookedUp(
   duck: Duck,
   lakeDir: string,
   { name, path }: { name: string; path: string },
-): Promise<WrittenFile | null> {
+): Promise<(() => Promise<WrittenFile>) | null> {
   const tables = await duck.rows<{ schema: string; table: string }>(
     `select schema_name as schema, table_name as table from duckdb_tables()
      where database_name = ${literal(name)} and table_name in (${[...lookedUpTables, REPLACED].map(literal).join(', ')})
@@ -123,7 +125,15 @@ async function writeLookedUp(
   )
   if (tables.length === 0) return null
   const file = await beginLakeFileAt(lakeDir, rowFilePath(path))
-  try {
+  const orAbandon = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work()
+    } catch (error) {
+      await file.abandon()
+      throw error
+    }
+  }
+  return await orAbandon(async () => {
     const lookedUp = tables
       .filter(({ table }) => table !== REPLACED)
       .map(({ schema, table }) => ({
@@ -131,12 +141,9 @@ async function writeLookedUp(
         select: lookedUpSql(table, `${name}.${schema}.${table}`),
       }))
     const replaced = tables.some(({ table }) => table === REPLACED) ? `${name}.${ROWS}.${REPLACED}` : null
-    const sha256 = await writeRows(duck, file.path, lookedUp, replaced)
-    return await file.finish(sha256)
-  } catch (error) {
-    await file.abandon()
-    throw error
-  }
+    const addIndex = await writeRows(duck, file.path, lookedUp, replaced)
+    return () => orAbandon(async () => await file.finish(await addIndex()))
+  })
 }
 
 /** Publishes tables of a session as one file. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
 import { appendFile } from 'node:fs/promises'
 import { type Duck, literal } from '../store/duckdb.ts'
+import { chunksOf } from '../store/hash.ts'
 import { BLOCK_BYTES, type RowHeader, type RowTable } from './row-file.ts'
 
 /** A table by customer, and what is looked up of it. */
@@ -13,14 +13,14 @@ export interface LookedUp {
 
 /**
  * Writes the rows of tables in the order of customers, and where they are. `replaced`: a table of those whose rows
- * elsewhere they replace, if any. Returns the hash of the file.
+ * elsewhere they replace, if any. What is returned needs no database: it adds where the rows are, and gives the hash.
  */
 export async function writeRows(
   duck: Duck,
   path: string,
   tables: readonly LookedUp[],
   replaced: string | null,
-): Promise<Buffer> {
+): Promise<() => Promise<Buffer>> {
   const parts: Part[] = []
   for (const [number, table] of tables.entries()) parts.push(await partOf(duck, number, table))
   const header: RowHeader = { tables: parts.map(({ name, columns }) => ({ name, columns })) }
@@ -31,7 +31,8 @@ export async function writeRows(
     `copy (select line from (${lines}) order by customer) to ${literal(path)}
      (format csv, header false, quote '', escape '', delimiter '\x01')`,
   )
-  return await addIndex(path, replaced === null ? [] : await customersIn(duck, replaced))
+  const elsewhere = replaced === null ? [] : await customersIn(duck, replaced)
+  return () => addIndex(path, elsewhere)
 }
 
 interface Part extends RowTable {
@@ -82,7 +83,7 @@ async function customersIn(duck: Duck, table: string): Promise<number[]> {
 async function addIndex(path: string, replaced: readonly number[]): Promise<Buffer> {
   const hash = createHash('sha256')
   const blocks = createBlocks()
-  for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 }) as AsyncIterable<Buffer>) {
+  for await (const chunk of chunksOf(path)) {
     hash.update(chunk)
     blocks.take(chunk)
   }

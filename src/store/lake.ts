@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
-import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises'
+import { mkdir, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { v7 as uuidv7 } from 'uuid'
+import { hashOf } from './hash.ts'
 
 /** A lake file that is on disk for good: synced with its folder, named for this attempt only. */
 export interface WrittenFile {
@@ -73,33 +73,6 @@ async function sync(path: string): Promise<void> {
   const handle = await open(path, 'r')
   try {
     await handle.sync()
-  } finally {
-    await handle.close()
-  }
-}
-
-/** Read at once below this size. */
-const SMALL_BYTES = 1 << 22
-const CHUNK_BYTES = 1 << 20
-
-async function hashOf(path: string, size: number): Promise<Buffer> {
-  if (size < SMALL_BYTES)
-    return createHash('sha256')
-      .update(await readFile(path))
-      .digest()
-  const hash = createHash('sha256')
-  const handle = await open(path, 'r')
-  try {
-    // Two buffers in turn, the next one read while one is hashed: a stream's new ones keep the garbage collector busy.
-    let [here, next] = [Buffer.allocUnsafe(CHUNK_BYTES), Buffer.allocUnsafe(CHUNK_BYTES)]
-    let reading = handle.read(here)
-    for (;;) {
-      const { bytesRead } = await reading
-      if (bytesRead === 0) return hash.digest()
-      reading = handle.read(next)
-      hash.update(here.subarray(0, bytesRead))
-      ;[here, next] = [next, here]
-    }
   } finally {
     await handle.close()
   }
