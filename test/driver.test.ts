@@ -1,6 +1,8 @@
+import { randomBytes } from 'node:crypto'
 import postgres from 'postgres'
 import t from 'tap'
 import { database } from './fixtures/database.ts'
+import { eventually } from './fixtures/eventually.ts'
 
 /** Connections that end at moments that the driver did not expect, copies that are read slowly, and bytes. */
 const db = await database(t)
@@ -123,3 +125,53 @@ t.test('bytes arrive as they are, beside other values', async (t) => {
     }
   }
 })
+
+t.test(
+  'long bytes arrive as they are, last and before others, of statements that follow at once',
+  async (t) => {
+    const sql = pool()
+    const texts = [
+      'select $1::text as name, $2::bytea as bytes',
+      'select $2::bytea as bytes, $1::text as name',
+    ]
+    const sizes = [65_536, 7, 1_500_000, 65_535, 0, 70_000]
+    for (const prepare of [true, false]) {
+      // The second time the statements are known to the server.
+      for (const round of [1, 2]) {
+        const rows = sizes.flatMap((size) =>
+          [...texts, 'select $1::bytea as bytes, $2::text as name'].map(async (text, n) => {
+            const sent = { name: `${size} ${n} ${round}`, bytes: randomBytes(size) }
+            const values = n === 2 ? [sent.bytes, sent.name] : [sent.name, sent.bytes]
+            const [row] = await sql.unsafe(text, values, { prepare })
+            return row?.name === sent.name && sent.bytes.equals(row.bytes)
+          }),
+        )
+        t.same(
+          await Promise.all(rows),
+          Array(sizes.length * 3).fill(true),
+          `prepared: ${prepare}, round ${round}`,
+        )
+      }
+    }
+  },
+)
+
+t.test(
+  'a connection that ends while long bytes are sent fails their statement, and is made again',
+  async (t) => {
+    const sql = pool()
+    const send = () =>
+      sql.unsafe('select length($1::bytea) as bytes', [randomBytes(20 << 20)], { prepare: true })
+    t.match(await send(), [{ bytes: 20 << 20 }])
+    const [{ pid } = {}] = await sql`select pg_backend_pid() as pid`
+    const sent = send()
+    sent.execute()
+    await owner`select pg_terminate_backend(${Number(pid)})`
+    // Ended before, in or after the statement.
+    await sent.then(
+      (rows) => t.match(rows, [{ bytes: 20 << 20 }]),
+      (error) => t.match(error.code, /CONNECTION_CLOSED|57P01|ECONNRESET|EPIPE/),
+    )
+    await eventually(async () => t.match(await send(), [{ bytes: 20 << 20 }]))
+  },
+)

@@ -85,27 +85,45 @@ const MENDS: readonly Mend[] = [
     after: `const binary = parameters.map((x, i) => types[i] === 17 && x instanceof Uint8Array)
     b().B().str(portal + b.N).str(statement + b.N).i16(parameters.length)
     binary.forEach((is) => b.i16(is ? 1 : 0))
-    b.i16(parameters.length)`,
+    b.i16(parameters.length)
+    // Only of a named statement it is known that nothing stands before this message in the same write.
+    const last = parameters.length - 1
+    const long = statement && binary[last] && parameters[last].length >= 65536 ? parameters[last] : null`,
   },
   {
     file: 'connection.js',
     before: 'type = types[i]\n',
     after: `if (binary[i])
-        return b.i32(x.length).raw(x)
+        return long && i === last ? b.i32(x.length) : b.i32(x.length).raw(x)
 
       type = types[i]
 `,
   },
-  // A long value was copied four times on its way, in memory that the collector has to look after; now twice.
+  // A long last one is written from where it is. It was copied four times, in memory that the collector looks after: for
+  // each 8 batches of 390 KB it collected all of the heap.
   {
-    file: 'bytes.js',
-    before: `buffer = Buffer.concat([buffer.subarray(0, b.i), x])
-    b.i = buffer.length
-    return b`,
-    after: `fit(x.length)
-    buffer.set(x, b.i)
-    b.i += x.length
-    return b`,
+    file: 'connection.js',
+    before: `b.inc(4).str(x).i32(b.i - prev - 4, prev)
+    })
+
+    b.i16(0)
+
+    return b.end()`,
+    after: `b.inc(4).str(x).i32(b.i - prev - 4, prev)
+    })
+
+    if (long) {
+      const head = b.end()
+      head.writeUInt32BE(head.length - 1 + long.length + 2, 1)
+      write(head)
+      chunk && nextWrite()
+      write(long)
+      return Buffer.alloc(2)
+    }
+
+    b.i16(0)
+
+    return b.end()`,
   },
   {
     file: 'connection.js',
@@ -182,7 +200,7 @@ const MENDS: readonly Mend[] = [
 
 /** The driver with its mends. Fails when the installed version is another one than they were made for. */
 function mended(): typeof postgres {
-  const folder = /\/postgres\/cjs\/src\/(bytes|connection|index)\.js$/
+  const folder = /\/postgres\/cjs\/src\/(connection|index)\.js$/
   const used = new Set<Mend>()
   const hooks = registerHooks({
     load(url, context, next) {
