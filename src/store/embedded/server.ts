@@ -139,9 +139,15 @@ export function isFree(port: number): Promise<boolean> {
   })
 }
 
+/**
+ * What glibc keeps of a backend's memory: otherwise that of each batch of events goes back to the system and is asked
+ * for anew, a seventh of what Postgres takes to store 390 KB.
+ */
+const MEMORY = { MALLOC_TRIM_THRESHOLD_: String(8 << 20), MALLOC_MMAP_THRESHOLD_: String(4 << 20) }
+
 /** Nothing of the caller's environment (PGDATA, PGOPTIONS, LC_ALL, …) reaches the server. */
 function environment(cluster: string): NodeJS.ProcessEnv {
-  return { PATH: process.env.PATH, HOME: cluster, LC_ALL: 'C', TZ: 'UTC' }
+  return { PATH: process.env.PATH, HOME: cluster, LC_ALL: 'C', TZ: 'UTC', ...MEMORY }
 }
 
 function run(
