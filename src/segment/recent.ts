@@ -1,3 +1,4 @@
+import type { RelationName } from '../lake/relations.ts'
 import type { ServedTable } from '../lake/serving.ts'
 import { fileList, type Session } from '../lake/session.ts'
 import type { Model } from '../model/graph.ts'
@@ -11,21 +12,26 @@ import { literal } from '../store/duckdb.ts'
 const RECENT_DAYS = 91
 
 interface Copied {
-  /** The staging model whose rows are copied, under the subjects that they were sent as: merges are of today. */
+  /**
+   * The staging model whose rows are copied, under the subjects that they were sent as; `owner` is whom each belonged
+   * to. Merges are of today: only those since are looked up.
+   */
   model: string
+  relation: 'events' | 'orders'
   source: string
   time: string
-  /** Of a mutable relation: its name, and what tells its rows apart in source and model alike. */
-  mutable?: { relation: 'orders'; key: string }
+  /** Of a mutable relation: what tells its rows apart in source and model alike. */
+  key?: string
 }
 
 const COPIED: readonly Copied[] = [
-  { model: 'stg_product_events', source: 'events', time: 'occurred_at' },
+  { model: 'stg_product_events', relation: 'events', source: 'events', time: 'occurred_at' },
   {
     model: 'stg_orders',
+    relation: 'orders',
     source: 'orders_source',
     time: 'created_at',
-    mutable: { relation: 'orders', key: 'external_id' },
+    key: 'external_id',
   },
 ]
 
@@ -38,11 +44,16 @@ export function recentTables({ manifest, asOf }: Session, models: readonly Model
   const copies = COPIED.map((copied) => ({
     name: copyOf(copied),
     // What is ahead of as_of is there as well: it has come when the copy is read.
-    select: `from (${over(models, copied.model, {
-      params: `select * replace (timestamp 'infinity' as as_of) from params`,
-      subject_redirect: 'from subject_redirect where false',
-      [copied.source]: `from ${copied.source} where ${copied.time} > ${since}`,
-    })}) order by ${copied.time}`,
+    select: `select rows.*, coalesce(redirect.customer, rows.customer) as owner from (${over(
+      models,
+      copied.model,
+      {
+        params: `select * replace (timestamp 'infinity' as as_of) from params`,
+        subject_redirect: 'from subject_redirect where false',
+        [copied.source]: `from ${copied.source} where ${copied.time} > ${since}`,
+      },
+    )}) as rows left join subject_redirect as redirect on redirect.subject = rows.customer
+    order by ${copied.time}`,
   }))
   return [bounds, ...copies]
 }
@@ -51,43 +62,66 @@ export function recentTables({ manifest, asOf }: Session, models: readonly Model
  * Makes the staging models of a session take their recent rows from the published copies, when there are some. Which
  * rows they show stays the same: those of the copy, what later ticks brought, and what is older than the copy.
  */
-export async function openRecent(
-  { duck, manifest }: Session,
-  lakeDir: string,
-  models: readonly Model[],
-): Promise<void> {
-  const [there] = await duck.rows(
-    `select 1 from duckdb_views() where schema_name = 'published' and view_name = 'recent'`,
+export async function openRecent(session: Session, lakeDir: string, models: readonly Model[]): Promise<void> {
+  const { duck } = session
+  const owned = await duck.rows(
+    `select 1 from duckdb_columns() where schema_name = 'published' and column_name = 'owner'`,
   )
-  if (!there) return
+  if (owned.length < COPIED.length) return
   const [{ tick, since }] = (await duck.rows(
     'select tick, since::varchar as since from published.recent',
   )) as [{ tick: number; since: string }]
+  const changes = { session, lakeDir, tick }
+  const merged = await openChangedKeys(changes, 'subject_redirect', 'subject', 'redirected_since')
+  if (merged)
+    await duck.run(`
+      create table owners_since as
+      select subject, coalesce(redirect.customer, subject) as owner
+      from redirected_since left join subject_redirect as redirect using (subject)`)
+  const owner = merged ? 'coalesce(moved.owner, rows.owner)' : 'rows.owner'
+  const moved = merged ? 'left join owners_since as moved on moved.subject = rows.customer' : ''
+
   for (const copied of COPIED) {
-    const { model, source, time, mutable } = copied
-    let unchanged = ''
-    if (mutable) {
-      const { relation, key } = mutable
-      const folded = manifest.files.filter(
-        (file) => file.relation === relation && file.level > 0 && file.tick_hi > tick,
-      )
-      const versions = [
-        `${relation}_changed`,
-        ...(folded.length ? [`read_parquet(${fileList(lakeDir, folded)})`] : []),
-      ]
-      const later = versions.map((rows) => `select ${key} from ${rows} where tick > ${tick}`)
-      await duck.run(`create table ${copyOf(copied)}_replaced as ${later.join(' union ')}`)
-      unchanged = `anti join ${copyOf(copied)}_replaced using (${key})`
-    }
+    const { model, relation, source, time, key } = copied
+    const replaced = `${copyOf(copied)}_replaced`
+    const unchanged =
+      key && (await openChangedKeys(changes, relation, key, replaced))
+        ? `anti join ${replaced} using (${key})`
+        : ''
     const recent = `
-      select rows.* replace (coalesce(redirect.customer, rows.customer) as customer)
+      select rows.* exclude (owner) replace (${owner} as customer)
       from (from published.${copyOf(copied)} ${unchanged}) as rows
       cross join params
-      left join subject_redirect as redirect on redirect.subject = rows.customer
+      ${moved}
       where rows.${time} <= params.as_of`
-    const later = `from ${source} where tick > ${tick}`
-    const older = `from ${source} where tick <= ${tick} and ${time} <= timestamp ${literal(since)}`
-    const others = [later, older].map((rows) => `from (${over(models, model, { [source]: rows })})`)
-    await duck.run(`create or replace view ${model} as ${[recent, ...others].join(' union all by name ')}`)
+    const among = (rows: string) =>
+      `from (${over(models, model, { [source]: `from ${source} where ${rows}` })})`
+    const parts = [recent, among(`tick <= ${tick} and ${time} <= timestamp ${literal(since)}`)]
+    if (laterFiles(session, relation, tick).length) {
+      // To look up whose they are, all merges are hashed: once, and not for each statement.
+      await duck.run(`create table ${copyOf(copied)}_later as ${among(`tick > ${tick}`)}`)
+      parts.push(`from ${copyOf(copied)}_later`)
+    }
+    await duck.run(`create or replace view ${model} as ${parts.join(' union all by name ')}`)
   }
+}
+
+const laterFiles = ({ manifest: { files, staged } }: Session, relation: RelationName, tick: number) =>
+  [...files, ...staged].filter((file) => file.relation === relation && file.tick_hi > tick)
+
+/** Makes a table of the keys of a mutable relation's rows that changed after a tick; false when none did. */
+async function openChangedKeys(
+  { session, lakeDir, tick }: { session: Session; lakeDir: string; tick: number },
+  relation: RelationName,
+  key: string,
+  table: string,
+): Promise<boolean> {
+  const folded = laterFiles(session, relation, tick).filter(({ level }) => level > 0)
+  const versions = [
+    `${relation}_changed`,
+    ...(folded.length ? [`read_parquet(${fileList(lakeDir, folded)})`] : []),
+  ]
+  const keys = versions.map((rows) => `select ${key} from ${rows} where tick > ${tick}`)
+  await session.duck.run(`create table ${table} as ${keys.join(' union ')}`)
+  return (await session.duck.rows(`select 1 from ${table} limit 1`)).length > 0
 }
