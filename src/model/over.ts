@@ -7,7 +7,7 @@ export function over(models: readonly Model[], name: string, rows: Readonly<Reco
   if (model?.name !== name) throw new Error(`there is no model ${name}`)
   const parts = [
     ...Object.entries(rows),
-    ...needed.slice(0, -1).map((each) => [each.name, `\n${each.sql}\n`] as const),
+    ...needed.slice(0, -1).flatMap((each) => (each.name in rows ? [] : [[each.name, `\n${each.sql}\n`]])),
   ]
   return `with ${parts.map(([part, text]) => `${part} as (${text})`).join(', ')} select * from (\n${model.sql}\n)`
 }

@@ -37,7 +37,7 @@ export async function openAskedRows(duck: Duck, { rows }: Plan, moved: Moved): P
     const { text, values } = isEach
       ? await openEach(duck, relation, asked, moved.models)
       : askedSql(asked, {
-          ...passedRows(relation, asked, moved.models),
+          ...(await openPassed(duck, relation, asked, moved.models)),
           changed: changedOf(relation, asked, moved.models),
         })
     const table = `asked_${relation}`
@@ -60,30 +60,39 @@ const spansOf = (asked: readonly AskedAtom[]) => [
   ...new Set(asked.flatMap(({ passed }) => passed.map(({ holds }) => holds))),
 ]
 
-/**
- * The rows that time passed, and their lines, as SQL. Files are sorted by quarter: of a source that has the same time
- * few rows are read for each span; otherwise all are, and their lines are not.
- */
-function passedRows(
+/** The rows that time passed, and their lines; these not where all rows of the relation are read. */
+async function openPassed(
+  duck: Duck,
   relation: string,
   asked: readonly AskedAtom[],
   models: readonly Model[],
-  source = sourcesDated.find((one) => relation === `stg_${one}`),
-): Pick<AskedSources, 'passed' | 'lines'> {
-  const spans = ['false', ...spansOf(asked)]
+): Promise<Pick<AskedSources, 'passed' | 'lines'>> {
+  const source = sourcesDated.find((one) => relation === `stg_${one}`)
   const column = source && DATED_SOURCES[source]
   if (!source || !asked.every(({ passed }) => passed.every((each) => each.column === column)))
-    return { passed: `(from ${relation} where ${spans.join(' or ')})` }
-  const name = sourceName(source)
-  const rows = { [name]: spans.map((span) => `from ${name} where ${span}`).join(' union all ') }
+    return { passed: `(from ${relation} where ${['false', ...spansOf(asked)].join(' or ')})` }
+  const passed = passedSql(relation, asked, models, source)
   const [{ lines } = {}] = asked.map(({ atom }) => rowsNamed(atom.source))
-  return {
-    passed: `(${over(models, relation, rows)})`,
-    ...(lines && { lines: `(${over(models, lines.name, rows)})` }),
-  }
+  if (!lines || asked.every(({ atom }) => atom.line.length === 0)) return { passed: `(${passed})` }
+  // Both are of the same rows: what has lines is slow to read.
+  const table = `passed_${relation}`
+  await duck.run(`create table ${table} as ${passed}`)
+  return { passed: table, lines: `(${over(models, lines.name, { [relation]: `from ${table}` })})` }
 }
 
 const sourcesDated = Object.keys(DATED_SOURCES) as DatedSource[]
+
+/** Files are sorted by quarter: for each span few rows of a source are read that has the time by which they pass. */
+function passedSql(
+  relation: string,
+  asked: readonly AskedAtom[],
+  models: readonly Model[],
+  source: DatedSource,
+): string {
+  const name = sourceName(source)
+  const rows = ['false', ...spansOf(asked)].map((span) => `from ${name} where ${span}`)
+  return over(models, relation, { [name]: rows.join(' union all ') })
+}
 
 /** Of rows each of which is an event: one that is no longer ahead has come. */
 async function openEach(
@@ -94,11 +103,8 @@ async function openEach(
 ): Promise<Sql> {
   if (relation !== EVENTS) await openCameOf(duck, relation, models)
   const asked = atoms.map((atom) => ({ ...atom, passed: atom.passed.filter(({ lessDays }) => lessDays > 0) }))
-  return askedSql(asked, {
-    ...passedRows(relation, asked, models, 'events'),
-    came: cameOf(relation),
-    changed: [],
-  })
+  const passed = `(${passedSql(relation, asked, models, 'events')})`
+  return askedSql(asked, { passed, came: cameOf(relation), changed: [] })
 }
 
 /** Whether each row is an event, and time passes it by the time of the event. */

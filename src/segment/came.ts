@@ -17,14 +17,20 @@ export interface Moved {
   asOf: Date
 }
 
-/** The events that came: new ones, and those that are no longer ahead. */
+/** The events that came: new ones, and those that are no longer ahead. Needs `changed_subjects` and `dated_subjects`. */
 export async function openCame(duck: Duck, { models, since, from, asOf }: Moved): Promise<void> {
   const tick = Math.trunc(since)
   const dated = passedBetween({ relation: EVENTS, column: DATED_SOURCES.events, lessDays: 0 }, from, asOf)
   await duck.run(`
     create view came_events as
     from events where tick > ${tick} union all from events where tick <= ${tick} and ${dated}`)
-  await duck.run('create table came_redirects as from subject_redirect semi join came_events using (subject)')
+  await duck.run(`
+    create table came_redirects as
+    from subject_redirect semi join (
+      select subject from changed_subjects where relation = 'events'
+      union all
+      select subject from dated_subjects where relation = 'events'
+    ) as came using (subject)`)
   await openCameOf(duck, EVENTS, models)
 }
 

@@ -28,6 +28,7 @@ export async function openMembers(
   { duck, manifest }: Session,
   lakeDir: string,
   since: 'table' | 'view',
+  named = 'member_before',
 ): Promise<void> {
   const base = filesOf(manifest, 'members')
   const changes = filesOf(manifest, 'member_changes')
@@ -54,21 +55,46 @@ export async function openMembers(
       : 'create table member_since (segment integer, customer integer, action varchar, changed_at timestamp)',
   )
   await duck.run(`
-    create view member_before as
+    create view ${named} as
     select segment, customer, joined_at from member_base anti join member_since using (segment, customer)
     union all
     select segment, customer, changed_at as joined_at from member_since where action = 'entered'`)
 }
 
-/** The same members where a generation is attached: its files are read in half of the time. */
-export const openPublishedMembers = (duck: Duck): Promise<void> =>
-  duck.run('create view member_before as select segment, customer, joined_at from published.members')
+/** Members of the lake, beside those of a generation that is attached. */
+const OF_LAKE = 'member_lake'
+const COLUMNS = 'segment, customer, joined_at'
+
+/**
+ * The same where a generation is attached, whose files are read in half of the time. They have no members who are gone
+ * since, merged ones say: of segments that the last refresh did not evaluate, `stale`, such are still to leave.
+ */
+export async function openPublishedMembers(
+  session: Session,
+  lakeDir: string,
+  stale: readonly number[],
+): Promise<void> {
+  await openMembers(session, lakeDir, 'view', OF_LAKE)
+  await session.duck.run(`create view member_before as ${upToDate('published.members', OF_LAKE, stale)}`)
+}
 
 /** Makes `touched_before`: `member_before` of the touched customers. */
-export const openTouchedMembers = (duck: Duck, places: Places): Promise<void> =>
+export const openTouchedMembers = (duck: Duck, places: Places, stale: readonly number[]): Promise<void> =>
   duck.run(
-    `create table touched_before as select segment, customer, joined_at from (${publishedRows(places, 'members', 'touched')})`,
+    `create table touched_before as ${upToDate(
+      `(${publishedRows(places, 'members', 'touched')})`,
+      `(from ${OF_LAKE} semi join touched using (customer))`,
+      stale,
+    )}`,
   )
+
+function upToDate(published: string, lake: string, stale: readonly number[]): string {
+  const ordinals = stale.map(Math.trunc).join(', ')
+  return ordinals
+    ? `select ${COLUMNS} from ${published} where segment not in (${ordinals})
+       union all select ${COLUMNS} from ${lake} where segment in (${ordinals})`
+    : `select ${COLUMNS} from ${published}`
+}
 
 /**
  * Compares `evaluated` with `member_before`; when not `whole`, with `touched_before`. Leaves two tables

@@ -140,6 +140,8 @@ export interface Asks {
   roots: readonly Model[]
   /** Where what is published is. */
   places: Places
+  /** Segments that the last refresh did not evaluate. */
+  stale: readonly number[]
 }
 
 /** Finds out whose results are to be computed; when not everyone's, the staging models are restricted to them. */
@@ -161,8 +163,12 @@ export async function wayOf(
   const goesOn = !full || options.verify || parts.size < BOTH.size
   const published = goesOn ? await generationOf(pipeline, brand.id) : undefined
   const places = published && (await attachGeneration(duck, pipeline.lakeDir, published))
+  const segments = [...turns.due, ...turns.waiting]
+  const stale = segments.flatMap((each) => (each.evaluated_tick === brand.refreshed_tick ? [] : each.ordinal))
   if (parts.has('segments'))
-    await (anew || !places ? openMembers(session, pipeline.lakeDir, 'table') : openPublishedMembers(duck))
+    await (anew || !places
+      ? openMembers(session, pipeline.lakeDir, 'table')
+      : openPublishedMembers(session, pipeline.lakeDir, stale))
   const whole: Way = { whole: true, carries: false, salesMoved: true, touched: 0, published }
   await openChanged(duck, full ? 'view' : 'table')
   if (full || !places || !start) return whole
@@ -191,7 +197,7 @@ export async function wayOf(
     touched: await rowsIn(duck, 'touched'),
     published,
   }
-  return planned ? { ...way, asks: { plan: planned, rows, from: start.from, roots, places } } : way
+  return planned ? { ...way, asks: { plan: planned, rows, from: start.from, roots, places, stale } } : way
 }
 
 /** Slices of rules look at the customers as they were. */
