@@ -4,7 +4,7 @@ import { over } from '../model/over.ts'
 import { type Duck, literal } from '../store/duckdb.ts'
 import { cameOf, EVENTS, type Moved, openCameOf } from './came.ts'
 import { rowsNamed } from './catalog.ts'
-import { type AskedAtom, type AskedSources, askedSql } from './dialect/duckdb/asked.ts'
+import { type AskedAtom, type AskedSources, askedSql, columnsOf } from './dialect/duckdb/asked.ts'
 import type { Sql } from './dialect/duckdb/parameter.ts'
 import type { RowsAtom } from './formula.ts'
 import type { Plan } from './plan.ts'
@@ -76,7 +76,8 @@ async function openPassed(
   if (!lines || asked.every(({ atom }) => atom.line.length === 0)) return { passed: `(${passed})` }
   // Both are of the same rows: what has lines is slow to read.
   const table = `passed_${relation}`
-  await duck.run(`create table ${table} as ${passed}`)
+  const columns = new Set([...asked.flatMap(columnsOf), ...lines.madeOf])
+  await duck.run(`create table ${table} as select ${[...columns].join(', ')} from (${passed})`)
   return { passed: table, lines: `(${over(models, lines.name, { [relation]: `from ${table}` })})` }
 }
 

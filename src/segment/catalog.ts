@@ -31,8 +31,8 @@ export interface Source {
   time?: string
   /** Column with the currency of the row's money. */
   currency?: string
-  /** Rows of a second relation, bound to a row of the first by `key`. */
-  lines?: Relation & { key: string }
+  /** Rows of a second relation, made of columns of the first and bound to a row of it by `key`. */
+  lines?: Relation & { key: string; madeOf: readonly string[] }
   /** The rows of the relation that belong to the source; all unless said. */
   only?: Expr
   /** How its rows follow from events: each is one of them, or they are made of those of some types; else of any. */
@@ -91,7 +91,12 @@ const SOURCE_TABLE = {
     rows: 'many',
     time: 'created_at',
     currency: 'currency_code',
-    lines: { name: 'stg_order_lines', alias: 'lines', key: 'order_id' },
+    lines: {
+      name: 'stg_order_lines',
+      alias: 'lines',
+      key: 'order_id',
+      madeOf: ['order_id', 'customer', 'created_at', 'lines'],
+    },
     help: 'Orders in every state; test orders are left out',
     fields: fields({
       state: field('string', 'state', { oneOf: ['complete', 'pending', 'cancelled', 'refunded'] }),

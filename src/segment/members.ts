@@ -67,7 +67,7 @@ const COLUMNS = 'segment, customer, joined_at'
 
 /**
  * The same where a generation is attached, whose files are read in half of the time. They have no members who are gone
- * since, merged ones say: of segments that the last refresh did not evaluate, `stale`, such are still to leave.
+ * since, merged ones say: of segments due that the last refresh did not evaluate, `stale`, such are still to leave.
  */
 export async function openPublishedMembers(
   session: Session,

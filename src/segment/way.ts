@@ -140,7 +140,7 @@ export interface Asks {
   roots: readonly Model[]
   /** Where what is published is. */
   places: Places
-  /** Segments that the last refresh did not evaluate. */
+  /** Segments due that the last refresh did not evaluate. */
   stale: readonly number[]
 }
 
@@ -163,8 +163,9 @@ export async function wayOf(
   const goesOn = !full || options.verify || parts.size < BOTH.size
   const published = goesOn ? await generationOf(pipeline, brand.id) : undefined
   const places = published && (await attachGeneration(duck, pipeline.lakeDir, published))
-  const segments = [...turns.due, ...turns.waiting]
-  const stale = segments.flatMap((each) => (each.evaluated_tick === brand.refreshed_tick ? [] : each.ordinal))
+  const stale = turns.due.flatMap((each) =>
+    each.evaluated_tick === brand.refreshed_tick ? [] : each.ordinal,
+  )
   if (parts.has('segments'))
     await (anew || !places
       ? openMembers(session, pipeline.lakeDir, 'table')

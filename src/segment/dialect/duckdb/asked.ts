@@ -82,7 +82,8 @@ export function askedSql(atoms: readonly AskedAtom[], { passed, lines, came, cha
   return { text, values: since.binding.values }
 }
 
-const columnsOf = ({ atom, passed }: AskedAtom): string[] => [
+/** What is read of a row for a condition. */
+export const columnsOf = ({ atom, passed }: AskedAtom): string[] => [
   ...columnsIn(staticTests(atom)).map(({ name }) => name),
   ...passed.map(({ column }) => column),
 ]
