@@ -125,6 +125,32 @@ t.test('they are evaluated hourly and keep their members in between', async (t) 
   t.same(row?.next_change_at, new Date('2026-05-01T01:52:30Z'), 'the brand is looked at when its turn comes')
 })
 
+t.test('whoever is merged between two turns of one leaves it at the later', async (t) => {
+  const { brand, record, audience, request, id } = await store()
+  const stepTo = (time: string) => {
+    const options = { asOf: new Date(`2026-05-01T${time}Z`), smallRows: 0, mostTouched: 9 }
+    return refreshBrand(pipeline, brand.id, options)
+  }
+  const guest = { email: 'a@example.com' }
+  await record(seen(guest), seen({ store_customer_id: '9' }))
+  await stepTo('00:00:00')
+  t.equal((await audience('Visitors')).member_count, 2)
+  await record(seen({ ...guest, store_customer_id: '9' }))
+  t.notOk((await stepTo('00:15:00')).full)
+  t.equal((await audience('Visitors')).member_count, 2, 'it waits')
+  await record(seen({ anonymous_id: 'v' }))
+  t.notOk((await stepTo('01:15:00')).full)
+  t.equal((await audience('Visitors')).member_count, 2, 'one left, one came')
+  const { data } = (await request(`GET /v1/segments/${id('Visitors')}/history`)).body
+  t.same(
+    data
+      .slice(0, 2)
+      .map(({ action }: { action: string }) => action)
+      .sort(),
+    ['entered', 'exited'],
+  )
+})
+
 t.test('in a quiet brand only those that saw its last refresh are as good as evaluated', async (t) => {
   const { brand, record, refresh, audience } = await store()
   await record(seen({ email: 'a@example.com' }))
