@@ -131,7 +131,7 @@ async function tick(base: WrittenServed): Promise<void> {
       )
       await timed('  models of everyone', () => mergeMarts(duck, models))
       const sums = marts.filter(({ stored, by }) => stored && !by)
-      const tables = sums.map(({ name }) => ({ name, select: `from ${name}` }))
+      const tables = sums.map(({ name, plain = [] }) => ({ name, select: `from ${name}`, plain }))
       await write('models of everyone', () => writeServed(lakeDir, session, tables))
       await write('their rows', () => writeTouchedMarts(lakeDir, session, published, models))
     })

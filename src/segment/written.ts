@@ -90,7 +90,7 @@ export async function writeTouched(
   await mergeMarts(duck, models, salesMoved ? 'everyone anew' : 'everyone as published')
   if (salesMoved) {
     const sums = models.filter(({ stored, by }) => stored && !by)
-    const tables = sums.map(({ name }) => ({ name, select: `from ${name}` }))
+    const tables = sums.map(({ name, plain = [] }) => ({ name, select: `from ${name}`, plain }))
     const file = await writeServed(lakeDir, session, tables)
     note(file, 'served', 0, 0)
     written.shown.models_sums_path = file.path
