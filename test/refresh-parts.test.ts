@@ -177,6 +177,36 @@ t.test('an edited rule makes the members of everyone anew over the customers tha
   t.not(last.base_path, first.base_path, 'of too many the rows are made anew as well')
 })
 
+for (const sold of [false, true])
+  t.test(
+    `a brand that has grown shows all of its marts, ${sold ? 'something' : 'nothing'} sold`,
+    async (t) => {
+      const { brand, view, order, refresh } = await shop()
+      const subscribe = async (number: string) => {
+        await sql`
+        insert into subscription (brand_id, external_id, id, subject, status, started_at, updated_at)
+        values (${brand.id}, ${number}, gen_random_uuid(), 1, 'active', '2026-05-01', now())`
+        await snapshotAll(shared)
+      }
+      const subscriptions = async () =>
+        (await (await served.reader(brand.id))?.rows('select external_id from subscriptions order by all'))
+          ?.length
+      await refresh('2026-05-02T01:00:00')
+      await subscribe('1')
+      await view(at('2026-05-02T02:00:00'), 'ann')
+      await refresh('2026-05-02T03:00:00')
+      t.equal(await subscriptions(), 1, 'beside marts that stay')
+      await view(at('2026-05-02T03:30:00'), 'dora')
+      if (sold) await order('2')
+      const grown = { smallRows: 0, mostTouched: 9 }
+      await refresh('2026-05-02T04:00:00', undefined, grown)
+      t.equal(await subscriptions(), 1)
+      await subscribe('2')
+      t.notOk((await refresh('2026-05-02T05:00:00', undefined, grown)).full)
+      t.equal(await subscriptions(), 2)
+    },
+  )
+
 t.test(
   'marts of what was sold stay where they are until something is sold, a buyer changes or a day begins',
   async (t) => {

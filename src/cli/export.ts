@@ -2,7 +2,7 @@ import { copyFile, mkdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, extname, join, resolve } from 'node:path'
 import { v7 as uuidv7 } from 'uuid'
 import type { Session } from '../lake/session.ts'
-import { loadModels } from '../model/graph.ts'
+import { loadModels, type Model } from '../model/graph.ts'
 import { didYouMean } from '../model/nearest.ts'
 import { openReading } from '../segment/reading.ts'
 import { literal } from '../store/duckdb.ts'
@@ -18,9 +18,11 @@ const FORMATS: Readonly<Record<string, string>> = {
 /** Percentages of what DuckDB has written are asked for this often. */
 const LOOK_MS = 250
 
-async function checkModel(name: string): Promise<string> {
-  const known = (await loadModels()).map((model) => model.name)
-  if (known.includes(name)) return name
+async function checkModel(name: string): Promise<Model> {
+  const models = await loadModels()
+  const model = models.find((one) => one.name === name)
+  if (model) return model
+  const known = models.map((one) => one.name)
   throw new UsageError(
     `--model: there is no model "${name}".${didYouMean(name, known)} Known: ${known.sort().join(', ')}`,
   )
@@ -45,10 +47,10 @@ async function columnsFor({ duck }: Session, model: string, format: string): Pro
     : `* replace (${nested.map(({ column_name: name }) => `to_json(${name}) as ${name}`).join(', ')})`
 }
 
-/** Written in the brand's folder, where the session may, and moved when it is whole. */
+/** Written in the brand's folder, where the session may, in the order of the grain, and moved when it is whole. */
 async function write(
   session: Session,
-  model: string,
+  { name, grain }: Model,
   to: { target: string; format: string },
   shown: Progress,
 ) {
@@ -62,7 +64,8 @@ async function write(
   try {
     await mkdir(dirname(written), { recursive: true })
     const [copied] = await duck.rows<{ Count: number }>(
-      `copy (select ${await columnsFor(session, model, to.format)} from ${model}) to ${literal(written)} (${to.format})`,
+      `copy (select ${await columnsFor(session, name, to.format)} from ${name} order by ${grain.join(', ')})
+       to ${literal(written)} (${to.format})`,
     )
     await copyFile(written, unfinished)
     await rename(unfinished, to.target)
@@ -102,11 +105,11 @@ export const exportCommands = [
       const asOf = timeOption(values, 'as-of') ?? new Date()
       const app = await open()
       const brand = await brandOrOnly(app, text(values, 'brand'))
-      const shown = progress(`export ${model}`)
+      const shown = progress(`export ${model.name}`)
       const session = await openReading(app.pipeline, brand, asOf, { counted: true })
       try {
         return {
-          model,
+          model: model.name,
           file: to.target,
           as_of: asOf.toISOString(),
           ...(await write(session, model, to, shown)),

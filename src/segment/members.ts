@@ -67,34 +67,35 @@ const COLUMNS = 'segment, customer, joined_at'
 
 /**
  * The same where a generation is attached, whose files are read in half of the time. They have no members who are gone
- * since, merged ones say: of segments due that the last refresh did not evaluate, `stale`, such are still to leave.
+ * since, merged ones say: of all segments but those that the last refresh evaluated, `fresh`, such are still to leave.
  */
 export async function openPublishedMembers(
   session: Session,
   lakeDir: string,
-  stale: readonly number[],
+  fresh: readonly number[],
 ): Promise<void> {
   await openMembers(session, lakeDir, 'view', OF_LAKE)
-  await session.duck.run(`create view member_before as ${upToDate('published.members', OF_LAKE, stale)}`)
+  const isFresh = isAmong(fresh)
+  await session.duck.run(`
+    create view member_before as
+    select ${COLUMNS} from published.members where ${isFresh}
+    union all
+    select ${COLUMNS} from ${OF_LAKE} where not ${isFresh}`)
 }
 
-/** Makes `touched_before`: `member_before` of the touched customers. */
+/**
+ * Makes `touched_before`: `member_before` of the touched customers; who is gone only of segments that are evaluated now,
+ * and were not by the last refresh, `stale`.
+ */
 export const openTouchedMembers = (duck: Duck, places: Places, stale: readonly number[]): Promise<void> =>
-  duck.run(
-    `create table touched_before as ${upToDate(
-      `(${publishedRows(places, 'members', 'touched')})`,
-      `(from ${OF_LAKE} semi join touched using (customer))`,
-      stale,
-    )}`,
-  )
+  duck.run(`
+    create table touched_before as
+    select ${COLUMNS} from (${publishedRows(places, 'members', 'touched')}) where not ${isAmong(stale)}
+    union all
+    select ${COLUMNS} from ${OF_LAKE} semi join touched using (customer) where ${isAmong(stale)}`)
 
-function upToDate(published: string, lake: string, stale: readonly number[]): string {
-  const ordinals = stale.map(Math.trunc).join(', ')
-  return ordinals
-    ? `select ${COLUMNS} from ${published} where segment not in (${ordinals})
-       union all select ${COLUMNS} from ${lake} where segment in (${ordinals})`
-    : `select ${COLUMNS} from ${published}`
-}
+const isAmong = (segments: readonly number[]) =>
+  segments.length ? `(segment in (${segments.map(Math.trunc).join(', ')}))` : 'false'
 
 /**
  * Compares `evaluated` with `member_before`; when not `whole`, with `touched_before`. Leaves two tables

@@ -163,16 +163,16 @@ export async function wayOf(
   const goesOn = !full || options.verify || parts.size < BOTH.size
   const published = goesOn ? await generationOf(pipeline, brand.id) : undefined
   const places = published && (await attachGeneration(duck, pipeline.lakeDir, published))
-  const stale = turns.due.flatMap((each) =>
-    each.evaluated_tick === brand.refreshed_tick ? [] : each.ordinal,
-  )
+  const [fresh, stale] = partedBy(turns.due, (each) => each.evaluated_tick === brand.refreshed_tick)
   if (parts.has('segments'))
     await (anew || !places
       ? openMembers(session, pipeline.lakeDir, 'table')
-      : openPublishedMembers(session, pipeline.lakeDir, stale))
+      : openPublishedMembers(session, pipeline.lakeDir, fresh))
   const whole: Way = { whole: true, carries: false, salesMoved: true, touched: 0, published }
   await openChanged(duck, full ? 'view' : 'table')
   if (full || !places || !start) return whole
+  // Marts by customer stand among the sums of a small brand whose other marts stayed: it has grown since.
+  if (parts.has('models') && published.models_sums_path && !published.models_changes_path) return whole
 
   const planned = carries ? null : planOf(turns.due)
   if (!planned && !carries) return whole
@@ -200,6 +200,15 @@ export async function wayOf(
   }
   return planned ? { ...way, asks: { plan: planned, rows, from: start.from, roots, places, stale } } : way
 }
+
+/** Their ordinals. */
+const partedBy = (
+  segments: readonly SegmentRow[],
+  is: (one: SegmentRow) => boolean,
+): [number[], number[]] => [
+  segments.flatMap((one) => (is(one) ? one.ordinal : [])),
+  segments.flatMap((one) => (is(one) ? [] : one.ordinal)),
+]
 
 /** Slices of rules look at the customers as they were. */
 async function touchedSince(
