@@ -7,6 +7,7 @@ import { closedLoad, type Generator, generators, pacedLoad } from './loads.ts'
 import { options } from './options.ts'
 import { progress, RESULTS, report, rounded } from './report.ts'
 import { stage } from './stage.ts'
+import { useLog } from './used-log.ts'
 
 // Events over HTTP until they are committed, beside the same server that parses, checks and throws them away, and one
 // that stores each event as a row. Then half of the peak rate by an open-loop generator, for its latency.
@@ -56,8 +57,9 @@ interface Measured {
 }
 
 type Case = (typeof CASES)[number]
-const { app, brand, end } = await stage()
+const { app, brand, dataDir, end } = await stage()
 try {
+  await useLog(dataDir)
   const { plaintext: key } = await createKey(app.postgres.forBrand(brand.id), { scopes: ['customers:read'] })
   const senders = {
     '/cdp/events': { headers: { authorization: `Bearer ${key}` } },

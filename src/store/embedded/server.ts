@@ -26,6 +26,8 @@ const SETTINGS: Settings = {
   max_connections: 200,
   shared_buffers: '512MB',
   max_wal_size: '4GB',
+  // Commits wait while a new segment is filled with zeros (50 to 100 ms): so many old ones stay for a burst to come.
+  min_wal_size: '1GB',
   fsync: 'on',
   full_page_writes: 'on',
   synchronous_commit: 'on',
