@@ -66,7 +66,7 @@ const OF_LAKE = 'member_lake'
 const COLUMNS = 'segment, customer, joined_at'
 
 /**
- * The same where a generation is attached, whose files are read in half of the time. They have no members who are gone
+ * The same where a generation is attached, whose files are read in a fifth of the time. They have no members who are gone
  * since, merged ones say: of all segments but those that the last refresh evaluated, `fresh`, such are still to leave.
  */
 export async function openPublishedMembers(

@@ -1,6 +1,6 @@
 /*
- * Many booleans of a row as the bits of few words: of 50,000 rows with 70 of them columns take half a second to group
- * and write, words a tenth.
+ * Many booleans of a row as the bits of few words: to find out which of 100 memberships of 50,000 customers are looked
+ * at took 0.83 s of CPU with a column for each, 0.57 s with words.
  */
 
 /** A BIGINT's without its sign. */
