@@ -31,6 +31,15 @@ export const pathsOf = (generation: Omit<Generation, 'generation'>): Set<string>
     ].flatMap((path) => (path ? [path, rowFilePath(path)] : [])),
   )
 
+/** The files of its models, by what they are. */
+export const modelPathsOf = (generation: Omit<Generation, 'generation'>) => ({
+  base: generation.models_base_path ?? generation.base_path,
+  changes:
+    (generation.models_base_path === undefined ? generation.changes_path : generation.models_changes_path) ??
+    null,
+  sums: generation.models_sums_path ?? null,
+})
+
 /** The newest generation of a brand, or the one asked for while cursors may still walk it; undefined before the first. */
 export const generationOf = (
   { postgres }: Pick<Pipeline, 'postgres'>,
@@ -92,9 +101,8 @@ export async function attachGeneration(
   lakeDir: string,
   generation: Generation,
 ): Promise<Map<string, Whereabouts>> {
-  const { base_path, changes_path, models_base_path = base_path, models_sums_path } = generation
-  const models_changes_path =
-    generation.models_base_path === undefined ? changes_path : generation.models_changes_path
+  const { base_path, changes_path } = generation
+  const ofModels = modelPathsOf(generation)
   const attached = new Map<string, string>()
   const attach = async (path: string | null | undefined, as: string): Promise<string | null> => {
     if (!path) return null
@@ -106,11 +114,11 @@ export async function attachGeneration(
   }
   const segments = { base: await attach(base_path, 'base'), changes: await attach(changes_path, 'changes') }
   const models = {
-    base: await attach(models_base_path, 'models_base'),
-    changes: await attach(models_changes_path, 'models_changes'),
+    base: await attach(ofModels.base, 'models_base'),
+    changes: await attach(ofModels.changes, 'models_changes'),
   }
   const members = (await attach(generation.members_path, 'members_base')) ?? segments.base
-  const sums = await attach(models_sums_path, 'models_sums')
+  const sums = await attach(ofModels.sums, 'models_sums')
   if (!changes_path) await duck.run(`attach ':memory:' as changes`)
 
   const tables = await duck.rows<{ at: string; schema: string; name: string }>(

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { CustomerRows, Published } from '../op.ts'
-import { type Generation, OF_SEGMENTS } from './generation.ts'
+import { type Generation, modelPathsOf, OF_SEGMENTS } from './generation.ts'
 import { openRowFile, type RowFile, type RowsOf, rowFilePath } from './row-file.ts'
 import { ROWS, WHOLE } from './serving.ts'
 
@@ -19,16 +19,13 @@ interface Files {
 
 /** Opens what rows of single customers are looked up in: the same rows as in the tables of the generation. */
 export async function openLookUps(lakeDir: string, generation: Generation): Promise<LookUps> {
-  const { base_path, changes_path, models_base_path = base_path, models_sums_path = null } = generation
-  const models_changes_path =
-    generation.models_base_path === undefined ? changes_path : (generation.models_changes_path ?? null)
   const open = new Map<string, Promise<RowFile>>()
   const file = (path: string): Promise<RowFile> => {
     const opened = open.get(path) ?? openRowFile(join(lakeDir, rowFilePath(path)))
     open.set(path, opened)
     return opened
   }
-  const files = async (base: string, changes: string | null, sums: string | null): Promise<Files> => ({
+  const files = async ({ base, changes, sums }: ReturnType<typeof modelPathsOf>): Promise<Files> => ({
     base: await file(base),
     changes: changes === null ? null : await file(changes),
     sums: sums === null ? null : await file(sums),
@@ -38,8 +35,8 @@ export async function openLookUps(lakeDir: string, generation: Generation): Prom
     await Promise.all(opened.map((one) => (one.status === 'fulfilled' ? one.value.close() : undefined)))
   }
   try {
-    const segments = await files(base_path, changes_path, null)
-    const models = await files(models_base_path, models_changes_path, models_sums_path)
+    const segments = await files({ base: generation.base_path, changes: generation.changes_path, sums: null })
+    const models = await files(modelPathsOf(generation))
     const placeOf = (table: string, customer: number) =>
       placeIn(OF_SEGMENTS.has(table) ? segments : models, table, customer)
     return {

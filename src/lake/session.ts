@@ -226,6 +226,13 @@ const ABOUT: Readonly<Partial<Record<RelationName, readonly string[]>>> = {
   messages: ['subject'],
 }
 
+/** Sources whose rows are about one subject each, by what models call them. */
+export const BY_SUBJECT: ReadonlySet<string> = new Set(
+  Object.entries(ABOUT).flatMap(([relation, columns]) =>
+    columns.length === 1 ? sourceName(relation as RelationName) : [],
+  ),
+)
+
 const changedSql = (relation: RelationName, rows: string, since: number): string[] =>
   (ABOUT[relation] ?? []).map(
     (column) =>

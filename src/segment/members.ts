@@ -72,7 +72,7 @@ const COLUMNS = 'segment, customer, joined_at'
 export async function openPublishedMembers(
   session: Session,
   lakeDir: string,
-  fresh: readonly number[],
+  fresh: readonly SegmentRow[],
 ): Promise<void> {
   await openMembers(session, lakeDir, 'view', OF_LAKE)
   const isFresh = isAmong(fresh)
@@ -87,15 +87,17 @@ export async function openPublishedMembers(
  * Makes `touched_before`: `member_before` of the touched customers; who is gone only of segments that are evaluated now,
  * and were not by the last refresh, `stale`.
  */
-export const openTouchedMembers = (duck: Duck, places: Places, stale: readonly number[]): Promise<void> =>
+export const openTouchedMembers = (duck: Duck, places: Places, stale: readonly SegmentRow[]): Promise<void> =>
   duck.run(`
     create table touched_before as
     select ${COLUMNS} from (${publishedRows(places, 'members', 'touched')}) where not ${isAmong(stale)}
     union all
     select ${COLUMNS} from ${OF_LAKE} semi join touched using (customer) where ${isAmong(stale)}`)
 
-const isAmong = (segments: readonly number[]) =>
-  segments.length ? `(segment in (${segments.map(Math.trunc).join(', ')}))` : 'false'
+const isAmong = (segments: readonly SegmentRow[]) =>
+  segments.length
+    ? `(segment in (${segments.map(({ ordinal }) => Math.trunc(ordinal)).join(', ')}))`
+    : 'false'
 
 /**
  * Compares `evaluated` with `member_before`; when not `whole`, with `touched_before`. Leaves two tables

@@ -54,7 +54,7 @@ export function plan(segments: readonly Planned[]): Plan {
   }
 }
 
-const parted = <T>(items: readonly T[], is: (item: T) => boolean): [T[], T[]] => [
+export const parted = <T>(items: readonly T[], is: (item: T) => boolean): [T[], T[]] => [
   items.filter(is),
   items.filter((item) => !is(item)),
 ]

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { generationOf } from '../lake/generation.ts'
+import { generationOf, modelPathsOf } from '../lake/generation.ts'
 import type { Pipeline } from '../lake/pipeline.ts'
 import type { Session } from '../lake/session.ts'
 import type { Model } from '../model/graph.ts'
@@ -35,7 +35,7 @@ export async function stayingOf(
   if (whyAnew(brand, manifest, { asOf, recipe, since, smallRows: 0 })) return null
   const published = await generationOf(pipeline, brand.id)
   if (!published || published.models_changes_path) return null
-  const path = published.models_base_path ?? published.base_path
+  const path = modelPathsOf(published).base
   await duck.run(`attach ${literal(join(pipeline.lakeDir, path))} as staying (read_only)`)
   await duck.run('create schema published')
   for (const name of ['orders', 'rfm', 'churn'])

@@ -1,5 +1,6 @@
 import { without } from '../lake/generation.ts'
 import { sourceName } from '../lake/relations.ts'
+import { BY_SUBJECT } from '../lake/session.ts'
 import type { Model } from '../model/graph.ts'
 import { type Materialization, runModels } from '../model/run.ts'
 import { SOURCES } from '../model/source.ts'
@@ -108,23 +109,6 @@ export async function rootsOf(duck: Duck, models: readonly Model[]): Promise<Mod
       layer === 'staging' && about.has(name) && reads.some((one) => SOURCES.includes(one)),
   )
 }
-
-/** Relations whose rows are about one subject each, by what models call them. */
-const BY_SUBJECT: ReadonlySet<string> = new Set(
-  (
-    [
-      'events',
-      'customers',
-      'visitors',
-      'orders',
-      'refunds',
-      'checkouts',
-      'subscriptions',
-      'conversations',
-      'messages',
-    ] as const
-  ).map(sourceName),
-)
 
 /**
  * From here on the staging models have rows of the customers in a table only, which stays. What they read of a source is

@@ -17,7 +17,7 @@ import type { Evaluation, SegmentRow } from './evaluate.ts'
 import { openMembers, openPublishedMembers } from './members.ts'
 import { salesMoved } from './moved.ts'
 import { BOTH, changedIn, type Parts, startOf } from './part.ts'
-import { type Plan, plan } from './plan.ts'
+import { type Plan, parted, plan } from './plan.ts'
 import { openPublishedScores, touchPublishedScores, touchScored } from './scored.ts'
 import { type Slice, slicesOf, slicesOfProfiles } from './slices.ts'
 import { nextChange, openChanged, openDated, openTouched, restrict, rootsOf } from './touched.ts'
@@ -141,7 +141,7 @@ export interface Asks {
   /** Where what is published is. */
   places: Places
   /** Segments due that the last refresh did not evaluate. */
-  stale: readonly number[]
+  stale: readonly SegmentRow[]
 }
 
 /** Finds out whose results are to be computed; when not everyone's, the staging models are restricted to them. */
@@ -163,7 +163,8 @@ export async function wayOf(
   const goesOn = !full || options.verify || parts.size < BOTH.size
   const published = goesOn ? await generationOf(pipeline, brand.id) : undefined
   const places = published && (await attachGeneration(duck, pipeline.lakeDir, published))
-  const [fresh, stale] = partedBy(turns.due, (each) => each.evaluated_tick === brand.refreshed_tick)
+  const isFresh = ({ evaluated_tick }: SegmentRow) => evaluated_tick === brand.refreshed_tick
+  const [fresh, stale] = parted(turns.due, isFresh)
   if (parts.has('segments'))
     await (anew || !places
       ? openMembers(session, pipeline.lakeDir, 'table')
@@ -200,15 +201,6 @@ export async function wayOf(
   }
   return planned ? { ...way, asks: { plan: planned, rows, from: start.from, roots, places, stale } } : way
 }
-
-/** Their ordinals. */
-const partedBy = (
-  segments: readonly SegmentRow[],
-  is: (one: SegmentRow) => boolean,
-): [number[], number[]] => [
-  segments.flatMap((one) => (is(one) ? one.ordinal : [])),
-  segments.flatMap((one) => (is(one) ? [] : one.ordinal)),
-]
 
 /** Slices of rules look at the customers as they were. */
 async function touchedSince(
