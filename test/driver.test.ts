@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { Socket } from 'node:net'
 import postgres from 'postgres'
 import t from 'tap'
 import { database } from './fixtures/database.ts'
@@ -112,6 +113,12 @@ t.test('a copy whose connection ended fails', async (t) => {
     for await (const _ of copy) await owner`select pg_terminate_backend(${Number(pid)})`
   })
   t.match([...(await sql`select 1 as one`)], [{ one: 1 }])
+})
+
+t.test('nothing that is sent waits for an acknowledgement of what was sent before', async (t) => {
+  const calls = t.capture(Socket.prototype, 'setNoDelay', Socket.prototype.setNoDelay)
+  await pool()`select 1`
+  t.match(calls(), [{ args: [true] }])
 })
 
 t.test('bytes arrive as they are, beside other values', async (t) => {
