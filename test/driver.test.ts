@@ -163,6 +163,14 @@ t.test(
   },
 )
 
+t.test('long bytes arrive as they are in statements of a transaction that are sent at once', async (t) => {
+  const sent = [3_000_000, 9, 65_536, 80_000].map((size) => randomBytes(size))
+  const arrived = await pool().begin((tx) =>
+    Promise.all(sent.map((bytes) => tx.unsafe('select $1::bytea as bytes', [bytes], { prepare: true }))),
+  )
+  t.ok(arrived.every(([row], n) => sent[n]?.equals(row?.bytes)))
+})
+
 t.test(
   'a connection that ends while long bytes are sent fails their statement, and is made again',
   async (t) => {

@@ -115,6 +115,8 @@ const MENDS: readonly Mend[] = [
     if (long) {
       const head = b.end()
       head.writeUInt32BE(head.length - 1 + long.length + 2, 1)
+      const to = socket
+      to && (to.cork(), process.nextTick(() => to.uncork()))
       write(head)
       chunk && nextWrite()
       write(long)
@@ -129,6 +131,13 @@ const MENDS: readonly Mend[] = [
     file: 'connection.js',
     before: 'chunk = chunk ? Buffer.concat([chunk, x]) : Buffer.from(x)',
     after: 'chunk = chunk ? Buffer.concat([chunk, x]) : x',
+  },
+  // In one write with the end of its statement, which is short and went with the next turn of the event loop: 1 ms later,
+  // 10 ms in one of a hundred.
+  {
+    file: 'connection.js',
+    before: 'if (fn || chunk.length >= 1024)',
+    after: 'if (fn || chunk.length >= 1024 || (socket && socket.writableLength > 0))',
   },
   // The end of a long statement was kept until all before it was acknowledged, which a receiver that waits for more does
   // 40 ms late (Nagle's algorithm, delayed acknowledgement): half of the batches of 130 KB waited for that alone.
