@@ -73,6 +73,9 @@ function done(summary, latency)
 end
 `
 
+/** All connections are there by then: what is due while they are made would leave at once when they are. */
+const CONNECT_MS = 500
+
 /** delay() is asked before each request: the next moment of the schedule, in whole milliseconds from now. */
 const scheduleOf = (rate: number) => `
 local ffi = require("ffi")
@@ -85,7 +88,7 @@ local function now()
   ffi.C.clock_gettime(1, found)
   return tonumber(found.seconds) * 1e3 + tonumber(found.nanoseconds) / 1e6
 end
-local due = now()
+local due = now() + ${CONNECT_MS}
 function delay()
   due = due + ${1_000 / rate}
   return math.max(0, math.floor(due - now() + 0.5))
