@@ -9,8 +9,13 @@ with bought as (
         customer,
         created_at,
         list_transform(lines, lambda line: line.product_id) as product_ids,
-        unnest(generate_series(1, len(lines))) as line_number,
-        unnest(lines) as line
+        -- A product may stand in several lines of an order.
+        unnest(list_transform(product_ids, lambda id, n: list_position(product_ids, id) = n)) as is_first,
+        unnest(lines).product_id as product_id,
+        unnest(lines).title as title,
+        unnest(lines).quantity as quantity,
+        unnest(lines).price as price,
+        unnest(lines).total as total
     from orders
     where counts
         and customer is not null
@@ -18,15 +23,14 @@ with bought as (
 
 select
     customer,
-    line.product_id as product_id,
-    arg_max(line.title, { 'at': created_at, 'title': line.title }) as title,
-    coalesce(sum(line.quantity), 0)::bigint as quantity,
-    -- A product may stand in several lines of an order.
-    count(*) filter (list_position(product_ids, line.product_id) = line_number)::integer as order_count,
+    product_id,
+    arg_max(title, { 'at': created_at, 'title': title }) as title,
+    coalesce(sum(quantity), 0)::bigint as quantity,
+    count(*) filter (is_first)::integer as order_count,
     1 as customer_count,
-    coalesce(sum(coalesce(line.total, line.price * line.quantity)), 0)::decimal(18, 2) as revenue,
+    coalesce(sum(coalesce(total, price * quantity)), 0)::decimal(18, 2) as revenue,
     case when order_count > 1 then 1.0 else 0.0 end::double as repeat_purchase_rate,
     max(created_at) as last_ordered_at
 from bought
-where line.product_id is not null
-group by customer, line.product_id
+where product_id is not null
+group by customer, product_id

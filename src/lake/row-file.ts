@@ -28,8 +28,8 @@ export interface RowColumn {
   isTime: boolean
 }
 
-/** Least size of a block but the last: one page. */
-export const BLOCK_BYTES = 4_096
+/** Least size of a block but the last: few pages. */
+export const BLOCK_BYTES = 8_192
 
 export const rowFilePath = (served: string) => served.replace(/\.duckdb$/, '.rows')
 

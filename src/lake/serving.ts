@@ -63,9 +63,11 @@ export async function openServing(lakeDir: string, { duck, manifest, isSmall }: 
     finish: async () => {
       try {
         const finishBeside = await writeLookedUp(duck, lakeDir, { name, path: file.final })
-        await duck.run(`detach ${name}`)
         // Both are read once more for their hashes, each by a thread.
-        const [written, beside] = await Promise.all([file.finish(), finishBeside?.() ?? null])
+        const [written, beside] = await Promise.all([
+          duck.run(`detach ${name}`).then(file.finish),
+          finishBeside?.() ?? null,
+        ])
         return { ...written, beside }
       } catch (error) {
         await abandon()

@@ -33,15 +33,10 @@ const KNOWN = `provenance <> 'pixel'`
 
 /** Computes `customers`, a view of the session, into the file, each with a position: the place by customer id. */
 export async function placeCustomers(duck: Duck, serving: Serving, { plain = [] }: Model): Promise<void> {
-  // Numbered alone, since that is the work of one thread; all their columns are sorted and written by all.
-  await duck.run(`
-    create table places as
-    select customer, (row_number() over ())::integer as position
-    from (select customer from stg_customers order by customer_id)`)
-  const select =
-    'select customers.*, position from customers inner join places using (customer) order by position'
+  const select = 'select *, null::integer as position from customers order by customer_id'
   await serving.add({ ...served('customers', select), plain })
-  await duck.run('drop table places')
+  // Numbering the sorted rows of a SELECT is the work of one thread; those of a table are numbered.
+  await duck.run(`update ${serving.name}.customers set position = rowid + 1`)
   await duck.run(
     `create or replace view customers as select * exclude (position) from ${serving.name}.customers`,
   )
