@@ -24,7 +24,9 @@ export const startCollectHost = (url: string, mode: Mode, settings: BatcherOptio
 
 /** A program of this folder that serves, in a process of its own. */
 export async function startHost(program: string, args: readonly string[]): Promise<Host> {
-  const server = fork(join(import.meta.dirname, program), args)
+  // As bin/recoup starts it.
+  const env = { ...process.env, UV_THREADPOOL_SIZE: '16' }
+  const server = fork(join(import.meta.dirname, program), args, { env })
   const died = once(server, 'exit').then(() => {
     throw new Error(`${program} ended`)
   })

@@ -1,7 +1,9 @@
 import t, { type Test } from 'tap'
 import { createKey } from '../src/access/key.ts'
 import { snapshotAll } from '../src/lake/horizon.ts'
+import { openServed } from '../src/lake/served.ts'
 import { setLogLevel } from '../src/log.ts'
+import { type CustomerOrder, sortedCustomers } from '../src/ops/sorted-customers.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import { logBatch } from './fixtures/lake.ts'
@@ -99,6 +101,40 @@ t.test('after a refresh', async (t) => {
     },
   )
 
+  await t.test('sorts are the same over a base and what changed since', async (t) => {
+    const call = client(t)
+    await addOrders(sql, brand, random, known, 40)
+    for (let n = 0; n < 12; n++)
+      await logBatch(sql, [{ brand_id: brand.id, store_customer_id: String(random.below(1e6)) }])
+    await snapshotAll(app.pipeline)
+    const { full } = await refreshBrand(app.pipeline, brand.id, { smallRows: 0, mostTouched: 9 })
+    t.equal(full, false)
+    const now = await walk(call, '/v1/customers?limit=200')
+    t.ok(now.length > all.length)
+    const served = openServed(app.pipeline)
+    t.teardown(() => served.close())
+    const reader = await served.reader(brand.id)
+    if (!reader) return t.fail('nothing is published')
+    for (const sort of SORTS.flatMap((field) => [field, `-${field}`])) {
+      const wanted = naivelySorted(now, sort)
+      const ids = (await walk(call, `/v1/customers?sort=${sort}&limit=31`)).map(({ id }) => id)
+      t.same(ids, wanted, sort)
+
+      const order = { column: sort.replace('-', '') as CustomerOrder['column'], descending: sort[0] === '-' }
+      const whole = await sortedCustomers(reader, order, { after: null, limit: wanted.length })
+      for (const { place } of random.list(6, 6, () => random.pick(whole))) {
+        const after = { ...place, position: undefined }
+        const rest = await sortedCustomers(reader, order, { after, limit: 5 })
+        const from = wanted.indexOf(place.id) + 1
+        t.same(
+          rest.map(({ customer_id }) => customer_id),
+          wanted.slice(from, from + 5),
+          'a page of another generation is found by the id',
+        )
+      }
+    }
+  })
+
   await t.test('a walk stays in its refresh while others come', async (t) => {
     const call = client(t)
     for (const sort of ['-total_spend', 'last_event_at']) {
@@ -114,7 +150,7 @@ t.test('after a refresh', async (t) => {
         before,
       )
     }
-    t.ok((await walk(call, '/v1/customers?limit=200')).length > all.length)
+    t.ok((await walk(call, '/v1/customers?limit=200')).length > all.length + 12)
   })
 })
 

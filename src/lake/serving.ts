@@ -65,7 +65,7 @@ export async function openServing(lakeDir: string, { duck, manifest, isSmall }: 
         const finishBeside = await writeLookedUp(duck, lakeDir, { name, path: file.final })
         // Both are read once more for their hashes, each by a thread.
         const [written, beside] = await Promise.all([
-          duck.run(`detach ${name}`).then(file.finish),
+          duck.run(`detach ${name}`).then(() => file.finish()),
           finishBeside?.() ?? null,
         ])
         return { ...written, beside }

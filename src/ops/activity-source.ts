@@ -1,5 +1,7 @@
+import { isOneOf } from '../lake/one-of.ts'
+import { aboutSubjects } from '../model/about.ts'
+import { loadModels, type Model } from '../model/graph.ts'
 import type { Ctx } from '../op.ts'
-import { isOneOf } from './customer-place.ts'
 import type { FoundCustomer } from './customer-rows.ts'
 import { HISTORY_DAYS } from './segment-fields.ts'
 
@@ -43,17 +45,18 @@ export async function entriesOf(ctx: Ctx, asked: EntriesAsked): Promise<Entry[]>
 }
 
 /** Events and orders as the lake has them now, within a minute of their receipt, and what segments said. */
-const lakeSql = (subjects: readonly number[]) => `
-  with entries as (
+const lakeSql = (models: readonly Model[], subjects: readonly number[]) => `
+  with placed as (${aboutSubjects(models, 'stg_orders', subjects)}),
+  entries as (
     select 'event' as kind, event_id as id, event_type as type, occurred_at as moment, properties::varchar as data
     from events, params
     where ${isOneOf(subjects, 'subject')} and occurred_at <= as_of
     union all
-    select 'order', id, state, created_at, json_object(
+    select 'order', order_id, state, created_at, json_object(
       'external_id', external_id, 'number', coalesce(number, external_id), 'billing_status', billing_status,
       'total', total::varchar, 'currency_code', currency_code, 'item_count', item_count
     )::varchar
-    from orders where ${isOneOf(subjects)}
+    from placed
     union all
     select 'segment', concat_ws('-', segment_id, generation, customer), action, changed_at, json_object(
       'segment_id', segment_id, 'reason', reason, 'generation', generation
@@ -69,7 +72,8 @@ const lakeSql = (subjects: readonly number[]) => `
 
 async function fromLake(ctx: Ctx, { whose, after, limit }: EntriesAsked): Promise<Entry[]> {
   const sources = await ctx.lake.sources()
-  const rows = await sources.rows<Omit<Entry, 'data'> & { data: string }>(lakeSql(whose.subjects), [
+  const statement = lakeSql(await loadModels(), whose.subjects)
+  const rows = await sources.rows<Omit<Entry, 'data'> & { data: string }>(statement, [
     limit,
     new Date(ctx.now.getTime() - HISTORY_DAYS * 86_400_000),
     after?.at ?? null,

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { count, named, pathValue } from '../fields.ts'
+import { isOneOf } from '../lake/one-of.ts'
 import { type Op, op, type Reader } from '../op.ts'
 import { checkWindow, LISTED, offsetPaging, resultsOf, WINDOW } from './cdp-fields.ts'
 import { MATCHES, matchOf, partyOf } from './cdp-party.ts'
@@ -8,7 +9,6 @@ import { Order } from './commerce-fields.ts'
 import { isoOf } from './customer-fields.ts'
 import { Insights, insightsOf, NONE } from './customer-insights.ts'
 import { ordersOf } from './customer-orders.ts'
-import { isOneOf } from './customer-place.ts'
 import type { Place } from './keyset.ts'
 
 const reading = { surface: 'cdp', feature: 'beta:cdp-commerce', tool: false } as const

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { list, paging } from '../fields.ts'
+import { isOneOf } from '../lake/one-of.ts'
 import { type Ctx, type Op, op, type Reader } from '../op.ts'
 import * as example from './commerce-example.ts'
 import {
@@ -15,7 +16,6 @@ import {
 } from './commerce-fields.ts'
 import * as customer from './customer-example.ts'
 import { customerPath, LISTED } from './customer-fields.ts'
-import { isOneOf } from './customer-place.ts'
 import { findCustomer } from './customer-rows.ts'
 import { afterSql, orderSql, type Place, type RowOrder } from './keyset.ts'
 

@@ -1,5 +1,4 @@
 import type { Ctx, Published, Reader } from '../op.ts'
-import { afterSql, orderSql, type Place, type RowOrder } from './keyset.ts'
 
 /** Customers as the published models have them. */
 export interface CustomerRow {
@@ -42,15 +41,6 @@ export interface FoundIdentity {
   visitor_ids: string[]
 }
 
-/** The columns that customers can be sorted by, with their types. */
-export const SORT_COLUMNS = {
-  total_spend: 'decimal(18, 2)',
-  orders_count: 'integer',
-  created_at: 'timestamp',
-  last_order_at: 'timestamp',
-  last_event_at: 'timestamp',
-} as const
-
 /** Everybody but visitors of whom nobody but a browser said anything. */
 export const BUCKETS = { customers: `provenance <> 'pixel'`, anonymous: `provenance = 'pixel'` } as const
 
@@ -69,57 +59,6 @@ export const findCustomer = ({ db }: Pick<Ctx, 'db'>, id: string): Promise<Found
 /** The same, with what the profile goes by. */
 export const findProfile = ({ db }: Pick<Ctx, 'db'>, id: string): Promise<FoundCustomer & FoundIdentity> =>
   db.one<FoundCustomer & FoundIdentity>('customer_found', [id, true])
-
-export interface Asked {
-  after: Place | null
-  bucket?: keyof typeof BUCKETS
-  limit: number
-}
-
-/** Rows of the base that are looked at for each one that is wanted: those who changed since are not counted in it. */
-const LOOKED_AT = 8
-/** When too few of them are left, so many times more. */
-const FURTHER = 16
-
-/**
- * Up to `limit` customers in an order that begins after a place, each with the value of that order's column as text.
- * The values of the base alone are ordered first, of whoever changed since too: to leave those out of a million would
- * take 25 ms, and to compare ids 30 ms; down to the value that this ends at they are few.
- */
-export async function customersInOrder(
-  served: Published,
-  order: RowOrder,
-  { after, bucket = 'customers', limit }: Asked,
-): Promise<(CustomerRow & { value: string | null })[]> {
-  const { column, type, descending } = order
-  const place = afterSql(order, after, 2)
-  const wanted = `${BUCKETS[bucket]} and ${place.text}`
-  const bound = `${column} ${descending ? '>=' : '<='} $${place.values.length + 2}::${type}`
-  for (let looked = LOOKED_AT * limit; ; looked *= FURTHER) {
-    const [edge] = await served.rows<{ known: number; value: string | null }>(
-      `select count(value) as known, ${descending ? 'min' : 'max'}(value)::varchar as value
-       from (
-         select ${column} as value from base.customers where ${wanted}
-         order by ${column} ${descending ? 'desc' : 'asc'} nulls last limit $1
-       )`,
-      [looked, ...place.values],
-    )
-    const isFull = edge?.known === looked
-    const keys = await served.rows<{ customer: number; value: string | null }>(
-      `select customer, ${column}::varchar as value
-       from customers where ${wanted} and ${isFull ? bound : 'true'}
-       order by ${orderSql({ ...order, column: `customers.${column}` })} limit $1`,
-      [limit, ...place.values, ...(isFull ? [edge.value] : [])],
-    )
-    if (isFull && keys.length < limit) continue
-    const values = new Map(keys.map((key) => [key.customer, key.value]))
-    const rows = await customersNamed(
-      served,
-      keys.map(({ customer }) => customer),
-    )
-    return rows.map((row) => ({ ...row, value: values.get(row.customer) ?? null }))
-  }
-}
 
 /** Up to `limit` customers with a text, in whatever case, in their email, phone, name or ids: the first by id, mostly. */
 export async function customersLike(served: Published, query: string, limit: number): Promise<CustomerRow[]> {

@@ -10,13 +10,11 @@ import { Customer, customerOf, customerPath, customersOf, LISTED } from './custo
 import {
   type CustomerRow,
   customerRow,
-  customersInOrder,
   customersLike,
   type FoundCustomer,
   findCustomer,
-  SORT_COLUMNS,
 } from './customer-rows.ts'
-import type { Place } from './keyset.ts'
+import { SORT_COLUMNS, type SortedPlace, sortedCustomers } from './sorted-customers.ts'
 
 const MOST_FOUND = 25
 const QUERY_LENGTH = 200
@@ -27,7 +25,7 @@ const COLUMNS = Object.keys(SORT_COLUMNS) as SortColumn[]
 const SORTS = COLUMNS.flatMap((column): Sort[] => [column, `-${column}`])
 
 /** A walk stays in the generation that it began in while that is kept; later it goes on in the newest. */
-interface Position extends Place {
+interface Position extends SortedPlace {
   generation: number
 }
 
@@ -71,20 +69,15 @@ export const customerOps: readonly Op[] = [
       const served = await ctx.lake.served(from?.generation)
       if (!served) return { data: [], next_cursor: null }
       const column = sort.replace('-', '') as SortColumn
-      const order = {
-        column,
-        type: SORT_COLUMNS[column],
-        descending: sort.startsWith('-'),
-        id: 'customer_id',
+      const order = { column, descending: sort.startsWith('-') }
+      const after = from && {
+        ...from,
+        position: from.generation === served.generation ? from.position : undefined,
       }
-      const rows = await customersInOrder(served, order, { after: from, limit: limit + 1 })
+      const rows = await sortedCustomers(served, order, { after, limit: limit + 1 })
       const page = rows.slice(0, limit)
       const last = rows.length > limit ? page.at(-1) : undefined
-      const next: Position | undefined = last && {
-        generation: served.generation,
-        value: last.value,
-        id: last.customer_id,
-      }
+      const next: Position | undefined = last && { generation: served.generation, ...last.place }
       return {
         data: await customersOf(ctx, page),
         next_cursor: next ? ctx.cursors.seal(next, { sort }) : null,

@@ -139,7 +139,7 @@ const BOUNDS = `
   from found`
 
 /** Place of the last customer of the base whose id is not greater. */
-async function positionOf(served: Reader, customerId: string): Promise<number> {
+export async function positionOf(served: Reader, customerId: string): Promise<number> {
   const [mark] = await served.rows<{ first: number; next: number }>(
     `select coalesce(max(position) filter (where customer_id <= $1), 0) as first,
        coalesce(min(position) filter (where customer_id > $1), ${LAST}) as next

@@ -26,7 +26,8 @@ const texts = (rows: string): ServedTable => ({
   name: 'customer_texts',
   plain: ['text'],
   select: `select customer, lower(concat_ws(
-      chr(31), email, phone, concat_ws(' ', first_name, last_name), customer_id, store_customer_id
+      chr(31), email, phone, concat_ws(' ', first_name, last_name), customer_id,
+      case when not suffix(customer_id, store_customer_id) then store_customer_id end
     )) as text ${rows}`,
 })
 const KNOWN = `provenance <> 'pixel'`

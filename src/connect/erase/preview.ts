@@ -1,4 +1,5 @@
 import type { Whom } from '../../identity/erasure-request.ts'
+import { isOneOf } from '../../lake/one-of.ts'
 import type { Pipeline } from '../../lake/pipeline.ts'
 import { openSession } from '../../lake/session.ts'
 import type { Brand } from '../../op.ts'
@@ -90,7 +91,7 @@ async function eventsOf(pipeline: Pipeline, brand: Brand, subjects: readonly num
   const session = await openSession(pipeline, brand, new Date())
   try {
     const [row] = await session.duck.rows<{ events: number }>(
-      `select count(*) as events from events where subject in (${subjects.map(Math.trunc).join(', ')})`,
+      `select count(*) as events from events where ${isOneOf(subjects, 'subject')}`,
     )
     return row?.events ?? 0
   } finally {

@@ -1,5 +1,6 @@
 import { fail } from '../../errors.ts'
 import { snapshotAll } from '../../lake/horizon.ts'
+import { isOneOf } from '../../lake/one-of.ts'
 import type { Pipeline } from '../../lake/pipeline.ts'
 import { openSession } from '../../lake/session.ts'
 import type { Brand } from '../../op.ts'
@@ -48,7 +49,7 @@ async function eventsOf(pipeline: Pipeline, brand: Brand, subjects: readonly num
   try {
     const rows = await session.duck.rows<{ event: string }>(
       `select to_json({event_id: event_id, event_type: event_type, occurred_at: occurred_at, properties: properties})::varchar as event
-       from events where subject in (${subjects.map(Number).join(', ')}) order by occurred_at, event_id`,
+       from events where ${isOneOf(subjects, 'subject')} order by occurred_at, event_id`,
     )
     return rows.map(({ event }) => JSON.parse(event))
   } finally {
