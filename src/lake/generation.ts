@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { type Duck, literal } from '../store/duckdb.ts'
+import { anyNumber, type Duck, literal } from '../store/duckdb.ts'
 import type { Pipeline } from './pipeline.ts'
 import { rowFilePath } from './row-file.ts'
 import { ROWS, WHOLE } from './serving.ts'
@@ -86,10 +86,12 @@ export function publishedRows(places: Places, table: string, customers: string):
   const place = places.get(table)
   if (!place) throw new Error(`${table} is not published`)
   const { everyone, changes } = place
+  const unchanged = changes ? `anti join ${changes.replaced} using (customer)` : ''
+  const theirs = `from ${everyone}
+    semi join (from ${customers} ${unchanged} where ${anyNumber('customer')}) as unchanged using (customer)`
   return changes
-    ? `from ${everyone} semi join (from ${customers} anti join ${changes.replaced} using (customer)) as unchanged using (customer)
-       union all by name from ${changes.rows} semi join ${customers} using (customer)`
-    : `from ${everyone} semi join ${customers} using (customer)`
+    ? `${theirs} union all by name from ${changes.rows} semi join ${customers} using (customer)`
+    : theirs
 }
 
 /**

@@ -48,6 +48,7 @@ export async function ask(
       duck,
       roots.filter((root) => read.includes(root)),
       to,
+      'touched_redirects',
     )
   })
   return asked

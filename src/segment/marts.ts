@@ -116,7 +116,7 @@ async function computeCustomers(
     select customer, max(occurred_at) as seen_at
     from ${cameOf(EVENTS)}
     group by customer`)
-  await restrict(duck, roots, 'remade')
+  await restrict(duck, roots, 'remade', 'touched_redirects')
   const steps = await runModels(duck.connection, [model])
   await duck.run(`
     insert into ${OF_SEGMENTS} by name

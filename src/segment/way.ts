@@ -20,7 +20,15 @@ import { BOTH, changedIn, type Parts, startOf } from './part.ts'
 import { type Plan, parted, plan } from './plan.ts'
 import { openPublishedScores, touchPublishedScores, touchScored } from './scored.ts'
 import { type Slice, slicesOf, slicesOfProfiles } from './slices.ts'
-import { nextChange, openChanged, openDated, openTouched, restrict, rootsOf } from './touched.ts'
+import {
+  nextChange,
+  openChanged,
+  openDated,
+  openSubjects,
+  openTouched,
+  restrict,
+  rootsOf,
+} from './touched.ts'
 
 export interface WayOptions {
   /** Compute all customers, and say where that differs from what was published incrementally as of the same instant. */
@@ -191,6 +199,7 @@ export async function wayOf(
   else if (!moved) await touchPublishedScores(duck, turns.due)
   const roots = await rootsOf(duck, models)
   if (carries || parts.has('models')) await restrict(duck, roots)
+  else await openSubjects(duck)
   if (moved && (await touchScored(duck, models, turns.due))) await restrict(duck, roots)
   const way = {
     whole: carries,
