@@ -1,14 +1,17 @@
 import { RELATIONS, type RelationName, sourceName } from '../lake/relations.ts'
+import type { Session } from '../lake/session.ts'
 import { type Model, upstreamOf } from '../model/graph.ts'
 import { over } from '../model/over.ts'
-import { type Duck, literal } from '../store/duckdb.ts'
+import { literal } from '../store/duckdb.ts'
 import { cameOf, EVENTS, type Moved, openCameOf } from './came.ts'
 import { rowsNamed } from './catalog.ts'
 import { type AskedAtom, type AskedSources, askedSql, columnsOf } from './dialect/duckdb/asked.ts'
 import type { Sql } from './dialect/duckdb/parameter.ts'
 import type { RowsAtom } from './formula.ts'
+import { openPassed, type Passing } from './passed.ts'
 import type { Plan } from './plan.ts'
-import { DATED_SOURCES, type DatedSource, passedBetween, slicesOfRows } from './slices.ts'
+import { copiesIn } from './recent.ts'
+import { DATED_SOURCES, type DatedSource, passedBetween, type Slice, slicesOfRows } from './slices.ts'
 
 /*
  * Of a customer whose data changed most conditions are about other rows than those that did: their answers hold. Which
@@ -26,7 +29,14 @@ export interface AskedRows {
  * Makes a table per staging model that conditions read: for whom their answers can be others. Conditions on anything
  * else are in none of them. Needs `changed_rows`, and the events that came.
  */
-export async function openAskedRows(duck: Duck, { rows }: Plan, moved: Moved): Promise<AskedRows[]> {
+export async function openAskedRows(
+  session: Session,
+  lakeDir: string,
+  { rows }: Plan,
+  moved: Moved,
+): Promise<AskedRows[]> {
+  const { duck } = session
+  const passing = { session, lakeDir, ...moved, copies: await copiesIn(duck) }
   const found: AskedRows[] = []
   for (const [relation, atoms] of Map.groupBy(rows, ({ atom }) => rowsNamed(atom.source).relation.name)) {
     const asked = atoms.flatMap(({ id, atom }) => askedOf(id, atom, moved))
@@ -35,9 +45,9 @@ export async function openAskedRows(duck: Duck, { rows }: Plan, moved: Moved): P
     if (!known) continue
     const isEach = asked.every(isOfEvents)
     const { text, values } = isEach
-      ? await openEach(duck, relation, asked, moved.models)
+      ? await openEach(passing, relation, asked)
       : askedSql(asked, {
-          ...(await openPassed(duck, relation, asked, moved.models)),
+          ...(await passedOf(passing, relation, asked)),
           changed: changedOf(relation, asked, moved.models),
         })
     const table = `asked_${relation}`
@@ -56,55 +66,42 @@ function askedOf(id: number, atom: RowsAtom, { from, asOf }: Moved): AskedAtom[]
   return [{ id, atom, passed }]
 }
 
-const spansOf = (asked: readonly AskedAtom[]) => [
-  ...new Set(asked.flatMap(({ passed }) => passed.map(({ holds }) => holds))),
+const slicesIn = (asked: readonly AskedAtom[]) => [
+  ...new Map(asked.flatMap(({ passed }) => passed.map((each) => [each.holds, each]))).values(),
 ]
 
 /** The rows that time passed, and their lines; these not where all rows of the relation are read. */
-async function openPassed(
-  duck: Duck,
+async function passedOf(
+  passing: Passing,
   relation: string,
   asked: readonly AskedAtom[],
-  models: readonly Model[],
 ): Promise<Pick<AskedSources, 'passed' | 'lines'>> {
+  const slices = slicesIn(asked)
   const source = sourcesDated.find((one) => relation === `stg_${one}`)
-  const column = source && DATED_SOURCES[source]
-  if (!source || !asked.every(({ passed }) => passed.every((each) => each.column === column)))
-    return { passed: `(from ${relation} where ${['false', ...spansOf(asked)].join(' or ')})` }
-  const passed = passedSql(relation, asked, models, source)
+  if (!source || slices.some(({ column }) => column !== DATED_SOURCES[source]))
+    return {
+      passed: `(from ${relation} where ${['false', ...slices.map(({ holds }) => holds)].join(' or ')})`,
+    }
   const [{ lines } = {}] = asked.map(({ atom }) => rowsNamed(atom.source))
-  if (!lines || asked.every(({ atom }) => atom.line.length === 0)) return { passed: `(${passed})` }
+  const ofLines = lines && asked.some(({ atom }) => atom.line.length > 0) ? lines : undefined
   // Both are of the same rows: what has lines is slow to read.
-  const table = `passed_${relation}`
-  const columns = new Set([...asked.flatMap(columnsOf), ...lines.madeOf])
-  await duck.run(`create table ${table} as select ${[...columns].join(', ')} from (${passed})`)
-  return { passed: table, lines: `(${over(models, lines.name, { [relation]: `from ${table}` })})` }
+  const columns = [...asked.flatMap(columnsOf), ...(ofLines?.madeOf ?? [])]
+  const passed = await openPassed(passing, slices.map(of(relation)), { relation, source, columns })
+  if (!ofLines) return { passed }
+  return { passed, lines: `(${over(passing.models, ofLines.name, { [relation]: `from ${passed}` })})` }
 }
+
+const of = (relation: string) => (slice: Omit<Slice, 'relation'>) => ({ ...slice, relation })
 
 const sourcesDated = Object.keys(DATED_SOURCES) as DatedSource[]
 
-/** Files are sorted by quarter: for each span few rows of a source are read that has the time by which they pass. */
-function passedSql(
-  relation: string,
-  asked: readonly AskedAtom[],
-  models: readonly Model[],
-  source: DatedSource,
-): string {
-  const name = sourceName(source)
-  const rows = ['false', ...spansOf(asked)].map((span) => `from ${name} where ${span}`)
-  return over(models, relation, { [name]: rows.join(' union all ') })
-}
-
 /** Of rows each of which is an event: one that is no longer ahead has come. */
-async function openEach(
-  duck: Duck,
-  relation: string,
-  atoms: readonly AskedAtom[],
-  models: readonly Model[],
-): Promise<Sql> {
-  if (relation !== EVENTS) await openCameOf(duck, relation, models)
+async function openEach(passing: Passing, relation: string, atoms: readonly AskedAtom[]): Promise<Sql> {
+  if (relation !== EVENTS) await openCameOf(passing.session.duck, relation, passing.models)
   const asked = atoms.map((atom) => ({ ...atom, passed: atom.passed.filter(({ lessDays }) => lessDays > 0) }))
-  const passed = `(${passedSql(relation, asked, models, 'events')})`
+  const columns = asked.flatMap(columnsOf)
+  const slices = slicesIn(asked).map(of(relation))
+  const passed = await openPassed(passing, slices, { relation, source: 'events', columns })
   return askedSql(asked, { passed, came: cameOf(relation), changed: [] })
 }
 

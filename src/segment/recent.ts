@@ -3,7 +3,7 @@ import type { ServedTable } from '../lake/serving.ts'
 import { fileList, type Session } from '../lake/session.ts'
 import type { Model } from '../model/graph.ts'
 import { over } from '../model/over.ts'
-import { literal } from '../store/duckdb.ts'
+import { type Duck, literal } from '../store/duckdb.ts'
 
 /*
  * Lake files are sorted by customer, which makes a rule over the last days read them all. A refresh of everyone
@@ -58,19 +58,48 @@ export function recentTables({ manifest, asOf }: Session, models: readonly Model
   return [bounds, ...copies]
 }
 
+/** Published copies: up to which tick and since when they have rows. */
+export interface Copies {
+  tick: number
+  since: Date
+}
+
+/** The copies of the generation that is attached; null where it has none. */
+export async function copiesIn(duck: Duck): Promise<Copies | null> {
+  const owned = await duck.rows(
+    `select 1 from duckdb_columns() where schema_name = 'published' and column_name = 'owner'`,
+  )
+  if (owned.length < COPIED.length) return null
+  const [copies] = await duck.rows<Copies>('select tick, since from published.recent')
+  return copies ?? null
+}
+
+/**
+ * The rows of a staging model that its copy has, as they were sent, but those that later ticks replaced: a SELECT, null
+ * for a model that is not copied.
+ */
+export async function copiedRows(
+  of: { session: Session; lakeDir: string },
+  { tick }: Copies,
+  model: string,
+): Promise<string | null> {
+  const copied = COPIED.find((one) => one.model === model)
+  if (!copied) return null
+  const { relation, key } = copied
+  const replaced = `${copyOf(copied)}_replaced`
+  const isReplaced = key && (await openChangedKeys({ ...of, tick }, relation, key, replaced))
+  return `from published.${copyOf(copied)} ${isReplaced ? `anti join ${replaced} using (${key})` : ''}`
+}
+
 /**
  * Makes the staging models of a session take their recent rows from the published copies, when there are some. Which
  * rows they show stays the same: those of the copy, what later ticks brought, and what is older than the copy.
  */
 export async function openRecent(session: Session, lakeDir: string, models: readonly Model[]): Promise<void> {
   const { duck } = session
-  const owned = await duck.rows(
-    `select 1 from duckdb_columns() where schema_name = 'published' and column_name = 'owner'`,
-  )
-  if (owned.length < COPIED.length) return
-  const [{ tick, since }] = (await duck.rows(
-    'select tick, since::varchar as since from published.recent',
-  )) as [{ tick: number; since: string }]
+  const copies = await copiesIn(duck)
+  if (!copies) return
+  const { tick, since } = copies
   const changes = { session, lakeDir, tick }
   const merged = await openChangedKeys(changes, 'subject_redirect', 'subject', 'redirected_since')
   if (merged)
@@ -82,21 +111,16 @@ export async function openRecent(session: Session, lakeDir: string, models: read
   const moved = merged ? 'left join owners_since as moved on moved.subject = rows.customer' : ''
 
   for (const copied of COPIED) {
-    const { model, relation, source, time, key } = copied
-    const replaced = `${copyOf(copied)}_replaced`
-    const unchanged =
-      key && (await openChangedKeys(changes, relation, key, replaced))
-        ? `anti join ${replaced} using (${key})`
-        : ''
+    const { model, relation, source, time } = copied
     const recent = `
       select rows.* exclude (owner) replace (${owner} as customer)
-      from (from published.${copyOf(copied)} ${unchanged}) as rows
+      from (${await copiedRows(changes, copies, model)}) as rows
       cross join params
       ${moved}
       where rows.${time} <= params.as_of`
     const among = (rows: string) =>
       `from (${over(models, model, { [source]: `from ${source} where ${rows}` })})`
-    const parts = [recent, among(`tick <= ${tick} and ${time} <= timestamp ${literal(since)}`)]
+    const parts = [recent, among(`tick <= ${tick} and ${time} <= timestamp ${literal(since.toISOString())}`)]
     if (laterFiles(session, relation, tick).length) {
       // To look up whose they are, all merges are hashed: once, and not for each statement.
       await duck.run(`create table ${copyOf(copied)}_later as ${among(`tick > ${tick}`)}`)

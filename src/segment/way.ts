@@ -189,7 +189,9 @@ export async function wayOf(
   const { from } = start
   await openDated(duck, from, asOf)
   await openCame(duck, { models, since, from, asOf })
-  const rows = planned ? await openAskedRows(duck, planned, { models, since, from, asOf }) : []
+  const rows = planned
+    ? await openAskedRows(session, pipeline.lakeDir, planned, { models, since, from, asOf })
+    : []
   const slices = planned ? slicesOfProfiles(planned.profile) : []
   const touched = await touchedSince(duck, slices, from, rows)
   const all = await rowsIn(duck, 'published.customers')
