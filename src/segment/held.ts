@@ -10,15 +10,15 @@ import type { SegmentRow } from './evaluate.ts'
 import { columnsIn } from './expression.ts'
 import { atomsOf, type Formula } from './formula.ts'
 import { openTouchedMembers } from './members.ts'
-import { narrow } from './narrow.ts'
+import { narrow, readsLines } from './narrow.ts'
 import type { Plan } from './plan.ts'
 import { passedBetween, slicesOfProfiles } from './slices.ts'
 import { restrict } from './touched.ts'
 import { type Asks, planOf } from './way.ts'
 
 interface AskedSegment extends Place {
-  /** The staging models that its members follow from. */
-  reads: ReadonlySet<string>
+  /** The staging models whose rows its members follow from, and how many days of each. */
+  reads: ReadonlyMap<string, number>
 }
 
 /** Memberships that are looked at anew; those of all other touched customers hold. */
@@ -39,10 +39,12 @@ export async function ask(
   await openTouchedMembers(duck, places, stale)
   const anew = planOf(due.filter(({ ordinal }) => asked.segments.has(ordinal)))
   if (!anew) return asked
-  await narrow(duck, anew, asOf, async (relation) => {
+  const segments = [...asked.segments.values()]
+  const mostNeed = await daysMostNeed(duck, segments)
+  const restrictTo = async (relation: string, olderThan: number) => {
     const to = `asked_of_${relation}`
-    const theirs = [...asked.segments.values()].filter(({ reads }) => reads.has(relation))
-    await duck.run(`create table ${to} as select customer from asked where ${anyAsked(theirs)}`)
+    const theirs = segments.filter(({ reads }) => (reads.get(relation) ?? 0) > olderThan)
+    await duck.run(`create or replace table ${to} as select customer from asked where ${anyAsked(theirs)}`)
     const read = upstreamOf([relation], models)
     await restrict(
       duck,
@@ -50,8 +52,42 @@ export async function ask(
       to,
       'touched_redirects',
     )
-  })
+  }
+  const narrowing = {
+    duck,
+    models,
+    asOf,
+    restrict: restrictTo,
+    mostNeed: (name: string) => mostNeed.get(name),
+  }
+  await narrow(narrowing, anew)
   return asked
+}
+
+/** Where older rows are needed of few of the customers, what is needed of all others. */
+const FEW = 0.1
+
+/** The days of each staging model beyond which few of the customers who are looked at need its rows. */
+async function daysMostNeed(duck: Duck, segments: readonly AskedSegment[]): Promise<Map<string, number>> {
+  const relations = [...new Set(segments.flatMap(({ reads }) => [...reads.keys()]))]
+  const limits = relations.flatMap((relation) => {
+    const days = segments.flatMap(({ reads }) => reads.get(relation) ?? [])
+    return [...new Set([0, ...days])].sort((a, b) => a - b).map((limit) => ({ relation, limit }))
+  })
+  if (limits.length === 0) return new Map()
+  const counts = limits.map(({ relation, limit }, n) => {
+    const older = segments.filter(({ reads }) => (reads.get(relation) ?? 0) > limit)
+    return `count_if(${anyAsked(older)})::bigint as n${n}`
+  })
+  const [row = {}] = await duck.rows<Record<string, number>>(`select ${counts.join(', ')} from asked`)
+  const needed = limits.map((each, n) => ({ ...each, customers: row[`n${n}`] ?? 0 }))
+  return new Map(
+    [...Map.groupBy(needed, ({ relation }) => relation)].flatMap(([relation, ofEach]) => {
+      const all = ofEach[0]?.customers ?? 0
+      const found = ofEach.find(({ customers }) => customers <= FEW * all)
+      return found ? [[relation, found.limit] as const] : []
+    }),
+  )
 }
 
 interface Between {
@@ -111,7 +147,7 @@ async function openAsked(
   const asked = places.filter(({ ordinal }) => counts[flag(ordinal)])
   return {
     segments: new Map(
-      asked.map(({ ordinal, ...place }) => [ordinal, { ...place, reads: read.get(ordinal) ?? new Set() }]),
+      asked.map(({ ordinal, ...place }) => [ordinal, { ...place, reads: read.get(ordinal) ?? new Map() }]),
     ),
     memberships: asked.reduce((sum, { ordinal }) => sum + (counts[flag(ordinal)] ?? 0), 0),
   }
@@ -157,20 +193,20 @@ function flagsOf(
   ]
 }
 
-/** The relations that each segment's conditions on rows read. */
-function relationsRead({ rows, levels }: Plan): Map<number, Set<string>> {
-  const names = new Map(
-    rows.map(({ id, atom: { source } }) => {
-      const { relation, lines } = rowsNamed(source)
-      return [id, [relation.name, ...(lines ? [lines.name] : [])]]
-    }),
-  )
+/** The relations that each segment's conditions on rows read, with the longest of their windows. */
+function relationsRead({ rows, levels }: Plan): Map<number, Map<string, number>> {
+  const atoms = new Map(rows.map(({ id, atom }) => [id, atom]))
   return new Map(
-    levels
-      .flat()
-      .map(({ ordinal, formula }) => [
-        ordinal,
-        new Set(atomsOf(formula).flatMap((id) => names.get(id) ?? [])),
-      ]),
+    levels.flat().map(({ ordinal, formula }) => {
+      const reads = new Map<string, number>()
+      for (const id of atomsOf(formula)) {
+        const atom = atoms.get(id)
+        if (!atom) continue
+        const { relation, lines } = rowsNamed(atom.source)
+        for (const { name } of [relation, ...(lines && readsLines(atom) ? [lines] : [])])
+          reads.set(name, Math.max(reads.get(name) ?? 0, atom.days))
+      }
+      return [ordinal, reads]
+    }),
   )
 }

@@ -1,37 +1,55 @@
 import { type Duck, literal } from '../store/duckdb.ts'
 import { rowsNamed } from './catalog.ts'
 import { columnsIn } from './expression.ts'
+import type { RowsAtom } from './formula.ts'
 import type { Plan } from './plan.ts'
 
 /** How the names of staging models begin; a plan reads marts too. */
 const STAGED = 'stg_'
 
+export interface Narrowing {
+  duck: Duck
+  asOf: Date
+  /** Restricts a staging model to customers whose answers need rows that are older than so many days. */
+  restrict(relation: string, olderThan: number): Promise<void>
+  /** Days of a relation that most customers need; all when it is not worth it to read older rows by themselves. */
+  mostNeed(relation: string): number | undefined
+}
+
 /**
  * Turns the staging models that a plan reads into tables of the rows that its windows show and the columns that it asks
  * for: worth it when each is restricted to few customers, who are then found once and not by each pass.
  */
-export async function narrow(
-  duck: Duck,
-  plan: Plan,
-  asOf: Date,
-  restricted: (relation: string) => Promise<void>,
-): Promise<void> {
+export async function narrow(narrowing: Narrowing, plan: Plan): Promise<void> {
+  const { duck } = narrowing
   // All of them, since some read others, which may lose columns.
   const wanted = [...readsOf(plan)].filter(([relation]) => relation.startsWith(STAGED))
-  for (const [relation, { columns, time, days }] of wanted) {
-    await restricted(relation)
-    // Written out, it keeps what is older from being read at all.
-    const recent = time
-      ? ` where ${time} > timestamp ${literal(asOf.toISOString())} - to_days(${Math.trunc(days)})`
-      : ''
-    await duck.run(
-      `create table ${relation}_rows as select ${[...columns].join(', ')} from ${relation}${recent}`,
-    )
-  }
+  for (const [relation, read] of wanted) await readRows(narrowing, relation, read)
   for (const [relation] of wanted) {
     await duck.run(`drop view ${relation}`)
     await duck.run(`alter table ${relation}_rows rename to ${relation}`)
   }
+}
+
+/** Fills `<relation>_rows`. */
+async function readRows(
+  { duck, asOf, restrict, mostNeed }: Narrowing,
+  relation: string,
+  { columns, time, days }: Read,
+): Promise<void> {
+  const select = `select ${[...columns].join(', ')} from ${relation}`
+  const before = (n: number) => `timestamp ${literal(asOf.toISOString())} - to_days(${Math.trunc(n)})`
+  const recent = (time && mostNeed(relation)) || days
+  await restrict(relation, 0)
+  // Written out, it keeps what is older from being read at all.
+  await duck.run(
+    `create table ${relation}_rows as ${select}${time ? ` where ${time} > ${before(recent)}` : ''}`,
+  )
+  if (!time || recent >= days) return
+  await restrict(relation, recent)
+  await duck.run(
+    `insert into ${relation}_rows ${select} where ${time} > ${before(days)} and ${time} <= ${before(recent)}`,
+  )
 }
 
 /** Drops the tables, so that views can take their names again. */
@@ -65,9 +83,13 @@ function readsOf({ rows }: Plan): Map<string, Read> {
       return read.columns
     }
     const ofRows = add(relation.name)
-    const ofLines = lines && (line.length || measure.level === 'line') ? add(lines.name) : ofRows
+    const ofLines = lines && readsLines(atom) ? add(lines.name) : ofRows
     for (const { of, name } of columnsIn([row, line, measure, holds, only]))
       (of === 'line' ? ofLines : ofRows).add(name)
   }
   return found
 }
+
+/** Whether a condition reads the lines of rows, where its source has some. */
+export const readsLines = ({ line, measure }: RowsAtom): boolean =>
+  line.length > 0 || measure.level === 'line'
