@@ -3,7 +3,7 @@ import { createKey } from '../src/access/key.ts'
 import { snapshotAll } from '../src/lake/horizon.ts'
 import { openServed } from '../src/lake/served.ts'
 import { setLogLevel } from '../src/log.ts'
-import { type CustomerOrder, sortedCustomers } from '../src/ops/sorted-customers.ts'
+import { type CustomerOrder, type SortedPlace, sortedCustomers } from '../src/ops/sorted-customers.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import { logBatch } from './fixtures/lake.ts'
@@ -123,14 +123,14 @@ t.test('after a refresh', async (t) => {
       const order = { column: sort.replace('-', '') as CustomerOrder['column'], descending: sort[0] === '-' }
       const whole = await sortedCustomers(reader, order, { after: null, limit: wanted.length })
       for (const { place } of random.list(6, 6, () => random.pick(whole))) {
-        const after = { ...place, position: undefined }
-        const rest = await sortedCustomers(reader, order, { after, limit: 5 })
         const from = wanted.indexOf(place.id) + 1
-        t.same(
-          rest.map(({ customer_id }) => customer_id),
-          wanted.slice(from, from + 5),
-          'a page of another generation is found by the id',
-        )
+        const pageAfter = async (known: Partial<SortedPlace>) =>
+          (await sortedCustomers(reader, order, { after: { ...place, ...known }, limit: 5 })).map(
+            ({ customer_id }) => customer_id,
+          )
+        t.same(await pageAfter({ position: undefined }), wanted.slice(from, from + 5), 'found by the id')
+        const edge = random.pick(whole).place.value
+        t.same(await pageAfter({ edge }), wanted.slice(from, from + 5), 'wherever the look ends')
       }
     }
   })
