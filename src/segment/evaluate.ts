@@ -4,6 +4,7 @@ import { type Definition, parseSaved } from './definition.ts'
 import type { Sql } from './dialect/duckdb/parameter.ts'
 import type { Asked } from './held.ts'
 import { compileOne, compileSegments, inLevels } from './plan.ts'
+import { referencesOf } from './tree.ts'
 
 export interface SegmentRow {
   id: string
@@ -57,9 +58,13 @@ export async function evaluateSegments(
       failed.push({ segment, error: messageOf(error) })
     }
   }
-  await openEvaluated(duck, [...segments, ...waiting])
-  const before = asked ? 'touched_before' : 'member_before'
-  await keep(duck, before, [...failed.map((each) => each.segment), ...waiting])
+  await duck.run('create table evaluated (segment integer, customer integer)')
+  const refer = parsed.some(({ tree }) => referencesOf(tree).length > 0)
+  if (refer) await openSegmentMembers(duck, [...segments, ...waiting])
+  const keep = async (kept: readonly SegmentRow[]) => {
+    if (refer) await keepMembers(duck, asked ? 'touched_before' : 'member_before', kept)
+  }
+  await keep([...failed.map((each) => each.segment), ...waiting])
   if (parsed.length === 0) return { evaluated: [], failed }
   if (asked) await hold(duck, parsed)
   const wanted = parsed.filter(({ ordinal }) => !asked || asked.segments.has(ordinal))
@@ -83,7 +88,7 @@ export async function evaluateSegments(
     log('warn', 'shared_evaluation_failed', errorFields(error))
     await duck.run('delete from evaluated')
     if (asked) await hold(duck, parsed)
-    return await oneByOne(duck, wanted, before, add, { evaluated, failed })
+    return await oneByOne(wanted, keep, add, { evaluated, failed })
   }
 }
 
@@ -103,9 +108,8 @@ async function hold(duck: Duck, parsed: readonly Parsed[]): Promise<void> {
 }
 
 async function oneByOne(
-  duck: Duck,
   parsed: readonly Parsed[],
-  before: string,
+  keep: (segments: readonly SegmentRow[]) => Promise<void>,
   add: (members: Sql) => Promise<void>,
   { evaluated, failed }: Evaluation,
 ): Promise<Evaluation> {
@@ -119,15 +123,14 @@ async function oneByOne(
       evaluated.push(segment)
     } catch (cause) {
       failed.push({ segment, error: messageOf(cause) })
-      await keep(duck, before, [segment])
+      await keep([segment])
     }
   }
   return { evaluated, failed }
 }
 
-/** `evaluated`, and `segment_members` over it: what conditions on another segment read. */
-async function openEvaluated(duck: Duck, segments: readonly SegmentRow[]): Promise<void> {
-  await duck.run('create table evaluated (segment integer, customer integer)')
+/** `segment_members` over `evaluated` and those that segments keep: what conditions on another segment read. */
+async function openSegmentMembers(duck: Duck, segments: readonly SegmentRow[]): Promise<void> {
   await duck.run('create table kept_members (segment integer, customer integer)')
   await duck.run('create table segment_ids (segment integer, segment_id varchar)')
   const rows = segments.map(({ ordinal, id }) => [ordinal, id])
@@ -141,7 +144,7 @@ async function openEvaluated(duck: Duck, segments: readonly SegmentRow[]): Promi
     select segment_id, customer from (from evaluated union all from kept_members) join segment_ids using (segment)`)
 }
 
-async function keep(duck: Duck, before: string, segments: readonly SegmentRow[]): Promise<void> {
+async function keepMembers(duck: Duck, before: string, segments: readonly SegmentRow[]): Promise<void> {
   const ordinals = segments.map(({ ordinal }) => Math.trunc(ordinal))
   if (ordinals.length)
     await duck.run(

@@ -132,16 +132,16 @@ export async function diffMembers(
     select segment, customer, joined_at from members_compared where stays`)
   // What the last evaluation found, and who came and left since: to count all takes as long as to compare those.
   const known = whole ? [] : evaluated.map(({ ordinal, member_count }) => [ordinal, member_count] as const)
-  const counted = await duck.rows<{ segment: number; members: number }>(
+  const counted = await duck.rows<{ segment: number; members: number; moved: number }>(
     whole
-      ? 'select segment, count(*) as members from members group by segment'
-      : `select segment, sum(case action when 'entered' then 1 else -1 end)::bigint as members
+      ? `select segment, count_if(stays) as members, count_if(was != stays) as moved
+         from members_compared group by segment`
+      : `select segment, sum(case action when 'entered' then 1 else -1 end)::bigint as members, count(*) as moved
          from member_diff group by segment`,
   )
   const counts = new Map<number, number>(known)
   for (const { segment, members } of counted) counts.set(segment, (counts.get(segment) ?? 0) + members)
-  const [diff] = await duck.rows<{ changes: number }>('select count(*) as changes from member_diff')
-  const changes = diff?.changes ?? 0
+  const changes = counted.reduce((sum, { moved }) => sum + moved, 0)
   const base = filesOf(manifest, 'members')
   const folded = Math.max(0, ...base.map(({ tick_hi }) => tick_hi))
   const deltas = filesOf(manifest, 'member_changes').filter(({ tick_hi }) => tick_hi > folded)
