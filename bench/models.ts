@@ -83,7 +83,7 @@ async function scratch(): Promise<WrittenServed> {
         for (const mart of marts)
           await timed(
             `  ${mart.name}`,
-            () => computeMarts(duck, [mart], BOTH, serving),
+            () => computeMarts(session, [mart], BOTH, serving),
             (made) => made || null,
           )
         await duck.run(NO_MEMBERS)

@@ -8,7 +8,7 @@ import { compactStaging } from '../src/lake/compact-staging.ts'
 import { snapshotAll } from '../src/lake/horizon.ts'
 import { brandManifest } from '../src/lake/manifest.ts'
 import { restore } from '../src/lake/restore.ts'
-import { openSession } from '../src/lake/session.ts'
+import { openSession, type SessionOptions } from '../src/lake/session.ts'
 import { snapshot } from '../src/lake/snapshot.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
@@ -265,6 +265,34 @@ t.test('a file of events holds what sets properties last, all by subject and tim
       'b updateProperties 9',
     ],
   )
+})
+
+t.test('of a small brand those sources are opened that are read, and those that changed', async (t) => {
+  const pipeline = await lake(t)
+  const brand = await newBrand(pipeline)
+  await logBatch(pipeline.postgres.sql, [{ brand_id: brand.id, anonymous_id: 'v' }])
+  const { tick: published } = await tick(pipeline)
+  const opened = async (options: SessionOptions) => {
+    const session = await openSession(pipeline, brand, new Date(), {
+      read: () => new Set(['customers', 'orders']),
+      ...options,
+    })
+    try {
+      const [{ changed }] = (await session.duck.rows(
+        'select list(distinct relation order by relation) as changed from changed_subjects',
+      )) as [{ changed: string[] | null }]
+      return { sources: [...session.sources].sort(), changed }
+    } finally {
+      await session.close()
+    }
+  }
+  t.same(await opened({}), { sources: ['customers_source', 'orders_source'], changed: null })
+  const since = [Number(published) - 1]
+  t.same(await opened({ since }), {
+    sources: ['customers_source', 'events', 'orders_source'],
+    changed: ['events'],
+  })
+  t.ok((await opened({ smallRows: 0 })).sources.includes('merges'), 'of a large one all')
 })
 
 t.test('a session reaches no file outside its brand', async (t) => {

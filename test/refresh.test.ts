@@ -241,6 +241,19 @@ t.test('a generation', async (t) => {
   })
 })
 
+t.test('a brand is looked at again when the time of a row that is dated ahead has come', async (t) => {
+  const { brand, view, refresh } = await store(shared)
+  await view(new Date(), 'ann')
+  const ahead = new Date(Date.now() + 600_000)
+  await sql`
+    insert into store_order (brand_id, external_id, id, subject, state, billing_status, currency_code, total, created_at, updated_at)
+    values (${brand.id}, '1', gen_random_uuid(), 1, 'complete', 'paid', 'USD', 10, ${ahead}, now())`
+  await snapshotAll(shared)
+  await refresh()
+  const [row] = await sql`select next_change_at from lake_brand where brand_id = ${brand.id}`
+  t.same(row?.next_change_at, new Date(ahead.getTime() + 1))
+})
+
 t.test('a member change says why: a new segment, its data, its definition, or time', async (t) => {
   const { brand, view, viewed, refresh, published } = await store(shared)
   const segment = await viewed('lately', 1)

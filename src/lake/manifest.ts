@@ -80,6 +80,13 @@ interface PinnedRow {
   staged: FileJson[]
 }
 
+/** The files that hold rows of a relation that came after a tick. */
+export const laterFiles = (
+  { files, staged }: Pick<Manifest, 'files' | 'staged'>,
+  relation: FileRelation,
+  tick: number,
+): LakeFile[] => [...files, ...staged].filter((file) => file.relation === relation && file.tick_hi > tick)
+
 const fileOf = (file: FileJson): LakeFile => ({ ...file, created_at: new Date(file.created_at) })
 
 /** Records written files within the publishing transaction. */

@@ -2,7 +2,7 @@ import { type Duck, literal } from '../store/duckdb.ts'
 import { beginLakeFile, beginLakeFileAt, brandFolder, type WrittenFile } from '../store/lake.ts'
 import { unfinished } from './manifest.ts'
 import { rowFilePath } from './row-file.ts'
-import type { Session } from './session.ts'
+import { type Session, SMALL_BLOCK } from './session.ts'
 import { writeRows } from './write-rows.ts'
 
 /** Tables that single reads, sorted lists and member pages come from. */
@@ -16,9 +16,6 @@ export interface ServedTable {
 /** Schemas of a file of changes: rows of touched customers, and tables that replace those of the base as a whole. */
 export const ROWS = 'main'
 export const WHOLE = 'whole'
-
-/** Bytes of a block; a short column takes one. */
-const SMALL_BLOCK = 16_384
 
 /** A file of results, and beside it the rows that are looked up of it, where there are any. */
 export interface WrittenServed extends WrittenFile {
@@ -43,6 +40,7 @@ export async function openServing(lakeDir: string, { duck, manifest, isSmall }: 
   const stored = `recovery_mode 'no_wal_writes', storage_version 'latest'`
   const blocks = isSmall ? `, block_size ${SMALL_BLOCK}` : ''
   await duck.run(`attach ${literal(file.path)} as ${name} (${stored}${blocks})`)
+  const tables: Named[] = []
   const abandon = async () => {
     await duck.run(`detach ${name}`).catch(() => {})
     await file.abandon()
@@ -58,11 +56,12 @@ export async function openServing(lakeDir: string, { duck, manifest, isSmall }: 
       const [made] = await duck.rows<{ Count: number }>(
         declared ? `insert into ${target} ${select}` : `create table ${target} as ${select}`,
       )
+      tables.push({ schema, table })
       return made?.Count ?? 0
     },
     finish: async () => {
       try {
-        const finishBeside = await writeLookedUp(duck, lakeDir, { name, path: file.final })
+        const finishBeside = await writeLookedUp(duck, lakeDir, { name, path: file.final, tables })
         // Both are read once more for their hashes, each by a thread.
         const [written, beside] = await Promise.all([
           duck.run(`detach ${name}`).then(() => file.finish()),
@@ -114,18 +113,26 @@ function missing(table: string): never {
   throw new Error(`nothing is looked up of ${table}`)
 }
 
+interface Named {
+  schema: string
+  table: string
+}
+
 /** Writes the rows that are looked up of a file that is under way. What is returned finishes theirs. */
 async function writeLookedUp(
   duck: Duck,
   lakeDir: string,
-  { name, path }: { name: string; path: string },
+  { name, path, tables }: { name: string; path: string; tables: readonly Named[] },
 ): Promise<(() => Promise<WrittenFile>) | null> {
-  const tables = await duck.rows<{ schema: string; table: string }>(
-    `select schema_name as schema, table_name as table from duckdb_tables()
-     where database_name = ${literal(name)} and table_name in (${[...lookedUpTables, REPLACED].map(literal).join(', ')})
-     order by all`,
-  )
-  if (tables.length === 0) return null
+  const replacing = tables.some(({ table }) => table === REPLACED)
+  const lookedUp = tables
+    .filter(({ table }) => table in LOOKED_UP)
+    .map(({ schema, table }) => ({
+      name: `${schema}.${table}`,
+      select: lookedUpSql(table, `${name}.${schema}.${table}`),
+    }))
+    .sort((one, other) => (one.name < other.name ? -1 : 1))
+  if (lookedUp.length === 0 && !replacing) return null
   const file = await beginLakeFileAt(lakeDir, rowFilePath(path))
   const orAbandon = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
@@ -136,13 +143,7 @@ async function writeLookedUp(
     }
   }
   return await orAbandon(async () => {
-    const lookedUp = tables
-      .filter(({ table }) => table !== REPLACED)
-      .map(({ schema, table }) => ({
-        name: `${schema}.${table}`,
-        select: lookedUpSql(table, `${name}.${schema}.${table}`),
-      }))
-    const replaced = tables.some(({ table }) => table === REPLACED) ? `${name}.${ROWS}.${REPLACED}` : null
+    const replaced = replacing ? `${name}.${ROWS}.${REPLACED}` : null
     const addIndex = await writeRows(duck, file.path, lookedUp, replaced)
     return () => orAbandon(async () => await file.finish(await addIndex()))
   })

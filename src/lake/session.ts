@@ -4,7 +4,7 @@ import { v7 as uuidv7 } from 'uuid'
 import type { Brand } from '../op.ts'
 import { type Duck, literal, openDuck } from '../store/duckdb.ts'
 import { brandFolder } from '../store/lake.ts'
-import { brandManifest, type LakeFile, type Manifest } from './manifest.ts'
+import { brandManifest, type LakeFile, laterFiles, type Manifest } from './manifest.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { Relation } from './relation.ts'
 import { columnsOf, RELATIONS, type RelationName, sourceName } from './relations.ts'
@@ -16,6 +16,8 @@ export interface Session {
   readonly asOf: Date
   /** So few rows that what is written is not worth compressing. */
   readonly isSmall: boolean
+  /** What is opened, by what models call it. */
+  readonly sources: ReadonlySet<string>
   /** Absolute folder of the brand, the only one that the session may write to. */
   readonly folder: string
   close(): Promise<void>
@@ -27,10 +29,15 @@ export interface Session {
  */
 export const SMALL_ROWS = 200_000
 
+/** Bytes of a block where rows are few; a short column takes one. */
+export const SMALL_BLOCK = 16_384
+
 export interface SessionOptions {
   /** Ticks: later changes are looked for. */
   since?: readonly number[]
   smallRows?: number
+  /** The only sources of a small brand that are read: of the others those are opened that changed, too. Default: all. */
+  read?: () => ReadonlySet<RelationName>
   /** How far a statement is can be asked of the connection. */
   counted?: boolean
 }
@@ -44,16 +51,16 @@ export async function openSession(
   pipeline: Pipeline,
   brand: Brand,
   asOf: Date,
-  { since = [], smallRows = SMALL_ROWS, counted = false }: SessionOptions = {},
+  { since = [], smallRows = SMALL_ROWS, read, counted = false }: SessionOptions = {},
 ): Promise<Session> {
   const manifest = await brandManifest(pipeline.postgres, brand.id)
   const folder = join(pipeline.lakeDir, brandFolder(brand.id))
   const tempDir = join(folder, 'tmp', uuidv7())
   const rows = [...manifest.files, ...manifest.staged].filter(({ relation }) => relation in RELATIONS)
   const isSmall = rows.reduce((sum, file) => sum + file.rows, 0) < smallRows
-  // Of so few rows a second thread costs more than it gives.
-  const threads = isSmall ? 1 : pipeline.threads
-  const duck = await openDuck({ memoryMb: pipeline.memoryMb, threads, tempDir, counted })
+  // Of so few rows a second thread costs more than it gives, and so do large blocks.
+  const sized = isSmall ? { threads: 1, blockBytes: SMALL_BLOCK } : { threads: pipeline.threads }
+  const duck = await openDuck({ memoryMb: pipeline.memoryMb, ...sized, tempDir, counted })
   const close = async () => {
     duck.close()
     await rm(tempDir, { recursive: true, force: true })
@@ -64,7 +71,8 @@ export async function openSession(
     await duck.run('set parquet_metadata_cache = true')
     // Tables are made by all threads: half of the time. What needs an order says so.
     await duck.run('set preserve_insertion_order = false')
-    await openSources(duck, pipeline.lakeDir, { manifest, rows, isSmall }, since)
+    const opened = openedOf(manifest, since, isSmall ? read?.() : undefined)
+    await openSources(duck, pipeline.lakeDir, { manifest, rows, isSmall, opened }, since)
     // Bound as text: the binding has no TIMESTAMP parameter of its own.
     await duck.run(
       `create table params as
@@ -72,21 +80,34 @@ export async function openSession(
       [asOf, brand.timezone, brand.currency_code, brand.id],
     )
     await duck.lock([folder])
-    return { duck, manifest, asOf, isSmall, folder, close }
+    return { duck, manifest, asOf, isSmall, sources: new Set(opened.map(sourceName)), folder, close }
   } catch (error) {
     await close()
     throw error
   }
 }
 
+const openedOf = (manifest: Manifest, since: readonly number[], read?: ReadonlySet<RelationName>) =>
+  (Object.keys(RELATIONS) as RelationName[]).filter(
+    (relation) =>
+      !read || read.has(relation) || since.some((tick) => laterFiles(manifest, relation, tick).length),
+  )
+
+interface Sources {
+  manifest: Manifest
+  rows: readonly LakeFile[]
+  isSmall: boolean
+  opened: readonly RelationName[]
+}
+
 async function openSources(
   duck: Duck,
   lakeDir: string,
-  { manifest, rows, isSmall }: { manifest: Manifest; rows: readonly LakeFile[]; isSmall: boolean },
+  { manifest, rows, isSmall, opened }: Sources,
   since: readonly number[],
 ): Promise<void> {
   const changed: string[] = []
-  for (const relation of Object.keys(RELATIONS) as RelationName[]) {
+  for (const relation of opened) {
     const files = rows.filter((file) => file.relation === relation)
     // No row is of a later tick where no file is.
     const later = since.filter((tick) => files.some(({ tick_hi }) => tick_hi > tick))

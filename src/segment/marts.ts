@@ -5,37 +5,29 @@ import { type Model, upstreamOf } from '../model/graph.ts'
 import { runModels, type Step } from '../model/run.ts'
 import type { Duck } from '../store/duckdb.ts'
 import { cameOf, EVENTS } from './came.ts'
-import { SOURCES } from './catalog.ts'
+import { narrowed } from './narrow.ts'
+import type { Needed } from './needed.ts'
 import type { Parts } from './part.ts'
 import { openPublishedScores } from './scored.ts'
 import { placeCustomers } from './served-tables.ts'
 import { mergeMarts, restrict } from './touched.ts'
 import type { Asks } from './way.ts'
 
-/** Relations that rules read. */
-const RULED = Object.values(SOURCES).flatMap(({ relation, lines }) => [
-  relation.name,
-  ...(lines ? [lines.name] : []),
-])
-
-/** The models that a refresh makes: what is stored, and what rules read. */
-export function madeOf(models: readonly Model[]): Model[] {
-  const stored = models.flatMap(({ stored, name }) => (stored ? name : []))
-  return upstreamOf([...stored, ...RULED], models)
-}
-
 /** Staging models over all events, which few statements read, each other columns. */
-const OVER_EVENTS: ReadonlySet<string> = new Set([
-  'stg_events',
-  'stg_customer_attributes',
-  'stg_engagement_events',
-])
+const OVER_EVENTS: ReadonlySet<string> = new Set(['stg_events', 'stg_engagement_events'])
 
 /** Of few rows it takes longer to plan what a view stands for than to copy them: of 22,000 half as long again. */
-export const openStaging = ({ duck, isSmall }: Session, models: readonly Model[]): Promise<Step[]> =>
+export const openStaging = (
+  { duck, isSmall, asOf }: Session,
+  { models, narrow }: Pick<Needed, 'models' | 'narrow'>,
+): Promise<Step[]> =>
   runModels(
     duck.connection,
-    models.filter(({ layer }) => layer === 'staging'),
+    models.flatMap((model) => {
+      const read = narrow.get(model.name)
+      if (model.layer !== 'staging') return []
+      return read ? { ...model, sql: narrowed(`(\n${model.sql}\n)`, read, asOf) } : model
+    }),
     { materialize: ({ name }) => (isSmall && !OVER_EVENTS.has(name) ? 'table' : 'view') },
   )
 
@@ -47,12 +39,13 @@ export const OF_SEGMENTS = 'customers'
  * ones and the segments read them; those that stay are as published. Returns how many rows that made.
  */
 export async function computeMarts(
-  duck: Duck,
+  session: Session,
   models: readonly Model[],
   parts: Parts,
   serving: Serving,
   staying?: ReadonlySet<string>,
 ): Promise<number> {
+  const { duck } = session
   const needed = parts.has('models') ? models : upstreamOf([OF_SEGMENTS], models)
   const marts = needed.filter(({ layer, name }) => layer === 'mart' && !staying?.has(name))
   if (!parts.has('models') || staying) await openPublishedScores(duck)
@@ -61,10 +54,7 @@ export async function computeMarts(
     if (model.name !== OF_SEGMENTS)
       rows += rowsOf(await runModels(duck.connection, [model], { into: serving }))
     else if (!parts.has('segments')) rows += rowsOf(await runModels(duck.connection, [model]))
-    else {
-      await runModels(duck.connection, [model], { materialize: () => 'view' })
-      await placeCustomers(duck, serving, model)
-    }
+    else await placeCustomers(session, serving, model)
   }
   return rows
 }

@@ -35,22 +35,21 @@ export async function narrow(narrowing: Narrowing, plan: Plan): Promise<void> {
 async function readRows(
   { duck, asOf, restrict, mostNeed }: Narrowing,
   relation: string,
-  { columns, time, days }: Read,
+  read: Read,
 ): Promise<void> {
-  const select = `select ${[...columns].join(', ')} from ${relation}`
-  const before = (n: number) => `timestamp ${literal(asOf.toISOString())} - to_days(${Math.trunc(n)})`
+  const { time, days } = read
   const recent = (time && mostNeed(relation)) || days
   await restrict(relation, 0)
-  // Written out, it keeps what is older from being read at all.
-  await duck.run(
-    `create table ${relation}_rows as ${select}${time ? ` where ${time} > ${before(recent)}` : ''}`,
-  )
+  await duck.run(`create table ${relation}_rows as ${narrowed(relation, { ...read, days: recent }, asOf)}`)
   if (!time || recent >= days) return
   await restrict(relation, recent)
   await duck.run(
-    `insert into ${relation}_rows ${select} where ${time} > ${before(days)} and ${time} <= ${before(recent)}`,
+    `insert into ${relation}_rows ${narrowed(relation, read, asOf)} and ${time} <= ${daysBefore(asOf, recent)}`,
   )
 }
+
+const daysBefore = (asOf: Date, days: number) =>
+  `timestamp ${literal(asOf.toISOString())} - to_days(${Math.trunc(days)})`
 
 /** Drops the tables, so that views can take their names again. */
 export async function widen(duck: Duck): Promise<void> {
@@ -61,15 +60,21 @@ export async function widen(duck: Duck): Promise<void> {
   for (const { name } of tables) await duck.run(`drop table ${name}`)
 }
 
-interface Read {
+export interface Read {
   columns: Set<string>
   /** Column that windows look at, and the longest of them. */
   time: string | undefined
   days: number
 }
 
+/** Of some rows only what is read. Written out, the time keeps what is older from being read at all. */
+export function narrowed(rows: string, { columns, time, days }: Read, asOf: Date): string {
+  const recent = time ? ` where ${time} > ${daysBefore(asOf, days)}` : ''
+  return `select ${[...columns].join(', ')} from ${rows}${recent}`
+}
+
 /** What a plan reads, by relation. */
-function readsOf({ rows }: Plan): Map<string, Read> {
+export function readsOf({ rows }: Plan): Map<string, Read> {
   const found = new Map<string, Read>()
   for (const { atom } of rows) {
     const { relation, time, lines, only } = rowsNamed(atom.source)

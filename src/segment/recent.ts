@@ -1,3 +1,4 @@
+import { laterFiles } from '../lake/manifest.ts'
 import type { RelationName } from '../lake/relations.ts'
 import type { ServedTable } from '../lake/serving.ts'
 import { fileList, type Session } from '../lake/session.ts'
@@ -121,7 +122,7 @@ export async function openRecent(session: Session, lakeDir: string, models: read
     const among = (rows: string) =>
       `from (${over(models, model, { [source]: `from ${source} where ${rows}` })})`
     const parts = [recent, among(`tick <= ${tick} and ${time} <= timestamp ${literal(since.toISOString())}`)]
-    if (laterFiles(session, relation, tick).length) {
+    if (laterFiles(session.manifest, relation, tick).length) {
       // To look up whose they are, all merges are hashed: once, and not for each statement.
       await duck.run(`create table ${copyOf(copied)}_later as ${among(`tick > ${tick}`)}`)
       parts.push(`from ${copyOf(copied)}_later`)
@@ -130,9 +131,6 @@ export async function openRecent(session: Session, lakeDir: string, models: read
   }
 }
 
-const laterFiles = ({ manifest: { files, staged } }: Session, relation: RelationName, tick: number) =>
-  [...files, ...staged].filter((file) => file.relation === relation && file.tick_hi > tick)
-
 /** Makes a table of the keys of a mutable relation's rows that changed after a tick; false when none did. */
 async function openChangedKeys(
   { session, lakeDir, tick }: { session: Session; lakeDir: string; tick: number },
@@ -140,7 +138,7 @@ async function openChangedKeys(
   key: string,
   table: string,
 ): Promise<boolean> {
-  const folded = laterFiles(session, relation, tick).filter(({ level }) => level > 0)
+  const folded = laterFiles(session.manifest, relation, tick).filter(({ level }) => level > 0)
   const versions = [
     `${relation}_changed`,
     ...(folded.length ? [`read_parquet(${fileList(lakeDir, folded)})`] : []),

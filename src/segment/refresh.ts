@@ -6,9 +6,10 @@ import { loadModels, type Model } from '../model/graph.ts'
 import { turnsNow } from './cadence.ts'
 import { evaluateSegments } from './evaluate.ts'
 import { ask } from './held.ts'
-import { carryCustomers, computeMarts, computeTouched, madeOf, openStaging } from './marts.ts'
+import { carryCustomers, computeMarts, computeTouched, openStaging } from './marts.ts'
 import { diffMembers } from './members.ts'
 import { datedBetween, dayTurned, productsChanged } from './moved.ts'
+import { madeOf, type Needed, neededOf } from './needed.ts'
 import { BOTH, type Part, type Parts, roundsOf, startOf } from './part.ts'
 import { noteUnchanged, type Publication, publish } from './publish.ts'
 import { type Staying, stayingOf } from './staying.ts'
@@ -109,13 +110,17 @@ async function refreshParts(
   try {
     const start = startOf(brand, parts, turns.due)
     const goesOn = start !== null && (brand.as_of === null || asOf >= brand.as_of)
+    let needed: Needed | undefined
+    const ofSmall = () => (needed ??= neededOf(models, turns))
     session = await openSession(pipeline, brand, asOf, {
       since: goesOn ? start.ticks : [],
+      read: () => ofSmall().sources,
       ...(options.smallRows !== undefined && { smallRows: options.smallRows }),
     })
     options.signal?.throwIfAborted()
     options.signal?.addEventListener('abort', stop)
-    const task = { parts, models: madeOf(models), turns, recipe: recipeOf(models, brand), options }
+    const made = session.isSmall ? ofSmall() : { models: madeOf(models), narrow: new Map() }
+    const task = { ...made, parts, turns, recipe: recipeOf(models, brand), options }
     return await refreshIn(session, pipeline, brand, task, startedAt)
   } catch (error) {
     if (leased.length) await db.run('segments_release', [brand.id]).catch(() => {})
@@ -146,7 +151,7 @@ async function refreshIn(
     return result
   }
 
-  await openStaging(session, models)
+  await openStaging(session, task)
   const way = await timed(
     'touched',
     () => wayOf(session, pipeline, brand, task),
@@ -206,7 +211,7 @@ async function martsIn(
   if (way.carries) return await carryCustomers(session.duck, models)
   if (way.asks) return await computeTouched(session, models, parts, way.asks)
   if (!serving) throw new Error('there is no file to compute the marts of everyone into')
-  return await computeMarts(session.duck, models, parts, serving, staying?.names)
+  return await computeMarts(session, models, parts, serving, staying?.names)
 }
 
 /** The members of all segments that are due, and how they differ from those before. */
@@ -240,9 +245,11 @@ async function isUnchanged(
 ): Promise<boolean> {
   const made = startOf(brand, parts, [])
   if (members.changes > 0 || !made || !brand.no_erasure_since) return false
-  if (await dayTurned(session, made.from)) return false
-  if (!way.whole || way.carries)
-    return way.touched === 0 && !(parts.has('models') && (await productsChanged(session, brand.models_tick)))
+  if (!way.whole || way.carries) {
+    if (way.touched > 0 || (await dayTurned(session, made.from))) return false
+    return !(parts.has('models') && (await productsChanged(session, brand.models_tick)))
+  }
   const same = brand.recipe === recipe && brand.changed_tick <= Math.min(...made.ticks)
-  return same && !(await datedBetween(session, made.from, session.asOf))
+  if (!same || (await dayTurned(session, made.from))) return false
+  return !(await datedBetween(session, made.from, session.asOf))
 }

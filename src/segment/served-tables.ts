@@ -8,6 +8,7 @@ import {
 } from '../lake/serving.ts'
 import type { Session } from '../lake/session.ts'
 import type { Model } from '../model/graph.ts'
+import { runModels } from '../model/run.ts'
 import type { Duck } from '../store/duckdb.ts'
 
 const served = (name: string, select: string): ServedTable => ({ name, select })
@@ -32,15 +33,23 @@ const texts = (rows: string): ServedTable => ({
 })
 const KNOWN = `provenance <> 'pixel'`
 
-/** Computes `customers`, a view of the session, into the file, each with a position: the place by customer id. */
-export async function placeCustomers(duck: Duck, serving: Serving, { plain = [] }: Model): Promise<void> {
-  const select = 'select *, null::integer as position from customers order by customer_id'
-  await serving.add({ ...served('customers', select), plain })
+/** Computes `customers` into the file, each with a position: the place by customer id. */
+export async function placeCustomers(session: Session, serving: Serving, model: Model): Promise<void> {
+  const { duck, isSmall } = session
+  const { name, sql, plain = [] } = model
+  const [rows, place] = isSmall
+    ? [`(\n${sql}\n)`, 'row_number() over (order by customer_id)']
+    : [await viewOf(duck, model), 'null']
+  const select = `select *, (${place})::integer as position from ${rows} order by customer_id`
+  await serving.add({ ...served(name, select), plain })
   // Numbering the sorted rows of a SELECT is the work of one thread; those of a table are numbered.
-  await duck.run(`update ${serving.name}.customers set position = rowid + 1`)
-  await duck.run(
-    `create or replace view customers as select * exclude (position) from ${serving.name}.customers`,
-  )
+  if (!isSmall) await duck.run(`update ${serving.name}.${name} set position = rowid + 1`)
+  await duck.run(`create or replace view ${name} as select * exclude (position) from ${serving.name}.${name}`)
+}
+
+async function viewOf(duck: Duck, model: Model): Promise<string> {
+  await runModels(duck.connection, [model], { materialize: () => 'view' })
+  return model.name
 }
 
 /** What is found by the positions of customers: the members, and the places of ids and texts. */

@@ -1,3 +1,4 @@
+import { sourceName } from '../lake/relations.ts'
 import { literal } from '../store/duckdb.ts'
 import { rowsNamed, SOURCES } from './catalog.ts'
 import type { Expr } from './expression.ts'
@@ -30,13 +31,14 @@ export const DATED_SOURCES = {
 } as const
 export type DatedSource = keyof typeof DATED_SOURCES
 
+/** Rows that are ahead: no staging model shows them. */
 export const DATED: readonly Slice[] = Object.entries(DATED_SOURCES).map(([source, column]) => ({
-  relation: `stg_${source}`,
+  relation: sourceName(source as DatedSource),
   column,
   lessDays: 0,
 }))
 
-/** All slices of the rules of a plan and of the models that they read. */
+/** All slices of the rules of a plan and of the sources of the models that they read. */
 export function slicesOf({ profile, rows }: Pick<Plan, 'profile' | 'rows'>): Slice[] {
   return different([
     ...DATED,

@@ -1,10 +1,12 @@
 import { without } from '../lake/generation.ts'
-import { sourceName } from '../lake/relations.ts'
-import { BY_SUBJECT } from '../lake/session.ts'
+import { laterFiles } from '../lake/manifest.ts'
+import { type RelationName, sourceName } from '../lake/relations.ts'
+import { BY_SUBJECT, type Session } from '../lake/session.ts'
 import type { Model } from '../model/graph.ts'
 import { type Materialization, runModels } from '../model/run.ts'
 import { SOURCES } from '../model/source.ts'
 import { anyNumber, type Duck, literal } from '../store/duckdb.ts'
+import { statement } from '../store/sqlfile.ts'
 import { widen } from './narrow.ts'
 import { DATED_SOURCES, type DatedSource, passedBetween, type Slice } from './slices.ts'
 
@@ -81,21 +83,34 @@ export async function openTouched(
   return row?.touched ?? 0
 }
 
-/** The earliest instant after as_of that a slice passes a row at, in UTC; `infinity` when there is none. */
-export async function nextChange(duck: Duck, slices: readonly Slice[], asOf: Date): Promise<string> {
-  // The least of those ahead, then the days: not the days to each row.
-  const passes = [...Map.groupBy(slices, ({ relation }) => relation)].map(([relation, group]) => {
-    const next = group.map(({ column, lessDays }) => {
-      const days = `to_days(${Math.trunc(lessDays)})`
-      const start = `timestamp ${literal(asOf.toISOString())} - ${days}`
-      return `min(${column}) filter (${column} > ${start}) + ${days}`
-    })
-    return `select least(${[...next, 'null::timestamp'].join(', ')}) as moment from ${relation}`
+/**
+ * The earliest instant after as_of that a slice passes a row at, or the next day begins at for a brand with orders, in
+ * UTC; null when there is none.
+ */
+export async function nextChange(
+  { duck, asOf, sources, manifest }: Session,
+  slices: readonly Slice[],
+): Promise<string | null> {
+  const has = (relation: RelationName) => laterFiles(manifest, relation, -1).length > 0
+  const dated = Object.keys(DATED_SOURCES) as DatedSource[]
+  const isEmpty = (source: DatedSource) => !sources.has(sourceName(source)) || !has(source)
+  const empty = new Set(dated.filter(isEmpty).map(sourceName))
+  const columns = Map.groupBy(slices, ({ relation, column }) => `${relation}.${column}`)
+  const passes = [...columns.values()].flatMap((group) => {
+    const [{ relation, column }] = group as [Slice]
+    if (empty.has(relation)) return []
+    // A row is passed next by the slice with the fewest days that has not passed it.
+    const days = [...new Set(group.map(({ lessDays }) => Math.trunc(lessDays)))].sort((a, b) => a - b)
+    const ahead = (less: number) => `${column} > timestamp ${literal(asOf.toISOString())} - to_days(${less})`
+    const next = days.map((less) => `when ${ahead(less)} then ${column} + to_days(${less})`)
+    return `select min(case ${next.join(' ')} end) as moment from ${relation} where ${ahead(days.at(-1) ?? 0)}`
   })
+  if (has('orders')) passes.push(statement('duckdb', 'next_day'))
+  if (passes.length === 0) return null
   const [row] = await duck.rows<{ next: string | null }>(
-    `select strftime(min(moment), '%Y-%m-%dT%H:%M:%S.%fZ') as next from (${passes.join(' union all ')})`,
+    `select strftime(min(moment), '%Y-%m-%dT%H:%M:%S.%fZ') as next from (${passes.join('\nunion all\n')})`,
   )
-  return row?.next ?? 'infinity'
+  return row?.next ?? null
 }
 
 /** Staging models that read sources and are about customers: all others see what these show. */

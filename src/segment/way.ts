@@ -8,7 +8,6 @@ import type { Model } from '../model/graph.ts'
 import { modelsHash } from '../model/recipe.ts'
 import type { Brand } from '../op.ts'
 import type { Duck } from '../store/duckdb.ts'
-import { statement } from '../store/sqlfile.ts'
 import { type AskedRows, openAskedRows } from './asked.ts'
 import { dueAt, type Turns } from './cadence.ts'
 import { openCame } from './came.ts'
@@ -16,6 +15,7 @@ import { parseSaved } from './definition.ts'
 import type { Evaluation, SegmentRow } from './evaluate.ts'
 import { openMembers, openPublishedMembers } from './members.ts'
 import { salesMoved } from './moved.ts'
+import type { Read } from './narrow.ts'
 import { BOTH, changedIn, type Parts, startOf } from './part.ts'
 import { type Plan, parted, plan } from './plan.ts'
 import { openPublishedScores, touchPublishedScores, touchScored } from './scored.ts'
@@ -121,6 +121,8 @@ export const tooMany = (touched: number, before: number, customers: number, most
 export interface Task {
   parts: Parts
   models: readonly Model[]
+  /** Of a small brand: what rules read of models that nothing else reads. */
+  narrow: ReadonlyMap<string, Read>
   turns: Turns
   recipe: string
   options: WayOptions
@@ -242,16 +244,16 @@ export function planOf(segments: readonly SegmentRow[]): Plan | null {
 
 /** When time alone changes an answer next, or the turn of a waiting segment comes. Null where finding out would take long, or something failed. */
 export async function nextChangeOf(
-  { duck, manifest, asOf }: Session,
+  session: Session,
   { due, waiting }: Turns,
   { failed }: Evaluation,
 ): Promise<string | null> {
-  const planned = failed.length || rowsOf(manifest) >= SMALL_ROWS ? null : planOf([...due, ...waiting])
+  const planned =
+    failed.length || rowsOf(session.manifest) >= SMALL_ROWS ? null : planOf([...due, ...waiting])
   if (!planned) return null
-  const [day] = await duck.rows<{ begins: string }>(statement('duckdb', 'next_day'))
-  const next = [await nextChange(duck, slicesOf(planned), asOf), day?.begins ?? 'infinity']
+  const next = await nextChange(session, slicesOf(planned))
   const turns = waiting.flatMap((segment) => dueAt(segment) ?? [])
   // Date counts milliseconds, times in the lake have microseconds.
-  const first = Math.min(...turns, ...next.flatMap((at) => (at === 'infinity' ? [] : Date.parse(at) + 1)))
+  const first = Math.min(...turns, ...(next === null ? [] : [Date.parse(next) + 1]))
   return Number.isFinite(first) ? new Date(first).toISOString() : 'infinity'
 }

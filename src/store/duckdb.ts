@@ -17,6 +17,8 @@ export interface DuckOptions {
   threads: number
   /** Folder that large operations spill to. */
   tempDir: string
+  /** Bytes that a column of a table takes at least. Default: those that suit tables of many rows. */
+  blockBytes?: number
   /** How far a statement is can be asked of the connection. It is worked out so often that some take a tenth longer. */
   counted?: boolean
   /** So many statements with values stay prepared, those used last: for an instance that is asked the same again and again. */
@@ -42,7 +44,7 @@ export interface Duck {
 }
 
 export async function openDuck(options: DuckOptions): Promise<Duck> {
-  const { memoryMb, threads, tempDir, counted = false, keptStatements = 0 } = options
+  const { memoryMb, threads, tempDir, blockBytes, counted = false, keptStatements = 0 } = options
   mkdirSync(tempDir, { recursive: true })
   const instance = await DuckDBInstance.create(':memory:', {
     memory_limit: `${memoryMb}MB`,
@@ -50,6 +52,7 @@ export async function openDuck(options: DuckOptions): Promise<Duck> {
     temp_directory: tempDir,
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
+    ...(blockBytes && { default_block_size: String(blockBytes) }),
   })
   const lines: Line[] = []
   const open = async () => {
@@ -68,9 +71,9 @@ export async function openDuck(options: DuckOptions): Promise<Duck> {
     lock: (folders) =>
       inOrder(async () => {
         const list = folders.map((folder) => literal(`${folder.replace(/\/$/, '')}/`)).join(', ')
-        await connection.run(`set allowed_directories = [${list}]`)
-        await connection.run('set enable_external_access = false')
-        await connection.run('set lock_configuration = true')
+        await connection.run(
+          `set allowed_directories = [${list}]; set enable_external_access = false; set lock_configuration = true`,
+        )
       }),
     stop: (reason) => {
       for (const line of lines) line.stop(reason)

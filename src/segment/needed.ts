@@ -1,0 +1,39 @@
+import { RELATIONS, type RelationName, sourceName } from '../lake/relations.ts'
+import { type Model, upstreamOf } from '../model/graph.ts'
+import type { Turns } from './cadence.ts'
+import { SOURCES } from './catalog.ts'
+import { type Read, readsOf } from './narrow.ts'
+import { planOf } from './way.ts'
+
+/** What a refresh makes, and of what. */
+export interface Needed {
+  models: readonly Model[]
+  sources: ReadonlySet<RelationName>
+  /** What rules read of models that nothing else reads. */
+  narrow: ReadonlyMap<string, Read>
+}
+
+/** Relations that rules can read. */
+const RULED = Object.values(SOURCES).flatMap(({ relation, lines }) => [
+  relation.name,
+  ...(lines ? [lines.name] : []),
+])
+
+/** The models that are stored, and all that rules can read. */
+export const madeOf = (models: readonly Model[]): Model[] =>
+  upstreamOf([...storedOf(models), ...RULED], models)
+
+const storedOf = (models: readonly Model[]) => models.flatMap(({ stored, name }) => (stored ? name : []))
+
+/** What is stored, and what the rules of today read: of a small brand each model that is not made counts. */
+export function neededOf(models: readonly Model[], { due, waiting }: Turns): Needed {
+  const planned = planOf([...due, ...waiting])
+  const reads = planned && readsOf(planned)
+  const made = reads ? upstreamOf([...storedOf(models), ...reads.keys()], models) : madeOf(models)
+  const read = new Set(made.flatMap((model) => model.reads))
+  return {
+    models: made,
+    sources: new Set((Object.keys(RELATIONS) as RelationName[]).filter((name) => read.has(sourceName(name)))),
+    narrow: new Map([...(reads ?? [])].filter(([name]) => !read.has(name))),
+  }
+}
