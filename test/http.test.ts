@@ -755,7 +755,11 @@ t.test('leaving', async (t) => {
     const open = await Wire.open(t, port)
     t.match(await open.send('GET /v1/a HTTP/1.1').answer(), { status: 200 })
     const drained = server.drain(20_000, 20_000)
-    t.match(await open.send('GET /v1/a HTTP/1.1').answer(), { status: 200, headers: { connection: 'close' } })
+    // Clients are asked to leave once the socket takes no connections: some turns later where the machine is busy.
+    let answer = await open.send('GET /v1/a HTTP/1.1').answer()
+    while (answer.status === 200 && answer.headers.connection !== 'close')
+      answer = await open.send('GET /v1/a HTTP/1.1').answer()
+    t.match(answer, { status: 200, headers: { connection: 'close' } })
     await open.closed()
     await drained
   })
