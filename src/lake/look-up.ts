@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { keep } from '../access/remembered.ts'
 import type { CustomerRows, Published } from '../op.ts'
 import { chunksOf } from '../store/hash.ts'
 import { type Generation, modelPathsOf, OF_SEGMENTS } from './generation.ts'
@@ -61,9 +62,17 @@ export async function openLookUps(lakeDir: string, generation: Generation): Prom
   }
 }
 
+/** Files that this process has read ahead: a base is opened again with each change of it. */
+const readAhead = new Map<string, true>()
+const REMEMBERED = 256
+
 /** Has the machine hold the files in memory: from a disk 500 look-ups a second are answered late for the first 20 s. */
 async function readOnce(paths: readonly string[], isWanted: () => boolean): Promise<void> {
-  for (const path of paths) for await (const _ of chunksOf(path)) if (!isWanted()) return
+  for (const path of paths) {
+    if (readAhead.has(path)) continue
+    keep(readAhead, REMEMBERED, path, true)
+    for await (const _ of chunksOf(path)) if (!isWanted()) return
+  }
 }
 
 interface Place {
