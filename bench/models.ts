@@ -87,7 +87,7 @@ async function scratch(): Promise<WrittenServed> {
             (made) => made || null,
           )
         await duck.run(NO_MEMBERS)
-        await timed('  what customers are found by', () => addMembers(serving))
+        await timed('  what customers are found by', () => addMembers(session, serving))
         await serving.add(PARAMS)
       } catch (error) {
         await serving.abandon()

@@ -124,13 +124,13 @@ t.test('after a refresh', async (t) => {
       const whole = await sortedCustomers(reader, order, { after: null, limit: wanted.length })
       for (const { place } of random.list(6, 6, () => random.pick(whole))) {
         const from = wanted.indexOf(place.id) + 1
-        const pageAfter = async (known: Partial<SortedPlace>) =>
-          (await sortedCustomers(reader, order, { after: { ...place, ...known }, limit: 5 })).map(
-            ({ customer_id }) => customer_id,
-          )
-        t.same(await pageAfter({ position: undefined }), wanted.slice(from, from + 5), 'found by the id')
-        const edge = random.pick(whole).place.value
-        t.same(await pageAfter({ edge }), wanted.slice(from, from + 5), 'wherever the look ends')
+        const after: SortedPlace = { ...place, position: undefined }
+        const page = await sortedCustomers(reader, order, { after, limit: 5 })
+        t.same(
+          page.map(({ customer_id }) => customer_id),
+          wanted.slice(from, from + 5),
+          'found by the id',
+        )
       }
     }
   })

@@ -3,6 +3,7 @@ import { anyNumber, type Duck, literal } from '../store/duckdb.ts'
 import type { Pipeline } from './pipeline.ts'
 import { rowFilePath } from './row-file.ts'
 import { ROWS, WHOLE } from './serving.ts'
+import { SORTED_TABLES } from './sorted.ts'
 
 /** The files of one generation, relative to the lake folder; those of models may be of an earlier refresh. */
 export interface Generation {
@@ -62,6 +63,7 @@ export const OF_SEGMENTS: ReadonlySet<string> = new Set([
   'customer_marks',
   'customer_texts',
   'members',
+  ...SORTED_TABLES,
 ])
 
 /** What a generation without changes has of them: pages of members read both files. */

@@ -7,6 +7,7 @@ import { brandFolder } from '../store/lake.ts'
 import { attachGeneration, type Generation, generationOf, pathsOf } from './generation.ts'
 import { openLookUps } from './look-up.ts'
 import type { Pipeline } from './pipeline.ts'
+import { sortedViews } from './sorted.ts'
 
 /** Open generations kept per process; each costs a DuckDB instance of a few megabytes. */
 const KEPT = 64
@@ -126,8 +127,10 @@ async function openTables(lakeDir: string, brandId: string, generation: Generati
     keptStatements: KEPT_STATEMENTS,
   })
   try {
-    await attachGeneration(duck, lakeDir, generation)
+    const stored = await attachGeneration(duck, lakeDir, generation)
     await duck.run(REPLACED)
+    const views = sortedViews('published', 'base.customers').filter(({ name }) => !stored.has(name))
+    await duck.run(views.map(({ name, select }) => `create view published.${name} as ${select};`).join('\n'))
     await duck.run('use published')
     await duck.run(`set dynamic_or_filter_threshold = ${PAGE_ROWS}`)
     await duck.lock([join(lakeDir, brandFolder(brandId))])

@@ -1,3 +1,4 @@
+import { KNOWN } from '../lake/sorted.ts'
 import type { Ctx, Published, Reader } from '../op.ts'
 
 /** Customers as the published models have them. */
@@ -41,8 +42,7 @@ export interface FoundIdentity {
   visitor_ids: string[]
 }
 
-/** Everybody but visitors of whom nobody but a browser said anything. */
-export const BUCKETS = { customers: `provenance <> 'pixel'`, anonymous: `provenance = 'pixel'` } as const
+export const BUCKETS = { customers: KNOWN, anonymous: `provenance = 'pixel'` } as const
 
 /** A condition for the customers of a bucket, and of a search where a parameter has its text in lower case. */
 export function wantedSql(bucket: keyof typeof BUCKETS, text: string | null): string {

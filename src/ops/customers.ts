@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { fail } from '../errors.ts'
 import { list, named, paging, queryInteger, text } from '../fields.ts'
+import { SORT_COLUMNS, type SortColumn } from '../lake/sorted.ts'
 import { type Ctx, type Op, op } from '../op.ts'
 import { isRuleAttribute } from '../segment/attribute.ts'
 import { inRules, propertiesOf } from '../segment/property.ts'
@@ -14,12 +15,11 @@ import {
   type FoundCustomer,
   findCustomer,
 } from './customer-rows.ts'
-import { SORT_COLUMNS, type SortedPlace, sortedCustomers } from './sorted-customers.ts'
+import { type SortedPlace, sortedCustomers } from './sorted-customers.ts'
 
 const MOST_FOUND = 25
 const QUERY_LENGTH = 200
 
-type SortColumn = keyof typeof SORT_COLUMNS
 type Sort = SortColumn | `-${SortColumn}`
 const COLUMNS = Object.keys(SORT_COLUMNS) as SortColumn[]
 const SORTS = COLUMNS.flatMap((column): Sort[] => [column, `-${column}`])

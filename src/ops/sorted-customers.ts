@@ -1,19 +1,18 @@
+import {
+  KNOWN,
+  SORT_COLUMNS,
+  SORT_MARK_EVERY,
+  type SortColumn,
+  sortedTable,
+  sortMarksTable,
+} from '../lake/sorted.ts'
 import type { Published } from '../op.ts'
 import { positionOf } from '../segment/member-page.ts'
-import { BUCKETS, type CustomerRow, customersNamed } from './customer-rows.ts'
+import { type CustomerRow, customersNamed } from './customer-rows.ts'
 import type { Place } from './keyset.ts'
 
-/** The columns that customers can be sorted by: their types, and whether some have no value. */
-export const SORT_COLUMNS = {
-  total_spend: { type: 'decimal(18, 2)', isNullable: false },
-  orders_count: { type: 'integer', isNullable: false },
-  created_at: { type: 'timestamp', isNullable: false },
-  last_order_at: { type: 'timestamp', isNullable: true },
-  last_event_at: { type: 'timestamp', isNullable: true },
-} as const
-
 export interface CustomerOrder {
-  column: keyof typeof SORT_COLUMNS
+  column: SortColumn
   descending: boolean
 }
 
@@ -21,16 +20,13 @@ export interface CustomerOrder {
 export interface SortedPlace extends Place {
   /** When it is known, it saves looking for the id in the generation that it is of. */
   position?: number | undefined
-  /** A value some pages on. To look no further takes a third of the time, and is enough for most pages. */
-  edge?: string | null | undefined
 }
 
 /** A row of a page: where the next one would begin. */
 export type SortedCustomer = CustomerRow & { place: SortedPlace }
 
-/** Rows of the base that are looked at: so many at least, and for each one that is wanted. Who changed since is among them. */
-const LEAST = 2_000
-const LOOKED_AT = 8
+/** Rows of the base that are looked at for each one that is wanted. Who changed since is among them. */
+const LOOKED_AT = 4
 /** When too few of them are left, so many times more. */
 const FURTHER = 16
 
@@ -41,17 +37,17 @@ export async function sortedCustomers(
   { after, limit }: { after: SortedPlace | null; limit: number },
 ): Promise<SortedCustomer[]> {
   const from = after && { ...after, position: after.position ?? (await positionOf(served, after.id)) }
-  const { keys, edge } = await sortedKeys(served, order, from, limit)
-  if (keys.length < limit && from?.value != null && SORT_COLUMNS[order.column].isNullable)
-    keys.push(...(await sortedKeys(served, order, NULLS, limit - keys.length)).keys)
-  const places = new Map(keys.map(({ customer, ...place }) => [customer, place]))
+  const keys = await sortedKeys(served, order, from, limit)
+  if (keys.length < limit && from?.value !== null && SORT_COLUMNS[order.column].isNullable)
+    keys.push(...(await sortedKeys(served, order, NULLS, limit - keys.length)))
+  const places = new Map(keys.map(({ customer, value, position }) => [customer, { value, position }]))
   const rows = await customersNamed(
     served,
     keys.map(({ customer }) => customer),
   )
   return rows.flatMap((row) => {
     const place = places.get(row.customer)
-    return place ? { ...row, place: { ...place, edge, id: row.customer_id } } : []
+    return place ? { ...row, place: { ...place, id: row.customer_id } } : []
   })
 }
 
@@ -67,51 +63,38 @@ interface Key {
   position: number
 }
 
+/** Those after a place who have a value; from a place without one on, those who have none. */
 async function sortedKeys(
   served: Published,
   order: CustomerOrder,
   from: KnownPlace | null,
   limit: number,
-): Promise<{ keys: Key[]; edge: string | null }> {
+): Promise<Key[]> {
   const place = from ? [from.position, from.id, ...(from.value === null ? [] : [from.value])] : []
-  let looked = Math.max(LEAST, LOOKED_AT * limit)
-  if (from?.value != null && from.edge != null) {
-    const { keys } = await keysOf(served, pageSql(order, from, true), [looked, limit, ...place, from.edge])
-    if (keys.length === limit) return { keys, edge: from.edge }
-  }
   const statement = pageSql(order, from)
-  for (; ; looked *= FURTHER) {
-    const { keys, edge, isFull } = await keysOf(served, statement, [looked, limit, ...place])
-    if (keys.length === limit || !isFull) return { keys, edge: isFull ? edge : null }
-  }
-}
-
-/** What a statement of `pageSql` found. `isFull`: there may be more; `edge`: the last value that it looked at. */
-async function keysOf(served: Published, statement: string, values: unknown[]) {
-  const rows = await served.rows<Partial<Key> & { is_full: boolean; edge: string | null }>(statement, values)
-  return {
-    keys: rows.filter((row): row is Key & typeof row => row.customer !== null),
-    edge: rows[0]?.edge ?? null,
-    isFull: rows[0]?.is_full ?? false,
+  for (let looked = LOOKED_AT * limit; ; looked *= FURTHER) {
+    const rows = await served.rows<Partial<Key> & { is_full: boolean }>(statement, [looked, limit, ...place])
+    const keys = rows.filter((row): row is Key & typeof row => row.customer !== null)
+    if (keys.length === limit || !rows[0]?.is_full) return keys
   }
 }
 
 /**
- * The base is ordered alone, by numbers: its positions are in the order of its ids, who is new since has the position of
- * the one before. Those who changed since are left out of what is on top, and come with their rows of now: to leave them
- * out of a million would take as long again. Values become texts at the end, or the optimizer makes a million of them.
+ * The base is looked at alone: its positions are in the order of its ids, who is new since has the position of the one
+ * before. Those who changed since are left out of what was looked at, and come with their rows of now, up to the last
+ * row that was looked at: what comes after it is not known (`is_full`). Values become texts at the end, or the optimizer
+ * makes a million of them.
  */
-function pageSql({ column, descending }: CustomerOrder, from: SortedPlace | null, isWithin = false): string {
+function pageSql(order: CustomerOrder, from: SortedPlace | null): string {
+  const { column, descending } = order
   const direction = `${descending ? 'desc' : 'asc'} nulls last`
-  const within = isWithin ? `and ${column} ${descending ? '>=' : '<='} $6::${SORT_COLUMNS[column].type}` : ''
-  const wanted = (isLater: string) =>
-    `${BUCKETS.customers} and ${afterSql({ column, descending }, from, isLater)} ${within}`
+  const byValue = from?.value === null ? '' : `value ${direction},`
   return `
     with looked_at as materialized (
-      select customer, position, ${column} as value
-      from base.customers
-      where ${wanted('position > $3')}
-      order by ${column} ${direction}, position
+      select customer, position, value
+      from ${sortedTable(column)}
+      where ${afterSql(order, from, 'position > $3')} ${withinSql(order, from)}
+      order by ${byValue} position
       limit $1
     ),
     found as (
@@ -119,27 +102,47 @@ function pageSql({ column, descending }: CustomerOrder, from: SortedPlace | null
       from looked_at anti join changes.replaced using (customer)
       union all
       select customer, position, id, value
-      from (
-        select customer, position, customer_id as id, ${column} as value
-        from changes.customers
-        where ${wanted('(position > $3 or position = $3 and customer_id > $4)')}
-        order by ${column} ${direction}, position, customer_id
-        limit $2
-      )
+      from (select customer, position, customer_id as id, ${column} as value from changes.customers where ${KNOWN})
+      where ${afterSql(order, from, '(position > $3 or position = $3 and id > $4)')}
     ),
-    page as (from found order by value ${direction}, position, id limit $2)
-    select is_full, edge::varchar as edge, page.customer, page.position, page.value::varchar as value
-    from (select count(*) = $1 as is_full, ${descending ? 'min' : 'max'}(value) as edge from looked_at)
-    left join page on true
+    page as (from found order by ${byValue} position, id limit $2),
+    known as (
+      select count(*) > 0 as is_full, any_value(value) as last_value, any_value(position) as last_position
+      from (from looked_at order by ${byValue} position limit 1 offset $1 - 1)
+    )
+    select is_full, page.customer, page.position, page.value::varchar as value
+    from known
+    left join page on not is_full
+      or page.value ${descending ? '>' : '<'} last_value
+      or page.value is not distinct from last_value and page.position <= last_position
     order by page.value ${direction}, page.position, page.id`
 }
 
 /** `isLater`: a condition for those of equal values. */
 function afterSql({ column, descending }: CustomerOrder, from: SortedPlace | null, isLater: string): string {
-  if (!from) return 'true'
-  if (from.value === null) return `${column} is null and ${isLater}`
+  if (!from) return 'value is not null'
+  if (from.value === null) return `value is null and ${isLater}`
   const value = `$5::${SORT_COLUMNS[column].type}`
   const beyond = descending ? '<' : '>'
   // The first half alone is a filter on one column, which whole row groups are passed over by.
-  return `${column} ${beyond}= ${value} and (${column} ${beyond} ${value} or ${isLater})`
+  return `value ${beyond}= ${value} and (value ${beyond} ${value} or ${isLater})`
+}
+
+/**
+ * As far as a mark that leaves $1 rows at least, or all there are. Downwards each of the rows that are stored together
+ * would be the best one so far; upwards a second thread would look at the next ones. Between two of the marks lies what
+ * is passed over of equal values.
+ */
+function withinSql({ column, descending }: CustomerOrder, from: SortedPlace | null): string {
+  if (from?.value === null) return ''
+  const [upTo, last, beyond] = descending ? ['>=', 'min', '<='] : ['<=', 'max', '>=']
+  return `and value ${upTo} (
+    select ${last}(value)
+    from (
+      select value from ${sortMarksTable(column)}
+      where ${from ? `value ${beyond} $5::${SORT_COLUMNS[column].type}` : 'true'}
+      order by value ${descending ? 'desc' : 'asc'}
+      limit $1 // ${SORT_MARK_EVERY} + 3
+    )
+  )`
 }

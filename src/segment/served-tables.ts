@@ -7,6 +7,7 @@ import {
   writeServed,
 } from '../lake/serving.ts'
 import type { Session } from '../lake/session.ts'
+import { KNOWN, sortedTables } from '../lake/sorted.ts'
 import type { Model } from '../model/graph.ts'
 import { runModels } from '../model/run.ts'
 import type { Duck } from '../store/duckdb.ts'
@@ -31,7 +32,6 @@ const texts = (rows: string): ServedTable => ({
       case when not suffix(customer_id, store_customer_id) then store_customer_id end
     )) as text ${rows}`,
 })
-const KNOWN = `provenance <> 'pixel'`
 
 /** Computes `customers` into the file, each with a position: the place by customer id. */
 export async function placeCustomers(session: Session, serving: Serving, model: Model): Promise<void> {
@@ -52,14 +52,15 @@ async function viewOf(duck: Duck, model: Model): Promise<string> {
   return model.name
 }
 
-/** What is found by the positions of customers: the members, and the places of ids and texts. */
-export async function addMembers(serving: Serving): Promise<void> {
+/** What is found by the positions of customers: the members, and the places of ids, of texts and in sorted lists. */
+export async function addMembers({ isSmall }: Session, serving: Serving): Promise<void> {
   const customers = `${serving.name}.customers`
   const marks = `select position, customer_id from ${customers} where position % ${MARK_EVERY} = 1 order by position`
   const members = `select segment, position, customer, joined_at
     from members join (select customer, position from ${customers}) using (customer) order by segment, position`
   await serving.add(served('customer_marks', marks))
   await serving.add(texts(`from ${customers} where ${KNOWN} order by position`))
+  if (!isSmall) for (const table of sortedTables(serving.name)) await serving.add(table)
   await serving.add(served('members', members))
 }
 

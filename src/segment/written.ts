@@ -40,7 +40,7 @@ export async function finishWhole(
   { parts, published, staying, models: all }: Publication,
   note: Note,
 ): Promise<Written> {
-  if (parts.has('segments')) await addMembers(serving)
+  if (parts.has('segments')) await addMembers(session, serving)
   if (parts.has('models')) {
     const recent = session.isSmall ? [] : recentTables(session, all)
     for (const table of [PARAMS, ...recent]) await serving.add(table)
