@@ -10,7 +10,7 @@ import {
 import { withWorkspace } from '../src/lake/pipeline.ts'
 import type { Relation } from '../src/lake/relation.ts'
 import { columnsOf, RELATIONS, type RelationName } from '../src/lake/relations.ts'
-import { columnTypes, fileList } from '../src/lake/session.ts'
+import { columnTypes, fileList } from '../src/lake/sources.ts'
 import { writeParquet } from '../src/lake/stage.ts'
 import type { Brand } from '../src/op.ts'
 import { type Duck, literal } from '../src/store/duckdb.ts'

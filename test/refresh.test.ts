@@ -8,13 +8,16 @@ import { snapshotAll } from '../src/lake/horizon.ts'
 import { brandManifest } from '../src/lake/manifest.ts'
 import { retain } from '../src/lake/retention.ts'
 import { openServed } from '../src/lake/served.ts'
-import { openSession } from '../src/lake/session.ts'
+import { openServing } from '../src/lake/serving.ts'
+import { openSession, SMALL_ROWS } from '../src/lake/session.ts'
 import { setLogLevel } from '../src/log.ts'
 import { loadModels } from '../src/model/graph.ts'
 import { runModels } from '../src/model/run.ts'
 import type { Brand } from '../src/op.ts'
 import { evaluateSegments, type SegmentRow } from '../src/segment/evaluate.ts'
+import { computeMarts, openStaging } from '../src/segment/marts.ts'
 import { openMembers } from '../src/segment/members.ts'
+import { BOTH } from '../src/segment/part.ts'
 import { audienceOf, type SegmentWithDefinition } from '../src/segment/saved.ts'
 import { migrate } from '../src/store/migrate.ts'
 import { openPostgres } from '../src/store/postgres.ts'
@@ -141,6 +144,28 @@ t.test('the segments that a shared statement fails for are found, the others are
   t.same(await session.duck.rows('select segment, count(*) as members from evaluated group by all'), [
     { segment: 2, members: 1 },
   ])
+})
+
+t.test('a model that fails names its file, and so does that of customers', async (t) => {
+  const { brand, view, refresh } = await store(shared)
+  await view(at('2026-01-01T00:00:00'), 'ann')
+  await refresh(at('2026-02-01T00:00:00'))
+  for (const smallRows of [SMALL_ROWS, 0])
+    for (const broken of ['customers', 'ltv_buckets']) {
+      const session = await openSession(shared, brand, at('2026-02-01T00:00:00'), { smallRows })
+      t.teardown(session.close)
+      const models = (await loadModels()).map((model) =>
+        model.name === broken
+          ? { ...model, sql: `select *, error('no rate') as rate from (${model.sql})` }
+          : model,
+      )
+      await openStaging(session, { models, narrow: new Map() })
+      const serving = await openServing(shared.lakeDir, session)
+      t.teardown(serving.abandon)
+      await t.rejects(computeMarts(session, models, BOTH, serving), {
+        message: new RegExp(`^models/${broken}.sql: .*no rate`, 's'),
+      })
+    }
 })
 
 t.test('a generation', async (t) => {

@@ -4,7 +4,7 @@ import { levelAbove, mergeable } from './levels.ts'
 import { addFiles, type LakeFile, type NewFile, Outrun, publishFiles, retireFiles } from './manifest.ts'
 import { type Pipeline, withWorkspace } from './pipeline.ts'
 import { columnsOf, RELATIONS, type RelationName } from './relations.ts'
-import { fileList } from './session.ts'
+import { fileList } from './sources.ts'
 import { writeParquet } from './stage.ts'
 
 /** Repeats of an event id are dropped within this many days of the first. */

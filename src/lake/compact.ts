@@ -16,7 +16,7 @@ import {
 import { type Pipeline, withWorkspace } from './pipeline.ts'
 import type { Relation } from './relation.ts'
 import { columnsOf, RELATIONS, type RelationName } from './relations.ts'
-import { columnTypes, fileList } from './session.ts'
+import { columnTypes, fileList } from './sources.ts'
 import { OWN_FILE_ROWS, writeParquet } from './stage.ts'
 
 /** Staged rows leave for the brand's own file at this age at the latest. */

@@ -11,7 +11,7 @@ import {
 } from './manifest.ts'
 import { type Pipeline, withWorkspace } from './pipeline.ts'
 import { RELATIONS, type RelationName } from './relations.ts'
-import { fileList } from './session.ts'
+import { fileList } from './sources.ts'
 import { writeParquet } from './stage.ts'
 
 /**

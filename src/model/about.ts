@@ -1,5 +1,5 @@
 import { isOneOf } from '../lake/one-of.ts'
-import { BY_SUBJECT } from '../lake/session.ts'
+import { BY_SUBJECT } from '../lake/sources.ts'
 import { type Model, upstreamOf } from './graph.ts'
 import { over } from './over.ts'
 

@@ -50,7 +50,7 @@ async function runModel(
   const started = performance.now()
   const { name, sql, plain = [] } = model
   const made = (rows: number | null): Step => ({ name, materialized, rows, ms: performance.now() - started })
-  try {
+  return await naming(model, async () => {
     if (materialized === 'table' && into) {
       const rows = await into.add({ name, select: sql, plain })
       await connection.run(`create or replace view ${name} as from ${into.name}.${name}`)
@@ -58,7 +58,14 @@ async function runModel(
     }
     const result = await connection.run(`create or replace ${materialized} ${name} as\n${sql}`)
     return made(materialized === 'table' ? Number((await result.getRows())[0]?.[0] ?? 0) : null)
+  })
+}
+
+/** A failure of work that runs a model names the model's file. */
+export async function naming<T>({ file }: Pick<Model, 'file'>, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
   } catch (cause) {
-    throw new Error(`${model.file}: ${cause instanceof Error ? cause.message : cause}`, { cause })
+    throw new Error(`${file}: ${cause instanceof Error ? cause.message : cause}`, { cause })
   }
 }

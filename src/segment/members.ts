@@ -1,6 +1,7 @@
 import { type Places, publishedRows } from '../lake/generation.ts'
 import type { FileRelation, LakeFile, Manifest } from '../lake/manifest.ts'
-import { fileList, type Session } from '../lake/session.ts'
+import type { Session } from '../lake/session.ts'
+import { fileList } from '../lake/sources.ts'
 import type { Duck } from '../store/duckdb.ts'
 import type { SegmentRow } from './evaluate.ts'
 

@@ -9,7 +9,7 @@ import {
 import type { Session } from '../lake/session.ts'
 import { KNOWN, sortedTables } from '../lake/sorted.ts'
 import type { Model } from '../model/graph.ts'
-import { runModels } from '../model/run.ts'
+import { naming, runModels } from '../model/run.ts'
 import type { Duck } from '../store/duckdb.ts'
 
 const served = (name: string, select: string): ServedTable => ({ name, select })
@@ -41,7 +41,7 @@ export async function placeCustomers(session: Session, serving: Serving, model: 
     ? [`(\n${sql}\n)`, 'row_number() over (order by customer_id)']
     : [await viewOf(duck, model), 'null']
   const select = `select *, (${place})::integer as position from ${rows} order by customer_id`
-  await serving.add({ ...served(name, select), plain })
+  await naming(model, () => serving.add({ ...served(name, select), plain }))
   // Numbering the sorted rows of a SELECT is the work of one thread; those of a table are numbered.
   if (!isSmall) await duck.run(`update ${serving.name}.${name} set position = rowid + 1`)
   await duck.run(`create or replace view ${name} as select * exclude (position) from ${serving.name}.${name}`)

@@ -1,0 +1,191 @@
+import { join } from 'node:path'
+import { type Duck, literal } from '../store/duckdb.ts'
+import { type LakeFile, laterFiles, type Manifest } from './manifest.ts'
+import type { Relation } from './relation.ts'
+import { columnsOf, RELATIONS, type RelationName, sourceName } from './relations.ts'
+
+/** The relations that a session opens: those that are read, and those that changed since a tick. */
+export const openedOf = (manifest: Manifest, since: readonly number[], read?: ReadonlySet<RelationName>) =>
+  (Object.keys(RELATIONS) as RelationName[]).filter(
+    (relation) =>
+      !read || read.has(relation) || since.some((tick) => laterFiles(manifest, relation, tick).length),
+  )
+
+export interface Sources {
+  manifest: Manifest
+  rows: readonly LakeFile[]
+  isSmall: boolean
+  opened: readonly RelationName[]
+}
+
+/** Opens them in an instance that nothing locks yet, with `changed_subjects`. */
+export async function openSources(
+  duck: Duck,
+  lakeDir: string,
+  { manifest, rows, isSmall, opened }: Sources,
+  since: readonly number[],
+): Promise<void> {
+  const changed: string[] = []
+  for (const relation of opened) {
+    const files = rows.filter((file) => file.relation === relation)
+    // No row is of a later tick where no file is.
+    const later = since.filter((tick) => files.some(({ tick_hi }) => tick_hi > tick))
+    const source = { relation, lakeDir, manifest, files, since: later }
+    const isCopied = isSmall && RELATIONS[relation].kind === 'versions'
+    changed.push(...(await (isCopied ? copySource : openSource)(duck, source)))
+  }
+  // Looked at once at most where all customers are computed, so that it need not be made.
+  await duck.run(
+    `create ${isSmall ? 'view' : 'table'} changed_subjects as
+     select relation::varchar as relation, subject::integer as subject, since::bigint as since
+     from (${['select null as relation, null as subject, null as since where false', ...changed].join(' union all ')})`,
+  )
+}
+
+interface Source {
+  relation: RelationName
+  lakeDir: string
+  manifest: Manifest
+  /** The brand's own and the shared ones. */
+  files: readonly LakeFile[]
+  since: readonly number[]
+}
+
+/** The rows of a source's files. Of shared files those of the brand that its own files do not have yet. */
+function selectsOf({ relation, lakeDir, manifest, files }: Source) {
+  const columns = columnsOf(relation).join(', ')
+  const own = (which: readonly LakeFile[]) =>
+    which.length ? [`select ${columns} from read_parquet(${fileList(lakeDir, which)})`] : []
+  const staged = files.filter(({ brand_id }) => brand_id === null)
+  return {
+    columns,
+    base: own(files.filter(({ brand_id, level }) => brand_id !== null && level > 0)),
+    deltas: own(files.filter(({ brand_id, level }) => brand_id !== null && level === 0)),
+    staged: own(staged).map(
+      (rows) =>
+        `${rows} where brand_id = ${literal(manifest.brandId)}::uuid and tick > ${Number(manifest.cutTicks[relation] ?? 0)}`,
+    ),
+  }
+}
+
+/** Copies all versions of a mutable source into tables. Returns who changed, as SELECTs of `changed_subjects`. */
+async function copySource(duck: Duck, source: Source): Promise<string[]> {
+  const { relation, since } = source
+  const { key } = RELATIONS[relation] as Relation
+  const { columns, base, deltas, staged } = selectsOf(source)
+  const all = `${relation}_versions`
+  // A base alone holds each key once.
+  const isNewest = deltas.length + staged.length === 0
+  await duck.run(
+    [
+      `create table ${all} (${columnTypes(relation)})`,
+      ...[...base, ...deltas, ...staged].map((rows) => `insert into ${all} ${rows}`),
+      isNewest
+        ? `create view ${relation}_changed as from ${all}`
+        : `create table ${relation}_changed as ${newestOf(relation, columns, all)}`,
+      `create view ${sourceName(relation)} as select ${columns} from ${relation}_changed where not deleted`,
+    ].join(';\n'),
+  )
+  if (relation === 'customers') await openErased(duck, [])
+  return since.flatMap((tick) => changedSql(relation, movedSql(key, columns, [`from ${all}`], tick), tick))
+}
+
+/** Opens a source as views over its files, but what changed since its base. Returns the same. */
+async function openSource(duck: Duck, source: Source): Promise<string[]> {
+  const { relation, since } = source
+  const { kind, key } = RELATIONS[relation] as Relation
+  const { columns, base, deltas, staged } = selectsOf(source)
+  const view = sourceName(relation)
+  const later = `${relation}_versions`
+  // Staged rows are copied in before the lock: their files hold other brands' rows too.
+  await duck.run(`create table ${later} (${columnTypes(relation)})`)
+  const copied = kind === 'append' ? staged : [...deltas, ...staged]
+  for (const rows of copied) await duck.run(`insert into ${later} ${rows}`)
+  if (kind === 'append') {
+    await duck.run(`create view ${view} as ${[...base, ...deltas, `from ${later}`].join(' union all ')}`)
+    return since.flatMap((tick) =>
+      changedSql(relation, `from ${view} where tick > ${Math.trunc(tick)}`, tick),
+    )
+  }
+  await duck.run(`create table ${relation}_changed as ${newestOf(relation, columns, later)}`)
+  const current = `select ${columns} from ${relation}_changed where not deleted`
+  const [count] = await duck.rows<{ rows: number }>(`select count(*) as rows from ${relation}_changed`)
+  const replaced = count?.rows ? `anti join ${relation}_changed using (${key.join(', ')})` : ''
+  const unchanged = base.map((rows) => `select ${columns} from (${rows}) ${replaced} where not deleted`)
+  if (relation === 'customers') await openErased(duck, base)
+  const parts = count?.rows || !unchanged.length ? [current, ...unchanged] : unchanged
+  await duck.run(`create view ${view} as ${parts.join(' union all ')}`)
+  const versions = [`from ${later}`, ...base.map((rows) => `from (${rows})`)]
+  return since.flatMap((tick) => changedSql(relation, movedSql(key, columns, versions, tick), tick))
+}
+
+const newestOf = (relation: RelationName, columns: string, versions: string) =>
+  `select ${columns} from ${versions}
+   qualify row_number() over (partition by ${(RELATIONS[relation] as Relation).key.join(', ')} order by tick desc) = 1`
+
+/** Rows that changed after a tick, and as they were until then. */
+function movedSql(
+  key: readonly string[],
+  columns: string,
+  versions: readonly string[],
+  tick: number,
+): string {
+  const keys = key.join(', ')
+  const since = Math.trunc(tick)
+  const moved = versions.map((version) => `select ${keys} ${version} where tick > ${since}`).join(' union ')
+  const all = versions.map((version) => `select ${columns} ${version}`).join(' union all ')
+  // Whom a row was about until then, not whom it was about before that: nothing of theirs changed since.
+  const until = `row_number() over (partition by ${keys}, tick > ${since} order by tick desc) = 1`
+  return `from (${all}) semi join (${moved}) using (${keys}) qualify tick > ${since} or ${until}`
+}
+
+/** What erased customers left: histories name them by their ids. */
+async function openErased(duck: Duck, base: readonly string[]): Promise<void> {
+  const columns = 'subject, customer_id, deleted, email, phone, store_customer_id'
+  const unchanged = base.map(
+    (rows) => `union all select ${columns} from (${rows}) anti join customers_changed using (subject)`,
+  )
+  await duck.run(
+    `create view customers_erased as select subject, customer_id
+     from (select ${columns} from customers_changed ${unchanged.join(' ')})
+     where deleted and coalesce(email, phone, store_customer_id) is null`,
+  )
+}
+
+/** Columns that name a subject, of the relations that are about one. */
+const ABOUT: Readonly<Partial<Record<RelationName, readonly string[]>>> = {
+  events: ['subject'],
+  customers: ['subject'],
+  subject_redirect: ['subject', 'customer'],
+  visitors: ['subject'],
+  orders: ['subject'],
+  refunds: ['subject'],
+  checkouts: ['subject'],
+  subscriptions: ['subject'],
+  conversations: ['subject'],
+  messages: ['subject'],
+}
+
+/** Sources whose rows are about one subject each, by what models call them. */
+export const BY_SUBJECT: ReadonlySet<string> = new Set(
+  Object.entries(ABOUT).flatMap(([relation, columns]) =>
+    columns.length === 1 ? sourceName(relation as RelationName) : [],
+  ),
+)
+
+const changedSql = (relation: RelationName, rows: string, since: number): string[] =>
+  (ABOUT[relation] ?? []).map(
+    (column) =>
+      `select ${literal(relation)} as relation, ${column} as subject, ${Math.trunc(since)} as since
+       from (select distinct ${column} ${rows})`,
+  )
+
+/** The files as a DuckDB list of absolute paths. */
+export const fileList = (lakeDir: string, files: readonly Pick<LakeFile, 'path'>[]) =>
+  `[${files.map(({ path }) => literal(join(lakeDir, path))).join(', ')}]`
+
+export function columnTypes(relation: RelationName): string {
+  const { columns } = RELATIONS[relation] as Relation
+  const typed = Object.entries(columns).map(([name, [type]]) => `${name} ${type}`)
+  return ['brand_id uuid', 'tick bigint', ...typed].join(', ')
+}
