@@ -66,6 +66,15 @@ async function naive(published: Published, { column, descending }: CustomerOrder
     .map(({ customer_id }) => customer_id)
 }
 
+/** Values that a cursor of an earlier refresh may name: below and above all that there are now. */
+const BOUNDS: readonly Record<SortColumn, string>[] = [
+  ['-1.00', '-1', '1999-01-01'] as const,
+  ['99999999.00', '1000000', '2999-01-01'] as const,
+].map(([total_spend, orders_count, time]) => ({
+  ...{ total_spend, orders_count },
+  ...{ created_at: time, last_order_at: time, last_event_at: time },
+}))
+
 /** Every page of a walk, and pages after some customers, found by their ids or by their places. */
 async function holdsEverySort(t: Test, published: Published): Promise<void> {
   for (const order of ORDERS) {
@@ -82,6 +91,17 @@ async function holdsEverySort(t: Test, published: Published): Promise<void> {
     }
     t.same(walked, wanted, title)
     t.same(await idsAfter(published, order, null, 7), wanted.slice(0, 7), `${title}: a short first page`)
+    const [before, behind] = order.descending ? BOUNDS.toReversed() : BOUNDS
+    t.same(
+      await idsAfter(published, order, { value: before?.[order.column] ?? null, id: 'x' }, 7),
+      wanted.slice(0, 7),
+      `${title}: from before all`,
+    )
+    t.same(
+      await idsAfter(published, order, { value: behind?.[order.column] ?? null, id: 'x' }, 7),
+      places.flatMap(({ value, id }) => (value === null ? id : [])).slice(0, 7),
+      `${title}: from behind all values`,
+    )
     for (const place of [...aroundMarks(places), ...random.list(4, 4, () => random.pick(places))]) {
       const [from, limit] = [wanted.indexOf(place.id) + 1, 1 + random.below(9)]
       const after = random.chance(0.5) ? place : { ...place, position: undefined }
