@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { snapshotAll } from '../src/lake/horizon.ts'
 import { openServed } from '../src/lake/served.ts'
-import { SORT_COLUMNS, SORT_MARK_EVERY, type SortColumn } from '../src/lake/sorted.ts'
+import { SORT_MARK_EVERY, SORTED_BY, type SortColumn } from '../src/lake/sorted.ts'
 import { setLogLevel } from '../src/log.ts'
 import type { Published } from '../src/op.ts'
 import { type CustomerOrder, type SortedPlace, sortedCustomers } from '../src/ops/sorted-customers.ts'
@@ -29,7 +29,7 @@ await randomCustomers(sql, brand, random, 4_500)
 await sql`update customer set created_at = created_at - subject / 2 * interval '1 second' where brand_id = ${brand.id}`
 await snapshotAll(pipeline)
 
-const ORDERS = (Object.keys(SORT_COLUMNS) as SortColumn[]).flatMap((column): CustomerOrder[] => [
+const ORDERS = SORTED_BY.flatMap((column): CustomerOrder[] => [
   { column, descending: false },
   { column, descending: true },
 ])
@@ -54,7 +54,7 @@ const stored = async (published: Published) =>
 /** Ids of all known customers, by the values of their rows, nulls last, ties by id. */
 async function naive(published: Published, { column, descending }: CustomerOrder): Promise<string[]> {
   const rows = await published.rows<Row>(
-    `select customer_id, ${Object.keys(SORT_COLUMNS).join(', ')} from customers where provenance <> 'pixel'`,
+    `select customer_id, ${SORTED_BY.join(', ')} from customers where provenance <> 'pixel'`,
   )
   const number = (value: string | Date | null) => (value === null ? Number.POSITIVE_INFINITY : Number(value))
   const value = (row: Row) =>
@@ -138,7 +138,7 @@ t.test('many customers are stored once more in the order of each sort, and pages
   const { full } = await refreshBrand(pipeline, brand.id, LARGE)
   t.equal(full, true)
   const published = await reader()
-  t.same((await stored(published)).sort(), Object.keys(SORT_COLUMNS).sort())
+  t.same((await stored(published)).sort(), [...SORTED_BY].sort())
   await holdsEverySort(t, published)
 })
 

@@ -4,6 +4,7 @@ import { brandFolder, STAGING_FOLDER } from '../store/lake.ts'
 import {
   addFiles,
   brandManifest,
+  filesOf,
   type LakeFile,
   type NewFile,
   publishFiles,
@@ -78,7 +79,7 @@ export async function eraseFromFiles(
     for (const relation of Object.keys(RELATIONS) as RelationName[]) {
       if (ERASED_COLUMNS[relation] === null) continue
       const manifest = await brandManifest(pipeline.postgres, brandId)
-      const files = [...manifest.files, ...manifest.staged].filter((file) => file.relation === relation)
+      const files = filesOf(manifest, relation)
       const shared = await sharedFiles(pipeline, brandId, relation)
       const all = [...new Map([...files, ...shared].map((file) => [file.path, file])).values()]
       if (all.length && (await eraseFrom({ pipeline, duck, brandId, relation }, all, note))) found = true

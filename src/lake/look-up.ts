@@ -71,7 +71,11 @@ async function readOnce(paths: readonly string[], isWanted: () => boolean): Prom
   for (const path of paths) {
     if (readAhead.has(path)) continue
     keep(readAhead, REMEMBERED, path, true)
-    for await (const _ of chunksOf(path)) if (!isWanted()) return
+    for await (const _ of chunksOf(path))
+      if (!isWanted()) {
+        readAhead.delete(path)
+        return
+      }
   }
 }
 

@@ -80,12 +80,17 @@ interface PinnedRow {
   staged: FileJson[]
 }
 
-/** The files that hold rows of a relation that came after a tick. */
-export const laterFiles = (
-  { files, staged }: Pick<Manifest, 'files' | 'staged'>,
-  relation: FileRelation,
-  tick: number,
-): LakeFile[] => [...files, ...staged].filter((file) => file.relation === relation && file.tick_hi > tick)
+/** The files that hold rows of a relation, the shared ones among them. */
+export const filesOf = ({ files, staged }: Manifest, relation: FileRelation): LakeFile[] =>
+  [...files, ...staged].filter((file) => file.relation === relation)
+
+/** Those that hold rows that came after a tick. */
+export const laterFiles = (manifest: Manifest, relation: FileRelation, tick: number): LakeFile[] =>
+  filesOf(manifest, relation).filter(({ tick_hi }) => tick_hi > tick)
+
+/** Rows of the sources, each version of one counted. */
+export const sourceRows = ({ files, staged }: Manifest): number =>
+  [...files, ...staged].reduce((sum, { relation, rows }) => sum + (relation in RELATIONS ? rows : 0), 0)
 
 const fileOf = (file: FileJson): LakeFile => ({ ...file, created_at: new Date(file.created_at) })
 

@@ -4,9 +4,9 @@ import { v7 as uuidv7 } from 'uuid'
 import type { Brand } from '../op.ts'
 import { type Duck, openDuck } from '../store/duckdb.ts'
 import { brandFolder } from '../store/lake.ts'
-import { brandManifest, type Manifest } from './manifest.ts'
+import { brandManifest, type Manifest, sourceRows } from './manifest.ts'
 import type { Pipeline } from './pipeline.ts'
-import { RELATIONS, type RelationName, sourceName } from './relations.ts'
+import { type RelationName, sourceName } from './relations.ts'
 import { openedOf, openSources } from './sources.ts'
 
 /** A locked DuckDB over one brand's sources at one manifest: it can reach no file of another brand. */
@@ -56,8 +56,7 @@ export async function openSession(
   const manifest = await brandManifest(pipeline.postgres, brand.id)
   const folder = join(pipeline.lakeDir, brandFolder(brand.id))
   const tempDir = join(folder, 'tmp', uuidv7())
-  const rows = [...manifest.files, ...manifest.staged].filter(({ relation }) => relation in RELATIONS)
-  const isSmall = rows.reduce((sum, file) => sum + file.rows, 0) < smallRows
+  const isSmall = sourceRows(manifest) < smallRows
   // Of so few rows a second thread costs more than it gives, and so do large blocks.
   const sized = isSmall ? { threads: 1, blockBytes: SMALL_BLOCK } : { threads: pipeline.threads }
   const duck = await openDuck({ memoryMb: pipeline.memoryMb, ...sized, tempDir, counted })
@@ -72,7 +71,7 @@ export async function openSession(
     // Tables are made by all threads: half of the time. What needs an order says so.
     await duck.run('set preserve_insertion_order = false')
     const opened = openedOf(manifest, since, isSmall ? read?.() : undefined)
-    await openSources(duck, pipeline.lakeDir, { manifest, rows, isSmall, opened }, since)
+    await openSources(duck, pipeline.lakeDir, { manifest, isSmall, opened, since })
     // Bound as text: the binding has no TIMESTAMP parameter of its own.
     await duck.run(
       `create table params as

@@ -13,7 +13,7 @@ export const SORT_COLUMNS = {
 } as const
 
 export type SortColumn = keyof typeof SORT_COLUMNS
-const COLUMNS = Object.keys(SORT_COLUMNS) as SortColumn[]
+export const SORTED_BY = Object.keys(SORT_COLUMNS) as SortColumn[]
 
 /** Known customers of the base (value, position, customer), by value, nulls last, and position. */
 export const sortedTable = (column: SortColumn) => `customers_by_${column}`
@@ -27,7 +27,7 @@ const rowsSql = (column: SortColumn, customers: string) =>
 
 /** What sorted pages of many customers are found by; `schema` has their rows, and gets these tables. */
 export const sortedTables = (schema: string): ServedTable[] =>
-  COLUMNS.flatMap((column) => [
+  SORTED_BY.flatMap((column) => [
     {
       name: sortedTable(column),
       select: `${rowsSql(column, `${schema}.customers`)} order by value nulls last, position`,
@@ -48,7 +48,7 @@ export const sortedTables = (schema: string): ServedTable[] =>
 
 /** The same of few customers, as views: to look through their rows takes less than to store them once more. */
 export const sortedViews = (schema: string, customers: string): ServedTable[] =>
-  COLUMNS.flatMap((column) => [
+  SORTED_BY.flatMap((column) => [
     { name: sortedTable(column), select: rowsSql(column, customers) },
     {
       name: sortMarksTable(column),

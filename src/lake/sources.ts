@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { type Duck, literal } from '../store/duckdb.ts'
-import { type LakeFile, laterFiles, type Manifest } from './manifest.ts'
+import { filesOf, type LakeFile, laterFiles, type Manifest } from './manifest.ts'
 import type { Relation } from './relation.ts'
 import { columnsOf, RELATIONS, type RelationName, sourceName } from './relations.ts'
 
@@ -13,24 +13,23 @@ export const openedOf = (manifest: Manifest, since: readonly number[], read?: Re
 
 export interface Sources {
   manifest: Manifest
-  rows: readonly LakeFile[]
   isSmall: boolean
   opened: readonly RelationName[]
+  /** Ticks: later changes are looked for. */
+  since: readonly number[]
 }
 
 /** Opens them in an instance that nothing locks yet, with `changed_subjects`. */
 export async function openSources(
   duck: Duck,
   lakeDir: string,
-  { manifest, rows, isSmall, opened }: Sources,
-  since: readonly number[],
+  { manifest, isSmall, opened, since }: Sources,
 ): Promise<void> {
   const changed: string[] = []
   for (const relation of opened) {
-    const files = rows.filter((file) => file.relation === relation)
     // No row is of a later tick where no file is.
-    const later = since.filter((tick) => files.some(({ tick_hi }) => tick_hi > tick))
-    const source = { relation, lakeDir, manifest, files, since: later }
+    const later = since.filter((tick) => laterFiles(manifest, relation, tick).length)
+    const source = { relation, lakeDir, manifest, since: later }
     const isCopied = isSmall && RELATIONS[relation].kind === 'versions'
     changed.push(...(await (isCopied ? copySource : openSource)(duck, source)))
   }
@@ -46,13 +45,12 @@ interface Source {
   relation: RelationName
   lakeDir: string
   manifest: Manifest
-  /** The brand's own and the shared ones. */
-  files: readonly LakeFile[]
   since: readonly number[]
 }
 
 /** The rows of a source's files. Of shared files those of the brand that its own files do not have yet. */
-function selectsOf({ relation, lakeDir, manifest, files }: Source) {
+function selectsOf({ relation, lakeDir, manifest }: Source) {
+  const files = filesOf(manifest, relation)
   const columns = columnsOf(relation).join(', ')
   const own = (which: readonly LakeFile[]) =>
     which.length ? [`select ${columns} from read_parquet(${fileList(lakeDir, which)})`] : []

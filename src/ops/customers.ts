@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { fail } from '../errors.ts'
 import { list, named, paging, queryInteger, text } from '../fields.ts'
-import { SORT_COLUMNS, type SortColumn } from '../lake/sorted.ts'
+import { SORT_COLUMNS, SORTED_BY, type SortColumn } from '../lake/sorted.ts'
 import { type Ctx, type Op, op } from '../op.ts'
 import { isRuleAttribute } from '../segment/attribute.ts'
 import { inRules, propertiesOf } from '../segment/property.ts'
@@ -21,8 +21,7 @@ const MOST_FOUND = 25
 const QUERY_LENGTH = 200
 
 type Sort = SortColumn | `-${SortColumn}`
-const COLUMNS = Object.keys(SORT_COLUMNS) as SortColumn[]
-const SORTS = COLUMNS.flatMap((column): Sort[] => [column, `-${column}`])
+const SORTS = SORTED_BY.flatMap((column): Sort[] => [column, `-${column}`])
 
 /** A walk stays in the generation that it began in while that is kept; later it goes on in the newest. */
 interface Position extends SortedPlace {
@@ -57,7 +56,7 @@ export const customerOps: readonly Op[] = [
       query: v.strictObject({
         ...paging(LISTED),
         sort: v.optional(
-          v.picklist(SORTS, `must be ${COLUMNS.join(', ')}, with - before it to sort downwards`),
+          v.picklist(SORTS, `must be ${SORTED_BY.join(', ')}, with - before it to sort downwards`),
           '-created_at',
         ),
       }),

@@ -1,5 +1,5 @@
 import { type Places, publishedRows } from '../lake/generation.ts'
-import type { FileRelation, LakeFile, Manifest } from '../lake/manifest.ts'
+import { filesOf } from '../lake/manifest.ts'
 import type { Session } from '../lake/session.ts'
 import { fileList } from '../lake/sources.ts'
 import type { Duck } from '../store/duckdb.ts'
@@ -16,9 +16,6 @@ export interface MemberChanges {
   /** The changes are many enough to write the members anew. */
   fold: boolean
 }
-
-const filesOf = (manifest: Manifest, relation: FileRelation): LakeFile[] =>
-  manifest.files.filter((file) => file.relation === relation)
 
 /**
  * Opens the members of the last generation: `member_before (segment, customer, joined_at)`, and all changes that led

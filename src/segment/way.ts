@@ -1,5 +1,5 @@
 import { attachGeneration, type Generation, generationOf, type Places } from '../lake/generation.ts'
-import type { Manifest } from '../lake/manifest.ts'
+import { type Manifest, sourceRows } from '../lake/manifest.ts'
 import type { Pipeline } from '../lake/pipeline.ts'
 import { RELATIONS } from '../lake/relations.ts'
 import { type Session, SMALL_ROWS } from '../lake/session.ts'
@@ -82,7 +82,7 @@ export function whyAnew(brand: BrandRow, manifest: Manifest, now: Conditions): s
   if (brand.recipe !== now.recipe) return 'recipe'
   if (!brand.no_erasure_since) return 'erasure'
   if (now.asOf < brand.as_of || (brand.models_as_of && now.asOf < brand.models_as_of)) return 'past'
-  if (rowsOf(manifest) < now.smallRows) return 'small'
+  if (sourceRows(manifest) < now.smallRows) return 'small'
   const folded = manifest.files.some(
     ({ relation, level, tick_hi }) =>
       relation in RELATIONS &&
@@ -108,10 +108,6 @@ export function whyEveryone(brand: BrandRow, segments: readonly SegmentRow[]): s
  */
 export const recipeOf = (models: readonly Model[], { timezone, currency_code }: Brand) =>
   `${modelsHash(models)} ${timezone} ${currency_code}`
-
-/** Rows of the sources, each version of one counted. */
-export const rowsOf = ({ files, staged }: Manifest): number =>
-  [...files, ...staged].reduce((sum, { relation, rows }) => sum + (relation in RELATIONS ? rows : 0), 0)
 
 /** Whether so many touched customers, with those of the generations since the base, are too many of them all. */
 export const tooMany = (touched: number, before: number, customers: number, most = MOST_TOUCHED): boolean =>
@@ -249,7 +245,7 @@ export async function nextChangeOf(
   { failed }: Evaluation,
 ): Promise<string | null> {
   const planned =
-    failed.length || rowsOf(session.manifest) >= SMALL_ROWS ? null : planOf([...due, ...waiting])
+    failed.length || sourceRows(session.manifest) >= SMALL_ROWS ? null : planOf([...due, ...waiting])
   if (!planned) return null
   const next = await nextChange(session, slicesOf(planned))
   const turns = waiting.flatMap((segment) => dueAt(segment) ?? [])
