@@ -39,7 +39,13 @@ export function isKey(text: string): boolean {
 /** What is stored of a key, in hexadecimal. A plain hash is enough: 32 random bytes cannot be guessed. */
 export const keyHash = (key: string) => hash('sha256', key, 'hex')
 
-const checksum = (text: string) => base62(BigInt(crc32(text)), CHECKSUM)
+/** In numbers, unlike base62, since it is made for each request. */
+function checksum(text: string): string {
+  let digits = ''
+  for (let rest = crc32(text); digits.length < CHECKSUM; rest = Math.trunc(rest / 62))
+    digits = DIGITS[rest % 62] + digits
+  return digits
+}
 
 function base62(number: bigint, digits: number): string {
   let text = ''

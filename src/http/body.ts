@@ -44,8 +44,6 @@ export class Receiving {
 
 /**
  * Reads one request body: counts what arrives, keeps it up to the limit, drops the rest.
- * It takes the engine's data callback for itself: the engine's own parser answers 413 without a body, never settles
- * when the client leaves, and brings the process down when an answer overtakes the body.
  */
 export class Body {
   readonly #limit: number
@@ -62,11 +60,11 @@ export class Body {
   #reader: { resolve(body: Buffer): void; reject(reason: unknown): void; borrows: boolean } | undefined
   #drained: ((whole: boolean) => void) | undefined
 
-  constructor(raw: EngineResponse['raw'], declared: number | null, limit: number, receiving: Receiving) {
+  constructor(response: EngineResponse, declared: number | null, limit: number, receiving: Receiving) {
     this.#declared = declared
     this.#limit = limit
     this.#receiving = receiving
-    raw.onData((chunk, last) => this.#arrived(chunk, last))
+    response.onData((chunk, last) => this.#arrived(chunk, last))
   }
 
   /** All of it, as soon as it is here. Fails at once when it is, or says that it will be, over the limit. */

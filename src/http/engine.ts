@@ -1,11 +1,13 @@
 import { createRequire } from 'node:module'
 
-export type { Request as EngineRequest, Response as EngineResponse, Server as Engine } from 'hyper-express'
+export type {
+  HttpRequest as EngineRequest,
+  HttpResponse as EngineResponse,
+  us_listen_socket as ListenSocket,
+} from 'uWebSockets.js'
 
-// The native engine reads this once, when it is loaded, so it cannot be an import: the default of 4,096 bytes
-// of headers is less than a sign-in token behind proxies takes.
+// The engine reads this once, when it is loaded, so it cannot be an import: the default of 4,096 bytes of headers is
+// less than a sign-in token behind proxies takes.
 process.env.UWS_HTTP_MAX_HEADERS_SIZE = '16384'
 
-export const { Server: EngineServer } = createRequire(import.meta.url)(
-  'hyper-express',
-) as typeof import('hyper-express')
+export const engine = createRequire(import.meta.url)('uWebSockets.js') as typeof import('uWebSockets.js')

@@ -1,17 +1,14 @@
-import { randomUUID } from 'node:crypto'
+import { STATUS_CODES } from 'node:http'
 import { fail } from '../errors.ts'
 import { errorFields, log } from '../log.ts'
 import { Body, EMPTY, GONE, type Receiving } from './body.ts'
-import { mendBodylessEnd } from './bodyless.ts'
+import { endResponse } from './end.ts'
 import type { EngineRequest, EngineResponse } from './engine.ts'
 import { errorReply, type Rendered, type Reply, rendered, unknownPath, unservedMethod } from './reply.ts'
-import { HttpRequest, repeatedHeader } from './request.ts'
+import { HttpRequest } from './request.ts'
 import { logRequest } from './request-log.ts'
 import type { Handler, HttpMethod, ServedRoute } from './route.ts'
 import type { Match } from './router.ts'
-import { mendEnd } from './slow-end.ts'
-
-const REQUEST_ID = /^[\x20-\x7e]{1,128}$/
 
 /** What nginx calls a request whose client left before the answer. For the log only. */
 const CLIENT_GONE = 499
@@ -28,50 +25,54 @@ export interface Surroundings {
 
 /** One request and its answer: its route, its body, the checks before a handler, the reply, the log line. */
 export class Exchange {
-  readonly #engine: EngineRequest
   readonly #response: EngineResponse
   readonly #server: Surroundings
   readonly #match: Match<ServedRoute> | undefined
   readonly #request: HttpRequest
   readonly #began = performance.now()
   #body: Body | undefined
+  /** The answer waits for the client: to send the rest of its body, or to read. */
   #waiting = false
 
   constructor(engine: EngineRequest, response: EngineResponse, server: Surroundings) {
-    this.#engine = engine
     this.#response = response
     this.#server = server
-    this.#match = server.find(engine.path)
-    const sent = engine.headers['x-request-id']
-    const requestId = sent !== undefined && REQUEST_ID.test(sent) ? sent : randomUUID()
-    this.#request = new HttpRequest(engine, response, requestId, server.trustedHops)
+    this.#request = new HttpRequest(engine, response, server.trustedHops)
+    this.#match = server.find(this.#request.path)
     if (this.#match) this.#request.matched(this.#match.route.names, this.#match.values)
   }
 
   /** To be called within the engine's callback: what the engine lends is gone after it. */
   run(): void {
     this.#server.started(this)
-    const { headers } = this.#engine
-    const chunked = headers['transfer-encoding'] !== undefined
-    const length = Number(headers['content-length'] ?? 0)
+    const chunked = this.#request.header('transfer-encoding') !== undefined
+    const length = Number(this.#request.header('content-length') ?? 0)
     if (chunked || length > 0) {
       const limit = this.#match?.route.bodyLimit ?? 0
-      this.#body = new Body(this.#response.raw, chunked ? null : length, limit, this.#server.receiving)
+      this.#body = new Body(this.#response, chunked ? null : length, limit, this.#server.receiving)
     }
-    // In place of the engine's own handler, which leaves whoever waits for the body waiting for ever.
-    this.#response.raw.onAborted(() => this.#gone())
-    this.#reply(repeatedHeader(this.#engine))
-      .catch((error: unknown) => this.#errorReply(error))
-      .then((reply) => this.#send(reply))
-      .catch((error: unknown) => {
-        // Nothing is known to lead here; a process that dies of one answer would be worse.
-        log('error', 'answer_failed', { request_id: this.#request.requestId, ...errorFields(error) })
-        this.#server.ended(this)
-      })
+    this.#response.onAborted(() => this.#gone())
+    void this.#answer()
   }
 
-  async #reply(repeated: string | undefined): Promise<Reply> {
-    const { path, method } = this.#request
+  async #answer(): Promise<void> {
+    let reply: Reply
+    try {
+      reply = await this.#reply()
+    } catch (error) {
+      reply = this.#errorReply(error)
+    }
+    try {
+      this.#send(reply)
+    } catch (error) {
+      // Nothing is known to lead here; a process that dies of one answer would be worse.
+      log('error', 'answer_failed', { request_id: this.#request.requestId, ...errorFields(error) })
+      this.#server.ended(this)
+    }
+  }
+
+  #reply(): Reply | Promise<Reply> {
+    const { path, method, repeated } = this.#request
     const transfer = this.#request.header('transfer-encoding')
     if (transfer !== undefined && transfer !== 'chunked')
       throw fail('bad_request', 'Transfer-Encoding must be chunked')
@@ -84,13 +85,19 @@ export class Exchange {
       if (method === 'OPTIONS') return { status: 204, headers: { allow } }
       return unservedMethod(surface, method, allow, this.#request.requestId)
     }
-    const handler: Handler = typeof entry === 'function' ? entry : await entry.admit(this.#request)
-    if (this.#body) {
-      this.#checkEncoding()
-      if (this.#match.route.borrows) return await this.#body.lend((body) => this.#handleLent(handler, body))
-      this.#request.body = await this.#body.read()
-    }
-    return handler(this.#request)
+    const handler = typeof entry === 'function' ? entry : entry.admit(this.#request)
+    return handler instanceof Promise ? handler.then((later) => this.#handled(later)) : this.#handled(handler)
+  }
+
+  #handled(handler: Handler): Reply | Promise<Reply> {
+    const request = this.#request
+    if (!this.#body) return handler(request)
+    this.#checkEncoding()
+    if (this.#match?.route.borrows) return this.#body.lend((body) => this.#handleLent(handler, body))
+    return this.#body.read().then((body) => {
+      request.body = body
+      return handler(request)
+    })
   }
 
   #handleLent(handler: Handler, body: Buffer): Reply | Promise<Reply> {
@@ -117,7 +124,7 @@ export class Exchange {
   }
 
   #send(reply: Reply): void {
-    if (this.#response.completed) {
+    if (this.#request.isClosed) {
       this.#ended(CLIENT_GONE, 0)
       return
     }
@@ -141,26 +148,24 @@ export class Exchange {
 
   #write({ status, headers, payload, bare }: Rendered, closes: boolean): void {
     const response = this.#response
+    const isHead = this.#request.method === 'HEAD'
     this.#body?.forget()
-    // The engine would wait for a body that this class reads instead of it.
-    this.#engine.received = true
-    response.status(status)
-    if (!bare) response.header('x-request-id', this.#request.requestId)
-    for (const name in headers) response.header(name, headers[name] as string | string[])
-    const bytes = payload === undefined ? 0 : Buffer.byteLength(payload)
-    const ended = () => {
-      this.#waiting = false
-      this.#ended(status, bytes)
-    }
-    if (payload === undefined || this.#request.method === 'HEAD') mendBodylessEnd(response.raw)
-    const outcome = mendEnd(response.raw, ended)
-    response.send(payload, closes)
-    if (outcome.sent) ended()
-    else this.#waiting = true
+    this.#waiting = true
+    response.cork(() => {
+      response.writeStatus(`${status} ${STATUS_CODES[status]}`)
+      if (!bare) response.writeHeader('x-request-id', this.#request.requestId)
+      for (const [name, value] of this.#request.answered) response.writeHeader(name, value)
+      for (const name in headers) writeHeader(response, name, headers[name] as string | string[])
+      this.#request.close()
+      endResponse(response, { status, isHead, payload, closes }, () => {
+        this.#waiting = false
+        this.#ended(status, payload === undefined ? 0 : Buffer.byteLength(payload))
+      })
+    })
   }
 
   #gone(): void {
-    this.#response.completed = true
+    this.#request.close()
     this.#body?.abandon()
     this.#request.abort()
     if (this.#waiting) this.#ended(CLIENT_GONE, 0)
@@ -171,4 +176,9 @@ export class Exchange {
     this.#request.ended()
     logRequest(this.#request, this.#match, { status, bytes, began: this.#began })
   }
+}
+
+function writeHeader(response: EngineResponse, name: string, value: string | string[]): void {
+  if (typeof value === 'string') response.writeHeader(name, value)
+  else for (const each of value) response.writeHeader(name, each)
 }

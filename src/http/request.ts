@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { fail } from '../errors.ts'
 import { EMPTY } from './body.ts'
 import type { EngineRequest, EngineResponse } from './engine.ts'
@@ -25,12 +26,29 @@ export interface Request {
   atEnd(callback: () => void): void
 }
 
+/** Headers whose repetition would let two readers see two requests. */
+const SINGLE = new Set([
+  'content-length',
+  'transfer-encoding',
+  'content-type',
+  'content-encoding',
+  'authorization',
+  'origin',
+])
+const REQUEST_ID = /^[\x20-\x7e]{1,128}$/
+
 export class HttpRequest implements Request {
   readonly method: string
   readonly path: string
   readonly requestId: string
+  /** The name of a header that is sent twice with different values, of those that may not be. */
+  readonly repeated: string | undefined
+  /** Headers of whatever will be answered. */
+  readonly answered: [name: string, value: string][] = []
   body = EMPTY
-  readonly #engine: EngineRequest
+  /** The last value of each. */
+  readonly #headers = new Map<string, string>()
+  readonly #search: string
   readonly #response: EngineResponse
   readonly #trustedHops: number
   #names: readonly string[] = []
@@ -40,14 +58,22 @@ export class HttpRequest implements Request {
   #address: string | undefined
   #controller: AbortController | undefined
   #atEnd: (() => void) | undefined
+  #isClosed = false
 
-  constructor(engine: EngineRequest, response: EngineResponse, requestId: string, trustedHops: number) {
-    this.method = engine.method
-    this.path = engine.path
-    this.requestId = requestId
-    this.#engine = engine
+  constructor(engine: EngineRequest, response: EngineResponse, trustedHops: number) {
+    this.method = engine.getMethod().toUpperCase()
+    this.path = engine.getUrl()
+    this.#search = engine.getQuery()
     this.#response = response
     this.#trustedHops = trustedHops
+    let repeated: string | undefined
+    engine.forEach((name, value) => {
+      if (SINGLE.has(name) && (this.#headers.get(name) ?? value) !== value) repeated ??= name
+      this.#headers.set(name, value)
+    })
+    this.repeated = repeated
+    const sent = this.#headers.get('x-request-id')
+    this.requestId = sent !== undefined && REQUEST_ID.test(sent) ? sent : randomUUID()
   }
 
   /** Sets what `params` decodes. */
@@ -64,33 +90,42 @@ export class HttpRequest implements Request {
   }
 
   get query(): URLSearchParams {
-    this.#query ??= new URLSearchParams(this.#engine.path_query)
+    this.#query ??= new URLSearchParams(this.#search)
     return this.#query
   }
 
   header(name: string): string | undefined {
-    return this.#engine.headers[name]
+    return this.#headers.get(name)
   }
 
   get address(): string {
-    if (this.#address === undefined) this.#address = this.#response.completed ? '' : this.#clientAddress()
+    if (this.#address === undefined) this.#address = this.#isClosed ? '' : this.#clientAddress()
     return this.#address
   }
 
   get signal(): AbortSignal {
     if (!this.#controller) {
       this.#controller = new AbortController()
-      if (this.#response.completed) this.#controller.abort()
+      if (this.#isClosed) this.#controller.abort()
     }
     return this.#controller.signal
   }
 
   answerWith(name: string, value: string): void {
-    if (!this.#response.completed) this.#response.header(name, value)
+    this.answered.push([name, value])
   }
 
   atEnd(callback: () => void): void {
     this.#atEnd = callback
+  }
+
+  /** True once it is answered or its client gone: the engine takes nothing for it any more. */
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
+  close(): void {
+    this.#isClosed = true
   }
 
   abort(): void {
@@ -101,10 +136,14 @@ export class HttpRequest implements Request {
     this.#atEnd?.()
   }
 
+  #peer(): string {
+    return Buffer.from(this.#response.getRemoteAddressAsText()).toString()
+  }
+
   /** Counted from the right: what stands further left than our own proxies is the client's to invent. */
   #clientAddress(): string {
     const forwarded = this.#trustedHops > 0 ? this.header('x-forwarded-for')?.split(',') : undefined
-    return forwarded?.at(-Math.min(this.#trustedHops, forwarded.length))?.trim() || this.#engine.ip
+    return forwarded?.at(-Math.min(this.#trustedHops, forwarded.length))?.trim() || this.#peer()
   }
 }
 
@@ -115,25 +154,4 @@ function decoded(name: string, value: string): string {
   } catch {
     throw fail('bad_request', `${name} must be valid percent-encoded UTF-8 in the path`)
   }
-}
-
-/** Headers whose repetition would let two readers see two requests. */
-const SINGLE = [
-  'content-length',
-  'transfer-encoding',
-  'content-type',
-  'content-encoding',
-  'authorization',
-  'origin',
-]
-
-/** The name of such a header sent twice with different values (the engine keeps the last one), if any. */
-export function repeatedHeader(engine: EngineRequest): string | undefined {
-  for (const name of SINGLE) {
-    const last = engine.headers[name]
-    // Beyond ASCII the two are decoded differently; no such value is valid in any of these headers.
-    if (last === undefined || /[^\x20-\x7e]/.test(last)) continue
-    if (engine.raw.getHeader(name) !== last) return name
-  }
-  return undefined
 }

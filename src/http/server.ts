@@ -2,7 +2,7 @@ import { setTimeout as startTimer } from 'node:timers'
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import { errorFields, log } from '../log.ts'
 import { Receiving } from './body.ts'
-import { EngineServer } from './engine.ts'
+import { engine, type ListenSocket } from './engine.ts'
 import { Exchange } from './exchange.ts'
 import { cannotListen, portIsFree } from './listen.ts'
 import { type Route, servedRoute } from './route.ts'
@@ -40,10 +40,11 @@ const SHORT_TURN_MS = 0.1
 
 /** The HTTP server: one table of routes, and everything of HTTP that routes should not have to know. */
 export function createServer(routes: readonly Route[], options: ServerOptions = {}): Server {
-  const engine = new EngineServer({ max_body_length: Number.MAX_SAFE_INTEGER, auto_close: false })
+  const app = engine.App()
   const running = new Set<Exchange>()
   let idle = () => {}
   let connections = 0
+  let listening: ListenSocket | false = false
 
   const surroundings = {
     find: createRouter(routes.map(servedRoute)),
@@ -57,28 +58,28 @@ export function createServer(routes: readonly Route[], options: ServerOptions = 
     },
   }
   // One entry for all paths: the engine's own routing knows neither HEAD nor 405 and does not decode parameters.
-  engine.any('/*', (request, response) => {
-    new Exchange(request, response, surroundings).run()
+  app.any('/*', (response, request) => {
+    try {
+      new Exchange(request, response, surroundings).run()
+    } catch (error) {
+      // Exchanges answer their own errors; this is for what would break out of one.
+      log('error', 'exchange_failed', errorFields(error))
+      response.close()
+    }
   })
   const count = (_response: unknown, change: unknown) => {
     connections += Number(change)
   }
-  engine.uws_instance.filter(count)
-  // Exchanges answer their own errors; this is for what would break out of one.
-  engine.set_error_handler((_request, response, error) => {
-    log('error', 'exchange_failed', errorFields(error))
-    response.status(500).send()
-  })
+  app.filter(count)
 
   return {
     async listen(host, port) {
       if (port !== 0 && !options.sharedPort) await portIsFree(host, port)
-      try {
-        await engine.listen(port, host)
-      } catch (error) {
-        throw cannotListen(host, port, error)
-      }
-      return engine.port
+      app.listen(host, port, (socket) => {
+        listening = socket
+      })
+      if (!listening) throw cannotListen(host, port, 'the system gives no socket')
+      return engine.us_socket_local_port(listening)
     },
 
     async drain(deadlineMs, lingerMs = 0) {
@@ -86,7 +87,7 @@ export function createServer(routes: readonly Route[], options: ServerOptions = 
       // would meet it right before it closes.
       surroundings.draining = lingerMs === 0
       await shortTurn()
-      engine.close()
+      if (listening) engine.us_listen_socket_close(listening)
       surroundings.draining = true
       const lingered = performance.now() + Math.min(lingerMs, deadlineMs)
       while (connections > 0 && performance.now() < lingered) await setTimeout(LINGER_STEP_MS)
@@ -100,7 +101,7 @@ export function createServer(routes: readonly Route[], options: ServerOptions = 
         await setTimeout(FLUSH_MS)
       }
       // Idle keep-alive connections would hold the process for as long as their timeout.
-      engine.uws_instance.close()
+      app.close()
     },
   }
 }
