@@ -8,8 +8,11 @@ export function setLogLevel(level: Level): void {
   threshold = LEVELS.indexOf(level)
 }
 
+/** False for lines that would not be written, where making one costs. */
+export const isLogged = (level: Level) => LEVELS.indexOf(level) >= threshold
+
 export function log(level: Level, event: string, fields: Record<string, unknown> = {}): void {
-  if (LEVELS.indexOf(level) < threshold) return
+  if (!isLogged(level)) return
   process.stderr.write(`${JSON.stringify({ at: new Date().toISOString(), level, event, ...fields })}\n`)
 }
 

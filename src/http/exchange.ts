@@ -19,8 +19,9 @@ export interface Surroundings {
   trustedHops: number
   receiving: Receiving
   readonly draining: boolean
-  started(exchange: Exchange): void
-  ended(exchange: Exchange): void
+  /** Once at the beginning and once at the end of each exchange. */
+  started(): void
+  ended(): void
 }
 
 /** One request and its answer: its route, its body, the checks before a handler, the reply, the log line. */
@@ -33,6 +34,7 @@ export class Exchange {
   #body: Body | undefined
   /** The answer waits for the client: to send the rest of its body, or to read. */
   #waiting = false
+  #hasEnded = false
 
   constructor(engine: EngineRequest, response: EngineResponse, server: Surroundings) {
     this.#response = response
@@ -44,7 +46,7 @@ export class Exchange {
 
   /** To be called within the engine's callback: what the engine lends is gone after it. */
   run(): void {
-    this.#server.started(this)
+    this.#server.started()
     const chunked = this.#request.header('transfer-encoding') !== undefined
     const length = Number(this.#request.header('content-length') ?? 0)
     if (chunked || length > 0) {
@@ -67,7 +69,7 @@ export class Exchange {
     } catch (error) {
       // Nothing is known to lead here; a process that dies of one answer would be worse.
       log('error', 'answer_failed', { request_id: this.#request.requestId, ...errorFields(error) })
-      this.#server.ended(this)
+      this.#ended(500, 0)
     }
   }
 
@@ -172,7 +174,9 @@ export class Exchange {
   }
 
   #ended(status: number, bytes: number): void {
-    this.#server.ended(this)
+    if (this.#hasEnded) return
+    this.#hasEnded = true
+    this.#server.ended()
     this.#request.ended()
     logRequest(this.#request, this.#match, { status, bytes, began: this.#began })
   }

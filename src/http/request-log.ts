@@ -1,4 +1,4 @@
-import { log } from '../log.ts'
+import { isLogged, log } from '../log.ts'
 import type { HttpRequest } from './request.ts'
 import type { ServedRoute } from './route.ts'
 import type { Match } from './router.ts'
@@ -11,7 +11,9 @@ export function logRequest(
   match: Match<ServedRoute> | undefined,
   { status, bytes, began }: { status: number; bytes: number; began: number },
 ): void {
-  log(match?.route.surface === 'collect' && status < 400 ? 'debug' : 'info', 'request', {
+  const level = match?.route.surface === 'collect' && status < 400 ? 'debug' : 'info'
+  if (!isLogged(level)) return
+  log(level, 'request', {
     method: request.method,
     path: loggedPath(request.path, match),
     status,

@@ -41,8 +41,8 @@ const SHORT_TURN_MS = 0.1
 /** The HTTP server: one table of routes, and everything of HTTP that routes should not have to know. */
 export function createServer(routes: readonly Route[], options: ServerOptions = {}): Server {
   const app = engine.App()
-  const running = new Set<Exchange>()
   let idle = () => {}
+  let running = 0
   let connections = 0
   let listening: ListenSocket | false = false
 
@@ -51,10 +51,12 @@ export function createServer(routes: readonly Route[], options: ServerOptions = 
     trustedHops: options.trustedHops ?? 0,
     receiving: new Receiving(options.receivingBytes ?? RECEIVING_BYTES),
     draining: false,
-    started: (exchange: Exchange) => void running.add(exchange),
-    ended: (exchange: Exchange) => {
-      running.delete(exchange)
-      if (running.size === 0) idle()
+    started: () => {
+      running++
+    },
+    ended: () => {
+      running--
+      if (running === 0) idle()
     },
   }
   // One entry for all paths: the engine's own routing knows neither HEAD nor 405 and does not decode parameters.
@@ -91,7 +93,7 @@ export function createServer(routes: readonly Route[], options: ServerOptions = 
       surroundings.draining = true
       const lingered = performance.now() + Math.min(lingerMs, deadlineMs)
       while (connections > 0 && performance.now() < lingered) await setTimeout(LINGER_STEP_MS)
-      if (running.size > 0) {
+      if (running > 0) {
         const { promise, resolve } = Promise.withResolvers<void>()
         idle = resolve
         const timer = startTimer(resolve, deadlineMs)
