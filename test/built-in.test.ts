@@ -68,6 +68,19 @@ t.test('every brand has its built-in segments, which nobody can change', async (
   }
 })
 
+t.test('they came into being together, and a list that is walked has each of them once', async (t) => {
+  const { request } = await store()
+  for (const limit of [1, 3]) {
+    const walked: string[] = []
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const { body } = await request(`GET /v1/segments?limit=${limit}${cursor && `&cursor=${cursor}`}`)
+      walked.push(...body.data.map(({ name }: { name: string }) => name))
+      cursor = body.next_cursor
+    }
+    t.same(walked.sort(), [...NAMES, ...BY_MODELS].sort(), `${limit} at a time`)
+  }
+})
+
 t.test('those that a rule can say have a definition that anyone may write', async (t) => {
   const { request, id } = await store()
   for (const name of ['Customers', 'Repeat Customers', 'Active Subscribers']) {

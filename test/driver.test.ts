@@ -121,6 +121,23 @@ t.test('nothing that is sent waits for an acknowledgement of what was sent befor
   t.match(calls(), [{ args: [true] }])
 })
 
+t.test('a time arrives as exactly as its text says, also in a list', async (t) => {
+  const sql = pool()
+  const clock = "to_char(at at time zone 'UTC', 'HH24:MI:SS.US') as clock"
+  for (const [sent, clockThere] of [
+    ['2026-05-01T12:00:00.123456Z', '12:00:00.123456'],
+    ['2026-05-01T14:00:00.123+02:00', '12:00:00.123000'],
+    ['2026-05-01', '00:00:00.000000'],
+  ] as const) {
+    const [one] = await sql.unsafe(`select ${clock} from (select $1::timestamptz as at)`, [sent])
+    const [listed] = await sql.unsafe(`select ${clock} from unnest($1::timestamptz[]) as at`, [[sent]])
+    t.match([one, listed], [{ clock: clockThere }, { clock: clockThere }], sent)
+  }
+  const [{ there } = {}] =
+    await sql`select ${new Date(1)}::timestamptz = 'epoch'::timestamptz + interval '1 ms' as there`
+  t.equal(there, true, 'a Date')
+})
+
 t.test('bytes arrive as they are, beside other values', async (t) => {
   const sql = pool()
   const all = Buffer.from(Array.from({ length: 70_000 }, (_, n) => n % 256))
