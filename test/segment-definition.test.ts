@@ -164,6 +164,7 @@ t.test('a refusal begins with the failing path and says what is known there', as
     ],
     [counted({ window: { days: 1.5 } }), /not 1\.5$/],
     [counted({ window: { days: '30' } }), /not "30"$/],
+    [counted({ window: { days: null } }), /^definition\.rule\.window\.days: .*, not null$/],
     [counted({ window: 30 }), /^definition\.rule\.window: must be an object with days, not 30$/],
     [
       counted({ times: { op: '>=' } }),

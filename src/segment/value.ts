@@ -55,7 +55,7 @@ export function readOperand(
 /** A window: `{ days }` of 1 to 1,095. */
 export function readDays(json: unknown, path: string, fallback?: number): number {
   const object = readObject(json, path, ['days'])
-  const days = object.get('days') ?? fallback
+  const days = object.has('days') ? object.get('days') : fallback
   return readInteger(days, `${path}.days`, 1, LIMITS.maxDays)
 }
 
