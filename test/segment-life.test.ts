@@ -274,6 +274,12 @@ t.test('the history of a segment', async (t) => {
       [true, true, 'entered', 'segment_created'],
     ])
     t.same(await of(retired), linked)
+    const { body } = await request(`GET /v1/segments/${id}/explain?customer_id=${retired}`)
+    t.match(
+      body,
+      { customer_id: survivor, member: true },
+      'an explanation by the retired id is of the survivor',
+    )
   })
   await t.test('goes back 180 days', async (t) => {
     clock.now = new Date('2026-10-05T00:00:00Z')

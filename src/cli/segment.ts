@@ -130,13 +130,13 @@ export const segmentCommands = [
       const session = await openReading(app.pipeline, await brandOf(app, brandId), new Date())
       try {
         const sources = { generation: 0, rows: session.duck.rows }
-        const customer = await customerOf(sources, customerId)
-        if (customer === undefined)
+        const found = await customerOf(sources, customerId)
+        if (found === undefined)
           throw new UsageError(`--customer: there is no customer "${customerId}" of this brand`)
         return {
           segment_id: row.id,
-          customer_id: customerId,
-          ...(await explain(sources, parseSaved(row), customer)),
+          customer_id: found.customer_id,
+          ...(await explain(sources, parseSaved(row), found.customer)),
         }
       } finally {
         await session.close()

@@ -143,13 +143,13 @@ export const segmentQuestionOps: readonly Op[] = [
       const segment = await segmentById(ctx, path.id)
       const tree = parseSaved(segment)
       const sources = await ctx.lake.sources()
-      const customer = await customerOf(sources, query.customer_id)
-      if (customer === undefined) throw fail('not_found', 'There is no such record.')
+      const found = await customerOf(sources, query.customer_id)
+      if (found === undefined) throw fail('not_found', 'There is no such record.')
       return {
         segment_id: segment.id,
         version: segment.version,
-        customer_id: query.customer_id,
-        ...(await explain(sources, tree, customer)),
+        customer_id: found.customer_id,
+        ...(await explain(sources, tree, found.customer)),
         explained_at: ctx.now.toISOString(),
       }
     },

@@ -21,15 +21,20 @@ export interface Explanation {
   conditions: Explained[]
 }
 
-/** The ordinal of a customer by public id; of a merged one that of its survivor. */
-export async function customerOf(sources: Reader, customerId: string): Promise<number | undefined> {
-  const [found] = await sources.rows<{ customer: number }>(
-    `select coalesce(redirect.customer, subject) as customer
-     from customers_source left join subject_redirect as redirect using (subject)
-     where customer_id = $1`,
+/** Who a public id means: the ordinal and the id of the customer, for a merged one those of its survivor. */
+export async function customerOf(
+  sources: Reader,
+  customerId: string,
+): Promise<{ customer: number; customer_id: string } | undefined> {
+  const [found] = await sources.rows<{ customer: number; customer_id: string }>(
+    `select survivor.subject as customer, survivor.customer_id
+     from customers_source as named
+     left join subject_redirect as redirect using (subject)
+     inner join customers_source as survivor on survivor.subject = coalesce(redirect.customer, named.subject)
+     where named.customer_id = $1`,
     [customerId],
   )
-  return found?.customer
+  return found
 }
 
 /** Why a customer (by ordinal) is a member or not: every condition, evaluated on its own by the same compiler. */
