@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
@@ -329,9 +329,37 @@ t.test('a restored backup has the same rows, and goes on from where it stopped',
   const folder = mkdtempSync(join(tmpdir(), 'recoup-backup-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   await backup(pipeline, folder)
+  for (const part of ['postgres', 'lake'])
+    t.equal(statSync(join(folder, part)).mode & 0o777, 0o700, 'nobody else reads customers there')
 
   const target = await database(t)
   const restored = await lake(t, target)
+  await t.test('a damaged one, no restored backup, changes nothing', async (t) => {
+    const refuses = async (path: string, change: (whole: Buffer) => Buffer, why: RegExp) => {
+      const whole = readFileSync(join(folder, path))
+      writeFileSync(join(folder, path), change(whole))
+      await t.rejects(restore(target.url, restored.lakeDir, folder), { code: 'conflict', message: why }, path)
+      writeFileSync(join(folder, path), whole)
+      t.same(await target.postgres.sql`select from brand`, [])
+    }
+    const customers = 'postgres/customer.copy.zst'
+    await refuses(
+      customers,
+      () => Buffer.alloc(0),
+      /customer\.copy\.zst .* damaged: 0 of \d+ bytes are there/,
+    )
+    await refuses(
+      customers,
+      (whole) => whole.subarray(0, whole.length >> 1),
+      /customer\.copy\.zst .* damaged/,
+    )
+    await refuses(
+      customers,
+      (whole) => whole.map((byte, at) => (at === whole.length - 9 ? byte ^ 1 : byte)) as Buffer,
+      /customer\.copy\.zst .* damaged/,
+    )
+    await refuses('backup.json', (whole) => whole.subarray(0, -20), /backup\.json is damaged/)
+  })
   await restore(target.url, restored.lakeDir, folder)
   t.same(await sourceRows(restored, brand, 'select event_id from events'), [{ event_id: 'in the lake' }])
   await snapshotAll(restored)

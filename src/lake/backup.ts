@@ -1,9 +1,9 @@
 import { constants, createWriteStream } from 'node:fs'
-import { copyFile, mkdir, open, readdir, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, open, readdir, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Transform } from 'node:stream'
 import { pipeline as pipe } from 'node:stream/promises'
-import { createZstdCompress } from 'node:zlib'
+import { createZstdCompress, constants as zlib } from 'node:zlib'
 import { fail } from '../errors.ts'
 import type { Transaction } from '../store/postgres.ts'
 import { statement } from '../store/sqlfile.ts'
@@ -24,6 +24,9 @@ export interface BackupDocument {
   first_log_day: string | null
 }
 
+/** A restore finds what changed since. */
+const CHECKED = { params: { [zlib.ZSTD_c_checksumFlag]: 1 } }
+
 /** Removal of lake files waits this long for a backup that died. */
 const PAUSE_HOURS = 6
 
@@ -36,9 +39,7 @@ export async function backup(
   folder: string,
   onProgress: (done: number, total: number) => void = () => {},
 ): Promise<BackupDocument> {
-  await mkdir(folder, { recursive: true })
-  if ((await readdir(folder)).length)
-    throw fail('conflict', `${folder} is not empty: a backup needs a folder of its own.`)
+  await prepare(folder)
   await postgres.pipeline.run('backup_pause_removal', [PAUSE_HOURS])
   try {
     const document = await postgres.sql.begin('isolation level repeatable read read only', async (tx) => {
@@ -66,6 +67,16 @@ export async function backup(
   }
 }
 
+/** Whoever may read a backup reads every customer: only its owner may, also where the folder was there before. */
+async function prepare(folder: string): Promise<void> {
+  const found = await stat(folder).catch(() => null)
+  if (found && !found.isDirectory()) throw fail('conflict', `${folder} is not a folder.`)
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  if ((await readdir(folder)).length)
+    throw fail('conflict', `${folder} is not empty: a backup needs a folder of its own.`)
+  for (const part of ['postgres', 'lake']) await mkdir(join(folder, part), { mode: 0o700 })
+}
+
 const ask = async <Row>(tx: Transaction, name: string): Promise<Row[]> =>
   (await tx.unsafe(statement('postgres', name))) as unknown as Row[]
 
@@ -80,7 +91,7 @@ async function dump(tx: Transaction, table: string, path: string): Promise<numbe
   })
   // Names come from the catalog, quoted by Postgres itself.
   const rows = await tx.unsafe(`copy (select * from ${table}) to stdout`).readable()
-  await pipe(rows, counted, createZstdCompress(), createWriteStream(path, { flush: true }))
+  await pipe(rows, counted, createZstdCompress(CHECKED), createWriteStream(path, { flush: true }))
   return bytes
 }
 

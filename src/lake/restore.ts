@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Writable } from 'node:stream'
 import { pipeline as pipe } from 'node:stream/promises'
 import { createZstdDecompress } from 'node:zlib'
 import type postgres from 'postgres'
@@ -31,7 +32,10 @@ const WITH_XID = [
 const EXPORTED_XID = '3'
 const EXPORTED_BELOW = '4'
 
-/** Fills a migrated, empty database and an empty lake folder from a backup; every lake file is checked by its hash. */
+/**
+ * Fills a migrated, empty database and an empty lake folder from a backup. Every table is read through first, and every
+ * lake file is checked by its hash.
+ */
 export async function restore(
   url: string,
   lakeDir: string,
@@ -42,12 +46,12 @@ export async function restore(
   const sql = connect(url, { max: 1, onnotice: () => {} })
   try {
     await checkTarget(sql, document)
+    for (const table of document.tables) await checkTable(folder, table)
     for (const [index, file] of document.files.entries()) {
       await copyDurably(join(folder, 'lake', file.path), join(lakeDir, file.path))
       const hash = createHash('sha256')
       await pipe(createReadStream(join(lakeDir, file.path)), hash)
-      if (hash.digest('hex') !== file.sha256)
-        throw fail('conflict', `${file.path} of the backup is damaged: its SHA-256 differs.`)
+      if (hash.digest('hex') !== file.sha256) throw damaged(file.path, 'its SHA-256 differs')
       onProgress(index + 1, document.files.length)
     }
     await sql.begin(async (tx) => {
@@ -92,10 +96,38 @@ async function readDocument(folder: string): Promise<BackupDocument> {
   const text = await readFile(path, 'utf8').catch((cause) => {
     throw fail('not_found', `${path} cannot be read: the folder is not a whole backup.`, { cause })
   })
-  const document = JSON.parse(text) as BackupDocument
+  const document = parsed(text)
+  if (!document) throw fail('conflict', `${path} is damaged: the folder is not a whole backup.`)
   if (document.format !== BACKUP_FORMAT)
     throw fail('conflict', `${path}: format ${document.format} is not known here.`)
   return document
+}
+
+function parsed(text: string): BackupDocument | null {
+  try {
+    return JSON.parse(text) as BackupDocument
+  } catch {
+    return null
+  }
+}
+
+const damaged = (path: string, why: string, cause?: unknown) =>
+  fail('conflict', `${path} of the backup is damaged: ${why}.`, { cause })
+
+/** Reads the rows of a table through. Zstandard takes a file that is cut off for a whole one: bytes are counted. */
+async function checkTable(folder: string, { name, bytes }: BackupDocument['tables'][number]): Promise<void> {
+  const path = join('postgres', `${name}.copy.zst`)
+  let read = 0
+  const counted = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      read += chunk.length
+      done()
+    },
+  })
+  await pipe(createReadStream(join(folder, path)), createZstdDecompress(), counted).catch((cause) => {
+    throw damaged(path, cause instanceof Error ? cause.message : String(cause), cause)
+  })
+  if (read !== bytes) throw damaged(path, `${read} of ${bytes} bytes are there`)
 }
 
 async function checkTarget(sql: postgres.Sql, document: BackupDocument): Promise<void> {
