@@ -49,8 +49,9 @@ export const customerCommands = [
       const whom = await whomOf(pipeline, found.id, identifier)
       const standing = await settledStanding(pipeline, found, whom)
       if (!standing.known && standing.erasureId !== null) {
+        const certificate = await eraseAndWait(run, await run.app(), found.id, standing.erasureId)
         process.stderr.write(`${identifier} of ${found.name} was erased before. This is the certificate.\n`)
-        return await eraseAndWait(run, await run.app(), found.id, standing.erasureId)
+        return certificate
       }
       if (!standing.known && run.values.unknown !== true)
         throw new UsageError(

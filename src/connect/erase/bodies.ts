@@ -46,12 +46,15 @@ function names(people: People, text: string): boolean {
   }
 }
 
+/** What reading says where no file is, or none any more. */
+const NO_FILE = ['ENOENT', 'ENOTDIR', 'EISDIR']
+
 /** Takes the rows of people out of the files in which imports of the brand left what they refused. */
 export async function eraseRejects(db: Statements, { brandId, erasedAt, people }: Wanted): Promise<Counts> {
   let rows = 0
   for (const { path } of await db.many<{ path: string }>('rejects_of_brand', [brandId, erasedAt])) {
     const text = await readFile(path, 'utf8').catch((error: unknown) => {
-      if (errorCode(error) === 'ENOENT') return null
+      if (NO_FILE.includes(errorCode(error) ?? '')) return null
       throw error
     })
     if (text === null) await db.run('rejects_forget', [brandId, path])
