@@ -364,7 +364,11 @@ t.test('from an empty service to members', async (t) => {
       )
     await postgres.sql`insert into dead_event (batch_id, line, reason, payload) values (gen_random_uuid(), 0, 'x', '')`
     const wrong = await here(['doctor'])
-    t.match(wrong, { code: 1, stderr: '', stdout: /WRONG {2}dead events: 1 in table dead_event/ })
+    t.match(wrong, {
+      code: 1,
+      stderr: '',
+      stdout: /WRONG {2}dead events: 1 that the lake refused: see recoup dead-letter list/,
+    })
   })
 
   await t.test('sql', async (t) => {

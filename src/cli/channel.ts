@@ -61,10 +61,19 @@ function settingsOf(adapter: Adapter, values: Run['values']): Record<string, unk
         secure,
         require_tls: values['require-tls'] === true,
         user: text(values, 'user') ?? null,
-        from: required(values, 'from'),
+        from: senderOf(values),
       }
     }
   }
+}
+
+/** An address, alone or behind a name: a mail server refuses every message of anything else. */
+function senderOf(values: Run['values']): string {
+  const from = required(values, 'from')
+  if (/^([^<>]*<[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)$/.test(from)) return from
+  throw new UsageError(
+    `--from must be an email address, or a name with one such as 'Shop <hello@shop.example>', not "${from}"`,
+  )
 }
 
 const callbackUrl = (origin: string, lookupId: string) => `${origin}/gateway/${lookupId}`

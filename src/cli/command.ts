@@ -1,7 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { text as textOf } from 'node:stream/consumers'
+import * as v from 'valibot'
 import type { App, AppOptions } from '../app.ts'
 import type { Config } from '../config.ts'
+import { timestamp } from '../fields.ts'
 import type { Progress } from './progress.ts'
 
 export type Values = Record<string, string | boolean | string[] | undefined>
@@ -92,8 +94,11 @@ export async function fileOption(values: Values, name: string): Promise<string> 
 export function timeOption(values: Values, name: string): Date | undefined {
   const value = text(values, name)
   if (value === undefined) return undefined
-  const at = new Date(value)
-  if (!/^\d{4}-\d{2}-\d{2}/.test(value) || Number.isNaN(at.getTime()))
-    throw new UsageError(`--${name} must be an ISO 8601 time such as 2026-01-31T00:00:00Z, not "${value}"`)
-  return at
+  const [, day, time = '00:00', zone = 'Z'] =
+    /^(\d{4}-\d\d-\d\d)(?:[T ]([\d:.]+?))?(Z|[+-]\d\d:\d\d)?$/.exec(value) ?? []
+  const at = v.safeParse(timestamp, `${day}T${time}${zone}`)
+  if (at.success) return at.output
+  throw new UsageError(
+    `--${name} must be an ISO 8601 time such as 2026-01-31T00:00:00Z (UTC where it names no zone), not "${value}"`,
+  )
 }

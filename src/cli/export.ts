@@ -1,4 +1,4 @@
-import { copyFile, mkdir, rename, rm, stat } from 'node:fs/promises'
+import { access, constants, copyFile, mkdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, extname, join, resolve } from 'node:path'
 import { v7 as uuidv7 } from 'uuid'
 import type { Session } from '../lake/session.ts'
@@ -34,6 +34,11 @@ async function checkTarget(path: string): Promise<{ target: string; format: stri
   if (!format) throw new UsageError(`--to must end in ${Object.keys(FORMATS).join(' or ')}, not "${path}"`)
   const folder = await stat(dirname(target)).catch(() => null)
   if (!folder?.isDirectory()) throw new UsageError(`--to: there is no folder ${dirname(target)}`)
+  if ((await stat(target).catch(() => null))?.isDirectory())
+    throw new UsageError(`--to: ${target} is a folder, not a file`)
+  await access(dirname(target), constants.W_OK).catch(() => {
+    throw new UsageError(`--to: nothing can be written into ${dirname(target)}`)
+  })
   return { target, format }
 }
 

@@ -44,7 +44,15 @@ export const importCommands = [
       shown.end()
       return report
     },
-    text: ({ read, imported, unchanged, rejected, rejects_file }) =>
-      `read ${read}, imported ${imported}, unchanged ${unchanged}, rejected ${rejected}${rejected ? ` (see ${rejects_file})` : ''}`,
+    text: ({ read, imported, unchanged, rejected, rejects_file, filtered, ignored_columns }) =>
+      [
+        `read ${read}, imported ${imported}, unchanged ${unchanged}, rejected ${rejected}${rejected ? ` (see ${rejects_file})` : ''}`,
+        ...(filtered ? [`Left out by "where": ${filtered}`] : []),
+        ...(ignored_columns.length
+          ? [`Columns that no field is named like, not imported: ${ignored_columns.join(', ')}`]
+          : []),
+      ].join('\n'),
+    // A column of the wrong form: nothing of the file can be used.
+    fails: ({ read, rejected }) => read > 0 && rejected >= read,
   }),
 ]

@@ -6,7 +6,7 @@ import { setLogLevel } from '../log.ts'
 import { type Command, UsageError, type Values } from './command.ts'
 import { COMMANDS } from './commands.ts'
 import { commandHelp, groupHelp, overview } from './help.ts'
-import { progress } from './progress.ts'
+import { type Progress, progress } from './progress.ts'
 
 export interface Surroundings {
   env: NodeJS.ProcessEnv
@@ -25,6 +25,7 @@ export async function main(args: readonly string[], surroundings: Surroundings):
 }
 
 async function dispatch(args: readonly string[], surroundings: Surroundings): Promise<number> {
+  if (args[0] === 'help' && args.length > 1) return await dispatch([...args.slice(1), '--help'], surroundings)
   const words = args.slice(0, 2).filter((word) => !word.startsWith('-'))
   const found =
     COMMANDS.find(({ name }) => name === words.join(' ')) ?? COMMANDS.find(({ name }) => name === words[0])
@@ -61,17 +62,25 @@ async function runCommand(
   const config = readConfig(env)
   setLogLevel(env.LOG_LEVEL === undefined && !found.logs ? 'warn' : config.logLevel)
   let opened: Promise<App> | undefined
+  const shown: Progress[] = []
+  const begin = (title: string): Progress => {
+    const one = progress(title)
+    shown.push(one)
+    return one
+  }
   try {
     const app = (options?: AppOptions) => {
       opened ??= openApp(config, options)
       return opened
     }
-    const result = await found.run({ config, values, positionals, app, progress })
+    const result = await found.run({ config, values, positionals, app, progress: begin })
     if (result === undefined) return 0
     const text = found.text as ((result: unknown) => string) | undefined
     out(`${values.json || !text ? JSON.stringify(result, null, 2) : text(result)}\n`)
     return found.fails?.(result as never) ? 1 : 0
   } finally {
+    // What failed half-way is told on a line of its own, below the bar.
+    for (const one of shown) one.end()
     await (await opened?.catch(() => undefined))?.close()
   }
 }

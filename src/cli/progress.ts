@@ -13,10 +13,7 @@ export function progress(title: string, stream: NodeJS.WriteStream = process.std
 
 function bar(title: string, stream: NodeJS.WriteStream): Progress {
   const format = `${title} [{bar}] {percentage}% | {value}/{total} | {eta_formatted}`
-  const shown = new cliProgress.SingleBar(
-    { format, stream, hideCursor: true },
-    cliProgress.Presets.shades_classic,
-  )
+  const shown = new cliProgress.SingleBar({ format, stream }, cliProgress.Presets.shades_classic)
   let started = false
   return {
     update(done, total) {

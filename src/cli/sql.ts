@@ -88,7 +88,7 @@ export const sqlCommands = [
   command({
     name: 'sql',
     arguments: '[STATEMENT]',
-    what: 'Query all sources and models of a brand with DuckDB; without a statement, a prompt',
+    what: 'Query all sources and models of a brand with DuckDB, on a copy: nothing stored changes; without a statement, a prompt',
     options: {
       brand: { type: 'string', placeholder: 'BRAND', what: 'Id, shop or name (default: the only brand)' },
       'as-of': { type: 'string', placeholder: 'TIME', what: 'Models as of this instant (default: now)' },

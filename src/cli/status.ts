@@ -112,7 +112,9 @@ export const statusCommands = [
       check(
         'dead events',
         lake.dead_events === 0,
-        lake.dead_events ? `${lake.dead_events} in table dead_event, each with its reason` : 'none',
+        lake.dead_events
+          ? `${lake.dead_events} that the lake refused: see recoup dead-letter list, then replay`
+          : 'none',
       )
       check(
         'dead letters',

@@ -68,7 +68,8 @@ const MEMORY_MB = 1024
  */
 export async function importFile(options: ImportOptions): Promise<ImportResult> {
   const { kind, file } = options
-  const rejects = rejectsPath(file, options.rejectsFile)
+  const read = typeof options.map === 'string' ? [file, options.map] : [file]
+  const rejects = rejectsPath(file, options.rejectsFile, read)
   const threads = Math.min(4, availableParallelism())
   const folder = await importFolder()
   let duck: Duck | undefined

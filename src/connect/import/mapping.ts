@@ -66,7 +66,7 @@ export function mappingByName(kind: ImportKind, columns: readonly Column[]): Map
   if (named.length === 0) {
     throw fail(
       'bad_request',
-      `No column of the file is named like a field of ${kind}; give a mapping. Columns: ${ignored.join(', ')}. Fields: ${Object.keys(TARGETS[kind]).join(', ')}.`,
+      `No column of the file is named like a field of ${kind}; give a mapping (--map FILE). Columns: ${ignored.join(', ')}. Fields: ${Object.keys(TARGETS[kind]).join(', ')}.`,
     )
   }
   return { fields: Object.fromEntries(named.map(({ name }) => [name, name])), ignored }

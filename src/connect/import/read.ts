@@ -31,8 +31,10 @@ export const firstLine = (message: string) => message.split('\n', 1)[0] ?? messa
  */
 export async function openSource(duck: Duck, file: string): Promise<Source> {
   const path = resolve(file)
-  if (!statSync(path, { throwIfNoEntry: false })?.isFile())
-    throw fail('bad_request', `${file}: there is no such file.`)
+  const there = statSync(path, { throwIfNoEntry: false })
+  if (!there) throw fail('bad_request', `${file}: there is no such file.`)
+  if (!there.isFile()) throw fail('bad_request', `${file}: is not a file.`)
+  if (there.size === 0) throw fail('bad_request', `${file}: is empty.`)
   const ending = /\.(\w+)(?:\.(?:gz|zst))?$/.exec(path.toLowerCase())?.[1] ?? ''
   const open = FORMATS[ending]
   if (!open) {

@@ -1,24 +1,35 @@
-import { accessSync, constants } from 'node:fs'
+import { accessSync, constants, type Stats, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { fail } from '../../errors.ts'
 import { type Duck, literal } from '../../store/duckdb.ts'
 import { type Column, identifier, type Source } from './read.ts'
 
-/** Where the refused rows go: beside the file, or in the temporary folder where that cannot be written. */
-export function rejectsPath(file: string, given: string | undefined): string {
-  if (given !== undefined) {
-    if (!canWrite(dirname(resolve(given))))
-      throw fail('bad_request', `${given}: the folder of the rejects file cannot be written.`)
-    return resolve(given)
-  }
+/**
+ * Where the refused rows go: beside the file, or in the temporary folder where that cannot be written. Looked at before
+ * anything is imported; `read` are files that the import reads, which they must not replace.
+ */
+export function rejectsPath(file: string, given: string | undefined, read: readonly string[]): string {
   const folder = dirname(resolve(file))
-  return join(canWrite(folder) ? folder : tmpdir(), `${basename(file)}.rejects.ndjson`)
+  const name = `${basename(file)}.rejects.ndjson`
+  const path = given === undefined ? join(canWrite(folder) ? folder : tmpdir(), name) : resolve(given)
+  if (!canWrite(dirname(path)))
+    throw fail('bad_request', `${path}: the folder of the rejects file cannot be written.`)
+  const there = statSync(path, { throwIfNoEntry: false })
+  if (!there) return path
+  if (!there.isFile() || !canWrite(path))
+    throw fail('bad_request', `${path}: the rejects file cannot be written: it is no file, or read-only.`)
+  if (read.some((one) => isSame(there, statSync(one, { throwIfNoEntry: false }))))
+    throw fail('bad_request', `${path}: the rejects file must not be a file that the import reads.`)
+  return path
 }
 
-function canWrite(folder: string): boolean {
+/** Also by another name, through a link. */
+const isSame = (one: Stats, other: Stats | undefined) => one.ino === other?.ino && one.dev === other.dev
+
+function canWrite(path: string): boolean {
   try {
-    accessSync(folder, constants.W_OK)
+    accessSync(path, constants.W_OK)
     return true
   } catch {
     return false

@@ -1,0 +1,152 @@
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { text as textOf } from 'node:stream/consumers'
+import t from 'tap'
+import { timeOption } from '../src/cli/command.ts'
+import { main } from '../src/cli/main.ts'
+import { progress } from '../src/cli/progress.ts'
+import { table } from '../src/cli/table.ts'
+import { database } from './fixtures/database.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'recoup-mistakes-'))
+t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+const db = await database(t)
+const { sql } = db.postgres
+
+function file(name: string, text: string): string {
+  writeFileSync(join(folder, name), text)
+  return join(folder, name)
+}
+
+async function recoup(...args: string[]) {
+  const said = { stdout: '', stderr: '' }
+  const out = (text: string) => {
+    said.stdout += text
+  }
+  const err = (text: string) => {
+    said.stderr += text
+  }
+  const env = { DATABASE_URL: db.url, DATA_DIR: join(folder, 'data') }
+  return { code: await main(args, { env, out, err }), ...said }
+}
+
+const refused = (stderr: RegExp) => ({ code: 1, stdout: '', stderr })
+await recoup('brand', 'create', '--name', 'Shop', '--shop', 'one')
+
+t.test('an import never writes its rejects over what it reads', async (t) => {
+  const text = 'external_id,created_at\na1,soon\na2,2026-01-01\n'
+  const orders = file('orders.csv', text)
+  const link = join(folder, 'link.ndjson')
+  symlinkSync(orders, link)
+  const map = file('map.json', '{"fields": {"external_id": "external_id", "created_at": "created_at"}}')
+  const args = ['import', 'orders', orders, '--brand', 'one', '--map', map, '--rejects']
+  const kept = readFileSync(map, 'utf8')
+  for (const path of [orders, link, map])
+    t.match(await recoup(...args, path), refused(/must not be a file that the import reads/))
+  t.match(await recoup(...args, folder), refused(/is no file, or read-only/))
+  t.match(await recoup(...args, join(folder, 'none', 'x')), refused(/folder of the rejects file/))
+  t.equal(readFileSync(orders, 'utf8'), text)
+  t.equal(readFileSync(map, 'utf8'), kept)
+  t.same(await sql`select from store_order`, [], 'nothing was imported either')
+  t.same(await sql`select from import_rejects`, [], 'and no erasure looks there')
+})
+
+t.test('an import says what it leaves out, and fails when that is all', async (t) => {
+  const customers = file('customers.csv', 'email,Vorname,tags\na@example.com,Ann,vip\n')
+  t.match(await recoup('import', 'customers', customers, '--brand', 'one'), {
+    code: 0,
+    stdout: /^read 1, imported 1, .*\nColumns that no field is named like, not imported: Vorname\n$/,
+  })
+  const days = file('days.csv', 'external_id,created_at,total\nd1,31.12.2025,1\nd2,2026-01-01,1\n')
+  t.match(await recoup('import', 'orders', days, '--brand', 'one'), {
+    code: 0,
+    stdout: /imported 1, .* rejected 1/,
+  })
+  const none = file('none.csv', 'external_id,created_at,total\nd3,31.12.2025,1\n')
+  t.match(await recoup('import', 'orders', none, '--brand', 'one'), {
+    code: 1,
+    stdout: /imported 0, unchanged 0, rejected 1 \(see .*none\.csv\.rejects\.ndjson\)/,
+  })
+  const map = file(
+    'days.json',
+    `{"fields": {"external_id": "external_id", "total": "total", "created_at": "try_strptime(created_at, '%d.%m.%Y')"}, "where": "external_id <> 'd2'"}`,
+  )
+  t.match(await recoup('import', 'orders', days, '--brand', 'one', '--map', map), {
+    code: 0,
+    stdout: /^read 1, imported 1, .*\nLeft out by "where": 1\n$/,
+  })
+})
+
+t.test('an import says what a file lacks', async (t) => {
+  const orders = (path: string) => recoup('import', 'orders', path, '--brand', 'one')
+  t.match(await orders(file('empty.csv', '')), refused(/empty\.csv: is empty/))
+  t.match(await orders(folder), refused(/: is not a file/))
+  t.match(await orders(join(folder, 'missing.csv')), refused(/missing\.csv: there is no such file/))
+  t.match(await orders(file('other.csv', 'a,b\n1,2\n')), refused(/give a mapping \(--map FILE\)/))
+})
+
+t.test('an export into what is no file is refused before it is computed', async (t) => {
+  const target = mkdtempSync(join(folder, 'x-'))
+  const named = `${target}.csv`
+  symlinkSync(target, named)
+  const args = ['export', '--brand', 'one', '--model', 'rfm', '--to']
+  t.match(await recoup(...args, named), refused(/--to: .*\.csv is a folder, not a file/))
+})
+
+t.test('a mail server is not given a sender that is no address', async (t) => {
+  const set = (from: string) =>
+    recoup(
+      ...['channel', 'set', '--brand', 'one', '--channel', 'email', '--adapter', 'smtp'],
+      ...['--host', 'smtp.example', '--from', from],
+    )
+  for (const from of ['Shop', 'shop@', 'Shop <shop>', 'a@b.example c@d.example'])
+    t.match(await set(from), refused(/--from must be an email address/), from)
+  for (const from of ['hello@shop.example', 'The Shop <hello@shop.example>'])
+    t.match(await set(from), { code: 0 }, from)
+})
+
+t.test('a time without a zone is UTC, and no day is taken for another', (t) => {
+  const at = (value: string) => timeOption({ 'as-of': value }, 'as-of')?.toISOString()
+  t.equal(at('2026-01-31'), '2026-01-31T00:00:00.000Z')
+  t.equal(at('2026-01-31 10:30'), '2026-01-31T10:30:00.000Z')
+  t.equal(at('2026-01-31T10:30:05.250+02:00'), '2026-01-31T08:30:05.250Z')
+  for (const wrong of ['2026-02-31', '2026-1-1', '2026-01-31T25:00', 'yesterday', '2026-01-31junk', ''])
+    t.throws(() => at(wrong), /--as-of must be an ISO 8601 time/, wrong)
+  t.end()
+})
+
+t.test('a command that fails half-way ends its bar, and the cursor is never hidden', async (t) => {
+  const terminal = Object.assign(new PassThrough(), { isTTY: true, columns: 80 })
+  const shown = progress('import', terminal as unknown as NodeJS.WriteStream)
+  shown.update(1, 2)
+  shown.end()
+  const said = await textOf(terminal.end())
+  t.match(said, /import \[.*50%.*1\/2/s)
+  t.match(said, /\n$/, 'what is said next has a line of its own')
+  t.notMatch(said, '\x1b[?25l')
+})
+
+t.test('a table keeps its columns whatever the values are', (t) => {
+  const rows = [
+    ['plan', 'one\ntwo'],
+    ['\x1b[2Jname\r', 1],
+  ]
+  t.equal(
+    table(['a', 'b'], rows),
+    [
+      'a                b',
+      '---------------  ---',
+      'plan             one',
+      '                 two',
+      '\\x1b[2Jname\\x0d  1',
+    ].join('\n'),
+  )
+  t.end()
+})
+
+t.test('help on a command is its help', async (t) => {
+  t.equal((await recoup('help', 'export')).stdout, (await recoup('export', '--help')).stdout)
+  t.equal((await recoup('help', 'brand', 'set')).stdout, (await recoup('brand', 'set', '--help')).stdout)
+})
