@@ -138,7 +138,7 @@ t.test('the segments that a shared statement fails for are found, the others are
   await openMembers(session, shared.lakeDir, 'table')
   await session.duck.run('drop view stg_product_events')
   const segments = await shared.postgres.pipeline.many<SegmentRow>('segments_to_evaluate', [brand.id])
-  const { evaluated, failed } = await evaluateSegments(session.duck, segments)
+  const { evaluated, failed } = await evaluateSegments(session, segments)
   t.match(evaluated, [{ ordinal: 2 }])
   t.match(failed, [{ segment: { ordinal: 1 }, error: /stg_product_events/ }])
   t.same(await session.duck.rows('select segment, count(*) as members from evaluated group by all'), [

@@ -15,7 +15,7 @@ const VALUES = 5_000
 function shape(definition: object): string | null {
   try {
     const tree = parseDefinition(definition)
-    const { statements, levels } = compileSegments([{ ordinal: 0, tree }])
+    const { statements, levels } = compileSegments([{ ordinal: 0, tree }], new Date(AS_OF))
     const made = [...statements, ...levels.flatMap((level) => [...level.statements, level.members])]
     return [compileOne(tree), ...made].map(({ text }) => text).join(';')
   } catch (error) {

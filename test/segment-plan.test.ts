@@ -300,7 +300,7 @@ t.test('nobody without an email, a phone or a store id is a member', async (t) =
 
 t.test('a brand without segments has no members', async (t) => {
   const connection = await openStore(t, storeOf({ customers: [{ customer: 0, phone: '+1' }] }))
-  const { statements, levels } = compileSegments([])
+  const { statements, levels } = compileSegments([], new Date(AS_OF))
   for (const { text, values } of statements) await connection.run(text, values)
   t.same(levels, [])
 })

@@ -46,10 +46,14 @@ export async function openAskedRows(
     const isEach = asked.every(isOfEvents)
     const { text, values } = isEach
       ? await openEach(passing, relation, asked)
-      : askedSql(asked, {
-          ...(await passedOf(passing, relation, asked)),
-          changed: changedOf(relation, asked, moved.models),
-        })
+      : askedSql(
+          asked,
+          {
+            ...(await passedOf(passing, relation, asked)),
+            changed: changedOf(relation, asked, moved.models),
+          },
+          moved.asOf,
+        )
     const table = `asked_${relation}`
     await duck.run(`create table ${table} as ${text}`, values)
     found.push({ table, ids: asked.map(({ id }) => id) })
@@ -102,7 +106,7 @@ async function openEach(passing: Passing, relation: string, atoms: readonly Aske
   const columns = asked.flatMap(columnsOf)
   const slices = slicesIn(asked).map(of(relation))
   const passed = await openPassed(passing, slices, { relation, source: 'events', columns })
-  return askedSql(asked, { passed, came: cameOf(relation), changed: [] })
+  return askedSql(asked, { passed, came: cameOf(relation), changed: [] }, passing.session.asOf)
 }
 
 /** Whether each row is an event, and time passes it by the time of the event. */

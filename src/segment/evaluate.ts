@@ -1,3 +1,4 @@
+import type { Session } from '../lake/session.ts'
 import { errorFields, log } from '../log.ts'
 import type { Duck } from '../store/duckdb.ts'
 import { type Definition, parseSaved } from './definition.ts'
@@ -44,7 +45,7 @@ interface Parsed {
  * are computed; those of the touched customers that hold are taken from `touched_before`.
  */
 export async function evaluateSegments(
-  duck: Duck,
+  { duck, asOf }: Pick<Session, 'duck' | 'asOf'>,
   segments: readonly SegmentRow[],
   waiting: readonly SegmentRow[] = [],
   asked?: Asked,
@@ -76,7 +77,7 @@ export async function evaluateSegments(
       values,
     )
   try {
-    const { statements, levels } = compileSegments(wanted)
+    const { statements, levels } = compileSegments(wanted, asOf)
     for (const { text, values } of statements) await duck.run(text, values)
     for (const level of levels) {
       for (const { text, values } of level.statements) await duck.run(text, values)

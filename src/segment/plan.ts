@@ -82,8 +82,12 @@ export function inLevels<Segment extends Planned>(segments: readonly Segment[]):
   return levels
 }
 
-/** All segments of a brand in few scans: statements that make temporary tables, and the SELECTs of their members. */
-export const compileSegments = (segments: readonly Planned[]): Compiled => toDuckdb(plan(segments))
+/**
+ * All segments of a brand in few scans, in a session that is as of `asOf`: statements that make temporary tables, and
+ * the SELECTs of their members.
+ */
+export const compileSegments = (segments: readonly Planned[], asOf: Date): Compiled =>
+  toDuckdb(plan(segments), asOf)
 
 /** One segment as one SELECT of its customers (column `customer`), in a session that is as of `asOf`. */
 export function compileOne(tree: Tree, asOf?: Date): Sql {

@@ -226,7 +226,7 @@ async function membersIn(session: Session, way: Way, { turns, models }: Task, ti
     : undefined
   const evaluation = await timed(
     'segments',
-    () => evaluateSegments(session.duck, turns.due, turns.waiting, asked),
+    () => evaluateSegments(session, turns.due, turns.waiting, asked),
     ({ evaluated }) => evaluated.length,
   )
   const members = await timed(

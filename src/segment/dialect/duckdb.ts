@@ -28,14 +28,17 @@ export interface Level {
   members: Sql
 }
 
-/** A plan as temporary tables: who satisfies what, pass by pass, then each segment over one row per customer. */
-export function toDuckdb({ profile, passes, members, everyone, levels }: Plan): Compiled {
-  const gathered = gatheredOf(passes)
-  const profiles = { ...made(PROFILES, profileSql(profile)), answers: profile.map(({ id }) => id) }
+/**
+ * A plan as temporary tables, as of an instant, which `params` has, too: who satisfies what, pass by pass, then each
+ * segment over one row per customer.
+ */
+export function toDuckdb({ profile, passes, members, everyone, levels }: Plan, asOf: Date): Compiled {
+  const gathered = gatheredOf(passes, asOf)
+  const profiles = { ...made(PROFILES, profileSql(profile, asOf)), answers: profile.map(({ id }) => id) }
   const answered = passes.map((pass, index) => ({
     ...made(
       `segment_${pass.source}_${index + 1}`,
-      passSql(pass, gathered.find((each) => each.passes.has(pass))?.name),
+      passSql(pass, asOf, gathered.find((each) => each.passes.has(pass))?.name),
     ),
     answers: (pass.is === 'lookup' ? pass.entries : pass.answers).map(({ id }) => id),
   }))
@@ -133,25 +136,24 @@ const made = (name: string, { text, values }: Sql): Statement => ({
   values,
 })
 
-function passSql(pass: Pass, gathered?: string): Sql {
+function passSql(pass: Pass, asOf: Date, gathered?: string): Sql {
   switch (pass.is) {
     case 'scan':
-      return scanSql(pass, gathered)
+      return scanSql(pass, asOf, gathered)
     case 'lookup':
-      return lookupSql(pass)
+      return lookupSql(pass, asOf)
     case 'distinct':
-      return distinctSql(pass, gathered)
+      return distinctSql(pass, asOf, gathered)
   }
 }
 
-function profileSql(profile: Plan['profile']): Sql {
-  const since = new Since()
+function profileSql(profile: Plan['profile'], asOf: Date): Sql {
+  const since = new Since(asOf)
   const scope = since.scope('customers', 'customers')
   const answers = profile.map(({ id, holds }) => `${spell(holds, scope)} as ${answer(id)}`)
   const text = [
-    `with ${since.sql}`,
     `select ${columns(['customers.customer', ...answers])}`,
-    'from customers, since',
+    'from customers, params',
     `where ${UNIVERSE}`,
   ].join('\n')
   return { text, values: since.binding.values }

@@ -42,8 +42,12 @@ export const isAsked = (table: string, n: number): string =>
  * One row per customer of whom a row came, was passed by time, or may have changed: a bit for each condition, whether
  * its answer can be another for that. What a condition asks of one row keeps all others out.
  */
-export function askedSql(atoms: readonly AskedAtom[], { passed, lines, came, changed }: AskedSources): Sql {
-  const since = new Since()
+export function askedSql(
+  atoms: readonly AskedAtom[],
+  { passed, lines, came, changed }: AskedSources,
+  asOf: Date,
+): Sql {
+  const since = new Since(asOf)
   const scope = since.scope('rows', 'lines')
   const read = [...new Set(['customer', ...atoms.flatMap(columnsOf)])].join(', ')
   const sets = lines ? [...new Set(atoms.flatMap(({ atom }) => keyOfLines(atom) ?? []))] : []
@@ -65,16 +69,16 @@ export function askedSql(atoms: readonly AskedAtom[], { passed, lines, came, cha
   const ofLines = sets.map((set, n) => `bool_or(${testsSql(JSON.parse(set) as Expr[], scope)}) as l${n}`)
   const words = packed(questions).map((bits, n) => `bit_or(${bits}) as ${word(n)}`)
   const text = [
-    `with ${since.sql},`,
+    'with',
     ...(sets.length
       ? [
           `matched as (\n  select ${columns([`lines.${keyOf(atoms)}`, ...ofLines], '    ')}`,
-          `  from ${lines} as lines, since\n  group by lines.${keyOf(atoms)}\n),`,
+          `  from ${lines} as lines, params\n  group by lines.${keyOf(atoms)}\n),`,
         ]
       : []),
     `rows as (\n  ${parts.join('\n  union all by name ')}\n)`,
     `from (\n  select ${columns(['rows.customer', ...words], '    ')}`,
-    '  from rows, since',
+    '  from rows, params',
     '  where rows.customer is not null',
     '  group by rows.customer\n)',
     `where ${any(words.map((_, n) => `${word(n)} != 0`))}`,

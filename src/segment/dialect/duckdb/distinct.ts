@@ -5,9 +5,9 @@ import { answer, columns, placeOf, Since, testsSql } from './since.ts'
 import { spell } from './spell.ts'
 
 /** One row per customer: how many different values have their latest row inside each window. */
-export function distinctSql(pass: Distinct, gathered?: string): Sql {
+export function distinctSql(pass: Distinct, asOf: Date, gathered?: string): Sql {
   const { row, line, from, customer, time } = placeOf(pass, gathered)
-  const since = new Since()
+  const since = new Since(asOf)
   const scope = since.scope(row, line)
   const of = spell(pass.of, scope)
   const { only } = rowsNamed(pass.source)
@@ -28,13 +28,12 @@ export function distinctSql(pass: Distinct, gathered?: string): Sql {
     ...(only ? [spell(only, scope)] : []),
   ]
   const text = [
-    `with ${since.sql},`,
-    `latest as (\n  select ${columns([customer, ...latest], '    ')}`,
-    `  from ${from}, since`,
+    `with latest as (\n  select ${columns([customer, ...latest], '    ')}`,
+    `  from ${from}, params`,
     `  where ${where.join('\n    and ')}`,
     `  group by ${customer}, ${of}\n)`,
     `select ${columns(['customer', ...answers])}`,
-    `from (select ${columns(['customer', ...counts])} from latest, since group by customer)`,
+    `from (select ${columns(['customer', ...counts])} from latest, params group by customer)`,
   ].join('\n')
   return { text, values: since.binding.values }
 }

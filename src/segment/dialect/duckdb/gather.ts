@@ -15,22 +15,22 @@ export interface Gathered extends Sql {
 }
 
 /** Lookups are no part of it: their windows are often longer, and the values that they look for find few rows. */
-export function gatheredOf(passes: readonly Pass[]): Gathered[] {
+export function gatheredOf(passes: readonly Pass[], asOf: Date): Gathered[] {
   const read = passes.filter(
     (pass): pass is Scan | Distinct =>
       pass.is !== 'lookup' && pass.level === 'row' && rowsNamed(pass.source).time !== undefined,
   )
   return [...Map.groupBy(read, ({ source }) => source).values()].flatMap((group) =>
-    group.length < PASSES_FROM ? [] : [gatheredFrom(group)],
+    group.length < PASSES_FROM ? [] : [gatheredFrom(group, asOf)],
   )
 }
 
-function gatheredFrom(passes: readonly (Scan | Distinct)[]): Gathered {
+function gatheredFrom(passes: readonly (Scan | Distinct)[], asOf: Date): Gathered {
   const [first] = passes
   if (!first) throw new Error('an empty group')
   const { relation, time, only } = rowsNamed(first.source)
   const { row, from } = placeOf(first)
-  const since = new Since()
+  const since = new Since(asOf)
   const scope = since.scope(row, row)
   const days = Math.max(...passes.map((pass) => pass.days))
   const read = new Set(['customer', time as string, ...columnsIn([passes, only]).map(({ name }) => name)])
@@ -42,9 +42,8 @@ function gatheredFrom(passes: readonly (Scan | Distinct)[]): Gathered {
     ...(ofEach.every(({ length }) => length) ? [any(ofEach.map((tests) => testsSql(tests, scope)))] : []),
   ]
   const text = [
-    `with ${since.sql}`,
     `select ${columns([...read].map((name) => `${row}.${name}`))}`,
-    `from ${from}, since`,
+    `from ${from}, params`,
     `where ${where.join('\n  and ')}`,
   ].join('\n')
   return {

@@ -8,9 +8,9 @@ import { spell } from './spell.ts'
  * The values that are wanted come in as a relation (entry, value, days, times); rows that have one of them are
  * counted per customer and entry. What else an entry tests is asked of the rows that its value found.
  */
-export function lookupSql(pass: Lookup): Sql {
+export function lookupSql(pass: Lookup, asOf: Date): Sql {
   const { row, line, from, customer, time } = placeOf(pass)
-  const since = new Since()
+  const since = new Since(asOf)
   const scope = since.scope(row, line)
   const { entries } = pass
   const wanted = entries.flatMap(({ values, days, times }, entry) =>
@@ -27,8 +27,7 @@ export function lookupSql(pass: Lookup): Sql {
     ...(entries.some(({ rest }) => rest.length) ? [`case wanted.entry ${cases.join(' ')} end`] : []),
   ]
   const text = [
-    `with ${since.sql},`,
-    'wanted as (\n  select entry, value, times, as_of - to_days(days) as since, as_of',
+    'with wanted as (\n  select entry, value, times, as_of - to_days(days) as since, as_of',
     `  from (select ${columns(
       [list('days', 'entry'), list('text', 'value'), list('days', 'days'), list('integer', 'times')],
       '    ',
@@ -36,7 +35,7 @@ export function lookupSql(pass: Lookup): Sql {
     `found as (\n  select ${customer}, wanted.entry`,
     `  from ${from}`,
     `  join wanted on wanted.value = ${spell(pass.on, scope)}`,
-    `    and ${time} > wanted.since and ${time} <= wanted.as_of, since`,
+    `    and ${time} > wanted.since and ${time} <= wanted.as_of, params`,
     ...(where.length ? [`  where ${where.join('\n    and ')}`] : []),
     `  group by ${customer}, wanted.entry`,
     '  having count(*) >= any_value(wanted.times)\n)',

@@ -5,9 +5,9 @@ import { answer, columns, type Place, placeOf, Since, testsSql } from './since.t
 import { all, type Scope, spell } from './spell.ts'
 
 /** One row per customer with rows in the longest window, one boolean per atom. */
-export function scanSql(scan: Scan, gathered?: string): Sql {
+export function scanSql(scan: Scan, asOf: Date, gathered?: string): Sql {
   const { row, line, from, customer, time } = placeOf(scan, gathered)
-  const since = new Since()
+  const since = new Since(asOf)
   const scope = since.scope(row, line)
   const made = scan.aggregations.map((each, index) => aggregationSql(each, `m${index}`, scan, scope, time))
   const answers = scan.answers.map((each) => `${answerSql(scan, each, scope)} as ${answer(each.id)}`)
@@ -15,14 +15,13 @@ export function scanSql(scan: Scan, gathered?: string): Sql {
     ...(time === null ? [] : [`${time} > ${since.start(scan.days)}`, `${time} <= ${since.start(0)}`]),
     ...scan.only.map((test) => spell(test, scope)),
   ]
-  const matched = scan.level === 'matched' ? [matchedSql(scan, scope)] : []
   const text = [
-    `with ${[since.sql, ...matched].join(',\n')}`,
+    ...(scan.level === 'matched' ? [`with ${matchedSql(scan, scope)}`] : []),
     `select ${columns(['customer', ...answers])}`,
     `from (\n  select ${columns([customer, ...made], '    ')}`,
-    `  from ${from}, since`,
+    `  from ${from}, params`,
     ...(where.length ? [`  where ${where.join('\n    and ')}`] : []),
-    `  group by ${customer}\n), since`,
+    `  group by ${customer}\n), params`,
   ].join('\n')
   return { text, values: since.binding.values }
 }
@@ -82,7 +81,7 @@ function matchedSql(scan: Scan, scope: Scope): string {
   const sets = scan.matches.map((tests, index) => `bool_or(${testsSql(tests, scope)}) as l${index}`)
   return [
     `matched as (\n  select ${columns([`${alias}.${key}`, ...sets], '    ')}`,
-    `  from ${name} as ${alias}, since`,
+    `  from ${name} as ${alias}, params`,
     `  where ${alias}.${time} > ${scope.asOf(scan.days)} and ${alias}.${time} <= ${scope.asOf(0)}`,
     `  group by ${alias}.${key}\n)`,
   ].join('\n')
