@@ -13,7 +13,7 @@ import { openLoad } from './loads.ts'
 import { options } from './options.ts'
 import { postgresCpu } from './postgres-cpu.ts'
 import { progress, RESULTS, report, rounded } from './report.ts'
-import { segmentLake } from './segment-lake.ts'
+import { segmentLake, storeIds } from './segment-lake.ts'
 import { fillLog } from './stage.ts'
 
 // Reads of customers over HTTP, from what a full refresh and one after 50,000 events published: point reads on a fixed
@@ -91,7 +91,8 @@ async function publish(): Promise<void> {
   if (values.as === 'full')
     await app.postgres.sql`update lake_brand set results = results - 'recipe' where brand_id = ${brand.id}`
   else {
-    await fillLog(app, brand, { events: 50_000, customers, days: 1 / 96, ids: uuidv7() })
+    const known = await storeIds(app, brand)
+    await fillLog(app, brand, { events: 50_000, customers: known, days: 1 / 96, ids: uuidv7() })
     await snapshotAll(app.pipeline)
   }
   const { full, steps } = await refreshBrand(app.pipeline, brand.id)

@@ -48,6 +48,14 @@ export async function segmentLake(
   return { app, brand }
 }
 
+/** Ids that the store has for its customers, for events of those who are there. */
+export async function storeIds({ postgres }: App, { id }: Brand): Promise<string[]> {
+  const rows = await postgres.sql<{ store_customer_id: string }[]>`
+    select store_customer_id from customer
+    where brand_id = ${id} and store_customer_id is not null order by subject`
+  return rows.map(({ store_customer_id }) => store_customer_id)
+}
+
 async function fill(app: App, brand: Brand, folder: string, size: LakeSize): Promise<void> {
   const making = progress('demo data')
   const { files } = await generateDemo({

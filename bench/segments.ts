@@ -20,7 +20,7 @@ import { refreshBrand, type Step } from '../src/segment/refresh.ts'
 import { createSegment } from '../src/segment/saved.ts'
 import type { BrandRow } from '../src/segment/way.ts'
 import { options } from './options.ts'
-import { segmentLake } from './segment-lake.ts'
+import { segmentLake, storeIds } from './segment-lake.ts'
 import { segmentMix } from './segment-mix.ts'
 import { fillLog, rssMb, seconds } from './stage.ts'
 
@@ -130,9 +130,10 @@ async function plain(): Promise<void> {
 }
 
 async function step(): Promise<void> {
+  const customers = await storeIds(app, brand)
   for (const round of ['first', 'second']) {
     const ids = uuidv7()
-    await fillLog(app, brand, { events: Number(values.news), customers: size.customers, days: 1 / 96, ids })
+    await fillLog(app, brand, { events: Number(values.news), customers, days: 1 / 96, ids })
     await snapshotAll(app.pipeline)
     await refreshed(`segments after ${values.news} events, ${round}`, ['segments'])
     await refreshed(`models after ${values.news} events, ${round}`, ['models'])

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { zstdCompressSync } from 'node:zlib'
+import { crc32, zstdCompressSync } from 'node:zlib'
 import { v7 as uuidv7 } from 'uuid'
 import { type App, openApp } from '../src/app.ts'
 import { createBrand } from '../src/cli/brand.ts'
@@ -35,14 +35,21 @@ const TYPES = ['page_viewed', 'product_viewed', 'product_viewed', 'product_added
 const BATCH = 2_000
 const DAY_MS = 86_400_000
 
-/** Fills event_log with events as the batcher writes them: about 250 bytes a line, spread over customers and days. */
+/**
+ * Fills event_log with events as the batcher writes them: about 250 bytes a line, spread over days and over so many
+ * customers, or over those with these ids of the store. Others of them each time that `ids` are others.
+ */
 export async function fillLog(
   app: App,
   brand: Brand,
-  options: { events: number; customers: number; days: number; ids: string },
+  options: { events: number; customers: number | readonly string[]; days: number; ids: string },
 ): Promise<number> {
   const { sql } = app.postgres
   const now = Date.now()
+  const { customers } = options
+  const known = typeof customers === 'number' ? null : customers
+  const count = known?.length ?? Number(customers)
+  const first = crc32(options.ids)
   let bytes = 0
   for (let start = 0; start < options.events; start += BATCH) {
     let lines = ''
@@ -50,13 +57,14 @@ export async function fillLog(
       // A multiplicative hash spreads customers, products and times without a random source.
       const hash = Math.imul(n + 1, 0x9e3779b1) >>> 0
       const product = (hash >>> 7) % 400
+      const who = (Math.imul(first + n, 0x85ebca6b) >>> 0) % count
       lines += `${JSON.stringify({
         brand_id: brand.id,
         event_id: `${options.ids}-${n}`,
         event_type: TYPES[hash % TYPES.length],
         received_at: now,
         occurred_at: now - (hash % (options.days * DAY_MS)),
-        store_customer_id: String(1 + ((Math.imul(n, 0x85ebca6b) >>> 0) % options.customers)),
+        store_customer_id: known?.[who] ?? String(1 + who),
         properties: {
           product_id: `p${product}`,
           price: `${5 + (product % 90)}.90`,
@@ -66,9 +74,9 @@ export async function fillLog(
       })}\n`
     }
     bytes += lines.length
-    const count = Math.min(BATCH, options.events - start)
+    const batch = Math.min(BATCH, options.events - start)
     await sql`insert into event_log (received_at, batch_id, event_count, payload)
-      values (${new Date(now)}, ${uuidv7()}, ${count}, ${zstdCompressSync(Buffer.from(lines), { params: { 100: 1 } })})`
+      values (${new Date(now)}, ${uuidv7()}, ${batch}, ${zstdCompressSync(Buffer.from(lines), { params: { 100: 1 } })})`
   }
   return bytes / options.events
 }
