@@ -338,6 +338,17 @@ t.test('recoup customer erase prints the certificate, and erasures lists it', as
   t.match(contact, { customer_ids: [], removed: { postgres: { contact: 1 } } }, 'a contact is somebody')
 })
 
+t.test('an erasure passes over rejects files that are no files any more', async (t) => {
+  const email = 'failed@example.com'
+  const broken = join(t.testdir({ file: '' }), 'file')
+  await logBatch(sql, [{ brand_id: brand.id, email }])
+  await sql`insert into import_rejects (brand_id, path) values (${brand.id}, ${broken.slice(0, -5)})`
+  await sql`insert into import_rejects (brand_id, path) values (${brand.id}, ${join(broken, 'in-a-file')})`
+  const certificate = await customer<Certificate>('erase', [email], { yes: true })
+  t.match(certificate, { customer_ids: { length: 1 } }, 'where no file is, no row of anybody is')
+  t.same(await sql`select from import_rejects where path like ${`${broken.slice(0, -5)}%`}`, [])
+})
+
 t.test('whom only an event names that is still to come into the lake is erased', async (t) => {
   await logBatch(sql, [{ brand_id: brand.id, email: 'lately@example.com' }])
   const certificate = await customer<Certificate>('erase', ['lately@example.com'], { yes: true })
