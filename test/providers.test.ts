@@ -277,6 +277,33 @@ t.test('event definitions', async (t) => {
     t.match(await call(`PATCH ${path}/${twin.body.id}`, { type: 'order_created' }), { status: 409 })
   })
 
+  await t.test('a renamed type is taken up by the matching rules of its provider', async (t) => {
+    const matchers = (type: string) => [
+      { path: 'kind', equals: 'mark_set', type },
+      { any: [{ path: 'kind', equals: 'mark' }], type },
+      { path: 'kind', equals: 'other', type: 'mark_set_twice' },
+    ]
+    const settings = (type: string) => ({
+      type: 'mark_set',
+      account: 1,
+      request_mapping: { type_matchers: matchers(type), type: 'mark_set' },
+    })
+    const [mine, twin] = [
+      await provider({ settings: settings('mark_set') }),
+      await provider({ settings: settings('mark_set') }),
+    ]
+    const read = async (one: string) => (await call(`GET /v1/providers/${one}`)).body
+    const before = await read(mine)
+    const { body } = await call(`POST /v1/providers/${mine}/event-definitions`, stamp({ type: 'mark_set' }))
+    await call(`PATCH /v1/providers/${mine}/event-definitions/${body.id}`, { type: 'mark_made' })
+    t.strictSame(
+      await read(mine),
+      { ...before, settings: settings('mark_made') },
+      'and nothing else is changed',
+    )
+    t.strictSame((await read(twin)).settings, settings('mark_set'), 'a matcher means types of its provider')
+  })
+
   await t.test('a renaming changes nothing else in a rule', async (t) => {
     const rule = {
       rule: {

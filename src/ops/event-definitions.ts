@@ -11,6 +11,7 @@ import {
   TYPE_SAYS,
   updateDefinition,
 } from '../connect/custom/definitions.ts'
+import { renameEventInSettings } from '../connect/custom/providers.ts'
 import { MAX_PATH } from '../event/singular-path.ts'
 import { count, id, jsonObject, list, named, text, time, uuid } from '../fields.ts'
 import { type Op, op } from '../op.ts'
@@ -18,7 +19,7 @@ import { renameEventInSegments } from '../segment/rename-event.ts'
 import * as example from './provider-example.ts'
 
 /** What takes up the new name of an event type. */
-const FOLLOWERS: readonly Follower[] = [renameEventInSegments, renameEventInCampaigns]
+const FOLLOWERS: readonly Follower[] = [renameEventInSettings, renameEventInSegments, renameEventInCampaigns]
 
 const jsonPath = text({ min: 1, max: MAX_PATH })
 
@@ -102,7 +103,7 @@ export const eventDefinitionOps: readonly Op[] = [
     route: 'PATCH /v1/providers/{provider_id}/event-definitions/{definition_id}',
     scopes: ['providers:write'],
     errors: ['conflict'],
-    what: 'Change an event type of a custom data source; what is not sent stays. A new payload_schema needs the schema_version that it replaces: a stale one is a conflict. A new type is taken up by the campaigns and the rules of segments that name the old one.',
+    what: 'Change an event type of a custom data source; what is not sent stays. A new payload_schema needs the schema_version that it replaces: a stale one is a conflict. A new type is taken up by the campaigns, the rules of segments and the type_matchers of the data source that name the old one.',
     input: {
       path: ofDefinition,
       body: v.strictObject({

@@ -4,8 +4,8 @@ import { createKey } from '../../access/key.ts'
 import { errorCode, fail } from '../../errors.ts'
 import { parseExactly } from '../../event/body.ts'
 import type { Db, Sealing, Statements } from '../../op.ts'
-import { insertDefinition } from './definitions.ts'
-import { changedSettings, checkSettings, type Settings } from './settings.ts'
+import { insertDefinition, type Renamed } from './definitions.ts'
+import { changedSettings, checkSettings, renamedSettings, type Settings } from './settings.ts'
 import { KEY, KEY_SAYS, keyOf, refuseReservedKey } from './slug.ts'
 import { templateOf } from './templates.ts'
 import { makeWebhookSecret, sealSecret } from './webhook-secret.ts'
@@ -138,6 +138,17 @@ export function updateProvider(db: Db, id: string, change: ProviderChange): Prom
     const enabled = change.is_enabled ?? before.is_enabled
     return shown(await tx.one<ProviderRow>('provider_update', [id, name, enabled, JSON.stringify(settings)]))
   })
+}
+
+/** Gives an event type its new name in the matching rules of its provider. */
+export async function renameEventInSettings(
+  tx: Statements,
+  { from, to, providerId }: Renamed,
+): Promise<void> {
+  const row = await tx.one<ProviderRow>('provider_for_change', [providerId])
+  const settings = JSON.stringify(renamedSettings(settingsOf(row), from, to))
+  if (settings !== row.settings)
+    await tx.one('provider_update', [providerId, row.name, row.is_enabled, settings])
 }
 
 /** Gives a provider a new webhook secret; its webhook URL stays. The one before ends with this. */

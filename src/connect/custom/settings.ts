@@ -28,6 +28,26 @@ function mergedSettings(settings: Settings, change: Settings): Settings {
   return Object.fromEntries(merged)
 }
 
+/** Settings whose `type_matchers` name an event type by its new name. */
+export function renamedSettings(settings: Settings, from: string, to: string): Settings {
+  const { request_mapping: mapping } = settings
+  if (!isObject(mapping) || mapping.type_matchers === undefined) return settings
+  const type_matchers = renamedMatcher(mapping.type_matchers, from, to)
+  return { ...settings, request_mapping: { ...mapping, type_matchers } }
+}
+
+/** Only `type` names an event type; what a matcher compares with is a word of the sender. */
+function renamedMatcher(matcher: unknown, from: string, to: string): unknown {
+  if (Array.isArray(matcher)) return matcher.map((one) => renamedMatcher(one, from, to))
+  if (!isObject(matcher)) return matcher
+  return Object.fromEntries(
+    Object.entries(matcher).map(([name, value]) => [
+      name,
+      name === 'type' && value === from ? to : renamedMatcher(value, from, to),
+    ]),
+  )
+}
+
 /** Throws `bad_request` for settings that cannot be. */
 export function checkSettings(settings: Settings): void {
   if (Object.hasOwn(settings, 'request_mapping') && !isObject(settings.request_mapping))
