@@ -5,7 +5,7 @@ import { Body, EMPTY, GONE, type Receiving } from './body.ts'
 import { endResponse } from './end.ts'
 import type { EngineRequest, EngineResponse } from './engine.ts'
 import { errorReply, type Rendered, type Reply, rendered, unknownPath, unservedMethod } from './reply.ts'
-import { HttpRequest } from './request.ts'
+import { HttpRequest, refuseEncoding } from './request.ts'
 import { logRequest } from './request-log.ts'
 import type { Handler, HttpMethod, ServedRoute } from './route.ts'
 import type { Match } from './router.ts'
@@ -94,7 +94,9 @@ export class Exchange {
   #handled(handler: Handler): Reply | Promise<Reply> {
     const request = this.#request
     if (!this.#body) return handler(request)
-    this.#checkEncoding()
+    const { encodings } = this.#match?.route ?? {}
+    if (encodings !== 'handler')
+      refuseEncoding(request, encodings === 400 ? 'bad_request' : 'unsupported_media_type')
     if (this.#match?.route.borrows) return this.#body.lend((body) => this.#handleLent(handler, body))
     return this.#body.read().then((body) => {
       request.body = body
@@ -109,13 +111,6 @@ export class Exchange {
     } finally {
       this.#request.body = EMPTY
     }
-  }
-
-  #checkEncoding(): void {
-    const coding = this.#request.header('content-encoding')
-    if (!coding || coding.toLowerCase() === 'identity') return
-    const code = this.#match?.route.encodings === 400 ? 'bad_request' : 'unsupported_media_type'
-    throw fail(code, `Content-Encoding must be identity, not ${coding}: send the body uncompressed`)
   }
 
   #errorReply(error: unknown): Reply {

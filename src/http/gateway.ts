@@ -37,7 +37,6 @@ export function gatewayRoutes({ postgres, seal, now = () => new Date() }: Gatewa
       path: `${GATEWAY_PATH}{channelId}`,
       surface: 'webhook',
       bodyLimit: BODY_BYTES,
-      encodings: 400,
       methods: {
         POST: {
           async admit(request: Request) {

@@ -155,3 +155,10 @@ function decoded(name: string, value: string): string {
     throw fail('bad_request', `${name} must be valid percent-encoded UTF-8 in the path`)
   }
 }
+
+/** Throws for a body with a Content-Encoding other than identity. */
+export function refuseEncoding(request: Request, code: 'bad_request' | 'unsupported_media_type'): void {
+  const coding = request.header('content-encoding')
+  if (!coding || coding.toLowerCase() === 'identity') return
+  throw fail(code, `Content-Encoding must be identity, not ${coding}: send the body uncompressed`)
+}

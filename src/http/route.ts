@@ -26,8 +26,8 @@ export interface Route {
   borrows?: boolean
   /** An empty value in its path is an invalid one, not another path. */
   takesEmpty?: boolean
-  /** Status of a body with a Content-Encoding other than identity; 415 unless said. */
-  encodings?: 400 | 415
+  /** Status of a body with a Content-Encoding other than identity; 415 unless said. `handler`: its handler sees to it. */
+  encodings?: 400 | 415 | 'handler'
   /** Status of a body over the limit; 413 unless said. */
   tooLarge?: 400 | 413
 }

@@ -20,7 +20,6 @@ export function storeRoutes(receiver: Receiver): Route[] {
       path: '/store/{platform}/webhooks',
       surface: 'webhook',
       bodyLimit: WEBHOOK_BYTES,
-      encodings: 400,
       methods: {
         POST: {
           async admit(request) {

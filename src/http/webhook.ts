@@ -9,7 +9,7 @@ import { createLanes } from '../connect/store/lanes.ts'
 import { fail } from '../errors.ts'
 import type { Db } from '../op.ts'
 import { sizeProblem } from './json-size.ts'
-import type { Request } from './request.ts'
+import { type Request, refuseEncoding } from './request.ts'
 import type { Handler, Route } from './route.ts'
 
 /** 256 KB. */
@@ -43,7 +43,7 @@ export function webhookRoutes({ receivers, db, storePlatformDomain, room }: Webh
       return { status: 200, body }
     }
   }
-  const common = { surface: 'webhook', bodyLimit: MOST_BYTES, encodings: 400, tooLarge: 400 } as const
+  const common = { surface: 'webhook', bodyLimit: MOST_BYTES, encodings: 'handler', tooLarge: 400 } as const
   const missing = () => {
     throw refuse('missing_webhook_id', 'The path must end with the webhook id: /custom/{webhookId}')
   }
@@ -86,6 +86,7 @@ const unsigned = () =>
   )
 
 function deliveryOf(request: Request) {
+  refuseEncoding(request, 'bad_request')
   if (request.body.length > DELIVERY_BYTES)
     throw fail('payload_too_large', `The body must be at most ${DELIVERY_BYTES / 1024} KB`)
   const tooMuch = sizeProblem(request.body)

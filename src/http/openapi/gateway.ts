@@ -101,6 +101,11 @@ export function gatewayDocumented(components: Components): DocumentedRoute[] {
             'The address belongs to several contacts.',
           ),
           413: refused('The body is over 64 KB.', 'bad_request', 'The body must be at most 64 KB'),
+          415: refused(
+            'The body has a Content-Encoding.',
+            'bad_request',
+            'Content-Encoding must be identity, not gzip: send the body uncompressed',
+          ),
           500: refused(
             'An unexpected error. Send it again.',
             'internal',

@@ -87,7 +87,7 @@ export const storeDocumented = (components: Components): DocumentedRoute[] => {
             content: { 'application/json': { schema: { anyOf: [DONE, DEAD] }, example: { ok: true } } },
           },
           400: refused(
-            'A header is missing or malformed, or the body is compressed.',
+            'A header is missing or malformed.',
             'bad_request',
             'X-Shopify-Topic must be a topic such as orders/create',
           ),
@@ -98,6 +98,11 @@ export const storeDocumented = (components: Components): DocumentedRoute[] => {
           ),
           404: refused('The platform is unknown.', 'not_found', 'platform must be one of shopify'),
           413: refused('The body is over 2 MB.', 'bad_request', 'The body must be at most 2 MB'),
+          415: refused(
+            'The body has a Content-Encoding.',
+            'bad_request',
+            'Content-Encoding must be identity, not gzip: send the body uncompressed',
+          ),
           500: refused(
             'An unexpected error. The platform sends it again.',
             'internal',
