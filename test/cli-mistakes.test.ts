@@ -8,6 +8,7 @@ import { timeOption } from '../src/cli/command.ts'
 import { main } from '../src/cli/main.ts'
 import { progress } from '../src/cli/progress.ts'
 import { table } from '../src/cli/table.ts'
+import { CHECKOUT } from '../src/config.ts'
 import { database } from './fixtures/database.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'recoup-mistakes-'))
@@ -149,4 +150,35 @@ t.test('a table keeps its columns whatever the values are', (t) => {
 t.test('help on a command is its help', async (t) => {
   t.equal((await recoup('help', 'export')).stdout, (await recoup('export', '--help')).stdout)
   t.equal((await recoup('help', 'brand', 'set')).stdout, (await recoup('brand', 'set', '--help')).stdout)
+})
+
+t.test('the version is that of the package', async (t) => {
+  const { version } = JSON.parse(readFileSync(join(CHECKOUT, 'package.json'), 'utf8'))
+  t.match(await recoup('--version'), { code: 0, stdout: `recoup ${version}\n` })
+})
+
+t.test('a policy of which nothing is set is refused', async (t) => {
+  t.match(await recoup('policy', 'set', '--brand', 'Shop'), refused(/nothing is set/))
+})
+
+t.test('members of a segment that waits for its first refresh are not said to be none', async (t) => {
+  const definition = file(
+    'rule.json',
+    '{"source":"customer_profile","rule":{"field":"orders_count","op":">","value":0}}',
+  )
+  const made = await recoup(
+    'segment',
+    'create',
+    '--definition',
+    definition,
+    '--brand',
+    'Shop',
+    '--name',
+    'Buyers',
+  )
+  t.match(
+    await recoup('segment', 'members', '--brand', 'Shop', '--segment', 'Buyers'),
+    { code: 0, stdout: /not evaluated yet/ },
+    made.stderr,
+  )
 })

@@ -568,10 +568,38 @@ t.test('updateProperties', async (t) => {
     ])
       t.match(paths(set(properties))[0], /^events\[0\]/)
   })
+  t.test('sets what stands in an object `properties` of its properties, too', async (t) => {
+    const [read] = linesOf(
+      check(set({ plan: 'old', properties: { email: 'ann@example.com', plan: 'gold' } })),
+    )
+    t.match(read, { email: 'ann@example.com' })
+    t.same(read?.properties, { plan: 'gold', email: 'ann@example.com' })
+    const [exact] = linesOf(check(set({ email: 'a@b.c', properties: 12345678901234567890n.toString() })))
+    t.same(
+      exact?.properties,
+      { email: 'a@b.c', properties: '12345678901234567890' },
+      'what is no object is a name',
+    )
+    const large = '{"email":"a@b.c","properties":{"n":12345678901234567890},"m":12345678901234567890}'
+    const { lines } = check(`{"events":[{"eventType":"updateProperties","properties":${large}}]}`)
+    t.match(
+      lines.toString(),
+      /"properties":\{"email":"a@b.c","m":12345678901234567890,"n":12345678901234567890\}/,
+    )
+    t.same(
+      line({ properties: { properties: { a: 1 } } }).properties,
+      { properties: { a: 1 } },
+      'other types do not',
+    )
+  })
   t.test('sets at most 100 names', async (t) => {
     const names = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`n${n}`, n]))
     t.equal(check(set(names(100), { profileId: 'p' })).events, 1)
     t.match(refusal(set(names(101), { profileId: 'p' })).message, /must have at most 100 names/)
+    t.match(
+      refusal(set({ properties: names(101) }, { profileId: 'p' })).message,
+      /must have at most 100 names/,
+    )
     t.equal(quick(set(names(101), { profileId: 'p' })), undefined)
   })
 })

@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type App, type AppOptions, openApp } from '../app.ts'
-import { ConfigError, readConfig } from '../config.ts'
+import { CHECKOUT, ConfigError, readConfig } from '../config.ts'
 import { Failure } from '../errors.ts'
 import { setLogLevel } from '../log.ts'
 import { type Command, UsageError, type Values } from './command.ts'
@@ -25,6 +27,10 @@ export async function main(args: readonly string[], surroundings: Surroundings):
 }
 
 async function dispatch(args: readonly string[], surroundings: Surroundings): Promise<number> {
+  if (args[0] === '--version' || args[0] === 'version') {
+    surroundings.out(`recoup ${version()}\n`)
+    return 0
+  }
   if (args[0] === 'help' && args.length > 1) return await dispatch([...args.slice(1), '--help'], surroundings)
   const words = args.slice(0, 2).filter((word) => !word.startsWith('-'))
   const found =
@@ -49,6 +55,11 @@ async function dispatch(args: readonly string[], surroundings: Surroundings): Pr
     return 0
   }
   return await runCommand(found, rest, surroundings)
+}
+
+function version(): string {
+  const about = JSON.parse(readFileSync(join(CHECKOUT, 'package.json'), 'utf8')) as { version: string }
+  return about.version
 }
 
 const groupOf = (word = '') => COMMANDS.filter(({ name }) => name.startsWith(`${word} `))

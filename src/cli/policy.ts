@@ -77,6 +77,8 @@ export const policyCommands = [
         numberOf(run, 'cap-days', 90),
         numberOf(run, 'attribution-days', 90),
       ]
+      if (given.every((each) => each === null))
+        throw new UsageError('policy set: nothing is set. See recoup policy set --help')
       await (await dbOf(run)).run('message_policy_put', given)
       return await policyOf(run)
     },

@@ -101,19 +101,22 @@ export const segmentCommands = [
           segment_id: row.id,
           member_count: row.member_count,
           generation: row.generation,
+          evaluated_at: row.evaluated_at,
           members: members ?? [],
         }
       } finally {
         await served.close()
       }
     },
-    text: ({ members, member_count, generation }) =>
+    text: ({ members, member_count, generation, evaluated_at }) =>
       [
         table(
           ['customer_id', 'email', 'phone', 'joined_at'],
           members.map((one) => [one.customer_id, one.email, one.phone, one.joined_at]),
         ),
-        `${members.length} of ${member_count} members, generation ${generation}`,
+        evaluated_at
+          ? `${members.length} of ${member_count} members, generation ${generation}`
+          : 'It was not evaluated yet: members appear with the next refresh',
       ].join('\n'),
   }),
   command({

@@ -1,5 +1,5 @@
 import { fail } from '../errors.ts'
-import { isExact } from './body.ts'
+import { digitsOf, isExact } from './body.ts'
 import { type Report, walk } from './walk.ts'
 
 /** Longest eventType, eventId and identifier, in characters. */
@@ -48,7 +48,7 @@ export function checkProperties(sent: Sent, path: string, escaped: boolean, repo
     report(at, 'must be an object')
     return false
   }
-  if (sent.eventType === UPDATE && Object.keys(properties).length > MAX_SET)
+  if (sent.eventType === UPDATE && Object.keys(setBy(properties)).length > MAX_SET)
     report(at, `must have at most ${MAX_SET} names`)
   return walk(properties, at, EVENT_LEVEL + 1, escaped, report)
 }
@@ -74,9 +74,15 @@ export function checkIdentifiers(sent: Sent, path: string, report: Report): numb
   return given
 }
 
+/** What an updateProperties event sets: its properties, and those in an object `properties` of theirs. */
+export function setBy(sent: Sent): Sent {
+  const { properties: inner, ...others } = sent
+  return isObject(inner) && digitsOf(inner) === undefined ? { ...others, ...inner } : sent
+}
+
 /** An email or phone that is good enough to identify, among the properties that an event sets; else undefined. */
 export function setIdentifier({ eventType, properties }: Sent, field: 'email' | 'phone'): string | undefined {
-  const value = eventType === UPDATE && isObject(properties) ? properties[field] : undefined
+  const value = eventType === UPDATE && isObject(properties) ? setBy(properties)[field] : undefined
   if (typeof value !== 'string') return undefined
   const text = value.trim()
   return checkName(text, MAX_NAME, () => {}) && IDENTIFIER[field].test(text) ? text : undefined

@@ -1,5 +1,5 @@
 import { digitsOf } from './body.ts'
-import { isGiven, type Sent, setIdentifier } from './check.ts'
+import { isGiven, type Sent, setBy, setIdentifier, UPDATE } from './check.ts'
 
 /** The lines of one request, ready for a record batch. */
 export interface Checked {
@@ -71,6 +71,6 @@ function lineOf(
     email: text(event.email ?? setIdentifier(event, 'email'))?.toLowerCase(),
     phone: text(event.phone ?? setIdentifier(event, 'phone')),
     store_customer_id: text(event.storeCustomerId),
-    properties: event.properties as object,
+    properties: event.eventType === UPDATE ? setBy(event.properties as Sent) : (event.properties as object),
   }
 }
