@@ -235,6 +235,34 @@ t.test('a search looks through email, phone, name and ids, in whatever case', as
   t.equal((await call('/v1/customers/search?query=example&limit=3')).body.data.length, 3)
 })
 
+t.test('a search finds a name in letters whose cases are no pairs', async (t) => {
+  const greek = await newBrand(app, { features: ['cdp'] })
+  const names = ['İpek', 'Işıl', 'ΝΙΚΟΣ', 'Νικος', 'Straße']
+  const rows = names.map((first_name, subject) => ({
+    ...{ brand_id: greek.id, subject, id: `name-${subject}`, provenance: 'server', first_name },
+    ...{ email: `n${subject}@example.org`, created_at: new Date(), updated_at: new Date() },
+  }))
+  await sql`insert into customer ${sql(rows)}`
+  await snapshotAll(app.pipeline)
+  await refreshBrand(app.pipeline, greek.id)
+  const { plaintext } = await createKey(app.postgres.forBrand(greek.id), { scopes: ['customers:read'] })
+  const call = client(t, plaintext)
+  const finds = async (query: string, wanted: string[]) => {
+    const { data } = (await call(`/v1/customers/search?query=${encodeURIComponent(query)}`)).body
+    t.same(
+      data.map(({ first_name }: Shown) => first_name),
+      wanted,
+      query,
+    )
+    const { list, totalSize } = (await call(`/cdp/profiles?q=${encodeURIComponent(query)}`)).body
+    t.same([list.length, totalSize], [wanted.length, wanted.length], `${query} among profiles`)
+  }
+  for (const query of ['İpek', 'İPEK', 'ipek']) await finds(query, ['İpek'])
+  for (const query of ['Işıl', 'IŞIL', 'işil']) await finds(query, ['Işıl'])
+  for (const query of ['ΝΙΚΟΣ', 'Νικος', 'νικοσ']) await finds(query, ['ΝΙΚΟΣ', 'Νικος'])
+  for (const query of ['straße', 'STRAẞE']) await finds(query, ['Straße'])
+})
+
 t.test(
   'a customer is read by its id, a merged one by that of its survivor, and nobody else is',
   async (t) => {

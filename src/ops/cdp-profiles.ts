@@ -53,7 +53,7 @@ async function pageOf(
     `select customer from customers
      where ${wantedSql(bucket, q === undefined ? null : '$4')} and customer_id > $3
      order by ${PROFILES.sql(sort)} limit $1 offset $2`,
-    [limit, offset, after, ...(q === undefined ? [] : [q.toLowerCase()])],
+    [limit, offset, after, ...(q === undefined ? [] : [q])],
   )
   return await customersNamed(
     served,
@@ -66,7 +66,7 @@ async function sizeOf(reader: Reader, { bucket, q }: Pick<Listed, 'bucket' | 'q'
   const [all] = await reader.rows<{ profiles: number }>(
     `select count(*) as profiles
      from (from customers where ${wantedSql(bucket, q === undefined ? null : '$2')} limit $1)`,
-    [WINDOW, ...(q === undefined ? [] : [q.toLowerCase()])],
+    [WINDOW, ...(q === undefined ? [] : [q])],
   )
   return all?.profiles ?? 0
 }

@@ -1,3 +1,4 @@
+import { inAnyCase } from '../lake/any-case.ts'
 import { KNOWN } from '../lake/sorted.ts'
 import type { Ctx, Published, Reader } from '../op.ts'
 
@@ -44,12 +45,12 @@ export interface FoundIdentity {
 
 export const BUCKETS = { customers: KNOWN, anonymous: `provenance = 'pixel'` } as const
 
-/** A condition for the customers of a bucket, and of a search where a parameter has its text in lower case. */
+/** A condition for the customers of a bucket, and of a search where a parameter has its text. */
 export function wantedSql(bucket: keyof typeof BUCKETS, text: string | null): string {
   if (text === null) return BUCKETS[bucket]
   return bucket === 'customers'
-    ? `customer in (select customer from customer_texts where contains(text, ${text}))`
-    : `${BUCKETS[bucket]} and contains(customer_id, ${text})`
+    ? `customer in (select customer from customer_texts where contains(text, ${inAnyCase(text)}))`
+    : `${BUCKETS[bucket]} and contains(${inAnyCase('customer_id')}, ${inAnyCase(text)})`
 }
 
 /** Fails with not_found; a merged profile's id finds its survivor, an erased customer's nobody. */
@@ -63,8 +64,8 @@ export const findProfile = ({ db }: Pick<Ctx, 'db'>, id: string): Promise<FoundC
 /** Up to `limit` customers with a text, in whatever case, in their email, phone, name or ids: the first by id, mostly. */
 export async function customersLike(served: Published, query: string, limit: number): Promise<CustomerRow[]> {
   const found = await served.rows<{ customer: number }>(
-    'select customer from customer_texts where contains(text, $1) limit $2',
-    [query.toLowerCase(), limit],
+    `select customer from customer_texts where contains(text, ${inAnyCase('$1')}) limit $2`,
+    [query, limit],
   )
   const rows = await customersNamed(
     served,

@@ -1,3 +1,4 @@
+import { inAnyCase } from '../lake/any-case.ts'
 import { type Generation, without } from '../lake/generation.ts'
 import {
   type ServedTable,
@@ -21,16 +22,16 @@ export const PARAMS = served('params', 'from params')
 const MARK_EVERY = 1024
 
 /**
- * The texts of customers that a search looks through, in lower case; a control character keeps them apart. Compressed
+ * The texts of customers that a search looks through, in any case; a control character keeps them apart. Compressed
  * it would take twice as long to look through those of a million, and as columns five times.
  */
 const texts = (rows: string): ServedTable => ({
   name: 'customer_texts',
   plain: ['text'],
-  select: `select customer, lower(concat_ws(
+  select: `select customer, ${inAnyCase(`concat_ws(
       chr(31), email, phone, concat_ws(' ', first_name, last_name), customer_id,
       case when not suffix(customer_id, store_customer_id) then store_customer_id end
-    )) as text ${rows}`,
+    )`)} as text ${rows}`,
 })
 
 /** Computes `customers` into the file, each with a position: the place by customer id. */
