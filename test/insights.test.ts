@@ -68,10 +68,29 @@ t.test('lifetime value is what a naive sum over the orders comes to, now and at 
     t.match(other_currencies, [
       { currency_code: 'EUR', total_revenue: money(sumOf(euros.map(netOf))), order_count: euros.length },
     ])
+    const { scope, ...cdp } = (await ask(`GET /cdp/insights/ltv${query(at)}`)).body
+    t.equal(scope, brand.shop_domain)
+    t.same(cdp, value, 'the customer-data host says the same')
   }
-  const { scope, ...cdp } = (await ask('GET /cdp/insights/ltv')).body
-  t.equal(scope, brand.shop_domain)
-  t.same(cdp, naiveValue(shop, NOW), 'the customer-data host says the same')
+})
+
+t.test('insights of a customer are those of the orders until the instant asked for', async (t) => {
+  const ask = client(t, made, key)
+  for (const at of INSTANTS) {
+    const atRisk = naiveAtRisk(shop, at ?? NOW)
+    const orders = counted(shop, at ?? NOW)
+    for (const { customer, ids } of [...shop.customers].slice(0, 12)) {
+      const [id = ''] = ids
+      const theirs = orders.filter((order) => order.customer === customer)
+      const { status, body } = await ask(`GET /cdp/customers/${encodeURIComponent(id)}/insights${query(at)}`)
+      t.equal(status, 200)
+      const { churn, rfm, top_products, ...spent } = body.insights
+      t.match(spent, { ltv: money(sumOf(theirs.map(netOf))), order_count: theirs.length })
+      t.equal(churn?.at_risk ?? false, atRisk.includes(id))
+      t.equal(rfm === null, theirs.length === 0)
+      t.equal(top_products.length > 0, theirs.length > 0)
+    }
+  }
 })
 
 t.test('tiers, cohorts and products agree with lifetime value', async (t) => {
@@ -223,6 +242,11 @@ t.test('as_of lies in the past, and a cursor is of its as_of', async (t) => {
     const { status, body } = await ask(`GET /v1/insights/${path}?as_of=${ahead}`)
     t.match([status, body.error], [400, { code: 'bad_request', message: 'as_of must be in the past' }], path)
   }
+  for (const path of [
+    'insights/ltv',
+    `customers/${encodeURIComponent(shop.customers[0]?.ids[0] ?? '')}/insights`,
+  ])
+    t.equal((await ask(`GET /cdp/${path}?as_of=${ahead}`)).status, 400, path)
   const { next_cursor } = (await ask('GET /v1/insights/at-risk?limit=1')).body
   const other = await ask(`GET /v1/insights/at-risk?cursor=${next_cursor}&as_of=2026-01-01T00:00:00Z`)
   t.equal(other.status, 400)

@@ -6,6 +6,7 @@ import { LISTED } from './cdp-fields.ts'
 import { CDP_PRODUCTS } from './commerce-example.ts'
 import { Product } from './commerce-fields.ts'
 import { CDP_LTV } from './insight-example.ts'
+import { asOf } from './insights.ts'
 import { BRAND_LTV, brandValueOf, martsOf } from './lifetime-value.ts'
 
 const CdpProduct = named('CdpProduct', {
@@ -24,12 +25,13 @@ export const cdpCommerceOps: readonly Op[] = [
     name: 'get_cdp_lifetime_value',
     route: 'GET /cdp/insights/ltv',
     scopes: ['customers:read'],
-    what: 'What the customers of the brand spent in all, as of the last refresh: the total, the average, and how many customers lie in each of five fixed buckets, whose counts sum to that of all.',
+    what: 'What the customers of the brand spent in all, as of the last refresh or of a past instant: the total, the average, and how many customers lie in each of five fixed buckets, whose counts sum to that of all.',
+    input: { query: v.strictObject({ as_of: asOf }) },
     output: named('BrandLtv', { scope: v.nullable(v.string()), ...BRAND_LTV }),
     example: CDP_LTV,
-    run: async (ctx) => ({
+    run: async (ctx, { query: { as_of } }) => ({
       scope: ctx.brand.shop_domain,
-      ...(await brandValueOf(await martsOf(ctx), ctx.brand)),
+      ...(await brandValueOf(await martsOf(ctx, as_of), ctx.brand)),
     }),
   }),
 

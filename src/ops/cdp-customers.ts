@@ -2,13 +2,14 @@ import * as v from 'valibot'
 import { count, named, pathValue } from '../fields.ts'
 import { isOneOf } from '../lake/one-of.ts'
 import { type Op, op, type Reader } from '../op.ts'
-import { checkWindow, LISTED, offsetPaging, resultsOf, WINDOW } from './cdp-fields.ts'
+import { checkWindow, LISTED, offsetPaging, pastOf, resultsOf, WINDOW } from './cdp-fields.ts'
 import { MATCHES, matchOf, partyOf } from './cdp-party.ts'
 import * as example from './cdp-profile-example.ts'
 import { Order } from './commerce-fields.ts'
 import { isoOf } from './customer-fields.ts'
 import { Insights, insightsOf, NONE } from './customer-insights.ts'
 import { ordersOf } from './customer-orders.ts'
+import { asOf } from './insights.ts'
 import type { Place } from './keyset.ts'
 
 const reading = { surface: 'cdp', feature: 'beta:cdp-commerce', tool: false } as const
@@ -91,8 +92,8 @@ export const cdpCustomerOps: readonly Op[] = [
     route: 'GET /cdp/customers/{identifier}/insights',
     scopes: ['customers:read'],
     errors: ['upstream_error'],
-    what: 'Lifetime value, RFM scores, the five products with the greatest revenue and the risk of churn of one customer as of the last refresh. The identifier is a profile id, email, phone, store customer id or contact id, told by its shape; `matched_by` says what the store knows the customer by.',
-    input: { path },
+    what: 'Lifetime value, RFM scores, the five products with the greatest revenue and the risk of churn of one customer, as of the last refresh or of a past instant. The identifier is a profile id, email, phone, store customer id or contact id, told by its shape; `matched_by` says what the store knows the customer by.',
+    input: { path, query: v.strictObject({ as_of: asOf }) },
     output: v.object({
       identifier: v.string(),
       matched_by: v.picklist(MATCHES),
@@ -100,15 +101,16 @@ export const cdpCustomerOps: readonly Op[] = [
       insights: Insights,
     }),
     example: example.INSIGHTS,
-    run: async (ctx, { path: { identifier } }) => {
+    run: async (ctx, { path: { identifier }, query: { as_of } }) => {
       const party = await partyOf(ctx, identifier)
       const { profile, generation } = party
       const served = await resultsOf(ctx, undefined, generation)
+      const marts = as_of ? await pastOf(ctx, as_of) : served
       return {
         identifier,
         matched_by: await matchOf(served, party),
         scope: ctx.brand.shop_domain,
-        insights: (served && profile && (await insightsOf(served, profile.customer))) ?? NONE,
+        insights: (marts && profile && (await insightsOf(marts, profile.customer))) ?? NONE,
       }
     },
   }),

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { Failure, fail, isUnavailable } from '../errors.ts'
 import { queryInteger } from '../fields.ts'
+import { martsAt } from '../model/as-of.ts'
 import type { Ctx, Page, Published, Reader } from '../op.ts'
 
 /** What the lists of the customer-data host share. */
@@ -76,6 +77,12 @@ export async function resultsOf(ctx: Ctx, generation?: number, newest?: number):
       of: (...asked) => answered(() => served.of(...asked)),
     }
   )
+}
+
+/** The marts as they were at a past instant, for which the same holds. */
+export async function pastOf(ctx: Ctx, asOf: Date): Promise<Reader | null> {
+  const marts = await answered(() => martsAt(ctx, asOf))
+  return marts && guarded(marts)
 }
 
 const guarded = ({ generation, rows }: Reader): Reader => ({

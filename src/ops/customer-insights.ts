@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { count, currencyCode, money, named, time } from '../fields.ts'
-import type { Published } from '../op.ts'
-import type { CustomerRow } from './customer-rows.ts'
+import type { Reader } from '../op.ts'
+import { type CustomerRow, rowsOf } from './customer-rows.ts'
 
 const score = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(5))
 
@@ -71,8 +71,8 @@ type ChurnRow = NonNullable<Shown['churn']>
 type ProductRow = Omit<v.InferOutput<typeof TopProduct>, 'title'> & { title: string | null }
 
 /** Undefined for who has no order that counts. */
-export async function insightsOf(served: Published, customer: number): Promise<Shown | undefined> {
-  const [rows] = await served.of([customer], ['customers', 'rfm', 'churn', 'customer_products'])
+export async function insightsOf(marts: Reader, customer: number): Promise<Shown | undefined> {
+  const rows = await rowsOf(marts, customer, ['customers', 'rfm', 'churn', 'customer_products'])
   const spent = rows?.<CustomerRow>('customers')[0]
   if (!rows || !spent || spent.orders_count === 0) return undefined
   return shownOf(spent as SpentRow, {

@@ -1,6 +1,6 @@
 import { inAnyCase } from '../lake/any-case.ts'
 import { KNOWN } from '../lake/sorted.ts'
-import type { Ctx, Published, Reader } from '../op.ts'
+import type { Ctx, CustomerRows, Published, Reader } from '../op.ts'
 
 /** Customers as the published models have them. */
 export interface CustomerRow {
@@ -97,6 +97,19 @@ export async function customerRow(reader: Reader, customer: number): Promise<Cus
     [customer],
   )
   return row
+}
+
+/** Rows of one customer in marts: looked up where they are published, else computed. */
+export async function rowsOf(
+  marts: Reader,
+  customer: number,
+  names: readonly string[],
+): Promise<CustomerRows | undefined> {
+  if (isPublished(marts)) return (await marts.of([customer], names))[0]
+  const found = new Map<string, unknown[]>()
+  for (const name of names)
+    found.set(name, await marts.rows(`from ${name} where customer = $1::integer`, [customer]))
+  return <Row>(name: string) => (found.get(name) ?? []) as Row[]
 }
 
 /** Whether rows come from published results. */
