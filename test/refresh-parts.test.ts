@@ -1,5 +1,6 @@
 import t from 'tap'
 import { snapshotAll } from '../src/lake/horizon.ts'
+import { brandManifest } from '../src/lake/manifest.ts'
 import { rowFilePath } from '../src/lake/row-file.ts'
 import { openServed } from '../src/lake/served.ts'
 import { setLogLevel } from '../src/log.ts'
@@ -176,6 +177,32 @@ t.test('an edited rule makes the members of everyone anew over the customers tha
   t.match(last, { changes_path: null, members_path: null, models_base_path: first.models_base_path })
   t.not(last.base_path, first.base_path, 'of too many the rows are made anew as well')
 })
+
+t.test(
+  'who is moved by an edited rule alone stays among the customers, with all of their memberships',
+  async (t) => {
+    const { brand, db, view, viewed, refresh, published } = await shop()
+    const { id } = await viewed('edited', 10)
+    await view(at('2026-05-01T12:00:00'), ...Array.from({ length: 30 }, (_, n) => `customer ${n}`))
+    await view(at('2026-04-20T00:00:00'), 'early')
+    await refresh('2026-05-02T00:00:00')
+    const customers = async () =>
+      await (await served.reader(brand.id))?.rows('from customers order by customer')
+    const before = await customers()
+    t.equal(before?.length, 32)
+    const { files } = await brandManifest(shared.postgres, brand.id)
+    await updateSegment(db, { id, definition: viewedWithin(20), createdBy: 'test' })
+    t.match(await refresh('2026-05-02T00:00:00', ['segments'], { smallRows: 0 }), { full: true })
+    const made = (await brandManifest(shared.postgres, brand.id)).files.filter(
+      ({ relation, id }) => relation === 'served' && !files.some((one) => one.id === id),
+    )
+    t.match(made, [{ level: 0 }], 'one file, of what changed')
+    t.same(await customers(), before)
+    const { served: shown, lake } = await published()
+    t.same(shown, lake)
+    t.match(shown, { edited: { early: String }, viewers: { early: String } })
+  },
+)
 
 for (const sold of [false, true])
   t.test(

@@ -112,8 +112,11 @@ async function touchMembers(duck: Duck, { changed_customers: before }: BrandRow)
     select distinct customer from member_diff anti join touched using (customer)`)
   const touched = (await rowsOf(duck, 'touched')) + (await rowsOf(duck, 'members_moved'))
   if (tooMany(touched, before, await rowsOf(duck, 'published.customers'))) return false
+  // First their rows: what `customers` carries on leaves out whoever is touched.
+  await duck.run(`
+    create table ${MOVED} as
+    from customers semi join (from touched union all from members_moved) using (customer)`)
   await duck.run('insert into touched from members_moved')
-  await duck.run(`create table ${MOVED} as from customers semi join touched using (customer)`)
   return true
 }
 
