@@ -242,7 +242,8 @@ let edits = 0
  * of a rule, where members are computed of everyone. Whether any was computed whole.
  */
 async function takeStep(asOf: Date): Promise<boolean> {
-  const options = { asOf, smallRows: 0, mostTouched: 9 }
+  const mostMoved = random.chance(0.5) ? 9 : 0.1
+  const options = { asOf, smallRows: 0, mostTouched: 9, mostMoved }
   const rounds: (readonly Part[] | undefined)[] = random.chance(0.3)
     ? [['models'], ['segments']]
     : [undefined]

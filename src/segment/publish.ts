@@ -30,6 +30,8 @@ export interface Publication {
   staying: Staying | null
   /** Members of everyone were computed, the customers' rows only of those in `touched`. */
   carries: boolean
+  /** As WayOptions has it. */
+  mostMoved: number | undefined
   /** Marts that are not made by customer can differ from the published ones. */
   salesMoved: boolean
   /** What the brand shows so far; null when all of it is made anew. */

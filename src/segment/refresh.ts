@@ -171,6 +171,7 @@ async function refreshIn(
     const publication: Publication = {
       ...{ brand, parts, recipe, models, evaluation, members, serving, staying, startedAt },
       carries: way.carries,
+      mostMoved: options.mostMoved,
       salesMoved: way.salesMoved,
       published: way.published ?? null,
       nextChangeAt:

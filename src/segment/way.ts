@@ -37,6 +37,8 @@ export interface WayOptions {
   smallRows?: number
   /** Share of the customers that may be touched without computing all. */
   mostTouched?: number
+  /** Share of the customers whose memberships an edited rule may move without writing the members of everyone anew. */
+  mostMoved?: number
 }
 
 /** A brand as lake_brand_row has it. */

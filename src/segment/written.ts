@@ -65,7 +65,7 @@ export async function finishWhole(
 export async function writeTouched(
   { lakeDir }: Pipeline,
   session: Session,
-  { brand, parts, published, models, carries, salesMoved }: Publication,
+  { brand, parts, published, models, carries, mostMoved, salesMoved }: Publication,
   note: Note,
 ): Promise<Written> {
   if (!published) throw new Error('there is no base that the changes could be to')
@@ -76,7 +76,7 @@ export async function writeTouched(
     modelsChanged: brand.models_changed_customers,
   }
   if (parts.has('segments')) {
-    const isAnew = carries && !(await touchMembers(duck, brand))
+    const isAnew = carries && !(await touchMembers(duck, brand, mostMoved))
     const { changes, members } = isAnew
       ? await writeMembersAnew(lakeDir, session, published)
       : await writeTouchedMembers(lakeDir, session, published, carries ? MOVED : 'customers')
@@ -106,12 +106,16 @@ export async function writeTouched(
 const MOVED = 'customers_moved'
 
 /** Touches also whose memberships alone changed; false when they are so many that everyone's are better written anew. */
-async function touchMembers(duck: Duck, { changed_customers: before }: BrandRow): Promise<boolean> {
+async function touchMembers(
+  duck: Duck,
+  { changed_customers: before }: BrandRow,
+  most: number | undefined,
+): Promise<boolean> {
   await duck.run(`
     create table members_moved as
     select distinct customer from member_diff anti join touched using (customer)`)
   const touched = (await rowsOf(duck, 'touched')) + (await rowsOf(duck, 'members_moved'))
-  if (tooMany(touched, before, await rowsOf(duck, 'published.customers'))) return false
+  if (tooMany(touched, before, await rowsOf(duck, 'published.customers'), most)) return false
   // First their rows: what `customers` carries on leaves out whoever is touched.
   await duck.run(`
     create table ${MOVED} as
