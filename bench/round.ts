@@ -4,7 +4,7 @@ import { table } from '../src/cli/table.ts'
 import { compactBrand } from '../src/lake/compact.ts'
 import { snapshotAll } from '../src/lake/horizon.ts'
 import { loadModels } from '../src/model/graph.ts'
-import { modelsHash } from '../src/model/recipe.ts'
+import { resultsHash } from '../src/segment/recipe.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
 import { createSegment } from '../src/segment/saved.ts'
 import { options } from './options.ts'
@@ -36,7 +36,7 @@ async function round(name: string): Promise<void> {
   const slot = [new Date(), 60]
   const due = await pipeline.many<{ brand_id: string }>('brands_to_refresh', [
     ...slot,
-    modelsHash(await loadModels()),
+    resultsHash(await loadModels()),
   ])
   const left = due.values()
   const worker = async () => {

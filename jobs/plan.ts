@@ -4,7 +4,7 @@ import { STAGED_HOURS } from '../src/lake/compact.ts'
 import type { Pipeline } from '../src/lake/pipeline.ts'
 import { OWN_FILE_ROWS } from '../src/lake/stage.ts'
 import { loadModels } from '../src/model/graph.ts'
-import { modelsHash } from '../src/model/recipe.ts'
+import { resultsHash } from '../src/segment/recipe.ts'
 
 interface Due {
   brand_id: string
@@ -24,8 +24,8 @@ export const plan: Job<Pipeline & { refreshCron: string }> = {
   async run({ postgres, refreshCron }, _data, control) {
     await control.send('snapshot')
     const { slot, interval } = slotAt(refreshCron, new Date())
-    const models = await currentModels()
-    const due = await postgres.pipeline.many<Due>('brands_to_refresh', [slot, interval, models])
+    const results = await currentResults()
+    const due = await postgres.pipeline.many<Due>('brands_to_refresh', [slot, interval, results])
     await postgres.pipeline.run('brands_quiet', [slot, interval])
     const slow = due.filter(({ refresh_ms }) => (refresh_ms ?? 0) > SLOW_MS)
     const quick = due.filter(({ refresh_ms }) => (refresh_ms ?? 0) <= SLOW_MS)
@@ -36,8 +36,8 @@ export const plan: Job<Pipeline & { refreshCron: string }> = {
   },
 }
 
-/** What the models are now; null when they cannot be read, which each refresh will say. */
-export const currentModels = (): Promise<string | null> => loadModels().then(modelsHash, () => null)
+/** What results are made with now; null when the models cannot be read, which each refresh will say. */
+export const currentResults = (): Promise<string | null> => loadModels().then(resultsHash, () => null)
 
 function* groupsOf(due: readonly Due[]): Generator<string[]> {
   for (let at = 0; at < due.length; at += BRANDS_A_JOB)

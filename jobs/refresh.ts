@@ -3,7 +3,7 @@ import { Outrun } from '../src/lake/manifest.ts'
 import type { Pipeline } from '../src/lake/pipeline.ts'
 import { errorFields, log } from '../src/log.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
-import { currentModels } from './plan.ts'
+import { currentResults } from './plan.ts'
 
 interface Brands {
   brands: string[]
@@ -50,7 +50,7 @@ async function refreshOne(pipeline: Pipeline, brandId: string, signal: AbortSign
     await pipeline.postgres.pipeline.run('lake_brand_failed', [
       brandId,
       error instanceof Error ? error.message : String(error),
-      await currentModels(),
+      await currentResults(),
     ])
   }
   return true

@@ -1,9 +1,9 @@
-import { randomUUID } from 'node:crypto'
+import { hash, randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { currentModels, plan } from '../jobs/plan.ts'
+import { currentResults, plan } from '../jobs/plan.ts'
 import { refresh, refreshSlow, runQuick } from '../jobs/refresh.ts'
 import { retention } from '../jobs/retention.ts'
 import { type App, openApp } from '../src/app.ts'
@@ -11,6 +11,7 @@ import { statusCommands } from '../src/cli/status.ts'
 import { readConfig } from '../src/config.ts'
 import { retain } from '../src/lake/retention.ts'
 import { setLogLevel } from '../src/log.ts'
+import { loadModels } from '../src/model/graph.ts'
 import type { Statements } from '../src/op.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
 import { createSegment } from '../src/segment/saved.ts'
@@ -61,7 +62,7 @@ t.test('a worker brings events into the lake and refreshes their brand without b
 })
 
 t.test(
-  'a brand without segments is refreshed when only a model, its currency or its time zone changed',
+  'a brand without segments is refreshed when only a model, what customers are found by, its currency or its time zone changed',
   async (t) => {
     const { pipeline, postgres } = await app(t)
     const { sql } = postgres
@@ -99,9 +100,13 @@ t.test(
     await sql`update brand set timezone = 'Europe/Berlin' where id = ${brand.id}`
     t.same(await planned(), [brand.id], 'another time zone')
     t.same(await planned(), [])
+    const models = (await loadModels()).map(({ name, sql }) => [name, sql])
+    await recipe(brand.id, `${hash('sha256', JSON.stringify(models))} Europe/Berlin EUR`)
+    t.same(await planned(), [brand.id], 'the same models, but not what their rows are found by')
+    t.same(await planned(), [])
 
     await recipe(failing.id, 'older UTC USD')
-    await fail(await currentModels())
+    await fail(await currentResults())
     t.same(await planned(), [], 'the models that it failed with three times')
     await fail('broken')
     t.same(await planned(), [failing.id], 'mended models')

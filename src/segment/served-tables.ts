@@ -53,14 +53,21 @@ async function viewOf(duck: Duck, model: Model): Promise<string> {
   return model.name
 }
 
+/** What customers of a table are found by: the places of their ids, and their texts. */
+export const foundBy = (customers: string): ServedTable[] => [
+  served(
+    'customer_marks',
+    `select position, customer_id from ${customers} where position % ${MARK_EVERY} = 1 order by position`,
+  ),
+  texts(`from ${customers} where ${KNOWN} order by position`),
+]
+
 /** What is found by the positions of customers: the members, and the places of ids, of texts and in sorted lists. */
 export async function addMembers({ isSmall }: Session, serving: Serving): Promise<void> {
   const customers = `${serving.name}.customers`
-  const marks = `select position, customer_id from ${customers} where position % ${MARK_EVERY} = 1 order by position`
   const members = `select segment, position, customer, joined_at
     from members join (select customer, position from ${customers}) using (customer) order by segment, position`
-  await serving.add(served('customer_marks', marks))
-  await serving.add(texts(`from ${customers} where ${KNOWN} order by position`))
+  for (const table of foundBy(customers)) await serving.add(table)
   if (!isSmall) for (const table of sortedTables(serving.name)) await serving.add(table)
   await serving.add(served('members', members))
 }

@@ -5,7 +5,6 @@ import { RELATIONS } from '../lake/relations.ts'
 import { type Session, SMALL_ROWS } from '../lake/session.ts'
 import { errorFields, log } from '../log.ts'
 import type { Model } from '../model/graph.ts'
-import { modelsHash } from '../model/recipe.ts'
 import type { Brand } from '../op.ts'
 import type { Duck } from '../store/duckdb.ts'
 import { type AskedRows, openAskedRows } from './asked.ts'
@@ -18,6 +17,7 @@ import { salesMoved } from './moved.ts'
 import type { Read } from './narrow.ts'
 import { BOTH, changedIn, type Parts, startOf } from './part.ts'
 import { type Plan, parted, plan } from './plan.ts'
+import { resultsHash } from './recipe.ts'
 import { openPublishedScores, touchPublishedScores, touchScored } from './scored.ts'
 import { type Slice, slicesOf, slicesOfProfiles } from './slices.ts'
 import {
@@ -105,11 +105,11 @@ export function whyEveryone(brand: BrandRow, segments: readonly SegmentRow[]): s
 }
 
 /**
- * What results are made with beside data and time: the SQL of the models and the settings that it reads. The planner
- * puts the same together in SQL.
+ * What results are made with beside data and time: the SQL of the models and of what their rows are found by, and the
+ * settings that it reads. The planner puts the same together in SQL.
  */
 export const recipeOf = (models: readonly Model[], { timezone, currency_code }: Brand) =>
-  `${modelsHash(models)} ${timezone} ${currency_code}`
+  `${resultsHash(models)} ${timezone} ${currency_code}`
 
 /** Whether so many touched customers, with those of the generations since the base, are too many of them all. */
 export const tooMany = (touched: number, before: number, customers: number, most = MOST_TOUCHED): boolean =>
