@@ -282,6 +282,31 @@ t.test('each insight takes ten requests a second of a credential, routes and too
   }
 })
 
+t.test(
+  'the customer-data host computes ten insights of the past a second for a brand, of the last refresh any number',
+  async (t) => {
+    const limits = createLimits(db.postgres.pipeline)
+    t.teardown(() => limits.close())
+    const limited = await api(t, db, OPS, { lake: lakes, limitShared: limits.shared })
+    const as = await limited.key(brand, SCOPES)
+    const paths = [
+      'insights/ltv',
+      `customers/${encodeURIComponent(shop.customers[0]?.ids[0] ?? '')}/insights`,
+    ]
+    const refused = async (more: string) => {
+      const calls = await Promise.all(
+        Array.from({ length: 7 }, () =>
+          paths.map((path) => limited.call(`GET /cdp/${path}${more}`, { as })),
+        ).flat(),
+      )
+      return calls.filter(({ status }) => status === 429).length
+    }
+    t.equal(await refused(''), 0)
+    const many = await refused(query(new Date(Date.now() + 60_000)))
+    t.ok(many >= 1 && many <= 4, `${many} of 14`)
+  },
+)
+
 t.test('tools answer as routes do', async (t) => {
   const tool = async (name: string, values: object) =>
     (await made.tool(name, values, { as: key })).body.result.structuredContent

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { count, named, paging } from '../fields.ts'
 import { type Op, op } from '../op.ts'
 import { type CatalogPosition, catalogPart } from './catalog.ts'
-import { LISTED } from './cdp-fields.ts'
+import { countPast, LISTED } from './cdp-fields.ts'
 import { CDP_PRODUCTS } from './commerce-example.ts'
 import { Product } from './commerce-fields.ts'
 import { CDP_LTV } from './insight-example.ts'
@@ -29,10 +29,13 @@ export const cdpCommerceOps: readonly Op[] = [
     input: { query: v.strictObject({ as_of: asOf }) },
     output: named('BrandLtv', { scope: v.nullable(v.string()), ...BRAND_LTV }),
     example: CDP_LTV,
-    run: async (ctx, { query: { as_of } }) => ({
-      scope: ctx.brand.shop_domain,
-      ...(await brandValueOf(await martsOf(ctx, as_of), ctx.brand)),
-    }),
+    run: async (ctx, { query: { as_of } }) => {
+      await countPast(ctx, as_of)
+      return {
+        scope: ctx.brand.shop_domain,
+        ...(await brandValueOf(await martsOf(ctx, as_of), ctx.brand)),
+      }
+    },
   }),
 
   op({

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { count, named, pathValue } from '../fields.ts'
 import { isOneOf } from '../lake/one-of.ts'
 import { type Op, op, type Reader } from '../op.ts'
-import { checkWindow, LISTED, offsetPaging, pastOf, resultsOf, WINDOW } from './cdp-fields.ts'
+import { checkWindow, countPast, LISTED, offsetPaging, pastOf, resultsOf, WINDOW } from './cdp-fields.ts'
 import { MATCHES, matchOf, partyOf } from './cdp-party.ts'
 import * as example from './cdp-profile-example.ts'
 import { Order } from './commerce-fields.ts'
@@ -102,6 +102,7 @@ export const cdpCustomerOps: readonly Op[] = [
     }),
     example: example.INSIGHTS,
     run: async (ctx, { path: { identifier }, query: { as_of } }) => {
+      await countPast(ctx, as_of)
       const party = await partyOf(ctx, identifier)
       const { profile, generation } = party
       const served = await resultsOf(ctx, undefined, generation)
