@@ -1,0 +1,95 @@
+import t from 'tap'
+import type { Session } from '../src/lake/session.ts'
+import type { SegmentRow } from '../src/segment/evaluate.ts'
+import { diffMembers } from '../src/segment/members.ts'
+import { openDuck } from '../src/store/duckdb.ts'
+import { randomSource } from './fixtures/random.ts'
+
+/** Segments around the ends of the words that hold their bits. */
+const SIZES = [1, 2, 61, 62, 63, 124, 125]
+const ROUNDS = 40
+const BEFORE = new Date('2026-05-01T00:00:00Z')
+const NOW = new Date('2026-05-02T03:04:05.678Z')
+
+interface Membership {
+  segment: number
+  customer: number
+}
+
+const keyOf = ({ segment, customer }: Membership) => `${segment} ${customer}`
+const ordered = <Row extends Membership>(rows: readonly Row[]) =>
+  rows.toSorted((a, b) => a.segment - b.segment || a.customer - b.customer)
+
+t.test('members and changes are those of a comparison one by one, whatever is evaluated', async (t) => {
+  const random = randomSource(t)
+  const tempDir = t.testdir()
+  for (let round = 0; round < ROUNDS; round++) {
+    const size = random.pick(SIZES)
+    const known = [...new Set(random.list(size + 3, size + 3, () => random.below(2 ** 20)))]
+    // The others wait, failed or are archived.
+    const evaluated = known.slice(0, -3)
+    const any = (of: readonly number[]) => (): Membership => ({
+      segment: random.pick(of),
+      customer: random.pick([0, 2 ** 31 - 1, random.below(40)]),
+    })
+    const unique = (rows: Membership[]) => [...new Map(rows.map((row) => [keyOf(row), row])).values()]
+    const before = unique(random.list(0, 400, any(known)))
+    const staying = random.pick([0, 0.5, 0.98, 1])
+    const now = unique([
+      ...before.filter(({ segment }) => evaluated.includes(segment) && random.chance(staying)),
+      ...random.list(0, 5, any(evaluated)),
+    ])
+    const whole = random.chance(0.5)
+    const [was, is] = [before, now].map((rows) => new Set(rows.map(keyOf))) as [Set<string>, Set<string>]
+    const entered = now.filter((one) => !was.has(keyOf(one)))
+    const exited = before.filter((one) => evaluated.includes(one.segment) && !is.has(keyOf(one)))
+
+    const duck = await openDuck({ memoryMb: 256, threads: 1, tempDir })
+    t.teardown(() => duck.close())
+    const fill = async (table: string, rows: readonly Membership[]) => {
+      await duck.run(`create table ${table} (segment integer, customer integer)`)
+      await duck.run(
+        `insert into ${table} select unnest($1::json::integer[]), unnest($2::json::integer[])`,
+        ['segment', 'customer'].map((name) =>
+          JSON.stringify(rows.map((row) => row[name as keyof Membership])),
+        ),
+      )
+    }
+    await fill('evaluated', now)
+    await fill('known', before)
+    await duck.run(
+      `create view ${whole ? 'member_before' : 'touched_before'} as
+       select *, timestamp '${BEFORE.toISOString()}' as joined_at from known`,
+    )
+    const manifest = { files: [], staged: [] } as unknown as Session['manifest']
+    const rows = evaluated.map(
+      (ordinal) =>
+        ({ ordinal, member_count: before.filter(({ segment }) => segment === ordinal).length }) as SegmentRow,
+    )
+    const { changes, counts } = await diffMembers({ duck, manifest } as Session, rows, NOW, whole)
+
+    const what = `round ${round}, ${size} segments`
+    t.equal(changes, entered.length + exited.length, what)
+    t.same(
+      ordered(await duck.rows<Membership>('from member_diff')),
+      ordered([
+        ...entered.map((one) => ({ ...one, action: 'entered' })),
+        ...exited.map((one) => ({ ...one, action: 'exited' })),
+      ]),
+      what,
+    )
+    t.same(
+      ordered(await duck.rows<Membership>('from members')),
+      ordered([
+        ...before.filter((one) => !exited.includes(one)).map((one) => ({ ...one, joined_at: BEFORE })),
+        ...entered.map((one) => ({ ...one, joined_at: NOW })),
+      ]),
+      what,
+    )
+    t.same(
+      evaluated.map((ordinal) => counts.get(ordinal) ?? 0),
+      evaluated.map((ordinal) => now.filter(({ segment }) => segment === ordinal).length),
+      what,
+    )
+  }
+})
