@@ -303,6 +303,21 @@ t.test('event definitions', async (t) => {
     )
     t.strictSame((await read(twin)).settings, settings('mark_set'), 'a matcher means types of its provider')
   })
+  await t.test(
+    'a provider whose settings grew with the name of a type can still be switched off',
+    async (t) => {
+      const settings = { note: '', request_mapping: { type_matchers: [{ type: 'short' }] } }
+      settings.note = 'x'.repeat(64 * 1024 - JSON.stringify(settings).length)
+      const one = await provider({ settings })
+      const { body } = await call(`POST /v1/providers/${one}/event-definitions`, stamp({ type: 'short' }))
+      const renamed = { type: 'not_so_short' }
+      t.equal((await call(`PATCH /v1/providers/${one}/event-definitions/${body.id}`, renamed)).status, 200)
+      t.match(await call(`PATCH /v1/providers/${one}`, { is_enabled: false }), {
+        status: 200,
+        body: { is_enabled: false, settings: { request_mapping: { type_matchers: [renamed] } } },
+      })
+    },
+  )
 
   await t.test('a renaming changes nothing else in a rule', async (t) => {
     const rule = {
