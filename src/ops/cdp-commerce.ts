@@ -25,7 +25,7 @@ export const cdpCommerceOps: readonly Op[] = [
     name: 'get_cdp_lifetime_value',
     route: 'GET /cdp/insights/ltv',
     scopes: ['customers:read'],
-    what: 'What the customers of the brand spent in all, as of the last refresh or of a past instant: the total, the average, and how many customers lie in each of five fixed buckets, whose counts sum to that of all.',
+    what: 'What the customers of the brand spent in all, as of the last refresh or of a past instant: the total, the average, and how many customers lie in each of five fixed buckets, whose counts sum to that of all. Of a brand ten a second are computed as of past instants.',
     input: { query: v.strictObject({ as_of: asOf }) },
     output: named('BrandLtv', { scope: v.nullable(v.string()), ...BRAND_LTV }),
     example: CDP_LTV,

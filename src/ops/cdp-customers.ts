@@ -92,7 +92,7 @@ export const cdpCustomerOps: readonly Op[] = [
     route: 'GET /cdp/customers/{identifier}/insights',
     scopes: ['customers:read'],
     errors: ['upstream_error'],
-    what: 'Lifetime value, RFM scores, the five products with the greatest revenue and the risk of churn of one customer, as of the last refresh or of a past instant. The identifier is a profile id, email, phone, store customer id or contact id, told by its shape; `matched_by` says what the store knows the customer by.',
+    what: 'Lifetime value, RFM scores, the five products with the greatest revenue and the risk of churn of one customer, as of the last refresh or of a past instant. The identifier is a profile id, email, phone, store customer id or contact id, told by its shape; `matched_by` says what the store knows the customer by. Of a brand ten a second are computed as of past instants.',
     input: { path, query: v.strictObject({ as_of: asOf }) },
     output: v.object({
       identifier: v.string(),
