@@ -13,7 +13,7 @@ TEST_FILES = $(foreach name,$(TEST),$(if $(findstring /,$(name)),$(name),test/$(
 .PHONY: help install run test test-faults check bench sql clean distclean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 install: $(INSTALLED) ## Install the dependencies, Node 22 among them
 

@@ -100,6 +100,11 @@ t.test('--help', async (t) => {
       t.ok(all.includes(`\n  ${name}`), name)
       t.match(await help(...name.split(' '), '--help'), `Usage: recoup ${name}`)
     }
+    t.match(
+      all,
+      /^ {2}work {2,30}Run the workers/m,
+      'a long usage does not push what the others do to the right',
+    )
     t.equal(await help(), all)
     t.equal(await help('-h'), all)
     t.match(await help('status', '-h'), 'Usage: recoup status')
