@@ -273,6 +273,9 @@ t.test('the commands connect a store, read its history and show how it is', asyn
   const status = (await run(['store', 'status'])).said
   t.match(status, { status: 'connected', abandoned_after_minutes: 45, dead: 0 })
   t.equal(status.walks.length, 4)
+  const shown = (await recoup(['store', 'status', '--brand', brand.id], { env })).stdout
+  t.match(shown, /^connected_at +\d{4}-\d\d-\d\dT[\d:.]+Z$/m, 'times are as in all other tables')
+  t.match(shown, /^scopes +read_customers,/m)
   const kept = await db.postgres.sql`select * from store_connection where brand_id = ${brand.id}`
   t.notOk(JSON.stringify(kept[0]).includes(Buffer.from('s3cret').toString('hex')), 'sealed')
 })

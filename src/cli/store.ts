@@ -180,7 +180,10 @@ export const storeCommands = [
       [
         table(
           ['', ''],
-          Object.entries(status).map(([name, value]) => [name, String(value ?? '')]),
+          Object.entries(status).map(([name, value]) => [
+            name,
+            Array.isArray(value) ? value.join(',') : value,
+          ]),
         ),
         table(
           ['walk', 'records', 'done', 'of', 'started at', 'finished at'],
