@@ -443,6 +443,7 @@ t.test('a mistake in a mapping is named with its place and the nearest known nam
   )
   await refused({ ...good, total: 'Total +' }, /^fields\.total: Parser Error/)
   await refused(good, /^where: "Dy" is not a column/, `Dy > '2026'`)
+  await refused(good, /^where: Binder Error: .* text: write try_cast\("column" as integer\)/, 'Total > 0')
   await refused({ external_id: 'Order ID', total: 'Total' }, /^fields\.created_at: is required for orders\.$/)
   await refused({ external_id: 'Order ID', created_at: 'Day' }, /^fields\.total: map total, or the lines/)
   await refused({ ...good, lines: 'Total', 'line.id': 'Total' }, /^fields\.lines: map either/)

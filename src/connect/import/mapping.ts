@@ -123,11 +123,20 @@ async function typeOf(
     const message = (cause as Error).message
     const missing = /Referenced column "(.+?)" not found/.exec(message)?.[1] ?? bareName(message, expression)
     const names = columns.map(({ name }) => name)
-    if (missing === undefined) throw fail('bad_request', `${place}: ${firstLine(message)}`, { cause })
+    if (missing === undefined) {
+      const help = asText(message, columns)
+      throw fail('bad_request', `${place}: ${firstLine(message)}${help}`, { cause })
+    }
     const help = await nearest(duck, missing, names)
     throw fail('bad_request', `${place}: "${missing}" is not a column of the file.${help}`, { cause })
   }
 }
+
+/** What compares or computes with numbers or times fails over a CSV file, whose columns are all text. */
+const asText = (message: string, columns: readonly Column[]) =>
+  message.startsWith('Binder Error') && columns.every(({ type }) => type === 'VARCHAR')
+    ? ' The columns of this file are text: write try_cast("column" as integer), or as decimal or timestamp.'
+    : ''
 
 // "Order ID" where there is no such column is a syntax error to DuckDB.
 const bareName = (message: string, expression: string) =>
