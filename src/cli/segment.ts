@@ -125,7 +125,12 @@ export const segmentCommands = [
     options: {
       brand,
       segment,
-      customer: { type: 'string', required: true, placeholder: 'ID', what: 'Id of the customer' },
+      customer: {
+        type: 'string',
+        required: true,
+        placeholder: 'ID',
+        what: 'Id of the customer, as recoup segment members shows it',
+      },
     },
     run: async (run) => {
       const customerId = required(run.values, 'customer')
@@ -135,7 +140,9 @@ export const segmentCommands = [
         const sources = { generation: 0, rows: session.duck.rows }
         const found = await customerOf(sources, customerId)
         if (found === undefined)
-          throw new UsageError(`--customer: there is no customer "${customerId}" of this brand`)
+          throw new UsageError(
+            `--customer: there is no customer with the id "${customerId}"; \`recoup segment members\` shows ids`,
+          )
         return {
           segment_id: row.id,
           customer_id: found.customer_id,
