@@ -523,6 +523,7 @@ t.test('over HTTP', async (t) => {
       t.match(html, /<table>/)
     })
     t.test('are found with a slash too', async (t) => {
+      t.match(await get('/'), { status: 302 }, 'and so does the address of the server')
       const response = await get('/docs/')
       t.equal(response.status, 308)
       t.equal(response.headers.get('location'), '/docs')

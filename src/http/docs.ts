@@ -40,16 +40,15 @@ ${FRAME}
   )
   return [
     { path: '/docs', surface: 'plain', bodyLimit: 0, methods: { GET: () => reference } },
-    {
-      path: '/docs/',
-      surface: 'plain',
-      bodyLimit: 0,
-      methods: { GET: () => ({ status: 308, headers: { location: '/docs' } }) },
-    },
+    // The address that a server says it listens at is where people look first.
+    { path: '/', surface: 'plain', bodyLimit: 0, methods: { GET: () => toReference(302) } },
+    { path: '/docs/', surface: 'plain', bodyLimit: 0, methods: { GET: () => toReference(308) } },
     { path: '/docs/changelog', surface: 'plain', bodyLimit: 0, methods: { GET: () => changelog } },
     { path: `${ASSETS}/{version}/{file}`, surface: 'plain', bodyLimit: 0, methods: { GET: assets.serve } },
   ]
 }
+
+const toReference = (status: number): Reply => ({ status, headers: { location: '/docs' } })
 
 const FRAME = `<header class="frame">
 <strong>Recoup API</strong>
