@@ -28,7 +28,7 @@ export function errorFields(error: unknown): Record<string, unknown> {
   const code = (error as { code?: unknown }).code
   return {
     error: error.message,
-    ...(code === undefined ? {} : { code }),
+    ...(typeof code === 'string' || typeof code === 'number' ? { code } : {}),
     ...(causes.length ? { causes } : {}),
     ...(error.name === 'Failure' ? {} : { stack: error.stack }),
   }

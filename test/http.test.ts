@@ -397,6 +397,27 @@ t.test('bodies', async (t) => {
       t.match(answer.text, name === 'Content-Length' ? /./ : new RegExp(String(name), 'i'))
     }
   })
+  t.test('nothing is read behind a request that two readers could see differently', async (t) => {
+    const before = calls
+    for (const header of [
+      'Content-Length: 0\nContent-Length: 3',
+      'Content-Length: 3\nContent-Length: 0',
+      'Transfer-Encoding: chunked\nTransfer-Encoding: identity',
+    ]) {
+      const alone = (await Wire.open(t, port)).send(`POST /v1/a HTTP/1.1\n${header}`)
+      if (header.startsWith('Content-Length: 3')) alone.socket.write('abc')
+      if (header.startsWith('Transfer')) alone.socket.write('0\r\n\r\n')
+      t.match(await alone.answer(), { status: 400, headers: { connection: 'close' } }, header)
+      await alone.closed()
+      const wire = await Wire.open(t, port)
+      const hidden = 'POST /v1/a HTTP/1.1\r\nHost: test\r\nContent-Length: 0\r\n\r\n'
+      wire.socket.write(
+        `POST /v1/a HTTP/1.1\r\nHost: test\r\n${header.replace('\n', '\r\n')}\r\n\r\n${header.startsWith('Transfer') ? '0\r\n\r\n' : 'abc'}${hidden}`,
+      )
+      await wire.closed()
+    }
+    t.equal(calls, before, 'the handler was not called')
+  })
   t.test('a client that leaves in the middle of a body leaves nothing behind', async (t) => {
     const { server, port } = await serve(t, [
       route('/v1/a', { POST: () => t.fail('the handler was called') as never }),
@@ -486,6 +507,8 @@ t.test('replies and errors', async (t) => {
         return { status: 200, body }
       },
     }),
+    route('/v1/nameless', { GET: throws(Object.create(null)) }),
+    route('/v1/headless', { GET: () => ({ status: 200, headers: { x: undefined as never } }) }),
     route('/v1/split', { GET: () => ({ status: 200, headers: { location: 'a\r\nset-cookie: x=1' } }) }),
   ])
   const get = (path: string) => fetch(base + path)
@@ -548,6 +571,46 @@ t.test('replies and errors', async (t) => {
         { event: 'request', request_id: id, status: 500 },
       ])
     }
+  })
+  t.test('what cannot even be told is logged, and the client is not left waiting', async (t) => {
+    const written = t.capture(process.stderr, 'write')
+    for (const path of ['/v1/nameless', '/v1/headless']) {
+      await t.rejects(get(path), path)
+      const lines = written().map((call) => JSON.parse(String(call.args[0])))
+      t.match(lines, [
+        { level: 'error', event: 'answer_failed' },
+        { event: 'request', status: 500 },
+      ])
+    }
+  })
+  t.test('what throws at the end of a request is logged, also when its client is gone', async (t) => {
+    const written = t.capture(process.stderr, 'write')
+    const called = Promise.withResolvers<void>()
+    const atEnd = (request: Request) =>
+      request.atEnd(() => {
+        called.resolve()
+        throw new Error(secret)
+      })
+    const { server, port } = await serve(t, [
+      route('/v1/a', {
+        POST: {
+          admit: (request) => {
+            atEnd(request)
+            throw fail('unauthorized', 'No credential')
+          },
+        },
+      }),
+    ])
+    const wire = (await Wire.open(t, port)).send('POST /v1/a HTTP/1.1\nTransfer-Encoding: chunked', '3\r\nab')
+    await (await fetch(`http://127.0.0.1:${port}/v1/none`)).text()
+    wire.socket.destroy()
+    await called.promise
+    await server.drain(20_000)
+    const lines = written().map((call) => JSON.parse(String(call.args[0])))
+    t.match(
+      lines.filter((line) => line.level === 'error' || line.status === 499),
+      [{ event: 'at_end_failed' }, { event: 'request', status: 499 }],
+    )
   })
   t.test('a database that is away is 503 unavailable', async (t) => {
     t.capture(process.stderr, 'write')
@@ -720,6 +783,30 @@ t.test('leaving', async (t) => {
     await drained
     await idle.closed()
     await t.rejects(Wire.open(t, port), { code: 'ECONNREFUSED' })
+  })
+  t.test('a long answer that is made while draining arrives whole, also at a slow reader', async (t) => {
+    const called = Promise.withResolvers<void>()
+    const go = Promise.withResolvers<void>()
+    const large = 'x'.repeat(8 * MB)
+    const handler = async () => {
+      called.resolve()
+      await go.promise
+      return { status: 200, body: large }
+    }
+    const { server, port } = await serve(t, [route('/v1/large', { GET: handler })])
+    const wire = (await Wire.open(t, port)).send('GET /v1/large HTTP/1.1')
+    await called.promise
+    const drained = server.drain(20_000)
+    wire.socket.pause()
+    go.resolve()
+    // Longer than a drain waits once the last answer is in the hands of the system.
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    wire.socket.resume()
+    const { headers, text } = await wire.answer()
+    t.equal(headers.connection, 'close')
+    t.ok(text === large)
+    await drained
+    await wire.closed()
   })
   t.test('a request on an open connection is still answered while draining', async (t) => {
     const { called, go, routes } = slow()

@@ -1,10 +1,13 @@
 import type { EngineResponse } from './engine.ts'
 
+/** The least that the system takes of an answer at once. */
+const AT_ONCE_BYTES = 16 * 1024
+
 export interface Ending {
   status: number
   isHead: boolean
   payload: string | Buffer | undefined
-  /** Closes the connection after it. */
+  /** Closes the connection after it, a long one by asking the client to. */
   closes: boolean
 }
 
@@ -19,10 +22,17 @@ export function endResponse(response: EngineResponse, ending: Ending, done: () =
   if (isHead || status === 204 || status === 304) {
     endWithoutBody(response, isHead && payload !== undefined ? Buffer.byteLength(payload) : undefined, closes)
     done()
-  } else if (closes || payload === undefined || payload.length === 0) {
-    response.end(payload ?? '', closes)
+  } else if (payload === undefined || payload.length === 0) {
+    response.end('', closes)
     done()
-  } else endAsRead(response, payload, done)
+  } else if (closes && Buffer.byteLength(payload) <= AT_ONCE_BYTES) {
+    response.end(payload, true)
+    done()
+  } else {
+    // The engine closes by itself only what it ends by itself. A client that is told so closes, or the drain does.
+    if (closes) response.writeHeader('Connection', 'close')
+    endAsRead(response, payload, done)
+  }
 }
 
 function endAsRead(response: EngineResponse, payload: string | Buffer, done: () => void): void {

@@ -1,4 +1,5 @@
 import { STATUS_CODES } from 'node:http'
+import { setImmediate } from 'node:timers/promises'
 import { fail } from '../errors.ts'
 import { errorFields, log } from '../log.ts'
 import { Body, EMPTY, GONE, type Receiving } from './body.ts'
@@ -34,6 +35,8 @@ export class Exchange {
   #body: Body | undefined
   /** The answer waits for the client: to send the rest of its body, or to read. */
   #waiting = false
+  /** Two readers could see two requests in what was sent: nothing that comes after it is to be trusted. */
+  #isAmbiguous = false
   #hasEnded = false
 
   constructor(engine: EngineRequest, response: EngineResponse, server: Surroundings) {
@@ -58,27 +61,32 @@ export class Exchange {
   }
 
   async #answer(): Promise<void> {
-    let reply: Reply
     try {
-      reply = await this.#reply()
-    } catch (error) {
-      reply = this.#errorReply(error)
-    }
-    try {
+      let reply: Reply
+      try {
+        reply = await this.#reply()
+      } catch (error) {
+        reply = this.#errorReply(error)
+      }
       this.#send(reply)
     } catch (error) {
-      // Nothing is known to lead here; a process that dies of one answer would be worse.
-      log('error', 'answer_failed', { request_id: this.#request.requestId, ...errorFields(error) })
-      this.#ended(500, 0)
+      this.#failed(error)
     }
+  }
+
+  /** What has no answer, not even that of an error: the process lives on, and the client is not left waiting. */
+  #failed(error: unknown): void {
+    log('error', 'answer_failed', { request_id: this.#request.requestId, ...errorFields(error) })
+    this.#ended(500, 0)
+    if (!this.#request.isClosed) this.#response.close()
   }
 
   #reply(): Reply | Promise<Reply> {
     const { path, method, repeated } = this.#request
     const transfer = this.#request.header('transfer-encoding')
     if (transfer !== undefined && transfer !== 'chunked')
-      throw fail('bad_request', 'Transfer-Encoding must be chunked')
-    if (repeated) throw fail('bad_request', `The header ${repeated} is given more than once`)
+      return this.#refuseAmbiguous('Transfer-Encoding must be chunked')
+    if (repeated) return this.#refuseAmbiguous(`The header ${repeated} is given more than once`)
     if (!this.#match) return unknownPath(path)
 
     const { methods, surface, allow } = this.#match.route
@@ -89,6 +97,13 @@ export class Exchange {
     }
     const handler = typeof entry === 'function' ? entry : entry.admit(this.#request)
     return handler instanceof Promise ? handler.then((later) => this.#handled(later)) : this.#handled(handler)
+  }
+
+  /** In a turn of its own: for what came behind it in one piece, the engine then closes the connection unanswered. */
+  async #refuseAmbiguous(message: string): Promise<never> {
+    this.#isAmbiguous = true
+    await setImmediate()
+    throw fail('bad_request', message)
   }
 
   #handled(handler: Handler): Reply | Promise<Reply> {
@@ -132,7 +147,7 @@ export class Exchange {
       ready = rendered(this.#errorReply(error))
     }
     const body = this.#body
-    const closes = this.#server.draining
+    const closes = this.#server.draining || this.#isAmbiguous
     const keepsAlive = !closes && this.#request.header('connection')?.toLowerCase() !== 'close'
     if (!body || body.complete || (keepsAlive && body.leavable)) {
       this.#write(ready, closes)
@@ -140,7 +155,13 @@ export class Exchange {
     }
     // Closing a connection with unread data resets it, and the client might never see the answer.
     this.#waiting = true
-    body.drop((whole) => this.#write(ready, closes || !whole))
+    body.drop((whole) => {
+      try {
+        this.#write(ready, closes || this.#server.draining || !whole)
+      } catch (error) {
+        this.#failed(error)
+      }
+    })
   }
 
   #write({ status, headers, payload, bare }: Rendered, closes: boolean): void {
@@ -172,7 +193,11 @@ export class Exchange {
     if (this.#hasEnded) return
     this.#hasEnded = true
     this.#server.ended()
-    this.#request.ended()
+    try {
+      this.#request.ended()
+    } catch (error) {
+      log('error', 'at_end_failed', { request_id: this.#request.requestId, ...errorFields(error) })
+    }
     logRequest(this.#request, this.#match, { status, bytes, began: this.#began })
   }
 }
