@@ -138,15 +138,15 @@ function dev(t: Test): Started {
   return run
 }
 
-/** Waits until a run answers; the key that it printed. */
+/** Waits until a run says that server and worker are up; the key that it printed. */
 async function isUp(t: Test, { output, child }: Started): Promise<{ key: string }> {
   const started = performance.now()
   await eventually(async () => {
     if (child.exitCode !== null) throw new Error(output.stderr)
-    return (await get('/readyz')).status === 200
+    return output.stdout.includes(`Recoup is at ${origin}`)
   })
   t.comment(`ready after ${((performance.now() - started) / 1000).toFixed(1)} s`)
-  t.match(output.stdout, `Recoup is at ${origin}`)
+  t.equal((await get('/readyz')).status, 200)
   return { key: /API key: (svc_\w+)/.exec(output.stdout)?.[1] ?? '' }
 }
 
