@@ -21,13 +21,14 @@ export function passedBetween({ column, lessDays }: Slice, from: Date, to: Date)
   return `(${column} > ${at(from)} and ${column} <= ${at(to)})`
 }
 
-/** Times by which the staging model of a source leaves out what comes after as_of; the marts are made of what is left. */
+/** Times by which the staging model of a source leaves out what comes after as_of; rules and marts read what is left. */
 export const DATED_SOURCES = {
   events: 'occurred_at',
   orders: 'created_at',
   refunds: 'created_at',
   checkouts: 'created_at',
   subscriptions: 'started_at',
+  messages: 'created_at',
 } as const
 export type DatedSource = keyof typeof DATED_SOURCES
 
