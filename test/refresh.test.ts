@@ -18,6 +18,7 @@ import { evaluateSegments, type SegmentRow } from '../src/segment/evaluate.ts'
 import { computeMarts, openStaging } from '../src/segment/marts.ts'
 import { openMembers } from '../src/segment/members.ts'
 import { BOTH } from '../src/segment/part.ts'
+import { refreshBrand } from '../src/segment/refresh.ts'
 import { audienceOf, type SegmentWithDefinition } from '../src/segment/saved.ts'
 import { migrate } from '../src/store/migrate.ts'
 import { openPostgres } from '../src/store/postgres.ts'
@@ -278,6 +279,35 @@ t.test('a brand is looked at again when the time of a row that is dated ahead ha
   const [row] = await sql`select next_change_at from lake_brand where brand_id = ${brand.id}`
   t.same(row?.next_change_at, new Date(ahead.getTime() + 1))
 })
+
+t.test(
+  'a message that is dated ahead counts when its time comes, with what is dated before it',
+  async (t) => {
+    const { brand, save, view, refresh, members } = await store(shared)
+    const rule = {
+      op: 'count-over-window',
+      where: [{ field: 'event_kind', op: '=', value: 'message_delivered' }],
+    }
+    await save('reached', { source: 'engagement_events', rule })
+    await view(at('2026-05-01T11:00:00'), 'ann', 'bob')
+    await sql`
+    with talk as (
+      insert into conversation (brand_id, id, subject, channel, created_at)
+      select brand_id, gen_random_uuid(), subject, 'sms', ${at('2026-05-01T11:00:00')}
+      from identifier where brand_id = ${brand.id} and value = 'ann'
+      returning *
+    )
+    insert into message (brand_id, id, conversation_id, idempotency_key, direction, author, channel, body, status, created_at, delivered_at)
+    select brand_id, gen_random_uuid(), id, 'm', 'outbound', 'agent', 'sms', '', 'sent',
+      ${at('2026-05-01T12:05:00')}, ${at('2026-05-01T11:30:00')}
+    from talk`
+    await snapshotAll(shared)
+    await refresh(at('2026-05-01T12:00:00'))
+    const later = { asOf: at('2026-05-01T12:10:00'), smallRows: 0, mostTouched: 9 }
+    t.match(await refreshBrand(shared, brand.id, later), { full: false })
+    t.same(await members('reached'), ['ann'])
+  },
+)
 
 t.test('a member change says why: a new segment, its data, its definition, or time', async (t) => {
   const { brand, view, viewed, refresh, published } = await store(shared)
