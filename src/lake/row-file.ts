@@ -95,21 +95,42 @@ async function indexOf(file: FileHandle): Promise<Index> {
   }
 }
 
+/** Buffers of blocks that were read, for the next ones: collecting those of a page of customers takes 3 ms, at times 20. */
+const spare: Buffer[] = []
+const MOST_SPARE = 128
+const SPARE_BYTES = 2 * BLOCK_BYTES
+
+const takeBuffer = (bytes: number): Buffer =>
+  bytes > SPARE_BYTES ? Buffer.allocUnsafeSlow(bytes) : (spare.pop() ?? Buffer.allocUnsafeSlow(SPARE_BYTES))
+
+function giveBuffer(buffer: Buffer): void {
+  if (buffer.length === SPARE_BYTES && spare.length < MOST_SPARE) spare.push(buffer)
+}
+
 function reading(file: FileHandle, { tables, firsts, places, replaced, end }: Index): RowFile {
-  /** The block that would have a customer's lines, from the end of the line before it. */
-  const block = (customer: number): Promise<Buffer> => {
+  /** What is made of the block that would have a customer's lines, from the end of the line before it. */
+  const inBlock = <T>(customer: number, make: (block: Buffer) => T): Promise<T> => {
     const n = lastUpTo(firsts, customer)
     const from = (places[n] ?? 1) - 1
-    const lines = Buffer.allocUnsafe(n < 0 ? 0 : (places[n + 1] ?? end) - from)
+    const bytes = n < 0 ? 0 : (places[n + 1] ?? end) - from
+    const whole = takeBuffer(bytes)
     return new Promise((resolve, reject) =>
-      read(file.fd, lines, 0, lines.length, from, (error) => (error ? reject(error) : resolve(lines))),
+      read(file.fd, whole, 0, bytes, from, (error, found) => {
+        if (error) return reject(error)
+        try {
+          resolve(make(whole.subarray(0, found)))
+        } catch (failure) {
+          reject(failure)
+        }
+        giveBuffer(whole)
+      }),
     )
   }
   return {
     has: (table) => tables.has(table),
     replaces: (customer) => replaced[lastUpTo(replaced, customer)] === customer,
     rows: async (customer) => {
-      const lines = linesOf(await block(customer), customer)
+      const lines = await inBlock(customer, (block) => linesOf(block, customer))
       return (table) => {
         const { number, columns } = tables.get(table) ?? missing(table)
         return lines
