@@ -54,50 +54,70 @@ export async function call(
     query: validated(op.input.query, sent.query(), 'query'),
     body: validated(op.input.body, sent.body(), 'body'),
   }
-  return (await op.run(context(op, identified, lasting, deps), input as never)) as object
+  return (await op.run(new CallContext(op, identified, lasting, deps), input as never)) as object
 }
 
-/** The context of a call; the database, the lake and the signal are opened by those that use them. */
-function context(
-  op: Op,
-  { brand, caller }: Identified,
-  lasting: { readonly signal: AbortSignal },
-  deps: CallDeps,
-): Ctx {
-  let db: Db | undefined
-  let lake: Lake | undefined
-  return {
-    brand,
-    caller,
-    now: deps.now?.() ?? new Date(),
-    cursors: callCursors(deps.cursors, op, brand.id),
-    get db() {
-      db ??= deps.db(brand.id)
-      return db
-    },
-    dbOf(brandId) {
-      if (caller.kind === 'key' || !caller.isStaff)
-        throw fail('forbidden', 'Only staff may act for another brand')
-      return deps.db(brandId)
-    },
-    everywhere: async () => deps.everywhere?.(),
-    limit: async (what, rate) => deps.limitShared?.(`${what} of ${brand.id}`, rate),
-    get seal() {
-      return configured(deps.seal)
-    },
-    get webhookUrl() {
-      return configured(deps.webhookUrl)
-    },
-    get baseUrl() {
-      return configured(deps.baseUrl)
-    },
-    get lake() {
-      lake ??= deps.lake(brand)
-      return lake
-    },
-    get signal() {
-      return lasting.signal
-    },
+/**
+ * The context of a call; the database, the lake and the signal are opened by those that use them. A class: getters of an
+ * object literal are kept, each with its request, until a full collection, so that one was due every four seconds.
+ */
+class CallContext implements Ctx {
+  readonly brand: Brand
+  readonly caller: Ctx['caller']
+  readonly now: Date
+  readonly cursors: Ctx['cursors']
+  readonly #deps: CallDeps
+  readonly #lasting: { readonly signal: AbortSignal }
+  #db: Db | undefined
+  #lake: Lake | undefined
+
+  constructor(
+    op: Op,
+    { brand, caller }: Identified,
+    lasting: { readonly signal: AbortSignal },
+    deps: CallDeps,
+  ) {
+    this.brand = brand
+    this.caller = caller
+    this.now = deps.now?.() ?? new Date()
+    this.cursors = callCursors(deps.cursors, op, brand.id)
+    this.#deps = deps
+    this.#lasting = lasting
+  }
+
+  readonly dbOf = (brandId: string): Db => {
+    if (this.caller.kind === 'key' || !this.caller.isStaff)
+      throw fail('forbidden', 'Only staff may act for another brand')
+    return this.#deps.db(brandId)
+  }
+  readonly everywhere = async (): Promise<void> => this.#deps.everywhere?.()
+  readonly limit = async (what: string, rate: Rate): Promise<void> =>
+    this.#deps.limitShared?.(`${what} of ${this.brand.id}`, rate)
+
+  get db(): Db {
+    this.#db ??= this.#deps.db(this.brand.id)
+    return this.#db
+  }
+
+  get lake(): Lake {
+    this.#lake ??= this.#deps.lake(this.brand)
+    return this.#lake
+  }
+
+  get seal(): Sealing {
+    return configured(this.#deps.seal)
+  }
+
+  get webhookUrl(): string {
+    return configured(this.#deps.webhookUrl)
+  }
+
+  get baseUrl(): string {
+    return configured(this.#deps.baseUrl)
+  }
+
+  get signal(): AbortSignal {
+    return this.#lasting.signal
   }
 }
 
