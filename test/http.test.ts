@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { fail } from '../src/errors.ts'
+import { holdPort } from '../src/http/listen.ts'
 import {
   createServer,
   messageOnly,
@@ -681,6 +682,35 @@ t.test('ports', async (t) => {
     t.equal(await first.listen('127.0.0.1', port), port)
     t.equal(await second.listen('127.0.0.1', port), port)
     await Promise.all([first.drain(0), second.drain(0)])
+  })
+  t.test('a server that says nothing has its port alone, also from one that would share it', async (t) => {
+    const { port } = await serve(t, [])
+    await t.rejects(createServer([], { sharedPort: true }).listen('127.0.0.1', port), {
+      message: new RegExp(`port ${port}: it is in use`),
+    })
+  })
+  t.test('of two that begin in the same moment one has the port, and the other an error', async (t) => {
+    const probe = await serve(t, [])
+    await probe.server.drain(0)
+    const servers = [createServer([]), createServer([])]
+    const begun = await Promise.allSettled(servers.map((one) => one.listen('127.0.0.1', probe.port)))
+    t.same(begun.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
+    await Promise.all(servers.map((one) => one.drain(0)))
+  })
+  t.test('a port is held for the servers of one command, until it lets go or ends', async (t) => {
+    const probe = await serve(t, [])
+    await probe.server.drain(0)
+    const inUse = { message: new RegExp(`port ${probe.port}: it is in use`) }
+    const letGo = await holdPort('127.0.0.1', probe.port)
+    t.teardown(letGo)
+    await t.rejects(holdPort('127.0.0.1', probe.port), inUse)
+    const child = createServer([], { sharedPort: true })
+    t.equal(await child.listen('127.0.0.1', probe.port), probe.port)
+    letGo()
+    await t.rejects(holdPort('127.0.0.1', probe.port), inUse, 'a server of it still listens')
+    await child.drain(0)
+    const next = await holdPort('127.0.0.1', probe.port)
+    next()
   })
   t.test('an address of another machine is a clear error', async (t) => {
     await t.rejects(createServer([]).listen('192.0.2.1', 1), { message: /does not have that address/ })

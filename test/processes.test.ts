@@ -7,7 +7,7 @@ import { childrenOf } from './fixtures/children.ts'
 import { emptyFolder } from './fixtures/cluster.ts'
 import { database } from './fixtures/database.ts'
 import { eventually } from './fixtures/eventually.ts'
-import { recoup, startRecoup } from './fixtures/recoup.ts'
+import { recoup, type Started, startRecoup } from './fixtures/recoup.ts'
 
 /** Several servers on one port, from their start to their end under one command. */
 const { url } = await database(t)
@@ -91,6 +91,42 @@ t.test('recoup serve --processes', async (t) => {
     t.match(await run.ended, { code: 0 })
     for (const pid of servers) t.throws(() => process.kill(pid, 0))
   })
+})
+
+t.test(
+  'two commands that begin in the same moment: one has the port, the other says that it is in use',
+  async (t) => {
+    const [one, other] = [0, 1].map(() => startRecoup(['serve', '--processes', '2'], { env }))
+    const runs = [one, other] as Started[]
+    t.teardown(async () => {
+      for (const { child } of runs) child.kill('SIGKILL')
+      await Promise.all(runs.map(({ ended }) => ended))
+    })
+    const refused = await Promise.race(runs.map(({ ended }) => ended))
+    t.match(refused, { code: 1, stderr: /is in use by another program/ })
+    const running = runs.find(({ child }) => child.exitCode === null) as Started
+    await eventually(async () => listening(running.output.stderr) === 2)
+    running.child.kill('SIGTERM')
+    t.match(await running.ended, { code: 0 })
+  },
+)
+
+t.test('recoup dev with one server replaces it, too', async (t) => {
+  const run = startRecoup(['dev', '--no-demo'], { env })
+  t.teardown(async () => {
+    run.child.kill('SIGKILL')
+    await run.ended
+  })
+  await eventually(async () => run.output.stdout.includes('Recoup is at'), { withinMs: 90_000 })
+  const old = childrenOf(run.child.pid as number)
+  run.child.kill('SIGHUP')
+  await eventually(async () => run.output.stderr.includes('"processes_replaced"'), { withinMs: 90_000 })
+  t.notMatch(run.output.stderr, 'process_not_replaced')
+  const now = childrenOf(run.child.pid as number)
+  t.same([now.length, now.filter((pid) => old.includes(pid))], [2, []])
+  t.equal(await answer(), 200)
+  run.child.kill('SIGTERM')
+  t.match(await run.ended, { code: 0 })
 })
 
 const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0)

@@ -1,5 +1,5 @@
 import type { Config } from '../config.ts'
-import { portIsFree } from '../http/listen.ts'
+import { holdPort } from '../http/listen.ts'
 import { errorFields, log } from '../log.ts'
 import { migrate } from '../store/migrate.ts'
 import { type Supervisor, supervise, tellReady } from '../supervise.ts'
@@ -60,9 +60,9 @@ function processesOf(values: Values, { port }: Config): number {
   return processes
 }
 
-/** Their commands; several share the port and what one may use. */
-const servers = (processes: number): string[][] =>
-  Array.from({ length: processes }, () => ['serve', ...(processes > 1 ? ['--one-of', `${processes}`] : [])])
+/** Their commands. They share the port, with successors too, and what one may use. */
+const servers = (processes: number, { port }: Config): string[][] =>
+  Array.from({ length: processes }, () => ['serve', ...(port === 0 ? [] : ['--one-of', `${processes}`])])
 
 /** SIGHUP replaces the processes one by one: the way to new code, or new settings of theirs, without a pause. */
 function replaceAtHangup({ replace }: Supervisor): void {
@@ -74,11 +74,12 @@ function replaceAtHangup({ replace }: Supervisor): void {
 
 async function serveMany(processes: number, { app, config }: Run): Promise<void> {
   const { asked } = stopSignal()
-  await portIsFree(config.host, config.port)
+  const letPortGo = await holdPort(config.host, config.port)
   await app()
-  const supervisor = supervise(servers(processes), { ...process.env, LOG_LEVEL: config.logLevel })
+  const supervisor = supervise(servers(processes, config), { ...process.env, LOG_LEVEL: config.logLevel })
   replaceAtHangup(supervisor)
   log('info', 'stopping', { signal: await asked })
+  letPortGo()
   await supervisor.stop()
 }
 
@@ -92,17 +93,18 @@ export const runCommands = [
     run: async ({ app: open, values, config, progress }: Run) => {
       const processes = processesOf(values, config)
       const { asked, stopped } = stopSignal()
-      if (config.port !== 0) await portIsFree(config.host, config.port)
+      const letPortGo = config.port === 0 ? null : await holdPort(config.host, config.port)
       const app = await open()
       const demo = values['no-demo'] === true ? null : await ensureDemo(app, progress)
       // Asked to stop while the demo was made: there is nothing to start any more.
       if (stopped()) return
-      const commands = [...servers(processes), ['work']]
+      const commands = [...servers(processes, config), ['work']]
       const supervisor = supervise(commands, { ...process.env, LOG_LEVEL: config.logLevel })
       replaceAtHangup(supervisor)
       await Promise.race([supervisor.ready, asked])
       if (!stopped()) process.stdout.write(welcome(config, demo))
       await asked
+      letPortGo?.()
       await supervisor.stop()
       process.stdout.write('Stopped; everything is kept.\n')
     },

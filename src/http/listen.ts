@@ -1,4 +1,4 @@
-import { createServer } from 'node:net'
+import { createServer, type ListenOptions, type Server } from 'node:net'
 
 const REASONS: Record<string, string> = {
   EADDRINUSE: 'it is in use by another program',
@@ -7,15 +7,46 @@ const REASONS: Record<string, string> = {
   ENOTFOUND: 'that host name is unknown',
 }
 
+/** Fails with the reason why nothing can listen there. */
+export async function portIsFree(host: string, port: number): Promise<void> {
+  const probe = await listening({ host, port, exclusive: true }).catch((error: unknown) => {
+    throw cannotListen(host, port, error)
+  })
+  await new Promise((resolve) => probe.close(resolve))
+}
+
+/** A path on Unix has room for so many bytes. */
+const NAME_LENGTH = 100
+
 /**
- * Fails with a clear error when the port is taken. The engine listens with SO_REUSEPORT: without this look, a
- * second process would silently take over half of the requests.
+ * Takes the port for the servers of this process' children until it is let go, and fails when another has it. They
+ * share it (SO_REUSEPORT), so the kernel would let the servers of a second command in, too, which began in the same
+ * moment. What both look at is a name in the kernel, which ends with the process and counts where the port counts.
  */
-export function portIsFree(host: string, port: number): Promise<void> {
+export async function holdPort(host: string, port: number): Promise<() => void> {
+  if (process.platform !== 'linux') {
+    await portIsFree(host, port)
+    return () => {}
+  }
+  const name = `\0recoup port ${port} of ${host}`.slice(0, NAME_LENGTH)
+  const held = await listening({ path: name }).catch((error: unknown) => {
+    throw cannotListen(host, port, error)
+  })
+  held.on('connection', (socket) => socket.destroy())
+  held.unref()
+  const letGo = () => void held.close()
+  await portIsFree(host, port).catch((error: unknown) => {
+    letGo()
+    throw error
+  })
+  return letGo
+}
+
+function listening(options: ListenOptions): Promise<Server> {
   return new Promise((resolve, reject) => {
-    const probe = createServer()
-    probe.once('error', (error: NodeJS.ErrnoException) => reject(cannotListen(host, port, error)))
-    probe.listen({ host, port, exclusive: true }, () => probe.close(() => resolve()))
+    const server = createServer()
+    server.once('error', reject)
+    server.listen(options, () => resolve(server))
   })
 }
 

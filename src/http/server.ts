@@ -2,7 +2,7 @@ import { setTimeout as startTimer } from 'node:timers'
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import { errorFields, log } from '../log.ts'
 import { Receiving } from './body.ts'
-import { engine, type ListenSocket } from './engine.ts'
+import { engine, type ListenSocket, listenOn, OWN_PORT, SHARED_PORT } from './engine.ts'
 import { Exchange } from './exchange.ts'
 import { cannotListen, portIsFree } from './listen.ts'
 import { type Route, servedRoute } from './route.ts'
@@ -76,11 +76,12 @@ export function createServer(routes: readonly Route[], options: ServerOptions = 
 
   return {
     async listen(host, port) {
-      if (port !== 0 && !options.sharedPort) await portIsFree(host, port)
-      app.listen(host, port, (socket) => {
-        listening = socket
-      })
-      if (!listening) throw cannotListen(host, port, 'the system gives no socket')
+      listening = listenOn(app, host, port, options.sharedPort ? SHARED_PORT : OWN_PORT)
+      if (!listening) {
+        // The engine does not say why.
+        await portIsFree(host, port)
+        throw cannotListen(host, port, 'the system gives no socket')
+      }
       return engine.us_socket_local_port(listening)
     },
 
