@@ -281,6 +281,8 @@ t.test('event definitions', async (t) => {
     const matchers = (type: string) => [
       { path: 'kind', equals: 'mark_set', type },
       { any: [{ path: 'kind', equals: 'mark' }], type },
+      { path: 'change', equals: { type: 'mark_set' }, all: [{ type: 'mark_set' }], type },
+      { every: [{ path: 'kind', type }] },
       { path: 'kind', equals: 'other', type: 'mark_set_twice' },
     ]
     const settings = (type: string) => ({

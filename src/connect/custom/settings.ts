@@ -36,15 +36,13 @@ export function renamedSettings(settings: Settings, from: string, to: string): S
   return { ...settings, request_mapping: { ...mapping, type_matchers } }
 }
 
-/** Only `type` names an event type; what a matcher compares with is a word of the sender. */
+/** The outermost `type` of a matcher names its event type; what stands beside or below it are words of the sender. */
 function renamedMatcher(matcher: unknown, from: string, to: string): unknown {
   if (Array.isArray(matcher)) return matcher.map((one) => renamedMatcher(one, from, to))
   if (!isObject(matcher)) return matcher
+  if (typeof matcher.type === 'string') return matcher.type === from ? { ...matcher, type: to } : matcher
   return Object.fromEntries(
-    Object.entries(matcher).map(([name, value]) => [
-      name,
-      name === 'type' && value === from ? to : renamedMatcher(value, from, to),
-    ]),
+    Object.entries(matcher).map(([name, value]) => [name, renamedMatcher(value, from, to)]),
   )
 }
 
