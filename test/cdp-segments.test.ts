@@ -422,9 +422,16 @@ t.test('faults', async (t) => {
   }
   t.same(await ask(new Error('Out of Memory Error')), [502, 'upstream_error'])
   const { call, key: keyIn } = await api(t, db, OPS, { lake: () => failing(new Error('IO Error')) })
-  const as = await keyIn(brand, SCOPES)
-  for (const part of ['members', 'export'])
-    t.match(await call(`GET ${at}/${part}`, { as }), {
+  const member = await keyIn(brand, SCOPES)
+  const selling = await keyIn(await newBrand(app, { features: ['cdp', 'beta:cdp-commerce'] }), SCOPES)
+  const past = '/cdp/insights/ltv?as_of=2025-01-01T00:00:00Z'
+  for (const [route, as] of [
+    [`${at}/members`, member],
+    [`${at}/export`, member],
+    ['/cdp/insights/ltv', selling],
+    [past, selling],
+  ] as const)
+    t.match(await call(`GET ${route}`, { as }), {
       status: 502,
       body: { error: { code: 'upstream_error' } },
     })
