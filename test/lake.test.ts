@@ -359,6 +359,15 @@ t.test('a restored backup has the same rows, and goes on from where it stopped',
       /customer\.copy\.zst .* damaged/,
     )
     await refuses('backup.json', (whole) => whole.subarray(0, -20), /backup\.json is damaged/)
+    const document = JSON.parse(readFileSync(join(folder, 'backup.json'), 'utf8'))
+    for (const damage of [
+      ...Object.keys(document).map((name) => ({ ...document, [name]: undefined })),
+      ...[{ tables: null }, { tables: ['brand'] }, { files: [{}] }].map((part) => ({ ...document, ...part })),
+      ...[null, [], 'a'],
+    ])
+      await refuses('backup.json', () => Buffer.from(JSON.stringify(damage)), /backup\.json is damaged/)
+    const later = Buffer.from(JSON.stringify({ format: 2 }))
+    await refuses('backup.json', () => later, /format 2 is not known here/)
   })
   await restore(target.url, restored.lakeDir, folder)
   t.same(await sourceRows(restored, brand, 'select event_id from events'), [{ event_id: 'in the lake' }])

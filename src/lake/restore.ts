@@ -6,6 +6,7 @@ import { Writable } from 'node:stream'
 import { pipeline as pipe } from 'node:stream/promises'
 import { createZstdDecompress } from 'node:zlib'
 import type postgres from 'postgres'
+import * as v from 'valibot'
 import { fail } from '../errors.ts'
 import connect from '../store/driver.ts'
 import { statement } from '../store/sqlfile.ts'
@@ -96,20 +97,39 @@ async function readDocument(folder: string): Promise<BackupDocument> {
   const text = await readFile(path, 'utf8').catch((cause) => {
     throw fail('not_found', `${path} cannot be read: the folder is not a whole backup.`, { cause })
   })
-  const document = parsed(text)
-  if (!document) throw fail('conflict', `${path} is damaged: the folder is not a whole backup.`)
-  if (document.format !== BACKUP_FORMAT)
-    throw fail('conflict', `${path}: format ${document.format} is not known here.`)
-  return document
+  const given = parsed(text)
+  if (isOfFormat(given) && given.format !== BACKUP_FORMAT)
+    throw fail('conflict', `${path}: format ${given.format} is not known here.`)
+  const document = v.safeParse(Document, given)
+  if (!document.success) throw fail('conflict', `${path} is damaged: the folder is not a whole backup.`)
+  return document.output
 }
 
-function parsed(text: string): BackupDocument | null {
+function parsed(text: string): unknown {
   try {
-    return JSON.parse(text) as BackupDocument
+    return JSON.parse(text)
   } catch {
     return null
   }
 }
+
+/** Of another format everything else may be different. */
+const isOfFormat = (given: unknown): given is { format: number } =>
+  v.is(v.object({ format: v.number() }), given)
+
+const PATH = v.pipe(
+  v.string(),
+  v.check((path) => !path.split('/').includes('..')),
+)
+const Document: v.GenericSchema<unknown, BackupDocument> = v.object({
+  format: v.number(),
+  made_at: v.string(),
+  migrations: v.array(v.string()),
+  tables: v.array(v.object({ name: PATH, bytes: v.number() })),
+  files: v.array(v.object({ path: PATH, sha256: v.string(), bytes: v.number() })),
+  exported_below: v.string(),
+  first_log_day: v.nullable(v.string()),
+})
 
 const damaged = (path: string, why: string, cause?: unknown) =>
   fail('conflict', `${path} of the backup is damaged: ${why}.`, { cause })
