@@ -1,4 +1,5 @@
 import t from 'tap'
+import { undoMerge } from '../src/identity/merge.ts'
 import { compactBrand } from '../src/lake/compact.ts'
 import { snapshotAll } from '../src/lake/horizon.ts'
 import { openServed } from '../src/lake/served.ts'
@@ -98,6 +99,10 @@ async function happen(now: number): Promise<void> {
   const carts = random.list(0, 2, () => cart(now))
   const tags = random.list(0, 1, tagged)
   const messages = random.list(0, 3, () => message(now))
+  const refunds = random.list(0, 1, () => refund(now))
+  const subscriptions = random.list(0, 2, () => subscription(now))
+  const products = random.list(0, 1, () => product(now))
+  const undone = random.chance(0.1) ? random.below(1_000) : null
   for (const { id } of brands) {
     if (lines.length)
       await logBatch(
@@ -108,6 +113,10 @@ async function happen(now: number): Promise<void> {
     for (const each of carts) await writeCart(id, each)
     for (const each of tags) await writeTags(id, each)
     for (const each of messages) await writeMessage(id, each)
+    for (const each of refunds) await writeRefund(id, each)
+    for (const each of subscriptions) await writeSubscription(id, each)
+    for (const each of products) await writeProduct(id, each)
+    if (undone !== null) await undoOne(id, undone)
   }
   await snapshotAll(pipeline)
 }
@@ -193,7 +202,7 @@ const writeOrder = (brandId: string, { external_id, who, state, total, refunded,
     ${total}, ${refunded}, ${sql.json([{ id: '1', product_id: 'p1', quantity: 1, price: total, total }])},
     ${created_at}, ${created_at})
   on conflict (brand_id, external_id) do update
-  set subject = excluded.subject, state = excluded.state, total = excluded.total`
+  set subject = excluded.subject, state = excluded.state, total = excluded.total, refunded_total = excluded.refunded_total`
 
 const cart = (now: number) => ({
   external_id: `k${random.below(30)}`,
@@ -234,6 +243,57 @@ const writeMessage = (brandId: string, each: ReturnType<typeof message>) => sql`
     'sent', ${each.created_at}, ${each.sent_at}, ${each.delivered_at}
   from talk
   on conflict (brand_id, id) do update set sent_at = excluded.sent_at, delivered_at = excluded.delivered_at`
+
+/** Of an order, or of none, so that it counts against a customer. */
+const refund = (now: number) => ({
+  external_id: `r${random.below(30)}`,
+  order: random.chance(0.5) ? `o${random.below(60)}` : null,
+  who: random.below(CUSTOMERS),
+  currency: random.pick(['USD', 'USD', 'EUR']),
+  total: 1 + random.below(20),
+  created_at: new Date(before(now)),
+})
+
+const writeRefund = (brandId: string, each: ReturnType<typeof refund>) => sql`
+  insert into refund (brand_id, external_id, id, order_external_id, subject, currency_code, total, created_at)
+  values (${brandId}, ${each.external_id}, gen_random_uuid(), ${each.order},
+    ${each.order === null ? subjectOf(brandId, each.who) : null}, ${each.currency}, ${each.total}, ${each.created_at})
+  on conflict (brand_id, external_id) do update set total = excluded.total, created_at = excluded.created_at`
+
+const subscription = (now: number) => ({
+  external_id: `s${random.below(20)}`,
+  who: random.chance(0.1) ? null : random.below(CUSTOMERS),
+  status: random.pick(['active', 'paused', 'cancelled']),
+  updated_at: new Date(now),
+  started_at: random.chance(0.9) ? new Date(before(now)) : null,
+  cancelled_at: random.chance(0.3) ? new Date(before(now)) : null,
+})
+
+const writeSubscription = (brandId: string, each: ReturnType<typeof subscription>) => sql`
+  insert into subscription (brand_id, external_id, id, subject, status, product_id, started_at, cancelled_at, updated_at)
+  values (${brandId}, ${each.external_id}, gen_random_uuid(), ${subjectOf(brandId, each.who)}, ${each.status}, 'p1',
+    ${each.started_at}, ${each.cancelled_at}, ${each.updated_at})
+  on conflict (brand_id, external_id) do update
+  set subject = excluded.subject, status = excluded.status, cancelled_at = excluded.cancelled_at,
+    updated_at = excluded.updated_at`
+
+const product = (now: number) => ({
+  name: random.pick(['p1', 'p2', 'p12']),
+  title: random.pick(['Tea', 'Cup']),
+  updated_at: new Date(now),
+})
+
+const writeProduct = (brandId: string, { name, title, updated_at }: ReturnType<typeof product>) => sql`
+  insert into product (brand_id, id, title, updated_at) values (${brandId}, ${name}, ${title}, ${updated_at})
+  on conflict (brand_id, id) do update set title = excluded.title, updated_at = excluded.updated_at`
+
+/** The same of the merges in both brands, where there are any. */
+async function undoOne(brandId: string, nth: number): Promise<void> {
+  const merges = await sql<{ id: string }[]>`
+    select id from merge where brand_id = ${brandId} and undone_at is null order by from_subject, to_subject`
+  const merge = merges[nth % merges.length]
+  if (merge) await undoMerge(pipeline.postgres.forBrand(brandId), merge.id, 'test')
+}
 
 let edits = 0
 
