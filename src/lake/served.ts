@@ -38,7 +38,10 @@ interface Opened extends Omit<Published, 'generation'> {
 
 /** Reads the published generations of brands: one locked instance each, the least recently used are closed. */
 export function openServed(pipeline: Pipeline): Served {
+  /** The least recently used first. */
   const open = new Map<string, Promise<Opened>>()
+  /** The most recent of them: to move it to the end with each read makes garbage that lasts until a full collection. */
+  let last: string | undefined
   const leaving = new Map<Promise<Opened>, NodeJS.Timeout>()
   /** The newest generations that were read, by brand: what a number names never changes. */
   const known = new Map<string, Generation>()
@@ -67,9 +70,11 @@ export function openServed(pipeline: Pipeline): Served {
       if (!found) return null
       const key = `${brandId} ${[...pathsOf(found)].join(' ')}`
       const opened = open.get(key) ?? openFiles(pipeline, brandId, found)
-      // Moved to the end: the first of the map is the least recently used.
-      open.delete(key)
-      open.set(key, opened)
+      if (last !== key || !open.has(key)) {
+        open.delete(key)
+        open.set(key, opened)
+        last = key
+      }
       if (open.size > KEPT) leave(open.keys().next().value as string)
       try {
         const { rows, of } = await opened
