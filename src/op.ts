@@ -47,8 +47,11 @@ export interface Lake {
    * just read it; that saves asking for it.
    */
   served(generation?: number, newest?: number): Promise<Published | null>
-  /** Sources and staging models over the newest manifest, as of an instant (default: now). */
-  sources(asOf?: Date): Promise<Sources>
+  /**
+   * Sources and staging models over a manifest of the last seconds, as of an instant (default: now). `newest`: a
+   * generation that was told of in this call; they are not of an older one.
+   */
+  sources(asOf?: Date, newest?: number): Promise<Sources>
 }
 
 export interface Brand {

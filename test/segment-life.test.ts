@@ -177,6 +177,18 @@ t.test('a segment over members of another', async (t) => {
     const before = await estimate({ as_of: '2026-04-09T12:00:00Z' })
     t.match(before.error.message, /segmentId: "Both" had no members yet at 2026-04-09T12:00:00.000Z$/)
   })
+  await t.test('changes by the new rule of the other one, which its history says', async (t) => {
+    const changed = await request(`PATCH /v1/segments/${lately}`, { definition: viewed(15) })
+    t.equal(changed.status, 200)
+    await refresh('2026-04-20T18:00:00Z')
+    for (const [id, action] of [
+      [twice, 'entered'],
+      [others, 'exited'],
+    ]) {
+      const { body } = await request(`GET /v1/segments/${id}/history?limit=1`)
+      t.match(body.data, [{ customer_id: /:bob$/, action, reason: 'definition_changed', generation: 3 }])
+    }
+  })
   await t.test('names a segment that there is', async (t) => {
     const { save: foreignSave } = await store()
     const foreign = await foreignSave('Foreign', anyone)
@@ -309,6 +321,25 @@ t.test('a preview counts who would enter, leave and stay, and saves nothing', as
   const looped = await request('POST /v1/segments/preview', { segment_id: id, definition: both })
   t.match(looped, invalid(/leads back to this segment/))
   t.match((await request(`GET /v1/segments/${id}`)).body, { version: 1, definition: viewed(5) })
+})
+
+t.test('what is computed on request knows the members of the last refresh at once', async (t) => {
+  const { request, save, view, refresh } = await store()
+  const id = await save('Viewers', viewed(5))
+  const preview = async () =>
+    (await request('POST /v1/segments/preview', { segment_id: id, definition: anyone })).body
+  const estimate = async () =>
+    (await request('POST /v1/segments/estimate', { definition: profile(member(id)) })).body
+  await view('2026-04-09T00:00:00Z', 'ann')
+  t.match(await preview(), { generation: 0, entering: 1, staying: 0 })
+  t.match(await estimate(), { count: 0 })
+  await refresh('2026-04-10T00:00:00Z')
+  t.match(await preview(), { generation: 1, entering: 0, staying: 1 })
+  t.match(await estimate(), { count: 1 })
+  t.match((await request(`GET /v1/segments/${id}/history`)).body.data, [{ generation: 1 }])
+  await refresh('2026-04-20T00:00:00Z')
+  t.match((await request(`GET /v1/segments/${id}/history`)).body.data, [{ generation: 2 }, { generation: 1 }])
+  t.match(await estimate(), { count: 0 })
 })
 
 t.test('a member who can be messaged is shown with the contact', async (t) => {

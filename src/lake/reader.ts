@@ -16,6 +16,8 @@ interface Entry {
   brandId: string
   session: Promise<Session>
   openedAt: number
+  /** Of its manifest; Infinity until that is known. */
+  generation: number
   /** Statements that run, and requests that are about to send one: not closed under their hands. */
   users: number
   closed: boolean
@@ -66,17 +68,25 @@ export function openLakes(served: Served, openSession: Open): Lakes {
 
   const start = (brand: Brand, asOf: Date): Entry => {
     const session = openPrepared(brand, asOf)
-    const entry = { brandId: brand.id, session, openedAt: Date.now(), users: 0, closed: false }
+    const entry: Entry = {
+      ...{ brandId: brand.id, session, openedAt: Date.now() },
+      ...{ generation: Number.POSITIVE_INFINITY, users: 0, closed: false },
+    }
     open.add(entry)
-    session.catch(() => {
-      open.delete(entry)
-      forget(entry)
-    })
+    session.then(
+      ({ manifest }) => {
+        entry.generation = manifest.generation
+      },
+      () => {
+        open.delete(entry)
+        forget(entry)
+      },
+    )
     return entry
   }
-  const recent = (brand: Brand): Entry => {
+  const recent = (brand: Brand, newest: number): Entry => {
     const found = kept.get(brand.id)
-    const isFresh = found && Date.now() - found.openedAt < FRESH_MS
+    const isFresh = found && Date.now() - found.openedAt < FRESH_MS && found.generation >= newest
     const entry = isFresh ? found : start(brand, new Date())
     kept.delete(brand.id)
     kept.set(brand.id, entry)
@@ -84,7 +94,7 @@ export function openLakes(served: Served, openSession: Open): Lakes {
     return entry
   }
 
-  const readerOf = async (find: () => Entry): Promise<Sources> => {
+  const readerOf = async (find: () => Entry, newest: number): Promise<Sources> => {
     let entry = find()
     const use = async <T>(work: (session: Session) => Promise<T>): Promise<T> => {
       if (entry.closed) entry = find()
@@ -98,7 +108,13 @@ export function openLakes(served: Served, openSession: Open): Lakes {
         setImmediate(leave, used)
       }
     }
-    const opened = await use(async ({ manifest: { generation }, asOf }) => ({ generation, asOf }))
+    const told = () => use(async ({ manifest: { generation }, asOf }) => ({ generation, asOf }))
+    let opened = await told()
+    if (opened.generation < newest) {
+      // Another request had begun to open it before that generation was published.
+      entry = find()
+      opened = await told()
+    }
     return {
       ...opened,
       rows: (statement, values) => use(({ duck }) => duck.rows(statement, values)),
@@ -108,7 +124,8 @@ export function openLakes(served: Served, openSession: Open): Lakes {
   return {
     forBrand: (brand) => ({
       served: (generation, newest) => served.reader(brand.id, generation, newest),
-      sources: (asOf) => readerOf(() => (asOf ? start(brand, asOf) : recent(brand))),
+      sources: (asOf, newest = 0) =>
+        readerOf(() => (asOf ? start(brand, asOf) : recent(brand, newest)), newest),
     }),
     close: async () => {
       await Promise.all([...open].map(close))

@@ -71,7 +71,7 @@ const lakeSql = (models: readonly Model[], subjects: readonly number[]) => `
   limit $1`
 
 async function fromLake(ctx: Ctx, { whose, after, limit }: EntriesAsked): Promise<Entry[]> {
-  const sources = await ctx.lake.sources()
+  const sources = await ctx.lake.sources(undefined, whose.generation)
   const statement = lakeSql(await loadModels(), whose.subjects)
   const rows = await sources.rows<Omit<Entry, 'data'> & { data: string }>(statement, [
     limit,

@@ -70,8 +70,8 @@ export const segmentQuestionOps: readonly Op[] = [
       if (body.as_of && body.as_of > ctx.now) throw fail('bad_request', 'as_of must be in the past')
       const saved = body.segment_id === undefined ? null : await segmentById(ctx, body.segment_id)
       const tree = saved ? parseSaved(saved) : parseDefinition(body.definition)
-      await checkReferences(ctx.db, saved?.id ?? null, tree, body.as_of)
-      const sources = await ctx.lake.sources(body.as_of)
+      const newest = await checkReferences(ctx.db, saved?.id ?? null, tree, body.as_of)
+      const sources = await ctx.lake.sources(body.as_of, newest)
       const { text: members, values } = compileOne(tree, sources.asOf)
       const [row] = await sources.rows<{ members: number }>(
         `select count(*) as members from (${members})`,
@@ -101,8 +101,8 @@ export const segmentQuestionOps: readonly Op[] = [
     run: async (ctx, { body }) => {
       const saved = await segmentById(ctx, body.segment_id)
       const tree = parseDefinition(body.definition)
-      await checkReferences(ctx.db, saved.id, tree)
-      const sources = await ctx.lake.sources()
+      const referred = await checkReferences(ctx.db, saved.id, tree)
+      const sources = await ctx.lake.sources(undefined, Math.max(saved.generation, referred))
       const { text: members, values } = compileOne(tree, sources.asOf)
       const [row] = await sources.rows<{ entering: number; leaving: number; staying: number }>(
         `with wanted as (${members}),
@@ -142,7 +142,7 @@ export const segmentQuestionOps: readonly Op[] = [
     run: async (ctx, { path, query }) => {
       const segment = await segmentById(ctx, path.id)
       const tree = parseSaved(segment)
-      const sources = await ctx.lake.sources()
+      const sources = await ctx.lake.sources(undefined, segment.generation)
       const found = await customerOf(sources, query.customer_id)
       if (found === undefined) throw fail('not_found', 'There is no such record.')
       return {

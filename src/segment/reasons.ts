@@ -1,24 +1,27 @@
 import type { Duck } from '../store/duckdb.ts'
 import { tickOf } from './cadence.ts'
+import { parseSaved } from './definition.ts'
 import type { SegmentRow } from './evaluate.ts'
+import { referencesOf } from './tree.ts'
 
 /**
- * Why someone entered or left: the first that is true of rules, identity, data; else time has passed. A segment that
- * is evaluated for the first time had no members before, whatever else changed.
+ * Why someone entered or left: the first that is true of rules (its own, or of a segment that it refers to), identity,
+ * data; else time has passed. A segment that is evaluated for the first time had no members before, whatever else changed.
  */
 export async function writeReasons(
   duck: Duck,
   evaluated: readonly SegmentRow[],
   refreshedTick: number,
 ): Promise<void> {
+  const changed = redefined(evaluated)
   const rows = evaluated.map((segment) => {
-    const { ordinal, version, evaluated_version } = segment
+    const { id, ordinal, evaluated_version } = segment
     const created = evaluated_version === null
     const reason = created
       ? `'segment_created'`
-      : evaluated_version === version
-        ? 'null::varchar'
-        : `'definition_changed'`
+      : changed.has(id)
+        ? `'definition_changed'`
+        : 'null::varchar'
     return `(${Math.trunc(ordinal)}, ${reason}, ${tickOf(segment, refreshedTick)})`
   })
   await duck.run(
@@ -41,4 +44,21 @@ export async function writeReasons(
     left join changed_customers as changed
       on changed.customer = member_diff.customer and changed.since = segment_reasons.since
     left join customers_erased as erased on erased.subject = member_diff.customer`)
+}
+
+/** Segments with a new rule, and those that refer to them, over however many others: their members change by it. */
+function redefined(evaluated: readonly SegmentRow[]): Set<string> {
+  const found = new Set(
+    evaluated.flatMap(({ id, version, evaluated_version }) =>
+      evaluated_version === null || evaluated_version === version ? [] : [id],
+    ),
+  )
+  if (found.size === 0) return found
+  const others = evaluated.map((segment) => ({ id: segment.id, to: referencesOf(parseSaved(segment)) }))
+  let before = 0
+  while (found.size > before) {
+    before = found.size
+    for (const { id, to } of others) if (to.some(({ segmentId }) => found.has(segmentId))) found.add(id)
+  }
+  return found
 }

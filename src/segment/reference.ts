@@ -9,20 +9,22 @@ interface Referred {
   status: 'active' | 'archived'
   refers_to: string[]
   first_evaluated_at: Date | null
+  generation: number
 }
 
 /**
  * Checks that the segments which a definition names are there, active, and don't lead back to the segment itself
  * (null for one that is not saved). `asOf`: they must have been evaluated by then. Throws `bad_request` at the path.
+ * Returns the newest generation of their members.
  */
 export async function checkReferences(
   db: Pick<Statements, 'many'>,
   segmentId: string | null,
   definition: Definition,
   asOf?: Date,
-): Promise<void> {
+): Promise<number> {
   const references = referencesOf(definition)
-  if (references.length === 0) return
+  if (references.length === 0) return 0
   const rows = await db.many<Referred>('segments_referred')
   const segments = new Map(rows.map((row) => [row.id, row]))
   for (const reference of references) {
@@ -35,6 +37,7 @@ export async function checkReferences(
     const circle = wayTo(segmentId, segment, segments)
     if (circle) throw refusal(path, `leads back to this segment: ${circle.join(' → ')}`)
   }
+  return Math.max(...references.map(({ segmentId: id }) => segments.get(id)?.generation ?? 0))
 }
 
 /** Names of the segments from one to that which it must not lead to; null when it does not. */

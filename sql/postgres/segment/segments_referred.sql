@@ -1,4 +1,4 @@
-select segment.id, name, status, refers_to, first_evaluated_at
+select segment.id, name, status, refers_to, first_evaluated_at, segment.generation
 from segment
 join segment_version
     on segment_version.brand_id = segment.brand_id
