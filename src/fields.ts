@@ -42,27 +42,39 @@ export const pathValue = v.pipe(
   jsonSchema({ type: 'string', minLength: 1 }),
 )
 
-const TIMESTAMP = /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/
+const TIME =
+  /^(\d{4}-\d\d-\d\d)(?:[T ]((?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?)(Z|[+-]\d\d:?\d\d)?)?$/
 
-/** An ISO 8601 time with its zone; becomes a Date. */
+/** An ISO 8601 time, read as rules and events are: a date is its midnight, a time without a zone is UTC. Becomes a Date. */
 export const timestamp = v.pipe(
   v.string('must be a string'),
-  v.check((value) => isTime(value), 'must be an ISO 8601 time with its zone, such as 2026-11-30T08:15:00Z'),
-  v.transform((value) => new Date(value)),
-  jsonSchema({ type: 'string', format: 'date-time' }),
+  v.transform(timeOf),
+  v.date('must be an ISO 8601 time, such as 2026-11-30T08:15:00Z'),
+  jsonSchema({
+    type: 'string',
+    format: 'date-time',
+    description: 'ISO 8601: a date is its midnight, a time without a zone is UTC.',
+  }),
 )
 
-function isTime(value: string): boolean {
-  const [, year, month, day] = TIMESTAMP.exec(value) ?? []
-  if (!year || Number.isNaN(Date.parse(value))) return false
-  // Date takes 31 February for 3 March.
-  return new Date(Date.UTC(Number(year), Number(month) - 1, Number(day))).getUTCDate() === Number(day)
+function timeOf(text: string): Date | undefined {
+  const [, day, clock = '00:00', zone = 'Z'] = TIME.exec(text) ?? []
+  const at = new Date(`${day}T${clock}${zone.replace(/(\d\d)(\d\d)$/, '$1:$2')}`)
+  return day === undefined || !isDay(day) || Number.isNaN(at.getTime()) ? undefined : at
 }
+
+/** Date takes 31 February for 3 March. */
+function isDay(text: string): boolean {
+  const midnight = new Date(`${text}T00:00:00Z`)
+  return !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(text)
+}
+
+const DAY = /^\d{4}-\d\d-\d\d$/
 
 /** A day such as 2026-11-30. */
 export const day = v.pipe(
   v.string('must be a string'),
-  v.check((value) => isTime(`${value}T00:00:00Z`), 'must be a date such as 2026-11-30'),
+  v.check((value) => DAY.test(value) && isDay(value), 'must be a date such as 2026-11-30'),
   jsonSchema({ type: 'string', format: 'date' }),
 )
 

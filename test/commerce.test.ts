@@ -248,6 +248,33 @@ t.test('a walk gives each subscription of its beginning once while refreshes go 
   t.not(now[0], expected[0], 'the refreshes changed what a new walk gives')
 })
 
+t.test(
+  'an order lies in the range of the time that is shown of it, and a date is its midnight',
+  async (t) => {
+    const own = await makeBrand(db)
+    await randomOrders(sql, own, randomSource(t), { customers: 3, orders: 9, days: 9, now: NOW })
+    await sql`
+    update store_order set created_at = date_trunc('milliseconds', created_at) + interval '456 microseconds'
+    where brand_id = ${own.id}`
+    await refreshed(own)
+    const ask = client(t, made, await made.key(own, SCOPES))
+    const idsIn = async (query: string) => idsOf((await ask(`GET /v1/commerce/orders?${query}`)).body.data)
+    const orders: { id: string; created_at: string }[] = (await ask('GET /v1/commerce/orders')).body.data
+    t.not(orders.length, 0)
+    for (const { id, created_at: at } of orders) {
+      t.ok((await idsIn(`created_at_gte=${at}&created_at_lte=${at}`)).includes(id))
+      const before = new Date(Date.parse(at) - 1).toISOString()
+      t.notOk((await idsIn(`created_at_lte=${before}`)).includes(id))
+    }
+    const [day] = (orders[4]?.created_at ?? '').split('T') as [string]
+    for (const filter of ['created_at_gte', 'created_at_lte']) {
+      const same = await idsIn(`${filter}=${day}T00:00:00.000Z`)
+      for (const written of [day, `${day}T00:00`, `${day}T02:00:00%2B02:00`, `${day}T02:00:00%2B0200`])
+        t.same(await idsIn(`${filter}=${written}`), same, written)
+    }
+  },
+)
+
 t.test('wrong filters, limits and cursors are refused by name', async (t) => {
   const ask = client(t, made, key)
   const refused: Record<string, RegExp> = {
@@ -259,6 +286,9 @@ t.test('wrong filters, limits and cursors are refused by name', async (t) => {
     'customer_email=nobody': /^customer_email must be an email address/,
     'customer_phone=abc': /^customer_phone must be a phone number/,
     'created_at_gte=yesterday': /^created_at_gte must be an ISO 8601 time/,
+    'created_at_gte=2026-02-30': /^created_at_gte must be an ISO 8601 time/,
+    'created_at_lte=2026-02-28Z': /^created_at_lte must be an ISO 8601 time/,
+    'created_at_lte=2026-02-28T24:00': /^created_at_lte must be an ISO 8601 time/,
     'cursor=abc': /^cursor was not issued/,
   }
   for (const [query, message] of Object.entries(refused)) {

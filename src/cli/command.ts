@@ -94,9 +94,7 @@ export async function fileOption(values: Values, name: string): Promise<string> 
 export function timeOption(values: Values, name: string): Date | undefined {
   const value = text(values, name)
   if (value === undefined) return undefined
-  const [, day, time = '00:00', zone = 'Z'] =
-    /^(\d{4}-\d\d-\d\d)(?:[T ]([\d:.]+?))?(Z|[+-]\d\d:\d\d)?$/.exec(value) ?? []
-  const at = v.safeParse(timestamp, `${day}T${time}${zone}`)
+  const at = v.safeParse(timestamp, value)
   if (at.success) return at.output
   throw new UsageError(
     `--${name} must be an ISO 8601 time such as 2026-01-31T00:00:00Z (UTC where it names no zone), not "${value}"`,

@@ -56,7 +56,8 @@ function conditionsOf({ customers, ...filters }: OrderFilters): Conditions {
     if (value !== undefined) where.push(condition(`$${values.push(value)}`))
   }
   add(filters.created_at_gte, (bound) => `created_at >= ${bound}::timestamp`)
-  add(filters.created_at_lte, (bound) => `created_at <= ${bound}::timestamp`)
+  // To the millisecond, as orders show it: the lake has microseconds.
+  add(filters.created_at_lte, (bound) => `created_at < ${bound}::timestamp + interval 1 millisecond`)
   add(filters.state, (bound) => `state = ${bound}`)
   add(filters.billing_status, (bound) => `billing_status = ${bound}`)
   const named = customers && JSON.stringify(customers)

@@ -166,14 +166,17 @@ export const segmentMemberOps: readonly Op[] = [
       const segment = await segmentById(ctx, segmentId)
       if (segment.first_evaluated_at === null) return { data: [], next_cursor: null }
       const oldest = new Date(ctx.now.getTime() - HISTORY_DAYS * 86_400_000)
-      const rows = await (await ctx.lake.sources(undefined, segment.generation)).rows<HistoryRow>(HISTORY_PAGE, [
-        segment.ordinal,
-        oldest,
-        from?.generation ?? Number.MAX_SAFE_INTEGER,
-        from?.customer ?? -1,
-        limit + 1,
-        customer_id ?? null,
-      ])
+      const rows = await (await ctx.lake.sources(undefined, segment.generation)).rows<HistoryRow>(
+        HISTORY_PAGE,
+        [
+          segment.ordinal,
+          oldest,
+          from?.generation ?? Number.MAX_SAFE_INTEGER,
+          from?.customer ?? -1,
+          limit + 1,
+          customer_id ?? null,
+        ],
+      )
       const page = rows.slice(0, limit)
       const last = rows.length > limit ? page.at(-1) : undefined
       return {

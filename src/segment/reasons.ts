@@ -17,11 +17,7 @@ export async function writeReasons(
   const rows = evaluated.map((segment) => {
     const { id, ordinal, evaluated_version } = segment
     const created = evaluated_version === null
-    const reason = created
-      ? `'segment_created'`
-      : changed.has(id)
-        ? `'definition_changed'`
-        : 'null::varchar'
+    const reason = created ? `'segment_created'` : changed.has(id) ? `'definition_changed'` : 'null::varchar'
     return `(${Math.trunc(ordinal)}, ${reason}, ${tickOf(segment, refreshedTick)})`
   })
   await duck.run(
