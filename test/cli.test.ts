@@ -145,6 +145,16 @@ t.test('a mistake is told on stderr with exit code 1, and nothing is on stdout',
       ['demo', 'store', ...brand, '--abandoned-after', '4'],
       '--abandoned-after must be an integer from 5 to 10080, not "4"',
     ],
+    [['merge', 'undo', 'a', 'b', ...brand], 'exactly one id of a merge is needed'],
+    [
+      ['dead-letter', 'show', 'a', 'b', ...brand],
+      'exactly one id is needed: recoup dead-letter list shows it',
+    ],
+    [['dead-letter', 'replay', 'a', 'b', ...brand], 'name one id (recoup dead-letter list), or --all'],
+    [
+      ['store', 'connect', ...brand, '--credentials', 'x', '--api-origin', 'admin.example/api'],
+      '--api-origin must be an origin such as https://my-shop.myshopify.com, without a path, not "admin.example/api"',
+    ],
     [
       ['segment', 'create', ...brand, '--name', 'x', '--definition', join(folder, 'none.json')],
       /none\.json: cannot be read: ENOENT/,
@@ -203,6 +213,30 @@ t.test('the environment', async (t) => {
     t.match(stderr, /^recoup: Postgres at 127\.0\.0\.1:1\/shop cannot be used: .*ECONNREFUSED.*\n$/)
     t.notMatch(stderr, /secret/)
   })
+})
+
+t.test('recoup demo fills an empty brand; the same again changes nothing', async (t) => {
+  const { here, postgres } = await service(t)
+  const brand = (shop: string) => here(['brand', 'create', '--name', 'Shop', '--shop', shop, '--json'])
+  const demo = (shop: string, ...more: string[]) =>
+    here(['demo', '--brand', shop, '--customers', '20', '--days', '30', '--json', ...more])
+  const rows = async () =>
+    await postgres.sql`
+      select (select sum(event_count) from event_log) as events, (select count(*) from store_order) as orders,
+        (select count(*) from customer) as customers, (select count(*) from checkout) as checkouts`
+  document(t, await brand('full'))
+  const filled = document(t, await demo('full'))
+  const [first] = await rows()
+  t.match(first, { events: String(filled.generated.events), orders: String(filled.generated.orders) })
+  t.same(document(t, await demo('full')), filled)
+  t.same(await rows(), [first])
+
+  const refused = (said: RegExp) => ({ code: 1, stdout: '', stderr: said })
+  t.match(await demo('full', '--seed', '2'), refused(/has a demo store of 20 customers, 30 days and seed 1/))
+  document(t, await brand('own'))
+  const orders = file('own.csv', 'external_id,created_at,total\n1,2026-01-01,10.00\n')
+  document(t, await here(['import', 'orders', orders, '--brand', 'own', '--json']))
+  t.match(await demo('own'), refused(/^recoup: The brand has customers, orders or products/))
 })
 
 t.test('from an empty service to members', async (t) => {
@@ -307,7 +341,7 @@ t.test('from an empty service to members', async (t) => {
         imported: 2,
         unchanged: 0,
         rejected: 2,
-        rejects_file: `${orders}.rejects.ndjson`,
+        rejects_file: `${orders}.one.myshopify.com.orders.rejects.ndjson`,
       })
       const rejects = readFileSync(first.rejects_file, 'utf8').trimEnd().split('\n')
       t.match(

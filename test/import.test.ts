@@ -54,6 +54,23 @@ const orders = async ({ id }: Brand) => [
     where brand_id = ${id} order by external_id`),
 ]
 
+t.test('a file imported into two brands, or as two kinds, leaves refused rows of each', async (t) => {
+  const { run, file } = await store(t)
+  const path = file('all.csv', 'external_id,created_at,total\n1,2025-01-01,10\n2,2025-01-01,ten\n')
+  const other = await brand(db, { currency_code: 'EUR' })
+  const map = { fields: { external_id: 'external_id', created_at: 'total', updated_at: 'created_at' } }
+  const [first, second, kind] = [
+    (await run('orders', path)).report,
+    (await run('orders', path, { brand: other, map: { fields: { ...map.fields, total: 'total' } } })).report,
+    (await run('customers', path, { map })).report,
+  ]
+  t.match([first.rejected, second.rejected, kind.rejected], [1, 2, 2])
+  const files = [first, second, kind].map(({ rejects_file }) => rejects_file ?? '')
+  t.equal(new Set(files).size, 3)
+  const rows = files.map((one) => readFileSync(one, 'utf8').trimEnd().split('\n').length)
+  t.ok(rows[0] === 1 && rows.slice(1).every((n) => n >= 2), `rows ${rows}`)
+})
+
 t.test(
   'the online-retail file gives its known answers, and again changes nothing',
   { skip: existsSync(RETAIL) ? false : 'the folder shared/data is absent' },

@@ -1,11 +1,9 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createKey } from '../access/key.ts'
 import { KEY_SCOPES } from '../access/scopes.ts'
 import type { App } from '../app.ts'
 import type { Config } from '../config.ts'
-import { generateDemo } from '../connect/demo/generate.ts'
-import { importFile } from '../connect/import/import.ts'
 import { snapshotAll } from '../lake/horizon.ts'
 import type { Brand } from '../op.ts'
 import { refreshBrand } from '../segment/refresh.ts'
@@ -13,6 +11,7 @@ import { createSegment } from '../segment/saved.ts'
 import { brandOf, createBrand } from './brand.ts'
 import { shopDomain } from './brand-settings.ts'
 import { command, integerOption, required } from './command.ts'
+import { fillDemo } from './demo-fill.ts'
 import type { Progress } from './progress.ts'
 
 const NAME = 'Demo store'
@@ -116,50 +115,6 @@ export async function ensureDemo(app: App, progress: (title: string) => Progress
   return { brand, key }
 }
 
-interface Size {
-  customers: number
-  days: number
-  seed: number
-  eventsPerCustomer?: number
-  /** The last moment of the history; now unless said. */
-  endsAt?: Date
-}
-
-const ORDER = ['products', 'customers', 'orders', 'checkouts', 'subscriptions', 'events'] as const
-
-/** Generates a store's history that ends now and imports it like any other file. */
-async function fillDemo(app: App, brand: Brand, size: Size, progress: (title: string) => Progress) {
-  const folder = join(app.config.dataDir, 'demo')
-  mkdirSync(folder, { recursive: true })
-  try {
-    const making = progress('demo data')
-    const { files, counts } = await generateDemo({
-      endsAt: new Date(),
-      ...size,
-      folder,
-      currency: brand.currency_code,
-      storefront: `https://${brand.shop_domain}`,
-      onProgress: (share) => making.update(Math.round(share * 100), 100),
-    })
-    making.end()
-    for (const kind of ORDER) {
-      const shown = progress(`import ${kind}`)
-      await importFile({
-        postgres: app.postgres,
-        storePlatformDomain: app.config.storePlatformDomain,
-        brand,
-        kind,
-        file: files[kind],
-        onProgress: (done: number, total: number) => shown.update(done, total),
-      })
-      shown.end()
-    }
-    return counts
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
-}
-
 /** What `make run` says once it is up. */
 export function welcome(config: Config, demo: DemoBrand | null): string {
   const lines = [`Recoup is at ${config.baseUrl}  (health: ${config.baseUrl}/readyz)`]
@@ -177,7 +132,7 @@ export function welcome(config: Config, demo: DemoBrand | null): string {
 export const demoCommands = [
   command({
     name: 'demo',
-    what: 'Fill a brand with a generated, believable store',
+    what: 'Fill an empty brand with a generated, believable store; the same again changes nothing',
     options: {
       brand: { type: 'string', required: true, placeholder: 'BRAND', what: 'Id, shop or name' },
       customers: { type: 'string', placeholder: 'N', what: `Store customers (default ${DEMO.customers})` },

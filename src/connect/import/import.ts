@@ -29,7 +29,7 @@ export interface ImportOptions {
   map?: string | Mapping
   /** Moves every time by what makes the last one of the file now. */
   shiftToNow?: boolean
-  /** Default: `<file>.rejects.ndjson`. */
+  /** Default: beside the file, by its name, the shop and the kind. */
   rejectsFile?: string
   onProgress?(done: number, total: number): void
 }
@@ -69,7 +69,7 @@ const MEMORY_MB = 1024
 export async function importFile(options: ImportOptions): Promise<ImportResult> {
   const { kind, file } = options
   const read = typeof options.map === 'string' ? [file, options.map] : [file]
-  const rejects = rejectsPath(file, options.rejectsFile, read)
+  const rejects = rejectsPath(options, options.rejectsFile, read)
   const threads = Math.min(4, availableParallelism())
   const folder = await importFolder()
   let duck: Duck | undefined

@@ -2,16 +2,29 @@ import { accessSync, constants, type Stats, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { fail } from '../../errors.ts'
+import type { Brand } from '../../op.ts'
 import { type Duck, literal } from '../../store/duckdb.ts'
 import { type Column, identifier, type Source } from './read.ts'
+import type { ImportKind } from './targets.ts'
+
+/** What is imported: of one file each brand has refused rows of its own, and so has each kind. */
+interface Of {
+  file: string
+  brand: Pick<Brand, 'shop_domain'>
+  kind: ImportKind
+}
 
 /**
  * Where the refused rows go: beside the file, or in the temporary folder where that cannot be written. Looked at before
  * anything is imported; `read` are files that the import reads, which they must not replace.
  */
-export function rejectsPath(file: string, given: string | undefined, read: readonly string[]): string {
+export function rejectsPath(
+  { file, brand, kind }: Of,
+  given: string | undefined,
+  read: readonly string[],
+): string {
   const folder = dirname(resolve(file))
-  const name = `${basename(file)}.rejects.ndjson`
+  const name = `${basename(file)}.${brand.shop_domain}.${kind}.rejects.ndjson`
   const path = given === undefined ? join(canWrite(folder) ? folder : tmpdir(), name) : resolve(given)
   if (!canWrite(dirname(path)))
     throw fail('bad_request', `${path}: the folder of the rejects file cannot be written.`)
