@@ -97,6 +97,11 @@ t.test('a discount that cannot be is refused by the field that is wrong', async 
     [{ value: null }, /^value must be an amount above 0/],
     [{ value: '0' }, /^value must be an amount above 0/],
     [{ value: 'ten' }, /^value must be an amount above 0/],
+    [{ value: '1.234' }, /^value must be an amount above 0 with at most two decimals/],
+    [
+      { minimum_type: 'amount', minimum_value: '9.999' },
+      /^minimum\.value must be an amount with at most two/,
+    ],
     [{ value: '100.5' }, /^value must be at most 100 percent/],
     [{ type: 'free_shipping' }, /^value is not for free_shipping/],
     [{ prefix: 'a b' }, /^prefix must be/],

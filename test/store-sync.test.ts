@@ -254,7 +254,8 @@ t.test('the commands connect a store, read its history and show how it is', asyn
     const ran = await recoup([...args, '--brand', brand.id, '--json'], { env, ...(stdin ? { stdin } : {}) })
     return { ...ran, said: ran.stdout ? JSON.parse(ran.stdout) : null }
   }
-  const connect = ['store', 'connect', '--credentials', '-', '--api-origin', store.origin]
+  // As a person may write it.
+  const connect = ['store', 'connect', '--credentials', '-', '--api-origin', `${store.origin.toUpperCase()}/`]
   const refused = await run(connect, '{"access_token":"shpat_wrong","webhook_secret":"s3cret"}')
   t.match(refused, { code: 1, stderr: /refuses the access token/ })
   t.notOk(/shpat_wrong|s3cret/.test(refused.stderr))
@@ -276,6 +277,15 @@ t.test('the commands connect a store, read its history and show how it is', asyn
   const shown = (await recoup(['store', 'status', '--brand', brand.id], { env })).stdout
   t.match(shown, /^connected_at +\d{4}-\d\d-\d\dT[\d:.]+Z$/m, 'times are as in all other tables')
   t.match(shown, /^scopes +read_customers,/m)
+
+  await db.postgres.sql`
+    insert into store_delivery (brand_id, webhook_id, topic, triggered_at, received_at, outcome, reason, payload)
+    values (${brand.id}, 'unread', 'orders/create', now(), now(), 'dead', 'unread', ${Buffer.from('[]')})`
+  t.match(
+    await run(['store', 'replay']),
+    { code: 1, said: { applied: 0, dead: 1 } },
+    'what could not be read again is no success',
+  )
   const kept = await db.postgres.sql`select * from store_connection where brand_id = ${brand.id}`
   t.notOk(JSON.stringify(kept[0]).includes(Buffer.from('s3cret').toString('hex')), 'sealed')
 })

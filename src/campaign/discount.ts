@@ -47,8 +47,8 @@ export const discounts = (
 export async function addDiscount(db: Db, given: NewDiscount): Promise<Discount> {
   const id = v7()
   const name = given.name.trim()
-  const value = given.value === null ? null : amountOf(given.value)
-  const minimum = given.minimum_value === null ? null : amountOf(given.minimum_value)
+  const value = given.value === null ? null : exactAmount(given.value)
+  const minimum = given.minimum_value === null ? null : exactAmount(given.minimum_value)
   const discount = { ...given, name, value, minimum_value: minimum }
   check(discount, given)
   const { type, code, prefix, minimum_type, duration_days } = discount
@@ -63,13 +63,17 @@ export async function addDiscount(db: Db, given: NewDiscount): Promise<Discount>
   return await discountById(db, id)
 }
 
+/** Null also for one that would be rounded: nobody gets another discount than the one that was typed. */
+const exactAmount = (text: string) => (/^\d+(\.\d{1,2}0*)?$/.test(text) ? amountOf(text) : null)
+
 function check({ name, type, value, ...rest }: NewDiscount, given: NewDiscount): void {
   const refuse = (problem: string) => fail('bad_request', problem)
   if (name === '' || [...name].length > NAME_LENGTH)
     throw refuse(`name must be 1 to ${NAME_LENGTH} characters`)
   if (type === 'free_shipping') {
     if (given.value !== null) throw refuse('value is not for free_shipping')
-  } else if (value === null || Number(value) <= 0) throw refuse('value must be an amount above 0, such as 10')
+  } else if (value === null || Number(value) <= 0)
+    throw refuse('value must be an amount above 0 with at most two decimals, such as 10')
   if (type === 'percentage' && Number(value) > MOST_PERCENT)
     throw refuse(`value must be at most ${MOST_PERCENT} percent`)
   const { code, prefix, minimum_type, minimum_value, duration_days } = rest
@@ -82,7 +86,7 @@ function check({ name, type, value, ...rest }: NewDiscount, given: NewDiscount):
   if ((minimum_type === null) !== (given.minimum_value === null))
     throw refuse('minimum must have a type and a value')
   if (minimum_type !== null && (minimum_value === null || Number(minimum_value) <= 0))
-    throw refuse('minimum.value must be an amount or quantity above 0')
+    throw refuse('minimum.value must be an amount with at most two decimals, or a quantity, above 0')
   if (minimum_type === 'quantity' && !minimum_value?.endsWith('.00'))
     throw refuse('minimum.value must be a whole quantity')
   if (duration_days !== null && !(duration_days >= 1 && duration_days <= MOST_DAYS))

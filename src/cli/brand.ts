@@ -34,7 +34,7 @@ export async function brandOrOnly(app: App, wanted: string | undefined): Promise
   if (wanted) return await brandOf(app, wanted)
   const brands = await app.postgres.pipeline.many<Brand>('brands_all')
   const [brand] = brands
-  if (!brand) throw new UsageError('There is no brand yet: recoup brand create, or recoup demo')
+  if (!brand) throw new UsageError('There is no brand yet: recoup brand create')
   if (brands.length > 1)
     throw new UsageError(
       `--brand is missing. Known: ${brands.map(({ shop_domain }) => shop_domain).join(', ')}`,

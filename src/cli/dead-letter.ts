@@ -108,8 +108,8 @@ export const deadLetterCommands = [
     arguments: '<id>',
     what: 'Show one with what was sent; it can hold personal data',
     options: { brand },
-    run: async ({ app: open, values, positionals: [id] }) => {
-      if (!id) throw new UsageError('the id is missing: recoup dead-letter list')
+    run: async ({ app: open, values, positionals: [id, another] }) => {
+      if (!id || another) throw new UsageError('exactly one id is needed: recoup dead-letter list shows it')
       const app = await open()
       const { id: brandId } = await brandOf(app, required(values, 'brand'))
       const { postgres } = app
@@ -131,8 +131,8 @@ export const deadLetterCommands = [
     arguments: '[id]',
     what: 'Process one again, or all; what was stored meanwhile is not stored twice',
     options: { brand, all: { type: 'boolean', what: 'All that wait' } },
-    run: async ({ app: open, values, positionals: [given] }) => {
-      if ((given === undefined) === (values.all !== true))
+    run: async ({ app: open, values, positionals: [given, another] }) => {
+      if ((given === undefined) === (values.all !== true) || another !== undefined)
         throw new UsageError('name one id (recoup dead-letter list), or --all')
       const app = await open()
       const found = await brandOf(app, required(values, 'brand'))

@@ -12,7 +12,8 @@ async function ledgerOf({ app: open, values }: Run) {
 }
 
 function mergeId({ positionals }: Run): string {
-  const [id] = positionals
+  const [id, another] = positionals
+  if (another !== undefined) throw new UsageError('exactly one id of a merge is needed')
   if (id === undefined) throw new UsageError('the id of the merge is missing: recoup merge list shows it')
   if (!UUID.test(id)) throw new UsageError(`"${id}" is not the id of a merge: recoup merge list shows it`)
   return id

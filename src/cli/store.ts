@@ -69,6 +69,17 @@ async function credentialsOf(values: Values): Promise<{ accessToken: string; web
   return { accessToken: access_token, webhookSecret: webhook_secret }
 }
 
+/** Written as a person may: in capitals, with its usual port, with a slash behind it. */
+function apiOriginOf(values: Values): string | undefined {
+  const given = text(values, 'api-origin')
+  if (given === undefined) return undefined
+  const url = URL.parse(given)
+  if (url && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`) return url.origin
+  throw new UsageError(
+    `--api-origin must be an origin such as https://my-shop.myshopify.com, without a path, not "${given}"`,
+  )
+}
+
 async function walked(run: Run, title: string, walk: (options: SyncOptions) => Promise<Walked[]>) {
   const { app, db, connection } = await connected(run)
   let shown: { entity: string; progress: ReturnType<Run['progress']> } | undefined
@@ -109,17 +120,18 @@ export const storeCommands = [
       'no-webhooks': { type: 'boolean', what: 'Leave it to yourself to have webhooks sent' },
     },
     run: async (run) => {
-      const { app, brand: found, seal } = await opened(run)
       const { values } = run
       const abandonedAfterMinutes = abandonedAfter(values)
+      const apiOrigin = apiOriginOf(values)
+      const { app, brand: found, seal } = await opened(run)
       const webhookUrl = `${app.config.webhookUrl}${webhookPath('shopify')}`
-      const isPublic = webhookUrl.startsWith('https:') || text(values, 'api-origin') !== undefined
+      const isPublic = webhookUrl.startsWith('https:') || apiOrigin !== undefined
       const answer = await connectStore({
         postgres: app.postgres,
         seal,
         brand: found,
         ...(await credentialsOf(values)),
-        apiOrigin: text(values, 'api-origin')?.replace(/\/$/, ''),
+        apiOrigin,
         abandonedAfterMinutes,
         webhookUrl: isPublic && values['no-webhooks'] !== true ? webhookUrl : undefined,
       })
@@ -212,6 +224,7 @@ export const storeCommands = [
       return await createReceiver({ postgres: app.postgres, seal, storePlatformDomain }).replay(connection)
     },
     text: ({ applied, dead }) => `applied ${applied}, still dead ${dead}`,
+    fails: ({ dead }) => dead > 0,
   }),
   command({
     name: 'store data-requests',
