@@ -1,4 +1,5 @@
 import t from 'tap'
+import { undoMerge } from '../src/identity/merge.ts'
 import { snapshotAll } from '../src/lake/horizon.ts'
 import { setLogLevel } from '../src/log.ts'
 import { segmentMemberOps } from '../src/ops/segment-members.ts'
@@ -25,6 +26,8 @@ const { call, signIn } = await api(t, pipeline, [...segmentOps, ...segmentMember
 const NAMES = ['Visitors', 'Customers', 'Repeat Customers', 'Active Subscribers']
 const BY_MODELS = ['High Value', 'At Risk', 'Churned']
 
+const asOf = (time: string) => new Date(`2026-05-01T${time}Z`)
+
 async function store() {
   const brand = await newBrand(pipeline, { features: ['cdp'], builtIns: true })
   const as = signIn(brand)
@@ -42,7 +45,10 @@ async function store() {
       )
       await snapshotAll(pipeline)
     },
-    refresh: (time: string) => refreshBrand(pipeline, brand.id, { asOf: new Date(`2026-05-01T${time}Z`) }),
+    refresh: (time: string) => refreshBrand(pipeline, brand.id, { asOf: asOf(time) }),
+    /** Of what changed alone. */
+    stepTo: (time: string) =>
+      refreshBrand(pipeline, brand.id, { asOf: asOf(time), smallRows: 0, mostTouched: 9 }),
     async audience(name: string) {
       return (await request(`GET /v1/segments/${ids.get(name)}/audience`)).body
     },
@@ -139,11 +145,7 @@ t.test('they are evaluated hourly and keep their members in between', async (t) 
 })
 
 t.test('whoever is merged between two turns of one leaves it at the later', async (t) => {
-  const { brand, record, audience, request, id } = await store()
-  const stepTo = (time: string) => {
-    const options = { asOf: new Date(`2026-05-01T${time}Z`), smallRows: 0, mostTouched: 9 }
-    return refreshBrand(pipeline, brand.id, options)
-  }
+  const { record, stepTo, audience, request, id } = await store()
   const guest = { email: 'a@example.com' }
   await record(seen(guest), seen({ store_customer_id: '9' }))
   await stepTo('00:00:00')
@@ -163,6 +165,31 @@ t.test('whoever is merged between two turns of one leaves it at the later', asyn
     ['entered', 'exited'],
   )
 })
+
+t.test(
+  'who is back by an undone merge is a member still, before the turn of the segment comes',
+  async (t) => {
+    const { brand, record, stepTo, id } = await store()
+    const visitors = async () => {
+      const reader = await lakeFor(brand).served()
+      const [row] =
+        await sql`select ordinal from segment where id = ${id('Visitors')} and brand_id = ${brand.id}`
+      return await reader?.rows(`from members where segment = ${row?.ordinal} order by customer`)
+    }
+    await record(seen({ email: 'a@example.com' }), seen({ store_customer_id: '9' }))
+    await stepTo('00:00:00')
+    const before = await visitors()
+    t.equal(before?.length, 2)
+    await record(seen({ email: 'a@example.com', store_customer_id: '9' }))
+    await stepTo('00:15:00')
+    t.equal((await visitors())?.length, 1)
+    const [merge] = await sql`select id from merge where brand_id = ${brand.id}`
+    await undoMerge(pipeline.postgres.forBrand(brand.id), merge?.id, 'test')
+    await snapshotAll(pipeline)
+    t.notOk((await stepTo('00:30:00')).full)
+    t.same(await visitors(), before)
+  },
+)
 
 t.test('in a quiet brand only those that saw its last refresh are as good as evaluated', async (t) => {
   const { brand, record, refresh, audience } = await store()

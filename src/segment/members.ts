@@ -83,15 +83,24 @@ export async function openPublishedMembers(
 }
 
 /**
- * Makes `touched_before`: `member_before` of the touched customers; who is gone only of segments that are evaluated now,
- * and were not by the last refresh, `stale`.
+ * Makes `touched_before`: `member_before` of the touched customers. What is published has no members who are gone: of
+ * segments that are evaluated now, and were not by the last refresh, `stale`, such are still to leave; and whoever a
+ * merge gave back since a tick comes back with the memberships that no evaluation has ended.
  */
-export const openTouchedMembers = (duck: Duck, places: Places, stale: readonly SegmentRow[]): Promise<void> =>
-  duck.run(`
+export async function openTouchedMembers(
+  duck: Duck,
+  places: Places,
+  { stale, since }: { stale: readonly SegmentRow[]; since: number },
+): Promise<void> {
+  const back = `select subject from subject_redirect_changed where deleted and tick > ${Math.trunc(since)}`
+  const [anyone] = await duck.rows(`${back} limit 1`)
+  const ofLake = anyone ? `(${isAmong(stale)} or customer in (${back}))` : isAmong(stale)
+  await duck.run(`
     create table touched_before as
-    select ${COLUMNS} from (${publishedRows(places, 'members', 'touched')}) where not ${isAmong(stale)}
+    select ${COLUMNS} from (${publishedRows(places, 'members', 'touched')}) where not ${ofLake}
     union all
-    select ${COLUMNS} from ${OF_LAKE} semi join touched using (customer) where ${isAmong(stale)}`)
+    select ${COLUMNS} from ${OF_LAKE} semi join touched using (customer) where ${ofLake}`)
+}
 
 const isAmong = (segments: readonly SegmentRow[]) =>
   segments.length
