@@ -427,6 +427,11 @@ t.test('from an empty service to members', async (t) => {
         bytes: 'aa',
       },
     ])
+    const whole =
+      'select 9007199254740991 as safe, [-9007199254740993] as below, 18446744073709551615 as beyond'
+    t.strictSame(document(t, await run([...args, whole, '--json'])), [
+      { safe: 9007199254740991, below: ['-9007199254740993'], beyond: '18446744073709551615' },
+    ])
     t.match((await here([...args, types])).stdout, /revenue .*\n-+ .*\n +30\.50 /)
     const refused = async (statement: string, stderr: RegExp) =>
       t.match(await here([...args, statement]), { code: 1, stdout: '', stderr })

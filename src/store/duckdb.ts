@@ -189,10 +189,16 @@ const bindable = (values?: readonly unknown[]): DuckDBValue[] | undefined =>
 // Dates are bound as text and cast by the statement: the binding's own Date support drops to DATE in places.
 const isoText = (value: Date) => value.toISOString().replace('T', ' ').replace('Z', '')
 
+/** What a number cannot say exactly stays text. */
+function whole(value: DuckDBValue): JS {
+  const number = Number(value)
+  return Number.isSafeInteger(number) ? number : String(value)
+}
+
 const OURS: Partial<Record<DuckDBTypeId, DuckDBValueConverter<JS>>> = {
-  [DuckDBTypeId.BIGINT]: Number,
-  [DuckDBTypeId.UBIGINT]: Number,
-  [DuckDBTypeId.HUGEINT]: Number,
+  [DuckDBTypeId.BIGINT]: whole,
+  [DuckDBTypeId.UBIGINT]: whole,
+  [DuckDBTypeId.HUGEINT]: whole,
   [DuckDBTypeId.DECIMAL]: String,
 }
 
