@@ -50,7 +50,14 @@ interface Counted {
 }
 
 const SESSIONS = sorting(
-  { startedAt: 'started_at', endedAt: 'ended_at', itemId: 'session_id', durationSeconds: 'duration_seconds' },
+  {
+    startedAt: 'started_at',
+    endedAt: 'ended_at',
+    durationSeconds: 'duration_seconds',
+    itemId: 'session_id',
+    // As profiles are sorted by it.
+    'itemId.keyword': 'session_id',
+  },
   'session_id',
   'desc',
 )
