@@ -11,7 +11,7 @@ import { parseDefinition } from '../src/segment/definition.ts'
 import type { Part } from '../src/segment/part.ts'
 import { plan } from '../src/segment/plan.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
-import { createSegment, updateSegment } from '../src/segment/saved.ts'
+import { archiveSegment, createSegment, updateSegment } from '../src/segment/saved.ts'
 import { DATED, slicesOf } from '../src/segment/slices.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import { type Line, lake, logBatch } from './fixtures/lake.ts'
@@ -90,6 +90,22 @@ async function save(name: string, definition: object): Promise<string[]> {
     ids.push((await createSegment(db, { name, definition, createdBy: 'test' })).id)
   }
   return ids
+}
+
+/** A segment is edited, archived or added. Those that others refer to, or that are archived, stay as they are. */
+async function editSegments(ids: string[][]): Promise<void> {
+  const definition = randomDefinition(random)
+  if (random.chance(0.2)) return void ids.push(await save(`random ${ids.length}`, definition))
+  const ofBoth = random.pick(ids)
+  const isArchived = random.chance(0.1)
+  for (const [index, { id: brandId }] of brands.entries()) {
+    const db = pipeline.postgres.forBrand(brandId)
+    const id = ofBoth[index] as string
+    await (isArchived
+      ? archiveSegment(db, id)
+      : updateSegment(db, { id, definition, createdBy: 'test' })
+    ).catch(() => {})
+  }
 }
 
 /** The same things happen in both brands, many of them a while ago. */
@@ -299,14 +315,16 @@ let edits = 0
 
 /**
  * Now and then models and segments one after the other, as large brands are refreshed; then at times as after an edit
- * of a rule, where members are computed of everyone. Whether any was computed whole.
+ * of a rule, where members are computed of everyone. Seldom as a small brand, or as one of which too many were touched.
+ * Whether any was computed whole.
  */
 async function takeStep(asOf: Date): Promise<boolean> {
   const mostMoved = random.chance(0.5) ? 9 : 0.1
-  const options = { asOf, smallRows: 0, mostTouched: 9, mostMoved }
-  const rounds: (readonly Part[] | undefined)[] = random.chance(0.3)
-    ? [['models'], ['segments']]
-    : [undefined]
+  const mostTouched = random.chance(0.05) ? 0 : 9
+  const isSmall = random.chance(0.05)
+  const options = { asOf, smallRows: isSmall ? Number.MAX_SAFE_INTEGER : 0, mostTouched, mostMoved }
+  const rounds: (readonly Part[] | undefined)[] =
+    !isSmall && random.chance(0.3) ? [['models'], ['segments']] : [undefined]
   if (rounds.length > 1 && random.chance(0.4)) {
     edits++
     await sql`update lake_brand set definitions_version = definitions_version + 1 where brand_id = ${stepwise.id}`
@@ -425,16 +443,7 @@ t.test('refreshes of what changed show the same as full ones, at every step', as
     const now = start + step * STEP_MS
     if (random.chance(0.8)) await happen(now)
     for (const { id } of brands) if (random.chance(0.1)) await compactBrand(pipeline, id, true)
-    if (random.chance(0.05)) {
-      const definition = randomDefinition(random)
-      const changed = random.pick(ids)
-      for (const [index, { id }] of brands.entries())
-        await updateSegment(pipeline.postgres.forBrand(id), {
-          id: changed[index] as string,
-          definition,
-          createdBy: 'test',
-        }).catch(() => {})
-    }
+    if (random.chance(0.05)) await editSegments(ids)
     const asOf = new Date(now)
     const [full] = await Promise.all([
       takeStep(asOf),
