@@ -293,6 +293,16 @@ t.test('the history of a segment', async (t) => {
       'an explanation by the retired id is of the survivor',
     )
   })
+  await t.test('shows a customer with what merged profiles say, as members are', async (t) => {
+    const { request, save, record, refresh } = await store()
+    const id = await save('Everyone', anyone)
+    const guest = { email: 'ann@example.com', phone: '+12125550100' }
+    await record('2026-04-01T00:00:00Z', guest, { store_customer_id: '9', phone: guest.phone })
+    await refresh('2026-04-02T00:00:00Z')
+    const read = async (name: string) => (await request(`GET /v1/segments/${id}/${name}`)).body.data
+    t.match(await read('members'), [guest])
+    t.match(await read('history'), [{ ...guest, action: 'entered' }])
+  })
   await t.test('goes back 180 days', async (t) => {
     clock.now = new Date('2026-10-05T00:00:00Z')
     t.teardown(() => {

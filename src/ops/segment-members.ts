@@ -1,5 +1,7 @@
 import * as v from 'valibot'
 import { count, id, list, named, paging, time } from '../fields.ts'
+import { loadModels, type Model } from '../model/graph.ts'
+import { over } from '../model/over.ts'
 import { type Op, op, type Page } from '../op.ts'
 import { type MemberPosition, memberPage, placeIn } from '../segment/member-page.ts'
 import { audienceOf } from '../segment/saved.ts'
@@ -56,8 +58,16 @@ interface HistoryPosition {
   customer: number
 }
 
+/** Customers of a page as every read has them: what the profiles in them say counts, too. */
+const people = (models: readonly Model[]) =>
+  over(models, 'stg_customers', {
+    subject_redirect: 'from subject_redirect where customer in (select customer from changes)',
+    customers_source: `from customers_source
+      where subject in (select customer from changes union all select subject from subject_redirect)`,
+  })
+
 /** Newest updates first; within one, by customer. */
-const HISTORY_PAGE = `
+const historyPage = (models: readonly Model[]) => `
   with profiles as (
     select subject, customer_id, email, phone from customers_source
     union all
@@ -79,13 +89,16 @@ const HISTORY_PAGE = `
       and ($6::varchar is null or customer in (from linked))
     order by generation desc, customer
     limit $5::integer
-  )
+  ),
+  people as (${people(models)})
   select
-    changes.customer, profile.customer_id, profile.email, profile.phone,
+    changes.customer, profile.customer_id,
+    coalesce(people.email, profile.email) as email, coalesce(people.phone, profile.phone) as phone,
     coalesce(survivor.customer_id, profile.customer_id) as current_customer_id,
     action, reason, generation, changed_at
   from changes
   left join profiles as profile on profile.subject = changes.customer
+  left join people on people.customer = changes.customer
   left join subject_redirect as redirect on redirect.subject = changes.customer
   left join profiles as survivor on survivor.subject = redirect.customer
   order by generation desc, changes.customer`
@@ -167,7 +180,7 @@ export const segmentMemberOps: readonly Op[] = [
       if (segment.first_evaluated_at === null) return { data: [], next_cursor: null }
       const oldest = new Date(ctx.now.getTime() - HISTORY_DAYS * 86_400_000)
       const rows = await (await ctx.lake.sources(undefined, segment.generation)).rows<HistoryRow>(
-        HISTORY_PAGE,
+        historyPage(await loadModels()),
         [
           segment.ordinal,
           oldest,
