@@ -27,7 +27,7 @@ async function store(t: Test) {
   const folder = mkdtempSync(join(tmpdir(), 'recoup-import-test-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const owner = await brand(db, { currency_code: 'EUR' })
-  const file = (name: string, text: string) => {
+  const file = (name: string, text: string | Buffer) => {
     writeFileSync(join(folder, name), text)
     return join(folder, name)
   }
@@ -475,10 +475,40 @@ t.test('a file that cannot be read is refused with its name', async (t) => {
   await refused(file('a.xlsx', 'x'), /a\.xlsx: the name must end in \.csv/)
   await refused(file('a.parquet', 'x'), /a\.parquet: cannot be read/)
   await refused(file('a.json', '[{"external_id":1}]'), /NDJSON with one object per line is wanted/)
+  await refused(file('b.json', '{\n"external_id": 1\n}'), /holds no JSON object with a field; NDJSON/)
   await refused(file('b.csv', 'x,y\n1,2\n'), /No column of the file is named like a field of orders/)
   await t.rejects(run('orders', file('c.csv', 'external_id\n1\n'), { map: file('c.json', '{"fields": ') }), {
     message: /c\.json: is not valid JSON/,
   })
+  const order = '{"external_id":"a","created_at":"2026-01-01","total":1}\n'
+  const umlaut = Buffer.concat([Buffer.from(order), Buffer.from(order.replace('a', '\u00fc'), 'latin1')])
+  await refused(file('d.ndjson', umlaut), /d\.ndjson: cannot be read: line 2: .*not utf-8 encoded/)
+  const long = order.replace('a', 'x'.repeat(9_000_000))
+  await refused(file('e.ndjson', order + long), /line 2: Maximum line size of 8388608 bytes exceeded/)
+  await refused(
+    file('f.csv', 'external_id,created_at,total\r\n1,2026-01-01,1\n2,2026-01-01,1\r\n'),
+    /f\.csv: cannot be read: its form cannot be made out\. Do all of its lines end alike/,
+  )
+  const excel = Buffer.from('\ufeffexternal_id\tcreated_at\ttotal\n1\t2026-01-01\t1\n', 'utf16le')
+  await refused(file('g.txt', excel), /g\.txt: is UTF-16: save it as UTF-8/)
+  await refused(
+    file('h.ndjson', `${order}{"External_ID":"b","created_at":"2026-01-01","total":1}\n`),
+    /names differ in capitals only, "(external_id" and "External_ID|External_ID" and "external_id)"/,
+  )
+})
+
+t.test('long integers of a field keep all digits, whatever else is in it', async (t) => {
+  const { file, run, orders } = await store(t)
+  const ids = ['9007199254740993', '12345678901234567890123', '1.5', '7']
+  const rows = ids.map((id) => `{"external_id":${id},"created_at":"2026-01-01","total":1,"":"no name"}\n`)
+  t.match((await run('orders', file('a.ndjson', rows.join('')))).report, { imported: 4, rejected: 0 })
+  t.same((await orders()).map(({ external_id }) => external_id).sort(), ids.sort())
+})
+
+t.test('a column is no field because JavaScript has a word for it', async (t) => {
+  const { file, run } = await store(t)
+  const path = file('a.csv', 'external_id,created_at,total,constructor\n1,2026-01-01,1,x\n')
+  t.match((await run('orders', path)).report, { imported: 1, ignored_columns: ['constructor'] })
 })
 
 t.test('a name that DuckDB would take for a pattern is a plain file', async (t) => {

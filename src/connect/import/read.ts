@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs'
+import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fail } from '../../errors.ts'
 import { type Duck, literal } from '../../store/duckdb.ts'
@@ -45,6 +45,7 @@ export async function openSource(duck: Duck, file: string): Promise<Source> {
         .join(', ')}.`,
     )
   }
+  if (isUtf16(path)) throw fail('bad_request', `${file}: is UTF-16: save it as UTF-8.`)
   try {
     const broken = await open(duck, literal(path.replace(/[*?[]/g, '[$&]')), file)
     const rows = await duck.rows<{ column_name: string; column_type: string }>('describe source')
@@ -56,8 +57,29 @@ export async function openSource(duck: Duck, file: string): Promise<Source> {
     }
   } catch (cause) {
     if ((cause as Error).name === 'Failure') throw cause
-    throw fail('bad_request', `${file}: cannot be read: ${firstLine((cause as Error).message)}`, { cause })
+    throw fail('bad_request', `${file}: cannot be read: ${reasonOf((cause as Error).message)}`, { cause })
   }
+}
+
+/** By the mark that programs which write it begin the file with. */
+function isUtf16(path: string): boolean {
+  const mark = Buffer.alloc(2)
+  const opened = openSync(path, 'r')
+  try {
+    readSync(opened, mark)
+  } finally {
+    closeSync(opened)
+  }
+  return ['fffe', 'feff'].includes(mark.toString('hex'))
+}
+
+/** What a person can do something about, of what DuckDB says. */
+function reasonOf(message: string): string {
+  if (message.includes('Error when sniffing file'))
+    return 'its form cannot be made out. Do all of its lines end alike, and are all quotes closed?'
+  const line = /CSV Error on Line: (\d+)/.exec(message)?.[1]
+  const reason = message.split('\nPossible Solution:', 1)[0]?.trim().split('\n').at(-1)
+  return line === undefined ? firstLine(message) : `line ${line}: ${reason}`
 }
 
 type Open = (duck: Duck, path: string, file: string) => Promise<string>
@@ -98,8 +120,13 @@ async function openNdjson(duck: Duck, path: string, file: string): Promise<strin
   if (first?.start === '[')
     throw fail('bad_request', `${file}: holds a JSON array; NDJSON with one object per line is wanted.`)
   await refuseNaN(duck)
-  const fields = await fieldsOf(duck)
-  if (fields.size === 0) throw fail('bad_request', `${file}: holds no JSON object with a field.`)
+  const keys = await keysOf(duck, file)
+  if (keys.length === 0)
+    throw fail(
+      'bad_request',
+      `${file}: holds no JSON object with a field; NDJSON with one object per line is wanted.`,
+    )
+  const fields = await fieldsOf(duck, keys)
   const names = [...fields.keys()].map((name) => `object.${identifier(name)}`).join(', ')
   const structure = literal(JSON.stringify(Object.fromEntries(fields)))
   await duck.run(`create view source as
@@ -107,18 +134,47 @@ async function openNdjson(duck: Duck, path: string, file: string): Promise<strin
   return `select n, 'is not a JSON object' as reason, line as data from ndjson where not is_object`
 }
 
-/** Every field of the objects with a type that holds all of its values; JSON for what is nested or mixed. */
-async function fieldsOf(duck: Duck): Promise<Map<string, string>> {
-  const keys = await duck.rows<{ key: string }>(
+async function keysOf(duck: Duck, file: string): Promise<string[]> {
+  const rows = await duck.rows<{ key: string }>(
     'select distinct unnest(keys) as key from (select distinct json_keys(line) as keys from ndjson where is_object)',
   )
-  const pointers = keys.map(({ key }) => literal(`/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`))
+  // SQL has no name for a field without one.
+  const keys = rows.map(({ key }) => key).filter((key) => key !== '')
+  const named = new Map<string, string>()
+  for (const key of keys) {
+    const other = named.get(key.toLowerCase())
+    // They are one name to DuckDB, which would mix their values up.
+    if (other !== undefined)
+      throw fail(
+        'bad_request',
+        `${file}: has fields whose names differ in capitals only, "${other}" and "${key}": give them one name, or two.`,
+      )
+    named.set(key.toLowerCase(), key)
+  }
+  return keys
+}
+
+/** The fields with a type that holds all of their values; JSON for what is nested or mixed. */
+async function fieldsOf(duck: Duck, keys: readonly string[]): Promise<Map<string, string>> {
+  const pointers = keys.map((key) => literal(`/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`))
   const rows = await duck.rows<{ types: (string | null)[] }>(
     `select distinct json_type(line, [${pointers.join(', ')}]) as types from ndjson where is_object`,
   )
-  return new Map(
-    keys.map(({ key }, at) => [key, commonType(new Set(rows.map(({ types }) => types[at] ?? 'NULL')))]),
+  const fields = new Map<string, string>()
+  for (const [at, key] of keys.entries()) {
+    const type = commonType(new Set(rows.map(({ types }) => types[at] ?? 'NULL')))
+    const isRounded = type === 'DOUBLE' && (await hasLongIntegers(duck, pointers[at] ?? ''))
+    fields.set(key, isRounded ? 'JSON' : type)
+  }
+  return fields
+}
+
+/** Such as ids: a double would round them. */
+async function hasLongIntegers(duck: Duck, pointer: string): Promise<boolean> {
+  const found = await duck.rows(
+    `select n from ndjson where is_object and regexp_matches(line ->> ${pointer}, '^-?\\d{16,}$') limit 1`,
   )
+  return found.length > 0
 }
 
 function commonType(types: Set<string>): string {

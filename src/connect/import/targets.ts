@@ -182,7 +182,9 @@ export function targetNamed(kind: ImportKind, name: string): string | undefined 
     name === 'store_customer_id' || (kind === 'customers' && name === 'external_id')
       ? 'customer_external_id'
       : name
-  return target in TARGETS[kind] || (kind === 'events' && PROPERTY.test(name)) ? target : undefined
+  return Object.hasOwn(TARGETS[kind], target) || (kind === 'events' && PROPERTY.test(name))
+    ? target
+    : undefined
 }
 
 /** Event properties can have any name. */
