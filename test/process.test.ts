@@ -191,9 +191,14 @@ function treeOf(pid: number): number[] {
   return [pid, ...(children ? children.split(' ').flatMap((child) => treeOf(Number(child))) : [])]
 }
 
-const processOf = (pid: number, command: string): number =>
-  treeOf(pid).find((one) => readFileSync(`/proc/${one}/cmdline`, 'utf8').endsWith(`cli.ts\0${command}\0`)) ??
-  0
+/** That of a command, whatever its options; throws where there is none: 0 would be all processes of the test's group. */
+function processOf(pid: number, command: string): number {
+  const found = treeOf(pid).find((one) =>
+    readFileSync(`/proc/${one}/cmdline`, 'utf8').includes(`cli.ts\0${command}\0`),
+  )
+  if (!found) throw new Error(`${command} does not run`)
+  return found
+}
 
 function killAll(pids: readonly number[]): void {
   for (const pid of pids) process.kill(pid, 'SIGKILL')
