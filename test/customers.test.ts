@@ -235,6 +235,23 @@ t.test('a search looks through email, phone, name and ids, in whatever case', as
   t.equal((await call('/v1/customers/search?query=example&limit=3')).body.data.length, 3)
 })
 
+t.test('a search finds a phone number as people write it', async (t) => {
+  const call = client(t)
+  const { id, phone } = random.pick(known.filter(({ phone }) => phone)) as { id: string; phone: string }
+  const [area, exchange, line] = [phone.slice(2, 5), phone.slice(5, 8), phone.slice(8)]
+  const forms = [
+    `(${area}) ${exchange}-${line}`,
+    `+1 ${area}-${exchange}-${line}`,
+    `1.${area}.${exchange}.${line}`,
+  ]
+  for (const query of forms.map(encodeURIComponent)) {
+    const { data } = (await call(`/v1/customers/search?query=${query}`)).body
+    t.match(data, [{ id }], query)
+    const { list, totalSize } = (await call(`/cdp/profiles?q=${query}`)).body
+    t.match([list, totalSize], [[{ itemId: id }], 1], `${query} among profiles`)
+  }
+})
+
 t.test('a search finds a name in letters whose cases are no pairs', async (t) => {
   const greek = await newBrand(app, { features: ['cdp'] })
   const names = ['İpek', 'Işıl', 'ΝΙΚΟΣ', 'Νικος', 'Straße']

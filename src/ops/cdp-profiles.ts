@@ -22,6 +22,7 @@ import {
   customersNamed,
   type FoundCustomer,
   findProfile,
+  textsOf,
   wantedSql,
 } from './customer-rows.ts'
 
@@ -38,7 +39,8 @@ interface Position {
 
 interface Listed {
   bucket: keyof typeof BUCKETS
-  q?: string | undefined
+  /** What a search looks for. */
+  texts?: readonly string[] | undefined
   sort: string
   limit: number
   offset: number
@@ -47,13 +49,13 @@ interface Listed {
 
 async function pageOf(
   served: Published,
-  { bucket, q, sort, limit, offset, after }: Listed,
+  { bucket, texts, sort, limit, offset, after }: Listed,
 ): Promise<CustomerRow[]> {
   const keys = await served.rows<{ customer: number }>(
     `select customer from customers
-     where ${wantedSql(bucket, q === undefined ? null : '$4')} and customer_id > $3
+     where ${wantedSql(bucket, texts, 4)} and customer_id > $3
      order by ${PROFILES.sql(sort)} limit $1 offset $2`,
-    [limit, offset, after, ...(q === undefined ? [] : [q])],
+    [limit, offset, after, ...(texts ?? [])],
   )
   return await customersNamed(
     served,
@@ -62,11 +64,11 @@ async function pageOf(
 }
 
 /** Up to the window. */
-async function sizeOf(reader: Reader, { bucket, q }: Pick<Listed, 'bucket' | 'q'>): Promise<number> {
+async function sizeOf(reader: Reader, { bucket, texts }: Pick<Listed, 'bucket' | 'texts'>): Promise<number> {
   const [all] = await reader.rows<{ profiles: number }>(
     `select count(*) as profiles
-     from (from customers where ${wantedSql(bucket, q === undefined ? null : '$2')} limit $1)`,
-    [WINDOW, ...(q === undefined ? [] : [q])],
+     from (from customers where ${wantedSql(bucket, texts, 2)} limit $1)`,
+    [WINDOW, ...(texts ?? [])],
   )
   return all?.profiles ?? 0
 }
@@ -111,7 +113,8 @@ export const cdpProfileOps: readonly Op[] = [
       const offset = from ? 0 : query.offset
       if (!from) checkWindow({ limit, offset })
       const served = await resultsOf(ctx, from?.generation)
-      const asked = { bucket, q, sort, limit: limit + 1, offset, after: from?.after ?? '' }
+      const texts = q === undefined ? q : textsOf(q, ctx.brand)
+      const asked = { bucket, texts, sort, limit: limit + 1, offset, after: from?.after ?? '' }
       const [rows, totalSize] = served
         ? await Promise.all([pageOf(served, asked), sizeOf(served, asked)])
         : [[], 0]

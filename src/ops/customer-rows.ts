@@ -1,6 +1,7 @@
+import { phoneOf } from '../identity/channel.ts'
 import { inAnyCase } from '../lake/any-case.ts'
 import { KNOWN } from '../lake/sorted.ts'
-import type { Ctx, CustomerRows, Published, Reader } from '../op.ts'
+import type { Brand, Ctx, CustomerRows, Published, Reader } from '../op.ts'
 
 /** Customers as the published models have them. */
 export interface CustomerRow {
@@ -45,12 +46,29 @@ export interface FoundIdentity {
 
 export const BUCKETS = { customers: KNOWN, anonymous: `provenance = 'pixel'` } as const
 
-/** A condition for the customers of a bucket, and of a search where a parameter has its text. */
-export function wantedSql(bucket: keyof typeof BUCKETS, text: string | null): string {
-  if (text === null) return BUCKETS[bucket]
+/** What a phone number is written with. */
+const PHONE = /^[+\d\s()./-]+$/
+
+/** What a search looks for: its text, and the number that it means where it is a phone as people write them. */
+export function textsOf(query: string, { default_phone_region: region }: Brand): string[] {
+  const phone = PHONE.test(query) ? phoneOf(query, region) : undefined
+  return phone === undefined || phone.includes(query) ? [query] : [query, phone]
+}
+
+/** That one of these texts, which parameters from this one on have, is in a column. */
+const hasOne = (column: string, texts: readonly string[], parameter: number) =>
+  `(${texts.map((_, n) => `contains(${column}, ${inAnyCase(`$${parameter + n}`)})`).join(' or ')})`
+
+/** A condition for the customers of a bucket, and of a search for texts, which parameters from this one on have. */
+export function wantedSql(
+  bucket: keyof typeof BUCKETS,
+  texts: readonly string[] | undefined,
+  parameter: number,
+): string {
+  if (texts === undefined) return BUCKETS[bucket]
   return bucket === 'customers'
-    ? `customer in (select customer from customer_texts where contains(text, ${inAnyCase(text)}))`
-    : `${BUCKETS[bucket]} and contains(${inAnyCase('customer_id')}, ${inAnyCase(text)})`
+    ? `customer in (select customer from customer_texts where ${hasOne('text', texts, parameter)})`
+    : `${BUCKETS[bucket]} and ${hasOne(inAnyCase('customer_id'), texts, parameter)}`
 }
 
 /** Fails with not_found; a merged profile's id finds its survivor, an erased customer's nobody. */
@@ -62,10 +80,14 @@ export const findProfile = ({ db }: Pick<Ctx, 'db'>, id: string): Promise<FoundC
   db.one<FoundCustomer & FoundIdentity>('customer_found', [id, true])
 
 /** Up to `limit` customers with a text, in whatever case, in their email, phone, name or ids: the first by id, mostly. */
-export async function customersLike(served: Published, query: string, limit: number): Promise<CustomerRow[]> {
+export async function customersLike(
+  served: Published,
+  texts: readonly string[],
+  limit: number,
+): Promise<CustomerRow[]> {
   const found = await served.rows<{ customer: number }>(
-    `select customer from customer_texts where contains(text, ${inAnyCase('$1')}) limit $2`,
-    [query, limit],
+    `select customer from customer_texts where ${hasOne('text', texts, 2)} limit $1`,
+    [limit, ...texts],
   )
   const rows = await customersNamed(
     served,

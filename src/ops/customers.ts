@@ -14,6 +14,7 @@ import {
   customersLike,
   type FoundCustomer,
   findCustomer,
+  textsOf,
 } from './customer-rows.ts'
 import { type SortedPlace, sortedCustomers } from './sorted-customers.ts'
 
@@ -99,7 +100,7 @@ export const customerOps: readonly Op[] = [
     example: { query: { query: 'ada@' }, output: { data: [example.CUSTOMER], next_cursor: null } },
     run: async (ctx, { query: { query, limit } }) => {
       const served = await ctx.lake.served()
-      const rows = served ? await customersLike(served, query, limit) : []
+      const rows = served ? await customersLike(served, textsOf(query, ctx.brand), limit) : []
       return { data: await customersOf(ctx, rows), next_cursor: null }
     },
   }),
