@@ -95,3 +95,36 @@ t.test('an order of an erased customer that comes again stays without a name', a
   t.same(await rowsOf(brand, 'contact'), [])
   t.notOk(/ann@example/i.test(JSON.stringify(await rowsOf(brand, 'customer'))))
 })
+
+t.test('a webhook that could not be read is dead no more once what it says is erased', async (t) => {
+  const brand = await shop()
+  for (const [id, email] of [
+    [77, 'ann@example.com'],
+    [78, 'bob@example.com'],
+  ])
+    await send(brand, {
+      topic: 'orders/create',
+      body: order({ created_at: undefined, email, customer: { id, email } }),
+    })
+  const outcomes = async () =>
+    (await rowsOf(brand, 'store_delivery'))
+      .filter(({ topic }) => topic === 'orders/create')
+      .map(({ outcome, payload }) => [outcome, payload !== null])
+      .sort()
+  t.same(await outcomes(), [
+    ['dead', true],
+    ['dead', true],
+  ])
+  const redact = JSON.stringify({ shop_id: 1, customer: { id: 77, email: 'ann@example.com' } })
+  await send(brand, { topic: 'customers/redact', body: redact })
+  while (await eraseDue(pipeline, { brandId: brand.id }));
+  t.same(await outcomes(), [
+    ['dead', true],
+    ['ignored', false],
+  ])
+  await send(brand, { topic: 'shop/redact', body: '{"shop_id":1}' })
+  t.same(await outcomes(), [
+    ['ignored', false],
+    ['ignored', false],
+  ])
+})

@@ -1,3 +1,3 @@
 update store_delivery
-set payload = null, reason = 'erased'
+set outcome = 'ignored', reason = 'erased', payload = null
 where brand_id = $1 and payload is not null
