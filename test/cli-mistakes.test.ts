@@ -68,7 +68,8 @@ t.test('an import says what it leaves out, and fails when that is all', async (t
   const none = file('none.csv', 'external_id,created_at,total\nd3,31.12.2025,1\n')
   t.match(await recoup('import', 'orders', none, '--brand', 'one'), {
     code: 1,
-    stdout: /imported 0, unchanged 0, rejected 1 \(see .*none\.csv\.one\.myshopify\.com\.orders\.rejects\.ndjson\)/,
+    stdout:
+      /imported 0, unchanged 0, rejected 1 \(see .*none\.csv\.one\.myshopify\.com\.orders\.rejects\.ndjson\)/,
   })
   const map = file(
     'days.json',
