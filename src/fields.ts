@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import type { Page } from './op.ts'
+import { parseTime } from './time.ts'
 
 /**
  * Pieces of operation schemas. A message continues the name of its field ("limit" + "must be at most 100").
@@ -42,9 +43,6 @@ export const pathValue = v.pipe(
   jsonSchema({ type: 'string', minLength: 1 }),
 )
 
-const TIME =
-  /^(\d{4}-\d\d-\d\d)(?:[T ]((?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?)(Z|[+-]\d\d:?\d\d)?)?$/
-
 /** An ISO 8601 time, read as rules and events are: a date is its midnight, a time without a zone is UTC. Becomes a Date. */
 export const timestamp = v.pipe(
   v.string('must be a string'),
@@ -57,16 +55,10 @@ export const timestamp = v.pipe(
   }),
 )
 
+/** Also with a space for the T, as people type it. */
 function timeOf(text: string): Date | undefined {
-  const [, day, clock = '00:00', zone = 'Z'] = TIME.exec(text) ?? []
-  const at = new Date(`${day}T${clock}${zone.replace(/(\d\d)(\d\d)$/, '$1:$2')}`)
-  return day === undefined || !isDay(day) || Number.isNaN(at.getTime()) ? undefined : at
-}
-
-/** Date takes 31 February for 3 March. */
-function isDay(text: string): boolean {
-  const midnight = new Date(`${text}T00:00:00Z`)
-  return !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(text)
+  const at = parseTime(Buffer.from(text.replace(/^(.{10}) /, '$1T')))
+  return Number.isNaN(at) ? undefined : new Date(at)
 }
 
 const DAY = /^\d{4}-\d\d-\d\d$/
@@ -74,7 +66,7 @@ const DAY = /^\d{4}-\d\d-\d\d$/
 /** A day such as 2026-11-30. */
 export const day = v.pipe(
   v.string('must be a string'),
-  v.check((value) => DAY.test(value) && isDay(value), 'must be a date such as 2026-11-30'),
+  v.check((value) => DAY.test(value) && timeOf(value) !== undefined, 'must be a date such as 2026-11-30'),
   jsonSchema({ type: 'string', format: 'date' }),
 )
 

@@ -6,7 +6,7 @@ import { Failure } from '../src/errors.ts'
 import { checkBrowserEvents } from '../src/event/browser.ts'
 import { quickBrowserEvents, quickEvents } from '../src/event/quick.ts'
 import { type Checked, checkEvents, type EventLine } from '../src/event/shape.ts'
-import { parseTime } from '../src/event/time.ts'
+import { parseTime } from '../src/time.ts'
 import { type RandomSource, randomSource } from './fixtures/random.ts'
 
 const BRAND = '018f4e3e-1111-7222-8333-444444444444'

@@ -5,7 +5,7 @@ import { CHECKOUT } from '../src/config.ts'
 
 /** Imports go only to the left, or stay in their own group. */
 const ORDER: readonly (readonly string[])[] = [
-  ['config', 'errors', 'log', 'op', 'fields', 'job'],
+  ['config', 'errors', 'log', 'op', 'fields', 'job', 'time'],
   ['store'],
   ['access', 'event'],
   ['identity'],

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { parseTime } from '../time.ts'
 import { browserTime, type Shop } from './browser.ts'
 import { EVENT_LEVEL, MAX_ID, MAX_NAME, MAX_TYPE, UPDATE } from './check.ts'
 import type { Checked } from './line.ts'
@@ -6,7 +7,6 @@ import { begin, put, putByte, putNumber, written } from './line-buffer.ts'
 import { isWord, openingOf } from './opening.ts'
 import { BYTES, hashes, hashOfName, integer, isDigit, name, objectAt, placeOf, spaces } from './scan.ts'
 import { FIELDS, MAX_AGE_MS, MAX_AHEAD_MS, MAX_EVENTS } from './shape.ts'
-import { parseTime } from './time.ts'
 import { SERVICE_EVENT_TYPES } from './types.ts'
 
 const SPACE = BYTES.space

@@ -1,4 +1,5 @@
 import { fail } from '../errors.ts'
+import { parseTime } from '../time.ts'
 import { parseBody } from './body.ts'
 import {
   checkIdentifiers,
@@ -11,7 +12,6 @@ import {
   setIdentifier,
 } from './check.ts'
 import { type Checked, linesOf } from './line.ts'
-import { parseTime } from './time.ts'
 import { type Report, shown, step } from './walk.ts'
 
 export { EVENT_LEVEL, MAX_ID, MAX_NAME, MAX_TYPE } from './check.ts'

@@ -2,7 +2,7 @@ import { PLATFORMS } from '../connect/store/connection.ts'
 import type { Receiver } from '../connect/store/receive.ts'
 import { isSignature } from '../connect/store/signature.ts'
 import { fail } from '../errors.ts'
-import { parseTime } from '../event/time.ts'
+import { parseTime } from '../time.ts'
 import type { Request } from './request.ts'
 import type { Route } from './route.ts'
 

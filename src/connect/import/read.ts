@@ -160,21 +160,27 @@ async function fieldsOf(duck: Duck, keys: readonly string[]): Promise<Map<string
   const rows = await duck.rows<{ types: (string | null)[] }>(
     `select distinct json_type(line, [${pointers.join(', ')}]) as types from ndjson where is_object`,
   )
-  const fields = new Map<string, string>()
-  for (const [at, key] of keys.entries()) {
-    const type = commonType(new Set(rows.map(({ types }) => types[at] ?? 'NULL')))
-    const isRounded = type === 'DOUBLE' && (await hasLongIntegers(duck, pointers[at] ?? ''))
-    fields.set(key, isRounded ? 'JSON' : type)
-  }
-  return fields
+  const types = keys.map((_, at) => commonType(new Set(rows.map((row) => row.types[at] ?? 'NULL'))))
+  const isRounded = await longIntegers(duck, pointers, types)
+  return new Map(keys.map((key, at) => [key, isRounded[at] ? 'JSON' : (types[at] as string)]))
 }
 
-/** Such as ids: a double would round them. */
-async function hasLongIntegers(duck: Duck, pointer: string): Promise<boolean> {
-  const found = await duck.rows(
-    `select n from ndjson where is_object and regexp_matches(line ->> ${pointer}, '^-?\\d{16,}$') limit 1`,
+/** Which of the fields of doubles hold integers such as ids: a double would round them. */
+async function longIntegers(
+  duck: Duck,
+  pointers: readonly string[],
+  types: readonly string[],
+): Promise<boolean[]> {
+  if (!types.includes('DOUBLE')) return []
+  const found = pointers.map((pointer, at) =>
+    types[at] === 'DOUBLE'
+      ? `coalesce(bool_or(regexp_matches(line ->> ${pointer}, '^-?\\d{16,}$')), false)`
+      : 'false',
   )
-  return found.length > 0
+  const [row] = await duck.rows<{ found: boolean[] }>(
+    `select [${found.join(', ')}] as found from ndjson where is_object`,
+  )
+  return row?.found ?? []
 }
 
 function commonType(types: Set<string>): string {

@@ -1,5 +1,5 @@
 import { digitsOf } from '../../event/body.ts'
-import { parseTime } from '../../event/time.ts'
+import { parseTime } from '../../time.ts'
 import { amountOf } from './money.ts'
 
 /** Thrown for a payload that is not what its topic says; the message names the field and holds nothing of its value. */
