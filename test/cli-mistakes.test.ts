@@ -5,6 +5,7 @@ import { PassThrough } from 'node:stream'
 import { text as textOf } from 'node:stream/consumers'
 import t from 'tap'
 import { timeOption } from '../src/cli/command.ts'
+import { COMMANDS } from '../src/cli/commands.ts'
 import { main } from '../src/cli/main.ts'
 import { progress } from '../src/cli/progress.ts'
 import { table } from '../src/cli/table.ts'
@@ -33,7 +34,7 @@ async function recoup(...args: string[]) {
   return { code: await main(args, { env, out, err }), ...said }
 }
 
-const refused = (stderr: RegExp) => ({ code: 1, stdout: '', stderr })
+const refused = (stderr: RegExp | string) => ({ code: 1, stdout: '', stderr })
 await recoup('brand', 'create', '--name', 'Shop', '--shop', 'one')
 
 t.test('an import never writes its rejects over what it reads', async (t) => {
@@ -156,6 +157,31 @@ t.test('help on a command is its help', async (t) => {
 t.test('the version is that of the package', async (t) => {
   const { version } = JSON.parse(readFileSync(join(CHECKOUT, 'package.json'), 'utf8'))
   t.match(await recoup('--version'), { code: 0, stdout: `recoup ${version}\n` })
+})
+
+t.test('an argument too few or too many is told in the same words by every command', async (t) => {
+  for (const { name, arguments: declared = [] } of COMMANDS) {
+    const see = `See recoup ${name} --help`
+    const given: string[] = []
+    for (const word of declared.filter((one) => !one.startsWith('['))) {
+      t.match(await recoup(...name.split(' '), ...given), refused(`recoup: ${word} is missing. ${see}\n`))
+      given.push('x')
+    }
+    if (declared.some((word) => word.endsWith('…]'))) continue
+    const most = declared.map(() => 'x')
+    t.match(
+      await recoup(...name.split(' '), ...most, 'more'),
+      refused(`recoup: Unexpected argument 'more'. ${see}\n`),
+    )
+  }
+})
+
+t.test('an empty argument, as of a variable that is not set, is a missing one', async (t) => {
+  const missing = async (argument: string, ...args: string[]) =>
+    t.match(await recoup(...args), refused(`recoup: ${argument} is missing`))
+  await missing('FOLDER', 'backup', '')
+  await missing('ID', 'dead-letter', 'replay', '', '--brand', 'one')
+  await missing('STATEMENT', 'sql', '')
 })
 
 t.test('a policy of which nothing is set is refused', async (t) => {

@@ -98,7 +98,7 @@ t.test('a replay is refused as a delivery is, and says why', async (t) => {
   const other = await makeBrand(db)
   const [letter] = await list(one.brand)
   await t.rejects(outcomes(other, [letter?.id ?? '']), { code: 'not_found' })
-  await t.rejects(outcomes(other), { message: /name one id/ })
+  await t.rejects(outcomes(other), { message: /an ID or --all is needed/ })
 })
 
 t.test('a letter is replayed by what its definition is called now', async (t) => {

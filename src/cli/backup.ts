@@ -1,13 +1,7 @@
 import { resolve } from 'node:path'
 import { backup } from '../lake/backup.ts'
 import { restore } from '../lake/restore.ts'
-import { command, type Run, UsageError } from './command.ts'
-
-function folderOf({ positionals }: Run): string {
-  const [folder, ...more] = positionals
-  if (!folder || more.length) throw new UsageError('exactly one FOLDER is needed')
-  return resolve(folder)
-}
+import { command } from './command.ts'
 
 const summary = ({
   tables,
@@ -27,13 +21,13 @@ const summary = ({
 export const backupCommands = [
   command({
     name: 'backup',
-    arguments: 'FOLDER',
+    arguments: ['FOLDER'],
     what: 'Write all tables, as of one instant, and the lake into an empty folder; the service may run',
     options: {},
-    run: async (run) => {
-      const folder = folderOf(run)
-      const { pipeline } = await run.app()
-      const shown = run.progress('backup')
+    run: async ({ app: open, positionals: [given], progress }) => {
+      const folder = resolve(given)
+      const { pipeline } = await open()
+      const shown = progress('backup')
       const document = await backup(pipeline, folder, shown.update)
       shown.end()
       return { folder, ...summary(document) }
@@ -42,14 +36,13 @@ export const backupCommands = [
   }),
   command({
     name: 'restore',
-    arguments: 'FOLDER',
+    arguments: ['FOLDER'],
     what: 'Fill an empty service from a backup',
     options: {},
-    run: async (run) => {
-      const folder = folderOf(run)
-      const { postgres, pipeline } = await run.app()
-      const shown = run.progress('restore')
-      const document = await restore(postgres.url, pipeline.lakeDir, folder, shown.update)
+    run: async ({ app: open, positionals: [folder], progress }) => {
+      const { postgres, pipeline } = await open()
+      const shown = progress('restore')
+      const document = await restore(postgres.url, pipeline.lakeDir, resolve(folder), shown.update)
       shown.end()
       return summary(document)
     },

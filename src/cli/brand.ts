@@ -5,7 +5,7 @@ import type { App } from '../app.ts'
 import { errorCode, fail } from '../errors.ts'
 import type { Brand } from '../op.ts'
 import { type BrandSettings, FEATURES, SETTING_OPTIONS, settingsOf, shopDomain } from './brand-settings.ts'
-import { command, type Run, UsageError } from './command.ts'
+import { command, UsageError } from './command.ts'
 import { table } from './table.ts'
 
 const UNIQUE_VIOLATION = '23505'
@@ -99,15 +99,6 @@ async function ofOneBrand<Result>(work: () => Promise<Result>): Promise<Result> 
 const shown = (brand: Brand) => ({ ...brand, created_at: new Date(brand.created_at).toISOString() })
 const words = (value: unknown) => (Array.isArray(value) ? value.join(', ') || 'none' : String(value))
 
-/** The brand that the one argument of a command names. */
-async function brandGiven({ app: open, positionals }: Run, name: string): Promise<[App, Brand]> {
-  const [wanted, another] = positionals
-  if (wanted === undefined || another !== undefined)
-    throw new UsageError(`${name}: exactly one BRAND is needed. See recoup ${name} --help`)
-  const app = await open()
-  return [app, await brandOf(app, wanted, 'BRAND')]
-}
-
 const { name, shop } = SETTING_OPTIONS
 
 export const brandCommands = [
@@ -140,10 +131,10 @@ export const brandCommands = [
   }),
   command({
     name: 'brand show',
-    arguments: '<brand>',
+    arguments: ['BRAND'],
     what: 'Show the settings of a brand: its id, shop or name',
     options: {},
-    run: async (run) => shown((await brandGiven(run, 'brand show'))[1]),
+    run: async ({ app, positionals: [wanted] }) => shown(await brandOf(await app(), wanted, 'BRAND')),
     text: (brand) =>
       table(
         ['setting', 'value'],
@@ -152,14 +143,15 @@ export const brandCommands = [
   }),
   command({
     name: 'brand set',
-    arguments: '<brand>',
+    arguments: ['BRAND'],
     what: 'Change settings of a brand: its id, shop or name; running servers go by them at once',
     options: SETTING_OPTIONS,
-    run: async (run) => {
-      const settings = settingsOf(run.values, run.config)
+    run: async ({ app: open, values, config, positionals: [wanted] }) => {
+      const settings = settingsOf(values, config)
       if (Object.keys(settings).length === 0)
         throw new UsageError('brand set: nothing is set. See recoup brand set --help')
-      const [app, brand] = await brandGiven(run, 'brand set')
+      const app = await open()
+      const brand = await brandOf(app, wanted, 'BRAND')
       return { brand_id: brand.id, changed: await setBrand(app, brand, settings) }
     },
     text: ({ changed }) =>

@@ -18,10 +18,15 @@ export interface Option {
   what: string
 }
 
-export interface Run {
+/** What is given for declared arguments, as strings: for [NAME] there may be none, for [NAME…] any number. */
+type Given<Arguments extends readonly string[]> = Arguments extends readonly [`[${string}…]`]
+  ? readonly string[]
+  : { readonly [At in keyof Arguments]: Arguments[At] extends `[${string}]` ? string | undefined : string }
+
+export interface Run<Positionals extends readonly (string | undefined)[] = readonly string[]> {
   config: Config
   values: Values
-  positionals: string[]
+  positionals: Positionals
   /** The stores, opened on first use and closed after the command. */
   app(options?: AppOptions): Promise<App>
   progress(title: string): Progress
@@ -31,8 +36,8 @@ export interface Run {
 export interface Command {
   /** Words after `recoup`, such as `brand create`. */
   name: string
-  /** Positional arguments as shown in --help, such as `<kind>`. */
-  arguments?: string
+  /** Positional arguments as shown in --help: NAME is required, [NAME] is not, [NAME…] are any number. */
+  arguments?: readonly string[]
   what: string
   options: Record<string, Option>
   /** Logs at LOG_LEVEL; other commands log warnings and errors only, unless LOG_LEVEL is set. */
@@ -43,13 +48,13 @@ export interface Command {
   fails?(result: never): boolean
 }
 
-export const command = <Result>(declared: {
+export const command = <Result, const Arguments extends readonly string[] = readonly []>(declared: {
   name: string
-  arguments?: string
+  arguments?: Arguments
   what: string
   options: Record<string, Option>
   logs?: boolean
-  run(run: Run): Promise<Result>
+  run(run: Run<Given<Arguments>>): Promise<Result>
   text?(result: Result): string
   fails?(result: Result): boolean
 }): Command => declared as Command

@@ -31,7 +31,7 @@ interface ErasureRow {
 export const customerCommands = [
   command({
     name: 'customer erase',
-    arguments: 'IDENTIFIER',
+    arguments: ['IDENTIFIER'],
     what: 'Erase a customer everywhere and print the certificate: by email, phone, store id, customer or contact id',
     options: {
       brand,
@@ -42,8 +42,7 @@ export const customerCommands = [
       },
     },
     run: async (run) => {
-      const [identifier, ...more] = run.positionals
-      if (!identifier || more.length) throw new UsageError('customer erase: exactly one IDENTIFIER is needed')
+      const [identifier] = run.positionals
       const { pipeline, postgres } = await run.app()
       const found = await brandOf(await run.app(), required(run.values, 'brand'))
       const whom = await whomOf(pipeline, found.id, identifier)

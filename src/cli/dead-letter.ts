@@ -105,11 +105,10 @@ export const deadLetterCommands = [
 
   command({
     name: 'dead-letter show',
-    arguments: '<id>',
-    what: 'Show one with what was sent; it can hold personal data',
+    arguments: ['ID'],
+    what: 'Show one of recoup dead-letter list with what was sent; it can hold personal data',
     options: { brand },
-    run: async ({ app: open, values, positionals: [id, another] }) => {
-      if (!id || another) throw new UsageError('exactly one id is needed: recoup dead-letter list shows it')
+    run: async ({ app: open, values, positionals: [id] }) => {
       const app = await open()
       const { id: brandId } = await brandOf(app, required(values, 'brand'))
       const { postgres } = app
@@ -128,12 +127,12 @@ export const deadLetterCommands = [
 
   command({
     name: 'dead-letter replay',
-    arguments: '[id]',
-    what: 'Process one again, or all; what was stored meanwhile is not stored twice',
+    arguments: ['[ID]'],
+    what: 'Process one of recoup dead-letter list again, or all; what was stored meanwhile is not stored twice',
     options: { brand, all: { type: 'boolean', what: 'All that wait' } },
-    run: async ({ app: open, values, positionals: [given, another] }) => {
-      if ((given === undefined) === (values.all !== true) || another !== undefined)
-        throw new UsageError('name one id (recoup dead-letter list), or --all')
+    run: async ({ app: open, values, positionals: [given] }) => {
+      if ((given === undefined) === (values.all !== true))
+        throw new UsageError('Either an ID or --all is needed. See recoup dead-letter replay --help')
       const app = await open()
       const found = await brandOf(app, required(values, 'brand'))
       const ids: string[] = []

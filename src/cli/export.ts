@@ -7,7 +7,7 @@ import { didYouMean } from '../model/nearest.ts'
 import { openReading } from '../segment/reading.ts'
 import { literal } from '../store/duckdb.ts'
 import { brandOrOnly } from './brand.ts'
-import { command, type Run, required, text, timeOption, UsageError } from './command.ts'
+import { command, required, text, timeOption, UsageError } from './command.ts'
 import type { Progress } from './progress.ts'
 
 const FORMATS: Readonly<Record<string, string>> = {
@@ -103,8 +103,7 @@ export const exportCommands = [
       brand: { type: 'string', placeholder: 'BRAND', what: 'Id, shop or name (default: the only brand)' },
       'as-of': { type: 'string', placeholder: 'TIME', what: 'The model as of this instant (default: now)' },
     },
-    run: async ({ app: open, values, positionals, progress }: Run) => {
-      if (positionals.length) throw new UsageError(`export takes options only, not "${positionals[0]}"`)
+    run: async ({ app: open, values, progress }) => {
       const model = await checkModel(required(values, 'model'))
       const to = await checkTarget(required(values, 'to'))
       const asOf = timeOption(values, 'as-of') ?? new Date()

@@ -18,6 +18,7 @@ import { describeCatalog } from '../segment/describe.ts'
 import { inRules, PROPERTIES } from '../segment/property.ts'
 import { describeVocabulary } from '../segment/vocabulary-table.ts'
 import type { Command } from './command.ts'
+import { usage } from './help.ts'
 
 const row = (...cells: readonly string[]) =>
   `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
@@ -33,10 +34,7 @@ const settings = () =>
 const commandTable = (all: readonly Command[]) =>
   markdown(
     ['command', 'what'],
-    all.map(({ name, arguments: positional, what }) => [
-      `\`recoup ${name}${positional ? ` ${positional}` : ''}\``,
-      what,
-    ]),
+    all.map((one) => [`\`recoup ${usage(one)}\``, one.what]),
   )
 
 function lake(): string {

@@ -25,21 +25,13 @@ export const groupHelp = (word: string, commands: readonly Command[]): string =>
     `recoup ${word} COMMAND --help shows its options.`,
   ].join('\n')
 
-/** A longer usage has a line to itself, so that it does not push all descriptions to the right. */
-const WIDEST_USAGE = 30
-
 function listed(commands: readonly Command[]): string[] {
-  const lengths = commands.map((one) => usage(one).length)
-  const width = Math.max(0, ...lengths.filter((length) => length <= WIDEST_USAGE))
-  return commands.flatMap((one) => {
-    const left = usage(one)
-    return left.length <= width
-      ? [`  ${left.padEnd(width)}  ${one.what}`]
-      : [`  ${left}`, `  ${' '.repeat(width)}  ${one.what}`]
-  })
+  const width = Math.max(...commands.map((one) => usage(one).length))
+  return commands.map((one) => `  ${usage(one).padEnd(width)}  ${one.what}`)
 }
 
-const usage = ({ name, arguments: positional }: Command) => (positional ? `${name} ${positional}` : name)
+/** A command with its arguments. */
+export const usage = ({ name, arguments: declared = [] }: Command): string => [name, ...declared].join(' ')
 
 /** `others`: commands whose names begin with this one's. */
 export function commandHelp(command: Command, others: readonly Command[] = []): string {

@@ -1,13 +1,13 @@
 import { importFile } from '../connect/import/import.ts'
-import { type ImportKind, KINDS } from '../connect/import/targets.ts'
+import { KINDS } from '../connect/import/targets.ts'
 import { brandOf } from './brand.ts'
 import { command, required, text, UsageError } from './command.ts'
 
 export const importCommands = [
   command({
     name: 'import',
-    arguments: `<${KINDS.join('|')}> FILE`,
-    what: 'Import a CSV, NDJSON or Parquet file; the same file twice changes nothing',
+    arguments: ['KIND', 'FILE'],
+    what: `Import a CSV, NDJSON or Parquet file of one KIND: ${KINDS.join(', ')}; the same file twice changes nothing`,
     options: {
       brand: { type: 'string', required: true, placeholder: 'BRAND', what: 'Id, shop or name' },
       map: {
@@ -22,11 +22,9 @@ export const importCommands = [
         what: 'Where rows that cannot be imported go (default: beside FILE)',
       },
     },
-    run: async ({ app: open, values, positionals, progress }) => {
-      const [kind, file, ...more] = positionals
-      if (!KINDS.includes(kind as ImportKind))
-        throw new UsageError(`import: "${kind ?? ''}" is not one of ${KINDS.join(', ')}`)
-      if (!file || more.length) throw new UsageError(`import ${kind}: exactly one FILE is needed`)
+    run: async ({ app: open, values, positionals: [given, file], progress }) => {
+      const kind = KINDS.find((one) => one === given)
+      if (!kind) throw new UsageError(`KIND must be one of ${KINDS.join(', ')}, not "${given}"`)
       const app = await open()
       const brand = await brandOf(app, required(values, 'brand'))
       const shown = progress(`import ${kind}`)
@@ -34,7 +32,7 @@ export const importCommands = [
         postgres: app.postgres,
         storePlatformDomain: app.config.storePlatformDomain,
         brand,
-        kind: kind as ImportKind,
+        kind,
         file,
         map: text(values, 'map'),
         shiftToNow: values['shift-to-now'] === true,

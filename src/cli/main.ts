@@ -107,10 +107,11 @@ function parse(found: Command, args: readonly string[]): { values: Values; posit
     const { values, positionals } = parseArgs({
       args: withNumbers(found, args),
       options: { ...options, json: { type: 'boolean' } },
-      allowPositionals: found.arguments !== undefined,
+      allowPositionals: true,
       strict: true,
     })
     const given = values as Values
+    checkArguments(found, positionals)
     for (const [name, { required }] of Object.entries(found.options)) {
       if (required && given[name] === undefined)
         throw new UsageError(`--${name} is missing. See recoup ${found.name} --help`)
@@ -125,6 +126,15 @@ function parse(found: Command, args: readonly string[]): { values: Values; posit
       : message.split(/\n|\. /)[0]?.replace(/\.$/, '')
     throw new UsageError(`${said}. See recoup ${found.name} --help`)
   }
+}
+
+/** An empty one is a variable of a shell that is not set: it is missing, also where none need be given. */
+function checkArguments({ name, arguments: declared = [] }: Command, given: readonly string[]): void {
+  const missing = declared.find((word, at) => (word.startsWith('[') ? given[at] === '' : !given[at]))
+  if (missing) throw new UsageError(`${missing.replace(/\W/g, '')} is missing. See recoup ${name} --help`)
+  const most = declared.at(-1)?.endsWith('…]') ? Number.POSITIVE_INFINITY : declared.length
+  if (given.length > most)
+    throw new UsageError(`Unexpected argument '${given[most]}'. See recoup ${name} --help`)
 }
 
 /** A negative number behind the name of an option is its value, which is then looked at as any other. */

@@ -11,10 +11,7 @@ async function ledgerOf({ app: open, values }: Run) {
   return app.postgres.forBrand(id)
 }
 
-function mergeId({ positionals }: Run): string {
-  const [id, another] = positionals
-  if (another !== undefined) throw new UsageError('exactly one id of a merge is needed')
-  if (id === undefined) throw new UsageError('the id of the merge is missing: recoup merge list shows it')
+function mergeId({ positionals: [id] }: Run<readonly [string]>): string {
   if (!UUID.test(id)) throw new UsageError(`"${id}" is not the id of a merge: recoup merge list shows it`)
   return id
 }
@@ -64,8 +61,8 @@ export const mergeCommands = [
   }),
   command({
     name: 'merge show',
-    arguments: '<id>',
-    what: 'Show one merge with its evidence',
+    arguments: ['ID'],
+    what: 'Show one merge of recoup merge list with its evidence',
     options: { brand },
     run: async (run) => {
       const id = mergeId(run)
@@ -88,8 +85,8 @@ export const mergeCommands = [
   }),
   command({
     name: 'merge undo',
-    arguments: '<id>',
-    what: 'Take the two of a merge apart for good; reads follow with the next tick',
+    arguments: ['ID'],
+    what: 'Take the two of a merge apart for good (recoup merge list has its id); reads follow with the next tick',
     options: { brand },
     run: async (run) => {
       const id = mergeId(run)

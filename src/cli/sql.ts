@@ -4,7 +4,7 @@ import type { Session } from '../lake/session.ts'
 import type { Brand } from '../op.ts'
 import { openReading } from '../segment/reading.ts'
 import { brandOrOnly } from './brand.ts'
-import { command, type Run, text, timeOption, UsageError } from './command.ts'
+import { command, text, timeOption, UsageError } from './command.ts'
 import { table } from './table.ts'
 
 const SHOWN_ROWS = 1_000
@@ -87,13 +87,13 @@ export async function prompt(
 export const sqlCommands = [
   command({
     name: 'sql',
-    arguments: '[STATEMENT]',
+    arguments: ['[STATEMENT…]'],
     what: 'Query all sources and models of a brand with DuckDB, on a copy: nothing stored changes; without a statement, a prompt',
     options: {
       brand: { type: 'string', placeholder: 'BRAND', what: 'Id, shop or name (default: the only brand)' },
       'as-of': { type: 'string', placeholder: 'TIME', what: 'Models as of this instant (default: now)' },
     },
-    run: async ({ app: open, values, positionals }: Run) => {
+    run: async ({ app: open, values, positionals }) => {
       const app = await open()
       const brand = await brandOrOnly(app, text(values, 'brand'))
       const session = await openReading(app.pipeline, brand, timeOption(values, 'as-of') ?? new Date())

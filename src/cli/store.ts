@@ -242,13 +242,13 @@ export const storeCommands = [
   }),
   command({
     name: 'store data-request',
-    arguments: 'ID',
+    arguments: ['ID'],
     what: 'Print all that is stored of the shopper who asked, as JSON, and note the request as answered',
     options: { brand },
     run: async (run) => {
-      const [id, ...more] = run.positionals
-      if (!id || !UUID.test(id) || more.length)
-        throw new UsageError('store data-request: exactly one ID is needed')
+      const [id] = run.positionals
+      if (!UUID.test(id))
+        throw new UsageError(`"${id}" is not the id of a request: recoup store data-requests shows it`)
       const { app, brand: found } = await opened(run)
       return await answerDataRequest(app.pipeline, found, id)
     },
