@@ -23,14 +23,8 @@ const ORDER = ['products', 'customers', 'orders', 'checkouts', 'subscriptions', 
 /**
  * Generates a store's history and imports it like any other file. It ends at the moment of the first time: the same
  * again finishes a run that was killed, and else changes nothing. Fails with conflict for a brand that has other data.
- * `endsAt` is of a caller that remembers it.
  */
-export async function fillDemo(
-  app: App,
-  brand: Brand,
-  { endsAt, ...size }: Size & { endsAt?: Date },
-  progress: (title: string) => Progress,
-) {
+export async function fillDemo(app: App, brand: Brand, size: Size, progress: (title: string) => Progress) {
   const memory = join(app.config.dataDir, `demo-${brand.id}.json`)
   const known = filled(memory)
   if (known && !isSame(known, size))
@@ -38,16 +32,18 @@ export async function fillDemo(
       'conflict',
       `The brand has a demo store of ${known.customers} customers, ${known.days} days and seed ${known.seed}: another one needs a brand of its own (recoup brand create).`,
     )
-  if (!known && !endsAt) await checkEmpty(app, brand)
-  const ends = endsAt ?? new Date(known?.ends_at ?? Date.now())
-  writeFileSync(memory, JSON.stringify({ ...size, ends_at: ends.toISOString() } satisfies Filled))
+  const endsAt = new Date(known?.ends_at ?? Date.now())
+  if (!known) {
+    await checkEmpty(app, brand)
+    writeFileSync(memory, JSON.stringify({ ...size, ends_at: endsAt.toISOString() } satisfies Filled))
+  }
   const folder = join(app.config.dataDir, 'demo')
   mkdirSync(folder, { recursive: true })
   try {
     const making = progress('demo data')
     const { files, counts } = await generateDemo({
       ...size,
-      endsAt: ends,
+      endsAt,
       folder,
       currency: brand.currency_code,
       storefront: `https://${brand.shop_domain}`,

@@ -68,9 +68,8 @@ export interface DemoBrand {
   key: string
 }
 
-/** What the data folder remembers of its demo brand; it has a key once the brand is complete. */
+/** What the data folder remembers of its demo brand: nothing while it is being made. */
 interface Remembered {
-  ends_at: string
   brand_id?: string
   key?: string
 }
@@ -89,7 +88,7 @@ function remembered(config: Config): Remembered | null {
 
 /**
  * The demo brand of an empty service, made on the first run; null when the service has brands of its own only. A run
- * that was killed while it made the brand is gone on with: the same history, imported again, is the same brand.
+ * that was killed while it made the brand is gone on with.
  */
 export async function ensureDemo(app: App, progress: (title: string) => Progress): Promise<DemoBrand | null> {
   const brands = await app.postgres.pipeline.many<Brand>('brands_all')
@@ -99,10 +98,9 @@ export async function ensureDemo(app: App, progress: (title: string) => Progress
   if (found && known.key) return { brand: found, key: known.key }
   if (!found && brands.length) return null
 
-  const endsAt = new Date(found ? known.ends_at : Date.now())
-  if (!found) remember(app.config, { ends_at: endsAt.toISOString() })
+  if (!found) remember(app.config, {})
   const brand = found ?? (await createBrand(app, { name: NAME, shop_domain: shopDomain('demo', app.config) }))
-  await fillDemo(app, brand, { ...DEMO, endsAt }, progress)
+  await fillDemo(app, brand, DEMO, progress)
   const db = app.postgres.forBrand(brand.id)
   for (const segment of SEGMENTS) {
     if (!(await db.maybe('segment_by_name', [segment.name])))
@@ -111,7 +109,7 @@ export async function ensureDemo(app: App, progress: (title: string) => Progress
   await snapshotAll(app.pipeline)
   await refreshBrand(app.pipeline, brand.id)
   const { plaintext: key } = await createKey(db, { scopes: READ_SCOPES, name: 'demo' })
-  remember(app.config, { ends_at: endsAt.toISOString(), brand_id: brand.id, key })
+  remember(app.config, { brand_id: brand.id, key })
   return { brand, key }
 }
 
