@@ -3,10 +3,10 @@ import type { Ctx, Reader } from '../op.ts'
 
 /**
  * Where the marts are read from: the newest published results, or the marts computed as they were at a past instant, by
- * the identities of today. Null before the first refresh. `from params` says as of when they are.
+ * the identities of today. Before the first refresh they are computed on request. `from params` says as of when they are.
  */
-export async function martsAt({ lake, now }: Pick<Ctx, 'lake' | 'now'>, asOf?: Date): Promise<Reader | null> {
-  if (!asOf) return await lake.served()
+export async function martsOf({ lake, now }: Pick<Ctx, 'lake' | 'now'>, asOf?: Date): Promise<Reader> {
+  if (!asOf) return (await lake.served()) ?? (await lake.sources())
   if (asOf > now) throw fail('bad_request', 'as_of must be in the past')
   return await lake.sources(asOf)
 }

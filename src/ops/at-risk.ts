@@ -1,11 +1,11 @@
 import * as v from 'valibot'
 import { count, currencyCode, id, list, money, named, paging, time } from '../fields.ts'
 import { isOneOf } from '../lake/one-of.ts'
+import { martsOf } from '../model/as-of.ts'
 import { type Op, op, type Page, type Reader } from '../op.ts'
 import { contactsOf } from './commerce-fields.ts'
 import * as example from './insight-example.ts'
 import { asOf, INSIGHT_RATE } from './insights.ts'
-import { martsOf } from './lifetime-value.ts'
 import { walked } from './walk.ts'
 
 const LISTED: Page = { default: 25, max: 100, over: 'refuse' }

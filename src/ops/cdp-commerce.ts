@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { count, named, paging } from '../fields.ts'
 import { type Op, op } from '../op.ts'
 import { type CatalogPosition, catalogPart } from './catalog.ts'
-import { countPast, LISTED, pastOf, resultsOf, sourcesOf } from './cdp-fields.ts'
+import { cdpMartsOf, countPast, LISTED } from './cdp-fields.ts'
 import { CDP_PRODUCTS } from './commerce-example.ts'
 import { Product } from './commerce-fields.ts'
 import { CDP_LTV } from './insight-example.ts'
@@ -32,8 +32,8 @@ export const cdpCommerceOps: readonly Op[] = [
     example: CDP_LTV,
     run: async (ctx, { query: { as_of } }) => {
       await countPast(ctx, as_of)
-      const marts = (as_of ? await pastOf(ctx, as_of) : await resultsOf(ctx)) ?? (await sourcesOf(ctx))
-      return { scope: ctx.brand.shop_domain, ...(await brandValueOf(marts, ctx.brand)) }
+      const value = await brandValueOf(await cdpMartsOf(ctx, as_of), ctx.brand)
+      return { scope: ctx.brand.shop_domain, ...value }
     },
   }),
 

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { count, named, pathValue } from '../fields.ts'
 import { isOneOf } from '../lake/one-of.ts'
 import { type Op, op, type Reader } from '../op.ts'
-import { checkWindow, countPast, LISTED, offsetPaging, pastOf, resultsOf, WINDOW } from './cdp-fields.ts'
+import { cdpMartsOf, checkWindow, countPast, LISTED, offsetPaging, resultsOf, WINDOW } from './cdp-fields.ts'
 import { MATCHES, matchOf, partyOf } from './cdp-party.ts'
 import * as example from './cdp-profile-example.ts'
 import { Order } from './commerce-fields.ts'
@@ -106,7 +106,7 @@ export const cdpCustomerOps: readonly Op[] = [
       const party = await partyOf(ctx, identifier)
       const { profile, generation } = party
       const served = await resultsOf(ctx, undefined, generation)
-      const marts = as_of ? await pastOf(ctx, as_of) : served
+      const marts = as_of ? await cdpMartsOf(ctx, as_of) : served
       return {
         identifier,
         matched_by: await matchOf(served, party),

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { Failure, fail, isUnavailable } from '../errors.ts'
 import { queryInteger } from '../fields.ts'
-import { martsAt } from '../model/as-of.ts'
+import { martsOf } from '../model/as-of.ts'
 import type { Ctx, Page, Published, Reader } from '../op.ts'
 import { INSIGHT_RATE } from './insights.ts'
 
@@ -88,11 +88,9 @@ export const countPast = async (ctx: Ctx, asOf: Date | undefined): Promise<void>
   if (asOf) await ctx.limit('insights of the past', INSIGHT_RATE)
 }
 
-/** The marts as they were at a past instant, for which the same holds. */
-export async function pastOf(ctx: Ctx, asOf: Date): Promise<Reader | null> {
-  const marts = await answered(() => martsAt(ctx, asOf))
-  return marts && guarded(marts)
-}
+/** The marts of insights, for which the same holds. */
+export const cdpMartsOf = async (ctx: Ctx, asOf: Date | undefined): Promise<Reader> =>
+  guarded(await answered(() => martsOf(ctx, asOf)))
 
 const guarded = ({ generation, rows }: Reader): Reader => ({
   generation,

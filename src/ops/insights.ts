@@ -1,8 +1,9 @@
 import * as v from 'valibot'
 import { count, currencyCode, list, money, named, queryInteger, time, timestamp } from '../fields.ts'
+import { martsOf } from '../model/as-of.ts'
 import { type Op, op, type Rate, type Reader } from '../op.ts'
 import * as example from './insight-example.ts'
-import { averageOf, BRAND_LTV, brandValueOf, martsOf } from './lifetime-value.ts'
+import { averageOf, BRAND_LTV, brandValueOf } from './lifetime-value.ts'
 
 /** Of each insight and credential. */
 export const INSIGHT_RATE: Rate = { count: 10, per: 'second' }

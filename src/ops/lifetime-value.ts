@@ -1,8 +1,7 @@
 import * as v from 'valibot'
 import { amount, hundredthsOf, sum } from '../connect/store/money.ts'
 import { count, money, named } from '../fields.ts'
-import { martsAt } from '../model/as-of.ts'
-import type { Brand, Ctx, Reader } from '../op.ts'
+import type { Brand, Reader } from '../op.ts'
 
 /** Lifetime value of a brand, as both hosts show it. */
 
@@ -28,10 +27,6 @@ interface BucketRow {
   customer_count: number
   revenue: string
 }
-
-/** The marts of the newest refresh or as of a past instant; before the first refresh they are computed on request. */
-export const martsOf = async (ctx: Pick<Ctx, 'lake' | 'now'>, asOf?: Date): Promise<Reader> =>
-  (await martsAt(ctx, asOf)) ?? (await ctx.lake.sources())
 
 export const ZERO = '0.00'
 
