@@ -1,6 +1,7 @@
 import type { Session } from '../lake/session.ts'
 import { errorFields, log } from '../log.ts'
 import type { Duck } from '../store/duckdb.ts'
+import { amongSegments } from './among.ts'
 import { type Definition, parseSaved } from './definition.ts'
 import type { Sql } from './dialect/duckdb/parameter.ts'
 import type { Asked } from './held.ts'
@@ -100,12 +101,11 @@ const ASKED = `join asked_places using (segment) join asked using (customer) whe
 
 /** The memberships that are not looked at. */
 async function hold(duck: Duck, parsed: readonly Parsed[]): Promise<void> {
-  const ordinals = parsed.map(({ ordinal }) => Math.trunc(ordinal)).join(', ')
   await duck.run(`
     insert into evaluated
     select segment, customer from touched_before
     join asked_places using (segment) join asked using (customer)
-    where segment in (${ordinals}) and not ${IS_ASKED}`)
+    where ${amongSegments(parsed)} and not ${IS_ASKED}`)
 }
 
 async function oneByOne(
@@ -146,10 +146,9 @@ async function openSegmentMembers(duck: Duck, segments: readonly SegmentRow[]): 
 }
 
 async function keepMembers(duck: Duck, before: string, segments: readonly SegmentRow[]): Promise<void> {
-  const ordinals = segments.map(({ ordinal }) => Math.trunc(ordinal))
-  if (ordinals.length)
+  if (segments.length)
     await duck.run(
-      `insert into kept_members select segment, customer from ${before} where segment in (${ordinals.join(', ')})`,
+      `insert into kept_members select segment, customer from ${before} where ${amongSegments(segments)}`,
     )
 }
 

@@ -3,6 +3,7 @@ import { filesOf } from '../lake/manifest.ts'
 import type { Session } from '../lake/session.ts'
 import { fileList } from '../lake/sources.ts'
 import type { Duck } from '../store/duckdb.ts'
+import { amongSegments } from './among.ts'
 import { type Place, placeOf } from './dialect/duckdb/bits.ts'
 import type { SegmentRow } from './evaluate.ts'
 
@@ -74,7 +75,7 @@ export async function openPublishedMembers(
   fresh: readonly SegmentRow[],
 ): Promise<void> {
   await openMembers(session, lakeDir, 'view', OF_LAKE)
-  const isFresh = isAmong(fresh)
+  const isFresh = amongSegments(fresh)
   await session.duck.run(`
     create view member_before as
     select ${COLUMNS} from published.members where ${isFresh}
@@ -94,18 +95,13 @@ export async function openTouchedMembers(
 ): Promise<void> {
   const back = `select subject from subject_redirect_changed where deleted and tick > ${Math.trunc(since)}`
   const [anyone] = await duck.rows(`${back} limit 1`)
-  const ofLake = anyone ? `(${isAmong(stale)} or customer in (${back}))` : isAmong(stale)
+  const ofLake = anyone ? `(${amongSegments(stale)} or customer in (${back}))` : amongSegments(stale)
   await duck.run(`
     create table touched_before as
     select ${COLUMNS} from (${publishedRows(places, 'members', 'touched')}) where not ${ofLake}
     union all
     select ${COLUMNS} from ${OF_LAKE} semi join touched using (customer) where ${ofLake}`)
 }
-
-const isAmong = (segments: readonly SegmentRow[]) =>
-  segments.length
-    ? `(segment in (${segments.map(({ ordinal }) => Math.trunc(ordinal)).join(', ')}))`
-    : 'false'
 
 /**
  * Compares `evaluated` with `member_before`; when not `whole`, with `touched_before`. Leaves in the session the table
@@ -121,7 +117,6 @@ export async function diffMembers(
   const before = whole ? 'member_before' : 'touched_before'
   await openDiffering(duck, evaluated, before)
   // Segments that were not evaluated keep their members.
-  const ordinals = evaluated.map(({ ordinal }) => Math.trunc(ordinal)).join(', ') || '-1'
   // One join for both directions, by one key: two anti joins on segment and customer took twice as long.
   const keyed = (rows: string) =>
     `(select *, segment * 4294967296 + customer as key from ${rows} semi join members_differing using (customer))`
@@ -129,7 +124,7 @@ export async function diffMembers(
     `create table members_compared as
     select coalesce(now.segment, before.segment) as segment, coalesce(now.customer, before.customer) as customer,
       coalesce(before.joined_at, $1::timestamp) as joined_at, before.key is not null as was,
-      now.key is not null or before.segment not in (${ordinals}) as stays
+      now.key is not null or not ${amongSegments(evaluated, 'before.segment')} as stays
     from ${keyed('evaluated')} as now full join ${keyed(before)} as before using (key)`,
     [changedAt],
   )

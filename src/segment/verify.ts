@@ -1,6 +1,7 @@
 import type { Pipeline } from '../lake/pipeline.ts'
 import type { Session } from '../lake/session.ts'
 import { log } from '../log.ts'
+import { amongSegments } from './among.ts'
 import { withoutScored } from './scored.ts'
 import type { BrandRow, Task } from './way.ts'
 
@@ -16,7 +17,6 @@ export async function compareWithPublished(
     ({ every_minutes, evaluated_at }) =>
       every_minutes === null || (evaluated_at && brand.as_of && evaluated_at >= brand.as_of),
   )
-  const ordinals = seen.map(({ ordinal }) => Math.trunc(ordinal)).join(', ') || 'null'
   const rows = models.flatMap(({ stored, by, name }) =>
     stored && by
       ? `select customer from ((from ${name} except from published.${name}) union all (from published.${name} except from ${name}))`
@@ -24,7 +24,7 @@ export async function compareWithPublished(
   )
   const [found] = await duck.rows<{ memberships: number; customers: number }>(`
     select
-      (select count(*) from member_diff anti join changed_customers using (customer) where segment in (${ordinals})) as memberships,
+      (select count(*) from member_diff anti join changed_customers using (customer) where ${amongSegments(seen)}) as memberships,
       (
         select count(distinct customer) from (${rows.join(' union all ')})
         anti join changed_customers using (customer) where customer is not null
