@@ -6,7 +6,7 @@ import { spell } from './spell.ts'
 
 /** One row per customer: how many different values have their latest row inside each window. */
 export function distinctSql(pass: Distinct, asOf: Date, gathered?: string): Sql {
-  const { row, line, from, customer, time } = placeOf(pass, gathered)
+  const { row, line, from, ofMembers, customer, time } = placeOf(pass, gathered)
   const since = new Since(asOf)
   const scope = since.scope(row, line)
   const of = spell(pass.of, scope)
@@ -29,7 +29,7 @@ export function distinctSql(pass: Distinct, asOf: Date, gathered?: string): Sql 
   ]
   const text = [
     `with latest as (\n  select ${columns([customer, ...latest], '    ')}`,
-    `  from ${from}, params`,
+    `  from ${from}${ofMembers}, params`,
     `  where ${where.join('\n    and ')}`,
     `  group by ${customer}, ${of}\n)`,
     `select ${columns(['customer', ...answers])}`,

@@ -29,7 +29,7 @@ function gatheredFrom(passes: readonly (Scan | Distinct)[], asOf: Date): Gathere
   const [first] = passes
   if (!first) throw new Error('an empty group')
   const { relation, time, only } = rowsNamed(first.source)
-  const { row, from } = placeOf(first)
+  const { row, from, ofMembers } = placeOf(first)
   const since = new Since(asOf)
   const scope = since.scope(row, row)
   const days = Math.max(...passes.map((pass) => pass.days))
@@ -43,7 +43,7 @@ function gatheredFrom(passes: readonly (Scan | Distinct)[], asOf: Date): Gathere
   ]
   const text = [
     `select ${columns([...read].map((name) => `${row}.${name}`))}`,
-    `from ${from}, params`,
+    `from ${from}${ofMembers}, params`,
     `where ${where.join('\n  and ')}`,
   ].join('\n')
   return {

@@ -6,7 +6,7 @@ import { all, type Scope, spell } from './spell.ts'
 
 /** One row per customer with rows in the longest window, one boolean per atom. */
 export function scanSql(scan: Scan, asOf: Date, gathered?: string): Sql {
-  const { row, line, from, customer, time } = placeOf(scan, gathered)
+  const { row, line, from, ofMembers, customer, time } = placeOf(scan, gathered)
   const since = new Since(asOf)
   const scope = since.scope(row, line)
   const made = scan.aggregations.map((each, index) => aggregationSql(each, `m${index}`, scan, scope, time))
@@ -19,7 +19,7 @@ export function scanSql(scan: Scan, asOf: Date, gathered?: string): Sql {
     ...(scan.level === 'matched' ? [`with ${matchedSql(scan, scope)}`] : []),
     `select ${columns(['customer', ...answers])}`,
     `from (\n  select ${columns([customer, ...made], '    ')}`,
-    `  from ${from}, params`,
+    `  from ${from}${ofMembers}, params`,
     ...(where.length ? [`  where ${where.join('\n    and ')}`] : []),
     `  group by ${customer}\n), params`,
   ].join('\n')
