@@ -25,7 +25,7 @@ export async function leaveOutErased(pipeline: Pipeline, duck: Duck): Promise<nu
 /** Makes `newest_erasure (brand_id, erased_at)`; false when it is empty, as it mostly is. */
 async function loadErasures({ postgres }: Pipeline, duck: Duck): Promise<boolean> {
   const brands = await duck.rows<{ id: string }>(
-    'select distinct brand_id::varchar as id from lines semi join kept using (n)',
+    'select distinct brand_id::varchar as id from lines where brand_id in (from brands)',
   )
   const erasures = await postgres.pipeline.many<{ brand_id: string; erased_at: Date }>('newest_erasures', [
     brands.map(({ id }) => id),

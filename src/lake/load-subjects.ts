@@ -13,18 +13,12 @@ const BRANDS_AT_ONCE = 4
 export async function loadSubjects(pipeline: Pipeline, duck: Duck): Promise<void> {
   await duck.run('create table subjects (identity varchar, subject integer)')
   const appender = await duck.connection.createAppender('subjects')
-  const append = (identity: string, subject: number) => {
+  const append: Append = (identity, subject) => {
     appender.appendVarchar(identity)
     appender.appendInteger(subject)
     appender.endRow()
   }
-  const unknown: IdentityRow[] = []
-  for (const row of await duck.rows<IdentityRow>(statement('duckdb', 'identities'))) {
-    const subject = pipeline.subjects.get(row.identity)
-    if (subject === undefined) unknown.push(row)
-    else append(row.identity, subject)
-  }
-  const waiting = [...Map.groupBy(unknown, (row) => row.brand_id)]
+  const waiting = [...Map.groupBy(await unknownIdentities(pipeline, duck, append), (row) => row.brand_id)]
   const workers = Array.from({ length: BRANDS_AT_ONCE }, async () => {
     try {
       for (let next = waiting.pop(); next; next = waiting.pop()) await assignBrand(pipeline, ...next, append)
@@ -38,11 +32,33 @@ export async function loadSubjects(pipeline: Pipeline, duck: Duck): Promise<void
   appender.closeSync()
 }
 
+type Append = (identity: string, subject: number) => void
+
+/** Appends those whose subject is known, which are most, and of whom the identity alone is read. */
+async function unknownIdentities({ subjects }: Pipeline, duck: Duck, append: Append): Promise<IdentityRow[]> {
+  await duck.run('create table unknown (identity varchar)')
+  const unknown = await duck.connection.createAppender('unknown')
+  let any = false
+  for (const { identity } of await duck.rows<{ identity: string }>(
+    'select distinct identity from lines semi join kept using (n)',
+  )) {
+    const subject = subjects.get(identity)
+    if (subject !== undefined) append(identity, subject)
+    else {
+      unknown.appendVarchar(identity)
+      unknown.endRow()
+      any = true
+    }
+  }
+  unknown.closeSync()
+  return any ? await duck.rows<IdentityRow>(statement('duckdb', 'unknown_identities')) : []
+}
+
 async function assignBrand(
   { postgres, subjects, storePlatformDomain }: Pipeline,
   brandId: string,
   identities: readonly IdentityRow[],
-  append: (identity: string, subject: number) => void,
+  append: Append,
 ): Promise<void> {
   for (let at = 0; at < identities.length; at += IDENTITIES_A_CALL) {
     const some = identities.slice(at, at + IDENTITIES_A_CALL)

@@ -10,5 +10,6 @@ select
     min(occurred_at) as seen_at
 from lines
 semi join kept using (n)
+semi join unknown using (identity)
 group by identity
 order by min(n)
