@@ -7,6 +7,8 @@ import { snapshot as tick } from '../src/lake/snapshot.ts'
 import { log } from '../src/log.ts'
 
 const EVERY_SECONDS = 30
+/** A backlog is worked off in turns well within the job's time: after each its lag is told and shared files are compacted. */
+const TURN_MS = 60_000
 /** Accepted events are to be in every read within this time. */
 const ALARM_SECONDS = 60
 
@@ -16,19 +18,21 @@ export const snapshot: Job<Pipeline> = {
   timeoutSeconds: 300,
   policy: 'one',
   async run(pipeline, _data, control) {
+    const end = performance.now() + TURN_MS
+    let more = false
     try {
-      for (;;) {
+      do {
         const report = await tick(pipeline)
         if (report.published) log('info', 'snapshot', { ...report })
-        if (!report.more || control.signal.aborted) break
-      }
+        more = report.more
+      } while (more && performance.now() < end && !control.signal.aborted)
       const lag = await lakeLag(pipeline)
       if (lag.seconds > ALARM_SECONDS) log('error', 'lake_lags', { ...lag })
       await compactStaging(pipeline)
     } catch (error) {
       if (!(error instanceof Outrun)) throw error
     } finally {
-      await control.send('snapshot', {}, EVERY_SECONDS)
+      await control.send('snapshot', {}, more ? 0 : EVERY_SECONDS)
     }
   },
 }
