@@ -206,6 +206,30 @@ t.test('a changed order replaces its earlier version, staged, cut and folded', a
   t.equal(files.filter(({ relation }) => relation === 'orders').length, 1, 'folded into one base')
 })
 
+t.test('files are merged once new events no longer come late', async (t) => {
+  const pipeline = await lake(t)
+  const brand = await newBrand(pipeline)
+  const { sql } = pipeline.postgres
+  const record = (event_id: string) => logBatch(sql, [{ brand_id: brand.id, event_id, anonymous_id: 'v' }])
+  const compacted = async () => {
+    await compactBrand(pipeline, brand.id, true)
+    const { files } = await brandManifest(pipeline.postgres, brand.id)
+    return files.filter(({ relation }) => relation === 'events').length
+  }
+  for (let round = 1; round < 12; round++) {
+    await record(`e${round}`)
+    await tick(pipeline)
+    t.equal(await compacted(), round)
+  }
+  await record('e12')
+  await tick(pipeline)
+  const late = await record('late')
+  await sql`update event_log set received_at = received_at - interval '1 minute' where batch_id = ${late}`
+  t.equal(await compacted(), 12)
+  await tick(pipeline)
+  t.equal(await compacted(), 2)
+})
+
 t.test('many ticks of many brands stay within 50 event files a brand, every event once', async (t) => {
   const pipeline = await lake(t)
   const brands = await Promise.all(Array.from({ length: 3 }, () => newBrand(pipeline)))

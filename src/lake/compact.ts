@@ -1,5 +1,6 @@
 import { type Duck, literal } from '../store/duckdb.ts'
 import { brandFolder } from '../store/lake.ts'
+import { lakeLag } from './horizon.ts'
 import { levelAbove, mergeable } from './levels.ts'
 import {
   addFiles,
@@ -28,13 +29,17 @@ const FOLD_FILES = 8
 const MOST_DELTAS = 32
 const MOST_DELTA_ROWS = 1_000_000
 
+/** New events go first: while they reach the lake later than this, files wait that can. */
+const LATE_SECONDS = 45
+
 type Mergeable = RelationName | 'member_changes'
 
 /** Cuts a brand's staged rows into files of its own, then merges its files; the number of files written. */
 export async function compactBrand(pipeline: Pipeline, brandId: string, cutAll = false): Promise<number> {
   let manifest = await brandManifest(pipeline.postgres, brandId)
+  let late = await isLate(pipeline)
   const relations: Mergeable[] = [...(Object.keys(RELATIONS) as RelationName[]), 'member_changes']
-  if (!relations.some((relation) => dueCut(manifest, relation, cutAll) || dueMerge(manifest, relation)))
+  if (!relations.some((relation) => dueCut(manifest, relation, cutAll) || dueMerge(manifest, relation, late)))
     return 0
   return await withWorkspace(pipeline, async (duck) => {
     let written = 0
@@ -46,15 +51,20 @@ export async function compactBrand(pipeline: Pipeline, brandId: string, cutAll =
         manifest = await brandManifest(pipeline.postgres, brandId)
         written++
       }
-      for (let inputs = dueMerge(manifest, relation); inputs; inputs = dueMerge(manifest, relation)) {
+      for (;;) {
+        const inputs = dueMerge(manifest, relation, late)
+        if (!inputs) break
         await merge({ ...work, manifest }, inputs)
         manifest = await brandManifest(pipeline.postgres, brandId)
+        late = await isLate(pipeline)
         written++
       }
     }
     return written
   })
 }
+
+const isLate = async (pipeline: Pipeline) => (await lakeLag(pipeline)).seconds > LATE_SECONDS
 
 interface Work {
   pipeline: Pipeline
@@ -79,9 +89,9 @@ function dueCut(manifest: Manifest, relation: Mergeable, cutAll: boolean): LakeF
 }
 
 /** The files to merge into one, when it is time. */
-function dueMerge(manifest: Manifest, relation: Mergeable): LakeFile[] | null {
+function dueMerge(manifest: Manifest, relation: Mergeable, late: boolean): LakeFile[] | null {
   const own = ownFiles(manifest, relation)
-  if (isAppended(relation)) return mergeable(own)
+  if (isAppended(relation)) return mergeable(own, late)
   const inputs = foldable(manifest, relation)
   if (!inputs) return null
   // A version that is left beside the base must not be older than the base: it would hide what the base holds.
