@@ -1,5 +1,6 @@
 import type { Duck } from '../store/duckdb.ts'
 import { STAGING_FOLDER } from '../store/lake.ts'
+import { isLate } from './horizon.ts'
 import { levelAbove, mergeable } from './levels.ts'
 import { addFiles, type LakeFile, type NewFile, Outrun, publishFiles, retireFiles } from './manifest.ts'
 import { type Pipeline, withWorkspace } from './pipeline.ts'
@@ -13,10 +14,11 @@ const SEEN_DAYS = 14
 /** Merges the shared files: rows that brands have cut and event ids of long ago are left out. */
 export async function compactStaging(pipeline: Pipeline): Promise<number> {
   let written = 0
+  const late = await isLate(pipeline)
   for (const relation of [...(Object.keys(RELATIONS) as RelationName[]), 'event_ids' as const]) {
     const { erasures } = await pipeline.postgres.pipeline.one<{ erasures: number }>('lake_erasures')
     const files = await pipeline.postgres.pipeline.many<LakeFile>('lake_shared_files', [relation])
-    const inputs = mergeable(files)
+    const inputs = mergeable(files, late)
     if (!inputs) continue
     await withWorkspace(pipeline, (duck) => mergeShared(pipeline, duck, { relation, inputs, erasures }))
     written++

@@ -1,6 +1,6 @@
 import { type Duck, literal } from '../store/duckdb.ts'
 import { brandFolder } from '../store/lake.ts'
-import { lakeLag } from './horizon.ts'
+import { isLate } from './horizon.ts'
 import { levelAbove, mergeable } from './levels.ts'
 import {
   addFiles,
@@ -28,9 +28,6 @@ const FOLD_FILES = 8
 /** Changes that refreshes have still to see are folded only when they are so many. */
 const MOST_DELTAS = 32
 const MOST_DELTA_ROWS = 1_000_000
-
-/** New events go first: while they reach the lake later than this, files wait that can. */
-const LATE_SECONDS = 45
 
 type Mergeable = RelationName | 'member_changes'
 
@@ -63,8 +60,6 @@ export async function compactBrand(pipeline: Pipeline, brandId: string, cutAll =
     return written
   })
 }
-
-const isLate = async (pipeline: Pipeline) => (await lakeLag(pipeline)).seconds > LATE_SECONDS
 
 interface Work {
   pipeline: Pipeline

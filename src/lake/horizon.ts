@@ -78,3 +78,9 @@ export async function lakeLag(pipeline: Pipeline): Promise<{ seconds: number; bl
   const { seconds } = await pipeline.postgres.pipeline.one<{ seconds: number }>('lake_lag')
   return { seconds, blocker: await blockerOf(pipeline) }
 }
+
+/** New events go first: while they reach the lake later than this, work waits that can. */
+const LATE_SECONDS = 45
+
+export const isLate = async (pipeline: Pipeline): Promise<boolean> =>
+  (await lakeLag(pipeline)).seconds > LATE_SECONDS
