@@ -25,7 +25,11 @@ t.test('members and changes are those of a comparison one by one, whatever is ev
   const tempDir = t.testdir()
   for (let round = 0; round < ROUNDS; round++) {
     const size = random.pick(SIZES)
-    const known = [...new Set(random.list(size + 3, size + 3, () => random.below(2 ** 20)))]
+    // Far apart, or neighbours with gaps between them.
+    const numbers = random.chance(0.5) ? 2 ** 20 : 2 * size + 8
+    const drawn = new Set<number>()
+    while (drawn.size < size + 3) drawn.add(random.below(numbers))
+    const known = [...drawn]
     // The others wait, failed or are archived.
     const evaluated = known.slice(0, -3)
     const any = (of: readonly number[]) => (): Membership => ({

@@ -75,12 +75,14 @@ async function blockerOf({ postgres }: Pipeline): Promise<string | null> {
 
 /** Seconds since the oldest event that the lake does not have was received, and who holds the lake back. */
 export async function lakeLag(pipeline: Pipeline): Promise<{ seconds: number; blocker: string | null }> {
-  const { seconds } = await pipeline.postgres.pipeline.one<{ seconds: number }>('lake_lag')
-  return { seconds, blocker: await blockerOf(pipeline) }
+  return { seconds: await lagSeconds(pipeline), blocker: await blockerOf(pipeline) }
 }
+
+const lagSeconds = async ({ postgres }: Pipeline): Promise<number> =>
+  (await postgres.pipeline.one<{ seconds: number }>('lake_lag')).seconds
 
 /** New events go first: while they reach the lake later than this, work waits that can. */
 const LATE_SECONDS = 45
 
 export const isLate = async (pipeline: Pipeline): Promise<boolean> =>
-  (await lakeLag(pipeline)).seconds > LATE_SECONDS
+  (await lagSeconds(pipeline)) > LATE_SECONDS

@@ -36,22 +36,23 @@ type Append = (identity: string, subject: number) => void
 
 /** Appends those whose subject is known, which are most, and of whom the identity alone is read. */
 async function unknownIdentities({ subjects }: Pipeline, duck: Duck, append: Append): Promise<IdentityRow[]> {
-  await duck.run('create table unknown (identity varchar)')
-  const unknown = await duck.connection.createAppender('unknown')
-  let any = false
-  for (const { identity } of await duck.rows<{ identity: string }>(
+  const named = await duck.rows<{ identity: string }>(
     'select distinct identity from lines semi join kept using (n)',
-  )) {
+  )
+  const unknown = named.filter(({ identity }) => {
     const subject = subjects.get(identity)
     if (subject !== undefined) append(identity, subject)
-    else {
-      unknown.appendVarchar(identity)
-      unknown.endRow()
-      any = true
-    }
+    return subject === undefined
+  })
+  if (unknown.length === 0) return []
+  await duck.run('create table unknown (identity varchar)')
+  const appender = await duck.connection.createAppender('unknown')
+  for (const { identity } of unknown) {
+    appender.appendVarchar(identity)
+    appender.endRow()
   }
-  unknown.closeSync()
-  return any ? await duck.rows<IdentityRow>(statement('duckdb', 'unknown_identities')) : []
+  appender.closeSync()
+  return await duck.rows<IdentityRow>(statement('duckdb', 'unknown_identities'))
 }
 
 async function assignBrand(
