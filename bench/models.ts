@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { table } from '../src/cli/table.ts'
 import { CHECKOUT } from '../src/config.ts'
 import { attachGeneration } from '../src/lake/generation.ts'
-import { openServing, type WrittenServed, writeServed } from '../src/lake/serving.ts'
+import { openServing, type WrittenServed, writeServing } from '../src/lake/serving.ts'
 import { openSession } from '../src/lake/session.ts'
 import { loadModels } from '../src/model/graph.ts'
 import { runModels } from '../src/model/run.ts'
@@ -129,10 +129,9 @@ async function tick(base: WrittenServed): Promise<void> {
         'their rows of customers',
         async () => (await writeTouchedMembers(lakeDir, session, published, 'customers')).changes,
       )
-      await timed('  models of everyone', () => mergeMarts(duck, models))
-      const sums = marts.filter(({ stored, by }) => stored && !by)
-      const tables = sums.map(({ name, plain = [] }) => ({ name, select: `from ${name}`, plain }))
-      await write('models of everyone', () => writeServed(lakeDir, session, tables))
+      await write('models of everyone', () =>
+        writeServing(lakeDir, session, (serving) => mergeMarts(duck, models, serving)),
+      )
       await write('their rows', () => writeTouchedMarts(lakeDir, session, published, models))
     })
   } finally {

@@ -172,15 +172,26 @@ export async function writeChanges(
   return await written(lakeDir, session, { [ROWS]: [replaced, ...rows], [WHOLE]: whole })
 }
 
-async function written(
+function written(
   lakeDir: string,
   session: Session,
   tables: Partial<Record<typeof ROWS | typeof WHOLE, readonly ServedTable[]>>,
 ): Promise<WrittenServed> {
-  const serving = await openServing(lakeDir, session)
-  try {
+  return writeServing(lakeDir, session, async (serving) => {
     for (const table of tables[ROWS] ?? []) await serving.add(table, ROWS)
     for (const table of tables[WHOLE] ?? []) await serving.add(table, WHOLE)
+  })
+}
+
+/** Publishes what is added to one file. */
+export async function writeServing(
+  lakeDir: string,
+  session: Session,
+  fill: (serving: Serving) => Promise<void>,
+): Promise<WrittenServed> {
+  const serving = await openServing(lakeDir, session)
+  try {
+    await fill(serving)
   } catch (error) {
     await serving.abandon()
     throw error

@@ -26,10 +26,11 @@ export async function writeRows(
   const header: RowHeader = { tables: parts.map(({ name, columns }) => ({ name, columns })) }
   const first = `select -1 as customer, ${literal(JSON.stringify(header))} as line`
   const lines = [first, ...parts.map((part) => part.lines)].join(' union all ')
-  // As they are: a character below the space does not stand in JSON.
+  // As they are: a character below the space does not stand in JSON. Forced quotes of no character spare the search for
+  // what would need them, a seventh of the time.
   await duck.run(
     `copy (select line from (${lines}) order by customer) to ${literal(path)}
-     (format csv, header false, quote '', escape '', delimiter '\x01')`,
+     (format csv, header false, quote '', escape '', force_quote *, delimiter '\x01')`,
   )
   const elsewhere = replaced === null ? [] : await customersIn(duck, replaced)
   return () => addIndex(path, elsewhere)

@@ -53,6 +53,11 @@ export async function touchScored(
   const marts = needed.filter(({ layer, by }) => layer === 'mart' && by)
   await runModels(duck.connection, marts)
   await mergeMarts(duck, needed)
+  // As views they can be replaced, once those of the file that is published are there.
+  for (const name of SCORES) {
+    await duck.run(`alter table ${name} rename to ${name}_now`)
+    await duck.run(`create view ${name} as from ${name}_now`)
+  }
   await touchMoved(duck, scored)
   for (const { name } of marts) {
     await duck.run(`drop view ${name}`)

@@ -1,6 +1,7 @@
 import { without } from '../lake/generation.ts'
 import { laterFiles } from '../lake/manifest.ts'
 import { type RelationName, sourceName } from '../lake/relations.ts'
+import type { Serving } from '../lake/serving.ts'
 import type { Session } from '../lake/session.ts'
 import { BY_SUBJECT } from '../lake/sources.ts'
 import type { Model } from '../model/graph.ts'
@@ -175,12 +176,12 @@ export async function restrict(
 /**
  * Ends a restriction: staging models have all rows again, and the marts everyone's, those of the touched customers
  * (`<mart>_touched` from here on) beside the published ones of all others. Those that are not made by customer are
- * computed over everyone, now or when they are read, or stay as they were published.
+ * computed over everyone, now, into a file, or when they are read, or stay as they were published.
  */
 export async function mergeMarts(
   duck: Duck,
   models: readonly Model[],
-  of: 'everyone anew' | 'everyone when asked' | 'everyone as published' = 'everyone anew',
+  of: Serving | 'everyone anew' | 'everyone when asked' | 'everyone as published' = 'everyone anew',
 ): Promise<void> {
   await widen(duck)
   for (const { name, layer, sql } of models)
@@ -195,8 +196,11 @@ export async function mergeMarts(
   }
   const sums = marts.filter(({ by }) => !by)
   if (of !== 'everyone as published') {
-    const materialize = (): Materialization => (of === 'everyone anew' ? 'table' : 'view')
-    return void (await runModels(duck.connection, sums, { materialize }))
+    const materialize = (): Materialization => (of === 'everyone when asked' ? 'view' : 'table')
+    return void (await runModels(duck.connection, sums, {
+      materialize,
+      ...(typeof of === 'object' && { into: of }),
+    }))
   }
   for (const { name } of sums) await duck.run(`create or replace view ${name} as from published.${name}`)
 }

@@ -1,7 +1,7 @@
 import type { Generation } from '../lake/generation.ts'
 import type { NewFile } from '../lake/manifest.ts'
 import type { Pipeline } from '../lake/pipeline.ts'
-import { type Serving, type WrittenServed, writeServed } from '../lake/serving.ts'
+import { type Serving, type WrittenServed, writeServing } from '../lake/serving.ts'
 import type { Session } from '../lake/session.ts'
 import type { Duck } from '../store/duckdb.ts'
 import type { WrittenFile } from '../store/lake.ts'
@@ -87,14 +87,11 @@ export async function writeTouched(
   }
   if (!parts.has('models')) return written
 
-  await mergeMarts(duck, models, salesMoved ? 'everyone anew' : 'everyone as published')
   if (salesMoved) {
-    const sums = models.filter(({ stored, by }) => stored && !by)
-    const tables = sums.map(({ name, plain = [] }) => ({ name, select: `from ${name}`, plain }))
-    const file = await writeServed(lakeDir, session, tables)
+    const file = await writeServing(lakeDir, session, (serving) => mergeMarts(duck, models, serving))
     note(file, 'served', 0, 0)
     written.shown.models_sums_path = file.path
-  }
+  } else await mergeMarts(duck, models, 'everyone as published')
   const file = await writeTouchedMarts(lakeDir, session, published, models)
   note(file, 'served', 0, 0)
   written.shown.models_changes_path = file.path
