@@ -1,5 +1,6 @@
 import { promisify } from 'node:util'
 import { constants, zstdCompress, zstdDecompress } from 'node:zlib'
+import { CHUNK_BYTES } from './decompressor.ts'
 
 const decompress = promisify(zstdDecompress)
 const compress = promisify(zstdCompress)
@@ -10,7 +11,7 @@ const ERASED = '{"erased":true}'
 
 /** The lines of a record batch. */
 export async function linesOf(payload: Buffer): Promise<string[]> {
-  const lines = (await decompress(payload)).toString().split('\n')
+  const lines = (await decompress(payload, { chunkSize: CHUNK_BYTES })).toString().split('\n')
   if (lines.at(-1) === '') lines.pop()
   return lines
 }

@@ -1,8 +1,6 @@
-import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
-import { finished } from 'node:stream/promises'
-import { promisify } from 'node:util'
-import { zstdDecompress } from 'node:zlib'
+import { pipeline } from 'node:stream/promises'
+import { Decompressor } from '../event/decompressor.ts'
 import type { Sql } from '../store/postgres.ts'
 import { statement } from '../store/sqlfile.ts'
 
@@ -15,31 +13,36 @@ export interface Batch {
   bytes: number
 }
 
-const decompress = promisify(zstdDecompress)
 const FETCH_BYTES = 8 << 20
 
 /** Writes the lines of the batches end to end into one NDJSON file; the first line number of each batch. */
 export async function writeLines(sql: Sql, batches: readonly Batch[], path: string): Promise<number[]> {
   // Uncompressed: DuckDB reads one zstd stream with one thread (1M events: 7.6 s against 2.1 s on 2 busy cores).
-  const file = createWriteStream(path, { highWaterMark: 4 << 20 })
-  const waiting = [...groups(batches)]
-  let fetching = waiting[0] && payloadsOf(sql, waiting[0])
-  for (const [index, group] of waiting.entries()) {
-    const payloads = await fetching
-    const next = waiting[index + 1]
-    // The next group is on its way while this one is written.
-    fetching = next && payloadsOf(sql, next)
-    fetching?.catch(() => {})
-    for (const batch of group) {
-      const payload = payloads?.get(batch.batch_id)
-      if (!payload)
-        throw new Error(`batch ${batch.batch_id} vanished from event_log before it reached the lake`)
-      if (!file.write(await decompress(payload))) await once(file, 'drain')
-    }
-  }
-  file.end()
-  await finished(file)
+  await pipeline(contentsOf(sql, batches), createWriteStream(path, { highWaterMark: 4 << 20 }))
   return firstLines(batches)
+}
+
+async function* contentsOf(sql: Sql, batches: readonly Batch[]): AsyncGenerator<Buffer> {
+  const decompressor = new Decompressor()
+  try {
+    const waiting = [...groups(batches)]
+    let fetching = waiting[0] && payloadsOf(sql, waiting[0])
+    for (const [index, group] of waiting.entries()) {
+      const payloads = await fetching
+      const next = waiting[index + 1]
+      // The next group is on its way while this one is written.
+      fetching = next && payloadsOf(sql, next)
+      fetching?.catch(() => {})
+      for (const batch of group) {
+        const payload = payloads?.get(batch.batch_id)
+        if (!payload)
+          throw new Error(`batch ${batch.batch_id} vanished from event_log before it reached the lake`)
+        yield* await decompressor.decompress(payload)
+      }
+    }
+  } finally {
+    decompressor.close()
+  }
 }
 
 /** Every line of a batch ends with a newline, and event_count says how many there are. */
