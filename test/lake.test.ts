@@ -13,6 +13,7 @@ import { snapshot } from '../src/lake/snapshot.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
 import { lake, logBatch, passed, sourceRows, tick } from './fixtures/lake.ts'
+import { randomSource } from './fixtures/random.ts'
 
 t.test('committed events are in the sources of their brand after a tick', async (t) => {
   const pipeline = await lake(t)
@@ -49,6 +50,36 @@ t.test('an event without an id is named by its batch and line', async (t) => {
     { event_id: `${batch}-0`, line: 0 },
     { event_id: `${batch}-1`, line: 1 },
   ])
+})
+
+t.test('events are named by their batch and line whatever the sizes of the batches of a tick', async (t) => {
+  const random = randomSource(t)
+  const pipeline = await lake(t)
+  const brand = await newBrand(pipeline)
+  const names: string[] = []
+  const longest = random.pick([2, 40, 3_000])
+  for (let n = 0; n < 30; n++) {
+    const lines = random.chance(0.5) ? 1 : 1 + random.below(longest)
+    const batch = await logBatch(
+      pipeline.postgres.sql,
+      Array.from({ length: lines }, () => ({ brand_id: brand.id, anonymous_id: 'v' })),
+    )
+    for (let line = 0; line < lines; line++) names.push(`${batch}-${line}`)
+  }
+  await tick(pipeline)
+  const rows = await sourceRows<{ name: string; event_id: string }>(
+    pipeline,
+    brand,
+    `select event_id, batch_id || '-' || line as name from events order by batch_id, line`,
+  )
+  t.same(
+    rows.map(({ event_id }) => event_id),
+    names,
+  )
+  t.same(
+    rows.map(({ name }) => name),
+    names,
+  )
 })
 
 t.test('a repeated event id is kept once, within a tick and across ticks', async (t) => {

@@ -4,7 +4,7 @@ import { statement } from '../store/sqlfile.ts'
 import { IDENTITIES_A_CALL, type IdentityRow, identityOf } from './line-identity.ts'
 import type { Pipeline } from './pipeline.ts'
 
-/** Takes lines of erased customers from before their erasure out of `kept`; their numbers. */
+/** Leaves out lines of erased customers from before their erasure; their numbers. */
 export async function leaveOutErased(pipeline: Pipeline, duck: Duck): Promise<number[]> {
   if (!(await loadErasures(pipeline, duck))) return []
   const rows = await duck.rows<IdentityRow>(statement('duckdb', 'perhaps_erased'))
@@ -15,25 +15,23 @@ export async function leaveOutErased(pipeline: Pipeline, duck: Duck): Promise<nu
       await markErased(pipeline, duck, brandId, identities.slice(at, at + IDENTITIES_A_CALL))
   }
   const erased = await duck.rows<{ n: number }>(
-    `delete from kept using lines, erased_identity
-     where kept.n = lines.n and lines.identity = erased_identity.identity and occurred_at <= erased_at
-     returning kept.n`,
+    `insert into left_out
+     select n from kept join erased_identity using (identity) where occurred_at <= erased_at
+     returning n`,
   )
   return erased.map(({ n }) => n)
 }
 
 /** Makes `newest_erasure (brand_id, erased_at)`; false when it is empty, as it mostly is. */
 async function loadErasures({ postgres }: Pipeline, duck: Duck): Promise<boolean> {
-  const brands = await duck.rows<{ id: string }>(
-    'select distinct brand_id::varchar as id from lines where brand_id in (from brands)',
-  )
+  const brands = await duck.rows<{ id: string }>('select distinct brand_id as id from kept')
   const erasures = await postgres.pipeline.many<{ brand_id: string; erased_at: Date }>('newest_erasures', [
     brands.map(({ id }) => id),
   ])
   if (erasures.length === 0) return false
-  await duck.run('create table newest_erasure (brand_id uuid, erased_at timestamp)')
+  await duck.run('create table newest_erasure (brand_id varchar, erased_at timestamp)')
   for (const { brand_id, erased_at } of erasures)
-    await duck.run('insert into newest_erasure values ($1::uuid, $2::timestamp)', [brand_id, erased_at])
+    await duck.run('insert into newest_erasure values ($1, $2::timestamp)', [brand_id, erased_at])
   return true
 }
 

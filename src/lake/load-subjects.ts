@@ -36,9 +36,7 @@ type Append = (identity: string, subject: number) => void
 
 /** Appends those whose subject is known, which are most, and of whom the identity alone is read. */
 async function unknownIdentities({ subjects }: Pipeline, duck: Duck, append: Append): Promise<IdentityRow[]> {
-  const named = await duck.rows<{ identity: string }>(
-    'select distinct identity from lines semi join kept using (n)',
-  )
+  const named = await duck.rows<{ identity: string }>('select distinct identity from kept')
   const unknown = named.filter(({ identity }) => {
     const subject = subjects.get(identity)
     if (subject !== undefined) append(identity, subject)

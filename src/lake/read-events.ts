@@ -57,15 +57,7 @@ export async function readEvents(
   const erased = await leaveOutErased(pipeline, duck)
   await loadSubjects(pipeline, duck)
 
-  await duck.run('create table batches (first_line bigint, batch_id varchar)')
-  const appender = await duck.connection.createAppender('batches')
-  for (const [index, batch] of batches.entries()) {
-    appender.appendBigInt(BigInt(firstLines[index] ?? 0))
-    appender.appendVarchar(batch.batch_id)
-    appender.endRow()
-  }
-  appender.closeSync()
-  await duck.run(newEvents(tick))
+  await duck.run(newEvents(tick, await loadPlaces(duck, batches, firstLines)))
   await duck.run(statement('duckdb', 'seen_ids'))
 
   const [counts] = await duck.rows<{ lines: number; gone: number; rows: number; ids: number }>(
@@ -85,6 +77,34 @@ export async function readEvents(
   }
 }
 
+/**
+ * Makes `places (bucket, first_line, last_line, batch_id)`: which batches have lines in each so many that follow each
+ * other, as many as a batch has on average. Returns in how many bits a line counts within its bucket.
+ */
+async function loadPlaces(
+  duck: Duck,
+  batches: readonly Batch[],
+  firstLines: readonly number[],
+): Promise<number> {
+  const lines = batches.reduce((sum, { event_count }) => sum + event_count, 0)
+  const bits = Math.round(Math.log2(Math.max(1, lines / batches.length)))
+  await duck.run(
+    'create table places (bucket integer, first_line integer, last_line integer, batch_id varchar)',
+  )
+  const appender = await duck.connection.createAppender('places')
+  for (const [index, { batch_id, event_count }] of batches.entries()) {
+    const first = firstLines[index] ?? 0
+    const last = first + event_count - 1
+    for (let bucket = first >> bits; bucket <= last >> bits; bucket++) {
+      for (const each of [bucket, first, last]) appender.appendInteger(each)
+      appender.appendVarchar(batch_id)
+      appender.endRow()
+    }
+  }
+  appender.closeSync()
+  return bits
+}
+
 /** Reads the file into `lines`. Lines that DuckDB refuses are blanked, so that the others keep their numbers. */
 async function loadLines(duck: Duck, path: string): Promise<Map<number, string>> {
   const load = (from: string) =>
@@ -102,7 +122,6 @@ async function loadLines(duck: Duck, path: string): Promise<Map<number, string>>
       await writeFile(`${path}.part`, `${lines.slice(low, high).join('\n')}\n`)
       try {
         await load(`${path}.part`)
-        await duck.run('drop table lines')
       } catch {
         if (high - low === 1) {
           unreadable.set(low, lines[low] ?? '')
@@ -123,7 +142,7 @@ async function loadLines(duck: Duck, path: string): Promise<Map<number, string>>
 
 async function loadBrands({ postgres }: Pipeline, duck: Duck): Promise<void> {
   const brands = await postgres.pipeline.many<{ id: string }>('brand_ids')
-  await duck.run('create table brands (id uuid)')
+  await duck.run('create table brands (id varchar)')
   if (brands.length)
     await duck.run(`insert into brands values ${brands.map(({ id }) => `(${literal(id)})`).join(', ')}`)
 }
@@ -151,31 +170,37 @@ const IDENTIFYING = [
   'address',
 ]
 
-function newEvents(tick: number): string {
+function newEvents(tick: number, bits: number): string {
   const typed = Object.entries(EVENT_PROPERTIES).map(([name, [type]]) =>
     type === 'VARCHAR' ? `given.${name}` : `try_cast(given.${name} as ${type}) as ${name}`,
   )
   const wanted = [...Object.keys(EVENT_PROPERTIES), ...IDENTIFYING]
   const structure = JSON.stringify(Object.fromEntries(wanted.map((name) => [name, 'VARCHAR'])))
   const patch = JSON.stringify(Object.fromEntries(IDENTIFYING.map((name) => [name, null])))
-  // json_transform is twice as fast as a list of paths, and names the identifying ones in the same pass.
+  // json_transform is twice as fast as a list of paths, and names the identifying ones in the same pass. An asof join with
+  // the batches took a quarter of the time, a cast of each line's ids to UUIDs a tenth.
   return `
     create table new_events as
-    with placed as (
-      select lines.*, batches.batch_id, (n - first_line)::integer as line,
-        json_transform(properties, ${literal(structure)}) as given
-      from lines semi join kept using (n) asof join batches on lines.n >= batches.first_line
+    with named as (
+      -- An identity begins with its brand.
+      select identity, left(identity, 36)::uuid as brand, nullif(subject, 0) as subject from subjects
+    ),
+    placed_batches as (select * replace (batch_id::uuid as batch_id) from places),
+    placed as (
+      select kept.*, batch_id, n - first_line as line, json_transform(properties, ${literal(structure)}) as given
+      from kept join placed_batches
+        on bucket = n >> ${Math.trunc(bits)} and n >= first_line and n <= last_line
     )
     select
-      brand_id, ${Math.trunc(tick)}::bigint as tick, batch_id::uuid as batch_id, line,
+      brand as brand_id, ${Math.trunc(tick)}::bigint as tick, batch_id, line::integer as line,
       coalesce(event_id, batch_id || '-' || line) as event_id, received_at, occurred_at, event_type,
-      nullif(subject, 0) as subject, ${typed.join(', ')},
+      subject, ${typed.join(', ')},
       case
         when coalesce(${IDENTIFYING.map((name) => `given.${name}`).join(', ')}) is not null
         then json_merge_patch(properties, ${literal(patch)})
         else properties
       end as properties, by_browser
-    from placed join subjects using (identity)`
+    from placed join named using (identity)`
 }
 
 async function withPayload(

@@ -1,9 +1,9 @@
 -- Lines that cannot become a lake row, with the reason.
 select
     n,
-    brand_id::varchar as brand_id,
+    try_cast(brand_id as uuid)::varchar as brand_id,
     case
-        when brand_id is null then 'brand_id is not a UUID'
+        when try_cast(brand_id as uuid) is null then 'brand_id is not a UUID'
         when brand_id not in (from brands) then 'there is no such brand'
         when event_type is null then 'event_type is missing'
         when received_at is null then 'received_at is not a time in milliseconds'

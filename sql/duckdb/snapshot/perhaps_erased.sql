@@ -1,15 +1,14 @@
 -- Whom lines from before the newest erasure of their brand name.
 select
     identity,
-    any_value(brand_id)::varchar as brand_id,
+    any_value(brand_id) as brand_id,
     any_value(store_customer_id) as store_customer_id,
     any_value(profile_id) as profile_id,
     any_value(email) as email,
     any_value(phone) as phone,
     any_value(anonymous_id) as anonymous_id,
     min(occurred_at) as seen_at
-from lines
-semi join kept using (n)
+from kept
 join newest_erasure using (brand_id)
 where occurred_at <= erased_at
 group by identity

@@ -1,8 +1,8 @@
 -- One row per line of the batches, in log order. Every field is text here: a cast that fails must not stop its neighbours.
-create table lines as
+create or replace table line_rows as
 select
-    row_number() over () - 1 as n,
-    try_cast(brand_id as uuid) as brand_id,
+    -- Text as well: a million lines are of a few brands.
+    brand_id,
     -- Ids of pages are a space of their own, and so are those of the service: whoever makes one up must not take the
     -- place of an event that is to come.
     case
@@ -34,4 +34,7 @@ from read_ndjson(
         profile_id: 'VARCHAR', anonymous_id: 'VARCHAR', email: 'VARCHAR', phone: 'VARCHAR', store_customer_id: 'VARCHAR',
         origin: 'VARCHAR', properties: 'JSON', erased: 'VARCHAR'
     }
-)
+);
+
+-- The rows are in the order of the file; numbered by a window function it would be read by one thread.
+create or replace view lines as select rowid as n, * from line_rows
