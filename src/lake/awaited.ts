@@ -1,5 +1,6 @@
 import type { Statements } from '../op.ts'
 import type { Duck } from '../store/duckdb.ts'
+import { asEvents } from './new-events.ts'
 import type { Pipeline } from './pipeline.ts'
 
 /** An event that campaigns of its brand wait for. */
@@ -17,7 +18,7 @@ export interface AwaitedEvent {
 const ROWS = 5_000
 
 /**
- * Of the events of a tick (table `new_events`) those that campaigns wait for, in the order of receipt. What a browser
+ * Of the events of a tick (table `new_lines`) those that campaigns wait for, in the order of receipt. What a browser
  * sends starts none: anyone can forge it.
  */
 export async function awaitedEvents({ postgres }: Pipeline, duck: Duck): Promise<AwaitedEvent[]> {
@@ -32,9 +33,8 @@ export async function awaitedEvents({ postgres }: Pipeline, duck: Duck): Promise
        from (select unnest($1::json::json[]) as pair)
      )
      select brand_id::varchar as brand_id, event_id, event_type, subject, occurred_at, properties::varchar as properties
-     from new_events semi join awaited using (brand_id, event_type)
-     where not by_browser
-     order by new_events.received_at, batch_id, line`,
+     from (${asEvents('(from new_lines semi join awaited using (brand_id, event_type) where not by_browser)')}) as event
+     order by event.received_at, batch_id, line`,
     [pairs],
   )
 }

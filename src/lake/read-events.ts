@@ -5,8 +5,8 @@ import { statement } from '../store/sqlfile.ts'
 import { type Batch, writeLines } from './batches.ts'
 import { leaveOutErased } from './erased-lines.ts'
 import { loadSubjects } from './load-subjects.ts'
+import { newLines } from './new-events.ts'
 import type { Pipeline } from './pipeline.ts'
-import { EVENT_PROPERTIES } from './relations.ts'
 
 /** A line of the log that could not become a lake row. */
 export interface DeadLine {
@@ -32,8 +32,8 @@ interface ReadEvents {
 }
 
 /**
- * Turns the lines of the batches into the tables `new_events` (columns of the relation) and `new_ids` (the sender's
- * event ids), without repeats. A line that fails stays behind with its reason and stops no other.
+ * Turns the lines of the batches into the tables `new_lines` (see asEvents) and `new_ids` (the sender's event ids),
+ * without repeats. A line that fails stays behind with its reason and stops no other.
  */
 export async function readEvents(
   pipeline: Pipeline,
@@ -57,12 +57,12 @@ export async function readEvents(
   const erased = await leaveOutErased(pipeline, duck)
   await loadSubjects(pipeline, duck)
 
-  await duck.run(newEvents(tick, await loadPlaces(duck, batches, firstLines)))
+  await duck.run(newLines(tick, await loadPlaces(duck, batches, firstLines)))
   await duck.run(statement('duckdb', 'seen_ids'))
 
   const [counts] = await duck.rows<{ lines: number; gone: number; rows: number; ids: number }>(
     `select (select count(*) from lines) as lines, (select count(*) from lines where erased) as gone,
-       (select count(*) from new_events) as rows, (select count(*) from new_ids) as ids`,
+       (select count(*) from new_lines) as rows, (select count(*) from new_ids) as ids`,
   )
   const { lines, gone, rows, ids } = counts ?? { lines: 0, gone: 0, rows: 0, ids: 0 }
   const promised = batches.reduce((sum, batch) => sum + batch.event_count, 0)
@@ -155,52 +155,6 @@ async function loadSeen({ postgres, lakeDir }: Pipeline, duck: Duck): Promise<vo
       ? `create view seen as from read_parquet([${list}])`
       : 'create table seen (id_hash ubigint, id_check ubigint, received_on date)',
   )
-}
-
-/** Property names whose values identify a person: they live in the customers relation only. */
-const IDENTIFYING = [
-  'email',
-  'phone',
-  'phoneNumber',
-  'first_name',
-  'last_name',
-  'firstName',
-  'lastName',
-  'name',
-  'address',
-]
-
-function newEvents(tick: number, bits: number): string {
-  const typed = Object.entries(EVENT_PROPERTIES).map(([name, [type]]) =>
-    type === 'VARCHAR' ? `given.${name}` : `try_cast(given.${name} as ${type}) as ${name}`,
-  )
-  const wanted = [...Object.keys(EVENT_PROPERTIES), ...IDENTIFYING]
-  const structure = JSON.stringify(Object.fromEntries(wanted.map((name) => [name, 'VARCHAR'])))
-  const patch = JSON.stringify(Object.fromEntries(IDENTIFYING.map((name) => [name, null])))
-  // json_transform is twice as fast as a list of paths, and names the identifying ones in the same pass. An asof join with
-  // the batches took a quarter of the time, a cast of each line's ids to UUIDs a tenth.
-  return `
-    create table new_events as
-    with named as (
-      -- An identity begins with its brand.
-      select identity, left(identity, 36)::uuid as brand, nullif(subject, 0) as subject from subjects
-    ),
-    placed_batches as (select * replace (batch_id::uuid as batch_id) from places),
-    placed as (
-      select kept.*, batch_id, n - first_line as line, json_transform(properties, ${literal(structure)}) as given
-      from kept join placed_batches
-        on bucket = n >> ${Math.trunc(bits)} and n >= first_line and n <= last_line
-    )
-    select
-      brand as brand_id, ${Math.trunc(tick)}::bigint as tick, batch_id, line::integer as line,
-      coalesce(event_id, batch_id || '-' || line) as event_id, received_at, occurred_at, event_type,
-      subject, ${typed.join(', ')},
-      case
-        when coalesce(${IDENTIFYING.map((name) => `given.${name}`).join(', ')}) is not null
-        then json_merge_patch(properties, ${literal(patch)})
-        else properties
-      end as properties, by_browser
-    from placed join named using (identity)`
 }
 
 async function withPayload(

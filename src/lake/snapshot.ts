@@ -5,6 +5,7 @@ import { type AwaitedEvent, awaitedEvents, keepAwaited } from './awaited.ts'
 import type { Batch } from './batches.ts'
 import { exportRows } from './export-rows.ts'
 import { addFiles, type NewFile, Outrun, publishFiles } from './manifest.ts'
+import { asEvents } from './new-events.ts'
 import { type Pipeline, withWorkspace } from './pipeline.ts'
 import { type DeadLine, type ErasedLine, readEvents } from './read-events.ts'
 import { RELATIONS, type RelationName } from './relations.ts'
@@ -60,9 +61,9 @@ export async function snapshot(pipeline: Pipeline): Promise<SnapshotReport> {
   return await withWorkspace(pipeline, async (duck, folder) => {
     const files: NewFile[] = []
     const rows: SnapshotReport['rows'] = {}
-    const stage = async (relation: RelationName, table: string) => {
+    const stage = async (relation: RelationName, table: string, shown?: (rows: string) => string) => {
       const based = await brandsWith(pipeline, relation)
-      const written = await stageRows(duck, pipeline.lakeDir, relation, table, tick, based)
+      const written = await stageRows(duck, pipeline.lakeDir, { relation, table, shown, tick, based })
       files.push(...written)
       rows[relation] = written.reduce((sum, file) => sum + file.rows, 0)
     }
@@ -77,7 +78,7 @@ export async function snapshot(pipeline: Pipeline): Promise<SnapshotReport> {
       erased = events.erased
       repeats = events.repeats
       if (events.rows) {
-        await stage('events', 'new_events')
+        await stage('events', 'new_lines', asEvents)
         awaited = await awaitedEvents(pipeline, duck)
       }
       if (events.ids) files.push(await writeSeenIds(pipeline, duck, tick))

@@ -9,17 +9,24 @@ export const OWN_FILE_ROWS = 50_000
 
 export const PARQUET = '(format parquet, compression zstd, compression_level 1, row_group_size 122880)'
 
+export interface Staged {
+  relation: RelationName
+  /** Rows of any number of brands. */
+  table: string
+  /** A SELECT of the relation's columns over some of these rows that keeps their order; default: they have them. */
+  shown?: (rows: string) => string
+  tick: number
+  /** Brands with earlier rows of the relation. */
+  based: ReadonlySet<string>
+}
+
 /**
- * Writes the rows of `table` (columns of the relation, any number of brands) as lake files: one for each brand with
- * many rows, one shared file, sorted by brand, for all others. `based`: brands with earlier rows of the relation.
+ * Writes new rows as lake files: one for each brand with many rows, one shared file, sorted by brand, for all others.
  */
 export async function stageRows(
   duck: Duck,
   lakeDir: string,
-  relation: RelationName,
-  table: string,
-  tick: number,
-  based: ReadonlySet<string>,
+  { relation, table, shown = (rows) => `from ${rows}`, tick, based }: Staged,
 ): Promise<NewFile[]> {
   const counts = await duck.rows<{ brand_id: string; rows: number }>(
     `select brand_id::varchar as brand_id, count(*) as rows from ${table} group by all order by all`,
@@ -28,8 +35,10 @@ export async function stageRows(
   const shared = counts.filter(({ rows }) => rows < OWN_FILE_ROWS)
   const { kind, order } = RELATIONS[relation]
   const files: NewFile[] = []
+  const sorted = (where: string, by: readonly string[]) =>
+    `select ${columnsOf(relation).join(', ')} from (${shown(`(from ${table} ${where} order by ${by.join(', ')})`)})`
   for (const { brand_id, rows } of own) {
-    const select = `select ${columnsOf(relation).join(', ')} from ${table} where brand_id = ${literal(brand_id)}::uuid order by ${order.join(', ')}`
+    const select = sorted(`where brand_id = ${literal(brand_id)}::uuid`, order)
     // The first rows of a mutable relation hold each key once: they are a base already.
     const level = kind === 'versions' && !based.has(brand_id) ? 1 : 0
     const occurred = await occurredRange(duck, relation, table, brand_id)
@@ -39,7 +48,7 @@ export async function stageRows(
   if (shared.length) {
     const named = own.map(({ brand_id }) => `${literal(brand_id)}::uuid`)
     const rest = named.length ? `where brand_id not in (${named.join(', ')})` : ''
-    const select = `select ${columnsOf(relation).join(', ')} from ${table} ${rest} order by brand_id, ${order.join(', ')}`
+    const select = sorted(rest, ['brand_id', ...order])
     const file = await writeParquet(duck, lakeDir, STAGING_FOLDER, relation, select)
     const rows = shared.reduce((sum, brand) => sum + brand.rows, 0)
     const staging = { brand_id: null, relation, level: 0, rows, tick_lo: tick, tick_hi: tick, brands: shared }
