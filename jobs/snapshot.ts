@@ -1,5 +1,4 @@
 import type { Job } from '../src/job.ts'
-import { compactStaging } from '../src/lake/compact-staging.ts'
 import { lakeLag } from '../src/lake/horizon.ts'
 import { Outrun } from '../src/lake/manifest.ts'
 import type { Pipeline } from '../src/lake/pipeline.ts'
@@ -7,12 +6,15 @@ import { snapshot as tick } from '../src/lake/snapshot.ts'
 import { log } from '../src/log.ts'
 
 const EVERY_SECONDS = 30
-/** A backlog is worked off in turns well within the job's time: after each its lag is told and shared files are compacted. */
+/** The same while many events come, so that they are not much later in the lake than few. */
+const BUSY_SECONDS = 5
+const BUSY_EVENTS = 250_000
+/** A backlog is worked off in turns well within the job's time: after each its lag is told. */
 const TURN_MS = 60_000
 /** Accepted events are to be in every read within this time. */
 const ALARM_SECONDS = 60
 
-/** Every 30 s: what committed since the last tick becomes lake files. */
+/** Every 30 s, or sooner: what committed since the last tick becomes lake files. */
 export const snapshot: Job<Pipeline> = {
   queue: 'snapshot',
   timeoutSeconds: 300,
@@ -20,19 +22,21 @@ export const snapshot: Job<Pipeline> = {
   async run(pipeline, _data, control) {
     const end = performance.now() + TURN_MS
     let more = false
+    let wait = EVERY_SECONDS
     try {
       do {
         const report = await tick(pipeline)
         if (report.published) log('info', 'snapshot', { ...report })
         more = report.more
+        wait = report.read < BUSY_EVENTS ? EVERY_SECONDS : BUSY_SECONDS
       } while (more && performance.now() < end && !control.signal.aborted)
       const lag = await lakeLag(pipeline)
       if (lag.seconds > ALARM_SECONDS) log('error', 'lake_lags', { ...lag })
-      await compactStaging(pipeline)
+      await control.send('compact-staging')
     } catch (error) {
       if (!(error instanceof Outrun)) throw error
     } finally {
-      await control.send('snapshot', {}, more ? 0 : EVERY_SECONDS)
+      await control.send('snapshot', {}, more ? 0 : wait)
     }
   },
 }

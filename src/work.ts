@@ -5,6 +5,7 @@ import { campaignResults } from '../jobs/campaign-results.ts'
 import { campaigns } from '../jobs/campaigns.ts'
 import { checkouts } from '../jobs/checkouts.ts'
 import { compact } from '../jobs/compact.ts'
+import { compactStaging } from '../jobs/compact-staging.ts'
 import { erase } from '../jobs/erase.ts'
 import { insights } from '../jobs/insights.ts'
 import { plan } from '../jobs/plan.ts'
@@ -33,6 +34,7 @@ const JOBS = [
   refresh,
   refreshSlow,
   compact,
+  compactStaging,
   erase,
   retention,
   signIns,
@@ -92,7 +94,7 @@ export async function startWorker(app: App, { graceMs = GRACE_MS } = {}): Promis
     refreshCron: app.config.refreshCron,
     seal: openSeal(app.config),
   }
-  for (const job of JOBS) await boss.createQueue(job.queue, queueOptions(job))
+  for (const job of JOBS) await createQueue(boss, job)
   for (const job of JOBS)
     await boss.updateQueue(job.queue, { expireInSeconds: job.timeoutSeconds, retryLimit: 2 })
   for (const job of JOBS) {
@@ -102,7 +104,10 @@ export async function startWorker(app: App, { graceMs = GRACE_MS } = {}): Promis
         return log('error', 'disk_nearly_full', { queue: job.queue, lake_dir: app.pipeline.lakeDir })
       }
       const send = async (queue: string, payload: object = {}, afterSeconds = 0) => {
-        await boss.send(queue, payload, afterSeconds ? { startAfter: afterSeconds } : {})
+        await boss.send(queue, payload, {
+          ...groupOf(queue),
+          ...(afterSeconds && { startAfter: afterSeconds }),
+        })
       }
       try {
         await job.run(services, data, { signal: AbortSignal.any([over.signal, signal]), send })
@@ -123,14 +128,15 @@ export async function startWorker(app: App, { graceMs = GRACE_MS } = {}): Promis
         localConcurrency: job.workers ?? 1,
         pollingIntervalSeconds: POLL_SECONDS,
         notifyPollingIntervalSeconds: POLL_SECONDS,
+        ...(job.policy === 'one' && { groupConcurrency: 1 }),
       },
       async ([taken]) => {
         if (taken) await run(taken.data as object, taken.signal)
       },
     )
-    if (job.every) await boss.schedule(job.queue, job.every)
+    if (job.every) await boss.schedule(job.queue, job.every, {}, groupOf(job.queue))
   }
-  await boss.send(plan.queue, {})
+  await boss.send(plan.queue, {}, groupOf(plan.queue))
   log('info', 'worker_started', { queues: JOBS.map(({ queue }) => queue) })
 
   return {
@@ -148,8 +154,21 @@ async function freeShare(folder: string): Promise<number> {
   return bavail / blocks
 }
 
+/** One group per queue: how many of its jobs run at a time is looked up with each fetch. */
+const groupOf = (queue: string) => ({ group: { id: queue } })
+
+async function createQueue(boss: PgBoss, job: Job<Services>): Promise<void> {
+  const options = queueOptions(job)
+  // The policy of a queue cannot change; what waits in it is sent again.
+  const before = await boss.getQueue(job.queue)
+  if (before && before.policy !== options.policy) await boss.deleteQueue(job.queue)
+  await boss.createQueue(job.queue, options)
+}
+
+// At most one waits: `short`. That at most one runs is up to the group. `stately` would say both, but skips a queue for up
+// to a minute after its job has ended, when its statistics, which are kept so long, were taken while that ran.
 const queueOptions = (job: Job<Services>) => ({
-  policy: job.policy === 'one' ? ('stately' as const) : ('standard' as const),
+  policy: job.policy === 'one' ? ('short' as const) : ('standard' as const),
   expireInSeconds: job.timeoutSeconds,
   heartbeatSeconds: HEARTBEAT_SECONDS,
   retryLimit: 2,

@@ -2,6 +2,7 @@ import { hash, randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
+import postgres from 'postgres'
 import t from 'tap'
 import { currentResults, plan } from '../jobs/plan.ts'
 import { refresh, refreshSlow, runQuick } from '../jobs/refresh.ts'
@@ -37,6 +38,13 @@ async function app(t: Teardown): Promise<App> {
   return opened
 }
 
+/** To the tables of the scheduler, which those of a request and of the lake cannot reach. */
+function scheduler(t: Teardown, { postgres: { url } }: App) {
+  const sql = postgres(url, { max: 1 })
+  t.teardown(() => sql.end())
+  return sql
+}
+
 interface Brand {
   changed_tick: number
   refreshed_tick: number
@@ -56,6 +64,76 @@ t.test('a worker brings events into the lake and refreshes their brand without b
     t.pass('snapshot ran')
     await eventually(async () => (await row()).find(({ generation }) => generation > 0))
     t.pass('refresh ran')
+  } finally {
+    await worker.stop()
+  }
+})
+
+t.test('of a queue that allows one job two workers run one, and one more waits at most', async (t) => {
+  const running = await app(t)
+  const { sql } = running.postgres
+  const brand = await newBrand(running)
+  await logBatch(sql, [{ brand_id: brand.id, email: 'ann@example.com' }])
+  const held = Promise.withResolvers<void>()
+  const holding = Promise.withResolvers<void>()
+  // A snapshot cannot be published meanwhile.
+  const holder = sql.begin(async (tx) => {
+    await tx`select from lake_state for update`
+    holding.resolve()
+    await held.promise
+  })
+  await holding.promise
+  const workers = await Promise.all([startWorker(running), startWorker(running)])
+  const queues = scheduler(t, running)
+  const jobs = () => queues<{ state: string; n: number }[]>`
+    select state, count(*)::integer as n from pgboss.job
+    where name = 'snapshot' and state in ('created', 'active') group by state order by state`
+  const plans = async () =>
+    (await queues`select from pgboss.job where name = 'plan' and state = 'completed'`).length
+  try {
+    await eventually(async () => (await jobs()).some(({ state }) => state === 'active'))
+    // Each asks for a snapshot.
+    for (let more = 0; more < 3; more++) {
+      const before = await plans()
+      await queues`insert into pgboss.job (name, policy, group_id) values ('plan', 'short', 'plan') on conflict do nothing`
+      await eventually(async () => (await plans()) > before)
+    }
+    t.same(await jobs(), [
+      { state: 'created', n: 1 },
+      { state: 'active', n: 1 },
+    ])
+  } finally {
+    held.resolve()
+    await holder
+    await Promise.all(workers.map((worker) => worker.stop()))
+  }
+})
+
+t.test('a queue of an earlier version gets the policy of this one', async (t) => {
+  const running = await app(t)
+  const queues = scheduler(t, running)
+  const run = async () => (await startWorker(running)).stop()
+  await run()
+  await queues`update pgboss.queue set policy = 'stately' where name = 'snapshot'`
+  await run()
+  const [queue] = await queues`select policy from pgboss.queue where name = 'snapshot'`
+  t.equal(queue?.policy, 'short')
+})
+
+t.test('a worker merges the files that brands share', async (t) => {
+  const running = await app(t)
+  const { pipeline, postgres } = running
+  const brand = await newBrand(running)
+  for (let n = 0; n < 12; n++) {
+    await logBatch(postgres.sql, [{ brand_id: brand.id, email: 'ann@example.com' }])
+    await tick(pipeline)
+  }
+  const shared = () => postgres.pipeline.many('lake_shared_files', ['events'])
+  t.equal((await shared()).length, 12)
+  const worker = await startWorker(running)
+  try {
+    await eventually(async () => (await shared()).length === 1)
+    t.pass('they are one')
   } finally {
     await worker.stop()
   }

@@ -20,7 +20,9 @@ export async function compactStaging(pipeline: Pipeline): Promise<number> {
     const files = await pipeline.postgres.pipeline.many<LakeFile>('lake_shared_files', [relation])
     const inputs = mergeable(files, late)
     if (!inputs) continue
-    await withWorkspace(pipeline, (duck) => mergeShared(pipeline, duck, { relation, inputs, erasures }))
+    await withWorkspace(pipeline, (duck) => mergeShared(pipeline, duck, { relation, inputs, erasures }), {
+      threads: 1,
+    })
     written++
   }
   return written

@@ -38,7 +38,7 @@ export async function compactBrand(pipeline: Pipeline, brandId: string, cutAll =
   const relations: Mergeable[] = [...(Object.keys(RELATIONS) as RelationName[]), 'member_changes']
   if (!relations.some((relation) => dueCut(manifest, relation, cutAll) || dueMerge(manifest, relation, late)))
     return 0
-  return await withWorkspace(pipeline, async (duck) => {
+  const mergeAll = async (duck: Duck) => {
     let written = 0
     for (const relation of relations) {
       const work = { pipeline, duck, relation }
@@ -58,7 +58,8 @@ export async function compactBrand(pipeline: Pipeline, brandId: string, cutAll =
       }
     }
     return written
-  })
+  }
+  return await withWorkspace(pipeline, mergeAll, { threads: 1 })
 }
 
 interface Work {

@@ -82,7 +82,7 @@ const lagSeconds = async ({ postgres }: Pipeline): Promise<number> =>
   (await postgres.pipeline.one<{ seconds: number }>('lake_lag')).seconds
 
 /** New events go first: while they reach the lake later than this, work waits that can. */
-const LATE_SECONDS = 45
+const LATE_SECONDS = 30
 
 export const isLate = async (pipeline: Pipeline): Promise<boolean> =>
   (await lagSeconds(pipeline)) > LATE_SECONDS

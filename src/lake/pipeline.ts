@@ -17,13 +17,14 @@ export interface Pipeline {
   threads: number
 }
 
-/** A trusted DuckDB with a scratch folder; both are gone after the work. */
+/** A trusted DuckDB with a scratch folder; both are gone after the work. Work that can wait takes one thread. */
 export async function withWorkspace<T>(
-  pipeline: Pipeline,
+  { lakeDir, memoryMb, threads: most }: Pipeline,
   work: (duck: Duck, folder: string) => Promise<T>,
+  { threads = most }: { threads?: number } = {},
 ): Promise<T> {
-  const folder = join(pipeline.lakeDir, 'tmp', uuidv7())
-  const duck = await openDuck({ memoryMb: pipeline.memoryMb, threads: pipeline.threads, tempDir: folder })
+  const folder = join(lakeDir, 'tmp', uuidv7())
+  const duck = await openDuck({ memoryMb, threads, tempDir: folder })
   try {
     return await work(duck, folder)
   } finally {
