@@ -12,7 +12,7 @@ export const compactStaging: Job<Pipeline> = {
   async run(pipeline) {
     try {
       const files = await mergeShared(pipeline)
-      if (files) log('info', 'compact-staging', { files })
+      if (files) log('info', 'compact_staging', { files })
     } catch (error) {
       if (!(error instanceof Outrun)) throw error
     }
