@@ -52,6 +52,28 @@ t.test('an event without an id is named by its batch and line', async (t) => {
   ])
 })
 
+t.test('a batch that is damaged holds back the lake and loses none of its neighbours', async (t) => {
+  const pipeline = await lake(t)
+  const { sql } = pipeline.postgres
+  const brand = await newBrand(pipeline)
+  const events = (name: string) =>
+    [0, 1].map((n) => ({ brand_id: brand.id, event_id: `${name}${n}`, anonymous_id: 'v' }))
+  await logBatch(sql, events('a'))
+  const batch = await logBatch(sql, events('b'))
+  await logBatch(sql, events('c'))
+  const damage = async (payload: (whole: Buffer) => Buffer) => {
+    const [row] = await sql`select payload from event_log where batch_id = ${batch}`
+    await sql`update event_log set payload = ${payload(row?.payload)} where batch_id = ${batch}`
+    await t.rejects(tick(pipeline))
+    t.same(await sourceRows(pipeline, brand, 'from events'), [])
+    await sql`update event_log set payload = ${row?.payload} where batch_id = ${batch}`
+  }
+  await damage((whole) => whole.subarray(0, -3))
+  await damage((whole) => Buffer.concat([whole, Buffer.from('more')]))
+  await damage((whole) => Buffer.concat([Buffer.from('more'), whole]))
+  t.match(await tick(pipeline), { read: 6, rows: { events: 6 } })
+})
+
 t.test('events are named by their batch and line whatever the sizes of the batches of a tick', async (t) => {
   const random = randomSource(t)
   const pipeline = await lake(t)
