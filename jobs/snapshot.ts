@@ -6,7 +6,7 @@ import { snapshot as tick } from '../src/lake/snapshot.ts'
 import { log } from '../src/log.ts'
 
 const EVERY_SECONDS = 30
-/** The same while many events come, so that they are not much later in the lake than few. */
+/** The same after a turn with many events: the next ones need more of the time until they are late. */
 const BUSY_SECONDS = 5
 const BUSY_EVENTS = 250_000
 /** A backlog is worked off in turns well within the job's time: after each its lag is told. */
@@ -22,13 +22,13 @@ export const snapshot: Job<Pipeline> = {
   async run(pipeline, _data, control) {
     const end = performance.now() + TURN_MS
     let more = false
-    let wait = EVERY_SECONDS
+    let read = 0
     try {
       do {
         const report = await tick(pipeline)
         if (report.published) log('info', 'snapshot', { ...report })
         more = report.more
-        wait = report.read < BUSY_EVENTS ? EVERY_SECONDS : BUSY_SECONDS
+        read += report.read
       } while (more && performance.now() < end && !control.signal.aborted)
       const lag = await lakeLag(pipeline)
       if (lag.seconds > ALARM_SECONDS) log('error', 'lake_lags', { ...lag })
@@ -36,7 +36,7 @@ export const snapshot: Job<Pipeline> = {
     } catch (error) {
       if (!(error instanceof Outrun)) throw error
     } finally {
-      await control.send('snapshot', {}, more ? 0 : wait)
+      await control.send('snapshot', {}, more ? 0 : read < BUSY_EVENTS ? EVERY_SECONDS : BUSY_SECONDS)
     }
   },
 }
