@@ -45,6 +45,22 @@ function scheduler(t: Teardown, { postgres: { url } }: App) {
   return sql
 }
 
+/** A snapshot cannot be published until what is returned is called. */
+async function holdSnapshots({ postgres: { sql } }: App): Promise<() => Promise<void>> {
+  const held = Promise.withResolvers<void>()
+  const holding = Promise.withResolvers<void>()
+  const holder = sql.begin(async (tx) => {
+    await tx`select from lake_state for update`
+    holding.resolve()
+    await held.promise
+  })
+  await Promise.race([holding.promise, holder])
+  return async () => {
+    held.resolve()
+    await holder
+  }
+}
+
 interface Brand {
   changed_tick: number
   refreshed_tick: number
@@ -74,15 +90,7 @@ t.test('of a queue that allows one job two workers run one, and one more waits a
   const { sql } = running.postgres
   const brand = await newBrand(running)
   await logBatch(sql, [{ brand_id: brand.id, email: 'ann@example.com' }])
-  const held = Promise.withResolvers<void>()
-  const holding = Promise.withResolvers<void>()
-  // A snapshot cannot be published meanwhile.
-  const holder = sql.begin(async (tx) => {
-    await tx`select from lake_state for update`
-    holding.resolve()
-    await held.promise
-  })
-  await holding.promise
+  const release = await holdSnapshots(running)
   const workers = await Promise.all([startWorker(running), startWorker(running)])
   const queues = scheduler(t, running)
   const jobs = () => queues<{ state: string; n: number }[]>`
@@ -103,8 +111,7 @@ t.test('of a queue that allows one job two workers run one, and one more waits a
       { state: 'active', n: 1 },
     ])
   } finally {
-    held.resolve()
-    await holder
+    await release()
     await Promise.all(workers.map((worker) => worker.stop()))
   }
 })
@@ -202,15 +209,7 @@ t.test('a worker that stops cuts off what does not end in time, and says that no
   await logBatch(sql, [{ brand_id: brand.id, email: 'ann@example.com' }])
   const stale = `${tmpdir()}/recoup-import-${randomUUID()}`
   mkdirSync(stale)
-  const held = Promise.withResolvers<void>()
-  const holding = Promise.withResolvers<void>()
-  // A snapshot cannot be published meanwhile.
-  const holder = sql.begin(async (tx) => {
-    await tx`select from lake_state for update`
-    holding.resolve()
-    await held.promise
-  })
-  await holding.promise
+  const release = await holdSnapshots(running)
   const worker = await startWorker(running, { graceMs: 300 })
   t.notOk(existsSync(stale), 'what a killed import left is gone')
   try {
@@ -221,8 +220,7 @@ t.test('a worker that stops cuts off what does not end in time, and says that no
     })
   } finally {
     await worker.stop()
-    held.resolve()
-    await holder
+    await release()
   }
   await running.close()
   const heard = await eventually(async () => {

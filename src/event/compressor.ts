@@ -1,50 +1,32 @@
-import { constants, createZstdCompress, type ZstdCompress } from 'node:zlib'
+import { constants, createZstdCompress } from 'node:zlib'
+import { Frames } from './frames.ts'
 
 /** Of the output buffer that the stream keeps until it is full; a batch at its end comes in two pieces. */
 const CHUNK_BYTES = 2 << 20
 
 /**
- * Compresses one batch at a time, each to a zstd frame of its own, with one context for all. A context per batch, as
- * zstdCompress makes it, took twice the time and, since V8 counts its memory, a garbage collection every 60 ms.
+ * Compresses one batch at a time, each to a zstd frame of its own, with one context for all: V8 counts the memory of a
+ * context, and one per batch made it collect garbage every 60 ms.
  */
 export class Compressor {
-  #stream: ZstdCompress | undefined
-  #parts: Buffer[] = []
-  #joined = Buffer.alloc(0)
-  #failed: (error: Error) => void = () => {}
-
-  /** One frame of all the buffers, which it reads during the call only. The next call must wait for this one. */
-  compress(buffers: readonly Buffer[]): Promise<Buffer> {
-    const lines = this.#join(buffers)
-    return new Promise((resolve, reject) => {
-      this.#stream ??= this.#open()
-      this.#failed = reject
-      this.#stream.write(lines, () => {
-        const [first, ...others] = this.#parts
-        this.#parts = []
-        resolve(first && others.length === 0 ? first : Buffer.concat(first ? [first, ...others] : []))
-      })
-    })
-  }
-
-  close(): void {
-    this.#stream?.destroy()
-  }
-
-  #open(): ZstdCompress {
-    const stream = createZstdCompress({
+  readonly #frames = new Frames(() =>
+    createZstdCompress({
       params: { [constants.ZSTD_c_compressionLevel]: 1 },
       chunkSize: CHUNK_BYTES,
       // Each write is a whole frame: one task for a thread instead of two, and read from where it is, without a copy.
       flush: constants.ZSTD_e_end,
-    })
-    stream.on('data', (part: Buffer) => this.#parts.push(part))
-    stream.on('error', (error) => {
-      this.#stream = undefined
-      this.#parts = []
-      this.#failed(error)
-    })
-    return stream
+    }),
+  )
+  #joined = Buffer.alloc(0)
+
+  /** One frame of all the buffers, which it reads during the call only. The next call must wait for this one. */
+  async compress(buffers: readonly Buffer[]): Promise<Buffer> {
+    const [first, ...others] = await this.#frames.pass(this.#join(buffers))
+    return first && others.length === 0 ? first : Buffer.concat(first ? [first, ...others] : [])
+  }
+
+  close(): void {
+    this.#frames.close()
   }
 
   /** In one buffer that is kept for the next call. */
