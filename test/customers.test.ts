@@ -186,7 +186,7 @@ t.test('who became known after the last refresh is read as of now', async (t) =>
   t.equal((await client(t)(`/v1/customers/${before.id}`)).status, 404, 'not by another brand')
 })
 
-t.test('a search looks through email, phone, name and ids, in whatever case', async (t) => {
+t.test('a search finds the first by id with a text in email, phone, name or ids, in any case', async (t) => {
   const call = client(t)
   const everyone = await walk(call, '/v1/customers?limit=200')
   const texts = ({ email, phone, first_name, last_name, id, store_customer_id }: Shown) => [
@@ -225,12 +225,7 @@ t.test('a search looks through email, phone, name and ids, in whatever case', as
     const wanted = naive(query).map(({ id }) => id)
     t.equal(status, 200)
     t.equal(body.next_cursor, null)
-    t.equal(found.length, Math.min(25, wanted.length), query)
-    t.same(
-      found.filter((id: string) => !wanted.includes(id)),
-      [],
-      query,
-    )
+    t.same(found, wanted.sort().slice(0, 25), query)
   }
   t.equal((await call('/v1/customers/search?query=example&limit=3')).body.data.length, 3)
 })

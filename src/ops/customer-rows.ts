@@ -79,14 +79,20 @@ export const findCustomer = ({ db }: Pick<Ctx, 'db'>, id: string): Promise<Found
 export const findProfile = ({ db }: Pick<Ctx, 'db'>, id: string): Promise<FoundCustomer & FoundIdentity> =>
   db.one<FoundCustomer & FoundIdentity>('customer_found', [id, true])
 
-/** Up to `limit` customers with a text, in whatever case, in their email, phone, name or ids: the first by id, mostly. */
+/**
+ * Up to `limit` customers with a text, in whatever case, in their email, phone, name or ids: the first by id; of those
+ * who came between the same two since the base was written, the first who came.
+ *
+ * By position: once so many are found, DuckDB passes over texts that come later. A limit alone has a thread end as soon as
+ * it found so many by itself, and leave all others to the other one.
+ */
 export async function customersLike(
   served: Published,
   texts: readonly string[],
   limit: number,
 ): Promise<CustomerRow[]> {
   const found = await served.rows<{ customer: number }>(
-    `select customer from customer_texts where ${hasOne('text', texts, 2)} limit $1`,
+    `select customer from customer_texts where ${hasOne('text', texts, 2)} order by position, customer limit $1`,
     [limit, ...texts],
   )
   const rows = await customersNamed(

@@ -28,10 +28,10 @@ const MARK_EVERY = 1024
 const texts = (rows: string): ServedTable => ({
   name: 'customer_texts',
   plain: ['text'],
-  select: `select customer, ${inAnyCase(`concat_ws(
+  select: `select position, customer, ${inAnyCase(`concat_ws(
       chr(31), email, phone, concat_ws(' ', first_name, last_name), customer_id,
       case when not suffix(customer_id, store_customer_id) then store_customer_id end
-    )`)} as text ${rows}`,
+    )`)} as text ${rows} order by position`,
 })
 
 /** Computes `customers` into the file, each with a position: the place by customer id. */
@@ -59,7 +59,7 @@ export const foundBy = (customers: string): ServedTable[] => [
     'customer_marks',
     `select position, customer_id from ${customers} where position % ${MARK_EVERY} = 1 order by position`,
   ),
-  texts(`from ${customers} where ${KNOWN} order by position`),
+  texts(`from ${customers} where ${KNOWN}`),
 ]
 
 /** What is found by the positions of customers: the members, and the places of ids, of texts and in sorted lists. */
@@ -136,10 +136,10 @@ async function earlierThan(duck: Duck, { changes_path }: Generation): Promise<Ea
 }
 
 /** Customers of a file of changes; `table`: the touched ones. */
-const customersIn = (table: string, earlier: Earlier): [ServedTable, ServedTable] => [
-  served('customers', `from (from ${table} join touched_positions using (customer))${earlier('customers')}`),
-  texts(`from (select * from ${table}${earlier('customers')}) where ${KNOWN}`),
-]
+function customersIn(table: string, earlier: Earlier): [ServedTable, ServedTable] {
+  const placed = `from (from ${table} join touched_positions using (customer))${earlier('customers')}`
+  return [served('customers', placed), texts(`from (${placed}) where ${KNOWN}`)]
+}
 
 /** The same of marts by customer: `<mart>_touched`. */
 export async function writeTouchedMarts(
