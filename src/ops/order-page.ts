@@ -1,3 +1,4 @@
+import { isOneOf } from '../lake/one-of.ts'
 import type { Reader } from '../op.ts'
 import { ORDER_COLUMNS, type OrderRow } from './commerce-fields.ts'
 import { afterSql, orderSql, type Place, type RowOrder } from './keyset.ts'
@@ -28,7 +29,8 @@ export async function ordersBehind(
   count: number,
 ): Promise<ListedOrder[]> {
   const { where, values } = conditionsOf(filters)
-  const least = await leastTime(reader, { where, values }, after, count)
+  // Somebody's orders are few.
+  const least = filters.customers ? null : await leastTime(reader, { where, values }, after, count)
   const place = afterSql(PLACED, after, values.length + 1)
   const all = [...values, ...place.values]
   if (least) where.push(`created_at >= $${all.push(least)}::timestamp`)
@@ -60,8 +62,7 @@ function conditionsOf({ customers, ...filters }: OrderFilters): Conditions {
   add(filters.created_at_lte, (bound) => `created_at < ${bound}::timestamp + interval 1 millisecond`)
   add(filters.state, (bound) => `state = ${bound}`)
   add(filters.billing_status, (bound) => `billing_status = ${bound}`)
-  const named = customers && JSON.stringify(customers)
-  add(named, (bound) => `customer in (select unnest(${bound}::json::integer[]))`)
+  if (customers) where.push(isOneOf(customers))
   return { where, values }
 }
 
