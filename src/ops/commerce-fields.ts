@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { currencyCode, id, money, named, texts, time } from '../fields.ts'
-import type { Db } from '../op.ts'
+import type { Db, Published } from '../op.ts'
 
 /** Orders, subscriptions and products as REST shows them. */
 
@@ -43,7 +43,7 @@ export const Order = named('Order', {
   updated_at: time,
 })
 
-/** A row of the mart `orders` with the customer's email and phone. */
+/** A row of the mart `orders`. */
 export interface OrderRow {
   id: string
   external_id: string
@@ -58,8 +58,6 @@ export interface OrderRow {
   discount_codes: string[]
   customer: number | null
   customer_id: string | null
-  email: string | null
-  phone: string | null
   lines: v.InferOutput<typeof OrderLine>[]
   created_at: Date
   recovered_at: Date | null
@@ -67,14 +65,13 @@ export interface OrderRow {
   updated_at: Date
 }
 
-/** Columns of a row of the mart `orders`, with those of `customers`. */
-export const ORDER_COLUMNS = `orders.id, external_id, number, state, billing_status, total, subtotal, discount_total,
-  refunded_total, orders.currency_code, discount_codes, orders.customer, orders.customer_id, email, phone, lines,
-  orders.created_at, recovered_at, cancelled_at, orders.updated_at`
+export const ORDER_COLUMNS = `id, external_id, number, state, billing_status, total, subtotal, discount_total,
+  refunded_total, currency_code, discount_codes, customer, customer_id, lines, created_at, recovered_at, cancelled_at,
+  updated_at`
 
 /** `contacts` by customer, as `contactsOf` finds them. */
 export const orderOf = (
-  { customer, email, phone, number, ...row }: OrderRow,
+  { customer, email, phone, number, ...row }: OrderRow & Reachable,
   contacts: ReadonlyMap<number, string>,
 ): v.InferOutput<typeof Order> => ({
   ...row,
@@ -90,6 +87,20 @@ export interface Reachable {
   customer: number | null
   email: string | null
   phone: string | null
+}
+
+/** Published rows with the email and phone of whom each is about. */
+export async function reachable<Row extends Pick<Reachable, 'customer'>>(
+  served: Published,
+  rows: readonly Row[],
+): Promise<(Row & Reachable)[]> {
+  const customers = [...new Set(rows.flatMap(({ customer }) => customer ?? []))]
+  const found = await served.of(customers, ['customers'])
+  const channels = new Map(customers.map((customer, n) => [customer, found[n]?.<Reachable>('customers')[0]]))
+  return rows.map((row) => {
+    const { email = null, phone = null } = (row.customer !== null && channels.get(row.customer)) || {}
+    return { ...row, email, phone }
+  })
 }
 
 /** Contact ids by customer. */

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { list, paging } from '../fields.ts'
 import { isOneOf } from '../lake/one-of.ts'
-import { type Ctx, type Op, op, type Reader } from '../op.ts'
+import { type Ctx, type Op, op, type Published, type Reader } from '../op.ts'
 import * as example from './commerce-example.ts'
 import {
   contactsOf,
@@ -9,6 +9,7 @@ import {
   Order,
   type OrderRow,
   orderOf,
+  reachable,
   SUBSCRIPTION_COLUMNS,
   Subscription,
   type SubscriptionRow,
@@ -46,7 +47,7 @@ interface Asked {
 async function pageOf<Found extends Row>(
   ctx: Ctx,
   { path: { id }, query: { limit, cursor } }: Asked,
-  rowsOf: (reader: Reader, customers: readonly number[], part: Part) => Promise<Found[]>,
+  rowsOf: (served: Published, customers: readonly number[], part: Part) => Promise<Found[]>,
 ): Promise<{ rows: Found[]; next_cursor: string | null }> {
   const from = ctx.cursors.open<Position>(cursor, { id })
   const { subjects } = await findCustomer(ctx, id)
@@ -77,13 +78,9 @@ export function ordersOf(
 ): Promise<(OrderRow & Row)[]> {
   const place = afterSql(PLACED, after, 3)
   return reader.rows(
-    `select ${ORDER_COLUMNS}, orders.created_at::varchar as value
-     from (
-       from orders where ${isOneOf(customers)} and ${place.text}
-       order by ${orderSql(PLACED)} limit $1 offset $2
-     ) as orders
-     left join (from customers where ${isOneOf(customers)}) as customers using (customer)
-     order by orders.created_at desc nulls last, orders.id`,
+    `select ${ORDER_COLUMNS}, created_at::varchar as value
+     from orders where ${isOneOf(customers)} and ${place.text}
+     order by ${orderSql(PLACED)} limit $1 offset $2`,
     [limit, offset, ...place.values],
   )
 }
@@ -108,7 +105,9 @@ export const customerOrderOps: readonly Op[] = [
     output: list(Order),
     example: { path: { id: customer.ID }, output: example.ORDERS.output },
     run: async (ctx, asked) => {
-      const { rows, next_cursor } = await pageOf(ctx, asked, ordersOf)
+      const { rows, next_cursor } = await pageOf(ctx, asked, async (served, customers, part) =>
+        reachable(served, await ordersOf(served, customers, part)),
+      )
       const contacts = await contactsOf(ctx.db, rows)
       return { data: rows.map(({ value: _, ...row }) => orderOf(row, contacts)), next_cursor }
     },

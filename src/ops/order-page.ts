@@ -35,13 +35,9 @@ export async function ordersBehind(
   const all = [...values, ...place.values]
   if (least) where.push(`created_at >= $${all.push(least)}::timestamp`)
   return await reader.rows<ListedOrder>(
-    `select ${ORDER_COLUMNS}, orders.created_at::varchar as value
-     from (
-       from orders where ${[...where, place.text].join(' and ')}
-       order by ${orderSql(PLACED)} limit $${all.push(count)}
-     ) as orders
-     left join customers using (customer)
-     order by orders.created_at desc, orders.id`,
+    `select ${ORDER_COLUMNS}, created_at::varchar as value
+     from orders where ${[...where, place.text].join(' and ')}
+     order by ${orderSql(PLACED)} limit $${all.push(count)}`,
     all,
   )
 }

@@ -2,9 +2,18 @@ import * as v from 'valibot'
 import { fail } from '../errors.ts'
 import { list, paging, pathValue, timestamp } from '../fields.ts'
 import { emailOf, phoneOf } from '../identity/channel.ts'
-import { type Ctx, type Op, op, type Page } from '../op.ts'
+import { type Ctx, type Op, op, type Page, type Published } from '../op.ts'
 import * as example from './commerce-example.ts'
-import { BILLING_STATUSES, contactsOf, Order, type OrderRow, orderOf, STATES } from './commerce-fields.ts'
+import {
+  BILLING_STATUSES,
+  contactsOf,
+  Order,
+  type OrderRow,
+  orderOf,
+  type Reachable,
+  reachable,
+  STATES,
+} from './commerce-fields.ts'
 import type { Place } from './keyset.ts'
 import { type ListedOrder, ordersBehind } from './order-page.ts'
 import { newest, walked } from './walk.ts'
@@ -66,13 +75,14 @@ export const orderOps: readonly Op[] = [
     run: async (ctx, { query: { limit, cursor, ...filters } }) => {
       const identifiers = wanted(ctx, filters)
       const customers = await customersOf(ctx, identifiers)
-      const { rows, next_cursor } = await walked<ListedOrder, Place>({
+      const { rows, next_cursor } = await walked<ListedOrder & Reachable, Place, Published>({
         cursors: ctx.cursors,
         limit,
         cursor,
         filters: { ...filters, ...identifiers },
         open: newest(ctx.lake),
-        rows: (reader, after, count) => ordersBehind(reader, { ...filters, customers }, after, count),
+        rows: async (served, after, count) =>
+          reachable(served, await ordersBehind(served, { ...filters, customers }, after, count)),
         keyOf: ({ value, id }) => ({ value, id }),
       })
       const contacts = await contactsOf(ctx.db, rows)
@@ -89,7 +99,7 @@ export const orderOps: readonly Op[] = [
     output: Order,
     example: example.ORDER_READ,
     run: async ({ db }, { path }) => {
-      const row = await db.one<OrderRow>('order_found', [path.id])
+      const row = await db.one<OrderRow & Reachable>('order_found', [path.id])
       return orderOf(row, await contactsOf(db, [row]))
     },
   }),

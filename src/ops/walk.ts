@@ -11,14 +11,14 @@ interface Position<After> {
   after: After
 }
 
-export interface Walk<Row, After> {
+export interface Walk<Row, After, From extends Reader = Reader> {
   cursors: CallCursors
   limit: number
   cursor: string | undefined
   filters: Readonly<Record<string, unknown>>
   /** What the rows come from; null: nothing yet. Of the generation that the walk began in, if it is one. */
-  open(generation: number | undefined): Promise<Reader | null>
-  rows(reader: Reader, after: After | null, count: number): Promise<Row[]>
+  open(generation: number | undefined): Promise<From | null>
+  rows(from: From, after: After | null, count: number): Promise<Row[]>
   /** What orders the rows, of this one. */
   keyOf(row: Row): After
 }
@@ -32,7 +32,9 @@ export interface Walked<Row> {
  * A page of a walk in a total order. It stays in the refresh in which it began while that is kept (24 hours), so that
  * each row comes once; later it goes on behind the same row of the newest.
  */
-export async function walked<Row, After>(walk: Walk<Row, After>): Promise<Walked<Row>> {
+export async function walked<Row, After, From extends Reader = Reader>(
+  walk: Walk<Row, After, From>,
+): Promise<Walked<Row>> {
   const { cursors, limit, cursor, filters } = walk
   const from = cursors.open<Position<After>>(cursor, filters)
   const done = from?.row ?? 0
