@@ -36,7 +36,13 @@ export const snapshot: Job<Pipeline> = {
     } catch (error) {
       if (!(error instanceof Outrun)) throw error
     } finally {
-      await control.send('snapshot', {}, more ? 0 : read < BUSY_EVENTS ? EVERY_SECONDS : BUSY_SECONDS)
+      await control.send('snapshot', {}, pauseAfter(read, more))
     }
   },
+}
+
+/** Seconds to wait after so many events were read. */
+function pauseAfter(read: number, more: boolean): number {
+  if (more) return 0
+  return read < BUSY_EVENTS ? EVERY_SECONDS : BUSY_SECONDS
 }

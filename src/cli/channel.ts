@@ -3,11 +3,10 @@ import { openSeal } from '../access/seal.ts'
 import { ADAPTERS, type Adapter } from '../campaign/channel.ts'
 import { type ChannelRow, channelRow, openedSecret, sealedSecret } from '../campaign/channel-settings.ts'
 import type { ConsentChannel } from '../identity/contact.ts'
-import { brandOf } from './brand.ts'
 import { command, fileOption, integerOption, type Run, required, text, UsageError } from './command.ts'
+import { brand, ofBrand } from './of-brand.ts'
 import { table } from './table.ts'
 
-const brand = { type: 'string', required: true, placeholder: 'BRAND', what: 'Id, shop or name' } as const
 const channel = { type: 'string', required: true, placeholder: 'CHANNEL', what: 'sms or email' } as const
 
 const CHANNELS = ['sms', 'email'] as const
@@ -17,12 +16,6 @@ const CARRIES: Readonly<Record<ConsentChannel, readonly Adapter[]>> = {
   email: ['outbox', 'smtp'],
 }
 const RATE = 10
-
-async function brandDb({ app: open, values }: Run) {
-  const app = await open()
-  const { id } = await brandOf(app, required(values, 'brand'))
-  return { id, db: app.postgres.forBrand(id) }
-}
 
 function channelNamed({ values }: Run): ConsentChannel {
   const given = required(values, 'channel')
@@ -112,21 +105,21 @@ export const channelCommands = [
     },
     run: async (run) => {
       const { config, values } = run
-      const { id, db } = await brandDb(run)
+      const { brand: found, db } = await ofBrand(run)
       const of = channelNamed(run)
       const adapter = adapterNamed(values, of)
       const settings = settingsOf(adapter, values)
       const rate = integerOption(values, 'rate', RATE, 1, 1_000)
       const seal = openSeal(config)
       const before = await channelRow(db, of)
-      const known = before ? openedSecret(seal, id, before) : null
+      const known = before ? openedSecret(seal, found.id, before) : null
       const given = await secretOf(values)
       const made = known?.signing ?? `whsec_${randomBytes(32).toString('base64url')}`
       const secret = { password: given ?? known?.password ?? null, signing: made }
       const lookupId = before?.lookup_id ?? randomBytes(16).toString('base64url')
       await db.run('message_channel_put', [
         ...[of, adapter, JSON.stringify(settings)],
-        ...[adapter === 'outbox' ? null : sealedSecret(seal, id, of, secret), lookupId, rate],
+        ...[adapter === 'outbox' ? null : sealedSecret(seal, found.id, of, secret), lookupId, rate],
       ])
       const row = await channelRow(db, of)
       if (!row) throw new Error('the channel is gone')
@@ -146,7 +139,7 @@ export const channelCommands = [
     what: 'List how a brand’s messages leave',
     options: { brand },
     run: async (run) => {
-      const { db } = await brandDb(run)
+      const { db } = await ofBrand(run)
       const rows = await db.many<ChannelRow>('message_channels')
       return { data: rows.map((row) => shown(row, run.config.webhookUrl)) }
     },

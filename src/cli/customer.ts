@@ -9,11 +9,10 @@ import { requestErasure, type Whom } from '../identity/erasure-request.ts'
 import { snapshotAll } from '../lake/horizon.ts'
 import type { Pipeline } from '../lake/pipeline.ts'
 import type { Brand } from '../op.ts'
-import { brandOf } from './brand.ts'
-import { command, type Run, required, UsageError } from './command.ts'
+import { command, type Run, UsageError } from './command.ts'
+import { brand, ofBrand } from './of-brand.ts'
 import { table } from './table.ts'
 
-const brand = { type: 'string', required: true, placeholder: 'BRAND', what: 'Id, shop or name' } as const
 const STEPS = 7
 const POLL_MS = 1_000
 
@@ -43,12 +42,12 @@ export const customerCommands = [
     },
     run: async (run) => {
       const [identifier] = run.positionals
-      const { pipeline, postgres } = await run.app()
-      const found = await brandOf(await run.app(), required(run.values, 'brand'))
+      const { app, brand: found, db } = await ofBrand(run)
+      const { pipeline } = app
       const whom = await whomOf(pipeline, found.id, identifier)
       const standing = await settledStanding(pipeline, found, whom)
       if (!standing.known && standing.erasureId !== null) {
-        const certificate = await eraseAndWait(run, await run.app(), found.id, standing.erasureId)
+        const certificate = await eraseAndWait(run, app, found.id, standing.erasureId)
         process.stderr.write(`${identifier} of ${found.name} was erased before. This is the certificate.\n`)
         return certificate
       }
@@ -58,18 +57,17 @@ export const customerCommands = [
         )
       if (run.values.yes !== true)
         await confirm(identifier, await previewErasure(pipeline, found, whom), found.name)
-      const { erasureId } = await postgres.forBrand(found.id).tx((tx) => requestErasure(tx, whom, 'cli'))
-      return await eraseAndWait(run, await run.app(), found.id, erasureId)
+      const { erasureId } = await db.tx((tx) => requestErasure(tx, whom, 'cli'))
+      return await eraseAndWait(run, app, found.id, erasureId)
     },
   }),
   command({
     name: 'customer erasures',
     what: 'List erasures of a brand; with --json also their certificates',
     options: { brand },
-    run: async ({ app: open, values }) => {
-      const app = await open()
-      const { id } = await brandOf(app, required(values, 'brand'))
-      const rows = await app.postgres.pipeline.many<ErasureRow>('erasures_of_brand', [id])
+    run: async (run) => {
+      const { app, brand: found } = await ofBrand(run)
+      const rows = await app.postgres.pipeline.many<ErasureRow>('erasures_of_brand', [found.id])
       return {
         data: rows.map((row) => ({ ...row, certificate: row.certificate && readable(row.certificate) })),
       }

@@ -13,11 +13,10 @@ import {
   showDeadEvent,
 } from '../lake/dead-event.ts'
 import type { Brand } from '../op.ts'
-import { brandOf, UUID } from './brand.ts'
-import { command, integerOption, required, UsageError } from './command.ts'
+import { command, integerOption, UsageError } from './command.ts'
+import { brand, ofBrand, UUID } from './of-brand.ts'
 import { table } from './table.ts'
 
-const brand = { type: 'string', required: true, placeholder: 'BRAND', what: 'Id, shop or name' } as const
 const PAGE = 500
 
 /** A webhook delivery that could not be stored, or an event that the lake refused. */
@@ -86,11 +85,11 @@ export const deadLetterCommands = [
       brand,
       limit: { type: 'string', placeholder: 'N', what: 'At most so many; default 100' },
     },
-    run: async ({ app: open, values }) => {
-      const app = await open()
-      const most = integerOption(values, 'limit', 100, 1, 100_000)
+    run: async (run) => {
+      const most = integerOption(run.values, 'limit', 100, 1, 100_000)
+      const { app, brand: found } = await ofBrand(run)
       const data: Dead[] = []
-      for await (const one of deadOf(app, await brandOf(app, required(values, 'brand')))) {
+      for await (const one of deadOf(app, found)) {
         data.push(one)
         if (data.length === most) break
       }
@@ -108,15 +107,14 @@ export const deadLetterCommands = [
     arguments: ['ID'],
     what: 'Show one of recoup dead-letter list with what was sent; it can hold personal data',
     options: { brand },
-    run: async ({ app: open, values, positionals: [id] }) => {
-      const app = await open()
-      const { id: brandId } = await brandOf(app, required(values, 'brand'))
-      const { postgres } = app
+    run: async (run) => {
+      const { app, brand: found, db } = await ofBrand(run)
+      const [id] = run.positionals
       if (isDelivery(id)) {
-        const { body, ...letter } = await showDeadLetter(postgres.forBrand(brandId), id)
+        const { body, ...letter } = await showDeadLetter(db, id)
         return { ...letter, body: body.toString() }
       }
-      const { payload, ...event } = await showDeadEvent(postgres.pipeline, brandId, id)
+      const { payload, ...event } = await showDeadEvent(app.postgres.pipeline, found.id, id)
       return { id, ...event, body: payload.toString() }
     },
     text: ({ body, ...letter }) =>
@@ -130,11 +128,11 @@ export const deadLetterCommands = [
     arguments: ['[ID]'],
     what: 'Process one of recoup dead-letter list again, or all; what was stored meanwhile is not stored twice',
     options: { brand, all: { type: 'boolean', what: 'All that wait' } },
-    run: async ({ app: open, values, positionals: [given] }) => {
-      if ((given === undefined) === (values.all !== true))
+    run: async (run) => {
+      const [given] = run.positionals
+      if ((given === undefined) === (run.values.all !== true))
         throw new UsageError('Either an ID or --all is needed. See recoup dead-letter replay --help')
-      const app = await open()
-      const found = await brandOf(app, required(values, 'brand'))
+      const { app, brand: found } = await ofBrand(run)
       const ids: string[] = []
       if (given) ids.push(given)
       else for await (const one of deadOf(app, found)) ids.push(one.id)

@@ -1,7 +1,7 @@
 import { openSeal } from '../access/seal.ts'
 import { runDemoStore } from '../connect/demo/store/run.ts'
-import { brandOf } from './brand.ts'
-import { command, integerOption, required } from './command.ts'
+import { command, integerOption } from './command.ts'
+import { brand, ofBrand } from './of-brand.ts'
 import { stopSignal } from './run.ts'
 import { ABANDONED_AFTER, abandonedAfter } from './store.ts'
 
@@ -13,7 +13,7 @@ export const demoStoreCommands = [
     name: 'demo store',
     what: 'Connect a brand to a fake store on this machine, which lives and sends webhooks until Ctrl-C',
     options: {
-      brand: { type: 'string', required: true, placeholder: 'BRAND', what: 'Id, shop or name' },
+      brand,
       history: {
         type: 'string',
         placeholder: 'N',
@@ -22,20 +22,20 @@ export const demoStoreCommands = [
       'abandoned-after': ABANDONED_AFTER,
       every: { type: 'string', placeholder: 'MS', what: `Pause between its steps (default ${EVERY_MS})` },
     },
-    run: async ({ app: open, values }) => {
+    run: async (run) => {
+      const { values } = run
       const history = integerOption(values, 'history', HISTORY, 0, 100_000)
       const everyMs = integerOption(values, 'every', EVERY_MS, 0, 3_600_000)
       const abandonedAfterMinutes = abandonedAfter(values)
-      const app = await open()
+      const { app, brand: found } = await ofBrand(run)
       const { storePlatformDomain, webhookUrl } = app.config
-      const brand = await brandOf(app, required(values, 'brand'))
       const stopping = new AbortController()
       void stopSignal().asked.then(() => stopping.abort())
       let sent = 0
       await runDemoStore({
         postgres: app.postgres,
         seal: openSeal(app.config),
-        brand,
+        brand: found,
         storePlatformDomain,
         webhookUrl,
         history,

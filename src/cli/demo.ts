@@ -8,10 +8,11 @@ import { snapshotAll } from '../lake/horizon.ts'
 import type { Brand } from '../op.ts'
 import { refreshBrand } from '../segment/refresh.ts'
 import { createSegment } from '../segment/saved.ts'
-import { brandOf, createBrand } from './brand.ts'
+import { createBrand } from './brand.ts'
 import { shopDomain } from './brand-settings.ts'
-import { command, integerOption, required } from './command.ts'
+import { command, integerOption } from './command.ts'
 import { fillDemo } from './demo-fill.ts'
+import { brand, ofBrand } from './of-brand.ts'
 import type { Progress } from './progress.ts'
 
 const NAME = 'Demo store'
@@ -132,20 +133,20 @@ export const demoCommands = [
     name: 'demo',
     what: 'Fill an empty brand with a generated, believable store; the same again changes nothing',
     options: {
-      brand: { type: 'string', required: true, placeholder: 'BRAND', what: 'Id, shop or name' },
+      brand,
       customers: { type: 'string', placeholder: 'N', what: `Store customers (default ${DEMO.customers})` },
       days: { type: 'string', placeholder: 'D', what: `Days of history (default ${DEMO.days})` },
       seed: { type: 'string', placeholder: 'S', what: 'Same seed, same store (default 1)' },
     },
-    run: async ({ app: open, values, progress }) => {
+    run: async (run) => {
+      const { values, progress } = run
       const size = {
         customers: integerOption(values, 'customers', DEMO.customers, 1, 10_000_000),
         days: integerOption(values, 'days', DEMO.days, 1, 3_650),
         seed: integerOption(values, 'seed', DEMO.seed, 0, 2 ** 31),
       }
-      const app = await open()
-      const brand = await brandOf(app, required(values, 'brand'))
-      return { brand_id: brand.id, ...size, generated: await fillDemo(app, brand, size, progress) }
+      const { app, brand: found } = await ofBrand(run)
+      return { brand_id: found.id, ...size, generated: await fillDemo(app, found, size, progress) }
     },
     text: ({ generated }) =>
       Object.entries(generated)

@@ -6,16 +6,9 @@ import {
   MOST_DAYS,
   removeDiscount,
 } from '../campaign/discount.ts'
-import { brandOf } from './brand.ts'
 import { command, integerOption, type Run, required, text, UsageError } from './command.ts'
+import { brand, ofBrand } from './of-brand.ts'
 import { table } from './table.ts'
-
-const brand = { type: 'string', required: true, placeholder: 'BRAND', what: 'Id, shop or name' } as const
-
-async function dbOf({ app: open, values }: Run) {
-  const app = await open()
-  return app.postgres.forBrand((await brandOf(app, required(values, 'brand'))).id)
-}
 
 function typeOf(given: string): Discount['type'] {
   const type = DISCOUNT_TYPES.find((one) => one === given)
@@ -69,7 +62,7 @@ export const discountCommands = [
         ...minimumOf(run),
         duration_days: values.days === undefined ? null : integerOption(values, 'days', 0, 1, MOST_DAYS),
       }
-      return await addDiscount(await dbOf(run), given)
+      return await addDiscount((await ofBrand(run)).db, given)
     },
     text: (discount: Discount) => `Discount ${discount.name} (${worth(discount)}): ${discount.id}`,
   }),
@@ -77,7 +70,7 @@ export const discountCommands = [
     name: 'discount list',
     what: 'List the saved discounts of a brand',
     options: { brand },
-    run: async (run) => ({ data: await discounts(await dbOf(run)) }),
+    run: async (run) => ({ data: await discounts((await ofBrand(run)).db) }),
     text: ({ data }) =>
       table(
         ['name', 'discount', 'code', 'days', 'id'],
@@ -98,7 +91,7 @@ export const discountCommands = [
       discount: { type: 'string', required: true, placeholder: 'DISCOUNT', what: 'Id or name' },
     },
     run: async (run) => {
-      const db = await dbOf(run)
+      const { db } = await ofBrand(run)
       const wanted = required(run.values, 'discount')
       const found = await db.maybe<{ id: string }>('discount_named', [wanted])
       if (!found) throw new UsageError(`--discount: there is no discount "${wanted}" of this brand`)

@@ -6,8 +6,8 @@ import { loadModels, type Model } from '../model/graph.ts'
 import { didYouMean } from '../model/nearest.ts'
 import { openReading } from '../segment/reading.ts'
 import { literal } from '../store/duckdb.ts'
-import { brandOrOnly } from './brand.ts'
 import { command, required, text, timeOption, UsageError } from './command.ts'
+import { brandOrOnly, brandUnlessOnly } from './of-brand.ts'
 import type { Progress } from './progress.ts'
 
 const FORMATS: Readonly<Record<string, string>> = {
@@ -100,7 +100,7 @@ export const exportCommands = [
         placeholder: 'FILE',
         what: 'Ends in .parquet or .csv, which is the format',
       },
-      brand: { type: 'string', placeholder: 'BRAND', what: 'Id, shop or name (default: the only brand)' },
+      brand: brandUnlessOnly,
       'as-of': { type: 'string', placeholder: 'TIME', what: 'The model as of this instant (default: now)' },
     },
     run: async ({ app: open, values, progress }) => {

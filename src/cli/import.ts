@@ -1,7 +1,7 @@
 import { importFile } from '../connect/import/import.ts'
 import { KINDS } from '../connect/import/targets.ts'
-import { brandOf } from './brand.ts'
-import { command, required, text, UsageError } from './command.ts'
+import { command, text, UsageError } from './command.ts'
+import { brand, ofBrand } from './of-brand.ts'
 
 export const importCommands = [
   command({
@@ -9,7 +9,7 @@ export const importCommands = [
     arguments: ['KIND', 'FILE'],
     what: `Import a CSV, NDJSON or Parquet file of one KIND: ${KINDS.join(', ')}; the same file twice changes nothing`,
     options: {
-      brand: { type: 'string', required: true, placeholder: 'BRAND', what: 'Id, shop or name' },
+      brand,
       map: {
         type: 'string',
         placeholder: 'FILE',
@@ -22,16 +22,17 @@ export const importCommands = [
         what: 'Where rows that cannot be imported go (default: beside FILE)',
       },
     },
-    run: async ({ app: open, values, positionals: [given, file], progress }) => {
+    run: async (run) => {
+      const { values, positionals } = run
+      const [given, file] = positionals
       const kind = KINDS.find((one) => one === given)
       if (!kind) throw new UsageError(`KIND must be one of ${KINDS.join(', ')}, not "${given}"`)
-      const app = await open()
-      const brand = await brandOf(app, required(values, 'brand'))
-      const shown = progress(`import ${kind}`)
+      const { app, brand: found } = await ofBrand(run)
+      const shown = run.progress(`import ${kind}`)
       const report = await importFile({
         postgres: app.postgres,
         storePlatformDomain: app.config.storePlatformDomain,
-        brand,
+        brand: found,
         kind,
         file,
         map: text(values, 'map'),

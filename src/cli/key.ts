@@ -1,9 +1,7 @@
 import { createKey, listKeys } from '../access/key.ts'
-import { brandOf } from './brand.ts'
 import { command, required, text } from './command.ts'
+import { brand, ofBrand } from './of-brand.ts'
 import { table } from './table.ts'
-
-const brand = { type: 'string', required: true, placeholder: 'BRAND', what: 'Id, shop or name' } as const
 
 export const keyCommands = [
   command({
@@ -14,13 +12,13 @@ export const keyCommands = [
       scopes: { type: 'string', required: true, placeholder: 'A,B', what: 'Scopes, separated by commas' },
       name: { type: 'string', placeholder: 'NAME', what: 'What the key is for' },
     },
-    run: async ({ app: open, values }) => {
-      const app = await open()
-      const { id } = await brandOf(app, required(values, 'brand'))
+    run: async (run) => {
+      const { values } = run
+      const { db } = await ofBrand(run)
       const scopes = required(values, 'scopes')
         .split(',')
         .map((scope) => scope.trim())
-      return await createKey(app.postgres.forBrand(id), { scopes, name: text(values, 'name') })
+      return await createKey(db, { scopes, name: text(values, 'name') })
     },
     text: ({ id, plaintext, scopes }) =>
       `${plaintext}\n\nKey ${id} with ${scopes.join(', ')}. Keep it now: it is not shown again.`,
@@ -29,11 +27,7 @@ export const keyCommands = [
     name: 'key list',
     what: 'List the API keys of a brand',
     options: { brand },
-    run: async ({ app: open, values }) => {
-      const app = await open()
-      const { id } = await brandOf(app, required(values, 'brand'))
-      return { data: await listKeys(app.postgres.forBrand(id)) }
-    },
+    run: async (run) => ({ data: await listKeys((await ofBrand(run)).db) }),
     text: ({ data }) =>
       table(
         ['id', 'key_prefix', 'scopes', 'created_at', 'last_used_at', 'revoked_at'],

@@ -1,15 +1,7 @@
 import { listMerges, mergeOf, sharedIdentifiers, undoMerge } from '../identity/merge.ts'
-import { brandOf, UUID } from './brand.ts'
-import { command, integerOption, type Run, required, text, UsageError } from './command.ts'
+import { command, integerOption, type Run, text, UsageError } from './command.ts'
+import { brand, ofBrand, UUID } from './of-brand.ts'
 import { table } from './table.ts'
-
-const brand = { type: 'string', required: true, placeholder: 'BRAND', what: 'Id, shop or name' } as const
-
-async function ledgerOf({ app: open, values }: Run) {
-  const app = await open()
-  const { id } = await brandOf(app, required(values, 'brand'))
-  return app.postgres.forBrand(id)
-}
 
 function mergeId({ positionals: [id] }: Run<readonly [string]>): string {
   if (!UUID.test(id)) throw new UsageError(`"${id}" is not the id of a merge: recoup merge list shows it`)
@@ -27,7 +19,7 @@ export const mergeCommands = [
     },
     run: async (run) => {
       const limit = integerOption(run.values, 'limit', 50, 1, 100_000)
-      const db = await ledgerOf(run)
+      const { db } = await ofBrand(run)
       return {
         data: await listMerges(db, limit, text(run.values, 'customer')),
         shared_identifiers: await sharedIdentifiers(db),
@@ -66,7 +58,7 @@ export const mergeCommands = [
     options: { brand },
     run: async (run) => {
       const id = mergeId(run)
-      return mergeOf(await ledgerOf(run), id)
+      return mergeOf((await ofBrand(run)).db, id)
     },
     text: (merge) =>
       table(
@@ -90,7 +82,7 @@ export const mergeCommands = [
     options: { brand },
     run: async (run) => {
       const id = mergeId(run)
-      return undoMerge(await ledgerOf(run), id, 'cli')
+      return undoMerge((await ofBrand(run)).db, id, 'cli')
     },
     text: ({ from_id, to_id }) => `${from_id} and ${to_id} are two again, and stay so`,
   }),

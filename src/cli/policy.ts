@@ -1,13 +1,6 @@
 import { messageBrand } from '../campaign/message-brand.ts'
-import { brandOf } from './brand.ts'
-import { command, integerOption, type Run, required, text, UsageError } from './command.ts'
-
-const brand = { type: 'string', required: true, placeholder: 'BRAND', what: 'Id, shop or name' } as const
-
-async function dbOf({ app: open, values }: Run) {
-  const app = await open()
-  return app.postgres.forBrand((await brandOf(app, required(values, 'brand'))).id)
-}
+import { command, integerOption, type Run, text, UsageError } from './command.ts'
+import { brand, ofBrand } from './of-brand.ts'
 
 function timeOf({ values }: Run, name: string): string | null {
   const given = text(values, name)
@@ -21,7 +14,7 @@ const numberOf = ({ values }: Run, name: string, most: number): number | null =>
   text(values, name) === undefined ? null : integerOption(values, name, 0, 1, most)
 
 async function policyOf(run: Run) {
-  const { policy } = await messageBrand(await dbOf(run))
+  const { policy } = await messageBrand((await ofBrand(run)).db)
   const { timezone, quiet, cap, attributionDays } = policy
   return {
     timezone,
@@ -79,7 +72,7 @@ export const policyCommands = [
       ]
       if (given.every((each) => each === null))
         throw new UsageError('policy set: nothing is set. See recoup policy set --help')
-      await (await dbOf(run)).run('message_policy_put', given)
+      await (await ofBrand(run)).db.run('message_policy_put', given)
       return await policyOf(run)
     },
     text: told,

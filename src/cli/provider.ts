@@ -10,22 +10,16 @@ import {
 } from '../connect/custom/providers.ts'
 import { keyOf } from '../connect/custom/slug.ts'
 import { sourceTemplates } from '../connect/custom/templates.ts'
-import { brandOf } from './brand.ts'
 import { command, type Run, required, text, UsageError } from './command.ts'
+import { brand, ofBrand } from './of-brand.ts'
 import { table } from './table.ts'
 
-const brand = { type: 'string', required: true, placeholder: 'BRAND', what: 'Id, shop or name' } as const
 const provider = {
   type: 'string',
   required: true,
   placeholder: 'PROVIDER',
   what: 'Id, key, or last part of the webhook URL',
 } as const
-
-async function dbOf({ app: open, values }: Run) {
-  const app = await open()
-  return app.postgres.forBrand((await brandOf(app, required(values, 'brand'))).id)
-}
 
 /** Returns once every running server goes by what was changed. */
 async function everywhere({ app: open }: Run): Promise<void> {
@@ -35,7 +29,7 @@ async function everywhere({ app: open }: Run): Promise<void> {
 }
 
 async function providerOf(run: Run) {
-  const db = await dbOf(run)
+  const { db } = await ofBrand(run)
   const wanted = required(run.values, 'provider')
   const found = await db.maybe<Provider>('provider_named', [wanted])
   if (found) return { db, found }
@@ -82,7 +76,7 @@ export const providerCommands = [
       const { config, values } = run
       const name = required(values, 'name')
       const key = text(values, 'key')
-      const db = await dbOf(run)
+      const { db } = await ofBrand(run)
       const known = values['if-missing']
         ? await db.maybe<Provider>('provider_named', [key ?? keyOf(name)])
         : null
@@ -104,7 +98,7 @@ export const providerCommands = [
     what: 'List the custom data sources of a brand with their webhook URLs',
     options: { brand },
     run: async (run) => ({
-      data: (await listProviders(await dbOf(run))).map((one) => ({
+      data: (await listProviders((await ofBrand(run)).db)).map((one) => ({
         ...one,
         webhook_url: webhookUrlOf(run.config.webhookUrl, one.lookup_id),
       })),

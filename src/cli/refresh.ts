@@ -3,8 +3,8 @@ import { compactBrand } from '../lake/compact.ts'
 import { snapshotAll } from '../lake/horizon.ts'
 import { Outrun } from '../lake/manifest.ts'
 import { type RefreshOptions, refreshBrand, type Step } from '../segment/refresh.ts'
-import { brandOf } from './brand.ts'
-import { command, required, timeOption } from './command.ts'
+import { command, timeOption } from './command.ts'
+import { brand, ofBrand } from './of-brand.ts'
 import { table } from './table.ts'
 
 /** A worker may compact or refresh the same brand at the same time; whose turn it is, is decided at the publish. */
@@ -32,21 +32,21 @@ export const refreshCommands = [
     name: 'refresh',
     what: 'Bring everything committed into the lake, run models and segments of a brand, and wait',
     options: {
-      brand: { type: 'string', required: true, placeholder: 'BRAND', what: 'Id, shop or name' },
+      brand,
       'as-of': { type: 'string', placeholder: 'TIME', what: 'Evaluate as of this instant (default: now)' },
     },
-    run: async ({ app: open, values, progress }) => {
-      const app = await open()
-      const brand = await brandOf(app, required(values, 'brand'))
+    run: async (run) => {
+      const { values, progress } = run
+      const { app, brand: found } = await ofBrand(run)
       const asOf = timeOption(values, 'as-of')
       const shown = progress('refresh')
       const started = performance.now()
       const events = await snapshotAll(app.pipeline)
-      await compactUnlessBusy(app, brand.id)
+      await compactUnlessBusy(app, found.id)
       const snapshot: Step = { step: 'snapshot', rows: events, ms: Math.round(performance.now() - started) }
       let done = 1
       shown.update(done, STEPS)
-      const report = await refreshInTurn(app, brand.id, {
+      const report = await refreshInTurn(app, found.id, {
         asOf,
         onStep: () => shown.update(Math.min(++done, STEPS), STEPS),
       })

@@ -4,7 +4,6 @@ import { customerOf, explain } from '../segment/explain.ts'
 import { displayOne } from '../segment/plan.ts'
 import { openReading } from '../segment/reading.ts'
 import { createSegment, type SegmentWithDefinition, segmentWithDefinition } from '../segment/saved.ts'
-import { brandOf, UUID } from './brand.ts'
 import {
   command,
   fileOption,
@@ -15,9 +14,9 @@ import {
   UsageError,
   type Values,
 } from './command.ts'
+import { brand, ofBrand, UUID } from './of-brand.ts'
 import { table } from './table.ts'
 
-const brand = { type: 'string', required: true, placeholder: 'BRAND', what: 'Id, shop or name' } as const
 const segment = {
   type: 'string',
   required: true,
@@ -25,17 +24,15 @@ const segment = {
   what: 'Id or name of the segment',
 } as const
 
-async function segmentOf({ app: open, values }: Run) {
-  const app = await open()
-  const { id: brandId } = await brandOf(app, required(values, 'brand'))
-  const db = app.postgres.forBrand(brandId)
-  const wanted = required(values, 'segment')
+async function segmentOf(run: Run) {
+  const { app, brand: its, db } = await ofBrand(run)
+  const wanted = required(run.values, 'segment')
   const found = UUID.test(wanted)
     ? { id: wanted }
     : await db.maybe<{ id: string }>('segment_by_name', [wanted])
   const row = found && (await db.maybe<SegmentWithDefinition>('segment_by_id', [found.id]))
   if (!row) throw new UsageError(`--segment: there is no active segment "${wanted}" of this brand`)
-  return { app, brandId, row }
+  return { app, brand: its, row }
 }
 
 export const segmentCommands = [
@@ -58,12 +55,12 @@ export const segmentCommands = [
         what: 'JSON file with source and rule (- for stdin)',
       },
     },
-    run: async ({ app: open, values }) => {
+    run: async (run) => {
+      const { values } = run
       const definition = await definitionOf(values)
-      const app = await open()
-      const { id } = await brandOf(app, required(values, 'brand'))
+      const { db } = await ofBrand(run)
       const name = required(values, 'name')
-      const created = await createSegment(app.postgres.forBrand(id), {
+      const created = await createSegment(db, {
         name,
         description: text(values, 'description'),
         definition,
@@ -83,10 +80,10 @@ export const segmentCommands = [
     },
     run: async (run) => {
       const limit = integerOption(run.values, 'limit', 100, 1, 1_000_000)
-      const { app, brandId, row } = await segmentOf(run)
+      const { app, brand: its, row } = await segmentOf(run)
       const served = openServed(app.pipeline)
       try {
-        const reader = await served.reader(brandId)
+        const reader = await served.reader(its.id)
         const members = await reader?.rows<{
           customer_id: string
           email: string
@@ -134,8 +131,8 @@ export const segmentCommands = [
     },
     run: async (run) => {
       const customerId = required(run.values, 'customer')
-      const { app, row, brandId } = await segmentOf(run)
-      const session = await openReading(app.pipeline, await brandOf(app, brandId), new Date())
+      const { app, brand: its, row } = await segmentOf(run)
+      const session = await openReading(app.pipeline, its, new Date())
       try {
         const sources = { generation: 0, rows: session.duck.rows }
         const found = await customerOf(sources, customerId)

@@ -3,8 +3,8 @@ import { text as textOf } from 'node:stream/consumers'
 import type { Session } from '../lake/session.ts'
 import type { Brand } from '../op.ts'
 import { openReading } from '../segment/reading.ts'
-import { brandOrOnly } from './brand.ts'
 import { command, text, timeOption, UsageError } from './command.ts'
+import { brandOrOnly, brandUnlessOnly } from './of-brand.ts'
 import { table } from './table.ts'
 
 const SHOWN_ROWS = 1_000
@@ -90,7 +90,7 @@ export const sqlCommands = [
     arguments: ['[STATEMENT…]'],
     what: 'Query all sources and models of a brand with DuckDB, on a copy: nothing stored changes; without a statement, a prompt',
     options: {
-      brand: { type: 'string', placeholder: 'BRAND', what: 'Id, shop or name (default: the only brand)' },
+      brand: brandUnlessOnly,
       'as-of': { type: 'string', placeholder: 'TIME', what: 'Models as of this instant (default: now)' },
     },
     run: async ({ app: open, values, positionals }) => {

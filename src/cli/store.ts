@@ -1,25 +1,23 @@
 import { openSeal } from '../access/seal.ts'
 import { connectStore, webhookPath } from '../connect/store/connect.ts'
 import { connectionOf } from '../connect/store/connection.ts'
-import { answerDataRequest, dataRequests } from '../connect/store/data-request.ts'
 import { createReceiver } from '../connect/store/receive.ts'
 import { backfill, reconcile, type SyncOptions, syncStates, type Walked } from '../connect/store/sync.ts'
 import { fail } from '../errors.ts'
-import { brandOf, UUID } from './brand.ts'
 import {
   command,
   fileOption,
   integerOption,
   type Option,
   type Run,
-  required,
   text,
   UsageError,
   type Values,
 } from './command.ts'
+import { dataRequestCommands } from './data-request.ts'
+import { brand, ofBrand } from './of-brand.ts'
 import { table } from './table.ts'
 
-const brand = { type: 'string', required: true, placeholder: 'BRAND', what: 'Id, shop or name' } as const
 const CREDENTIALS: Option = {
   type: 'string',
   required: true,
@@ -36,10 +34,9 @@ export const ABANDONED_AFTER: Option = {
 export const abandonedAfter = (values: Values): number | undefined =>
   integerOption(values, 'abandoned-after', 0, 5, 10_080) || undefined
 
-async function opened({ app: open, values }: Run) {
-  const app = await open()
-  const found = await brandOf(app, required(values, 'brand'))
-  return { app, brand: found, db: app.postgres.forBrand(found.id), seal: openSeal(app.config) }
+async function opened(run: Run) {
+  const parts = await ofBrand(run)
+  return { ...parts, seal: openSeal(parts.app.config) }
 }
 
 async function connected(run: Run) {
@@ -226,34 +223,7 @@ export const storeCommands = [
     text: ({ applied, dead }) => `applied ${applied}, still dead ${dead}`,
     fails: ({ dead }) => dead > 0,
   }),
-  command({
-    name: 'store data-requests',
-    what: 'List what shoppers asked to see of their data',
-    options: { brand },
-    run: async (run) => {
-      const { app, brand: found } = await opened(run)
-      return { data: await dataRequests(app.pipeline, found.id) }
-    },
-    text: ({ data }) =>
-      table(
-        ['id', 'store customer', 'requested at', 'answered at'],
-        data.map((row) => [row.id, row.store_customer_id, row.requested_at, row.answered_at]),
-      ),
-  }),
-  command({
-    name: 'store data-request',
-    arguments: ['ID'],
-    what: 'Print all that is stored of the shopper who asked, as JSON, and note the request as answered',
-    options: { brand },
-    run: async (run) => {
-      const [id] = run.positionals
-      if (!UUID.test(id))
-        throw new UsageError(`"${id}" is not the id of a request: recoup store data-requests shows it`)
-      const { app, brand: found } = await opened(run)
-      return await answerDataRequest(app.pipeline, found, id)
-    },
-    text: (data) => JSON.stringify(data, null, 2),
-  }),
+  ...dataRequestCommands,
 ]
 
 interface DeadLetter {

@@ -15,11 +15,10 @@ import {
   setMembership,
 } from '../access/sign-in/user.ts'
 import type { App } from '../app.ts'
-import { brandOf } from './brand.ts'
 import { command, integerOption, required, text, UsageError, type Values } from './command.ts'
+import { brand, brandOf, ofBrand } from './of-brand.ts'
 
 const email = { type: 'string', required: true, placeholder: 'EMAIL', what: 'Email of the user' } as const
-const brand = { type: 'string', required: true, placeholder: 'BRAND', what: 'Id, shop or name' } as const
 const stdin = { type: 'boolean', what: 'Read the password from standard input' } as const
 const DAY = 24 * 3600
 
@@ -34,12 +33,13 @@ export const userCommands = [
       staff: { type: 'boolean', what: 'Staff of the service, who may act for every brand' },
       'password-stdin': stdin,
     },
-    run: async ({ app: open, values }) => {
+    run: async (run) => {
+      const { values } = run
       const role = required(values, 'role')
       if (role !== 'admin' && role !== 'member')
         throw new UsageError(`--role must be admin or member, not "${role}"`)
-      const app = await open()
-      const { id: brandId, name } = await brandOf(app, required(values, 'brand'))
+      const { app, brand: found } = await ofBrand(run)
+      const { id: brandId, name } = found
       const { pipeline } = app.postgres
       const isStaff = values.staff === true
       const known = await findUser(pipeline, required(values, 'email'))
@@ -98,10 +98,10 @@ export const userCommands = [
     name: 'user remove',
     what: 'Take a user from a brand and end the sign-ins for it',
     options: { brand, email },
-    run: async ({ app: open, values }) => {
-      const app = await open()
-      const { id: brandId, name } = await brandOf(app, required(values, 'brand'))
-      const user = await userOf(app.postgres.pipeline, required(values, 'email'))
+    run: async (run) => {
+      const { app, brand: found } = await ofBrand(run)
+      const { id: brandId, name } = found
+      const user = await userOf(app.postgres.pipeline, required(run.values, 'email'))
       const removed = await app.postgres.pipeline.run('membership_end', [brandId, user.id])
       if (removed === 0) throw new UsageError(`--email: ${user.email} does not belong to ${name}`)
       return { user_id: user.id, email: user.email, brand_id: brandId, brand: name }
