@@ -1,9 +1,12 @@
 import { attachGeneration, generationOf } from '../lake/generation.ts'
 import type { Pipeline } from '../lake/pipeline.ts'
+import { sourceName } from '../lake/relations.ts'
 import { openSession, type Session, type SessionOptions, SMALL_ROWS } from '../lake/session.ts'
 import { loadModels } from '../model/graph.ts'
 import { runModels } from '../model/run.ts'
 import type { Brand } from '../op.ts'
+import type { Duck } from '../store/duckdb.ts'
+import { statement } from '../store/sqlfile.ts'
 import { openMembers } from './members.ts'
 import { salesMoved } from './moved.ts'
 import { BOTH, type Start, startOf } from './part.ts'
@@ -34,6 +37,7 @@ export async function openReading(
     counted,
   })
   try {
+    if (!goesOn) await openOrdersThen(session.duck)
     await openMarts(pipeline, session, row, start, smallRows)
     await openSegmentMembers(pipeline, session)
     return session
@@ -41,6 +45,13 @@ export async function openReading(
     await session.close()
     throw error
   }
+}
+
+/** What became of orders after the session's instant has not happened yet. */
+async function openOrdersThen(duck: Duck): Promise<void> {
+  const orders = sourceName('orders')
+  await duck.run(`alter view ${orders} rename to orders_now`)
+  await duck.run(`create view ${orders} as ${statement('duckdb', 'orders_then')}`)
 }
 
 async function openMarts(

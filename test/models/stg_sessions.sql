@@ -9,6 +9,15 @@ values
     (1, 's1', '2025-03-01 10:00', '2025-03-01 11:00', 3600, 2, 'https://shop/a', '/a', 'https://search', '/a', 'ads', null, 'spring', 'mobile'),
     (1, 's2', '2025-03-01 11:01', '2025-03-01 11:01', 0, 1, 'https://shop/c', '/c', null, null, null, null, null, null)
 
+-- case: a visit came from where its first page did, not in part from where a later one says
+-- given events: event_id, subject, session_id, occurred_at, url, path, referrer, utm_source, utm_campaign, properties
+values
+    ('e0', 1, 's1', '2025-03-01 10:00:00', null, null, 'https://app', null, null, null),
+    ('e1', 1, 's1', '2025-03-01 10:00:00.900', 'https://shop/a', null, null, 'newsletter', null, null),
+    ('e2', 1, 's1', '2025-03-01 10:00:01.899', 'https://shop/b', '/b', 'https://shop/a', 'ads', 'may', '{"device": "mobile"}')
+-- expect stg_sessions: session_id, duration_seconds, events, entry_url, entry_path, referrer, utm_source, utm_campaign, device
+values ('s1', 1, 3, 'https://shop/a', null, null, 'newsletter', null, 'mobile')
+
 -- case: without a session id a pause of more than 30 minutes ends a visit
 -- given events: event_id, subject, occurred_at, path
 values
