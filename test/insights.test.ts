@@ -235,6 +235,48 @@ t.test('without data, before any data and before the first refresh all is zero',
   }
 })
 
+t.test('amounts carry the currency that they were counted in until they are counted anew', async (t) => {
+  const moved = await makeBrand(db, { features: FEATURES })
+  await sql`insert into customer (brand_id, subject, id, provenance) values (${moved.id}, 1, ${`c:${moved.id}`}, 'server')`
+  const placed = {
+    currency_code: 'USD',
+    cents: 500,
+    refundedCents: 0,
+    state: 'complete',
+    billing_status: 'paid',
+  } as const
+  const order = { ...placed, customer: 1, seen: true }
+  const ago = (days: number) => new Date(NOW.getTime() - days * DAY_MS)
+  await insertOrders(
+    sql,
+    moved,
+    [ago(90), ago(80)].map((created_at, n) => ({
+      order: { ...order, id: v7(), external_id: `${n}:${moved.id}`, created_at },
+      subject: 1,
+    })),
+  )
+  await tick(pipeline)
+  await refreshBrand(pipeline, moved.id)
+  await sql`update brand set currency_code = 'EUR' where id = ${moved.id}`
+  const ask = client(t, made, await made.key(moved, SCOPES))
+  const currencies = async () => {
+    const bodies = []
+    for (const path of INSIGHTS) bodies.push((await ask(`GET /v1/insights/${path}`)).body)
+    return bodies.map(({ currency_code, data }) => currency_code ?? data?.[0]?.currency_code ?? null)
+  }
+  t.same(
+    await currencies(),
+    INSIGHTS.map(() => 'USD'),
+    'one who is late among them',
+  )
+  await refreshBrand(pipeline, moved.id)
+  t.same(
+    await currencies(),
+    INSIGHTS.map(() => null),
+    'nothing was sold in euros',
+  )
+})
+
 t.test('as_of lies in the past, and a cursor is of its as_of', async (t) => {
   const ask = client(t, made, key)
   const ahead = new Date(Date.now() + 60_000).toISOString()

@@ -10,3 +10,10 @@ export async function martsOf({ lake, now }: Pick<Ctx, 'lake' | 'now'>, asOf?: D
   if (asOf > now) throw fail('bad_request', 'as_of must be in the past')
   return await lake.sources(asOf)
 }
+
+/** The currency that amounts of marts are in: the brand's when they were made. */
+export async function currencyOf(marts: Reader): Promise<string> {
+  const [made] = await marts.rows<{ currency_code: string }>('select currency_code from params')
+  if (!made) throw new Error('marts without params')
+  return made.currency_code
+}

@@ -33,6 +33,7 @@ interface AtRiskRow {
   brand_median_inter_order_days: number | null
   at_risk_score: number
   ltv: string
+  currency_code: string
 }
 
 interface KnownRow {
@@ -57,8 +58,8 @@ const BEHIND = `and (
 async function pageOf(marts: Reader, after: Place | null, count: number): Promise<Row[]> {
   const found = await marts.rows<AtRiskRow>(
     `select customer, customer_id, days_since_last_order, median_inter_order_days, brand_median_inter_order_days,
-       at_risk_score, ltv
-     from churn where at_risk ${after ? BEHIND : ''}
+       at_risk_score, ltv, currency_code
+     from churn cross join params where at_risk ${after ? BEHIND : ''}
      order by at_risk_score desc, ltv desc, customer_id limit $1`,
     [count, ...(after ?? [])],
   )
@@ -97,7 +98,6 @@ export const atRiskOps: readonly Op[] = [
         ...row,
         contact_id: contacts.get(customer) ?? null,
         last_order_at: last_order_at.toISOString(),
-        currency_code: ctx.brand.currency_code,
       }))
       return { data, next_cursor }
     },

@@ -32,7 +32,7 @@ export const cdpCommerceOps: readonly Op[] = [
     example: CDP_LTV,
     run: async (ctx, { query: { as_of } }) => {
       await countPast(ctx, as_of)
-      const value = await brandValueOf(await cdpMartsOf(ctx, as_of), ctx.brand)
+      const value = await brandValueOf(await cdpMartsOf(ctx, as_of))
       return { scope: ctx.brand.shop_domain, ...value }
     },
   }),

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { count, currencyCode, list, money, named, queryInteger, time, timestamp } from '../fields.ts'
-import { martsOf } from '../model/as-of.ts'
+import { currencyOf, martsOf } from '../model/as-of.ts'
 import { type Op, op, type Rate, type Reader } from '../op.ts'
 import * as example from './insight-example.ts'
 import { averageOf, BRAND_LTV, brandValueOf } from './lifetime-value.ts'
@@ -101,7 +101,7 @@ export const insightOps: readonly Op[] = [
         customer_count: number
       }>('from other_currencies order by currency_code')
       return {
-        ...(await brandValueOf(marts, ctx.brand)),
+        ...(await brandValueOf(marts)),
         other_currencies: others.map(({ revenue, ...row }) => ({ ...row, total_revenue: revenue })),
         as_of: await instantOf(marts, ctx.now),
       }
@@ -122,7 +122,7 @@ export const insightOps: readonly Op[] = [
       const customers = rows.reduce((all, { customer_count }) => all + customer_count, 0)
       return {
         customer_count: customers,
-        currency_code: customers === 0 ? null : ctx.brand.currency_code,
+        currency_code: customers === 0 ? null : await currencyOf(marts),
         tiers: rows.map(({ tier, customer_count, order_count, revenue }) => ({
           tier,
           customer_count,
@@ -148,16 +148,14 @@ export const insightOps: readonly Op[] = [
     example: example.TOP_PRODUCTS,
     run: async (ctx, { query: { limit, as_of } }) => {
       const marts = await martsOf(ctx, as_of)
-      const rows = await marts.rows<Omit<v.InferOutput<typeof TopProduct>, 'currency_code'>>(
+      const data = await marts.rows<v.InferOutput<typeof TopProduct>>(
         `select product_id, coalesce(title, product_id) as title, quantity, order_count, customer_count, revenue,
-           repeat_purchase_rate
-         from product_performance order by product_performance.revenue desc, product_id limit $1`,
+           currency_code, repeat_purchase_rate
+         from product_performance cross join params
+         order by product_performance.revenue desc, product_id limit $1`,
         [limit],
       )
-      return {
-        data: rows.map((row) => ({ ...row, currency_code: ctx.brand.currency_code })),
-        next_cursor: null,
-      }
+      return { data, next_cursor: null }
     },
   }),
 
@@ -174,11 +172,12 @@ export const insightOps: readonly Op[] = [
       const rows = await marts.rows<CohortRow>(
         'select * replace (cohort_month::varchar as cohort_month) from cohorts order by cohorts.cohort_month, month_number',
       )
+      const currency_code = await currencyOf(marts)
       const data = [...Map.groupBy(rows, ({ cohort_month }) => cohort_month)].map(
         ([cohort_month, months]) => ({
           cohort_month,
           customer_count: months[0]?.customers ?? 0,
-          currency_code: ctx.brand.currency_code,
+          currency_code,
           months: months.map(({ month_number, active_customers, retention, revenue }) => ({
             month_number,
             active_customers,

@@ -1,7 +1,8 @@
 import * as v from 'valibot'
 import { amount, hundredthsOf, sum } from '../connect/store/money.ts'
 import { count, money, named } from '../fields.ts'
-import type { Brand, Reader } from '../op.ts'
+import { currencyOf } from '../model/as-of.ts'
+import type { Reader } from '../op.ts'
 
 /** Lifetime value of a brand, as both hosts show it. */
 
@@ -38,7 +39,7 @@ export function averageOf(total: string, of: number): string {
   return amount(cents < 0n ? -whole : whole)
 }
 
-export async function brandValueOf(marts: Reader, brand: Pick<Brand, 'currency_code'>) {
+export async function brandValueOf(marts: Reader) {
   const rows = await marts.rows<BucketRow>('from ltv_buckets order by at_least')
   const total = sum(rows.map(({ revenue }) => revenue))
   const customers = rows.reduce((all, { customer_count }) => all + customer_count, 0)
@@ -46,7 +47,7 @@ export async function brandValueOf(marts: Reader, brand: Pick<Brand, 'currency_c
     total_revenue: total,
     customer_count: customers,
     average_ltv: averageOf(total, customers),
-    currency_code: customers === 0 ? null : brand.currency_code,
+    currency_code: customers === 0 ? null : await currencyOf(marts),
     distribution: rows.map(({ bucket, at_least, less_than, customer_count }) => ({
       label: bucket,
       min: at_least,

@@ -45,7 +45,7 @@ billed as (
 select
     * exclude (was_refunded_later, was_cancelled_later) replace (
         case
-            when state = 'refunded' and billing_status != 'refunded' then 'complete'
+            when was_refunded_later and state = 'refunded' and billing_status != 'refunded' then 'complete'
             when state != 'cancelled' or not was_cancelled_later then state
             when billing_status = 'refunded' then 'refunded'
             when billing_status in ('paid', 'partially_refunded') then 'complete'
