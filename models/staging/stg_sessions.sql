@@ -7,6 +7,7 @@
 with seen as (
     select
         customer,
+        subject,
         session_id,
         event_id,
         occurred_at,
@@ -35,7 +36,7 @@ begun as (
         coalesce(occurred_at - lag(occurred_at) over visitor > interval 30 minutes, true) as begins
     from seen
     where session_id is null
-    window visitor as (partition by customer order by place)
+    window visitor as (partition by subject order by place)
 ),
 
 named as (
@@ -49,7 +50,7 @@ named as (
     select
         * exclude (session_id, begins),
         last_value(case when begins then event_id end ignore nulls) over (
-            partition by customer
+            partition by subject
             order by place
             rows between unbounded preceding and current row
         ) as visit,

@@ -29,6 +29,13 @@ order by at_least`
 
 const SPENT = 'customer_id as id, total_spend, orders_count, average_order_value'
 
+const PROFILE =
+  'total_spend as "totalSpend", orders_count as "ordersCount", average_order_value as "averageOrderValue"'
+
+/** The lines of orders in their order. */
+const linesOf = (orders: string) => `select line.id, line.quantity, line.price, line.total
+from (select unnest(lines) as line from (${orders}))`
+
 const AMOUNTS = 'id, total, subtotal, discount_total, refunded_total'
 
 /** What campaigns came to in the last thirty days, and in those before. */
@@ -124,6 +131,20 @@ order by created_at desc, customer_id
 limit 50`,
   },
   {
+    operation: 'search_customers',
+    query: 'query=example',
+    at: 'data',
+    sql: `select ${SPENT}
+from customers
+where provenance <> 'pixel'
+    and contains(
+        lower(concat_ws(chr(31), email, phone, concat_ws(' ', first_name, last_name), customer_id, store_customer_id)),
+        'example'
+    )
+order by customer_id
+limit 25`,
+  },
+  {
     operation: 'get_customer',
     at: '',
     sql: `select ${SPENT} from customers where customer_id = $customer_id`,
@@ -132,6 +153,16 @@ limit 50`,
     operation: 'list_orders',
     at: 'data',
     sql: `select ${AMOUNTS} from orders order by created_at desc, id limit 25`,
+  },
+  {
+    operation: 'list_orders',
+    at: 'data[].lines',
+    sql: linesOf('select lines from orders order by created_at desc, id limit 25'),
+  },
+  {
+    operation: 'get_order',
+    at: 'lines',
+    sql: linesOf('select lines from orders where id = $order_id'),
   },
   { operation: 'get_order', at: '', sql: `select ${AMOUNTS} from orders where id = $order_id` },
   {
@@ -156,6 +187,43 @@ from subscriptions
 where customer_id = $customer_id
 order by started_at desc nulls last, id
 limit 50`,
+  },
+  {
+    operation: 'list_cdp_profiles',
+    at: '',
+    sql: 'select count(*) as "totalSize" from customers where provenance <> \'pixel\'',
+  },
+  {
+    operation: 'list_cdp_profiles',
+    at: 'list[].properties',
+    sql: `select ${PROFILE}
+from customers
+where provenance <> 'pixel'
+order by customer_id
+limit 25`,
+  },
+  {
+    operation: 'get_cdp_profile',
+    at: 'profile.properties',
+    sql: `select ${PROFILE} from customers where customer_id = $customer_id`,
+  },
+  {
+    operation: 'list_cdp_sessions',
+    at: '',
+    sql: `select count(*) as "totalSize"
+from stg_sessions
+join customers using (customer)
+where customer_id = $customer_id`,
+  },
+  {
+    operation: 'list_cdp_sessions',
+    at: 'list',
+    sql: `select session_id as "itemId", duration_seconds as "durationSeconds", events
+from stg_sessions
+join customers using (customer)
+where customer_id = $customer_id
+order by started_at desc, session_id
+limit 25`,
   },
   {
     operation: 'get_cdp_customer_insights',
@@ -186,6 +254,11 @@ join customers using (customer)
 where customer_id = $customer_id
 order by revenue desc, product_id
 limit 5`,
+  },
+  {
+    operation: 'list_cdp_customer_orders',
+    at: '',
+    sql: 'select count(*) as "totalSize" from orders where customer_id = $customer_id',
   },
   {
     operation: 'list_cdp_customer_orders',

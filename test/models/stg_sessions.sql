@@ -31,6 +31,17 @@ values
     (1, 'e3', true, '2025-03-01 11:00:01', '2025-03-01 11:00:01', 1),
     (2, 'e4', true, '2025-03-01 10:10', '2025-03-01 10:10', 1)
 
+-- case: two browsers of one customer make visits of their own
+-- given subject_redirect: subject, customer
+values (2, 1)
+-- given events: event_id, subject, occurred_at, path
+values
+    ('e1', 1, '2025-03-01 10:00', '/a'),
+    ('e2', 2, '2025-03-01 10:10', '/b'),
+    ('e3', 1, '2025-03-01 10:20', '/c')
+-- expect stg_sessions: customer, session_id, events
+values (1, 'e1', 2), (1, 'e2', 1)
+
 -- case: what happens on no page makes no visit, and neither does what happened to nobody
 -- given events: event_id, subject, session_id, occurred_at, path
 values
