@@ -64,6 +64,8 @@ export interface Brand {
   default_phone_region: string
   features: string[]
   created_at: string
+  /** Of a caller's brand: the store has removed the app. */
+  store_left?: boolean
 }
 
 interface CallerOf<Kind extends string> {

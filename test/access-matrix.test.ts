@@ -152,11 +152,12 @@ t.test('every operation, by every kind of credential with every single scope', a
 t.test('CDP commerce', async (t) => {
   const op = { surface: 'cdp', scopes: [], signIn: false, feature: 'beta:cdp-commerce' } as const
   const caller: Caller = { kind: 'key', keyClass: 'cdp', id: 'k', brandId: 'b', scopes: [] }
-  const code = (features: string[], shop = 'a.myshopify.com') =>
-    refusal(op, caller, { features, shop_domain: shop } as Brand)?.code ?? null
+  const code = (features: string[], store: Partial<Brand> = {}) =>
+    refusal(op, caller, { features, shop_domain: 'a.myshopify.com', ...store } as Brand)?.code ?? null
   t.equal(code(['cdp']), 'beta_not_enabled')
   t.equal(code(['beta:cdp-commerce']), 'forbidden')
-  t.equal(code(FEATURES, ''), 'integration_not_connected')
+  t.equal(code(FEATURES, { shop_domain: '' }), 'integration_not_connected')
+  t.equal(code(FEATURES, { store_left: true }), 'integration_not_connected')
   t.equal(code(FEATURES), null)
 })
 

@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { openInvalidation } from '../src/access/invalidation.ts'
 import { createLimits } from '../src/access/limits.ts'
 import { ShopLife } from '../src/connect/demo/store/life.ts'
 import { type FakeStore, type FakeStoreOptions, startFakeStore } from '../src/connect/demo/store/server.ts'
@@ -147,6 +148,27 @@ t.test(
       const cdp = await ask('GET /cdp/commerce/products')
       t.match([cdp.status, cdp.body.error.code], [403, code])
     }
+  },
+)
+
+t.test(
+  'once the store has removed the app what needs a connected store is 403 on the CDP host',
+  async (t) => {
+    const brand = await connectedBrand(db, { connectedAt: new Date(), apiOrigin: 'http://127.0.0.1:1' })
+    const ask = await asking(t, brand)
+    const path = 'GET /cdp/customers/nobody/orders'
+    t.equal((await ask(path)).status, 404)
+    const invalidation = await openInvalidation(db.postgres)
+    t.teardown(() => invalidation.close())
+    const changed: string[] = []
+    invalidation.onChange((kind, id) => changed.push(`${kind} ${id}`))
+    await sql`update store_connection set status = 'disconnected' where brand_id = ${brand.id}`
+    await invalidation.everywhere()
+    t.same(changed, [`brand ${brand.id}`], 'servers hear of it')
+    const gone = await (await asking(t, brand))(path)
+    t.match([gone.status, gone.body.error.code], [403, 'integration_not_connected'])
+    await sql`update store_connection set status = 'connected' where brand_id = ${brand.id}`
+    t.equal((await (await asking(t, brand))(path)).status, 404)
   },
 )
 

@@ -99,7 +99,7 @@ function missingFeature(surface: Op['surface'], name: string | undefined, brand:
   const feature = FEATURES.get(name)
   const code = (surface === 'cdp' && feature?.cdpCode) || CODES[surface].feature
   if (!brand.features.includes(name)) return fail(code, `The brand does not have the feature ${name}`)
-  if (feature?.store && !brand.shop_domain)
+  if (feature?.store && (!brand.shop_domain || brand.store_left))
     return fail(CODES[surface].store, 'No store is connected to this brand')
   if (feature?.scope && surface === 'cdp' && !brand.shop_domain)
     return fail(CODES[surface].feature, 'No store is connected to this brand, whose shop would be the scope')

@@ -34,6 +34,6 @@ export const brandOps: readonly Op[] = [
         created_at: '2026-11-02T10:41:07.000Z',
       },
     },
-    run: async ({ brand }) => brand,
+    run: async ({ brand: { store_left: _, ...brand } }) => brand,
   }),
 ]
