@@ -158,6 +158,21 @@ t.test('counts', async (t) => {
   })
 })
 
+t.test('an event that names no session is of the visit of its own browser', async (t) => {
+  await withModels(models, { as_of: AS_OF }, async (connection) => {
+    await connection.run(`
+      insert into customers_source (subject, customer_id, provenance, created_at) values (1, 'a', 'server', '2025-01-01');
+      insert into subject_redirect (subject, customer) values (2, 1);
+      insert into events (event_id, subject, event_type, occurred_at, path, utm_source, properties) values
+        ('e1', 1, 'page_viewed', '2025-12-31 10:00', '/a', 'ads', '{}'),
+        ('e2', 2, 'page_viewed', '2025-12-31 10:10', '/b', null, '{}'),
+        ('e3', 1, 'page_viewed', '2025-12-31 10:20', '/c', null, '{}')`)
+    t.equal(await counted(connection, session('utm.source', 'equals', of('ads')), 'event'), 2)
+    t.equal(await counted(connection, session('utm.source', 'missing'), 'event'), 1)
+    t.equal(await counted(connection, session('events', 'equals', of(2)), 'event'), 2)
+  })
+})
+
 t.test('a segment has the profiles that the condition counts, of those that can be members', async (t) => {
   const can = [
     all,

@@ -62,6 +62,8 @@ select
     customer,
     visit as session_id,
     bool_and(by_pauses) as by_pauses,
+    -- As it was sent: what pauses make is of one browser.
+    case when bool_and(by_pauses) then min(subject) end as visitor,
     min(occurred_at) as started_at,
     max(occurred_at) as ended_at,
     date_sub('second', min(occurred_at), max(occurred_at)) as duration_seconds,

@@ -37,14 +37,14 @@ function eventConditionSql(condition: Condition, binding: Binding): string {
 const testsSql = ({ row }: RowsTest, alias: string, binding: Binding): string =>
   `(${row.map((test) => spell(test, scopeOf(alias, alias, binding))).join(' and ')})`
 
-/** What names no session belongs to the one that pauses made of its customer's pages at that time. */
+/** What names no session belongs to the one that pauses made of its visitor's pages at that time. */
 function sessionSql(test: RowsTest, binding: Binding): string {
   const session = [
     'select 1 from stg_sessions as sessions',
     'where sessions.customer = events.customer',
     '  and coalesce(events.session_id, events.url, events.path) is not null',
     '  and sessions.by_pauses = (events.session_id is null)',
-    '  and (sessions.by_pauses or sessions.session_id = events.session_id)',
+    '  and if(sessions.by_pauses, sessions.visitor = events.subject, sessions.session_id = events.session_id)',
     '  and events.occurred_at >= sessions.started_at and events.occurred_at <= sessions.ended_at',
     `  and ${testsSql(test, 'sessions', binding)}`,
   ].join('\n')
