@@ -1,4 +1,5 @@
 import t from 'tap'
+import { type JsonSchema, outputSchema } from '../src/http/json-schema.ts'
 import { setLogLevel } from '../src/log.ts'
 import { OPS } from '../src/ops/all.ts'
 import { NUMBERS } from '../src/ops/numbers.ts'
@@ -23,8 +24,10 @@ await randomOrders(db.postgres.sql, brand, random, { customers: 40, orders: 200,
 await db.postgres.sql`update brand set next_subject = 1000 where id = ${brand.id}`
 await randomCustomers(db.postgres.sql, brand, random, 60)
 await db.postgres.sql`
-  insert into subscription (brand_id, external_id, id, subject, status, price, currency_code, started_at, updated_at)
-  select ${brand.id}, n::text, gen_random_uuid(), n, 'active', n / 4.0, 'USD', now() - n / 3 * interval '1 day', now()
+  insert into subscription (brand_id, external_id, id, subject, status, price, currency_code, started_at,
+    updated_at, interval_unit, interval_count)
+  select ${brand.id}, n::text, gen_random_uuid(), n, 'active', n / 4.0, 'USD', now() - n / 3 * interval '1 day',
+    now(), case when n % 5 > 0 then 'month' end, nullif(n % 4, 0)
   from generate_series(1, 40) as n`
 // Of the last 60 days and before: conversations with a message each, most with an order in one of two currencies.
 await db.postgres.sql`
@@ -42,6 +45,14 @@ await db.postgres.sql`
   select brand_id, gen_random_uuid(), id, 'message', created_at, created_at, 19.99,
     case when id::text < '2' then 'EUR' else 'USD' end
   from conversation where brand_id = ${brand.id} and id::text < 'e'`
+await db.postgres.sql`
+  insert into product (brand_id, id, title, status, variants, images, updated_at)
+  select ${brand.id}, 'p' || n, 'Product ' || n, 'active',
+    jsonb_build_array(
+      jsonb_build_object('id', 'a' || n, 'price', (n * 1.115)::text), jsonb_build_object('id', 'b' || n),
+      jsonb_build_object('price', '9.99')
+    ), '[]', now()
+  from generate_series(1, 30) as n`
 const emails = await db.postgres.sql<{ email: string }[]>`
   select value as email from identifier where brand_id = ${brand.id} and kind = 'email' order by subject limit 20`
 // Visits, some of two pages.
@@ -64,7 +75,7 @@ type Row = Record<string, unknown>
 /** What stands at a place of an answer, `[]` being all of a list. */
 function rowsAt(body: unknown, at: string): Row[] {
   const steps = at === '' ? [] : at.replaceAll('[]', '').split('.')
-  return steps.reduce<Row[]>((rows, step) => rows.flatMap((row) => row[step] as Row[]), [body as Row])
+  return steps.reduce<Row[]>((rows, step) => rows.flatMap((row) => (row[step] ?? []) as Row[]), [body as Row])
 }
 
 const shown = (value: unknown) => (value instanceof Date ? value.toISOString().slice(0, 10) : value)
@@ -84,12 +95,16 @@ const values: Record<string, string> = {
   segment_id: segment?.id ?? '',
 }
 
-for (const { operation, query, at, sql } of NUMBERS) {
-  t.test(`${operation} ${at}`, async (t) => {
+/** `operation field` of each column that was compared. */
+const compared = new Set<string>()
+
+for (const { operation, query, item, at, sql } of NUMBERS) {
+  t.test(`${operation} ${item ?? at}`, async (t) => {
     const { route = '' } = OPS.find(({ name }) => name === operation) ?? {}
     const noun = [...sql.matchAll(/\$(\w+)/g)].map(([, name = '']) => name)
-    const path = route.replace(/\{\w+\}/, encodeURIComponent(values[noun[0] ?? ''] ?? ''))
-    const { status, body } = await call(query ? `${path}?${query}` : path, { as })
+    const path = route.replace(/\{\w+\}/, item ?? encodeURIComponent(values[noun[0] ?? ''] ?? ''))
+    const asked = route.startsWith('POST') ? { as, body: {} } : { as }
+    const { status, body } = await call(query ? `${path}?${query}` : path, asked)
     t.equal(status, 200)
     const statement = sql.replaceAll(/\$(\w+)/g, (_, name) => `'${values[name]}'`)
     const wanted = (await session.duck.rows<Row>(statement)).map((row) =>
@@ -101,5 +116,56 @@ for (const { operation, query, at, sql } of NUMBERS) {
     )
     t.ok(wanted.length > 0, 'the statement has rows')
     t.same(answered, wanted)
+    for (const column of columns) compared.add(`${operation} ${[at, column].filter(Boolean).join('.')}`)
   })
 }
+
+/** Operations that answer what models say: customers, commerce, insights, segments and the customer-data host. */
+const OF_MODELS =
+  /^(GET (\/v1\/(customers|commerce|insights|segments)|\/cdp\/)|POST \/(cdp\/query|v1\/segments\/(estimate|preview)))/
+
+/** Numbers that no model says: what was asked, and what counts the versions of a record. */
+const NOT_SAID = /(^|\.)(offset|pageSize|version|schema_version|generation)$/
+
+/** Said by the statement of the segment's own rule, which get_segment_sql shows, or elsewhere. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  'list_segments data[].audience.member_count': 'get_segment, one by one',
+  'estimate_segment count': 'the SQL of the rule',
+  'preview_segment entering': 'the SQL of the rule and segment_members',
+  'preview_segment leaving': 'the SQL of the rule and segment_members',
+  'preview_segment staying': 'the SQL of the rule and segment_members',
+  'explain_segment conditions[].actual': 'what the condition of the rule compares',
+}
+
+const MONEY = '^-?\\d+\\.\\d{2}$'
+
+/** Where numbers and amounts of money stand in an answer, in the way of `at`. */
+function numbersIn(schema: JsonSchema, at = ''): string[] {
+  const options = (schema.anyOf ?? schema.oneOf ?? schema.allOf ?? []) as JsonSchema[]
+  const types = [schema.type ?? []].flat()
+  const isNumber = types.includes('number') || types.includes('integer') || schema.pattern === MONEY
+  return [
+    ...(isNumber ? [at] : []),
+    ...options.flatMap((option) => numbersIn(option, at)),
+    ...(schema.items ? numbersIn(schema.items as JsonSchema, `${at}[]`) : []),
+    ...Object.entries(schema.properties ?? {}).flatMap(([name, field]) =>
+      numbersIn(field, at ? `${at}.${name}` : name),
+    ),
+  ]
+}
+
+t.test('no operation over models answers a number that has no statement', async (t) => {
+  // Whether a list of rows is meant or all of its rows, `at` says the same.
+  const plain = (field: string) => field.replaceAll('[]', '')
+  const shown = new Set([...compared, ...Object.keys(ELSEWHERE)].map(plain))
+  const fields = OPS.filter(({ route }) => OF_MODELS.test(route ?? '')).flatMap(({ name, output }) =>
+    numbersIn(outputSchema(output))
+      .filter((at) => !NOT_SAID.test(at))
+      .map((at) => `${name} ${at}`),
+  )
+  t.ok(fields.length > 60, 'numbers are found in the shapes of answers')
+  t.same(
+    [...new Set(fields)].filter((field) => !shown.has(plain(field))),
+    [],
+  )
+})

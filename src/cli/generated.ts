@@ -193,8 +193,9 @@ const numbers = () =>
   [
     '## Numbers of the API',
     'Each number that an operation answers from models comes out of one statement as well, for `recoup sql` or `make sql`; with `--as-of` as of a past instant. Columns are called like the fields; put the id of the call in place of a name with `$`. The members of a segment are those of the SQL that `GET /v1/segments/{id}/sql` shows, and so is what an estimate, a preview or a count of a rule comes to.',
-    ...NUMBERS.map(({ operation, query, at, sql }) => {
-      const route = OPS.find(({ name }) => name === operation)?.route
+    ...NUMBERS.map(({ operation, query, item, at, sql }) => {
+      const found = OPS.find(({ name }) => name === operation)?.route
+      const route = item ? found?.replace(/\{\w+\}/, item) : found
       return `\`${route}${query ? '?…' : ''}\`${at ? `, \`${at}\`` : ''}:\n\n\`\`\`sql\n${sql};\n\`\`\``
     }),
   ].join('\n\n')

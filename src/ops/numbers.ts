@@ -7,8 +7,9 @@ import { METRIC_NAMES, metricSql } from '../campaign/metric.ts'
  */
 export interface Numbers {
   operation: string
-  /** What the operation has to be asked. */
+  /** What the operation has to be asked, and what stands in its path in place of an id. */
   query?: string
+  item?: string
   at: string
   sql: string
 }
@@ -35,6 +36,19 @@ const PROFILE =
 /** The lines of orders in their order. */
 const linesOf = (orders: string) => `select line.id, line.quantity, line.price, line.total
 from (select unnest(lines) as line from (${orders}))`
+
+/** How often subscriptions are billed: `{ unit, count }`. */
+const intervalsOf = (subscriptions: string) => `select coalesce(interval_count, 1) as count
+from (${subscriptions})
+where interval_unit is not null`
+
+/** Variants of the imported catalog, whose prices are what an import says of them. */
+const VARIANTS = `select variant ->> 'id' as id, round((variant ->> 'price')::decimal(23, 12), 2)::decimal(18, 2) as price
+from (
+    select unnest(variants::json[]) as variant
+    from (select variants from products order by product_id limit 25)
+)
+where variant ->> 'id' is not null`
 
 const AMOUNTS = 'id, total, subtotal, discount_total, refunded_total'
 
@@ -63,6 +77,8 @@ select
 from (unpivot valued on columns(* exclude (is_current)) into name name value value)
 group by name
 order by list_position([${METRIC_NAMES.map((name) => `'${name}'`).join(', ')}], name)`
+
+const MEMBER_COUNT = 'select count(*) as member_count from segment_members where segment_id = $segment_id'
 
 export const NUMBERS: readonly Numbers[] = [
   { operation: 'get_lifetime_value', at: '', sql: VALUE },
@@ -175,9 +191,21 @@ order by created_at desc, id
 limit 50`,
   },
   {
+    operation: 'list_customer_orders',
+    at: 'data[].lines',
+    sql: linesOf(
+      'select lines from orders where customer_id = $customer_id order by created_at desc, id limit 50',
+    ),
+  },
+  {
     operation: 'list_subscriptions',
     at: 'data',
     sql: 'select id, price from subscriptions order by started_at desc nulls last, id limit 25',
+  },
+  {
+    operation: 'list_subscriptions',
+    at: 'data[].interval',
+    sql: intervalsOf('from subscriptions order by started_at desc nulls last, id limit 25'),
   },
   {
     operation: 'list_customer_subscriptions',
@@ -189,9 +217,18 @@ order by started_at desc nulls last, id
 limit 50`,
   },
   {
+    operation: 'list_customer_subscriptions',
+    at: 'data[].interval',
+    sql: intervalsOf(
+      'from subscriptions where customer_id = $customer_id order by started_at desc nulls last, id limit 50',
+    ),
+  },
+  { operation: 'list_products', at: 'data[].variants', sql: VARIANTS },
+  { operation: 'list_cdp_products', at: 'list[].variants', sql: VARIANTS },
+  {
     operation: 'list_cdp_profiles',
     at: '',
-    sql: 'select count(*) as "totalSize" from customers where provenance <> \'pixel\'',
+    sql: 'select least(count(*), 10000) as "totalSize" from customers where provenance <> \'pixel\'',
   },
   {
     operation: 'list_cdp_profiles',
@@ -275,9 +312,23 @@ limit 25`,
     at: 'stats',
     sql: STATS,
   },
+  { operation: 'get_segment_audience', at: '', sql: MEMBER_COUNT },
+  { operation: 'get_segment', at: 'audience', sql: MEMBER_COUNT },
   {
-    operation: 'get_segment_audience',
+    operation: 'list_cdp_segment_members',
     at: '',
-    sql: 'select count(*) as member_count from segment_members where segment_id = $segment_id',
+    sql: 'select least(count(*), 10000) as "totalSize" from segment_members where segment_id = $segment_id',
   },
+  {
+    operation: 'list_cdp_segment_members',
+    at: 'list[].properties',
+    sql: `select ${PROFILE}
+from customers
+join segment_members using (customer)
+where segment_id = $segment_id
+order by customer_id
+limit 25`,
+  },
+  { operation: 'count_items', item: 'profile', at: '', sql: 'select count(*) as count from customers' },
+  { operation: 'count_items', item: 'event', at: '', sql: 'select count(*) as count from stg_events' },
 ]
