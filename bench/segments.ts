@@ -141,7 +141,7 @@ async function step(): Promise<void> {
 }
 
 async function estimates(): Promise<void> {
-  const lakes = openLakes(openServed(app.pipeline), (one, asOf) => openReading(app.pipeline, one, asOf))
+  const lakes = openLakes(openServed(app.pipeline), (one, past) => openReading(app.pipeline, one, past))
   try {
     const opening = performance.now()
     await lakes.forBrand(brand).sources()

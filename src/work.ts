@@ -85,7 +85,7 @@ export async function startWorker(app: App, { graceMs = GRACE_MS } = {}): Promis
   boss.on('warning', (warning) => log('warn', 'jobs_warning', { ...warning }))
   await boss.start()
 
-  const lakes = openLakes(openServed(app.pipeline), (brand, asOf) => openReading(app.pipeline, brand, asOf))
+  const lakes = openLakes(openServed(app.pipeline), (brand, past) => openReading(app.pipeline, brand, past))
   const services: Services = {
     ...app.pipeline,
     lake: lakes.forBrand,

@@ -465,7 +465,7 @@ t.test('from an empty service to members', async (t) => {
     const app = await openApp(readConfig(env))
     t.teardown(app.close)
     const [brand] = await postgres.pipeline.many<Brand>('brands_all')
-    const session = await openReading(app.pipeline, brand as Brand, new Date())
+    const session = await openReading(app.pipeline, brand as Brand)
     t.teardown(() => session.close())
     const output = new PassThrough()
     const typed = ['.help', 'select', "';' as a;", 'selec 1;', '.tables', 'select 1 as b; select 2 as c;']

@@ -10,7 +10,7 @@ import { type Line, lake, logBatch, passed, tick } from './fixtures/lake.ts'
 
 /** Merges as readers of the lake see them. */
 async function read<Row = Record<string, unknown>>(pipeline: Pipeline, owner: Brand, statement: string) {
-  const session = await openReading(pipeline, owner, new Date())
+  const session = await openReading(pipeline, owner)
   try {
     return await session.duck.rows<Row>(statement)
   } finally {

@@ -128,6 +128,30 @@ t.test('orders of a past instant are what they were before later refunds and can
   }
 })
 
+t.test('an instant since the last refresh is a past one, too', async (t) => {
+  const placed = NOW - DAY
+  const history = { external_id: 'given back', cents: 5_000, placed, isPaid: true, cancelled: null }
+  const brand = await madeOf([{ ...history, refunds: [] }])
+  const between = new Date()
+  const refunded = { ...history, refunds: [{ at: between.getTime() + 1, cents: 4_000 }] }
+  const { state, billing_status, refunded_total } = stateAt(refunded, between.getTime() + 1)
+  await sql`
+    update store_order set ${sql({ state, billing_status, refunded_total, updated_at: new Date(NOW + 1) })}
+    where brand_id = ${brand.id}`
+  await sql`
+    insert into refund (brand_id, id, external_id, order_external_id, currency_code, total, created_at)
+    values (${brand.id}, ${v7()}, 'r', 'given back', 'USD', 40, ${new Date(between.getTime() + 1)})`
+  await snapshotAll(pipeline)
+  for (const [past, ltv] of [
+    [between, '50.00'],
+    [undefined, '10.00'],
+  ] as const) {
+    const session = await openReading(pipeline, brand, past, { smallRows: 0 })
+    t.same(await session.duck.rows('select ltv from ltv'), [{ ltv }])
+    await session.close()
+  }
+})
+
 t.test('insights of a past instant count what was given back since', async (t) => {
   const at = (day: string) => Date.parse(`${day}T12:00:00Z`)
   const one = { placed: at('2026-01-10'), isPaid: true, cancelled: null }

@@ -106,16 +106,16 @@ export const exportCommands = [
     run: async ({ app: open, values, progress }) => {
       const model = await checkModel(required(values, 'model'))
       const to = await checkTarget(required(values, 'to'))
-      const asOf = timeOption(values, 'as-of') ?? new Date()
+      const past = timeOption(values, 'as-of')
       const app = await open()
       const brand = await brandOrOnly(app, text(values, 'brand'))
       const shown = progress(`export ${model.name}`)
-      const session = await openReading(app.pipeline, brand, asOf, { counted: true })
+      const session = await openReading(app.pipeline, brand, past, { counted: true })
       try {
         return {
           model: model.name,
           file: to.target,
-          as_of: asOf.toISOString(),
+          as_of: session.asOf.toISOString(),
           ...(await write(session, model, to, shown)),
         }
       } finally {

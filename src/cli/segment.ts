@@ -132,7 +132,7 @@ export const segmentCommands = [
     run: async (run) => {
       const customerId = required(run.values, 'customer')
       const { app, brand: its, row } = await segmentOf(run)
-      const session = await openReading(app.pipeline, its, new Date())
+      const session = await openReading(app.pipeline, its)
       try {
         const sources = { generation: 0, rows: session.duck.rows }
         const found = await customerOf(sources, customerId)

@@ -96,7 +96,7 @@ export const sqlCommands = [
     run: async ({ app: open, values, positionals }) => {
       const app = await open()
       const brand = await brandOrOnly(app, text(values, 'brand'))
-      const session = await openReading(app.pipeline, brand, timeOption(values, 'as-of') ?? new Date())
+      const session = await openReading(app.pipeline, brand, timeOption(values, 'as-of'))
       try {
         if (!positionals.length && process.stdin.isTTY)
           return await prompt(session, brand, process.stdin, process.stdout)

@@ -3,8 +3,8 @@ import type { Served } from './served.ts'
 import type { Session } from './session.ts'
 import { createSlots } from './slots.ts'
 
-/** Opens a session with all that is read of a brand. Passed in, since models stand to the right of the lake. */
-export type Open = (brand: Brand, asOf: Date) => Promise<Session>
+/** Opens a session with all that is read of a brand, as of now or of a past instant: models stand right of the lake. */
+export type Open = (brand: Brand, past?: Date) => Promise<Session>
 
 /** Sessions over sources open at once per process, and those kept between requests: each has its memory limit. */
 const OPEN = 3
@@ -35,10 +35,10 @@ export function openLakes(served: Served, openSession: Open): Lakes {
   /** By brand, the least recently used first. */
   const kept = new Map<string, Entry>()
 
-  const openPrepared = async (brand: Brand, asOf: Date): Promise<Session> => {
+  const openPrepared = async (brand: Brand, past?: Date): Promise<Session> => {
     await slots.take()
     try {
-      return await openSession(brand, asOf)
+      return await openSession(brand, past)
     } catch (error) {
       slots.give()
       throw error
@@ -66,8 +66,8 @@ export function openLakes(served: Served, openSession: Open): Lakes {
     closeIdle()
   }
 
-  const start = (brand: Brand, asOf: Date): Entry => {
-    const session = openPrepared(brand, asOf)
+  const start = (brand: Brand, past?: Date): Entry => {
+    const session = openPrepared(brand, past)
     const entry: Entry = {
       ...{ brandId: brand.id, session, openedAt: Date.now() },
       ...{ generation: Number.POSITIVE_INFINITY, users: 0, closed: false },
@@ -87,7 +87,7 @@ export function openLakes(served: Served, openSession: Open): Lakes {
   const recent = (brand: Brand, newest: number): Entry => {
     const found = kept.get(brand.id)
     const isFresh = found && Date.now() - found.openedAt < FRESH_MS && found.generation >= newest
-    const entry = isFresh ? found : start(brand, new Date())
+    const entry = isFresh ? found : start(brand)
     kept.delete(brand.id)
     kept.set(brand.id, entry)
     if (kept.size > KEPT) kept.delete(kept.keys().next().value as string)

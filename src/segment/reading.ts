@@ -20,16 +20,18 @@ const READ_OFTEN: ReadonlySet<string> = new Set(['customers'])
 /**
  * All that rules and data teams read of a brand in one locked session, beside its sources: the models,
  * `member_history` and `segment_members (segment_id, customer)`, the members at the session's instant under the
- * customer of today. Marts of many customers are the published ones, but for those whose rows changed since.
+ * customer of today. Marts of many customers are the published ones, but for those whose rows changed since. As of now
+ * or of a past instant.
  */
 export async function openReading(
   pipeline: Pipeline,
   brand: Brand,
-  asOf: Date,
+  past?: Date,
   { smallRows = SMALL_ROWS, counted = false }: Pick<SessionOptions, 'smallRows' | 'counted'> = {},
 ): Promise<Session> {
   const row = await pipeline.postgres.pipeline.one<BrandRow>('lake_brand_row', [brand.id])
   const start = startOf(row, BOTH, [])
+  const asOf = past ?? new Date()
   const goesOn = row.as_of !== null && asOf >= row.as_of
   const session = await openSession(pipeline, row, asOf, {
     since: goesOn && start ? start.ticks : [],
@@ -37,7 +39,7 @@ export async function openReading(
     counted,
   })
   try {
-    if (!goesOn) await openOrdersThen(session.duck)
+    if (past) await openOrdersThen(session.duck)
     await openMarts(pipeline, session, row, start, smallRows)
     await openSegmentMembers(pipeline, session)
     return session
