@@ -195,17 +195,19 @@ t.test('POST /cdp/events', async (t) => {
     const other = await host(t, db, { features: [] })
     t.match(await other.send('not json'), { status: 403, body: { error: { code: 'insufficient_scope' } } })
   })
-  t.test('answers 403 to a brand without a store', async (t) => {
+  t.test('answers 403 to a brand without a store, or whose store has removed the app', async (t) => {
     const caller = { kind: 'key', id: 'k', brandId: brand.id, scopes: [], keyClass: 'cdp' } as const
-    const port = await serve(t, {
-      authenticator: { authenticate: () => ({ caller, brand: { ...brand, shop_domain: '' } }) },
-      ingest: await ingestOf(t, db),
-    })
-    const response = await fetch(`http://127.0.0.1:${port}/cdp/events`, {
-      method: 'POST',
-      body: bodyOf(event),
-    })
-    t.match([response.status, await response.json()], [403, { error: { code: 'insufficient_scope' } }])
+    for (const without of [{ shop_domain: '' }, { store_left: true }]) {
+      const port = await serve(t, {
+        authenticator: { authenticate: () => ({ caller, brand: { ...brand, ...without } }) },
+        ingest: await ingestOf(t, db),
+      })
+      const response = await fetch(`http://127.0.0.1:${port}/cdp/events`, {
+        method: 'POST',
+        body: bodyOf(event),
+      })
+      t.match([response.status, await response.json()], [403, { error: { code: 'insufficient_scope' } }])
+    }
   })
   t.test('answers 400 to a body without an array of at most fifty events, and stores nothing', async (t) => {
     const bodies = ['', '{', '[]', 'null', '{}', '{"events":{}}', '{"events":[]}']

@@ -82,6 +82,7 @@ t.test('data is refused with the path to what is wrong first', async (t) => {
   ]
   for (const [data, problem] of said) t.equal(validatePayload(schema, data), problem)
   t.equal(validatePayload({ multipleOf: 0.01 }, 19.99), null, 'as people count, not as doubles do')
+  t.match(validatePayload({ multipleOf: 1_000 }, 1_764_490_500_000_001), /multiple of 1000/)
   t.equal(validatePayload({ maxLength: 2 }, '😀😀'), null, 'characters are code points')
   const some = { items: { type: 'integer' }, contains: { minimum: 5 }, minContains: 2, maxContains: 3 }
   t.same(

@@ -277,6 +277,28 @@ t.test('event definitions', async (t) => {
     t.match(await call(`PATCH ${path}/${twin.body.id}`, { type: 'order_created' }), { status: 409 })
   })
 
+  await t.test('what happened to a message is not the type that is called so', async (t) => {
+    const place = `/v1/providers/${await provider()}/event-definitions`
+    const { body } = await call(`POST ${place}`, stamp({ type: 'message_replied' }))
+    const field = { field: 'event_kind', op: '=', value: 'message_replied' }
+    const counted = (source: string) => ({
+      source,
+      ...{ op: 'count-over-window', window: { days: 30 }, where: [field] },
+    })
+    const definition = {
+      source: 'engagement_events',
+      rule: { any: [field, counted('product_events'), counted('engagement_events')] },
+    }
+    const as = signIn(brand)
+    const saved = await callAs('POST /v1/segments', { as, body: { name: 'Replied', definition } })
+    t.match(await call(`PATCH ${place}/${body.id}`, { type: 'ticket_replied' }), { status: 200 })
+    const renamed = { ...counted('product_events'), where: [{ ...field, value: 'ticket_replied' }] }
+    t.match((await callAs(`GET /v1/segments/${saved.body.id}`, { as })).body, {
+      version: 2,
+      definition: { ...definition, rule: { any: [field, renamed, counted('engagement_events')] } },
+    })
+  })
+
   await t.test('a renamed type is taken up by the matching rules of its provider', async (t) => {
     const matchers = (type: string) => [
       { path: 'kind', equals: 'mark_set', type },
@@ -323,6 +345,7 @@ t.test('event definitions', async (t) => {
 
   await t.test('a renaming changes nothing else in a rule', async (t) => {
     const rule = {
+      source: 'product_events',
       rule: {
         any: [
           { field: 'product_title', op: '=', value: 'a' },
@@ -331,7 +354,8 @@ t.test('event definitions', async (t) => {
       },
     }
     t.equal(renamedIn(rule, 'a', 'b'), rule)
-    t.same(renamedIn({ field: 'event_kind', op: 'notIn', value: ['b', 'a'] }, 'a', 'b').value, ['b'])
+    const list = { source: 'product_events', field: 'event_kind', op: 'notIn', value: ['b', 'a'] }
+    t.same(renamedIn(list, 'a', 'b').value, ['b'])
   })
 
   await t.test('one of another provider is none', async (t) => {

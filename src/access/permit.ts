@@ -94,12 +94,15 @@ function missingScope({ scopes: wanted }: Ruled, caller: Caller): Failure | null
 const counts = (caller: Caller, scope: string, wanted: readonly string[]) =>
   wanted.includes(scope) && (caller.kind !== 'key' || classHas(caller.keyClass, scope))
 
+/** Whether the brand is a store's that has not removed the app. */
+export const hasStore = ({ shop_domain, store_left }: Brand): boolean => shop_domain !== '' && !store_left
+
 function missingFeature(surface: Op['surface'], name: string | undefined, brand: Brand): Failure | null {
   if (!name) return null
   const feature = FEATURES.get(name)
   const code = (surface === 'cdp' && feature?.cdpCode) || CODES[surface].feature
   if (!brand.features.includes(name)) return fail(code, `The brand does not have the feature ${name}`)
-  if (feature?.store && (!brand.shop_domain || brand.store_left))
+  if (feature?.store && !hasStore(brand))
     return fail(CODES[surface].store, 'No store is connected to this brand')
   if (feature?.scope && surface === 'cdp' && !brand.shop_domain)
     return fail(CODES[surface].feature, 'No store is connected to this brand, whose shop would be the scope')

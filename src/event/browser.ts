@@ -104,6 +104,9 @@ function checkEvent(event: unknown, path: string, escaped: boolean, report: Repo
     report(`${path}.eventType`, `${event.eventType} is recorded by the service only`)
   checkIdentifiers(event, path, report)
   walk(without(event, FIELDS), path, EVENT_LEVEL, escaped, report)
+  // A time of any shape is taken, which is as good as none.
+  if (typeof event.timeStamp === 'object' && event.timeStamp !== null)
+    walk(event.timeStamp, `${path}.timeStamp`, EVENT_LEVEL + 1, escaped, report)
   const inexact = checkProperties(event, path, escaped, report)
   return inexact || hasInexactId(event)
 }

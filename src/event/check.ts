@@ -10,6 +10,7 @@ export const MAX_NAME = 256
 export const UPDATE = 'updateProperties'
 /** Names that one such event may set. */
 const MAX_SET = 100
+/** Problems of a request that are told beside the first one of each event. */
 const MAX_PROBLEMS = 100
 /** The level of an event in its body: object, array, event. */
 export const EVENT_LEVEL = 3
@@ -110,8 +111,9 @@ export class Problems {
 
   of(index: number): Report {
     return (path, message) => {
+      const isFirst = !this.#events.has(index)
       this.#events.add(index)
-      if (this.#rejected.length < MAX_PROBLEMS) this.#rejected.push({ index, path, message })
+      if (isFirst || this.#rejected.length < MAX_PROBLEMS) this.#rejected.push({ index, path, message })
     }
   }
 

@@ -1,4 +1,5 @@
 import type { Authenticator, Identified } from '../access/authenticate.ts'
+import { hasStore } from '../access/permit.ts'
 import { fail } from '../errors.ts'
 import type { Ingest } from '../event/ingest.ts'
 import { Unsettled } from '../event/log.ts'
@@ -68,7 +69,7 @@ function admitted({ caller, brand }: Identified): string {
   if (!brand.features.includes('cdp')) {
     throw fail('insufficient_scope', 'Customer-data features are not enabled for this brand')
   }
-  if (!brand.shop_domain) throw fail('insufficient_scope', 'No store is connected to this brand')
+  if (!hasStore(brand)) throw fail('insufficient_scope', 'No store is connected to this brand')
   return brand.id
 }
 

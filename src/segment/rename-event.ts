@@ -1,27 +1,39 @@
 import type { Statements } from '../op.ts'
+import { SOURCES } from './catalog.ts'
 import { parseDefinition } from './definition.ts'
 import { saveNextVersion } from './saved.ts'
 
 const FIELD = 'event_kind'
+/** Sources whose rows are of any event type; of others the names of kinds are their own. */
+const OF_EVENT_TYPES = new Set(
+  Object.entries(SOURCES).flatMap(([name, { fields }]) =>
+    fields[FIELD] && !fields[FIELD].oneOf ? [name] : [],
+  ),
+)
+/** How filters call the field of such a source. */
+export const isEventTypeField = (field: string) =>
+  [...OF_EVENT_TYPES].some((source) => field === `${source}.${FIELD}`)
 /** Operators that compare with a type by its whole name. */
 const BY_NAME = new Set(['=', 'equals', '!=', 'notEquals', 'in', 'notIn'])
 
 /** A definition in which an event type has another name; the very same one when it does not name the type. */
 export function renamedIn<Node>(definition: Node, from: string, to: string): Node {
-  return renamedNode(definition, from, to) as Node
+  return renamedNode(definition, '', from, to) as Node
 }
 
-function renamedNode(definition: unknown, from: string, to: string): unknown {
+/** `outer`: the source that stands further out. */
+function renamedNode(definition: unknown, outer: string, from: string, to: string): unknown {
   if (Array.isArray(definition)) {
-    const items = definition.map((item) => renamedIn(item, from, to))
+    const items = definition.map((item) => renamedNode(item, outer, from, to))
     return items.some((item, index) => item !== definition[index]) ? items : definition
   }
   if (typeof definition !== 'object' || definition === null) return definition
   const node = definition as Record<string, unknown>
-  const isNaming = node.field === FIELD && BY_NAME.has(node.op as string)
+  const source = typeof node.source === 'string' ? node.source : outer
+  const isNaming = node.field === FIELD && BY_NAME.has(node.op as string) && OF_EVENT_TYPES.has(source)
   const entries = Object.entries(node).map(([key, value]) => [
     key,
-    isNaming && key === 'value' ? renamedValue(value, from, to) : renamedIn(value, from, to),
+    isNaming && key === 'value' ? renamedValue(value, from, to) : renamedNode(value, source, from, to),
   ])
   return entries.some(([key, value]) => value !== node[key as string]) ? Object.fromEntries(entries) : node
 }

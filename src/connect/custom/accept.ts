@@ -2,6 +2,7 @@ import { v7 } from 'uuid'
 import { errorCode, fail } from '../../errors.ts'
 import { appendEvent } from '../../event/append.ts'
 import { validatePayload } from '../../event/payload-schema.ts'
+import { shown } from '../../event/walk.ts'
 import { channelsOf, upsertContact } from '../../identity/contact.ts'
 import { erasedAmong } from '../../identity/subject.ts'
 import type { Db, Statements } from '../../op.ts'
@@ -70,7 +71,10 @@ export async function accept(place: Place, delivery: Delivery): Promise<Accepted
   if (definition.known) return { deduplicated: true }
   const { id: definitionId } = definition
   if (definitionId === null)
-    throw refuse('unknown_event_type', `type: no enabled event definition of this provider is called ${type}`)
+    throw refuse(
+      'unknown_event_type',
+      `type: no enabled event definition of this provider is called ${shown(type)}`,
+    )
   const problem = validatePayload(definition.payload_schema, data)
   if (problem !== null) throw refuse('schema_violation', problem)
   const mappings = definition.identifier_mappings

@@ -24,7 +24,6 @@ export interface Stated {
 }
 
 const JSON_TYPE = /^application\/json[\t ]*(;|$)/i
-const EVENT_TYPE = /^[A-Za-z][A-Za-z0-9_]{0,63}$/
 /** What a header can carry unchanged. */
 const EVENT_ID = new RegExp(`^[\\x21-\\x7e]([\\x20-\\x7e]{0,${MAX_ID - 2}}[\\x21-\\x7e])?$`)
 
@@ -54,8 +53,6 @@ export function readBody(raw: Buffer, receivedAt: Date): Delivery {
   const { type, event_id: eventId, data } = sent
   if (typeof type !== 'string' || type === '')
     throw refuse('missing_field', 'type: must be the slug of a registered event definition')
-  if (!EVENT_TYPE.test(type))
-    throw refuse('missing_field', 'type: must be a letter followed by letters, digits or underscores')
   if (typeof eventId !== 'string' || !EVENT_ID.test(eventId))
     throw refuse('missing_field', `event_id: must be 1 to ${MAX_ID} printable ASCII characters`)
   if (!isObject(data)) throw refuse('invalid_payload', 'data: must be a JSON object')

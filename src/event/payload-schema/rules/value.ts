@@ -50,8 +50,9 @@ function codePoints(value: string, check: Check): number {
   return count
 }
 
-/** A quotient within a few units in the last place of an integer: 19.99 is a multiple of 0.01. */
+/** Of what is no integer a quotient within a few units in the last place of one: 19.99 is a multiple of 0.01. */
 function isMultiple(value: number, divisor: number, check: Check): boolean {
+  if (Number.isSafeInteger(value) && Number.isSafeInteger(divisor)) return value % divisor === 0
   const quotient = value / divisor
   if (!Number.isFinite(quotient)) {
     // Bit by bit where numbers are that far apart.
