@@ -366,6 +366,17 @@ async function longestTurn(work: () => Promise<unknown>): Promise<number> {
   return longest
 }
 
+t.test('a list of hundreds of texts is held against a pattern that reads each in one way', async (t) => {
+  const uuid = '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$'
+  const lines = Array(500).fill('01890a5d-ac96-774b-bcce-b302099a8057')
+  t.equal(validatePayload({ items: { pattern: uuid } }, lines), null)
+  t.match(
+    validatePayload({ items: { pattern: uuid } }, [...lines, 'x']),
+    /^data\[500\] must match the pattern/,
+  )
+  t.equal(validatePayload({ pattern: '^[^<>]*$' }, 'x'.repeat(20_000)), null)
+})
+
 t.test('singular paths', async (t) => {
   const data = { a: { b: [1, { c: 2 }], 'e-mail': 'x', "it's": 3 }, '': 4, é: 5, __proto__x: 6 }
   const found: [string, unknown][] = [

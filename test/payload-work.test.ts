@@ -83,6 +83,7 @@ t.test('work is in proportion to what is looked at', async (t) => {
       0.5,
     ],
     ['the text of a match', (size) => [{ pattern: 'q|x' }, text(size)], 1],
+    ['the text of a match in one way', (size) => [{ pattern: '^[a-z]*$' }, text(size)], 1],
     ['the names of a match', (size) => [{ patternProperties: { q: true } }, { [text(size)]: 1 }], 1],
     ['names that are schemas’ data', (size) => [{ propertyNames: true }, names(size, () => 1)], 0.5],
     ['names known', (size) => [{ properties: names(size, () => true) }, {}], 1],

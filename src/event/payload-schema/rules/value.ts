@@ -66,7 +66,7 @@ function isMultiple(value: number, divisor: number, check: Check): boolean {
 export function matches(check: Check, pattern: string, text: string): boolean {
   const engine = patternOf(pattern)
   if ('problem' in engine) throw new Error('a checked payload schema has a pattern that cannot be used')
-  check.spend((text.length + 1) * engine.size)
+  check.spend((text.length + 1) * engine.steps)
   return engine.test(text)
 }
 
