@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { fail } from '../errors.ts'
+import { parseExactly } from './exact.ts'
 
 /** A parsed body and what the checks of its values need to know about its text. */
 export interface Body {
@@ -22,34 +23,5 @@ export function parseBody(bytes: Buffer): Body {
   } catch (cause) {
     throw fail('bad_request', `The body is not valid JSON: ${(cause as SyntaxError).message}.`, { cause })
   }
-  return { value, escaped: text.includes('\\u'), exact: () => JSON.parse(text, exactInteger) }
-}
-
-/** Digits that a double may not hold: only then is the costlier exact reading needed. */
-const LONG_NUMBER = /\d{16}/
-
-/** Parses JSON with every integer beyond 2^53 as JSON.rawJSON of its digits. */
-export const parseExactly = (text: string): unknown =>
-  LONG_NUMBER.test(text) ? JSON.parse(text, exactInteger) : JSON.parse(text)
-
-// What TypeScript does not know of yet: the reviver's third argument and raw JSON.
-interface RawJson {
-  rawJSON: string
-}
-const json = JSON as unknown as {
-  rawJSON(text: string): RawJson
-  isRawJSON(value: unknown): value is RawJson
-}
-
-function exactInteger(this: unknown, _key: string, value: unknown, context?: { source: string }): unknown {
-  return typeof value === 'number' && !isExact(value) && context ? json.rawJSON(context.source) : value
-}
-
-/** False for an integer that a double may have changed. */
-export const isExact = (value: number) => Number.isSafeInteger(value) || !Number.isInteger(value)
-
-/** The digits of an integer beyond 2^53 of an exact value, undefined for anything else. */
-export function digitsOf(value: unknown): string | undefined {
-  if (!json.isRawJSON(value)) return undefined
-  return /^-?\d+$/.test(value.rawJSON) ? value.rawJSON : String(BigInt(Number(value.rawJSON)))
+  return { value, escaped: text.includes('\\u'), exact: () => parseExactly(text) }
 }

@@ -1,5 +1,5 @@
 import { fail } from '../errors.ts'
-import { digitsOf, isExact } from './body.ts'
+import { digitsOf, isExact } from './exact.ts'
 import { type Report, walk } from './walk.ts'
 
 /** Longest eventType, eventId and identifier, in characters. */

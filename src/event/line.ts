@@ -1,5 +1,5 @@
-import { digitsOf } from './body.ts'
 import { isGiven, type Sent, setBy, setIdentifier, UPDATE } from './check.ts'
+import { digitsOf } from './exact.ts'
 
 /** The lines of one request, ready for a record batch. */
 export interface Checked {

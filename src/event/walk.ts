@@ -1,4 +1,4 @@
-import { isExact } from './body.ts'
+import { isExact } from './exact.ts'
 
 /** Levels of a body, the body itself being the first. */
 export const MAX_DEPTH = 32

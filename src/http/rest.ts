@@ -1,6 +1,6 @@
 import type { Identified } from '../access/authenticate.ts'
 import { fail } from '../errors.ts'
-import { parseExactly } from '../event/body.ts'
+import { parseExactly } from '../event/exact.ts'
 import type { Op } from '../op.ts'
 import { admit, type CallDeps, call } from './call.ts'
 import { parseJson, textProblem } from './json.ts'

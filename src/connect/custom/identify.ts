@@ -1,4 +1,4 @@
-import { digitsOf } from '../../event/body.ts'
+import { digitsOf } from '../../event/exact.ts'
 import { MAX_NAME } from '../../event/shape.ts'
 import { valueAt, withoutValueAt } from '../../event/singular-path.ts'
 import { emailOf } from '../../identity/channel.ts'

@@ -1,5 +1,5 @@
 import { fail } from '../../errors.ts'
-import { digitsOf } from '../../event/body.ts'
+import { digitsOf } from '../../event/exact.ts'
 
 export type Settings = Record<string, unknown>
 

@@ -1,4 +1,4 @@
-import { digitsOf } from '../../event/body.ts'
+import { digitsOf } from '../../event/exact.ts'
 import { parseTime } from '../../time.ts'
 import { amountOf } from './money.ts'
 

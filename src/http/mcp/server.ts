@@ -7,7 +7,7 @@ import {
 import type { Identified } from '../../access/authenticate.ts'
 import { refusal } from '../../access/permit.ts'
 import { type Failure, publicCode } from '../../errors.ts'
-import { parseExactly } from '../../event/body.ts'
+import { parseExactly } from '../../event/exact.ts'
 import { log } from '../../log.ts'
 import type { Op } from '../../op.ts'
 import { admit, type CallDeps, call } from '../call.ts'
