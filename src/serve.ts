@@ -77,10 +77,8 @@ export async function startServer(app: App, { oneOf }: ServerShare = {}): Promis
   const receivers = createReceivers(postgres.pipeline, seal, invalidation.lease)
   invalidation.onChange(receivers.forget)
   const limits = createLimits(postgres.pipeline)
-  const ingest = await openIngest(postgres, {
-    totalBytes: share(WAITING_BYTES),
-    brandBytes: share(BRAND_BYTES),
-  })
+  const room = { total: share(WAITING_BYTES), brand: share(BRAND_BYTES) }
+  const ingest = await openIngest(postgres, { totalBytes: room.total, brandBytes: room.brand })
   const deps = {
     authenticate: authenticator.authenticate,
     db: postgres.forBrand,
@@ -103,9 +101,12 @@ export async function startServer(app: App, { oneOf }: ServerShare = {}): Promis
         receivers,
         db: postgres.forBrand,
         storePlatformDomain: config.storePlatformDomain,
-        room: { total: share(WAITING_BYTES), brand: share(BRAND_BYTES) },
+        room,
       }),
-      ...storeRoutes(createReceiver({ postgres, seal, storePlatformDomain: config.storePlatformDomain })),
+      ...storeRoutes(
+        createReceiver({ postgres, seal, storePlatformDomain: config.storePlatformDomain }),
+        room,
+      ),
       ...gatewayRoutes({ postgres, seal }),
       ...linkRoutes({ postgres, limit: config.rateLimits ? limits.collect : undefined }),
       ...restRoutes(OPS, deps),

@@ -9,6 +9,7 @@ const revived = (text: string) =>
       ? (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(context.source)
       : value) as (key: string, value: unknown) => unknown)
 
+const LONG = '12345678901234567890'
 const NUMBERS = [
   ...['0', '-0', '7', '-1.5', '9007199254740991', '9007199254740992', '-9007199254740993', '1e400'],
   ...['1e20', '-1E+20', '1e-20', '12345678901234567890', '12345678901234567890.0', '12345678901234567.25'],
@@ -58,9 +59,12 @@ t.test('nesting may be as deep as its sender likes', async (t) => {
 t.test('what is no JSON stays none', async (t) => {
   for (const text of [
     '',
-    '12345678901234567890x',
-    '[12345678901234567890',
-    '"12345678901234567890',
+    `${LONG}x`,
+    `${LONG}.`,
+    `0${LONG}`,
+    `--${LONG}`,
+    `[${LONG}`,
+    `"${LONG}`,
     '1.2.3',
     '01',
   ])

@@ -366,12 +366,28 @@ t.test('record batches', async (t) => {
     const batcher = await openBatcher(db, { brandBytes: 20_000 })
     t.teardown(() => batcher.close())
     const [one = '', other = ''] = ids
-    const release = batcher.admit(one, 9_000)
-    t.throws(() => batcher.admit(one, 9_000), { code: 'unavailable' })
-    batcher.admit(other, 9_000)()
+    const release = batcher.admit(one, 9_000, 'server')
+    t.throws(() => batcher.admit(one, 9_000, 'server'), { code: 'unavailable' })
+    batcher.admit(other, 9_000, 'server')()
     release()
     release()
-    batcher.admit(one, 9_000)()
+    batcher.admit(one, 9_000, 'server')()
+  })
+  t.test('bodies that pages announce leave half of the room to servers', async (t) => {
+    const batcher = await openBatcher(db, { brandBytes: 20_000, totalBytes: 60_000 })
+    t.teardown(() => batcher.close())
+    const [one = '', other = ''] = ids
+    const page = (brandId: string) => batcher.admit(brandId, 2_000, 'browser')
+    const refused = { code: 'unavailable' }
+    const open = [page(one), page(one)]
+    t.throws(() => page(one), refused)
+    const server = batcher.admit(one, 6_000, 'server')
+    server()
+    open.push(page(other), page(other), page('third'), page('third'), page('fourth'), page('fourth'))
+    t.throws(() => page('fifth'), refused, 'those of all brands together')
+    batcher.admit('fifth', 9_000, 'server')()
+    for (const release of open) release()
+    page(one)()
   })
   t.test('brands that fill the memory leave room for one that comes later', async (t) => {
     const batcher = await openBatcher(db, { totalBytes: 100_000 })
@@ -559,6 +575,15 @@ t.test('an event loop that does not keep up', async (t) => {
 })
 
 t.test('when Postgres fails', async (t) => {
+  t.test('a server that asks for less than a commit on disk does not get it', async (t) => {
+    const { server, db } = await ownCluster(t)
+    const admin = postgres(server.adminUrl, { max: 1 })
+    await admin`alter system set synchronous_commit = off`
+    await admin`select pg_reload_conf()`
+    await eventually(async () => (await admin`show synchronous_commit`)[0]?.synchronous_commit === 'off')
+    await admin.end()
+    t.same(await db.sql`show synchronous_commit`, [{ synchronous_commit: 'on' }])
+  })
   t.test('fsync off is refused at the start', async (t) => {
     const { server, db } = await ownCluster(t)
     const admin = postgres(server.adminUrl, { max: 1 })

@@ -6,6 +6,7 @@ import { abandonCheckouts } from '../src/connect/store/abandon.ts'
 import { createReceiver } from '../src/connect/store/receive.ts'
 import { signatureOf } from '../src/connect/store/signature.ts'
 import { database } from './fixtures/database.ts'
+import { eventually } from './fixtures/eventually.ts'
 import { randomSource } from './fixtures/random.ts'
 import { connectedBrand, eventsOf, SEAL, SECRET, storeServer } from './fixtures/store.ts'
 import { checkout, ORDER, order, refund } from './fixtures/store-bodies.ts'
@@ -221,6 +222,38 @@ t.test('ids beyond 2^53 keep every digit', async (t) => {
   await send(brand, { topic: 'orders/paid', body })
   t.match(await rowsOf(brand, 'store_order'), [{ external_id: '9007199254740993' }])
   t.match(await rowsOf(brand, 'customer'), [{ store_customer_id: '18446744073709551615' }])
+})
+
+t.test('a contact that another transaction makes first is no reason to give a webhook up', async (t) => {
+  const brand = await shop()
+  const { sql } = db.postgres
+  let answer: ReturnType<typeof send> | undefined
+  await sql.begin(async (other) => {
+    await other`
+      insert into contact (brand_id, id, email) values (${brand.id}, gen_random_uuid(), 'ann@example.com')`
+    answer = send(brand, { topic: 'orders/create', body: order() })
+    await eventually(async () => {
+      const [waiting] = await sql`select 1 from pg_locks where locktype = 'transactionid' and not granted`
+      return waiting !== undefined
+    })
+  })
+  t.same((await answer)?.body, { ok: true })
+  t.match(await sql`select email, subject from contact where brand_id = ${brand.id}`, [
+    { email: 'ann@example.com', subject: Number },
+  ])
+})
+
+t.test('a store that sends more at once than there is room for leaves the room of others', async (t) => {
+  const small = await storeServer(t, db, { total: 1 << 20, brand: 40_000 })
+  const [one, other] = [await shop(), await shop()]
+  const long = (id: number) => order({ id, note: 'x'.repeat(15_000) })
+  const sent = Array.from({ length: 8 }, (_, id) =>
+    small.send(one, { topic: 'orders/create', body: long(id + 1) }),
+  )
+  t.equal((await small.send(other, { topic: 'orders/create', body: long(1) })).status, 200)
+  const statuses = (await Promise.all(sent)).map(({ status }) => status).sort()
+  t.ok(statuses.includes(200) && statuses.includes(503), statuses.join())
+  t.equal((await small.send(one, { topic: 'orders/create', body: long(99) })).status, 200)
 })
 
 t.test('the same webhook 200 times at once is one', async (t) => {

@@ -12,9 +12,10 @@ export interface Batcher {
   /**
    * Keeps room for a body of the brand that is about to be read, until what it returns is called: right before `store`,
    * or when nothing comes of it. Throws `unavailable` when there is none: what is parsed first and refused then costs
-   * as much as what is stored.
+   * as much as what is stored. Pages have half of the room: whoever makes up their origin, and sends nothing, leaves the
+   * brand's servers the other half.
    */
-  admit(brandId: string, bytes: number): () => void
+  admit(brandId: string, bytes: number, sender: Sender): () => void
   /**
    * Resolves once the lines are committed. Fails with `unavailable` when nothing of them is stored (thrown at once
    * when there is no room), with Unsettled when that is not known. `lines`: NDJSON of so many events of the brand; they
@@ -24,6 +25,9 @@ export interface Batcher {
   /** Takes nothing more, finishes what waits and closes the connections. */
   close(): Promise<void>
 }
+
+/** Who sends a body: a server with a key, or anybody's page. */
+export type Sender = 'server' | 'browser'
 
 export interface BatcherOptions {
   connections?: number
@@ -92,8 +96,9 @@ export async function openBatcher(postgres: Postgres, options: BatcherOptions = 
   const queue = new FairQueue<Waiting>()
   const memory = new LineMemory()
   const held = new HeldBytes()
-  /** Of bodies that are being read. */
+  /** Of bodies that are being read, and of those that pages send. */
   const expected = new HeldBytes()
+  const fromPages = new HeldBytes()
   let scheduled = false
   let closing: Promise<void> | undefined
   let finished = () => {}
@@ -151,14 +156,19 @@ export async function openBatcher(postgres: Postgres, options: BatcherOptions = 
 
   return {
     // Reads go on while the process lags: events can be sent again, a person waits.
-    admit(brandId, body) {
+    admit(brandId, body, sender) {
       if (!shedder.takes(brandId)) throw fail('unavailable', BUSY)
       const bytes = Math.ceil(body * LINES_OF_BODY) + OVERHEAD_BYTES
       checkRoom(brandId, bytes, expected)
-      expected.add(brandId, bytes)
+      const isPage = sender === 'browser'
+      const isOver =
+        fromPages.of(brandId) + bytes > brandBytes / 2 || fromPages.total + bytes > totalBytes / 2
+      if (isPage && isOver) throw fail('unavailable', BUSY)
+      const reading = isPage ? [expected, fromPages] : [expected]
+      for (const bodies of reading) bodies.add(brandId, bytes)
       let kept = true
       return () => {
-        if (kept) expected.add(brandId, -bytes)
+        if (kept) for (const bodies of reading) bodies.add(brandId, -bytes)
         kept = false
       }
     },

@@ -47,7 +47,7 @@ export function openLogWriter(postgres: Postgres): LogWriter {
       max: 1,
       idle_timeout: 0,
       fetch_types: false,
-      connection: { synchronous_commit: 'on', statement_timeout: STATEMENT_MS },
+      connection: { statement_timeout: STATEMENT_MS },
     })
   let sql = connect()
 

@@ -43,7 +43,8 @@ export function ingestRoutes({ origins, ingest, limit }: Ingesting): Route[] {
   const accept = (request: Request): Handler | Promise<Handler> =>
     ofShop(request, (shop) => {
       limit?.(shop.scope, request.address)
-      return withRoom(ingest, request, shop.brandId, INGEST_BYTES, ({ body }) =>
+      const room = { brandId: shop.brandId, sender: 'browser', limit: INGEST_BYTES } as const
+      return withRoom(ingest, request, room, ({ body }) =>
         ingest.acceptBrowser(body, shop).then(accepted, notAccepted),
       )
     })

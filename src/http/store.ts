@@ -1,3 +1,4 @@
+import { createRoom, type RoomLimits } from '../connect/room.ts'
 import { PLATFORMS } from '../connect/store/connection.ts'
 import type { Receiver } from '../connect/store/receive.ts'
 import { isSignature } from '../connect/store/signature.ts'
@@ -14,7 +15,8 @@ const TOPIC = /^[a-z_]{1,60}\/[a-z_]{1,60}$/
 const ID = /^[\x21-\x7e]{1,128}$/
 
 /** Where the store platform sends its webhooks, answered after the commit. */
-export function storeRoutes(receiver: Receiver): Route[] {
+export function storeRoutes(receiver: Receiver, room: RoomLimits): Route[] {
+  const inRoom = createRoom(room)
   return [
     {
       path: '/store/{platform}/webhooks',
@@ -36,7 +38,9 @@ export function storeRoutes(receiver: Receiver): Route[] {
               )
             return async ({ body }) => ({
               status: 200,
-              body: await receiver.receive(connection, { ...sent, body }),
+              body: await inRoom(connection.brandId, body.length, () =>
+                receiver.receive(connection, { ...sent, body }),
+              ),
             })
           },
         },

@@ -53,7 +53,8 @@ export function openPostgres(url: string, options: { max?: number } = {}): Postg
       ...POOL,
       ...options,
       ...more,
-      connection: { application_name: 'recoup', role, ...more.connection },
+      // What is acknowledged is on disk, whatever the database or the role says by itself.
+      connection: { application_name: 'recoup', role, synchronous_commit: 'on', ...more.connection },
     })
   const app = pool('recoup_app', {
     connection: { statement_timeout: 30_000, idle_in_transaction_session_timeout: 10_000 },

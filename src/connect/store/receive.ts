@@ -2,9 +2,10 @@ import type { Seal } from '../../access/seal.ts'
 import { errorCode, fail } from '../../errors.ts'
 import { log } from '../../log.ts'
 import type { Postgres } from '../../store/postgres.ts'
+import { createLanes } from '../lanes.ts'
 import { type Connection, connectionOfShop } from './connection.ts'
-import { createLanes } from './lanes.ts'
 import { carryOut, meaningOf, reasonOf, type Told } from './meaning.ts'
+import type { Meaning } from './shopify/topics.ts'
 import { isSignedBy } from './signature.ts'
 
 /** One webhook of a store. */
@@ -61,8 +62,7 @@ async function receive(
     throw fail('unauthorized', 'The signature is not that of this body with the secret of this store')
   const db = postgres.forBrand(brandId)
   try {
-    const meaning = meaningOf(delivery, connection)
-    const write = () =>
+    const write = (meaning: Meaning | null) =>
       db.tx(async (tx): Promise<Outcome> => {
         await tx.one('store_deadline', [DEADLINE_MS])
         const outcome = meaning === null ? 'ignored' : 'applied'
@@ -71,7 +71,11 @@ async function receive(
         if (meaning) await carryOut({ tx, storePlatformDomain, ...connection }, delivery, meaning)
         return { ok: true }
       })
-    return await inLane(brandId, () => persistently(write))
+    // Read in its turn, too: a body takes several times its bytes when it is parsed.
+    return await inLane(brandId, async () => {
+      const meaning = meaningOf(delivery, connection)
+      return await persistently(() => write(meaning))
+    })
   } catch (error) {
     const message = reasonOf(error)
     if (message === null) throw error
@@ -102,10 +106,12 @@ async function replay(
     const told = { webhookId, topic, triggeredAt: triggered_at.toISOString(), body: payload }
     try {
       const meaning = meaningOf(told, connection)
-      await db.tx(async (tx) => {
-        await tx.run('store_dead_done', [webhookId, meaning ? 'applied' : 'ignored'])
-        if (meaning) await carryOut({ tx, storePlatformDomain, ...connection }, told, meaning)
-      })
+      await persistently(() =>
+        db.tx(async (tx) => {
+          await tx.run('store_dead_done', [webhookId, meaning ? 'applied' : 'ignored'])
+          if (meaning) await carryOut({ tx, storePlatformDomain, ...connection }, told, meaning)
+        }),
+      )
       applied++
     } catch (error) {
       if (reasonOf(error) === null) throw error
@@ -114,13 +120,16 @@ async function replay(
   return { applied, dead: kept.length - applied }
 }
 
-/** Once more after a deadlock or a lost race, as Postgres asks for. */
+/** Deadlocks, and rows that another transaction made or removed first. */
+const OVERTAKEN = /^(40|23503$|23505$)/
+
+/** Once more after a lost race: what is there then is seen. */
 async function persistently<Result>(work: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await work()
     } catch (error) {
-      if (attempt === ATTEMPTS || !/^40/.test(errorCode(error) ?? '')) throw error
+      if (attempt === ATTEMPTS || !OVERTAKEN.test(errorCode(error) ?? '')) throw error
     }
   }
 }

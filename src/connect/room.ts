@@ -1,4 +1,4 @@
-import { fail } from '../../errors.ts'
+import { fail } from '../errors.ts'
 
 /** Bytes of deliveries that are being worked on, in all and of one brand. */
 export interface RoomLimits {

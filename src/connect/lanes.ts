@@ -1,4 +1,4 @@
-import { fail } from '../../errors.ts'
+import { fail } from '../errors.ts'
 
 /** More webhooks of one brand than this do not wait here: the platform sends them again later. */
 const MOST_WAITING = 200
