@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { undoMerge } from '../src/identity/merge.ts'
 import { compactBrand } from '../src/lake/compact.ts'
@@ -156,6 +157,7 @@ function line(now: number): Omit<Line, 'brand_id'> {
     { store_customer_id: `${who}`, email: `c${other}@example.com` },
     { anonymous_id: `v${who}` },
     { anonymous_id: `v${who}`, email: `c${other}@example.com` },
+    { phone: `+155501${1_000 + other}` },
   ])
   const about = {
     ...known,
@@ -169,14 +171,35 @@ function line(now: number): Omit<Line, 'brand_id'> {
   }
   if (random.chance(0.2)) {
     const event_type = random.pick(WORDS['stg_engagement_events.event_kind'] as string[])
-    return { ...about, event_type, properties: { campaign_id: random.pick(['c1', 'c2']) } }
+    const channel = random.chance(0.2) ? 'email' : undefined
+    return { ...about, event_type, properties: { campaign_id: random.pick(['c1', 'c2']), channel } }
   }
   return {
     ...about,
     event_type: random.pick(WORDS.event_kind as string[]),
-    properties: { product_id: random.pick(['p1', 'p2', 'P1', 'p12']), price: '10.00', quantity: 1 },
+    properties: { ...aboutProduct(), ...(random.chance(0.3) && campaign()) },
   }
 }
+
+const word = () => random.pick(['p1', 'p1', 'p2', 'P1', 'p12', "it's", ''])
+const perhaps = <Value>(value: Value): Value | undefined => (random.chance(0.5) ? value : undefined)
+const currency = () => random.pick(['USD', 'USD', 'EUR'])
+const price = () => random.pick(['0.00', '9.99', '10.00', '10.00', '100.00'])
+
+const aboutProduct = () => ({
+  ...{
+    product_id: random.chance(0.9) ? word() : undefined,
+    product_title: perhaps(word()),
+    variant_id: perhaps(word()),
+  },
+  ...{ price: price(), quantity: random.below(4), currency_code: perhaps(currency()) },
+})
+
+/** How a visitor came. */
+const campaign = () => ({
+  ...{ utm_source: perhaps(word()), utm_medium: perhaps(word()), utm_campaign: perhaps(word()) },
+  ...{ utm_term: perhaps(word()), utm_content: perhaps(word()), landing_page: perhaps(word()) },
+})
 
 /** Often a time that windows look at. */
 const attribute = (now: number) =>
@@ -198,57 +221,67 @@ const tagged = () => ({
 const writeTags = (brandId: string, { who, tags }: ReturnType<typeof tagged>) => sql`
   update customer set tags = ${tags} where brand_id = ${brandId} and subject = ${subjectOf(brandId, who)}`
 
-interface Order {
-  external_id: string
-  who: number | null
-  state: string
-  total: number
-  refunded: number
-  created_at: Date
-}
-
-const order = (now: number): Order => ({
+const order = (now: number) => ({
   external_id: `o${random.below(60)}`,
   who: random.chance(0.1) ? null : random.below(CUSTOMERS),
-  state: random.pick(['complete', 'complete', 'pending', 'cancelled']),
-  total: 1 + random.below(100),
-  refunded: random.chance(0.2) ? 1 : 0,
+  state: random.pick(['complete', 'complete', 'complete', 'pending', 'cancelled', 'refunded']),
+  billing_status: random.pick(WORDS.billing_status as string[]),
+  ...{ currency_code: currency(), total: 1 + random.below(100), refunded_total: random.chance(0.2) ? 1 : 0 },
+  discount_codes: random.list(0, 2, word),
+  lines: sql.json(
+    random.list(0, 3, () => ({
+      ...{ id: '1', product_id: word(), title: perhaps(word()), sku: perhaps(word()) },
+      ...{ quantity: 1 + random.below(3), price: price(), total: price() },
+    })) as never,
+  ),
+  ...{ test: random.chance(0.05), deleted: random.chance(0.05) },
   created_at: new Date(before(now)),
+  updated_at: new Date(now),
+  cancelled_at: random.chance(0.1) ? new Date(before(now)) : null,
+  recovered_at: random.chance(0.3) ? new Date(before(now)) : null,
 })
 
 /** The customer with a store id, made by an event before; null when there is none yet. */
 const subjectOf = (brandId: string, who: number | null) => sql`
   (select subject from identifier where brand_id = ${brandId} and kind = 'store_customer_id' and value = ${String(who)})`
 
-const writeOrder = (brandId: string, { external_id, who, state, total, refunded, created_at }: Order) => sql`
-  insert into store_order (brand_id, external_id, id, subject, state, billing_status, currency_code, total,
-    refunded_total, lines, created_at, updated_at)
-  values (${brandId}, ${external_id}, gen_random_uuid(), ${subjectOf(brandId, who)}, ${state}, 'paid', 'USD',
-    ${total}, ${refunded}, ${sql.json([{ id: '1', product_id: 'p1', quantity: 1, price: total, total }])},
-    ${created_at}, ${created_at})
-  on conflict (brand_id, external_id) do update
-  set subject = excluded.subject, state = excluded.state, total = excluded.total, refunded_total = excluded.refunded_total`
+/** Of an order that is there, everything but when it was placed. */
+async function writeOrder(brandId: string, { who, ...each }: ReturnType<typeof order>): Promise<void> {
+  const { external_id: _, created_at: __, ...changed } = each
+  await sql`
+    insert into store_order ${sql({ brand_id: brandId, id: randomUUID(), ...each } as never)}
+    on conflict (brand_id, external_id) do update set ${sql(changed as never)}`
+  await sql`
+    update store_order set subject = ${subjectOf(brandId, who)}
+    where brand_id = ${brandId} and external_id = ${each.external_id}`
+}
 
 const cart = (now: number) => ({
   external_id: `k${random.below(30)}`,
   who: random.below(CUSTOMERS),
-  state: random.pick(['open', 'abandoned']),
+  state: random.pick(WORDS['stg_checkouts.state'] as string[]),
+  ...{ currency_code: currency(), total: price(), item_count: random.below(4), deleted: random.chance(0.05) },
   created_at: new Date(before(now)),
+  updated_at: new Date(now),
   abandoned_at: random.chance(0.5) ? new Date(before(now)) : null,
 })
 
-const writeCart = (brandId: string, each: ReturnType<typeof cart>) => sql`
-  insert into checkout (brand_id, external_id, id, subject, state, currency_code, created_at, updated_at, abandoned_at)
-  values (${brandId}, ${each.external_id}, gen_random_uuid(), ${subjectOf(brandId, each.who)}, ${each.state}, 'USD',
-    ${each.created_at}, ${each.created_at}, ${each.abandoned_at})
+const writeCart = (brandId: string, { who, ...each }: ReturnType<typeof cart>) => sql`
+  insert into checkout (brand_id, external_id, id, subject, state, currency_code, total, item_count, deleted, created_at,
+    updated_at, abandoned_at)
+  values (${brandId}, ${each.external_id}, gen_random_uuid(), ${subjectOf(brandId, who)}, ${each.state},
+    ${each.currency_code}, ${each.total}, ${each.item_count}, ${each.deleted}, ${each.created_at}, ${each.updated_at},
+    ${each.abandoned_at})
   on conflict (brand_id, external_id) do update
-  set state = excluded.state, abandoned_at = excluded.abandoned_at`
+  set state = excluded.state, currency_code = excluded.currency_code, total = excluded.total,
+    item_count = excluded.item_count, deleted = excluded.deleted, abandoned_at = excluded.abandoned_at`
 
 /** One of few, which is sent, arrives or is found not to have. */
 const message = (now: number) => ({
   who: random.below(CUSTOMERS),
   name: `m${random.below(60)}`,
   inbound: random.chance(0.3),
+  channel: random.chance(0.2) ? 'email' : 'sms',
   created_at: new Date(before(now)),
   sent_at: random.chance(0.7) ? new Date(before(now)) : null,
   delivered_at: random.chance(0.5) ? new Date(before(now)) : null,
@@ -258,14 +291,15 @@ const message = (now: number) => ({
 const writeMessage = (brandId: string, each: ReturnType<typeof message>) => sql`
   with talk as (
     insert into conversation as known (brand_id, id, subject, channel, created_at)
-    values (${brandId}, md5(${`t${each.who}`})::uuid, ${subjectOf(brandId, each.who)}, 'sms', ${each.created_at})
+    values (${brandId}, md5(${`t${each.who}${each.channel}`})::uuid, ${subjectOf(brandId, each.who)}, ${each.channel},
+      ${each.created_at})
     on conflict (brand_id, id) do update set subject = coalesce(known.subject, excluded.subject)
     returning *
   )
   insert into message (brand_id, id, conversation_id, idempotency_key, direction, author, channel, body, status,
     created_at, sent_at, delivered_at)
-  select brand_id, md5(${each.name})::uuid, id, ${each.name}, ${each.inbound ? 'inbound' : 'outbound'}, 'contact', 'sms', '',
-    'sent', ${each.created_at}, ${each.sent_at}, ${each.delivered_at}
+  select brand_id, md5(${each.name})::uuid, id, ${each.name}, ${each.inbound ? 'inbound' : 'outbound'}, 'contact',
+    ${each.channel}, '', 'sent', ${each.created_at}, ${each.sent_at}, ${each.delivered_at}
   from talk
   on conflict (brand_id, id) do update set sent_at = excluded.sent_at, delivered_at = excluded.delivered_at`
 
@@ -288,19 +322,24 @@ const writeRefund = (brandId: string, each: ReturnType<typeof refund>) => sql`
 const subscription = (now: number) => ({
   external_id: `s${random.below(20)}`,
   who: random.chance(0.1) ? null : random.below(CUSTOMERS),
-  status: random.pick(['active', 'paused', 'cancelled']),
+  status: random.pick(WORDS.status as string[]),
+  ...{ product_id: word(), interval_unit: perhaps(random.pick(WORDS.interval_unit as string[])) ?? null },
+  ...{ price: price(), currency_code: currency(), deleted: random.chance(0.05) },
   updated_at: new Date(now),
+  next_billing_at: random.chance(0.5) ? new Date(before(now + 2 * DAY)) : null,
   started_at: random.chance(0.9) ? new Date(before(now)) : null,
   cancelled_at: random.chance(0.3) ? new Date(before(now)) : null,
 })
 
-const writeSubscription = (brandId: string, each: ReturnType<typeof subscription>) => sql`
-  insert into subscription (brand_id, external_id, id, subject, status, product_id, started_at, cancelled_at, updated_at)
-  values (${brandId}, ${each.external_id}, gen_random_uuid(), ${subjectOf(brandId, each.who)}, ${each.status}, 'p1',
-    ${each.started_at}, ${each.cancelled_at}, ${each.updated_at})
-  on conflict (brand_id, external_id) do update
-  set subject = excluded.subject, status = excluded.status, cancelled_at = excluded.cancelled_at,
-    updated_at = excluded.updated_at`
+async function writeSubscription(brandId: string, { who, ...each }: ReturnType<typeof subscription>) {
+  const { external_id: _, ...changed } = each
+  await sql`
+    insert into subscription ${sql({ brand_id: brandId, id: randomUUID(), ...each } as never)}
+    on conflict (brand_id, external_id) do update set ${sql(changed as never)}`
+  await sql`
+    update subscription set subject = ${subjectOf(brandId, who)}
+    where brand_id = ${brandId} and external_id = ${each.external_id}`
+}
 
 const product = (now: number) => ({
   name: random.pick(['p1', 'p2', 'p12']),
