@@ -18,7 +18,7 @@ import {
 export type { Tuple } from './profile.ts'
 
 /** Who says what a tuple says. A browser's word attaches its visitor to at most one customer, and does nothing else. */
-export type Source = 'browser' | 'server' | 'import' | 'store' | 'webhook'
+export type Source = 'browser' | 'server' | 'import' | 'store'
 
 /** A row of the ledger to be: `from` belongs to whom `to` belongs to. */
 export interface Merge {

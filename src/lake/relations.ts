@@ -113,7 +113,7 @@ export const RELATIONS = {
       from_subject: integer('profile that was merged, as it was sent'),
       to_subject: integer('profile that it was merged with, as it was sent'),
       evidence_kind: text('what both have: email, phone, profile_id, store_customer_id or anonymous_id'),
-      source: text('who said so: browser, server, import, store or webhook'),
+      source: text('who said so: browser, server (custom webhooks, too), import or store'),
       undone_at: time('undone'),
       undone_by: text('who or what undid it'),
       deleted: ['BOOLEAN', 'removed'],
