@@ -3,8 +3,9 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { ShopLife } from '../src/connect/demo/store/life.ts'
+import { bodyOf, checkoutBody } from '../src/connect/demo/store/rest.ts'
 import { type FakeStore, startFakeStore } from '../src/connect/demo/store/server.ts'
-import { ShopState } from '../src/connect/demo/store/state.ts'
+import { type ShopCheckout, ShopState } from '../src/connect/demo/store/state.ts'
 import { catalogPage } from '../src/connect/store/catalog.ts'
 import { connectionOf } from '../src/connect/store/connection.ts'
 import { openAdminApi } from '../src/connect/store/shopify/client.ts'
@@ -204,6 +205,73 @@ t.test('a reconcile brings what webhooks left out, with its events, once', async
   await reconcile({ ...options, now: () => life.now })
   t.strictSame(await xids(), written, 'again it writes nothing')
   t.same(await eventsOf(db, brand), all)
+})
+
+t.test(
+  'an order that only a reconcile tells of completes its checkout, whichever is known first',
+  async (t) => {
+    const { brand, life, options } = await shop(t, randomSource(t), 0)
+    const { state } = life
+    const checkouts = ['c1', 'c2'].map((cart) => {
+      const checkout = state.addCheckout(
+        life.now,
+        cart,
+        null,
+        `${cart}@example.com`,
+        state.lines(randomSource(t)),
+      )
+      state.addOrder(life.now, checkout, { checkout, financialStatus: 'paid' })
+      return checkout
+    })
+    const tell = (checkout?: ShopCheckout) =>
+      checkout && send(brand, { topic: 'checkouts/create', body: bodyOf(checkoutBody(state, checkout)) })
+    await tell(checkouts[0])
+    await reconcile(options)
+    await tell(checkouts[1])
+    const rows = await db.postgres.sql`
+    select placed.external_id, started.state
+    from store_order as placed
+    join checkout as started
+      on started.brand_id = placed.brand_id and started.external_id = placed.checkout_external_id
+    where placed.brand_id = ${brand.id}
+    order by placed.external_id`
+    t.strictSame(
+      rows.map((row) => ({ ...row })),
+      state.orders.map(({ id }) => ({ external_id: String(id), state: 'completed' })),
+    )
+  },
+)
+
+t.test('webhooks and reconciles in any order end in the same checkouts, orders and refunds', async (t) => {
+  const random = randomSource(t)
+  const { brand, life, options } = await shop(t, random, 0)
+  const told = await connectedBrand(db, { connectedAt: options.connection.connectedAt })
+  life.messages()
+  for (let round = 0; round < 4; round++) {
+    for (let step = 0; step < 12; step++) life.step()
+    const messages = life.messages()
+    for (const message of messages) await send(told, message)
+    const late = messages.filter(() => random.chance(0.5))
+    for (const message of messages) if (!late.includes(message)) await send(brand, message)
+    await reconcile({ ...options, now: () => life.now })
+    for (const message of late.sort(() => random.below(3) - 1)) await send(brand, message)
+  }
+  const state = async ({ id }: Brand) => ({
+    orders: [
+      ...(await db.postgres.sql`
+        select external_id, state, billing_status, refunded_total, checkout_external_id
+        from store_order where brand_id = ${id} order by 1`),
+    ],
+    checkouts: [
+      ...(await db.postgres.sql`
+        select external_id, state from checkout where brand_id = ${id} and not deleted order by 1`),
+    ],
+    refunds: [
+      ...(await db.postgres.sql`select external_id, total from refund where brand_id = ${id} order by 1`),
+    ],
+  })
+  t.ok((await state(told)).refunds.length > 0)
+  t.strictSame(await state(brand), await state(told))
 })
 
 t.test('a token that the store refuses is said', async (t) => {

@@ -425,6 +425,17 @@ t.test('what is about nobody makes no events, until a later version names somebo
   t.same(await typesOf(brand), ['order_created'])
 })
 
+t.test('a checkout is completed by its order, also when only an older version names it', async (t) => {
+  const brand = await shop()
+  await send(brand, { topic: 'checkouts/create', body: checkout() })
+  await send(brand, { topic: 'orders/updated', body: order({ updated_at: '2026-11-20T11:00:00Z' }) })
+  await send(brand, { topic: 'orders/create', body: order({ checkout_id: 501 }) })
+  t.match(await rowsOf(brand, 'store_order'), [
+    { checkout_external_id: '501', updated_at: new Date('2026-11-20T11:00:00Z') },
+  ])
+  t.match(await rowsOf(brand, 'checkout'), [{ state: 'completed' }])
+})
+
 t.test('a checkout without order and activity for the brand’s time is abandoned, once', async (t) => {
   const brand = await shop()
   const parts = { postgres: db.postgres, storePlatformDomain: 'myshopify.com' }

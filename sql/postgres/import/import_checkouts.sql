@@ -1,19 +1,22 @@
 -- $2: JSON rows, $3: the file says when they changed last, $4: their subjects.
 insert into checkout as stored (
     brand_id, external_id, id, subject, state, currency_code, total, item_count, url, created_at, updated_at, abandoned_at,
-    completed_at
+    completed_at, token
 )
 select
     $1, external_id, made_id($1, 'checkout', external_id),
-    nullif(subject, 0), state, currency_code, total, item_count, url, created_at, updated_at, abandoned_at, completed_at
+    nullif(subject, 0), state, currency_code, total, item_count, url, created_at, updated_at, abandoned_at, completed_at,
+    token
 from rows from (
     json_to_recordset($2::text::json) as (
         external_id text, state text, currency_code text, total numeric(18, 2), item_count integer, url text,
-        created_at timestamptz, updated_at timestamptz, abandoned_at timestamptz, completed_at timestamptz
+        created_at timestamptz, updated_at timestamptz, abandoned_at timestamptz, completed_at timestamptz,
+        token text
     ),
     unnest($4::integer[])
 ) as given (
-    external_id, state, currency_code, total, item_count, url, created_at, updated_at, abandoned_at, completed_at, subject
+    external_id, state, currency_code, total, item_count, url, created_at, updated_at, abandoned_at, completed_at, token,
+    subject
 )
 on conflict (brand_id, external_id) do update set
     subject = coalesce(excluded.subject, stored.subject),
@@ -26,14 +29,16 @@ on conflict (brand_id, external_id) do update set
     updated_at = case when $3::boolean then excluded.updated_at else greatest(stored.updated_at, excluded.updated_at) end,
     abandoned_at = excluded.abandoned_at,
     completed_at = excluded.completed_at,
+    token = coalesce(excluded.token, stored.token),
     deleted = false
 where
     (not $3::boolean or excluded.updated_at >= stored.updated_at)
     and (
         stored.subject, stored.state, stored.currency_code, stored.total, stored.item_count, stored.url, stored.created_at,
-        stored.abandoned_at, stored.completed_at, stored.deleted, case when $3::boolean then stored.updated_at end
+        stored.abandoned_at, stored.completed_at, stored.token, stored.deleted, case when $3::boolean then stored.updated_at end
     ) is distinct from (
         coalesce(excluded.subject, stored.subject), excluded.state, excluded.currency_code, excluded.total,
-        excluded.item_count, excluded.url, excluded.created_at, excluded.abandoned_at, excluded.completed_at, false,
+        excluded.item_count, excluded.url, excluded.created_at, excluded.abandoned_at, excluded.completed_at,
+        coalesce(excluded.token, stored.token), false,
         case when $3::boolean then excluded.updated_at end
     )

@@ -1,10 +1,10 @@
 -- State, billing status and refunded total follow from the platform's word, the refunds and the cancellation, whatever
--- the order in which these came. $2: external ids, $3: the platform's words on payment, $4: checkouts and $5: the platform's words on
--- delivery, each null where nothing new is known.
+-- the order in which these came. $2: external ids, $3: the platform's words on payment, $4: checkouts, $5: their tokens and
+-- $6: the platform's words on delivery, each null where nothing new is known. An order comes of one checkout for good.
 with given as (
     select *
-    from unnest($2::text[], $3::text[], $4::text[], $5::text[]) as given (
-        external_id, financial_status, checkout_external_id, fulfillment_status
+    from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) as given (
+        external_id, financial_status, checkout_external_id, checkout_token, fulfillment_status
     )
 ),
 
@@ -21,7 +21,8 @@ known as (
         placed.total,
         placed.cancelled_at,
         coalesce(given.financial_status, placed.financial_status) as financial_status,
-        coalesce(given.checkout_external_id, placed.checkout_external_id) as checkout_external_id,
+        least(given.checkout_external_id, placed.checkout_external_id) as checkout_external_id,
+        least(given.checkout_token, placed.checkout_token) as checkout_token,
         coalesce(given.fulfillment_status, placed.fulfillment_status) as fulfillment_status,
         coalesce(refunded.total, 0) as refunds
     from given
@@ -60,6 +61,7 @@ update store_order
 set
     financial_status = settled.financial_status,
     checkout_external_id = settled.checkout_external_id,
+    checkout_token = settled.checkout_token,
     fulfillment_status = settled.fulfillment_status,
     billing_status = settled.billing_status,
     state = settled.state,
@@ -70,8 +72,8 @@ where
     and store_order.external_id = settled.external_id
     and (
         store_order.financial_status, store_order.checkout_external_id, store_order.billing_status, store_order.state,
-        store_order.refunded_total, store_order.fulfillment_status
+        store_order.refunded_total, store_order.fulfillment_status, store_order.checkout_token
     ) is distinct from (
         settled.financial_status, settled.checkout_external_id, settled.billing_status, settled.state,
-        settled.refunded_total, settled.fulfillment_status
+        settled.refunded_total, settled.fulfillment_status, settled.checkout_token
     )

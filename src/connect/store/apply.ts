@@ -57,19 +57,15 @@ export async function applyRecords(work: StoreWork, given: Batch): Promise<void>
   )
   await writeRefunds(work, batch.refunds, subjects)
   const orders = batch.orders.filter((order) => newest.has('order', order))
-  await writeOrders(work, orders, batch.refunds, subjects)
+  await writeOrders(work, orders, batch, subjects)
   const checkouts = batch.checkouts.filter((checkout) => newest.has('checkout', checkout))
-  await writeCheckouts(work, checkouts, orders, subjects)
+  const checkoutIds = await writeCheckouts(work, checkouts, batch.orders, subjects)
   await writeFulfillments(
     work,
     batch.fulfillments.filter((fulfillment) => newest.has('fulfillment', fulfillment)),
   )
   const changes = await writeSubscriptions(work, batch.subscriptions, newest, subjects)
   await removeRecords(work, batch.removals)
-  const checkoutIds = [
-    ...batch.checkouts.map(({ externalId }) => externalId),
-    ...batch.orders.flatMap(({ checkoutExternalId }) => checkoutExternalId ?? []),
-  ]
   await recordEvents(work, await ownersOf(work, batch, subjects), [
     ...newsOf(batch, subjects),
     ...changes,

@@ -54,6 +54,8 @@ export interface OrderRecord extends Versioned {
   paidAt: string
   cancelledAt: string | null
   checkoutExternalId: string | null
+  /** Names the checkout, too. */
+  checkoutToken: string | null
   cartExternalId: string | null
 }
 
@@ -128,6 +130,7 @@ export interface CheckoutRecord extends Versioned {
   total: string
   items: ItemRecord[]
   url: string | null
+  token: string | null
   cartExternalId: string | null
   createdAt: string
   completedAt: string | null

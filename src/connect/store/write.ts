@@ -2,6 +2,7 @@ import { emailOf, phoneOf } from '../../identity/channel.ts'
 import type { StoreWork } from './apply.ts'
 import type { Subjects } from './people.ts'
 import type {
+  Batch,
   CheckoutRecord,
   FulfillmentRecord,
   OrderRecord,
@@ -12,11 +13,14 @@ import type {
 
 const json = JSON.stringify
 
-/** Newest versions of orders, and what refunds change about orders that are there already. */
+/**
+ * Newest versions of orders, and what all that was told changes about orders that are there already: refunds, and the
+ * checkout, which not every version names.
+ */
 export async function writeOrders(
   { tx, region }: StoreWork,
   orders: readonly OrderRecord[],
-  refunds: readonly RefundRecord[],
+  told: Pick<Batch, 'orders' | 'refunds'>,
   subjects: Subjects,
 ): Promise<void> {
   if (orders.length) {
@@ -49,14 +53,28 @@ export async function writeOrders(
     ])
   }
   const known = new Map(orders.map((order) => [order.externalId, order]))
+  const checkouts = new Map(
+    told.orders.flatMap(({ externalId, checkoutExternalId: id }) => (id === null ? [] : [[externalId, id]])),
+  )
+  const tokens = new Map(
+    told.orders.flatMap(({ externalId, checkoutToken: token }) =>
+      token === null ? [] : [[externalId, token]],
+    ),
+  )
   const touched = [
-    ...new Set([...known.keys(), ...refunds.flatMap(({ orderExternalId }) => orderExternalId ?? [])]),
+    ...new Set([
+      ...known.keys(),
+      ...checkouts.keys(),
+      ...tokens.keys(),
+      ...told.refunds.flatMap(({ orderExternalId }) => orderExternalId ?? []),
+    ]),
   ]
   if (touched.length === 0) return
   await tx.run('store_orders_settle', [
     touched,
     touched.map((id) => known.get(id)?.financialStatus ?? null),
-    touched.map((id) => known.get(id)?.checkoutExternalId ?? null),
+    touched.map((id) => checkouts.get(id) ?? null),
+    touched.map((id) => tokens.get(id) ?? null),
     touched.map((id) => known.get(id)?.fulfillmentStatus ?? null),
   ])
 }
@@ -82,13 +100,16 @@ export async function writeRefunds(
   await tx.run('store_refunds_put', [json(rows), holders])
 }
 
-/** Newest versions of checkouts, and the end of those that orders came from. */
+/**
+ * Newest versions of checkouts, and the end of those that orders came from, whatever version names them. Resolves with
+ * the ids of all these.
+ */
 export async function writeCheckouts(
   { tx }: StoreWork,
   checkouts: readonly CheckoutRecord[],
   orders: readonly OrderRecord[],
   subjects: Subjects,
-): Promise<void> {
+): Promise<string[]> {
   const ids = checkouts.map(({ externalId }) => externalId)
   if (ids.length) {
     const kept = await tx.many<{ external_id: string; abandoned_at: Date | null }>('store_checkouts_kept', [
@@ -106,16 +127,29 @@ export async function writeCheckouts(
       updated_at: checkout.version.updatedAt,
       abandoned_at: abandonedAt.get(checkout.externalId) ?? null,
       completed_at: checkout.completedAt,
+      token: checkout.token,
     }))
     const holders = checkouts.map(({ person }) => subjects.get(person) ?? 0)
     await tx.run('import_checkouts', [json(rows), true, holders])
   }
   const items = new Map(checkouts.map((checkout) => [checkout.externalId, json(checkout.items)]))
+  const tokens = [
+    ...checkouts.flatMap(({ token }) => token ?? []),
+    ...orders.flatMap(({ checkoutToken }) => checkoutToken ?? []),
+  ]
+  const linked = tokens.length
+    ? await tx.many<{ checkout_external_id: string }>('store_orders_link', [tokens])
+    : []
   const touched = [
-    ...new Set([...ids, ...orders.flatMap(({ checkoutExternalId }) => checkoutExternalId ?? [])]),
+    ...new Set([
+      ...ids,
+      ...orders.flatMap(({ checkoutExternalId }) => checkoutExternalId ?? []),
+      ...linked.map(({ checkout_external_id }) => checkout_external_id),
+    ]),
   ]
   if (touched.length)
     await tx.run('store_checkouts_settle', [touched, touched.map((id) => items.get(id) ?? null)])
+  return touched
 }
 
 export async function writeFulfillments(

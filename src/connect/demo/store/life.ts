@@ -117,7 +117,7 @@ export class ShopLife {
     }
     if (this.#choices.chance(0.2)) return
     const order = state.addOrder(this.now, checkout, {
-      checkoutId: checkout.id,
+      checkout,
       test: this.#choices.chance(0.1),
       financialStatus: this.#choices.chance(0.8) ? 'paid' : 'pending',
     })

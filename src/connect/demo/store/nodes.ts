@@ -78,6 +78,8 @@ export const orderNode = (state: ShopState, order: ShopOrder) => ({
   cancelledAt: order.cancelledAt && seconds(order.cancelledAt),
   displayFinancialStatus: order.financialStatus.toUpperCase(),
   currencyCode: state.currency,
+  cartToken: order.checkout?.cartToken ?? null,
+  checkoutToken: order.checkout?.token ?? null,
   discountCodes: [],
   subtotalPriceSet: money(state, order.total),
   totalDiscountsSet: money(state, '0.00'),

@@ -57,7 +57,8 @@ export interface ShopOrder extends Entity {
   cancelledAt: Date | null
   paidAt: Date | null
   test: boolean
-  checkoutId: bigint | null
+  /** What it came of; null: not of a checkout. */
+  checkout: Pick<ShopCheckout, 'id' | 'token' | 'cartToken'> | null
   refunds: ShopRefund[]
   fulfillments: ShopFulfillment[]
 }
@@ -168,7 +169,7 @@ export class ShopState {
       cancelledAt: null,
       paidAt: null,
       test: false,
-      checkoutId: null,
+      checkout: null,
       refunds: [],
       fulfillments: [],
       ...more,

@@ -140,7 +140,8 @@ const orderNode: NodeReader = (node, readAt) => {
         paidAt: paidAt(node) ?? node.timeOrNull('processedAt') ?? createdAt,
         cancelledAt: node.timeOrNull('cancelledAt'),
         checkoutExternalId: null,
-        cartExternalId: null,
+        checkoutToken: node.idOrNull('checkoutToken'),
+        cartExternalId: node.idOrNull('cartToken'),
       },
     ],
     refunds: node.list('refunds').map((refund) => ({

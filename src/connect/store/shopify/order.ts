@@ -47,6 +47,7 @@ export function readOrder(fields: Fields, { triggeredAt, currency }: Sent): Batc
     paidAt: fields.timeOrNull('processed_at') ?? createdAt,
     cancelledAt: fields.timeOrNull('cancelled_at'),
     checkoutExternalId: fields.idOrNull('checkout_id'),
+    checkoutToken: fields.idOrNull('checkout_token'),
     cartExternalId: fields.idOrNull('cart_token'),
   }
   const refunds = fields

@@ -46,7 +46,7 @@ const ORDERS = `query orders${ARGUMENTS}OrderSortKeys!) {
     ${PAGE}
     nodes {
       id name email phone test createdAt processedAt updatedAt cancelledAt displayFinancialStatus displayFulfillmentStatus currencyCode
-      discountCodes
+      discountCodes cartToken checkoutToken
       subtotalPriceSet ${MONEY} totalDiscountsSet ${MONEY} totalPriceSet ${MONEY}
       customer { id email phone firstName lastName }
       transactions(first: 20) { kind status processedAt }

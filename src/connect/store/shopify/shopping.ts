@@ -20,6 +20,7 @@ export function readCheckout(fields: Fields, { triggeredAt, currency }: Sent): C
     total: fields.amountOrNull('total_price') ?? totalOf(items),
     items,
     url: fields.text('abandoned_checkout_url'),
+    token: fields.idOrNull('token'),
     cartExternalId: fields.idOrNull('cart_token'),
     createdAt: fields.time('created_at'),
     completedAt: fields.timeOrNull('completed_at'),
