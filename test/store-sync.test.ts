@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { ShopLife } from '../src/connect/demo/store/life.ts'
-import { bodyOf, checkoutBody } from '../src/connect/demo/store/rest.ts'
+import { bodyOf, checkoutBody, orderBody } from '../src/connect/demo/store/rest.ts'
 import { type FakeStore, startFakeStore } from '../src/connect/demo/store/server.ts'
 import { type ShopCheckout, ShopState } from '../src/connect/demo/store/state.ts'
 import { catalogPage } from '../src/connect/store/catalog.ts'
@@ -181,7 +181,7 @@ t.test('a reconcile brings what webhooks left out, with its events, once', async
   const { brand, life, options } = await shop(t, random, 30)
   await backfill({ ...options, now: () => life.now })
   life.messages()
-  for (let step = 0; step < 40; step++) life.step()
+  for (let step = 0; step < 60; step++) life.step()
   const told = await connectedBrand(db, { connectedAt: options.connection.connectedAt })
   for (const message of life.messages()) {
     await send(told, message)
@@ -272,6 +272,35 @@ t.test('webhooks and reconciles in any order end in the same checkouts, orders a
   })
   t.ok((await state(told)).refunds.length > 0)
   t.strictSame(await state(brand), await state(told))
+})
+
+t.test('a reconcile corrects what a refund came to', async (t) => {
+  const { brand, life, options } = await shop(t, randomSource(t), 0)
+  const { state } = life
+  const [product] = state.products
+  if (!product) throw new Error('no product')
+  const from = { customer: null, email: 'back@example.com', lines: [state.line(product, 1)] }
+  const order = state.addOrder(life.now, from, { financialStatus: 'paid' })
+  const refund = state.refund(order, life.now, 0.5)
+  const tell = () =>
+    send(brand, {
+      topic: 'orders/updated',
+      body: bodyOf(orderBody(state, order)),
+      triggeredAt: order.updatedAt,
+    })
+  const total = async () =>
+    (await db.postgres.sql`select refunded_total from store_order where brand_id = ${brand.id}`)[0]
+      ?.refunded_total
+  await tell()
+  t.equal(await total(), '0.00')
+  state.settleRefund(order, refund, new Date(life.now.getTime() + 60_000), 'success')
+  await reconcile({ ...options, now: () => life.now })
+  t.equal(await total(), refund.total)
+  await tell()
+  // The money was taken back; the webhook of that is lost.
+  state.settleRefund(order, refund, new Date(life.now.getTime() + 120_000), 'failure')
+  await reconcile({ ...options, now: () => life.now })
+  t.equal(await total(), '0.00')
 })
 
 t.test('a token that the store refuses is said', async (t) => {

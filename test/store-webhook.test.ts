@@ -324,6 +324,55 @@ t.test('refunds add up on their order, also when they come before it', async (t)
   t.ok((await eventsOf(db, brand)).every(({ profile_id }) => profile_id === id))
 })
 
+t.test('a refund counts by the money that came back, as the newest word has it', async (t) => {
+  const brand = await shop()
+  const at = (time: string) => new Date(`2026-11-20T${time}Z`)
+  const given = { refund_line_items: [{ id: 1, subtotal: '60.25', total_tax: '0.00' }] }
+  const transaction = { id: 1, kind: 'refund', amount: '60.25', currency: 'USD' }
+  const tell = (time: string, ...statuses: string[]) =>
+    send(brand, {
+      topic: 'refunds/create',
+      triggeredAt: at(time),
+      body: refund({ ...given, transactions: statuses.map((status) => ({ ...transaction, status })) }),
+    })
+  const isPaid = { state: 'complete', billing_status: 'paid', refunded_total: '0.00' }
+  const isRefunded = { billing_status: 'partially_refunded', refunded_total: '60.25' }
+  await send(brand, { topic: 'orders/paid', body: order(), triggeredAt: at('14:00:00') })
+  await tell('15:00:00')
+  t.match(await rowsOf(brand, 'store_order'), [isPaid], 'without a transaction')
+  await tell('15:01:00', 'failure')
+  t.match(await rowsOf(brand, 'store_order'), [isPaid], 'when it failed')
+  await tell('15:02:00', 'failure', 'pending')
+  t.match(await rowsOf(brand, 'store_order'), [isPaid], 'while it is pending')
+  t.same(await typesOf(brand), ['order_created'])
+  await tell('15:04:00', 'failure', 'success')
+  t.match(await rowsOf(brand, 'store_order'), [isRefunded])
+  t.same(await typesOf(brand), ['order_created', 'refund_issued'])
+  await tell('15:03:00', 'failure', 'pending')
+  t.match(await rowsOf(brand, 'store_order'), [isRefunded], 'what comes late is old')
+  const refunds = [{ id: 30, created_at: at('15:00:00'), ...given, transactions: [] }]
+  await send(brand, {
+    topic: 'orders/updated',
+    triggeredAt: at('15:05:00'),
+    body: order({ updated_at: at('15:05:00'), refunds }),
+  })
+  t.match(await rowsOf(brand, 'store_order'), [isPaid], 'also within an order')
+})
+
+t.test('a refund in the shopper’s currency counts as its lines and adjustments', async (t) => {
+  const brand = await shop()
+  await send(brand, { topic: 'orders/paid', body: order() })
+  await send(brand, {
+    topic: 'refunds/create',
+    body: refund({
+      transactions: [{ id: 1, kind: 'refund', status: 'success', amount: '50.00', currency: 'EUR' }],
+      refund_line_items: [{ id: 1, subtotal: '60.25', total_tax: '0.00' }],
+      order_adjustments: [{ id: 2, amount: '10.25', tax_amount: '0.00' }],
+    }),
+  })
+  t.match(await rowsOf(brand, 'refund'), [{ total: '50.00', currency_code: 'USD' }])
+})
+
 t.test('a cancelled order counts nowhere', async (t) => {
   const brand = await shop()
   await send(brand, { topic: 'orders/paid', body: order() })

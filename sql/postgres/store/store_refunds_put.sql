@@ -1,4 +1,4 @@
--- A refund that was pending can grow to its amount; it never shrinks. $2: JSON rows, $3: subjects of those that name no order.
+-- $2: JSON rows, $3: subjects of those that name no order.
 insert into refund as stored (brand_id, external_id, id, order_external_id, subject, currency_code, total, created_at)
 select
     $1, external_id, made_id($1, 'refund', external_id),
@@ -10,8 +10,8 @@ from rows from (
     unnest($3::integer[])
 ) as given (external_id, order_external_id, currency_code, total, created_at, subject)
 on conflict (brand_id, external_id) do update set
-    total = greatest(stored.total, excluded.total),
+    total = excluded.total,
     subject = coalesce(stored.subject, excluded.subject)
 where
     (stored.total, stored.subject)
-    is distinct from (greatest(stored.total, excluded.total), coalesce(stored.subject, excluded.subject))
+    is distinct from (excluded.total, coalesce(stored.subject, excluded.subject))

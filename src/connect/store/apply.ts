@@ -38,6 +38,7 @@ export async function applyRecords(work: StoreWork, given: Batch): Promise<void>
   const newest = await takeVersions(tx, [
     ...batch.removals.map((removal) => ({ ...removal, removed: true })),
     ...batch.orders.map((order) => ({ kind: 'order' as const, ...order })),
+    ...batch.refunds.map((refund) => ({ kind: 'refund' as const, ...refund })),
     ...batch.fulfillments.map((fulfillment) => ({ kind: 'fulfillment' as const, ...fulfillment })),
     ...batch.customers.map((customer) => ({ kind: 'customer' as const, ...customer })),
     ...batch.checkouts.map((checkout) => ({ kind: 'checkout' as const, ...checkout })),
@@ -55,7 +56,11 @@ export async function applyRecords(work: StoreWork, given: Batch): Promise<void>
     work,
     batch.products.filter((product) => newest.has('product', product)),
   )
-  await writeRefunds(work, batch.refunds, subjects)
+  await writeRefunds(
+    work,
+    batch.refunds.filter((refund) => newest.has('refund', refund)),
+    subjects,
+  )
   const orders = batch.orders.filter((order) => newest.has('order', order))
   await writeOrders(work, orders, batch, subjects)
   const checkouts = batch.checkouts.filter((checkout) => newest.has('checkout', checkout))

@@ -75,13 +75,12 @@ export type FinancialStatus = (typeof FINANCIAL_STATUSES)[number]
 export const FULFILLMENT_STATUSES = ['unfulfilled', 'partial', 'fulfilled', 'restocked'] as const
 export type FulfillmentStatus = (typeof FULFILLMENT_STATUSES)[number]
 
-/** A refund never changes once made. */
-export interface RefundRecord {
-  externalId: string
+export interface RefundRecord extends Versioned {
   /** Null: it names no order, and counts against the person. */
   orderExternalId: string | null
   person: Person
   currencyCode: string
+  /** What came back until now; a transaction can succeed or fail later. */
   total: string
   createdAt: string
 }

@@ -1,7 +1,15 @@
 import type { Statements } from '../../op.ts'
 import type { Version } from './record.ts'
 
-export type Kind = 'order' | 'fulfillment' | 'customer' | 'checkout' | 'cart' | 'product' | 'subscription'
+export type Kind =
+  | 'order'
+  | 'refund'
+  | 'fulfillment'
+  | 'customer'
+  | 'checkout'
+  | 'cart'
+  | 'product'
+  | 'subscription'
 
 interface Versioned {
   kind: Kind

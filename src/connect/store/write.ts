@@ -79,22 +79,21 @@ export async function writeOrders(
   ])
 }
 
+/** Newest versions of refunds. */
 export async function writeRefunds(
   { tx }: StoreWork,
   refunds: readonly RefundRecord[],
   subjects: Subjects,
 ): Promise<void> {
-  // An order and a webhook of its own can tell of one refund in one batch.
-  const once = [...new Map(refunds.map((refund) => [refund.externalId, refund])).values()]
-  if (once.length === 0) return
-  const rows = once.map((refund) => ({
+  if (refunds.length === 0) return
+  const rows = refunds.map((refund) => ({
     external_id: refund.externalId,
     order_external_id: refund.orderExternalId,
     currency_code: refund.currencyCode,
     total: refund.total,
     created_at: refund.createdAt,
   }))
-  const holders = once.map(({ orderExternalId, person }) =>
+  const holders = refunds.map(({ orderExternalId, person }) =>
     orderExternalId === null ? (subjects.get(person) ?? 0) : 0,
   )
   await tx.run('store_refunds_put', [json(rows), holders])

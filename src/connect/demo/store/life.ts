@@ -132,8 +132,11 @@ export class ShopLife {
     const order = this.#pick(this.state.orders)
     if (!order) return
     const { state } = this
+    const waiting = order.refunds.find(({ status }) => status === 'pending')
     if (order.financialStatus === 'pending' && !order.cancelledAt) {
       this.#payOrCancel(order)
+    } else if (waiting) {
+      state.settleRefund(order, waiting, this.now, this.#choices.chance(0.7) ? 'success' : 'failure')
     } else if (order.financialStatus === 'paid' && this.#choices.chance(0.6)) {
       const fulfillment = order.fulfillments.at(-1)
       if (!fulfillment) {
@@ -147,6 +150,8 @@ export class ShopLife {
       }
     } else if (['paid', 'partially_refunded'].includes(order.financialStatus)) {
       const refund = state.refund(order, this.now, this.#choices.chance(0.5) ? 1 : 0.3)
+      // Mostly at once.
+      if (this.#choices.chance(0.6)) state.settleRefund(order, refund, this.now, 'success')
       this.#tell('refunds/create', refundBody(state, order, refund))
     }
     this.#tell('orders/updated', orderBody(state, order))

@@ -89,7 +89,9 @@ export const orderNode = (state: ShopState, order: ShopOrder) => ({
   refunds: order.refunds.map((refund) => ({
     id: gid('Refund', refund.id),
     createdAt: seconds(refund.createdAt),
-    totalRefundedSet: money(state, refund.total),
+    transactions: {
+      nodes: [{ kind: 'REFUND', status: refund.status.toUpperCase(), amountSet: money(state, refund.total) }],
+    },
   })),
   fulfillments: order.fulfillments.map((fulfillment) => ({
     id: gid('Fulfillment', fulfillment.id),

@@ -77,7 +77,7 @@ export const refundBody = (state: ShopState, order: ShopOrder, refund: ShopRefun
     {
       id: refund.id,
       kind: 'refund',
-      status: 'success',
+      status: refund.status,
       amount: halfOf(refund.total),
       currency: state.presentment,
     },

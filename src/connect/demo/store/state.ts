@@ -39,6 +39,8 @@ export interface ShopRefund {
   id: bigint
   createdAt: Date
   total: string
+  /** Of its transaction: money moves with success only. */
+  status: 'pending' | 'success' | 'failure'
 }
 
 export interface ShopFulfillment extends Entity {
@@ -190,14 +192,24 @@ export class ShopState {
     return subscription
   }
 
+  /** A share of what is left of an order; its money is on its way until it is settled. */
   refund(order: ShopOrder, at: Date, share: number): ShopRefund {
-    const left = hundredthsOf(order.total) - hundredthsOf(sum(order.refunds.map(({ total }) => total)))
+    const promised = order.refunds.filter(({ status }) => status !== 'failure')
+    const left = hundredthsOf(order.total) - hundredthsOf(sum(promised.map(({ total }) => total)))
     const cents = share >= 1 ? left : (left * BigInt(Math.round(share * 100))) / 100n
-    const refund = { id: this.id(), createdAt: at, total: amount(cents > 0n ? cents : 0n) }
+    const total = amount(cents > 0n ? cents : 0n)
+    const refund: ShopRefund = { id: this.id(), createdAt: at, total, status: 'pending' }
     order.refunds.push(refund)
-    order.financialStatus = cents >= left ? 'refunded' : 'partially_refunded'
     order.updatedAt = at
     return refund
+  }
+
+  settleRefund(order: ShopOrder, refund: ShopRefund, at: Date, status: 'success' | 'failure'): void {
+    refund.status = status
+    order.updatedAt = at
+    const back = order.refunds.filter((one) => one.status === 'success')
+    const isWhole = sum(back.map(({ total }) => total)) === order.total
+    order.financialStatus = isWhole ? 'refunded' : back.length ? 'partially_refunded' : 'paid'
   }
 
   fulfill(order: ShopOrder, at: Date): ShopFulfillment {

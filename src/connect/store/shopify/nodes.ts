@@ -1,5 +1,5 @@
 import type { Fields } from '../fields.ts'
-import { minus, times } from '../money.ts'
+import { minus, sum, times } from '../money.ts'
 import {
   type Batch,
   batchOf,
@@ -116,6 +116,7 @@ function lineOf(line: Fields): LineRecord {
 
 const orderNode: NodeReader = (node, readAt) => {
   const externalId = node.id('id')
+  const version = versionOf(node, readAt)
   const person = personOf(node)
   const createdAt = node.time('createdAt')
   const currencyCode = shopMoney(node, 'totalPriceSet')?.currency('currencyCode') ?? 'USD'
@@ -124,7 +125,7 @@ const orderNode: NodeReader = (node, readAt) => {
     orders: [
       {
         externalId,
-        version: versionOf(node, readAt),
+        version,
         number: node.text('name') ?? externalId,
         person,
         currencyCode,
@@ -146,10 +147,13 @@ const orderNode: NodeReader = (node, readAt) => {
     ],
     refunds: node.list('refunds').map((refund) => ({
       externalId: refund.id('id'),
+      version: { updatedAt: version.triggeredAt, triggeredAt: version.triggeredAt },
       orderExternalId: externalId,
       person,
       currencyCode,
-      total: amountIn(refund, 'totalRefundedSet'),
+      total: sum(
+        successful(nodesOf(refund, 'transactions'), ['refund']).map((one) => amountIn(one, 'amountSet')),
+      ),
       createdAt: refund.time('createdAt'),
     })),
     fulfillments: node
@@ -168,15 +172,17 @@ const FULFILLED: Readonly<Record<string, FulfillmentStatus>> = {
 const fulfillmentStatusOf = (said: string | null): FulfillmentStatus | null =>
   said === null ? null : (FULFILLED[said] ?? 'unfulfilled')
 
+/** Transactions of these kinds whose money moved. */
+const successful = (transactions: readonly Fields[], kinds: readonly string[]) =>
+  transactions.filter(
+    (one) =>
+      kinds.includes(one.text('kind')?.toLowerCase() ?? '') &&
+      one.text('status')?.toLowerCase() === 'success',
+  )
+
 /** When the first payment went through, which a webhook does not say. */
 const paidAt = (node: Fields): string | null =>
-  node
-    .list('transactions')
-    .filter(
-      (one) =>
-        ['sale', 'capture'].includes(one.text('kind')?.toLowerCase() ?? '') &&
-        one.text('status')?.toLowerCase() === 'success',
-    )
+  successful(node.list('transactions'), ['sale', 'capture'])
     .flatMap((one) => one.timeOrNull('processedAt') ?? [])
     .sort()[0] ?? null
 

@@ -50,9 +50,11 @@ export function readOrder(fields: Fields, { triggeredAt, currency }: Sent): Batc
     checkoutToken: fields.idOrNull('checkout_token'),
     cartExternalId: fields.idOrNull('cart_token'),
   }
-  const refunds = fields
-    .list('refunds')
-    .map((refund) => ({ ...readRefund(refund, currencyCode), orderExternalId: externalId, person }))
+  const refunds = fields.list('refunds').map((refund) => ({
+    ...readRefund(refund, { triggeredAt, currency: currencyCode }),
+    orderExternalId: externalId,
+    person,
+  }))
   const fulfillments = fields
     .list('fulfillments')
     .map((fulfillment) => ({ ...readFulfillment(fulfillment, triggeredAt), orderExternalId: externalId }))
@@ -85,11 +87,12 @@ function lineOf(line: Fields): LineRecord {
   }
 }
 
-/** A refund as `refunds/create` carries it; `currency` is the shop's. */
-export function readRefund(fields: Fields, currency: string): RefundRecord {
+/** A refund as `refunds/create` carries it. It has no time of its changes: the newest word of it counts. */
+export function readRefund(fields: Fields, { triggeredAt, currency }: Sent): RefundRecord {
   const { total, currencyCode } = refunded(fields, currency)
   return {
     externalId: fields.id('id'),
+    version: { updatedAt: triggeredAt, triggeredAt },
     orderExternalId: fields.idOrNull('order_id'),
     person: personOf(fields),
     currencyCode,
@@ -99,8 +102,8 @@ export function readRefund(fields: Fields, currency: string): RefundRecord {
 }
 
 /**
- * What came back to the shopper in the shop's money: the successful transactions, unless they are in the shopper's
- * currency; then what the refund's lines and adjustments come to.
+ * What came back to the shopper in the shop's money: the successful transactions, and nothing as long as there are none.
+ * When they are in the shopper's currency, what the refund's lines and adjustments come to.
  */
 function refunded(fields: Fields, shopCurrency: string): { total: string; currencyCode: string } {
   const transactions = fields
@@ -110,13 +113,14 @@ function refunded(fields: Fields, shopCurrency: string): { total: string; curren
       const money = moneyOf(one, 'amount')
       return { amount: money?.amount ?? '0.00', currency: money?.currency ?? one.currency('currency') }
     })
-  const lines = fields.list('refund_line_items')
-  if (transactions.length && transactions.every((one) => (one.currency ?? shopCurrency) === shopCurrency))
+  if (transactions.every((one) => (one.currency ?? shopCurrency) === shopCurrency))
     return { total: sum(transactions.map((one) => one.amount)), currencyCode: shopCurrency }
-  const ofLines = lines.flatMap((line) => [
-    moneyOf(line, 'subtotal')?.amount ?? '0.00',
-    moneyOf(line, 'total_tax')?.amount ?? '0.00',
-  ])
+  const ofLines = fields
+    .list('refund_line_items')
+    .flatMap((line) => [
+      moneyOf(line, 'subtotal')?.amount ?? '0.00',
+      moneyOf(line, 'total_tax')?.amount ?? '0.00',
+    ])
   // Shipping that is given back comes as a negative adjustment, what the shop keeps as a positive one.
   const adjusted = fields
     .list('order_adjustments')

@@ -50,7 +50,7 @@ const ORDERS = `query orders${ARGUMENTS}OrderSortKeys!) {
       subtotalPriceSet ${MONEY} totalDiscountsSet ${MONEY} totalPriceSet ${MONEY}
       customer { id email phone firstName lastName }
       transactions(first: 20) { kind status processedAt }
-      refunds(first: 50) { id createdAt totalRefundedSet ${MONEY} }
+      refunds(first: 20) { id createdAt transactions(first: 10) { nodes { kind status amountSet ${MONEY} } } }
       fulfillments(first: 20) {
         id status displayStatus createdAt updatedAt trackingInfo { company number url }
       }

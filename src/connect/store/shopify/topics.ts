@@ -51,9 +51,7 @@ export const TOPICS: Readonly<Record<string, Topic>> = {
   'orders/edited': (fields, sent) =>
     fields.has('order_edit') ? { records: batchOf({}) } : order(fields, sent),
   'orders/delete': removal('order'),
-  'refunds/create': (fields, { currency }) => ({
-    records: batchOf({ refunds: [readRefund(fields, currency)] }),
-  }),
+  'refunds/create': (fields, sent) => ({ records: batchOf({ refunds: [readRefund(fields, sent)] }) }),
   'fulfillments/create': fulfillment,
   'fulfillments/update': fulfillment,
   'customers/create': customer,
