@@ -11,29 +11,70 @@ export interface ReconcileParts {
   storePlatformDomain: string
 }
 
-/** Reconciles every connected store, one after the other. One that fails is noted in its status and stops no other. */
+export interface Shares {
+  /** Stores that are read at the same time. */
+  atOnce: number
+  /** What one store may take of a run; a walk that takes longer goes on in the next one. */
+  shareMs: number
+}
+
+const SHARES: Shares = { atOnce: 4, shareMs: 10 * 60_000 }
+/** A store that is down is asked again an hour later. */
+const PATIENCE_MS = 60_000
+
+/**
+ * Reconciles every connected store, a few at once, those first that waited longest. One that fails, or takes all of its
+ * share, stops no other; one that refuses its token is noted in its status.
+ */
 export async function reconcileAll(
-  { postgres, seal, storePlatformDomain }: ReconcileParts,
+  parts: ReconcileParts,
   signal: AbortSignal,
+  { atOnce, shareMs }: Shares = SHARES,
 ): Promise<void> {
-  for (const { brand_id: brandId } of await postgres.pipeline.many<{ brand_id: string }>(
-    'store_connections_live',
-  )) {
-    if (signal.aborted) return
-    const db = postgres.forBrand(brandId)
-    try {
-      const connection = await connectionOf(db, seal)
-      if (!connection?.accessToken) continue
-      const walked = await reconcile({ db, connection, storePlatformDomain, signal })
-      await db.run('store_connection_refused', [null])
-      const read = walked.reduce((sum, one) => sum + one.read, 0)
-      log('info', 'store_reconciled', { brand_id: brandId, read })
-    } catch (error) {
-      if (signal.aborted) throw error
-      log('error', 'reconcile_failed', { brand_id: brandId, ...errorFields(error) })
-      if (error instanceof Failure && error.code === 'integration_not_connected')
-        await db.run('store_connection_refused', [error.message])
+  const { pipeline } = parts.postgres
+  await pipeline.one('store_prune', [new Date()])
+  const brands = await pipeline.many<{ brand_id: string }>('store_connections_live')
+  const rest = brands.values()
+  const reconcileRest = async () => {
+    for (const { brand_id } of rest) {
+      if (signal.aborted) return
+      await reconcileOne(parts, brand_id, signal, shareMs)
     }
   }
-  await postgres.pipeline.one('store_prune', [new Date()])
+  await Promise.all(Array.from({ length: atOnce }, reconcileRest))
+  signal.throwIfAborted()
+}
+
+async function reconcileOne(
+  { postgres, seal, storePlatformDomain }: ReconcileParts,
+  brandId: string,
+  signal: AbortSignal,
+  shareMs: number,
+): Promise<void> {
+  const db = postgres.forBrand(brandId)
+  const share = AbortSignal.timeout(shareMs)
+  try {
+    await db.run('store_reconcile_begin')
+    const connection = await connectionOf(db, seal)
+    if (!connection?.accessToken) return
+    const walked = await reconcile({
+      db,
+      connection,
+      storePlatformDomain,
+      signal: AbortSignal.any([signal, share]),
+      patienceMs: PATIENCE_MS,
+    })
+    await db.run('store_connection_refused', [null])
+    const read = walked.reduce((sum, one) => sum + one.read, 0)
+    log('info', 'store_reconciled', { brand_id: brandId, read })
+  } catch (error) {
+    if (signal.aborted) return
+    if (share.aborted) {
+      log('warn', 'reconcile_unfinished', { brand_id: brandId })
+      return
+    }
+    log('error', 'reconcile_failed', { brand_id: brandId, ...errorFields(error) })
+    if (error instanceof Failure && error.code === 'integration_not_connected')
+      await db.run('store_connection_refused', [error.message])
+  }
 }

@@ -26,6 +26,8 @@ export interface SyncOptions {
   storePlatformDomain: string
   /** Made from the connection unless given. */
   api?: AdminApi
+  /** How long one query may wait for the store. */
+  patienceMs?: number
   signal?: AbortSignal
   now?: () => Date
   onProgress?: (entity: Entity, done: number, total: number) => void
@@ -68,11 +70,11 @@ export const syncStates = (db: Pick<Db, 'many'>) => db.many<SyncState>('store_sy
 type Begin = (known: SyncState | undefined, filled: SyncState | undefined) => { since: Date | null } | null
 
 async function walkAll(options: SyncOptions, purpose: Purpose, begin: Begin): Promise<Walked[]> {
-  const { connection, signal } = options
+  const { connection, signal, patienceMs } = options
   if (connection.accessToken === null)
     throw fail('integration_not_connected', 'The store has removed the app. Connect it again.')
   const { apiOrigin: origin, accessToken } = connection
-  const api = options.api ?? openAdminApi({ origin, accessToken, signal })
+  const api = options.api ?? openAdminApi({ origin, accessToken, signal, patienceMs })
   const walked: Walked[] = []
   for (const entity of ENTITIES) {
     try {

@@ -1,0 +1,78 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t, { type Test } from 'tap'
+import { startFakeStore } from '../src/connect/demo/store/server.ts'
+import { ShopState } from '../src/connect/demo/store/state.ts'
+import { reconcileAll } from '../src/connect/store/reconcile-all.ts'
+import type { Brand } from '../src/op.ts'
+import { type Database, database } from './fixtures/database.ts'
+import { connectedBrand, SEAL } from './fixtures/store.ts'
+
+t.capture(process.stderr, 'write')
+const NOW = new Date()
+const SIGNAL = new AbortController().signal
+
+const run = ({ postgres }: Database, { signal = SIGNAL, shareMs = 200 } = {}) =>
+  reconcileAll({ postgres, seal: SEAL, storePlatformDomain: 'myshopify.com' }, signal, {
+    atOnce: 1,
+    shareMs,
+  })
+
+/** A brand whose store takes every request and answers none. */
+async function deadStore(t: Test, db: Database, onAsked = () => {}): Promise<Brand> {
+  const server = createServer(() => onAsked())
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  return await connectedBrand(db, { connectedAt: NOW, apiOrigin: `http://127.0.0.1:${port}` })
+}
+
+t.test('stores that do not answer keep no other from being reconciled', async (t) => {
+  const db = await database(t)
+  for (let count = 0; count < 2; count++) await deadStore(t, db)
+  const state = new ShopState()
+  state.addProduct(NOW, '12.00')
+  const store = await startFakeStore({ state, shopDomain: 'any', accessToken: 'shpat_test' })
+  t.teardown(() => store.close())
+  const alive = await connectedBrand(db, { connectedAt: NOW, apiOrigin: store.origin })
+  await run(db, { shareMs: 1_500 })
+  t.match(await db.postgres.sql`select id from product where brand_id = ${alive.id}`, [
+    { id: String(state.products[0]?.id) },
+  ])
+})
+
+t.test('a run that is cut off is followed by one that begins with those it did not reach', async (t) => {
+  const db = await database(t)
+  const asked: number[] = []
+  const cut = new AbortController()
+  for (const number of [1, 2, 3])
+    await deadStore(t, db, () => {
+      asked.push(number)
+      if (asked.length === 2) cut.abort()
+    })
+  await t.rejects(run(db, { signal: cut.signal }))
+  const reached = [...asked]
+  t.equal(reached.length, 2)
+  asked.length = 0
+  await run(db)
+  t.notOk(reached.includes(asked[0] ?? 0))
+  t.same(asked.slice(1, 3), reached)
+})
+
+t.test('webhooks of more than 30 days ago go before any store is asked', async (t) => {
+  const db = await database(t)
+  const cut = new AbortController()
+  const brand = await deadStore(t, db, () => cut.abort())
+  await db.postgres.sql`
+    insert into store_delivery (brand_id, webhook_id, topic, triggered_at, received_at, outcome)
+    select ${brand.id}, age::text, 'orders/create', now(), now() - make_interval(days => age), 'applied'
+    from unnest(array[29, 31]) as age`
+  await t.rejects(run(db, { signal: cut.signal }))
+  t.strictSame(
+    (await db.postgres.sql`select webhook_id from store_delivery`).map((row) => ({ ...row })),
+    [{ webhook_id: '29' }],
+  )
+})
