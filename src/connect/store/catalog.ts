@@ -3,8 +3,8 @@ import type { Connection } from './connection.ts'
 import { Fields, Unreadable } from './fields.ts'
 import type { ProductRecord } from './record.ts'
 import { type AdminApi, openAdminApi } from './shopify/client.ts'
+import { affordable } from './shopify/cost.ts'
 import { productOf } from './shopify/nodes.ts'
-import { isTooCostly } from './shopify/pages.ts'
 import { PAGES } from './shopify/queries.ts'
 
 /** How long a call of ours may wait for the store to let it through. */
@@ -36,15 +36,13 @@ export async function catalogPage(
   const api =
     given ??
     openAdminApi({ origin: apiOrigin, accessToken, patienceMs: PATIENCE_MS, timeoutMs: TIMEOUT_MS, signal })
-  for (let first = wanted.limit; ; first = Math.floor(first / 2)) {
-    try {
+  try {
+    return await affordable(wanted.limit, async (first) => {
       const variables = { first, after: wanted.cursor, query: null, sortKey: 'ID' }
       return pageOf(new Fields(await api.query(PAGES.products, variables)), new Date().toISOString())
-    } catch (cause) {
-      // A smaller page is a page, too.
-      if (isTooCostly(cause) && first > 1) continue
-      throw asRefusal(cause, wanted.cursor)
-    }
+    })
+  } catch (cause) {
+    throw asRefusal(cause, wanted.cursor)
   }
 }
 

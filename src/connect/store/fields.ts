@@ -136,6 +136,12 @@ export class Fields {
     return words.find((word) => word === text) ?? this.#wrong(name, `one of ${words.join(', ')}`)
   }
 
+  /** The same, but with this for one of its fields. */
+  with(name: string, value: Fields | readonly Fields[]): Fields {
+    const raw = value instanceof Fields ? value.#value : value.map((entry) => entry.#value)
+    return new Fields({ ...this.#value, [name]: raw }, this.#path)
+  }
+
   object(name: string): Fields | null {
     const value = this.#get(name)
     return value === undefined ? null : new Fields(value, this.at(name))

@@ -1,6 +1,14 @@
-import { amount, hundredthsOf } from '../../store/money.ts'
 import { seconds } from './rest.ts'
-import type { ShopCustomer, ShopLine, ShopOrder, ShopProduct, ShopState, ShopSubscription } from './state.ts'
+import type {
+  ShopCustomer,
+  ShopFulfillment,
+  ShopLine,
+  ShopOrder,
+  ShopProduct,
+  ShopRefund,
+  ShopState,
+  ShopSubscription,
+} from './state.ts'
 
 /** Records of a fake store as its Admin API answers them. */
 
@@ -25,23 +33,13 @@ export const customerNode = (_: ShopState, customer: ShopCustomer) => ({
   smsMarketingConsent: null,
 })
 
-export const productNode = (_: ShopState, product: ShopProduct) => ({
+export const productNode = (state: ShopState, product: ShopProduct) => ({
   id: gid('Product', product.id),
   title: product.title,
   status: product.status.toUpperCase(),
   updatedAt: seconds(product.updatedAt),
-  variants: {
-    nodes: [{ id: gid('ProductVariant', product.id + 1n), price: product.price, sku: `SKU-${product.id}` }],
-  },
-  images: {
-    nodes: [
-      {
-        id: gid('ProductImage', product.id + 2n),
-        url: `https://cdn.example/${product.id}.jpg`,
-        altText: null,
-      },
-    ],
-  },
+  variants: listOf(state, product, 'variants'),
+  images: listOf(state, product, 'images'),
 })
 
 export const lineNode = (state: ShopState, line: ShopLine) => ({
@@ -50,21 +48,78 @@ export const lineNode = (state: ShopState, line: ShopLine) => ({
   sku: `SKU-${line.product.id}`,
   title: line.title,
   product: { id: gid('Product', line.product.id) },
-  variant: { id: gid('ProductVariant', line.product.id + 1n) },
+  variant: { id: gid('ProductVariant', line.product.variants[0] ?? 0n) },
   originalUnitPriceSet: money(state, line.product.price),
-  discountedTotalSet: money(state, amount(BigInt(line.quantity) * hundredthsOf(line.product.price))),
+  discountAllocations: line.discount === '0.00' ? [] : [{ allocatedAmountSet: money(state, line.discount) }],
 })
 
-const LINES_A_PAGE = 50
-
-/** A page of the lines of an order, behind so many. */
-export const linesFrom = (state: ShopState, order: ShopOrder, from: number, first = LINES_A_PAGE) => ({
-  pageInfo: {
-    hasNextPage: from + first < order.lines.length,
-    endCursor: String(Math.min(from + first, order.lines.length)),
+const refundNode = (state: ShopState, refund: ShopRefund) => ({
+  id: gid('Refund', refund.id),
+  createdAt: seconds(refund.createdAt),
+  transactions: {
+    nodes: [{ kind: 'REFUND', status: refund.status.toUpperCase(), amountSet: money(state, refund.total) }],
   },
-  nodes: order.lines.slice(from, from + first).map((line) => lineNode(state, line)),
 })
+
+const fulfillmentNode = (_: ShopState, fulfillment: ShopFulfillment) => ({
+  id: gid('Fulfillment', fulfillment.id),
+  status: fulfillment.status.toUpperCase(),
+  displayStatus: fulfillment.shipmentStatus?.toUpperCase() ?? null,
+  createdAt: seconds(fulfillment.createdAt),
+  updatedAt: seconds(fulfillment.updatedAt),
+  trackingInfo: [{ company: 'Parcel Service', number: fulfillment.trackingNumber, url: null }],
+})
+
+/** Lists within a record: those with pages, and those that are just cut. */
+const LISTS = {
+  lineItems: {
+    begins: 50,
+    entries: (state: ShopState, { lines }: ShopOrder) => lines.map((one) => lineNode(state, one)),
+  },
+  variants: {
+    begins: 100,
+    entries: (_: ShopState, { variants, price }: ShopProduct) =>
+      variants.map((id) => ({ id: gid('ProductVariant', id), price, sku: `SKU-${id}` })),
+  },
+  images: {
+    begins: 20,
+    entries: (_: ShopState, { images }: ShopProduct) =>
+      images.map((id) => ({
+        id: gid('ProductImage', id),
+        url: `https://cdn.example/${id}.jpg`,
+        altText: null,
+      })),
+  },
+  refunds: {
+    cut: true,
+    begins: 5,
+    entries: (state: ShopState, { refunds }: ShopOrder) => refunds.map((one) => refundNode(state, one)),
+  },
+  fulfillments: {
+    cut: true,
+    begins: 20,
+    entries: (state: ShopState, { fulfillments }: ShopOrder) =>
+      fulfillments.map((one) => fulfillmentNode(state, one)),
+  },
+}
+
+/** A list of a record behind so many; as many as a page of records brings unless `first` says it. */
+export function listOf(
+  state: ShopState,
+  record: ShopOrder | ShopProduct,
+  name: keyof typeof LISTS,
+  { from = 0, first }: { from?: number; first?: number | undefined } = {},
+) {
+  const { begins, entries, cut } = LISTS[name] as {
+    begins: number
+    entries(state: ShopState, record: object): object[]
+    cut?: true
+  }
+  const all = entries(state, record)
+  const end = from + (first ?? begins)
+  const nodes = all.slice(from, end)
+  return cut ? nodes : { pageInfo: { hasNextPage: end < all.length, endCursor: String(end) }, nodes }
+}
 
 export const orderNode = (state: ShopState, order: ShopOrder) => ({
   id: gid('Order', order.id),
@@ -86,22 +141,9 @@ export const orderNode = (state: ShopState, order: ShopOrder) => ({
   totalPriceSet: money(state, order.total),
   customer: order.customer && { id: gid('Customer', order.customer.id), email: order.customer.email },
   transactions: order.paidAt ? [{ kind: 'SALE', status: 'SUCCESS', processedAt: seconds(order.paidAt) }] : [],
-  refunds: order.refunds.map((refund) => ({
-    id: gid('Refund', refund.id),
-    createdAt: seconds(refund.createdAt),
-    transactions: {
-      nodes: [{ kind: 'REFUND', status: refund.status.toUpperCase(), amountSet: money(state, refund.total) }],
-    },
-  })),
-  fulfillments: order.fulfillments.map((fulfillment) => ({
-    id: gid('Fulfillment', fulfillment.id),
-    status: fulfillment.status.toUpperCase(),
-    displayStatus: fulfillment.shipmentStatus?.toUpperCase() ?? null,
-    createdAt: seconds(fulfillment.createdAt),
-    updatedAt: seconds(fulfillment.updatedAt),
-    trackingInfo: [{ company: 'Parcel Service', number: fulfillment.trackingNumber, url: null }],
-  })),
-  lineItems: linesFrom(state, order, 0),
+  refunds: listOf(state, order, 'refunds'),
+  fulfillments: listOf(state, order, 'fulfillments'),
+  lineItems: listOf(state, order, 'lineItems'),
 })
 
 export const subscriptionNode = (state: ShopState, subscription: ShopSubscription) => ({

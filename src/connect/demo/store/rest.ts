@@ -49,13 +49,14 @@ export const customerBody = (customer: ShopCustomer) => ({
 const lineBody = (state: ShopState, line: ShopLine) => ({
   id: line.id,
   product_id: line.product.id,
-  variant_id: line.product.id + 1n,
+  variant_id: line.product.variants[0],
   title: line.title,
   sku: `SKU-${line.product.id}`,
   quantity: line.quantity,
   price: line.product.price,
   price_set: moneySet(state, line.product.price),
-  discount_allocations: [],
+  discount_allocations:
+    line.discount === '0.00' ? [] : [{ amount: line.discount, amount_set: moneySet(state, line.discount) }],
 })
 
 /** Paid in the shopper's currency: the transaction says that, the lines say the shop's. */
@@ -155,8 +156,8 @@ export const productBody = (product: ShopProduct) => ({
   id: product.id,
   title: product.title,
   status: product.status,
-  variants: [{ id: product.id + 1n, price: product.price, sku: `SKU-${product.id}` }],
-  images: [{ id: product.id + 2n, src: `https://cdn.example/${product.id}.jpg`, alt: null }],
+  variants: product.variants.map((id) => ({ id, price: product.price, sku: `SKU-${id}` })),
+  images: product.images.map((id) => ({ id, src: `https://cdn.example/${id}.jpg`, alt: null })),
   created_at: seconds(product.createdAt),
   updated_at: seconds(product.updatedAt),
 })

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { customerNode, linesFrom, orderNode, productNode, subscriptionNode } from './nodes.ts'
+import { customerNode, listOf, orderNode, productNode, subscriptionNode } from './nodes.ts'
 import { bodyOf } from './rest.ts'
 import type { ShopState } from './state.ts'
 
@@ -12,6 +12,8 @@ export interface FakeStoreOptions {
   shopDomain: string
   accessToken: string
   scopes?: readonly string[]
+  /** How many records of a kind it says there are; else as many as there are. */
+  counted?: number
   /** Points that queries cost: what is there at most, and how many come back in a second. */
   points?: { most: number; perSecond: number }
   /** Milliseconds; a clock of the test's own makes throttling quick. */
@@ -186,7 +188,7 @@ function discount(made: Map<string, object>, { input }: Query['variables']): obj
 const costOf = (query: string, { first = 1 }: Query['variables']) => 2 + first * (COSTS[nameOf(query)] ?? 1)
 
 function dataOf(options: FakeStoreOptions, query: string, variables: Query['variables']): object {
-  const { state, shopDomain, scopes = ['read_customers', 'read_products', 'read_orders'] } = options
+  const { state, shopDomain, counted, scopes = ['read_customers', 'read_products', 'read_orders'] } = options
   const name = nameOf(query)
   if (name === 'shop')
     return {
@@ -195,11 +197,13 @@ function dataOf(options: FakeStoreOptions, query: string, variables: Query['vari
     }
   if (name === 'count') {
     const entity = /count: (\w+)Count/.exec(query)?.[1] ?? ''
-    return { count: { count: READ[entity]?.list(state).length ?? 0 } }
+    return { count: { count: counted ?? READ[entity]?.list(state).length ?? 0 } }
   }
-  if (name === 'lines') {
-    const order = state.orders.find(({ id }) => variables.id?.endsWith(`/${id}`))
-    return { order: order && { lineItems: linesFrom(state, order, Number(variables.after), 250) } }
+  if (name === 'rest') {
+    const record = [...state.orders, ...state.products].find(({ id }) => variables.id?.endsWith(`/${id}`))
+    const list = /list: (\w+)/.exec(query)?.[1] as Parameters<typeof listOf>[2]
+    const { first, after } = variables
+    return { record: record && { list: listOf(state, record, list, { from: Number(after), first }) } }
   }
   return { page: pageOf(state, name, variables) }
 }

@@ -1,4 +1,4 @@
-import { amount, hundredthsOf, sum, times } from '../../store/money.ts'
+import { amount, hundredthsOf, minus, sum, times } from '../../store/money.ts'
 
 /** Random choices; the same source makes the same store. */
 export interface Choices {
@@ -25,6 +25,8 @@ export interface ShopProduct extends Entity {
   title: string
   status: 'active' | 'archived'
   price: string
+  variants: bigint[]
+  images: bigint[]
 }
 
 export interface ShopLine {
@@ -33,6 +35,7 @@ export interface ShopLine {
   /** As it was when it was sold. */
   title: string
   quantity: number
+  discount: string
 }
 
 export interface ShopRefund {
@@ -107,11 +110,14 @@ export class ShopState {
   }
 
   addProduct(at: Date, price: string): ShopProduct {
+    const made = this.#made(at)
     const product: ShopProduct = {
-      ...this.#made(at),
+      ...made,
       title: `Product ${this.products.length + 1}`,
       status: 'active',
       price,
+      variants: [made.id + 1n],
+      images: [made.id + 2n],
     }
     this.products.push(product)
     return product
@@ -134,12 +140,16 @@ export class ShopState {
 
   lines(choices: Choices): ShopLine[] {
     return Array.from({ length: 1 + choices.below(3) }, () =>
-      this.line(this.products[choices.below(this.products.length)] as ShopProduct, 1 + choices.below(3)),
+      this.line(
+        this.products[choices.below(this.products.length)] as ShopProduct,
+        1 + choices.below(3),
+        choices.chance(0.3) ? '1.50' : '0.00',
+      ),
     )
   }
 
-  line(product: ShopProduct, quantity: number): ShopLine {
-    return { id: this.id(), product, title: product.title, quantity }
+  line(product: ShopProduct, quantity: number, discount = '0.00'): ShopLine {
+    return { id: this.id(), product, title: product.title, quantity, discount }
   }
 
   addCheckout(
@@ -222,4 +232,4 @@ export class ShopState {
 }
 
 export const totalOf = (lines: readonly ShopLine[]) =>
-  sum(lines.map(({ quantity, product }) => times(quantity, product.price)))
+  sum(lines.map(({ quantity, product, discount }) => minus(times(quantity, product.price), discount)))

@@ -101,7 +101,8 @@ export function productOf(node: Fields, readAt: string): ProductRecord {
 function lineOf(line: Fields): LineRecord {
   const quantity = line.whole('quantity') ?? 1
   const price = amountIn(line, 'originalUnitPriceSet')
-  const discounted = shopMoney(line, 'discountedTotalSet')?.amountOrNull('amount')
+  // The total that the API offers leaves out the discounts of codes and of the order as a whole.
+  const discount = sum(line.list('discountAllocations').map((one) => amountIn(one, 'allocatedAmountSet')))
   return {
     id: line.id('id'),
     product_id: line.object('product')?.idOrNull('id') ?? null,
@@ -110,7 +111,7 @@ function lineOf(line: Fields): LineRecord {
     sku: line.text('sku'),
     quantity,
     price,
-    total: discounted ?? minus(times(quantity, price), '0.00'),
+    total: minus(times(quantity, price), discount),
   }
 }
 
@@ -236,5 +237,3 @@ export const NODES = {
 } satisfies Record<string, NodeReader>
 
 export type Entity = keyof typeof NODES
-
-export { lineOf as orderLine }

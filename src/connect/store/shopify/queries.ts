@@ -1,3 +1,5 @@
+import type { Entity } from './nodes.ts'
+
 // The Admin API's queries, as small as what is read needs: their cost is what the store throttles by.
 
 const PAGE = 'pageInfo { hasNextPage endCursor }'
@@ -5,15 +7,64 @@ const MONEY = '{ shopMoney { amount currencyCode } }'
 const ARGUMENTS = '($first: Int!, $after: String, $query: String, $sortKey: '
 const USED = '(first: $first, after: $after, query: $query, sortKey: $sortKey)'
 
+/** A list within a record. */
+export interface InnerList {
+  /** The query of one such record. */
+  of: 'order' | 'product'
+  name: string
+  fields: string
+  /** How many of it a page of records brings. */
+  begins: number
+  /** How many of it can be asked for at once, of one record. */
+  most: number
+  /** It has no pages: the store gives so many and does not say whether there are more. */
+  isCut?: true
+}
+
+const LINE = `id quantity sku title product { id } variant { id }
+  originalUnitPriceSet ${MONEY} discountAllocations { allocatedAmountSet ${MONEY} }`
+const REFUND = `id createdAt transactions(first: 10) { nodes { kind status amountSet ${MONEY} } }`
+const FULFILLMENT = 'id status displayStatus createdAt updatedAt trackingInfo { company number url }'
+
+/** What is asked of one order costs less than 1,000 points, more than which the store takes for no query. */
+export const LISTS: Readonly<Record<Entity, readonly InnerList[]>> = {
+  customers: [],
+  products: [
+    { of: 'product', name: 'variants', fields: 'id price sku', begins: 100, most: 250 },
+    { of: 'product', name: 'images', fields: 'id url altText', begins: 20, most: 250 },
+  ],
+  orders: [
+    { of: 'order', name: 'refunds', fields: REFUND, begins: 5, most: 25, isCut: true },
+    { of: 'order', name: 'fulfillments', fields: FULFILLMENT, begins: 20, most: 250, isCut: true },
+    { of: 'order', name: 'lineItems', fields: LINE, begins: 50, most: 100 },
+  ],
+  subscriptions: [],
+}
+
+const contentOf = ({ fields, isCut }: InnerList) => (isCut ? fields : `${PAGE} nodes { ${fields} }`)
+
+const begunIn = (entity: 'products' | 'orders') =>
+  LISTS[entity].map((list) => `${list.name}(first: ${list.begins}) { ${contentOf(list)} }`).join('\n      ')
+
+/** More of such a list. */
+export const restOf = (list: InnerList) =>
+  list.isCut
+    ? `query rest($id: ID!, $first: Int!) {
+  record: ${list.of}(id: $id) { list: ${list.name}(first: $first) { ${contentOf(list)} } }
+}`
+    : `query rest($id: ID!, $after: String, $first: Int!) {
+  record: ${list.of}(id: $id) { list: ${list.name}(first: $first, after: $after) { ${contentOf(list)} } }
+}`
+
 export const SHOP = `query shop {
   shop { myshopifyDomain currencyCode }
   currentAppInstallation { accessScopes { handle } }
 }`
 
 export const COUNTS = {
-  customers: 'query count($query: String) { count: customersCount(query: $query) { count } }',
-  products: 'query count($query: String) { count: productsCount(query: $query) { count } }',
-  orders: 'query count($query: String) { count: ordersCount(query: $query) { count } }',
+  customers: 'query count { count: customersCount(limit: null) { count } }',
+  products: 'query count { count: productsCount(limit: null) { count } }',
+  orders: 'query count { count: ordersCount(limit: null) { count } }',
 }
 
 const CUSTOMERS = `query customers${ARGUMENTS}CustomerSortKeys!) {
@@ -32,14 +83,10 @@ const PRODUCTS = `query products${ARGUMENTS}ProductSortKeys!) {
     ${PAGE}
     nodes {
       id title status updatedAt
-      variants(first: 100) { nodes { id price sku } }
-      images(first: 20) { nodes { id url altText } }
+      ${begunIn('products')}
     }
   }
 }`
-
-const LINES = `${PAGE} nodes { id quantity sku title product { id } variant { id }
-  originalUnitPriceSet ${MONEY} discountedTotalSet ${MONEY} }`
 
 const ORDERS = `query orders${ARGUMENTS}OrderSortKeys!) {
   page: orders${USED} {
@@ -50,11 +97,7 @@ const ORDERS = `query orders${ARGUMENTS}OrderSortKeys!) {
       subtotalPriceSet ${MONEY} totalDiscountsSet ${MONEY} totalPriceSet ${MONEY}
       customer { id email phone firstName lastName }
       transactions(first: 20) { kind status processedAt }
-      refunds(first: 20) { id createdAt transactions(first: 10) { nodes { kind status amountSet ${MONEY} } } }
-      fulfillments(first: 20) {
-        id status displayStatus createdAt updatedAt trackingInfo { company number url }
-      }
-      lineItems(first: 50) { ${LINES} }
+      ${begunIn('orders')}
     }
   }
 }`
@@ -77,8 +120,3 @@ export const PAGES = {
   orders: ORDERS,
   subscriptions: SUBSCRIPTIONS,
 }
-
-/** Lines of an order that has more than a page of orders brings. */
-export const MORE_LINES = `query lines($id: ID!, $after: String) {
-  order(id: $id) { lineItems(first: 250, after: $after) { ${LINES} } }
-}`

@@ -1,0 +1,46 @@
+import { Fields } from '../fields.ts'
+import type { AdminApi } from './client.ts'
+import { affordable } from './cost.ts'
+import type { Entity } from './nodes.ts'
+import { type InnerList, LISTS, restOf } from './queries.ts'
+
+/** The store's cursor behind a page; null at the end. */
+export const nextOf = (page: Fields): string | null => {
+  const info = page.object('pageInfo')
+  return info?.flag('hasNextPage') ? info.text('endCursor') : null
+}
+
+/** A record with all of the lists in it, of which a page of records brings the beginning. Few records have more. */
+export async function withLists(api: AdminApi, entity: Entity, record: Fields): Promise<Fields> {
+  let whole = record
+  for (const list of LISTS[entity])
+    whole = list.isCut ? await withCut(api, whole, list) : await withPages(api, whole, list)
+  return whole
+}
+
+/** One that the store cuts without a word and without pages: asked for again with as many as there may be. */
+async function withCut(api: AdminApi, record: Fields, list: InnerList): Promise<Fields> {
+  const begun = record.list(list.name)
+  if (begun.length < list.begins) return record
+  const asked = (await restPage(api, record, list, null))?.list('list') ?? []
+  return asked.length > begun.length ? record.with(list.name, asked) : record
+}
+
+async function withPages(api: AdminApi, record: Fields, list: InnerList): Promise<Fields> {
+  const begun = record.object(list.name)
+  let after = begun && nextOf(begun)
+  if (!begun || after === null) return record
+  const nodes = begun.list('nodes')
+  while (after !== null) {
+    const page: Fields | null = (await restPage(api, record, list, after))?.object('list') ?? null
+    nodes.push(...(page?.list('nodes') ?? []))
+    after = page && nextOf(page)
+  }
+  return record.with(list.name, begun.with('nodes', nodes))
+}
+
+/** The record with nothing but a part of the list. */
+const restPage = (api: AdminApi, record: Fields, list: InnerList, after: string | null) =>
+  affordable(list.most, async (first) =>
+    new Fields(await api.query(restOf(list), { id: record.text('id'), after, first })).object('record'),
+  )
