@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { ShopLife } from '../src/connect/demo/store/life.ts'
 import { bodyOf, checkoutBody, orderBody } from '../src/connect/demo/store/rest.ts'
-import { type FakeStore, startFakeStore } from '../src/connect/demo/store/server.ts'
+import { type FakeStore, type FakeStoreOptions, startFakeStore } from '../src/connect/demo/store/server.ts'
 import { type ShopCheckout, ShopState } from '../src/connect/demo/store/state.ts'
 import { catalogPage } from '../src/connect/store/catalog.ts'
 import { connectionOf } from '../src/connect/store/connection.ts'
@@ -58,7 +58,7 @@ async function shop(
   t: Test,
   random: RandomSource,
   steps: number,
-  points?: { most: number; perSecond: number },
+  more: Pick<FakeStoreOptions, 'points' | 'counted'> = {},
 ): Promise<Shop> {
   const life = new ShopLife(new ShopState(), random, STARTED)
   life.open({ products: 6, customers: 12 })
@@ -70,7 +70,7 @@ async function shop(
     shopDomain: brand.shop_domain,
     accessToken: 'shpat_test',
     now: time.now,
-    ...(points ? { points } : {}),
+    ...more,
   })
   t.teardown(() => store.close())
   return { brand, life, store, time, options: await optionsOf(brand, store, time) }
@@ -116,7 +116,9 @@ t.test('throttling, 429, outages and lost answers are waited out', async (t) => 
 })
 
 t.test('a throttled query waits until its points are back, and not again and again', async (t) => {
-  const { store, time, options } = await shop(t, randomSource(t), 0, { most: 700, perSecond: 50 })
+  const { store, time, options } = await shop(t, randomSource(t), 0, {
+    points: { most: 700, perSecond: 50 },
+  })
   for (let page = 0; page < 8; page++)
     await catalogPage(options.connection, { limit: 200, cursor: null }, options)
   t.equal(store.counts.answered, 8)
@@ -175,6 +177,31 @@ t.test('a record with longer lists than a page has all of them', async (t) => {
       (select count(*)::integer from refund where brand_id = ${brand.id}) as refunds,
       (select count(*)::integer from fulfillment where brand_id = ${brand.id}) as fulfillments`
   t.strictSame({ ...counts }, { variants: 380, images: 25, refunds: 25, fulfillments: 25 })
+})
+
+t.test('a record of which a later page of lines cannot be read costs no other record', async (t) => {
+  const { brand, life, options } = await shop(t, randomSource(t), 0)
+  const { state } = life
+  const [product] = state.products
+  if (!product) throw new Error('no product')
+  for (const last of [1, 100_000, 1]) {
+    const lines = Array.from({ length: 60 }, (_, at) => state.line(product, at === 59 ? last : 1))
+    state.addOrder(life.now, { customer: null, email: 'a@example.com', lines })
+  }
+  await backfill(options)
+  t.same(
+    (await orders(brand)).map(({ number }) => number),
+    ['#1001', '#1003'],
+  )
+})
+
+t.test('a store with 100,000 records of a kind is read', async (t) => {
+  const { options } = await shop(t, randomSource(t), 0, { counted: 100_000 })
+  t.notOk((await backfill(options)).some(({ skipped }) => skipped !== undefined))
+  t.match(
+    (await syncStates(options.db)).filter(({ entity }) => entity === 'customers'),
+    [{ total: 100_000, finished_at: Date }],
+  )
 })
 
 t.test('what a line comes to is after all its discounts, whoever tells of it', async (t) => {

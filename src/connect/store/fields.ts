@@ -93,11 +93,12 @@ export class Fields {
     return text ?? this.#wrong(name, 'an amount such as "12.30"')
   }
 
-  whole(name: string): number | null {
+  /** A quantity, unless something else is counted. */
+  whole(name: string, most = MOST_QUANTITY): number | null {
     const value = this.#get(name)
     if (value === undefined) return null
-    if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > MOST_QUANTITY)
-      return this.#wrong(name, `a whole number up to ${MOST_QUANTITY}`)
+    if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > most)
+      return this.#wrong(name, `a whole number up to ${most}`)
     return value
   }
 

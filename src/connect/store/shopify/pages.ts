@@ -64,5 +64,5 @@ function joined(batches: readonly Batch[]): Batch {
 export async function countOf(api: AdminApi, entity: Entity): Promise<number> {
   if (entity === 'subscriptions') return 0
   const answer = new Fields(await api.query(COUNTS[entity]))
-  return answer.object('count')?.whole('count') ?? 0
+  return answer.object('count')?.whole('count', Number.MAX_SAFE_INTEGER) ?? 0
 }
