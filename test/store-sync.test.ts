@@ -96,7 +96,7 @@ t.test('a back-fill reads what webhooks would have told, and makes no events of 
   t.same(
     (await backfill(options)).map(({ read }) => read),
     [0, 0, 0, 0],
-    'again it reads nothing',
+    'another time it reads nothing',
   )
 })
 
@@ -215,6 +215,34 @@ t.test('what a line comes to is after all its discounts, whoever tells of it', a
   await backfill(options)
   for (const source of [brand, told])
     t.match(await orders(source), [{ total: '34.50', lines: [{ price: '20.00', total: '34.50' }] }])
+})
+
+t.test('a back-fill read again brings what the store did not show before', async (t) => {
+  const { brand, life, options } = await shop(t, randomSource(t), 20)
+  const older = life.state.orders.splice(0, 2)
+  await backfill(options)
+  life.state.orders.unshift(...older)
+  await backfill(options)
+  t.equal((await orders(brand)).length, life.state.orders.length - 2)
+  await backfill({ ...options, again: true })
+  t.equal((await orders(brand)).length, life.state.orders.length)
+})
+
+t.test('a back-fill that is not finished goes on, also when it is to be read again', async (t) => {
+  const { life, options } = await shop(t, randomSource(t), 0)
+  const { state } = life
+  for (let count = 0; count < 60; count++) {
+    const lines = state.lines(randomSource(t))
+    state.addOrder(life.now, { customer: null, email: 'a@example.com', lines })
+  }
+  await backfill(options)
+  const cut = new AbortController()
+  const onProgress = (entity: string) => (entity === 'orders' ? cut.abort() : undefined)
+  await t.rejects(backfill({ ...options, again: true, signal: cut.signal, onProgress }))
+  t.same(
+    (await backfill({ ...options, again: true })).map(({ read }) => read),
+    [0, 0, 10, 0],
+  )
 })
 
 t.test('a back-fill that is killed goes on behind its last page', async (t) => {

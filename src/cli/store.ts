@@ -151,8 +151,12 @@ export const storeCommands = [
   command({
     name: 'store backfill',
     what: 'Read the history of the connected store; goes on where it was when it is killed',
-    options: { brand },
-    run: (run) => walked(run, 'backfill', backfill),
+    options: {
+      brand,
+      again: { type: 'boolean', what: 'Read it once more, such as after the store granted another scope' },
+    },
+    run: (run) =>
+      walked(run, 'backfill', (options) => backfill({ ...options, again: run.values.again === true })),
     text: walkText,
   }),
   command({

@@ -47,8 +47,13 @@ export interface Walked {
   skipped?: string
 }
 
-/** Reads all of a store's history once. A walk that was killed goes on behind its last page; a finished one does nothing. */
-export async function backfill(options: SyncOptions): Promise<Walked[]> {
+/**
+ * Reads all of a store's history once. A walk that was killed goes on behind its last page; a finished one does nothing,
+ * unless it is to be read `again`.
+ */
+export async function backfill(options: SyncOptions & { again?: boolean }): Promise<Walked[]> {
+  const { db, again, now = () => new Date() } = options
+  if (again) await db.run('store_sync_again', [now()])
   return await walkAll(options, 'backfill', (known) => (known ? null : { since: null }))
 }
 
