@@ -84,13 +84,15 @@ t.test('a data request is answered with all that is stored of the shopper, and o
 
 t.test('an order of an erased customer that comes again stays without a name', async (t) => {
   const brand = await shop()
-  await send(brand, { topic: 'orders/paid', body: order() })
+  const token = { checkout_token: 'of-ann' }
+  await send(brand, { topic: 'orders/paid', body: order(token) })
   const redact = JSON.stringify({ customer: { id: 77, email: 'ann@example.com' } })
   await send(brand, { topic: 'customers/redact', body: redact })
   while (await eraseDue(pipeline, { brandId: brand.id }));
-  const nobody = { email: null, phone: null, number: null, subject: null }
+  const nobody = { email: null, phone: null, number: null, subject: null, checkout_token: null }
   t.match(await rowsOf(brand, 'store_order'), [{ email: null, phone: null }])
-  await send(brand, { topic: 'orders/updated', body: order({ updated_at: '2026-11-20T10:00:01Z' }) })
+  const later = order({ ...token, updated_at: '2026-11-20T10:00:01Z' })
+  await send(brand, { topic: 'orders/updated', body: later })
   t.match(await rowsOf(brand, 'store_order'), [{ ...nobody, total: '120.50' }])
   t.same(await rowsOf(brand, 'contact'), [])
   t.notOk(/ann@example/i.test(JSON.stringify(await rowsOf(brand, 'customer'))))

@@ -60,9 +60,11 @@ export async function withoutErased(work: StoreWork, batch: Batch): Promise<Batc
     ...batch,
     customers: batch.customers.filter((one) => !isErased(one)),
     consents: batch.consents.filter((one) => !isErased(one)),
-    orders: batch.orders.map((one) => nameless(one, { number: null, discountCodes: [] })),
+    orders: batch.orders.map((one) =>
+      nameless(one, { number: null, discountCodes: [], checkoutToken: null }),
+    ),
     refunds: batch.refunds.map((one) => nameless(one)),
-    checkouts: batch.checkouts.map((one) => nameless(one, { url: null })),
+    checkouts: batch.checkouts.map((one) => nameless(one, { url: null, token: null })),
     carts: batch.carts.map((one) => nameless(one)),
     subscriptions: batch.subscriptions.map((one) => nameless(one)),
     fulfillments: batch.fulfillments.map((one) =>
