@@ -359,6 +359,8 @@ async function undoOne(brandId: string, nth: number): Promise<void> {
   if (merge) await undoMerge(pipeline.postgres.forBrand(brandId), merge.id, 'test')
 }
 
+/** Edited, a rule without members changes the way of a refresh, and no history. */
+const NOBODY = { source: 'customer_profile', rule: { field: 'orders_count', op: '<', value: 0 } }
 let edits = 0
 
 /**
@@ -366,7 +368,7 @@ let edits = 0
  * of a rule, where members are computed of everyone. Seldom as a small brand, or as one of which too many were touched.
  * Whether any was computed whole.
  */
-async function takeStep(asOf: Date): Promise<boolean> {
+async function takeStep(asOf: Date, edited: string): Promise<boolean> {
   const mostMoved = random.chance(0.5) ? 9 : 0.1
   const mostTouched = random.chance(0.05) ? 0 : 9
   const isSmall = random.chance(0.05)
@@ -375,7 +377,8 @@ async function takeStep(asOf: Date): Promise<boolean> {
     !isSmall && random.chance(0.3) ? [['models'], ['segments']] : [undefined]
   if (rounds.length > 1 && random.chance(0.4)) {
     edits++
-    await sql`update lake_brand set definitions_version = definitions_version + 1 where brand_id = ${stepwise.id}`
+    const db = pipeline.postgres.forBrand(stepwise.id)
+    await updateSegment(db, { id: edited, definition: NOBODY, createdBy: 'test' })
   }
   let whole = false
   for (const parts of rounds) {
@@ -465,6 +468,7 @@ function stepsTaken(): number[] {
 
 t.test('refreshes of what changed show the same as full ones, at every step', async (t) => {
   for (const [n, definition] of MOVING.entries()) await save(`moving ${n}`, definition)
+  const [, edited = ''] = await save('nobody', NOBODY)
   const ids: string[][] = []
   for (let n = 0; n < 10; n++) ids.push(await save(`random ${n}`, randomDefinition(random)))
   const member = { op: 'member-of-segment', segmentId: '' }
@@ -495,7 +499,7 @@ t.test('refreshes of what changed show the same as full ones, at every step', as
     if (random.chance(0.05)) await editSegments(ids)
     const asOf = new Date(now)
     const [full] = await Promise.all([
-      takeStep(asOf),
+      takeStep(asOf, edited),
       refreshBrand(pipeline, whole.id, { asOf, smallRows: Number.MAX_SAFE_INTEGER }),
     ])
     if (!full) steps++

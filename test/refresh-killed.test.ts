@@ -1,13 +1,14 @@
 import t from 'tap'
 import { snapshotAll } from '../src/lake/horizon.ts'
 import { setLogLevel } from '../src/log.ts'
-import type { Brand } from '../src/op.ts'
+import type { Brand, Db } from '../src/op.ts'
 import type { Part } from '../src/segment/part.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
+import { updateSegment } from '../src/segment/saved.ts'
 import { failingAt, killable } from './fixtures/killed.ts'
 import { lake } from './fixtures/lake.ts'
 import { randomSource } from './fixtures/random.ts'
-import { at, logViews, store } from './fixtures/viewed-store.ts'
+import { at, logViews, store, viewedWithin } from './fixtures/viewed-store.ts'
 
 setLogLevel('error')
 
@@ -39,17 +40,16 @@ for (const [what, options] of Object.entries(WAYS)) {
   const isEdited = options.parts?.includes('segments')
   const evaluates = !options.parts || isEdited
   const incremental = options.smallRows === 0 && !isEdited
-  const edit = async ({ id }: Brand) => {
-    if (isEdited)
-      await sql`update lake_brand set definitions_version = definitions_version + 1 where brand_id = ${id}`
+  const edit = async (db: Db, { id }: { id: string }) => {
+    if (isEdited) await updateSegment(db, { id, definition: viewedWithin(3), createdBy: 'test' })
   }
   t.test(`${what} that fails at any statement changes nothing, and the next one completes`, async (t) => {
-    const { brand, view, viewed, refresh, published } = await store(shared)
-    await viewed('lately', 3)
+    const { brand, db, view, viewed, refresh, published } = await store(shared)
+    const segment = await viewed('lately', 3)
     await view(at('2026-06-01T00:00:00'), 'ann', 'bob')
     await view(at('2026-06-03T00:00:00'), 'cleo')
     await refresh(at('2026-06-02T00:00:00'))
-    await edit(brand)
+    await edit(db, segment)
     const before = await stateOf(brand)
     const asOf = at('2026-06-05T12:00:00')
     for (let statement = 1; ; statement++) {
@@ -79,7 +79,7 @@ for (const [what, options] of Object.entries(WAYS)) {
 
   t.test(`${what} that is killed leaves one generation, and the next one completes`, async (t) => {
     const random = randomSource(t)
-    const { brand, viewed, refresh, published, audience } = await store(shared)
+    const { brand, db, viewed, refresh, published, audience } = await store(shared)
     const refreshers = Array.from({ length: 5 }, () =>
       killable(t, 'refresh-killed.ts', shared, brand.id, JSON.stringify(options)),
     )
@@ -94,13 +94,13 @@ for (const [what, options] of Object.entries(WAYS)) {
       )
     await snapshotAll(shared)
     await refresh(at('2026-07-01T01:00:00'))
-    await edit(brand)
+    await edit(db, segment)
     const took = await timed(() =>
       refreshBrand(shared, brand.id, { ...options, asOf: at('2026-07-01T02:00:00') }),
     )
     for (const [round, killedAfter] of refreshers.entries()) {
       const asOf = new Date(Date.UTC(2026, 6, 5 + 4 * round, 1))
-      await edit(brand)
+      await edit(db, segment)
       const before = await published()
       await killedAfter(random.below(1.5 * took), asOf.toISOString())
       const after = await published()
@@ -109,7 +109,7 @@ for (const [what, options] of Object.entries(WAYS)) {
 
       await sql`update segment set evaluating_until = now() where id = ${segment.id} and evaluating_until is not null`
       t.match(await audience(segment.id), { evaluation_status: 'evaluated' }, 'no lease outlives its time')
-      await edit(brand)
+      await edit(db, segment)
       const { full } = await refreshBrand(shared, brand.id, { ...options, asOf })
       t.equal(full, !incremental)
       const done = await published()

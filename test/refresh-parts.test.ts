@@ -9,6 +9,7 @@ import type { Part } from '../src/segment/part.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
 import { updateSegment } from '../src/segment/saved.ts'
 import { lake } from './fixtures/lake.ts'
+import { memberChanges } from './fixtures/published.ts'
 import { at, store, viewedWithin } from './fixtures/viewed-store.ts'
 
 setLogLevel('error')
@@ -73,7 +74,8 @@ for (const [how, options] of Object.entries({
   })
 
   t.test(`a file is kept while any part of the newest generation is read from it, ${how}`, async (t) => {
-    const { brand, view, refresh } = await shop()
+    const { brand, db, view, viewed, refresh } = await shop()
+    const { id } = await viewed('edited', 30)
     const live = async () =>
       (
         await sql<{ path: string }[]>`
@@ -90,8 +92,7 @@ for (const [how, options] of Object.entries({
       [['models', 'segments'], ['segments'], ['models'], ['segments'], ['segments']] as Part[][]
     ).entries()) {
       // The last as after an edit of a rule.
-      if (day === 4)
-        await sql`update lake_brand set definitions_version = definitions_version + 1 where brand_id = ${brand.id}`
+      if (day === 4) await updateSegment(db, { id, definition: viewedWithin(30), createdBy: 'test' })
       await view(at(`2026-05-0${day + 2}T00:00:00`), 'cleo')
       await refresh(`2026-05-0${day + 3}T00:00:00`, parts, options)
       t.same((await live()).sort(), [...new Set(await named())].sort())
@@ -274,6 +275,43 @@ t.test(
     t.notOk(await place('2026-05-03T01:00:00', 'the next day'))
   },
 )
+
+t.test('a rule that is edited or made while a refresh begins is evaluated for everyone', async (t) => {
+  const { brand, db, save, view, refresh, published, viewed } = await shop()
+  const { id } = await viewed('edited', 30)
+  const options = { smallRows: 0, mostTouched: 9 }
+  await refresh('2026-05-02T00:00:00')
+  await view(at('2026-05-02T12:00:00'), 'bob')
+  const { pipeline } = shared.postgres
+  const many: typeof pipeline.many = async (name, args) => {
+    if (name === 'segments_to_evaluate') {
+      await updateSegment(db, { id, definition: viewedWithin(1), createdBy: 'test' })
+      await save('made', { source: 'customer_profile', rule: { field: 'orders_count', op: '>=', value: 1 } })
+    }
+    return await pipeline.many(name, args)
+  }
+  const meanwhile = { ...shared, postgres: { ...shared.postgres, pipeline: { ...pipeline, many } } }
+  await refreshBrand(meanwhile, brand.id, { asOf: at('2026-05-03T00:00:00'), ...options })
+  const { served } = await published()
+  t.match(
+    { edited: Object.keys(served.edited ?? {}), made: Object.keys(served.made ?? {}) },
+    {
+      edited: ['bob'],
+      made: ['ann'],
+    },
+  )
+  t.match(await refresh('2026-05-03T00:15:00', undefined, options), { full: false })
+  t.same(
+    (await memberChanges(shared, brand.id)).flatMap(({ tick, segment, action, reason }) =>
+      tick > 1 && segment > 2 ? [[segment, action, reason]] : [],
+    ),
+    [
+      [3, 'exited', 'definition_changed'],
+      [3, 'entered', 'definition_changed'],
+      [4, 'entered', 'segment_created'],
+    ],
+  )
+})
 
 t.test('what is made the first time, or with other models, is made together', async (t) => {
   const { brand, refresh, shown } = await shop()

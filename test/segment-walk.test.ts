@@ -4,7 +4,7 @@ import { setLogLevel } from '../src/log.ts'
 import { cdpSegmentOps } from '../src/ops/cdp-segments.ts'
 import { segmentMemberOps } from '../src/ops/segment-members.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
-import { createSegment } from '../src/segment/saved.ts'
+import { createSegment, updateSegment } from '../src/segment/saved.ts'
 import { api } from './fixtures/api.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import { lake, lakeOf, logBatch } from './fixtures/lake.ts'
@@ -28,14 +28,9 @@ const { call, key } = await api(t, pipeline, [...segmentMemberOps, ...cdpSegment
 })
 const brand = await newBrand(pipeline, { features: ['cdp'] })
 const as = await key(brand, ['segments:read'])
-const { id: segment } = await createSegment(pipeline.postgres.forBrand(brand.id), {
-  name: 'Lately',
-  definition: {
-    source: 'product_events',
-    rule: { op: 'count-over-window', window: { days: DAYS / 2 } },
-  },
-  createdBy: 'test',
-})
+const db = pipeline.postgres.forBrand(brand.id)
+const definition = { source: 'product_events', rule: { op: 'count-over-window', window: { days: DAYS / 2 } } }
+const { id: segment } = await createSegment(db, { name: 'Lately', definition, createdBy: 'test' })
 
 /** Views of a product by customers of the store, or by those who are merged into one. */
 async function view(at: number, who: readonly object[]): Promise<void> {
@@ -75,8 +70,7 @@ async function refresh(incremental: boolean): Promise<void> {
   await snapshotAll(pipeline)
   // Every other day as after an edit of a rule: members of everyone, over customers that are carried on.
   const edited = incremental && day % 2 === 0
-  if (edited)
-    await sql`update lake_brand set definitions_version = definitions_version + 1 where brand_id = ${brand.id}`
+  if (edited) await updateSegment(db, { id: segment, definition, createdBy: 'test' })
   const { full } = await refreshBrand(pipeline, brand.id, {
     asOf: new Date(START + (day - 1) * DAY),
     ...(incremental ? { smallRows: 0, mostTouched: 9 } : {}),

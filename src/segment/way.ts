@@ -43,8 +43,8 @@ export interface WayOptions {
 
 /** A brand as lake_brand_row has it. */
 export interface BrandRow extends Brand {
+  /** Never later than the rules that are read after it. */
   definitions_version: number
-  refreshed_definitions_version: number
   changed_tick: number
   refreshed_tick: number
   generation: number
@@ -96,8 +96,8 @@ export function whyAnew(brand: BrandRow, manifest: Manifest, now: Conditions): s
 }
 
 /** Why the members of all customers are computed, although their marts can be carried on; null when they need not be. */
-export function whyEveryone(brand: BrandRow, segments: readonly SegmentRow[]): string | null {
-  if (brand.definitions_version !== brand.refreshed_definitions_version) return 'definitions'
+export function whyEveryone(segments: readonly SegmentRow[]): string | null {
+  if (segments.some(({ version, evaluated_version }) => version !== evaluated_version)) return 'definitions'
   if (segments.some(({ failed }) => failed)) return 'failure'
   if (segments.some(({ every_minutes, evaluated_tick }) => every_minutes !== null && evaluated_tick === null))
     return 'built in'
@@ -166,7 +166,7 @@ export async function wayOf(
   const since = Math.min(...(start?.ticks ?? []))
   const now = { asOf, recipe, since, smallRows: options.smallRows ?? SMALL_ROWS }
   const anew = options.verify ? 'verify' : whyAnew(brand, manifest, now)
-  const everyone = parts.has('segments') ? whyEveryone(brand, turns.due) : null
+  const everyone = parts.has('segments') ? whyEveryone(turns.due) : null
   const carries = !anew && everyone !== null && !parts.has('models')
   const full = !carries && (anew ?? everyone)
   // What is made anew altogether needs nothing of what is published, unless to compare it.
