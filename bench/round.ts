@@ -33,9 +33,9 @@ const rows: unknown[][] = []
 async function round(name: string): Promise<void> {
   const { pipeline } = app.postgres
   const [started, cpu] = [performance.now(), process.cpuUsage()]
-  const slot = [new Date(), 60]
   const due = await pipeline.many<{ brand_id: string }>('brands_to_refresh', [
-    ...slot,
+    new Date(),
+    60,
     resultsHash(await loadModels()),
   ])
   const left = due.values()
@@ -43,7 +43,6 @@ async function round(name: string): Promise<void> {
     for (const { brand_id } of left) await refreshBrand(app.pipeline, brand_id)
   }
   await Promise.all(Array.from({ length: refresh.workers ?? 1 }, worker))
-  await pipeline.run('brands_quiet', slot)
   const { user, system } = process.cpuUsage(cpu)
   rows.push([
     name,

@@ -26,7 +26,6 @@ export const plan: Job<Pipeline & { refreshCron: string }> = {
     const { slot, interval } = slotAt(refreshCron, new Date())
     const results = await currentResults()
     const due = await postgres.pipeline.many<Due>('brands_to_refresh', [slot, interval, results])
-    await postgres.pipeline.run('brands_quiet', [slot, interval])
     const slow = due.filter(({ refresh_ms }) => (refresh_ms ?? 0) > SLOW_MS)
     const quick = due.filter(({ refresh_ms }) => (refresh_ms ?? 0) <= SLOW_MS)
     for (const { brand_id } of slow) await control.send('refresh_slow', { brands: [brand_id] })

@@ -198,7 +198,7 @@ t.test('in a quiet brand only those that saw its last refresh are as good as eva
   const quiet = async () => {
     await sql`update lake_brand set next_change_at = 'infinity' where brand_id = ${brand.id}`
     const [clock] = await sql`select now() as now`
-    await pipeline.postgres.pipeline.run('brands_quiet', [clock?.now, 60])
+    await pipeline.postgres.pipeline.run('brands_to_refresh', [clock?.now, 60, null])
     return Date.parse((await audience('Visitors')).evaluated_at)
   }
   const bumped = await quiet()

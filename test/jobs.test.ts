@@ -237,6 +237,35 @@ t.test('a worker that stops cuts off what does not end in time, and says that no
   )
 })
 
+t.test('what comes while the planner runs is later than any time that it says of a segment', async (t) => {
+  const { pipeline, postgres } = await app(t)
+  const { sql } = postgres
+  const brand = await newBrand({ postgres })
+  const definition = { source: 'customer_profile', rule: { field: 'has_email', op: '=', value: true } }
+  await createSegment(postgres.forBrand(brand.id), { name: 'reached', definition, createdBy: 'test' })
+  await refreshBrand(pipeline, brand.id)
+  await sql`
+    update lake_brand set refreshed_at = now() - interval '1 hour', next_change_at = 'infinity'
+    where brand_id = ${brand.id}`
+  const [before] = await sql`select extract(epoch from now())::float8 as at`
+  let news: number | undefined
+  const many: Statements['many'] = async (name, args) => {
+    const rows = await postgres.pipeline.many<never>(name, args)
+    const come = () => sql<{ at: number }[]>`
+      update lake_brand set changed_tick = changed_tick + 1 where brand_id = ${brand.id}
+      returning extract(epoch from clock_timestamp())::float8 as at`
+    news ??= (await come())[0]?.at
+    return rows
+  }
+  const meanwhile = { ...postgres, pipeline: { ...postgres.pipeline, many } }
+  const control = { signal: AbortSignal.timeout(60_000), send: (async () => {}) as never }
+  await plan.run({ ...pipeline, postgres: meanwhile, refreshCron: '* * * * *' }, {}, control)
+  const [said] = await sql`
+    select extract(epoch from evaluated_at)::float8 as at from segment where brand_id = ${brand.id}`
+  t.ok(said?.at >= before?.at, 'nothing had changed')
+  t.ok(said?.at < (news ?? 0), 'before the news')
+})
+
 t.test('brands over their time have a lane of their own', async (t) => {
   const { pipeline, postgres } = await app(t)
   const { sql } = postgres

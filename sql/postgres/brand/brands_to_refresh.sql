@@ -1,20 +1,13 @@
 -- A brand's turn comes at its own moment of the interval. It is due when data or definitions changed since its last
 -- refresh, or what results are made with ($3: the models, null when they cannot be read), or when it has segments and
--- a window of theirs passed a row. Brands that failed three times wait for a change.
-with recipes as (
-    select id, $3::text || ' ' || timezone || ' ' || currency_code as recipe
-    from brand
-)
-
-update lake_brand
-set refresh_planned_at = now()
-from recipes
-where
-    recipes.id = brand_id
-    and coalesce(refresh_planned_at, '-infinity') < $1::timestamptz
-    and now() >= $1::timestamptz + make_interval(secs => abs(hashtext(brand_id::text)) % greatest($2::integer - 60, 1))
-    and coalesce(refreshed_at, '-infinity') < $1::timestamptz
-    and (
+-- a window of theirs passed a row. Brands that failed three times wait for a change. Of those that are not due and of
+-- which nothing can have changed, the segments are as good as evaluated again.
+with turns as (
+    select
+        lake_brand.brand_id,
+        refresh_ms,
+        as_of,
+        next_change_at > now() and failures = 0 as is_quiet,
         changed_tick > least(refreshed_tick, models_tick)
         or definitions_version > refreshed_definitions_version
         or (
@@ -27,6 +20,41 @@ where
             failures < 3
             and coalesce(next_change_at, '-infinity') <= now()
             and exists (select from segment where segment.brand_id = lake_brand.brand_id and status = 'active')
-        )
-    )
-returning brand_id, refresh_ms
+        ) as is_due
+    from lake_brand
+    inner join brand on brand.id = lake_brand.brand_id
+    cross join lateral (select $3::text || ' ' || timezone || ' ' || currency_code as recipe) as recipes
+    where
+        coalesce(refresh_planned_at, '-infinity') < $1::timestamptz
+        and now() >= $1::timestamptz + make_interval(secs => abs(hashtext(lake_brand.brand_id::text)) % greatest($2::integer - 60, 1))
+        and coalesce(refreshed_at, '-infinity') < $1::timestamptz
+    -- One that is just being changed is looked at a minute later.
+    for no key update of lake_brand skip locked
+),
+
+quiet as (
+    update lake_brand
+    set refreshed_at = now()
+    from turns
+    where turns.brand_id = lake_brand.brand_id and is_quiet and not is_due
+    returning turns.brand_id, turns.as_of
+),
+
+evaluated as (
+    update segment
+    set evaluated_at = now(), last_run_at = now()
+    from quiet
+    where
+        segment.brand_id = quiet.brand_id
+        and status = 'active'
+        and error is null
+        and evaluated_at is not null
+        -- One that waited for its turn then may have changed.
+        and (every_minutes is null or evaluated_at >= quiet.as_of)
+)
+
+update lake_brand
+set refresh_planned_at = now()
+from turns
+where turns.brand_id = lake_brand.brand_id and is_due
+returning lake_brand.brand_id, turns.refresh_ms
