@@ -351,6 +351,31 @@ t.test('a member change says why: a new segment, its data, its definition, or ti
   })
 })
 
+t.test(
+  'of a setting that rules depend on, a member change says that what the rule means has changed',
+  async (t) => {
+    const { brand, save, view, refresh } = await store(shared)
+    await save('spent', { source: 'customer_profile', rule: { field: 'total_spend', op: '>=', value: 10 } })
+    const order = async (subject: number) => {
+      await sql`
+      insert into store_order (brand_id, external_id, id, subject, state, billing_status, currency_code, total, created_at, updated_at)
+      values (${brand.id}, ${subject}, gen_random_uuid(), ${subject}, 'complete', 'paid', 'EUR', 10, '2026-05-01', now())`
+      await snapshotAll(shared)
+    }
+    await view(at('2026-05-01T12:00:00'), 'ann', 'bob')
+    await order(1)
+    await refresh(at('2026-05-02T00:00:00'))
+    t.same(await memberChanges(shared, brand.id), [])
+    await sql`update brand set currency_code = 'EUR' where id = ${brand.id}`
+    await order(2)
+    await refresh(at('2026-05-03T00:00:00'))
+    t.match(await memberChanges(shared, brand.id), [
+      { customer: 1, action: 'entered', reason: 'definition_changed' },
+      { customer: 2, action: 'entered', reason: 'definition_changed' },
+    ])
+  },
+)
+
 const pickAudience = async ({ id }: Brand, segment: string) =>
   audienceOf(await shared.postgres.forBrand(id).one<SegmentWithDefinition>('segment_by_id', [segment]))
 

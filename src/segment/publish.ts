@@ -120,14 +120,14 @@ async function moveOn(
 async function writeMembers(
   { lakeDir }: Pipeline,
   { duck, asOf }: Session,
-  { brand, evaluation, members }: Publication,
+  { brand, recipe, evaluation, members }: Publication,
   note: Note,
 ): Promise<void> {
   const row = `${literal(brand.id)}::uuid as brand_id, ${brand.generation + 1}::bigint as tick`
   const write = (relation: 'members' | 'member_changes', select: string) =>
     writeParquet(duck, lakeDir, brandFolder(brand.id), relation, select)
   if (members.changes) {
-    await writeReasons(duck, evaluation.evaluated, brand.refreshed_tick)
+    await writeReasons(duck, evaluation.evaluated, brand.refreshed_tick, brand.recipe !== recipe)
     await duck.run(
       `create table member_changes as
        select ${row}, segment, customer, action, reason, $1::timestamp as changed_at

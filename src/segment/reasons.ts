@@ -7,13 +7,15 @@ import { referencesOf } from './tree.ts'
 /**
  * Why someone entered or left: the first that is true of rules (its own, or of a segment that it refers to), identity,
  * data; else time has passed. A segment that is evaluated for the first time had no members before, whatever else changed.
+ * `isAnew`: results are made with something else than before, so that every rule means something else.
  */
 export async function writeReasons(
   duck: Duck,
   evaluated: readonly SegmentRow[],
   refreshedTick: number,
+  isAnew: boolean,
 ): Promise<void> {
-  const changed = redefined(evaluated)
+  const changed = isAnew ? new Set(evaluated.map(({ id }) => id)) : redefined(evaluated)
   const rows = evaluated.map((segment) => {
     const { id, ordinal, evaluated_version } = segment
     const created = evaluated_version === null
