@@ -398,6 +398,14 @@ t.test('a condition becomes a segment', async (t) => {
     status: 409,
     body: { error: { code: 'conflict' } },
   })
+  const phone = {
+    type: 'profilePropertyCondition',
+    parameterValues: { propertyName: 'properties.Phone', comparisonOperator: 'exists' },
+  }
+  t.match(await call('POST /cdp/segments', { as, body: { name: 'Phone', condition: phone } }), {
+    status: 400,
+    body: { error: { message: /^condition\.parameterValues\.propertyName: segments cannot be made of/ } },
+  })
   const event = { type: 'eventTypeCondition', parameterValues: { eventTypeId: 'page_viewed' } }
   t.match(await call('POST /cdp/segments', { as, body: { name: 'Pages', condition: event } }), {
     status: 400,

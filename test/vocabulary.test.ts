@@ -37,6 +37,12 @@ const past = (eventCondition: object, more: object = {}) => ({
   type: 'pastEventCondition',
   parameterValues: { eventCondition, ...more },
 })
+const nested = (levels: number, condition: object): object =>
+  levels === 0 ? condition : not(nested(levels - 1, condition))
+const EVERY_BOUND = {
+  ...{ fromDate: '2025-01-01', toDate: '2025-12-31', numberOfDays: 300 },
+  ...{ minimumEventCount: 2, maximumEventCount: 5 },
+}
 const of = (propertyValue: unknown) => ({ propertyValue })
 const list = (...propertyValues: unknown[]) => ({ propertyValues })
 
@@ -192,6 +198,16 @@ t.test('a segment has the profiles that the condition counts, of those that can 
     past(event('product_viewed'), { numberOfDays: 2, minimumEventCount: 1, maximumEventCount: 1 }),
     past(group('or', event('product_viewed'), event('product_added_to_cart')), { minimumEventCount: 3 }),
     past(event('product_viewed'), { fromDate: '2025-12-30', operator: 'eventsNotOccurred' }),
+    past(event('product_viewed'), { fromDate: '2025-12-30', toDate: '2025-12-30' }),
+    past(event('product_viewed'), { fromDate: '2025-12-31', toDate: '2025-12-30', minimumEventCount: 0 }),
+    past(event('product_viewed'), { minimumEventCount: 0, maximumEventCount: 2 }),
+    past(event('product_viewed'), { minimumEventCount: 2, maximumEventCount: 3 }),
+    past(event('product_viewed'), {
+      ...{ minimumEventCount: 0, maximumEventCount: 2, operator: 'eventsNotOccurred' },
+    }),
+    past(event('product_viewed'), {
+      ...{ minimumEventCount: 2, maximumEventCount: 2, operator: 'eventsNotOccurred' },
+    }),
     group('or', profile('email', 'missing'), group('and', event('product_viewed'), not(all))),
   ]
   await withModels(models, { as_of: AS_OF }, async (connection) => {
@@ -239,6 +255,22 @@ t.test('a segment cannot be made of', async (t) => {
       /^condition\.parameterValues\.subCondition\.parameterValues\.eventTypeId: .*page_viewed/,
     ],
     [
+      profile('Phone', 'exists'),
+      /^condition\.parameterValues\.propertyName: segments cannot be made of properties\.Phone, only counts/,
+    ],
+    [
+      profile('x'.repeat(990), 'exists'),
+      /^condition\.parameterValues\.propertyName: must have at most 1000 characters, not 1001/,
+    ],
+    [
+      group('and', ...Array(30).fill(past(event('product_viewed'), EVERY_BOUND))),
+      /^condition\.parameterValues\.subConditions\[25\]: a segment may have 100 conditions in all, of which this one takes 4/,
+    ],
+    [
+      nested(8, profile('email', 'notContains', of('x'))),
+      /^condition(\.parameterValues\.subCondition){8}: conditions of a segment may be nested 8 deep, and this one takes 1 more$/,
+    ],
+    [
       past(not(event('product_viewed'))),
       /^condition\.parameterValues\.eventCondition: segments can be made of events of/,
     ],
@@ -249,8 +281,59 @@ t.test('a segment cannot be made of', async (t) => {
   }
 })
 
+t.test('there is room in a segment for conditions as deep and as many as are counted', (t) => {
+  for (const condition of [
+    nested(8, past(event('product_viewed'), EVERY_BOUND)),
+    nested(8, past(event('product_viewed'), { operator: 'eventsNotOccurred' })),
+    group('and', ...Array(100).fill(event('product_viewed'))),
+    group('or', ...Array(25).fill(past(event('product_viewed'), EVERY_BOUND))),
+  ])
+    t.ok(parseDefinition(definitionOf(condition)))
+  t.end()
+})
+
+t.test('what is counted makes a segment, or is refused with its path', async (t) => {
+  const random = randomSource(t)
+  const leaf = () =>
+    random.pick([
+      () => all,
+      () => event('product_viewed'),
+      () => profile(random.pick(['plan', 'Email', 'city', 'x'.repeat(995)]), 'exists'),
+      () => profile('email', 'notContains', of('x')),
+      () =>
+        past(event(random.pick(['product_viewed', 'page_viewed'])), {
+          ...(random.chance(0.5) && { operator: 'eventsNotOccurred' }),
+          ...(random.chance(0.5) && { fromDate: '2025-12-01' }),
+          ...(random.chance(0.5) && { toDate: '2025-11-01' }),
+          ...(random.chance(0.5) && { minimumEventCount: random.below(3) }),
+          ...(random.chance(0.5) && { maximumEventCount: 3 }),
+        }),
+    ])()
+  const some = (levels: number): object => {
+    if (levels === 0) return leaf()
+    return random.chance(0.5)
+      ? not(some(levels - 1))
+      : group(random.pick(['and', 'or']), some(levels - 1), ...random.list(0, random.pick([2, 20]), leaf))
+  }
+  for (let n = 0; n < 300; n++) {
+    const condition = some(random.below(9))
+    const accepted = attempt(() => readVocabulary(condition, 'profile'))
+    const defined = accepted instanceof Error ? accepted : attempt(() => definitionOf(condition))
+    const refused = defined instanceof Error ? defined : attempt(() => parseDefinition(defined))
+    if (refused instanceof Error && !t.match(refused.message, /^condition/)) return
+  }
+})
+
+const attempt = <T>(work: () => T): T | Error => {
+  try {
+    return work()
+  } catch (error) {
+    return error as Error
+  }
+}
+
 t.test('what is wrong is refused with its path', async (t) => {
-  const deep = (levels: number): object => (levels === 0 ? all : not(deep(levels - 1)))
+  const deep = (levels: number) => nested(levels, all)
   const P = 'condition.parameterValues'
   const wrong: [condition: unknown, message: string][] = [
     [null, 'condition: must be an object'],

@@ -27,11 +27,11 @@ interface EventTest {
 /** Of `eventTypeCondition`: the event, or one of the profile's events, is of the type. */
 export function readEventType(parameters: Parameters, path: string): Meant {
   const event = eventType(parameters, path)
-  const count = { least: 1, most: undefined }
   return {
     negated: false,
     test: anyRow('any_event', [event.holds]),
-    rule: () => countRule(where(event, `${path}.eventTypeId`), LIMITS.maxDays, count),
+    // At least one row of the last 1,095 days.
+    rule: () => ({ source: 'product_events', ...kindOf(event, `${path}.eventTypeId`) }),
   }
 }
 
@@ -71,8 +71,8 @@ export function readPastEvent(parameters: Parameters, path: string, walk: Walk):
           : [{ field: 'occurred_at', op: '>=', value: parameters.get('fromDate') }]),
         ...(to === undefined ? [] : [{ field: 'occurred_at', op: '<=', value: parameters.get('toDate') }]),
       ]
-      const counting = countRule([...where(event, at), ...dates], days, { least, most })
-      return negated ? { not: counting } : counting
+      const rows = { source: 'product_events', window: { days }, where: [kindOf(event, at), ...dates] }
+      return countRule(rows, { least, most }, negated)
     },
   }
 }
@@ -126,17 +126,15 @@ function eventType(parameters: Parameters, path: string): EventTest {
   return { holds: equal(column('event_type'), value('text', type)), oneOf: [type] }
 }
 
-function where({ oneOf }: EventTest, path: string): object[] {
+function kindOf({ oneOf }: EventTest, path: string): object {
   const known = IN_RULES.join(', ')
   if (!oneOf) throw refusal(path, `segments can be made of events of these types only: ${known}`)
   const other = oneOf.find((type) => !IN_RULES.includes(type))
   if (other !== undefined)
     throw refusal(path, `segments cannot be made of ${other}, only counts. Known in segments: ${known}`)
-  return [
-    oneOf.length === 1
-      ? { field: 'event_kind', op: '=', value: oneOf[0] }
-      : { field: 'event_kind', op: 'in', value: [...new Set(oneOf)] },
-  ]
+  return oneOf.length === 1
+    ? { field: 'event_kind', op: '=', value: oneOf[0] }
+    : { field: 'event_kind', op: 'in', value: [...new Set(oneOf)] }
 }
 
 interface Bounds {
@@ -144,14 +142,11 @@ interface Bounds {
   most: number | undefined
 }
 
-function countRule(where: object[], days: number, { least, most }: Bounds): object {
-  const times = (op: string, n: number) => ({
-    source: 'product_events',
-    op: 'count-over-window',
-    window: { days },
-    times: { op, n },
-    where,
-  })
-  const enough = times('>=', least)
-  return most === undefined ? enough : { all: [enough, times('<=', most)] }
+/** As one condition, and where rules know the opposite by a word, without `not`: rules have room for so many. */
+function countRule(rows: object, { least, most }: Bounds, negated: boolean): object {
+  const times = (op: string, n: number) => ({ ...rows, op: 'count-over-window', times: { op, n } })
+  if (most === undefined) return times(negated ? '<' : '>=', least)
+  if (least === 0) return times(negated ? '>' : '<=', most)
+  const between = { ...rows, agg: 'count', op: 'between', value: [least, most] }
+  return negated ? { not: between } : between
 }

@@ -1,4 +1,4 @@
-import { asNumber, asTime, attributeTest, operandOf } from './attribute.ts'
+import { asNumber, asTime, attributeTest, isRuleAttribute, operandOf } from './attribute.ts'
 import { ATTRIBUTE_PREFIX, type RowsName } from './catalog.ts'
 import { type Comparison, type Given, givenValue, readComparison, readGiven } from './comparison.ts'
 import { refusal, unknownName } from './complaint.ts'
@@ -7,7 +7,7 @@ import { unsupported } from './name.ts'
 import { LIMITS, type Operator } from './operators.ts'
 import { inRules, type Property, propertiesOf, type Target } from './property.ts'
 import { ROWS, type RowsTest, SOME } from './tree.ts'
-import { type Operand, STORED } from './value.ts'
+import { type Operand, readString, STORED } from './value.ts'
 import type { Meant, Parameters } from './vocabulary-node.ts'
 import { refuseTenantProperty } from './vocabulary-tenancy.ts'
 
@@ -57,8 +57,7 @@ function builtIn(property: Property, comparison: Comparison, given: Given | unde
     negated: comparison.negated,
     test: target === 'profiles' ? { of: 'profile', holds } : anyRow('sessions', [holds]),
     rule: () => {
-      if (!property.rule || !inRules(property))
-        throw refusal(`${path}.propertyName`, `segments cannot be made of ${propertyName}, only counts`)
+      if (!property.rule || !inRules(property)) throw onlyCounts(propertyName, `${path}.propertyName`)
       return ruleOf(property.rule, comparison, given)
     },
   }
@@ -73,17 +72,23 @@ function adHoc(name: string, comparison: Comparison, given: Given | undefined, p
     negated: comparison.negated,
     test: attributeTest(name, operator, operand, values, days),
     rule: () => {
-      unsupported(name, `${path}.propertyName`)
+      const at = `${path}.propertyName`
+      const field = readString(`${ATTRIBUTE_PREFIX}${name}`, at)
+      unsupported(name, at)
+      if (!isRuleAttribute(name)) throw onlyCounts(`${PREFIX}${name}`, at)
       const said = given && { ...given, json: operand === asNumber ? numbersOf(given.json) : given.json }
       if (said && operandOf(operator, said.json, path).type !== operand.type)
         throw refusal(
           `${path}.${said.parameter}`,
           `rules compare this as text: segments cannot be made of it`,
         )
-      return ruleOf({ source: 'customer_attributes', field: `${ATTRIBUTE_PREFIX}${name}` }, comparison, said)
+      return ruleOf({ source: 'customer_attributes', field }, comparison, said)
     },
   }
 }
+
+const onlyCounts = (propertyName: string, path: string) =>
+  refusal(path, `segments cannot be made of ${propertyName}, only counts`)
 
 function operandFor(operator: Operator, given: Given | undefined, path: string): Operand {
   const parameter = given?.parameter ?? ''

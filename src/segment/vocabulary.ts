@@ -12,13 +12,14 @@ import {
   type Walk,
 } from './vocabulary-node.ts'
 import { readProperty } from './vocabulary-property.ts'
+import { fitting, type Said } from './vocabulary-room.ts'
 import { CONDITIONS, type ConditionName, type ConditionType, type ItemType } from './vocabulary-table.ts'
 
 /** What a condition asks, over which profiles or events are counted and of which a segment can be made. */
 export interface Asked {
   tree: Tree
-  /** As a rule of a segment; throws `bad_request` at the condition that rules cannot say. */
-  rule(): object
+  /** As a rule of a segment; throws `bad_request` at the condition that rules cannot say, or have no room for. */
+  rule(said: Said): object
 }
 
 /**
@@ -31,7 +32,7 @@ export const readVocabulary = (json: unknown, item: ItemType, path = 'condition'
 /** A definition that means the same as the condition, for profiles that can be members of segments. */
 export const definitionOf = (json: unknown, path = 'condition'): { source: string; rule: object } => ({
   source: 'customer_profile',
-  rule: readVocabulary(json, 'profile', path).rule(),
+  rule: readVocabulary(json, 'profile', path).rule({ conditions: 0 }),
 })
 
 function readNode(json: unknown, path: string, depth: number, walk: Walk): Asked {
@@ -49,7 +50,10 @@ function readNode(json: unknown, path: string, depth: number, walk: Walk): Asked
   }
   counted(path, walk)
   const { negated, test, rule } = readLeaf(name, parameters, path, walk)
-  return { tree: { is: 'condition', path, negated, test }, rule }
+  return {
+    tree: { is: 'condition', path, negated, test },
+    rule: (said) => fitting(rule(), path, depth, said),
+  }
 }
 
 type Inside = (json: unknown, path: string) => Asked
@@ -61,13 +65,13 @@ function readBoolean(parameters: Parameters, path: string, inside: Inside): Aske
   )
   return {
     tree: { is, nodes: parts.map(({ tree }) => tree) },
-    rule: () => ({ [is]: parts.map(({ rule }) => rule()) }),
+    rule: (said) => ({ [is]: parts.map(({ rule }) => rule(said)) }),
   }
 }
 
 function readNot(parameters: Parameters, path: string, inside: Inside): Asked {
   const { tree, rule } = inside(parameters.get('subCondition'), `${path}.subCondition`)
-  return { tree: { is: 'not', node: tree }, rule: () => ({ not: rule() }) }
+  return { tree: { is: 'not', node: tree }, rule: (said) => ({ not: rule(said) }) }
 }
 
 function readLeaf(
