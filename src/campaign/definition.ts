@@ -169,7 +169,7 @@ async function checkFilters(
     )
   const named = segmentsOf(read)
   if (named.length === 0) return
-  const active = await db.many<{ id: string }>('campaign_segments')
-  const missing = named.find((id) => !active.some((segment) => segment.id === id))
+  const kept = await db.many<{ id: string }>('campaign_segments_keep', [named])
+  const missing = named.find((id) => !kept.some((segment) => segment.id === id))
   if (missing) throw refusal('filters', `there is no active segment with the id ${missing}`)
 }

@@ -11,6 +11,7 @@ import { type Campaign, saveVersion } from './saved.ts'
  * name. What was accepted under the old name and has started nothing yet is found by the note of the renaming.
  */
 export async function renameEventInCampaigns(tx: Statements, renamed: Renamed): Promise<void> {
+  await tx.run('campaigns_lock')
   for (const campaign of await tx.many<Campaign>('campaigns_naming', [renamed.from])) {
     const definition = renamedIn(campaign.definition, renamed)
     if (definition !== campaign.definition) await saveVersion(tx, campaign, definition, renamed.by)

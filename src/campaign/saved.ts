@@ -43,6 +43,7 @@ export async function createCampaign(
 ): Promise<Campaign> {
   const id = v7()
   return await db.tx(async (tx) => {
+    await tx.run('event_definitions_keep')
     const { definition, start } = await readCampaign(tx, sent)
     const name = sent.name?.trim() || start.label
     const { trigger_event, provider_id } = definition
@@ -56,6 +57,15 @@ export async function createCampaign(
 /** Fails with not_found. */
 export const campaignById = (db: Pick<Statements, 'one'>, id: string): Promise<Campaign> =>
   db.one<Campaign>('campaign_by_id', [id])
+
+/** The campaign, locked for a change. Fails with not_found, or with conflict for one that is archived. */
+async function changeable(tx: Statements, id: string): Promise<Campaign> {
+  await tx.run('event_definitions_keep')
+  await tx.one('campaign_lock', [id])
+  const campaign = await campaignById(tx, id)
+  if (campaign.status === 'archived') throw fail('conflict', `"${campaign.name}" is archived, for good.`)
+  return campaign
+}
 
 export interface Change extends Partial<SentDefinition>, Named {
   /** The version that the change is made to; absent: whichever it is. */
@@ -73,8 +83,7 @@ export async function updateCampaign(
   createdBy: string,
 ): Promise<Campaign> {
   return await db.tx(async (tx) => {
-    const held = await tx.one<Held>('campaign_for_change', [id])
-    refuseArchived(held)
+    const held = await changeable(tx, id)
     if (version !== undefined && version !== held.version)
       throw fail(
         'conflict',
@@ -132,8 +141,7 @@ export async function setCampaignStatus(
   now: Date,
 ): Promise<Campaign> {
   return await db.tx(async (tx) => {
-    const held = await tx.one<Held>('campaign_for_change', [id])
-    refuseArchived(held)
+    const held = await changeable(tx, id)
     if (status === 'paused' && held.status === 'draft')
       throw fail('conflict', `"${held.name}" is a draft, which is paused already.`)
     if (status === 'active') await readyToRun(tx, held, now)
@@ -147,8 +155,4 @@ async function readyToRun(tx: Statements, { definition }: Held, now: Date): Prom
   await readCampaign(tx, definition)
   if (definition.ends_at !== null && new Date(definition.ends_at) <= now)
     throw fail('conflict', 'ends_at: the campaign is over; give it a later end, or none')
-}
-
-function refuseArchived({ name, status }: Held): void {
-  if (status === 'archived') throw fail('conflict', `"${name}" is archived, for good.`)
 }

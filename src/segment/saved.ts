@@ -128,6 +128,7 @@ export async function updateSegment(
 export async function archiveSegment(db: Db, id: string): Promise<SegmentWithDefinition> {
   return await db.tx(async (tx) => {
     const { name } = await changeable(tx, id)
+    await tx.one('segment_lock', [id])
     const referrers = await tx.many<{ name: string; is_campaign: boolean }>('segment_referrers', [id])
     const named = referrers.map((each) => `${each.is_campaign ? 'the campaign ' : ''}"${each.name}"`)
     if (named.length)

@@ -1,4 +1,4 @@
--- Campaigns whose present version has a text in it, locked for a change.
+-- Campaigns whose present version has a text in it.
 select campaign.id, name, type, status, campaign.version, definition
 from campaign
 join campaign_version
@@ -7,4 +7,3 @@ join campaign_version
     and campaign_version.version = campaign.version
 where campaign.brand_id = $1 and status <> 'archived' and position($2 in definition::text) > 0
 order by campaign.id
-for update of campaign

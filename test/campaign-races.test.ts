@@ -1,0 +1,134 @@
+import t from 'tap'
+import { createSeal } from '../src/access/seal.ts'
+import { renameEventInCampaigns } from '../src/campaign/rename-event.ts'
+import { type Campaign, campaignById, createCampaign, updateCampaign } from '../src/campaign/saved.ts'
+import { createDefinition, updateDefinition } from '../src/connect/custom/definitions.ts'
+import { createProvider } from '../src/connect/custom/providers.ts'
+import type { Db, Statements } from '../src/op.ts'
+import { archiveSegment, createSegment } from '../src/segment/saved.ts'
+import { SEAL_KEY, WEBHOOK_ORIGIN } from './fixtures/api.ts'
+import { brand as newBrand } from './fixtures/brand.ts'
+import { database } from './fixtures/database.ts'
+import { eventually } from './fixtures/eventually.ts'
+import { POINTS } from './fixtures/webhook.ts'
+
+/** Changes of a campaign, and of what it names, in two transactions at once. */
+const { postgres } = await database(t)
+const { sql } = postgres
+
+/** Before a statement of the first transaction the second one runs until it is done or waits for the first. */
+async function atOnce<One, Other>(
+  db: Db,
+  statement: string,
+  first: (db: Db) => Promise<One>,
+  second: (db: Db) => Promise<Other>,
+): Promise<[PromiseSettledResult<One>, PromiseSettledResult<Other>]> {
+  let other: Promise<Other> | undefined
+  const meet = async (name: string) => {
+    if (name !== statement || other) return
+    other = second(db)
+    const isOver = other.then(
+      () => true,
+      () => true,
+    )
+    await Promise.race([isOver, eventually(isWaiting)])
+  }
+  const met = (tx: Statements): Statements => ({
+    one: (name, args) => meet(name).then(() => tx.one(name, args)),
+    maybe: (name, args) => meet(name).then(() => tx.maybe(name, args)),
+    many: (name, args) => meet(name).then(() => tx.many(name, args)),
+    run: (name, args) => meet(name).then(() => tx.run(name, args)),
+  })
+  const one = first({ ...db, tx: (work) => db.tx((tx) => work(met(tx))) })
+  const [done] = await Promise.allSettled([one])
+  if (!other) throw new Error(`there was no ${statement}`)
+  const [otherDone] = await Promise.allSettled([other])
+  return [done, otherDone]
+}
+
+const isWaiting = async () => {
+  const waiting = await sql`
+    select from pg_locks join pg_stat_activity using (pid) where not granted and datname = current_database()`
+  return waiting.length > 0
+}
+
+async function brandWithSegment() {
+  const { id: brandId } = await newBrand({ postgres })
+  const db = postgres.forBrand(brandId)
+  const definition = { source: 'customer_profile', rule: { field: 'orders_count', op: '>=', value: 1 } }
+  const { id } = await createSegment(db, { name: 'Buyers', definition, createdBy: 'test' })
+  const create = (of: Db) =>
+    createCampaign(
+      of,
+      {
+        ...{ trigger_event: 'segment_entered', action_type: 'agent' },
+        filters: [{ field: 'event.segment_id', operator: '=', value: id }],
+      },
+      'test',
+    )
+  return { db, create, archive: (of: Db) => archiveSegment(of, id) }
+}
+
+/** A campaign that an event type of the brand's own starts. */
+async function brandWithEvent() {
+  const { id: brandId } = await newBrand({ postgres })
+  const db = postgres.forBrand(brandId)
+  const making = { seal: createSeal(SEAL_KEY), webhookUrl: WEBHOOK_ORIGIN, withKey: false }
+  const { id: providerId } = await createProvider(db, { name: 'Stamps' }, making)
+  const { id } = await createDefinition(db, providerId, POINTS)
+  const create = (of: Db) => createCampaign(of, { trigger_event: POINTS.type, action_type: 'agent' }, 'test')
+  const rename = (of: Db) =>
+    updateDefinition(of, { providerId, id, by: 'test' }, { type: 'renamed' }, [renameEventInCampaigns])
+  return { db, create, rename }
+}
+
+const wait = (amount: number) => ({ wait: { amount, unit: 'hours' as const } })
+
+t.test('a segment that a campaign is about to name is not archived', async (t) => {
+  const { db, create, archive } = await brandWithSegment()
+  const [saved, archived] = await atOnce(db, 'campaign_insert', create, archive)
+  t.match(saved, { status: 'fulfilled' })
+  t.match(archived, { status: 'rejected', reason: { code: 'conflict', message: /used by the campaign/ } })
+})
+
+t.test('a campaign does not name a segment that is about to be archived', async (t) => {
+  const { db, create, archive } = await brandWithSegment()
+  const [archived, saved] = await atOnce(db, 'segment_archive', archive, create)
+  t.match(archived, { status: 'fulfilled' })
+  t.match(saved, { status: 'rejected', reason: { code: 'bad_request', message: /no active segment/ } })
+})
+
+t.test('a campaign that is being made follows its event type to a new name', async (t) => {
+  const { db, create, rename } = await brandWithEvent()
+  const [saved] = await atOnce(db, 'campaign_insert', create, rename)
+  const { value } = saved as PromiseFulfilledResult<Campaign>
+  t.match(await campaignById(db, value.id), { version: 2, definition: { trigger_event: 'renamed' } })
+})
+
+t.test('a campaign that is being changed follows its event type to a new name', async (t) => {
+  const { db, create, rename } = await brandWithEvent()
+  const { id } = await create(db)
+  await atOnce(db, 'campaign_update', (of) => updateCampaign(of, id, wait(3), 'test'), rename)
+  t.match(await campaignById(db, id), {
+    version: 3,
+    definition: { trigger_event: 'renamed', wait: { amount: 3 } },
+  })
+})
+
+t.test('a campaign that is changed while its event type gets a new name starts by that', async (t) => {
+  const { db, create, rename } = await brandWithEvent()
+  const { id } = await create(db)
+  await atOnce(db, 'campaign_update', rename, (of) => updateCampaign(of, id, wait(3), 'test'))
+  t.match(await campaignById(db, id), {
+    version: 3,
+    definition: { trigger_event: 'renamed', wait: { amount: 3 } },
+  })
+})
+
+t.test('of two changes of a campaign at once both are made', async (t) => {
+  const { db, create } = await brandWithEvent()
+  const { id } = await create(db)
+  const named = (of: Db) => updateCampaign(of, id, { name: 'Other' }, 'test')
+  await atOnce(db, 'campaign_update', (of) => updateCampaign(of, id, wait(3), 'test'), named)
+  t.match(await campaignById(db, id), { name: 'Other', definition: { wait: { amount: 3 } } })
+})
