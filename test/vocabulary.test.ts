@@ -63,7 +63,7 @@ const DATA = [
     ('e4', 2, 'product_viewed', '2022-06-01', null, null, null, '{}'),
     ('e5', 3, 'page_viewed', '2025-12-02', 's3', '/a', 'ads', '{}'),
     ('e6', 1, 'updateProperties', '2025-12-02', null, null, null,
-      '{"plan": "gold", "seats": 3, "beta": true, "colours": ["red", "blue"], "renews": "2026-03-01"}'),
+      '{"plan": "gold", "seats": 3, "beta": true, "colours": ["red", "blue"], "sizes": [41, 42.5], "renews": "2026-03-01"}'),
     ('e7', 3, 'updateProperties', '2025-12-02', null, null, null, '{"plan": "free", "seats": 12.5, "x''y": "z"}'),
     ('e9', null, 'page_viewed', '2025-12-02', 's9', '/a', null, '{}')`,
   `insert into orders_source (order_id, subject, state, currency_code, total, created_at) values
@@ -107,6 +107,8 @@ const COUNTS: readonly [condition: object, profiles: number | null, events: numb
   [profile('colours', 'contains', of('red')), 1, 4],
   [profile('plan', 'contains', of('ol')), 1, 4],
   [profile('colours', 'in', list('blue')), 1, 4],
+  [profile('sizes', 'in', { propertyValuesInteger: [41, 43] }), 1, 4],
+  [profile('sizes', 'greaterThan', { propertyValueDouble: '42.5' }), 0, 0],
   [profile('renews', 'after', of('2026-02-28')), 1, 4],
   [profile('renews', 'before', { propertyValueDate: '2026-02-28' }), 0, 0],
   [profile("x'y", 'equals', of('z')), 1, 2],

@@ -50,6 +50,8 @@ select
         else [given.json ->> '$']
     end as elements,
     try_cast(given.json ->> '$' as decimal(28, 6)) as number,
+    -- Its elements as numbers.
+    list_transform(elements, lambda element: try_cast(element as decimal(28, 6))) as numbers,
     -- A time without a zone is UTC, which is the zone of the session. Beyond these years windows cannot be reckoned.
     case
         when try_cast(given.json ->> '$' as timestamptz) between '0001-01-01' and '9999-12-31'

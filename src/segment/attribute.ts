@@ -105,16 +105,15 @@ function typeOf(json: unknown, takes: readonly FieldType[]): keyof typeof COMPAR
   return takes.includes('number') && isDecimal(item) ? 'number' : 'time'
 }
 
-/** Of an attribute with several values one that satisfies a comparison of text is enough; a list contains its elements. */
+/** Of an attribute with several values one that satisfies the comparison is enough, but times are of single values; a list contains its elements. */
 function heldBy(
   { value: shape }: Operator,
   type: FieldType,
   means: (field: Expr, as?: FieldType) => Expr,
 ): Expr[] {
   if (shape === 'none') return []
-  if (type === 'number') return [means(column('number'))]
+  if (type === 'number') return [some(column('numbers'), means(element))]
   if (type === 'time') return [means(column('moment'))]
-  if (type === 'boolean') return [means(column('value'))]
   const elements = column('elements')
   const one = means(element)
   if (one.is !== 'contains') return [some(elements, one)]

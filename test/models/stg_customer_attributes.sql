@@ -63,6 +63,19 @@ values
     ('thing', 'object', '{"a":1}', [], null, null),
     ('digits', 'string', '42', ['42'], 42, null)
 
+-- case: of a list each element is looked at as a number
+-- given events: event_id, subject, event_type, properties, occurred_at
+values (1, 1, 'updateProperties', '{
+    "sizes": [41, 42.5, "43", "L", null, true], "none": [], "one": 44, "text": "L", "thing": {"a": 1}
+}', '2025-01-01')
+-- expect stg_customer_attributes: name, numbers
+values
+    ('sizes', [41, 42.5, 43, null, null, null]),
+    ('none', []),
+    ('one', [44]),
+    ('text', [null]),
+    ('thing', [])
+
 -- case: names that look like paths, quotes or SQL are names
 -- given events: event_id, subject, event_type, properties, occurred_at
 values (1, 1, 'updateProperties', '{"$.a": 1, "/b": 2, "c''; drop table x": 3, "d\"e": 4, "f.g": 5, "*": 6}', '2025-01-01')
