@@ -280,6 +280,19 @@ t.test('a brand is looked at again when the time of a row that is dated ahead ha
   t.same(row?.next_change_at, new Date(ahead.getTime() + 1))
 })
 
+t.test('a brand waits for no row that is dated at the end of all times', async (t) => {
+  const { brand, save, view, refresh } = await store(shared)
+  await save('carts', { source: 'carts', rule: { op: 'count-over-window' } })
+  await view(at('2026-05-01T00:00:00'), 'ann')
+  await sql`
+    insert into checkout (brand_id, external_id, id, state, currency_code, created_at, updated_at)
+    values (${brand.id}, '1', gen_random_uuid(), 'open', 'USD', '9999-12-31T23:59:59.999Z', now())`
+  await snapshotAll(shared)
+  await refresh(at('2030-05-01T00:00:00'))
+  const [row] = await sql`select next_change_at::text from lake_brand where brand_id = ${brand.id}`
+  t.same(row?.next_change_at, 'infinity')
+})
+
 t.test(
   'a message that is dated ahead counts when its time comes, with what is dated before it',
   async (t) => {

@@ -87,12 +87,12 @@ export async function openTouched(
 
 /**
  * The earliest instant after as_of that a slice passes a row at, or the next day begins at for a brand with orders, in
- * UTC; null when there is none.
+ * milliseconds; null when there is none.
  */
 export async function nextChange(
   { duck, asOf, sources, manifest }: Session,
   slices: readonly Slice[],
-): Promise<string | null> {
+): Promise<number | null> {
   const has = (relation: RelationName) => laterFiles(manifest, relation, -1).length > 0
   const dated = Object.keys(DATED_SOURCES) as DatedSource[]
   const isEmpty = (source: DatedSource) => !sources.has(sourceName(source)) || !has(source)
@@ -109,8 +109,8 @@ export async function nextChange(
   })
   if (has('orders')) passes.push(statement('duckdb', 'next_day'))
   if (passes.length === 0) return null
-  const [row] = await duck.rows<{ next: string | null }>(
-    `select strftime(min(moment), '%Y-%m-%dT%H:%M:%S.%fZ') as next from (${passes.join('\nunion all\n')})`,
+  const [row] = await duck.rows<{ next: number | null }>(
+    `select epoch_ms(min(moment)) as next from (${passes.join('\nunion all\n')})`,
   )
   return row?.next ?? null
 }

@@ -256,6 +256,9 @@ export async function nextChangeOf(
   const next = await nextChange(session, slicesOf(planned))
   const turns = waiting.flatMap((segment) => dueAt(segment) ?? [])
   // Date counts milliseconds, times in the lake have microseconds.
-  const first = Math.min(...turns, ...(next === null ? [] : [Date.parse(next) + 1]))
-  return Number.isFinite(first) ? new Date(first).toISOString() : 'infinity'
+  const first = Math.min(...turns, ...(next === null ? [] : [next + 1]))
+  return first < YEAR_10000 ? new Date(first).toISOString() : 'infinity'
 }
+
+/** Postgres does not read later years as Date writes them. */
+const YEAR_10000 = Date.UTC(10_000, 0)
