@@ -352,6 +352,26 @@ t.test('what is computed on request knows the members of the last refresh at onc
   t.match(await estimate(), { count: 0 })
 })
 
+t.test('what is computed on request says the instant that it was computed for', async (t) => {
+  const { brand, request, save, view, refresh } = await store()
+  const id = await save('Anyone', anyone)
+  await view('2026-04-10T00:00:00Z', 'ann')
+  await refresh('2026-04-11T00:00:00Z')
+  const { asOf } = await lakeFor(brand).sources()
+  const answers = await Promise.all([
+    request('POST /v1/segments/estimate', { segment_id: id }),
+    request('POST /v1/segments/preview', { segment_id: id, definition: anyone }),
+    request(`GET /v1/segments/${id}/explain?customer_id=${await anyId(request, id)}`),
+  ])
+  t.same(
+    answers.map(({ body }) => body.estimated_at ?? body.explained_at),
+    answers.map(() => asOf.toISOString()),
+  )
+})
+
+const anyId = async (request: Awaited<ReturnType<typeof store>>['request'], id: string) =>
+  (await request(`GET /v1/segments/${id}/members`)).body.data[0].customer_id
+
 t.test('a member who can be messaged is shown with the contact', async (t) => {
   const { brand, request, save, refresh } = await store()
   const id = await save('Everyone', anyone)

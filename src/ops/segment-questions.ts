@@ -81,7 +81,7 @@ export const segmentQuestionOps: readonly Op[] = [
         count: row?.members ?? 0,
         segment_id: saved?.id ?? null,
         version: saved?.version ?? null,
-        estimated_at: (body.as_of ?? ctx.now).toISOString(),
+        estimated_at: sources.asOf.toISOString(),
       }
     },
   }),
@@ -121,7 +121,7 @@ export const segmentQuestionOps: readonly Op[] = [
         entering: row?.entering ?? 0,
         leaving: row?.leaving ?? 0,
         staying: row?.staying ?? 0,
-        estimated_at: ctx.now.toISOString(),
+        estimated_at: sources.asOf.toISOString(),
       }
     },
   }),
@@ -150,7 +150,7 @@ export const segmentQuestionOps: readonly Op[] = [
         version: segment.version,
         customer_id: found.customer_id,
         ...(await explain(sources, tree, found.customer)),
-        explained_at: ctx.now.toISOString(),
+        explained_at: sources.asOf.toISOString(),
       }
     },
   }),
