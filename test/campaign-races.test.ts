@@ -1,5 +1,6 @@
 import t from 'tap'
 import { createSeal } from '../src/access/seal.ts'
+import { addDiscount, removeDiscount } from '../src/campaign/discount.ts'
 import { renameEventInCampaigns } from '../src/campaign/rename-event.ts'
 import { type Campaign, campaignById, createCampaign, updateCampaign } from '../src/campaign/saved.ts'
 import { createDefinition, updateDefinition } from '../src/connect/custom/definitions.ts'
@@ -82,6 +83,18 @@ async function brandWithEvent() {
   return { db, create, rename }
 }
 
+async function brandWithDiscount() {
+  const { id: brandId } = await newBrand({ postgres })
+  const db = postgres.forBrand(brandId)
+  const { id } = await addDiscount(db, {
+    ...{ name: 'Ten', type: 'percentage', value: '10', code: null, prefix: 'TEN' },
+    ...{ minimum_type: null, minimum_value: null, duration_days: null },
+  })
+  const create = (of: Db) =>
+    createCampaign(of, { trigger_event: 'checkout_abandoned', action_type: 'agent', discount_id: id }, 'test')
+  return { db, create, remove: (of: Db) => removeDiscount(of, id) }
+}
+
 const wait = (amount: number) => ({ wait: { amount, unit: 'hours' as const } })
 
 t.test('a segment that a campaign is about to name is not archived', async (t) => {
@@ -96,6 +109,20 @@ t.test('a campaign does not name a segment that is about to be archived', async 
   const [archived, saved] = await atOnce(db, 'segment_archive', archive, create)
   t.match(archived, { status: 'fulfilled' })
   t.match(saved, { status: 'rejected', reason: { code: 'bad_request', message: /no active segment/ } })
+})
+
+t.test('a discount that a campaign is about to offer is not removed', async (t) => {
+  const { db, create, remove } = await brandWithDiscount()
+  const [saved, removed] = await atOnce(db, 'campaign_insert', create, remove)
+  t.match(saved, { status: 'fulfilled' })
+  t.match(removed, { status: 'rejected', reason: { code: 'conflict', message: /offer this discount/ } })
+})
+
+t.test('a campaign does not offer a discount that is about to be removed', async (t) => {
+  const { db, create, remove } = await brandWithDiscount()
+  const [removed, saved] = await atOnce(db, 'discount_remove', remove, create)
+  t.match(removed, { status: 'fulfilled' })
+  t.match(saved, { status: 'rejected', reason: { code: 'bad_request', message: /no saved discount/ } })
 })
 
 t.test('a campaign that is being made follows its event type to a new name', async (t) => {

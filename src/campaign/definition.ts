@@ -1,7 +1,7 @@
 import type { Statements } from '../op.ts'
 import { refusal } from '../segment/complaint.ts'
 import { completed, givenName } from './default-message.ts'
-import { isDiscount } from './discount.ts'
+import { keepsDiscount } from './discount.ts'
 import { type Duration, durationOf, minutesOf } from './duration.ts'
 import { type Filter, readFilters, segmentsOf } from './filter.ts'
 import { type ActionType, checkMessages, type Messages } from './message-rule.ts'
@@ -95,7 +95,7 @@ export async function readCampaign(
   checkTimes(definition)
   checkTexts(definition, start, sent)
   await checkFilters(db, definition, start)
-  if (definition.discount_id !== null && !(await isDiscount(db, definition.discount_id)))
+  if (definition.discount_id !== null && !(await keepsDiscount(db, definition.discount_id)))
     throw refusal('discount_id', 'there is no saved discount with this id')
   return { definition, start }
 }

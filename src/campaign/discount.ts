@@ -33,9 +33,9 @@ export const MOST_DAYS = 365
 export const discountById = (db: Pick<Statements, 'one'>, id: string): Promise<Discount> =>
   db.one<Discount>('discount_by_id', [id])
 
-/** Whether campaigns can offer it. */
-export const isDiscount = async (db: Pick<Statements, 'many'>, id: string): Promise<boolean> =>
-  (await db.many('discount_by_id', [id])).length > 0
+/** Whether campaigns can offer it: until the transaction ends it is not removed then. */
+export const keepsDiscount = async (tx: Pick<Statements, 'many'>, id: string): Promise<boolean> =>
+  (await tx.many('discount_keep', [id])).length > 0
 
 /** The newest first, of those older than `after`. */
 export const discounts = (
@@ -96,11 +96,12 @@ function check({ name, type, value, ...rest }: NewDiscount, given: NewDiscount):
 /** Removes a discount: codes that were sent stay good. Fails with not_found, and with conflict while campaigns offer it. */
 export async function removeDiscount(db: Db, id: string): Promise<void> {
   await db.tx(async (tx) => {
+    await tx.one('discount_lock', [id])
     const campaigns = await tx.many<{ name: string }>('discount_campaigns', [id])
     if (campaigns.length) {
       const names = campaigns.map(({ name }) => `"${name}"`).join(', ')
       throw fail('conflict', `Campaigns offer this discount: ${names}. Archive or change them first.`)
     }
-    if ((await tx.run('discount_remove', [id])) === 0) throw fail('not_found', 'There is no such record.')
+    await tx.run('discount_remove', [id])
   })
 }
