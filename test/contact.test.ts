@@ -119,15 +119,30 @@ t.test('the newest word on consent counts, in whatever order words come', async 
   t.equal(Number(count), 4)
 })
 
-t.test('a changed number has no consent, and the history says why', async (t) => {
+t.test('a changed number has no consent, and the history says what each word was about', async (t) => {
   const { upsert, consent, contacts } = await shop()
-  const id = await upsert({ email: 'a@example.com', phone: '+12015550123' })
+  const [old, other] = ['+12015550123', '+12015550124']
+  const id = await upsert({ email: 'a@example.com', phone: old })
   await consent(id, 'sms', 'subscribed', '2026-11-01T00:00:00Z')
   await consent(id, 'email', 'subscribed', '2026-11-01T00:00:00Z')
+  await upsert({ email: 'a@example.com', phone: other })
+  t.match(await contacts(), [{ phone: other, sms_consent: 'unknown', email_consent: 'subscribed' }])
+  t.same(
+    [...(await sql`select address from contact_consent where contact_id = ${id} order by address`)],
+    [{ address: old }, { address: 'a@example.com' }],
+  )
+  await upsert({ email: 'a@example.com', phone: old })
+  t.match(await contacts(), [{ phone: old, sms_consent: 'subscribed' }], 'it was given for that one')
+})
+
+t.test('who refused to be messaged does so at a new number, too', async (t) => {
+  const { upsert, consent, contacts } = await shop()
+  const id = await upsert({ email: 'a@example.com', phone: '+12015550123' })
+  await consent(id, 'sms', 'unsubscribed', '2026-11-01T00:00:00Z')
   await upsert({ email: 'a@example.com', phone: '+12015550124' })
-  t.match(await contacts(), [{ phone: '+12015550124', sms_consent: 'unknown', email_consent: 'subscribed' }])
-  const [newest] = await sql`select source from contact_consent where contact_id = ${id} order by at desc`
-  t.equal(newest?.source, 'number changed')
+  t.match(await contacts(), [{ phone: '+12015550124', sms_consent: 'unsubscribed' }])
+  await consent(id, 'sms', 'subscribed', '2026-11-02T00:00:00Z')
+  t.match(await contacts(), [{ sms_consent: 'subscribed' }])
 })
 
 t.test('recorded events are in the lake when their transaction commits, and only then', async (t) => {

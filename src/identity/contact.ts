@@ -47,7 +47,7 @@ const regionOf = async (tx: Statements, phone: string) =>
  * or a webhook only: what is given replaces what was there, except the subject.
  *
  * `conflict` names the channel that another contact owns; nothing is changed then. Throws `bad_request` when neither
- * text is an address or a number (see `channelsOf`). A changed channel takes no consent along: it is unknown again.
+ * text is an address or a number (see `channelsOf`). A changed channel takes no consent along.
  */
 export async function upsertContact(
   tx: Statements,
@@ -69,11 +69,8 @@ export async function upsertContact(
     return { contactId }
   }
   await tx.run('contact_update', [owner.id, ...values])
-  const now = new Date()
-  if (email !== null && owner.email !== null && owner.email !== email)
-    await setConsent(tx, owner.id, 'email', 'unknown', 'address changed', now)
-  if (phone !== null && owner.phone !== null && owner.phone !== phone)
-    await setConsent(tx, owner.id, 'sms', 'unknown', 'number changed', now)
+  if (email !== null && owner.email !== email) await tx.run('consent_apply', [owner.id, 'email'])
+  if (phone !== null && owner.phone !== phone) await tx.run('consent_apply', [owner.id, 'sms'])
   return { contactId: owner.id }
 }
 
@@ -100,8 +97,9 @@ function ownerOf(
 }
 
 /**
- * Records what somebody said about a channel at an instant, and where. The contact shows the newest word, however late
- * an older one comes; saying the same again changes nothing.
+ * Records what somebody said about a channel at an instant, and where; `address` (normalised, '' for none) is what it
+ * is about, else the contact's own. The contact shows the newest word on its address, and the newest no on any, however
+ * late an older one comes; saying the same again changes nothing.
  */
 export async function setConsent(
   tx: Statements,
@@ -110,9 +108,10 @@ export async function setConsent(
   state: ConsentState,
   source: string,
   at: Date,
+  address?: string,
 ): Promise<void> {
   // Held, so that two at once see each other's word.
   await tx.one('contact_hold', [contactId])
-  await tx.run('consent_insert', [contactId, channel, state, source, at])
+  await tx.run('consent_insert', [contactId, channel, state, source, at, address ?? null])
   await tx.run('consent_apply', [contactId, channel])
 }

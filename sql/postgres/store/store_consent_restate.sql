@@ -1,3 +1,3 @@
--- A store's word is about the address that it names, also when that address is new.
+-- What a record says without a time it says anew with each version: the newest is enough.
 delete from contact_consent
-where brand_id = $1 and contact_id = $2 and channel = $3 and source in ('address changed', 'number changed')
+where brand_id = $1 and contact_id = $2 and channel = $3 and state = $4 and source = $5 and at < $6 and address = $7

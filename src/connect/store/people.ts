@@ -1,3 +1,4 @@
+import { v7 } from 'uuid'
 import { emailOf, phoneOf } from '../../identity/channel.ts'
 import { setConsent, upsertContact } from '../../identity/contact.ts'
 import { assignSubjects } from '../../identity/subject.ts'
@@ -31,8 +32,7 @@ export async function writeCustomers(
 ): Promise<void> {
   if (customers.length === 0) return
   const rows = customers.map(({ person, tags, createdAt, version }) => ({
-    email: (person.email && emailOf(person.email)) || null,
-    phone: (person.phone && phoneOf(person.phone, region)) || null,
+    ...channelsIn(person, region),
     first_name: person.firstName ?? null,
     last_name: person.lastName ?? null,
     tags,
@@ -73,8 +73,7 @@ async function putContact(
   person: Person,
   subjects: Subjects,
 ): Promise<void> {
-  const email = (person.email && emailOf(person.email)) || null
-  const phone = (person.phone && phoneOf(person.phone, region)) || null
+  const { email, phone } = channelsIn(person, region)
   if (email === null && phone === null) return
   const { firstName = null, lastName = null } = person
   const found = { subject: subjects.get(person) || null, email, phone, firstName, lastName }
@@ -86,10 +85,25 @@ async function putContact(
   if (rest.email !== null || rest.phone !== null) await upsertContact(tx, rest)
 }
 
-async function putConsent({ tx }: StoreWork, consent: ConsentRecord, subject: number): Promise<void> {
-  const { channel, state, at } = consent
-  const contact = subject ? await tx.maybe<{ id: string }>('store_consent_contact', [subject]) : undefined
-  if (!contact) return
-  await tx.run('store_consent_restate', [contact.id, channel])
-  await setConsent(tx, contact.id, channel, state, 'store', new Date(at))
+/** Word of the store on a record as it is, without when the shopper said so. */
+const UNDATED = 'store record'
+
+async function putConsent({ tx, region }: StoreWork, consent: ConsentRecord, subject: number): Promise<void> {
+  const { channel, state, at, undatedAt, person } = consent
+  const { email, phone } = channelsIn(person, region)
+  const address = (channel === 'sms' ? phone : email) ?? ''
+  // Without an address only a no says anything.
+  if (subject === 0 || (address === '' && state !== 'unsubscribed')) return
+  await tx.run('store_consent_holder', [v7(), subject])
+  const { id } = await tx.one<{ id: string }>('store_consent_contact', [subject])
+  // A yes without a time is the oldest word of all; what takes one back counts from the version that says it.
+  if (undatedAt === null || state === 'subscribed')
+    return await setConsent(tx, id, channel, state, 'store', new Date(at), address)
+  await setConsent(tx, id, channel, state, UNDATED, new Date(undatedAt), address)
+  await tx.run('store_consent_restate', [id, channel, state, UNDATED, undatedAt, address])
 }
+
+const channelsIn = ({ email, phone }: Person, region: string) => ({
+  email: (email && emailOf(email)) || null,
+  phone: (phone && phoneOf(phone, region)) || null,
+})

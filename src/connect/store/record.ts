@@ -110,8 +110,10 @@ export interface ConsentRecord {
   person: Person
   channel: Channel
   state: ConsentState
-  /** When the shopper decided. */
+  /** When the shopper decided; where the store does not say, when the customer was made. */
   at: string
+  /** The version that says so without saying since when. */
+  undatedAt: string | null
 }
 
 export interface ItemRecord {

@@ -7,9 +7,10 @@ import {
   orderBody,
   productBody,
   refundBody,
+  seconds,
   subscriptionBody,
 } from './rest.ts'
-import type { Choices, ShopCustomer, ShopOrder, ShopProduct, ShopState } from './state.ts'
+import type { Choices, ShopConsent, ShopCustomer, ShopOrder, ShopProduct, ShopState } from './state.ts'
 
 /** A webhook as the store would send it. */
 export interface Message {
@@ -19,6 +20,10 @@ export interface Message {
 }
 
 const MINUTE_MS = 60_000
+
+/** Some that nobody else has: who changes them may come back to one. */
+const numbersOf = ({ id }: ShopCustomer) =>
+  [0n, 1n].map((n) => `+1212555${String((id % 5_000n) * 2n + n).padStart(4, '0')}`)
 
 /** A store that lives: each step changes something and tells of it. */
 export class ShopLife {
@@ -82,6 +87,13 @@ export class ShopLife {
       () => this.#changeSubscription(),
     ]
     steps[this.#choices.below(steps.length)]?.()
+  }
+
+  /** As a step that is about a customer. */
+  stepOfCustomer(): void {
+    this.#pass(20 * MINUTE_MS)
+    if (this.#choices.chance(0.2)) this.#shop()
+    else this.#changeCustomer()
   }
 
   #pass(mostMs: number): void {
@@ -174,19 +186,45 @@ export class ShopLife {
     const customer: ShopCustomer | undefined = this.#pick(this.state.customers)
     if (!customer) return
     customer.updatedAt = this.now
-    const kind = this.#choices.below(3)
-    if (kind === 0) customer.tags = [...customer.tags, `tag${this.#choices.below(5)}`]
-    else if (kind === 1) customer.email = `new${this.state.id()}@example.com`
-    else {
-      customer.emailConsent = {
-        state: this.#choices.chance(0.7) ? 'subscribed' : 'unsubscribed',
-        at: this.now,
-      }
-      const { id, email, email_marketing_consent } = customerBody(customer)
-      const told = { customer_id: id, email_address: email, email_marketing_consent }
-      this.#tell('customers_email_marketing_consent/update', told)
-    }
+    const change = this.#choices.below(6)
+    if (change === 0) customer.tags = [...customer.tags, `tag${this.#choices.below(5)}`]
+    else if (change === 1) this.#move(customer)
+    else this.#decide(customer)
     this.#tell('customers/update', customerBody(customer))
+  }
+
+  /** Another address or number; the store takes the consent along or not. */
+  #move(customer: ShopCustomer): void {
+    const isEmail = this.#choices.chance(0.5)
+    if (isEmail) customer.email = `new${this.state.id()}@example.com`
+    else customer.phone = this.#pick(numbersOf(customer)) ?? null
+    if (this.#choices.chance(0.5)) customer[isEmail ? 'emailConsent' : 'smsConsent'] = null
+  }
+
+  #decide(customer: ShopCustomer): void {
+    const consent: ShopConsent | null =
+      this.#pick<ShopConsent | null>([
+        { state: 'subscribed', at: this.now },
+        { state: 'subscribed', at: this.now },
+        { state: 'unsubscribed', at: this.now },
+        { state: 'not_subscribed', at: null },
+        null,
+      ]) ?? null
+    const { id } = customer
+    if (this.#choices.chance(0.5)) {
+      customer.smsConsent = customer.phone === null ? null : consent
+      const { phone, sms_marketing_consent } = customerBody(customer)
+      const told = { customer_id: id, phone, sms_marketing_consent }
+      this.#tell('customers_marketing_consent/update', { ...told, updated_at: seconds(customer.updatedAt) })
+    } else {
+      customer.emailConsent = consent
+      const { email, email_marketing_consent } = customerBody(customer)
+      const told = { customer_id: id, email_address: email, email_marketing_consent }
+      this.#tell('customers_email_marketing_consent/update', {
+        ...told,
+        updated_at: seconds(customer.updatedAt),
+      })
+    }
   }
 
   /** A checkout that nobody came back to, or a customer who never ordered. */

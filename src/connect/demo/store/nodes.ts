@@ -1,5 +1,6 @@
 import { seconds } from './rest.ts'
 import type {
+  ShopConsent,
   ShopCustomer,
   ShopFulfillment,
   ShopLine,
@@ -26,12 +27,15 @@ export const customerNode = (_: ShopState, customer: ShopCustomer) => ({
   tags: customer.tags,
   createdAt: seconds(customer.createdAt),
   updatedAt: seconds(customer.updatedAt),
-  emailMarketingConsent: customer.emailConsent && {
-    marketingState: customer.emailConsent.state.toUpperCase(),
-    consentUpdatedAt: seconds(customer.emailConsent.at),
-  },
-  smsMarketingConsent: null,
+  emailMarketingConsent: consentNode(customer.emailConsent),
+  smsMarketingConsent: consentNode(customer.smsConsent),
 })
+
+const consentNode = (consent: ShopConsent | null) =>
+  consent && {
+    marketingState: consent.state.toUpperCase(),
+    consentUpdatedAt: consent.at && seconds(consent.at),
+  }
 
 export const productNode = (state: ShopState, product: ShopProduct) => ({
   id: gid('Product', product.id),

@@ -1,6 +1,7 @@
 import { amount, hundredthsOf, times } from '../../store/money.ts'
 import {
   type ShopCheckout,
+  type ShopConsent,
   type ShopCustomer,
   type ShopFulfillment,
   type ShopLine,
@@ -38,13 +39,16 @@ export const customerBody = (customer: ShopCustomer) => ({
   tags: customer.tags.join(', '),
   created_at: seconds(customer.createdAt),
   updated_at: seconds(customer.updatedAt),
-  email_marketing_consent: customer.emailConsent && {
-    state: customer.emailConsent.state,
-    opt_in_level: 'single_opt_in',
-    consent_updated_at: seconds(customer.emailConsent.at),
-  },
-  sms_marketing_consent: null,
+  email_marketing_consent: consentBody(customer.emailConsent),
+  sms_marketing_consent: consentBody(customer.smsConsent),
 })
+
+const consentBody = (consent: ShopConsent | null) =>
+  consent && {
+    state: consent.state,
+    opt_in_level: 'single_opt_in',
+    consent_updated_at: consent.at && seconds(consent.at),
+  }
 
 const lineBody = (state: ShopState, line: ShopLine) => ({
   id: line.id,

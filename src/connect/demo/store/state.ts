@@ -12,13 +12,20 @@ interface Entity {
   updatedAt: Date
 }
 
+export interface ShopConsent {
+  state: 'subscribed' | 'unsubscribed' | 'not_subscribed'
+  /** Null: the store does not know when. */
+  at: Date | null
+}
+
 export interface ShopCustomer extends Entity {
   email: string
   firstName: string
   lastName: string
   phone: string | null
   tags: string[]
-  emailConsent: { state: 'subscribed' | 'unsubscribed'; at: Date } | null
+  emailConsent: ShopConsent | null
+  smsConsent: ShopConsent | null
 }
 
 export interface ShopProduct extends Entity {
@@ -133,6 +140,7 @@ export class ShopState {
       phone: number % 3 === 0 ? `+1415555${String(2000 + number)}` : null,
       tags: [],
       emailConsent: null,
+      smsConsent: null,
     }
     this.customers.push(customer)
     return customer

@@ -65,12 +65,14 @@ function consentOf(
   const said = fields.object(`${channel}_marketing_consent`)
   const state = said?.text('state')?.toLowerCase()
   if (!said || !state) return []
+  const decidedAt = said.timeOrNull('consent_updated_at')
   return {
     storeCustomerId: person.storeCustomerId ?? '',
     person,
     channel,
     state: consentState(state),
-    at: said.timeOrNull('consent_updated_at') ?? fields.timeOrNull('created_at') ?? triggeredAt,
+    at: decidedAt ?? fields.timeOrNull('created_at') ?? triggeredAt,
+    undatedAt: decidedAt === null ? versionOf(fields, triggeredAt).updatedAt : null,
   }
 }
 

@@ -67,8 +67,15 @@ const customerNode: NodeReader = (node, readAt) => {
     const said = node.object(`${channel}MarketingConsent`)
     const state = said?.text('marketingState')?.toLowerCase()
     if (!said || !state) return []
-    const at = said.timeOrNull('consentUpdatedAt') ?? node.time('createdAt')
-    return { storeCustomerId: externalId, person, channel, state: consentState(state), at }
+    const decidedAt = said.timeOrNull('consentUpdatedAt')
+    return {
+      storeCustomerId: externalId,
+      person,
+      channel,
+      state: consentState(state),
+      at: decidedAt ?? node.time('createdAt'),
+      undatedAt: decidedAt === null ? version.updatedAt : null,
+    }
   }
   return batchOf({
     customers: [{ externalId, version, person, tags: node.texts('tags'), createdAt: node.time('createdAt') }],

@@ -1,0 +1,284 @@
+import t from 'tap'
+import { ShopLife } from '../src/connect/demo/store/life.ts'
+import { customerNode } from '../src/connect/demo/store/nodes.ts'
+import { ShopState } from '../src/connect/demo/store/state.ts'
+import { applyRecords } from '../src/connect/store/apply.ts'
+import { Fields } from '../src/connect/store/fields.ts'
+import { NODES } from '../src/connect/store/shopify/nodes.ts'
+import { setConsent } from '../src/identity/contact.ts'
+import { assignSubjects } from '../src/identity/subject.ts'
+import type { Brand } from '../src/op.ts'
+import { database } from './fixtures/database.ts'
+import { randomSource } from './fixtures/random.ts'
+import { connectedBrand, eventsOf, storeServer } from './fixtures/store.ts'
+import { order as orderBody } from './fixtures/store-bodies.ts'
+import { storeState } from './fixtures/store-state.ts'
+
+t.capture(process.stderr, 'write')
+const db = await database(t)
+const { sql } = db.postgres
+const { send } = await storeServer(t, db)
+const shop = () => connectedBrand(db, { connectedAt: new Date('2026-11-01T00:00:00Z') })
+
+const [OLD, NEW] = ['+12025550101', '+12025550102']
+const at = (hour: number) => `2026-11-20T${String(hour).padStart(2, '0')}:00:00Z`
+
+/** A version of the customer, of an hour. */
+const customer = (hour: number, changes: object = {}) =>
+  JSON.stringify({
+    id: 77,
+    email: 'ann@example.com',
+    phone: OLD,
+    first_name: 'Ann',
+    last_name: 'Lee',
+    tags: 'vip',
+    created_at: at(1),
+    updated_at: at(hour),
+    email_marketing_consent: null,
+    sms_marketing_consent: null,
+    ...changes,
+  })
+const subscribed = (hour: number | null) => ({
+  state: 'subscribed',
+  consent_updated_at: hour && at(hour),
+})
+const UNDATED = { state: 'not_subscribed', consent_updated_at: null }
+const NONE = { email: null, phone: null }
+
+const tell = async (brand: Brand, ...bodies: string[]) => {
+  for (const body of bodies) {
+    const topic = 'line_items' in JSON.parse(body) ? 'orders/paid' : 'customers/update'
+    const answer = await send(brand, { topic, body, triggeredAt: new Date(at(20)) })
+    t.match(answer, { status: 200, body: { ok: true } })
+  }
+}
+const told = async (...bodies: string[]) => {
+  const brand = await shop()
+  await tell(brand, ...bodies)
+  return brand
+}
+const contacts = async ({ id }: Brand) => [
+  ...(await sql`
+    select email, phone, first_name, last_name, sms_consent, email_consent from contact
+    where brand_id = ${id} and (email is not null or phone is not null) order by email, phone`),
+]
+const profile = async ({ id }: Brand) =>
+  (
+    await sql`
+      select email, phone, first_name, last_name, tags from customer
+      where brand_id = ${id} and store_customer_id = '77'`
+  )[0]
+
+/** All orders of a list. */
+const permuted = <T>(list: readonly T[]): T[][] =>
+  list.length < 2
+    ? [[...list]]
+    : list.flatMap((one, at) => permuted(list.toSpliced(at, 1)).map((rest) => [one, ...rest]))
+
+t.test(
+  'consent for an old number is none for the new one, in whatever order the versions come',
+  async (t) => {
+    const versions = [customer(2, { sms_marketing_consent: subscribed(2) }), customer(3, { phone: NEW })]
+    const [first = '', second = ''] = versions
+    for (const order of [
+      [first, second],
+      [second, first],
+      [first, second, first],
+      [second, first, second],
+    ])
+      t.match(await contacts(await told(...order)), [{ phone: NEW, sms_consent: 'unknown' }])
+  },
+)
+
+t.test('a number that comes back has the consent that was given for it', async (t) => {
+  const versions = [
+    customer(2, { sms_marketing_consent: subscribed(2) }),
+    customer(3, NONE),
+    customer(4, { email: null }),
+  ]
+  for (const order of permuted(versions))
+    t.match(await contacts(await told(...order)), [{ phone: OLD, sms_consent: 'subscribed' }])
+})
+
+t.test('consent that the store gives a new number with it holds for that', async (t) => {
+  const versions = [
+    customer(2, { sms_marketing_consent: subscribed(2) }),
+    customer(3, { phone: NEW, sms_marketing_consent: subscribed(2) }),
+  ]
+  for (const order of permuted(versions))
+    t.match(await contacts(await told(...order)), [{ phone: NEW, sms_consent: 'subscribed' }])
+})
+
+t.test('a consent that the store takes back without saying when is taken back', async (t) => {
+  for (const phone of [OLD, NEW]) {
+    const versions = [
+      customer(2, { sms_marketing_consent: subscribed(2) }),
+      customer(3, { phone, sms_marketing_consent: UNDATED }),
+    ]
+    for (const order of permuted(versions))
+      t.match(await contacts(await told(...order)), [{ phone, sms_consent: 'unknown' }])
+  }
+})
+
+t.test('a consent without a time overrules no word that has one', async (t) => {
+  const brand = await told(
+    customer(3, { sms_marketing_consent: { state: 'unsubscribed', consent_updated_at: at(2) } }),
+    customer(4, { sms_marketing_consent: subscribed(null) }),
+  )
+  t.match(await contacts(brand), [{ sms_consent: 'unsubscribed' }])
+})
+
+t.test(
+  'a refusal is the person’s: a new number and older or undated words change nothing of it',
+  async (t) => {
+    const brand = await told(customer(2, { sms_marketing_consent: subscribed(2) }))
+    const [{ id } = {}] = await sql`select id from contact where brand_id = ${brand.id}`
+    await db.postgres
+      .forBrand(brand.id)
+      .tx((tx) => setConsent(tx, id, 'sms', 'unsubscribed', 'reply', new Date(at(5))))
+    await tell(brand, customer(6, { sms_marketing_consent: UNDATED }))
+    t.match(await contacts(brand), [{ phone: OLD, sms_consent: 'unsubscribed' }])
+    await tell(brand, customer(7, { phone: NEW, sms_marketing_consent: subscribed(4) }))
+    t.match(await contacts(brand), [{ phone: NEW, sms_consent: 'unsubscribed' }])
+    await tell(brand, customer(9, { phone: NEW, sms_marketing_consent: subscribed(8) }))
+    t.match(await contacts(brand), [{ phone: NEW, sms_consent: 'subscribed' }])
+  },
+)
+
+t.test('what a record says without a time is kept once, and is an event once', async (t) => {
+  const versions = [2, 3, 4, 5].map((hour) => customer(hour, { sms_marketing_consent: UNDATED }))
+  const brand = await told(...versions)
+  t.equal((await sql`select from contact_consent where brand_id = ${brand.id}`).count, 1)
+  const events = await eventsOf(db, brand)
+  t.equal(events.filter(({ event_type }) => event_type === 'consent_updated').length, 1)
+})
+
+t.test('the last tag that is removed is gone', async (t) => {
+  for (const order of permuted([customer(2), customer(3, { tags: '' })]))
+    t.same((await profile(await told(...order)))?.tags, [])
+})
+
+t.test('what a newer version says it has not is gone, from the contact as well', async (t) => {
+  const without = { phone: null, first_name: null, last_name: '' }
+  for (const order of permuted([customer(2), customer(3, without)])) {
+    const brand = await told(...order)
+    const left = { email: 'ann@example.com', phone: null, first_name: null, last_name: null }
+    t.match(await profile(brand), left)
+    t.match(await contacts(brand), [left])
+  }
+})
+
+t.test('whose channels are all removed cannot be messaged, also at those of old orders', async (t) => {
+  const versions = [customer(2), customer(3, NONE), orderBody({ phone: OLD })]
+  for (const order of permuted(versions)) {
+    const brand = await told(...order)
+    t.match(await profile(brand), NONE)
+    t.same(await contacts(brand), [])
+  }
+})
+
+t.test('who has lost an address is still found by it', async (t) => {
+  const brand = await told(customer(2), customer(3, NONE))
+  const [{ subject } = {}] = await sql`
+    select subject from customer where brand_id = ${brand.id} and store_customer_id = '77'`
+  const [found] = await assignSubjects(
+    sql,
+    brand.id,
+    [{ email: 'ann@example.com', phone: OLD, seenAt: new Date() }],
+    { storePlatformDomain: 'myshopify.com' },
+  )
+  t.equal(found, subject)
+  t.equal((await sql`select from customer where brand_id = ${brand.id}`).count, 1)
+})
+
+t.test('what a version does not mention stays', async (t) => {
+  const less = { email: undefined, phone: undefined, first_name: undefined, last_name: undefined }
+  const brand = await told(customer(2), customer(3, { ...less, tags: undefined }))
+  const all = { email: 'ann@example.com', phone: OLD, first_name: 'Ann', last_name: 'Lee' }
+  t.match(await profile(brand), { ...all, tags: ['vip'] })
+  t.match(await contacts(brand), [all])
+})
+
+t.test('a number that others said of a customer whose record never had one stays', async (t) => {
+  for (const order of permuted([customer(2, NONE), customer(3, NONE), orderBody({ phone: NEW })])) {
+    const brand = await told(...order)
+    t.match(await profile(brand), { phone: NEW })
+    t.match(await contacts(brand), [{ phone: NEW }])
+  }
+})
+t.test('the Admin API removes as a webhook does', async (t) => {
+  const state = new ShopState()
+  const shopper = state.addCustomer(new Date(at(1)))
+  Object.assign(shopper, { id: 77n, phone: OLD, tags: ['vip'] })
+  const brand = await shop()
+  const read = async (hour: number) => {
+    shopper.updatedAt = new Date(at(hour))
+    const batch = NODES.customers(new Fields(customerNode(state, shopper)), at(20))
+    await db.postgres.forBrand(brand.id).tx((tx) =>
+      applyRecords(
+        {
+          tx,
+          brandId: brand.id,
+          storePlatformDomain: 'myshopify.com',
+          region: 'US',
+          connectedAt: new Date(at(1)),
+        },
+        batch,
+      ),
+    )
+  }
+  await read(2)
+  t.match(await contacts(brand), [{ phone: OLD }])
+  Object.assign(shopper, { phone: null, tags: [], firstName: null })
+  await read(3)
+  t.match(await profile(brand), { phone: null, tags: [], first_name: null })
+  t.match(await contacts(brand), [{ phone: null, first_name: null }])
+})
+
+t.test('a consent that names no address allows nothing, and forbids', async (t) => {
+  const brand = await told(customer(2))
+  const say = (state: string, hour: number) => {
+    const sms_marketing_consent = { state, consent_updated_at: at(hour) }
+    return send(brand, {
+      topic: 'customers_marketing_consent/update',
+      body: JSON.stringify({ customer_id: 77, sms_marketing_consent }),
+    })
+  }
+  await say('subscribed', 3)
+  t.match(await contacts(brand), [{ sms_consent: 'unknown' }])
+  await say('unsubscribed', 4)
+  t.match(await contacts(brand), [{ sms_consent: 'unsubscribed' }])
+})
+
+t.test('whatever customers change, any order ends in the state and the consents of the store', async (t) => {
+  const random = randomSource(t)
+  const started = new Date(Date.now() - 2 * 86_400_000)
+  for (let round = 0; round < 2; round++) {
+    const life = new ShopLife(new ShopState(), random, started)
+    life.open({ products: 1, customers: 3 })
+    for (let step = 0; step < 30; step++) life.stepOfCustomer()
+    const history = life.messages()
+    const after = async (messages: typeof history) => {
+      const brand = await connectedBrand(db, { connectedAt: started })
+      for (const message of messages) t.equal((await send(brand, message)).status, 200)
+      return brand
+    }
+    const brand = await after(history)
+    const known = await contacts(brand)
+    for (const { email, phone, emailConsent, smsConsent } of life.state.customers) {
+      const contact = known.find((one) => (email ? one.email === email : one.phone === phone))
+      if (email || phone) t.match(contact, { email, phone })
+      const agreed = (consent: typeof smsConsent) => consent?.state === 'subscribed'
+      if (contact?.sms_consent === 'subscribed') t.ok(agreed(smsConsent) || smsConsent === null)
+      if (contact?.email_consent === 'subscribed') t.ok(agreed(emailConsent) || emailConsent === null)
+    }
+    const wanted = await storeState(db, brand)
+    for (let turn = 0; turn < 2; turn++) {
+      const mixed = history
+        .flatMap((message) => (random.chance(0.3) ? [message, message] : [message]))
+        .map((message) => ({ message, place: random.below(1e9) }))
+        .sort((one, other) => one.place - other.place)
+      t.strictSame(await storeState(db, await after(mixed.map(({ message }) => message))), wanted)
+    }
+  }
+})
