@@ -49,7 +49,7 @@ const tell = async (brand: Brand, ...bodies: string[]) => {
   for (const body of bodies) {
     const topic = 'line_items' in JSON.parse(body) ? 'orders/paid' : 'customers/update'
     const answer = await send(brand, { topic, body, triggeredAt: new Date(at(20)) })
-    t.match(answer, { status: 200, body: { ok: true } })
+    if (!answer.body.ok) throw new Error(JSON.stringify(answer))
   }
 }
 const told = async (...bodies: string[]) => {
@@ -256,7 +256,7 @@ t.test('whatever customers change, any order ends in the state and the consents 
   for (let round = 0; round < 2; round++) {
     const life = new ShopLife(new ShopState(), random, started)
     life.open({ products: 1, customers: 3 })
-    for (let step = 0; step < 30; step++) life.stepOfCustomer()
+    for (let step = 0; step < 25; step++) life.stepOfCustomer()
     const history = life.messages()
     const after = async (messages: typeof history) => {
       const brand = await connectedBrand(db, { connectedAt: started })
@@ -266,8 +266,9 @@ t.test('whatever customers change, any order ends in the state and the consents 
     const brand = await after(history)
     const known = await contacts(brand)
     for (const { email, phone, emailConsent, smsConsent } of life.state.customers) {
+      if (email === null && phone === null) continue
       const contact = known.find((one) => (email ? one.email === email : one.phone === phone))
-      if (email || phone) t.match(contact, { email, phone })
+      t.match(contact, { email, phone })
       const agreed = (consent: typeof smsConsent) => consent?.state === 'subscribed'
       if (contact?.sms_consent === 'subscribed') t.ok(agreed(smsConsent) || smsConsent === null)
       if (contact?.email_consent === 'subscribed') t.ok(agreed(emailConsent) || emailConsent === null)

@@ -92,6 +92,8 @@ async function loadProfiles(ask: Ask, subjects: ReadonlySet<number>, resolution:
       profileId: rows?.profile_id[at] ?? null,
       email: rows?.email[at] ?? null,
       phone: rows?.phone[at] ?? null,
+      emailByRecord: rows?.email_by_record[at] ?? false,
+      phoneByRecord: rows?.phone_by_record[at] ?? false,
       provenance: rows?.provenance[at] ?? 'server',
       createdAt: rows?.created_ms[at] ?? 0,
       into: null,
@@ -119,6 +121,8 @@ interface Columns {
   profile_id: (string | null)[]
   email: (string | null)[]
   phone: (string | null)[]
+  email_by_record: boolean[]
+  phone_by_record: boolean[]
   provenance: Profile['provenance'][]
   created_ms: number[]
 }

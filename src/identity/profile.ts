@@ -14,6 +14,9 @@ export interface Profile {
   profileId: string | null
   email: string | null
   phone: string | null
+  /** The store's record alone says the email, or that there is none. */
+  emailByRecord: boolean
+  phoneByRecord: boolean
   /** pixel: a visitor, known by nothing but the id that its browser carries. */
   provenance: 'server' | 'pixel'
   /** Milliseconds since 1970. */
@@ -49,8 +52,8 @@ export function outlives(one: Ranked, other: Ranked): boolean {
 export function describe(profile: Profile, tuple: Tuple, seenAt: number): void {
   const { email, phone, createdAt } = profile
   if (!isVisitor(profile)) {
-    profile.email ??= tuple[EMAIL] ?? null
-    profile.phone ??= tuple[PHONE] ?? null
+    if (!profile.emailByRecord) profile.email ??= tuple[EMAIL] ?? null
+    if (!profile.phoneByRecord) profile.phone ??= tuple[PHONE] ?? null
   }
   profile.createdAt = Math.min(createdAt, seenAt)
   profile.changed ||= profile.email !== email || profile.phone !== phone || profile.createdAt !== createdAt

@@ -183,6 +183,8 @@ export class Resolution {
       profileId: null,
       email: null,
       phone: null,
+      emailByRecord: false,
+      phoneByRecord: false,
       provenance,
       createdAt: Number.POSITIVE_INFINITY,
       into: null,

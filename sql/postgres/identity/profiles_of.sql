@@ -4,6 +4,8 @@ select
     coalesce(array_to_json(array_agg(profile_id)), '[]') as profile_id,
     coalesce(array_to_json(array_agg(email)), '[]') as email,
     coalesce(array_to_json(array_agg(phone)), '[]') as phone,
+    coalesce(array_to_json(array_agg(email_by_record)), '[]') as email_by_record,
+    coalesce(array_to_json(array_agg(phone_by_record)), '[]') as phone_by_record,
     coalesce(array_to_json(array_agg(provenance)), '[]') as provenance,
     coalesce(array_to_json(array_agg(floor(extract(epoch from created_at) * 1000)::bigint)), '[]') as created_ms
 from customer

@@ -46,12 +46,8 @@ export async function applyRecords(work: StoreWork, given: Batch): Promise<void>
     ...batch.subscriptions.map((subscription) => ({ kind: 'subscription' as const, ...subscription })),
   ])
   const subjects = await subjectsOf(work, batch)
-  await writeCustomers(
-    work,
-    batch.customers.filter((customer) => newest.has('customer', customer)),
-    subjects,
-  )
-  await writeContacts(work, batch, newest, subjects)
+  const cleared = await writeCustomers(work, batch.customers, newest, subjects)
+  await writeContacts(work, batch, newest, subjects, cleared)
   await writeProducts(
     work,
     batch.products.filter((product) => newest.has('product', product)),

@@ -5,7 +5,7 @@ import { assignSubjects } from '../../identity/subject.ts'
 import { log } from '../../log.ts'
 import type { StoreWork } from './apply.ts'
 import { identityOf, namingsOf } from './erased.ts'
-import type { Batch, ConsentRecord, CustomerRecord, Person } from './record.ts'
+import type { Batch, ConsentRecord, CustomerRecord, Emptiable, Person } from './record.ts'
 import type { Newest } from './versions.ts'
 
 /** The subject of each person of a batch; 0 for one that nothing identifies. */
@@ -24,46 +24,101 @@ export async function subjectsOf(
   return new Map(namings.map(({ person }, at) => [person, subjects[at] ?? 0]))
 }
 
-/** Descriptions of customers, by their newest versions. */
+/** What was taken out of the description of a customer. */
+export interface Cleared {
+  subject: number
+  email: string | null
+  phone: string | null
+  first_name: string | null
+  last_name: string | null
+}
+
+/** Descriptions of customers, by their newest versions; of one that the store removed it stays hidden. */
 export async function writeCustomers(
   { tx, region }: StoreWork,
   customers: readonly CustomerRecord[],
+  newest: Newest,
   subjects: Subjects,
-): Promise<void> {
-  if (customers.length === 0) return
-  const rows = customers.map(({ person, tags, createdAt, version }) => ({
-    ...channelsIn(person, region),
-    first_name: person.firstName ?? null,
-    last_name: person.lastName ?? null,
-    tags,
-    created_at: createdAt,
-    updated_at: version.updatedAt,
+): Promise<Cleared[]> {
+  if (customers.length === 0) return []
+  const isNewest = (customer: CustomerRecord) => newest.describes('customer', customer)
+  const subjectOf = ({ person }: CustomerRecord) => subjects.get(person) ?? 0
+  const said = customers.map((customer) => ({
+    subject: subjectOf(customer),
+    ...sayingOf(customer, isNewest(customer), region),
   }))
+  const cleared = await tx.many<Cleared>('store_customers_clear', [JSON.stringify(said)])
+  const latest = customers.filter(isNewest)
   await tx.many('import_customers', [
-    JSON.stringify(rows),
-    customers.map(({ person }) => subjects.get(person) ?? 0),
+    JSON.stringify(latest.map((customer) => rowOf(customer, region))),
+    latest.map(subjectOf),
   ])
+  await tx.run('store_removed_hide', [customers.map(({ externalId }) => externalId)])
+  return cleared
+}
+
+const rowOf = ({ person, tags, createdAt, version }: CustomerRecord, region: string) => ({
+  ...channelsIn(person, region),
+  first_name: person.firstName ?? null,
+  last_name: person.lastName ?? null,
+  tags,
+  created_at: createdAt,
+  updated_at: version.updatedAt,
+})
+
+function sayingOf(customer: CustomerRecord, isNewest: boolean, region: string) {
+  const { email, phone, first_name, last_name, updated_at } = rowOf(customer, region)
+  const lacks = (field: Emptiable, value: string | null) =>
+    isNewest && value === null && customer.says.includes(field)
+  return {
+    names_email: email !== null,
+    names_phone: phone !== null,
+    lacks_email: lacks('email', email),
+    lacks_phone: lacks('phone', phone),
+    lacks_first_name: lacks('firstName', first_name),
+    lacks_last_name: lacks('lastName', last_name),
+    updated_at: isNewest ? updated_at : null,
+  }
+}
+
+interface Known {
+  subject: number
+  has_channel: boolean
+  email_by_record: boolean
+  phone_by_record: boolean
 }
 
 /**
  * Contacts: a customer's newest version says its channels; whom an order, checkout or consent names gets a contact only
- * where there is none, so that a late record takes no newer address away.
+ * where there is none, so that a late record takes no newer address away, and brings none back.
  */
 export async function writeContacts(
   work: StoreWork,
   batch: Batch,
   newest: Newest,
   subjects: Subjects,
+  cleared: readonly Cleared[],
 ): Promise<void> {
+  const { tx } = work
   for (const customer of batch.customers)
     if (newest.describes('customer', customer)) await putContact(work, customer.person, subjects)
   const others = [...batch.consents, ...batch.orders, ...batch.checkouts].map(({ person }) => person)
-  const unknown = new Map(others.map((person) => [subjects.get(person) ?? 0, person]))
-  unknown.delete(0)
-  if (unknown.size) {
-    const known = await work.tx.many<{ subject: number }>('store_contacts_of', [[...unknown.keys()]])
-    for (const { subject } of known) unknown.delete(subject)
-    for (const person of unknown.values()) await putContact(work, person, subjects)
+  const named = new Map(others.map((person) => [subjects.get(person) ?? 0, person]))
+  named.delete(0)
+  const known = named.size ? await tx.many<Known>('store_contacts_known', [[...named.keys()]]) : []
+  for (const { subject, has_channel, email_by_record, phone_by_record } of known) {
+    const person = named.get(subject)
+    if (!person || has_channel) continue
+    const { email, phone } = person
+    await putContact(work, person, subjects, {
+      email: email_by_record ? undefined : email,
+      phone: phone_by_record ? undefined : phone,
+    })
+  }
+  if (cleared.length) {
+    const emptied = await tx.many<{ id: string }>('store_contacts_clear', [JSON.stringify(cleared)])
+    for (const { id } of emptied)
+      for (const channel of ['email', 'sms']) await tx.run('consent_apply', [id, channel])
   }
   for (const consent of batch.consents) await putConsent(work, consent, subjects.get(consent.person) ?? 0)
 }
@@ -72,8 +127,9 @@ async function putContact(
   { tx, brandId, region }: StoreWork,
   person: Person,
   subjects: Subjects,
+  channels: Pick<Person, 'email' | 'phone'> = person,
 ): Promise<void> {
-  const { email, phone } = channelsIn(person, region)
+  const { email, phone } = channelsIn(channels, region)
   if (email === null && phone === null) return
   const { firstName = null, lastName = null } = person
   const found = { subject: subjects.get(person) || null, email, phone, firstName, lastName }

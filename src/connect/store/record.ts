@@ -95,8 +95,15 @@ export interface FulfillmentRecord extends Versioned {
   createdAt: string
 }
 
+/** Fields of a customer that can be emptied. */
+export const EMPTIABLE = ['email', 'phone', 'firstName', 'lastName'] as const satisfies (keyof Person)[]
+export type Emptiable = (typeof EMPTIABLE)[number]
+
 export interface CustomerRecord extends Versioned {
   person: Person
+  /** What the version speaks of, if only to say that there is none. */
+  says: Emptiable[]
+  /** Null: it does not speak of them. */
   tags: string[] | null
   createdAt: string
 }

@@ -187,18 +187,24 @@ export class ShopLife {
     if (!customer) return
     customer.updatedAt = this.now
     const change = this.#choices.below(6)
-    if (change === 0) customer.tags = [...customer.tags, `tag${this.#choices.below(5)}`]
+    if (change === 0) this.#rename(customer)
     else if (change === 1) this.#move(customer)
     else this.#decide(customer)
     this.#tell('customers/update', customerBody(customer))
   }
 
-  /** Another address or number; the store takes the consent along or not. */
+  #rename(customer: ShopCustomer): void {
+    if (this.#choices.chance(0.3)) customer.firstName = customer.firstName === null ? 'Again' : null
+    else customer.tags = this.#choices.chance(0.3) ? [] : [...customer.tags, `tag${this.#choices.below(5)}`]
+  }
+
+  /** Another address or number, or none any more; the store takes the consent along or not. */
   #move(customer: ShopCustomer): void {
+    const isGone = this.#choices.chance(0.3)
     const isEmail = this.#choices.chance(0.5)
-    if (isEmail) customer.email = `new${this.state.id()}@example.com`
-    else customer.phone = this.#pick(numbersOf(customer)) ?? null
-    if (this.#choices.chance(0.5)) customer[isEmail ? 'emailConsent' : 'smsConsent'] = null
+    if (isEmail) customer.email = isGone ? null : `new${this.state.id()}@example.com`
+    else customer.phone = isGone ? null : (this.#pick(numbersOf(customer)) ?? null)
+    if (isGone || this.#choices.chance(0.5)) customer[isEmail ? 'emailConsent' : 'smsConsent'] = null
   }
 
   #decide(customer: ShopCustomer): void {
@@ -217,7 +223,7 @@ export class ShopLife {
       const told = { customer_id: id, phone, sms_marketing_consent }
       this.#tell('customers_marketing_consent/update', { ...told, updated_at: seconds(customer.updatedAt) })
     } else {
-      customer.emailConsent = consent
+      customer.emailConsent = customer.email === null ? null : consent
       const { email, email_marketing_consent } = customerBody(customer)
       const told = { customer_id: id, email_address: email, email_marketing_consent }
       this.#tell('customers_email_marketing_consent/update', {

@@ -19,9 +19,9 @@ export interface ShopConsent {
 }
 
 export interface ShopCustomer extends Entity {
-  email: string
-  firstName: string
-  lastName: string
+  email: string | null
+  firstName: string | null
+  lastName: string | null
   phone: string | null
   tags: string[]
   emailConsent: ShopConsent | null

@@ -5,11 +5,13 @@ import {
   type Channel,
   type ConsentRecord,
   type ConsentState,
+  EMPTIABLE,
   type Person,
 } from '../record.ts'
 import { versionOf } from './order.ts'
 
 const CHANNELS: readonly Channel[] = ['email', 'sms']
+const FIELD = { email: 'email', phone: 'phone', firstName: 'first_name', lastName: 'last_name' } as const
 
 /** A customer as webhooks carry it, with the consents inside it. */
 export function readCustomer(fields: Fields, triggeredAt: string): Batch {
@@ -28,7 +30,8 @@ export function readCustomer(fields: Fields, triggeredAt: string): Batch {
         externalId,
         version,
         person,
-        tags: fields.has('tags') ? tagsOf(fields) : null,
+        says: EMPTIABLE.filter((field) => fields.says(FIELD[field])),
+        tags: fields.says('tags') ? tagsOf(fields) : null,
         createdAt: fields.timeOrNull('created_at') ?? version.updatedAt,
       },
     ],

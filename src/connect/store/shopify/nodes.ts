@@ -5,6 +5,7 @@ import {
   batchOf,
   type Channel,
   type ConsentRecord,
+  EMPTIABLE,
   FINANCIAL_STATUSES,
   type FulfillmentRecord,
   type FulfillmentStatus,
@@ -78,7 +79,16 @@ const customerNode: NodeReader = (node, readAt) => {
     }
   }
   return batchOf({
-    customers: [{ externalId, version, person, tags: node.texts('tags'), createdAt: node.time('createdAt') }],
+    customers: [
+      {
+        externalId,
+        version,
+        person,
+        says: EMPTIABLE.filter((field) => node.says(field)),
+        tags: node.says('tags') ? node.texts('tags') : null,
+        createdAt: node.time('createdAt'),
+      },
+    ],
     consents: [consent('email'), consent('sms')].flat(),
   })
 }

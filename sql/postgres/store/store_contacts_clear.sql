@@ -1,0 +1,43 @@
+-- Takes out of the contacts of customers what was taken out of their records ($2: JSON) and did not come back.
+with gone as (
+    select
+        taken.subject, coalesce(redirect.customer, taken.subject) as customer,
+        case when customer.email is distinct from taken.email then taken.email end as email,
+        case when customer.phone is distinct from taken.phone then taken.phone end as phone,
+        case when customer.first_name is distinct from taken.first_name then taken.first_name end as first_name,
+        case when customer.last_name is distinct from taken.last_name then taken.last_name end as last_name
+    from json_to_recordset($2::text::json) as taken (
+        subject integer, email text, phone text, first_name text, last_name text
+    )
+    join customer on customer.brand_id = $1 and customer.subject = taken.subject
+    left join subject_redirect as redirect
+        on redirect.brand_id = $1 and redirect.subject = taken.subject and not redirect.deleted
+),
+
+theirs as (
+    select customer as subject, email, phone, first_name, last_name from gone
+    union all
+    select redirect.subject, email, phone, first_name, last_name
+    from gone
+    join subject_redirect as redirect
+        on redirect.brand_id = $1 and redirect.customer = gone.customer and not redirect.deleted
+)
+
+update contact
+set
+    email = nullif(contact.email, theirs.email),
+    phone = nullif(contact.phone, theirs.phone),
+    first_name = nullif(contact.first_name, theirs.first_name),
+    last_name = nullif(contact.last_name, theirs.last_name),
+    updated_at = now()
+from theirs
+where
+    contact.brand_id = $1
+    and contact.subject = theirs.subject
+    and (
+        contact.email = theirs.email
+        or contact.phone = theirs.phone
+        or contact.first_name = theirs.first_name
+        or contact.last_name = theirs.last_name
+    )
+returning contact.id
