@@ -5,4 +5,9 @@ alter table customer
     add column email_by_record boolean not null default false,
     add column phone_by_record boolean not null default false;
 
+-- When the store gave the token that we have. `connected_at` is where history ends and news begins.
+alter table store_connection add column token_at timestamptz;
+update store_connection set token_at = connected_at;
+alter table store_connection alter column token_at set not null;
+
 -- migrate:down

@@ -3,7 +3,7 @@ import { eraseDue } from '../src/connect/erase/due.ts'
 import { answerDataRequest, dataRequests } from '../src/connect/store/data-request.ts'
 import { database } from './fixtures/database.ts'
 import { lake } from './fixtures/lake.ts'
-import { connectedBrand, storeServer } from './fixtures/store.ts'
+import { connect, connectedBrand, eventsOf, storeServer } from './fixtures/store.ts'
 import { checkout, order, refund } from './fixtures/store-bodies.ts'
 
 t.capture(process.stderr, 'write')
@@ -29,6 +29,19 @@ t.test('a store that removed the app is heard no more, but for what it must be a
   t.match(await rowsOf(brand, 'erasure'), [
     { requested_by: 'customers/redact', whom: { store_customer_id: '77', email: 'ann@example.com' } },
   ])
+})
+
+t.test('a late word of an earlier removal ends no newer connection, and that loses no news', async (t) => {
+  const brand = await shop()
+  const at = (time: string) => new Date(`2026-11-20T${time}:00Z`)
+  await connect(db, brand, { connectedAt: at('12:05') })
+  const removed = { topic: 'app/uninstalled', body: '{"id":1}' }
+  await send(brand, { ...removed, triggeredAt: at('12:00') })
+  t.match(await rowsOf(brand, 'store_connection'), [{ status: 'connected', access_token: Buffer }])
+  await send(brand, { topic: 'orders/paid', body: order() })
+  t.match(await eventsOf(db, brand), [{ event_type: 'order_created' }], 'of 10:00, before the new token')
+  await send(brand, { ...removed, triggeredAt: at('12:06') })
+  t.match(await rowsOf(brand, 'store_connection'), [{ status: 'disconnected', access_token: null }])
 })
 
 t.test('a redacted shop has every profile erased', async (t) => {
