@@ -5,6 +5,9 @@ alter table customer
     add column email_by_record boolean not null default false,
     add column phone_by_record boolean not null default false;
 
+-- The store's id of the cart that it came from.
+alter table checkout add column cart_id text;
+
 -- When the store gave the token that we have. `connected_at` is where history ends and news begins.
 alter table store_connection add column token_at timestamptz;
 update store_connection set token_at = connected_at;

@@ -491,7 +491,7 @@ t.test('a checkout without order and activity for the brand’s time is abandone
   const at = (time: string) => abandonCheckouts(parts, new Date(`2026-11-20T${time}Z`))
   // Of other tests' brands.
   await at('23:00:00')
-  await send(brand, { topic: 'checkouts/create', body: checkout() })
+  await send(brand, { topic: 'checkouts/create', body: checkout({ cart_token: 'c9' }) })
   await send(brand, { topic: 'checkouts/create', body: checkout({ id: 502 }) })
   await send(brand, { topic: 'orders/create', body: order({ checkout_id: 502 }) })
   t.equal(await at('11:29:59'), 0)
@@ -504,6 +504,7 @@ t.test('a checkout without order and activity for the brand’s time is abandone
       occurred_at: Date.parse('2026-11-20T11:30:00Z'),
       properties: {
         checkout_id: '501',
+        cart_id: 'c9',
         checkout_url: 'https://shop.example/501',
         total: '75.00',
         item_count: 3,
@@ -518,11 +519,17 @@ t.test('a checkout without order and activity for the brand’s time is abandone
   const done = {
     id: 1003,
     checkout_id: 501,
+    discount_codes: [{ code: 'BACK10' }],
     created_at: '2026-11-20T13:00:00Z',
     updated_at: '2026-11-20T13:00:00Z',
   }
   await send(brand, { topic: 'orders/create', body: order(done) })
   const states = (await rowsOf(brand, 'checkout')).map(({ external_id, state }) => `${external_id} ${state}`)
   t.same(states.sort(), ['501 recovered', '502 completed'])
-  t.equal((await typesOf(brand)).filter((type) => type === 'checkout_recovered').length, 1)
+  const recovered = (await eventsOf(db, brand)).filter(
+    ({ event_type }) => event_type === 'checkout_recovered',
+  )
+  const of = { checkout_id: '501', cart_id: 'c9', order_id: '1003', order_number: '#1001' }
+  t.match(recovered, [{ properties: { ...of, discount_code: 'BACK10' } }])
+  t.equal(recovered.length, 1)
 })

@@ -84,7 +84,8 @@ async function noteMessaged(
   const messaged = await tx.many<{ external_id: string }>('checkouts_first_messaged', [customers])
   if (messaged.length === 0) return
   const ids = messaged.map(({ external_id }) => external_id)
-  await tx.run('store_checkouts_settle', [ids, ids.map(() => null)])
+  const nothing = ids.map(() => null)
+  await tx.run('store_checkouts_settle', [ids, nothing, nothing])
   const connection = await tx.maybe<{ connected_at: Date; region: string }>('store_connection_of')
   const work: StoreWork = {
     tx,

@@ -19,5 +19,5 @@ set state = 'abandoned', abandoned_at = due.abandoned_at
 from due
 where checkout.brand_id = $1 and checkout.external_id = due.external_id
 returning
-    checkout.external_id, coalesce(subject, 0) as subject, total::text as total, currency_code, url, items,
+    checkout.external_id, coalesce(subject, 0) as subject, total::text as total, currency_code, url, cart_id, items,
     checkout.abandoned_at

@@ -1,8 +1,8 @@
 -- A checkout is completed once it has an order, and recovered when its shopper had been messaged before. $2: external
--- ids, $3: their items as JSON, null where nothing new is known.
+-- ids, $3: their items as JSON, $4: their carts, null where nothing new is known.
 with given as (
     select *
-    from unnest($2::text[], $3::text[]) as given (external_id, items)
+    from unnest($2::text[], $3::text[], $4::text[]) as given (external_id, items, cart_id)
 ),
 
 ordered as (
@@ -16,6 +16,7 @@ known as (
     select
         started.external_id,
         coalesce(given.items::jsonb, started.items) as items,
+        coalesce(given.cart_id, started.cart_id) as cart_id,
         started.abandoned_at,
         started.messaged_at,
         coalesce(started.completed_at, ordered.created_at) as completed_at
@@ -37,10 +38,10 @@ settled as (
 )
 
 update checkout
-set items = settled.items, completed_at = settled.completed_at, state = settled.state
+set items = settled.items, cart_id = settled.cart_id, completed_at = settled.completed_at, state = settled.state
 from settled
 where
     checkout.brand_id = $1
     and checkout.external_id = settled.external_id
-    and (checkout.items, checkout.completed_at, checkout.state)
-    is distinct from (settled.items, settled.completed_at, settled.state)
+    and (checkout.items, checkout.cart_id, checkout.completed_at, checkout.state)
+    is distinct from (settled.items, settled.cart_id, settled.completed_at, settled.state)

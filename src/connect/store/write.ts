@@ -132,6 +132,7 @@ export async function writeCheckouts(
     await tx.run('import_checkouts', [json(rows), true, holders])
   }
   const items = new Map(checkouts.map((checkout) => [checkout.externalId, json(checkout.items)]))
+  const carts = new Map(checkouts.map(({ externalId, cartExternalId }) => [externalId, cartExternalId]))
   const tokens = [
     ...checkouts.flatMap(({ token }) => token ?? []),
     ...orders.flatMap(({ checkoutToken }) => checkoutToken ?? []),
@@ -147,7 +148,11 @@ export async function writeCheckouts(
     ]),
   ]
   if (touched.length)
-    await tx.run('store_checkouts_settle', [touched, touched.map((id) => items.get(id) ?? null)])
+    await tx.run('store_checkouts_settle', [
+      touched,
+      touched.map((id) => items.get(id) ?? null),
+      touched.map((id) => carts.get(id) ?? null),
+    ])
   return touched
 }
 
