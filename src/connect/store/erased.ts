@@ -64,7 +64,7 @@ export async function withoutErased(work: StoreWork, batch: Batch): Promise<Batc
       nameless(one, { number: null, discountCodes: [], checkoutToken: null }),
     ),
     refunds: batch.refunds.map((one) => nameless(one)),
-    checkouts: batch.checkouts.map((one) => nameless(one, { url: null, token: null })),
+    checkouts: batch.checkouts.map((one) => nameless(one, { url: null, token: null, cartExternalId: null })),
     carts: batch.carts.map((one) => nameless(one)),
     subscriptions: batch.subscriptions.map((one) => nameless(one)),
     fulfillments: batch.fulfillments.map((one) =>
