@@ -19,6 +19,7 @@ import { openReading } from '../src/segment/reading.ts'
 import { refreshBrand, type Step } from '../src/segment/refresh.ts'
 import { createSegment } from '../src/segment/saved.ts'
 import type { BrandRow } from '../src/segment/way.ts'
+import { editRule } from './edited-rule.ts'
 import { options } from './options.ts'
 import { segmentLake, storeIds } from './segment-lake.ts'
 import { segmentMix } from './segment-mix.ts'
@@ -101,8 +102,7 @@ async function full(): Promise<void> {
   const { generation, recipe } = await app.postgres.pipeline.one<BrandRow>('lake_brand_row', [brand.id])
   if (generation === 0 || !recipe) await refreshed('first refresh, with all models', ['models', 'segments'])
   for (const round of ['first', 'second']) {
-    await app.postgres.sql`
-      update lake_brand set definitions_version = definitions_version + 1 where brand_id = ${brand.id}`
+    await editRule(app.postgres, brand.id)
     await refreshed(`full refresh, ${round}`, ['segments'])
   }
 }
