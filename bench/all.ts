@@ -10,6 +10,7 @@ const PARTS = new Set([
   'bodies.ts',
   'chart.ts',
   'collect-host.ts',
+  'edited-rule.ts',
   'generator.ts',
   'ingest-server.ts',
   'lake-slice.ts',
@@ -24,6 +25,7 @@ const PARTS = new Set([
   'segment-lake.ts',
   'segment-mix.ts',
   'stage.ts',
+  'used-log.ts',
   'wrk.ts',
 ])
 /** LONG=1: the memory of ten minutes, a thousand brands, and a million customers, whose lake takes half an hour at first. */
