@@ -4,8 +4,9 @@ import { customerNode } from '../src/connect/demo/store/nodes.ts'
 import { ShopState } from '../src/connect/demo/store/state.ts'
 import { applyRecords } from '../src/connect/store/apply.ts'
 import { Fields } from '../src/connect/store/fields.ts'
+import { batchOf } from '../src/connect/store/record.ts'
 import { NODES } from '../src/connect/store/shopify/nodes.ts'
-import { setConsent } from '../src/identity/contact.ts'
+import { setConsent, upsertContact } from '../src/identity/contact.ts'
 import { assignSubjects } from '../src/identity/subject.ts'
 import type { Brand } from '../src/op.ts'
 import { database } from './fixtures/database.ts'
@@ -206,6 +207,85 @@ t.test('a number that others said of a customer whose record never had one stays
     t.match(await contacts(brand), [{ phone: NEW }])
   }
 })
+
+t.test('what a later import says of a customer is not taken out by an older record', async (t) => {
+  const brand = await told(customer(2))
+  // As an import, of now, of somebody whose record was not known yet.
+  await sql`
+    update customer set updated_at = now(), email_by_record = false, phone_by_record = false
+    where brand_id = ${brand.id}`
+  await sql`delete from store_version where brand_id = ${brand.id}`
+  await tell(brand, customer(3))
+  t.match(await profile(brand), { email: 'ann@example.com', phone: OLD })
+  t.match(await contacts(brand), [{ email: 'ann@example.com', phone: OLD }])
+})
+
+t.test('an address that goes from one customer to another at once is the new one’s', async (t) => {
+  const state = new ShopState()
+  const [ann, bob] = [state.addCustomer(new Date(at(1))), state.addCustomer(new Date(at(1)))]
+  Object.assign(ann, { phone: OLD, email: 'a@example.com' })
+  Object.assign(bob, { phone: NEW, email: null })
+  const brand = await shop()
+  const read = (hour: number) =>
+    db.postgres.forBrand(brand.id).tx((tx) => {
+      const batches = [bob, ann].map((one) => {
+        one.updatedAt = new Date(at(hour))
+        return NODES.customers(new Fields(customerNode(state, one)), at(20))
+      })
+      return applyRecords(
+        {
+          tx,
+          brandId: brand.id,
+          storePlatformDomain: 'myshopify.com',
+          region: 'US',
+          connectedAt: new Date(at(1)),
+        },
+        batchOf({ customers: batches.flatMap(({ customers }) => customers) }),
+      )
+    })
+  await read(2)
+  Object.assign(ann, { email: null })
+  Object.assign(bob, { email: 'a@example.com' })
+  await read(3)
+  t.match(await contacts(brand), [
+    { email: 'a@example.com', phone: NEW },
+    { email: null, phone: OLD },
+  ])
+})
+
+t.test('who refused messages at a number is not messaged at it when it is another contact’s', async (t) => {
+  const brand = await told(customer(2))
+  const [one] = await sql<{ id: string }[]>`select id from contact where brand_id = ${brand.id}`
+  await db.postgres
+    .forBrand(brand.id)
+    .tx((tx) => setConsent(tx, one?.id ?? '', 'sms', 'unsubscribed', 'reply', new Date(at(2))))
+  await tell(brand, customer(3, { phone: null }))
+  const upserted = await db.postgres
+    .forBrand(brand.id)
+    .tx((tx) =>
+      upsertContact(tx, { subject: null, email: null, phone: OLD, firstName: null, lastName: null }),
+    )
+  t.match(await contacts(brand), [
+    { email: 'ann@example.com', phone: null },
+    { phone: OLD, sms_consent: 'unsubscribed' },
+  ])
+  const other = (upserted as { contactId: string }).contactId
+  await db.postgres
+    .forBrand(brand.id)
+    .tx((tx) => setConsent(tx, other, 'sms', 'subscribed', 'reply', new Date(at(4))))
+  t.match(await contacts(brand), [{}, { phone: OLD, sms_consent: 'subscribed' }])
+})
+
+t.test('what the store never asked takes back no consent that was given elsewhere', async (t) => {
+  const brand = await told(customer(2))
+  const [one] = await sql<{ id: string }[]>`select id from contact where brand_id = ${brand.id}`
+  await db.postgres
+    .forBrand(brand.id)
+    .tx((tx) => setConsent(tx, one?.id ?? '', 'sms', 'subscribed', 'reply', new Date(at(2))))
+  await tell(brand, customer(3, { sms_marketing_consent: UNDATED }))
+  t.match(await contacts(brand), [{ sms_consent: 'subscribed' }])
+})
+
 t.test('the Admin API removes as a webhook does', async (t) => {
   const state = new ShopState()
   const shopper = state.addCustomer(new Date(at(1)))

@@ -1,6 +1,6 @@
 -- What records of customers ($2: JSON) say is no more, before the newest of them are written; returns it. `names_`: any
--- version of the record here names one; then what others said of it, or an old version just now, is not the record's.
--- `lacks_` and `updated_at`: of the newest version.
+-- version of the record here names one; the record alone says it then. `lacks_` and `updated_at`: of the newest version,
+-- null when that was here before: it named none, or the record would say it already.
 with given as (
     select
         subject,
@@ -23,18 +23,27 @@ held as (
     select
         given.*, email, phone, first_name, last_name, email_by_record, phone_by_record,
         -- As import_customers takes it.
-        given.updated_at >= customer.updated_at or customer.updated_at = customer.created_at as is_newer
+        case
+            when given.updated_at is not null
+                then given.updated_at >= customer.updated_at or customer.updated_at = customer.created_at
+        end as is_newer
     from given
     join customer on customer.brand_id = $1 and customer.subject = given.subject
 ),
 
 taken as (
     select
-        subject, email_by_record or names_email as email_by_record, phone_by_record or names_phone as phone_by_record,
-        case when email_by_record then case when lacks_email and is_newer then email end when names_email then email end
-            as email,
-        case when phone_by_record then case when lacks_phone and is_newer then phone end when names_phone then phone end
-            as phone,
+        subject,
+        email_by_record or names_email as email_by_record,
+        phone_by_record or names_phone as phone_by_record,
+        case
+            when lacks_email and is_newer and (email_by_record or names_email) then email
+            when is_newer is null and names_email and not email_by_record then email
+        end as email,
+        case
+            when lacks_phone and is_newer and (phone_by_record or names_phone) then phone
+            when is_newer is null and names_phone and not phone_by_record then phone
+        end as phone,
         case when lacks_first_name and is_newer then first_name end as first_name,
         case when lacks_last_name and is_newer then last_name end as last_name
     from held

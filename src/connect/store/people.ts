@@ -100,6 +100,12 @@ export async function writeContacts(
   cleared: readonly Cleared[],
 ): Promise<void> {
   const { tx } = work
+  // First, so that another customer of the batch can have what one has no more.
+  if (cleared.length) {
+    const emptied = await tx.many<{ id: string }>('store_contacts_clear', [JSON.stringify(cleared)])
+    for (const { id } of emptied)
+      for (const channel of ['email', 'sms']) await tx.run('consent_apply', [id, channel])
+  }
   for (const customer of batch.customers)
     if (newest.describes('customer', customer)) await putContact(work, customer.person, subjects)
   const others = [...batch.consents, ...batch.orders, ...batch.checkouts].map(({ person }) => person)
@@ -114,11 +120,6 @@ export async function writeContacts(
       email: email_by_record ? undefined : email,
       phone: phone_by_record ? undefined : phone,
     })
-  }
-  if (cleared.length) {
-    const emptied = await tx.many<{ id: string }>('store_contacts_clear', [JSON.stringify(cleared)])
-    for (const { id } of emptied)
-      for (const channel of ['email', 'sms']) await tx.run('consent_apply', [id, channel])
   }
   for (const consent of batch.consents) await putConsent(work, consent, subjects.get(consent.person) ?? 0)
 }

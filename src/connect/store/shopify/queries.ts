@@ -34,7 +34,7 @@ export const LISTS: Readonly<Record<Entity, readonly InnerList[]>> = {
     { of: 'product', name: 'images', fields: 'id url altText', begins: 20, most: 250 },
   ],
   orders: [
-    { of: 'order', name: 'refunds', fields: REFUND, begins: 5, most: 25, isCut: true },
+    { of: 'order', name: 'refunds', fields: REFUND, begins: 5, most: 50, isCut: true },
     { of: 'order', name: 'fulfillments', fields: FULFILLMENT, begins: 20, most: 250, isCut: true },
     { of: 'order', name: 'lineItems', fields: LINE, begins: 50, most: 100 },
   ],
