@@ -106,8 +106,9 @@ async function warm(): Promise<void> {
     join(app.pipeline.lakeDir, brandFolder(brand.id)),
   ]
   for (const folder of folders)
+    // Postgres makes its own cache of the catalog anew now and then.
     for (const entry of await readdir(folder, { recursive: true, withFileTypes: true }))
-      if (entry.isFile() && !entry.name.endsWith('.parquet'))
+      if (entry.isFile() && !/\.parquet$|^pg_internal\.init/.test(entry.name))
         for await (const _ of chunksOf(join(entry.parentPath, entry.name)));
 }
 
