@@ -105,8 +105,8 @@ async function warm(): Promise<void> {
     join(app.config.dataDir, 'postgres', 'base'),
     join(app.pipeline.lakeDir, brandFolder(brand.id)),
   ]
+  // Postgres makes its own cache of the catalog anew now and then.
   for (const folder of folders)
-    // Postgres makes its own cache of the catalog anew now and then.
     for (const entry of await readdir(folder, { recursive: true, withFileTypes: true }))
       if (entry.isFile() && !/\.parquet$|^pg_internal\.init/.test(entry.name))
         for await (const _ of chunksOf(join(entry.parentPath, entry.name)));
