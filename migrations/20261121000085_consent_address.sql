@@ -69,10 +69,10 @@ create function refuse_as_others() returns trigger
 language plpgsql
 as $$
 begin
-    if refused_by_others(new.brand_id, new.id, 'sms', new.phone) is not null then
+    if new.phone is not null and refused_by_others(new.brand_id, new.id, 'sms', new.phone) is not null then
         new.sms_consent := 'unsubscribed';
     end if;
-    if refused_by_others(new.brand_id, new.id, 'email', new.email) is not null then
+    if new.email is not null and refused_by_others(new.brand_id, new.id, 'email', new.email) is not null then
         new.email_consent := 'unsubscribed';
     end if;
     return new;

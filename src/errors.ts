@@ -75,6 +75,11 @@ export function isUnavailable(error: unknown): boolean {
   return code !== undefined && (TRANSIENT.test(code) || SOCKET.test(code))
 }
 
+/** True when another transaction was first: a deadlock, or a row that it made or removed. What is there now is seen by a retry. */
+export const isOvertaken = (error: unknown): boolean => OVERTAKEN.test(errorCode(error) ?? '')
+
+const OVERTAKEN = /^(40|23503$|23505$)/
+
 /** The SQLSTATE or system code of a driver error; never its message text. */
 export function errorCode(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null || !('code' in error)) return undefined

@@ -1,6 +1,6 @@
 import type { Renamed } from '../connect/custom/definitions.ts'
 import type { Statements } from '../op.ts'
-import { isEventTypeField } from '../segment/rename-event.ts'
+import { isEventTypeField, renamedValue } from '../segment/rename-event.ts'
 import type { CampaignDefinition } from './definition.ts'
 import type { Filter } from './filter.ts'
 import { type Campaign, saveVersion } from './saved.ts'
@@ -34,9 +34,7 @@ function renamedIn(
 }
 
 function renamedFilter(filter: Filter, from: string, to: string): Filter {
-  const { field, value } = filter
-  if (!isEventTypeField(field)) return filter
-  if (value === from) return { ...filter, value: to }
-  if (!Array.isArray(value) || !value.includes(from)) return filter
-  return { ...filter, value: [...new Set(value.map((one) => (one === from ? to : one)))] }
+  if (!isEventTypeField(filter.field)) return filter
+  const value = renamedValue(filter.value, from, to)
+  return value === filter.value ? filter : { ...filter, value }
 }

@@ -38,7 +38,8 @@ function renamedNode(definition: unknown, outer: string, from: string, to: strin
   return entries.some(([key, value]) => value !== node[key as string]) ? Object.fromEntries(entries) : node
 }
 
-function renamedValue(value: unknown, from: string, to: string): unknown {
+/** The very same value when it does not name the type. */
+export function renamedValue(value: unknown, from: string, to: string): unknown {
   if (value === from) return to
   return Array.isArray(value) && value.includes(from)
     ? [...new Set(value.map((one) => (one === from ? to : one)))]

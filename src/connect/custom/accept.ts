@@ -1,5 +1,5 @@
 import { v7 } from 'uuid'
-import { errorCode, fail } from '../../errors.ts'
+import { errorCode, fail, isOvertaken } from '../../errors.ts'
 import { appendEvent } from '../../event/append.ts'
 import { validatePayload } from '../../event/payload-schema.ts'
 import { shown } from '../../event/walk.ts'
@@ -54,8 +54,6 @@ interface Entity extends Identified {
 
 /** Values that Postgres refuses (class 22) and rules that they break (23): sending them again would not help. */
 const UNFIT = /^2[23]/
-/** Another transaction was first: a deadlock, a channel that was taken or a contact that went meanwhile. */
-const OVERTAKEN = /^(40|23503$|23505$)/
 const ATTEMPTS = 3
 /** Senders give up after some seconds: rather say so in time, and have it sent again. */
 const DEADLINE_MS = 5_000
@@ -86,7 +84,7 @@ export async function accept(place: Place, delivery: Delivery): Promise<Accepted
       return await db.tx((tx) => store(tx, place, delivery, entity))
     } catch (error) {
       const code = errorCode(error) ?? ''
-      if (OVERTAKEN.test(code)) {
+      if (isOvertaken(error)) {
         if (attempt < ATTEMPTS) continue
         throw fail('unavailable', 'Others were first. Send it again later.', { cause: error })
       }

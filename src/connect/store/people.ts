@@ -41,17 +41,17 @@ export async function writeCustomers(
   subjects: Subjects,
 ): Promise<Cleared[]> {
   if (customers.length === 0) return []
-  const isNewest = (customer: CustomerRecord) => newest.describes('customer', customer)
-  const subjectOf = ({ person }: CustomerRecord) => subjects.get(person) ?? 0
-  const said = customers.map((customer) => ({
-    subject: subjectOf(customer),
-    ...sayingOf(customer, isNewest(customer), region),
+  const all = customers.map((customer) => ({
+    subject: subjects.get(customer.person) ?? 0,
+    isNewest: newest.describes('customer', customer),
+    says: customer.says,
+    row: rowOf(customer, region),
   }))
-  const cleared = await tx.many<Cleared>('store_customers_clear', [JSON.stringify(said)])
-  const latest = customers.filter(isNewest)
+  const cleared = await tx.many<Cleared>('store_customers_clear', [JSON.stringify(all.map(sayingOf))])
+  const latest = all.filter(({ isNewest }) => isNewest)
   await tx.many('import_customers', [
-    JSON.stringify(latest.map((customer) => rowOf(customer, region))),
-    latest.map(subjectOf),
+    JSON.stringify(latest.map(({ row }) => row)),
+    latest.map(({ subject }) => subject),
   ])
   await tx.run('store_removed_hide', [customers.map(({ externalId }) => externalId)])
   return cleared
@@ -66,11 +66,18 @@ const rowOf = ({ person, tags, createdAt, version }: CustomerRecord, region: str
   updated_at: version.updatedAt,
 })
 
-function sayingOf(customer: CustomerRecord, isNewest: boolean, region: string) {
-  const { email, phone, first_name, last_name, updated_at } = rowOf(customer, region)
-  const lacks = (field: Emptiable, value: string | null) =>
-    isNewest && value === null && customer.says.includes(field)
+interface Version {
+  subject: number
+  isNewest: boolean
+  says: readonly Emptiable[]
+  row: ReturnType<typeof rowOf>
+}
+
+function sayingOf({ subject, isNewest, says, row }: Version) {
+  const { email, phone, first_name, last_name, updated_at } = row
+  const lacks = (field: Emptiable, value: string | null) => isNewest && value === null && says.includes(field)
   return {
+    subject,
     names_email: email !== null,
     names_phone: phone !== null,
     lacks_email: lacks('email', email),

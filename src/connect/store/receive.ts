@@ -1,5 +1,5 @@
 import type { Seal } from '../../access/seal.ts'
-import { errorCode, fail } from '../../errors.ts'
+import { fail, isOvertaken } from '../../errors.ts'
 import { log } from '../../log.ts'
 import type { Postgres } from '../../store/postgres.ts'
 import { createLanes } from '../lanes.ts'
@@ -120,16 +120,13 @@ async function replay(
   return { applied, dead: kept.length - applied }
 }
 
-/** Deadlocks, and rows that another transaction made or removed first. */
-const OVERTAKEN = /^(40|23503$|23505$)/
-
 /** Once more after a lost race: what is there then is seen. */
 async function persistently<Result>(work: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await work()
     } catch (error) {
-      if (attempt === ATTEMPTS || !OVERTAKEN.test(errorCode(error) ?? '')) throw error
+      if (attempt === ATTEMPTS || !isOvertaken(error)) throw error
     }
   }
 }
