@@ -330,6 +330,53 @@ t.test('a consent that names no address allows nothing, and forbids', async (t) 
   t.match(await contacts(brand), [{ sms_consent: 'unsubscribed' }])
 })
 
+t.test(
+  'an address that moves to another customer is theirs, in whatever order the versions come',
+  async (t) => {
+    const bea = (hour: number, changes: object) =>
+      customer(hour, { id: 78, first_name: 'Bea', phone: null, ...changes })
+    const versions = [
+      customer(2),
+      customer(3, { email: 'ann.lee@example.com', phone: null }),
+      bea(2, { email: 'bea@example.com' }),
+      bea(3, { email: 'ann@example.com', phone: OLD }),
+    ]
+    const wanted = [
+      { email: 'ann.lee@example.com', phone: null, first_name: 'Ann' },
+      { email: 'ann@example.com', phone: OLD, first_name: 'Bea' },
+    ]
+    for (const order of permuted(versions)) t.match(await contacts(await told(...order)), wanted)
+  },
+)
+
+t.test('an address goes on through customers who each take what the one before leaves', async (t) => {
+  const [a, b, c] = ['a@example.com', 'b@example.com', 'c@example.com']
+  const of = (id: number, hour: number, email: string) => customer(hour, { id, email, phone: null })
+  const first = [of(77, 2, a), of(78, 2, b), of(79, 2, c)]
+  const second = [of(77, 3, 'new@example.com'), of(78, 3, a), of(79, 3, b)]
+  for (const order of permuted(second)) {
+    const brand = await told(...first, ...order)
+    const whose = await sql`
+      select contact.email, store_customer_id from contact join customer using (brand_id, subject)
+      where brand_id = ${brand.id} order by store_customer_id`
+    t.match([...whose], [{ email: 'new@example.com' }, { email: a }, { email: b }])
+  }
+})
+
+t.test('a customer without any address takes over the contact that has their new one', async (t) => {
+  const brand = await told(customer(2), customer(3, NONE))
+  const [{ id: bare } = {}] = await sql`select id from contact where brand_id = ${brand.id}`
+  const ofBrand = db.postgres.forBrand(brand.id)
+  await ofBrand.tx((tx) => setConsent(tx, bare, 'email', 'unsubscribed', 'reply', new Date(at(4))))
+  const anne = { subject: null, email: 'anne@example.com', phone: null, firstName: null, lastName: null }
+  await ofBrand.tx((tx) => upsertContact(tx, anne))
+  await tell(brand, customer(5, { email: 'anne@example.com', phone: null }))
+  const [contact] = await sql`
+    select store_customer_id, email_consent from contact join customer using (brand_id, subject)
+    where brand_id = ${brand.id} and contact.email = 'anne@example.com'`
+  t.match(contact, { store_customer_id: '77', email_consent: 'unsubscribed' })
+})
+
 t.test('whatever customers change, any order ends in the state and the consents of the store', async (t) => {
   const random = randomSource(t)
   const started = new Date(Date.now() - 2 * 86_400_000)

@@ -1,6 +1,6 @@
 import { v7 } from 'uuid'
 import { fail } from '../errors.ts'
-import { type ConsentChannel, channelsOf, upsertContact } from '../identity/contact.ts'
+import { type ConsentChannel, channelsOf, linkContact, upsertContact } from '../identity/contact.ts'
 import type { Db, Statements } from '../op.ts'
 import { ending } from './advance.ts'
 import type { ActionType } from './message-rule.ts'
@@ -76,7 +76,7 @@ async function conversationFor(tx: Statements, { channel, from, at }: Incoming) 
   if (open) return { id: open.id, contactId: open.contact_id }
   const contact = await upsertContact(tx, { subject: null, email, phone, firstName: null, lastName: null })
   if ('conflict' in contact) throw fail('conflict', 'The address belongs to several contacts.')
-  await tx.run('contact_link', [contact.contactId, email, phone])
+  await linkContact(tx, contact.contactId, { email, phone })
   const id = v7()
   await tx.run('conversation_begin', [id, contact.contactId, channel, at])
   return { id, contactId: contact.contactId }

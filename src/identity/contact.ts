@@ -26,6 +26,8 @@ export interface FoundContact {
 interface ContactRow extends Channels {
   id: string
   subject: number | null
+  /** Linked to somebody else than the customer. */
+  is_others: boolean
 }
 
 /** Normalises channels. A number without a country code is one of the brand's default region. */
@@ -69,9 +71,23 @@ export async function upsertContact(
     return { contactId }
   }
   await tx.run('contact_update', [owner.id, ...values])
-  if (email !== null && owner.email !== email) await tx.run('consent_apply', [owner.id, 'email'])
-  if (phone !== null && owner.phone !== phone) await tx.run('consent_apply', [owner.id, 'sms'])
+  const isLinked = owner.subject === null && subject !== null
+  if (isLinked) await tx.run('consents_gather', [owner.id])
+  if (isLinked || (email !== null && owner.email !== email))
+    await tx.run('consent_apply', [owner.id, 'email'])
+  if (isLinked || (phone !== null && owner.phone !== phone)) await tx.run('consent_apply', [owner.id, 'sms'])
   return { contactId: owner.id }
+}
+
+/** Links a contact that nobody is known to have to the customer whose email or phone it has. */
+export async function linkContact(
+  tx: Statements,
+  contactId: string,
+  { email, phone }: Channels,
+): Promise<void> {
+  if ((await tx.run('contact_link', [contactId, email, phone])) === 0) return
+  await tx.run('consents_gather', [contactId])
+  for (const channel of ['email', 'sms']) await tx.run('consent_apply', [contactId, channel])
 }
 
 const locksOf = ({ email, phone }: Channels, subject: number | null) => [
@@ -88,12 +104,15 @@ function ownerOf(
 ): ContactRow | { conflict: ContactChannel } | null {
   const byEmail = email === null ? undefined : rows.find((row) => row.email === email)
   const byPhone = phone === null ? undefined : rows.find((row) => row.phone === phone)
-  if (byEmail && byPhone && byEmail.id !== byPhone.id) return { conflict: 'phone' }
+  if (byEmail && byPhone && byEmail.id !== byPhone.id)
+    return { conflict: byEmail.is_others ? 'email' : 'phone' }
   const bySubject = subject === null ? undefined : rows.find((row) => row.subject === subject)
   const owner = byEmail ?? byPhone
   if (!owner) return bySubject ?? null
-  const isAnother = bySubject && bySubject.id !== owner.id && owner.subject !== subject
-  return isAnother ? { conflict: byEmail ? 'email' : 'phone' } : owner
+  // One without a channel stands in nobody's way.
+  const hasOther =
+    bySubject && owner.subject !== subject && (bySubject.email !== null || bySubject.phone !== null)
+  return owner.is_others || hasOther ? { conflict: byEmail ? 'email' : 'phone' } : owner
 }
 
 /**

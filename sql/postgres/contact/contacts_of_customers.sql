@@ -1,20 +1,21 @@
--- The oldest contact that has the customer's email or phone, or was made of one of the profiles that are theirs.
+-- The oldest contact that has the customer's email or phone, or was made of one of the profiles that are theirs; one
+-- without a channel only where there is no other.
 with asked as (
     select customer, email, phone
     from unnest($2::integer[], $3::text[], $4::text[]) as asked (customer, email, phone)
 ),
 
 found as (
-    select asked.customer, contact.id, contact.created_at
+    select asked.customer, contact.id, contact.created_at, contact.email is null and contact.phone is null as is_bare
     from asked join contact on contact.brand_id = $1 and contact.email = asked.email
     union all
-    select asked.customer, contact.id, contact.created_at
+    select asked.customer, contact.id, contact.created_at, contact.email is null and contact.phone is null as is_bare
     from asked join contact on contact.brand_id = $1 and contact.phone = asked.phone
     union all
-    select asked.customer, contact.id, contact.created_at
+    select asked.customer, contact.id, contact.created_at, contact.email is null and contact.phone is null as is_bare
     from asked join contact on contact.brand_id = $1 and contact.subject = asked.customer
     union all
-    select asked.customer, contact.id, contact.created_at
+    select asked.customer, contact.id, contact.created_at, contact.email is null and contact.phone is null as is_bare
     from asked
     join subject_redirect as redirect
         on redirect.brand_id = $1 and redirect.customer = asked.customer and not redirect.deleted
@@ -23,4 +24,4 @@ found as (
 
 select distinct on (customer) customer, id
 from found
-order by customer, created_at, id
+order by customer, is_bare, created_at, id

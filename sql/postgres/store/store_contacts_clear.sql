@@ -1,4 +1,5 @@
--- Takes out of the contacts of customers what was taken out of their records ($2: JSON) and did not come back.
+-- Takes out of the contacts of customers what was taken out of their records ($2: JSON) and did not come back; returns
+-- the channels that they had.
 with gone as (
     select
         taken.subject, coalesce(redirect.customer, taken.subject) as customer,
@@ -21,23 +22,33 @@ theirs as (
     from gone
     join subject_redirect as redirect
         on redirect.brand_id = $1 and redirect.customer = gone.customer and not redirect.deleted
-)
+),
 
-update contact
-set
-    email = nullif(contact.email, theirs.email),
-    phone = nullif(contact.phone, theirs.phone),
-    first_name = nullif(contact.first_name, theirs.first_name),
-    last_name = nullif(contact.last_name, theirs.last_name),
-    updated_at = now()
-from theirs
-where
-    contact.brand_id = $1
-    and contact.subject = theirs.subject
-    and (
+held as (
+    select contact.id, contact.email as had_email, contact.phone as had_phone, theirs.*
+    from theirs
+    join contact on contact.brand_id = $1 and contact.subject = theirs.subject
+    where
         contact.email = theirs.email
         or contact.phone = theirs.phone
         or contact.first_name = theirs.first_name
         or contact.last_name = theirs.last_name
-    )
-returning contact.id
+),
+
+taken as (
+    update contact
+    set
+        email = nullif(contact.email, held.email),
+        phone = nullif(contact.phone, held.phone),
+        first_name = nullif(contact.first_name, held.first_name),
+        last_name = nullif(contact.last_name, held.last_name),
+        updated_at = now()
+    from held
+    where contact.brand_id = $1 and contact.id = held.id
+)
+
+select
+    id,
+    case when had_email = email then email end as email,
+    case when had_phone = phone then phone end as phone
+from held

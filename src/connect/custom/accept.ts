@@ -3,7 +3,7 @@ import { errorCode, fail, isOvertaken } from '../../errors.ts'
 import { appendEvent } from '../../event/append.ts'
 import { validatePayload } from '../../event/payload-schema.ts'
 import { shown } from '../../event/walk.ts'
-import { channelsOf, upsertContact } from '../../identity/contact.ts'
+import { channelsOf, linkContact, upsertContact } from '../../identity/contact.ts'
 import { erasedAmong } from '../../identity/subject.ts'
 import type { Db, Statements } from '../../op.ts'
 import type { Delivery } from './delivery.ts'
@@ -114,7 +114,7 @@ async function store(
   if ('conflict' in contact)
     throw refuse('contact_channel_conflict', `The ${contact.conflict} belongs to another contact already`)
 
-  await tx.run('contact_link', [contact.contactId, email, phone])
+  await linkContact(tx, contact.contactId, { email, phone })
   const record = [v7(), providerId, definitionId, externalId, contact.contactId, eventId]
   const { id } = await tx.one<{ id: string }>('custom_event_put', [...record, JSON.stringify(exact)])
   await tx.run('custom_delivery_told', [providerId, eventId, id])

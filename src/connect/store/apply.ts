@@ -1,8 +1,9 @@
 import type { Statements } from '../../op.ts'
+import { writeContacts } from './contacts.ts'
 import { withoutErased } from './erased.ts'
 import { recordEvents } from './events.ts'
 import { newsOf, type Owner } from './news.ts'
-import { type Subjects, subjectsOf, writeContacts, writeCustomers } from './people.ts'
+import { type Subjects, subjectsOf, writeCustomers } from './people.ts'
 import type { Batch } from './record.ts'
 import { recoveries } from './recovered.ts'
 import { writeSubscriptions } from './subscriptions.ts'
@@ -57,7 +58,8 @@ export async function applyRecords(work: StoreWork, given: Batch): Promise<void>
     batch.refunds.filter((refund) => newest.has('refund', refund)),
     subjects,
   )
-  const orders = batch.orders.filter((order) => newest.has('order', order))
+  // Those that the store removed as well: somebody had ordered, whatever comes of it.
+  const orders = batch.orders.filter((order) => newest.describes('order', order))
   await writeOrders(work, orders, batch, subjects)
   const checkouts = batch.checkouts.filter((checkout) => newest.has('checkout', checkout))
   const checkoutIds = await writeCheckouts(work, checkouts, batch.orders, subjects)

@@ -1,11 +1,9 @@
-import { v7 } from 'uuid'
 import { emailOf, phoneOf } from '../../identity/channel.ts'
-import { setConsent, upsertContact } from '../../identity/contact.ts'
+import type { Channels } from '../../identity/contact.ts'
 import { assignSubjects } from '../../identity/subject.ts'
-import { log } from '../../log.ts'
 import type { StoreWork } from './apply.ts'
 import { identityOf, namingsOf } from './erased.ts'
-import type { Batch, ConsentRecord, CustomerRecord, Emptiable, Person } from './record.ts'
+import type { Batch, CustomerRecord, Emptiable, Person } from './record.ts'
 import type { Newest } from './versions.ts'
 
 /** The subject of each person of a batch; 0 for one that nothing identifies. */
@@ -88,86 +86,8 @@ function sayingOf({ subject, isNewest, says, row }: Version) {
   }
 }
 
-interface Known {
-  subject: number
-  has_channel: boolean
-  email_by_record: boolean
-  phone_by_record: boolean
-}
-
-/**
- * Contacts: a customer's newest version says its channels; whom an order, checkout or consent names gets a contact only
- * where there is none, so that a late record takes no newer address away, and brings none back.
- */
-export async function writeContacts(
-  work: StoreWork,
-  batch: Batch,
-  newest: Newest,
-  subjects: Subjects,
-  cleared: readonly Cleared[],
-): Promise<void> {
-  const { tx } = work
-  // First, so that another customer of the batch can have what one has no more.
-  if (cleared.length) {
-    const emptied = await tx.many<{ id: string }>('store_contacts_clear', [JSON.stringify(cleared)])
-    for (const { id } of emptied)
-      for (const channel of ['email', 'sms']) await tx.run('consent_apply', [id, channel])
-  }
-  for (const customer of batch.customers)
-    if (newest.describes('customer', customer)) await putContact(work, customer.person, subjects)
-  const others = [...batch.consents, ...batch.orders, ...batch.checkouts].map(({ person }) => person)
-  const named = new Map(others.map((person) => [subjects.get(person) ?? 0, person]))
-  named.delete(0)
-  const known = named.size ? await tx.many<Known>('store_contacts_known', [[...named.keys()]]) : []
-  for (const { subject, has_channel, email_by_record, phone_by_record } of known) {
-    const person = named.get(subject)
-    if (!person || has_channel) continue
-    const { email, phone } = person
-    await putContact(work, person, subjects, {
-      email: email_by_record ? undefined : email,
-      phone: phone_by_record ? undefined : phone,
-    })
-  }
-  for (const consent of batch.consents) await putConsent(work, consent, subjects.get(consent.person) ?? 0)
-}
-
-async function putContact(
-  { tx, brandId, region }: StoreWork,
-  person: Person,
-  subjects: Subjects,
-  channels: Pick<Person, 'email' | 'phone'> = person,
-): Promise<void> {
-  const { email, phone } = channelsIn(channels, region)
-  if (email === null && phone === null) return
-  const { firstName = null, lastName = null } = person
-  const found = { subject: subjects.get(person) || null, email, phone, firstName, lastName }
-  const put = await upsertContact(tx, found)
-  if (!('conflict' in put)) return
-  // What another contact owns stays with it; the rest is still worth having.
-  log('warn', 'store_contact_conflict', { brand_id: brandId, channel: put.conflict })
-  const rest = { ...found, [put.conflict]: null }
-  if (rest.email !== null || rest.phone !== null) await upsertContact(tx, rest)
-}
-
-/** Word of the store on a record as it is, without when the shopper said so. */
-const UNDATED = 'store record'
-
-async function putConsent({ tx, region }: StoreWork, consent: ConsentRecord, subject: number): Promise<void> {
-  const { channel, state, at, undatedAt, person } = consent
-  const { email, phone } = channelsIn(person, region)
-  const address = (channel === 'sms' ? phone : email) ?? ''
-  // Without an address only a no says anything.
-  if (subject === 0 || (address === '' && state !== 'unsubscribed')) return
-  await tx.run('store_consent_holder', [v7(), subject])
-  const { id } = await tx.one<{ id: string }>('store_consent_contact', [subject])
-  // A yes without a time is the oldest word of all; what takes one back counts from the version that says it.
-  if (undatedAt === null || state === 'subscribed')
-    return await setConsent(tx, id, channel, state, 'store', new Date(at), address)
-  await setConsent(tx, id, channel, state, UNDATED, new Date(undatedAt), address)
-  await tx.run('store_consent_restate', [id, channel, state, UNDATED, undatedAt, address])
-}
-
-const channelsIn = ({ email, phone }: Person, region: string) => ({
+/** As they are stored; null for what is none. */
+export const channelsIn = ({ email, phone }: Person, region: string): Channels => ({
   email: (email && emailOf(email)) || null,
   phone: (phone && phoneOf(phone, region)) || null,
 })

@@ -51,6 +51,7 @@ export async function writeOrders(
       orders.map(({ person }) => subjects.get(person) ?? 0),
       true,
     ])
+    await tx.run('store_orders_hide', [orders.map(({ externalId }) => externalId)])
   }
   const known = new Map(orders.map((order) => [order.externalId, order]))
   const checkouts = new Map(
@@ -189,7 +190,7 @@ export async function writeProducts({ tx }: StoreWork, products: readonly Produc
 }
 
 const REMOVE: Partial<Record<Removal['kind'], string>> = {
-  order: 'store_orders_remove',
+  order: 'store_orders_hide',
   customer: 'store_removed_hide',
   checkout: 'store_checkouts_remove',
   product: 'store_products_remove',

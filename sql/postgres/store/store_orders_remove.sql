@@ -1,3 +1,0 @@
-update store_order
-set deleted = true
-where brand_id = $1 and external_id = any($2::text[]) and not deleted
