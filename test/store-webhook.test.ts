@@ -301,6 +301,14 @@ t.test(
   },
 )
 
+t.test('an order that is told of after its removal counts nowhere, and still was paid', async (t) => {
+  const brand = await shop()
+  await send(brand, { topic: 'orders/delete', body: '{"id":1001}' })
+  await send(brand, { topic: 'orders/paid', body: order() })
+  t.same(await typesOf(brand), ['order_created'])
+  t.match(await rowsOf(brand, 'store_order'), [{ external_id: '1001', deleted: true }])
+})
+
 t.test('refunds add up on their order, also when they come before it', async (t) => {
   const brand = await shop()
   await send(brand, { topic: 'refunds/create', body: refund() })

@@ -188,6 +188,7 @@ export class ShopLife {
     customer.updatedAt = this.now
     const change = this.#choices.below(6)
     if (change === 0) this.#rename(customer)
+    else if (change === 1 && this.#choices.chance(0.3)) this.#handOver(customer)
     else if (change === 1) this.#move(customer)
     else this.#decide(customer)
     this.#tell('customers/update', customerBody(customer))
@@ -205,6 +206,17 @@ export class ShopLife {
     if (isEmail) customer.email = isGone ? null : `new${this.state.id()}@example.com`
     else customer.phone = isGone ? null : (this.#pick(numbersOf(customer)) ?? null)
     if (isGone || this.#choices.chance(0.5)) customer[isEmail ? 'emailConsent' : 'smsConsent'] = null
+  }
+
+  /** Takes the email of another customer, who has a new one since or none. */
+  #handOver(customer: ShopCustomer): void {
+    const other = this.#pick(this.state.customers)
+    if (!other || other === customer || other.email === null) return
+    Object.assign(customer, { email: other.email, emailConsent: null })
+    const email = this.#choices.chance(0.5) ? `new${this.state.id()}@example.com` : null
+    Object.assign(other, { email, emailConsent: null, updatedAt: this.now })
+    this.#tell('customers/update', customerBody(other))
+    customer.updatedAt = this.now
   }
 
   #decide(customer: ShopCustomer): void {
@@ -233,9 +245,15 @@ export class ShopLife {
     }
   }
 
-  /** A checkout that nobody came back to, or a customer who never ordered. */
+  /** A checkout that nobody came back to, an order that was cancelled or a test, or a customer who never ordered. */
   #remove(): void {
     const { state } = this
+    const order = state.orders.find(({ cancelledAt, test }) => cancelledAt !== null || test)
+    if (order && this.#choices.chance(0.3)) {
+      state.orders.splice(state.orders.indexOf(order), 1)
+      this.#tell('orders/delete', { id: order.id })
+      return
+    }
     const checkout = state.checkouts.find(({ completedAt }) => completedAt === null)
     if (checkout && this.#choices.chance(0.5)) {
       state.checkouts.splice(state.checkouts.indexOf(checkout), 1)
