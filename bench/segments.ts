@@ -129,15 +129,18 @@ async function plain(): Promise<void> {
   }
 }
 
+/** Visits of the generator have 3.9 events; events that are each of another customer touch the most. */
 async function step(): Promise<void> {
   const customers = await storeIds(app, brand)
-  for (const round of ['first', 'second']) {
-    const ids = uuidv7()
-    await fillLog(app, brand, { events: Number(values.news), customers, days: 1 / 96, ids })
-    await snapshotAll(app.pipeline)
-    await refreshed(`segments after ${values.news} events, ${round}`, ['segments'])
-    await refreshed(`models after ${values.news} events, ${round}`, ['models'])
-  }
+  for (const visit of [4, 1])
+    for (const round of ['first', 'second']) {
+      const news = { events: Number(values.news), visit, days: 1 / 96, ids: uuidv7() }
+      await fillLog(app, brand, { customers, ...news })
+      await snapshotAll(app.pipeline)
+      const what = `${news.events / visit} visits of ${visit}, ${round}`
+      await refreshed(`segments after ${what}`, ['segments'])
+      await refreshed(`models after ${what}`, ['models'])
+    }
 }
 
 async function estimates(): Promise<void> {

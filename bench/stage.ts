@@ -37,16 +37,23 @@ const DAY_MS = 86_400_000
 
 /**
  * Fills event_log with events as the batcher writes them: about 250 bytes a line, spread over days and over so many
- * customers, or over those with these ids of the store. Others of them each time that `ids` are others.
+ * customers, or over those with these ids of the store, so many events of each in a row (`visit`). Others of them each
+ * time that `ids` are others.
  */
 export async function fillLog(
   app: App,
   brand: Brand,
-  options: { events: number; customers: number | readonly string[]; days: number; ids: string },
+  options: {
+    events: number
+    customers: number | readonly string[]
+    days: number
+    ids: string
+    visit?: number
+  },
 ): Promise<number> {
   const { sql } = app.postgres
   const now = Date.now()
-  const { customers } = options
+  const { customers, visit = 1 } = options
   const known = typeof customers === 'number' ? null : customers
   const count = known?.length ?? Number(customers)
   const first = crc32(options.ids)
@@ -57,7 +64,7 @@ export async function fillLog(
       // A multiplicative hash spreads customers, products and times without a random source.
       const hash = Math.imul(n + 1, 0x9e3779b1) >>> 0
       const product = (hash >>> 7) % 400
-      const who = (Math.imul(first + n, 0x85ebca6b) >>> 0) % count
+      const who = (Math.imul(first + Math.floor(n / visit), 0x85ebca6b) >>> 0) % count
       lines += `${JSON.stringify({
         brand_id: brand.id,
         event_id: `${options.ids}-${n}`,
