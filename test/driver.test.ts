@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { Socket } from 'node:net'
 import postgres from 'postgres'
 import t from 'tap'
@@ -52,6 +52,34 @@ t.test('a reserved connection that ended fails its statements, and is not given 
   t.match([...(await one`select 1 as one`)], [{ one: 1 }])
   one.release()
   ;(await other).release()
+})
+
+t.test(
+  'a statement that cannot be sent fails alone, whatever was sent before it and comes behind it',
+  async (t) => {
+    const sql = pool()
+    const reserved = await sql.reserve()
+    for (const wrong of [undefined, new Date(Number.NaN)]) {
+      const answers = await Promise.allSettled(
+        [1, wrong, 3].map((value) =>
+          reserved.unsafe('select $1::text as value', [value as never], { prepare: true }),
+        ),
+      )
+      t.match(answers, [{ value: [{ value: '1' }] }, { status: 'rejected' }, { value: [{ value: '3' }] }])
+    }
+    reserved.release()
+    t.match([...(await sql`select 4 as four`)], [{ four: 4 }])
+  },
+)
+
+t.test('a statement of a brand that cannot be sent fails, and gives its connection back', async (t) => {
+  const one = db.postgres.forBrand(randomUUID())
+  await Promise.all(
+    Array.from({ length: 20 }, () =>
+      t.rejects(one.many('contacts_of_customers', [[1], [undefined], [null]]), { code: 'UNDEFINED_VALUE' }),
+    ),
+  )
+  t.same(await one.many('contacts_of_customers', [[1], [null], [null]]), [])
 })
 
 t.test('who waits for a connection of its own gets one when the one before it ended', async (t) => {

@@ -53,6 +53,20 @@ const MENDS: readonly Mend[] = [
     before: 'return fetchArrayTypes()',
     after: 'return fetchArrayTypes().catch(() => {})',
   },
+  // A statement whose arguments cannot be sent, behind others: the one before it failed, it stood for one that had been
+  // sent for ever, and each answer from then on was the one before's.
+  {
+    file: 'connection.js',
+    before: 'sent.length === 0 && write(Sync)\n      errored(error)\n      return true',
+    after: `if (query !== q) {
+        sent.remove(q)
+        queryError(q, error)
+        return true
+      }
+      write(Sync)
+      errored(error)
+      return true`,
+  },
   // The last of a copy came while its reader was full: the socket stayed paused, and so did every later statement.
   {
     file: 'connection.js',
