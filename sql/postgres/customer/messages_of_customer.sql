@@ -1,9 +1,12 @@
 -- The newest messages with a customer before a place: those at the same instant come by id, after $5; null: none of them.
--- $2: ordinals that are the customer's, $3: its contact.
+-- $2: ordinals that are the customer's, $3: its contact, whose conversations of nobody are theirs.
 with theirs as (
     select id, campaign_id
     from conversation
-    where brand_id = $1 and (subject = any($2::integer[]) or contact_id = $3::uuid) and not deleted
+    where
+        brand_id = $1
+        and (subject = any($2::integer[]) or (contact_id = $3::uuid and subject is null))
+        and not deleted
 )
 
 select

@@ -1,0 +1,223 @@
+-- migrate:up
+
+-- As before; but a contact that is linked to somebody else is nobody else's because they share an email or phone, the
+-- channels of profiles that were merged count as well, and a contact without a channel only where there is no other.
+
+-- The profile that an id names, or the one that it was merged into, with all ordinals that are theirs, their oldest
+-- contact, and the newest generation of published results. An id is the public one, or the one that a sender of events
+-- chose. $3: with what profiles go by beside their own columns: the contact and visitors of any of the ordinals.
+create or replace function in_brand_customer_found(uuid, text, boolean)
+returns table (
+    customer integer,
+    customer_id text,
+    subjects integer[],
+    contact_id uuid,
+    generation bigint,
+    linked_contact_id uuid,
+    visitor_ids text[]
+)
+language plpgsql
+rows 1
+as $$
+#variable_conflict use_column
+begin
+    perform set_config('app.brand', $1::text, true);
+    return query
+    with named as (
+        select subject from customer where brand_id = $1 and id = $2 and erased_at is null and not deleted
+        union all
+        select subject from identifier where brand_id = $1 and kind = 'profile_id' and value = $2
+        limit 1
+    ),
+
+    -- Materialized: joined in one step, all customers of the brand would be read.
+    survivor as materialized (
+        select coalesce(redirect.customer, named.subject) as subject
+        from named
+        left join subject_redirect as redirect
+            on redirect.brand_id = $1 and redirect.subject = named.subject and not redirect.deleted
+    ),
+
+    found as (
+        select profile.subject, profile.id, profile.email, profile.phone
+        from survivor
+        join customer as profile on profile.brand_id = $1 and profile.subject = survivor.subject and not profile.deleted
+    ),
+
+    linked as (
+        select subject, email, phone, 0 as turn from found
+        union all
+        select
+            redirect.subject,
+            case when profile.provenance <> 'pixel' and not profile.deleted then profile.email end,
+            case when profile.provenance <> 'pixel' and not profile.deleted then profile.phone end,
+            1
+        from found
+        join subject_redirect as redirect
+            on redirect.brand_id = $1 and redirect.customer = found.subject and not redirect.deleted
+        left join customer as profile on profile.brand_id = $1 and profile.subject = redirect.subject
+    ),
+
+    -- Its own, else those of the oldest profile that was merged into it, as in the model stg_customers.
+    channels as (
+        select
+            (select email from linked where email is not null order by turn, subject limit 1) as email,
+            (select phone from linked where phone is not null order by turn, subject limit 1) as phone
+    ),
+
+    linked_contacts as (
+        select contact.id, contact.created_at, contact.email is null and contact.phone is null as is_bare
+        from linked
+        join contact on contact.brand_id = $1 and contact.subject = linked.subject
+    ),
+
+    contacts as (
+        select id, created_at, is_bare from linked_contacts
+        union all
+        select contact.id, contact.created_at, false
+        from channels
+        join contact on contact.brand_id = $1 and contact.email = channels.email
+        where contact.subject is null
+        union all
+        select contact.id, contact.created_at, false
+        from channels
+        join contact on contact.brand_id = $1 and contact.phone = channels.phone
+        where contact.subject is null
+    )
+
+    select
+        subject as customer,
+        id as customer_id,
+        array(select linked.subject from linked order by linked.subject) as subjects,
+        (select contacts.id from contacts order by is_bare, created_at, id limit 1) as contact_id,
+        coalesce((select lake_brand.generation from lake_brand where lake_brand.brand_id = $1), 0) as generation,
+        case when $3::boolean then (select linked_contacts.id from linked_contacts order by is_bare, created_at, id limit 1) end as linked_contact_id,
+        case
+            when $3
+                then array(
+                    select distinct identifier.value
+                    from linked
+                    join identifier
+                        on identifier.brand_id = $1
+                        and identifier.kind = 'anonymous_id'
+                        and identifier.subject = linked.subject
+                    order by identifier.value
+                )
+        end as visitor_ids
+    from found;
+end
+$$;
+
+-- Whom an identifier names, and the newest generation of published results: one row, with a profile, a contact, both or
+-- neither. $2 is a kind of identifier, contact_id, or none: then $3 is the id of a profile, as it is of a contact_id that
+-- no contact has. The profile is as customer_found has it; the named contact is the one that has the identifier.
+create or replace function in_brand_party_found(uuid, text, text)
+returns table (
+    customer integer,
+    customer_id text,
+    subjects integer[],
+    contact_id uuid,
+    named_contact_id uuid,
+    is_by_id boolean,
+    generation bigint
+)
+language plpgsql
+rows 1
+as $$
+#variable_conflict use_column
+begin
+    perform set_config('app.brand', $1::text, true);
+    return query
+    with named_contacts as (
+        select id, subject, email, phone from contact where brand_id = $1 and $2 = 'email' and email = $3
+        union all
+        select id, subject, email, phone from contact where brand_id = $1 and $2 = 'phone' and phone = $3
+        union all
+        select id, subject, email, phone from contact where brand_id = $1 and id = case when $2 = 'contact_id' then $3::uuid end
+    ),
+
+    by_id as (
+        select $3 as id
+        where $2 = 'none' or $2 = 'contact_id' and not exists (select 1 from named_contacts)
+    ),
+
+    subjects as (
+        select subject, 0 as turn from identifier where brand_id = $1 and kind = $2 and value = $3
+        union all
+        select subject, 1 from named_contacts where subject is not null
+        union all
+        select subject, 2 from identifier where brand_id = $1 and kind = 'email' and value = (select email from named_contacts)
+        union all
+        select subject, 3 from identifier where brand_id = $1 and kind = 'phone' and value = (select phone from named_contacts)
+        union all
+        select subject, 4 from customer
+        where brand_id = $1 and id = (select by_id.id from by_id) and erased_at is null and not deleted
+        union all
+        select subject, 5 from identifier where brand_id = $1 and kind = 'profile_id' and value = (select id from by_id)
+    ),
+
+    -- At most one contact has an identifier. Materialized: joined in one step, all customers of the brand would be read.
+    survivor as materialized (
+        select coalesce(redirect.customer, named.subject) as subject
+        from (select subject from subjects order by turn limit 1) as named
+        left join subject_redirect as redirect
+            on redirect.brand_id = $1 and redirect.subject = named.subject and not redirect.deleted
+    ),
+
+    found as (
+        select profile.subject, profile.id, profile.email, profile.phone
+        from survivor
+        join customer as profile on profile.brand_id = $1 and profile.subject = survivor.subject and not profile.deleted
+    ),
+
+    linked as (
+        select subject, email, phone, 0 as turn from found
+        union all
+        select
+            redirect.subject,
+            case when profile.provenance <> 'pixel' and not profile.deleted then profile.email end,
+            case when profile.provenance <> 'pixel' and not profile.deleted then profile.phone end,
+            1
+        from found
+        join subject_redirect as redirect
+            on redirect.brand_id = $1 and redirect.customer = found.subject and not redirect.deleted
+        left join customer as profile on profile.brand_id = $1 and profile.subject = redirect.subject
+    ),
+
+    -- Its own, else those of the oldest profile that was merged into it, as in the model stg_customers.
+    channels as (
+        select
+            (select email from linked where email is not null order by turn, subject limit 1) as email,
+            (select phone from linked where phone is not null order by turn, subject limit 1) as phone
+    ),
+
+    contacts as (
+        select contact.id, contact.created_at, contact.email is null and contact.phone is null as is_bare
+        from linked
+        join contact on contact.brand_id = $1 and contact.subject = linked.subject
+        union all
+        select contact.id, contact.created_at, false
+        from channels
+        join contact on contact.brand_id = $1 and contact.email = channels.email
+        where contact.subject is null
+        union all
+        select contact.id, contact.created_at, false
+        from channels
+        join contact on contact.brand_id = $1 and contact.phone = channels.phone
+        where contact.subject is null
+    )
+
+    select
+        found.subject as customer,
+        found.id as customer_id,
+        array(select linked.subject from linked order by linked.subject) as subjects,
+        (select contacts.id from contacts order by is_bare, created_at, id limit 1) as contact_id,
+        (select named_contacts.id from named_contacts limit 1) as named_contact_id,
+        exists (select 1 from by_id) as is_by_id,
+        brand.generation
+    from (select coalesce((select lake_brand.generation from lake_brand where lake_brand.brand_id = $1), 0) as generation) as brand
+    left join found on true;
+end
+$$;
+
+-- migrate:down
