@@ -31,6 +31,16 @@ export function parseExactly(text: string): unknown {
   return root.value
 }
 
+/** Digits that a double may not hold. */
+const LONG_NUMBER = /\d{16}/
+
+/** Whether text may have an integer beyond 2^53 that is written out: only then is the costlier exact reading needed. */
+export const mayBeLong = (text: string): boolean => LONG_NUMBER.test(text)
+
+/** As parseExactly, of text that writes integers out. */
+export const parseStored = (text: string): unknown =>
+  mayBeLong(text) ? parseExactly(text) : JSON.parse(text)
+
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/

@@ -1,3 +1,4 @@
+import { parseStored } from '../event/exact.ts'
 import { isOneOf } from '../lake/one-of.ts'
 import { aboutSubjects } from '../model/about.ts'
 import { loadModels, type Model } from '../model/graph.ts'
@@ -80,7 +81,9 @@ async function fromLake(ctx: Ctx, { whose, after, limit }: EntriesAsked): Promis
     after?.kind ?? null,
     after?.id ?? null,
   ])
-  const entries = rows.map(({ data, ...entry }): Entry => ({ ...entry, data: JSON.parse(data) }))
+  const entries = rows.map(
+    ({ data, ...entry }): Entry => ({ ...entry, data: parseStored(data) as Entry['data'] }),
+  )
   await nameSegments(ctx, entries)
   return entries
 }

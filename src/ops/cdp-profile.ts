@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { parseStored } from '../event/exact.ts'
 import { id, named, texts, time } from '../fields.ts'
 import type { Db } from '../op.ts'
 import { type PropertyType, propertiesOf } from '../segment/property.ts'
@@ -50,7 +51,7 @@ const BUILT_IN: ReadonlySet<string> = new Set(SHOWN.map(({ name }) => name))
 export const profileOf = (row: CustomerRow): v.InferOutput<typeof Profile> => ({
   itemId: row.customer_id,
   properties: Object.fromEntries([
-    ...Object.entries(JSON.parse(row.attributes)).filter(([name]) => !BUILT_IN.has(name)),
+    ...Object.entries(parseStored(row.attributes) as object).filter(([name]) => !BUILT_IN.has(name)),
     ...SHOWN.flatMap(({ name, column }) => {
       const value = (row as unknown as Record<string, unknown>)[column]
       if (value === null || value === undefined) return []

@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { parseStored } from '../event/exact.ts'
 import { count, currencyCode, id, jsonObject, money, named, pathValue, texts, time } from '../fields.ts'
 import type { Ctx, Page } from '../op.ts'
 import { contactsOf } from './commerce-fields.ts'
@@ -44,7 +45,7 @@ export const customerOf = (row: CustomerRow, contactId: string | null): v.InferO
   contact_id: contactId,
   store_customer_id: row.store_customer_id,
   tags: row.tags,
-  attributes: JSON.parse(row.attributes),
+  attributes: parseStored(row.attributes) as Record<string, unknown>,
   total_spend: row.total_spend,
   orders_count: row.orders_count,
   average_order_value: row.average_order_value,

@@ -1,5 +1,6 @@
 import { errorCode, Failure } from '../../errors.ts'
 import { parseBody } from '../../event/body.ts'
+import { mayBeLong } from '../../event/exact.ts'
 import { applyRecords, type StoreWork } from './apply.ts'
 import { forgetCustomer, forgetShop, noteDataRequest } from './compliance.ts'
 import type { Connection } from './connection.ts'
@@ -26,14 +27,11 @@ export function meaningOf(
   return read(new Fields(bodyOf(body)), { triggeredAt, currency })
 }
 
-/** Digits that a double may not hold: only then is the costlier exact reading needed. */
-const LONG_NUMBER = /\d{16}/
-
 /** Without a word of the body in what is wrong with it. */
 function bodyOf(body: Buffer): unknown {
   try {
     const parsed = parseBody(body)
-    return LONG_NUMBER.test(body.toString('latin1')) ? parsed.exact() : parsed.value
+    return mayBeLong(body.toString('latin1')) ? parsed.exact() : parsed.value
   } catch {
     throw new Unreadable('the body must be JSON in UTF-8, not nested too deep')
   }

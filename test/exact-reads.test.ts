@@ -1,0 +1,48 @@
+import t from 'tap'
+import { snapshotAll } from '../src/lake/horizon.ts'
+import { OPS } from '../src/ops/all.ts'
+import { refreshBrand } from '../src/segment/refresh.ts'
+import { api } from './fixtures/api.ts'
+import { brand as makeBrand } from './fixtures/brand.ts'
+import { database } from './fixtures/database.ts'
+import { lake, lakeOf, logBatch } from './fixtures/lake.ts'
+
+/** What a sender's long integers read as. JSON.parse would change them: the texts are compared. */
+const LONG = '9007199254740993'
+const db = await database(t)
+const pipeline = await lake(t, db)
+const { call, tool, key } = await api(t, db, OPS, { lake: lakeOf(t, pipeline) })
+const brand = await makeBrand(db, { features: ['cdp', 'beta:cdp-commerce'] })
+const as = await key(brand, ['customers:read'])
+
+const long = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(LONG)
+const email = 'ann@example.com'
+await logBatch(db.postgres.sql, [
+  { brand_id: brand.id, event_type: 'updateProperties', email, properties: { serial: long, parts: [long] } },
+  { brand_id: brand.id, event_type: 'unit_registered', email, properties: { serial: long } },
+])
+await snapshotAll(pipeline)
+const [{ id } = {}] = await db.postgres.sql`select id from customer where brand_id = ${brand.id}`
+
+const everywhere = async () => {
+  const paths = [`/v1/customers/${id}`, '/v1/customers', `/cdp/profiles/${id}`]
+  return [
+    ...(await Promise.all(paths.map(async (path) => (await call(`GET ${path}`, { as })).text))),
+    (await tool('get_customer', { customer_id: id }, { as })).text,
+  ]
+}
+
+t.test('integers beyond 2^53 that set a property keep their digits', async (t) => {
+  t.match((await call(`GET /v1/customers/${id}`, { as })).text, `"serial":${LONG}`, 'before a refresh')
+  await refreshBrand(pipeline, brand.id)
+  for (const text of await everywhere()) {
+    t.match(text, `"serial":${LONG}`)
+    t.match(text, `"parts":[${LONG}]`)
+  }
+})
+
+t.test('those of events keep them in the timeline', async (t) => {
+  const { text } = await call(`GET /v1/customers/${id}/activity`, { as })
+  t.match(text, `"serial":${LONG}`)
+  t.notMatch(text, '9007199254740992')
+})
