@@ -15,7 +15,10 @@ const TopProduct = named('CustomerTopProduct', {
   repeat_purchase_rate: v.number(),
 })
 
-/** What the models say of one customer. */
+/**
+ * What the models say of one customer. Money, numbers and times are those of `customers`, which is refreshed with the
+ * segments; of a brand whose models are refreshed apart, scores, churn and products are those of the refresh before or after.
+ */
 export const Insights = named('CustomerInsights', {
   ltv: money,
   order_count: count,
