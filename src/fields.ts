@@ -138,11 +138,14 @@ export const paging = ({ default: size, max, over, under }: Page) => ({
   cursor: v.optional(v.pipe(v.string(), v.nonEmpty('must not be empty'))),
 })
 
+// What TypeScript does not know of yet.
+const { isRawJSON } = JSON as unknown as { isRawJSON(value: unknown): boolean }
+
 /** An object with whatever names and values. */
 export const jsonObject = v.pipe(
   v.unknown(),
-  // Before it is read as a record, which makes one of a list, too.
-  v.check((value) => !Array.isArray(value), 'must be an object'),
+  // Before it is read as a record, which makes one of a list, too, and of an integer beyond 2^53 that kept its digits.
+  v.check((value) => !Array.isArray(value) && !isRawJSON(value), 'must be an object'),
   v.record(v.string(), v.unknown(), 'must be an object'),
   jsonSchema({ type: 'object', additionalProperties: {} }),
 )

@@ -127,6 +127,7 @@ t.test('providers', async (t) => {
     t.match(await textOf('PATCH', '{"name":"Other"}'), settings)
     t.match(await textOf('GET'), settings)
     t.match(await textOf('PATCH', '{"name":12345678901234567890}'), 'name must be a string')
+    t.match(await textOf('PATCH', '{"settings":12345678901234567890}'), 'settings must be an object')
     const values = `{"provider_id":"${id}","settings":${sent}}`
     const message = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"update_provider","arguments":${values}}}`
     const { text } = await tool('update_provider', {}, { as, text: message })
