@@ -4,6 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
 import { CHECKOUT } from '../src/config.ts'
 import { Failure } from '../src/errors.ts'
+import { parseExactly } from '../src/event/exact.ts'
 import { patternOf } from '../src/event/payload-schema/pattern.ts'
 import { checkSchema, validatePayload } from '../src/event/payload-schema.ts'
 import { parsePath, valueAt } from '../src/event/singular-path.ts'
@@ -113,6 +114,42 @@ t.test('data is refused with the path to what is wrong first', async (t) => {
     ].map((data) => validatePayload(shapes, data)),
     [null, 'data[2] is not allowed'],
   )
+})
+
+t.test('integers beyond 2^53 are held against each other with every digit', async (t) => {
+  const below = '9007199254740992'
+  const here = '9007199254740993'
+  const above = '9007199254740994'
+  /** Which of a few such integers a schema takes. */
+  const taken = (schema: string) =>
+    [below, here, above, '7', '1e20'].filter(
+      (data) => validatePayload(parseExactly(schema) as object, parseExactly(data)) === null,
+    )
+  t.same(taken('{"type":"integer"}'), [below, here, above, '7', '1e20'])
+  t.same(taken('{"type":"number"}'), [below, here, above, '7', '1e20'])
+  t.same(taken('{"type":"object"}'), [])
+  t.same(taken(`{"minimum":${here}}`), [here, above, '1e20'])
+  t.same(taken(`{"exclusiveMinimum":${here}}`), [above, '1e20'])
+  t.same(taken(`{"maximum":${here}}`), [below, here, '7'])
+  t.same(taken(`{"exclusiveMaximum":${here}}`), [below, '7'])
+  t.same(taken(`{"const":${here}}`), [here])
+  t.same(taken('{"const":100000000000000000000}'), ['1e20'])
+  t.same(taken(`{"enum":["${here}",${above}]}`), [above])
+  t.same(taken('{"multipleOf":10}'), ['1e20'])
+  t.same(taken(`{"multipleOf":${here}}`), [here])
+  t.same(taken('{"multipleOf":0.5}'), [below, here, above, '7', '1e20'])
+  const said = (schema: string, data: string) =>
+    validatePayload(parseExactly(schema) as object, parseExactly(data))
+  t.equal(said(`{"uniqueItems":true}`, `[${below},${here}]`), null)
+  t.equal(said(`{"uniqueItems":true}`, `[${here},${here}]`), 'data must not have an item twice')
+  t.equal(said(`{"const":[{"id":${here}}]}`, `[{"id":${below}}]`), `data must be [{"id":${here}}]`)
+  t.equal(said(`{"minimum":${here}}`, below), `data must be at least ${here}`)
+  t.equal(said(`{"const":${here}}`, below), `data must be ${here}`)
+  t.equal(said(`{"maxItems":${here}}`, '[1]'), null)
+  t.equal(said(`{"minItems":${here}}`, '[1]'), `data must have at least ${here} items`)
+  t.match(refusal(parseExactly(`{"minLength":-${here}}`) as object), 'must be an integer of at least 0')
+  t.match(refusal(parseExactly(`{"multipleOf":-${here}}`) as object), 'must be a number over 0')
+  t.match(refusal(parseExactly(`{"not":${here}}`) as object), 'must be a schema')
 })
 
 /** What the other one says; it trips over some schemas, which say nothing then. */

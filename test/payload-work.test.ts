@@ -1,4 +1,5 @@
 import t from 'tap'
+import { parseExactly } from '../src/event/exact.ts'
 import { Check, nothingSeen, TooMuchWork } from '../src/event/payload-schema/evaluate.ts'
 import { MAX_WORK } from '../src/event/payload-schema/limits.ts'
 import { RULES } from '../src/event/payload-schema/rules.ts'
@@ -17,6 +18,10 @@ t.test('the shapes of data are as large as an event can be', async (t) => {
   }
 })
 
+/** As they come in a delivery. */
+const exactly = <Value>(value: Value) => parseExactly(JSON.stringify(value)) as Value
+const EXACT_SHAPES = exactly(SHAPES)
+
 /** Milliseconds of CPU time. */
 function cpuOf(work: () => unknown): number {
   const from = process.cpuUsage()
@@ -27,9 +32,9 @@ function cpuOf(work: () => unknown): number {
 
 t.test('no keyword takes long for data of any shape', async (t) => {
   let worst = { name: '', took: 0 }
-  for (const { name, schema } of askingSchemas()) {
+  for (const { name, schema } of exactly([...askingSchemas()])) {
     checkSchema(schema, name)
-    for (const [shape, a] of Object.entries(SHAPES)) {
+    for (const [shape, a] of Object.entries(EXACT_SHAPES)) {
       let took = Number.POSITIVE_INFINITY
       for (let times = 0; times < 3 && took > 150; times++)
         took = Math.min(

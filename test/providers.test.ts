@@ -167,7 +167,7 @@ t.test('providers', async (t) => {
 
 t.test('event definitions', async (t) => {
   const db = await database(t)
-  const { brand, call, provider, signIn, callAs } = await shop(t, db)
+  const { brand, call, provider, signIn, callAs, key, tool } = await shop(t, db)
   const id = await provider()
   const path = `/v1/providers/${id}/event-definitions`
 
@@ -224,6 +224,39 @@ t.test('event definitions', async (t) => {
       t.equal(status, 400)
       t.match(body.error.message, message)
     }
+  })
+
+  await t.test('a schema is returned as it was sent, with every digit', async (t) => {
+    const as = await key(brand, SCOPES)
+    const schema = (digits: string) =>
+      `"payload_schema":{"properties":{"id":{"minimum":${digits},"enum":[${digits},-9007199254740993]}},"maxItems":${digits}}`
+    const [sent, changed] = [schema('9007199254740993'), schema('12345678901234567890')]
+    const rest = JSON.stringify(stamp({ type: 'long_ids', payload_schema: undefined })).slice(1, -1)
+    const textOf = async (route: string, text?: string) =>
+      (await callAs(route, { as, ...(text && { text }) })).text
+    const made = await textOf(`POST ${path}`, `{${rest},${sent}}`)
+    t.match(made, sent)
+    const place = `${path}/${JSON.parse(made).id}`
+    t.match(await textOf(`PATCH ${place}`, '{"name":"Other"}'), sent)
+    t.match(await textOf(`PATCH ${place}`, `{"schema_version":1,${changed}}`), changed)
+    for (const route of [`GET ${place}`, `GET ${path}`, 'GET /v1/event-types'])
+      t.match(await textOf(route), changed.slice('"payload_schema":'.length), route)
+    for (const [wrong, message] of [
+      ['12345678901234567890', 'payload_schema must be an object'],
+      ['{"type":9007199254740993}', 'payload_schema.type must be one or more of'],
+      ['{"items":9007199254740993}', 'payload_schema.items must be a schema'],
+    ])
+      t.match(await textOf(`POST ${path}`, `{${rest},"payload_schema":${wrong}}`), message)
+
+    const called = async (name: string, values: string) => {
+      const params = `"params":{"name":"${name}","arguments":{"provider_id":"${id}",${values}}}`
+      const text = `{"jsonrpc":"2.0","id":1,"method":"tools/call",${params}}`
+      return (await tool(name, {}, { as, text })).text
+    }
+    const other = `${JSON.stringify(stamp({ type: 'by_tool', payload_schema: undefined })).slice(1, -1)},${sent}`
+    t.match(await called('create_event_definition', other), sent, 'by the tool, too')
+    const change = `"definition_id":"${JSON.parse(made).id}","schema_version":2,${sent}`
+    t.match(await called('update_event_definition', change), sent)
   })
 
   await t.test('a new schema needs the version that it replaces', async (t) => {

@@ -6,6 +6,7 @@ import { providerCommands } from '../src/cli/provider.ts'
 import { CHECKOUT } from '../src/config.ts'
 import { createReceivers } from '../src/connect/custom/receivers.ts'
 import { isSigned, signatureOf } from '../src/connect/custom/signature.ts'
+import { parseExactly } from '../src/event/exact.ts'
 import { createServer } from '../src/http/server.ts'
 import { webhookRoutes } from '../src/http/webhook.ts'
 import { assignSubjects } from '../src/identity/subject.ts'
@@ -435,6 +436,18 @@ t.test('deliveries are in the lake with their type, whom they are about and ever
     await sql`select email from customer where brand_id = ${one.brand.id} and subject = ${subjects[0] as number}`,
     [{ email: 'ada@example.com' }],
   )
+})
+
+t.test('an integer beyond 2^53 is held against the payload schema with every digit', async (t) => {
+  const least = parseExactly('{"minimum":9007199254740993}')
+  const one = await source(undefined, [{ payload_schema: { properties: { points: least } } }])
+  const points = (digits: string) =>
+    send(one, { data: `{"id":"a1","email":"ada@example.com","points":${digits}}` })
+  t.match(
+    await points('9007199254740992'),
+    refusal(400, 'schema_violation', 'data.points must be at least 9007199254740993'),
+  )
+  t.match(await points('9007199254740993'), ACCEPTED)
 })
 
 t.test('a brand that delivers more than there is room for is told to wait, and no other', async (t) => {

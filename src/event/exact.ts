@@ -17,8 +17,24 @@ export const isExact = (value: number) => Number.isSafeInteger(value) || !Number
 /** The digits of an integer beyond 2^53 of an exact value, undefined for anything else. */
 export function digitsOf(value: unknown): string | undefined {
   if (!json.isRawJSON(value)) return undefined
-  return /^-?\d+$/.test(value.rawJSON) ? value.rawJSON : String(BigInt(Number(value.rawJSON)))
+  return isDigits(value.rawJSON) ? value.rawJSON : String(BigInt(Number(value.rawJSON)))
 }
+
+/** Not `1e20` or `9007199254740993.0`. */
+const isDigits = (text: string) => /^-?\d+$/.test(text)
+
+/** A number of an exact value, undefined for anything else. Both kinds compare by `<` and `>` with every digit. */
+export function numberOf(value: unknown): number | bigint | undefined {
+  if (typeof value === 'number') return value
+  if (!json.isRawJSON(value)) return undefined
+  return BigInt(isDigits(value.rawJSON) ? value.rawJSON : Number(value.rawJSON))
+}
+
+export const isInteger = (number: number | bigint) => typeof number === 'bigint' || Number.isInteger(number)
+
+/** An object of an exact value: no list, and none of such integers. */
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !json.isRawJSON(value)
 
 /** Begins the texts that stand for such integers while the rest is parsed: nobody knows it. */
 const MARK = randomUUID()

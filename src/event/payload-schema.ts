@@ -16,7 +16,10 @@ export function checkSchema(schema: Record<string, unknown>, path = 'payload_sch
   if (flaw) throw fail('bad_request', `${path}${flaw.path} ${flaw.message}`)
 }
 
-/** What is wrong first with data, such as `data.items[0].price must be a number`; null when it is as a checked schema says. */
+/**
+ * What is wrong first with data, such as `data.items[0].price must be a number`; null when it is as a checked schema
+ * says. Of both, integers beyond 2^53 are compared with the digits that raw JSON (exact.ts) has of them.
+ */
 export function validatePayload(schema: object, data: unknown): string | null {
   const check = new Check(schema as Record<string, unknown>)
   try {

@@ -1,3 +1,5 @@
+import { isObject } from './exact.ts'
+
 /**
  * A path of RFC 9535 that names at most one value, read relative to `data`: its leading `$.` may be left out, as in
  * `customer.email` or `$.items[0]['e-mail']`.
@@ -90,9 +92,6 @@ function without([segment, ...rest]: SingularPath, value: unknown): unknown {
   const { [name]: inside, ...others } = value as Record<string, unknown>
   return rest.length === 0 ? others : { ...others, [name]: without(rest, inside) }
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 function segmentsOf(text: string): SingularPath {
   const known = kept.get(text)

@@ -79,6 +79,7 @@ export const eventDefinitionOps: readonly Op[] = [
     name: 'create_event_definition',
     route: 'POST /v1/providers/{provider_id}/event-definitions',
     scopes: ['providers:write'],
+    exact: true,
     errors: ['conflict'],
     what: 'Register an event type of a custom data source: how its data looks (JSON Schema 2020-12, or draft-07 by $schema) and where it says which entity and whom it is about (RFC 9535 paths relative to data).',
     input: { path: ofProvider, body: v.strictObject(fields) },
@@ -102,6 +103,7 @@ export const eventDefinitionOps: readonly Op[] = [
     name: 'update_event_definition',
     route: 'PATCH /v1/providers/{provider_id}/event-definitions/{definition_id}',
     scopes: ['providers:write'],
+    exact: true,
     errors: ['conflict'],
     what: 'Change an event type of a custom data source; what is not sent stays. A new payload_schema needs the schema_version that it replaces: a stale one is a conflict. A new type is taken up by the campaigns, the rules of segments and the type_matchers of the data source that name the old one.',
     input: {

@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { parseExactly } from '../event/exact.ts'
 import { EVENT_TYPES } from '../event/types.ts'
 import { id, list, named, time } from '../fields.ts'
 import { type Op, op } from '../op.ts'
@@ -34,7 +35,8 @@ interface DefinitionRow {
   name: string
   description: string | null
   provider_id: string
-  payload_schema: Record<string, unknown>
+  /** As text: read as JSON, it would lose digits. */
+  payload_schema: string
 }
 
 const BUILT_IN = EVENT_TYPES.map(({ event_type, group, description, schema }) => ({
@@ -76,7 +78,7 @@ export const integrationOps: readonly Op[] = [
         group: 'custom' as const,
         description: row.description || row.name,
         provider_id: row.provider_id,
-        schema: row.payload_schema,
+        schema: parseExactly(row.payload_schema) as Record<string, unknown>,
       }))
       return { data: [...BUILT_IN, ...custom], next_cursor: null }
     },

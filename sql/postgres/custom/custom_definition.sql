@@ -4,7 +4,7 @@ select
         select from custom_delivery where brand_id = $1 and provider_id = $2 and event_id = $4
     ) as known,
     definition.id,
-    definition.payload_schema,
+    definition.payload_schema::text,
     definition.schema_version,
     definition.identifier_mappings
 from (values (1)) as one

@@ -1,6 +1,7 @@
 import { v7 } from 'uuid'
 import { errorCode, fail, isOvertaken } from '../../errors.ts'
 import { appendEvent } from '../../event/append.ts'
+import { parseExactly } from '../../event/exact.ts'
 import { validatePayload } from '../../event/payload-schema.ts'
 import { shown } from '../../event/walk.ts'
 import { channelsOf, linkContact, upsertContact } from '../../identity/contact.ts'
@@ -42,7 +43,8 @@ export interface Late {
 interface DefinitionRow {
   known: boolean
   id: string | null
-  payload_schema: object
+  /** As text: read as JSON, it would lose digits. */
+  payload_schema: string
   identifier_mappings: Mappings
 }
 
@@ -64,7 +66,7 @@ const DEADLINE_MS = 5_000
  */
 export async function accept(place: Place, delivery: Delivery): Promise<Accepted | Unfit | Late> {
   const { db, providerId } = place
-  const { type, eventId, data, exact } = delivery
+  const { type, eventId, data } = delivery
   const definition = await db.one<DefinitionRow>('custom_definition', [providerId, type, eventId])
   if (definition.known) return { deduplicated: true }
   const { id: definitionId } = definition
@@ -73,11 +75,11 @@ export async function accept(place: Place, delivery: Delivery): Promise<Accepted
       'unknown_event_type',
       `type: no enabled event definition of this provider is called ${shown(type)}`,
     )
-  const problem = validatePayload(definition.payload_schema, data)
+  const problem = validatePayload(parseExactly(definition.payload_schema) as object, data)
   if (problem !== null) throw refuse('schema_violation', problem)
   const mappings = definition.identifier_mappings
-  const identified = identify(exact, mappings)
-  const entity = { ...identified, definitionId, properties: propertiesOf(exact, mappings, identified) }
+  const identified = identify(data, mappings)
+  const entity = { ...identified, definitionId, properties: propertiesOf(data, mappings, identified) }
 
   for (let attempt = 1; ; attempt++) {
     try {
@@ -97,7 +99,7 @@ export async function accept(place: Place, delivery: Delivery): Promise<Accepted
 async function store(
   tx: Statements,
   { brandId, providerId, storePlatformDomain }: Place,
-  { type, eventId, exact, receivedAt }: Delivery,
+  { type, eventId, data, receivedAt }: Delivery,
   { definitionId, externalId, properties, ...sent }: Entity,
 ): Promise<Accepted | Late> {
   await tx.one('store_deadline', [DEADLINE_MS])
@@ -116,7 +118,7 @@ async function store(
 
   await linkContact(tx, contact.contactId, { email, phone })
   const record = [v7(), providerId, definitionId, externalId, contact.contactId, eventId]
-  const { id } = await tx.one<{ id: string }>('custom_event_put', [...record, JSON.stringify(exact)])
+  const { id } = await tx.one<{ id: string }>('custom_event_put', [...record, JSON.stringify(data)])
   await tx.run('custom_delivery_told', [providerId, eventId, id])
   await tx.run('dead_letter_resolve', [providerId, eventId])
   await appendEvent(tx, brandId, {

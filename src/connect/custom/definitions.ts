@@ -1,5 +1,6 @@
 import { v7 } from 'uuid'
 import { errorCode, fail } from '../../errors.ts'
+import { parseExactly } from '../../event/exact.ts'
 import { checkSchema } from '../../event/payload-schema.ts'
 import type { Db, Statements } from '../../op.ts'
 import { checkMappings, type Mappings } from './mappings.ts'
@@ -8,7 +9,7 @@ import { refuseReservedType } from './slug.ts'
 export const TYPE = /^[A-Za-z][A-Za-z0-9_]{0,63}$/
 export const TYPE_SAYS = 'must be a letter followed by letters, digits or underscores, at most 64 characters'
 
-/** An event type of a provider, as Postgres has it. */
+/** An event type of a provider. Integers beyond 2^53 in its schema are raw JSON (src/event/exact.ts). */
 export interface EventDefinition {
   id: string
   provider_id: string
@@ -23,6 +24,14 @@ export interface EventDefinition {
   created_at: Date
   updated_at: Date
 }
+
+/** As Postgres has it; `payload_schema` as text: read as JSON, it would lose digits. */
+type DefinitionRow = Omit<EventDefinition, 'payload_schema'> & { payload_schema: string }
+
+const definitionOf = (row: DefinitionRow): EventDefinition => ({
+  ...row,
+  payload_schema: parseExactly(row.payload_schema) as Record<string, unknown>,
+})
 
 export interface NewDefinition {
   type: string
@@ -55,11 +64,14 @@ const UNIQUE_VIOLATION = '23505'
 /** All definitions of a provider, oldest first; throws `not_found` for one that is not there. */
 export async function listDefinitions(db: Statements, providerId: string): Promise<EventDefinition[]> {
   await db.one('provider_by_id', [providerId])
-  return await db.many<EventDefinition>('definitions_of_provider', [providerId])
+  return (await db.many<DefinitionRow>('definitions_of_provider', [providerId])).map(definitionOf)
 }
 
-export const getDefinition = (db: Statements, providerId: string, id: string): Promise<EventDefinition> =>
-  db.one<EventDefinition>('definition_by_id', [providerId, id])
+export const getDefinition = async (
+  db: Statements,
+  providerId: string,
+  id: string,
+): Promise<EventDefinition> => definitionOf(await db.one<DefinitionRow>('definition_by_id', [providerId, id]))
 
 /** Registers an event type. Fails with not_found, bad_request or conflict. */
 export async function createDefinition(
@@ -73,7 +85,7 @@ export async function createDefinition(
   return await onceByType(definition.type, () => db.tx((tx) => insertDefinition(tx, providerId, definition)))
 }
 
-export function insertDefinition(
+export async function insertDefinition(
   tx: Statements,
   providerId: string,
   definition: NewDefinition,
@@ -87,7 +99,7 @@ export function insertDefinition(
     identifier_mappings,
     is_enabled = true,
   } = definition
-  return tx.one<EventDefinition>('definition_insert', [
+  const row = await tx.one<DefinitionRow>('definition_insert', [
     v7(),
     providerId,
     type,
@@ -98,6 +110,7 @@ export function insertDefinition(
     templateKey,
     is_enabled,
   ])
+  return definitionOf(row)
 }
 
 /**
@@ -116,12 +129,12 @@ export async function updateDefinition(
     throw fail('bad_request', 'schema_version is required with payload_schema: the version that it replaces')
   return await onceByType(change.type, () =>
     db.tx(async (tx) => {
-      const before = await tx.one<EventDefinition>('definition_for_change', [providerId, id])
+      const before = definitionOf(await tx.one<DefinitionRow>('definition_for_change', [providerId, id]))
       refuseStale(before, change)
       const after = { ...before, ...given(change) }
       const isRenamed = after.type !== before.type
       if (isRenamed) refuseReservedType(after.type)
-      const updated = await tx.one<EventDefinition>('definition_update', [
+      const updated = await tx.one<DefinitionRow>('definition_update', [
         providerId,
         id,
         after.type,
@@ -134,7 +147,7 @@ export async function updateDefinition(
       ])
       if (isRenamed)
         await follow(tx, { from: before.type, to: after.type, by, providerId, definitionId: id }, followers)
-      return updated
+      return definitionOf(updated)
     }),
   )
 }

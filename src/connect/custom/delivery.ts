@@ -7,10 +7,8 @@ import { refuse } from './refuse.ts'
 export interface Delivery {
   type: string
   eventId: string
-  /** For checks: integers beyond 2^53 have lost digits. */
+  /** Integers beyond 2^53 are JSON.rawJSON of their digits. */
   data: Record<string, unknown>
-  /** For storing: as `data`, with JSON.rawJSON of their digits. */
-  exact: Record<string, unknown>
   /** The body as it came. */
   raw: Buffer
   receivedAt: Date
@@ -50,20 +48,20 @@ export function readBody(raw: Buffer, receivedAt: Date): Delivery {
   const body = parsed(raw)
   const sent = body.value
   if (!isObject(sent)) throw refuse('invalid_payload', 'The body must be a JSON object')
-  const { type, event_id: eventId, data } = sent
+  const { type, event_id: eventId, data: read } = sent
   if (typeof type !== 'string' || type === '')
     throw refuse('missing_field', 'type: must be the slug of a registered event definition')
   if (typeof eventId !== 'string' || !EVENT_ID.test(eventId))
     throw refuse('missing_field', `event_id: must be 1 to ${MAX_ID} printable ASCII characters`)
-  if (!isObject(data)) throw refuse('invalid_payload', 'data: must be a JSON object')
+  if (!isObject(read)) throw refuse('invalid_payload', 'data: must be a JSON object')
   const problems: string[] = []
   // As deep as properties of an event may be, which it becomes.
-  const inexact = walk(data, 'data', EVENT_LEVEL + 1, body.escaped, (path, message) => {
+  const inexact = walk(read, 'data', EVENT_LEVEL + 1, body.escaped, (path, message) => {
     if (problems.length === 0) problems.push(`${path}: ${message}`)
   })
   if (problems[0] !== undefined) throw refuse('invalid_payload', problems[0])
-  const exact = inexact ? (body.exact() as { data: Record<string, unknown> }).data : data
-  return { type, eventId, data, exact, raw, receivedAt }
+  const data = inexact ? (body.exact() as { data: Record<string, unknown> }).data : read
+  return { type, eventId, data, raw, receivedAt }
 }
 
 function parsed(raw: Buffer): Body {

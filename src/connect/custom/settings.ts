@@ -1,5 +1,5 @@
 import { fail } from '../../errors.ts'
-import { digitsOf } from '../../event/exact.ts'
+import { isObject } from '../../event/exact.ts'
 
 export type Settings = Record<string, unknown>
 
@@ -53,6 +53,3 @@ export function checkSettings(settings: Settings): void {
   if (Buffer.byteLength(JSON.stringify(settings)) > MAX_BYTES)
     throw fail('bad_request', `settings must be at most ${MAX_BYTES / 1024} KB`)
 }
-
-const isObject = (value: unknown): value is Settings =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && digitsOf(value) === undefined

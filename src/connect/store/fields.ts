@@ -1,4 +1,4 @@
-import { digitsOf } from '../../event/exact.ts'
+import { digitsOf, isObject } from '../../event/exact.ts'
 import { parseTime } from '../../time.ts'
 import { amountOf } from './money.ts'
 
@@ -14,8 +14,6 @@ const [EARLIEST, LATEST] = [Date.UTC(1990, 0), Date.UTC(2200, 0)]
 const CONTROL = /[\0-\x1f\x7f]/
 
 type Json = Record<string, unknown>
-const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && digitsOf(value) === undefined
 
 /**
  * The fields of an object of a payload, read as what they should be. Absent, null and empty mean the same. Made of a

@@ -1,8 +1,9 @@
+import { isObject } from '../exact.ts'
 import { shown, step } from '../walk.ts'
 import { MAX_SIZES } from './pattern.ts'
 import { anchorsOf, DRAFT_07, DRAFT_2020, dialectOf, inside, pointerOf } from './reference.ts'
 import { translate } from './translate.ts'
-import { type Dialect, isObject, type Schema, VOCABULARY } from './vocabulary.ts'
+import { type Dialect, type Schema, VOCABULARY } from './vocabulary.ts'
 
 /** What is wrong with a schema, and where: a path behind the name of its field. */
 export interface Flaw {

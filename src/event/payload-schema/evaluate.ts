@@ -1,3 +1,4 @@
+import { numberOf } from '../exact.ts'
 import { step } from '../walk.ts'
 import { MAX_WORK } from './limits.ts'
 import { dialectOf, Targets } from './reference.ts'
@@ -30,6 +31,8 @@ export class TooMuchWork extends Error {}
 const MAX_LEVEL = 400
 /** Characters of a text that can be gone through for one of work. */
 const TEXT_FOR_ONE = 200
+/** For the digits of an integer beyond 2^53. */
+const LONG_INTEGER = 4
 const LAST = ['unevaluatedItems', 'unevaluatedProperties']
 
 /** One check of data against a schema; it stops after a bounded amount of work. */
@@ -64,6 +67,14 @@ export class Check {
     this.spend((text.length * times) / TEXT_FOR_ONE)
   }
 
+  /** An integer beyond 2^53 as a bigint, any other value as it is. */
+  inFull(value: unknown): unknown {
+    const number = typeof value === 'object' ? numberOf(value) : undefined
+    if (number === undefined) return value
+    this.spend(LONG_INTEGER)
+    return number
+  }
+
   /** The names of an object, of data or of the schema. */
   namesOf(value: object): string[] {
     const names = Object.keys(value)
@@ -94,7 +105,7 @@ export class Check {
     for (const keyword in schema) {
       if (LAST.includes(keyword)) continue
       this.spend(1)
-      const problem = RULES.get(keyword)?.(at, schema[keyword])
+      const problem = RULES.get(keyword)?.(at, at.beside(keyword))
       if (problem) return problem
     }
     if (!this.tracks) return null
@@ -113,7 +124,7 @@ export class Check {
   }
 }
 
-/** A schema at a value: what the rules of its keywords see. */
+/** A schema at a value: what the rules of its keywords see. Numbers are in full, but those within lists and objects. */
 export class At {
   readonly check: Check
   readonly schema: Record<string, unknown>
@@ -124,7 +135,7 @@ export class At {
   constructor(check: Check, schema: Record<string, unknown>, value: unknown, path: Path | null, seen: Seen) {
     this.check = check
     this.schema = schema
-    this.value = value
+    this.value = check.inFull(value)
     this.path = path
     this.seen = seen
   }
@@ -133,9 +144,9 @@ export class At {
     return { path: this.path, message }
   }
 
-  /** The value of another keyword of the same schema. */
+  /** The value of a keyword of the same schema. */
   beside(keyword: string): unknown {
-    return Object.hasOwn(this.schema, keyword) ? this.schema[keyword] : undefined
+    return Object.hasOwn(this.schema, keyword) ? this.check.inFull(this.schema[keyword]) : undefined
   }
 
   /** Holds the same value against another schema, of which what it saw counts when it is satisfied. */

@@ -1,4 +1,5 @@
-import { type Dialect, isObject, type Schema, subschemas, VOCABULARY } from './vocabulary.ts'
+import { isObject } from '../exact.ts'
+import { type Dialect, type Schema, subschemas, VOCABULARY } from './vocabulary.ts'
 
 export const DRAFT_07 = /^https?:\/\/json-schema\.org\/draft-07\/schema#?$/
 export const DRAFT_2020 = /^https:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/

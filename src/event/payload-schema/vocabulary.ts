@@ -1,3 +1,4 @@
+import { isInteger, isObject, numberOf } from '../exact.ts'
 import { patternOf } from './pattern.ts'
 
 /** 2020-12 unless `$schema` says draft-07. */
@@ -22,8 +23,6 @@ interface Keyword {
 
 const TYPES = ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string']
 
-export const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 export const isTexts = (value: unknown): value is string[] =>
   Array.isArray(value) &&
   value.every((one) => typeof one === 'string') &&
@@ -35,9 +34,12 @@ const must =
     holds(value) ? null : `must be ${says}`
 
 const count: Keyword = {
-  problem: must('an integer of at least 0', (value) => Number.isInteger(value) && (value as number) >= 0),
+  problem: must('an integer of at least 0', (value) => {
+    const number = numberOf(value)
+    return number !== undefined && isInteger(number) && number >= 0
+  }),
 }
-const number: Keyword = { problem: must('a number', (value) => typeof value === 'number') }
+const number: Keyword = { problem: must('a number', (value) => numberOf(value) !== undefined) }
 const text: Keyword = { problem: must('a string', (value) => typeof value === 'string') }
 const flag: Keyword = { problem: must('true or false', (value) => typeof value === 'boolean') }
 const anything: Keyword = {}
@@ -92,7 +94,7 @@ export const VOCABULARY: ReadonlyMap<string, Keyword> = new Map(
     },
     const: anything,
 
-    multipleOf: { problem: must('a number over 0', (value) => typeof value === 'number' && value > 0) },
+    multipleOf: { problem: must('a number over 0', (value) => (numberOf(value) ?? 0) > 0) },
     maximum: number,
     exclusiveMaximum: number,
     minimum: number,

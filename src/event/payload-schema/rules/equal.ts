@@ -1,8 +1,10 @@
+import { digitsOf } from '../../exact.ts'
 import type { Check } from '../evaluate.ts'
 
 /** Whether two JSON values are the same one; the order of names does not count. */
-export function equal(one: unknown, other: unknown, check: Check): boolean {
+export function equal(first: unknown, second: unknown, check: Check): boolean {
   check.spend(1)
+  const [one, other] = [check.inFull(first), check.inFull(second)]
   if (typeof one === 'string' || typeof other === 'string') return equalTexts(one, other, check)
   if (one === other) return true
   if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false
@@ -40,6 +42,12 @@ function write(value: unknown, parts: string[], check: Check): void {
     parts.push(JSON.stringify(value))
     return
   }
+  const digits = digitsOf(value)
+  if (digits !== undefined) {
+    check.spend(LONG_INTEGER)
+    parts.push(digits)
+    return
+  }
   if (Array.isArray(value)) {
     parts.push('[')
     for (const item of value) {
@@ -63,6 +71,8 @@ const WRITING = 8
 
 /** For the shortest digits of a number that are enough, which are not easily found. */
 const LONG_NUMBER = 2
+/** For the digits of an integer beyond 2^53, which may be written as 1e308. */
+const LONG_INTEGER = 12
 
 function sortedNames(value: object, check: Check): string[] {
   const names = check.namesOf(value)

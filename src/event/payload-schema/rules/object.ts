@@ -1,5 +1,6 @@
+import { isObject } from '../../exact.ts'
 import type { At, Problem, Rule } from '../evaluate.ts'
-import { isObject, type Schema } from '../vocabulary.ts'
+import type { Schema } from '../vocabulary.ts'
 import { matches } from './value.ts'
 
 /** A rule for objects only. */

@@ -1,3 +1,4 @@
+import { isInteger } from '../../exact.ts'
 import type { Check, Rule } from '../evaluate.ts'
 import { patternOf } from '../pattern.ts'
 import { equal } from './equal.ts'
@@ -12,10 +13,15 @@ const TYPE_WORDS: Record<string, string> = {
   string: 'a string',
 }
 
+const isNumber = (value: unknown): value is number | bigint =>
+  typeof value === 'number' || typeof value === 'bigint'
+
 function isType(value: unknown, type: unknown): boolean {
   switch (type) {
     case 'integer':
-      return Number.isInteger(value)
+      return isNumber(value) && isInteger(value)
+    case 'number':
+      return isNumber(value)
     case 'null':
       return value === null
     case 'array':
@@ -29,9 +35,9 @@ function isType(value: unknown, type: unknown): boolean {
 
 /** A rule for values of one kind only; others satisfy it. */
 const ofNumbers =
-  (holds: (value: number, bound: number, check: Check) => boolean, words: string): Rule =>
+  (holds: (value: number | bigint, bound: number | bigint, check: Check) => boolean, words: string): Rule =>
   (at, bound) =>
-    typeof at.value !== 'number' || holds(at.value, bound as number, at.check)
+    !isNumber(at.value) || holds(at.value, bound as number | bigint, at.check)
       ? null
       : at.problem(() => `must be ${words} ${bound}`)
 
@@ -51,7 +57,10 @@ function codePoints(value: string, check: Check): number {
 }
 
 /** Of what is no integer a quotient within a few units in the last place of one: 19.99 is a multiple of 0.01. */
-function isMultiple(value: number, divisor: number, check: Check): boolean {
+function isMultiple(sent: number | bigint, by: number | bigint, check: Check): boolean {
+  if ((typeof sent === 'bigint' || typeof by === 'bigint') && isInteger(sent) && isInteger(by))
+    return BigInt(sent) % BigInt(by) === 0n
+  const [value, divisor] = [Number(sent), Number(by)]
   if (Number.isSafeInteger(value) && Number.isSafeInteger(divisor)) return value % divisor === 0
   const quotient = value / divisor
   if (!Number.isFinite(quotient)) {
@@ -92,7 +101,7 @@ export const VALUE_RULES: Record<string, Rule> = {
   const(at, value) {
     if (equal(at.value, value, at.check)) return null
     return at.problem(() => {
-      const said = JSON.stringify(value)
+      const said = JSON.stringify(at.schema.const)
       return `must be ${said.length > 200 ? 'the value that the schema says' : said}`
     })
   },
