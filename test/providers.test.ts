@@ -361,6 +361,18 @@ t.test('event definitions', async (t) => {
     )
     t.strictSame((await read(twin)).settings, settings('mark_set'), 'a matcher means types of its provider')
   })
+  await t.test('a renamed type is taken up where its provider maps words to types', async (t) => {
+    const settings = (type: string) => ({
+      request_mapping: {
+        type_matchers: { 'seal.set': type, seal_set: 'seal_lost', 'seal.lost': 'seal_lost' },
+      },
+    })
+    const mine = await provider({ settings: settings('seal_set') })
+    const { body } = await call(`POST /v1/providers/${mine}/event-definitions`, stamp({ type: 'seal_set' }))
+    await call(`PATCH /v1/providers/${mine}/event-definitions/${body.id}`, { type: 'seal_made' })
+    t.strictSame((await call(`GET /v1/providers/${mine}`)).body.settings, settings('seal_made'))
+  })
+
   await t.test(
     'a provider whose settings grew with the name of a type can still be switched off',
     async (t) => {

@@ -81,7 +81,7 @@ export const providerOps: readonly Op[] = [
     route: 'PATCH /v1/providers/{provider_id}',
     scopes: ['providers:write'],
     exact: true,
-    what: 'Change the name, status or settings of a custom data source. Settings are merged level by level: what is not sent stays, null removes. The type_matchers of request_mapping go only when they are null themselves.',
+    what: 'Change the name, status or settings of a custom data source. Settings are merged level by level: what is not sent stays, null removes. The type_matchers of request_mapping go only when they are null themselves; they name event types as the type of a matcher, or as the values of an object of your own words.',
     input: {
       path,
       body: v.strictObject({

@@ -32,8 +32,15 @@ function mergedSettings(settings: Settings, change: Settings): Settings {
 export function renamedSettings(settings: Settings, from: string, to: string): Settings {
   const { request_mapping: mapping } = settings
   if (!isObject(mapping) || mapping.type_matchers === undefined) return settings
-  const type_matchers = renamedMatcher(mapping.type_matchers, from, to)
+  const type_matchers = renamedMatchers(mapping.type_matchers, from, to)
   return { ...settings, request_mapping: { ...mapping, type_matchers } }
+}
+
+/** Matchers, or an object of the sender's words with what each is called here. */
+function renamedMatchers(matchers: unknown, from: string, to: string): unknown {
+  const renamed = renamedMatcher(matchers, from, to)
+  if (!isObject(renamed) || typeof renamed.type === 'string') return renamed
+  return Object.fromEntries(Object.entries(renamed).map(([word, type]) => [word, type === from ? to : type]))
 }
 
 /** The outermost `type` of a matcher names its event type; what stands beside or below it are words of the sender. */
