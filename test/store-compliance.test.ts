@@ -1,8 +1,11 @@
 import t from 'tap'
+import { v7 } from 'uuid'
 import { eraseDue } from '../src/connect/erase/due.ts'
 import { answerDataRequest, dataRequests } from '../src/connect/store/data-request.ts'
+import { snapshotAll } from '../src/lake/horizon.ts'
 import { database } from './fixtures/database.ts'
-import { lake } from './fixtures/lake.ts'
+import { lake, logBatch } from './fixtures/lake.ts'
+import { everythingStored, placesOf } from './fixtures/search.ts'
 import { connect, connectedBrand, eventsOf, storeServer } from './fixtures/store.ts'
 import { checkout, order, refund } from './fixtures/store-bodies.ts'
 
@@ -44,16 +47,31 @@ t.test('a late word of an earlier removal ends no newer connection, and that los
   t.match(await rowsOf(brand, 'store_connection'), [{ status: 'disconnected', access_token: null }])
 })
 
-t.test('a redacted shop has every profile erased', async (t) => {
+t.test('a redacted shop has everybody erased who was known when it asked', async (t) => {
   const brand = await shop()
   await send(brand, { topic: 'orders/paid', body: order() })
   await send(brand, {
     topic: 'checkouts/create',
     body: checkout({ customer: null, email: 'other@example.com' }),
   })
+  await db.postgres
+    .sql`insert into contact (brand_id, id, email) values (${brand.id}, ${v7()}, 'contact@example.com')`
+  const known = await rowsOf(brand, 'customer')
+  const event = { brand_id: brand.id, occurred_at: Date.now() }
+  const dead = JSON.stringify({ ...event, email: 'refused@example.com' })
+  await logBatch(db.postgres.sql, [{ ...event, email: 'lately@example.com', phone: '+12025550142' }, dead])
+
   await send(brand, { topic: 'shop/redact', body: '{"shop_id":1}' })
-  const profiles = (await rowsOf(brand, 'customer')).map(({ id }) => id)
-  t.same((await rowsOf(brand, 'erasure')).map(({ whom }) => whom.profile_id).sort(), profiles.sort())
+  await snapshotAll(pipeline)
+  t.equal((await rowsOf(brand, 'customer')).length, known.length + 1, 'the lake learned of one more')
+  t.equal((await rowsOf(brand, 'dead_event')).length, 1)
+  while (await eraseDue(pipeline, { brandId: brand.id, patience: { readersMs: 0, writersMs: 0 } }));
+
+  const persons = ['lately@example.com', '2025550142', 'refused@', 'other@example.com', 'contact@example.com']
+  t.same(placesOf(await everythingStored(pipeline), persons), {})
+  t.ok((await rowsOf(brand, 'customer')).every(({ erased_at }) => erased_at))
+  const certificates = (await rowsOf(brand, 'erasure')).map(({ certificate }) => certificate)
+  t.match(certificates, new Array(known.length + 2).fill({ requested_by: 'shop/redact' }))
 })
 
 /** More digits than a part of a UUID has. */
@@ -138,6 +156,7 @@ t.test('a webhook that could not be read is dead no more once what it says is er
     ['ignored', false],
   ])
   await send(brand, { topic: 'shop/redact', body: '{"shop_id":1}' })
+  while (await eraseDue(pipeline, { brandId: brand.id }));
   t.same(await outcomes(), [
     ['ignored', false],
     ['ignored', false],

@@ -35,7 +35,15 @@ export async function requestErasure(
   })
   if (named.length === 0)
     throw fail('bad_request', 'Whom to erase: give a store customer id, profile id, email or phone.')
-  const row = [v7(), JSON.stringify(Object.fromEntries(named)), requestedBy]
+  return await request(tx, Object.fromEntries(named), requestedBy)
+}
+
+/** Asks in the same way for everybody of the brand who is known when the job begins. */
+export const requestErasureOfEverybody = (tx: Statements, requestedBy: string) =>
+  request(tx, { everybody: true }, requestedBy)
+
+async function request(tx: Statements, whom: object, requestedBy: string): Promise<{ erasureId: string }> {
+  const row = [v7(), JSON.stringify(whom), requestedBy]
   const { id } = await tx.one<{ id: string }>('erasure_request', row)
   return { erasureId: id }
 }

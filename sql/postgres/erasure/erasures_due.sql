@@ -25,4 +25,6 @@ taken as (
 update erasure set tried_at = now()
 from taken
 where erasure.brand_id = taken.brand_id and erasure.id = taken.id
-returning erasure.brand_id, erasure.id, erasure.requested_by, erasure.requested_at
+returning
+    erasure.brand_id, erasure.id, erasure.requested_by, erasure.requested_at,
+    coalesce(erasure.whom @> '{"everybody": true}', false) as everybody

@@ -1,11 +1,12 @@
 import { PATIENCE, type Patience, sweepAfterErasure } from '../../lake/erase-disk.ts'
 import { eraseNotedLines } from '../../lake/erase-log.ts'
 import type { Pipeline } from '../../lake/pipeline.ts'
+import type { Requested } from './cut.ts'
 import { type EraseOptions, eraseCustomers } from './erase.ts'
+import { askForEach } from './everybody.ts'
 
-interface Taken {
-  brand_id: string
-  id: string
+interface Taken extends Requested {
+  everybody: boolean
 }
 
 /** Requests of one brand that are done in one pass over its files. */
@@ -30,7 +31,9 @@ export async function eraseDue(pipeline: Pipeline, options: DueOptions = {}): Pr
   const [first] = taken
   if (!first) return false
   try {
-    await eraseCustomers(pipeline, first.brand_id, taken, options)
+    for (const one of taken) if (one.everybody) await askForEach(pipeline, one)
+    const persons = taken.filter(({ everybody }) => !everybody)
+    await eraseCustomers(pipeline, first.brand_id, persons, options)
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
     await db.run('erasures_failed', [first.brand_id, taken.map(({ id }) => id), why])

@@ -1,10 +1,7 @@
 import { v7 } from 'uuid'
-import { requestErasure } from '../../identity/erasure-request.ts'
+import { requestErasure, requestErasureOfEverybody } from '../../identity/erasure-request.ts'
 import type { Statements } from '../../op.ts'
 import { type Fields, Unreadable } from './fields.ts'
-
-/** A whole shop takes longer than one webhook may. The platform sends it again meanwhile, which changes nothing. */
-const SHOP_MS = 60_000
 
 interface Named {
   storeCustomerId: string | null
@@ -33,9 +30,7 @@ export async function forgetCustomer(tx: Statements, fields: Fields): Promise<vo
 
 /** The store is gone for good, and all of its customers are to be forgotten. */
 export async function forgetShop(tx: Statements): Promise<void> {
-  await tx.one('store_deadline', [SHOP_MS])
-  await tx.run('store_delivery_forget_all')
-  await tx.run('store_shop_redact', ['shop/redact'])
+  await requestErasureOfEverybody(tx, 'shop/redact')
 }
 
 /** A customer asks what is stored; `recoup store data-request` answers. */
