@@ -165,7 +165,7 @@ t.test('a record with longer lists than a page has all of them', async (t) => {
     email: 'a@example.com',
     lines: [state.line(product, 90)],
   })
-  for (let count = 0; count < 25; count++) {
+  for (let count = 0; count < 270; count++) {
     state.fulfill(order, life.now)
     state.settleRefund(order, state.refund(order, life.now, 0.01), life.now, 'success')
   }
@@ -176,7 +176,27 @@ t.test('a record with longer lists than a page has all of them', async (t) => {
       (select jsonb_array_length(images) from product where brand_id = ${brand.id} and id = ${String(product.id)}) as images,
       (select count(*)::integer from refund where brand_id = ${brand.id}) as refunds,
       (select count(*)::integer from fulfillment where brand_id = ${brand.id}) as fulfillments`
-  t.strictSame({ ...counts }, { variants: 380, images: 25, refunds: 25, fulfillments: 25 })
+  t.strictSame({ ...counts }, { variants: 380, images: 25, refunds: 270, fulfillments: 270 })
+})
+
+t.test('money that moved at a late attempt of many counts, and when it did', async (t) => {
+  const { life, options } = await shop(t, randomSource(t), 0)
+  const { state } = life
+  const [product] = state.products
+  if (!product) throw new Error('no product')
+  const paidAt = new Date(life.now.getTime() + 3_600_000)
+  const lines = [state.line(product, 1)]
+  const order = state.addOrder(
+    life.now,
+    { customer: null, email: 'a@example.com', lines },
+    { paidAt, failures: 30 },
+  )
+  const refund = state.refund(order, paidAt, 1)
+  refund.failures = 130
+  state.settleRefund(order, refund, paidAt, 'success')
+  const { records } = await readPage(options.api, { entity: 'orders', after: null, first: 1, since: null })
+  t.match(records.refunds, [{ total: order.total }])
+  t.match(records.orders, [{ paidAt: new Date(Math.floor(paidAt.getTime() / 1000) * 1000).toISOString() }])
 })
 
 t.test('a record of which a later page of lines cannot be read costs no other record', async (t) => {

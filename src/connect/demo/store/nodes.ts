@@ -1,4 +1,5 @@
-import { seconds } from './rest.ts'
+import type { Asked } from './asked.ts'
+import { seconds, statusesOf } from './rest.ts'
 import type {
   ShopConsent,
   ShopCustomer,
@@ -37,13 +38,13 @@ const consentNode = (consent: ShopConsent | null) =>
     consentUpdatedAt: consent.at && seconds(consent.at),
   }
 
-export const productNode = (state: ShopState, product: ShopProduct) => ({
+export const productNode = (state: ShopState, product: ShopProduct, asked: Asked) => ({
   id: gid('Product', product.id),
   title: product.title,
   status: product.status.toUpperCase(),
   updatedAt: seconds(product.updatedAt),
-  variants: listOf(state, product, 'variants'),
-  images: listOf(state, product, 'images'),
+  variants: listOf(state, product, 'variants', { first: asked.get('variants') }),
+  images: listOf(state, product, 'images', { first: asked.get('images') }),
 })
 
 export const lineNode = (state: ShopState, line: ShopLine) => ({
@@ -57,12 +58,10 @@ export const lineNode = (state: ShopState, line: ShopLine) => ({
   discountAllocations: line.discount === '0.00' ? [] : [{ allocatedAmountSet: money(state, line.discount) }],
 })
 
-const refundNode = (state: ShopState, refund: ShopRefund) => ({
+const refundNode = (state: ShopState, refund: ShopRefund, asked: Asked) => ({
   id: gid('Refund', refund.id),
   createdAt: seconds(refund.createdAt),
-  transactions: {
-    nodes: [{ kind: 'REFUND', status: refund.status.toUpperCase(), amountSet: money(state, refund.total) }],
-  },
+  transactions: listOf(state, refund, 'transactions', { first: asked.get('refunds.transactions') }),
 })
 
 const fulfillmentNode = (_: ShopState, fulfillment: ShopFulfillment) => ({
@@ -74,58 +73,42 @@ const fulfillmentNode = (_: ShopState, fulfillment: ShopFulfillment) => ({
   trackingInfo: [{ company: 'Parcel Service', number: fulfillment.trackingNumber, url: null }],
 })
 
-/** Lists within a record: those with pages, and those that are just cut. */
+/** Lists with pages within a record. */
 const LISTS = {
-  lineItems: {
-    begins: 50,
-    entries: (state: ShopState, { lines }: ShopOrder) => lines.map((one) => lineNode(state, one)),
-  },
-  variants: {
-    begins: 100,
-    entries: (_: ShopState, { variants, price }: ShopProduct) =>
-      variants.map((id) => ({ id: gid('ProductVariant', id), price, sku: `SKU-${id}` })),
-  },
-  images: {
-    begins: 20,
-    entries: (_: ShopState, { images }: ShopProduct) =>
-      images.map((id) => ({
-        id: gid('ProductImage', id),
-        url: `https://cdn.example/${id}.jpg`,
-        altText: null,
-      })),
-  },
-  refunds: {
-    cut: true,
-    begins: 5,
-    entries: (state: ShopState, { refunds }: ShopOrder) => refunds.map((one) => refundNode(state, one)),
-  },
-  fulfillments: {
-    cut: true,
-    begins: 20,
-    entries: (state: ShopState, { fulfillments }: ShopOrder) =>
-      fulfillments.map((one) => fulfillmentNode(state, one)),
-  },
+  lineItems: (state: ShopState, { lines }: ShopOrder) => lines.map((one) => lineNode(state, one)),
+  variants: (_: ShopState, { variants, price }: ShopProduct) =>
+    variants.map((id) => ({ id: gid('ProductVariant', id), price, sku: `SKU-${id}` })),
+  images: (_: ShopState, { images }: ShopProduct) =>
+    images.map((id) => ({
+      id: gid('ProductImage', id),
+      url: `https://cdn.example/${id}.jpg`,
+      altText: null,
+    })),
+  transactions: (state: ShopState, refund: ShopRefund) =>
+    statusesOf(refund).map((status) => ({
+      kind: 'REFUND',
+      status: status.toUpperCase(),
+      amountSet: money(state, refund.total),
+    })),
 }
 
-/** A list of a record behind so many; as many as a page of records brings unless `first` says it. */
+/** A list of a record behind so many. */
 export function listOf(
   state: ShopState,
-  record: ShopOrder | ShopProduct,
+  record: ShopOrder | ShopProduct | ShopRefund,
   name: keyof typeof LISTS,
-  { from = 0, first }: { from?: number; first?: number | undefined } = {},
+  { from = 0, first }: { from?: number; first: number | undefined },
 ) {
-  const { begins, entries, cut } = LISTS[name] as {
-    begins: number
-    entries(state: ShopState, record: object): object[]
-    cut?: true
-  }
+  const entries = LISTS[name] as (state: ShopState, record: object) => object[]
   const all = entries(state, record)
-  const end = from + (first ?? begins)
-  const nodes = all.slice(from, end)
-  return cut ? nodes : { pageInfo: { hasNextPage: end < all.length, endCursor: String(end) }, nodes }
+  const end = first === undefined ? all.length : from + first
+  return {
+    pageInfo: { hasNextPage: end < all.length, endCursor: String(end) },
+    nodes: all.slice(from, end),
+  }
 }
 
-export const orderNode = (state: ShopState, order: ShopOrder) => ({
+export const orderNode = (state: ShopState, order: ShopOrder, asked: Asked) => ({
   id: gid('Order', order.id),
   name: order.name,
   email: order.email,
@@ -144,11 +127,20 @@ export const orderNode = (state: ShopState, order: ShopOrder) => ({
   totalDiscountsSet: money(state, '0.00'),
   totalPriceSet: money(state, order.total),
   customer: order.customer && { id: gid('Customer', order.customer.id), email: order.customer.email },
-  transactions: order.paidAt ? [{ kind: 'SALE', status: 'SUCCESS', processedAt: seconds(order.paidAt) }] : [],
-  refunds: listOf(state, order, 'refunds'),
-  fulfillments: listOf(state, order, 'fulfillments'),
-  lineItems: listOf(state, order, 'lineItems'),
+  // Without pages: cut without a word.
+  transactions: paymentsOf(order).slice(0, asked.get('transactions')),
+  refunds: order.refunds.slice(0, asked.get('refunds')).map((one) => refundNode(state, one, asked)),
+  fulfillments: order.fulfillments
+    .slice(0, asked.get('fulfillments'))
+    .map((one) => fulfillmentNode(state, one)),
+  lineItems: listOf(state, order, 'lineItems', { first: asked.get('lineItems') }),
 })
+
+function paymentsOf({ paidAt, createdAt, failures }: ShopOrder) {
+  const payment = (status: string, at: Date) => ({ kind: 'SALE', status, processedAt: seconds(at) })
+  const failed = Array.from({ length: failures }, () => payment('FAILURE', createdAt))
+  return paidAt ? [...failed, payment('SUCCESS', paidAt)] : failed
+}
 
 export const subscriptionNode = (state: ShopState, subscription: ShopSubscription) => ({
   id: gid('SubscriptionContract', subscription.id),

@@ -63,7 +63,13 @@ const lineBody = (state: ShopState, line: ShopLine) => ({
     line.discount === '0.00' ? [] : [{ amount: line.discount, amount_set: moneySet(state, line.discount) }],
 })
 
-/** Paid in the shopper's currency: the transaction says that, the lines say the shop's. */
+/** Of a refund's transactions the last one alone moves money. */
+export const statusesOf = ({ status, failures }: ShopRefund): ShopRefund['status'][] => [
+  ...new Array(failures).fill('failure'),
+  status,
+]
+
+/** Paid in the shopper's currency: the transactions say that, the lines say the shop's. */
 export const refundBody = (state: ShopState, order: ShopOrder, refund: ShopRefund) => ({
   id: refund.id,
   order_id: order.id,
@@ -78,15 +84,13 @@ export const refundBody = (state: ShopState, order: ShopOrder, refund: ShopRefun
     },
   ],
   order_adjustments: [],
-  transactions: [
-    {
-      id: refund.id,
-      kind: 'refund',
-      status: refund.status,
-      amount: halfOf(refund.total),
-      currency: state.presentment,
-    },
-  ],
+  transactions: statusesOf(refund).map((status) => ({
+    id: refund.id,
+    kind: 'refund',
+    status,
+    amount: halfOf(refund.total),
+    currency: state.presentment,
+  })),
 })
 
 export const fulfillmentBody = (order: ShopOrder, fulfillment: ShopFulfillment) => ({

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { type Asked, askedIn } from './asked.ts'
 import { customerNode, listOf, orderNode, productNode, subscriptionNode } from './nodes.ts'
 import { bodyOf } from './rest.ts'
 import type { ShopState } from './state.ts'
@@ -60,7 +61,7 @@ const READ = {
   string,
   {
     list(state: ShopState): { id: bigint; updatedAt: Date }[]
-    node(state: ShopState, record: unknown): object
+    node(state: ShopState, record: unknown, asked: Asked): object
   }
 >
 
@@ -200,12 +201,13 @@ function dataOf(options: FakeStoreOptions, query: string, variables: Query['vari
     return { count: { count: counted ?? READ[entity]?.list(state).length ?? 0 } }
   }
   if (name === 'rest') {
-    const record = [...state.orders, ...state.products].find(({ id }) => variables.id?.endsWith(`/${id}`))
+    const records = [state.orders, state.products, state.orders.flatMap(({ refunds }) => refunds)].flat()
+    const record = records.find(({ id }) => variables.id?.endsWith(`/${id}`))
     const list = /list: (\w+)/.exec(query)?.[1] as Parameters<typeof listOf>[2]
     const { first, after } = variables
     return { record: record && { list: listOf(state, record, list, { from: Number(after), first }) } }
   }
-  return { page: pageOf(state, name, variables) }
+  return { page: pageOf(state, name, variables, askedIn(query)) }
 }
 
 /** Refused for want of the scope that a list or a mutation needs. */
@@ -221,6 +223,7 @@ function pageOf(
   state: ShopState,
   name: string,
   { first = 1, after, query, sortKey }: Query['variables'],
+  asked: Asked,
 ): object {
   const { list, node } = READ[name] ?? { list: () => [], node: () => ({}) }
   const since = /updated_at:>='([^']+)'/.exec(query ?? '')?.[1]
@@ -239,6 +242,6 @@ function pageOf(
       hasNextPage: rest.length > page.length,
       endCursor: last ? Buffer.from(last.key).toString('base64url') : null,
     },
-    nodes: page.map(({ record }) => node(state, record)),
+    nodes: page.map(({ record }) => node(state, record, asked)),
   }
 }

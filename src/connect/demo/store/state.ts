@@ -49,8 +49,10 @@ export interface ShopRefund {
   id: bigint
   createdAt: Date
   total: string
-  /** Of its transaction: money moves with success only. */
+  /** Of its last transaction: money moves with success only. */
   status: 'pending' | 'success' | 'failure'
+  /** Transactions before that one, which failed. */
+  failures: number
 }
 
 export interface ShopFulfillment extends Entity {
@@ -68,6 +70,8 @@ export interface ShopOrder extends Entity {
   financialStatus: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'voided'
   cancelledAt: Date | null
   paidAt: Date | null
+  /** Attempts to pay that failed before. */
+  failures: number
   test: boolean
   /** What it came of; null: not of a checkout. */
   checkout: Pick<ShopCheckout, 'id' | 'token' | 'cartToken'> | null
@@ -188,6 +192,7 @@ export class ShopState {
       financialStatus: 'pending',
       cancelledAt: null,
       paidAt: null,
+      failures: 0,
       test: false,
       checkout: null,
       refunds: [],
@@ -216,7 +221,7 @@ export class ShopState {
     const left = hundredthsOf(order.total) - hundredthsOf(sum(promised.map(({ total }) => total)))
     const cents = share >= 1 ? left : (left * BigInt(Math.round(share * 100))) / 100n
     const total = amount(cents > 0n ? cents : 0n)
-    const refund: ShopRefund = { id: this.id(), createdAt: at, total, status: 'pending' }
+    const refund: ShopRefund = { id: this.id(), createdAt: at, total, status: 'pending', failures: 0 }
     order.refunds.push(refund)
     order.updatedAt = at
     return refund

@@ -13,17 +13,15 @@ export const nextOf = (page: Fields): string | null => {
 /** A record with all of the lists in it, of which a page of records brings the beginning. Few records have more. */
 export async function withLists(api: AdminApi, entity: Entity, record: Fields): Promise<Fields> {
   let whole = record
-  for (const list of LISTS[entity])
-    whole = list.isCut ? await withCut(api, whole, list) : await withPages(api, whole, list)
+  for (const list of LISTS[entity]) {
+    if (list.within === undefined) whole = await withPages(api, whole, list)
+    else {
+      const entries: Fields[] = []
+      for (const entry of whole.list(list.within)) entries.push(await withPages(api, entry, list))
+      whole = whole.with(list.within, entries)
+    }
+  }
   return whole
-}
-
-/** One that the store cuts without a word and without pages: asked for again with as many as there may be. */
-async function withCut(api: AdminApi, record: Fields, list: InnerList): Promise<Fields> {
-  const begun = record.list(list.name)
-  if (begun.length < list.begins) return record
-  const asked = (await restPage(api, record, list, null))?.list('list') ?? []
-  return asked.length > begun.length ? record.with(list.name, asked) : record
 }
 
 async function withPages(api: AdminApi, record: Fields, list: InnerList): Promise<Fields> {

@@ -7,24 +7,23 @@ const MONEY = '{ shopMoney { amount currencyCode } }'
 const ARGUMENTS = '($first: Int!, $after: String, $query: String, $sortKey: '
 const USED = '(first: $first, after: $after, query: $query, sortKey: $sortKey)'
 
-/** A list within a record. */
+/** A list with pages within a record, or within each entry of another of its lists. */
 export interface InnerList {
-  /** The query of one such record. */
-  of: 'order' | 'product'
+  /** The query of one that has it. */
+  of: 'order' | 'product' | 'refund'
+  /** That other list. */
+  within?: 'refunds'
   name: string
   fields: string
   /** How many of it a page of records brings. */
   begins: number
   /** How many of it can be asked for at once, of one record. */
   most: number
-  /** It has no pages: the store gives so many and does not say whether there are more. */
-  isCut?: true
 }
 
 const LINE = `id quantity sku title product { id } variant { id }
   originalUnitPriceSet ${MONEY} discountAllocations { allocatedAmountSet ${MONEY} }`
-const REFUND = `id createdAt transactions(first: 10) { nodes { kind status amountSet ${MONEY} } }`
-const FULFILLMENT = 'id status displayStatus createdAt updatedAt trackingInfo { company number url }'
+const TRANSACTION = `kind status amountSet ${MONEY}`
 
 /** What is asked of one order costs less than 1,000 points, more than which the store takes for no query. */
 export const LISTS: Readonly<Record<Entity, readonly InnerList[]>> = {
@@ -34,25 +33,22 @@ export const LISTS: Readonly<Record<Entity, readonly InnerList[]>> = {
     { of: 'product', name: 'images', fields: 'id url altText', begins: 20, most: 250 },
   ],
   orders: [
-    { of: 'order', name: 'refunds', fields: REFUND, begins: 5, most: 50, isCut: true },
-    { of: 'order', name: 'fulfillments', fields: FULFILLMENT, begins: 20, most: 250, isCut: true },
     { of: 'order', name: 'lineItems', fields: LINE, begins: 50, most: 100 },
+    { of: 'refund', within: 'refunds', name: 'transactions', fields: TRANSACTION, begins: 10, most: 100 },
   ],
   subscriptions: [],
 }
 
-const contentOf = ({ fields, isCut }: InnerList) => (isCut ? fields : `${PAGE} nodes { ${fields} }`)
+const contentOf = ({ fields }: InnerList) => `${PAGE} nodes { ${fields} }`
 
-const begunIn = (entity: 'products' | 'orders') =>
-  LISTS[entity].map((list) => `${list.name}(first: ${list.begins}) { ${contentOf(list)} }`).join('\n      ')
+const begunIn = (entity: 'products' | 'orders', within?: InnerList['within']) =>
+  LISTS[entity]
+    .filter((list) => list.within === within)
+    .map((list) => `${list.name}(first: ${list.begins}) { ${contentOf(list)} }`)
+    .join('\n      ')
 
 /** More of such a list. */
-export const restOf = (list: InnerList) =>
-  list.isCut
-    ? `query rest($id: ID!, $first: Int!) {
-  record: ${list.of}(id: $id) { list: ${list.name}(first: $first) { ${contentOf(list)} } }
-}`
-    : `query rest($id: ID!, $after: String, $first: Int!) {
+export const restOf = (list: InnerList) => `query rest($id: ID!, $after: String, $first: Int!) {
   record: ${list.of}(id: $id) { list: ${list.name}(first: $first, after: $after) { ${contentOf(list)} } }
 }`
 
@@ -88,6 +84,8 @@ const PRODUCTS = `query products${ARGUMENTS}ProductSortKeys!) {
   }
 }`
 
+// Lists without pages come whole: with `first` the store would cut them and not say so. A query's cost grows with those
+// that have pages only.
 const ORDERS = `query orders${ARGUMENTS}OrderSortKeys!) {
   page: orders${USED} {
     ${PAGE}
@@ -96,7 +94,9 @@ const ORDERS = `query orders${ARGUMENTS}OrderSortKeys!) {
       discountCodes cartToken checkoutToken
       subtotalPriceSet ${MONEY} totalDiscountsSet ${MONEY} totalPriceSet ${MONEY}
       customer { id email phone firstName lastName }
-      transactions(first: 20) { kind status processedAt }
+      transactions { kind status processedAt }
+      refunds { id createdAt ${begunIn('orders', 'refunds')} }
+      fulfillments { id status displayStatus createdAt updatedAt trackingInfo { company number url } }
       ${begunIn('orders')}
     }
   }
