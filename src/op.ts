@@ -19,7 +19,22 @@ export interface Db extends Statements {
 export interface Reader {
   /** Generation of the published results that the rows come from; 0 before the first. */
   readonly generation: number
+  /** Of sources. */
+  readonly pin?: Pin
   rows<Row = Record<string, unknown>>(statement: string, values?: unknown[]): Promise<Row[]>
+}
+
+/** What sources were read of: a later call that names it reads the same rows. Times are ISO 8601. */
+export interface Pin {
+  asOf: string
+  /** An instant of the past was asked for, not the present of then. */
+  past: boolean
+  /** Rows of later ticks came since. */
+  tick: number
+  /** Erasures of the brand until then. */
+  erasures: number
+  /** When it was the newest. */
+  at: string
 }
 
 /** Rows of a brand's sources and models as of an instant. */
@@ -52,6 +67,8 @@ export interface Lake {
    * generation that was told of in this call; they are not of an older one.
    */
   sources(asOf?: Date, newest?: number): Promise<Sources>
+  /** The same rows as before for 24 hours, unless an erasure comes; then, as of the same instant, those of the newest manifest. */
+  pinned(pin: Pin): Promise<Sources>
 }
 
 export interface Brand {

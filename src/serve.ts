@@ -61,7 +61,9 @@ export async function startServer(app: App, { oneOf }: ServerShare = {}): Promis
   const { config, postgres } = app
   const share = (whole: number) => Math.ceil(whole / (oneOf ?? 1))
   const pipeline = { ...app.pipeline, memoryMb: Math.max(share(SESSION_MEMORY_MB), LEAST_SESSION_MB) }
-  const lakes = openLakes(openServed(pipeline), (brand, past) => openReading(pipeline, brand, past))
+  const lakes = openLakes(openServed(pipeline), (brand, past, pin) =>
+    openReading(pipeline, brand, past, { pin }),
+  )
   const invalidation = await openInvalidation(postgres)
   const seal = openSeal(config)
   const signIn = await openSignIn({

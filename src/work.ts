@@ -85,7 +85,9 @@ export async function startWorker(app: App, { graceMs = GRACE_MS } = {}): Promis
   boss.on('warning', (warning) => log('warn', 'jobs_warning', { ...warning }))
   await boss.start()
 
-  const lakes = openLakes(openServed(app.pipeline), (brand, past) => openReading(app.pipeline, brand, past))
+  const lakes = openLakes(openServed(app.pipeline), (brand, past, pin) =>
+    openReading(app.pipeline, brand, past, { pin }),
+  )
   const services: Services = {
     ...app.pipeline,
     lake: lakes.forBrand,

@@ -419,6 +419,7 @@ t.test('faults', async (t) => {
   const failing = (error: Error): Lake => ({
     served: async () => Promise.reject(error),
     sources: async () => Promise.reject(error),
+    pinned: async () => Promise.reject(error),
   })
   const ask = async (error: Error, of: Brand = brand) => {
     const { call, key } = await api(t, db, OPS, { lake: () => failing(error) })

@@ -35,7 +35,8 @@ const reader: Published = {
     return []
   },
 }
-const nothing: Lake = { served: async () => reader, sources: async () => ({ ...reader, asOf: new Date() }) }
+const sources = async () => ({ ...reader, asOf: new Date() })
+const nothing: Lake = { served: async () => reader, sources, pinned: sources }
 const { call, key } = await api(t, db, OPS, { lake: () => nothing })
 const as = await key(brand, ['segments:read', 'customers:read', 'commerce:read'])
 

@@ -107,17 +107,8 @@ async function cut({ pipeline, duck, manifest, relation }: Work, staged: readonl
      where brand_id = ${literal(brandId)}::uuid and tick > ${before}`,
   )
   const upTo = Math.max(...staged.map(({ tick_hi }) => tick_hi))
-  // The first file of a mutable relation is its base.
-  const isBase =
-    !isAppended(relation) && ownFiles(manifest, relation).length === 0 && upTo <= manifest.seenTick
-  const file = await writeOwn(
-    pipeline,
-    duck,
-    brandId,
-    relation,
-    isBase ? 1 : 0,
-    isBase ? await newestOf(duck, relation, 'from cut') : 'from cut',
-  )
+  // All versions: earlier ones are still asked for, and only files of the brand's own are kept for that.
+  const file = await writeOwn(pipeline, duck, brandId, relation, 0, 'from cut')
   const files = file ? [file] : []
   await publishFiles(pipeline, files, async (tx) => {
     const moved = await tx.run('lake_brand_cut', [brandId, relation, before, upTo, manifest.erasures])

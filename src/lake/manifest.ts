@@ -50,11 +50,14 @@ export interface Manifest {
   seenTick: number
   /** Erasures of the brand so far: none may come between this manifest and a publish that is based on it. */
   erasures: number
+  /** When it was the newest. */
+  at: Date
   files: LakeFile[]
   staged: LakeFile[]
 }
 
 export async function brandManifest(postgres: Postgres, brandId: string): Promise<Manifest> {
+  const at = new Date()
   const pinned = await postgres.pipeline.one<PinnedRow>('lake_brand_manifest', [brandId])
   return {
     brandId,
@@ -63,6 +66,7 @@ export async function brandManifest(postgres: Postgres, brandId: string): Promis
     cutTicks: pinned.cut_ticks,
     seenTick: pinned.seen_tick ?? Number.POSITIVE_INFINITY,
     erasures: pinned.erasures,
+    at,
     files: pinned.files.map(fileOf),
     staged: pinned.staged.map(fileOf),
   }

@@ -1,10 +1,13 @@
-import type { Brand, Lake, Sources } from '../op.ts'
+import type { Brand, Lake, Pin, Sources } from '../op.ts'
 import type { Served } from './served.ts'
 import type { Session } from './session.ts'
 import { createSlots } from './slots.ts'
 
-/** Opens a session with all that is read of a brand, as of now or of a past instant: models stand right of the lake. */
-export type Open = (brand: Brand, past?: Date) => Promise<Session>
+/**
+ * Opens a session with all that is read of a brand, as of now or of a past instant, anew or as it was at a pin: models
+ * stand right of the lake.
+ */
+export type Open = (brand: Brand, past?: Date, pin?: Pin) => Promise<Session>
 
 /** Sessions over sources open at once per process, and those kept between requests: each has its memory limit. */
 const OPEN = 3
@@ -35,10 +38,10 @@ export function openLakes(served: Served, openSession: Open): Lakes {
   /** By brand, the least recently used first. */
   const kept = new Map<string, Entry>()
 
-  const openPrepared = async (brand: Brand, past?: Date): Promise<Session> => {
+  const openPrepared: Open = async (...asked) => {
     await slots.take()
     try {
-      return await openSession(brand, past)
+      return await openSession(...asked)
     } catch (error) {
       slots.give()
       throw error
@@ -66,8 +69,8 @@ export function openLakes(served: Served, openSession: Open): Lakes {
     closeIdle()
   }
 
-  const start = (brand: Brand, past?: Date): Entry => {
-    const session = openPrepared(brand, past)
+  const start = (brand: Brand, past?: Date, pin?: Pin): Entry => {
+    const session = openPrepared(brand, past, pin)
     const entry: Entry = {
       ...{ brandId: brand.id, session, openedAt: Date.now() },
       ...{ generation: Number.POSITIVE_INFINITY, users: 0, closed: false },
@@ -94,7 +97,7 @@ export function openLakes(served: Served, openSession: Open): Lakes {
     return entry
   }
 
-  const readerOf = async (find: () => Entry, newest: number): Promise<Sources> => {
+  const readerOf = async (find: () => Entry, past: boolean, newest = 0): Promise<Sources> => {
     let entry = find()
     const use = async <T>(work: (session: Session) => Promise<T>): Promise<T> => {
       if (entry.closed) entry = find()
@@ -108,7 +111,11 @@ export function openLakes(served: Served, openSession: Open): Lakes {
         setImmediate(leave, used)
       }
     }
-    const told = () => use(async ({ manifest: { generation }, asOf }) => ({ generation, asOf }))
+    const told = () =>
+      use(async ({ manifest: { generation, tick, erasures, at }, asOf }) => ({
+        ...{ generation, asOf },
+        pin: { asOf: asOf.toISOString(), past, tick, erasures, at: at.toISOString() },
+      }))
     let opened = await told()
     if (opened.generation < newest) {
       // Another request had begun to open it before that generation was published.
@@ -125,7 +132,10 @@ export function openLakes(served: Served, openSession: Open): Lakes {
     forBrand: (brand) => ({
       served: (generation, newest) => served.reader(brand.id, generation, newest),
       sources: (asOf, newest = 0) =>
-        readerOf(() => (asOf ? start(brand, asOf) : recent(brand, newest)), newest),
+        asOf
+          ? readerOf(() => start(brand, asOf), true, newest)
+          : readerOf(() => recent(brand, newest), false, newest),
+      pinned: (pin) => readerOf(() => start(brand, new Date(pin.asOf), pin), pin.past),
     }),
     close: async () => {
       await Promise.all([...open].map(close))

@@ -1,10 +1,11 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { v7 as uuidv7 } from 'uuid'
-import type { Brand } from '../op.ts'
+import type { Brand, Pin } from '../op.ts'
 import { type Duck, openDuck } from '../store/duckdb.ts'
 import { brandFolder } from '../store/lake.ts'
 import { brandManifest, type Manifest, sourceRows } from './manifest.ts'
+import { manifestAt } from './pin.ts'
 import type { Pipeline } from './pipeline.ts'
 import { type RelationName, sourceName } from './relations.ts'
 import { openedOf, openSources } from './sources.ts'
@@ -40,6 +41,8 @@ export interface SessionOptions {
   read?: () => ReadonlySet<RelationName>
   /** How far a statement is can be asked of the connection. */
   counted?: boolean
+  /** What an earlier session read, to read it again. */
+  pin?: Pin | undefined
 }
 
 /**
@@ -51,9 +54,11 @@ export async function openSession(
   pipeline: Pipeline,
   brand: Brand,
   asOf: Date,
-  { since = [], smallRows = SMALL_ROWS, read, counted = false }: SessionOptions = {},
+  { since = [], smallRows = SMALL_ROWS, read, counted = false, pin }: SessionOptions = {},
 ): Promise<Session> {
-  const manifest = await brandManifest(pipeline.postgres, brand.id)
+  const manifest = await (pin
+    ? manifestAt(pipeline, brand.id, pin)
+    : brandManifest(pipeline.postgres, brand.id))
   const folder = join(pipeline.lakeDir, brandFolder(brand.id))
   const tempDir = join(folder, 'tmp', uuidv7())
   const isSmall = sourceRows(manifest) < smallRows

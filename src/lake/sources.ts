@@ -48,21 +48,31 @@ interface Source {
   since: readonly number[]
 }
 
-/** The rows of a source's files. Of shared files those of the brand that its own files do not have yet. */
+/**
+ * The rows of a source's files until the manifest's tick. Of shared files those of the brand that its own files do not
+ * have yet.
+ */
 function selectsOf({ relation, lakeDir, manifest }: Source) {
   const files = filesOf(manifest, relation)
   const columns = columnsOf(relation).join(', ')
-  const own = (which: readonly LakeFile[]) =>
-    which.length ? [`select ${columns} from read_parquet(${fileList(lakeDir, which)})`] : []
+  const until = Math.trunc(manifest.tick)
+  const rowsOf = (which: readonly LakeFile[], conditions: readonly string[] = []) => {
+    // Only beside a manifest that is not the newest are there later rows.
+    const all = which.some(({ tick_hi }) => tick_hi > until)
+      ? [...conditions, `tick <= ${until}`]
+      : conditions
+    const where = all.length ? ` where ${all.join(' and ')}` : ''
+    return which.length ? [`select ${columns} from read_parquet(${fileList(lakeDir, which)})${where}`] : []
+  }
   const staged = files.filter(({ brand_id }) => brand_id === null)
   return {
     columns,
-    base: own(files.filter(({ brand_id, level }) => brand_id !== null && level > 0)),
-    deltas: own(files.filter(({ brand_id, level }) => brand_id !== null && level === 0)),
-    staged: own(staged).map(
-      (rows) =>
-        `${rows} where brand_id = ${literal(manifest.brandId)}::uuid and tick > ${Number(manifest.cutTicks[relation] ?? 0)}`,
-    ),
+    base: rowsOf(files.filter(({ brand_id, level }) => brand_id !== null && level > 0)),
+    deltas: rowsOf(files.filter(({ brand_id, level }) => brand_id !== null && level === 0)),
+    staged: rowsOf(staged, [
+      `brand_id = ${literal(manifest.brandId)}::uuid`,
+      `tick > ${Number(manifest.cutTicks[relation] ?? 0)}`,
+    ]),
   }
 }
 

@@ -79,7 +79,7 @@ export const atRiskOps: readonly Op[] = [
     feature: 'cdp',
     rate: INSIGHT_RATE,
     page: LISTED,
-    what: 'Customers whose last order is more than twice as long ago as the time that they usually leave between orders, those at greatest risk first and among equals who spent most. Customers with orders on one day only are measured by the median of the brand. As of the last refresh, or of a past instant. The list ends at row 10,000.',
+    what: 'Customers whose last order is more than twice as long ago as the time that they usually leave between orders, those at greatest risk first and among equals who spent most. Customers with orders on one day only are measured by the median of the brand. As of the last refresh, or of a past instant; for 24 hours a walk goes on in the data that it began in, unless a customer is erased. The list ends at row 10,000.',
     input: { query: v.strictObject({ ...paging(LISTED), as_of: asOf }) },
     output: list(AtRisk),
     example: example.AT_RISK,
@@ -89,7 +89,7 @@ export const atRiskOps: readonly Op[] = [
         limit,
         cursor,
         filters: { as_of },
-        open: (generation) => (generation && !as_of ? ctx.lake.served(generation) : martsOf(ctx, as_of)),
+        open: (begun) => martsOf(ctx, as_of, begun),
         rows: pageOf,
         keyOf: ({ at_risk_score, ltv, customer_id }) => [at_risk_score, ltv, customer_id],
       })

@@ -1,12 +1,12 @@
 import { fail } from '../errors.ts'
+import type { Begun } from '../model/as-of.ts'
 import type { CallCursors, Lake, Reader } from '../op.ts'
 
 /** Lists of orders, subscriptions and customers at risk end here. */
 const MOST_ROWS = 10_000
 
-/** Where a page begins: behind a row, and behind so many rows, of the refresh that the walk began in. */
-interface Position<After> {
-  generation: number
+/** Where a page begins: behind a row, and behind so many rows, of what the walk began in. */
+interface Position<After> extends Begun {
   row: number
   after: After
 }
@@ -16,8 +16,8 @@ export interface Walk<Row, After, From extends Reader = Reader> {
   limit: number
   cursor: string | undefined
   filters: Readonly<Record<string, unknown>>
-  /** What the rows come from; null: nothing yet. Of the generation that the walk began in, if it is one. */
-  open(generation: number | undefined): Promise<From | null>
+  /** What the rows come from; null: nothing yet. Later pages come from what the walk began in. */
+  open(begun: Begun | null): Promise<From | null>
   rows(from: From, after: After | null, count: number): Promise<Row[]>
   /** What orders the rows, of this one. */
   keyOf(row: Row): After
@@ -29,8 +29,8 @@ export interface Walked<Row> {
 }
 
 /**
- * A page of a walk in a total order. It stays in the refresh in which it began while that is kept (24 hours), so that
- * each row comes once; later it goes on behind the same row of the newest.
+ * A page of a walk in a total order. It stays in the refresh or the sources in which it began while those are kept (24
+ * hours), so that each row comes once; later it goes on behind the same row of the newest.
  */
 export async function walked<Row, After, From extends Reader = Reader>(
   walk: Walk<Row, After, From>,
@@ -43,7 +43,7 @@ export async function walked<Row, After, From extends Reader = Reader>(
       'bad_request',
       `cursor is at or past row ${MOST_ROWS.toLocaleString('en')}, where this list ends: narrow it with filters`,
     )
-  const reader = await walk.open(from?.generation)
+  const reader = await walk.open(from)
   if (!reader) return { rows: [], next_cursor: null }
   const size = Math.min(limit, MOST_ROWS - done)
   const found = await walk.rows(reader, from?.after ?? null, size + 1)
@@ -51,9 +51,12 @@ export async function walked<Row, After, From extends Reader = Reader>(
   const last = rows.at(-1)
   const row = done + size
   const goesOn = last !== undefined && found.length > size && row < MOST_ROWS
-  const next = () => ({ generation: reader.generation, row, after: walk.keyOf(last as Row) })
+  const next = (): Position<After> => ({
+    ...{ generation: reader.generation, pin: reader.pin },
+    ...{ row, after: walk.keyOf(last as Row) },
+  })
   return { rows, next_cursor: goesOn ? cursors.seal(next(), filters) : null }
 }
 
 /** What a walk reads that is not as of an instant of the past. */
-export const newest = (lake: Lake) => (generation: number | undefined) => lake.served(generation)
+export const newest = (lake: Lake) => (begun: Begun | null) => lake.served(begun?.generation)

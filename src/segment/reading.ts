@@ -21,13 +21,17 @@ const READ_OFTEN: ReadonlySet<string> = new Set(['customers'])
  * All that rules and data teams read of a brand in one locked session, beside its sources: the models,
  * `member_history` and `segment_members (segment_id, customer)`, the members at the session's instant under the
  * customer of today. Marts of many customers are the published ones, but for those whose rows changed since. As of now
- * or of a past instant.
+ * or of a past instant. With a pin sources and models are those of an earlier session; members are never.
  */
 export async function openReading(
   pipeline: Pipeline,
   brand: Brand,
   past?: Date,
-  { smallRows = SMALL_ROWS, counted = false }: Pick<SessionOptions, 'smallRows' | 'counted'> = {},
+  {
+    smallRows = SMALL_ROWS,
+    counted = false,
+    pin,
+  }: Pick<SessionOptions, 'smallRows' | 'counted' | 'pin'> = {},
 ): Promise<Session> {
   const row = await pipeline.postgres.pipeline.one<BrandRow>('lake_brand_row', [brand.id])
   const start = startOf(row, BOTH, [])
@@ -37,9 +41,10 @@ export async function openReading(
     since: goesOn && start ? start.ticks : [],
     smallRows,
     counted,
+    pin,
   })
   try {
-    if (past) await openOrdersThen(session.duck)
+    if (past && pin?.past !== false) await openOrdersThen(session.duck)
     await openMarts(pipeline, session, row, start, smallRows)
     await openSegmentMembers(pipeline, session)
     return session

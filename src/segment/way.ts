@@ -84,6 +84,7 @@ export function whyAnew(brand: BrandRow, manifest: Manifest, now: Conditions): s
   if (brand.recipe !== now.recipe) return 'recipe'
   if (!brand.no_erasure_since) return 'erasure'
   if (now.asOf < brand.as_of || (brand.models_as_of && now.asOf < brand.models_as_of)) return 'past'
+  if (manifest.tick < Math.max(brand.refreshed_tick, brand.models_tick)) return 'past'
   if (sourceRows(manifest) < now.smallRows) return 'small'
   const folded = manifest.files.some(
     ({ relation, level, tick_hi }) =>

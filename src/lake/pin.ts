@@ -1,0 +1,52 @@
+import { access } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Pin } from '../op.ts'
+import { brandManifest, type LakeFile, type Manifest } from './manifest.ts'
+import type { Pipeline } from './pipeline.ts'
+import { RELATIONS } from './relations.ts'
+
+/** Retired files are kept longer. */
+const PINNED_MS = 24 * 3_600_000
+
+/**
+ * The manifest that a pin names: sources over it have the rows that they had then. Where it is over, a day later or
+ * after an erasure, and where a restored lake lacks its files, the newest one.
+ */
+export async function manifestAt(pipeline: Pipeline, brandId: string, pin: Pin): Promise<Manifest> {
+  const newest = await brandManifest(pipeline.postgres, brandId)
+  const at = new Date(pin.at)
+  if (newest.erasures !== pin.erasures || newest.at.getTime() - at.getTime() > PINNED_MS) return newest
+  const { files, retired } = await unfolded(pipeline, newest.files, pin.tick)
+  if (!(await areThere(pipeline, retired))) return newest
+  return { ...newest, tick: pin.tick, at, files }
+}
+
+/**
+ * Of a mutable relation a base hides earlier versions from those that came later: one that has later ones is read as
+ * the files that were folded into it. All else that compaction does keeps every row.
+ */
+async function unfolded(
+  { postgres }: Pipeline,
+  live: readonly LakeFile[],
+  tick: number,
+): Promise<{ files: LakeFile[]; retired: LakeFile[] }> {
+  const hides = ({ relation, level, tick_hi }: LakeFile) =>
+    level > 0 && tick_hi > tick && MUTABLE.has(relation)
+  const retired: LakeFile[] = []
+  for (let bases = live.filter(hides); bases.length; ) {
+    const inputs = await postgres.pipeline.many<LakeFile>('lake_files_folded', [bases.map(({ id }) => id)])
+    retired.push(...inputs.filter((file) => !hides(file)))
+    bases = inputs.filter(hides)
+  }
+  return { files: [...live.filter((file) => !hides(file)), ...retired], retired }
+}
+
+const MUTABLE: ReadonlySet<string> = new Set(
+  Object.entries(RELATIONS).flatMap(([name, { kind }]) => (kind === 'versions' ? [name] : [])),
+)
+
+const areThere = ({ lakeDir }: Pipeline, files: readonly LakeFile[]): Promise<boolean> =>
+  Promise.all(files.map(({ path }) => access(join(lakeDir, path)))).then(
+    () => true,
+    () => false,
+  )
