@@ -24,7 +24,9 @@ measured as (
         cadence.median_inter_order_days,
         brand.brand_median_inter_order_days,
         coalesce(cadence.median_inter_order_days, brand.brand_median_inter_order_days) as usual_days,
-        ltv.ltv
+        ltv.ltv,
+        ltv.order_count,
+        ltv.last_order_at
     from ltv
     inner join cadence using (customer)
     cross join brand
@@ -40,6 +42,8 @@ select
     -- least leaves NULLs out.
     case when usual_days is not null then round(least(days_since_last_order / usual_days, 9.99), 4) end as at_risk_score,
     coalesce(days_since_last_order > 2 * usual_days, false) as at_risk,
-    ltv
+    ltv,
+    order_count,
+    last_order_at
 from measured
 order by customer

@@ -9,6 +9,7 @@ select
     total_spend as ltv,
     orders_count as order_count,
     average_order_value as aov,
+    last_order_at,
     -- A lower bound belongs to its bucket, an upper one to the next. Refunds can leave less than zero.
     case
         when total_spend < 100 then '0-100'

@@ -361,3 +361,33 @@ t.test('tools answer as routes do', async (t) => {
   t.same((await tool('list_at_risk_customers', { limit: 3 })).data, (await route('at-risk?limit=3')).data)
   t.same(await tool('get_cohorts', {}), await route('cohorts'))
 })
+
+t.test(
+  'who was merged since the models were made is still at risk as they say, without channels',
+  async (t) => {
+    const apart = await makeBrand(db, { features: FEATURES })
+    await sql`
+    insert into customer (brand_id, subject, id, provenance, email)
+    select ${apart.id}, n, 'customer:' || n, 'server', n || '@example.com' from generate_series(1, 3) as n`
+    await sql`
+    insert into store_order (brand_id, external_id, id, subject, state, billing_status, currency_code, total, created_at, updated_at)
+    select ${apart.id}, n || '-' || d, gen_random_uuid(), n, 'complete', 'paid', 'USD', 10 * n,
+      now() - (100 + 10 * d) * interval '1 day', now()
+    from generate_series(1, 3) as n, generate_series(1, 3) as d`
+    await tick(pipeline)
+    const large = { smallRows: 0, mostTouched: 9 }
+    await refreshBrand(pipeline, apart.id, large)
+    const ask = client(t, made, await made.key(apart, SCOPES))
+    const before = (await ask('GET /v1/insights/at-risk')).body.data
+    await sql`insert into subject_redirect (brand_id, subject, customer) values (${apart.id}, 2, 1)`
+    await tick(pipeline)
+    await refreshBrand(pipeline, apart.id, { parts: ['segments'], ...large })
+    const { body } = await ask('GET /v1/insights/at-risk')
+    t.same(
+      body.data,
+      before.map((row: { customer_id: string }) =>
+        row.customer_id === 'customer:2' ? { ...row, email: null, phone: null } : row,
+      ),
+    )
+  },
+)

@@ -32,19 +32,19 @@ interface AtRiskRow {
   median_inter_order_days: number | null
   brand_median_inter_order_days: number | null
   at_risk_score: number
+  last_order_at: Date
+  order_count: number
   ltv: string
   currency_code: string
 }
 
-interface KnownRow {
+interface ChannelsRow {
   customer: number
   email: string | null
   phone: string | null
-  last_order_at: Date
-  order_count: number
 }
 
-type Row = AtRiskRow & KnownRow
+type Row = AtRiskRow & Omit<ChannelsRow, 'customer'>
 
 /** Those at greatest risk first; among equals, who spent most. */
 type Place = [score: number, ltv: string, customerId: string]
@@ -54,21 +54,23 @@ const BEHIND = `and (
   or at_risk_score = $2::double and (ltv < $3::decimal(18, 2) or ltv = $3::decimal(18, 2) and customer_id > $4)
 )`
 
-/** Who is on the page, and then what is shown of them: to join all customers before takes ten times as long. */
+/**
+ * Who is on the page, and then how they are reached: to join all customers before takes ten times as long. Who was
+ * merged or removed since the models were made is none of the customers any more.
+ */
 async function pageOf(marts: Reader, after: Place | null, count: number): Promise<Row[]> {
   const found = await marts.rows<AtRiskRow>(
     `select customer, customer_id, days_since_last_order, median_inter_order_days, brand_median_inter_order_days,
-       at_risk_score, ltv, currency_code
+       at_risk_score, last_order_at, order_count, ltv, currency_code
      from churn cross join params where at_risk ${after ? BEHIND : ''}
      order by at_risk_score desc, ltv desc, customer_id limit $1`,
     [count, ...(after ?? [])],
   )
-  const known = await marts.rows<KnownRow>(
-    `select customer, email, phone, last_order_at, orders_count as order_count
-     from customers where ${isOneOf(found.map(({ customer }) => customer))}`,
+  const reached = await marts.rows<ChannelsRow>(
+    `select customer, email, phone from customers where ${isOneOf(found.map(({ customer }) => customer))}`,
   )
-  const shown = new Map(known.map((row) => [row.customer, row]))
-  return found.map((row) => ({ ...row, ...(shown.get(row.customer) as KnownRow) }))
+  const channels = new Map(reached.map(({ customer, email, phone }) => [customer, { email, phone }]))
+  return found.map((row) => ({ ...row, ...(channels.get(row.customer) ?? { email: null, phone: null }) }))
 }
 
 export const atRiskOps: readonly Op[] = [

@@ -115,11 +115,10 @@ limit 10`,
     at: 'data',
     sql: `select
     customer_id, days_since_last_order, median_inter_order_days, brand_median_inter_order_days, at_risk_score,
-    ltv.order_count, ltv.ltv
+    order_count, ltv
 from churn
-join ltv using (customer, customer_id)
 where at_risk
-order by at_risk_score desc, ltv.ltv desc, customer_id
+order by at_risk_score desc, ltv desc, customer_id
 limit 25`,
   },
   {

@@ -1,7 +1,10 @@
 -- case: the cadence is the median of a customer's own gaps, else the brand's; days are counted to as_of
 -- params as_of='2025-07-01 12:00'
--- given ltv: customer, customer_id, ltv
-values (1, 'a', 10.00), (2, 'b', -2.50), (3, 'c', 0.00)
+-- given ltv: customer, customer_id, ltv, order_count, last_order_at
+values
+    (1, 'a', 10.00, 4, '2025-06-20 09:00'),
+    (2, 'b', -2.50, 3, '2025-05-01 10:00'),
+    (3, 'c', 0.00, 1, '2025-06-01 11:00')
 -- given cadence: customer, last_order_day, gaps, median_inter_order_days
 values
     (1, '2025-06-20', [10, 20, 40], 20.0),
@@ -9,9 +12,9 @@ values
     (3, '2025-06-01', [], null)
 -- expect churn
 values
-    (1, 'a', 11, 20.0, 10.0, 0.55, false, 10.00),
-    (2, 'b', 61, 5.0, 10.0, 9.99, true, -2.50),
-    (3, 'c', 30, null, 10.0, 3.0, true, 0.00)
+    (1, 'a', 11, 20.0, 10.0, 0.55, false, 10.00, 4, '2025-06-20 09:00'),
+    (2, 'b', 61, 5.0, 10.0, 9.99, true, -2.50, 3, '2025-05-01 10:00'),
+    (3, 'c', 30, null, 10.0, 3.0, true, 0.00, 1, '2025-06-01 11:00')
 
 -- case: twice the cadence is not yet at risk, a day more is
 -- params as_of='2025-07-01'
@@ -24,12 +27,12 @@ values (1, 2.0, false), (2, 2.1, true)
 
 -- case: where nobody ordered twice there is no cadence, no score and no risk
 -- params as_of='2025-07-01'
--- given ltv: customer, customer_id, ltv
-values (1, 'a', 1.00)
+-- given ltv: customer, customer_id, ltv, order_count, last_order_at
+values (1, 'a', 1.00, 1, '2024-07-01 12:00')
 -- given cadence: customer, last_order_day, gaps, median_inter_order_days
 values (1, '2024-07-01', [], null)
 -- expect churn
-values (1, 'a', 365, null, null, null, false, 1.00)
+values (1, 'a', 365, null, null, null, false, 1.00, 1, '2024-07-01 12:00')
 
 -- case: days end at midnight of the brand
 -- params as_of='2025-07-01 02:00' timezone='America/New_York'

@@ -25,10 +25,10 @@ values
     (10, '1000+')
 
 -- case: less than zero counts in the lowest bucket and is shown as it is
--- given customers: customer, customer_id, total_spend, orders_count, average_order_value
-values (1, 'a', -12.50, 2, -6.25)
+-- given customers: customer, customer_id, total_spend, orders_count, average_order_value, last_order_at
+values (1, 'a', -12.50, 2, -6.25, '2025-01-01')
 -- expect ltv
-values (1, 'a', -12.50, 2, -6.25, '0-100')
+values (1, 'a', -12.50, 2, -6.25, '2025-01-01', '0-100')
 
 -- case: only customers with a counted order are in it
 -- given customers: customer, customer_id, total_spend, orders_count
@@ -44,4 +44,4 @@ values
     ('o1', 1, 'complete', 'USD', 1200.00, 200.01, '2025-01-01'),
     ('o2', 2, 'cancelled', 'USD', 1200.00, 0, '2025-01-01')
 -- expect ltv
-values (1, 'a', 999.99, 1, 999.99, '500-1000')
+values (1, 'a', 999.99, 1, 999.99, '2025-01-01', '500-1000')
