@@ -49,8 +49,7 @@ async function optionsOf(brand: Brand, store: FakeStore, time: ReturnType<typeof
   const forBrand = db.postgres.forBrand(brand.id)
   const connection = await connectionOf(forBrand, SEAL)
   if (!connection) throw new Error('not connected')
-  const { wait } = time
-  const api = openAdminApi({ origin: store.origin, accessToken: 'shpat_test', wait, timeoutMs: 500 })
+  const api = openAdminApi({ origin: store.origin, accessToken: 'shpat_test', clock: time, timeoutMs: 500 })
   return { db: forBrand, connection, storePlatformDomain: 'myshopify.com', api }
 }
 
@@ -445,13 +444,28 @@ t.test('a catalog page is the live one, by the store’s own cursor, and says ho
     origin: store.origin,
     accessToken: 'shpat_test',
     patienceMs: 3_000,
-    wait: time.wait,
+    clock: time,
   })
   await t.rejects(catalogPage(connection, { limit: 4, cursor: null }, { api: impatient }), {
     code: 'rate_limited',
     message: /in 2 seconds/,
     headers: { 'retry-after': '2' },
   })
+})
+
+t.test('the time that the store takes to fail counts towards the patience of a query', async (t) => {
+  const { store, time, options } = await shop(t, randomSource(t), 0)
+  const api = openAdminApi({
+    origin: store.origin,
+    accessToken: 'shpat_test',
+    patienceMs: 3_000,
+    clock: { wait: time.wait, now: () => time.now() + store.counts.faults * 8_000 },
+  })
+  store.fail('503', '503', '503', '503')
+  await t.rejects(catalogPage(options.connection, { limit: 4, cursor: null }, { api }), {
+    code: 'upstream_unavailable',
+  })
+  t.equal(store.counts.faults, 1)
 })
 
 t.test('the commands connect a store, read its history and show how it is', async (t) => {

@@ -7,7 +7,7 @@ import { affordable } from './shopify/cost.ts'
 import { productOf } from './shopify/nodes.ts'
 import { PAGES } from './shopify/queries.ts'
 
-/** How long a call of ours may wait for the store to let it through. */
+/** How long a call of ours may try to be let through by the store; with the last try it takes 11 s at most. */
 const PATIENCE_MS = 3_000
 const TIMEOUT_MS = 8_000
 
