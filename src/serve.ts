@@ -25,7 +25,7 @@ import { signInRoutes } from './http/sign-in.ts'
 import { storeRoutes } from './http/store.ts'
 import { webhookRoutes } from './http/webhook.ts'
 import { openLakes } from './lake/reader.ts'
-import { openServed } from './lake/served.ts'
+import { openServed, SERVED_MEMORY_MB } from './lake/served.ts'
 import { log } from './log.ts'
 import type { Op } from './op.ts'
 import { OPS } from './ops/all.ts'
@@ -61,9 +61,8 @@ export async function startServer(app: App, { oneOf }: ServerShare = {}): Promis
   const { config, postgres } = app
   const share = (whole: number) => Math.ceil(whole / (oneOf ?? 1))
   const pipeline = { ...app.pipeline, memoryMb: Math.max(share(SESSION_MEMORY_MB), LEAST_SESSION_MB) }
-  const lakes = openLakes(openServed(pipeline), (brand, past, pin) =>
-    openReading(pipeline, brand, past, { pin }),
-  )
+  const served = openServed(pipeline, { memoryMb: share(SERVED_MEMORY_MB) })
+  const lakes = openLakes(served, (brand, past, pin) => openReading(pipeline, brand, past, { pin }))
   const invalidation = await openInvalidation(postgres)
   const seal = openSeal(config)
   const signIn = await openSignIn({

@@ -19,8 +19,8 @@ export interface Generation {
   models_sums_path?: string | null
 }
 
-/** With the rows that are looked up beside them. */
-export const pathsOf = (generation: Omit<Generation, 'generation'>): Set<string> =>
+/** The files that hold tables. */
+export const tablePathsOf = (generation: Omit<Generation, 'generation'>): Set<string> =>
   new Set(
     [
       generation.base_path,
@@ -29,8 +29,12 @@ export const pathsOf = (generation: Omit<Generation, 'generation'>): Set<string>
       generation.models_base_path,
       generation.models_changes_path,
       generation.models_sums_path,
-    ].flatMap((path) => (path ? [path, rowFilePath(path)] : [])),
+    ].flatMap((path) => path ?? []),
   )
+
+/** With the rows that are looked up beside them. */
+export const pathsOf = (generation: Omit<Generation, 'generation'>): Set<string> =>
+  new Set([...tablePathsOf(generation)].flatMap((path) => [path, rowFilePath(path)]))
 
 /** The files of its models, by what they are. */
 export const modelPathsOf = (generation: Omit<Generation, 'generation'>) => ({

@@ -1,26 +1,17 @@
-import { stat } from 'node:fs/promises'
-import { join } from 'node:path'
 import { keep } from '../access/remembered.ts'
+import { errorFields, log } from '../log.ts'
 import type { Published } from '../op.ts'
-import { type Duck, openDuck } from '../store/duckdb.ts'
-import { brandFolder } from '../store/lake.ts'
-import { attachGeneration, type Generation, generationOf, pathsOf } from './generation.ts'
-import { openLookUps } from './look-up.ts'
+import { type Generation, generationOf } from './generation.ts'
+import { type OpenGeneration, openGeneration } from './open-generation.ts'
 import type { Pipeline } from './pipeline.ts'
-import { sortedViews } from './sorted.ts'
 
-/** Open generations kept per process; each costs a DuckDB instance of a few megabytes. */
-const KEPT = 64
-const READER_MEMORY_MB = 256
-/** A base of so many bytes is looked through by two threads: a sorted page of a million customers takes 15 ms, not 25. */
-const LARGE_BYTES = 1 << 26
-/** A join with so many rows finds the rows that it wants by their values, not by the least and the greatest. */
-const PAGE_ROWS = 256
-/** Statements of one connection that stay prepared. */
-const KEPT_STATEMENTS = 32
-
-/** A reader may still be in a request's hands when a newer file replaces it: longer than any request. */
-const GRACE_MS = 60_000
+/** Open generations per process, and of one brand: the newest, and earlier ones that are walked. */
+const MOST = 64
+const MOST_OF_BRAND = 3
+/** That the tables of all of them may take. */
+export const SERVED_MEMORY_MB = 1024
+/** Erased files go a minute after the results are published without them: none is open here by then. */
+const SWEEP_MS = 20_000
 
 export interface Served {
   /**
@@ -28,120 +19,150 @@ export interface Served {
    * it, as long as it is kept; then of the newest. `newest`: its number, where that was read for the same call.
    */
   reader(brandId: string, generation?: number, newest?: number): Promise<Published | null>
+  /**
+   * Closes generations that may be read no more, as after an erasure, and earlier ones that nobody has read since the
+   * last time. Done every now and then.
+   */
+  sweep(): Promise<void>
   close(): Promise<void>
 }
 
-/** What is read of files that are open. */
-interface Opened extends Omit<Published, 'generation'> {
-  close(): Promise<void>
+export interface ServedOptions {
+  memoryMb?: number
 }
 
-/** Reads the published generations of brands: one locked instance each, the least recently used are closed. */
-export function openServed(pipeline: Pipeline): Served {
-  /** The least recently used first. */
-  const open = new Map<string, Promise<Opened>>()
-  /** The most recent of them: to move it to the end with each read makes garbage that lasts until a full collection. */
-  let last: string | undefined
-  const leaving = new Map<Promise<Opened>, NodeJS.Timeout>()
+interface Entry {
+  key: string
+  brandId: string
+  published: Published
+  files: Promise<OpenGeneration>
+  /** Once they are open. */
+  opened?: OpenGeneration
+  /** Statements and look-ups that run. */
+  users: number
+  /** The greater, the later it was read. */
+  lastUse: number
+}
+
+/**
+ * Reads the published generations of brands. What a request was given stays good: files that were closed since are
+ * opened again for it, since they stay on disk longer than any request takes.
+ */
+export function openServed(pipeline: Pipeline, { memoryMb = SERVED_MEMORY_MB }: ServedOptions = {}): Served {
+  const open = new Map<string, Entry>()
   /** The newest generations that were read, by brand: what a number names never changes. */
   const known = new Map<string, Generation>()
+  const closing = new Set<Promise<void>>()
+  let uses = 0
+  let swept = 0
 
-  const close = (opened: Promise<Opened>) => {
-    leaving.delete(opened)
-    return opened.then((files) => files.close()).catch(() => {})
+  const close = (entry: Entry): Promise<void> => {
+    open.delete(entry.key)
+    const closed = entry.files
+      .then((files) => files.close())
+      .catch(() => {})
+      .finally(() => closing.delete(closed))
+    closing.add(closed)
+    return closed
   }
-  const leave = (key: string) => {
-    const opened = open.get(key)
-    open.delete(key)
-    if (opened) leaving.set(opened, setTimeout(() => void close(opened), GRACE_MS).unref())
+
+  /** Closes those beside an entry that were read longest ago, as long as there are too many. */
+  const makeRoom = (beside: Entry) => {
+    const idle = [...open.values()].filter((one) => one !== beside && one.users === 0)
+    idle.sort((one, other) => one.lastUse - other.lastUse)
+    const ofBrand = ({ brandId }: Entry) => brandId === beside.brandId
+    const takes = ({ opened }: Entry) => opened?.memoryMb ?? 0
+    for (const one of idle) {
+      const all = [...open.values()]
+      const tooMany = all.length > MOST || (ofBrand(one) && all.filter(ofBrand).length > MOST_OF_BRAND)
+      const tooMuch = takes(one) > 0 && all.reduce((sum, other) => sum + takes(other), 0) > memoryMb
+      if (tooMany || tooMuch) void close(one)
+    }
+  }
+
+  const entryOf = (key: string, brandId: string, generation: Generation): Entry => {
+    const found = open.get(key)
+    if (found) return found
+    const files = openGeneration(pipeline, brandId, generation, () => makeRoom(entry))
+    const entry: Entry = {
+      ...{ key, brandId, files, users: 0, lastUse: ++uses },
+      published: {
+        generation: generation.generation,
+        rows: (statement, values) => use((files) => files.rows(statement, values)),
+        of: (customers, tables) => use((files) => files.of(customers, tables)),
+      },
+    }
+    const use = async <T>(work: (files: OpenGeneration) => Promise<T>): Promise<T> => {
+      const used = entryOf(key, brandId, generation)
+      used.users++
+      used.lastUse = ++uses
+      try {
+        return await work(await used.files)
+      } finally {
+        used.users--
+      }
+    }
+    files.then(
+      (opened) => {
+        entry.opened = opened
+      },
+      () => open.get(key) === entry && open.delete(key),
+    )
+    open.set(key, entry)
+    makeRoom(entry)
+    return entry
   }
 
   const find = async (brandId: string, wanted?: number, newest?: number) => {
     const last = known.get(brandId)
     if (wanted === undefined && newest !== undefined && last?.generation === newest) return last
     const found = await generationOf(pipeline, brandId, wanted)
-    if (found && wanted === undefined) keep(known, KEPT, brandId, found)
+    if (found && wanted === undefined) keep(known, MOST, brandId, found)
     return found
   }
+
+  const sweep = async () => {
+    const asked = [...open.values()]
+    const until = uses
+    if (asked.length === 0) return
+    const readable = await pipeline.postgres.pipeline.many<Readable>('lake_served_readable', [
+      asked.map(({ brandId }) => brandId),
+      asked.map(({ published }) => published.generation),
+    ])
+    const isNewest = new Map(readable.map((row) => [keyOf(row.brand_id, row.generation), row.newest]))
+    for (const entry of asked) {
+      const isIdle = open.get(entry.key) === entry && entry.users === 0
+      const isLeft = isNewest.get(entry.key) === false && entry.lastUse <= swept
+      if (isIdle && (isLeft || !isNewest.has(entry.key))) await close(entry)
+    }
+    swept = until
+  }
+  const timer = setInterval(
+    () => sweep().catch((error: unknown) => log('warn', 'served_not_swept', errorFields(error))),
+    SWEEP_MS,
+  ).unref()
 
   return {
     async reader(brandId, wanted, newest) {
       const found = await find(brandId, wanted, newest)
       if (!found) return null
-      const key = `${brandId} ${[...pathsOf(found)].join(' ')}`
-      const opened = open.get(key) ?? openFiles(pipeline, brandId, found)
-      if (last !== key || !open.has(key)) {
-        open.delete(key)
-        open.set(key, opened)
-        last = key
-      }
-      if (open.size > KEPT) leave(open.keys().next().value as string)
-      try {
-        const { rows, of } = await opened
-        return { generation: found.generation, rows, of }
-      } catch (error) {
-        open.delete(key)
-        throw error
-      }
+      const entry = entryOf(keyOf(brandId, found.generation), brandId, found)
+      await entry.files
+      return entry.published
     },
+    sweep,
     async close() {
-      for (const key of [...open.keys()]) leave(key)
-      await Promise.all(
-        [...leaving].map(([opened, timer]) => {
-          clearTimeout(timer)
-          return close(opened)
-        }),
-      )
+      clearInterval(timer)
+      for (const entry of [...open.values()]) void close(entry)
+      await Promise.all(closing)
     },
   }
 }
 
-/** Where those of the base are whose rows are not in it any more. */
-const REPLACED = `
-  create table published.replaced_positions as
-  select position from base.customers semi join changes.replaced using (customer) order by position`
-
-async function openFiles({ lakeDir }: Pipeline, brandId: string, generation: Generation): Promise<Opened> {
-  const lookUps = await openLookUps(lakeDir, generation)
-  let opened: Promise<Duck> | undefined
-  // Most of what is read of a generation is looked up: its tables are opened for the first who asks them.
-  const tables = () => {
-    opened ??= openTables(lakeDir, brandId, generation)
-    const duck = opened
-    duck.catch(() => {
-      if (opened === duck) opened = undefined
-    })
-    return duck
-  }
-  return {
-    of: lookUps.of,
-    rows: async (statement, values) => (await tables()).rows(statement, values),
-    close: async () => {
-      await lookUps.close()
-      ;(await opened?.catch(() => undefined))?.close()
-    },
-  }
+interface Readable {
+  brand_id: string
+  generation: number
+  newest: boolean
 }
 
-async function openTables(lakeDir: string, brandId: string, generation: Generation): Promise<Duck> {
-  const { size } = await stat(join(lakeDir, generation.base_path))
-  const duck = await openDuck({
-    memoryMb: READER_MEMORY_MB,
-    threads: size < LARGE_BYTES ? 1 : 2,
-    tempDir: join(lakeDir, 'tmp', 'served'),
-    keptStatements: KEPT_STATEMENTS,
-  })
-  try {
-    const stored = await attachGeneration(duck, lakeDir, generation)
-    await duck.run(REPLACED)
-    const views = sortedViews('published', 'base.customers').filter(({ name }) => !stored.has(name))
-    await duck.run(views.map(({ name, select }) => `create view published.${name} as ${select};`).join('\n'))
-    await duck.run('use published')
-    await duck.run(`set dynamic_or_filter_threshold = ${PAGE_ROWS}`)
-    await duck.lock([join(lakeDir, brandFolder(brandId))])
-    return duck
-  } catch (error) {
-    duck.close()
-    throw error
-  }
-}
+const keyOf = (brandId: string, generation: number) => `${brandId} ${generation}`

@@ -1,0 +1,96 @@
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Published } from '../op.ts'
+import { type Duck, openDuck } from '../store/duckdb.ts'
+import { brandFolder } from '../store/lake.ts'
+import { attachGeneration, type Generation, tablePathsOf } from './generation.ts'
+import { openLookUps } from './look-up.ts'
+import type { Pipeline } from './pipeline.ts'
+import { sortedViews } from './sorted.ts'
+
+const MOST_MEMORY_MB = 256
+/** Of an instance without any rows. */
+const LEAST_MEMORY_MB = 8
+/** A base of so many bytes is looked through by two threads: a sorted page of a million customers takes 15 ms, not 25. */
+const LARGE_BYTES = 1 << 26
+/** A join with so many rows finds the rows that it wants by their values, not by the least and the greatest. */
+const PAGE_ROWS = 256
+/** Statements of one connection that stay prepared. */
+const KEPT_STATEMENTS = 32
+
+/** The open files of a generation. */
+export interface OpenGeneration extends Omit<Published, 'generation'> {
+  /** That its tables may take; 0 as long as they are not opened. */
+  readonly memoryMb: number
+  close(): Promise<void>
+}
+
+/** Opens the rows that are looked up; the tables, in a locked instance, for the first who asks them: `onTables`. */
+export async function openGeneration(
+  { lakeDir }: Pipeline,
+  brandId: string,
+  generation: Generation,
+  onTables: () => void,
+): Promise<OpenGeneration> {
+  const lookUps = await openLookUps(lakeDir, generation)
+  let memoryMb = 0
+  let opened: Promise<Duck> | undefined
+  const open = async () => {
+    const bytes = await bytesOf(lakeDir, generation)
+    memoryMb = Math.min(LEAST_MEMORY_MB + Math.ceil(bytes / 2 ** 20), MOST_MEMORY_MB)
+    onTables()
+    return await openTables(lakeDir, brandId, generation)
+  }
+  const tables = () => {
+    opened ??= open()
+    const duck = opened
+    duck.catch(() => {
+      if (opened === duck) opened = undefined
+    })
+    return duck
+  }
+  return {
+    get memoryMb() {
+      return memoryMb
+    },
+    of: lookUps.of,
+    rows: async (statement, values) => (await tables()).rows(statement, values),
+    close: async () => {
+      ;(await opened?.catch(() => undefined))?.close()
+      await lookUps.close()
+    },
+  }
+}
+
+async function bytesOf(lakeDir: string, generation: Generation): Promise<number> {
+  const files = [...tablePathsOf(generation)].map((path) => stat(join(lakeDir, path)))
+  return (await Promise.all(files)).reduce((sum, { size }) => sum + size, 0)
+}
+
+/** Where those of the base are whose rows are not in it any more. */
+const REPLACED = `
+  create table published.replaced_positions as
+  select position from base.customers semi join changes.replaced using (customer) order by position`
+
+async function openTables(lakeDir: string, brandId: string, generation: Generation): Promise<Duck> {
+  const { size } = await stat(join(lakeDir, generation.base_path))
+  const duck = await openDuck({
+    memoryMb: MOST_MEMORY_MB,
+    threads: size < LARGE_BYTES ? 1 : 2,
+    tempDir: join(lakeDir, 'tmp', 'served'),
+    keptStatements: KEPT_STATEMENTS,
+  })
+  try {
+    const stored = await attachGeneration(duck, lakeDir, generation)
+    await duck.run(REPLACED)
+    const views = sortedViews('published', 'base.customers').filter(({ name }) => !stored.has(name))
+    await duck.run(views.map(({ name, select }) => `create view published.${name} as ${select};`).join('\n'))
+    await duck.run('use published')
+    await duck.run(`set dynamic_or_filter_threshold = ${PAGE_ROWS}`)
+    await duck.lock([join(lakeDir, brandFolder(brandId))])
+    return duck
+  } catch (error) {
+    duck.close()
+    throw error
+  }
+}

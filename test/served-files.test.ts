@@ -1,0 +1,132 @@
+import { readdirSync, readlinkSync } from 'node:fs'
+import t, { type Test } from 'tap'
+import { eraseDue } from '../src/connect/erase/due.ts'
+import { requestErasure } from '../src/identity/erasure-request.ts'
+import { openServed, type Served, type ServedOptions } from '../src/lake/served.ts'
+import { setLogLevel } from '../src/log.ts'
+import type { Brand, Published } from '../src/op.ts'
+import { refreshBrand } from '../src/segment/refresh.ts'
+import { brand as newBrand } from './fixtures/brand.ts'
+import { lake, tick } from './fixtures/lake.ts'
+
+setLogLevel('error')
+
+const pipeline = await lake(t)
+
+const served = (t: Test, options?: ServedOptions): Served => {
+  const opened = openServed(pipeline, options)
+  t.teardown(() => opened.close())
+  return opened
+}
+
+let customers = 0
+/** The next generation: one more customer. */
+async function publish({ id }: Brand): Promise<void> {
+  const email = `customer-${++customers}@example.com`
+  await pipeline.postgres.sql`
+    insert into customer (brand_id, subject, id, provenance, email)
+    values (${id}, ${customers}, ${email}, 'server', ${email})`
+  await tick(pipeline)
+  await refreshBrand(pipeline, id)
+}
+
+async function publishedBrand(generations: number): Promise<Brand> {
+  const brand = await newBrand(pipeline)
+  for (let n = 0; n < generations; n++) await publish(brand)
+  return brand
+}
+
+const reader = async (files: Served, { id }: Brand, generation?: number): Promise<Published> => {
+  const found = await files.reader(id, generation)
+  if (!found) throw new Error('nothing is published')
+  return found
+}
+
+const count = async (published: Published) =>
+  (await published.rows<{ count: number }>('select count(*) as count from customers'))[0]?.count
+
+/** Files of published results that this process has open, of a brand. */
+const open = ({ id }: Brand): string[] =>
+  readdirSync('/proc/self/fd').flatMap((fd) => {
+    try {
+      const path = readlinkSync(`/proc/self/fd/${fd}`)
+      return path.includes(`/brands/${id}/served-`) ? [path] : []
+    } catch {
+      return []
+    }
+  })
+
+/** Not those of rows: each is opened once more, to be read ahead. */
+const tables = (brand: Brand): number => open(brand).filter((path) => path.endsWith('.duckdb')).length
+
+/** How many files with tables one generation has. */
+async function tablesOf(brand: Brand, generation: number): Promise<number> {
+  const files = openServed(pipeline)
+  await count(await reader(files, brand, generation))
+  const found = tables(brand)
+  await files.close()
+  return found
+}
+
+t.test('an earlier generation that nobody reads any more is closed, the newest one is not', async (t) => {
+  const brand = await publishedBrand(1)
+  const files = served(t)
+  const first = await reader(files, brand)
+  await publish(brand)
+  const second = await reader(files, brand)
+  const [ofFirst, ofSecond] = [await tablesOf(brand, 1), await tablesOf(brand, 2)]
+  await Promise.all([first, second].map(count))
+  const left: number[] = []
+  for (let n = 0; n < 3; n++) {
+    await files.sweep()
+    left.push(tables(brand))
+  }
+  t.same(left, [ofFirst + ofSecond, ofSecond, ofSecond], 'it was read before the first time')
+  t.same(await Promise.all([first, second].map(count)), [1, 2], 'who has it goes on reading it')
+})
+
+t.test('of one brand at most three generations are open', async (t) => {
+  const brand = await publishedBrand(5)
+  const each: number[] = []
+  for (let generation = 1; generation <= 5; generation++) each.push(await tablesOf(brand, generation))
+  const files = served(t)
+  const readers: Published[] = []
+  for (const n of each.keys()) {
+    const published = await reader(files, brand, n + 1)
+    await count(published)
+    readers.push(published)
+  }
+  const ofLast = each.slice(2).reduce((sum, one) => sum + one, 0)
+  t.equal(tables(brand), ofLast)
+  t.same(await Promise.all(readers.map(count)), [1, 2, 3, 4, 5], 'walks in all of them go on')
+})
+
+t.test(
+  'tables that were read longest ago are closed where those of all brands would take too much',
+  async (t) => {
+    const brands = [await publishedBrand(1), await publishedBrand(1)]
+    const openAfter = async (memoryMb: number) => {
+      const files = served(t, { memoryMb })
+      for (const brand of brands) await count(await reader(files, brand))
+      const found = brands.map((brand) => tables(brand) > 0)
+      await files.close()
+      return found
+    }
+    t.same(await openAfter(16), [false, true])
+    t.same(await openAfter(64), [true, true])
+  },
+)
+
+t.test('after an erasure no file of before is open, also of a brand that nobody reads', async (t) => {
+  const brand = await publishedBrand(2)
+  const files = served(t)
+  await count(await reader(files, brand, 1))
+  await count(await reader(files, brand))
+  const before = open(brand)
+  t.ok(before.length > 0)
+  const email = `customer-${customers}@example.com`
+  await pipeline.postgres.forBrand(brand.id).tx((tx) => requestErasure(tx, { email }, 'a test'))
+  await eraseDue(pipeline, { patience: { readersMs: 0, writersMs: 0 } })
+  await files.sweep()
+  t.same(open(brand), [])
+})
