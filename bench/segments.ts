@@ -144,7 +144,9 @@ async function step(): Promise<void> {
 }
 
 async function estimates(): Promise<void> {
-  const lakes = openLakes(openServed(app.pipeline), (one, past) => openReading(app.pipeline, one, past))
+  const lakes = openLakes(openServed(app.pipeline), (one, asked) =>
+    openReading(app.pipeline, one, asked.past, asked),
+  )
   try {
     const opening = performance.now()
     await lakes.forBrand(brand).sources()

@@ -62,7 +62,7 @@ export async function startServer(app: App, { oneOf }: ServerShare = {}): Promis
   const share = (whole: number) => Math.ceil(whole / (oneOf ?? 1))
   const pipeline = { ...app.pipeline, memoryMb: Math.max(share(SESSION_MEMORY_MB), LEAST_SESSION_MB) }
   const served = openServed(pipeline, { memoryMb: share(SERVED_MEMORY_MB) })
-  const lakes = openLakes(served, (brand, past, pin) => openReading(pipeline, brand, past, { pin }))
+  const lakes = openLakes(served, (brand, asked) => openReading(pipeline, brand, asked.past, asked))
   const invalidation = await openInvalidation(postgres)
   const seal = openSeal(config)
   const signIn = await openSignIn({

@@ -85,8 +85,8 @@ export async function startWorker(app: App, { graceMs = GRACE_MS } = {}): Promis
   boss.on('warning', (warning) => log('warn', 'jobs_warning', { ...warning }))
   await boss.start()
 
-  const lakes = openLakes(openServed(app.pipeline), (brand, past, pin) =>
-    openReading(app.pipeline, brand, past, { pin }),
+  const lakes = openLakes(openServed(app.pipeline), (brand, asked) =>
+    openReading(app.pipeline, brand, asked.past, asked),
   )
   const services: Services = {
     ...app.pipeline,

@@ -93,8 +93,8 @@ t.test('pinned sources stay as they were, whatever comes and is compacted', asyn
   const brand = await filledBrand()
   // Of a small brand mutable rows are copied, and nothing that is published is carried on.
   const [small, large] = [undefined, 0].map((smallRows) => {
-    const lakes = openLakes(openServed(pipeline), (one, past, pin) =>
-      openReading(pipeline, one, past, { pin, smallRows }),
+    const lakes = openLakes(openServed(pipeline), (one, asked) =>
+      openReading(pipeline, one, asked.past, { ...asked, smallRows }),
     )
     t.teardown(() => lakes.close())
     return lakes.forBrand(brand)

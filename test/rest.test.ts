@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import t, { type Test } from 'tap'
 import * as v from 'valibot'
 import { createAuthenticator } from '../src/access/authenticate.ts'
@@ -124,6 +125,51 @@ const OPS: Op[] = [
     },
   }),
 ]
+
+t.test('what a call reads of the lake hears when its client goes', async (t) => {
+  const { postgres } = await database(t)
+  const { id } = await makeBrand({ postgres })
+  const { plaintext } = await createKey(postgres.forBrand(id), { scopes: ['segments:read'] })
+  const authenticator = createAuthenticator(postgres.pipeline)
+  t.teardown(() => authenticator.settled())
+  const began = Promise.withResolvers<AbortSignal>()
+  const untilGone = ({ signal }: { readonly signal: AbortSignal }) =>
+    new Promise<never>((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason))
+      began.resolve(signal)
+    })
+  const computed = op({
+    name: 'computed',
+    route: 'GET /v1/computed',
+    scopes: ['segments:read'],
+    output: any,
+    what: '',
+    run: async ({ lake }) => ({ of: (await lake.sources()).generation }),
+  })
+  const server = createServer(
+    restRoutes([computed], {
+      authenticate: authenticator.authenticate,
+      db: postgres.forBrand,
+      lake: (_, call) => ({ sources: () => untilGone(call) }) as unknown as Lake,
+      cursors: createCursors(Buffer.alloc(32, 7)),
+    }),
+  )
+  const base = `http://127.0.0.1:${await server.listen('127.0.0.1', 0)}`
+  const logged = t.capture(process.stderr, 'write')
+  const client = new AbortController()
+  const sent = fetch(`${base}/v1/computed`, {
+    headers: { authorization: `Bearer ${plaintext}` },
+    signal: client.signal,
+  })
+  const signal = await began.promise
+  client.abort()
+  await t.rejects(sent)
+  if (!signal.aborted) await once(signal, 'abort')
+  await server.drain(1_000)
+  const lines = logged().map(({ args }) => String(args[0]))
+  t.match(lines.join(''), /"status":499/)
+  t.notMatch(lines.join(''), /request_failed/)
+})
 
 t.test('REST', async (t) => {
   const { postgres } = await database(t)

@@ -4,8 +4,8 @@ import type { EngineResponse } from './engine.ts'
 /** What is still read (and dropped) of a body that is refused, so that the client reads the answer, not a reset. */
 const MOST_DROPPED = 8 * 1024 * 1024
 
-/** Thrown by `read` when the client went away; nobody is left to answer. */
-export const GONE = Symbol('the client is gone')
+/** Why what was begun for a client that went away is given up; nobody is left to answer. */
+export const GONE = fail('unavailable', 'The client has gone.')
 
 export const EMPTY: Buffer = Buffer.alloc(0)
 

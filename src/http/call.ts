@@ -3,6 +3,7 @@ import { type Cursors, callCursors } from '../access/cursor.ts'
 import { refusal } from '../access/permit.ts'
 import type { BrowserRequest } from '../access/sign-in/same-origin.ts'
 import { fail } from '../errors.ts'
+import type { Call } from '../lake/reader.ts'
 import type { Brand, Ctx, Db, Lake, Op, Rate, Sealing } from '../op.ts'
 import { validated } from './validate.ts'
 
@@ -10,7 +11,7 @@ import { validated } from './validate.ts'
 export interface CallDeps {
   authenticate(authorization: string | undefined, request?: BrowserRequest): Identified | Promise<Identified>
   db(brandId: string): Db
-  lake(brand: Brand): Lake
+  lake(brand: Brand, call: Call): Lake
   cursors: Cursors
   now?: () => Date
   /** Waits until all server processes have taken note of a change of keys or brands. */
@@ -46,7 +47,7 @@ export async function call(
   op: Op,
   identified: Identified,
   sent: Sent,
-  lasting: { readonly signal: AbortSignal },
+  lasting: Call,
   deps: CallDeps,
 ): Promise<object> {
   const input = {
@@ -67,16 +68,11 @@ class CallContext implements Ctx {
   readonly now: Date
   readonly cursors: Ctx['cursors']
   readonly #deps: CallDeps
-  readonly #lasting: { readonly signal: AbortSignal }
+  readonly #lasting: Call
   #db: Db | undefined
   #lake: Lake | undefined
 
-  constructor(
-    op: Op,
-    { brand, caller }: Identified,
-    lasting: { readonly signal: AbortSignal },
-    deps: CallDeps,
-  ) {
+  constructor(op: Op, { brand, caller }: Identified, lasting: Call, deps: CallDeps) {
     this.brand = brand
     this.caller = caller
     this.now = deps.now?.() ?? new Date()
@@ -100,7 +96,7 @@ class CallContext implements Ctx {
   }
 
   get lake(): Lake {
-    this.#lake ??= this.#deps.lake(this.brand)
+    this.#lake ??= this.#deps.lake(this.brand, this.#lasting)
     return this.#lake
   }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { fail } from '../errors.ts'
-import { EMPTY } from './body.ts'
+import { EMPTY, GONE } from './body.ts'
 import type { EngineRequest, EngineResponse } from './engine.ts'
 
 /** A request as handlers see it. Everything that costs is made when it is first asked for. */
@@ -106,7 +106,7 @@ export class HttpRequest implements Request {
   get signal(): AbortSignal {
     if (!this.#controller) {
       this.#controller = new AbortController()
-      if (this.#isClosed) this.#controller.abort()
+      if (this.#isClosed) this.#controller.abort(GONE)
     }
     return this.#controller.signal
   }
@@ -129,7 +129,7 @@ export class HttpRequest implements Request {
   }
 
   abort(): void {
-    this.#controller?.abort()
+    this.#controller?.abort(GONE)
   }
 
   ended(): void {

@@ -1,23 +1,42 @@
+import { fail } from '../errors.ts'
 import type { Brand, Lake, Pin, Sources } from '../op.ts'
 import type { Served } from './served.ts'
 import type { Session } from './session.ts'
 import { createSlots } from './slots.ts'
 
+export interface Asked {
+  /** Default: as of now. */
+  past?: Date
+  pin?: Pin
+  /** Ends the session, also while it is being opened. */
+  signal: AbortSignal
+}
+
 /**
  * Opens a session with all that is read of a brand, as of now or of a past instant, anew or as it was at a pin: models
  * stand right of the lake.
  */
-export type Open = (brand: Brand, past?: Date, pin?: Pin) => Promise<Session>
+export type Open = (brand: Brand, asked: Asked) => Promise<Session>
 
 /** Sessions over sources open at once per process, and those kept between requests: each has its memory limit. */
-const OPEN = 3
+const OPEN = { all: 3, past: 2 }
 const KEPT = 2
 /** A kept session shows the manifest that it opened with: accepted events must be in every read within 60 s. */
 const FRESH_MS = 20_000
+/** A call that computes for longer is given up. */
+const MOST_MS = 60_000
+
+export interface LakesOptions {
+  freshMs?: number
+  mostMs?: number
+}
 
 interface Entry {
   brandId: string
+  /** The same for sessions that show the same. */
+  key: string
   session: Promise<Session>
+  end: AbortController
   openedAt: number
   /** Of its manifest; Infinity until that is known. */
   generation: number
@@ -26,24 +45,37 @@ interface Entry {
   closed: boolean
 }
 
+/** A call: aborted once nobody waits for its answer. */
+export interface Call {
+  readonly signal: AbortSignal
+}
+
 export interface Lakes {
-  forBrand(brand: Brand): Lake
+  forBrand(brand: Brand, call?: Call): Lake
   close(): Promise<void>
 }
 
+const STOPPED = fail('unavailable', 'The service stops. Try again.')
+
 /** What operations read of brands' lakes: published results, and sources for what is computed on request. */
-export function openLakes(served: Served, openSession: Open): Lakes {
+export function openLakes(
+  served: Served,
+  openSession: Open,
+  { freshMs = FRESH_MS, mostMs = MOST_MS }: LakesOptions = {},
+): Lakes {
   const slots = createSlots(OPEN)
   const open = new Set<Entry>()
   /** By brand, the least recently used first. */
   const kept = new Map<string, Entry>()
 
-  const openPrepared: Open = async (...asked) => {
-    await slots.take()
+  const openPrepared: Open = async (brand, asked) => {
+    const claim = { brandId: brand.id, past: asked.past !== undefined }
+    const give = await slots.take(claim, asked.signal)
     try {
-      return await openSession(...asked)
+      const session = await openSession(brand, asked)
+      return { ...session, close: () => session.close().finally(give) }
     } catch (error) {
-      slots.give()
+      give()
       throw error
     }
   }
@@ -51,17 +83,17 @@ export function openLakes(served: Served, openSession: Open): Lakes {
     entry.closed = true
     forget(entry)
     open.delete(entry)
+    entry.end.abort(STOPPED)
     const session = await entry.session.catch(() => null)
     await session?.close()
-    if (session) slots.give()
   }
   const forget = (entry: Entry) => {
-    if (kept.get(entry.brandId) === entry) kept.delete(entry.brandId)
+    if (isKept(entry)) kept.delete(entry.brandId)
   }
   const isKept = (entry: Entry) => kept.get(entry.brandId) === entry
   const closeIdle = () => {
     for (const entry of [...open]) {
-      if (entry.users === 0 && (!isKept(entry) || slots.waiting > 0)) void close(entry)
+      if (entry.users === 0 && (!isKept(entry) || slots.wanted)) void close(entry)
     }
   }
   const leave = (entry: Entry) => {
@@ -69,10 +101,11 @@ export function openLakes(served: Served, openSession: Open): Lakes {
     closeIdle()
   }
 
-  const start = (brand: Brand, past?: Date, pin?: Pin): Entry => {
-    const session = openPrepared(brand, past, pin)
+  const start = (brand: Brand, key: string, asked: Omit<Asked, 'signal'>): Entry => {
+    const end = new AbortController()
+    const session = openPrepared(brand, { ...asked, signal: end.signal })
     const entry: Entry = {
-      ...{ brandId: brand.id, session, openedAt: Date.now() },
+      ...{ brandId: brand.id, key, session, end, openedAt: Date.now() },
       ...{ generation: Number.POSITIVE_INFINITY, users: 0, closed: false },
     }
     open.add(entry)
@@ -87,17 +120,35 @@ export function openLakes(served: Served, openSession: Open): Lakes {
     )
     return entry
   }
+  /** Of those that are open the newest that shows the same. */
+  const joined = (key: string, newest: number): Entry | undefined =>
+    [...open].findLast(
+      (entry) => entry.key === key && Date.now() - entry.openedAt < freshMs && entry.generation >= newest,
+    )
   const recent = (brand: Brand, newest: number): Entry => {
-    const found = kept.get(brand.id)
-    const isFresh = found && Date.now() - found.openedAt < FRESH_MS && found.generation >= newest
-    const entry = isFresh ? found : start(brand)
+    const found = joined(brand.id, newest)
+    const entry = found ?? start(brand, brand.id, {})
+    if (!found) setTimeout(leaveKept, freshMs, entry).unref()
     kept.delete(brand.id)
     kept.set(brand.id, entry)
     if (kept.size > KEPT) kept.delete(kept.keys().next().value as string)
     return entry
   }
+  /** It shows what an erasure removes since, perhaps. */
+  const leaveKept = (entry: Entry) => {
+    forget(entry)
+    closeIdle()
+  }
+  const earlier = (brand: Brand, newest: number, past: Date, pin?: Pin): Entry => {
+    const key = JSON.stringify([brand.id, past, pin])
+    return joined(key, newest) ?? start(brand, key, { past, ...(pin && { pin }) })
+  }
 
-  const readerOf = async (find: () => Entry, past: boolean, newest = 0): Promise<Sources> => {
+  const readerOf = async (
+    find: () => Entry,
+    { call, past, newest = 0 }: { call: Call | undefined; past: boolean; newest?: number },
+  ): Promise<Sources> => {
+    const signal = call && limited(call, mostMs)
     let entry = find()
     const use = async <T>(work: (session: Session) => Promise<T>): Promise<T> => {
       if (entry.closed) entry = find()
@@ -105,7 +156,7 @@ export function openLakes(served: Served, openSession: Open): Lakes {
       used.users++
       closeIdle()
       try {
-        return await work(await used.session)
+        return await work(await unlessAborted(used.session, signal))
       } finally {
         // After the turn in which the answer arrives: who got a reader sends its first statement in it.
         setImmediate(leave, used)
@@ -124,22 +175,45 @@ export function openLakes(served: Served, openSession: Open): Lakes {
     }
     return {
       ...opened,
-      rows: (statement, values) => use(({ duck }) => duck.rows(statement, values)),
+      rows: (statement, values) => use(({ duck }) => duck.rows(statement, values, signal)),
     }
   }
 
   return {
-    forBrand: (brand) => ({
+    forBrand: (brand, call) => ({
       served: (generation, newest) => served.reader(brand.id, generation, newest),
       sources: (asOf, newest = 0) =>
         asOf
-          ? readerOf(() => start(brand, asOf), true, newest)
-          : readerOf(() => recent(brand, newest), false, newest),
-      pinned: (pin) => readerOf(() => start(brand, new Date(pin.asOf), pin), pin.past),
+          ? readerOf(() => earlier(brand, newest, asOf), { call, past: true, newest })
+          : readerOf(() => recent(brand, newest), { call, past: false, newest }),
+      pinned: (pin) => readerOf(() => earlier(brand, 0, new Date(pin.asOf), pin), { call, past: pin.past }),
     }),
     close: async () => {
       await Promise.all([...open].map(close))
       await served.close()
     },
+  }
+}
+
+/** Aborted with the call, and when it takes too long. */
+function limited({ signal }: Call, mostMs: number): AbortSignal {
+  const late = new AbortController()
+  setTimeout(() => {
+    const seconds = Math.round(mostMs / 1000)
+    late.abort(fail('unavailable', `It was not computed within ${seconds} s. Try again with backoff.`))
+  }, mostMs).unref()
+  return AbortSignal.any([signal, late.signal])
+}
+
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return await work
+  signal.throwIfAborted()
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const abort = () => reject(signal.reason)
+  signal.addEventListener('abort', abort)
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    signal.removeEventListener('abort', abort)
   }
 }

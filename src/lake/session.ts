@@ -43,6 +43,8 @@ export interface SessionOptions {
   counted?: boolean
   /** What an earlier session read, to read it again. */
   pin?: Pin | undefined
+  /** Ends it, at any time. */
+  signal?: AbortSignal | undefined
 }
 
 /**
@@ -54,7 +56,7 @@ export async function openSession(
   pipeline: Pipeline,
   brand: Brand,
   asOf: Date,
-  { since = [], smallRows = SMALL_ROWS, read, counted = false, pin }: SessionOptions = {},
+  { since = [], smallRows = SMALL_ROWS, read, counted = false, pin, signal }: SessionOptions = {},
 ): Promise<Session> {
   const manifest = await (pin
     ? manifestAt(pipeline, brand.id, pin)
@@ -64,7 +66,7 @@ export async function openSession(
   const isSmall = sourceRows(manifest) < smallRows
   // Of so few rows a second thread costs more than it gives, and so do large blocks.
   const sized = isSmall ? { threads: 1, blockBytes: SMALL_BLOCK } : { threads: pipeline.threads }
-  const duck = await openDuck({ memoryMb: pipeline.memoryMb, ...sized, tempDir, counted })
+  const duck = await openDuck({ memoryMb: pipeline.memoryMb, ...sized, tempDir, counted, signal })
   const close = async () => {
     duck.close()
     await rm(tempDir, { recursive: true, force: true })

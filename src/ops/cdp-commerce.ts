@@ -2,11 +2,11 @@ import * as v from 'valibot'
 import { count, named, paging } from '../fields.ts'
 import { type Op, op } from '../op.ts'
 import { type CatalogPosition, catalogPart } from './catalog.ts'
-import { cdpMartsOf, countPast, LISTED } from './cdp-fields.ts'
+import { cdpMartsOf, LISTED } from './cdp-fields.ts'
 import { CDP_PRODUCTS } from './commerce-example.ts'
 import { Product } from './commerce-fields.ts'
 import { CDP_LTV } from './insight-example.ts'
-import { asOf } from './insights.ts'
+import { asOf, PAST_COUNTED } from './insights.ts'
 import { BRAND_LTV, brandValueOf } from './lifetime-value.ts'
 
 const CdpProduct = named('CdpProduct', {
@@ -25,13 +25,12 @@ export const cdpCommerceOps: readonly Op[] = [
     name: 'get_cdp_lifetime_value',
     route: 'GET /cdp/insights/ltv',
     scopes: ['customers:read'],
-    what: 'What the customers of the brand spent in all, as of the last refresh or of a past instant: the total, the average, and how many customers lie in each of five fixed buckets, whose counts sum to that of all. Of a brand ten a second are computed as of past instants.',
+    what: `What the customers of the brand spent in all, as of the last refresh or of a past instant: the total, the average, and how many customers lie in each of five fixed buckets, whose counts sum to that of all. ${PAST_COUNTED}`,
     errors: ['upstream_error'],
     input: { query: v.strictObject({ as_of: asOf }) },
     output: named('BrandLtv', { scope: v.nullable(v.string()), ...BRAND_LTV }),
     example: CDP_LTV,
     run: async (ctx, { query: { as_of } }) => {
-      await countPast(ctx, as_of)
       const value = await brandValueOf(await cdpMartsOf(ctx, as_of))
       return { scope: ctx.brand.shop_domain, ...value }
     },

@@ -2,14 +2,14 @@ import * as v from 'valibot'
 import { count, named, pathValue } from '../fields.ts'
 import { isOneOf } from '../lake/one-of.ts'
 import { type Op, op, type Reader } from '../op.ts'
-import { cdpMartsOf, checkWindow, countPast, LISTED, offsetPaging, resultsOf, WINDOW } from './cdp-fields.ts'
+import { cdpMartsOf, checkWindow, LISTED, offsetPaging, resultsOf, WINDOW } from './cdp-fields.ts'
 import { MATCHES, matchOf, partyOf } from './cdp-party.ts'
 import * as example from './cdp-profile-example.ts'
 import { Order } from './commerce-fields.ts'
 import { isoOf } from './customer-fields.ts'
 import { Insights, insightsOf, NONE } from './customer-insights.ts'
 import { ordersOf } from './customer-orders.ts'
-import { asOf } from './insights.ts'
+import { asOf, PAST_COUNTED } from './insights.ts'
 import type { Place } from './keyset.ts'
 
 const reading = { surface: 'cdp', feature: 'beta:cdp-commerce', tool: false } as const
@@ -92,7 +92,7 @@ export const cdpCustomerOps: readonly Op[] = [
     route: 'GET /cdp/customers/{identifier}/insights',
     scopes: ['customers:read'],
     errors: ['upstream_error'],
-    what: 'Lifetime value, RFM scores, the five products with the greatest revenue and the risk of churn of one customer, as of the last refresh or of a past instant. The identifier is a profile id, email, phone, store customer id or contact id, told by its shape; `matched_by` says what the store knows the customer by. Of a brand ten a second are computed as of past instants.',
+    what: `Lifetime value, RFM scores, the five products with the greatest revenue and the risk of churn of one customer, as of the last refresh or of a past instant. The identifier is a profile id, email, phone, store customer id or contact id, told by its shape; \`matched_by\` says what the store knows the customer by. ${PAST_COUNTED}`,
     input: { path, query: v.strictObject({ as_of: asOf }) },
     output: v.object({
       identifier: v.string(),
@@ -102,7 +102,6 @@ export const cdpCustomerOps: readonly Op[] = [
     }),
     example: example.INSIGHTS,
     run: async (ctx, { path: { identifier }, query: { as_of } }) => {
-      await countPast(ctx, as_of)
       const party = await partyOf(ctx, identifier)
       const { profile, generation } = party
       const served = await resultsOf(ctx, undefined, generation)

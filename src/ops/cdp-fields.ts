@@ -3,7 +3,6 @@ import { Failure, fail, isUnavailable } from '../errors.ts'
 import { queryInteger } from '../fields.ts'
 import { martsOf } from '../model/as-of.ts'
 import type { Ctx, Page, Published, Reader } from '../op.ts'
-import { INSIGHT_RATE } from './insights.ts'
 
 /** What the lists of the customer-data host share. */
 
@@ -78,14 +77,6 @@ export async function resultsOf(ctx: Ctx, generation?: number, newest?: number):
       of: (...asked) => answered(() => served.of(...asked)),
     }
   )
-}
-
-/**
- * Counts an insight as of a past instant, where one is asked for: it is computed anew, in one of the few sessions that
- * all brands share.
- */
-export const countPast = async (ctx: Ctx, asOf: Date | undefined): Promise<void> => {
-  if (asOf) await ctx.limit('insights of the past', INSIGHT_RATE)
 }
 
 /** The marts of insights, for which the same holds. */

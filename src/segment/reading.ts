@@ -31,7 +31,8 @@ export async function openReading(
     smallRows = SMALL_ROWS,
     counted = false,
     pin,
-  }: Pick<SessionOptions, 'smallRows' | 'counted' | 'pin'> = {},
+    signal,
+  }: Pick<SessionOptions, 'smallRows' | 'counted' | 'pin' | 'signal'> = {},
 ): Promise<Session> {
   const row = await pipeline.postgres.pipeline.one<BrandRow>('lake_brand_row', [brand.id])
   const start = startOf(row, BOTH, [])
@@ -42,6 +43,7 @@ export async function openReading(
     smallRows,
     counted,
     pin,
+    signal,
   })
   try {
     if (past && pin?.past !== false) await openOrdersThen(session.duck)

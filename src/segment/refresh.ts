@@ -106,7 +106,6 @@ async function refreshParts(
   const leased = turns.due.map(({ id }) => id)
   if (leased.length) await db.run('segments_lease', [brand.id, LEASE_SECONDS, leased])
   let session: Session | undefined
-  const stop = () => session?.duck.stop(options.signal?.reason)
   try {
     const start = startOf(brand, parts, turns.due)
     const goesOn = start !== null && (brand.as_of === null || asOf >= brand.as_of)
@@ -115,10 +114,9 @@ async function refreshParts(
     session = await openSession(pipeline, brand, asOf, {
       since: goesOn ? start.ticks : [],
       read: () => ofSmall().sources,
+      signal: options.signal,
       ...(options.smallRows !== undefined && { smallRows: options.smallRows }),
     })
-    options.signal?.throwIfAborted()
-    options.signal?.addEventListener('abort', stop)
     const made = session.isSmall ? ofSmall() : { models: madeOf(models), narrow: new Map() }
     const task = { ...made, parts, turns, recipe: recipeOf(models, brand), options }
     return await refreshIn(session, pipeline, brand, task, startedAt)
@@ -126,7 +124,6 @@ async function refreshParts(
     if (leased.length) await db.run('segments_release', [brand.id]).catch(() => {})
     throw error
   } finally {
-    options.signal?.removeEventListener('abort', stop)
     await session?.close()
   }
 }

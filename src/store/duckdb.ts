@@ -23,28 +23,32 @@ export interface DuckOptions {
   counted?: boolean
   /** So many statements with values stay prepared, those used last: for an instance that is asked the same again and again. */
   keptStatements?: number
+  /** Interrupts the statement that runs; those that follow fail, too. */
+  signal?: AbortSignal | undefined
 }
 
 /** One in-memory DuckDB instance with one connection: statements run one after the other. */
 export interface Duck {
   run(statement: string, values?: readonly unknown[]): Promise<void>
-  /** Counts are numbers, DECIMAL is a decimal string, TIMESTAMP a Date in UTC. */
-  rows<Row = Record<string, unknown>>(statement: string, values?: readonly unknown[]): Promise<Row[]>
+  /** Counts are numbers, DECIMAL is a decimal string, TIMESTAMP a Date in UTC. The signal interrupts no other statement. */
+  rows<Row = Record<string, unknown>>(
+    statement: string,
+    values?: readonly unknown[],
+    signal?: AbortSignal,
+  ): Promise<Row[]>
   /** What each statement of a text answers; of those that answer nothing, such as parts of a pivot, no list. */
   answers<Row = Record<string, unknown>>(text: string): Promise<Row[][]>
   /** From here on nothing outside these folders can be read or written, and no setting changed. */
   lock(folders: readonly string[]): Promise<void>
   /** Rows over a connection of its own, to be opened before `lock`: they wait for none of the other statements. */
   beside(): Promise<Pick<Duck, 'rows'>>
-  /** Interrupts the statement that runs; those that follow fail, too. */
-  stop(reason: Error): void
   close(): void
   /** For the appender and for reading chunks. */
   readonly connection: DuckDBConnection
 }
 
 export async function openDuck(options: DuckOptions): Promise<Duck> {
-  const { memoryMb, threads, tempDir, blockBytes, counted = false, keptStatements = 0 } = options
+  const { memoryMb, threads, tempDir, blockBytes, counted = false, keptStatements = 0, signal } = options
   mkdirSync(tempDir, { recursive: true })
   const instance = await DuckDBInstance.create(':memory:', {
     memory_limit: `${memoryMb}MB`,
@@ -55,9 +59,14 @@ export async function openDuck(options: DuckOptions): Promise<Duck> {
     ...(blockBytes && { default_block_size: String(blockBytes) }),
   })
   const lines: Line[] = []
+  const stop = () => {
+    for (const line of lines) line.stop(signal?.reason)
+  }
+  signal?.addEventListener('abort', stop)
   const open = async () => {
     const line = await openLine(instance, keptStatements)
     lines.push(line)
+    if (signal?.aborted) stop()
     return line
   }
   const { connection, inOrder, rows } = await open()
@@ -75,10 +84,8 @@ export async function openDuck(options: DuckOptions): Promise<Duck> {
           `set allowed_directories = [${list}]; set enable_external_access = false; set lock_configuration = true`,
         )
       }),
-    stop: (reason) => {
-      for (const line of lines) line.stop(reason)
-    },
     close: () => {
+      signal?.removeEventListener('abort', stop)
       for (const line of lines) line.close()
       instance.closeSync()
     },
@@ -86,7 +93,8 @@ export async function openDuck(options: DuckOptions): Promise<Duck> {
 }
 
 /** One connection. */
-interface Line extends Pick<Duck, 'connection' | 'rows' | 'stop' | 'close'> {
+interface Line extends Pick<Duck, 'connection' | 'rows' | 'close'> {
+  stop(reason: unknown): void
   inOrder<T>(statement: () => Promise<T>): Promise<T>
 }
 
@@ -96,31 +104,65 @@ async function openLine(instance: DuckDBInstance, keptStatements: number): Promi
 
   // Statements of one connection must not overlap: each waits for the one before.
   let last: Promise<unknown> = Promise.resolve()
-  let stopped: Error | undefined
+  let stopped: { reason: unknown } | undefined
   const inOrder = <T>(statement: () => Promise<T>): Promise<T> => {
-    const work = () => (stopped ? Promise.reject(stopped) : statement())
+    const work = () => (stopped ? Promise.reject(stopped.reason) : statement())
     const next = last.then(work, work)
     last = next.catch(() => {})
     return next
   }
   const kept = keepStatements(connection, keptStatements)
+  let rest = () => {}
   return {
     connection,
     inOrder,
-    rows: (text, values) =>
+    rows: (text, values, signal) =>
       inOrder(async () => {
         const statement = values?.length && keptStatements ? await kept.prepared(text) : undefined
         statement?.bind(bindable(values) ?? [])
-        return (await rowsOf(await (statement?.run() ?? connection.run(text, bindable(values))))) as never
+        const run = () => statement?.run() ?? connection.run(text, bindable(values))
+        return (await rowsOf(await (signal ? interrupted(connection, signal, run) : run()))) as never
       }),
     stop: (reason) => {
-      stopped = reason
-      connection.interrupt()
+      stopped = { reason }
+      rest()
+      rest = interrupting(connection)
     },
     close: () => {
+      rest()
       kept.close()
       connection.closeSync()
     },
+  }
+}
+
+const INTERRUPT_MS = 50
+
+/** Until what is returned is called: a statement that is only being planned takes no notice of it. */
+function interrupting(connection: DuckDBConnection): () => void {
+  connection.interrupt()
+  const timer = setInterval(() => connection.interrupt(), INTERRUPT_MS).unref()
+  return () => clearInterval(timer)
+}
+
+async function interrupted<T>(
+  connection: DuckDBConnection,
+  signal: AbortSignal,
+  run: () => Promise<T>,
+): Promise<T> {
+  signal.throwIfAborted()
+  let rest = () => {}
+  const interrupt = () => {
+    rest = interrupting(connection)
+  }
+  signal.addEventListener('abort', interrupt)
+  try {
+    return await run()
+  } catch (error) {
+    throw signal.aborted ? signal.reason : error
+  } finally {
+    rest()
+    signal.removeEventListener('abort', interrupt)
   }
 }
 
