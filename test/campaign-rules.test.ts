@@ -7,6 +7,7 @@ import { runCampaigns } from '../src/campaign/round.ts'
 import { createCampaign, setCampaignStatus } from '../src/campaign/saved.ts'
 import { branchOf } from '../src/campaign/split.ts'
 import { startRuns } from '../src/campaign/starter.ts'
+import { piecesOf } from '../src/campaign/template.ts'
 import type { Available } from '../src/campaign/variable.ts'
 import { setConsent, upsertContact } from '../src/identity/contact.ts'
 import { setLogLevel } from '../src/log.ts'
@@ -88,6 +89,23 @@ t.test('a contact takes the same branch every time, and each branch gets its sha
     contacts.map((id) => branchOf(branches, 'c', id)?.name),
   )
   t.equal(branchOf([], 'c', 'x'), undefined)
+})
+
+t.test('a token may have spaces around its name and its fallback, and anything else is text', async (t) => {
+  const token = (variable: string, fallback = '') => [{ variable, fallback }]
+  t.same(piecesOf('{{ \n a.b \t}}'), token('a.b'))
+  t.same(piecesOf('{{a.b | dear friend }}'), token('a.b', 'dear friend'))
+  t.same(piecesOf('{{a|b|c}}'), token('a', 'b|c'))
+  t.same(piecesOf('{{ }}'), token(''))
+  t.same(piecesOf('{{{a}}}'), [{ text: '{' }, ...token('a'), { text: '}' }])
+  for (const text of ['{{a', '{{a}', '{a}', '{{a{b}}', '{{a|b']) t.same(piecesOf(text), [{ text }])
+})
+
+t.test('a template is read in no time, however many spaces an open token has', async (t) => {
+  const began = performance.now()
+  for (const text of [`{{${' '.repeat(1600)}`, `{{ a${' '.repeat(1600)}|${' '.repeat(1600)}`])
+    t.same(piecesOf(text), [{ text }])
+  t.ok(performance.now() - began < 500)
 })
 
 t.test('a draft is sent when it invents nothing', async (t) => {
