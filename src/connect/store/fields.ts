@@ -7,11 +7,17 @@ export class Unreadable extends Error {}
 
 const LONGEST_ID = 255
 const LONGEST_TEXT = 2_000
-const MOST_ENTRIES = 5_000
+export const MOST_ENTRIES = 5_000
 /** With amounts of 11 digits, what a line comes to still is an amount of Postgres and the lake. */
 const MOST_QUANTITY = 99_999
 const [EARLIEST, LATEST] = [Date.UTC(1990, 0), Date.UTC(2200, 0)]
 const CONTROL = /[\0-\x1f\x7f]/
+
+/** Milliseconds since 1970 of a time as a store sends it; NaN for what is none. */
+export function timeOf(text: string): number {
+  const time = parseTime(Buffer.from(text))
+  return time >= EARLIEST && time < LATEST ? time : Number.NaN
+}
 
 type Json = Record<string, unknown>
 
@@ -107,8 +113,8 @@ export class Fields {
   timeOrNull(name: string): string | null {
     const value = this.#get(name)
     if (value === undefined) return null
-    const time = typeof value === 'string' ? parseTime(Buffer.from(value)) : Number.NaN
-    if (!(time >= EARLIEST && time < LATEST)) return this.#wrong(name, 'a time from 1990 on, in ISO 8601')
+    const time = typeof value === 'string' ? timeOf(value) : Number.NaN
+    if (Number.isNaN(time)) return this.#wrong(name, 'a time from 1990 on, in ISO 8601')
     return new Date(time).toISOString()
   }
 

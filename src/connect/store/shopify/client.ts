@@ -25,6 +25,8 @@ export const API_VERSION = '2026-10'
 const MOST_BYTES = 32 * 1024 * 1024
 const FIRST_BACKOFF_MS = 500
 const LONGEST_BACKOFF_MS = 30_000
+/** Whatever the store says of how long to wait. */
+const [LEAST_SAID_MS, MOST_SAID_MS] = [100, 3_600_000]
 
 /** Thrown for an answer that may be another one later. */
 class Later extends Error {
@@ -40,15 +42,15 @@ class Later extends Error {
 }
 
 interface ThrottleStatus {
-  currentlyAvailable: number
-  restoreRate: number
+  currentlyAvailable?: unknown
+  restoreRate?: unknown
 }
 
 interface Answer {
   data?: Record<string, unknown> | null
   errors?: { message?: string; extensions?: { code?: string } }[]
   extensions?: {
-    cost?: { requestedQueryCost?: number; actualQueryCost?: number | null; throttleStatus?: ThrottleStatus }
+    cost?: { requestedQueryCost?: unknown; throttleStatus?: ThrottleStatus }
   }
 }
 
@@ -126,7 +128,7 @@ async function ask(
 
 function retryAfterOf(response: Response): number | null {
   const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
-  return seconds >= 0 ? seconds * 1000 : null
+  return seconds >= 0 ? bounded(seconds * 1000) : null
 }
 
 async function readBounded(response: Response): Promise<Buffer> {
@@ -166,7 +168,11 @@ function dataOf(bytes: Buffer): Record<string, unknown> {
 /** Milliseconds until the points that the query costs are there again. */
 function restoredAfter({ extensions }: Answer): number | null {
   const { requestedQueryCost, throttleStatus } = extensions?.cost ?? {}
-  if (requestedQueryCost === undefined || !throttleStatus || !(throttleStatus.restoreRate > 0)) return null
-  const missing = requestedQueryCost - throttleStatus.currentlyAvailable
-  return Math.max(100, (missing / throttleStatus.restoreRate) * 1000)
+  const { currentlyAvailable, restoreRate } = throttleStatus ?? {}
+  if (!isPoints(requestedQueryCost) || !isPoints(currentlyAvailable) || !isPoints(restoreRate)) return null
+  return restoreRate > 0 ? bounded(((requestedQueryCost - currentlyAvailable) / restoreRate) * 1000) : null
 }
+
+const isPoints = (value: unknown): value is number => Number.isFinite(value) && Number(value) >= 0
+
+const bounded = (ms: number) => Math.min(Math.max(ms, LEAST_SAID_MS), MOST_SAID_MS)

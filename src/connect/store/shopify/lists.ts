@@ -1,4 +1,4 @@
-import { Fields } from '../fields.ts'
+import { Fields, MOST_ENTRIES, Unreadable } from '../fields.ts'
 import type { AdminApi } from './client.ts'
 import { affordable } from './cost.ts'
 import type { Entity } from './nodes.ts'
@@ -29,7 +29,11 @@ async function withPages(api: AdminApi, record: Fields, list: InnerList): Promis
   let after = begun && nextOf(begun)
   if (!begun || after === null) return record
   const nodes = begun.list('nodes')
+  const asked = new Set<string>()
   while (after !== null) {
+    if (nodes.length >= MOST_ENTRIES || asked.size >= MOST_ENTRIES || asked.has(after))
+      throw new Unreadable(`${record.at(list.name)} must have an end within ${MOST_ENTRIES} entries`)
+    asked.add(after)
     const page: Fields | null = (await restPage(api, record, list, after))?.object('list') ?? null
     nodes.push(...(page?.list('nodes') ?? []))
     after = page && nextOf(page)
