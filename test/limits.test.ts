@@ -119,19 +119,26 @@ t.test('operations without a limit of their own', async (t) => {
   })
 })
 
-t.test('browsers may send 50 requests a second, 100 at once, per shop and address', async (t) => {
-  const limits = createLimits(none, () => 0)
-  t.teardown(limits.close)
-  const admitted = async (shop: string, address: string) => {
-    let count = 0
-    for (let at = 0; at < 150; at++) if ((await refused(() => limits.collect(shop, address))) === 0) count++
-    return count
-  }
-  t.equal(await admitted('a.myshopify.com', '192.0.2.1'), 100)
-  t.equal(await admitted('a.myshopify.com', '192.0.2.1'), 0)
-  t.equal(await admitted('a.myshopify.com', '192.0.2.2'), 100)
-  t.equal(await admitted('b.myshopify.com', '192.0.2.1'), 100)
-})
+t.test(
+  'browsers may send 50 requests a second, 100 at once, per shop and address or IPv6 network',
+  async (t) => {
+    const limits = createLimits(none, () => 0)
+    t.teardown(limits.close)
+    const admitted = async (shop: string, address: string) => {
+      let count = 0
+      for (let at = 0; at < 150; at++) if ((await refused(() => limits.collect(shop, address))) === 0) count++
+      return count
+    }
+    t.equal(await admitted('a.myshopify.com', '192.0.2.1'), 100)
+    t.equal(await admitted('a.myshopify.com', '192.0.2.1'), 0)
+    t.equal(await admitted('a.myshopify.com', '192.0.2.2'), 100)
+    t.equal(await admitted('b.myshopify.com', '192.0.2.1'), 100)
+    t.equal(await admitted('a.myshopify.com', '::ffff:192.0.2.1'), 0)
+    t.equal(await admitted('a.myshopify.com', '2001:db8:0:1::1'), 100)
+    t.equal(await admitted('a.myshopify.com', '2001:db8:0:1:ffff:2:3:4'), 0, 'of one IPv6 network')
+    t.equal(await admitted('a.myshopify.com', '2001:db8:0:2::1'), 100)
+  },
+)
 
 t.test('over Postgres', async (t) => {
   const db = await database(t)

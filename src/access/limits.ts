@@ -3,10 +3,11 @@ import { fail } from '../errors.ts'
 import { errorFields, log } from '../log.ts'
 import type { Op, Rate, Statements } from '../op.ts'
 import { afterCall, bucketOf, waitOf } from './gcra.ts'
+import { networkOf } from './network.ts'
 
 /** Of operations without a limit of their own. */
 const COMMON: Rate = { count: 100, per: 'second', burst: 200 }
-/** Of browsers at the ingest and pixel routes, per shop and client address. */
+/** Of browsers at the ingest and pixel routes, per shop and client address, of IPv6 its network. */
 const COLLECT: Rate = { count: 50, per: 'second', burst: 100 }
 
 /** Buckets that are not full, kept per process and kind; the oldest goes first, and is then full again. */
@@ -50,7 +51,7 @@ export function createLimits(pipeline: Statements, now: () => number = () => per
     },
     shared: exact,
     collect: (shop, address) => {
-      const wait = collect.take(`collect ${shop} ${address}`)
+      const wait = collect.take(`collect ${shop} ${networkOf(address)}`)
       if (wait > 0) throw limited(wait, COLLECT)
     },
     settled,

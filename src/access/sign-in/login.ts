@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
-import { isIPv6 } from 'node:net'
 import { fail } from '../../errors.ts'
 import type { Statements } from '../../op.ts'
+import { networkOf } from '../network.ts'
 import { isPassword } from './password.ts'
 import { emailOf, findUser, type Membership, membershipsOf, type User } from './user.ts'
 
@@ -32,7 +32,7 @@ export async function logIn(
 ): Promise<LoggedIn> {
   const keys = {
     account: device ? keyOf('device', device) : keyOf('account', emailOf(email)),
-    address: keyOf('address', network(address)),
+    address: keyOf('address', networkOf(address)),
   }
   await take(pipeline, keys.address, FREE.address)
   await take(pipeline, keys.account, FREE.account)
@@ -63,20 +63,3 @@ const spoken = (seconds: number) =>
   seconds < 90 ? `${seconds} ${seconds === 1 ? 'second' : 'seconds'}` : `${Math.ceil(seconds / 60)} minutes`
 
 const keyOf = (kind: string, value: string) => Buffer.from(hash('sha256', `${kind} ${value}`, 'hex'), 'hex')
-
-/** A network gives each of its customers a range of 64 bits of IPv6. */
-function network(address: string): string {
-  if (!isIPv6(address)) return address
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)
-  if (mapped?.[1]) return mapped[1]
-  const [head = '', tail = ''] = address.split('::')
-  const groups = [head, tail].map((part) => part.split(':').filter(Boolean))
-  const [first = [], last = []] = groups
-  const whole = address.includes('::')
-    ? [...first, ...Array(Math.max(0, 8 - first.length - last.length)).fill('0'), ...last]
-    : first
-  return whole
-    .slice(0, 4)
-    .map((group) => Number.parseInt(group, 16).toString(16))
-    .join(':')
-}
