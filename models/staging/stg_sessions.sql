@@ -12,7 +12,8 @@ with seen as (
         event_id,
         occurred_at,
         -- A number, since columns are looked up many times by it. Of events at one instant always the same one is first.
-        (epoch_us(occurred_at)::hugeint << 64) + hash(event_id) as place,
+        -- Times before 1970 are negative, which `<<` takes for an overflow.
+        epoch_us(occurred_at)::hugeint * 18446744073709551616 + hash(event_id) as place,
         url,
         path,
         coalesce(url, path) is not null as is_page,

@@ -31,6 +31,18 @@ values
     (1, 'e3', true, '2025-03-01 11:00:01', '2025-03-01 11:00:01', 1),
     (2, 'e4', true, '2025-03-01 10:10', '2025-03-01 10:10', 1)
 
+-- case: events before 1970 have their place before all others
+-- given events: event_id, subject, session_id, occurred_at, path
+values
+    ('e1', 1, 's1', '1950-03-01 10:00', '/a'),
+    ('e2', 1, 's1', '1950-03-01 10:00:01', '/b'),
+    ('e3', 1, null, '1969-12-31 23:50', '/c'),
+    ('e4', 1, null, '1970-01-01 00:10', '/d')
+-- expect stg_sessions: customer, session_id, started_at, ended_at, events, entry_path
+values
+    (1, 's1', '1950-03-01 10:00', '1950-03-01 10:00:01', 2, '/a'),
+    (1, 'e3', '1969-12-31 23:50', '1970-01-01 00:10', 2, '/c')
+
 -- case: two browsers of one customer make visits of their own
 -- given subject_redirect: subject, customer
 values (2, 1)
