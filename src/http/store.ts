@@ -1,9 +1,9 @@
 import { createRoom, type RoomLimits } from '../connect/room.ts'
 import { PLATFORMS } from '../connect/store/connection.ts'
+import { timeOf } from '../connect/store/fields.ts'
 import type { Receiver } from '../connect/store/receive.ts'
 import { isSignature } from '../connect/store/signature.ts'
 import { fail } from '../errors.ts'
-import { parseTime } from '../time.ts'
 import type { Request } from './request.ts'
 import type { Route } from './route.ts'
 
@@ -61,7 +61,7 @@ function headersOf(request: Request, platform: string) {
   if (!isSignature(signature))
     throw fail('unauthorized', `X-${title(platform)}-Hmac-Sha256 must be the signature of the body in base64`)
   const triggered = header('triggered-at')
-  const time = triggered === undefined ? Date.now() : parseTime(Buffer.from(triggered))
+  const time = triggered === undefined ? Date.now() : timeOf(triggered)
   if (Number.isNaN(time))
     throw fail('bad_request', `X-${title(platform)}-Triggered-At must be an ISO 8601 time`)
   return {
