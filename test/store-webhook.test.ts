@@ -383,6 +383,15 @@ t.test('a refund in the shopper’s currency counts as its lines and adjustments
   t.match(await rowsOf(brand, 'refund'), [{ total: '50.00', currency_code: 'USD' }])
 })
 
+t.test('a refund takes nothing from the shopper', async (t) => {
+  const brand = await shop()
+  await send(brand, { topic: 'orders/paid', body: order() })
+  const transaction = { id: 1, kind: 'refund', status: 'success', amount: '-50.00', currency: 'USD' }
+  await send(brand, { topic: 'refunds/create', body: refund({ transactions: [transaction] }) })
+  t.match(await rowsOf(brand, 'refund'), [{ total: '0.00' }])
+  t.match(await rowsOf(brand, 'store_order'), [{ billing_status: 'paid', refunded_total: '0.00' }])
+})
+
 t.test('a cancelled order counts nowhere', async (t) => {
   const brand = await shop()
   await send(brand, { topic: 'orders/paid', body: order() })

@@ -1,5 +1,5 @@
 import type { Fields } from '../fields.ts'
-import { amount, hundredthsOf, minus, sum, times } from '../money.ts'
+import { minus, sum, times } from '../money.ts'
 import {
   type Batch,
   batchOf,
@@ -114,7 +114,7 @@ function refunded(fields: Fields, shopCurrency: string): { total: string; curren
       return { amount: money?.amount ?? '0.00', currency: money?.currency ?? one.currency('currency') }
     })
   if (transactions.every((one) => (one.currency ?? shopCurrency) === shopCurrency))
-    return { total: sum(transactions.map((one) => one.amount)), currencyCode: shopCurrency }
+    return { total: notBelowZero(sum(transactions.map((one) => one.amount))), currencyCode: shopCurrency }
   const ofLines = fields
     .list('refund_line_items')
     .flatMap((line) => [
@@ -128,9 +128,10 @@ function refunded(fields: Fields, shopCurrency: string): { total: string; curren
       moneyOf(one, 'amount')?.amount ?? '0.00',
       moneyOf(one, 'tax_amount')?.amount ?? '0.00',
     ])
-  const total = hundredthsOf(minus(sum(ofLines), sum(adjusted)))
-  return { total: amount(total < 0n ? 0n : total), currencyCode: shopCurrency }
+  return { total: notBelowZero(minus(sum(ofLines), sum(adjusted))), currencyCode: shopCurrency }
 }
+
+const notBelowZero = (total: string) => (total.startsWith('-') ? '0.00' : total)
 
 export function readFulfillment(fields: Fields, triggeredAt: string): FulfillmentRecord {
   const one = (name: string) => fields.text(name) ?? []
