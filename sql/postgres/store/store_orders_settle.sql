@@ -24,7 +24,8 @@ known as (
         least(given.checkout_external_id, placed.checkout_external_id) as checkout_external_id,
         least(given.checkout_token, placed.checkout_token) as checkout_token,
         coalesce(given.fulfillment_status, placed.fulfillment_status) as fulfillment_status,
-        coalesce(refunded.total, 0) as refunds
+        -- More than any order comes to. So that this, and what is left of an order, still are amounts.
+        least(coalesce(refunded.total, 0), 9999999999999.99) as refunds
     from given
     join store_order as placed on placed.brand_id = $1 and placed.external_id = given.external_id
     left join refunded on refunded.order_external_id = given.external_id
