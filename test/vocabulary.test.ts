@@ -63,7 +63,7 @@ const DATA = [
     ('e4', 2, 'product_viewed', '2022-06-01', null, null, null, '{}'),
     ('e5', 3, 'page_viewed', '2025-12-02', 's3', '/a', 'ads', '{}'),
     ('e6', 1, 'updateProperties', '2025-12-02', null, null, null,
-      '{"plan": "gold", "seats": 3, "beta": true, "colours": ["red", "blue"], "sizes": [41, 42.5], "renews": "2026-03-01"}'),
+      '{"plan": "gold", "seats": 3, "beta": true, "credit": "9999999999999999.98", "colours": ["red", "blue"], "sizes": [41, 42.5], "renews": "2026-03-01"}'),
     ('e7', 3, 'updateProperties', '2025-12-02', null, null, null, '{"plan": "free", "seats": 12.5, "x''y": "z"}'),
     ('e9', null, 'page_viewed', '2025-12-02', 's9', '/a', null, '{}')`,
   `insert into orders_source (order_id, subject, state, currency_code, total, created_at) values
@@ -187,6 +187,8 @@ t.test('a segment has the profiles that the condition counts, of those that can 
     profile('plan', 'equals', of('gold')),
     profile('plan', 'notIn', list('gold')),
     profile('seats', 'greaterThan', { propertyValueDouble: '2.5' }),
+    profile('credit', 'lessThan', { propertyValueDouble: '9999999999999999.99' }),
+    profile('credit', 'between', { propertyValuesDouble: ['9999999999999999.98', '9999999999999999.99'] }),
     profile('beta', 'missing'),
     profile('beta', 'equals', of(true)),
     profile('renews', 'after', of('2026-01-01')),
@@ -243,6 +245,10 @@ t.test('a segment cannot be made of', async (t) => {
     [
       profile('renews', 'equals', { propertyValueDate: '2026-01-01' }),
       /^condition\.parameterValues\.propertyValueDate: rules compare this as text/,
+    ],
+    [
+      profile('seats', 'equals', { propertyValueDouble: '9999999999999999.99' }),
+      /^condition\.parameterValues\.propertyValueDouble: rules compare this as text/,
     ],
     [
       session('utm.source', 'exists'),

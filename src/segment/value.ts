@@ -87,7 +87,8 @@ function inOrder({ type }: Operand, [low, high]: Value[], path: string): void {
   if (wrong) throw refusal(path, 'the first value must not be greater than the second')
 }
 
-function lessThan(a: string, b: string): boolean {
+/** Of two decimal numbers. */
+export function lessThan(a: string, b: string): boolean {
   const [x, y] = [parseDecimal(a), parseDecimal(b)]
   if (!x || !y) return false
   return x.units * 10n ** BigInt(y.scale) < y.units * 10n ** BigInt(x.scale)

@@ -7,7 +7,7 @@ import { unsupported } from './name.ts'
 import { LIMITS, type Operator } from './operators.ts'
 import { inRules, type Property, propertiesOf, type Target } from './property.ts'
 import { ROWS, type RowsTest, SOME } from './tree.ts'
-import { type Operand, readString, STORED } from './value.ts'
+import { lessThan, type Operand, readString, STORED } from './value.ts'
 import type { Meant, Parameters } from './vocabulary-node.ts'
 import { refuseTenantProperty } from './vocabulary-tenancy.ts'
 
@@ -97,9 +97,13 @@ function operandFor(operator: Operator, given: Given | undefined, path: string):
   return operandOf(operator, given?.json, `${path}.${parameter}`)
 }
 
-/** Rules know a number from a text by what it is in JSON. */
-const numbersOf = (json: unknown): unknown =>
-  Array.isArray(json) ? json.map(numbersOf) : typeof json === 'string' ? Number(json) : json
+/** Rules know a number from a text by what it is in JSON. One with more digits than a JSON number keeps stays a text. */
+const numbersOf = (json: unknown): unknown => {
+  if (Array.isArray(json)) return json.map(numbersOf)
+  if (typeof json !== 'string') return json
+  const rounded = String(Number(json))
+  return lessThan(json, rounded) || lessThan(rounded, json) ? json : Number(json)
+}
 
 const ruleOf = (
   field: { source: string; field: string },
