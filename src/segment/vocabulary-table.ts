@@ -86,7 +86,7 @@ export const CONDITIONS = {
     },
   },
   sessionPropertyCondition: {
-    help: 'A property of at least one session of the profile; of an event, of the session that it belongs to',
+    help: `A property of at least one session of the profile that began in the last ${LIMITS.maxDays.toLocaleString('en')} days; of an event, of the session that it belongs to`,
     of: ITEM_TYPES,
     parameters: property('session'),
     example: {
