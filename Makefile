@@ -39,12 +39,12 @@ test: $(INSTALLED) ## Run the tests (TEST=name for some)
 test-faults: $(INSTALLED) ## Kill, stop and starve the parts under load for about 10 minutes (RANDOM_SEED=n replays)
 	@RANDOM_SEED=$${RANDOM_SEED:-$$(date +%s)} $(NODE) $(BIN)/tap --timeout=7200 test/faults/faults.test.ts
 
-DEEP := SEGMENT_DEFINITIONS=10000 INCREMENTAL_STEPS=2880 WALK_CUSTOMERS=1000000 MODEL_BRANDS=5000
+DEEP := SEGMENT_DEFINITIONS=10000 VOCABULARY_CONDITIONS=5000 INCREMENTAL_STEPS=2880 WALK_CUSTOMERS=1000000 MODEL_BRANDS=5000
 
 test-deep: $(INSTALLED) ## Prove segments and models at length, for about two hours (RANDOM_SEED=n replays)
 	@seed=$${RANDOM_SEED:-$$(date +%s)}; echo "RANDOM_SEED=$$seed"; RANDOM_SEED=$$seed $(DEEP) \
 		$(NODE) $(BIN)/tap --timeout=14400 test/segment-laws.test.ts test/incremental.test.ts test/segment-walk.test.ts \
-		test/models-naive.test.ts
+		test/models-naive.test.ts test/vocabulary-naive.test.ts
 
 check: $(INSTALLED) ## Check types, lint, format, generated text and import directions
 	$(NODE) $(BIN)/tsc --noEmit
