@@ -11,6 +11,7 @@ import { parseDefinition } from '../src/segment/definition.ts'
 import { definitionSchema, describeCatalog } from '../src/segment/describe.ts'
 import { AGGREGATES, OPERATORS } from '../src/segment/operators.ts'
 import { readTime } from '../src/segment/value.ts'
+import { segmentId } from './fixtures/evaluators.ts'
 import { randomSource } from './fixtures/random.ts'
 import { randomDefinition } from './fixtures/random-definition.ts'
 
@@ -447,7 +448,7 @@ t.test('the JSON Schema of definitions takes what is valid, and refuses what is 
   const random = randomSource(t)
   const valid = [
     ...Object.values(OPERATORS).map(({ example }) => profile(example)),
-    ...Array.from({ length: 300 }, () => randomDefinition(random)),
+    ...Array.from({ length: 300 }, () => randomDefinition(random, [segmentId(0)])),
     counted({ window: {} }),
   ]
   for (const definition of valid)

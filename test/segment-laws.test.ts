@@ -3,7 +3,7 @@ import t from 'tap'
 import { parseDefinition } from '../src/segment/definition.ts'
 import { agree, planned, type Sent, segmentId } from './fixtures/evaluators.ts'
 import { type Law, lawsOf, splitWindow } from './fixtures/laws.ts'
-import type { Row, Store } from './fixtures/oracle.ts'
+import type { Store } from './fixtures/oracle.ts'
 import { type RandomSource, randomSource } from './fixtures/random.ts'
 import { randomComparison, randomDefinition, randomFamily } from './fixtures/random-definition.ts'
 import { openStore, randomStore } from './fixtures/segment-store.ts'
@@ -16,23 +16,18 @@ const BATCHES = Math.ceil(DEFINITIONS / BATCH)
 const STORE_BATCHES = 5
 const CUSTOMERS = 60
 
-/** A member of one of the segments of the batch that come before, alone or beside something else. */
-function referring(random: RandomSource, before: number): Sent {
-  const member = () => ({ op: 'member-of-segment', segmentId: segmentId(random.below(before)) })
-  const { source, rule } = randomDefinition(random)
-  return random.pick<Sent>([
-    { source, rule: { any: [member(), { not: member() }, rule].slice(random.below(2)) } },
-    { source, rule: { all: [rule, { not: member() }] } },
-    { source, rule: member() },
-  ])
-}
-
+/** Definitions of which some refer to others, but in no circle: before or after them, as after an edit. */
 function batchOf(random: RandomSource): Sent[] {
-  const free = Array.from({ length: 50 }, () => randomDefinition(random))
-  const families = Array.from({ length: 4 }, () => randomFamily(random, 10)).flat()
-  const known = [...free, ...families]
-  for (let n = 0; n < 10; n++) known.push(referring(random, known.length))
-  return known
+  const ids = shuffle(
+    random,
+    Array.from({ length: BATCH }, (_, ordinal) => segmentId(ordinal)),
+  )
+  const made: Sent[] = []
+  const add = () => made.push(randomDefinition(random, ids.slice(0, made.length)))
+  for (let n = 0; n < 30; n++) add()
+  for (let n = 0; n < 4; n++) made.push(...randomFamily(random, 10))
+  while (made.length < BATCH) add()
+  return made.map((_, ordinal) => made[ids.indexOf(segmentId(ordinal))] as Sent)
 }
 
 t.test(
@@ -65,23 +60,32 @@ const shuffled = (random: RandomSource, { tables, ...store }: Store): Store => (
   ),
 })
 
-function shuffle(random: RandomSource, rows: readonly Row[]): Row[] {
+function shuffle<T>(random: RandomSource, rows: readonly T[]): T[] {
   const copy = [...rows]
   for (let n = copy.length - 1; n > 0; n--) {
     const other = random.below(n + 1)
-    const [a, b] = [copy[n] as Row, copy[other] as Row]
+    const [a, b] = [copy[n] as T, copy[other] as T]
     copy[n] = b
     copy[other] = a
   }
   return copy
 }
 
+/** What one side refers to is that side of a law that comes before. */
 function lawsFor(random: RandomSource): Law[] {
-  return Array.from({ length: BATCH }, () =>
-    random.chance(0.3)
-      ? splitWindow(random, (source) => random.list(0, 2, () => randomComparison(random, source)))
-      : lawsOf(random, randomDefinition(random), randomDefinition(random)),
-  ).flat()
+  const laws: Law[] = []
+  const definition = () =>
+    randomDefinition(
+      random,
+      laws.map((_, ordinal) => segmentId(ordinal)),
+    )
+  while (laws.length < BATCH)
+    laws.push(
+      ...(random.chance(0.3)
+        ? [splitWindow(random, (source) => random.list(0, 2, () => randomComparison(random, source)))]
+        : lawsOf(random, definition(), definition())),
+    )
+  return laws
 }
 
 const evaluated = (connection: DuckDBConnection, definitions: readonly Sent[]) =>
