@@ -1,21 +1,13 @@
-import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Duck, literal } from '../store/duckdb.ts'
+import { type Duck, isOutOfMemory, literal } from '../store/duckdb.ts'
 import { statement } from '../store/sqlfile.ts'
-import { type Batch, writeLines } from './batches.ts'
+import { type Batch, firstLinesOf } from './batches.ts'
+import type { DeadLine } from './dead-lines.ts'
 import { leaveOutErased } from './erased-lines.ts'
+import { LineFile } from './line-file.ts'
 import { loadSubjects } from './load-subjects.ts'
 import { newLines } from './new-events.ts'
 import type { Pipeline } from './pipeline.ts'
-
-/** A line of the log that could not become a lake row. */
-export interface DeadLine {
-  batch_id: string
-  line: number
-  brand_id: string | null
-  reason: string
-  payload: Buffer
-}
 
 /** A line of the log that tells of an erased customer from before the erasure. */
 export interface ErasedLine {
@@ -23,27 +15,27 @@ export interface ErasedLine {
   line: number
 }
 
-interface ReadEvents {
+export interface ReadEvents {
   rows: number
   ids: number
   repeats: number
-  dead: DeadLine[]
+  /** In the file of the lines, which is read only when there are any. */
+  dead: { file: LineFile; lines: DeadLine[] } | null
   erased: ErasedLine[]
 }
 
 /**
- * Turns the lines of the batches into the tables `new_lines` (see asEvents) and `new_ids` (the sender's event ids),
- * without repeats. A line that fails stays behind with its reason and stops no other.
+ * Turns the lines of the batches, which the file has, into the tables `new_lines` (see asEvents) and `new_ids` (the
+ * sender's event ids), without repeats. A line that fails stays behind with its reason and stops no other.
  */
 export async function readEvents(
   pipeline: Pipeline,
   duck: Duck,
-  folder: string,
+  path: string,
   batches: readonly Batch[],
   tick: number,
 ): Promise<ReadEvents> {
-  const path = join(folder, 'lines.ndjson')
-  const firstLines = await writeLines(pipeline.postgres.sql, batches, path)
+  const firstLines = firstLinesOf(batches)
   const unreadable = await loadLines(duck, path)
   await loadBrands(pipeline, duck)
 
@@ -67,12 +59,17 @@ export async function readEvents(
   const { lines, gone, rows, ids } = counts ?? { lines: 0, gone: 0, rows: 0, ids: 0 }
   const promised = batches.reduce((sum, batch) => sum + batch.event_count, 0)
   if (lines !== promised) throw new Error(`${lines} lines in batches that promise ${promised}`)
-  const deadLines = dead.length ? await withPayload(path, dead, unreadable, batches, firstLines) : []
+  const deadLines = dead.map(({ n, brand_id, reason }) => ({
+    ...placeOf(n, batches, firstLines),
+    brand_id,
+    reason: unreadable.has(n) ? 'the line is not a JSON object that the lake can read' : reason,
+    n,
+  }))
   return {
     rows,
     ids,
     repeats: lines - gone - dead.length - erased.length - rows,
-    dead: deadLines,
+    dead: dead.length ? { file: await LineFile.read(path), lines: deadLines } : null,
     erased: erased.map((n) => placeOf(n, batches, firstLines)),
   }
 }
@@ -105,39 +102,42 @@ async function loadPlaces(
   return bits
 }
 
-/** Reads the file into `lines`. Lines that DuckDB refuses are blanked, so that the others keep their numbers. */
-async function loadLines(duck: Duck, path: string): Promise<Map<number, string>> {
-  const load = (from: string) =>
-    duck
-      .run(`set variable lines_path = ${literal(from)}`)
-      .then(() => duck.run(statement('duckdb', 'read_lines')))
-  try {
-    await load(path)
-    return new Map()
-  } catch {
-    const unreadable = new Map<number, string>()
-    const lines = (await readFile(path, 'utf8')).split('\n')
-    if (lines.at(-1) === '') lines.pop()
-    const refused = async (low: number, high: number): Promise<void> => {
-      await writeFile(`${path}.part`, `${lines.slice(low, high).join('\n')}\n`)
-      try {
-        await load(`${path}.part`)
-      } catch {
-        if (high - low === 1) {
-          unreadable.set(low, lines[low] ?? '')
-          lines[low] = '{}'
-          return
-        }
-        const middle = (low + high) >> 1
-        await refused(low, middle)
-        await refused(middle, high)
-      }
-    }
-    await refused(0, lines.length)
-    await writeFile(`${path}.mended`, `${lines.join('\n')}\n`)
-    await load(`${path}.mended`)
-    return unreadable
+/**
+ * Reads the file into `lines`. Lines that DuckDB refuses are blanked, so that the others keep their numbers; returns
+ * which. That memory is short says nothing of a line.
+ */
+async function loadLines(duck: Duck, path: string): Promise<ReadonlySet<number>> {
+  const load = async (from: string): Promise<void> => {
+    await duck.run(`set variable lines_path = ${literal(from)}`)
+    await duck.run(statement('duckdb', 'read_lines'))
   }
+  const isRead = async (from: string): Promise<boolean> => {
+    try {
+      await load(from)
+      return true
+    } catch (error) {
+      if (isOutOfMemory(error)) throw error
+      return false
+    }
+  }
+  const unreadable = new Set<number>()
+  if (await isRead(path)) return unreadable
+  const file = await LineFile.read(path)
+  const findRefused = async (low: number, high: number): Promise<void> => {
+    await file.copy(`${path}.part`, low, high)
+    if (await isRead(`${path}.part`)) return
+    if (high - low === 1) {
+      unreadable.add(low)
+      return
+    }
+    const middle = (low + high) >> 1
+    await findRefused(low, middle)
+    await findRefused(middle, high)
+  }
+  await findRefused(0, file.lines)
+  await file.copy(`${path}.mended`, 0, file.lines, unreadable)
+  await load(`${path}.mended`)
+  return unreadable
 }
 
 async function loadBrands({ postgres }: Pipeline, duck: Duck): Promise<void> {
@@ -155,22 +155,6 @@ async function loadSeen({ postgres, lakeDir }: Pipeline, duck: Duck): Promise<vo
       ? `create view seen as from read_parquet([${list}])`
       : 'create table seen (id_hash ubigint, id_check ubigint, received_on date)',
   )
-}
-
-async function withPayload(
-  path: string,
-  dead: readonly { n: number; brand_id: string | null; reason: string }[],
-  unreadable: ReadonlyMap<number, string>,
-  batches: readonly Batch[],
-  firstLines: readonly number[],
-): Promise<DeadLine[]> {
-  const lines = (await readFile(path, 'utf8')).split('\n')
-  return dead.map(({ n, brand_id, reason }) => ({
-    ...placeOf(n, batches, firstLines),
-    brand_id,
-    reason: unreadable.has(n) ? 'the line is not a JSON object that the lake can read' : reason,
-    payload: Buffer.from(unreadable.get(n) ?? lines[n] ?? ''),
-  }))
 }
 
 function placeOf(n: number, batches: readonly Batch[], firstLines: readonly number[]): ErasedLine {

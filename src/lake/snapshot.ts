@@ -1,19 +1,18 @@
+import { join } from 'node:path'
 import { log } from '../log.ts'
-import type { Duck } from '../store/duckdb.ts'
+import { type Duck, isOutOfMemory } from '../store/duckdb.ts'
 import { STAGING_FOLDER } from '../store/lake.ts'
-import { type AwaitedEvent, awaitedEvents, keepAwaited } from './awaited.ts'
-import type { Batch } from './batches.ts'
+import { type AwaitedRows, awaitedEvents, keepAwaited } from './awaited.ts'
+import { type Batch, type TakenBatches, writeLines } from './batches.ts'
+import { keepDead } from './dead-lines.ts'
 import { exportRows } from './export-rows.ts'
 import { addFiles, type NewFile, Outrun, publishFiles } from './manifest.ts'
 import { asEvents } from './new-events.ts'
 import { type Pipeline, withWorkspace } from './pipeline.ts'
-import { type DeadLine, type ErasedLine, readEvents } from './read-events.ts'
+import { type ErasedLine, type ReadEvents, readEvents } from './read-events.ts'
 import { RELATIONS, type RelationName } from './relations.ts'
 import { stageRows, writeParquet } from './stage.ts'
-
-/** At most so much a tick (compressed bytes): bounds its memory, its disk and the time that a kill can cost. */
-const TICK_EVENTS = 1_000_000
-const TICK_BYTES = 64 << 20
+import { TICK_BOUNDS, type TickBounds } from './tick-bounds.ts'
 
 export interface SnapshotReport {
   tick: number
@@ -42,23 +41,52 @@ interface Cursor {
 
 /**
  * One tick: everything that committed since the last one becomes lake files, published by a compare-and-set on the
- * tick. Throws Outrun when another worker published the same tick first.
+ * tick. Throws Outrun when another worker published the same tick first. What is too much for the memory is halved until
+ * it is one transaction: nobody's events may hold up those of all others.
  */
-export async function snapshot(pipeline: Pipeline): Promise<SnapshotReport> {
+export async function snapshot(
+  pipeline: Pipeline,
+  bounds: TickBounds = TICK_BOUNDS,
+): Promise<SnapshotReport> {
+  let most = bounds
+  for (;;) {
+    let taken: TakenBatches | undefined
+    try {
+      return await snapshotOf(pipeline, most, (batches) => {
+        taken = batches
+      })
+    } catch (error) {
+      const { batches = [], bytes = 0 } = (taken as TakenBatches | undefined) ?? {}
+      if (!isOutOfMemory(error) || batches[0]?.xid === batches.at(-1)?.xid) throw error
+      most = { ...most, bytes: Math.min(most.bytes, bytes) / 2 }
+      log('warn', 'tick_halved', { bytes, batches: batches.length })
+    }
+  }
+}
+
+async function snapshotOf(
+  pipeline: Pipeline,
+  most: TickBounds,
+  onTaken: (taken: TakenBatches) => void,
+): Promise<SnapshotReport> {
   const started = performance.now()
   const { postgres } = pipeline
   const cursor = await postgres.pipeline.one<Cursor>('lake_state_read')
   pipeline.subjects.asOf(cursor.erasures)
-  const batches = await postgres.pipeline.many<Batch>('export_batches', [
+  const waiting = await postgres.pipeline.many<Batch>('export_batches', [
     cursor.exported_below,
     cursor.horizon,
-    TICK_EVENTS,
-    TICK_BYTES,
+    most.events,
+    most.compressedBytes,
   ])
-  const below = await boundary(pipeline, cursor, batches)
   const tick = cursor.tick + 1
 
   return await withWorkspace(pipeline, async (duck, folder) => {
+    const path = join(folder, 'lines.ndjson')
+    const taken = await writeLines(postgres.sql, waiting, path, most)
+    onTaken(taken)
+    const { batches } = taken
+    const below = await boundary(pipeline, cursor, batches)
     const files: NewFile[] = []
     const rows: SnapshotReport['rows'] = {}
     const stage = async (relation: RelationName, table: string, shown?: (rows: string) => string) => {
@@ -68,12 +96,12 @@ export async function snapshot(pipeline: Pipeline): Promise<SnapshotReport> {
       rows[relation] = written.reduce((sum, file) => sum + file.rows, 0)
     }
 
-    let dead: DeadLine[] = []
+    let dead: ReadEvents['dead'] = null
     let erased: ErasedLine[] = []
-    let awaited: AwaitedEvent[] = []
+    let awaited: AwaitedRows[] = []
     let repeats = 0
     if (batches.length) {
-      const events = await readEvents(pipeline, duck, folder, batches, tick)
+      const events = await readEvents(pipeline, duck, path, batches, tick)
       dead = events.dead
       erased = events.erased
       repeats = events.repeats
@@ -88,8 +116,8 @@ export async function snapshot(pipeline: Pipeline): Promise<SnapshotReport> {
       const table = await exportRows(pipeline, duck, folder, relation, cursor.exported_below, below, tick)
       if (table) await stage(relation, table)
     }
-    const published = files.length > 0 || dead.length > 0 || erased.length > 0 || repeats > 0
-    if (published) await publish(pipeline, cursor, { below, files, dead, erased, awaited })
+    const published = files.length > 0 || dead !== null || erased.length > 0 || repeats > 0
+    if (published) await publish(pipeline, duck, cursor, { below, files, dead, erased, awaited })
 
     const read = batches.reduce((sum, batch) => sum + batch.event_count, 0)
     const more = below !== cursor.horizon
@@ -100,7 +128,7 @@ export async function snapshot(pipeline: Pipeline): Promise<SnapshotReport> {
       published,
       read,
       repeats,
-      dead: dead.length,
+      dead: dead?.lines.length ?? 0,
       erased: erased.length,
       rows,
       more,
@@ -140,13 +168,14 @@ async function writeSeenIds({ lakeDir }: Pipeline, duck: Duck, tick: number): Pr
 interface Tick {
   below: string
   files: readonly NewFile[]
-  dead: readonly DeadLine[]
+  dead: ReadEvents['dead']
   erased: readonly ErasedLine[]
-  awaited: readonly AwaitedEvent[]
+  awaited: readonly AwaitedRows[]
 }
 
 async function publish(
   pipeline: Pipeline,
+  duck: Duck,
   { tick, erasures }: Cursor,
   { below, files, dead, erased, awaited }: Tick,
 ): Promise<void> {
@@ -159,22 +188,12 @@ async function publish(
     )
     brands.delete(null)
     if (brands.size) await tx.run('lake_brands_changed', [tick + 1, [...brands]])
-    if (dead.length) {
-      const column = <K extends keyof DeadLine>(key: K) => dead.map((line) => line[key])
-      const payloads = dead.map(({ payload }) => payload.toString('hex'))
-      await tx.run('dead_events_add', [
-        column('batch_id'),
-        column('line'),
-        column('brand_id'),
-        column('reason'),
-        payloads,
-      ])
-    }
+    if (dead) await keepDead(tx, dead.file, dead.lines)
     if (erased.length) {
       const places = [erased.map(({ batch_id }) => batch_id), erased.map(({ line }) => line)]
       await tx.run('erased_lines_add', places)
     }
-    await keepAwaited(tx, awaited)
+    await keepAwaited(tx, duck, awaited)
   })
-  if (dead.length) log('error', 'dead_events', { count: dead.length, first_reason: dead[0]?.reason })
+  if (dead) log('error', 'dead_events', { count: dead.lines.length, first_reason: dead.lines[0]?.reason })
 }

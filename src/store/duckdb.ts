@@ -222,6 +222,9 @@ function keepStatements(connection: DuckDBConnection, most: number) {
  */
 export const anyNumber = (column: string) => `${column} % 1 = 0`
 
+export const isOutOfMemory = (error: unknown): boolean =>
+  error instanceof Error && error.message.startsWith('Out of Memory Error')
+
 /** A string as a SQL literal, for the places that take no parameter: paths and settings. */
 export const literal = (value: string) => `'${value.replaceAll("'", "''")}'`
 

@@ -1,0 +1,91 @@
+import { createReadStream, createWriteStream } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
+import { pipeline } from 'node:stream/promises'
+
+const LINE_END = 10
+const CHUNK_BYTES = 1 << 20
+const BLANK = Buffer.from('{}\n')
+
+/** Lines of an NDJSON file by their numbers from 0. Its text may be longer than a string or the heap can hold. */
+export class LineFile {
+  readonly path: string
+  /** Where each line begins, and the end. */
+  readonly #starts: readonly number[]
+
+  private constructor(path: string, starts: readonly number[]) {
+    this.path = path
+    this.#starts = starts
+  }
+
+  static async read(path: string): Promise<LineFile> {
+    const starts = [0]
+    let read = 0
+    for await (const part of createReadStream(path, { highWaterMark: CHUNK_BYTES })) {
+      const chunk = part as Buffer
+      for (let end = chunk.indexOf(LINE_END); end >= 0; end = chunk.indexOf(LINE_END, end + 1))
+        starts.push(read + end + 1)
+      read += chunk.length
+    }
+    // A last line without an end counts as if it had one.
+    if (read > lastOf(starts)) starts.push(read + 1)
+    return new LineFile(path, starts)
+  }
+
+  get lines(): number {
+    return this.#starts.length - 1
+  }
+
+  /** Of a line, with its end. */
+  bytes(line: number): number {
+    return this.#start(line + 1) - this.#start(line)
+  }
+
+  /** Lines without their ends. */
+  async texts(lines: readonly number[]): Promise<Buffer[]> {
+    const file = await open(this.path)
+    try {
+      const texts: Buffer[] = []
+      for (const line of lines) texts.push(await bytesAt(file, this.#start(line), this.bytes(line) - 1))
+      return texts
+    } finally {
+      await file.close()
+    }
+  }
+
+  /** Writes lines from `low` until before `high` to another file, blank ones as an empty object. */
+  async copy(to: string, low: number, high: number, blank: ReadonlySet<number> = new Set()): Promise<void> {
+    const file = await open(this.path)
+    try {
+      await pipeline(this.#contents(file, low, high, blank), createWriteStream(to))
+    } finally {
+      await file.close()
+    }
+  }
+
+  async *#contents(file: FileHandle, low: number, high: number, blank: ReadonlySet<number>) {
+    let from = low
+    for (const line of [...blank].filter((n) => n >= low && n < high).sort((a, b) => a - b)) {
+      yield* this.#parts(file, from, line)
+      yield BLANK
+      from = line + 1
+    }
+    yield* this.#parts(file, from, high)
+  }
+
+  async *#parts(file: FileHandle, low: number, high: number) {
+    const end = this.#start(high)
+    for (let at = this.#start(low); at < end; at += CHUNK_BYTES)
+      yield await bytesAt(file, at, Math.min(CHUNK_BYTES, end - at))
+  }
+
+  #start(line: number): number {
+    return this.#starts[line] ?? lastOf(this.#starts)
+  }
+}
+
+const lastOf = (starts: readonly number[]) => starts[starts.length - 1] ?? 0
+
+async function bytesAt(file: FileHandle, position: number, length: number): Promise<Buffer> {
+  const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(length), 0, length, position)
+  return buffer.subarray(0, bytesRead)
+}
