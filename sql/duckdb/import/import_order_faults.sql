@@ -19,6 +19,9 @@ group by n;
 create table line_sum as
 select
     external_id,
+    min(n) as n,
+    -- As JSON, about: an entry without its values has 110 bytes.
+    sum(110 + coalesce(strlen(id), 0) + coalesce(strlen(product_id), 0) + coalesce(strlen(variant_id), 0) + coalesce(strlen(title), 0) + coalesce(strlen(sku), 0)) as bytes,
     count(*) as lines,
     count(*) = count(total) as is_priced,
     try_cast(sum(total) as decimal(18, 2)) as total
@@ -26,9 +29,14 @@ from line
 group by external_id;
 
 insert into fault (n, field, value, reason)
+select n, 'lines', lines || ' lines', 'come to more than 2 MB'
+from line_sum
+where bytes > 2097152 and n not in (select n from fault);
+
+insert into fault (n, field, value, reason)
 select
-    n, 'total', null,
+    picked_order.n, 'total', null,
     case when line_sum.lines is null then 'is missing' when is_priced then 'is too large as the sum of the lines' else 'is missing, and not every line has a price' end
-from (select external_id, min(n) as n from picked where external_id is not null group by external_id having count(total) = 0)
+from (select external_id, min(n) as n from picked where external_id is not null group by external_id having count(total) = 0) picked_order
 left join line_sum using (external_id)
-where (line_sum.total is null or not is_priced) and n not in (select n from fault);
+where (line_sum.total is null or not is_priced) and picked_order.n not in (select n from fault);

@@ -19,19 +19,29 @@ from product_read
 where n not in (select n from fault)
     and len(list_filter(image_list, lambda entry: coalesce(json_type(entry), '') <> 'OBJECT')) > 0;
 
--- A later version of a product replaces an earlier one.
-create table ready as
+create table product as
 select
-    n, id, title, coalesce(status, 'active') as status, updated_at, (row_number() over (order by n) - 1) // 10000 as chunk,
+    n, id, title, coalesce(status, 'active') as status, updated_at,
     list_transform(coalesce(variant_list, []), lambda entry: {
         'id': entry ->> '$.id', 'price': try_cast(entry ->> '$.price' as decimal(18, 2))::varchar, 'sku': entry ->> '$.sku'
     }) as variants,
     list_transform(coalesce(image_list, []), lambda entry: {
         'id': entry ->> '$.id', 'url': entry ->> '$.url', 'alt_text': coalesce(entry ->> '$.alt_text', entry ->> '$.altText')
     }) as images
+from product_read
+where n not in (select n from fault);
+
+insert into fault (n, field, value, reason)
+select n, 'variants', len(variants) || ' variants, ' || len(images) || ' images', 'come to more than 2 MB'
+from product
+where strlen(to_json(variants)::varchar) + strlen(to_json(images)::varchar) > 2097152;
+
+-- A later version of a product replaces an earlier one.
+create table ready as
+select *, (row_number() over (order by n) - 1) // 10000 as chunk
 from (
     select *
-    from product_read
+    from product
     where n not in (select n from fault)
     qualify row_number() over (partition by id order by updated_at desc nulls last, n desc) = 1
 );

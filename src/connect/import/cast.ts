@@ -5,6 +5,7 @@ import type { Target, TargetType } from './targets.ts'
 
 const LONGEST_ID = 255
 const LONGEST_TEXT = 10_000
+const LONGEST_LIST = 2 << 20
 
 interface Cast {
   /** Type of the column; a target that nothing fills is a null of it. */
@@ -96,7 +97,8 @@ const CASTS: Record<TargetType, Cast> = {
       `list_filter(list_transform(case when contains(${text}, chr(0)) or contains(${text}, chr(92) || 'u0000') then null
         when left(${text}, 1) = '[' and json_valid(${text}) then from_json(${text}, '["VARCHAR"]')
         else string_split(${text}, ',') end, lambda entry: trim(entry)), lambda entry: entry <> '')`,
-    reason: () => 'holds the character U+0000',
+    valid: (value) => `strlen(to_json(${value})::VARCHAR) <= ${LONGEST_LIST}`,
+    reason: () => 'is longer than 2 MB or holds the character U+0000',
   },
   array: json('[', 'is not a JSON array'),
   object: json('{', 'is not a JSON object'),

@@ -133,7 +133,9 @@ async function writeBatch(
   const receivedAt = Date.now()
   const lines = rows.map(({ head, occurred_ms, properties }) => {
     const times = `"received_at":${receivedAt},"occurred_at":${Math.min(occurred_ms, receivedAt)}`
-    return `{"brand_id":"${brand.id}",${times},${head.slice(1, -1)},"properties":${properties}}\n`
+    // In JSON a line break is white space between values, never part of one.
+    const onOneLine = properties.replace(/[\r\n]/g, ' ')
+    return `{"brand_id":"${brand.id}",${times},${head.slice(1, -1)},"properties":${onOneLine}}\n`
   })
   const payload = await compress(lines.join(''), { params: { [constants.ZSTD_c_compressionLevel]: 1 } })
   const args = [brand.id, source, chunk, new Date(receivedAt), v7(), lines.length, payload]

@@ -8,6 +8,8 @@ export class Unreadable extends Error {}
 const LONGEST_ID = 255
 const LONGEST_TEXT = 2_000
 export const MOST_ENTRIES = 5_000
+/** Of a number: 1e308 is short where it is sent and has 309. */
+const MOST_DIGITS = 64
 /** With amounts of 11 digits, what a line comes to still is an amount of Postgres and the lake. */
 const MOST_QUANTITY = 99_999
 const [EARLIEST, LATEST] = [Date.UTC(1990, 0), Date.UTC(2200, 0)]
@@ -65,7 +67,7 @@ export class Fields {
   text(name: string): string | null {
     const value = this.#get(name)
     if (value === undefined) return null
-    const text = digitsOf(value) ?? (typeof value === 'number' ? String(value) : value)
+    const text = shortDigitsOf(value) ?? (typeof value === 'number' ? String(value) : value)
     if (typeof text !== 'string') return this.#wrong(name, 'a text')
     return text.replaceAll('\0', '').slice(0, LONGEST_TEXT).toWellFormed().trim() || null
   }
@@ -78,7 +80,7 @@ export class Fields {
   idOrNull(name: string): string | null {
     const value = this.#get(name)
     if (value === undefined) return null
-    const text = digitsOf(value) ?? (Number.isSafeInteger(value) ? String(value) : value)
+    const text = shortDigitsOf(value) ?? (Number.isSafeInteger(value) ? String(value) : value)
     if (typeof text !== 'string' || text.length > LONGEST_ID || CONTROL.test(text) || !text.isWellFormed())
       return this.#wrong(name, `an id of at most ${LONGEST_ID} characters`)
     const id = /^gid:\/\/[^?]*\/([^/?]+)/.exec(text)?.[1] ?? text.trim()
@@ -170,4 +172,9 @@ export class Fields {
       return this.#wrong(name, `a list of at most ${MOST_ENTRIES} entries`)
     return value
   }
+}
+
+function shortDigitsOf(value: unknown): string | undefined {
+  const digits = digitsOf(value)
+  return digits !== undefined && digits.length <= MOST_DIGITS ? digits : undefined
 }

@@ -2,6 +2,7 @@ import { errorCode, Failure } from '../../errors.ts'
 import { parseBody } from '../../event/body.ts'
 import { mayBeLong } from '../../event/exact.ts'
 import { applyRecords, type StoreWork } from './apply.ts'
+import { bounded } from './bounded.ts'
 import { forgetCustomer, forgetShop, noteDataRequest } from './compliance.ts'
 import type { Connection } from './connection.ts'
 import { Fields, Unreadable } from './fields.ts'
@@ -24,7 +25,8 @@ export function meaningOf(
   const read = Object.hasOwn(TOPICS, topic) ? TOPICS[topic] : undefined
   if (!read) throw new Unreadable(`the topic ${topic} is not one that this service knows`)
   if (status === 'disconnected' && !COMPLIANCE_TOPICS.includes(topic)) return null
-  return read(new Fields(bodyOf(body)), { triggeredAt, currency })
+  const meaning = read(new Fields(bodyOf(body)), { triggeredAt, currency })
+  return 'records' in meaning ? { records: bounded(meaning.records) } : meaning
 }
 
 /** Without a word of the body in what is wrong with it. */

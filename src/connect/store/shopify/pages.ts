@@ -1,5 +1,6 @@
 import { fail } from '../../../errors.ts'
 import { log } from '../../../log.ts'
+import { bounded } from '../bounded.ts'
 import { Fields, Unreadable } from '../fields.ts'
 import { type Batch, batchOf } from '../record.ts'
 import type { AdminApi } from './client.ts'
@@ -45,7 +46,7 @@ export async function readPage(api: AdminApi, wanted: PageWanted): Promise<PageO
 /** Nothing of a record that is not what it should be; the others are worth having. */
 async function recordOf(api: AdminApi, entity: Entity, node: Fields, readAt: string): Promise<Batch> {
   try {
-    return NODES[entity](await withLists(api, entity, node), readAt)
+    return bounded(NODES[entity](await withLists(api, entity, node), readAt))
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error
     log('warn', 'store_record_unreadable', { entity, reason: error.message })
