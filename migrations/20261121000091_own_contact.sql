@@ -45,24 +45,53 @@ begin
     ),
 
     linked as (
-        select subject, email, phone, 0 as turn from found
+        select subject from found
         union all
-        select
-            redirect.subject,
-            case when profile.provenance <> 'pixel' and not profile.deleted then profile.email end,
-            case when profile.provenance <> 'pixel' and not profile.deleted then profile.phone end,
-            1
+        select redirect.subject
         from found
         join subject_redirect as redirect
             on redirect.brand_id = $1 and redirect.customer = found.subject and not redirect.deleted
-        left join customer as profile on profile.brand_id = $1 and profile.subject = redirect.subject
     ),
 
-    -- Its own, else those of the oldest profile that was merged into it, as in the model stg_customers.
+    -- Its own, else those of the oldest profile that was merged into it, as in the model stg_customers. Only then are
+    -- merged profiles read: visitors can be many.
     channels as (
         select
-            (select email from linked where email is not null order by turn, subject limit 1) as email,
-            (select phone from linked where phone is not null order by turn, subject limit 1) as phone
+            coalesce(found.email, (
+                select profile.email
+                from subject_redirect as redirect
+                join customer as profile
+                    on profile.brand_id = $1
+                    and profile.subject = redirect.subject
+                    and profile.provenance <> 'pixel'
+                    and not profile.deleted
+                where
+                    redirect.brand_id = $1
+                    and redirect.customer = found.subject
+                    and not redirect.deleted
+                    and not redirect.by_browser
+                    and profile.email is not null
+                order by profile.subject
+                limit 1
+            )) as email,
+            coalesce(found.phone, (
+                select profile.phone
+                from subject_redirect as redirect
+                join customer as profile
+                    on profile.brand_id = $1
+                    and profile.subject = redirect.subject
+                    and profile.provenance <> 'pixel'
+                    and not profile.deleted
+                where
+                    redirect.brand_id = $1
+                    and redirect.customer = found.subject
+                    and not redirect.deleted
+                    and not redirect.by_browser
+                    and profile.phone is not null
+                order by profile.subject
+                limit 1
+            )) as phone
+        from found
     ),
 
     linked_contacts as (
@@ -171,24 +200,53 @@ begin
     ),
 
     linked as (
-        select subject, email, phone, 0 as turn from found
+        select subject from found
         union all
-        select
-            redirect.subject,
-            case when profile.provenance <> 'pixel' and not profile.deleted then profile.email end,
-            case when profile.provenance <> 'pixel' and not profile.deleted then profile.phone end,
-            1
+        select redirect.subject
         from found
         join subject_redirect as redirect
             on redirect.brand_id = $1 and redirect.customer = found.subject and not redirect.deleted
-        left join customer as profile on profile.brand_id = $1 and profile.subject = redirect.subject
     ),
 
-    -- Its own, else those of the oldest profile that was merged into it, as in the model stg_customers.
+    -- Its own, else those of the oldest profile that was merged into it, as in the model stg_customers. Only then are
+    -- merged profiles read: visitors can be many.
     channels as (
         select
-            (select email from linked where email is not null order by turn, subject limit 1) as email,
-            (select phone from linked where phone is not null order by turn, subject limit 1) as phone
+            coalesce(found.email, (
+                select profile.email
+                from subject_redirect as redirect
+                join customer as profile
+                    on profile.brand_id = $1
+                    and profile.subject = redirect.subject
+                    and profile.provenance <> 'pixel'
+                    and not profile.deleted
+                where
+                    redirect.brand_id = $1
+                    and redirect.customer = found.subject
+                    and not redirect.deleted
+                    and not redirect.by_browser
+                    and profile.email is not null
+                order by profile.subject
+                limit 1
+            )) as email,
+            coalesce(found.phone, (
+                select profile.phone
+                from subject_redirect as redirect
+                join customer as profile
+                    on profile.brand_id = $1
+                    and profile.subject = redirect.subject
+                    and profile.provenance <> 'pixel'
+                    and not profile.deleted
+                where
+                    redirect.brand_id = $1
+                    and redirect.customer = found.subject
+                    and not redirect.deleted
+                    and not redirect.by_browser
+                    and profile.phone is not null
+                order by profile.subject
+                limit 1
+            )) as phone
+        from found
     ),
 
     contacts as (

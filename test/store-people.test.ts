@@ -1,4 +1,5 @@
 import t from 'tap'
+import { recipientOf } from '../src/campaign/recipient.ts'
 import { ShopLife } from '../src/connect/demo/store/life.ts'
 import { customerNode } from '../src/connect/demo/store/nodes.ts'
 import { ShopState } from '../src/connect/demo/store/state.ts'
@@ -375,6 +376,96 @@ t.test('a customer without any address takes over the contact that has their new
     select store_customer_id, email_consent from contact join customer using (brand_id, subject)
     where brand_id = ${brand.id} and contact.email = 'anne@example.com'`
   t.match(contact, { store_customer_id: '77', email_consent: 'unsubscribed' })
+})
+
+/** What a message by email to the customer with this id of the store finds. */
+const reached = async ({ id }: Brand, storeCustomerId = '77') => {
+  const [{ subject } = {}] = await sql`
+    select subject from customer where brand_id = ${id} and store_customer_id = ${storeCustomerId}`
+  return await db.postgres.forBrand(id).tx((tx) => recipientOf(tx, subject, 'email'))
+}
+const emailSaid = (state: string, hour: number) => ({
+  email_marketing_consent: { state, consent_updated_at: at(hour) },
+})
+/** A contact that is no customer's, or a profile's. */
+const found = (brand: Brand, email: string, subject: number | null = null) =>
+  db.postgres
+    .forBrand(brand.id)
+    .tx((tx) => upsertContact(tx, { subject, email, phone: null, firstName: null, lastName: null }))
+
+t.test(
+  'a refusal by one contact of a customer holds for the address that another one takes up',
+  async (t) => {
+    const brand = await told(customer(2, { phone: null }), customer(3, NONE))
+    await found(brand, 'anne@example.com')
+    await tell(brand, customer(5, { email: 'anne@example.com', phone: null }))
+    const [{ id } = {}] = await sql`select id from contact where brand_id = ${brand.id} and email is not null`
+    await db.postgres
+      .forBrand(brand.id)
+      .tx((tx) => setConsent(tx, id, 'email', 'unsubscribed', 'reply', new Date(at(6))))
+    await tell(brand, customer(7, { email: 'third@example.com', phone: null }))
+    t.match(await reached(brand), { email: 'third@example.com', email_consent: 'unsubscribed' })
+  },
+)
+
+t.test(
+  'a refusal holds at the contact of a profile that was merged, whichever contact is older',
+  async (t) => {
+    const [e0, e1] = ['e0@example.com', 'e1@example.com']
+    const refused = customer(2, { email: e0, phone: null, ...emailSaid('unsubscribed', 2) })
+    for (const isStoreFirst of [true, false]) {
+      const brand = await shop()
+      if (isStoreFirst) await tell(brand, refused)
+      const named = [{ email: e1, seenAt: new Date(at(1)) }]
+      const [subject = 0] = await db.postgres
+        .forBrand(brand.id)
+        .tx((tx) =>
+          assignSubjects(tx, brand.id, named, { storePlatformDomain: 'myshopify.com', source: 'server' }),
+        )
+      await found(brand, e1, subject)
+      if (!isStoreFirst) await tell(brand, refused)
+      await tell(brand, customer(3, { email: e1, phone: null, ...emailSaid('unsubscribed', 2) }))
+      t.match(await reached(brand), { email: e1, email_consent: 'unsubscribed' })
+    }
+  },
+)
+
+t.test('a refusal at an address holds for whoever has it, in whatever order it comes', async (t) => {
+  const versions = [
+    customer(2, { ...emailSaid('subscribed', 1), phone: null }),
+    customer(3, { id: 78, ...emailSaid('unsubscribed', 3), phone: null }),
+  ]
+  for (const order of permuted(versions))
+    t.match(await contacts(await told(...order)), [
+      { email: 'ann@example.com', email_consent: 'unsubscribed' },
+    ])
+})
+
+t.test('an address of a customer whom the store removed is that of the one who has it now', async (t) => {
+  const [a, b] = ['a@example.com', 'b@example.com']
+  const before = [customer(2, { email: a, phone: null }), customer(2, { id: 78, email: b, phone: null })]
+  const remove = (brand: Brand) => send(brand, { topic: 'customers/delete', body: '{"id":77}' })
+  const moved = customer(3, { id: 78, email: a, phone: null })
+  const again = customer(3, { id: 79, email: a, phone: null })
+  for (const [id, version] of [
+    ['78', moved],
+    ['79', again],
+  ] as const) {
+    const first = await told(...before)
+    await remove(first)
+    await tell(first, version)
+    t.match(await reached(first, id), { email: a }, `${id}, removed before`)
+    const late = await told(...before, version)
+    await remove(late)
+    t.match(await reached(late, id), { email: a }, `${id}, removed after`)
+  }
+})
+
+t.test('a customer with another contact has the new address that nobody else’s contact has', async (t) => {
+  const brand = await told(customer(2))
+  await found(brand, 'new@example.com')
+  await tell(brand, customer(3, { email: 'new@example.com' }))
+  t.match(await contacts(brand), [{ email: 'new@example.com', phone: OLD }])
 })
 
 t.test('whatever customers change, any order ends in the state and the consents of the store', async (t) => {

@@ -72,10 +72,9 @@ export async function upsertContact(
   }
   await tx.run('contact_update', [owner.id, ...values])
   const isLinked = owner.subject === null && subject !== null
-  if (isLinked) await tx.run('consents_gather', [owner.id])
-  if (isLinked || (email !== null && owner.email !== email))
-    await tx.run('consent_apply', [owner.id, 'email'])
-  if (isLinked || (phone !== null && owner.phone !== phone)) await tx.run('consent_apply', [owner.id, 'sms'])
+  if (isLinked) await applyConsents(tx, owner.id)
+  else if ((email !== null && owner.email !== email) || (phone !== null && owner.phone !== phone))
+    await tx.run('consent_apply', [[owner.id]])
   return { contactId: owner.id }
 }
 
@@ -85,9 +84,13 @@ export async function linkContact(
   contactId: string,
   { email, phone }: Channels,
 ): Promise<void> {
-  if ((await tx.run('contact_link', [contactId, email, phone])) === 0) return
-  await tx.run('consents_gather', [contactId])
-  for (const channel of ['email', 'sms']) await tx.run('consent_apply', [contactId, channel])
+  if ((await tx.run('contact_link', [contactId, email, phone])) > 0) await applyConsents(tx, contactId)
+}
+
+/** All contacts of the person show what was said by any of them. */
+async function applyConsents(tx: Statements, contactId: string): Promise<void> {
+  const held = await tx.many<{ id: string }>('contacts_hold', [contactId, '', ''])
+  await tx.run('consent_apply', [held.map(({ id }) => id)])
 }
 
 const locksOf = ({ email, phone }: Channels, subject: number | null) => [
@@ -117,8 +120,8 @@ function ownerOf(
 
 /**
  * Records what somebody said about a channel at an instant, and where; `address` (normalised, '' for none) is what it
- * is about, else the contact's own. The contact shows the newest word on its address, and the newest no on any, however
- * late an older one comes; saying the same again changes nothing.
+ * is about, else the contact's own. A contact shows the newest word on its address, and the newest no of the person on any,
+ * however late an older one comes; saying the same again changes nothing.
  */
 export async function setConsent(
   tx: Statements,
@@ -130,7 +133,7 @@ export async function setConsent(
   address?: string,
 ): Promise<void> {
   // Held, so that two at once see each other's word.
-  await tx.one('contact_hold', [contactId])
+  const held = await tx.many<{ id: string }>('contacts_hold', [contactId, channel, address ?? ''])
   await tx.run('consent_insert', [contactId, channel, state, source, at, address ?? null])
-  await tx.run('consent_apply', [contactId, channel])
+  await tx.run('consent_apply', [held.map(({ id }) => id)])
 }

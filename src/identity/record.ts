@@ -83,4 +83,6 @@ async function addRedirects(ask: Ask, redirected: readonly Profile[]): Promise<v
   const args = [column(redirected, 'subject'), redirected.map((profile) => survivorOf(profile).subject)]
   await ask('redirects_flatten', args)
   await ask('redirects_add', [...args, redirected.map(({ byBrowser }) => Number(byBrowser))])
+  const merged = redirected.filter(({ byBrowser }) => !byBrowser)
+  if (merged.length) await ask('consents_merged', [column(merged, 'subject')])
 }

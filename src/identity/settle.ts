@@ -93,6 +93,7 @@ async function redirect(ask: Ask, members: readonly Member[], groups: Groups): P
     others.map(({ now }) => now),
     others.map(() => 0),
   ])
+  await ask('consents_merged', [others.map(({ subject }) => subject)])
   await ask('visitors_follow', [standing.map(({ subject }) => subject), standing.map(({ now }) => now)])
 }
 

@@ -1,5 +1,5 @@
--- Customers whose own record says an email ($2) or phone ($3) that is no contact's any more; of several the one who was
--- described last. Whoever was named with it holds the identifier or has claimed it.
+-- Customers whose own record says an email ($2) or phone ($3) that no contact of anybody who is there has any more, and who
+-- have no other; of several the one who was described last. Whoever was named with it holds the identifier or has claimed it.
 with given as (
     select 'email' as kind, unnest($2::text[]) as value
     union
@@ -16,31 +16,34 @@ named as (
     where brand_id = $1
 ),
 
-heirs as (
-    select distinct on (kind, value)
-        kind, value, customer.subject, first_name, last_name
+saying as (
+    select kind, value, customer.subject, first_name, last_name, customer.updated_at
     from named
     join customer on customer.brand_id = $1 and customer.subject = named.subject
     where
         not customer.deleted
         and case when kind = 'email' then customer.email else customer.phone end = value
-        and (
-            case when kind = 'email' then email_by_record else phone_by_record end
-            or not exists (
-                select from contact
-                where
-                    contact.brand_id = $1
-                    and contact.subject = customer.subject
-                    and (contact.email is not null or contact.phone is not null)
-            )
-        )
         and not exists (
             select from contact
             where
                 contact.brand_id = $1
-                and case when kind = 'email' then contact.email = value else contact.phone = value end
+                and contact.subject = customer.subject
+                and case
+                    when kind = 'email' then contact.email is not null or (contact.phone is not null and not email_by_record)
+                    else contact.phone is not null or (contact.email is not null and not phone_by_record)
+                end
         )
-    order by kind, value, customer.updated_at desc, customer.subject
+),
+
+heirs as (
+    select distinct on (kind, value) kind, value, saying.subject, saying.first_name, saying.last_name
+    from saying
+    left join contact as has_email on has_email.brand_id = $1 and kind = 'email' and has_email.email = value
+    left join contact as has_phone on has_phone.brand_id = $1 and kind = 'phone' and has_phone.phone = value
+    left join customer as holder
+        on holder.brand_id = $1 and holder.subject = coalesce(has_email.subject, has_phone.subject) and holder.deleted
+    where coalesce(has_email.id, has_phone.id) is null or holder.subject is not null
+    order by kind, value, saying.updated_at desc, saying.subject
 )
 
 select

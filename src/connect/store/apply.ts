@@ -1,5 +1,5 @@
 import type { Statements } from '../../op.ts'
-import { writeContacts } from './contacts.ts'
+import { passOnRemoved, writeContacts } from './contacts.ts'
 import { withoutErased } from './erased.ts'
 import { recordEvents } from './events.ts'
 import { newsOf, type Owner } from './news.ts'
@@ -69,6 +69,7 @@ export async function applyRecords(work: StoreWork, given: Batch): Promise<void>
   )
   const changes = await writeSubscriptions(work, batch.subscriptions, newest, subjects)
   await removeRecords(work, batch.removals)
+  await passOnRemoved(work, batch.removals)
   await recordEvents(work, await ownersOf(work, batch, subjects), [
     ...newsOf(batch, subjects),
     ...changes,

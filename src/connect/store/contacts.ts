@@ -4,7 +4,7 @@ import { log } from '../../log.ts'
 import type { Statements } from '../../op.ts'
 import type { StoreWork } from './apply.ts'
 import { type Cleared, channelsIn, type Subjects } from './people.ts'
-import type { Batch, ConsentRecord, Person } from './record.ts'
+import type { Batch, ConsentRecord, Person, Removal } from './record.ts'
 import type { Newest } from './versions.ts'
 
 interface Known {
@@ -77,19 +77,20 @@ async function take(
 ): Promise<Channels[]> {
   if (rows.length === 0) return []
   const taken = await tx.many<Channels & { id: string }>(statement, [JSON.stringify(rows)])
-  for (const { id } of taken)
-    for (const channel of ['email', 'sms']) await tx.run('consent_apply', [id, channel])
+  if (taken.length) await tx.run('consent_apply', [taken.map(({ id }) => id)])
   return taken
 }
 
-/** What another contact has stays with it; the rest is still worth having. */
+/** What the contact of another customer has stays with it; the rest is still worth having. */
 async function putContact({ tx, brandId }: StoreWork, { subject, ...named }: Named): Promise<void> {
   const found = { ...named, subject: subject || null }
   while (found.email !== null || found.phone !== null) {
     const put = await upsertContact(tx, found)
     if (!('conflict' in put)) return
-    log('warn', 'store_contact_conflict', { brand_id: brandId, channel: put.conflict })
-    found[put.conflict] = null
+    const { conflict } = put
+    if (await tx.run('store_channel_take', [conflict, found[conflict], found.subject])) continue
+    log('warn', 'store_contact_conflict', { brand_id: brandId, channel: conflict })
+    found[conflict] = null
   }
 }
 
@@ -99,9 +100,13 @@ async function passOn(work: StoreWork, left: readonly Channels[]): Promise<void>
   const phones = left.flatMap(({ phone }) => phone ?? [])
   if (emails.length + phones.length === 0) return
   const heirs = await work.tx.many<Named>('store_channels_heirs', [emails, phones])
-  const leftNow = await take(work.tx, 'store_contacts_leave', heirs)
   for (const heir of heirs) await putContact(work, heir)
-  await passOn(work, leftNow)
+}
+
+/** Once customers were removed: what their contacts have goes to the customers whose records name it. */
+export async function passOnRemoved(work: StoreWork, removals: readonly Removal[]): Promise<void> {
+  const removed = removals.flatMap(({ kind, externalId }) => (kind === 'customer' ? externalId : []))
+  if (removed.length) await passOn(work, await work.tx.many<Channels>('store_removed_channels', [removed]))
 }
 
 /** Word of the store on a record as it is, without when the shopper said so. */
