@@ -220,6 +220,16 @@ function placeOf(original: string, n: number, type: string): Place {
   if (new RegExp(`${place}(?:::\\w+)? is null`).test(original)) return only(null)
   if (new RegExp(`${place}::text::timestamptz`).test(original)) return only('-infinity')
   if (new RegExp(`<= ${place}::timestamptz`).test(original)) return only(new Date('2100-01-01T00:00:00Z'))
+  const recorded = recordedAs(original, place)
+  if (recorded) {
+    const recordsOf = (rows: readonly Row[]) =>
+      rows.map((row) => Object.fromEntries(recorded.map((name) => [name, row[name]])))
+    return {
+      name: '',
+      valuesIn: (rows) => [JSON.stringify(recordsOf(rows))],
+      fitting: (values) => [...values],
+    }
+  }
   const kind = new RegExp(`'(\\w+)', ${place}`).exec(original)?.[1]
   const column = new RegExp(`(\\w+)(?:::text)?\\)* = (?:any ?\\()?(?:\\w+\\()*${place}`).exec(original)?.[1]
   const name = column ?? unnestedAs(original, place) ?? ''
@@ -255,6 +265,13 @@ function unnestedAs(original: string, place: string): string | undefined {
   const at = unnest?.[1]?.split(',').findIndex((argument) => new RegExp(place).test(argument)) ?? -1
   return unnest?.[2]?.split(',')[at]?.trim()
 }
+
+/** The columns of `json_to_recordset($2::text::json) as given (subject integer, email text)`. */
+const recordedAs = (original: string, place: string): string[] | undefined =>
+  new RegExp(`json_to_recordset\\(${place}::text::json\\) as \\w+ \\(([^)]*)\\)`)
+    .exec(original)?.[1]
+    ?.split(',')
+    .map((column) => column.trim().split(' ')[0] ?? '')
 
 /** With a new text for the first of what is changed where it is given, and nothing for the rest. */
 function changing(original: string, args: readonly unknown[]): unknown[] {

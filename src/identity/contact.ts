@@ -89,7 +89,7 @@ export async function linkContact(
 
 /** All contacts of the person show what was said by any of them. */
 async function applyConsents(tx: Statements, contactId: string): Promise<void> {
-  const held = await tx.many<{ id: string }>('contacts_hold', [contactId, '', ''])
+  const held = await tx.many<{ id: string }>('contacts_hold', [contactId, null, null])
   await tx.run('consent_apply', [held.map(({ id }) => id)])
 }
 
@@ -133,7 +133,8 @@ export async function setConsent(
   address?: string,
 ): Promise<void> {
   // Held, so that two at once see each other's word.
-  const held = await tx.many<{ id: string }>('contacts_hold', [contactId, channel, address ?? ''])
+  const [email, phone] = channel === 'email' ? [address, null] : [null, address]
+  const held = await tx.many<{ id: string }>('contacts_hold', [contactId, email || null, phone || null])
   await tx.run('consent_insert', [contactId, channel, state, source, at, address ?? null])
   await tx.run('consent_apply', [held.map(({ id }) => id)])
 }

@@ -1,9 +1,8 @@
--- Customers whose own record says an email ($2) or phone ($3) that no contact of anybody who is there has any more, and who
--- have no other; of several the one who was described last. Whoever was named with it holds the identifier or has claimed it.
+-- Customers whose own record says an email or phone ($2: which, $3) that no contact of anybody who is there has any more,
+-- and who have no other; of several the one who was described last. Whoever was named with it holds the identifier or has claimed it.
 with given as (
-    select 'email' as kind, unnest($2::text[]) as value
-    union
-    select 'phone', unnest($3::text[])
+    select distinct kind, value
+    from unnest($2::text[], $3::text[]) as given (kind, value)
 ),
 
 named as (

@@ -88,7 +88,8 @@ async function putContact({ tx, brandId }: StoreWork, { subject, ...named }: Nam
     const put = await upsertContact(tx, found)
     if (!('conflict' in put)) return
     const { conflict } = put
-    if (await tx.run('store_channel_take', [conflict, found[conflict], found.subject])) continue
+    const wanted = { email: null, phone: null, [conflict]: found[conflict] }
+    if (await tx.run('store_channel_take', [wanted.email, wanted.phone, found.subject])) continue
     log('warn', 'store_contact_conflict', { brand_id: brandId, channel: conflict })
     found[conflict] = null
   }
@@ -96,10 +97,15 @@ async function putContact({ tx, brandId }: StoreWork, { subject, ...named }: Nam
 
 /** Channels that contacts have no more go to the customers whose records named them while they had them. */
 async function passOn(work: StoreWork, left: readonly Channels[]): Promise<void> {
-  const emails = left.flatMap(({ email }) => email ?? [])
-  const phones = left.flatMap(({ phone }) => phone ?? [])
-  if (emails.length + phones.length === 0) return
-  const heirs = await work.tx.many<Named>('store_channels_heirs', [emails, phones])
+  const channels = left.flatMap(({ email, phone }) => [
+    ...(email === null ? [] : [{ kind: 'email', value: email }]),
+    ...(phone === null ? [] : [{ kind: 'phone', value: phone }]),
+  ])
+  if (channels.length === 0) return
+  const heirs = await work.tx.many<Named>('store_channels_heirs', [
+    channels.map(({ kind }) => kind),
+    channels.map(({ value }) => value),
+  ])
   for (const heir of heirs) await putContact(work, heir)
 }
 
