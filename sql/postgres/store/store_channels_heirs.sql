@@ -1,5 +1,5 @@
--- Customers whose own record says an email or phone ($2: which, $3) that no contact of anybody who is there has any more,
--- and who have no other; of several the one who was described last. Whoever was named with it holds the identifier or has claimed it.
+-- Customers whose own record says an email or phone ($2: which, $3) while their contact has none; of several the one who was
+-- described last. Whoever was named with it holds the identifier or has claimed it.
 with given as (
     select distinct kind, value
     from unnest($2::text[], $3::text[]) as given (kind, value)
@@ -35,14 +35,9 @@ saying as (
 ),
 
 heirs as (
-    select distinct on (kind, value) kind, value, saying.subject, saying.first_name, saying.last_name
+    select distinct on (kind, value) kind, value, subject, first_name, last_name
     from saying
-    left join contact as has_email on has_email.brand_id = $1 and kind = 'email' and has_email.email = value
-    left join contact as has_phone on has_phone.brand_id = $1 and kind = 'phone' and has_phone.phone = value
-    left join customer as holder
-        on holder.brand_id = $1 and holder.subject = coalesce(has_email.subject, has_phone.subject) and holder.deleted
-    where coalesce(has_email.id, has_phone.id) is null or holder.subject is not null
-    order by kind, value, saying.updated_at desc, saying.subject
+    order by kind, value, updated_at desc, subject
 )
 
 select
