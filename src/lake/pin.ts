@@ -15,26 +15,29 @@ const PINNED_MS = 24 * 3_600_000
 export async function manifestAt(pipeline: Pipeline, brandId: string, pin: Pin): Promise<Manifest> {
   const newest = await brandManifest(pipeline.postgres, brandId)
   const at = new Date(pin.at)
-  if (newest.erasures !== pin.erasures || newest.at.getTime() - at.getTime() > PINNED_MS) return newest
-  const { files, retired } = await unfolded(pipeline, newest.files, pin.tick)
-  if (!(await areThere(pipeline, retired))) return newest
-  return { ...newest, tick: pin.tick, at, files }
+  const isOver = newest.erasures !== pin.erasures || newest.at.getTime() - at.getTime() > PINNED_MS
+  // Ticks beyond the newest are of a database that was restored since.
+  if (isOver || pin.tick > newest.tick) return newest
+  const then = await unfolded(pipeline, newest.files, pin.tick)
+  if (!then || !(await areThere(pipeline, then.retired))) return newest
+  return { ...newest, tick: pin.tick, at, files: then.files }
 }
 
 /**
  * Of a mutable relation a base hides earlier versions from those that came later: one that has later ones is read as
- * the files that were folded into it. All else that compaction does keeps every row.
+ * the files that were folded into it, null where nothing is known of these. All else that compaction does keeps every row.
  */
 async function unfolded(
   { postgres }: Pipeline,
   live: readonly LakeFile[],
   tick: number,
-): Promise<{ files: LakeFile[]; retired: LakeFile[] }> {
+): Promise<{ files: LakeFile[]; retired: LakeFile[] } | null> {
   const hides = ({ relation, level, tick_hi }: LakeFile) =>
     level > 0 && tick_hi > tick && MUTABLE.has(relation)
   const retired: LakeFile[] = []
   for (let bases = live.filter(hides); bases.length; ) {
     const inputs = await postgres.pipeline.many<LakeFile>('lake_files_folded', [bases.map(({ id }) => id)])
+    if (bases.some(({ relation }) => !inputs.some((file) => file.relation === relation))) return null
     retired.push(...inputs.filter((file) => !hides(file)))
     bases = inputs.filter(hides)
   }
