@@ -22,7 +22,7 @@ t.before(async () => {
 const putCustomers = (brand: Brand, names: readonly string[], tags: readonly string[] = []) =>
   db.postgres.sql`
     insert into customer (brand_id, subject, id, first_name, last_name, tags, provenance)
-    select ${brand.id}, n, n, name, '', ${tags as string[]}::text[], 'server'
+    select ${brand.id}, n, n, name, name, ${tags as string[]}::text[], 'server'
     from unnest(${names as string[]}::text[]) with ordinality as given (name, n)`
 
 const putOrder = (brand: Brand, id: string, titleBytes: number) => db.postgres.sql`
@@ -68,18 +68,19 @@ t.test('every character of a text is the same in the lake', async (t) => {
   )
   t.same(
     rows,
-    names.map((first_name) => ({ first_name, last_name: '', email: null, tags })),
+    names.map((first_name) => ({ first_name, last_name: first_name, email: null, tags })),
   )
 })
 
 t.test('texts of many lines hold up no tick', async (t) => {
   const pipeline = await lake(t, db)
   const brand = await newBrand(db)
-  const name = 'a,b,"c\n'.repeat(285)
-  await putCustomers(
-    brand,
-    Array.from({ length: 6_000 }, (_, n) => `${n}${name}`),
-  )
+  // Each of its lines looks like a row to who begins to read within it.
+  const id = '01a205f5-388d-73a4-815b-000000000000'
+  const time = '2026-01-01 00:00:00'
+  const forged = `\n${id},999999,forged,,a@example.com,,,,[],server,${time},${time},f`
+  const name = `A${forged.repeat(18)}\nB`
+  await putCustomers(brand, Array(3_000).fill(name))
   await snapshotAll(pipeline)
   t.same(
     await sourceRows(
@@ -87,7 +88,7 @@ t.test('texts of many lines hold up no tick', async (t) => {
       brand,
       'select count(*)::integer as rows, min(length(first_name))::integer as length from customers_source',
     ),
-    [{ rows: 6_000, length: name.length + 1 }],
+    [{ rows: 3_000, length: name.length }],
   )
 })
 
