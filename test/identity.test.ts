@@ -1,5 +1,7 @@
 import t from 'tap'
 import { emailOf, phoneOf } from '../src/identity/channel.ts'
+import { type GroupMember, Groups } from '../src/identity/groups.ts'
+import { outlives } from '../src/identity/profile.ts'
 import { assignSubjects, type Identity } from '../src/identity/subject.ts'
 import type { Brand } from '../src/op.ts'
 import { brand } from './fixtures/brand.ts'
@@ -269,3 +271,61 @@ async function people(
   const persons = subjects.map((subject) => survivors.get(subject) ?? subject)
   return persons.map((person) => persons.indexOf(person))
 }
+
+/** Groups by the rule itself: whoever outlives all others of a group stands for it. */
+function byRule(members: readonly GroupMember[], bars: readonly { from: number; to: number }[]) {
+  let groups = members.map((member) => [member])
+  const groupOf = (subject: number) =>
+    groups.find((group) => group.some((one) => one.subject === subject)) ?? []
+  const first = (group: readonly GroupMember[]) =>
+    group
+      .map(({ subject, store_customer_id }) => ({ age: subject, storeCustomerId: store_customer_id }))
+      .reduce((best, one) => (outlives(one, best) ? one : best))
+  return {
+    survivorOf: (subject: number) => first(groupOf(subject)).age,
+    join(one: number, other: number) {
+      const [ours, theirs] = [groupOf(one), groupOf(other)]
+      if (ours === theirs) return null
+      const [survivor, loser] = [first(ours), first(theirs)]
+      if (survivor.storeCustomerId !== null && loser.storeCustomerId !== null) return null
+      const pairs = bars.map(({ from, to }) => [groupOf(from), groupOf(to)])
+      if (pairs.some((pair) => pair.includes(ours) && pair.includes(theirs))) return null
+      groups = [...groups.filter((group) => group !== ours && group !== theirs), [...ours, ...theirs]]
+      return outlives(survivor, loser) ? { from: other, to: one } : { from: one, to: other }
+    },
+  }
+}
+
+t.test('groups that are joined step by step are those of the rule', async (t) => {
+  const random = randomSource(t)
+  for (let round = 0; round < 300; round++) {
+    const subjects = Array.from({ length: 2 + random.below(12) }, (_, at) => at + 1)
+    const members = subjects.map((subject) => ({
+      subject,
+      store_customer_id: random.chance(0.2) ? `s${subject}` : null,
+    }))
+    const pair = () => [random.pick(subjects), random.pick(subjects)] as const
+    const bars = random.list(0, 3, pair).map(([from, to]) => ({ from, to }))
+    const [groups, expected] = [new Groups(members, bars), byRule(members, bars)]
+    const joins = random.list(0, 30, pair).filter(([one, other]) => one !== other)
+    t.same(
+      joins.map(([one, other]) => groups.join(one, other)),
+      joins.map(([one, other]) => expected.join(one, other)),
+    )
+    t.same(
+      subjects.map((subject) => groups.survivorOf(subject)),
+      subjects.map((subject) => expected.survivorOf(subject)),
+    )
+  }
+})
+
+t.test('20,000 customers in a chain are grouped within a second', async (t) => {
+  const members = Array.from({ length: 20_000 }, (_, at) => ({ subject: at + 1, store_customer_id: null }))
+  for (const order of [members, members.toReversed()]) {
+    const started = performance.now()
+    const groups = new Groups(members, [])
+    for (const { subject } of order) groups.join(subject, subject + 1)
+    t.ok(members.every(({ subject }) => groups.survivorOf(subject) === 1))
+    t.ok(performance.now() - started < 1_000)
+  }
+})

@@ -1,6 +1,7 @@
 import { v7 } from 'uuid'
 import { MOST_SHARING } from './claim.ts'
-import { KINDS, outlives } from './profile.ts'
+import { type GroupMember, Groups } from './groups.ts'
+import { KINDS } from './profile.ts'
 import type { Source } from './resolve.ts'
 import type { Ask } from './subject.ts'
 
@@ -12,11 +13,9 @@ export interface Edge {
   evidence: { kind: string; source: Source }
 }
 
-interface Member {
-  subject: number
+interface Member extends GroupMember {
   /** Whose it is now; itself for a survivor. */
   customer: number
-  store_customer_id: string | null
 }
 
 interface Claim {
@@ -95,46 +94,4 @@ async function redirect(ask: Ask, members: readonly Member[], groups: Groups): P
   ])
   await ask('consents_merged', [others.map(({ subject }) => subject)])
   await ask('visitors_follow', [standing.map(({ subject }) => subject), standing.map(({ now }) => now)])
-}
-
-/** Customers that belong together. */
-class Groups {
-  readonly #of = new Map<number, Member[]>()
-  readonly #bars: readonly { from: number; to: number }[]
-
-  constructor(members: readonly Member[], bars: readonly { from: number; to: number }[]) {
-    for (const member of members) this.#of.set(member.subject, [member])
-    this.#bars = bars.filter(({ from, to }) => this.#of.has(from) && this.#of.has(to))
-  }
-
-  survivorOf(subject: number): number {
-    return this.#survivor(this.#of.get(subject) ?? []).subject
-  }
-
-  /** Null when they are one already, or must stay two. */
-  join(one: number, other: number): { from: number; to: number } | null {
-    const [ours, theirs] = [this.#of.get(one), this.#of.get(other)]
-    if (!ours || !theirs || ours === theirs) return null
-    const [survivor, loser] = [this.#survivor(ours), this.#survivor(theirs)]
-    if (survivor.storeCustomerId !== null && loser.storeCustomerId !== null) return null
-    const barred = ({ from, to }: { from: number; to: number }) =>
-      (this.#of.get(from) === ours && this.#of.get(to) === theirs) ||
-      (this.#of.get(from) === theirs && this.#of.get(to) === ours)
-    if (this.#bars.some(barred)) return null
-    for (const member of theirs) {
-      ours.push(member)
-      this.#of.set(member.subject, ours)
-    }
-    return outlives(survivor, loser) ? { from: other, to: one } : { from: one, to: other }
-  }
-
-  #survivor(group: readonly Member[]) {
-    const ranked = group.map(({ subject, store_customer_id }) => ({
-      subject,
-      age: subject,
-      storeCustomerId: store_customer_id,
-    }))
-    const first = ranked.reduce((best, one) => (outlives(one, best) ? one : best))
-    return first
-  }
 }
