@@ -6,7 +6,8 @@ import { backup } from '../src/lake/backup.ts'
 import { compactBrand } from '../src/lake/compact.ts'
 import { compactStaging } from '../src/lake/compact-staging.ts'
 import { snapshotAll } from '../src/lake/horizon.ts'
-import { brandManifest } from '../src/lake/manifest.ts'
+import { brandManifest, type LakeFile } from '../src/lake/manifest.ts'
+import type { Pipeline } from '../src/lake/pipeline.ts'
 import { restore } from '../src/lake/restore.ts'
 import { openSession, type SessionOptions } from '../src/lake/session.ts'
 import { snapshot } from '../src/lake/snapshot.ts'
@@ -308,6 +309,60 @@ t.test('many ticks of many brands stay within 50 event files a brand, every even
       [{ rows: 26, ids: 26 }],
     )
   }
+})
+
+/** Twelve ticks of so many events of so many bytes. */
+async function twelveTicks(pipeline: Pipeline, brandId: string, events: number, bytes: number) {
+  const pad = 'x'.repeat(bytes)
+  for (let round = 0; round < 12; round++) {
+    const lines = Array.from({ length: events }, (_, at) => ({
+      brand_id: brandId,
+      event_id: `e${round}-${at}`,
+      anonymous_id: 'v',
+      properties: { at: `${round}-${at}`, pad },
+    }))
+    await logBatch(pipeline.postgres.sql, lines)
+    await tick(pipeline)
+  }
+}
+
+const sharedFiles = async (pipeline: Pipeline, relation: string) =>
+  await pipeline.postgres.pipeline.many<LakeFile>('lake_shared_files', [relation])
+
+t.test(
+  'of events that do not fit into memory together fewer files are merged and cut at a time',
+  async (t) => {
+    const roomy = await lake(t)
+    const brand = await newBrand(roomy)
+    await twelveTicks(roomy, brand.id, 30, 250_000)
+    const pipeline = { ...roomy, memoryMb: 128 }
+    await compactStaging(pipeline)
+    const left = await sharedFiles(pipeline, 'events')
+    t.ok(left.length > 1 && left.length < 12, `${left.length} files`)
+    t.equal((await sharedFiles(pipeline, 'event_ids')).length, 1)
+    await compactBrand(pipeline, brand.id, true)
+    const { files, staged } = await brandManifest(pipeline.postgres, brand.id)
+    t.same(
+      staged.filter(({ relation }) => relation === 'events'),
+      [],
+    )
+    t.ok(files.filter(({ relation }) => relation === 'events').length > 1)
+    t.same(
+      await sourceRows(roomy, brand, 'select count(*) as rows, count(distinct event_id) as ids from events'),
+      [{ rows: 360, ids: 360 }],
+    )
+  },
+)
+
+t.test('staged files of one relation that cannot be merged hold up no other relation', async (t) => {
+  const pipeline = await lake(t)
+  const brand = await newBrand(pipeline)
+  await twelveTicks(pipeline, brand.id, 1, 1)
+  const [first] = await sharedFiles(pipeline, 'events')
+  rmSync(join(pipeline.lakeDir, String(first?.path)))
+  await t.rejects(compactStaging(pipeline), /No files found/)
+  t.equal((await sharedFiles(pipeline, 'events')).length, 12)
+  t.equal((await sharedFiles(pipeline, 'event_ids')).length, 1)
 })
 
 t.test('a file of events holds what sets properties last, all by subject and time', async (t) => {

@@ -7,6 +7,7 @@ import { type Pipeline, withWorkspace } from './pipeline.ts'
 import { columnsOf, RELATIONS, type RelationName } from './relations.ts'
 import { fileList } from './sources.ts'
 import { writeParquet } from './stage.ts'
+import { onEach, withinMemory } from './within-memory.ts'
 
 /** Repeats of an event id are dropped within this many days of the first. */
 const SEEN_DAYS = 14
@@ -15,16 +16,18 @@ const SEEN_DAYS = 14
 export async function compactStaging(pipeline: Pipeline): Promise<number> {
   let written = 0
   const late = await isLate(pipeline)
-  for (const relation of [...(Object.keys(RELATIONS) as RelationName[]), 'event_ids' as const]) {
+  await onEach([...(Object.keys(RELATIONS) as RelationName[]), 'event_ids' as const], async (relation) => {
     const { erasures } = await pipeline.postgres.pipeline.one<{ erasures: number }>('lake_erasures')
     const files = await pipeline.postgres.pipeline.many<LakeFile>('lake_shared_files', [relation])
-    const inputs = mergeable(files, late)
-    if (!inputs) continue
-    await withWorkspace(pipeline, (duck) => mergeShared(pipeline, duck, { relation, inputs, erasures }), {
-      threads: 1,
-    })
+    const due = mergeable(files, late)
+    if (!due) return
+    const merge = (inputs: readonly LakeFile[]) =>
+      withWorkspace(pipeline, (duck) => mergeShared(pipeline, duck, { relation, inputs, erasures }), {
+        threads: 1,
+      })
+    await withinMemory(due, merge)
     written++
-  }
+  })
   return written
 }
 

@@ -19,6 +19,7 @@ import type { Relation } from './relation.ts'
 import { columnsOf, RELATIONS, type RelationName } from './relations.ts'
 import { columnTypes, fileList } from './sources.ts'
 import { OWN_FILE_ROWS, writeParquet } from './stage.ts'
+import { onEach, withinMemory } from './within-memory.ts'
 
 /** Staged rows leave for the brand's own file at this age at the latest. */
 export const STAGED_HOURS = 4
@@ -40,23 +41,26 @@ export async function compactBrand(pipeline: Pipeline, brandId: string, cutAll =
     return 0
   const mergeAll = async (duck: Duck) => {
     let written = 0
-    for (const relation of relations) {
-      const work = { pipeline, duck, relation }
-      const staged = dueCut(manifest, relation, cutAll)
-      if (staged) {
-        await cut({ ...work, manifest }, staged)
+    await onEach(relations, async (relation) => {
+      for (let most = Number.POSITIVE_INFINITY; ; ) {
+        const staged = dueCut(manifest, relation, cutAll)
+        if (!staged) break
+        const oldest = staged.slice(0, most)
+        most = await withinMemory(oldest, (some) => cut({ pipeline, duck, manifest, relation }, some))
         manifest = await brandManifest(pipeline.postgres, brandId)
         written++
       }
       for (;;) {
         const inputs = dueMerge(manifest, relation, late)
         if (!inputs) break
-        await merge({ ...work, manifest }, inputs)
+        const work = (some: readonly LakeFile[]) => merge({ pipeline, duck, manifest, relation }, some)
+        // A fold is of a base and all its changes.
+        await (isAppended(relation) ? withinMemory(inputs, work) : work(inputs))
         manifest = await brandManifest(pipeline.postgres, brandId)
         late = await isLate(pipeline)
         written++
       }
-    }
+    })
     return written
   }
   return await withWorkspace(pipeline, mergeAll, { threads: 1 })
@@ -97,16 +101,18 @@ function dueMerge(manifest: Manifest, relation: Mergeable, late: boolean): LakeF
   return left.some(({ tick_lo }) => tick_lo <= newest) ? null : inputs
 }
 
-async function cut({ pipeline, duck, manifest, relation }: Work, staged: readonly LakeFile[]): Promise<void> {
+/** Cuts a relation up to the newest tick of these files, which are its oldest. */
+async function cut({ pipeline, duck, manifest, relation }: Work, oldest: readonly LakeFile[]): Promise<void> {
   if (relation === 'member_changes') return
   const { brandId } = manifest
+  const upTo = Math.max(...oldest.map(({ tick_hi }) => tick_hi))
+  const staged = manifest.staged.filter((file) => file.relation === relation && file.tick_lo <= upTo)
   const before = Number(manifest.cutTicks[relation] ?? 0)
   await duck.run(`create or replace table cut (${columnTypes(relation)})`)
   await duck.run(
     `insert into cut select ${columnsOf(relation).join(', ')} from read_parquet(${fileList(pipeline.lakeDir, staged)})
-     where brand_id = ${literal(brandId)}::uuid and tick > ${before}`,
+     where brand_id = ${literal(brandId)}::uuid and tick > ${before} and tick <= ${upTo}`,
   )
-  const upTo = Math.max(...staged.map(({ tick_hi }) => tick_hi))
   // All versions: earlier ones are still asked for, and only files of the brand's own are kept for that.
   const file = await writeOwn(pipeline, duck, brandId, relation, 0, 'from cut')
   const files = file ? [file] : []
