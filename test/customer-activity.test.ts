@@ -193,6 +193,56 @@ t.test('a timeline is walked to its end while refreshes come, each entry once', 
   t.same([rounds, later.length], [4, all.length + 3 * (4 + 1)], 'three refreshes came, each with more')
 })
 
+t.test('a page of large events ends early, and the walk goes on behind it', async (t) => {
+  const { brand, one, walk, read } = await store()
+  const at = Math.floor(Date.now() / HOUR) * HOUR - HOUR
+  const about = { brand_id: brand.id, store_customer_id: String(one.store_customer_id) }
+  await logBatch(
+    sql,
+    Array.from({ length: 40 }, (_, n) => ({
+      ...{ ...about, event_id: `large-${n}`, event_type: 'page_viewed', occurred_at: at - n * HOUR },
+      properties: { text: 'x'.repeat(n === 20 ? 2_000_000 : 60_000) },
+    })),
+  )
+  const [conversation, contact] = [randomUUID(), randomUUID()]
+  await sql`insert into contact ${sql({ brand_id: brand.id, id: contact, subject: one.subject, email: 'y@example.com' })}`
+  await sql`insert into conversation ${sql({ brand_id: brand.id, id: conversation, contact_id: contact, channel: 'sms' })}`
+  const sent = {
+    brand_id: brand.id,
+    conversation_id: conversation,
+    author: 'agent',
+    channel: 'sms',
+    body: 'x',
+  }
+  await sql`insert into message ${sql(
+    Array.from({ length: 20 }, (_, n) => ({
+      ...{ ...sent, id: randomUUID(), idempotency_key: randomUUID(), direction: 'outbound', status: 'sent' },
+      created_at: new Date(at - 2 * n * HOUR),
+    })),
+  )}`
+  await snapshotAll(pipeline)
+  const sizes: number[] = []
+  const rows: Entry[] = []
+  for (let cursor = ''; ; ) {
+    const { body } = await read(`${one.id}/activity?limit=200${cursor}`)
+    const large = (body.data as Entry[]).filter(({ id }) => id.includes('large'))
+    sizes.push(large.reduce((sum, { data }) => sum + JSON.stringify(data).length, 0))
+    rows.push(...body.data)
+    if (body.next_cursor === null) break
+    cursor = `&cursor=${body.next_cursor}`
+  }
+  t.ok(sizes.length > 3, `${sizes.length} pages`)
+  t.equal(
+    sizes.filter((size) => size > 1 << 20).length,
+    1,
+    'one is larger than 1 MB, that of an event which alone is',
+  )
+  t.equal(new Set(rows.map(({ kind, id }) => `${kind} ${id}`)).size, rows.length, 'each entry once')
+  t.equal(rows.filter(({ id }) => id.includes('large')).length, 40)
+  t.equal(rows.filter(({ kind }) => kind === 'message').length, 20)
+  t.same(await walk(`${one.id}/activity`, 7), rows)
+})
+
 t.test('orders and subscriptions of a customer are walked newest first while refreshes come', async (t) => {
   const { brand, one, merged, walk, read } = await store()
   t.match((await read(`${one.id}/orders`)).body, { data: [], next_cursor: null }, 'before the first refresh')

@@ -10,6 +10,9 @@ import { HISTORY_DAYS } from './segment-fields.ts'
 export const KINDS = ['event', 'message', 'order', 'segment'] as const
 type Kind = (typeof KINDS)[number]
 
+/** What entries of a page from the lake come to at most, in bytes of their data; the first is there however large it is. */
+const PAGE_BYTES = 1 << 20
+
 /** An entry of a customer's timeline. */
 export interface Entry {
   id: string
@@ -30,19 +33,28 @@ export interface EntriesAsked {
   limit: number
 }
 
+/** Without data: the page ends before it. */
+type Found = Omit<Entry, 'data'> & { data: Entry['data'] | null }
+
 /** Gives up to `limit` entries of its own, in their order. */
-type ActivitySource = (ctx: Ctx, asked: EntriesAsked) => Promise<Entry[]>
+type ActivitySource = (ctx: Ctx, asked: EntriesAsked) => Promise<Found[]>
 
 /** Everything that a timeline is made of. */
 const SOURCES: readonly ActivitySource[] = [fromLake, fromMessages]
 
-/** Up to `limit` entries of all sources. */
-export async function entriesOf(ctx: Ctx, asked: EntriesAsked): Promise<Entry[]> {
-  const all = (await Promise.all(SOURCES.map((source) => source(ctx, asked)))).flat()
+/** Up to `limit` entries of all sources, fewer where these are large, and whether more come after them. */
+export async function pageOf(
+  ctx: Ctx,
+  { limit, ...asked }: EntriesAsked,
+): Promise<{ entries: Entry[]; goesOn: boolean }> {
+  const found = await Promise.all(SOURCES.map((source) => source(ctx, { ...asked, limit: limit + 1 })))
   // Kinds of two sources differ, and a sort keeps the order of what is equal: ids are compared by the sources alone.
-  return all
+  const all = found
+    .flat()
     .sort((a, b) => (a.at === b.at ? KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind) : a.at < b.at ? 1 : -1))
-    .slice(0, asked.limit)
+  const end = all.findIndex(({ data }) => data === null)
+  const entries = all.slice(0, end < 0 ? limit : Math.min(end, limit)) as Entry[]
+  return { entries, goesOn: all.length > entries.length }
 }
 
 /** Events and orders as the lake has them now, within a minute of their receipt, and what segments said. */
@@ -64,17 +76,25 @@ const lakeSql = (models: readonly Model[], subjects: readonly number[]) => `
     )::varchar
     from member_history join segment_ids using (segment)
     where ${isOneOf(subjects)} and changed_at > $2::timestamp
+  ),
+  page as (
+    from entries
+    where $3::timestamp is null or moment < $3::timestamp or (moment = $3::timestamp and (kind, id) > ($4::varchar, $5::varchar))
+    order by moment desc, kind, id
+    limit $1
   )
-  select kind, id, type, strftime(moment, '%Y-%m-%dT%H:%M:%S.%fZ') as "at", data
-  from entries
-  where $3::timestamp is null or moment < $3::timestamp or (moment = $3::timestamp and (kind, id) > ($4::varchar, $5::varchar))
-  order by moment desc, kind, id
-  limit $1`
+  select kind, id, type, strftime(moment, '%Y-%m-%dT%H:%M:%S.%fZ') as "at",
+    case
+      when row_number() over newest_first = 1 or sum(strlen(data)) over newest_first <= ${PAGE_BYTES} then data
+    end as data
+  from page
+  window newest_first as (order by moment desc, kind, id rows unbounded preceding)
+  order by moment desc, kind, id`
 
-async function fromLake(ctx: Ctx, { whose, after, limit }: EntriesAsked): Promise<Entry[]> {
+async function fromLake(ctx: Ctx, { whose, after, limit }: EntriesAsked): Promise<Found[]> {
   const sources = await ctx.lake.sources(undefined, whose.generation)
   const statement = lakeSql(await loadModels(), whose.subjects)
-  const rows = await sources.rows<Omit<Entry, 'data'> & { data: string }>(statement, [
+  const rows = await sources.rows<Omit<Entry, 'data'> & { data: string | null }>(statement, [
     limit,
     new Date(ctx.now.getTime() - HISTORY_DAYS * 86_400_000),
     after?.at ?? null,
@@ -82,20 +102,20 @@ async function fromLake(ctx: Ctx, { whose, after, limit }: EntriesAsked): Promis
     after?.id ?? null,
   ])
   const entries = rows.map(
-    ({ data, ...entry }): Entry => ({ ...entry, data: parseStored(data) as Entry['data'] }),
+    ({ data, ...entry }): Found => ({ ...entry, data: data && (parseStored(data) as Entry['data']) }),
   )
   await nameSegments(ctx, entries)
   return entries
 }
 
 /** Changes of segments tell the segment's name of today. */
-async function nameSegments({ db }: Ctx, entries: readonly Entry[]): Promise<void> {
-  const changes = entries.filter(({ kind }) => kind === 'segment')
+async function nameSegments({ db }: Ctx, entries: readonly Found[]): Promise<void> {
+  const changes = entries.flatMap(({ kind, data }) => (kind === 'segment' && data ? [data] : []))
   if (changes.length === 0) return
-  const ids = [...new Set(changes.map(({ data }) => data.segment_id))]
+  const ids = [...new Set(changes.map(({ segment_id }) => segment_id))]
   const segments = await db.many<{ id: string; name: string }>('segment_names', [ids])
   const names = new Map(segments.map(({ id, name }) => [id, name]))
-  for (const { data } of changes) data.name = names.get(data.segment_id as string) ?? null
+  for (const data of changes) data.name = names.get(data.segment_id as string) ?? null
 }
 
 interface MessageRow {
@@ -106,7 +126,7 @@ interface MessageRow {
 }
 
 /** Messages without their text, which takes a scope of its own. */
-async function fromMessages({ db }: Ctx, { whose, after, limit }: EntriesAsked): Promise<Entry[]> {
+async function fromMessages({ db }: Ctx, { whose, after, limit }: EntriesAsked): Promise<Found[]> {
   const turn = after ? KINDS.indexOf(after.kind) - KINDS.indexOf('message') : 0
   const rows = await db.many<MessageRow>('messages_of_customer', [
     whose.subjects,
