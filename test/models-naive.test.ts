@@ -11,6 +11,8 @@ import {
   type NaiveBrand,
   type NaiveOrder,
   type NaiveRefund,
+  type NaiveUpdate,
+  propertiesOf,
   rfmOf,
 } from './fixtures/naive-models.ts'
 import { type RandomSource, randomSource } from './fixtures/random.ts'
@@ -141,4 +143,61 @@ t.test(`models equal a second implementation on ${BRANDS} random brands`, async 
   })
   t.ok(buyersInAll > BRANDS && atRisk > 0, `${buyersInAll} customers with orders, ${atRisk} of them at risk`)
   t.ok(tiers.size >= 9, `${tiers.size} tiers`)
+})
+
+/** Events that set few or many names, short or long ones, of few profiles: some come to more than what counts. */
+function randomUpdates(random: RandomSource): NaiveUpdate[] {
+  const people = random.pick([1, 3])
+  const names = random.pick([5, 400])
+  const longest = random.pick([0, 50, 400])
+  const value = () =>
+    random.pick([
+      ...[null, true, 12.5, '', 'é', '12', ['a', 1, null], { a: { b: 1 } }],
+      ...Array.from({ length: 8 }, () => 'x'.repeat(random.below(longest + 1))),
+    ])
+  const properties = (count: number) =>
+    Object.fromEntries(
+      random.list(0, count, () => [random.chance(0.01) ? '' : `n${random.below(names)}`, value()]),
+    )
+  return Array.from({ length: random.below(30) }, (_, n) => ({
+    subject: random.chance(0.05) ? null : 1 + random.below(people),
+    at: AS_OF - random.pick([0, 1, 2, 3, -1]) * DAY,
+    n,
+    properties: random.chance(0.03)
+      ? { large: 'x'.repeat(16_000 + random.below(700)) }
+      : properties(random.pick([2, 100])),
+  }))
+}
+
+t.test(`properties of profiles equal a second implementation on ${BRANDS} random brands`, async (t) => {
+  const random = randomSource(t)
+  let [names, bytes] = [0, 0]
+  await withModels(models, {}, async (connection) => {
+    for (let n = 0; n < BRANDS; n++) {
+      const updates = randomUpdates(random)
+      const redirects = new Map(random.chance(0.5) ? [[2, 1]] : [])
+      await fillRelations(connection, {
+        subject_redirect: [...redirects].map(([subject, customer]) => ({ subject, customer })),
+        events: updates.map(({ subject, at, n, properties }) => ({
+          ...{ event_id: `e${n}`, event_type: 'updateProperties', subject, occurred_at: time(at) },
+          // Requests of one instant in a batch or two, and lines of one request.
+          ...{ received_at: time(AS_OF + Math.trunc(n / 6)), line: n },
+          batch_id: `00000000-0000-7000-8000-00000000000${Math.trunc(n / 3) % 2}`,
+          properties,
+        })),
+        params: [{ as_of: time(AS_OF), timezone: 'UTC', currency_code: 'USD' }],
+      })
+      const rows = (await connection.runAndReadAll('from profile_properties')).getRowObjectsJson()
+      const found = new Map(
+        rows.map(({ customer, properties }) => [customer, JSON.parse(String(properties))]),
+      )
+      const wanted = propertiesOf(updates, { asOf: AS_OF, redirects })
+      if (!t.same(found, wanted, `brand ${n}`)) return
+      for (const set of wanted.values()) {
+        names = Math.max(names, Object.keys(set).length)
+        bytes = Math.max(bytes, JSON.stringify(set).length)
+      }
+    }
+  })
+  t.ok(names === 250 && bytes > 16_000, `at most ${names} names, ${bytes} bytes`)
 })

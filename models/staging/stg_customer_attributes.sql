@@ -1,62 +1,90 @@
--- what: properties that events set on a profile, each as it was set last, under the customer that it belongs to now
+-- what: the properties of profiles that events set last, 250 names and 16 KB of each at most, under the customer that it belongs to now
 -- grain: customer, name
 -- refresh: at every read
 
 -- Whatever an updateProperties event carries is set. Contact data is no part of it: the lake keeps that in customers.
 -- A name that was set to null last is not set. One request's events share their receipt; their lines are in order.
+-- Anyone can send events of a page, so what they set has bounds: an event with more than 16 KB of properties sets nothing,
+-- and of a profile those 250 names count that were set last, as far as they come to 16 KB. What max_by and list gather has
+-- to fit into memory, what windows look at has not.
 with named as (
     select
         coalesce(redirect.customer, event.subject) as customer,
         event.occurred_at,
-        { 'received_at': event.received_at, 'batch_id': event.batch_id, 'line': event.line } as received,
+        event.received_at,
+        event.batch_id,
+        event.line,
         unnest(map_entries(try_cast(event.properties as map(varchar, json)))) as entry
     from events as event
     cross join params
     left join subject_redirect as redirect using (subject)
     where event.event_type = 'updateProperties'
         and event.occurred_at <= params.as_of
+        -- Before anything is unpacked, which takes ten times the memory of the text.
+        and strlen(event.properties::varchar) <= 16384
 ),
 
 latest as (
     select
         customer,
         entry.key as name,
-        max_by(
-            { 'json': entry.value, 'set_at': occurred_at },
-            { 'occurred_at': occurred_at, 'received': received }
-        ) as given
+        entry.value as json_value,
+        occurred_at as set_at,
+        received_at,
+        batch_id,
+        line
     from named
     where customer is not null
         and entry.key != ''
-    group by customer, entry.key
+    qualify row_number() over (
+        partition by customer, entry.key
+        order by occurred_at desc, received_at desc, batch_id desc, line desc
+    ) = 1
+),
+
+newest as (
+    select
+        customer,
+        name,
+        json_value,
+        set_at
+    from latest
+    where json_value is not null
+    window newest_first as (
+        partition by customer
+        order by set_at desc, received_at desc, batch_id desc, line desc, name
+        rows unbounded preceding
+    )
+    qualify row_number() over newest_first <= 250
+        and sum(strlen(name) + strlen(json_value::varchar)) over newest_first <= 16384
 )
 
 select
     customer,
     name,
-    case json_type(given.json)
+    case json_type(json_value)
         when 'VARCHAR' then 'string'
         when 'BOOLEAN' then 'boolean'
         when 'ARRAY' then 'list'
         when 'OBJECT' then 'object'
         else 'number'
     end as kind,
+    json_value,
     -- Of a list or an object, its JSON.
-    given.json ->> '$' as value,
+    json_value ->> '$' as value,
     -- What the comparisons of a property with several values look at; of a single one, that one.
-    case json_type(given.json)
-        when 'ARRAY' then coalesce(given.json ->> '$[*]', [])
+    case json_type(json_value)
+        when 'ARRAY' then coalesce(json_value ->> '$[*]', [])
         when 'OBJECT' then []
-        else [given.json ->> '$']
+        else [json_value ->> '$']
     end as elements,
-    try_cast(given.json ->> '$' as decimal(28, 6)) as number,
+    try_cast(json_value ->> '$' as decimal(28, 6)) as number,
     -- Its elements as numbers.
     list_transform(elements, lambda element: try_cast(element as decimal(28, 6))) as numbers,
     -- A time without a zone is UTC, which is the zone of the session. Beyond these years windows cannot be reckoned.
     case
-        when try_cast(given.json ->> '$' as timestamptz) between '0001-01-01' and '9999-12-31'
-            then try_cast(given.json ->> '$' as timestamptz) at time zone 'UTC'
+        when try_cast(json_value ->> '$' as timestamptz) between '0001-01-01' and '9999-12-31'
+            then try_cast(json_value ->> '$' as timestamptz) at time zone 'UTC'
     end as moment,
-    given.set_at
-from latest
-where given.json is not null
+    set_at
+from newest

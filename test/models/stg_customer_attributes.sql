@@ -91,3 +91,46 @@ values
     ('far', '294246-12-31', null),
     ('never', 'infinity', null),
     ('old', '44-03-15 (BC)', null)
+
+-- case: an event with more than 16 KB of properties sets nothing
+-- given events: event_id, subject, event_type, properties, occurred_at
+select 'e' || n, 1, 'updateProperties', properties, '2025-03-01'::timestamp + to_days(n)
+from (
+    values (0, '{"plan": "gold"}'), (1, '{"plan":"' || repeat('x', 16373) || '"}'), (2, '{"plan":"' || repeat('é', 8187) || '"}')
+) as sent (n, properties)
+-- expect stg_customer_attributes: name, strlen(value), set_at
+values ('plan', 16373, '2025-03-02')
+
+-- case: of a profile 250 names count, those that were set last; a name that is not set takes nobody's place
+-- given subject_redirect: subject, customer
+values (2, 1)
+-- given events: event_id, subject, event_type, properties, occurred_at, line
+select n, 1 + n % 2, 'updateProperties', '{"name ' || n || '": ' || n || ', "left ' || n || '": null}', '2025-03-01', n
+from range(300) as sent (n)
+union all
+select 'first', 1, 'updateProperties', '{"name 7": "again"}', '2025-04-01', 0
+union all
+select 'other', 3, 'updateProperties', '{"plan": "free"}', '2020-01-01', 0
+-- expect stg_customer_attributes: customer, name, value
+select 1, 'name ' || n, n
+from range(51, 300) as sent (n)
+union all
+values (1, 'name 7', 'again'), (3, 'plan', 'free')
+
+-- case: of those the newest that come to 16 KB count, names and values
+-- given events: event_id, subject, event_type, properties, occurred_at
+select n, 1, 'updateProperties', '{"' || chr((97 + n)::integer) || '":"' || repeat('x', 4093) || '"}', '2025-03-01'::timestamp + to_days(n::integer)
+from range(6) as sent (n)
+union all
+select 'small', 1, 'updateProperties', '{"small": 1}', '2020-01-01'
+-- expect stg_customer_attributes: name
+values ('f'), ('e'), ('d'), ('c')
+-- expect profile_properties: json_keys(properties), strlen(cast(properties as varchar)) < 16500
+values (['c', 'd', 'e', 'f'], true)
+
+-- case: of what one event set the first by name count
+-- given events: event_id, subject, event_type, properties, occurred_at
+select 'e1', 1, 'updateProperties', json_group_object('n' || (1000 + n)::varchar, n), '2025-03-01'
+from (from range(300) as sent (n) order by hash(n))
+-- expect stg_customer_attributes: min(name), max(name), count(*)
+values ('n1000', 'n1249', 250)

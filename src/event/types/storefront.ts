@@ -54,7 +54,7 @@ export const STOREFRONT_PROPERTIES: Record<
   },
   link_clicked: { what: 'A shortened link of a message is clicked.', properties: { ...PAGE, ...LINK } },
   updateProperties: {
-    what: 'Properties of a visitor are set; an email address or phone number among them identifies the visitor.',
+    what: 'Properties of a visitor are set, of an event with more than 16 KB of them none; an email address or phone number among them identifies the visitor.',
     properties: {
       email: text('Email address'),
       phone: text('Phone number'),
