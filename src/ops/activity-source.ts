@@ -102,7 +102,10 @@ async function fromLake(ctx: Ctx, { whose, after, limit }: EntriesAsked): Promis
     after?.id ?? null,
   ])
   const entries = rows.map(
-    ({ data, ...entry }): Found => ({ ...entry, data: data && (parseStored(data) as Entry['data']) }),
+    ({ data, ...entry }): Found => ({
+      ...entry,
+      data: data === null ? null : (parseStored(data) as Entry['data']),
+    }),
   )
   await nameSegments(ctx, entries)
   return entries
