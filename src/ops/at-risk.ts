@@ -1,11 +1,11 @@
 import * as v from 'valibot'
 import { count, currencyCode, id, list, money, named, paging, time } from '../fields.ts'
 import { isOneOf } from '../lake/one-of.ts'
-import { INSIGHT_RATE, martsOf } from '../model/as-of.ts'
+import { martsOf } from '../model/as-of.ts'
 import { type Op, op, type Page, type Reader } from '../op.ts'
 import { contactsOf } from './commerce-fields.ts'
 import * as example from './insight-example.ts'
-import { asOf, PAST_COUNTED } from './insights.ts'
+import { asOf, INSIGHT_RATE } from './insights.ts'
 import { walked } from './walk.ts'
 
 const LISTED: Page = { default: 25, max: 100, over: 'refuse' }
@@ -81,7 +81,7 @@ export const atRiskOps: readonly Op[] = [
     feature: 'cdp',
     rate: INSIGHT_RATE,
     page: LISTED,
-    what: `Customers whose last order is more than twice as long ago as the time that they usually leave between orders, those at greatest risk first and among equals who spent most. Customers with orders on one day only are measured by the median of the brand. As of the last refresh, or of a past instant; for 24 hours a walk goes on in the data that it began in, unless a customer is erased. The list ends at row 10,000. ${PAST_COUNTED}`,
+    what: 'Customers whose last order is more than twice as long ago as the time that they usually leave between orders, those at greatest risk first and among equals who spent most. Customers with orders on one day only are measured by the median of the brand. As of the last refresh, or of a past instant; for 24 hours a walk goes on in the data that it began in, unless a customer is erased. The list ends at row 10,000.',
     input: { query: v.strictObject({ ...paging(LISTED), as_of: asOf }) },
     output: list(AtRisk),
     example: example.AT_RISK,

@@ -2,11 +2,11 @@ import * as v from 'valibot'
 import { count, named, paging } from '../fields.ts'
 import { type Op, op } from '../op.ts'
 import { type CatalogPosition, catalogPart } from './catalog.ts'
-import { cdpMartsOf, LISTED } from './cdp-fields.ts'
+import { cdpMartsOf, LISTED, PAST_COUNTED } from './cdp-fields.ts'
 import { CDP_PRODUCTS } from './commerce-example.ts'
 import { Product } from './commerce-fields.ts'
 import { CDP_LTV } from './insight-example.ts'
-import { asOf, PAST_COUNTED } from './insights.ts'
+import { asOf } from './insights.ts'
 import { BRAND_LTV, brandValueOf } from './lifetime-value.ts'
 
 const CdpProduct = named('CdpProduct', {

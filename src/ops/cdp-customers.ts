@@ -2,14 +2,22 @@ import * as v from 'valibot'
 import { count, named, pathValue } from '../fields.ts'
 import { isOneOf } from '../lake/one-of.ts'
 import { type Op, op, type Reader } from '../op.ts'
-import { cdpMartsOf, checkWindow, LISTED, offsetPaging, resultsOf, WINDOW } from './cdp-fields.ts'
+import {
+  cdpMartsOf,
+  checkWindow,
+  LISTED,
+  offsetPaging,
+  PAST_COUNTED,
+  resultsOf,
+  WINDOW,
+} from './cdp-fields.ts'
 import { MATCHES, matchOf, partyOf } from './cdp-party.ts'
 import * as example from './cdp-profile-example.ts'
 import { Order } from './commerce-fields.ts'
 import { isoOf } from './customer-fields.ts'
 import { Insights, insightsOf, NONE } from './customer-insights.ts'
 import { ordersOf } from './customer-orders.ts'
-import { asOf, PAST_COUNTED } from './insights.ts'
+import { asOf } from './insights.ts'
 import type { Place } from './keyset.ts'
 
 const reading = { surface: 'cdp', feature: 'beta:cdp-commerce', tool: false } as const

@@ -3,6 +3,7 @@ import { Failure, fail, isUnavailable } from '../errors.ts'
 import { queryInteger } from '../fields.ts'
 import { martsOf } from '../model/as-of.ts'
 import type { Ctx, Page, Published, Reader } from '../op.ts'
+import { INSIGHT_RATE } from './insights.ts'
 
 /** What the lists of the customer-data host share. */
 
@@ -79,9 +80,14 @@ export async function resultsOf(ctx: Ctx, generation?: number, newest?: number):
   )
 }
 
-/** The marts of insights, for which the same holds. */
-export const cdpMartsOf = async (ctx: Ctx, asOf: Date | undefined): Promise<Reader> =>
-  guarded(await answered(() => martsOf(ctx, asOf)))
+/** For the description of an insight. */
+export const PAST_COUNTED = 'Of a brand ten a second are computed as of past instants.'
+
+/** The marts of insights, for which the same holds. Of a past instant they are counted, as the insights of REST are. */
+export const cdpMartsOf = async (ctx: Ctx, asOf: Date | undefined): Promise<Reader> => {
+  if (asOf) await ctx.limit('insights of the past', INSIGHT_RATE)
+  return guarded(await answered(() => martsOf(ctx, asOf)))
+}
 
 const guarded = ({ generation, rows }: Reader): Reader => ({
   generation,

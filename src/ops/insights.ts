@@ -1,14 +1,15 @@
 import * as v from 'valibot'
 import { count, currencyCode, list, money, named, queryInteger, time, timestamp } from '../fields.ts'
-import { currencyOf, INSIGHT_RATE, martsOf } from '../model/as-of.ts'
-import { type Op, op, type Reader } from '../op.ts'
+import { currencyOf, martsOf } from '../model/as-of.ts'
+import { type Op, op, type Rate, type Reader } from '../op.ts'
 import * as example from './insight-example.ts'
 import { averageOf, BRAND_LTV, brandValueOf } from './lifetime-value.ts'
 
 /** A past instant to show an insight as of. */
 export const asOf = v.optional(timestamp)
 
-export const PAST_COUNTED = 'Of a brand ten insights a second are computed as of past instants.'
+/** Of each insight and credential. */
+export const INSIGHT_RATE: Rate = { count: 10, per: 'second' }
 
 const LifetimeValue = named('LifetimeValue', {
   ...BRAND_LTV,
@@ -87,7 +88,7 @@ export const insightOps: readonly Op[] = [
     ...insight,
     name: 'get_lifetime_value',
     route: 'GET /v1/insights/lifetime-value',
-    what: `What customers spent in all: the total, the average, and how many customers lie in each of five fixed buckets. Counted are complete orders in the currency of the brand, less refunds; other currencies are listed apart. As of the last refresh (every 15 minutes), or of a past instant. ${PAST_COUNTED}`,
+    what: 'What customers spent in all: the total, the average, and how many customers lie in each of five fixed buckets. Counted are complete orders in the currency of the brand, less refunds; other currencies are listed apart. As of the last refresh (every 15 minutes), or of a past instant.',
     input: { query: v.strictObject({ as_of: asOf }) },
     output: LifetimeValue,
     example: example.LIFETIME_VALUE,
@@ -111,7 +112,7 @@ export const insightOps: readonly Op[] = [
     ...insight,
     name: 'get_rfm_tiers',
     route: 'GET /v1/insights/rfm-tiers',
-    what: `How many customers are in each tier that recency, frequency and money spent make, by the quantiles of the brand; all tiers are always listed. Tiers are no saved segments. ${PAST_COUNTED}`,
+    what: 'How many customers are in each tier that recency, frequency and money spent make, by the quantiles of the brand; all tiers are always listed. Tiers are no saved segments.',
     input: { query: v.strictObject({ as_of: asOf }) },
     output: RfmTiers,
     example: example.RFM_TIERS,
@@ -139,7 +140,7 @@ export const insightOps: readonly Op[] = [
     name: 'get_top_products',
     route: 'GET /v1/insights/top-products',
     scopes: ['commerce:read'],
-    what: `The products that brought in most, by the revenue of complete orders in the currency of the brand, with how many customers bought them and which share of those did so in more than one order. ${PAST_COUNTED}`,
+    what: 'The products that brought in most, by the revenue of complete orders in the currency of the brand, with how many customers bought them and which share of those did so in more than one order.',
     input: {
       query: v.strictObject({ limit: v.optional(queryInteger({ min: 1, max: 100 }), '10'), as_of: asOf }),
     },
@@ -162,7 +163,7 @@ export const insightOps: readonly Op[] = [
     ...insight,
     name: 'get_cohorts',
     route: 'GET /v1/insights/cohorts',
-    what: `Customers by the month of their first order (in the time zone of the brand), oldest first: how many of them ordered in each month since, which share of the cohort that is, and for how much. ${PAST_COUNTED}`,
+    what: 'Customers by the month of their first order (in the time zone of the brand), oldest first: how many of them ordered in each month since, which share of the cohort that is, and for how much.',
     input: { query: v.strictObject({ as_of: asOf }) },
     output: list(Cohort),
     example: example.COHORTS,
