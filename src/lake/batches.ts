@@ -79,13 +79,23 @@ async function* contentsOf(
 }
 
 /** Every line of a batch ends with a newline, and event_count says how many there are. */
-export function firstLinesOf(batches: readonly Batch[]): number[] {
+export function firstLinesOf(batches: readonly Pick<Batch, 'event_count'>[]): number[] {
   let line = 0
   return batches.map(({ event_count }) => {
     const first = line
     line += event_count
     return first
   })
+}
+
+/** Of a line in the file of all batches: its batch, and its number there. */
+export function placeOf(
+  n: number,
+  batches: readonly Pick<Batch, 'batch_id'>[],
+  firstLines: readonly number[],
+): { batch_id: string; line: number } {
+  const index = firstLines.findLastIndex((first) => first <= n)
+  return { batch_id: batches[index]?.batch_id ?? '', line: n - (firstLines[index] ?? 0) }
 }
 
 async function payloadsOf(sql: Sql, group: readonly Batch[]): Promise<Map<string, Buffer>> {

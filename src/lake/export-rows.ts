@@ -6,7 +6,9 @@ import { log } from '../log.ts'
 import { type Duck, literal } from '../store/duckdb.ts'
 import { statement } from '../store/sqlfile.ts'
 import { LINES_STRUCTURE } from './commerce-relations.ts'
+import { LineFile } from './line-file.ts'
 import type { Pipeline } from './pipeline.ts'
+import { isRefusal, refusedLines } from './refused-lines.ts'
 import { columnsOf, RELATIONS, type RelationName } from './relations.ts'
 
 /** A row longer than this is left out, and the lake keeps the version it has: it would hold up the ticks of all brands. */
@@ -41,18 +43,48 @@ export async function exportRows(
   const line = 2 * Math.max(kept.longest, LONG_ROW)
   // Without quotes a line is a row, wherever the threads begin to read. CSV took twice the time, and failed where they
   // began within a value of several lines.
-  await duck.run(
-    `create table ${table} as
+  const read = (from: string) =>
+    duck.run(
+      `create or replace table ${table} as
      select brand_id::uuid as brand_id, ${Math.trunc(tick)}::bigint as tick, ${typed.join(', ')}
      from (
        select ${textColumns(relation).map(unescaped).join(', ')}
-       from read_csv(${literal(path)}, header = false, delim = '\t', quote = '', escape = '', nullstr = '\\N',
+       from read_csv(${literal(from)}, header = false, delim = '\t', quote = '', escape = '', nullstr = '\\N',
          strict_mode = true, auto_detect = false, columns = {${textColumns(relation)
            .map((name) => `${name}: 'VARCHAR'`)
            .join(', ')}}, max_line_size = ${line}, buffer_size = ${2 * line})
      )`,
-  )
+    )
+  try {
+    await read(path)
+  } catch (error) {
+    if (!isRefusal(error)) throw error
+    await readWithoutRefused(relation, await LineFile.read(path), read)
+  }
   return table
+}
+
+/** Reads the rows of a COPY but those that are refused by themselves: the lake keeps the versions of these that it has. */
+async function readWithoutRefused(
+  relation: RelationName,
+  file: LineFile,
+  read: (from: string) => Promise<void>,
+): Promise<void> {
+  const part = `${file.path}.part`
+  const refused = await refusedLines(file, async (low, high) => {
+    await file.copy(part, low, high)
+    try {
+      await read(part)
+      return true
+    } catch (error) {
+      if (isRefusal(error)) return false
+      throw error
+    }
+  })
+  await file.copy(part, 0, file.lines, refused, NOTHING)
+  await read(part)
+  for (const text of await file.texts([...refused]))
+    log('error', 'row_refused', { relation, brand_id: text.toString('latin1', 0, 36) })
 }
 
 // COPY takes no parameters: transaction ids are checked to be digits before they become text of it.
@@ -88,6 +120,8 @@ function* linesOf(chunk: Buffer): Generator<Buffer> {
     start = end
   }
 }
+
+const NOTHING = Buffer.alloc(0)
 
 const textColumns = (relation: RelationName) => columnsOf(relation).filter((name) => name !== 'tick')
 

@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises'
 
 const LINE_END = 10
 const CHUNK_BYTES = 1 << 20
-const BLANK = Buffer.from('{}\n')
+const EMPTY_OBJECT = Buffer.from('{}\n')
 
 /** Lines of an NDJSON file by their numbers from 0. Its text may be longer than a string or the heap can hold. */
 export class LineFile {
@@ -52,21 +52,33 @@ export class LineFile {
     }
   }
 
-  /** Writes lines from `low` until before `high` to another file, blank ones as an empty object. */
-  async copy(to: string, low: number, high: number, blank: ReadonlySet<number> = new Set()): Promise<void> {
+  /** Writes lines from `low` until before `high` to another file, and `instead` for those that are left out. */
+  async copy(
+    to: string,
+    low: number,
+    high: number,
+    leftOut: ReadonlySet<number> = new Set(),
+    instead: Buffer = EMPTY_OBJECT,
+  ): Promise<void> {
     const file = await open(this.path)
     try {
-      await pipeline(this.#contents(file, low, high, blank), createWriteStream(to))
+      await pipeline(this.#contents(file, low, high, leftOut, instead), createWriteStream(to))
     } finally {
       await file.close()
     }
   }
 
-  async *#contents(file: FileHandle, low: number, high: number, blank: ReadonlySet<number>) {
+  async *#contents(
+    file: FileHandle,
+    low: number,
+    high: number,
+    leftOut: ReadonlySet<number>,
+    instead: Buffer,
+  ) {
     let from = low
-    for (const line of [...blank].filter((n) => n >= low && n < high).sort((a, b) => a - b)) {
+    for (const line of [...leftOut].filter((n) => n >= low && n < high).sort((a, b) => a - b)) {
       yield* this.#parts(file, from, line)
-      yield BLANK
+      yield instead
       from = line + 1
     }
     yield* this.#parts(file, from, high)

@@ -1,13 +1,16 @@
 import { join } from 'node:path'
+import { validate as isUuid } from 'uuid'
 import { type Duck, isOutOfMemory, literal } from '../store/duckdb.ts'
 import { statement } from '../store/sqlfile.ts'
-import { type Batch, firstLinesOf } from './batches.ts'
+import { type Batch, firstLinesOf, placeOf } from './batches.ts'
 import type { DeadLine } from './dead-lines.ts'
 import { leaveOutErased } from './erased-lines.ts'
 import { LineFile } from './line-file.ts'
 import { loadSubjects } from './load-subjects.ts'
 import { newLines } from './new-events.ts'
 import type { Pipeline } from './pipeline.ts'
+import type { PoisonLine } from './poison.ts'
+import { refusedLines } from './refused-lines.ts'
 
 /** A line of the log that tells of an erased customer from before the erasure. */
 export interface ErasedLine {
@@ -26,17 +29,18 @@ export interface ReadEvents {
 
 /**
  * Turns the lines of the batches, which the file has, into the tables `new_lines` (see asEvents) and `new_ids` (the
- * sender's event ids), without repeats. A line that fails stays behind with its reason and stops no other.
+ * sender's event ids), without repeats. A line that fails, or is said to, stays behind with its reason and stops no other.
  */
 export async function readEvents(
   pipeline: Pipeline,
   duck: Duck,
   path: string,
-  batches: readonly Batch[],
+  batches: readonly Pick<Batch, 'batch_id' | 'event_count'>[],
   tick: number,
+  poison: readonly PoisonLine[] = [],
 ): Promise<ReadEvents> {
   const firstLines = firstLinesOf(batches)
-  const unreadable = await loadLines(duck, path)
+  const blanked = await loadLines(duck, path, numbered(poison, batches, firstLines))
   await loadBrands(pipeline, duck)
 
   const dead = await duck.rows<{ n: number; brand_id: string | null; reason: string }>(
@@ -61,8 +65,7 @@ export async function readEvents(
   if (lines !== promised) throw new Error(`${lines} lines in batches that promise ${promised}`)
   const deadLines = dead.map(({ n, brand_id, reason }) => ({
     ...placeOf(n, batches, firstLines),
-    brand_id,
-    reason: unreadable.has(n) ? 'the line is not a JSON object that the lake can read' : reason,
+    ...(blanked.get(n) ?? { brand_id, reason }),
     n,
   }))
   return {
@@ -80,7 +83,7 @@ export async function readEvents(
  */
 async function loadPlaces(
   duck: Duck,
-  batches: readonly Batch[],
+  batches: readonly Pick<Batch, 'batch_id' | 'event_count'>[],
   firstLines: readonly number[],
 ): Promise<number> {
   const lines = batches.reduce((sum, { event_count }) => sum + event_count, 0)
@@ -102,11 +105,36 @@ async function loadPlaces(
   return bits
 }
 
+/** Why a line is left out, and whose it is where that is known. */
+interface Blanked {
+  brand_id: string | null
+  reason: string
+}
+
+/** Lines that the file has, by their numbers there. */
+function numbered(
+  poison: readonly PoisonLine[],
+  batches: readonly Pick<Batch, 'batch_id'>[],
+  firstLines: readonly number[],
+): Map<number, string> {
+  const first = new Map(batches.map(({ batch_id }, at) => [batch_id, firstLines[at] ?? 0]))
+  return new Map(
+    poison.flatMap(({ batch_id, line, reason }) => {
+      const from = first.get(batch_id)
+      return from === undefined ? [] : [[from + line, reason] as const]
+    }),
+  )
+}
+
 /**
- * Reads the file into `lines`. Lines that DuckDB refuses are blanked, so that the others keep their numbers; returns
- * which. That memory is short says nothing of a line.
+ * Reads the file into `lines`. Poison, and lines that DuckDB refuses, are blanked, so that the others keep their numbers;
+ * returns which. That memory is short says nothing of a line.
  */
-async function loadLines(duck: Duck, path: string): Promise<ReadonlySet<number>> {
+async function loadLines(
+  duck: Duck,
+  path: string,
+  poison: ReadonlyMap<number, string>,
+): Promise<ReadonlyMap<number, Blanked>> {
   const load = async (from: string): Promise<void> => {
     await duck.run(`set variable lines_path = ${literal(from)}`)
     await duck.run(statement('duckdb', 'read_lines'))
@@ -120,24 +148,31 @@ async function loadLines(duck: Duck, path: string): Promise<ReadonlySet<number>>
       return false
     }
   }
-  const unreadable = new Set<number>()
-  if (await isRead(path)) return unreadable
+  const blanked = new Map<number, Blanked>()
+  if (poison.size === 0 && (await isRead(path))) return blanked
   const file = await LineFile.read(path)
-  const findRefused = async (low: number, high: number): Promise<void> => {
-    await file.copy(`${path}.part`, low, high)
-    if (await isRead(`${path}.part`)) return
-    if (high - low === 1) {
-      unreadable.add(low)
-      return
-    }
-    const middle = (low + high) >> 1
-    await findRefused(low, middle)
-    await findRefused(middle, high)
-  }
-  await findRefused(0, file.lines)
-  await file.copy(`${path}.mended`, 0, file.lines, unreadable)
+  const unreadable = await refusedLines(file, async (low, high) => {
+    await file.copy(`${path}.part`, low, high, new Set(poison.keys()))
+    return await isRead(`${path}.part`)
+  })
+  for (const n of unreadable) blanked.set(n, { brand_id: null, reason: UNREADABLE })
+  const texts = await file.texts([...poison.keys()])
+  for (const [at, [n, reason]] of [...poison].entries())
+    blanked.set(n, { brand_id: brandOf(texts[at]), reason })
+  await file.copy(`${path}.mended`, 0, file.lines, new Set(blanked.keys()))
   await load(`${path}.mended`)
-  return unreadable
+  return blanked
+}
+
+const UNREADABLE = 'the line is not a JSON object that the lake can read'
+
+function brandOf(line: Buffer | undefined): string | null {
+  try {
+    const { brand_id } = JSON.parse(String(line))
+    return isUuid(brand_id) ? brand_id : null
+  } catch {
+    return null
+  }
 }
 
 async function loadBrands({ postgres }: Pipeline, duck: Duck): Promise<void> {
@@ -155,9 +190,4 @@ async function loadSeen({ postgres, lakeDir }: Pipeline, duck: Duck): Promise<vo
       ? `create view seen as from read_parquet([${list}])`
       : 'create table seen (id_hash ubigint, id_check ubigint, received_on date)',
   )
-}
-
-function placeOf(n: number, batches: readonly Batch[], firstLines: readonly number[]): ErasedLine {
-  const index = firstLines.findLastIndex((first) => first <= n)
-  return { batch_id: batches[index]?.batch_id ?? '', line: n - (firstLines[index] ?? 0) }
 }

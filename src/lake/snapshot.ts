@@ -9,7 +9,9 @@ import { exportRows } from './export-rows.ts'
 import { addFiles, type NewFile, Outrun, publishFiles } from './manifest.ts'
 import { asEvents } from './new-events.ts'
 import { type Pipeline, withWorkspace } from './pipeline.ts'
+import { type PoisonLine, poisonIn } from './poison.ts'
 import { type ErasedLine, type ReadEvents, readEvents } from './read-events.ts'
+import { isRefusal, kindOf } from './refused-lines.ts'
 import { RELATIONS, type RelationName } from './relations.ts'
 import { stageRows, writeParquet } from './stage.ts'
 import { TICK_BOUNDS, type TickBounds } from './tick-bounds.ts'
@@ -41,25 +43,34 @@ interface Cursor {
 
 /**
  * One tick: everything that committed since the last one becomes lake files, published by a compare-and-set on the
- * tick. Throws Outrun when another worker published the same tick first. What is too much for the memory is halved until
- * it is one transaction: nobody's events may hold up those of all others.
+ * tick. Throws Outrun when another worker published the same tick first. What is too much for the memory, or is refused,
+ * is halved until it is one transaction, of which the lines that are refused stay behind: nobody's events may hold up
+ * those of all others.
  */
 export async function snapshot(
   pipeline: Pipeline,
   bounds: TickBounds = TICK_BOUNDS,
 ): Promise<SnapshotReport> {
   let most = bounds
+  let poison: PoisonLine[] = []
   for (;;) {
     let taken: TakenBatches | undefined
     try {
-      return await snapshotOf(pipeline, most, (batches) => {
+      return await snapshotOf(pipeline, most, poison, (batches) => {
         taken = batches
       })
     } catch (error) {
       const { batches = [], bytes = 0 } = (taken as TakenBatches | undefined) ?? {}
-      if (!isOutOfMemory(error) || batches[0]?.xid === batches.at(-1)?.xid) throw error
-      most = { ...most, bytes: Math.min(most.bytes, bytes) / 2 }
-      log('warn', 'tick_halved', { bytes, batches: batches.length })
+      const isRefused = isRefusal(error)
+      if (!isRefused && !isOutOfMemory(error)) throw error
+      if (batches[0]?.xid !== batches.at(-1)?.xid) {
+        most = { ...most, bytes: Math.min(most.bytes, bytes) / 2 }
+        log('warn', 'tick_halved', { bytes, batches: batches.length, error: kindOf(error) })
+        continue
+      }
+      if (!isRefused || poison.length || batches.length === 0) throw error
+      poison = await poisonIn(pipeline, batches)
+      if (poison.length === 0) throw error
     }
   }
 }
@@ -67,6 +78,7 @@ export async function snapshot(
 async function snapshotOf(
   pipeline: Pipeline,
   most: TickBounds,
+  poison: readonly PoisonLine[],
   onTaken: (taken: TakenBatches) => void,
 ): Promise<SnapshotReport> {
   const started = performance.now()
@@ -101,7 +113,7 @@ async function snapshotOf(
     let awaited: AwaitedRows[] = []
     let repeats = 0
     if (batches.length) {
-      const events = await readEvents(pipeline, duck, path, batches, tick)
+      const events = await readEvents(pipeline, duck, path, batches, tick, poison)
       dead = events.dead
       erased = events.erased
       repeats = events.repeats

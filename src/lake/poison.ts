@@ -1,0 +1,86 @@
+import { appendFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { v7 as uuidv7 } from 'uuid'
+import { awaitedEvents, keepAwaited } from './awaited.ts'
+import { type Batch, firstLinesOf, placeOf, writeLines } from './batches.ts'
+import { LineFile } from './line-file.ts'
+import { asEvents } from './new-events.ts'
+import { type Pipeline, withWorkspace } from './pipeline.ts'
+import { readEvents } from './read-events.ts'
+import { isRefusal, kindOf, refusedLines } from './refused-lines.ts'
+import { TICK_BOUNDS } from './tick-bounds.ts'
+
+/** A line of the log that is set aside, for the ticks would fail on it for ever. */
+export interface PoisonLine {
+  batch_id: string
+  line: number
+  /** Without a word of the line. */
+  reason: string
+}
+
+/**
+ * Which lines of the batches, of one transaction, a tick fails on. None where it fails on an ordinary line beside them,
+ * too, or on all of them only together: then they are not to blame.
+ */
+export async function poisonIn(pipeline: Pipeline, batches: readonly Batch[]): Promise<PoisonLine[]> {
+  const [brand] = await pipeline.postgres.pipeline.many<{ id: string }>('brand_ids')
+  if (!brand) return []
+  return await withWorkspace(pipeline, async (_, folder) => {
+    const path = join(folder, 'lines.ndjson')
+    await writeLines(pipeline.postgres.sql, batches, path, TICK_BOUNDS)
+    const file = await LineFile.read(path)
+    let last: unknown
+    const isRead = async (low: number, high: number): Promise<boolean> => {
+      try {
+        await rehearse(pipeline, file, low, high, ordinaryLine(brand.id))
+        return true
+      } catch (error) {
+        if (!isRefusal(error)) throw error
+        last = error
+        return false
+      }
+    }
+    if (!(await isRead(0, 0))) return []
+    const firstLines = firstLinesOf(batches)
+    return [...(await refusedLines(file, isRead))].map((n) => ({
+      ...placeOf(n, batches, firstLines),
+      reason: `the lake cannot take it (${kindOf(last)})`,
+    }))
+  })
+}
+
+/** All that a tick does with lines, up to its publication. */
+async function rehearse(
+  pipeline: Pipeline,
+  file: LineFile,
+  low: number,
+  high: number,
+  ordinary: string,
+): Promise<void> {
+  await withWorkspace(pipeline, async (duck, folder) => {
+    const path = join(folder, 'part.ndjson')
+    await file.copy(path, low, high)
+    await appendFile(path, `${ordinary}\n`)
+    const batch = { batch_id: uuidv7(), event_count: high - low + 1 }
+    await readEvents(pipeline, duck, path, [batch], 0)
+    await duck.run(`create table rehearsed as ${asEvents('new_lines')}`)
+    const awaited = await awaitedEvents(pipeline, duck)
+    await pipeline.postgres.pipeline
+      .tx(async (tx) => {
+        await keepAwaited(tx, duck, awaited)
+        throw REHEARSED
+      })
+      .catch((error: unknown) => {
+        if (error !== REHEARSED) throw error
+      })
+  })
+}
+
+const REHEARSED = new Error('rehearsed')
+
+/** What a browser sent of nobody: it makes no customer. */
+const ordinaryLine = (brandId: string): string => {
+  const now = Date.now()
+  const said = { brand_id: brandId, event_id: uuidv7(), origin: 'browser', event_type: 'page_viewed' }
+  return JSON.stringify({ ...said, received_at: now, occurred_at: now, properties: {} })
+}
