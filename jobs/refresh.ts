@@ -1,4 +1,4 @@
-import type { Control, Job } from '../src/job.ts'
+import { type Control, type Job, Stopped } from '../src/job.ts'
 import { Outrun } from '../src/lake/manifest.ts'
 import type { Pipeline } from '../src/lake/pipeline.ts'
 import { errorFields, log } from '../src/log.ts'
@@ -11,16 +11,28 @@ interface Brands {
 
 /** A brand that takes longer than this among the quick ones is left to the slow lane. */
 const QUICK_MS = 10_000
+/** One that takes longer than this has failed; less than the time of the job, which would be run again. */
+const SLOW_MS = 840_000
+const TIMEOUT_SECONDS = 900
 
 /** Models and segments of the brands; one that fails is noted in its status and stops no other. */
-async function run(pipeline: Pipeline, { brands }: Brands, { signal }: Control): Promise<void> {
+export async function runSlow(
+  pipeline: Pipeline,
+  { brands }: Brands,
+  { signal }: Control,
+  mostMs = SLOW_MS,
+): Promise<void> {
   for (const brandId of brands) {
     if (signal.aborted) return
-    await refreshOne(pipeline, brandId, signal)
+    if (await waits(pipeline, brandId)) continue
+    const late = AbortSignal.timeout(mostMs)
+    if (await refreshOne(pipeline, brandId, AbortSignal.any([signal, late]))) continue
+    if (signal.reason instanceof Stopped) return
+    await noteFailed(pipeline, brandId, new Error(`It took longer than ${mostMs / 1000} s`), mostMs)
   }
 }
 
-/** The same, but each brand has its time only: one that turns out to be slow goes on in the slow lane. */
+/** The same, but a brand that turns out to be slow goes on in the slow lane. */
 export async function runQuick(
   pipeline: Pipeline,
   { brands }: Brands,
@@ -29,14 +41,20 @@ export async function runQuick(
 ): Promise<void> {
   for (const brandId of brands) {
     if (signal.aborted) return
+    if (await waits(pipeline, brandId)) continue
     const late = AbortSignal.timeout(mostMs)
     if (await refreshOne(pipeline, brandId, AbortSignal.any([signal, late]))) continue
     if (late.aborted) await send(refreshSlow.queue, { brands: [brandId] })
   }
 }
 
+/** Whether the brand failed since it was planned, in a job before this one. */
+const waits = async ({ postgres }: Pipeline, brandId: string): Promise<boolean> =>
+  (await postgres.pipeline.one<{ waits: boolean }>('lake_brand_waits', [brandId])).waits
+
 /** False when it was given up because the signal says so. */
 async function refreshOne(pipeline: Pipeline, brandId: string, signal: AbortSignal): Promise<boolean> {
+  const started = performance.now()
   try {
     const report = await refreshBrand(pipeline, brandId, { signal })
     const { as_of, generation, published, full, failed, steps } = report
@@ -46,14 +64,19 @@ async function refreshOne(pipeline: Pipeline, brandId: string, signal: AbortSign
   } catch (error) {
     if (error instanceof Outrun) return true
     if (signal.aborted) return false
-    log('error', 'refresh_failed', { brand_id: brandId, ...errorFields(error) })
-    await pipeline.postgres.pipeline.run('lake_brand_failed', [
-      brandId,
-      error instanceof Error ? error.message : String(error),
-      await currentResults(),
-    ])
+    await noteFailed(pipeline, brandId, error, performance.now() - started)
   }
   return true
+}
+
+async function noteFailed(pipeline: Pipeline, brandId: string, error: unknown, ms: number): Promise<void> {
+  log('error', 'refresh_failed', { brand_id: brandId, ...errorFields(error) })
+  await pipeline.postgres.pipeline.run('lake_brand_failed', [
+    brandId,
+    error instanceof Error ? error.message : String(error),
+    await currentResults(),
+    ms,
+  ])
 }
 
 /** Once a night, in the brand's hours of sleep, all is computed anew and must equal what the steps led to. */
@@ -69,7 +92,7 @@ async function verifyNightly(
 
 export const refresh: Job<Pipeline, Brands> = {
   queue: 'refresh',
-  timeoutSeconds: 900,
+  timeoutSeconds: TIMEOUT_SECONDS,
   policy: 'many',
   // Small brands are computed by one thread each.
   workers: 2,
@@ -77,4 +100,10 @@ export const refresh: Job<Pipeline, Brands> = {
 }
 
 /** A lane of its own for brands over their time: they delay no other. */
-export const refreshSlow: Job<Pipeline, Brands> = { ...refresh, queue: 'refresh_slow', workers: 1, run }
+export const refreshSlow: Job<Pipeline, Brands> = {
+  ...refresh,
+  queue: 'refresh_slow',
+  policy: 'each',
+  workers: 1,
+  run: runSlow,
+}

@@ -2,7 +2,7 @@
 export interface Control {
   /** Aborted when the job's time is over, or with `Stopped` as its reason when the worker stops. */
   signal: AbortSignal
-  /** Queues another job, `afterSeconds` from now; of a queue that allows one waiting job, further ones are dropped. */
+  /** Queues another job, `afterSeconds` from now; what its queue allows no more of is dropped. */
   send(queue: string, data?: object, afterSeconds?: number): Promise<void>
 }
 
@@ -20,8 +20,11 @@ export interface Job<Services, Data extends object = object> {
   /** Five-field cron at which a job is queued; else others send it. */
   every?: string
   timeoutSeconds: number
-  /** one: at most one waiting and one running; many: any number, `workers` of them at a time. */
-  policy: 'one' | 'many'
+  /**
+   * one: at most one waiting and one running; many: any number, `workers` of them at a time; each: the same, but at most one
+   * waiting of the same data.
+   */
+  policy: 'one' | 'many' | 'each'
   workers?: number
   run(services: Services, data: Data, control: Control): Promise<void>
 }

@@ -108,6 +108,7 @@ export async function startWorker(app: App, { graceMs = GRACE_MS } = {}): Promis
       const send = async (queue: string, payload: object = {}, afterSeconds = 0) => {
         await boss.send(queue, payload, {
           ...groupOf(queue),
+          ...(isEach(queue) && { singletonKey: JSON.stringify(payload) }),
           ...(afterSeconds && { startAfter: afterSeconds }),
         })
       }
@@ -159,6 +160,8 @@ async function freeShare(folder: string): Promise<number> {
 /** One group per queue: how many of its jobs run at a time is looked up with each fetch. */
 const groupOf = (queue: string) => ({ group: { id: queue } })
 
+const isEach = (queue: string) => JOBS.some((job) => job.queue === queue && job.policy === 'each')
+
 async function createQueue(boss: PgBoss, job: Job<Services>): Promise<void> {
   const options = queueOptions(job)
   // The policy of a queue cannot change; what waits in it is sent again.
@@ -167,10 +170,11 @@ async function createQueue(boss: PgBoss, job: Job<Services>): Promise<void> {
   await boss.createQueue(job.queue, options)
 }
 
-// At most one waits: `short`. That at most one runs is up to the group. `stately` would say both, but skips a queue for up
-// to a minute after its job has ended, when its statistics, which are kept so long, were taken while that ran.
+// At most one waits, of the same key if there is one: `short`. That at most one runs is up to the group. `stately` would
+// say both, but skips a queue for up to a minute after its job has ended, when its statistics, which are kept so long, were
+// taken while that ran.
 const queueOptions = (job: Job<Services>) => ({
-  policy: job.policy === 'one' ? ('short' as const) : ('standard' as const),
+  policy: job.policy === 'many' ? ('standard' as const) : ('short' as const),
   expireInSeconds: job.timeoutSeconds,
   heartbeatSeconds: HEARTBEAT_SECONDS,
   retryLimit: 2,

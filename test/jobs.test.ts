@@ -2,10 +2,10 @@ import { hash, randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import postgres from 'postgres'
+import postgres, { type TransactionSql } from 'postgres'
 import t from 'tap'
 import { currentResults, plan } from '../jobs/plan.ts'
-import { refresh, refreshSlow, runQuick } from '../jobs/refresh.ts'
+import { refresh, refreshSlow, runQuick, runSlow } from '../jobs/refresh.ts'
 import { retention } from '../jobs/retention.ts'
 import { type App, openApp } from '../src/app.ts'
 import { statusCommands } from '../src/cli/status.ts'
@@ -15,7 +15,7 @@ import { setLogLevel } from '../src/log.ts'
 import { loadModels } from '../src/model/graph.ts'
 import type { Statements } from '../src/op.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
-import { createSegment } from '../src/segment/saved.ts'
+import { audienceOf, createSegment, type SavedSegment } from '../src/segment/saved.ts'
 import { startWorker } from '../src/work.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import type { Teardown } from './fixtures/cluster.ts'
@@ -46,15 +46,21 @@ function scheduler(t: Teardown, { postgres: { url } }: App) {
 }
 
 /** A snapshot cannot be published until what is returned is called. */
-async function holdSnapshots({ postgres: { sql } }: App): Promise<() => Promise<void>> {
+const holdSnapshots = (running: App) => holding(running, (tx) => tx`select from lake_state for update`)
+
+/** What the statement locks is held until what is returned is called. */
+async function holding(
+  { postgres: { sql } }: App,
+  lock: (tx: TransactionSql) => PromiseLike<unknown>,
+): Promise<() => Promise<void>> {
   const held = Promise.withResolvers<void>()
-  const holding = Promise.withResolvers<void>()
+  const locked = Promise.withResolvers<void>()
   const holder = sql.begin(async (tx) => {
-    await tx`select from lake_state for update`
-    holding.resolve()
+    await lock(tx)
+    locked.resolve()
     await held.promise
   })
-  await Promise.race([holding.promise, holder])
+  await Promise.race([locked.promise, holder])
   return async () => {
     held.resolve()
     await holder
@@ -172,7 +178,7 @@ t.test(
       sql`update lake_brand set results = ${sql.json({ recipe: made })} where brand_id = ${id}`
     const fail = async (models: string | null) => {
       for (let at = 0; at < 3; at++)
-        await postgres.pipeline.run('lake_brand_failed', [failing.id, 'It broke', models])
+        await postgres.pipeline.run('lake_brand_failed', [failing.id, 'It broke', models, 0])
     }
 
     t.same(await planned(), [brand.id, failing.id].sort(), 'there are events')
@@ -317,6 +323,113 @@ t.test('brands over their time have a lane of their own', async (t) => {
     await refreshSlow.run(delayed, { brands: [slow.id] }, control)
     t.same(await ahead(), [])
   })
+})
+
+t.test('a refresh that is cut by its time is a failure, and the brand waits longer each time', async (t) => {
+  const { pipeline, postgres } = await app(t)
+  const { sql } = postgres
+  const brand = await newBrand({ postgres })
+  const definition = { source: 'customer_profile', rule: { field: 'has_email', op: '=', value: true } }
+  const { id } = await createSegment(postgres.forBrand(brand.id), {
+    name: 'reached',
+    definition,
+    createdBy: 'test',
+  })
+  const planned: string[] = []
+  const send = async (_queue: string, { brands = [] }: { brands?: string[] } = {}) =>
+    void planned.push(...brands)
+  const control = { signal: AbortSignal.timeout(60_000), send: send as never }
+  const time = 100
+  const many = waiting(postgres.pipeline.many, brand.id, time + 50)
+  const slow = { ...pipeline, postgres: { ...postgres, pipeline: { ...postgres.pipeline, many } } }
+  const turn = async () => {
+    await logBatch(sql, [{ brand_id: brand.id, email: 'ann@example.com' }])
+    await tick(pipeline)
+    await sql`update lake_brand set refresh_planned_at = null, refreshed_at = null`
+    await plan.run({ ...pipeline, refreshCron: '* * * * *' }, {}, control)
+    return planned.splice(0)
+  }
+  const failures = async () =>
+    await sql<{ failures: number; waits: boolean; s: number }[]>`
+      select failures, retry_at > now() as waits, extract(epoch from retry_at - failed_at)::float8 as s
+      from lake_brand where brand_id = ${brand.id}`
+  const told = async () => {
+    const [row] = await postgres.forBrand(brand.id).many<SavedSegment>('segment_by_id', [id])
+    return row && [audienceOf(row).evaluation_status, row.error]
+  }
+  const wakesIn = (seconds: number) =>
+    sql`update lake_brand set retry_at = now() + make_interval(secs => ${seconds}) where brand_id = ${brand.id}`
+  const logged: string[] = []
+  t.capture(process.stderr, 'write', (line: string) => logged.push(line))
+
+  for (const [count, wait] of [0.1, 0.2, 0.4].entries()) {
+    t.same(await turn(), [brand.id])
+    await runSlow(slow, { brands: [brand.id] }, control, time)
+    t.match(await failures(), [{ failures: count + 1, s: wait }])
+    await wakesIn(60)
+    t.same(await turn(), [], 'others have their turn')
+    await runSlow(slow, { brands: [brand.id] }, control, time)
+    t.match(await failures(), [{ failures: count + 1 }], 'nor is it tried by a job that was queued before')
+    await wakesIn(0)
+  }
+  t.match(logged.join(''), '"event":"refresh_failed"')
+  t.same(await told(), ['failed', 'It took longer than 0.1 s'])
+  t.equal(
+    (await postgres.pipeline.one<{ due: boolean }>('lake_brand_verify_due', [brand.id])).due ?? false,
+    false,
+  )
+
+  t.same(await turn(), [brand.id])
+  await refreshSlow.run(pipeline, { brands: [brand.id] }, control)
+  t.match(await failures(), [{ failures: 0, waits: null }])
+  t.same(await told(), ['evaluated', null])
+})
+
+t.test('a brand that failed is tried at once with other rules', async (t) => {
+  const { pipeline, postgres } = await app(t)
+  const { sql } = postgres
+  const brand = await newBrand({ postgres })
+  await postgres.pipeline.run('lake_brand_failed', [brand.id, 'It broke', null, 3_600_000])
+  const waits = () => postgres.pipeline.one<{ waits: boolean }>('lake_brand_waits', [brand.id])
+  t.same(await waits(), { waits: true })
+  const definition = { source: 'customer_profile', rule: { field: 'has_email', op: '=', value: true } }
+  await createSegment(postgres.forBrand(brand.id), { name: 'reached', definition, createdBy: 'test' })
+  t.same(await waits(), { waits: false })
+  await refreshBrand(pipeline, brand.id)
+  t.match(await sql`select failures, error from lake_brand`, [{ failures: 0, error: null }])
+})
+
+t.test('a brand that was planned again waits once in the slow lane', async (t) => {
+  const running = await app(t)
+  const { sql } = running.postgres
+  const queues = scheduler(t, running)
+  const brand = await newBrand(running)
+  await logBatch(sql, [{ brand_id: brand.id, email: 'ann@example.com' }])
+  await tick(running.pipeline)
+  await sql`update lake_brand set refresh_ms = 5001 where brand_id = ${brand.id}`
+  const release = await holding(running, (tx) => tx`lock table segment_version`)
+  const worker = await startWorker(running)
+  const jobs = () => queues<{ state: string; n: number }[]>`
+    select state, count(*)::integer as n from pgboss.job
+    where name = 'refresh_slow' group by state order by state`
+  const plans = async () =>
+    (await queues`select from pgboss.job where name = 'plan' and state = 'completed'`).length
+  try {
+    await eventually(async () => (await jobs()).some(({ state }) => state === 'active'))
+    for (let more = 0; more < 2; more++) {
+      const before = await plans()
+      await sql`update lake_brand set refresh_planned_at = null`
+      await queues`insert into pgboss.job (name, policy, group_id) values ('plan', 'short', 'plan') on conflict do nothing`
+      await eventually(async () => (await plans()) > before)
+    }
+    t.same(await jobs(), [
+      { state: 'created', n: 1 },
+      { state: 'active', n: 1 },
+    ])
+  } finally {
+    await release()
+    await worker.stop()
+  }
 })
 
 /** A way to read that is slow for one brand. */

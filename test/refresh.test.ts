@@ -442,7 +442,7 @@ t.test('a brand that is set aside says why in its segments, until a refresh succ
     t.equal(listed.find((each) => each.id === segment)?.error, row.error)
     return [audienceOf(row).evaluation_status, row.error]
   }
-  const fails = () => shared.postgres.pipeline.run('lake_brand_failed', [brand.id, 'It broke', null])
+  const fails = () => shared.postgres.pipeline.run('lake_brand_failed', [brand.id, 'It broke', null, 0])
   await fails()
   await fails()
   t.same(await shown(), ['evaluated', null], 'it is tried again')

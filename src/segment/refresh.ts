@@ -62,17 +62,23 @@ export async function refreshBrand(
   const asked = options.verify ? [...BOTH] : options.parts
   const [first, second] = roundsOf(brand, isAnew(brand, models), asked)
   const run = { models, asOf: options.asOf ?? new Date(), startedAt }
-  const report = await refreshParts(pipeline, brand, { ...run, parts: first }, options)
-  if (!second) return report
-  brand = await brandRow(pipeline, brandId)
-  const last = await refreshParts(pipeline, brand, { ...run, parts: second }, options)
-  return {
-    ...last,
-    published: report.published || last.published,
-    full: report.full || last.full,
-    steps: [...report.steps, ...last.steps],
+  const { failures } = brand
+  let report = await refreshParts(pipeline, brand, { ...run, parts: first }, options)
+  if (second) {
+    brand = await brandRow(pipeline, brandId)
+    report = joined(report, await refreshParts(pipeline, brand, { ...run, parts: second }, options))
   }
+  // Not with the first of the two: a brand whose segments fail each time would never come to three failures.
+  if (failures && !options.parts) await pipeline.postgres.pipeline.run('lake_brand_recovered', [brandId])
+  return report
 }
+
+const joined = (first: RefreshReport, second: RefreshReport): RefreshReport => ({
+  ...second,
+  published: first.published || second.published,
+  full: first.full || second.full,
+  steps: [...first.steps, ...second.steps],
+})
 
 async function brandRow({ postgres }: Pipeline, brandId: string): Promise<BrandRow> {
   const brand = await postgres.pipeline.maybe<BrandRow>('lake_brand_row', [brandId])

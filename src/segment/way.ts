@@ -56,6 +56,8 @@ export interface BrandRow extends Brand {
   models_tick: number
   models_as_of: Date | null
   models_changed_customers: number
+  /** Refreshes that failed since the last one that did not. */
+  failures: number
   /** Of events and orders, in files of the brand's own. */
   own_rows: number
   /** Null before the first refresh. */

@@ -1,25 +1,29 @@
 -- A brand's turn comes at its own moment of the interval. It is due when data or definitions changed since its last
 -- refresh, or what results are made with ($3: the models, null when they cannot be read), or when it has segments and
--- a window of theirs passed a row. Brands that failed three times wait for a change. Of those that are not due and of
--- which nothing can have changed, the segments are as good as evaluated again.
+-- a window of theirs passed a row. One that failed waits until it is tried again, unless with other models; those that
+-- failed three times wait for a change, too. Of those that are not due and of which nothing can have changed, the segments
+-- are as good as evaluated again.
 with turns as (
     select
         lake_brand.brand_id,
         refresh_ms,
         as_of,
         next_change_at > now() and failures = 0 as is_quiet,
-        changed_tick > least(refreshed_tick, models_tick)
-        or definitions_version > refreshed_definitions_version
-        or (
-            generation > 0
-            and results ->> 'recipe' is distinct from recipe
-            and recipe is not null
-            and (failures < 3 or results ->> 'failed_recipe' is distinct from recipe)
-        )
-        or (
-            failures < 3
-            and coalesce(next_change_at, '-infinity') <= now()
-            and exists (select from segment where segment.brand_id = lake_brand.brand_id and status = 'active')
+        (coalesce(retry_at, '-infinity') <= now() or results ->> 'failed_recipe' <> recipe)
+        and (
+            changed_tick > least(refreshed_tick, models_tick)
+            or definitions_version > refreshed_definitions_version
+            or (
+                generation > 0
+                and results ->> 'recipe' is distinct from recipe
+                and recipe is not null
+                and (failures < 3 or results ->> 'failed_recipe' is distinct from recipe)
+            )
+            or (
+                failures < 3
+                and coalesce(next_change_at, '-infinity') <= now()
+                and exists (select from segment where segment.brand_id = lake_brand.brand_id and status = 'active')
+            )
         ) as is_due
     from lake_brand
     inner join brand on brand.id = lake_brand.brand_id
@@ -54,7 +58,7 @@ evaluated as (
 )
 
 update lake_brand
-set refresh_planned_at = now()
+set refresh_planned_at = now(), retry_at = null
 from turns
 where turns.brand_id = lake_brand.brand_id and is_due
 returning lake_brand.brand_id, turns.refresh_ms

@@ -13,7 +13,5 @@ set
     next_change_at = $12::text::timestamptz,
     models_tick = case when $13 then $4 else models_tick end,
     models_as_of = case when $13 then $5 else models_as_of end,
-    models_changed_customers = case when $13 then $14 else models_changed_customers end,
-    failures = 0,
-    error = null
+    models_changed_customers = case when $13 then $14 else models_changed_customers end
 where brand_id = $1 and generation = $2 and erasures = $9

@@ -1,2 +1,2 @@
-update lake_brand set changed_tick = $1, failures = 0
+update lake_brand set changed_tick = $1
 where brand_id = any ($2::uuid[])
