@@ -220,6 +220,8 @@ function placeOf(original: string, n: number, type: string): Place {
   const place = `\\$${n}(?!\\d)`
   if (new RegExp(`${place}(?:::\\w+)? is null`).test(original)) return only(null)
   if (new RegExp(`${place}::text::timestamptz`).test(original)) return only('-infinity')
+  // What a list goes on behind.
+  if (new RegExp(`> \\(?\\s*coalesce\\((?:split_part\\()?${place}`).test(original)) return only(null)
   if (new RegExp(`<= ${place}::timestamptz`).test(original)) return only(new Date('2100-01-01T00:00:00Z'))
   const recorded = recordedAs(original, place)
   if (recorded) {

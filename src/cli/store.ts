@@ -186,7 +186,7 @@ export const storeCommands = [
         abandoned_after_minutes: abandonedAfterMinutes,
         ...(await db.one('store_status')),
         walks: await syncStates(db),
-        dead_letters: (await db.many<DeadLetter>('store_dead')).map(({ payload: _, ...row }) => row),
+        dead_letters: await db.many<DeadLetter>('store_dead'),
       }
     },
     text: ({ walks, dead_letters, ...status }) =>
@@ -236,5 +236,4 @@ interface DeadLetter {
   triggered_at: Date
   received_at: Date
   reason: string
-  payload: Buffer | null
 }

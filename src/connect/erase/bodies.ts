@@ -2,6 +2,7 @@ import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { errorCode } from '../../errors.ts'
 import type { People } from '../../identity/people.ts'
 import type { Statements } from '../../op.ts'
+import { SLICE_BYTES } from '../kept.ts'
 import type { Counts } from './tables.ts'
 
 /** Whose traces to look for, in what came until when. */
@@ -16,7 +17,7 @@ interface Body {
   body: Buffer
 }
 
-/** Tables that keep what was sent as it was sent: a statement that lists, and one that erases by id. */
+/** Tables that keep what was sent as it was sent: a statement that lists a slice behind an id, and one that erases by id. */
 const BODIES: readonly [table: string, list: string, erase: string][] = [
   ['store_delivery', 'bodies_of_deliveries', 'bodies_of_deliveries_erase'],
   ['store_event', 'bodies_of_store_events', 'bodies_of_store_events_erase'],
@@ -31,11 +32,28 @@ export const OPENED_TABLES: readonly string[] = ['event_log', ...BODIES.map(([ta
 export async function eraseBodies(db: Statements, { brandId, erasedAt, people }: Wanted): Promise<Counts> {
   const counts: Counts = {}
   for (const [table, list, erase] of BODIES) {
-    const bodies = await db.many<Body>(list, [brandId, erasedAt])
-    const theirs = bodies.filter(({ body }) => names(people, body.toString())).map(({ id }) => id)
-    counts[`postgres.${table}`] = theirs.length ? await db.run(erase, [brandId, theirs]) : 0
+    let erased = 0
+    for await (const bodies of slices(db, list, { brandId, erasedAt })) {
+      const theirs = bodies.filter(({ body }) => names(people, body.toString())).map(({ id }) => id)
+      if (theirs.length) erased += await db.run(erase, [brandId, theirs])
+    }
+    counts[`postgres.${table}`] = erased
   }
   return counts
+}
+
+async function* slices(
+  db: Statements,
+  list: string,
+  { brandId, erasedAt }: Pick<Wanted, 'brandId' | 'erasedAt'>,
+): AsyncGenerator<Body[]> {
+  for (let after: string | null = null; ; ) {
+    const bodies: Body[] = await db.many<Body>(list, [brandId, erasedAt, after, SLICE_BYTES])
+    const last = bodies.at(-1)
+    if (!last) return
+    yield bodies
+    after = last.id
+  }
 }
 
 function names(people: People, text: string): boolean {

@@ -2,6 +2,7 @@ import type { Seal } from '../../access/seal.ts'
 import { fail, isOvertaken } from '../../errors.ts'
 import { log } from '../../log.ts'
 import type { Postgres } from '../../store/postgres.ts'
+import { KEPT, NO_LONGER_KEPT, SLICE_BYTES } from '../kept.ts'
 import { createLanes } from '../lanes.ts'
 import { type Connection, connectionOfShop } from './connection.ts'
 import { carryOut, meaningOf, reasonOf, type Told } from './meaning.ts'
@@ -18,6 +19,7 @@ export type Outcome =
   | { ok: true; deduplicated?: true }
   | { ok: false; reason: 'dead_letter'; message: string }
 
+/** Of those whose body is kept. */
 export interface Replayed {
   applied: number
   dead: number
@@ -80,44 +82,56 @@ async function receive(
     const message = reasonOf(error)
     if (message === null) throw error
     log('warn', 'store_webhook_dead', { brand_id: brandId, topic: delivery.topic, reason: message })
-    await db.run('store_delivery_add', [...rowOf(delivery), 'dead', message, delivery.body])
+    const dropped = await db.tx(async (tx) => {
+      await tx.run('store_delivery_add', [...rowOf(delivery), 'dead', message, delivery.body])
+      return await tx.run('store_dead_drop', [KEPT.bytes, KEPT.most, NO_LONGER_KEPT])
+    })
+    if (dropped) log('warn', 'store_webhooks_dropped', { brand_id: brandId, count: dropped })
     return { ok: false, reason: 'dead_letter', message }
   }
 }
 
 const rowOf = ({ webhookId, topic, triggeredAt }: Told) => [webhookId, topic, triggeredAt]
 
-interface DeadRow {
+interface KeptRow {
   webhook_id: string
   topic: string
   triggered_at: Date
-  payload: Buffer | null
+  payload: Buffer
+  position: string
 }
 
-async function replay(
+async function replay(parts: ReceiverParts, connection: Connection): Promise<Replayed> {
+  const db = parts.postgres.forBrand(connection.brandId)
+  const replayed = { applied: 0, dead: 0 }
+  for (let after: KeptRow | undefined; ; ) {
+    const behind = [after?.position ?? '-infinity', after?.webhook_id ?? '']
+    const kept: KeptRow[] = await db.many<KeptRow>('store_dead_next', [...behind, SLICE_BYTES])
+    if (kept.length === 0) return replayed
+    for (const row of kept) replayed[await replayOne(parts, connection, row)]++
+    after = kept.at(-1)
+  }
+}
+
+async function replayOne(
   { postgres, storePlatformDomain }: ReceiverParts,
   connection: Connection,
-): Promise<Replayed> {
-  const db = postgres.forBrand(connection.brandId)
-  const kept = await db.many<DeadRow>('store_dead')
-  let applied = 0
-  for (const { webhook_id: webhookId, topic, triggered_at, payload } of kept) {
-    if (!payload) continue
-    const told = { webhookId, topic, triggeredAt: triggered_at.toISOString(), body: payload }
-    try {
-      const meaning = meaningOf(told, connection)
-      await persistently(() =>
-        db.tx(async (tx) => {
-          await tx.run('store_dead_done', [webhookId, meaning ? 'applied' : 'ignored'])
-          if (meaning) await carryOut({ tx, storePlatformDomain, ...connection }, told, meaning)
-        }),
-      )
-      applied++
-    } catch (error) {
-      if (reasonOf(error) === null) throw error
-    }
+  { webhook_id: webhookId, topic, triggered_at, payload }: KeptRow,
+): Promise<keyof Replayed> {
+  const told = { webhookId, topic, triggeredAt: triggered_at.toISOString(), body: payload }
+  try {
+    const meaning = meaningOf(told, connection)
+    await persistently(() =>
+      postgres.forBrand(connection.brandId).tx(async (tx) => {
+        await tx.run('store_dead_done', [webhookId, meaning ? 'applied' : 'ignored'])
+        if (meaning) await carryOut({ tx, storePlatformDomain, ...connection }, told, meaning)
+      }),
+    )
+    return 'applied'
+  } catch (error) {
+    if (reasonOf(error) === null) throw error
+    return 'dead'
   }
-  return { applied, dead: kept.length - applied }
 }
 
 /** Once more after a lost race: what is there then is seen. */
