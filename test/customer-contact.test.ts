@@ -6,7 +6,7 @@ import { refreshBrand } from '../src/segment/refresh.ts'
 import { api } from './fixtures/api.ts'
 import { brand as makeBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
-import { lake, lakeOf, tick } from './fixtures/lake.ts'
+import { lake, lakeOf, logBatch, tick } from './fixtures/lake.ts'
 
 /** Which contact is shown with a customer, wherever a customer is shown. */
 const db = await database(t)
@@ -115,3 +115,20 @@ t.test('a contact without a channel is shown only where there is no other', asyn
   const id = await contact(brand, { email: 'one@example.com' })
   t.same(await shown(brand, 1), new Set([id]))
 })
+
+t.test(
+  'a contact without a channel does not keep one from being linked when its address is named',
+  async (t) => {
+    const brand = await makeBrand(db)
+    const named = { brand_id: brand.id, store_customer_id: '1' }
+    await logBatch(sql, [named])
+    await tick(pipeline)
+    const [customer] = await sql`select subject from customer where brand_id = ${brand.id}`
+    await contact(brand, { subject: customer?.subject })
+    const id = await contact(brand, { email: 'one@example.com' })
+    await logBatch(sql, [{ ...named, email: 'one@example.com' }])
+    await tick(pipeline)
+    const [linked] = await sql`select subject from contact where brand_id = ${brand.id} and id = ${id}`
+    t.same(linked, customer)
+  },
+)

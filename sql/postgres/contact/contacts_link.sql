@@ -17,7 +17,10 @@ oldest as (
     from found
     where
         linked is null
-        and not exists (select from contact as other where other.brand_id = $1 and other.subject = found.subject)
+        and not exists (
+            select from contact as other
+            where other.brand_id = $1 and other.subject = found.subject and (other.email is not null or other.phone is not null)
+        )
     order by subject, created_at, id
 )
 
