@@ -19,7 +19,7 @@ import { computeMarts, openStaging } from '../src/segment/marts.ts'
 import { openMembers } from '../src/segment/members.ts'
 import { BOTH } from '../src/segment/part.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
-import { audienceOf, type SegmentWithDefinition } from '../src/segment/saved.ts'
+import { audienceOf, type SegmentWithDefinition, updateSegment } from '../src/segment/saved.ts'
 import { migrate } from '../src/store/migrate.ts'
 import { openPostgres } from '../src/store/postgres.ts'
 import { cluster } from './fixtures/cluster.ts'
@@ -126,6 +126,41 @@ t.test('a segment that fails keeps its members, says why, and stops no other', a
   await refresh(at('2026-03-06T00:00:00'))
   t.match(await audience(first.id), { evaluation_status: 'evaluated', member_count: 1 })
   t.same((await published()).served.first, { bob: '2026-03-06T00:00:00Z' }, brand.name)
+})
+
+t.test('why a version of a segment failed is not said of the next one', async (t) => {
+  const { brand, db, viewed, view, refresh } = await store(shared)
+  const { id } = await viewed('lately', 3)
+  const shown = async () => {
+    const row = await db.one<SegmentWithDefinition>('segment_by_id', [id])
+    const { evaluation_status, current_version_evaluated } = audienceOf(row)
+    return [evaluation_status, current_version_evaluated, row.error]
+  }
+  const edit = (days: number) => updateSegment(db, { id, definition: viewedWithin(days), createdBy: 'test' })
+  await view(at('2026-03-01T00:00:00'), 'ann')
+  await refresh(at('2026-03-02T00:00:00'))
+  await sql`update segment_version set definition = '{"source":"moon","rule":{}}' where segment_id = ${id}`
+  await view(at('2026-03-02T00:00:00'), 'bob')
+  await refresh(at('2026-03-03T00:00:00'))
+  t.match(await shown(), ['failed', true, /moon/])
+  await edit(4)
+  t.same(await shown(), ['evaluated', false, null])
+
+  await t.test('when it ends to fail after the next one was made', async (t) => {
+    const [failed, version] = ['It broke', 1]
+    await shared.postgres.pipeline.run('segments_failed', [brand.id, new Date(), [id], [failed], [version]])
+    t.same(await shown(), ['evaluated', false, null])
+  })
+
+  await t.test('when it is why the whole brand was set aside', async (t) => {
+    const fails = () => shared.postgres.pipeline.run('lake_brand_failed', [brand.id, 'It broke', null, 0])
+    for (let count = 0; count < 3; count++) await fails()
+    t.same(await shown(), ['failed', false, 'It broke'])
+    await edit(5)
+    t.same(await shown(), ['evaluated', false, null])
+    await fails()
+    t.same(await shown(), ['failed', false, 'It broke'])
+  })
 })
 
 t.test('the segments that a shared statement fails for are found, the others are evaluated', async (t) => {

@@ -192,6 +192,7 @@ export async function recordRun(
     changedAt,
     failed.map(({ segment }) => segment.id),
     failed.map(({ error }) => error),
+    failed.map(({ segment }) => segment.version),
   ])
 }
 

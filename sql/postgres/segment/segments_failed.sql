@@ -1,4 +1,8 @@
+-- What failed may be a version that is no longer the current one.
 update segment
-set last_run_at = $2, evaluating_until = null, error = run.error
-from unnest($3::uuid[], $4::text[]) as run (id, error)
+set
+    last_run_at = $2,
+    evaluating_until = null,
+    error = case when segment.version = run.version then run.error end
+from unnest($3::uuid[], $4::text[], $5::integer[]) as run (id, error, version)
 where segment.brand_id = $1 and segment.id = run.id
