@@ -25,11 +25,14 @@ export const plan: Job<Pipeline & { refreshCron: string }> = {
     await control.send('snapshot')
     const { slot, interval } = slotAt(refreshCron, new Date())
     const results = await currentResults()
-    const due = await postgres.pipeline.many<Due>('brands_to_refresh', [slot, interval, results])
-    const slow = due.filter(({ refresh_ms }) => (refresh_ms ?? 0) > SLOW_MS)
-    const quick = due.filter(({ refresh_ms }) => (refresh_ms ?? 0) <= SLOW_MS)
-    for (const { brand_id } of slow) await control.send('refresh_slow', { brands: [brand_id] })
-    for (const brands of groupsOf(quick)) await control.send('refresh', { brands })
+    // Brands that a planner handed to nobody before it was killed have had no turn: another may hand them out twice.
+    await postgres.pipeline.tx(async (tx) => {
+      const due = await tx.many<Due>('brands_to_refresh', [slot, interval, results])
+      const slow = due.filter(({ refresh_ms }) => (refresh_ms ?? 0) > SLOW_MS)
+      const quick = due.filter(({ refresh_ms }) => (refresh_ms ?? 0) <= SLOW_MS)
+      for (const { brand_id } of slow) await control.send('refresh_slow', { brands: [brand_id] })
+      for (const brands of groupsOf(quick)) await control.send('refresh', { brands })
+    })
     const compact = await postgres.pipeline.many<Due>('brands_to_compact', [OWN_FILE_ROWS, STAGED_HOURS])
     for (const brands of groupsOf(compact)) await control.send('compact', { brands })
   },

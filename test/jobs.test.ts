@@ -243,6 +243,51 @@ t.test('a worker that stops cuts off what does not end in time, and says that no
   )
 })
 
+t.test('of two planners at once one hands a brand to the workers', async (t) => {
+  const { pipeline, postgres } = await app(t)
+  const brand = await newBrand({ postgres })
+  await logBatch(postgres.sql, [{ brand_id: brand.id, email: 'ann@example.com' }])
+  await tick(pipeline)
+  const handed: string[] = []
+  const run = (during: () => Promise<unknown>) => {
+    const send = async (_queue: string, { brands = [] }: { brands?: string[] } = {}) => {
+      if (brands.length) await during()
+      handed.push(...brands)
+    }
+    const control = { signal: AbortSignal.timeout(60_000), send: send as never }
+    return plan.run({ ...pipeline, refreshCron: '* * * * *' }, {}, control)
+  }
+  await run(() => run(async () => {}))
+  await run(async () => {})
+  t.same(handed, [brand.id])
+})
+
+t.test('what a planner did not hand to the workers before it was killed the next one does', async (t) => {
+  const { pipeline, postgres } = await app(t)
+  const brand = await newBrand({ postgres })
+  await logBatch(postgres.sql, [{ brand_id: brand.id, email: 'ann@example.com' }])
+  await tick(pipeline)
+  const handed: string[] = []
+  const send = async (_queue: string, { brands = [] }: { brands?: string[] } = {}) =>
+    void handed.push(...brands)
+  const killed = async (_queue: string, { brands = [] }: { brands?: string[] } = {}) => {
+    if (brands.length === 0) return
+    await postgres.sql`
+      select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid() and state = 'idle in transaction'`
+    throw new Error('killed')
+  }
+  const run = (sends: unknown) =>
+    plan.run(
+      { ...pipeline, refreshCron: '* * * * *' },
+      {},
+      { signal: AbortSignal.timeout(60_000), send: sends as never },
+    )
+  await t.rejects(run(killed))
+  await run(send)
+  t.same(handed, [brand.id])
+})
+
 t.test('what comes while the planner runs is later than any time that it says of a segment', async (t) => {
   const { pipeline, postgres } = await app(t)
   const { sql } = postgres
