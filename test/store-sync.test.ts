@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import postgres from 'postgres'
 import t, { type Test } from 'tap'
 import { ShopLife } from '../src/connect/demo/store/life.ts'
 import { bodyOf, checkoutBody, orderBody } from '../src/connect/demo/store/rest.ts'
@@ -8,6 +9,7 @@ import { type FakeStore, type FakeStoreOptions, startFakeStore } from '../src/co
 import { type ShopCheckout, ShopState } from '../src/connect/demo/store/state.ts'
 import { catalogPage } from '../src/connect/store/catalog.ts'
 import { connectionOf } from '../src/connect/store/connection.ts'
+import { joined } from '../src/connect/store/record.ts'
 import { openAdminApi } from '../src/connect/store/shopify/client.ts'
 import { readPage } from '../src/connect/store/shopify/pages.ts'
 import { backfill, reconcile, syncStates } from '../src/connect/store/sync.ts'
@@ -134,7 +136,7 @@ t.test('a query that the store finds too costly is asked for in smaller pages', 
   const wanted = { entity: 'orders', after: null, first: 100, since: null } as const
   const { records, first, next } = await readPage(options.api, wanted)
   t.equal(first, 50)
-  t.equal(records.orders.length, 50)
+  t.equal(joined(records).orders.length, 50)
   t.ok(next)
   t.same(await orders(brand), [], 'reading writes nothing')
 })
@@ -194,8 +196,9 @@ t.test('money that moved at a late attempt of many counts, and when it did', asy
   refund.failures = 130
   state.settleRefund(order, refund, paidAt, 'success')
   const { records } = await readPage(options.api, { entity: 'orders', after: null, first: 1, since: null })
-  t.match(records.refunds, [{ total: order.total }])
-  t.match(records.orders, [{ paidAt: new Date(Math.floor(paidAt.getTime() / 1000) * 1000).toISOString() }])
+  const { refunds, orders } = joined(records)
+  t.match(refunds, [{ total: order.total }])
+  t.match(orders, [{ paidAt: new Date(Math.floor(paidAt.getTime() / 1000) * 1000).toISOString() }])
 })
 
 t.test('a record of which a later page of lines cannot be read costs no other record', async (t) => {
@@ -212,6 +215,84 @@ t.test('a record of which a later page of lines cannot be read costs no other re
     (await orders(brand)).map(({ number }) => number),
     ['#1001', '#1003'],
   )
+})
+
+/** Has Postgres answer with an error when an order is written. */
+async function refuse(t: Test, brand: Brand, id: bigint, sqlState: string) {
+  const owner = postgres(db.url, { max: 1, onnotice: () => {} })
+  const mend = async () => {
+    await owner`drop function if exists a_fault cascade`
+  }
+  t.teardown(async () => {
+    await mend()
+    await owner.end()
+  })
+  await owner.unsafe(`
+    create function a_fault() returns trigger language plpgsql as $$ begin raise sqlstate '${sqlState}'; end $$;
+    create trigger a_fault before insert on store_order for each row
+    when (new.brand_id = '${brand.id}' and new.external_id = '${id}') execute function a_fault()`)
+  return mend
+}
+
+const dead = async ({ id }: Brand) =>
+  (
+    await db.postgres.sql`
+      select topic, webhook_id, reason, payload from store_delivery where brand_id = ${id} and outcome = 'dead'`
+  ).map((row) => ({ ...row }))
+
+t.test(
+  'a record that Postgres refuses is left out with the reason, and the walk goes on behind it',
+  async (t) => {
+    const random = randomSource(t)
+    const { brand, life, options } = await shop(t, random, 0)
+    const { state } = life
+    for (let count = 0; count < 60; count++)
+      state.addOrder(life.now, { customer: null, email: 'a@example.com', lines: state.lines(random) })
+    const [first, second] = state.orders
+    if (!first || !second) throw new Error('no orders')
+    const mend = await refuse(t, brand, second.id, '22003')
+    const walked = await backfill(options)
+    t.strictSame(
+      walked.map(({ read }) => read),
+      [state.customers.length, state.products.length, 60, 0],
+    )
+    const ids = async () => (await orders(brand)).map(({ external_id }) => BigInt(external_id))
+    t.strictSame(
+      await ids(),
+      state.orders.map(({ id }) => id).filter((id) => id !== second.id),
+    )
+    t.match(await dead(brand), [
+      {
+        topic: 'orders/backfill',
+        webhook_id: new RegExp(`^${second.id} `),
+        reason: 'Postgres refuses it (22003)',
+        payload: null,
+      },
+    ])
+    await reconcile({ ...options, now: () => life.now })
+    t.equal((await dead(brand)).length, 1, 'the same version is noted once')
+    await mend()
+    await backfill({ ...options, again: true })
+    t.strictSame(
+      await ids(),
+      state.orders.map(({ id }) => id),
+    )
+  },
+)
+
+t.test('while Postgres cannot write, a walk stays where it is', async (t) => {
+  const random = randomSource(t)
+  const { brand, life, options } = await shop(t, random, 0)
+  const { state } = life
+  for (let count = 0; count < 3; count++)
+    state.addOrder(life.now, { customer: null, email: 'a@example.com', lines: state.lines(random) })
+  const mend = await refuse(t, brand, state.orders[1]?.id ?? 0n, '53100')
+  await t.rejects(backfill(options), { code: '53100' })
+  t.strictSame(await orders(brand), [])
+  t.strictSame(await dead(brand), [])
+  await mend()
+  await backfill(options)
+  t.equal((await orders(brand)).length, 3)
 })
 
 t.test('a store with 100,000 records of a kind is read', async (t) => {

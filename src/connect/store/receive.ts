@@ -1,11 +1,12 @@
 import type { Seal } from '../../access/seal.ts'
-import { fail, isOvertaken } from '../../errors.ts'
+import { fail } from '../../errors.ts'
 import { log } from '../../log.ts'
 import type { Postgres } from '../../store/postgres.ts'
 import { KEPT, NO_LONGER_KEPT, SLICE_BYTES } from '../kept.ts'
 import { createLanes } from '../lanes.ts'
 import { type Connection, connectionOfShop } from './connection.ts'
 import { carryOut, meaningOf, reasonOf, type Told } from './meaning.ts'
+import { persistently } from './persistently.ts'
 import type { Meaning } from './shopify/topics.ts'
 import { isSignedBy } from './signature.ts'
 
@@ -41,7 +42,6 @@ export interface ReceiverParts {
 
 /** The platform waits five seconds for an answer. */
 const DEADLINE_MS = 4_000
-const ATTEMPTS = 3
 
 export function createReceiver(parts: ReceiverParts): Receiver {
   const inLane = createLanes()
@@ -131,16 +131,5 @@ async function replayOne(
   } catch (error) {
     if (reasonOf(error) === null) throw error
     return 'dead'
-  }
-}
-
-/** Once more after a lost race: what is there then is seen. */
-async function persistently<Result>(work: () => Promise<Result>): Promise<Result> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await work()
-    } catch (error) {
-      if (attempt === ATTEMPTS || !isOvertaken(error)) throw error
-    }
   }
 }

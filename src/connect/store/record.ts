@@ -211,3 +211,11 @@ export const batchOf = (some: Partial<Batch>): Batch => ({
   removals: [],
   ...some,
 })
+
+/** What several batches tell, in one. */
+export function joined(batches: readonly Batch[]): Batch {
+  const all = batchOf({})
+  for (const batch of batches)
+    for (const name of Object.keys(all) as (keyof Batch)[]) (all[name] as unknown[]).push(...batch[name])
+  return all
+}

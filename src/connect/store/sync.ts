@@ -1,13 +1,10 @@
 import { Failure, fail } from '../../errors.ts'
 import { log } from '../../log.ts'
 import type { Db } from '../../op.ts'
-import { applyRecords } from './apply.ts'
-import type { Connection } from './connection.ts'
 import { type AdminApi, openAdminApi } from './shopify/client.ts'
 import type { Entity } from './shopify/nodes.ts'
 import { countOf, readPage } from './shopify/pages.ts'
-
-export type Purpose = 'backfill' | 'reconcile'
+import { type PageWriter, type Purpose, writePage } from './write-page.ts'
 
 export interface SyncState {
   purpose: Purpose
@@ -20,10 +17,7 @@ export interface SyncState {
   finished_at: Date | null
 }
 
-export interface SyncOptions {
-  db: Db
-  connection: Connection
-  storePlatformDomain: string
+export interface SyncOptions extends PageWriter {
   /** Made from the connection unless given. */
   api?: AdminApi
   /** How long one query may wait for the store. */
@@ -118,25 +112,11 @@ async function walk(
     signal?.throwIfAborted()
     const page = await readPage(api, { entity, after: position, first, since: state.since })
     first = page.first
-    await write(options, { purpose, entity, position }, page)
+    await writePage(options, { purpose, entity, position }, page)
     position = page.next
     read += page.count
     done += page.count
     onProgress?.(entity, done, Math.max(done, state.total))
   } while (position !== null)
   return { entity, read }
-}
-
-/** The records of a page and the place behind it, together or not at all. */
-async function write(
-  { db, connection, storePlatformDomain }: SyncOptions,
-  at: { purpose: Purpose; entity: Entity; position: string | null },
-  page: { records: Parameters<typeof applyRecords>[1]; count: number; next: string | null },
-): Promise<void> {
-  await db.tx(async (tx) => {
-    await applyRecords({ ...connection, tx, storePlatformDomain }, page.records)
-    const { purpose, entity, position } = at
-    const moved = await tx.run('store_sync_advance', [purpose, entity, position, page.next, page.count])
-    if (moved === 0) throw fail('conflict', 'Another process walks through this store at the same time.')
-  })
 }

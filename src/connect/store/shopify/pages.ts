@@ -10,7 +10,8 @@ import { type Entity, NODES } from './nodes.ts'
 import { COUNTS, PAGES } from './queries.ts'
 
 export interface PageOf {
-  records: Batch
+  /** What each record tells. */
+  records: readonly Batch[]
   count: number
   /** The store's cursor behind the page; null at the end. */
   next: string | null
@@ -37,10 +38,10 @@ export async function readPage(api: AdminApi, wanted: PageWanted): Promise<PageO
   })
   if (!page) throw fail('upstream_error', 'The store answered without a page.')
   const nodes = page.list('nodes')
-  const batches: Batch[] = []
+  const records: Batch[] = []
   // One after the other: the longer lists of all at once would wait for each other's points.
-  for (const node of nodes) batches.push(await recordOf(api, entity, node, readAt))
-  return { records: joined(batches), count: nodes.length, next: nextOf(page), first }
+  for (const node of nodes) records.push(await recordOf(api, entity, node, readAt))
+  return { records, count: nodes.length, next: nextOf(page), first }
 }
 
 /** Nothing of a record that is not what it should be; the others are worth having. */
@@ -52,13 +53,6 @@ async function recordOf(api: AdminApi, entity: Entity, node: Fields, readAt: str
     log('warn', 'store_record_unreadable', { entity, reason: error.message })
     return batchOf({})
   }
-}
-
-function joined(batches: readonly Batch[]): Batch {
-  const all = batchOf({})
-  for (const batch of batches)
-    for (const name of Object.keys(all) as (keyof Batch)[]) (all[name] as unknown[]).push(...batch[name])
-  return all
 }
 
 /** How many records there are; 0 where the store does not count them. */
