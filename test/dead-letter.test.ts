@@ -123,6 +123,34 @@ t.test('many are listed page by page, at most so many as asked for', async (t) =
   t.equal((await list(brand)).length, 100)
 })
 
+t.test('of deliveries that could not be stored a brand keeps the newest 5,000', async (t) => {
+  const one = await source()
+  const { brand } = one
+  await sql`
+    insert into dead_letter (brand_id, id, provider_id, event_id, event_type, reason, body, failed_at)
+    select ${brand.id}, gen_random_uuid(), gen_random_uuid(), 'old' || n, 'a', 'full', 'x', now() - n * interval '1 second'
+    from generate_series(1, 5000) as n`
+  await breakIt()
+  await send(one, { eventId: 'e', data: data('unfit') })
+  await mendIt()
+  t.match(await sql`select event_id, reason from dead_letter where brand_id = ${brand.id} and body = ''`, [
+    { event_id: 'old5000', reason: /^full; its body is no longer kept/ },
+  ])
+})
+
+t.test('what is no longer kept is taken off the list by a replay, which says so', async (t) => {
+  const brand = await makeBrand(db)
+  await sql`
+    insert into dead_letter (brand_id, id, provider_id, event_id, event_type, reason, body)
+    values (${brand.id}, gen_random_uuid(), gen_random_uuid(), 'e', 'a', 'full', '')`
+  await sql`
+    insert into dead_event (batch_id, line, brand_id, reason, payload)
+    values (gen_random_uuid(), 1, ${brand.id}, 'unread', '')`
+  t.equal((await list(brand)).length, 2)
+  t.same(await outcomes(brand, [], { all: true }), ['no longer kept', 'no longer kept'])
+  t.same(await list(brand), [])
+})
+
 t.test('a letter from before an erasure brings nobody back', async (t) => {
   const one = await source()
   const { brand } = one

@@ -590,3 +590,40 @@ t.test('ids of webhooks are kept for three months and claims of visitors for 13'
   t.same([...(await sql`select event_id from custom_delivery`)], [{ event_id: '89' }])
   t.same([...(await sql`select value from visitor_claim`)], [{ value: '399' }])
 })
+
+t.test('dead letters and dead events are kept for 180 days', async (t) => {
+  const pipeline = await lake(t)
+  const { sql } = pipeline.postgres
+  const brand = await newBrand(pipeline)
+  await sql`
+    insert into dead_letter (brand_id, id, provider_id, event_id, event_type, reason, body, received_at, failed_at)
+    select
+      ${brand.id}, gen_random_uuid(), gen_random_uuid(), days::text, 'told', 'full', 'x',
+      now() - make_interval(days => 400), now() - make_interval(days => days)
+    from (select 179 as days union all select 181 + n from generate_series(0, 20000) as n) as given`
+  await sql`
+    insert into dead_event (batch_id, line, brand_id, reason, payload, created_at)
+    select gen_random_uuid(), days, null, 'unread', 'x', now() - make_interval(days => days)
+    from (select 179 as days union all select 181 + n from generate_series(0, 20000) as n) as given`
+  await retention.run(pipeline, {}, { signal: AbortSignal.timeout(60_000), send: async () => {} })
+  t.same([...(await sql`select event_id from dead_letter`)], [{ event_id: '179' }])
+  t.same([...(await sql`select line from dead_event`)], [{ line: 179 }])
+})
+
+t.test('of dead events each brand keeps the newest 256 MB', async (t) => {
+  const pipeline = await lake(t)
+  const { sql } = pipeline.postgres
+  const [one, other] = [await newBrand(pipeline), await newBrand(pipeline)]
+  // Alike bytes take little room on the disk, and count as what they are.
+  await sql`
+    insert into dead_event (batch_id, line, brand_id, reason, payload, created_at)
+    select gen_random_uuid(), n, brand, 'unread', convert_to(repeat('x', 16 << 20), 'UTF8'), now() - n * interval '1 second'
+    from generate_series(1, 16) as n
+    cross join unnest(${[one.id, other.id]}::uuid[]) as brand`
+  await sql`
+    insert into dead_event (batch_id, line, brand_id, reason, payload)
+    values (gen_random_uuid(), 0, ${one.id}, 'unread', 'x')`
+  await retention.run(pipeline, {}, { signal: AbortSignal.timeout(60_000), send: async () => {} })
+  const dropped = await sql`select brand_id, line, reason from dead_event where payload = ''`
+  t.match([...dropped], [{ brand_id: one.id, line: 16, reason: /^unread; its line is no longer kept/ }])
+})

@@ -7,3 +7,10 @@ const DELIVERY_DAYS = 90
 /** Forgets event ids that were accepted so long ago that they are not sent again. */
 export const forgetDeliveries = (pipeline: Statements): Promise<number> =>
   sliceBySlice((most) => pipeline.run('custom_deliveries_forget', [DELIVERY_DAYS, most]))
+
+/** As long as the history of a segment: whoever has not replayed one until then never will. */
+const LETTER_DAYS = 180
+
+/** Forgets dead letters, those that were stored meanwhile as well. */
+export const forgetDeadLetters = (pipeline: Statements): Promise<number> =>
+  sliceBySlice((most) => pipeline.run('dead_letters_forget', [LETTER_DAYS, most]))
