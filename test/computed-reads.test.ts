@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import { fail } from '../src/errors.ts'
 import { type Asked, type LakesOptions, openLakes } from '../src/lake/reader.ts'
 import type { Session } from '../src/lake/session.ts'
-import type { Brand } from '../src/op.ts'
+import type { Brand, Pin } from '../src/op.ts'
 import { openDuck } from '../src/store/duckdb.ts'
 
 const tempDir = mkdtempSync(join(tmpdir(), 'recoup-computed-'))
@@ -18,6 +18,9 @@ const instant = (n: number) => new Date(Date.UTC(2026, 0, n))
 /** Of 10^12 rows. */
 const ENDLESS = 'select sum(a.range * b.range) from range(1000000) as a, range(1000000) as b'
 const unavailable = { code: 'unavailable' }
+
+/** A request has ended before the next one comes. */
+const turn = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
 
 interface Opened {
   name: string
@@ -40,7 +43,9 @@ function lakesOf(t: Test, options: LakesOptions = {}) {
   }
   const nothing = { reader: async () => null, sweep: async () => {}, close: async () => {} }
   const lakes = openLakes(nothing, open, options)
-  t.teardown(() => lakes.close())
+  // Nothing else keeps the process while it waits for a session to be closed.
+  const alive = setInterval(() => {}, 1_000)
+  t.teardown(() => lakes.close().finally(() => clearInterval(alive)))
   return { lakes, opened, names: () => opened.map(({ name }) => name) }
 }
 
@@ -169,6 +174,55 @@ t.test('calls that ask for the same instant share a session', async (t) => {
   const read = reads(t, made)
   await Promise.all([read(one, instant(1)).began, read(one, instant(1)).began])
   t.same(made.names(), ['one 1'])
+})
+
+t.test('pages of a walk share the session of the first one', async (t) => {
+  for (const past of [instant(1), undefined]) {
+    const { lakes, names } = lakesOf(t)
+    const first = await lakes.forBrand(one).sources(past)
+    for (let page = 0; page < 3; page++) {
+      const next = await lakes.forBrand(one).pinned(first.pin as Pin)
+      t.same(await next.rows('select 1 as one'), [{ one: 1 }])
+      t.same(next.pin, first.pin)
+      await turn()
+    }
+    t.equal(names().length, 1)
+    t.match((await lakes.forBrand(one).pinned({ ...(first.pin as Pin), tick: 2 })).pin, { tick: 1 })
+    t.equal(names().length, 2, 'and those of another have their own')
+  }
+})
+
+t.test('a session that waits for the next page of a walk gives way', async (t) => {
+  const { lakes, opened, names } = lakesOf(t)
+  const sources = async (brand: Brand, past?: Date) => {
+    const read = await lakes.forBrand(brand).sources(past)
+    await read.rows('select 1')
+    await turn()
+  }
+  await sources(one, instant(1))
+  await sources(one, instant(2))
+  await opened[0]?.closed
+  await sources(another, instant(1))
+  await sources(third, instant(1))
+  await Promise.all([opened[1]?.closed, opened[2]?.closed])
+  await sources(one)
+  await sources(another)
+  await sources(third)
+  t.same(names(), ['one 1', 'one 2', 'another 1', 'third 1', 'one now', 'another now', 'third now'])
+})
+
+t.test('a session that waits for the next page of a walk is closed with the lakes', async (t) => {
+  const { lakes, opened } = lakesOf(t)
+  await lakes.forBrand(one).sources(instant(1))
+  await turn()
+  await lakes.close()
+  await opened[0]?.closed
+})
+
+t.test('a session of the past is closed, when it shows the newest no more', async (t) => {
+  const { lakes, opened } = lakesOf(t, { freshMs: 1 })
+  await lakes.forBrand(one).sources(instant(1))
+  await opened[0]?.closed
 })
 
 t.test('a session that shows the newest no more is closed, also when nobody comes', async (t) => {

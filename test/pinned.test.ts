@@ -5,7 +5,7 @@ import { eraseDue } from '../src/connect/erase/due.ts'
 import { requestErasure } from '../src/identity/erasure-request.ts'
 import { compactBrand } from '../src/lake/compact.ts'
 import { compactStaging } from '../src/lake/compact-staging.ts'
-import { openLakes } from '../src/lake/reader.ts'
+import { type Open, openLakes } from '../src/lake/reader.ts'
 import { RELATIONS, type RelationName, sourceName } from '../src/lake/relations.ts'
 import { openServed } from '../src/lake/served.ts'
 import { setLogLevel } from '../src/log.ts'
@@ -33,7 +33,7 @@ const random = randomSource(t)
 const db = await database(t)
 const pipeline = { ...(await lake(t, db)), threads: 1 }
 const { sql } = db.postgres
-const made = await api(t, db, OPS, { lake: lakeOf(t, pipeline) })
+const made = await api(t, db, OPS, { lake: lakeOf(t, pipeline, { freshMs: 0 }) })
 
 /** Puts an order that may be there already: then it is another's, at another time. */
 const putOrder = ({ id }: Brand, externalId: string, storeCustomerId: string, daysAgo: number) => sql`
@@ -93,9 +93,8 @@ t.test('pinned sources stay as they were, whatever comes and is compacted', asyn
   const brand = await filledBrand()
   // Of a small brand mutable rows are copied, and nothing that is published is carried on.
   const [small, large] = [undefined, 0].map((smallRows) => {
-    const lakes = openLakes(openServed(pipeline), (one, asked) =>
-      openReading(pipeline, one, asked.past, { ...asked, smallRows }),
-    )
+    const open: Open = (one, asked) => openReading(pipeline, one, asked.past, { ...asked, smallRows })
+    const lakes = openLakes(openServed(pipeline), open, { freshMs: 0 })
     t.teardown(() => lakes.close())
     return lakes.forBrand(brand)
   }) as [Lake, Lake]

@@ -18,7 +18,10 @@ export interface Asked {
  */
 export type Open = (brand: Brand, asked: Asked) => Promise<Session>
 
-/** Sessions over sources open at once per process, and those kept between requests: each has its memory limit. */
+/**
+ * Sessions over sources open at once per process, and those kept between requests, of the present and of the past: each
+ * has its memory limit.
+ */
 const OPEN = { all: 3, past: 2 }
 const KEPT = 2
 /** A kept session shows the manifest that it opened with: accepted events must be in every read within 60 s. */
@@ -33,8 +36,10 @@ export interface LakesOptions {
 
 interface Entry {
   brandId: string
-  /** The same for sessions that show the same. */
-  key: string
+  /** It takes a slot for the past. */
+  past: boolean
+  /** The same for sessions that show the same: by what was asked for, and by the pin once it is open. */
+  keys: Set<string>
   session: Promise<Session>
   end: AbortController
   openedAt: number
@@ -65,8 +70,8 @@ export function openLakes(
 ): Lakes {
   const slots = createSlots(OPEN)
   const open = new Set<Entry>()
-  /** By brand, the least recently used first. */
-  const kept = new Map<string, Entry>()
+  /** By brand, the least recently used first: a session of the present, and one of the past, for a walk through pages. */
+  const kept = { now: new Map<string, Entry>(), past: new Map<string, Entry>() }
 
   const openPrepared: Open = async (brand, asked) => {
     const claim = { brandId: brand.id, past: asked.past !== undefined }
@@ -87,13 +92,21 @@ export function openLakes(
     const session = await entry.session.catch(() => null)
     await session?.close()
   }
-  const forget = (entry: Entry) => {
-    if (isKept(entry)) kept.delete(entry.brandId)
+  const likeIt = ({ past }: Entry) => (past ? kept.past : kept.now)
+  const keep = (entry: Entry) => {
+    const others = likeIt(entry)
+    others.delete(entry.brandId)
+    others.set(entry.brandId, entry)
+    if (others.size > KEPT) others.delete(others.keys().next().value as string)
   }
-  const isKept = (entry: Entry) => kept.get(entry.brandId) === entry
+  const forget = (entry: Entry) => {
+    if (isKept(entry)) likeIt(entry).delete(entry.brandId)
+  }
+  const isKept = (entry: Entry) => likeIt(entry).get(entry.brandId) === entry
+  const isInTheWay = ({ past }: Entry) => slots.wanted || (past && slots.pastWanted)
   const closeIdle = () => {
     for (const entry of [...open]) {
-      if (entry.users === 0 && (!isKept(entry) || slots.wanted)) void close(entry)
+      if (entry.users === 0 && (!isKept(entry) || isInTheWay(entry))) void close(entry)
     }
   }
   const leave = (entry: Entry) => {
@@ -104,14 +117,19 @@ export function openLakes(
   const start = (brand: Brand, key: string, asked: Omit<Asked, 'signal'>): Entry => {
     const end = new AbortController()
     const session = openPrepared(brand, { ...asked, signal: end.signal })
+    const past = asked.past !== undefined
     const entry: Entry = {
-      ...{ brandId: brand.id, key, session, end, openedAt: Date.now() },
+      ...{ brandId: brand.id, past, keys: new Set([key]), session, end, openedAt: Date.now() },
       ...{ generation: Number.POSITIVE_INFINITY, users: 0, closed: false },
     }
     open.add(entry)
     session.then(
-      ({ manifest }) => {
-        entry.generation = manifest.generation
+      (opened) => {
+        entry.generation = opened.manifest.generation
+        entry.keys.add(keyOf(brand, pinOf(opened, asked.pin?.past ?? past)))
+        // Not sooner: one that is still being opened ends with the last who wants it.
+        if (past && !entry.closed) keep(entry)
+        setTimeout(leaveKept, entry.openedAt + freshMs - Date.now(), entry).unref()
       },
       () => {
         open.delete(entry)
@@ -123,15 +141,11 @@ export function openLakes(
   /** Of those that are open the newest that shows the same. */
   const joined = (key: string, newest: number): Entry | undefined =>
     [...open].findLast(
-      (entry) => entry.key === key && Date.now() - entry.openedAt < freshMs && entry.generation >= newest,
+      (entry) => entry.keys.has(key) && Date.now() - entry.openedAt < freshMs && entry.generation >= newest,
     )
   const recent = (brand: Brand, newest: number): Entry => {
-    const found = joined(brand.id, newest)
-    const entry = found ?? start(brand, brand.id, {})
-    if (!found) setTimeout(leaveKept, freshMs, entry).unref()
-    kept.delete(brand.id)
-    kept.set(brand.id, entry)
-    if (kept.size > KEPT) kept.delete(kept.keys().next().value as string)
+    const entry = joined(brand.id, newest) ?? start(brand, brand.id, {})
+    keep(entry)
     return entry
   }
   /** It shows what an erasure removes since, perhaps. */
@@ -140,7 +154,7 @@ export function openLakes(
     closeIdle()
   }
   const earlier = (brand: Brand, newest: number, past: Date, pin?: Pin): Entry => {
-    const key = JSON.stringify([brand.id, past, pin])
+    const key = pin ? keyOf(brand, pin) : `${brand.id} ${past.toISOString()}`
     return joined(key, newest) ?? start(brand, key, { past, ...(pin && { pin }) })
   }
 
@@ -163,9 +177,9 @@ export function openLakes(
       }
     }
     const told = () =>
-      use(async ({ manifest: { generation, tick, erasures, at }, asOf }) => ({
-        ...{ generation, asOf },
-        pin: { asOf: asOf.toISOString(), past, tick, erasures, at: at.toISOString() },
+      use(async (session) => ({
+        ...{ generation: session.manifest.generation, asOf: session.asOf },
+        pin: pinOf(session, past),
       }))
     let opened = await told()
     if (opened.generation < newest) {
@@ -194,6 +208,13 @@ export function openLakes(
     },
   }
 }
+
+const pinOf = ({ manifest: { tick, erasures, at }, asOf }: Session, past: boolean): Pin => ({
+  ...{ asOf: asOf.toISOString(), past, tick, erasures, at: at.toISOString() },
+})
+
+const keyOf = ({ id }: Brand, { asOf, past, tick, erasures, at }: Pin) =>
+  JSON.stringify([id, asOf, past, tick, erasures, at])
 
 /** Aborted with the call, and when it takes too long. */
 function limited({ signal }: Call, mostMs: number): AbortSignal {

@@ -16,6 +16,8 @@ export interface SlotCounts {
 export interface Slots {
   /** Somebody waits for nothing but a free slot. */
   readonly wanted: boolean
+  /** Somebody waits for a slot for the past, if only for another of these. */
+  readonly pastWanted: boolean
   /** Returns what gives the slot back. Throws `unavailable` where too many wait, and the signal's reason. */
   take(claim: Claim, signal: AbortSignal): Promise<() => void>
 }
@@ -95,6 +97,9 @@ export function createSlots(counts: SlotCounts): Slots {
   return {
     get wanted() {
       return next() !== undefined
+    },
+    get pastWanted() {
+      return [...lines.values()].flat().some(({ past }) => past)
     },
     async take(claim, signal) {
       signal.throwIfAborted()
