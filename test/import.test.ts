@@ -275,9 +275,9 @@ bare,2026-01-01,p,1,,
         field: 'external_id',
         value: 'half',
         reason:
-          /^row 5 of this order is refused, hence the whole order: line\.quantity is not a whole number$/,
+          /^row 5 of this order is refused, hence the whole order: line\.quantity is not a whole number up to 2,147,483,647$/,
       },
-      { row: 5, field: 'line.quantity', value: 'six', reason: 'is not a whole number' },
+      { row: 5, field: 'line.quantity', value: 'six', reason: 'is not a whole number up to 2,147,483,647' },
       { row: 6, field: 'created_at', value: 'yesterday', reason: /is not a time/ },
       {
         row: 7,
@@ -286,7 +286,7 @@ bare,2026-01-01,p,1,,
         reason: 'is not one of complete, pending, cancelled, refunded',
       },
       { row: 8, field: 'line.quantity', value: '-1', reason: 'is negative' },
-      { row: 9, field: 'line.quantity', value: '1.5', reason: 'is not a whole number' },
+      { row: 9, field: 'line.quantity', value: '1.5', reason: 'is not a whole number up to 2,147,483,647' },
       { row: 10, field: 'total', value: null, reason: 'is missing, and not every line has a price' },
     ])
   },
@@ -317,6 +317,61 @@ ${row('c', { price: 1 })}${row('d', [{ price: 2 }])}`,
     (await orders()).map(({ external_id, total }) => [external_id, total]),
     [['d', '2.00']],
   )
+})
+
+t.test('amounts beyond eleven digits and quantities beyond an integer are refused', async (t) => {
+  const { file, run, orders } = await store(t)
+  const head = 'external_id,created_at,total,line.quantity,line.price,line.total'
+  const path = file(
+    'large.csv',
+    `${head}
+most,2026-01-01,99999999999.99,2147483647,46,
+total,2026-01-01,100000000000,,,
+power,2026-01-01,1e14,,,
+price,2026-01-01,1,1,100000000000,
+quantity,2026-01-01,1,2147483648,1,
+product,2026-01-01,1,1000000000,100,
+sum,2026-01-01,,1,60000000000,
+sum,2026-01-01,,1,,40000000000
+`,
+  )
+  const { report, rejects } = await run('orders', path)
+  t.match(report, { read: 8, imported: 1, rejected: 7 })
+  const amount = 'is not an amount such as 1234.50, below 100,000,000,000'
+  t.match(rejects, [
+    { row: 2, field: 'total', value: '100000000000', reason: amount },
+    { row: 3, field: 'total', value: '1e14', reason: amount },
+    { row: 4, field: 'line.price', value: '100000000000', reason: amount },
+    { row: 5, field: 'line.quantity', reason: 'is not a whole number up to 2,147,483,647' },
+    { row: 6, field: 'line.total', value: null, reason: 'is too large as quantity × price' },
+    { row: 7, field: 'total', reason: 'is too large as the sum of the lines' },
+    { row: 8, field: 'external_id', reason: /^row 7 of this order is refused/ },
+  ])
+  t.match(await orders(), [{ external_id: 'most', total: '99999999999.99' }])
+
+  const refunds = file(
+    'refunds.csv',
+    `external_id,created_at,total
+1,2026-01-01,50000000000
+1,2026-01-01,50000000000
+2,2026-01-01,99999999999.99
+`,
+  )
+  const refused = await run('refunds', refunds)
+  t.match(refused.report, { read: 3, imported: 1, rejected: 2 })
+  t.match(refused.rejects, [
+    { row: 1, field: 'total', value: '100000000000.00', reason: 'is too large as the sum of the rows' },
+    { row: 2, field: 'external_id' },
+  ])
+
+  const variants = (price: string) => JSON.stringify([{ id: '1', price }])
+  const products = file(
+    'products.ndjson',
+    ['99999999999.99', '100000000000', '-1']
+      .map((price, n) => `${JSON.stringify({ id: `${n}`, title: 'x', variants: variants(price) })}\n`)
+      .join(''),
+  )
+  t.match((await run('products', products)).report, { imported: 1, rejected: 2 })
 })
 
 t.test('a changed order is updated, an older version never replaces a newer one', async (t) => {

@@ -16,6 +16,12 @@ from (
 where n not in (select n from fault)
 group by n;
 
+insert into fault (n, field, value, reason)
+select n, 'line.total', null, 'is too large as quantity × price'
+from line
+where price is not null and not coalesce(total < 100000000000, false) and n not in (select n from fault)
+group by n;
+
 create table line_sum as
 select
     external_id,
@@ -24,7 +30,7 @@ select
     sum(110 + coalesce(strlen(id), 0) + coalesce(strlen(product_id), 0) + coalesce(strlen(variant_id), 0) + coalesce(strlen(title), 0) + coalesce(strlen(sku), 0)) as bytes,
     count(*) as lines,
     count(*) = count(total) as is_priced,
-    try_cast(sum(total) as decimal(18, 2)) as total
+    case when sum(total) < 100000000000 then sum(total)::decimal(18, 2) end as total
 from line
 group by external_id;
 

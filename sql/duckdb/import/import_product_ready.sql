@@ -10,7 +10,10 @@ select n, 'variants', left(variants, 200), 'holds an entry that is no object or 
 from product_read
 where n not in (select n from fault) and len(list_filter(variant_list, lambda entry:
     coalesce(json_type(entry), '') <> 'OBJECT'
-    or (entry ->> '$.price' is not null and coalesce(try_cast(entry ->> '$.price' as decimal(18, 2)), -1) < 0)
+    or (
+        entry ->> '$.price' is not null
+        and not coalesce(try_cast(entry ->> '$.price' as decimal(18, 2)) between 0 and 99999999999.99, false)
+    )
 )) > 0;
 
 insert into fault (n, field, value, reason)

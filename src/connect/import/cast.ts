@@ -3,6 +3,9 @@ import type { Mapped } from './mapping.ts'
 import { identifier } from './read.ts'
 import type { Target, TargetType } from './targets.ts'
 
+/** Amounts have at most eleven digits before the point, as those of stores. */
+const AMOUNTS_BELOW = 100_000_000_000
+const MOST_WHOLE = 2_147_483_647
 const LONGEST_ID = 255
 const LONGEST_TEXT = 10_000
 const LONGEST_LIST = 2 << 20
@@ -46,7 +49,8 @@ const json = (start: string, reason: string): Cast => ({
 const decimal = (places: number): Cast => ({
   column: `DECIMAL(18,${places})`,
   value: (text) => `try_cast(${text} as DECIMAL(18,${places}))`,
-  reason: () => 'is not an amount such as 1234.50',
+  valid: (value) => `${value} < ${AMOUNTS_BELOW}`,
+  reason: () => `is not an amount such as 1234.50, below ${AMOUNTS_BELOW.toLocaleString('en')}`,
   least: 0,
 })
 
@@ -64,8 +68,8 @@ const CASTS: Record<TargetType, Cast> = {
     column: 'INTEGER',
     // A cast to an integer would round 6.5.
     value: (text) => `try_cast(${text} as DECIMAL(18,6))`,
-    valid: (value) => `${value} = trunc(${value}) and ${value} <= 2147483647`,
-    reason: () => 'is not a whole number',
+    valid: (value) => `${value} = trunc(${value}) and ${value} <= ${MOST_WHOLE}`,
+    reason: () => `is not a whole number up to ${MOST_WHOLE.toLocaleString('en')}`,
     least: 0,
   },
   time: {

@@ -8,7 +8,8 @@ import type { ImportRun, Written } from './file.ts'
 export async function importRefunds(run: ImportRun): Promise<Written> {
   const { postgres, duck, brand, storePlatformDomain } = run
   await duck.run(`set variable currency_code = ${literal(brand.currency_code)}`)
-  for (const name of ['import_whole_faults', 'import_refund_ready']) await duck.run(statement('duckdb', name))
+  for (const name of ['import_refund_faults', 'import_whole_faults', 'import_refund_ready'])
+    await duck.run(statement('duckdb', name))
   return writeChunks(run, 'import_refund_chunk', ({ rows, identities = '[]' }) =>
     postgres.sql.begin(async (tx) => {
       const named = identitiesOf(identities, new Date())
