@@ -8,7 +8,7 @@ with ordered as (
         list_sort(list(distinct ordered_on)) as days
     from orders
     where counts
-        and customer is not null
+        and customer_id is not null
     group by customer
 ),
 

@@ -10,9 +10,8 @@ with today as (
 brand as (
     select median(gap) as brand_median_inter_order_days
     from (
-        select unnest(cadence.gaps) as gap
+        select unnest(gaps) as gap
         from cadence
-        semi join ltv using (customer)
     )
 ),
 

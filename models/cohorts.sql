@@ -6,7 +6,6 @@ with first_order as (
         cadence.customer,
         date_trunc('month', cadence.first_order_day)::date as cohort_month
     from cadence
-    semi join ltv using (customer)
 ),
 
 cohort as (

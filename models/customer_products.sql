@@ -18,7 +18,7 @@ with bought as (
         unnest(lines).total as total
     from orders
     where counts
-        and customer is not null
+        and customer_id is not null
 )
 
 select

@@ -5,6 +5,8 @@
 -- plain: id, external_id, number
 
 -- A day is one of the brand's zone: gaps, recency and cohorts go by it.
+-- `customer_id` is null where there is no profile: the order is of nobody known, or of a customer whom the store removed.
+-- Such orders are sales, and of no customer wherever customers are counted; `customer` still says whose they were.
 select
     placed.order_id as id,
     placed.external_id,

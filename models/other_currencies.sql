@@ -5,7 +5,7 @@ with moved as (
     select
         currency_code,
         1 as order_count,
-        customer,
+        case when customer_id is not null then customer end as customer,
         net_total as amount
     from orders
     where state = 'complete'

@@ -2,7 +2,7 @@
 -- grain: product_id
 -- refresh: with the segments
 
--- Orders of nobody known are sales too; they say nothing about customers.
+-- Orders without a profile are sales too, of no customer.
 with of_nobody as (
     select
         id,
@@ -10,7 +10,7 @@ with of_nobody as (
         unnest(lines) as line
     from orders
     where counts
-        and customer is null
+        and customer_id is null
 ),
 
 sold as (

@@ -12,6 +12,7 @@ import {
   type NaiveOrder,
   type NaiveRefund,
   type NaiveUpdate,
+  productsOf,
   propertiesOf,
   rfmOf,
 } from './fixtures/naive-models.ts'
@@ -38,6 +39,12 @@ function randomBrand(random: RandomSource): NaiveBrand {
     refunded: random.chance(0.2) ? cents() : 0,
     test: random.chance(0.1),
     at: at(),
+    lines: random.list(0, random.chance(0.02) ? 200 : 4, () => ({
+      product: random.pick(['p1', 'p2', 'p3', null]),
+      quantity: random.below(4),
+      price: cents(),
+      total: random.chance(0.5) ? cents() : null,
+    })),
   })
   const refund = (): NaiveRefund => ({
     subject: subject(),
@@ -65,8 +72,12 @@ async function fill(connection: DuckDBConnection, brand: NaiveBrand): Promise<vo
   await fillRelations(connection, {
     customers_source: brand.customers.map((subject) => ({ subject, customer_id: `c${subject}` })),
     subject_redirect: [...brand.redirects].map(([subject, customer]) => ({ subject, customer })),
-    orders_source: brand.orders.map(({ subject, state, currency, total, refunded, test, at }, n) => ({
+    orders_source: brand.orders.map(({ subject, state, currency, total, refunded, test, at, lines }, n) => ({
       order_id: `o${n}`,
+      lines: lines.map(({ product, quantity, price, total }) => ({
+        ...{ product_id: product, quantity, price: money(price) },
+        total: total === null ? null : money(total),
+      })),
       ...{ subject, state, currency_code: currency, test, created_at: time(at) },
       ...{ total: money(total), refunded_total: money(refunded) },
     })),
@@ -82,7 +93,10 @@ async function fill(connection: DuckDBConnection, brand: NaiveBrand): Promise<vo
 const models = await loadModels()
 /** Computed once for each brand; the staging models stay the views that they are. */
 const MARTS = models.filter(({ name }) =>
-  ['orders', 'cadence', 'customers', 'ltv', 'ltv_buckets', 'rfm', 'churn', 'cohorts'].includes(name),
+  [
+    ...['orders', 'cadence', 'customers', 'ltv', 'ltv_buckets', 'rfm', 'churn', 'cohorts'],
+    ...['customer_products', 'product_performance'],
+  ].includes(name),
 )
 
 t.test(`models equal a second implementation on ${BRANDS} random brands`, async (t) => {
@@ -115,6 +129,11 @@ t.test(`models equal a second implementation on ${BRANDS} random brands`, async 
              customers::integer as customers, active_customers::integer as active, revenue
            from cohorts order by cohort_month, month_number`,
         ),
+        products: await rows(
+          `select product_id, quantity::integer as quantity, order_count::integer as order_count,
+             customer_count::integer as customer_count, revenue, repeat_purchase_rate as repeat
+           from product_performance order by product_id`,
+        ),
       }
       const counts = Object.groupBy(buyers, ({ ltv }) => bucketOf(ltv))
       const wanted = {
@@ -131,6 +150,7 @@ t.test(`models equal a second implementation on ${BRANDS} random brands`, async 
         rfm: rfmOf(brand, buyers),
         churn: churnOf(brand, buyers),
         cohorts: cohortsOf(brand, buyers).map((row) => ({ ...row, revenue: money(row.revenue) })),
+        products: productsOf(brand).map((row) => ({ ...row, revenue: money(row.revenue) })),
       }
       if (JSON.stringify(found) !== JSON.stringify(wanted)) {
         t.same(found, wanted, `brand ${n}`)

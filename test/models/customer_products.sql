@@ -1,16 +1,21 @@
 -- case: what a customer bought of a product in orders that count; two lines of an order are one order
--- given orders: id, customer, counts, created_at, lines
+-- given orders: id, customer, customer_id, counts, created_at, lines
 values
-    ('o1', 1, true, '2025-01-01', [
+    ('o1', 1, 'a', true, '2025-01-01', [
         {'product_id': 'p1', 'title': 'Mug', 'quantity': 2, 'price': 5.00, 'total': 10.00},
         {'product_id': 'p1', 'title': 'Mug', 'quantity': 1, 'price': 5.00, 'total': 5.00},
         {'product_id': 'p2', 'title': 'Tea', 'quantity': 1, 'price': 3.00, 'total': 3.00}
     ]),
-    ('o2', 1, true, '2025-02-01', [{'product_id': 'p1', 'title': 'Big mug', 'quantity': 1, 'price': 6.00, 'total': null}]),
-    ('o3', 1, false, '2025-03-01', [{'product_id': 'p1', 'title': 'Mug', 'quantity': 1, 'price': 5.00, 'total': 5.00}]),
-    ('o4', null, true, '2025-03-01', [{'product_id': 'p1', 'title': 'Mug', 'quantity': 1, 'price': 5.00, 'total': 5.00}]),
-    ('o5', 2, true, '2025-03-01', [{'product_id': null, 'title': 'Tip', 'quantity': 1, 'price': 5.00, 'total': 5.00}])
+    ('o2', 1, 'a', true, '2025-02-01', [{'product_id': 'p1', 'title': 'Big mug', 'quantity': 1, 'price': 6.00, 'total': null}]),
+    ('o3', 1, 'a', false, '2025-03-01', [{'product_id': 'p1', 'title': 'Mug', 'quantity': 1, 'price': 5.00, 'total': 5.00}]),
+    ('o4', null, null, true, '2025-03-01', [{'product_id': 'p1', 'title': 'Mug', 'quantity': 1, 'price': 5.00, 'total': 5.00}]),
+    ('o5', 2, 'b', true, '2025-03-01', [{'product_id': null, 'title': 'Tip', 'quantity': 1, 'price': 5.00, 'total': 5.00}])
 -- expect customer_products
 values
     (1, 'p1', 'Big mug', 4, 2, 1, 21.00, 1.0, '2025-02-01'),
     (1, 'p2', 'Tea', 1, 1, 1, 3.00, 0.0, '2025-01-01')
+
+-- case: what customers whom the store removed bought is bought by nobody
+-- given orders: id, customer, customer_id, counts, created_at, lines
+values ('o1', 1, null, true, '2025-01-01', [{'product_id': 'p1', 'title': 'Mug', 'quantity': 2, 'price': 5.00, 'total': 10.00}])
+-- expect customer_products: product_id

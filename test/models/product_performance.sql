@@ -5,11 +5,11 @@ values
     (2, 'p1', 'Old mug', 1, 1, 1, 5.00, '2025-01-01'),
     (3, 'p1', 'Mug', 1, 1, 1, 5.00, '2025-01-01'),
     (1, 'p2', 'Tea', 1, 1, 1, 3.00, '2025-01-01')
--- given orders: id, customer, counts, created_at, lines
+-- given orders: id, customer, customer_id, counts, created_at, lines
 values
-    ('o1', null, true, '2025-01-02', [{'product_id': 'p1', 'title': 'Mug', 'quantity': 3, 'price': 5.00, 'total': 15.00}]),
-    ('o2', null, true, '2025-01-02', [{'product_id': 'p3', 'title': 'Cup', 'quantity': 1, 'price': 2.00, 'total': 2.00}]),
-    ('o3', null, false, '2025-01-02', [{'product_id': 'p3', 'title': 'Cup', 'quantity': 1, 'price': 2.00, 'total': 2.00}])
+    ('o1', null, null, true, '2025-01-02', [{'product_id': 'p1', 'title': 'Mug', 'quantity': 3, 'price': 5.00, 'total': 15.00}]),
+    ('o2', null, null, true, '2025-01-02', [{'product_id': 'p3', 'title': 'Cup', 'quantity': 1, 'price': 2.00, 'total': 2.00}]),
+    ('o3', null, null, false, '2025-01-02', [{'product_id': 'p3', 'title': 'Cup', 'quantity': 1, 'price': 2.00, 'total': 2.00}])
 -- given stg_products: product_id, title
 values ('p2', 'Green tea')
 -- expect product_performance: product_id, title, quantity, order_count, customer_count, revenue, repeat_purchase_rate
@@ -20,3 +20,18 @@ values
 
 -- case: a store without orders has sold nothing
 -- expect product_performance: product_id
+
+-- case: what customers whom the store removed bought was sold, to no customer
+-- given customers_source: subject, customer_id
+values (1, 'a')
+-- given orders_source: order_id, subject, state, currency_code, total, created_at, lines
+select
+    'o' || n, subject, 'complete', 'USD', 5.00, '2025-01-01',
+    [{'product_id': 'p1', 'title': 'Mug', 'quantity': 1, 'price': 5.00, 'total': 5.00}]
+from (values (1, 1), (2, 2), (3, 2)) as placed (n, subject)
+-- expect product_performance: product_id, quantity, order_count, customer_count, revenue, repeat_purchase_rate
+values ('p1', 3, 3, 1, 15.00, 0.0)
+-- expect ltv: customer
+values (1)
+-- expect cadence: customer
+values (1)
