@@ -4,21 +4,48 @@
 -- by: customer
 
 -- unnest stands in a select list: joined laterally it took ten times as long.
-with bought as (
+-- A product may stand in several lines of an order, of which the first one found counts the order. Among few lines it is
+-- looked for, among 100,000 that would take minutes: the lines of long orders are sorted by product. Sorting those of all
+-- took half as long again.
+with placed as (
     select
         customer,
         created_at,
-        list_transform(lines, lambda line: line.product_id) as product_ids,
-        -- A product may stand in several lines of an order.
-        unnest(list_transform(product_ids, lambda id, n: list_position(product_ids, id) = n)) as is_first,
+        case
+            when len(lines) <= 100 then lines
+            else list_select(lines, list_grade_up(list_transform(lines, lambda line: line.product_id)))
+        end as lines
+    from orders
+    where counts
+        and customer_id is not null
+),
+
+-- Columns, since what a lambda names is computed for each element again.
+named as (
+    select
+        customer,
+        created_at,
+        lines,
+        list_transform(lines, lambda line: line.product_id) as product_ids
+    from placed
+),
+
+bought as (
+    select
+        customer,
+        created_at,
+        unnest(
+            case
+                when len(lines) <= 100 then list_transform(product_ids, lambda id, n: list_position(product_ids, id) = n)
+                else list_transform(product_ids, lambda id, n: n = 1 or id is distinct from product_ids[n - 1])
+            end
+        ) as is_first,
         unnest(lines).product_id as product_id,
         unnest(lines).title as title,
         unnest(lines).quantity as quantity,
         unnest(lines).price as price,
         unnest(lines).total as total
-    from orders
-    where counts
-        and customer_id is not null
+    from named
 )
 
 select
