@@ -66,6 +66,6 @@ select
     months.customers,
     coalesce(counted.active_customers, 0) as active_customers,
     round(coalesce(counted.active_customers, 0) / months.customers, 4) as retention,
-    coalesce(counted.revenue, 0)::decimal(18, 2) as revenue
+    coalesce(counted.revenue, 0)::decimal(38, 2) as revenue
 from months
 left join counted using (cohort_month, month_number)

@@ -55,7 +55,11 @@ select
     coalesce(sum(quantity), 0)::bigint as quantity,
     count(*) filter (is_first)::integer as order_count,
     1 as customer_count,
-    coalesce(sum(coalesce(total, price * quantity)), 0)::decimal(18, 2) as revenue,
+    -- Within 13 digits, as what a customer spent; a store may send negative prices.
+    greatest(
+        least(coalesce(sum(coalesce(total, price::decimal(38, 2) * quantity)), 0), 9999999999999.99),
+        -9999999999999.99
+    )::decimal(18, 2) as revenue,
     case when order_count > 1 then 1.0 else 0.0 end::double as repeat_purchase_rate,
     max(created_at) as last_ordered_at
 from bought

@@ -39,7 +39,11 @@ given_back as (
 spending as (
     select
         customer,
-        (coalesce(ordering.net_total, 0) - coalesce(given_back.given_back, 0))::decimal(18, 2) as total_spend,
+        -- Within 13 digits, so that absurd amounts stop nothing: the cents of these are exact as doubles, too.
+        greatest(
+            least(coalesce(ordering.net_total, 0) - coalesce(given_back.given_back, 0), 9999999999999.99),
+            -9999999999999.99
+        )::decimal(18, 2) as total_spend,
         coalesce(ordering.orders_count, 0) as orders_count,
         ordering.first_order_at,
         ordering.last_order_at

@@ -15,7 +15,7 @@ select
     buckets.at_least,
     buckets.less_than,
     count(ltv.customer) as customer_count,
-    coalesce(sum(ltv.ltv), 0)::decimal(18, 2) as revenue
+    coalesce(sum(ltv.ltv), 0)::decimal(38, 2) as revenue
 from buckets
 left join ltv using (bucket)
 group by buckets.bucket, buckets.at_least, buckets.less_than

@@ -26,7 +26,7 @@ select
     currency_code,
     sum(order_count)::bigint as order_count,
     count(distinct customer) as customer_count,
-    sum(amount)::decimal(18, 2) as revenue
+    sum(amount)::decimal(38, 2) as revenue
 from moved
 where currency_code is not null
 group by currency_code

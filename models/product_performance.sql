@@ -30,7 +30,7 @@ sold as (
         coalesce(sum(line.quantity), 0)::bigint as quantity,
         count(distinct id)::integer as order_count,
         0 as customer_count,
-        coalesce(sum(coalesce(line.total, line.price * line.quantity)), 0)::decimal(18, 2) as revenue,
+        coalesce(sum(coalesce(line.total, line.price::decimal(38, 2) * line.quantity)), 0)::decimal(38, 2) as revenue,
         max(created_at) as last_ordered_at
     from of_nobody
     where line.product_id is not null
@@ -45,7 +45,7 @@ summed as (
         sum(order_count)::bigint as order_count,
         sum(customer_count)::bigint as customer_count,
         count(*) filter (customer_count > 0 and order_count > 1) as repeat_customers,
-        sum(revenue)::decimal(18, 2) as revenue,
+        sum(revenue)::decimal(38, 2) as revenue,
         max(last_ordered_at) as last_ordered_at
     from sold
     group by product_id

@@ -15,7 +15,7 @@ select
     tiers.tier,
     count(rfm.customer) as customer_count,
     coalesce(sum(rfm.order_count), 0)::bigint as order_count,
-    coalesce(sum(rfm.ltv), 0)::decimal(18, 2) as revenue
+    coalesce(sum(rfm.ltv), 0)::decimal(38, 2) as revenue
 from tiers
 left join rfm using (tier)
 group by tiers.place, tiers.tier

@@ -16,7 +16,7 @@ select
     placed.total,
     coalesce(placed.refunded_total, 0) as refunded_total,
     case when placed.discount_codes is not null then placed.discount_codes else [] end as discount_codes,
-    coalesce(list_sum(list_transform(placed.lines, lambda line: line.quantity)), 0)::integer as item_count,
+    least(coalesce(list_sum(list_transform(placed.lines, lambda line: line.quantity)), 0), 2147483647)::integer as item_count,
     placed.created_at,
     placed.updated_at,
     placed.cancelled_at,

@@ -108,7 +108,7 @@ export function metricSql(name: MetricName): string {
   const total = `coalesce(sum(${sum}), 0)`
   if (!per) return `${total}::varchar`
   const factor = kind === 'rate' ? 10_000 : 100
-  return `coalesce(round(${total} * ${factor} / nullif(sum(${per}), 0)) / 100, 0)::decimal(18, 2)::varchar`
+  return `coalesce(round(${total} * ${factor} / nullif(sum(${per}), 0)) / 100, 0)::decimal(38, 2)::varchar`
 }
 
 /** What a metric is when nothing happened. */

@@ -7,7 +7,7 @@ const INTRODUCTION = `# Models
 Generated from the headers of \`models/\`; do not edit. A model is one SELECT and its file name is the name of its
 relation; \`make sql\` opens a shell in which \`from ltv limit 5\` works. Staging models give the sources their rules
 (merged customers, test orders, the instant \`as_of\`); marts read staging models and each other, never a source.
-Every row belongs to one brand. Times are UTC, money is DECIMAL(18,2).`
+Every row belongs to one brand. Times are UTC, money is DECIMAL(18,2), what everyone spent DECIMAL(38,2).`
 
 /** The text of docs/models.md for models in dependency order; column types are DuckDB's own answer. */
 export async function modelDocs(models: readonly Model[]): Promise<string> {

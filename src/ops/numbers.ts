@@ -19,7 +19,7 @@ const average = (total: string, of: string) =>
   `coalesce(round(${total} * 100 / nullif(${of}, 0)) / 100, 0)::decimal(18, 2)`
 
 const VALUE = `select
-    coalesce(sum(ltv), 0)::decimal(18, 2) as total_revenue,
+    coalesce(sum(ltv), 0)::decimal(38, 2) as total_revenue,
     count(*) as customer_count,
     ${average('sum(ltv)', 'count(*)')} as average_ltv
 from ltv`
@@ -43,7 +43,7 @@ from (${subscriptions})
 where interval_unit is not null`
 
 /** Variants of the imported catalog, whose prices are what an import says of them. */
-const VARIANTS = `select variant ->> 'id' as id, round((variant ->> 'price')::decimal(23, 12), 2)::decimal(18, 2) as price
+const VARIANTS = `select variant ->> 'id' as id, round((variant ->> 'price')::decimal(38, 12), 2)::decimal(18, 2) as price
 from (
     select unnest(variants::json[]) as variant
     from (select variants from products order by product_id limit 25)

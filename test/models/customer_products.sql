@@ -36,3 +36,17 @@ values (50000, 50000, 100000.00)
 -- given orders: id, customer, customer_id, counts, created_at, lines
 values ('o1', 1, null, true, '2025-01-01', [{'product_id': 'p1', 'title': 'Mug', 'quantity': 2, 'price': 5.00, 'total': 10.00}])
 -- expect customer_products: product_id
+
+-- case: the largest amounts have 13 digits
+-- given orders: id, customer, customer_id, counts, created_at, lines
+values ('o1', 1, 'a', true, '2025-01-01', [
+    {'product_id': 'p1', 'quantity': 2147483647, 'price': 99999999999.99, 'total': null},
+    {'product_id': 'p2', 'quantity': 1, 'price': 9999999999999999.99, 'total': 9999999999999999.99},
+    {'product_id': 'p2', 'quantity': 1, 'price': 9999999999999999.99, 'total': 9999999999999999.99},
+    {'product_id': 'p3', 'quantity': 2147483647, 'price': -99999999999.99, 'total': null}
+])
+-- expect customer_products: product_id, quantity, revenue
+values
+    ('p1', 2147483647, 9999999999999.99),
+    ('p2', 2, 9999999999999.99),
+    ('p3', 2147483647, -9999999999999.99)

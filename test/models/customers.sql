@@ -172,3 +172,19 @@ values (1, 2.68), (2, 1.01), (3, -2.68), (4, 4999999999999.99)
 
 -- case: a store without data has no customers
 -- expect customers: customer
+
+-- case: who spends absurd amounts spent 13 digits, and so did who got them back
+-- given customers_source: subject, customer_id
+values (1, 'a'), (2, 'b'), (3, 'c'), (4, 'd')
+-- given orders_source: order_id, subject, state, currency_code, total, created_at
+values
+    ('o1', 1, 'complete', 'USD', 9999999999999999.99, '2025-01-01'),
+    ('o2', 1, 'complete', 'USD', 9999999999999999.99, '2025-01-02'),
+    ('o3', 3, 'complete', 'USD', 9999999999999.98, '2025-01-02'),
+    ('o4', 4, 'complete', 'USD', 1.00, '2025-01-02')
+-- given refunds: refund_id, subject, currency_code, total, created_at
+values ('r1', 2, 'USD', 9999999999999999.99, '2025-01-01'), ('r2', 2, 'USD', 9999999999999999.99, '2025-01-02')
+-- expect customers: customer, total_spend, average_order_value
+values (1, 9999999999999.99, 5000000000000.00), (2, -9999999999999.99, null), (3, 9999999999999.98, 9999999999999.98), (4, 1.00, 1.00)
+-- expect rfm: customer
+values (1), (3), (4)

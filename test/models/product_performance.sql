@@ -35,3 +35,12 @@ values ('p1', 3, 3, 1, 15.00, 0.0)
 values (1)
 -- expect cadence: customer
 values (1)
+
+-- case: amounts are summed however large they are
+-- given orders: id, customer, customer_id, counts, created_at, lines
+select
+    'o' || n, case when n < 3 then n end, case when n < 3 then 'c' || n end, true, '2025-01-01',
+    [{'product_id': 'p1', 'title': 'Mug', 'quantity': 2147483647, 'price': 99999999999.99, 'total': total}]
+from range(6) as placed (n), (values (null), (9999999999999999.99)) as line (total)
+-- expect product_performance: quantity, revenue
+select 12::bigint * 2147483647, 3 * 9999999999999.99 + 3 * (9999999999999999.99 + 2147483647 * 99999999999.99::decimal(38, 2))

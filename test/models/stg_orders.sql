@@ -31,3 +31,9 @@ values ('o1', 5), ('o2', 0)
 values ('o1', '900', '#1001', 'cancelled', 'voided', 'USD', 12, 2, 10, ['TEN'], '2025-01-01', '2025-01-03', '2025-01-02', '2025-01-01 01:00')
 -- expect stg_orders: order_id, external_id, number, state, billing_status, currency_code, subtotal, discount_total, total, discount_codes, created_at, updated_at, cancelled_at, recovered_at
 values ('o1', '900', '#1001', 'cancelled', 'voided', 'USD', 12, 2, 10, ['TEN'], '2025-01-01', '2025-01-03', '2025-01-02', '2025-01-01 01:00')
+
+-- case: items are counted as far as whole numbers go
+-- given orders_source: order_id, created_at, lines
+values ('o1', '2025-01-01', [{'quantity': 2000000000}, {'quantity': 2000000000}])
+-- expect stg_orders: order_id, item_count
+values ('o1', 2147483647)
