@@ -298,6 +298,46 @@ t.test('a brand whose step fails is looked at again, and stops no other', async 
   t.match(await attributionOf(one.orderId), { recovered: true })
 })
 
+t.test('while a brand fails, what changed elsewhere is looked at once', async (t) => {
+  for (let call = 0; call < 2; call++) await looked()
+  const [broken, whole] = [await newBrand(pipeline), await newBrand(pipeline)]
+  const [one, other] = [await recovery(broken), await recovery(whole)]
+  const owner = connect(db.url, { max: 1 })
+  t.teardown(() => owner.end())
+  await owner.unsafe(
+    `alter table attribution add constraint test_broken check (brand_id <> '${broken.id}') not valid`,
+  )
+  t.capture(process.stderr, 'write')
+  const behind = async () => [
+    ...(await sql`select failures, due_at > now() as waits from attribution_behind where brand_id = ${broken.id}`),
+  ]
+  const lookedAt = async (): Promise<string[]> => {
+    const brands: string[] = []
+    const forBrand = (id: string) => {
+      brands.push(id)
+      return pipeline.postgres.forBrand(id)
+    }
+    await passed(pipeline)
+    await attribute({ ...pipeline, postgres: { ...pipeline.postgres, forBrand } })
+    return brands
+  }
+  t.same((await lookedAt()).sort(), [broken.id, whole.id].sort())
+  t.match(await behind(), [{ failures: 1, waits: false }])
+  // Orders of the other one changed, in that they are recovered.
+  t.same((await lookedAt()).sort(), [broken.id, whole.id].sort(), 'tried again')
+  t.match(await behind(), [{ failures: 2, waits: true }])
+  t.same(await lookedAt(), [], 'it waits for its turn')
+  const late = await recovery(broken)
+  await order(whole, other.orderId, { total: 60 })
+  t.same(await lookedAt(), [whole.id])
+  t.match(await attributionOf(other.orderId), { amount: '60.00' })
+  await owner`alter table attribution drop constraint test_broken`
+  await sql`update attribution_behind set due_at = now()`
+  t.same(await lookedAt(), [broken.id], 'from its own place')
+  for (const { orderId } of [one, late]) t.match(await attributionOf(orderId), { recovered: true })
+  t.same(await behind(), [])
+})
+
 const sorted = (rows: Record<string, object>) =>
   Object.entries(rows)
     .map(([id, row]) => [id, Object.entries(row).sort()])

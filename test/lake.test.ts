@@ -458,6 +458,8 @@ t.test('a restored backup has the same rows, and goes on from where it stopped',
   await logBatch(pipeline.postgres.sql, [
     { brand_id: brand.id, event_id: 'in the log only', email: 'bob@example.com' },
   ])
+  await pipeline.postgres
+    .sql`insert into attribution_behind (brand_id, looked_below) values (${brand.id}, '9'::xid8)`
   const folder = mkdtempSync(join(tmpdir(), 'recoup-backup-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   await backup(pipeline, folder)
@@ -502,6 +504,11 @@ t.test('a restored backup has the same rows, and goes on from where it stopped',
     await refuses('backup.json', () => later, /format 2 is not known here/)
   })
   await restore(target.url, restored.lakeDir, folder)
+  t.same(
+    await target.postgres.sql`select from attribution_behind`,
+    [],
+    'a transaction of the old cluster is no place here',
+  )
   t.same(await sourceRows(restored, brand, 'select event_id from events'), [{ event_id: 'in the lake' }])
   await snapshotAll(restored)
   t.same(await sourceRows(restored, brand, 'select event_id from events order by all'), [

@@ -24,23 +24,37 @@ interface Cursor {
   horizon: string
 }
 
+interface Behind {
+  brand_id: string
+  looked_below: string
+  is_due: boolean
+}
+
+/** Customers of a brand that changed since a place. */
+interface Share {
+  brandId: string
+  from: string
+  customers: readonly number[]
+}
+
 /**
  * Looks at everything that committed since the last call: the orders of each customer whose orders, messages, clicks or
  * profiles changed are attributed anew. It may be called again, and cut off, at any time: what it writes follows from
- * the rows alone. While a brand's step fails, the next calls look at all of it again; it stops no other brand. Resolves
- * with how many attributions changed.
+ * the rows alone. A brand whose step fails stops no other, and is tried again from its own place. Resolves with how many
+ * attributions changed.
  */
 export async function attribute(parts: AttributionParts, signal?: AbortSignal): Promise<number> {
   const { pipeline } = parts.postgres
   const { looked_below: from, horizon: below } = await pipeline.one<Cursor>('attribution_cursor')
-  if (from === below) return 0
-  const brands = await pipeline.many<{ brand_id: string; customers: number[] }>('attribution_changed', [
-    from,
-    below,
-  ])
+  const behind = await pipeline.many<Behind>('attribution_behind')
+  const due = behind.filter(({ is_due }) => is_due)
+  if (from === below && due.length === 0) return 0
   let changed = await pipeline.run('attribution_settle', [from, below])
-  let failed = false
-  for (const { brand_id: brandId, customers } of brands) {
+  const shares = await sharesOf(pipeline, [from, below], null, behind)
+  for (const { brand_id, looked_below } of due)
+    shares.push(...(await sharesOf(pipeline, [looked_below, below], brand_id, [])))
+  const failed = new Set<string>()
+  for (const { brandId, customers } of shares) {
     try {
       for (let at = 0; at < customers.length; at += MOST) {
         if (signal?.aborted) return changed
@@ -48,12 +62,36 @@ export async function attribute(parts: AttributionParts, signal?: AbortSignal): 
       }
     } catch (error) {
       if (signal?.aborted) throw error
-      failed = true
+      failed.add(brandId)
       log('error', 'attribution_failed', { brand_id: brandId, ...errorFields(error) })
     }
   }
-  if (!failed) await pipeline.run('attribution_advance', [from, below])
+  await pipeline.tx(async (tx) => {
+    // Another call was first: it has seen to all of this.
+    if ((await tx.run('attribution_advance', [from, below])) === 0) return
+    for (const share of shares)
+      if (failed.has(share.brandId)) await tx.run('attribution_fall_behind', [share.brandId, share.from])
+    for (const { brand_id } of due)
+      if (!failed.has(brand_id)) await tx.run('attribution_catch_up', [brand_id])
+  })
   return changed
+}
+
+/** What changed in [from, below) of one brand, or of all that are not behind. */
+async function sharesOf(
+  pipeline: Statements,
+  [from, below]: readonly [string, string],
+  only: string | null,
+  behind: readonly Behind[],
+): Promise<Share[]> {
+  const except = behind.map(({ brand_id }) => brand_id)
+  const rows = await pipeline.many<{ brand_id: string; customers: number[] }>('attribution_changed', [
+    from,
+    below,
+    only,
+    except,
+  ])
+  return rows.map(({ brand_id: brandId, customers }) => ({ brandId, from, customers }))
 }
 
 async function attributeSome(

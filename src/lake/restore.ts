@@ -84,6 +84,7 @@ export async function restore(
       for (const { name } of walled) await tx.unsafe(`alter table ${name} force row level security`)
       await tx`update lake_state set exported_below = ${EXPORTED_BELOW}::text::xid8, removal_paused_until = null`
       await tx`update attribution_state set looked_below = '0'`
+      await tx`delete from attribution_behind`
       await tx.unsafe(statement('postgres', 'restore_sequences'))
     })
     return document

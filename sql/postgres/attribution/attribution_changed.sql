@@ -1,23 +1,26 @@
 -- Customers whose orders, conversations, messages, clicks or merges changed in [$1, $2), of brands that have
--- conversations at all.
+-- conversations at all: of one ($3), or of all but some ($4).
 with talking as (
     select id as brand_id
     from brand
-    where exists (select from conversation where brand_id = brand.id)
+    where
+        exists (select from conversation where brand_id = brand.id)
+        and ($3::uuid is null or id = $3)
+        and id <> all($4::uuid[])
 ),
 
 moved as (
     select brand_id, conversation_id
     from message
-    where xid >= $1::text::xid8 and xid < $2::text::xid8
+    where xid >= $1::text::xid8 and xid < $2::text::xid8 and brand_id in (select brand_id from talking)
     union
     select brand_id, conversation_id
     from link_click
-    where xid >= $1::text::xid8 and xid < $2::text::xid8
+    where xid >= $1::text::xid8 and xid < $2::text::xid8 and brand_id in (select brand_id from talking)
     union
     select brand_id, id
     from conversation
-    where xid >= $1::text::xid8 and xid < $2::text::xid8
+    where xid >= $1::text::xid8 and xid < $2::text::xid8 and brand_id in (select brand_id from talking)
 ),
 
 changed as (

@@ -3,6 +3,7 @@ export const KEPT_TABLES: Readonly<Record<string, string>> = {
   api_key: 'keys of the brand',
   app_user: 'users of the service',
   attribution: 'amounts of orders that conversations recovered',
+  attribution_behind: 'how far attribution has looked',
   attribution_state: 'how far attribution has looked',
   brand: 'the brand',
   campaign: 'campaigns of the brand',

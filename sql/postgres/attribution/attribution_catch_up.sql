@@ -1,0 +1,2 @@
+delete from attribution_behind
+where brand_id = $1
