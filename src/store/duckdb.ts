@@ -11,6 +11,9 @@ import {
   JSDuckDBValueConverter,
   ResultReturnType,
 } from '@duckdb/node-api'
+import { keepByteOrderMarks } from './duckdb-text.ts'
+
+keepByteOrderMarks()
 
 export interface DuckOptions {
   memoryMb: number

@@ -1,0 +1,9 @@
+import accessors from '@duckdb/node-api/lib/vectors/dataAccessors.js'
+
+/**
+ * A text that DuckDB answers keeps the U+FEFF that it begins with: the binding reads each as if it were a file, whose byte
+ * order mark is none of its text. It has no setting for that.
+ */
+export function keepByteOrderMarks(): void {
+  Object.assign(accessors, { textDecoder: new TextDecoder('utf-8', { ignoreBOM: true }) })
+}
