@@ -1,14 +1,13 @@
 import { forgetDeadLetters, forgetDeliveries } from '../src/connect/custom/forget.ts'
 import { forgetClaims } from '../src/identity/forget.ts'
 import type { Job } from '../src/job.ts'
-import { forgetDeadEvents } from '../src/lake/dead-event.ts'
 import type { Pipeline } from '../src/lake/pipeline.ts'
 import { retain } from '../src/lake/retention.ts'
 import { log } from '../src/log.ts'
 
 /**
  * Hourly: event_log days made ahead and dropped, retired and orphaned lake files removed, ids of old webhooks, claims of
- * old visitors, dead letters and dead events forgotten.
+ * old visitors and dead letters forgotten.
  */
 export const retention: Job<Pipeline> = {
   queue: 'retention',
@@ -20,8 +19,6 @@ export const retention: Job<Pipeline> = {
     const deliveries = await forgetDeliveries(pipeline.postgres.pipeline)
     const claims = await forgetClaims(pipeline.postgres.pipeline)
     const letters = await forgetDeadLetters(pipeline.postgres.pipeline)
-    const events = await forgetDeadEvents(pipeline.postgres.pipeline)
-    log('info', 'retention', { removed, orphans, deliveries, claims, letters, dead_events: events.forgotten })
-    if (events.dropped) log('error', 'dead_events_dropped', { count: events.dropped })
+    log('info', 'retention', { removed, orphans, deliveries, claims, letters })
   },
 }

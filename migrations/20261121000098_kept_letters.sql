@@ -3,6 +3,5 @@
 -- What retention looks for, and what a brand's room is counted over.
 create index dead_letter_failed on dead_letter (failed_at);
 create index dead_letter_kept on dead_letter (brand_id, failed_at) where body <> '';
-create index dead_event_created on dead_event (created_at);
 
 -- migrate:down

@@ -23,6 +23,7 @@ for (const brand of [other, mine]) {
   await sql`
     insert into dead_event (batch_id, line, brand_id, reason, payload)
     values (gen_random_uuid(), 1, ${brand.id}, 'not json', ${brand.id})`
+  await sql`update lake_brand set failures = 1 where brand_id = ${brand.id}`
 }
 const tables = await brandTables(sql)
 /** Some of its lines are of no brand. */

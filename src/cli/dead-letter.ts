@@ -67,7 +67,10 @@ async function* deadOf({ postgres }: App, { id }: Brand): AsyncGenerator<Dead> {
 const isDelivery = (id: string) => UUID.test(id)
 
 async function replay({ postgres, config }: App, { id: brandId }: Brand, id: string): Promise<string> {
-  if (!isDelivery(id)) return await replayDeadEvent(postgres.pipeline, brandId, id)
+  if (!isDelivery(id)) {
+    await replayDeadEvent(postgres.pipeline, brandId, id)
+    return 'in the event log again'
+  }
   const { storePlatformDomain } = config
   const db = postgres.forBrand(brandId)
   const replayed = await replayDeadLetter({ db, brandId, storePlatformDomain }, id)

@@ -2,7 +2,6 @@ import { zstdCompressSync } from 'node:zlib'
 import { v7 } from 'uuid'
 import { fail } from '../errors.ts'
 import type { Db, Statements } from '../op.ts'
-import { sliceBySlice } from '../store/slices.ts'
 
 /** A line of the event log that the lake refused. */
 export interface DeadEvent {
@@ -44,35 +43,12 @@ export const showDeadEvent = (
  * Puts the line into the event log again, and takes it off the list, in one transaction. The next snapshot reads it, or
  * lists it anew when it is still refused. Throws `not_found` when it is not on the list.
  */
-export const replayDeadEvent = (
-  pipeline: Db,
-  brandId: string,
-  id: string,
-): Promise<'in the event log again' | 'no longer kept'> =>
+export const replayDeadEvent = (pipeline: Db, brandId: string, id: string): Promise<void> =>
   pipeline.tx(async (tx) => {
     const { payload } = await tx.one<{ payload: Buffer }>('dead_event_take', [brandId, ...partsOf(id)])
-    if (payload.length === 0) return 'no longer kept'
     const lines = zstdCompressSync(Buffer.concat([payload, Buffer.from('\n')]))
     await tx.run('event_log_append', [new Date(), v7(), 1, lines])
-    return 'in the event log again'
   })
-
-/** As long as dead letters. */
-const DAYS = 180
-/** Of a brand. More than webhooks have: these were acknowledged as stored, and nobody sends them again. */
-const MOST_BYTES = 256 << 20
-const NO_LONGER_KEPT = '; its line is no longer kept: newer ones came to 256 MB'
-
-/** Forgets old lines, and of each brand those beyond its room; resolves with how many were dropped of these. */
-export async function forgetDeadEvents(
-  pipeline: Statements,
-): Promise<{ forgotten: number; dropped: number }> {
-  const forgotten = await sliceBySlice((most) => pipeline.run('dead_events_forget', [DAYS, most]))
-  const dropped = await sliceBySlice((most) =>
-    pipeline.run('dead_events_drop', [MOST_BYTES, NO_LONGER_KEPT, most]),
-  )
-  return { forgotten, dropped }
-}
 
 function partsOf(id: string): [batchId: string, line: number] {
   const [, batchId, line] = /^([\da-f-]{36}):(\d{1,9})$/i.exec(id) ?? []
