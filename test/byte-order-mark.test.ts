@@ -15,6 +15,8 @@ import { hooks } from './fixtures/webhook.ts'
 const MARKED = '\ufeffNina'
 
 t.capture(process.stderr, 'write')
+const URL = 'https://shop.example.com/'
+
 const db = await database(t)
 const { app, port, send, source } = await hooks(t, db)
 const brand = await makeBrand(db, { features: ['cdp'] })
@@ -55,7 +57,11 @@ const happened = { event_type: 'unit_registered', occurred_at: '2026-11-02T00:00
 
 await ask('/cdp/events', {
   events: ['updateProperties', 'page_viewed'].map((eventType) => ({
-    ...{ eventType, email: 'event@example.com', properties: { called: MARKED, utm_source: MARKED } },
+    ...{
+      eventType,
+      email: 'event@example.com',
+      properties: { called: MARKED, url: URL, utm_source: MARKED },
+    },
   })),
 })
 await send(await source(brand), {
