@@ -9,10 +9,12 @@ import {
 import type { Fact } from '../src/campaign/trigger.ts'
 import type { Reader } from '../src/op.ts'
 import { SOURCES, type SourceName } from '../src/segment/catalog.ts'
-import { type Cell, oracle, type Row } from './fixtures/oracle.ts'
+import { oracle } from './fixtures/oracle.ts'
+import type { Cell, Row } from './fixtures/oracle-rows.ts'
 import { type RandomSource, randomSource } from './fixtures/random.ts'
 import { randomComparison } from './fixtures/random-definition.ts'
-import { AS_OF, openStore, randomStore } from './fixtures/segment-store.ts'
+import { openStore, randomStore } from './fixtures/segment-store.ts'
+import { AS_OF } from './fixtures/segment-values.ts'
 
 const CUSTOMERS = 40
 const ROUNDS = 60

@@ -15,11 +15,12 @@ import { DATED, slicesOf } from '../src/segment/slices.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import { askErasure, goOnErasing, STEPS_BEFORE_RESULTS } from './fixtures/erasing.ts'
 import { lake } from './fixtures/lake.ts'
+import { DAY } from './fixtures/oracle-rows.ts'
 import { memberChanges } from './fixtures/published.ts'
 import { randomSource } from './fixtures/random.ts'
 import { randomDefinition } from './fixtures/random-definition.ts'
 import { randomHappenings } from './fixtures/random-happenings.ts'
-import { AS_OF, DAY } from './fixtures/segment-store.ts'
+import { AS_OF } from './fixtures/segment-values.ts'
 import { writeHappenings } from './fixtures/write-happenings.ts'
 
 setLogLevel('error')

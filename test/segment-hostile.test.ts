@@ -6,8 +6,10 @@ import { parseDefinition } from '../src/segment/definition.ts'
 import { compileOne, compileSegments, displayOne } from '../src/segment/plan.ts'
 import { agree, customers, type Sent } from './fixtures/evaluators.ts'
 import { FREE, HOSTILE, hostileTexts, NAMES, PLACES, where } from './fixtures/hostile-definitions.ts'
+import { DAY } from './fixtures/oracle-rows.ts'
 import { randomSource } from './fixtures/random.ts'
-import { AS_OF, DAY, openStore, storeOf } from './fixtures/segment-store.ts'
+import { openStore, storeOf } from './fixtures/segment-store.ts'
+import { AS_OF } from './fixtures/segment-values.ts'
 
 const VALUES = 5_000
 

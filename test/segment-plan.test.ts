@@ -9,10 +9,12 @@ import { OPERATORS } from '../src/segment/operators.ts'
 import { compileOne, compileSegments, plan } from '../src/segment/plan.ts'
 import { agree, ascending, customers, planned, type Sent } from './fixtures/evaluators.ts'
 import { withModels } from './fixtures/model-case.ts'
-import { oracle, type Row } from './fixtures/oracle.ts'
+import { oracle } from './fixtures/oracle.ts'
+import { DAY, type Row } from './fixtures/oracle-rows.ts'
 import { randomSource } from './fixtures/random.ts'
 import { randomComparison, takes } from './fixtures/random-definition.ts'
-import { AS_OF, DAY, openStore, randomStore, storeOf } from './fixtures/segment-store.ts'
+import { openStore, randomStore, storeOf } from './fixtures/segment-store.ts'
+import { AS_OF } from './fixtures/segment-values.ts'
 
 type Json = Record<string, unknown>
 const sourceNames = Object.keys(SOURCES) as SourceName[]
