@@ -1,10 +1,13 @@
 import { createHmac } from 'node:crypto'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { campaignResults } from '../jobs/campaign-results.ts'
 import { campaigns } from '../jobs/campaigns.ts'
 import { snapshot } from '../jobs/snapshot.ts'
 import { createKey } from '../src/access/key.ts'
 import { addDiscount, type NewDiscount } from '../src/campaign/discount.ts'
+import { setCampaignStatus } from '../src/campaign/saved.ts'
 import { startByResults } from '../src/campaign/start-results.ts'
 import { createDefinition } from '../src/connect/custom/definitions.ts'
 import { createProvider } from '../src/connect/custom/providers.ts'
@@ -225,6 +228,49 @@ t.test('of another discount each contact gets a code that the store has made for
   for (const [n, { body }] of messages.entries())
     t.match(await stage.follow(body), { location: new RegExp(`discount=${codes[n]}`) })
 })
+
+t.test(
+  'a store that gives no answer is asked once for a round, and the other runs wait for the next',
+  async (t) => {
+    let asked = 0
+    const away = createServer((_, response) => {
+      asked++
+      response.writeHead(503, { 'retry-after': '60' }).end()
+    })
+    await new Promise<void>((resolve) => away.listen(0, '127.0.0.1', resolve))
+    t.teardown(() => {
+      away.closeAllConnections()
+      away.close()
+    })
+    clock.noon()
+    const brand = await stage.brand({
+      apiOrigin: `http://127.0.0.1:${(away.address() as AddressInfo).port}`,
+    })
+    const saved = await addDiscount(db.postgres.forBrand(brand.id), discount({ prefix: 'BACK' }))
+    const { id } = await stage.campaign(brand, {
+      discount_id: saved.id,
+      messages: { sms: 'Yours: {{discount.code}} {{cart.link}} Reply STOP to opt out.' },
+    })
+    clock.pass(5)
+    for (let shopper = 1; shopper <= 20; shopper++) await left(brand, { id: shopper })
+    await abandoned()
+    clock.pass(30)
+    await stage.round()
+    t.equal(asked, 8, 'as many as are asked for at the same time')
+    t.strictSame(
+      (
+        await sql`
+        select attempts, count(*)::integer as runs, min(due_at) = ${new Date(clock.now().getTime() + 30_000)} as later
+        from campaign_run where brand_id = ${brand.id} and state = 'waiting' group by attempts order by attempts`
+      ).map((row) => ({ ...row })),
+      [
+        { attempts: 0, runs: 12, later: true },
+        { attempts: 1, runs: 8, later: true },
+      ],
+    )
+    await setCampaignStatus(db.postgres.forBrand(brand.id), id, 'archived', clock.now())
+  },
+)
 
 t.test('a message that offers a discount is not sent when the store makes no code', async (t) => {
   const store = await startFakeStore({

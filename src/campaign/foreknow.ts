@@ -19,10 +19,21 @@ export interface Outside {
   sources(): Promise<Reader>
   /** The live store, where codes are made; null: there is none. */
   store(): Promise<Pick<Connection, 'apiOrigin' | 'accessToken'> | null>
+  answering: Answering
   /** Where answers are drafted; null: nowhere. */
   agent: ChatEndpoint | null
   now: Date
   signal?: AbortSignal
+}
+
+/** What a round found out about a brand's store: why it gives no answer now. */
+export interface Answering {
+  none: Failure | null
+}
+
+/** What was found out, and the runs that have to wait until their store answers. */
+export interface Found extends Foreknown {
+  later: { asked: readonly string[]; unasked: readonly string[] }
 }
 
 /** Codes, or drafts, that are asked for at the same time. */
@@ -30,15 +41,19 @@ const ABREAST = 8
 
 /** Another try does not mend these: there will be no code. */
 const FINAL = ['not_found', 'forbidden', 'integration_not_connected', 'bad_request', 'upstream_error']
+/** The next one would wait for nothing as long, too. */
+const NO_ANSWER = ['upstream_unavailable', 'rate_limited']
 
-/** Finds out what runs want before they go on. */
-export async function foreknow(db: Db, wanting: readonly Wanting[], outside: Outside): Promise<Foreknown> {
+/** Finds out what runs want before they go on. Once a store gives no answer it is asked no more. */
+export async function foreknow(db: Db, wanting: readonly Wanting[], outside: Outside): Promise<Found> {
   const looking = wanting.filter(({ needs }) => needs === 'customer').map(({ run }) => run)
   const offering = wanting.filter(({ needs }) => needs === 'code').map(({ run }) => run)
   const answering = wanting.filter(({ needs }) => needs === 'draft').map(({ run }) => run)
+  const { codes, later } = offering.length ? await codesOf(db, offering, outside) : NO_CODES
   return {
     holds: looking.length ? await holdsOf(db, looking, outside) : new Map(),
-    codes: offering.length ? await codesOf(db, offering, outside) : new Map(),
+    codes,
+    later,
     drafts: answering.length ? await draftsOf(db, answering, outside) : new Map(),
   }
 }
@@ -62,29 +77,39 @@ async function holdsOf(
   return holds
 }
 
+type Codes = Pick<Found, 'codes' | 'later'>
+const NO_CODES: Codes = { codes: new Map(), later: { asked: [], unasked: [] } }
+
 async function codesOf(
   db: Db,
   runs: readonly HeldRun[],
-  { store, now, signal }: Outside,
-): Promise<
-  Map<string, { discount: Awaited<ReturnType<typeof discountById>>; code: string } | { failed: string }>
-> {
+  { store, answering, now, signal }: Outside,
+): Promise<Codes> {
   const versionOf = await versionsOf(db, runs)
   const options: CodeOptions = { store: await store(), now, ...(signal && { signal }) }
   const codes = new Map()
+  const later = { asked: [] as string[], unasked: [] as string[] }
   await abreast(runs, ABREAST, async (run) => {
     const { discount_id } = versionOf(run).definition
     if (discount_id === null || run.contact_id === null) return
+    if (answering.none) {
+      later.unasked.push(run.id)
+      return
+    }
     try {
       const discount = await discountById(db, discount_id)
       const { code } = await discountCode(db, discount, run.contact_id, options)
       codes.set(run.id, { discount, code })
     } catch (error) {
-      if (!(error instanceof Failure) || !FINAL.includes(error.code)) throw error
-      codes.set(run.id, { failed: error.message })
+      if (!(error instanceof Failure)) throw error
+      if (FINAL.includes(error.code)) codes.set(run.id, { failed: error.message })
+      else if (NO_ANSWER.includes(error.code)) {
+        answering.none = error
+        later.asked.push(run.id)
+      } else throw error
     }
   })
-  return codes
+  return { codes, later }
 }
 
 /** Of a conversation that the agent reads. */

@@ -8,7 +8,7 @@ import type { Postgres } from '../store/postgres.ts'
 import { abreast } from './abreast.ts'
 import { ending } from './advance.ts'
 import type { ChatEndpoint } from './chat.ts'
-import { foreknow } from './foreknow.ts'
+import { type Answering, foreknow } from './foreknow.ts'
 import type { HeldRun } from './held-run.ts'
 import { messageBrand } from './message-brand.ts'
 import { recordSteps } from './record-steps.ts'
@@ -58,11 +58,13 @@ export async function workDueRuns(parts: RunnerParts, now: Date): Promise<number
   const claim = v7()
   const due = await parts.postgres.pipeline.many<{ brand_id: string; id: string }>('runs_next', [now, MOST])
   const batches: Some[] = []
-  for (const [brandId, runs] of Map.groupBy(due, ({ brand_id }) => brand_id))
+  for (const [brandId, runs] of Map.groupBy(due, ({ brand_id }) => brand_id)) {
+    const answering = { none: null }
     for (let at = 0; at < runs.length; at += AT_ONCE) {
       const ids = runs.slice(at, at + AT_ONCE).map(({ id }) => id)
-      batches.push({ brandId, claim, ids, now })
+      batches.push({ brandId, answering, claim, ids, now })
     }
+  }
   let worked = 0
   await abreast(batches, ABREAST, async (some) => {
     const done = await workSome(parts, some)
@@ -73,6 +75,8 @@ export async function workDueRuns(parts: RunnerParts, now: Date): Promise<number
 
 interface Some {
   brandId: string
+  /** Of the brand's store, in this round. */
+  answering: Answering
   claim: string
   ids: readonly string[]
   now: Date
@@ -86,31 +90,45 @@ async function workSome(parts: RunnerParts, some: Some, attempt = 1): Promise<nu
     if (OVERTAKEN.test(errorCode(error) ?? '') && attempt < ATTEMPTS)
       return await workSome(parts, some, attempt + 1)
     if (isUnavailable(error) || parts.signal?.aborted) throw error
-    if (some.ids.length === 1) return await putOff(parts, some, error)
+    const [id] = some.ids
+    if (some.ids.length === 1) {
+      log('error', 'run_failed', { brand_id: some.brandId, run_id: id, ...errorFields(error) })
+      return await putOff(parts, some, error)
+    }
     let worked = 0
     for (const id of some.ids) worked += await workSome(parts, { ...some, ids: [id] })
     return worked
   }
 }
 
-async function workBrand(parts: RunnerParts, { brandId, claim, ids, now }: Some): Promise<number> {
+async function workBrand(parts: RunnerParts, some: Some): Promise<number> {
   const { postgres, baseUrl, agent } = parts
+  const { brandId, answering, claim, ids, now } = some
   const db = postgres.forBrand(brandId)
   const options = { now, baseUrl, hasAgent: agent !== null, until: new Date(now.getTime() + LEASE_MS) }
   const first = await db.tx((tx) => workOn(tx, { claim, ids, isClaimed: false }, NOTHING, options))
   let { wanting } = first
   let known = NOTHING
   // A run wants to know of its customer first, then perhaps a code; what has changed meanwhile is asked for once more.
-  for (let asked = 1; wanting.length > 0; asked++) {
-    if (asked > MOST_ASKED) throw new Error('a run wants to know more and more')
-    const more = await foreknow(db, wanting, outsideOf(parts, db, now))
+  for (let looks = 1; wanting.length > 0; looks++) {
+    if (looks > MOST_ASKED) throw new Error('a run wants to know more and more')
+    const more = await foreknow(db, wanting, { ...outsideOf(parts, db, now), answering })
     known = {
       holds: new Map([...known.holds, ...more.holds]),
       codes: new Map([...known.codes, ...more.codes]),
       drafts: new Map([...known.drafts, ...more.drafts]),
     }
-    const held = { claim, ids: wanting.map(({ run }) => run.id), isClaimed: true }
-    wanting = (await db.tx((tx) => workOn(tx, held, known, options))).wanting
+    const { asked: failed, unasked } = more.later
+    if (failed.length + unasked.length > 0) {
+      const counts = { count: failed.length + unasked.length, asked: failed.length }
+      log('error', 'runs_put_off', { brand_id: brandId, ...counts, ...errorFields(answering.none) })
+      await putOff(parts, { ...some, ids: failed }, answering.none)
+      await putOff(parts, { ...some, ids: unasked }, null)
+    }
+    const held = wanting
+      .map(({ run }) => run.id)
+      .filter((id) => !failed.includes(id) && !unasked.includes(id))
+    wanting = (await db.tx((tx) => workOn(tx, { claim, ids: held, isClaimed: true }, known, options))).wanting
   }
   return first.taken
 }
@@ -125,27 +143,28 @@ function outsideOf({ lake, seal, agent, signal }: RunnerParts, db: Db, now: Date
   }
 }
 
-/** Tried again later; in the end the run is over, and says so. */
+/** Tried again later; in the end a run that failed is over, and says so. `error` is null where none was tried. */
 async function putOff({ postgres }: RunnerParts, { brandId, claim, ids, now }: Some, error: unknown) {
-  const [id = ''] = ids
-  log('error', 'run_failed', { brand_id: brandId, run_id: id, ...errorFields(error) })
+  const isTried = error !== null
+  const message = error instanceof Error ? error.message : String(error)
   return await postgres.forBrand(brandId).tx(async (tx) => {
-    const taken = await tx.many('runs_take', [ids, claim, now])
-    const [run] = await tx.many<HeldRun>('runs_held', [ids])
-    if (taken.length === 0 || !run) return 0
-    const pause = PAUSES_MS[run.attempts]
-    if (pause !== undefined) {
-      await tx.run('run_later', [id, run.attempts + 1, new Date(now.getTime() + pause)])
-      return 1
+    const taken = await tx.many<{ id: string }>('runs_take', [ids, claim, now])
+    const runs = await tx.many<HeldRun>('runs_held', [taken.map(({ id }) => id)])
+    for (const { id, attempts, ordinal } of runs) {
+      const pause = PAUSES_MS[isTried ? attempts : 0]
+      if (pause !== undefined) {
+        await tx.run('run_later', [id, isTried ? attempts + 1 : attempts, new Date(now.getTime() + pause)])
+        continue
+      }
+      const { steps, next } = ending('internal_error', message)
+      await recordSteps(
+        tx,
+        steps.map((step) => ({ ...step, runId: id, ordinal })),
+        now,
+      )
+      const outcome = 'outcome' in next ? next.outcome : null
+      await tx.run('runs_move', [now, [id], ['end'], [null], [outcome], [null], [null]])
     }
-    const { steps, next } = ending('internal_error', error instanceof Error ? error.message : String(error))
-    await recordSteps(
-      tx,
-      steps.map((step) => ({ ...step, runId: id, ordinal: run.ordinal })),
-      now,
-    )
-    const outcome = 'outcome' in next ? next.outcome : null
-    await tx.run('runs_move', [now, [id], ['end'], [null], [outcome], [null], [null]])
-    return 1
+    return runs.length
   })
 }
