@@ -70,6 +70,7 @@ select
     profile.first_name,
     profile.last_name,
     profile.tags,
+    profile.aliases,
     profile.provenance,
     coalesce(spending.total_spend, 0)::decimal(18, 2) as total_spend,
     coalesce(spending.orders_count, 0) as orders_count,

@@ -281,6 +281,53 @@ t.test('a search finds a name in letters whose cases are no pairs', async (t) =>
 })
 
 t.test(
+  'a search finds whoever absorbed a profile by what that one went by, and no visitor’s word',
+  async (t) => {
+    const merged = await newBrand(app, { features: ['cdp'] })
+    const [seen_at, brand_id] = [new Date(), merged.id]
+    const rows = [
+      { id: 'one', provenance: 'server', email: 'new@example.com', phone: '+12025550101', first_name: 'Ada' },
+      {
+        id: 'two',
+        provenance: 'server',
+        email: 'old@example.com',
+        phone: '+12025550102',
+        first_name: 'Byron',
+      },
+      { id: 'three', provenance: 'server', store_customer_id: '9077' },
+      { id: 'four', provenance: 'pixel', email: 'forged@example.com' },
+      { id: 'five', provenance: 'server', email: 'other@example.com' },
+    ].map((row, subject) => ({
+      ...{ brand_id, subject, created_at: seen_at, updated_at: seen_at },
+      ...{ store_customer_id: null, email: null, phone: null, first_name: null, ...row },
+    }))
+    await sql`insert into customer ${sql(rows)}`
+    const redirect = (subject: number) =>
+      sql`insert into subject_redirect ${sql({ brand_id, subject, customer: 0 })}`
+    for (const subject of [1, 3]) await redirect(subject)
+    await snapshotAll(app.pipeline)
+    await refreshBrand(app.pipeline, brand_id)
+    const { plaintext } = await createKey(app.postgres.forBrand(brand_id), { scopes: ['customers:read'] })
+    const call = client(t, plaintext)
+    const finds = async (query: string, wanted: string[]) => {
+      const { data } = (await call(`/v1/customers/search?query=${encodeURIComponent(query)}`)).body
+      const { list } = (await call(`/cdp/profiles?q=${encodeURIComponent(query)}`)).body
+      const found = [data.map(({ id }: Shown) => id), list.map(({ itemId }: Shown) => itemId)]
+      t.same(found, [wanted, wanted], query)
+    }
+    for (const query of ['new@', 'OLD@example', '(202) 555-0101', '(202) 555-0102', 'ada', 'byron', 'two'])
+      await finds(query, ['one'])
+    await finds('forged', [])
+    await finds('9077', ['three'])
+
+    await redirect(2)
+    await snapshotAll(app.pipeline)
+    await refreshBrand(app.pipeline, brand_id, { smallRows: 0, mostTouched: 9 })
+    for (const query of ['9077', 'old@']) await finds(query, ['one'])
+  },
+)
+
+t.test(
   'a customer is read by its id, a merged one by that of its survivor, and nobody else is',
   async (t) => {
     const call = client(t)

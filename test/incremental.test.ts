@@ -210,7 +210,7 @@ async function takeStep(asOf: Date, edited: string): Promise<boolean> {
 }
 
 /** Columns whose values are a brand's own. */
-const OWN = ['customer_id', 'item_id', 'id', 'order_id', 'created_at', 'first_visit']
+const OWN = ['customer_id', 'aliases', 'item_id', 'id', 'order_id', 'created_at', 'first_visit']
 const marts = (await loadModels()).filter(({ stored }) => stored).map(({ name }) => name)
 const rowsOf = (mart: string) =>
   `select columns(lambda name: name not in (${OWN.map((name) => `'${name}'`)})) from ${mart}`

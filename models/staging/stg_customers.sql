@@ -14,6 +14,15 @@ with absorbed as (
         first({ 'first': profile.first_name, 'last': profile.last_name } order by profile.subject)
             filter (coalesce(profile.first_name, profile.last_name) is not null) as name,
         flatten(list(profile.tags)) as tags,
+        flatten(
+            list([
+                profile.email,
+                profile.phone,
+                concat_ws(' ', profile.first_name, profile.last_name),
+                profile.customer_id,
+                profile.store_customer_id
+            ] order by profile.subject)
+        ) as aliases,
         min(profile.created_at) as created_at,
         max(profile.updated_at) as updated_at
     from subject_redirect as redirect
@@ -34,6 +43,8 @@ select
         when absorbed.tags is null then coalesce(profile.tags, [])
         else list_sort(list_distinct(coalesce(profile.tags, []) || absorbed.tags))
     end as tags,
+    -- What the profiles that it absorbed are found by, oldest first; null where there are none.
+    list_filter(absorbed.aliases, lambda alias: alias != '') as aliases,
     case when absorbed.subject is null then profile.provenance else 'merged' end as provenance,
     least(profile.created_at, absorbed.created_at) as created_at,
     greatest(profile.updated_at, absorbed.updated_at) as updated_at

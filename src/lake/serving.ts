@@ -88,7 +88,7 @@ const PLAIN = ' using compression uncompressed'
 
 /** Tables in which the rows of single customers are looked up, with what is asked of them. */
 const LOOKED_UP: Readonly<Record<string, { what: string; by?: string }>> = {
-  customers: { what: '* exclude (position)' },
+  customers: { what: '* exclude (position, aliases)' },
   profile_properties: { what: '*' },
   rfm: { what: 'customer, recency_score, frequency_score, monetary_score, tier' },
   churn: {

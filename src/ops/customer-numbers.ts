@@ -24,7 +24,12 @@ limit 50`,
 from customers
 where provenance <> 'pixel'
     and contains(
-        lower(concat_ws(chr(31), email, phone, concat_ws(' ', first_name, last_name), customer_id, store_customer_id)),
+        lower(
+            concat_ws(
+                chr(31), email, phone, concat_ws(' ', first_name, last_name), customer_id, store_customer_id,
+                array_to_string(aliases, chr(31))
+            )
+        ),
         'example'
     )
 order by customer_id

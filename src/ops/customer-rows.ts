@@ -80,8 +80,8 @@ export const findProfile = ({ db }: Pick<Ctx, 'db'>, id: string): Promise<FoundC
   db.one<FoundCustomer & FoundIdentity>('customer_found', [id, true])
 
 /**
- * Up to `limit` customers with a text, in whatever case, in their email, phone, name or ids: the first by id; of those
- * who came between the same two since the base was written, the first who came.
+ * Up to `limit` customers with a text, in whatever case, in their email, phone, name or ids, or in those of profiles merged
+ * into them: the first by id; of those who came between the same two since the base was written, the first who came.
  *
  * By position: once so many are found, DuckDB passes over texts that come later. A limit alone has a thread end as soon as
  * it found so many by itself, and leave all others to the other one.

@@ -89,7 +89,7 @@ export const customerOps: readonly Op[] = [
     ...reading,
     name: 'search_customers',
     route: 'GET /v1/customers/search',
-    what: 'Up to 25 customers with a text in their email, phone, name or ids, in whatever case, as of the last refresh.',
+    what: 'Up to 25 customers with a text in an email, a phone, a name or an id of theirs, those of profiles merged into them included, in whatever case, as of the last refresh.',
     input: {
       query: v.strictObject({
         query: v.pipe(text({ min: 1, max: QUERY_LENGTH }), v.trim(), v.nonEmpty('must not be empty')),

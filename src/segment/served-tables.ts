@@ -30,7 +30,8 @@ const texts = (rows: string): ServedTable => ({
   plain: ['text'],
   select: `select position, customer, ${inAnyCase(`concat_ws(
       chr(31), email, phone, concat_ws(' ', first_name, last_name), customer_id,
-      case when not suffix(customer_id, store_customer_id) then store_customer_id end
+      case when not suffix(customer_id, store_customer_id) then store_customer_id end,
+      array_to_string(aliases, chr(31))
     )`)} as text ${rows} order by position`,
 })
 

@@ -71,7 +71,7 @@ values
 -- given customers_source: subject, customer_id, provenance, created_at, updated_at
 values (7, 'v', 'pixel', '2025-05-01 08:00', '2025-05-02 08:00')
 -- expect customers
-values (7, 'v', null, null, null, null, null, [], 'pixel', 0.00, 0, null, 'USD', null, null, null, '2025-05-01 08:00', '2025-05-02 08:00')
+values (7, 'v', null, null, null, null, null, [], null, 'pixel', 0.00, 0, null, 'USD', null, null, null, '2025-05-01 08:00', '2025-05-02 08:00')
 
 -- case: profile fields are those of the profile
 -- given customers_source: subject, customer_id, store_customer_id, email, phone, first_name, last_name, tags, provenance

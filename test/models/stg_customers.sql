@@ -23,7 +23,8 @@ values
 values (1, 3), (2, 3)
 -- expect stg_customers
 values (
-    3, 'shop:9', '9', 'g@example.com', '+12025550123', 'Gi', null, ['a', 'b', 'c'], 'merged', '2025-01-01', '2025-05-03'
+    3, 'shop:9', '9', 'g@example.com', '+12025550123', 'Gi', null, ['a', 'b', 'c'],
+    ['g@example.com', 'Gi', 'guest', 'o@example.com', '+12025550123', 'Ot Her', 'other'], 'merged', '2025-01-01', '2025-05-03'
 )
 
 -- case: what the survivor says itself prevails
@@ -43,5 +44,5 @@ values
     (2, 'v', 'forged@example.com', '+12025550124', 'Mallory', ['forged'], 'pixel', '2025-01-01', '2025-06-01')
 -- given subject_redirect: subject, customer
 values (2, 1)
--- expect stg_customers: customer, email, phone, first_name, tags, provenance, created_at, updated_at
-values (1, 'a@example.com', null, null, ['vip'], 'server', '2025-01-02', '2025-01-02')
+-- expect stg_customers: customer, email, phone, first_name, tags, aliases, provenance, created_at, updated_at
+values (1, 'a@example.com', null, null, ['vip'], null, 'server', '2025-01-02', '2025-01-02')
