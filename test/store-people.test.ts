@@ -88,7 +88,7 @@ t.test(
       [first, second, first],
       [second, first, second],
     ])
-      t.match(await contacts(await told(...order)), [{ phone: NEW, sms_consent: 'unknown' }])
+      t.hasStrict(await contacts(await told(...order)), [{ phone: NEW, sms_consent: 'unknown' }])
   },
 )
 
@@ -99,7 +99,7 @@ t.test('a number that comes back has the consent that was given for it', async (
     customer(4, { email: null }),
   ]
   for (const order of permuted(versions))
-    t.match(await contacts(await told(...order)), [{ phone: OLD, sms_consent: 'subscribed' }])
+    t.hasStrict(await contacts(await told(...order)), [{ phone: OLD, sms_consent: 'subscribed' }])
 })
 
 t.test('consent that the store gives a new number with it holds for that', async (t) => {
@@ -108,7 +108,7 @@ t.test('consent that the store gives a new number with it holds for that', async
     customer(3, { phone: NEW, sms_marketing_consent: subscribed(2) }),
   ]
   for (const order of permuted(versions))
-    t.match(await contacts(await told(...order)), [{ phone: NEW, sms_consent: 'subscribed' }])
+    t.hasStrict(await contacts(await told(...order)), [{ phone: NEW, sms_consent: 'subscribed' }])
 })
 
 t.test('a consent that the store takes back without saying when is taken back', async (t) => {
@@ -118,7 +118,7 @@ t.test('a consent that the store takes back without saying when is taken back', 
       customer(3, { phone, sms_marketing_consent: UNDATED }),
     ]
     for (const order of permuted(versions))
-      t.match(await contacts(await told(...order)), [{ phone, sms_consent: 'unknown' }])
+      t.hasStrict(await contacts(await told(...order)), [{ phone, sms_consent: 'unknown' }])
   }
 })
 
@@ -127,7 +127,7 @@ t.test('a consent without a time overrules no word that has one', async (t) => {
     customer(3, { sms_marketing_consent: { state: 'unsubscribed', consent_updated_at: at(2) } }),
     customer(4, { sms_marketing_consent: subscribed(null) }),
   )
-  t.match(await contacts(brand), [{ sms_consent: 'unsubscribed' }])
+  t.hasStrict(await contacts(brand), [{ sms_consent: 'unsubscribed' }])
 })
 
 t.test(
@@ -139,11 +139,11 @@ t.test(
       .forBrand(brand.id)
       .tx((tx) => setConsent(tx, id, 'sms', 'unsubscribed', 'reply', new Date(at(5))))
     await tell(brand, customer(6, { sms_marketing_consent: UNDATED }))
-    t.match(await contacts(brand), [{ phone: OLD, sms_consent: 'unsubscribed' }])
+    t.hasStrict(await contacts(brand), [{ phone: OLD, sms_consent: 'unsubscribed' }])
     await tell(brand, customer(7, { phone: NEW, sms_marketing_consent: subscribed(4) }))
-    t.match(await contacts(brand), [{ phone: NEW, sms_consent: 'unsubscribed' }])
+    t.hasStrict(await contacts(brand), [{ phone: NEW, sms_consent: 'unsubscribed' }])
     await tell(brand, customer(9, { phone: NEW, sms_marketing_consent: subscribed(8) }))
-    t.match(await contacts(brand), [{ phone: NEW, sms_consent: 'subscribed' }])
+    t.hasStrict(await contacts(brand), [{ phone: NEW, sms_consent: 'subscribed' }])
   },
 )
 
@@ -165,8 +165,8 @@ t.test('what a newer version says it has not is gone, from the contact as well',
   for (const order of permuted([customer(2), customer(3, without)])) {
     const brand = await told(...order)
     const left = { email: 'ann@example.com', phone: null, first_name: null, last_name: null }
-    t.match(await profile(brand), left)
-    t.match(await contacts(brand), [left])
+    t.hasStrict(await profile(brand), left)
+    t.hasStrict(await contacts(brand), [left])
   }
 })
 
@@ -174,7 +174,7 @@ t.test('whose channels are all removed cannot be messaged, also at those of old 
   const versions = [customer(2), customer(3, NONE), orderBody({ phone: OLD })]
   for (const order of permuted(versions)) {
     const brand = await told(...order)
-    t.match(await profile(brand), NONE)
+    t.hasStrict(await profile(brand), NONE)
     t.same(await contacts(brand), [])
   }
 })
@@ -197,15 +197,15 @@ t.test('what a version does not mention stays', async (t) => {
   const less = { email: undefined, phone: undefined, first_name: undefined, last_name: undefined }
   const brand = await told(customer(2), customer(3, { ...less, tags: undefined }))
   const all = { email: 'ann@example.com', phone: OLD, first_name: 'Ann', last_name: 'Lee' }
-  t.match(await profile(brand), { ...all, tags: ['vip'] })
-  t.match(await contacts(brand), [all])
+  t.hasStrict(await profile(brand), { ...all, tags: ['vip'] })
+  t.hasStrict(await contacts(brand), [all])
 })
 
 t.test('a number that others said of a customer whose record never had one stays', async (t) => {
   for (const order of permuted([customer(2, NONE), customer(3, NONE), orderBody({ phone: NEW })])) {
     const brand = await told(...order)
-    t.match(await profile(brand), { phone: NEW })
-    t.match(await contacts(brand), [{ phone: NEW }])
+    t.hasStrict(await profile(brand), { phone: NEW })
+    t.hasStrict(await contacts(brand), [{ phone: NEW }])
   }
 })
 
@@ -217,8 +217,8 @@ t.test('what a later import says of a customer is not taken out by an older reco
     where brand_id = ${brand.id}`
   await sql`delete from store_version where brand_id = ${brand.id}`
   await tell(brand, customer(3))
-  t.match(await profile(brand), { email: 'ann@example.com', phone: OLD })
-  t.match(await contacts(brand), [{ email: 'ann@example.com', phone: OLD }])
+  t.hasStrict(await profile(brand), { email: 'ann@example.com', phone: OLD })
+  t.hasStrict(await contacts(brand), [{ email: 'ann@example.com', phone: OLD }])
 })
 
 t.test('an address that goes from one customer to another at once is the new one’s', async (t) => {
@@ -248,7 +248,7 @@ t.test('an address that goes from one customer to another at once is the new one
   Object.assign(ann, { email: null })
   Object.assign(bob, { email: 'a@example.com' })
   await read(3)
-  t.match(await contacts(brand), [
+  t.hasStrict(await contacts(brand), [
     { email: 'a@example.com', phone: NEW },
     { email: null, phone: OLD },
   ])
@@ -266,7 +266,7 @@ t.test('who refused messages at a number is not messaged at it when it is anothe
     .tx((tx) =>
       upsertContact(tx, { subject: null, email: null, phone: OLD, firstName: null, lastName: null }),
     )
-  t.match(await contacts(brand), [
+  t.hasStrict(await contacts(brand), [
     { email: 'ann@example.com', phone: null },
     { phone: OLD, sms_consent: 'unsubscribed' },
   ])
@@ -274,7 +274,7 @@ t.test('who refused messages at a number is not messaged at it when it is anothe
   await db.postgres
     .forBrand(brand.id)
     .tx((tx) => setConsent(tx, other, 'sms', 'subscribed', 'reply', new Date(at(4))))
-  t.match(await contacts(brand), [{}, { phone: OLD, sms_consent: 'subscribed' }])
+  t.hasStrict(await contacts(brand), [{}, { phone: OLD, sms_consent: 'subscribed' }])
 })
 
 t.test('what the store never asked takes back no consent that was given elsewhere', async (t) => {
@@ -284,7 +284,7 @@ t.test('what the store never asked takes back no consent that was given elsewher
     .forBrand(brand.id)
     .tx((tx) => setConsent(tx, one?.id ?? '', 'sms', 'subscribed', 'reply', new Date(at(2))))
   await tell(brand, customer(3, { sms_marketing_consent: UNDATED }))
-  t.match(await contacts(brand), [{ sms_consent: 'subscribed' }])
+  t.hasStrict(await contacts(brand), [{ sms_consent: 'subscribed' }])
 })
 
 t.test('the Admin API removes as a webhook does', async (t) => {
@@ -309,11 +309,11 @@ t.test('the Admin API removes as a webhook does', async (t) => {
     )
   }
   await read(2)
-  t.match(await contacts(brand), [{ phone: OLD }])
+  t.hasStrict(await contacts(brand), [{ phone: OLD }])
   Object.assign(shopper, { phone: null, tags: [], firstName: null })
   await read(3)
-  t.match(await profile(brand), { phone: null, tags: [], first_name: null })
-  t.match(await contacts(brand), [{ phone: null, first_name: null }])
+  t.hasStrict(await profile(brand), { phone: null, tags: [], first_name: null })
+  t.hasStrict(await contacts(brand), [{ phone: null, first_name: null }])
 })
 
 t.test('a consent that names no address allows nothing, and forbids', async (t) => {
@@ -326,9 +326,9 @@ t.test('a consent that names no address allows nothing, and forbids', async (t) 
     })
   }
   await say('subscribed', 3)
-  t.match(await contacts(brand), [{ sms_consent: 'unknown' }])
+  t.hasStrict(await contacts(brand), [{ sms_consent: 'unknown' }])
   await say('unsubscribed', 4)
-  t.match(await contacts(brand), [{ sms_consent: 'unsubscribed' }])
+  t.hasStrict(await contacts(brand), [{ sms_consent: 'unsubscribed' }])
 })
 
 t.test(
@@ -346,7 +346,7 @@ t.test(
       { email: 'ann.lee@example.com', phone: null, first_name: 'Ann' },
       { email: 'ann@example.com', phone: OLD, first_name: 'Bea' },
     ]
-    for (const order of permuted(versions)) t.match(await contacts(await told(...order)), wanted)
+    for (const order of permuted(versions)) t.hasStrict(await contacts(await told(...order)), wanted)
   },
 )
 
@@ -360,7 +360,7 @@ t.test('an address goes on through customers who each take what the one before l
     const whose = await sql`
       select contact.email, store_customer_id from contact join customer using (brand_id, subject)
       where brand_id = ${brand.id} order by store_customer_id`
-    t.match([...whose], [{ email: 'new@example.com' }, { email: a }, { email: b }])
+    t.hasStrict([...whose], [{ email: 'new@example.com' }, { email: a }, { email: b }])
   }
 })
 
@@ -375,7 +375,7 @@ t.test('a customer without any address takes over the contact that has their new
   const [contact] = await sql`
     select store_customer_id, email_consent from contact join customer using (brand_id, subject)
     where brand_id = ${brand.id} and contact.email = 'anne@example.com'`
-  t.match(contact, { store_customer_id: '77', email_consent: 'unsubscribed' })
+  t.hasStrict(contact, { store_customer_id: '77', email_consent: 'unsubscribed' })
 })
 
 /** What a message by email to the customer with this id of the store finds. */
@@ -404,7 +404,7 @@ t.test(
       .forBrand(brand.id)
       .tx((tx) => setConsent(tx, id, 'email', 'unsubscribed', 'reply', new Date(at(6))))
     await tell(brand, customer(7, { email: 'third@example.com', phone: null }))
-    t.match(await reached(brand), { email: 'third@example.com', email_consent: 'unsubscribed' })
+    t.hasStrict(await reached(brand), { email: 'third@example.com', email_consent: 'unsubscribed' })
   },
 )
 
@@ -425,7 +425,7 @@ t.test(
       await found(brand, e1, subject)
       if (!isStoreFirst) await tell(brand, refused)
       await tell(brand, customer(3, { email: e1, phone: null, ...emailSaid('unsubscribed', 2) }))
-      t.match(await reached(brand), { email: e1, email_consent: 'unsubscribed' })
+      t.hasStrict(await reached(brand), { email: e1, email_consent: 'unsubscribed' })
     }
   },
 )
@@ -436,7 +436,7 @@ t.test('a refusal at an address holds for whoever has it, in whatever order it c
     customer(3, { id: 78, ...emailSaid('unsubscribed', 3), phone: null }),
   ]
   for (const order of permuted(versions))
-    t.match(await contacts(await told(...order)), [
+    t.hasStrict(await contacts(await told(...order)), [
       { email: 'ann@example.com', email_consent: 'unsubscribed' },
     ])
 })
@@ -454,10 +454,10 @@ t.test('an address of a customer whom the store removed is that of the one who h
     const first = await told(...before)
     await remove(first)
     await tell(first, version)
-    t.match(await reached(first, id), { email: a }, `${id}, removed before`)
+    t.hasStrict(await reached(first, id), { email: a }, `${id}, removed before`)
     const late = await told(...before, version)
     await remove(late)
-    t.match(await reached(late, id), { email: a }, `${id}, removed after`)
+    t.hasStrict(await reached(late, id), { email: a }, `${id}, removed after`)
   }
 })
 
@@ -465,7 +465,7 @@ t.test('a customer with another contact has the new address that nobody else’s
   const brand = await told(customer(2))
   await found(brand, 'new@example.com')
   await tell(brand, customer(3, { email: 'new@example.com' }))
-  t.match(await contacts(brand), [{ email: 'new@example.com', phone: OLD }])
+  t.hasStrict(await contacts(brand), [{ email: 'new@example.com', phone: OLD }])
 })
 
 t.test('whatever customers change, any order ends in the state and the consents of the store', async (t) => {
@@ -486,7 +486,7 @@ t.test('whatever customers change, any order ends in the state and the consents 
     for (const { email, phone, emailConsent, smsConsent } of life.state.customers) {
       if (email === null && phone === null) continue
       const contact = known.find((one) => (email ? one.email === email : one.phone === phone))
-      t.match(contact, { email, phone })
+      t.hasStrict(contact, { email, phone })
       const agreed = (consent: typeof smsConsent) => consent?.state === 'subscribed'
       if (contact?.sms_consent === 'subscribed') t.ok(agreed(smsConsent) || smsConsent === null)
       if (contact?.email_consent === 'subscribed') t.ok(agreed(emailConsent) || emailConsent === null)

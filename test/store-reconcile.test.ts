@@ -39,7 +39,7 @@ t.test('stores that do not answer keep no other from being reconciled', async (t
   t.teardown(() => store.close())
   const alive = await connectedBrand(db, { connectedAt: NOW, apiOrigin: store.origin })
   await run(db, { shareMs: 1_500 })
-  t.match(await db.postgres.sql`select id from product where brand_id = ${alive.id}`, [
+  t.hasStrict(await db.postgres.sql`select id from product where brand_id = ${alive.id}`, [
     { id: String(state.products[0]?.id) },
   ])
 })

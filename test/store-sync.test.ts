@@ -197,8 +197,8 @@ t.test('money that moved at a late attempt of many counts, and when it did', asy
   state.settleRefund(order, refund, paidAt, 'success')
   const { records } = await readPage(options.api, { entity: 'orders', after: null, first: 1, since: null })
   const { refunds, orders } = joined(records)
-  t.match(refunds, [{ total: order.total }])
-  t.match(orders, [{ paidAt: new Date(Math.floor(paidAt.getTime() / 1000) * 1000).toISOString() }])
+  t.hasStrict(refunds, [{ total: order.total }])
+  t.hasStrict(orders, [{ paidAt: new Date(Math.floor(paidAt.getTime() / 1000) * 1000).toISOString() }])
 })
 
 t.test('a record of which a later page of lines cannot be read costs no other record', async (t) => {
@@ -314,7 +314,7 @@ t.test('what a line comes to is after all its discounts, whoever tells of it', a
   await send(told, { topic: 'orders/create', body: bodyOf(orderBody(state, order)) })
   await backfill(options)
   for (const source of [brand, told])
-    t.match(await orders(source), [{ total: '34.50', lines: [{ price: '20.00', total: '34.50' }] }])
+    t.hasStrict(await orders(source), [{ total: '34.50', lines: [{ price: '20.00', total: '34.50' }] }])
 })
 
 t.test('a back-fill read again brings what the store did not show before', async (t) => {
@@ -356,7 +356,7 @@ t.test('a back-fill that is killed goes on behind its last page', async (t) => {
   })
   t.same(await once(child, 'exit'), [null, 'SIGKILL'])
   const before = (await syncStates(options.db)).find(({ entity }) => entity === 'orders')
-  t.match(before, { done: 50, finished_at: null })
+  t.hasStrict(before, { done: 50, finished_at: null })
   t.ok(before?.position, 'in the middle of the orders')
   const asked = store.counts.answered
   const walked = await backfill(options)
@@ -581,9 +581,14 @@ t.test('the commands connect a store, read its history and show how it is', asyn
   })
   t.equal(store.subscribed.get('ORDERS_PAID'), said.webhook_url)
   t.notOk(store.subscribed.has('CUSTOMERS_REDACT'))
-  t.match((await run(['store', 'backfill'])).said.data, [{ read: life.state.customers.length }, {}, {}, {}])
+  t.hasStrict((await run(['store', 'backfill'])).said.data, [
+    { read: life.state.customers.length },
+    {},
+    {},
+    {},
+  ])
   const status = (await run(['store', 'status'])).said
-  t.match(status, { status: 'connected', abandoned_after_minutes: 45, dead: 0 })
+  t.hasStrict(status, { status: 'connected', abandoned_after_minutes: 45, dead: 0 })
   t.equal(status.walks.length, 4)
   const shown = (await recoup(['store', 'status', '--brand', brand.id], { env })).stdout
   t.match(shown, /^connected_at +\d{4}-\d\d-\d\dT[\d:.]+Z$/m, 'times are as in all other tables')
@@ -592,7 +597,7 @@ t.test('the commands connect a store, read its history and show how it is', asyn
   await db.postgres.sql`
     insert into store_delivery (brand_id, webhook_id, topic, triggered_at, received_at, outcome, reason, payload)
     values (${brand.id}, 'unread', 'orders/create', now(), now(), 'dead', 'unread', ${Buffer.from('[]')})`
-  t.match(
+  t.hasStrict(
     await run(['store', 'replay']),
     { code: 1, said: { applied: 0, dead: 1 } },
     'what could not be read again is no success',

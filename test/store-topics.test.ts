@@ -83,17 +83,19 @@ t.test('every topic is written as it says', async (t) => {
   const orders = () => sql`select * from store_order where brand_id = ${brand.id} order by external_id`
 
   await tell(DAY)
-  t.match(await of('product'), [{ id: '9', title: 'Big lamp', deleted: false }])
-  t.match(await of('customer'), [{ store_customer_id: '77', email: 'ann@example.com', first_name: 'Ann' }])
-  t.match(await of('contact'), [
+  t.hasStrict(await of('product'), [{ id: '9', title: 'Big lamp', deleted: false }])
+  t.hasStrict(await of('customer'), [
+    { store_customer_id: '77', email: 'ann@example.com', first_name: 'Ann' },
+  ])
+  t.hasStrict(await of('contact'), [
     { phone: '+12025550101', sms_consent: 'subscribed', email_consent: 'subscribed' },
   ])
-  t.match(await of('checkout'), [{ external_id: '501', total: '60.00', state: 'open', deleted: false }])
-  t.match(await orders(), [
+  t.hasStrict(await of('checkout'), [{ external_id: '501', total: '60.00', state: 'open', deleted: false }])
+  t.hasStrict(await orders(), [
     { external_id: '1001', total: '100.00', billing_status: 'partially_refunded', refunded_total: '20.50' },
     { external_id: '1002', state: 'cancelled', billing_status: 'voided' },
   ])
-  t.match(await of('subscription'), [{ external_id: '60', status: 'cancelled' }])
+  t.hasStrict(await of('subscription'), [{ external_id: '60', status: 'cancelled' }])
   t.same([...new Set((await eventsOf(db, brand)).map(({ event_type }) => event_type))].sort(), [
     'cart_updated',
     'consent_updated',
@@ -105,10 +107,10 @@ t.test('every topic is written as it says', async (t) => {
   ])
 
   await tell(REMOVED)
-  t.match(await of('product'), [{ deleted: true }])
-  t.match(await of('checkout'), [{ deleted: true }])
-  t.match(await orders(), [{ deleted: false }, { deleted: true }])
-  t.match(await sql`select status from store_connection where brand_id = ${brand.id}`, [
+  t.hasStrict(await of('product'), [{ deleted: true }])
+  t.hasStrict(await of('checkout'), [{ deleted: true }])
+  t.hasStrict(await orders(), [{ deleted: false }, { deleted: true }])
+  t.hasStrict(await sql`select status from store_connection where brand_id = ${brand.id}`, [
     { status: 'disconnected' },
   ])
 })
