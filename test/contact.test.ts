@@ -8,6 +8,7 @@ import {
   upsertContact,
 } from '../src/identity/contact.ts'
 import { contactOps } from '../src/ops/contacts.ts'
+import { statement } from '../src/store/sqlfile.ts'
 import { api } from './fixtures/api.ts'
 import { brand as makeBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
@@ -250,4 +251,23 @@ t.test('a contact is shown with its consent and the customer that its own was me
     consent: { sms: 'unknown', email: 'subscribed' },
   })
   t.match((await call('GET /v1/contacts', { as })).body, { data: [contact], next_cursor: null })
+})
+
+t.test('contacts of new and of merged people are added without reading those of all', async (t) => {
+  const brand = await makeBrand(db)
+  const people = 400
+  const read = await sql.begin(async (tx) => {
+    await tx`
+      insert into contact (brand_id, id, subject, email)
+      select ${brand.id}, gen_random_uuid(), n, n || '@example.com' from generate_series(1, ${people}::integer) as n`
+    await tx`
+      insert into subject_redirect (brand_id, subject, customer)
+      select ${brand.id}, n, n - 1 from generate_series(2, ${people}::integer, 2) as n`
+    const merged = Array.from({ length: people / 2 }, (_, n) => 2 * n + 2)
+    await tx.unsafe(statement('postgres', 'consents_merged'), [brand.id, merged])
+    const [row] = await tx`
+      select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::integer as read from pg_stat_xact_user_tables`
+    return row?.read
+  })
+  t.ok(read < 40 * people, `${read} rows`)
 })

@@ -1,17 +1,26 @@
--- Contacts of those who were made one with another ($2: subjects) show what either of them said.
-with today as (
-    select id, consent_now($1, id, 'sms') as sms, consent_now($1, id, 'email') as email
-    from (
-        select distinct person.id
-        from unnest($2::integer[]) as given (subject)
-        cross join lateral contacts_of_person($1, given.subject) as person (id)
-    ) as theirs
+-- Contacts of those who were made one with another ($2: subjects) show what either of them said. Those that change are few:
+-- each is looked up by its key, whatever is known of the table.
+with theirs as materialized (
+    select distinct person.id
+    from unnest($2::integer[]) as given (subject)
+    cross join lateral contacts_of_person($1, given.subject) as person (id)
+),
+
+today as materialized (
+    select theirs.id, now.sms, now.email
+    from theirs
+    cross join lateral (
+        select consent_now($1, theirs.id, 'sms') as sms, consent_now($1, theirs.id, 'email') as email
+        offset 0
+    ) as now
+    cross join lateral (
+        select sms_consent, email_consent from contact where contact.brand_id = $1 and contact.id = theirs.id
+        offset 0
+    ) as shown
+    where (shown.sms_consent, shown.email_consent) is distinct from (now.sms, now.email)
 )
 
 update contact
 set sms_consent = today.sms, email_consent = today.email, updated_at = now()
 from today
-where
-    contact.brand_id = $1
-    and contact.id = today.id
-    and (contact.sms_consent, contact.email_consent) is distinct from (today.sms, today.email)
+where contact.brand_id = $1 and contact.id = today.id
