@@ -1,5 +1,5 @@
-import { sendMessages } from '../src/campaign/round.ts'
 import type { SenderParts } from '../src/campaign/send.ts'
+import { sendMessages } from '../src/campaign/sending.ts'
 import type { Job } from '../src/job.ts'
 
 const EVERY_SECONDS = 1

@@ -1,12 +1,16 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { httpChannel } from '../src/campaign/channel-http.ts'
+import { workCampaigns } from '../src/campaign/round.ts'
+import { sendMessages } from '../src/campaign/sending.ts'
 import { channelCommands } from '../src/cli/channel.ts'
 import type { Values } from '../src/cli/command.ts'
 import { policyCommands } from '../src/cli/policy.ts'
 import { signatureOf } from '../src/connect/custom/signature.ts'
 import type { Brand } from '../src/op.ts'
 import { campaignStage } from './fixtures/campaign.ts'
+import { eventually } from './fixtures/eventually.ts'
 import { fakeAgent, fakeGateway } from './fixtures/gateway.ts'
 import { checkout } from './fixtures/store-bodies.ts'
 
@@ -25,23 +29,34 @@ async function cli<Result>(name: string, values: Values): Promise<Result> {
 }
 
 let people = 0
-/** A shopper whose checkout is abandoned, up to the moment at which the campaign's message is due. */
-async function abandoned(brand: Brand) {
-  const n = ++people
-  const phone = `+1202555${String(1000 + n)}`
+/** Shoppers whose checkouts are abandoned, up to the moment at which the campaign's message is due. */
+async function abandoned(brand: Brand, count = 1) {
   const at = clock.pass(1).toISOString()
-  const body = checkout({
-    id: 7_000 + n,
-    email: `ann${n}@example.com`,
-    phone,
-    customer: { id: 70 + n },
-    created_at: at,
-    updated_at: at,
-  })
-  await stage.tell(brand, { topic: 'checkouts/create', triggeredAt: clock.now(), body })
+  let phone = ''
+  for (const last = people + count; people < last; ) {
+    const n = ++people
+    phone = `+1202555${String(1000 + n)}`
+    const body = checkout({
+      id: 7_000 + n,
+      email: `ann${n}@example.com`,
+      phone,
+      customer: { id: 70 + n },
+      created_at: at,
+      updated_at: at,
+    })
+    await stage.tell(brand, { topic: 'checkouts/create', triggeredAt: clock.now(), body })
+  }
   clock.pass(60)
   await stage.tick()
   return { phone }
+}
+
+/** Their messages are due, and nobody sends them yet. */
+async function due(brand: Brand, count = 1) {
+  await abandoned(brand, count)
+  await workCampaigns(stage.parts, clock.now)
+  clock.pass(31)
+  await workCampaigns(stage.parts, clock.now)
 }
 
 const messagesOf = (brand: Brand) =>
@@ -136,6 +151,44 @@ t.test('a channel keeps its rate', async (t) => {
   )
   await stage.pass(2)
   t.equal(gateway.taken.size, 5)
+})
+
+t.test('a gateway that is slow holds up no message of another brand', async (t) => {
+  const [slow, quick] = [await withGateway(), await withGateway()]
+  for (const { brand } of [slow, quick]) await stage.campaign(brand)
+  await due(slow.brand)
+  slow.gateway.next.push('hang')
+  const sending = sendMessages(stage.parts, clock.now)
+  await eventually(async () => slow.gateway.calls.size === 1)
+  await due(quick.brand)
+  await eventually(async () => (await messagesOf(quick.brand))[0]?.status === 'sent')
+  t.match(await messagesOf(slow.brand), [{ status: 'queued' }])
+  slow.gateway.goOn()
+  t.equal(await sending, 2)
+  t.match(await messagesOf(slow.brand), [{ status: 'sent', attempts: 1 }])
+})
+
+t.test('once a gateway gives no answer its other messages wait for the next turn', async (t) => {
+  const { gateway, brand } = await withGateway('20')
+  await stage.campaign(brand)
+  await due(brand, 12)
+  gateway.next.push(...Array<'hang'>(12).fill('hang'))
+  const open = () => httpChannel({ url: gateway.url, from: null }, null, 100)
+  t.equal(await sendMessages({ ...stage.parts, open }, clock.now), 8)
+  t.equal(gateway.calls.size, 8, 'as many as are sent at the same time')
+  const rows = await sql`
+    select attempts, count(*)::integer as messages, count(claim)::integer as claimed
+    from message where brand_id = ${brand.id} and status = 'queued' group by attempts order by attempts`
+  t.strictSame(
+    rows.map((row) => ({ ...row })),
+    [
+      { attempts: 0, messages: 4, claimed: 0 },
+      { attempts: 1, messages: 8, claimed: 0 },
+    ],
+  )
+  gateway.next.length = 0
+  await stage.pass(2)
+  t.equal(gateway.taken.size, 12)
 })
 
 t.test('a gateway’s word counts when it is signed', async (t) => {

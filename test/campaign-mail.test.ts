@@ -6,7 +6,7 @@ import { sealedSecret } from '../src/campaign/channel-settings.ts'
 import { smtpChannel } from '../src/campaign/channel-smtp.ts'
 import type { Duration } from '../src/campaign/duration.ts'
 import { workDueRuns } from '../src/campaign/runner.ts'
-import { sendDue } from '../src/campaign/send.ts'
+import { sendMessages } from '../src/campaign/sending.ts'
 import { setLogLevel } from '../src/log.ts'
 import type { Brand } from '../src/op.ts'
 import { campaignStage } from './fixtures/campaign.ts'
@@ -178,7 +178,7 @@ async function dieInHand(brand: Brand): Promise<void> {
   await stage.round()
   clock.pass(31)
   await workDueRuns(stage.parts, clock.now())
-  void sendDue({ ...stage.parts, open: () => dying }, clock.now)
+  void sendMessages({ ...stage.parts, open: () => dying }, clock.now)
   const begun = () => sql`select from message where brand_id = ${brand.id} and begun_at is not null`
   await eventually(async () => (await begun()).length > 0)
 }

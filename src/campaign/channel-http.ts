@@ -41,7 +41,11 @@ export function httpChannel(
       } catch (error) {
         if (signal?.aborted) throw error
         const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
-        return { is: 'later', error: cause instanceof Error ? cause.message : String(cause) }
+        return {
+          is: 'later',
+          error: cause instanceof Error ? cause.message : String(cause),
+          unanswered: true,
+        }
       }
     },
   }

@@ -97,7 +97,9 @@ function refusedBy(given: unknown, isUnderWay: boolean): Sent {
   const { responseCode = 0, code = '' } = given as { responseCode?: number; code?: string }
   const isAnswer = ABOUT_MESSAGE.includes(code) && responseCode >= 400
   if (isAnswer && responseCode >= 500) return { is: 'refused', error }
-  return isUnderWay && !isAnswer ? { is: 'unknown', error } : { is: 'later', error }
+  return isUnderWay && !isAnswer
+    ? { is: 'unknown', error }
+    : { is: 'later', error, unanswered: responseCode === 0 }
 }
 
 async function composed({ id, to, headline, body, optOutUrl }: Parcel, from: string) {

@@ -20,8 +20,8 @@ export interface Parcel {
 /** What became of an attempt. */
 export type Sent =
   | { is: 'sent'; providerMessageId: string | null }
-  /** Not taken now; another attempt may be, not before a while that the channel asked for. */
-  | { is: 'later'; error: string; afterMs?: number }
+  /** Not taken now; another attempt may be, not before a while that the channel asked for, if it answered at all. */
+  | { is: 'later'; error: string; afterMs?: number; unanswered?: boolean }
   /** It will never be taken. */
   | { is: 'refused'; error: string }
   /** It may have been taken or not. */

@@ -1,5 +1,6 @@
 import { isRunDue, type RunnerParts, workDueRuns } from './runner.ts'
-import { type SenderParts, sendDue } from './send.ts'
+import type { SenderParts } from './send.ts'
+import { sendMessages } from './sending.ts'
 import { startByEvents } from './start-events.ts'
 
 export type CampaignParts = RunnerParts & SenderParts
@@ -36,12 +37,4 @@ export async function workCampaigns(
     if (started + worked === 0) break
   }
   return done
-}
-
-/** Sends until nothing is due that may leave now. */
-export async function sendMessages(parts: SenderParts, now: () => Date): Promise<number> {
-  let all = 0
-  for (let sent = -1; sent !== 0 && !parts.signal?.aborted; all += Math.max(sent, 0))
-    sent = await sendDue(parts, now)
-  return all
 }

@@ -22,7 +22,8 @@ export interface SenderParts {
   signal?: AbortSignal
 }
 
-interface Queue {
+/** Messages of a channel of a brand. */
+export interface Queue {
   brand_id: string
   channel: ConsentChannel
 }
@@ -32,27 +33,25 @@ const KEPT_AT_ONCE = 250
 const KEPT_ABREAST = 4
 /** A claim is anybody's again after this long; each attempt begins it anew. */
 const LEASE_MS = 300_000
+/** What a turn has not begun after this long is left for the next one: neither claims nor the job's time may end before. */
+const LONGEST_TURN_MS = 30_000
 /** Attempts of one channel at the same time. */
 const ABREAST = 8
 
-/** Sends what is due, each channel at its rate. Resolves with how many messages were looked at. */
-export async function sendDue(parts: SenderParts, now: () => Date): Promise<number> {
-  const queues = await parts.postgres.pipeline.many<Queue>('message_queues_due', [now()])
-  let looked = 0
-  // A channel that is slow holds up no other brand's.
-  await abreast(queues, ABREAST, async (queue) => {
-    if (parts.signal?.aborted) return
-    const done = await sendQueue(parts, queue, now).catch((error: unknown) => {
-      if (isUnavailable(error)) throw error
-      log('error', 'send_failed', { brand_id: queue.brand_id, ...errorFields(error) })
-      return 0
-    })
-    looked += done
+/** Queues with messages that are due. */
+export const dueQueues = ({ postgres }: Pick<SenderParts, 'postgres'>, now: Date): Promise<Queue[]> =>
+  postgres.pipeline.many<Queue>('message_queues_due', [now])
+
+/** Sends what is due of a queue, at its rate. Resolves with how many messages were looked at. */
+export async function sendQueue(parts: SenderParts, queue: Queue, now: () => Date): Promise<number> {
+  return await takeTurn(parts, queue, now).catch((error: unknown) => {
+    if (isUnavailable(error)) throw error
+    log('error', 'send_failed', { brand_id: queue.brand_id, ...errorFields(error) })
+    return 0
   })
-  return looked
 }
 
-async function sendQueue(parts: SenderParts, { brand_id: brandId, channel }: Queue, now: () => Date) {
+async function takeTurn(parts: SenderParts, { brand_id: brandId, channel }: Queue, now: () => Date) {
   const db = parts.postgres.forBrand(brandId)
   const row = await channelRow(db, channel)
   const open = parts.open ?? ((given, brand) => channelOfRow(given, parts.seal, brand))
@@ -70,14 +69,24 @@ async function sendQueue(parts: SenderParts, { brand_id: brandId, channel }: Que
       if (taken.length > 0) await tx.run('messages_claim', [taken, claim, until])
       return taken
     })
+    const ends = performance.now() + LONGEST_TURN_MS
+    let isSilent = false
+    const left: string[] = []
     await abreast(claimed, ABREAST, async (id) => {
-      if (!parts.signal?.aborted) await sendOne(db, opened, { claim, id }, now, parts)
+      if (parts.signal?.aborted) return
+      if (isSilent || performance.now() > ends) left.push(id)
+      else if (isUnanswered(await sendOne(db, opened, { claim, id }, now, parts))) isSilent = true
     })
-    return claimed.length
+    // Where there is no answer each of them would wait as long.
+    if (left.length > 0) await db.run('messages_release', [claim, left])
+    return claimed.length - left.length
   } finally {
     await opened.close?.()
   }
 }
+
+const isUnanswered = (sent: Sent | null) =>
+  sent?.is === 'unknown' || (sent?.is === 'later' && sent.unanswered === true)
 
 /** The embedded outbox: what may leave is there to be read. */
 async function keepAll(
@@ -120,7 +129,7 @@ async function keep(db: Db, channel: ConsentChannel, now: Date): Promise<number>
 }
 
 /**
- * One attempt. That a channel has a message in hand is committed before it gets it: a sender that dies then leaves a
+ * One attempt; null: the message may not leave now. That a channel has a message in hand is committed before it gets it: a sender that dies then leaves a
  * message of which it is not known whether it was taken.
  */
 async function sendOne(
@@ -129,9 +138,9 @@ async function sendOne(
   { claim, id }: { claim: string; id: string },
   now: () => Date,
   { baseUrl, signal }: SenderParts,
-): Promise<void> {
+): Promise<Sent | null> {
   const message = await begin(db, channel, { claim, id }, now())
-  if (!message) return
+  if (!message) return null
   const sent = await channel
     .send(
       {
@@ -155,6 +164,7 @@ async function sendOne(
     // Another sender may have taken over a claim that ended, or the contact was erased.
     if (held) await settle(tx, [settlementOf({ ...held, attempts: message.attempts }, sent, now())], now())
   })
+  return sent
 }
 
 /** The message when it may leave now; what keeps it from that is written. */
