@@ -328,34 +328,52 @@ t.test('a brand waits for no row that is dated at the end of all times', async (
   t.same(row?.next_change_at, 'infinity')
 })
 
+const DELIVERED = {
+  source: 'engagement_events',
+  rule: {
+    op: 'count-over-window',
+    where: [{ field: 'event_kind', op: '=', value: 'message_delivered' }],
+  },
+}
+
+/** A text message to the first customer of a brand, in the lake. */
+async function deliver({ id }: Brand, times: { created: Date; delivered: Date }): Promise<void> {
+  await sql`
+    with talk as (
+      insert into conversation (brand_id, id, subject, channel, created_at)
+      values (${id}, gen_random_uuid(), 1, 'sms', ${at('2026-05-01T11:00:00')})
+      returning *
+    )
+    insert into message (brand_id, id, conversation_id, idempotency_key, direction, author, channel, body, status, created_at, delivered_at)
+    select brand_id, gen_random_uuid(), id, 'm', 'outbound', 'agent', 'sms', '', 'sent', ${times.created}, ${times.delivered}
+    from talk`
+  await snapshotAll(shared)
+}
+
 t.test(
   'a message that is dated ahead counts when its time comes, with what is dated before it',
   async (t) => {
     const { brand, save, view, refresh, members } = await store(shared)
-    const rule = {
-      op: 'count-over-window',
-      where: [{ field: 'event_kind', op: '=', value: 'message_delivered' }],
-    }
-    await save('reached', { source: 'engagement_events', rule })
+    await save('reached', DELIVERED)
     await view(at('2026-05-01T11:00:00'), 'ann', 'bob')
-    await sql`
-    with talk as (
-      insert into conversation (brand_id, id, subject, channel, created_at)
-      select brand_id, gen_random_uuid(), subject, 'sms', ${at('2026-05-01T11:00:00')}
-      from identifier where brand_id = ${brand.id} and value = 'ann'
-      returning *
-    )
-    insert into message (brand_id, id, conversation_id, idempotency_key, direction, author, channel, body, status, created_at, delivered_at)
-    select brand_id, gen_random_uuid(), id, 'm', 'outbound', 'agent', 'sms', '', 'sent',
-      ${at('2026-05-01T12:05:00')}, ${at('2026-05-01T11:30:00')}
-    from talk`
-    await snapshotAll(shared)
+    await deliver(brand, { created: at('2026-05-01T12:05:00'), delivered: at('2026-05-01T11:30:00') })
     await refresh(at('2026-05-01T12:00:00'))
     const later = { asOf: at('2026-05-01T12:10:00'), smallRows: 0, mostTouched: 9 }
     t.match(await refreshBrand(shared, brand.id, later), { full: false })
     t.same(await members('reached'), ['ann'])
   },
 )
+
+t.test('a brand is looked at again when a delivery that is dated ahead has come', async (t) => {
+  const { brand, save, view, refresh, members } = await store(shared)
+  await save('reached', DELIVERED)
+  await view(at('2026-05-01T11:00:00'), 'ann')
+  await deliver(brand, { created: at('2026-05-01T11:00:00'), delivered: at('2026-05-01T12:05:00') })
+  await refresh(at('2026-05-01T12:00:00'))
+  t.same(await members('reached'), [])
+  const [row] = await sql`select next_change_at::text from lake_brand where brand_id = ${brand.id}`
+  t.same(row?.next_change_at, '2026-05-01 12:05:00.001+00')
+})
 
 t.test('a member change says why: a new segment, its data, its definition, or time', async (t) => {
   const { brand, view, viewed, refresh, published } = await store(shared)

@@ -32,12 +32,15 @@ export const DATED_SOURCES = {
 } as const
 export type DatedSource = keyof typeof DATED_SOURCES
 
-/** Rows that are ahead: no staging model shows them. */
-export const DATED: readonly Slice[] = Object.entries(DATED_SOURCES).map(([source, column]) => ({
-  relation: sourceName(source as DatedSource),
-  column,
-  lessDays: 0,
-}))
+/** Rows that are ahead: no staging model shows them, nor what becomes of a message later than the row. */
+export const DATED: readonly Slice[] = [
+  ...Object.entries(DATED_SOURCES).map(([source, column]) => ({
+    relation: sourceName(source as DatedSource),
+    column,
+    lessDays: 0,
+  })),
+  ...['sent_at', 'delivered_at'].map((column) => ({ relation: sourceName('messages'), column, lessDays: 0 })),
+]
 
 /** All slices of the rules of a plan and of the sources of the models that they read. */
 export function slicesOf({ profile, rows }: Pick<Plan, 'profile' | 'rows'>): Slice[] {
