@@ -1,3 +1,4 @@
+import postgresDriver from 'postgres'
 import t from 'tap'
 import { appendEvents } from '../src/event/append.ts'
 import {
@@ -144,6 +145,35 @@ t.test('who refused to be messaged does so at a new number, too', async (t) => {
   t.match(await contacts(), [{ phone: '+12015550124', sms_consent: 'unsubscribed' }])
   await consent(id, 'sms', 'subscribed', '2026-11-02T00:00:00Z')
   t.match(await contacts(), [{ sms_consent: 'subscribed' }])
+})
+
+t.test('many merges at once are quick for a brand that no statistics have yet', async (t) => {
+  // Of the brand of all other rows the statistics have every row, to the last digit.
+  const own = await database(t)
+  const { sql } = own.postgres
+  const people = 400
+  const fill = async () => {
+    const brand = await makeBrand(own)
+    await sql`
+      insert into contact (brand_id, id, subject, email)
+      select ${brand.id}, gen_random_uuid(), n, n || '@example.com' from generate_series(1, ${2 * people}::integer) as n`
+    await sql`
+      insert into subject_redirect (brand_id, subject, customer)
+      select ${brand.id}, n, n + ${people}::integer from generate_series(1, ${people}::integer) as n`
+    return brand.id
+  }
+  await fill()
+  const owner = postgresDriver(own.url, { max: 1 })
+  await owner`analyze contact, subject_redirect`
+  await owner.end()
+  const id = await fill()
+  const merged = Array.from({ length: people }, (_, n) => n + 1)
+  const shown = sql.begin(async (tx) => {
+    // Each takes 80 ms among all of the brand.
+    await tx`set local statement_timeout = '5s'`
+    await tx.unsafe(statement('postgres', 'consents_merged'), [id, merged])
+  })
+  await t.resolves(shown)
 })
 
 t.test('recorded events are in the lake when their transaction commits, and only then', async (t) => {
