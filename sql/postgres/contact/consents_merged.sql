@@ -1,5 +1,6 @@
 -- Contacts of those who were made one with another ($2: subjects) show what either of them said. Those that change are few:
--- each is looked up by its key, whatever is known of the table.
+-- each is looked up by its key, whatever is known of the table: of a brand that is new in it, too, since the planner does
+-- not see which it is.
 with theirs as materialized (
     select distinct person.id
     from unnest($2::integer[]) as given (subject)
@@ -14,7 +15,8 @@ today as materialized (
         offset 0
     ) as now
     cross join lateral (
-        select sms_consent, email_consent from contact where contact.brand_id = $1 and contact.id = theirs.id
+        select sms_consent, email_consent from contact
+        where contact.brand_id = (select $1::uuid) and contact.id = theirs.id
         offset 0
     ) as shown
     where (shown.sms_consent, shown.email_consent) is distinct from (now.sms, now.email)
@@ -23,4 +25,4 @@ today as materialized (
 update contact
 set sms_consent = today.sms, email_consent = today.email, updated_at = now()
 from today
-where contact.brand_id = $1 and contact.id = today.id
+where contact.brand_id = (select $1::uuid) and contact.id = today.id
