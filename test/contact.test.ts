@@ -8,6 +8,8 @@ import {
   setConsent,
   upsertContact,
 } from '../src/identity/contact.ts'
+import { listMerges, undoMerge } from '../src/identity/merge.ts'
+import { assignSubjects } from '../src/identity/subject.ts'
 import type { Brand } from '../src/op.ts'
 import { contactOps } from '../src/ops/contacts.ts'
 import { statement } from '../src/store/sqlfile.ts'
@@ -146,6 +148,33 @@ t.test('who refused to be messaged does so at a new number, too', async (t) => {
   t.match(await contacts(), [{ phone: '+12015550124', sms_consent: 'unsubscribed' }])
   await consent(id, 'sms', 'subscribed', '2026-11-02T00:00:00Z')
   t.match(await contacts(), [{ sms_consent: 'subscribed' }])
+})
+
+t.test('who turns out to be somebody else has refused nothing that the other one refused', async (t) => {
+  for (const refuses of [0, 1]) {
+    const { brand, ofBrand, upsert, consent, contacts } = await shop()
+    const assign = (named: object) =>
+      ofBrand.tx((tx) =>
+        assignSubjects(tx, brand.id, [{ ...named, seenAt: new Date(0) }], {
+          storePlatformDomain: 'myshopify.com',
+          source: 'server',
+        }),
+      )
+    const ids: string[] = []
+    for (const name of ['ann', 'bob']) {
+      const email = `${name}@example.com`
+      const [subject = 0] = await assign({ email })
+      ids.push(await upsert({ subject, email }))
+    }
+    const phone = '+14155552671'
+    for (const name of ['ann', 'bob']) await assign({ email: `${name}@example.com`, phone })
+    await consent(ids[refuses] ?? '', 'email', 'unsubscribed', '2026-11-20T00:00:00Z')
+    const shown = async () => (await contacts()).map(({ email_consent }) => email_consent)
+    t.same(await shown(), ['unsubscribed', 'unsubscribed'])
+    const [merge] = await listMerges(ofBrand, 10)
+    await undoMerge(ofBrand, merge?.id ?? '', 'test')
+    t.same(await shown(), refuses ? ['unknown', 'unsubscribed'] : ['unsubscribed', 'unknown'])
+  }
 })
 
 t.test('recorded events are in the lake when their transaction commits, and only then', async (t) => {

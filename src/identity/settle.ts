@@ -92,6 +92,7 @@ async function redirect(ask: Ask, members: readonly Member[], groups: Groups): P
     others.map(({ now }) => now),
     others.map(() => 0),
   ])
-  await ask('consents_merged', [others.map(({ subject }) => subject)])
+  // Those who were left as well as those who went: what either said counts for themselves again.
+  await ask('consents_merged', [[...new Set(moved.flatMap(({ subject, customer }) => [subject, customer]))]])
   await ask('visitors_follow', [standing.map(({ subject }) => subject), standing.map(({ now }) => now)])
 }

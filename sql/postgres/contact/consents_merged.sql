@@ -1,6 +1,6 @@
--- Contacts of those who were made one with another ($2: subjects) show what either of them said. Those that change are few:
--- each is looked up by its key, whatever is known of the table: of a brand that is new in it, too, since the planner does
--- not see which it is.
+-- Contacts of those who were made one with another, or taken apart ($2: subjects), show what was said by them. Those that
+-- change are few: each is looked up by its key, whatever is known of the table: of a brand that is new in it, too, since
+-- the planner does not see which it is.
 with theirs as materialized (
     select distinct person.id
     from unnest($2::integer[]) as given (subject)
