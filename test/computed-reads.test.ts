@@ -145,6 +145,14 @@ t.test('who goes interrupts what is computed, and nobody else’s', async (t) =>
   t.same(made.names(), ['one now'])
 })
 
+t.test('what takes more memory than there is says what to do, and the next read is answered', async (t) => {
+  const { lakes } = lakesOf(t)
+  const sources = await lakes.forBrand(one).sources()
+  const tooMuch = sources.rows('select len(list(range)) as length from range(30000000)')
+  await t.rejects(tooMuch, { ...unavailable, message: /^It takes more memory than one request may have/ })
+  t.same(await sources.rows('select 1 as one'), [{ one: 1 }])
+})
+
 t.test('a session that is still being opened ends with the last who wants it', async (t) => {
   const began = Promise.withResolvers<Asked>()
   const nothing = { reader: async () => null, sweep: async () => {}, close: async () => {} }
