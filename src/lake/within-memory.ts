@@ -1,8 +1,6 @@
 import { errorFields, log } from '../log.ts'
+import { isOutOfMemory } from '../store/duckdb.ts'
 import { Outrun } from './manifest.ts'
-
-/** As DuckDB says it; it gives it no code. */
-const isOutOfMemory = (error: unknown) => error instanceof Error && /^Out of Memory/.test(error.message)
 
 /**
  * Works on as many of the first files as memory allows: on half of them after each time that it ran out; how many it

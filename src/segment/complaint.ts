@@ -25,7 +25,8 @@ export function shown(given: unknown): string {
   if (given === null || typeof given === 'boolean' || typeof given === 'number') return String(given)
   if (typeof given === 'string')
     return JSON.stringify(given.length > SHOWN ? `${given.slice(0, SHOWN)}…` : given)
-  return Array.isArray(given) ? 'a list' : 'an object'
+  if (!Array.isArray(given)) return 'an object'
+  return given.length > 0 ? 'a list' : 'an empty list'
 }
 
 /** The path of a member, quoted unless it is a plain name. */
