@@ -191,6 +191,21 @@ t.test('once a gateway gives no answer its other messages wait for the next turn
   t.equal(gateway.taken.size, 12)
 })
 
+t.test('what a sender that is stopped has not begun another one may send at once', async (t) => {
+  const { gateway, brand } = await withGateway('20')
+  await stage.campaign(brand)
+  await due(brand, 12)
+  gateway.next.push(...Array<'hang'>(8).fill('hang'))
+  const stop = new AbortController()
+  const sending = sendMessages({ ...stage.parts, signal: stop.signal }, clock.now)
+  await eventually(async () => gateway.calls.size === 8)
+  stop.abort(new Error('stopped'))
+  await sending
+  clock.pass(1 / 60)
+  t.equal(await sendMessages(stage.parts, clock.now), 4)
+  t.equal((await messagesOf(brand)).filter(({ status }) => status === 'sent').length, 4)
+})
+
 t.test('a gateway’s word counts when it is signed', async (t) => {
   const { gateway, brand, tell } = await withGateway()
   await stage.campaign(brand)

@@ -71,15 +71,18 @@ async function takeTurn(parts: SenderParts, { brand_id: brandId, channel }: Queu
     })
     const ends = performance.now() + LONGEST_TURN_MS
     let isSilent = false
-    const left: string[] = []
-    await abreast(claimed, ABREAST, async (id) => {
-      if (parts.signal?.aborted) return
-      if (isSilent || performance.now() > ends) left.push(id)
-      else if (isUnanswered(await sendOne(db, opened, { claim, id }, now, parts))) isSilent = true
-    })
-    // Where there is no answer each of them would wait as long.
-    if (left.length > 0) await db.run('messages_release', [claim, left])
-    return claimed.length - left.length
+    const left = new Set(claimed)
+    try {
+      await abreast(claimed, ABREAST, async (id) => {
+        // Where there is no answer each of them would wait as long.
+        if (isSilent || parts.signal?.aborted || performance.now() > ends) return
+        left.delete(id)
+        if (isUnanswered(await sendOne(db, opened, { claim, id }, now, parts))) isSilent = true
+      })
+    } finally {
+      if (left.size > 0) await db.run('messages_release', [claim, [...left]])
+    }
+    return claimed.length - left.size
   } finally {
     await opened.close?.()
   }
@@ -129,8 +132,8 @@ async function keep(db: Db, channel: ConsentChannel, now: Date): Promise<number>
 }
 
 /**
- * One attempt; null: the message may not leave now. That a channel has a message in hand is committed before it gets it: a sender that dies then leaves a
- * message of which it is not known whether it was taken.
+ * One attempt; null: the message may not leave now. That a channel has a message in hand is committed before it gets it:
+ * a sender that dies then leaves a message of which it is not known whether it was taken.
  */
 async function sendOne(
   db: Db,
