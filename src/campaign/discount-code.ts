@@ -20,6 +20,8 @@ export interface CodeOptions {
   /** The live store, where codes are made; null: the embedded store, which takes any. */
   store: Pick<Connection, 'apiOrigin' | 'accessToken'> | null
   now: Date
+  /** Throws where the store is not to be asked now. */
+  mayAsk?: () => void
   signal?: AbortSignal
 }
 
@@ -37,15 +39,17 @@ export async function discountCode(
   db: Pick<Statements, 'maybe' | 'run'>,
   discount: Discount,
   contactId: string,
-  { store, now, signal }: CodeOptions,
+  { store, now, mayAsk, signal }: CodeOptions,
 ): Promise<DiscountCode> {
   if (discount.code !== null) return { code: discount.code, expires_at: null }
   const { code, expires_at, made_at } = await takenCode(db, discount, contactId, now)
   if (made_at === null) {
     const { name: title, type, value, minimum_type, minimum_value } = discount
     const minimum = minimum_type && minimum_value ? { type: minimum_type, value: minimum_value } : null
-    if (store)
+    if (store) {
+      mayAsk?.()
       await makeCode(store, { title, code, type, value, minimum, startsAt: now, endsAt: expires_at }, signal)
+    }
     await db.run('discount_code_made', [code])
   }
   return { code, expires_at }

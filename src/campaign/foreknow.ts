@@ -86,25 +86,25 @@ async function codesOf(
   { store, answering, now, signal }: Outside,
 ): Promise<Codes> {
   const versionOf = await versionsOf(db, runs)
-  const options: CodeOptions = { store: await store(), now, ...(signal && { signal }) }
+  const mayAsk = () => {
+    if (answering.none) throw answering.none
+  }
+  const options: CodeOptions = { store: await store(), now, mayAsk, ...(signal && { signal }) }
   const codes = new Map()
   const later = { asked: [] as string[], unasked: [] as string[] }
   await abreast(runs, ABREAST, async (run) => {
     const { discount_id } = versionOf(run).definition
     if (discount_id === null || run.contact_id === null) return
-    if (answering.none) {
-      later.unasked.push(run.id)
-      return
-    }
     try {
       const discount = await discountById(db, discount_id)
       const { code } = await discountCode(db, discount, run.contact_id, options)
       codes.set(run.id, { discount, code })
     } catch (error) {
       if (!(error instanceof Failure)) throw error
-      if (FINAL.includes(error.code)) codes.set(run.id, { failed: error.message })
+      if (error === answering.none) later.unasked.push(run.id)
+      else if (FINAL.includes(error.code)) codes.set(run.id, { failed: error.message })
       else if (NO_ANSWER.includes(error.code)) {
-        answering.none = error
+        answering.none ??= error
         later.asked.push(run.id)
       } else throw error
     }
