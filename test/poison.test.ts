@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import connect from 'postgres'
 import t from 'tap'
 import type { Pipeline } from '../src/lake/pipeline.ts'
+import { refusedLines } from '../src/lake/refused-lines.ts'
 import { snapshot } from '../src/lake/snapshot.ts'
 import type { Brand } from '../src/op.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
@@ -110,4 +111,25 @@ t.test('a record that no tick can take keeps its version, and all others of all 
       { relation: 'customers', brand_id: one.id },
     ],
   )
+})
+
+t.test('very many lines that are refused are found in bounded time, with few beside them', async (t) => {
+  const lines = 100_000
+  const search = async (isPoison: (line: number) => boolean) => {
+    let asked = 0
+    const isRead = async (low: number, high: number) => {
+      asked++
+      for (let line = low; line < high; line++) if (isPoison(line)) return false
+      return true
+    }
+    const refused = await refusedLines(lines, isRead, 300)
+    for (let line = 0; line < lines; line++)
+      if (isPoison(line) && !refused.has(line)) throw new Error(`${line} was not found`)
+    return { asked, refused: refused.size }
+  }
+  const few = await search((line) => [7, 8, 99_999].includes(line))
+  t.equal(few.refused, 3, 'and nothing beside few')
+  const many = await search((line) => line >= 20_000 && line < 70_000)
+  t.ok(many.asked < 1_000, `asked ${many.asked} times`)
+  t.ok(many.refused < 51_000, `${many.refused} were left out`)
 })

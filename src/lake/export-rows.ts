@@ -71,7 +71,7 @@ async function readWithoutRefused(
   read: (from: string) => Promise<void>,
 ): Promise<void> {
   const part = `${file.path}.part`
-  const refused = await refusedLines(file, async (low, high) => {
+  const refused = await refusedLines(file.lines, async (low, high) => {
     await file.copy(part, low, high)
     try {
       await read(part)

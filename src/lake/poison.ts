@@ -1,4 +1,4 @@
-import { appendFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { v7 as uuidv7 } from 'uuid'
 import { awaitedEvents, keepAwaited } from './awaited.ts'
@@ -6,9 +6,12 @@ import { type Batch, firstLinesOf, placeOf, writeLines } from './batches.ts'
 import { LineFile } from './line-file.ts'
 import { asEvents } from './new-events.ts'
 import { type Pipeline, withWorkspace } from './pipeline.ts'
-import { readEvents } from './read-events.ts'
+import { brandOf, readEvents } from './read-events.ts'
 import { isRefusal, kindOf, refusedLines } from './refused-lines.ts'
 import { TICK_BOUNDS } from './tick-bounds.ts'
+
+/** After so many rehearsals of a transaction, 50 ms each, what is left is set aside: the ticks of all brands wait. */
+const REHEARSALS = 1_000
 
 /** A line of the log that is set aside, for the ticks would fail on it for ever. */
 export interface PoisonLine {
@@ -20,7 +23,7 @@ export interface PoisonLine {
 
 /**
  * Which lines of the batches, of one transaction, a tick fails on. None where it fails on an ordinary line beside them,
- * too, or on all of them only together: then they are not to blame.
+ * too, or on all of them only together: then they are not to blame. Of very many some that stand beside them are among these.
  */
 export async function poisonIn(pipeline: Pipeline, batches: readonly Batch[]): Promise<PoisonLine[]> {
   const [brand] = await pipeline.postgres.pipeline.many<{ id: string }>('brand_ids')
@@ -28,11 +31,12 @@ export async function poisonIn(pipeline: Pipeline, batches: readonly Batch[]): P
   return await withWorkspace(pipeline, async (_, folder) => {
     const path = join(folder, 'lines.ndjson')
     await writeLines(pipeline.postgres.sql, batches, path, TICK_BOUNDS)
-    const file = await LineFile.read(path)
+    const lines = await linesByBrand(await LineFile.read(path))
+    const ordinary = Buffer.from(ordinaryLine(brand.id))
     let last: unknown
     const isRead = async (low: number, high: number): Promise<boolean> => {
       try {
-        await rehearse(pipeline, file, low, high, ordinaryLine(brand.id))
+        await rehearse(pipeline, [...lines.slice(low, high).map(({ text }) => text), ordinary])
         return true
       } catch (error) {
         if (!isRefusal(error)) throw error
@@ -42,26 +46,34 @@ export async function poisonIn(pipeline: Pipeline, batches: readonly Batch[]): P
     }
     if (!(await isRead(0, 0))) return []
     const firstLines = firstLinesOf(batches)
-    return [...(await refusedLines(file, isRead))].map((n) => ({
-      ...placeOf(n, batches, firstLines),
+    return [...(await refusedLines(lines.length, isRead, REHEARSALS))].map((at) => ({
+      ...placeOf(lines[at]?.n ?? 0, batches, firstLines),
       reason: `the lake cannot take it (${kindOf(last)})`,
     }))
   })
 }
 
+interface NumberedLine {
+  n: number
+  text: Buffer
+  brandId: string
+}
+
+/** Those of one brand follow each other: what is set aside with a refused line is first of its own brand. */
+async function linesByBrand(file: LineFile): Promise<NumberedLine[]> {
+  const texts = await file.texts(Array.from({ length: file.lines }, (_, n) => n))
+  const lines = texts.map((text, n) => ({ n, text, brandId: brandOf(text) ?? '' }))
+  return [...Map.groupBy(lines, ({ brandId }) => brandId).values()].flat()
+}
+
+const LINE_END = Buffer.from('\n')
+
 /** All that a tick does with lines, up to its publication. */
-async function rehearse(
-  pipeline: Pipeline,
-  file: LineFile,
-  low: number,
-  high: number,
-  ordinary: string,
-): Promise<void> {
+async function rehearse(pipeline: Pipeline, lines: readonly Buffer[]): Promise<void> {
   await withWorkspace(pipeline, async (duck, folder) => {
     const path = join(folder, 'part.ndjson')
-    await file.copy(path, low, high)
-    await appendFile(path, `${ordinary}\n`)
-    const batch = { batch_id: uuidv7(), event_count: high - low + 1 }
+    await writeFile(path, Buffer.concat(lines.flatMap((line) => [line, LINE_END])))
+    const batch = { batch_id: uuidv7(), event_count: lines.length }
     await readEvents(pipeline, duck, path, [batch], 0)
     await duck.run(`create table rehearsed as ${asEvents('new_lines')}`)
     const awaited = await awaitedEvents(pipeline, duck)

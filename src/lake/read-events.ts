@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { validate as isUuid } from 'uuid'
-import { type Duck, isOutOfMemory, literal } from '../store/duckdb.ts'
+import { type Duck, isBroken, isOutOfMemory, literal } from '../store/duckdb.ts'
 import { statement } from '../store/sqlfile.ts'
 import { type Batch, firstLinesOf, placeOf } from './batches.ts'
 import type { DeadLine } from './dead-lines.ts'
@@ -128,7 +128,7 @@ function numbered(
 
 /**
  * Reads the file into `lines`. Poison, and lines that DuckDB refuses, are blanked, so that the others keep their numbers;
- * returns which. That memory is short says nothing of a line.
+ * returns which. That memory is short, or the instance at its end, says nothing of a line.
  */
 async function loadLines(
   duck: Duck,
@@ -144,14 +144,14 @@ async function loadLines(
       await load(from)
       return true
     } catch (error) {
-      if (isOutOfMemory(error)) throw error
+      if (isOutOfMemory(error) || isBroken(error)) throw error
       return false
     }
   }
   const blanked = new Map<number, Blanked>()
   if (poison.size === 0 && (await isRead(path))) return blanked
   const file = await LineFile.read(path)
-  const unreadable = await refusedLines(file, async (low, high) => {
+  const unreadable = await refusedLines(file.lines, async (low, high) => {
     await file.copy(`${path}.part`, low, high, new Set(poison.keys()))
     return await isRead(`${path}.part`)
   })
@@ -166,7 +166,8 @@ async function loadLines(
 
 const UNREADABLE = 'the line is not a JSON object that the lake can read'
 
-function brandOf(line: Buffer | undefined): string | null {
+/** Of a line whose text is JSON and names one. */
+export function brandOf(line: Buffer | undefined): string | null {
   try {
     const { brand_id } = JSON.parse(String(line))
     return isUuid(brand_id) ? brand_id : null

@@ -1,8 +1,7 @@
 import { errorCode, isOvertaken } from '../errors.ts'
-import type { LineFile } from './line-file.ts'
 
 /** Of DuckDB; the others are of the memory, the disk or the statement. */
-const DUCKDB = /^(Conversion|Invalid Input|Out of Range|Mismatch Type|INTERNAL) Error/
+const DUCKDB = /^(Conversion|Invalid Input|Out of Range|Mismatch Type|INTERNAL|FATAL) Error/
 /** Of Postgres: what a value is, what it breaks, how large it is. */
 const POSTGRES = /^(22|23|54)/
 
@@ -16,22 +15,26 @@ export const isRefusal = (error: unknown): boolean =>
 export const kindOf = (error: unknown): string =>
   errorCode(error) ?? /^[\w ]* Error(?=:)/.exec(error instanceof Error ? error.message : '')?.[0] ?? 'Error'
 
-/** Which lines of a file are refused by themselves. `isRead` is asked for lines from `low` until before `high`. */
+/**
+ * Which of so many lines are refused by themselves. `isRead` is asked for lines from `low` until before `high`: of all first,
+ * then of ever smaller parts, so that what is refused is soon down to few. After `most` times parts that are refused are
+ * left out as they are.
+ */
 export async function refusedLines(
-  { lines }: LineFile,
+  lines: number,
   isRead: (low: number, high: number) => Promise<boolean>,
+  most = Number.POSITIVE_INFINITY,
 ): Promise<Set<number>> {
   const refused = new Set<number>()
-  const find = async (low: number, high: number): Promise<void> => {
-    if (low === high || (await isRead(low, high))) return
-    if (high - low === 1) {
-      refused.add(low)
-      return
+  const parts: [low: number, high: number][] = [[0, lines]]
+  for (const [asked, [low, high]] of parts.entries()) {
+    if (low === high || (await isRead(low, high))) continue
+    if (high - low === 1 || asked >= most) {
+      for (let line = low; line < high; line++) refused.add(line)
+      continue
     }
     const middle = (low + high) >> 1
-    await find(low, middle)
-    await find(middle, high)
+    parts.push([low, middle], [middle, high])
   }
-  await find(0, lines)
   return refused
 }

@@ -225,6 +225,10 @@ function keepStatements(connection: DuckDBConnection, most: number) {
  */
 export const anyNumber = (column: string) => `${column} % 1 = 0`
 
+/** After these the instance answers nothing any more. */
+export const isBroken = (error: unknown): boolean =>
+  error instanceof Error && /^(INTERNAL|FATAL) Error/.test(error.message)
+
 export const isOutOfMemory = (error: unknown): boolean =>
   error instanceof Error && error.message.startsWith('Out of Memory Error')
 
