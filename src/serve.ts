@@ -3,8 +3,8 @@ import { createCursors } from './access/cursor.ts'
 import { openInvalidation } from './access/invalidation.ts'
 import { createLimits } from './access/limits.ts'
 import { createOrigins } from './access/origin.ts'
-import { openSeal } from './access/seal.ts'
 import { serviceSecret } from './access/secret.ts'
+import { serviceSeal } from './access/service-seal.ts'
 import { openSignIn } from './access/sign-in/open.ts'
 import type { App } from './app.ts'
 import { createReceivers } from './connect/custom/receivers.ts'
@@ -59,12 +59,12 @@ export interface Served {
 /** The HTTP side of one process: REST, the collect host and the health routes. */
 export async function startServer(app: App, { oneOf }: ServerShare = {}): Promise<Served> {
   const { config, postgres } = app
+  const seal = await serviceSeal(app)
   const share = (whole: number) => Math.ceil(whole / (oneOf ?? 1))
   const pipeline = { ...app.pipeline, memoryMb: Math.max(share(SESSION_MEMORY_MB), LEAST_SESSION_MB) }
   const served = openServed(pipeline, { memoryMb: share(SERVED_MEMORY_MB) })
   const lakes = openLakes(served, (brand, asked) => openReading(pipeline, brand, asked.past, asked))
   const invalidation = await openInvalidation(postgres)
-  const seal = openSeal(config)
   const signIn = await openSignIn({
     pipeline: postgres.pipeline,
     seal,

@@ -15,7 +15,8 @@ import { retention } from '../jobs/retention.ts'
 import { sending } from '../jobs/sending.ts'
 import { signIns } from '../jobs/sign-ins.ts'
 import { snapshot } from '../jobs/snapshot.ts'
-import { openSeal, type Seal } from './access/seal.ts'
+import type { Seal } from './access/seal.ts'
+import { serviceSeal } from './access/service-seal.ts'
 import type { App } from './app.ts'
 import type { CampaignParts } from './campaign/round.ts'
 import { removeStale } from './connect/import/folder.ts'
@@ -66,6 +67,7 @@ export interface Worker {
 
 /** Runs the jobs of all queues in this process. */
 export async function startWorker(app: App, { graceMs = GRACE_MS } = {}): Promise<Worker> {
+  const seal = await serviceSeal(app)
   await removeStale()
   const over = new AbortController()
   const boss = new PgBoss({
@@ -94,7 +96,7 @@ export async function startWorker(app: App, { graceMs = GRACE_MS } = {}): Promis
     baseUrl: app.config.baseUrl,
     agent: app.config.agent,
     refreshCron: app.config.refreshCron,
-    seal: openSeal(app.config),
+    seal,
   }
   for (const job of JOBS) await createQueue(boss, job)
   for (const job of JOBS)

@@ -1,5 +1,15 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
-import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { errorCode } from '../errors.ts'
@@ -42,15 +52,24 @@ export function createSeal(secretKey: string): Seal {
   }
 }
 
-const FILE = 'secret-key'
+type Keyed = Pick<Config, 'secretKey' | 'dataDir'>
+
+/** Where a key lies that SECRET_KEY does not give. */
+export const keyFile = ({ dataDir }: Pick<Config, 'dataDir'>): string => join(dataDir, 'secret-key')
 
 /** The seal of SECRET_KEY, or of the key in the data folder, which is made when there is none. */
-export function openSeal({ secretKey, dataDir }: Pick<Config, 'secretKey' | 'dataDir'>): Seal {
-  return createSeal(secretKey ?? keyOf(dataDir))
+export function openSeal(config: Keyed): Seal {
+  return createSeal(config.secretKey ?? keyOf(config))
 }
 
-function keyOf(dataDir: string): string {
-  const path = join(dataDir, FILE)
+/** The same, undefined when there is no key: none is made. */
+export function knownSeal(config: Keyed): Seal | undefined {
+  if (config.secretKey === null && !existsSync(keyFile(config))) return undefined
+  return openSeal(config)
+}
+
+function keyOf({ dataDir }: Keyed): string {
+  const path = keyFile({ dataDir })
   try {
     return readKey(path)
   } catch (error) {

@@ -4,6 +4,9 @@ import type { Seal } from './seal.ts'
 
 const BYTES = 32
 
+/** What the seal of a secret is bound to. */
+export const placeOf = (name: string): string => `the secret ${name}`
+
 /**
  * A secret of the service by its name, made on first use, stored sealed and shared by all processes. One from before
  * there was a seal is sealed when it is read.
@@ -14,7 +17,7 @@ export async function serviceSecret(
   seal: Seal,
   make: () => Buffer = () => randomBytes(BYTES),
 ): Promise<Buffer> {
-  const place = `the secret ${name}`
+  const place = placeOf(name)
   const find = () => pipeline.maybe<{ value: Buffer; sealed: boolean }>('secret_value', [name])
   let row = await find()
   if (!row) {

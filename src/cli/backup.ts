@@ -1,4 +1,6 @@
 import { resolve } from 'node:path'
+import { keyFile } from '../access/seal.ts'
+import { sealProblem } from '../access/service-seal.ts'
 import { backup } from '../lake/backup.ts'
 import { restore } from '../lake/restore.ts'
 import { command } from './command.ts'
@@ -24,15 +26,20 @@ export const backupCommands = [
     arguments: ['FOLDER'],
     what: 'Write all tables, as of one instant, and the lake into an empty folder; the service may run',
     options: {},
-    run: async ({ app: open, positionals: [given], progress }) => {
+    run: async ({ app: open, config, positionals: [given], progress }) => {
       const folder = resolve(given)
       const { pipeline } = await open()
       const shown = progress('backup')
       const document = await backup(pipeline, folder, shown.update)
       shown.end()
-      return { folder, ...summary(document) }
+      const secret_key = config.secretKey === null ? keyFile(config) : 'SECRET_KEY'
+      return { folder, ...summary(document), secret_key }
     },
-    text: ({ folder, tables, files }) => `${folder}: ${tables} tables and ${files} lake files`,
+    text: ({ folder, tables, files, secret_key }) =>
+      [
+        `${folder}: ${tables} tables and ${files} lake files`,
+        `The key that seals the secrets in it is not: keep ${secret_key} apart, for whoever restores.`,
+      ].join('\n'),
   }),
   command({
     name: 'restore',
@@ -40,12 +47,18 @@ export const backupCommands = [
     what: 'Fill an empty service from a backup',
     options: {},
     run: async ({ app: open, positionals: [folder], progress }) => {
-      const { postgres, pipeline } = await open()
+      const app = await open()
+      const { postgres, pipeline } = app
       const shown = progress('restore')
       const document = await restore(postgres.url, pipeline.lakeDir, resolve(folder), shown.update)
       shown.end()
-      return summary(document)
+      return { ...summary(document), secret_key_problem: await sealProblem(app) }
     },
-    text: ({ tables, files, made_at }) => `Restored ${tables} tables and ${files} lake files of ${made_at}`,
+    text: ({ tables, files, made_at, secret_key_problem: problem }) =>
+      [
+        `Restored ${tables} tables and ${files} lake files of ${made_at}`,
+        ...(problem === null ? [] : [`The service does not start yet. ${problem}`]),
+      ].join('\n'),
+    fails: ({ secret_key_problem }) => secret_key_problem !== null,
   }),
 ]

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { openSeal } from '../access/seal.ts'
+import { serviceSeal } from '../access/service-seal.ts'
 import { ADAPTERS, type Adapter } from '../campaign/channel.ts'
 import { type ChannelRow, channelRow, openedSecret, sealedSecret } from '../campaign/channel-settings.ts'
 import type { ConsentChannel } from '../identity/contact.ts'
@@ -105,12 +105,12 @@ export const channelCommands = [
     },
     run: async (run) => {
       const { config, values } = run
-      const { brand: found, db } = await ofBrand(run)
+      const { app, brand: found, db } = await ofBrand(run)
       const of = channelNamed(run)
       const adapter = adapterNamed(values, of)
       const settings = settingsOf(adapter, values)
       const rate = integerOption(values, 'rate', RATE, 1, 1_000)
-      const seal = openSeal(config)
+      const seal = await serviceSeal(app)
       const before = await channelRow(db, of)
       const known = before ? openedSecret(seal, found.id, before) : null
       const given = await secretOf(values)

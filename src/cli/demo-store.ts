@@ -1,4 +1,4 @@
-import { openSeal } from '../access/seal.ts'
+import { serviceSeal } from '../access/service-seal.ts'
 import { runDemoStore } from '../connect/demo/store/run.ts'
 import { command, integerOption } from './command.ts'
 import { brand, ofBrand } from './of-brand.ts'
@@ -34,7 +34,7 @@ export const demoStoreCommands = [
       let sent = 0
       await runDemoStore({
         postgres: app.postgres,
-        seal: openSeal(app.config),
+        seal: await serviceSeal(app),
         brand: found,
         storePlatformDomain,
         webhookUrl,

@@ -1,5 +1,5 @@
 import { openInvalidation } from '../access/invalidation.ts'
-import { openSeal } from '../access/seal.ts'
+import { serviceSeal } from '../access/service-seal.ts'
 import {
   createProvider,
   listProviders,
@@ -76,7 +76,7 @@ export const providerCommands = [
       const { config, values } = run
       const name = required(values, 'name')
       const key = text(values, 'key')
-      const { db } = await ofBrand(run)
+      const { app, db } = await ofBrand(run)
       const known = values['if-missing']
         ? await db.maybe<Provider>('provider_named', [key ?? keyOf(name)])
         : null
@@ -84,7 +84,7 @@ export const providerCommands = [
       const { api_key: _, ...made } = await createProvider(
         db,
         { name, key, source_template_key: text(values, 'template') },
-        { seal: openSeal(config), webhookUrl: config.webhookUrl, withKey: false },
+        { seal: await serviceSeal(app), webhookUrl: config.webhookUrl, withKey: false },
       )
       return made
     },
@@ -124,7 +124,7 @@ export const providerCommands = [
     options: { brand, provider },
     run: async (run) => {
       const { db, found } = await providerOf(run)
-      const secret = await rotateSecret(db, found.id, openSeal(run.config))
+      const secret = await rotateSecret(db, found.id, await serviceSeal(await run.app()))
       await everywhere(run)
       return {
         id: found.id,

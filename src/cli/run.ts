@@ -1,3 +1,4 @@
+import { serviceSeal } from '../access/service-seal.ts'
 import type { Config } from '../config.ts'
 import { holdPort } from '../http/listen.ts'
 import { errorFields, log } from '../log.ts'
@@ -75,7 +76,7 @@ function replaceAtHangup({ replace }: Supervisor): void {
 async function serveMany(processes: number, { app, config }: Run): Promise<void> {
   const { asked } = stopSignal()
   const letPortGo = await holdPort(config.host, config.port)
-  await app()
+  await serviceSeal(await app())
   const supervisor = supervise(servers(processes, config), { ...process.env, LOG_LEVEL: config.logLevel })
   replaceAtHangup(supervisor)
   log('info', 'stopping', { signal: await asked })
@@ -95,6 +96,7 @@ export const runCommands = [
       const { asked, stopped } = stopSignal()
       const letPortGo = config.port === 0 ? null : await holdPort(config.host, config.port)
       const app = await open()
+      await serviceSeal(app)
       const demo = values['no-demo'] === true ? null : await ensureDemo(app, progress)
       // Asked to stop while the demo was made: there is nothing to start any more.
       if (stopped()) return

@@ -1,4 +1,4 @@
-import { openSeal } from '../access/seal.ts'
+import { serviceSeal } from '../access/service-seal.ts'
 import { connectStore, webhookPath } from '../connect/store/connect.ts'
 import { connectionOf } from '../connect/store/connection.ts'
 import { createReceiver } from '../connect/store/receive.ts'
@@ -36,7 +36,7 @@ export const abandonedAfter = (values: Values): number | undefined =>
 
 async function opened(run: Run) {
   const parts = await ofBrand(run)
-  return { ...parts, seal: openSeal(parts.app.config) }
+  return { ...parts, seal: await serviceSeal(parts.app) }
 }
 
 async function connected(run: Run) {

@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { text as textOf } from 'node:stream/consumers'
 import { signInScopes } from '../access/scopes.ts'
-import { openSeal } from '../access/seal.ts'
+import { serviceSeal } from '../access/service-seal.ts'
 import { makePassword } from '../access/sign-in/password.ts'
 import { signingKey } from '../access/sign-in/signing-key.ts'
 import { issueToken } from '../access/sign-in/token.ts'
@@ -124,7 +124,7 @@ export const userCommands = [
       const user = await userOf(pipeline, required(values, 'user'))
       const membership = await membershipOf(app, user, text(values, 'brand'))
       const scopes = scopesFor(membership, required(values, 'scopes'))
-      const key = await signingKey(pipeline, openSeal(config))
+      const key = await signingKey(pipeline, await serviceSeal(app))
       const issuer = new URL(config.baseUrl).origin
       const brandId = membership.brand_id
       const token = await issueToken(

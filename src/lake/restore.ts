@@ -58,6 +58,8 @@ export async function restore(
     await sql.begin(async (tx) => {
       if (document.first_log_day)
         await tx`call event_log_days(${document.first_log_day}::date, (now() at time zone 'UTC')::date + 7)`
+      // An empty service that has run already made secrets of its own.
+      await tx`delete from secret`
       await tx`delete from lake_state`
       await tx`delete from attribution_state`
       for (const name of WITH_XID) await tx.unsafe(`alter table ${name} disable trigger user`)

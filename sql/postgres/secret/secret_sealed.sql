@@ -1,0 +1,1 @@
+select name, value from secret where sealed order by name limit 1
