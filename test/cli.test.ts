@@ -641,6 +641,31 @@ t.test(
   },
 )
 
+t.test('where there is no service, only what begins one makes it', async (t) => {
+  const DATA_DIR = join(folder, 'nowhere')
+  const begin = ['dev', 'serve', 'work', 'migrate', 'brand create', 'restore']
+  t.same(
+    COMMANDS.filter(({ begins }) => begins).map(({ name }) => name),
+    begin,
+  )
+  for (const args of [
+    ['status'],
+    ['doctor'],
+    ['sql', 'select 1'],
+    ['segment', 'members', '--brand', 'x', '--segment', 'y'],
+  ])
+    t.match(
+      await inProcess(args, { DATA_DIR }),
+      {
+        code: 1,
+        stdout: '',
+        stderr: `recoup: There is no service in DATA_DIR=${DATA_DIR}. Set DATA_DIR (or DATABASE_URL)`,
+      },
+      args.join(' '),
+    )
+  t.notOk(existsSync(DATA_DIR))
+})
+
 t.test('a checkout where nothing is installed says what to do', async (t) => {
   const bare = join(folder, 'bare', 'bin')
   mkdirSync(bare, { recursive: true })

@@ -45,6 +45,7 @@ export const backupCommands = [
     name: 'restore',
     arguments: ['FOLDER'],
     what: 'Fill an empty service from a backup',
+    begins: true,
     options: {},
     run: async ({ app: open, positionals: [folder], progress }) => {
       const app = await open()

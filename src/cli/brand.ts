@@ -74,6 +74,7 @@ export const brandCommands = [
   command({
     name: 'brand create',
     what: `Make a brand with its connected store; by default in USD, UTC and the US, with ${FEATURES.join(' and ')}`,
+    begins: true,
     options: { ...SETTING_OPTIONS, name: { ...name, required: true }, shop: { ...shop, required: true } },
     run: async ({ app, values, config }) => {
       const settings = settingsOf(values, config) as NewBrand

@@ -40,6 +40,8 @@ export interface Command {
   arguments?: readonly string[]
   what: string
   options: Record<string, Option>
+  /** May be the first of a service: where there is none yet it makes the embedded Postgres, others refuse. */
+  begins?: boolean
   /** Logs at LOG_LEVEL; other commands log warnings and errors only, unless LOG_LEVEL is set. */
   logs?: boolean
   run(run: Run): Promise<unknown>
@@ -53,6 +55,7 @@ export const command = <Result, const Arguments extends readonly string[] = read
   arguments?: Arguments
   what: string
   options: Record<string, Option>
+  begins?: boolean
   logs?: boolean
   run(run: Run<Given<Arguments>>): Promise<Result>
   text?(result: Result): string

@@ -2,9 +2,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type App, type AppOptions, openApp } from '../app.ts'
-import { CHECKOUT, ConfigError, readConfig } from '../config.ts'
+import { CHECKOUT, type Config, ConfigError, readConfig } from '../config.ts'
 import { Failure } from '../errors.ts'
 import { setLogLevel } from '../log.ts'
+import { hasEmbedded } from '../store/embedded.ts'
 import { type Command, UsageError, type Values } from './command.ts'
 import { COMMANDS } from './commands.ts'
 import { commandHelp, groupHelp, overview } from './help.ts'
@@ -80,9 +81,10 @@ async function runCommand(
     return one
   }
   try {
-    const app = (options?: AppOptions) => {
+    const app = async (options?: AppOptions) => {
+      if (!found.begins) checkService(config)
       opened ??= openApp(config, options)
-      return opened
+      return await opened
     }
     const result = await found.run({ config, values, positionals, app, progress: begin })
     if (result === undefined) return 0
@@ -94,6 +96,14 @@ async function runCommand(
     for (const one of shown) one.end()
     await (await opened?.catch(() => undefined))?.close()
   }
+}
+
+/** A command that reads or changes a service is not where one begins: in the wrong folder it would show an empty one. */
+function checkService({ databaseUrl, dataDir }: Config): void {
+  if (databaseUrl !== null || hasEmbedded(dataDir)) return
+  throw new UsageError(
+    `There is no service in DATA_DIR=${dataDir}. Set DATA_DIR (or DATABASE_URL) as it is set for the service, or begin one: recoup dev`,
+  )
 }
 
 function parse(found: Command, args: readonly string[]): { values: Values; positionals: string[] } {

@@ -89,6 +89,7 @@ export const runCommands = [
   command({
     name: 'dev',
     what: 'Run server and worker; makes a demo brand when there is none',
+    begins: true,
     logs: true,
     options: { 'no-demo': { type: 'boolean', what: 'Make no demo brand' }, ...processesOption },
     run: async ({ app: open, values, config, progress }: Run) => {
@@ -114,6 +115,7 @@ export const runCommands = [
   command({
     name: 'serve',
     what: 'Run the HTTP server',
+    begins: true,
     options: {
       ...processesOption,
       'one-of': {
@@ -138,6 +140,7 @@ export const runCommands = [
   command({
     name: 'work',
     what: 'Run the workers: snapshots, refreshes, compaction, retention',
+    begins: true,
     options: {},
     logs: true,
     run: async ({ app }: Run) =>
@@ -149,6 +152,7 @@ export const runCommands = [
   command({
     name: 'migrate',
     what: 'Bring the database to the newest schema',
+    begins: true,
     options: {},
     run: async ({ app: open }: Run) => await migrate((await open()).postgres.url),
     text: ({ applied }) =>

@@ -29,6 +29,9 @@ export interface Embedded {
   start(): Promise<void>
 }
 
+/** Whether a data folder has an embedded Postgres, running or not. */
+export const hasEmbedded = (dataDir: string): boolean => readHome(dataDir) !== null
+
 /** Another process's start, with its crash recovery, is waited for this long. */
 const PATIENCE_SECONDS = 660
 
