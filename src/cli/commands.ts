@@ -8,6 +8,7 @@ import { demoCommands } from './demo.ts'
 import { demoStoreCommands } from './demo-store.ts'
 import { discountCommands } from './discount.ts'
 import { docsCommands } from './docs.ts'
+import { doctorCommands } from './doctor.ts'
 import { exportCommands } from './export.ts'
 import { importCommands } from './import.ts'
 import { keyCommands } from './key.ts'
@@ -44,6 +45,7 @@ export const COMMANDS: readonly Command[] = [
   ...demoCommands,
   ...demoStoreCommands,
   ...statusCommands,
+  ...doctorCommands,
   ...backupCommands,
   ...docsCommands(() => COMMANDS),
 ]

@@ -1,0 +1,160 @@
+import { statfsSync } from 'node:fs'
+import { sealProblem } from '../access/service-seal.ts'
+import type { App } from '../app.ts'
+import type { Config } from '../config.ts'
+import { loadModels } from '../model/graph.ts'
+import { missingOf } from '../ready.ts'
+import connect from '../store/driver.ts'
+import { command } from './command.ts'
+import type { LakeStatus } from './status.ts'
+
+const LAG_ALARM_SECONDS = 60
+const LEAST_FREE_SHARE = 0.05
+const SERVER_MS = 5_000
+/** A worker plans every minute. */
+const WORKER_ALARM_SECONDS = 180
+
+interface Finding {
+  ok: boolean
+  detail: string
+}
+
+type Look = (app: App) => Finding | Promise<Finding>
+
+const CHECKS: readonly (readonly [name: string, look: Look])[] = [
+  ['node', node],
+  ['ready', ready],
+  ['secret key', secretKey],
+  ['postgres', postgres],
+  ['server', server],
+  ['worker', worker],
+  ['models', models],
+  ['lake lag', lakeLag],
+  ['dead events', deadEvents],
+  ['dead letters', deadLetters],
+  ['disk', disk],
+]
+
+export const doctorCommands = [
+  command({
+    name: 'doctor',
+    what: 'Check this machine and the service, and say what to do about what is wrong',
+    options: {},
+    run: async ({ app: open }) => {
+      const app = await open()
+      const checks: (Finding & { check: string })[] = []
+      for (const [check, look] of CHECKS) checks.push({ check, ...(await finding(look, app)) })
+      return { ok: checks.every(({ ok }) => ok), checks }
+    },
+    fails: ({ ok }) => !ok,
+    text: ({ checks }) =>
+      checks.map(({ check, ok, detail }) => `${ok ? 'ok   ' : 'WRONG'}  ${check}: ${detail}`).join('\n'),
+  }),
+]
+
+/** What cannot be looked at is wrong, too. */
+async function finding(look: Look, app: App): Promise<Finding> {
+  try {
+    return await look(app)
+  } catch (error) {
+    return { ok: false, detail: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+function node(): Finding {
+  return {
+    ok: Number(process.versions.node.split('.')[0]) === 22,
+    detail: `version ${process.versions.node}`,
+  }
+}
+
+async function ready(app: App): Promise<Finding> {
+  const missing = await missingOf(app)
+  const detail = missing.join('; ') || 'Postgres answers, the schema is current, the lake is writable'
+  return { ok: missing.length === 0, detail }
+}
+
+async function secretKey(app: App): Promise<Finding> {
+  const problem = await sealProblem(app)
+  return { ok: problem === null, detail: problem ?? 'opens what the database holds' }
+}
+
+async function postgres({ postgres }: App): Promise<Finding> {
+  const { version, fsync, synchronous_commit } = await postgres.pipeline.one<{
+    version: string
+    fsync: string
+    synchronous_commit: string
+  }>('status_server')
+  return {
+    ok: fsync === 'on',
+    detail: `${version}, fsync ${fsync}, synchronous_commit ${synchronous_commit}`,
+  }
+}
+
+async function server({ config }: App): Promise<Finding> {
+  const problem = await serverProblem(config)
+  return { ok: problem === null, detail: problem ?? `ready at ${config.baseUrl}` }
+}
+
+async function serverProblem({ baseUrl }: Pick<Config, 'baseUrl'>): Promise<string | null> {
+  try {
+    const answer = await fetch(`${baseUrl}/readyz`, { signal: AbortSignal.timeout(SERVER_MS) })
+    const said = (await answer.json()) as { ok?: unknown; missing?: unknown[] }
+    if (said.ok === true) return null
+    return `${baseUrl} is not ready: ${said.missing?.join('; ') ?? `it answers ${answer.status}`}`
+  } catch {
+    return `no Recoup answers at ${baseUrl}: run recoup dev or recoup serve, or give PORT or BASE_URL as the server has it`
+  }
+}
+
+async function worker({ postgres: { url } }: App): Promise<Finding> {
+  const seconds = await secondsSincePlan(url)
+  if (seconds === null) return { ok: false, detail: 'none has run: recoup dev or recoup work' }
+  if (seconds <= WORKER_ALARM_SECONDS) return { ok: true, detail: `planned ${seconds} s ago` }
+  return { ok: false, detail: `the last sign of life was ${seconds} s ago: run recoup dev or recoup work` }
+}
+
+/** The tables of the queues are there from the first worker on; only the owner of the database reads them. */
+async function secondsSincePlan(url: string): Promise<number | null> {
+  const sql = connect(url, { max: 1, onnotice: () => {} })
+  try {
+    const [queues] = await sql`select to_regclass('pgboss.job') is not null as made`
+    if (!queues?.made) return null
+    const [plan] = await sql<{ seconds: number | null }[]>`
+      select extract(epoch from now() - max(completed_on))::integer as seconds
+      from pgboss.job where name = 'plan' and state = 'completed'`
+    return plan?.seconds ?? null
+  } finally {
+    await sql.end()
+  }
+}
+
+async function models(): Promise<Finding> {
+  return { ok: true, detail: `${(await loadModels()).length} load` }
+}
+
+const lakeStatus = ({ postgres }: App) => postgres.pipeline.one<LakeStatus>('status_lake')
+
+async function lakeLag(app: App): Promise<Finding> {
+  const { export_lag_seconds: lag } = await lakeStatus(app)
+  if (lag < LAG_ALARM_SECONDS) return { ok: true, detail: `${lag} s` }
+  return { ok: false, detail: `${lag} s: is a worker running (recoup work)?` }
+}
+
+async function deadEvents(app: App): Promise<Finding> {
+  const { dead_events: dead } = await lakeStatus(app)
+  if (dead === 0) return { ok: true, detail: 'none' }
+  return { ok: false, detail: `${dead} that the lake refused: see recoup dead-letter list, then replay` }
+}
+
+async function deadLetters(app: App): Promise<Finding> {
+  const { dead_letters: dead } = await lakeStatus(app)
+  if (dead === 0) return { ok: true, detail: 'none' }
+  return { ok: false, detail: `${dead} deliveries of webhooks: see recoup dead-letter list, then replay` }
+}
+
+function disk({ config: { lakeDir } }: App): Finding {
+  const { bavail, blocks } = statfsSync(lakeDir)
+  const free = bavail / blocks
+  return { ok: free >= LEAST_FREE_SHARE, detail: `${(free * 100).toFixed(0)} % free at ${lakeDir}` }
+}

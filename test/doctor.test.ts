@@ -1,0 +1,65 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { main } from '../src/cli/main.ts'
+import connect from '../src/store/driver.ts'
+import { startWorker } from '../src/work.ts'
+import { eventually } from './fixtures/eventually.ts'
+import { service } from './fixtures/service.ts'
+
+const { app, db, origin } = await service(t)
+/** The owner's, whom the queues belong to. */
+const sql = connect(db.url, { max: 1, onnotice: () => {} })
+t.teardown(() => sql.end())
+
+/** What it says of each check, by its name. */
+async function doctor(settings: Record<string, string> = {}): Promise<Record<string, string>> {
+  let said = ''
+  const out = (text: string) => {
+    said += text
+  }
+  const env = { DATABASE_URL: db.url, DATA_DIR: app.config.dataDir, BASE_URL: origin, ...settings }
+  const code = await main(['doctor'], { env, out, err: out })
+  t.equal(code, said.includes('WRONG') ? 1 : 0)
+  return Object.fromEntries(
+    said
+      .trimEnd()
+      .split('\n')
+      .map((line) => [/^\w+ +([a-z ]+):/.exec(line)?.[1], line]),
+  )
+}
+
+t.test('doctor finds the server of this service, and says where it looked for one', async (t) => {
+  t.equal((await doctor()).server, `ok     server: ready at ${origin}`)
+  const nowhere = 'http://127.0.0.1:1'
+  t.match(await doctor({ BASE_URL: nowhere }), {
+    server: `WRONG  server: no Recoup answers at ${nowhere}: run`,
+  })
+})
+
+t.test('doctor says that no worker runs, and since when', async (t) => {
+  t.match(await doctor(), { worker: 'WRONG  worker: none has run: recoup dev' })
+  const worker = await startWorker(app)
+  await eventually(async () => (await doctor()).worker?.startsWith('ok     worker: planned')).finally(
+    worker.stop,
+  )
+  await sql`update pgboss.job set completed_on = completed_on - interval '1 hour' where name = 'plan'`
+  t.match(await doctor(), { worker: /^WRONG {2}worker: the last sign of life was 36\d\d s ago/ })
+})
+
+t.test('doctor tries the secret key', async (t) => {
+  t.match(await doctor(), { 'secret key': 'ok     secret key' })
+  t.match(await doctor({ SECRET_KEY: 's'.repeat(32) }), {
+    'secret key': /^WRONG {2}secret key: SECRET_KEY is not the key/,
+  })
+  const empty = mkdtempSync(join(tmpdir(), 'recoup-doctor-'))
+  t.teardown(() => rmSync(empty, { recursive: true, force: true }))
+  t.match(await doctor({ DATA_DIR: empty }), { 'secret key': /^WRONG {2}secret key: There is no/ })
+  writeFileSync(join(empty, 'secret-key'), 'x')
+  t.match(await doctor({ DATA_DIR: empty }), { 'secret key': /^WRONG {2}secret key:.*32 characters/ })
+})
+
+t.test('doctor loads the models', async (t) => {
+  t.match(await doctor(), { models: /^ok {5}models: \d+ load$/ })
+})
