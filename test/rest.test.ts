@@ -264,7 +264,9 @@ t.test('REST', async (t) => {
     t.test('an API key at a sign-in operation is 403', async (t) => {
       t.match(await call('POST /v1/signed'), {
         status: 403,
-        body: { error: { code: 'insufficient_scope', message: /sign-in/ } },
+        body: {
+          error: { code: 'insufficient_scope', message: /a sign-in; .* recoup token --user EMAIL --scopes / },
+        },
       })
     })
     t.test('an operation of a feature is 403 for a brand without it', async (t) => {

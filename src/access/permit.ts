@@ -66,7 +66,7 @@ export function refusal(op: Ruled, caller: Caller, brand: Brand): Failure | null
   )
 }
 
-function wrongCredential({ surface, signIn }: Ruled, caller: Caller): Failure | null {
+function wrongCredential({ surface, signIn, scopes }: Ruled, caller: Caller): Failure | null {
   if (surface === 'cdp' && caller.kind === 'key' && caller.keyClass === 'brand-api') {
     const challenge = { headers: { 'www-authenticate': 'Bearer' } }
     return fail('unauthorized', 'Provider keys are not accepted here', challenge)
@@ -75,9 +75,12 @@ function wrongCredential({ surface, signIn }: Ruled, caller: Caller): Failure | 
   if (signIn === 'session' && caller.kind !== 'session')
     return fail(code, 'This operation needs a session of the web app')
   if (signIn && caller.kind === 'key')
-    return fail(code, 'This operation needs a sign-in; an API key cannot use it')
+    return fail(code, `This operation needs a sign-in; an API key cannot use it. ${scriptsSignIn(scopes)}`)
   return null
 }
+
+const scriptsSignIn = ([scope = 'brand:read']: readonly string[]) =>
+  `For scripts, recoup token --user EMAIL --scopes ${scope} makes a sign-in token`
 
 function wrongRole({ surface, role }: Ruled, caller: Caller): Failure | null {
   if (!role || (caller.kind !== 'key' && (caller.role === role || caller.isStaff))) return null
