@@ -240,6 +240,23 @@ t.test('an access token', async (t) => {
     t.equal((await brandOf(await sign({}))).status, 200, 'a token made like this is good otherwise')
     for (const [what, token] of Object.entries(wrong)) t.match(await brandOf(token), refusal, what)
   })
+  t.test('that is for another address says for which, and only when it would be good there', async (t) => {
+    const address = 'http://127.0.0.1:9090'
+    const there = { iss: address, aud: address }
+    t.match(await brandOf(await sign(there)), {
+      status: 401,
+      body: {
+        error: {
+          code: 'unauthorized',
+          message: `The token is for ${address}, not for ${signIn.issuer}: make one`,
+        },
+      },
+    })
+    for (const more of [{ exp: 1 }, { sub: other.id }, { grant_id: 'x' }, { aud: 'https://other.example' }])
+      t.match(await brandOf(await sign({ ...there, ...more })), refusal, Object.keys(more)[0] ?? '')
+    const stranger = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
+    t.match(await brandOf(await sign(there, {}, stranger)), refusal)
+  })
   t.test('works for MCP as well', async (t) => {
     const body = JSON.stringify({
       jsonrpc: '2.0',

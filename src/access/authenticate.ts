@@ -55,9 +55,12 @@ export function createAuthenticator(
     return key
   }
 
-  const isThere = (found: Identified | undefined): Identified => {
-    if (!found) throw refused()
-    return found
+  /** Whoever has a token that is good elsewhere is told where: nobody else can have made it. */
+  const refuseToken = async ({ issuer, madeFor }: SignIn, token: string): Promise<never> => {
+    const address = await madeFor(token)
+    if (address === undefined) throw refused()
+    const how = 'make one with the PORT or BASE_URL of this service'
+    throw fail('unauthorized', `The token is for ${address}, not for ${issuer}: ${how}`, detail)
   }
 
   const ofSession = (request: BrowserRequest, found: Identified | undefined): Identified => {
@@ -83,7 +86,9 @@ export function createAuthenticator(
       }
       if (signIn && !token.startsWith('svc_')) {
         const found = signIn.verify(token)
-        return found instanceof Promise ? found.then(isThere) : isThere(found)
+        return found instanceof Promise
+          ? found.then((one) => one ?? refuseToken(signIn, token))
+          : (found ?? refuseToken(signIn, token))
       }
       if (!isKey(token)) throw refused()
       const key = keys.find(keyHash(token))

@@ -24,6 +24,7 @@ export interface SignIn {
   devices: Devices
   grants: Standings
   verify: TokenVerifier['verify']
+  madeFor: TokenVerifier['madeFor']
   /** Who a Cookie header says is signed in to the web app. */
   session(cookies: string | undefined): Identified | undefined | Promise<Identified | undefined>
   /** Makes this process forget what it read of a row that changed. */
@@ -46,7 +47,7 @@ export async function openSignIn({ pipeline, seal, baseUrl, now = Date.now, leas
   const standings = createStandings(pipeline, 'session', now, lease)
   const isSecure = issuer.startsWith('https:')
   const sessions = createSessions({ pipeline, standings, secret: cookieSecret, isSecure, now })
-  const { verify } = createTokenVerifier({ key, issuer, grants, now })
+  const { verify, madeFor } = createTokenVerifier({ key, issuer, grants, now })
 
   const identified = (standing: Standing | undefined): Identified | undefined =>
     standing && { caller: callerOf(standing), brand: standing.brand }
@@ -61,6 +62,7 @@ export async function openSignIn({ pipeline, seal, baseUrl, now = Date.now, leas
     devices: createDevices(cookieSecret, isSecure),
     grants,
     verify,
+    madeFor,
     session(cookies) {
       const standing = sessions.find(cookies)
       return standing instanceof Promise ? standing.then(identified) : identified(standing)

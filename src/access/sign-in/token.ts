@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { errors, jwtVerify, SignJWT } from 'jose'
+import { decodeJwt, errors, type JWTPayload, jwtVerify, SignJWT } from 'jose'
 import { v7 } from 'uuid'
 import type { Statements, TokenCaller } from '../../op.ts'
 import type { Identified } from '../authenticate.ts'
@@ -30,6 +30,8 @@ export interface TokenVerifier {
    * grant, user and membership are there still. At once when it was verified before.
    */
   verify(jwt: string): Identified | undefined | Promise<Identified | undefined>
+  /** The address (BASE_URL) that a token was made for which would be good there, and is not here; else undefined. */
+  madeFor(jwt: string): Promise<string | undefined>
 }
 
 interface Deps {
@@ -78,6 +80,22 @@ export function createTokenVerifier({ key, issuer, grants, now = Date.now }: Dep
         return accepted(claims)
       })
     },
+    async madeFor(jwt) {
+      if (!LOOKS_LIKE_JWT.test(jwt)) return undefined
+      const { iss } = unverified(jwt)
+      if (!iss || iss === issuer) return undefined
+      const claims = await claimsOf(jwt, key, iss, now)
+      return claims && (await accepted(claims)) ? iss : undefined
+    },
+  }
+}
+
+function unverified(jwt: string): JWTPayload {
+  try {
+    return decodeJwt(jwt)
+  } catch (error) {
+    if (error instanceof errors.JOSEError) return {}
+    throw error
   }
 }
 
