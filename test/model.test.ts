@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { DuckDBConnection } from '@duckdb/node-api'
 import t from 'tap'
 import { CHECKOUT } from '../src/config.ts'
 import { auditGrain } from '../src/model/audit.ts'
 import { columnsOfModels } from '../src/model/columns.ts'
 import { modelDocs } from '../src/model/docs.ts'
-import { loadModels } from '../src/model/graph.ts'
+import { loadModels, type Model, upstreamOf } from '../src/model/graph.ts'
 import { runModels } from '../src/model/run.ts'
 import { modelCases, runCase, withModels } from './fixtures/model-case.ts'
 import { HEADER, loadFiles } from './fixtures/model-files.ts'
@@ -161,11 +162,27 @@ t.test('running', async (t) => {
   })
 
   t.test('a model that fails is named by its file', async (t) => {
-    const loaded = await loadFiles(t, { 'a.sql': 'select as_off as customer from params' })
-    await t.rejects(
-      withModels(loaded, {}, async () => {}),
-      { message: /a\.sql: Binder Error: Referenced column "as_off" not found/ },
-    )
+    const loaded = await loadFiles(t, {
+      'a.sql': "select error('no rate') as customer from params where as_of > '2025-01-01'",
+    })
+    const run = (connection: DuckDBConnection) => runModels(connection, loaded)
+    await t.rejects(withModels([], {}, run), { message: /a\.sql: Invalid Input Error: no rate/ })
+  })
+
+  t.test('a customer in a bucket that ltv_buckets does not have fails it, with the name', async (t) => {
+    const reads = upstreamOf(['ltv_buckets'], models).at(-1) as Model
+    for (const [bucket, named] of [
+      ["'VIP'", 'VIP'],
+      ['null', 'NULL'],
+    ])
+      await withModels([], {}, async (connection) => {
+        await connection.run(
+          `create table ltv as select 1 as customer, 5000.00 as ltv, ${bucket}::varchar as bucket`,
+        )
+        await t.rejects(runModels(connection, [reads]), {
+          message: `models/ltv_buckets.sql: Invalid Input Error: ltv.sql has a bucket that is not here: ${named}`,
+        })
+      })
   })
 })
 
