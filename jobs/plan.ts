@@ -3,8 +3,7 @@ import type { Job } from '../src/job.ts'
 import { STAGED_HOURS } from '../src/lake/compact.ts'
 import type { Pipeline } from '../src/lake/pipeline.ts'
 import { OWN_FILE_ROWS } from '../src/lake/stage.ts'
-import { loadModels } from '../src/model/graph.ts'
-import { resultsHash } from '../src/segment/recipe.ts'
+import { currentResults } from '../src/segment/recipe.ts'
 
 interface Due {
   brand_id: string
@@ -37,9 +36,6 @@ export const plan: Job<Pipeline & { refreshCron: string }> = {
     for (const brands of groupsOf(compact)) await control.send('compact', { brands })
   },
 }
-
-/** What results are made with now; null when the models cannot be read, which each refresh will say. */
-export const currentResults = (): Promise<string | null> => loadModels().then(resultsHash, () => null)
 
 function* groupsOf(due: readonly Due[]): Generator<string[]> {
   for (let at = 0; at < due.length; at += BRANDS_A_JOB)

@@ -2,8 +2,9 @@ import { type Control, type Job, Stopped } from '../src/job.ts'
 import { Outrun } from '../src/lake/manifest.ts'
 import type { Pipeline } from '../src/lake/pipeline.ts'
 import { errorFields, log } from '../src/log.ts'
+import { noteFailed, type Tried } from '../src/segment/failed.ts'
+import { currentResults } from '../src/segment/recipe.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
-import { currentResults } from './plan.ts'
 
 interface Brands {
   brands: string[]
@@ -28,7 +29,10 @@ export async function runSlow(
     const late = AbortSignal.timeout(mostMs)
     if (await refreshOne(pipeline, brandId, AbortSignal.any([signal, late]))) continue
     if (signal.reason instanceof Stopped) return
-    await noteFailed(pipeline, brandId, new Error(`It took longer than ${mostMs / 1000} s`), mostMs)
+    await failed(pipeline, brandId, new Error(`It took longer than ${mostMs / 1000} s`), {
+      results: await currentResults(),
+      ms: mostMs,
+    })
   }
 }
 
@@ -55,6 +59,8 @@ const waits = async ({ postgres }: Pipeline, brandId: string): Promise<boolean> 
 /** False when it was given up because the signal says so. */
 async function refreshOne(pipeline: Pipeline, brandId: string, signal: AbortSignal): Promise<boolean> {
   const started = performance.now()
+  // Before it: what is mended while it runs is another reason to try again.
+  const results = await currentResults()
   try {
     const report = await refreshBrand(pipeline, brandId, { signal })
     const { as_of, generation, published, full, failed, steps } = report
@@ -64,19 +70,14 @@ async function refreshOne(pipeline: Pipeline, brandId: string, signal: AbortSign
   } catch (error) {
     if (error instanceof Outrun) return true
     if (signal.aborted) return false
-    await noteFailed(pipeline, brandId, error, performance.now() - started)
+    await failed(pipeline, brandId, error, { results, ms: performance.now() - started })
   }
   return true
 }
 
-async function noteFailed(pipeline: Pipeline, brandId: string, error: unknown, ms: number): Promise<void> {
+async function failed(pipeline: Pipeline, brandId: string, error: unknown, tried: Tried): Promise<void> {
   log('error', 'refresh_failed', { brand_id: brandId, ...errorFields(error) })
-  await pipeline.postgres.pipeline.run('lake_brand_failed', [
-    brandId,
-    error instanceof Error ? error.message : String(error),
-    await currentResults(),
-    ms,
-  ])
+  await noteFailed(pipeline, brandId, error, tried)
 }
 
 /** Once a night, in the brand's hours of sleep, all is computed anew and must equal what the steps led to. */

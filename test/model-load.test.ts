@@ -1,6 +1,6 @@
 import t from 'tap'
-import type { Model } from '../src/model/graph.ts'
-import { loadFiles } from './fixtures/model-files.ts'
+import { loadModels, loadReadable, type Model } from '../src/model/graph.ts'
+import { HEADER, loadFiles } from './fixtures/model-files.ts'
 
 const names = (list: readonly Model[]) => list.map(({ name }) => name)
 
@@ -56,6 +56,36 @@ t.test('a recursive CTE reads itself, not a relation of that name', async (t) =>
       select n from orders`,
   })
   t.same(model?.reads, [])
+})
+
+t.test('refused: a column that no relation has', async (t) => {
+  await t.rejects(loadFiles(t, { 'a.sql': 'select as_off as customer from params' }), {
+    message: /a\.sql: Binder Error: Referenced column "as_off" not found/,
+  })
+})
+
+t.test('what is computed on request does without broken models and those that read them', async (t) => {
+  const folder = t.testdir({
+    'a.sql': `${HEADER}select customer from b`,
+    'b.sql': 'select 1 as customer',
+    'c.sql': `${HEADER}select 1 as customer`,
+    'd.sql': `${HEADER}select custommer from c`,
+  })
+  const { models, leftOut } = await loadReadable(folder)
+  t.same(names(models), ['c'])
+  t.match(Object.fromEntries([...leftOut].map(([name, { message }]) => [name, message])), {
+    a: /a\.sql: it reads "b", which is broken/,
+    b: /b\.sql: header key "what" is missing/,
+    d: /d\.sql: Binder Error/,
+  })
+  await t.rejects(loadModels(folder), { message: /b\.sql: header key "what" is missing/ })
+})
+
+t.test('hidden files, as editors leave them, are no models', async (t) => {
+  const loaded = await loadModels(
+    t.testdir({ 'a.sql': `${HEADER}select 1 as customer`, '.#a.sql': 'me@here' }),
+  )
+  t.same(names(loaded), ['a'])
 })
 
 const refused: [fact: string, files: Record<string, string>, message: RegExp][] = [

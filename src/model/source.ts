@@ -1,5 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { RELATIONS, type RelationName, sourceName } from '../lake/relations.ts'
+import { columnTypes } from '../lake/sources.ts'
 
 const relationNames = Object.keys(RELATIONS) as RelationName[]
 
@@ -14,14 +15,10 @@ export const PARAMS = {
   brand_id: ['UUID', 'brand'],
 } as const
 
-const columnList = (columns: Readonly<Record<string, readonly [type: string, what: string]>>) =>
-  Object.entries(columns)
-    .map(([name, [type]]) => `${name} ${type}`)
-    .join(', ')
-
 /** Creates every source and `params` as empty tables: enough to describe or test models without a lake. */
 export async function createEmptySources(connection: DuckDBConnection): Promise<void> {
   for (const relation of relationNames)
-    await connection.run(`create table ${sourceName(relation)} (${columnList(RELATIONS[relation].columns)})`)
-  await connection.run(`create table params (${columnList(PARAMS)})`)
+    await connection.run(`create table ${sourceName(relation)} (${columnTypes(relation)})`)
+  const params = Object.entries(PARAMS).map(([name, [type]]) => `${name} ${type}`)
+  await connection.run(`create table params (${params.join(', ')})`)
 }

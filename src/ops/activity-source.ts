@@ -1,7 +1,7 @@
 import { parseStored } from '../event/exact.ts'
 import { isOneOf } from '../lake/one-of.ts'
 import { aboutSubjects } from '../model/about.ts'
-import { loadModels, type Model } from '../model/graph.ts'
+import { loadReadable, type Model } from '../model/graph.ts'
 import type { Ctx } from '../op.ts'
 import type { FoundCustomer } from './customer-rows.ts'
 import { HISTORY_DAYS } from './segment-fields.ts'
@@ -93,7 +93,7 @@ const lakeSql = (models: readonly Model[], subjects: readonly number[]) => `
 
 async function fromLake(ctx: Ctx, { whose, after, limit }: EntriesAsked): Promise<Found[]> {
   const sources = await ctx.lake.sources(undefined, whose.generation)
-  const statement = lakeSql(await loadModels(), whose.subjects)
+  const statement = lakeSql((await loadReadable()).models, whose.subjects)
   const rows = await sources.rows<Omit<Entry, 'data'> & { data: string | null }>(statement, [
     limit,
     new Date(ctx.now.getTime() - HISTORY_DAYS * 86_400_000),

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { count, named, time } from '../fields.ts'
 import { aboutSubjects } from '../model/about.ts'
-import { loadModels } from '../model/graph.ts'
+import { loadReadable } from '../model/graph.ts'
 import { type Op, op, type Reader } from '../op.ts'
 import { checkWindow, LISTED, offsetPaging, sorting, WINDOW } from './cdp-fields.ts'
 import * as example from './cdp-profile-example.ts'
@@ -81,7 +81,7 @@ export const cdpSessionOps: readonly Op[] = [
       const { subjects, customer_id } = await findCustomer(ctx, id)
       // Not published: to make the visits of a million customers takes longer than all else of a refresh.
       const sources = await ctx.lake.sources()
-      const whose = aboutSubjects(await loadModels(), 'stg_sessions', subjects)
+      const whose = aboutSubjects((await loadReadable()).models, 'stg_sessions', subjects)
       // With each row how many there are: to find the events of a customer takes longer than all else.
       const rows = await sources.rows<SessionRow & Counted>(
         `select *, least(count(*) over (), $3::integer) as sessions

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { count, id, list, named, paging, time } from '../fields.ts'
-import { loadModels, type Model } from '../model/graph.ts'
+import { loadReadable, type Model } from '../model/graph.ts'
 import { over } from '../model/over.ts'
 import { type Op, op, type Page } from '../op.ts'
 import { type MemberPosition, memberPage, placeIn } from '../segment/member-page.ts'
@@ -180,7 +180,7 @@ export const segmentMemberOps: readonly Op[] = [
       if (segment.first_evaluated_at === null) return { data: [], next_cursor: null }
       const oldest = new Date(ctx.now.getTime() - HISTORY_DAYS * 86_400_000)
       const rows = await (await ctx.lake.sources(undefined, segment.generation)).rows<HistoryRow>(
-        historyPage(await loadModels()),
+        historyPage((await loadReadable()).models),
         [
           segment.ordinal,
           oldest,

@@ -2,7 +2,7 @@ import { attachGeneration, generationOf } from '../lake/generation.ts'
 import type { Pipeline } from '../lake/pipeline.ts'
 import { sourceName } from '../lake/relations.ts'
 import { openSession, type Session, type SessionOptions, SMALL_ROWS } from '../lake/session.ts'
-import { loadModels } from '../model/graph.ts'
+import { loadReadable } from '../model/graph.ts'
 import { runModels } from '../model/run.ts'
 import type { Brand } from '../op.ts'
 import type { Duck } from '../store/duckdb.ts'
@@ -71,7 +71,7 @@ async function openMarts(
   smallRows: number,
 ): Promise<void> {
   const { duck, manifest, asOf } = session
-  const models = await loadModels()
+  const { models } = await loadReadable()
   const marts = models.filter(({ layer }) => layer === 'mart')
   await runModels(
     duck.connection,

@@ -1,8 +1,8 @@
 -- A brand's turn comes at its own moment of the interval. It is due when data or definitions changed since its last
--- refresh, or what results are made with ($3: the models, null when they cannot be read), or when it has segments and
+-- refresh, or what results are made with ($3: the models, null when there are none to read), or when it has segments and
 -- a window of theirs passed a row. One that failed waits until it is tried again, unless with other models; those that
--- failed three times wait for a change, too. Of those that are not due and of which nothing can have changed, the segments
--- are as good as evaluated again.
+-- failed three times wait for a change, too; that a broken model is as it was before is one. Of those that are not due and
+-- of which nothing can have changed, the segments are as good as evaluated again.
 with turns as (
     select
         lake_brand.brand_id,
@@ -19,6 +19,7 @@ with turns as (
                 and recipe is not null
                 and (failures < 3 or results ->> 'failed_recipe' is distinct from recipe)
             )
+            or (failures > 0 and results ->> 'failed_recipe' <> recipe)
             or (
                 failures < 3
                 and coalesce(next_change_at, '-infinity') <= now()

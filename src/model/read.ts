@@ -1,0 +1,142 @@
+import { basename, join } from 'node:path'
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
+import type { Model } from './graph.ts'
+import { readHeader } from './header.ts'
+import { didYouMean } from './nearest.ts'
+import { naming } from './run.ts'
+import { readSelect } from './select.ts'
+import { createEmptySources, SOURCES } from './source.ts'
+
+/** A file of the folder of models, by its path there; an error where it cannot be read. */
+export type ModelFile = readonly [path: string, text: string | Error]
+
+export interface Reading {
+  /** Those that can be run, each after those that it reads. */
+  models: Model[]
+  /** Why the others cannot, by name: what is wrong with their files, or with those of models that they read. */
+  broken: ReadonlyMap<string, Error>
+}
+
+/** What the header of a mart says that is not stored. */
+const AT_EVERY_READ = 'at every read'
+
+/** Relations that are no models. */
+const GIVEN: ReadonlySet<string> = new Set([...SOURCES, 'params'])
+
+/** Reads the models of a folder; errors name the file. */
+export async function readModels(files: readonly ModelFile[], folder: string): Promise<Reading> {
+  const instance = await DuckDBInstance.create(':memory:', { threads: '1' })
+  const connection = await instance.connect()
+  try {
+    const models = new Map<string, Model>()
+    const broken = new Map<string, Error>()
+    for (const [path, text] of files) {
+      const name = basename(path, '.sql')
+      try {
+        checkName(join(folder, path), name, models.get(name))
+        models.set(name, await readModel(connection, folder, path, text))
+      } catch (error) {
+        broken.set(name, error as Error)
+      }
+    }
+    const ordered = inOrder(models, broken)
+    await bind(connection, ordered, broken)
+    return { models: ordered.filter(({ name }) => !broken.has(name)), broken }
+  } finally {
+    connection.closeSync()
+    instance.closeSync()
+  }
+}
+
+async function readModel(
+  connection: DuckDBConnection,
+  folder: string,
+  path: string,
+  content: string | Error,
+): Promise<Model> {
+  const file = join(folder, path)
+  if (content instanceof Error) throw new Error(`${file}: ${content.message}`, { cause: content })
+  const text = content.trim()
+  const header = readHeader(file, text)
+  const { reads, columnsNamed } = await readSelect(connection, file, text)
+  if (!columnsNamed) throw new Error(`${file}: the last select has a *; name its columns`)
+  const layer = path.startsWith('staging/') ? 'staging' : 'mart'
+  const stored = layer === 'mart' && header.refresh !== AT_EVERY_READ
+  return { name: basename(path, '.sql'), file, layer, stored, sql: text, reads, ...header }
+}
+
+function checkName(file: string, name: string, taken: Model | undefined): void {
+  if (!/^[a-z][a-z0-9_]*$/.test(name))
+    throw new Error(`${file}: a model's file name is snake_case, as its relation`)
+  if (taken) throw new Error(`${file}: a model named "${name}" exists already in ${taken.file}`)
+  if (GIVEN.has(name)) throw new Error(`${file}: "${name}" is the name of a source`)
+}
+
+function checkReads(
+  model: Model,
+  models: ReadonlyMap<string, Model>,
+  broken: ReadonlyMap<string, Error>,
+): void {
+  for (const name of model.by ? model.reads : []) {
+    const upstream = models.get(name)
+    if (upstream?.layer === 'mart' && !upstream.by)
+      throw new Error(`${model.file}: is by customer, but reads "${name}", which is not`)
+  }
+  const known = [...models.keys(), 'params', ...(model.layer === 'staging' ? SOURCES : [])]
+  for (const name of model.reads) {
+    if (known.includes(name)) continue
+    if (SOURCES.includes(name))
+      throw new Error(
+        `${model.file}: "${name}" is a source, with test orders, merged customers and rows after as_of; ` +
+          `read its staging model instead`,
+      )
+    if (!broken.has(name)) throw new Error(`${model.file}: no relation "${name}".${didYouMean(name, known)}`)
+  }
+}
+
+/** Depth first by name, so that the order is the same on every machine. Adds what is wrong to `broken`. */
+function inOrder(models: ReadonlyMap<string, Model>, broken: Map<string, Error>): Model[] {
+  const ordered = new Set<Model>()
+  const visit = (model: Model, path: string[]): void => {
+    if (ordered.has(model)) return
+    const start = path.indexOf(model.name)
+    if (start >= 0)
+      throw new Error(
+        `${model.file}: models read each other: ${[...path.slice(start), model.name].join(' → ')}`,
+      )
+    for (const name of model.reads) {
+      const upstream = models.get(name)
+      if (upstream && !broken.has(name)) visit(upstream, [...path, model.name])
+    }
+    ordered.add(model)
+  }
+  const tried = (model: Model, check: () => void) => {
+    try {
+      if (!broken.has(model.name)) check()
+    } catch (error) {
+      broken.set(model.name, error as Error)
+    }
+  }
+  for (const model of models.values()) tried(model, () => checkReads(model, models, broken))
+  for (const model of models.values()) tried(model, () => visit(model, []))
+  return [...ordered]
+}
+
+/** Looks whether DuckDB finds every column and function; over empty tables, so that next to nothing is computed. */
+async function bind(
+  connection: DuckDBConnection,
+  ordered: readonly Model[],
+  broken: Map<string, Error>,
+): Promise<void> {
+  await createEmptySources(connection)
+  for (const model of ordered) {
+    const { name, file, sql, reads } = model
+    const missing = reads.find((read) => broken.has(read) && !GIVEN.has(read))
+    try {
+      if (missing) throw new Error(`${file}: it reads "${missing}", which is broken`)
+      await naming(model, () => connection.run(`create table ${name} as\n${sql}`))
+    } catch (error) {
+      broken.set(name, error as Error)
+    }
+  }
+}

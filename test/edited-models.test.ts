@@ -1,0 +1,117 @@
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { CHECKOUT } from '../src/config.ts'
+import { openServed } from '../src/lake/served.ts'
+import { brand as newBrand } from './fixtures/brand.ts'
+import { database } from './fixtures/database.ts'
+import { lake, logBatch, tick } from './fixtures/lake.ts'
+import { recoup } from './fixtures/recoup.ts'
+
+const MODEL = 'models/ltv_buckets.sql'
+const whole = readFileSync(join(CHECKOUT, MODEL), 'utf8')
+const edited = whole.replace("('0-100', 0, 100)", "('0-100', 1, 100)")
+const broken = whole.replace('with buckets as', 'wiht buckets as')
+const unbound = whole.replace('from ltv\n', 'from ltv where spent > 0\n')
+
+/** A checkout whose models a test may edit, the programs of it as a process has them that goes on, and a brand. */
+async function checkout(t: Test) {
+  const folder = mkdtempSync(join(tmpdir(), 'recoup-checkout-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  for (const part of ['src', 'jobs', 'models', 'sql', 'bin', 'migrations', 'package.json'])
+    cpSync(join(CHECKOUT, part), join(folder, part), { recursive: true })
+  symlinkSync(join(CHECKOUT, 'node_modules'), join(folder, 'node_modules'))
+  const its = async <Module>(path: string) => (await import(join(folder, path))) as Module
+  const { plan } = await its<typeof import('../jobs/plan.ts')>('jobs/plan.ts')
+  const { refresh } = await its<typeof import('../jobs/refresh.ts')>('jobs/refresh.ts')
+  const { openReading } = await its<typeof import('../src/segment/reading.ts')>('src/segment/reading.ts')
+  const { loadModels } = await its<typeof import('../src/model/graph.ts')>('src/model/graph.ts')
+  const { setLogLevel } = await its<typeof import('../src/log.ts')>('src/log.ts')
+  setLogLevel('error')
+
+  const { postgres, url } = await database(t)
+  const pipeline = await lake(t, { postgres, url })
+  const brand = await newBrand({ postgres }, { shop: 'shop.myshopify.com' })
+  await logBatch(postgres.sql, [{ brand_id: brand.id, email: 'ann@example.com' }])
+  await tick(pipeline)
+  const served = openServed(pipeline)
+  t.teardown(() => served.close())
+
+  return {
+    loadModels,
+    write: (text: string) => writeFileSync(join(folder, MODEL), text),
+    /** What the next interval does, and which brands had their turn. */
+    turn: async () => {
+      await postgres.sql`update lake_brand set refresh_planned_at = null, retry_at = null, refreshed_at = refreshed_at - interval '1 hour'`
+      const due: string[] = []
+      const send = async (_queue: string, { brands = [] }: { brands?: string[] } = {}) =>
+        void due.push(...brands)
+      const control = { signal: AbortSignal.timeout(60_000), send: send as never }
+      await plan.run({ ...pipeline, refreshCron: '* * * * *' }, {}, control)
+      await refresh.run(pipeline, { brands: due }, control)
+      return due.length
+    },
+    /** The lower bound of the first bucket, as published and as computed on request. */
+    bound: async () => {
+      const statement = 'select min(at_least) as bound from ltv_buckets'
+      const reader = await served.reader(brand.id)
+      const [published] = (await reader?.rows<{ bound: number }>(statement)) ?? []
+      const session = await openReading(pipeline, brand)
+      const [asked] = await session.duck.rows<{ bound: number }>(statement).finally(session.close)
+      return [published?.bound, asked?.bound]
+    },
+    status: async () =>
+      (await postgres.pipeline.many<{ failures: number; error: string | null }>('status_brands')).map(
+        ({ failures, error }) => ({ failures, error }),
+      ),
+    recoup: (...args: string[]) =>
+      recoup(args, {
+        program: join(folder, 'bin/recoup'),
+        env: { DATABASE_URL: url, LAKE_DIR: pipeline.lakeDir, DATA_DIR: join(folder, '.data') },
+      }),
+  }
+}
+
+t.test('models of a process that goes on', async (t) => {
+  const { write, turn, bound, status, loadModels } = await checkout(t)
+  const said = t.capture(process.stderr, 'write')
+  t.equal(await turn(), 1)
+  t.same(await bound(), [0, 0])
+
+  await t.test('are one list while no file changes', async (t) => {
+    t.equal(await loadModels(), await loadModels())
+    t.equal(await turn(), 0)
+  })
+
+  await t.test(
+    'are those of an edited file in the next refresh and in what is computed on request',
+    async (t) => {
+      write(edited)
+      t.equal(await turn(), 1)
+      t.same(await bound(), [1, 1])
+    },
+  )
+
+  for (const [what, text, message] of [
+    ['does not parse', broken, /^models\/ltv_buckets\.sql: syntax error at or near "wiht"/],
+    ['names an unknown column', unbound, /^models\/ltv_buckets\.sql: Binder Error: .*"spent" not found/],
+  ] as const) {
+    await t.test(`fail refreshes while one ${what}, and reads go on as before`, async (t) => {
+      write(text)
+      said()
+      t.equal(await turn(), 1)
+      t.match(await status(), [{ failures: 1, error: message }])
+      t.match(JSON.parse(String(said()[0]?.args[0])), { event: 'refresh_failed', error: message })
+      t.same(await bound(), [1, 1])
+    })
+
+    await t.test(`go on by themselves when it is as it was that ${what}`, async (t) => {
+      for (let more = 0; more < 2; more++) await turn()
+      t.equal(await turn(), 0, 'after three failures it waits for a change')
+      write(edited)
+      t.equal(await turn(), 1)
+      t.same(await status(), [{ failures: 0, error: null }])
+    })
+  }
+})
