@@ -115,3 +115,19 @@ t.test('models of a process that goes on', async (t) => {
     })
   }
 })
+
+t.test('commands', async (t) => {
+  const { write, turn, status, ...its } = await checkout(t)
+  await turn()
+
+  await t.test('refresh notes in the status that it failed, and that it did not', async (t) => {
+    write(unbound)
+    const message = /models\/ltv_buckets\.sql: Binder Error/
+    t.match(await its.recoup('refresh', '--brand', 'shop'), { code: 1, stderr: message })
+    t.match(await status(), [{ failures: 1, error: message }])
+    write(whole)
+    t.match(await its.recoup('refresh', '--brand', 'shop'), { code: 0 })
+    t.same(await status(), [{ failures: 0, error: null }])
+  })
+
+})

@@ -2,6 +2,8 @@ import type { App } from '../app.ts'
 import { compactBrand } from '../lake/compact.ts'
 import { snapshotAll } from '../lake/horizon.ts'
 import { Outrun } from '../lake/manifest.ts'
+import { noteFailed } from '../segment/failed.ts'
+import { currentResults } from '../segment/recipe.ts'
 import { type RefreshOptions, refreshBrand, type Step } from '../segment/refresh.ts'
 import { command, timeOption } from './command.ts'
 import { brand, ofBrand } from './of-brand.ts'
@@ -19,10 +21,15 @@ async function compactUnlessBusy({ pipeline }: App, brandId: string): Promise<vo
 
 async function refreshInTurn({ pipeline }: App, brandId: string, options: RefreshOptions) {
   for (let left = TRIES - 1; ; left--) {
+    const started = performance.now()
+    const results = await currentResults()
     try {
       return await refreshBrand(pipeline, brandId, options)
     } catch (error) {
-      if (!(error instanceof Outrun) || left === 0) throw error
+      if (error instanceof Outrun && left > 0) continue
+      if (!(error instanceof Outrun))
+        await noteFailed(pipeline, brandId, error, { results, ms: performance.now() - started })
+      throw error
     }
   }
 }
