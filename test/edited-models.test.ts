@@ -130,4 +130,18 @@ t.test('commands', async (t) => {
     t.same(await status(), [{ failures: 0, error: null }])
   })
 
+  await t.test('sql answers without a broken model and those that read it, and says why', async (t) => {
+    write(broken)
+    const { code, stdout, stderr } = await its.recoup('sql', '--json', 'select count(*) as n from ltv')
+    t.match({ code, answer: JSON.parse(stdout) }, { code: 0, answer: [{ n: 0 }] })
+    t.match(stderr, /^left out: models\/ltv_buckets\.sql: syntax error[^\n]*\n$/)
+    t.match(await its.recoup('sql', 'from ltv_buckets'), { code: 1, stderr: /ltv_buckets does not exist/ })
+  })
+
+  await t.test('export of a broken model says what is wrong with it', async (t) => {
+    t.match(await its.recoup('export', '--model', 'ltv_buckets', '--to', join(t.testdir(), 'x.csv')), {
+      code: 1,
+      stderr: /^recoup: models\/ltv_buckets\.sql: syntax error/,
+    })
+  })
 })

@@ -2,7 +2,7 @@ import { access, constants, copyFile, mkdir, rename, rm, stat } from 'node:fs/pr
 import { dirname, extname, join, resolve } from 'node:path'
 import { v7 as uuidv7 } from 'uuid'
 import type { Session } from '../lake/session.ts'
-import { loadModels, type Model } from '../model/graph.ts'
+import { loadReadable, type Model } from '../model/graph.ts'
 import { didYouMean } from '../model/nearest.ts'
 import { openReading } from '../segment/reading.ts'
 import { literal } from '../store/duckdb.ts'
@@ -19,9 +19,11 @@ const FORMATS: Readonly<Record<string, string>> = {
 const LOOK_MS = 250
 
 async function checkModel(name: string): Promise<Model> {
-  const models = await loadModels()
+  const { models, leftOut } = await loadReadable()
   const model = models.find((one) => one.name === name)
   if (model) return model
+  const broken = leftOut.get(name)
+  if (broken) throw new UsageError(broken.message)
   const known = models.map((one) => one.name)
   throw new UsageError(
     `--model: there is no model "${name}".${didYouMean(name, known)} Known: ${known.sort().join(', ')}`,

@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import { text as textOf } from 'node:stream/consumers'
 import type { Session } from '../lake/session.ts'
+import { loadReadable } from '../model/graph.ts'
 import type { Brand } from '../op.ts'
 import { openReading } from '../segment/reading.ts'
 import { command, text, timeOption, UsageError } from './command.ts'
@@ -97,6 +98,8 @@ export const sqlCommands = [
       const app = await open()
       const brand = await brandOrOnly(app, text(values, 'brand'))
       const session = await openReading(app.pipeline, brand, timeOption(values, 'as-of'))
+      for (const { message } of (await loadReadable()).leftOut.values())
+        process.stderr.write(`left out: ${message}\n`)
       try {
         if (!positionals.length && process.stdin.isTTY)
           return await prompt(session, brand, process.stdin, process.stdout)
