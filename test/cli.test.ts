@@ -454,6 +454,11 @@ t.test('from an empty service to members', async (t) => {
     const two = 'select 1 as one; select 2 as two'
     t.match(await here([...args, two]), { code: 0, stdout: 'one\n---\n  1\n\ntwo\n---\n  2\n' })
     t.same(document(t, await here([...args, two, '--json'])), [[{ one: 1 }], [{ two: 2 }]])
+    t.same(
+      document(t, await here([...args, 'select 1 as one;', 'select 2 as two', '--json'])),
+      [[{ one: 1 }], [{ two: 2 }]],
+      'quoted apart',
+    )
     await refused('select 1 as one; from nobody', /^recoup: Catalog Error: .*nobody/)
     await refused('select 1 as one; selec 2', /^recoup: Parser Error: .*selec/)
     const pivot = "pivot (select 'a' as kind, 1 as amount) on kind using sum(amount)"

@@ -12,6 +12,10 @@ const SHOWN_ROWS = 1_000
 
 type Row = Record<string, unknown>
 
+/** Quoted statements are several; words of a shell are one. */
+const statementsOf = (given: readonly string[]) =>
+  given.join(given.every((one) => /\s/.test(one.trim())) ? ';\n' : ' ')
+
 /** The rows of each statement. */
 async function query(session: Session, text: string): Promise<Row[][]> {
   try {
@@ -103,7 +107,7 @@ export const sqlCommands = [
       try {
         if (!positionals.length && process.stdin.isTTY)
           return await prompt(session, brand, process.stdin, process.stdout)
-        const statements = positionals.length ? positionals.join(' ') : await textOf(process.stdin)
+        const statements = positionals.length ? statementsOf(positionals) : await textOf(process.stdin)
         const answers = await query(session, statements)
         return answers.length === 1 ? answers[0] : answers
       } finally {
