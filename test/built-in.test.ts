@@ -5,7 +5,7 @@ import { setLogLevel } from '../src/log.ts'
 import { segmentMemberOps } from '../src/ops/segment-members.ts'
 import { segmentQuestionOps } from '../src/ops/segment-questions.ts'
 import { segmentOps } from '../src/ops/segments.ts'
-import { turnsOf } from '../src/segment/cadence.ts'
+import { turnsOf, waitingAfter } from '../src/segment/cadence.ts'
 import { parseDefinition } from '../src/segment/definition.ts'
 import type { SegmentRow } from '../src/segment/evaluate.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
@@ -57,6 +57,21 @@ async function store() {
 
 const EARLY = Date.parse('2026-04-30T00:00:00Z')
 const seen = (who: Partial<Line>) => ({ ...who, occurred_at: EARLY, received_at: EARLY })
+
+t.test('what a refresh leaves for a later one is named with the time from which that may come', async (t) => {
+  const { brand, record, refresh } = await store()
+  await record(seen({ email: 'ann@example.com' }))
+  const waiting = (time: string) => waitingAfter(pipeline, brand.id, asOf(time))
+  await refresh('10:00:00')
+  t.same(await waiting('10:00:00'), [], 'at first all are evaluated')
+  await record(seen({ email: 'bob@example.com' }))
+  await refresh('10:15:00')
+  const hourly = (await waiting('10:15:00')).filter(({ name }) => NAMES.includes(name))
+  t.same(
+    hourly.map(({ name, next_from }) => [name, next_from]).sort(),
+    NAMES.map((name) => [name, asOf('10:52:30')]).sort(),
+  )
+})
 
 t.test('every brand has its built-in segments, which nobody can change', async (t) => {
   const { request, id } = await store()

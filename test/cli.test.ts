@@ -365,6 +365,7 @@ t.test('from an empty service to members', async (t) => {
       await run(['refresh', '--brand', 'one', '--as-of', '2026-02-01T00:00:00Z', '--json']),
     )
     t.match(report, { generation: 1, published: true, as_of: '2026-02-01T00:00:00.000Z', failed: [] })
+    t.same(report.waiting, [], 'every segment was evaluated')
     t.same(
       report.steps.map(({ step }: { step: string }) => step),
       ['snapshot', 'touched', 'models', 'segments', 'members', 'publish'],

@@ -2,6 +2,7 @@ import type { App } from '../app.ts'
 import { compactBrand } from '../lake/compact.ts'
 import { snapshotAll } from '../lake/horizon.ts'
 import { Outrun } from '../lake/manifest.ts'
+import { waitingAfter } from '../segment/cadence.ts'
 import { noteFailed } from '../segment/failed.ts'
 import { currentResults } from '../segment/recipe.ts'
 import { type RefreshOptions, refreshBrand, type Step } from '../segment/refresh.ts'
@@ -58,15 +59,20 @@ export const refreshCommands = [
         onStep: () => shown.update(Math.min(++done, STEPS), STEPS),
       })
       shown.end()
-      return { ...report, steps: [snapshot, ...report.steps] }
+      const waiting = await waitingAfter(app.pipeline, found.id, new Date(report.as_of))
+      return { ...report, steps: [snapshot, ...report.steps], waiting }
     },
-    text: ({ generation, as_of, failed, steps }) =>
+    text: ({ generation, as_of, failed, steps, waiting }) =>
       [
         table(
           ['step', 'rows', 'ms'],
           steps.map(({ step, rows, ms }) => [step, rows, ms]),
         ),
         `generation ${generation} as of ${as_of}`,
+        ...waiting.map(
+          ({ name, next_from }) =>
+            `${name} waits: evaluated by the first refresh from ${next_from.toISOString()} on`,
+        ),
         ...failed.map(({ segment_id, error }) => `segment ${segment_id} failed: ${error}`),
       ].join('\n'),
   }),

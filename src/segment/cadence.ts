@@ -38,10 +38,29 @@ export async function turnsNow(
 }
 
 /** When a segment's next turn comes, in milliseconds; null for those that are evaluated in every refresh. */
-export const dueAt = ({ every_minutes, evaluated_at }: SegmentRow): number | null =>
+export const dueAt = ({
+  every_minutes,
+  evaluated_at,
+}: Pick<SegmentRow, 'every_minutes' | 'evaluated_at'>): number | null =>
   every_minutes === null || evaluated_at === null
     ? null
     : evaluated_at.getTime() + every_minutes * 60_000 - SLACK_MS
+
+/** Segments that the refresh of `asOf` left for a later one, with the instant from which it may come. */
+export async function waitingAfter(
+  { postgres }: Pick<Pipeline, 'postgres'>,
+  brandId: string,
+  asOf: Date,
+): Promise<{ name: string; next_from: Date }[]> {
+  const segments = await postgres.pipeline.many<
+    Pick<SegmentRow, 'every_minutes' | 'evaluated_at'> & { name: string }
+  >('segments_in_turn', [brandId])
+  return segments.flatMap((segment) => {
+    const at = dueAt(segment)
+    const waits = at !== null && at > asOf.getTime() && (segment.evaluated_at ?? asOf) < asOf
+    return waits ? [{ name: segment.name, next_from: new Date(at) }] : []
+  })
+}
 
 /** Ticks and instants of the evaluations that the due segments go on from, the brand's last refresh first. */
 export function goesOnFrom(
