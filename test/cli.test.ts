@@ -381,6 +381,19 @@ t.test('from an empty service to members', async (t) => {
     )
   })
 
+  await t.test('segment explain by whatever a customer is known by', async (t) => {
+    const args = ['segment', 'explain', '--brand', 'one', '--segment', 'buyers', '--json', '--customer']
+    for (const identifier of ['Ann@example.com', 'ann@example.com'])
+      t.match(document(t, await here([...args, identifier])), { member: true }, identifier)
+    const [ann] =
+      await postgres.sql`select id, store_customer_id from customer where email = 'ann@example.com'`
+    t.match(document(t, await here([...args, ann?.id])), { customer_id: ann?.id })
+    t.match(await here([...args, 'nobody@example.com']), {
+      code: 1,
+      stderr: /--customer: there is no customer with the identifier "nobody@example.com"/,
+    })
+  })
+
   await t.test('key list, status and doctor', async (t) => {
     const [keys, status, doctor] = await Promise.all([
       here(['key', 'list', '--brand', 'one', '--json']),

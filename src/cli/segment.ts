@@ -1,6 +1,7 @@
+import { whomOf } from '../connect/erase/preview.ts'
 import { openServed } from '../lake/served.ts'
 import { parseSaved } from '../segment/definition.ts'
-import { customerOf, explain } from '../segment/explain.ts'
+import { customerNamed, explain } from '../segment/explain.ts'
 import { displayOne } from '../segment/plan.ts'
 import { openReading } from '../segment/reading.ts'
 import { createSegment, type SegmentWithDefinition, segmentWithDefinition } from '../segment/saved.ts'
@@ -125,20 +126,20 @@ export const segmentCommands = [
       customer: {
         type: 'string',
         required: true,
-        placeholder: 'ID',
-        what: 'Id of the customer, as recoup segment members shows it',
+        placeholder: 'IDENTIFIER',
+        what: 'Customer or contact id, email, phone or store id',
       },
     },
     run: async (run) => {
-      const customerId = required(run.values, 'customer')
+      const identifier = required(run.values, 'customer')
       const { app, brand: its, row } = await segmentOf(run)
       const session = await openReading(app.pipeline, its)
       try {
         const sources = { generation: 0, rows: session.duck.rows }
-        const found = await customerOf(sources, customerId)
+        const found = await customerNamed(sources, await whomOf(app.pipeline, its.id, identifier))
         if (found === undefined)
           throw new UsageError(
-            `--customer: there is no customer with the id "${customerId}"; \`recoup segment members\` shows ids`,
+            `--customer: there is no customer with the identifier "${identifier}"; \`recoup segment members\` shows some`,
           )
         return {
           segment_id: row.id,

@@ -1,3 +1,4 @@
+import type { Whom } from '../identity/erasure-request.ts'
 import type { Reader } from '../op.ts'
 import type { Definition } from './definition.ts'
 import { compileActual, compileCount, compileOne } from './plan.ts'
@@ -35,6 +36,21 @@ export async function customerOf(
     [customerId],
   )
   return found
+}
+
+/** The same by any identifier; undefined when nobody has it. */
+export async function customerNamed(
+  sources: Reader,
+  whom: Whom,
+): Promise<{ customer: number; customer_id: string } | undefined> {
+  const { profileId = null, storeCustomerId = null, email = null, phone = null } = whom
+  const [named] = await sources.rows<{ customer_id: string }>(
+    `select customer_id from customers_source
+     where customer_id = $1 or store_customer_id = $2 or email = lower(trim($3)) or phone = $4
+     order by customer_id = $1 desc nulls last, subject limit 1`,
+    [profileId, storeCustomerId, email, phone],
+  )
+  return named && (await customerOf(sources, named.customer_id))
 }
 
 /** Why a customer (by ordinal) is a member or not: every condition, evaluated on its own by the same compiler. */
