@@ -41,11 +41,11 @@ export const importCommands = [
         onProgress: (done: number, total: number) => shown.update(done, total),
       })
       shown.end()
-      return report
+      return { kind, ...report }
     },
-    text: ({ read, imported, unchanged, rejected, rejects_file, filtered, ignored_columns }) =>
+    text: ({ kind, read, imported, unchanged, rejected, rejects_file, filtered, ignored_columns }) =>
       [
-        `read ${read}, imported ${imported}, unchanged ${unchanged}, rejected ${rejected}${rejected ? ` (see ${rejects_file})` : ''}`,
+        `${read} rows read, of which ${rejected} rejected${rejected ? ` (see ${rejects_file})` : ''}. The others hold ${imported + unchanged} ${kind}: ${imported} imported, ${unchanged} unchanged`,
         ...(filtered ? [`Left out by "where": ${filtered}`] : []),
         ...(ignored_columns.length
           ? [`Columns that no field is named like, not imported: ${ignored_columns.join(', ')}`]
