@@ -185,6 +185,11 @@ t.test('an empty argument, as of a variable that is not set, is a missing one', 
   await missing('STATEMENT', 'sql', '')
 })
 
+t.test('a scope that no key can carry is named with its option', async (t) => {
+  const made = (scopes: string) => recoup('key', 'create', '--brand', 'one', '--scopes', scopes)
+  t.match(await made('segments:read,keys:manage'), refused(/^recoup: --scopes: "keys:manage" is not a scope/))
+})
+
 t.test('a policy of which nothing is set is refused', async (t) => {
   t.match(await recoup('policy', 'set', '--brand', 'Shop'), refused(/nothing is set/))
 })

@@ -1,5 +1,6 @@
 import { createKey, listKeys } from '../access/key.ts'
-import { command, required, text } from './command.ts'
+import { KEY_SCOPES } from '../access/scopes.ts'
+import { command, required, text, UsageError } from './command.ts'
 import { brand, ofBrand } from './of-brand.ts'
 import { table } from './table.ts'
 
@@ -18,6 +19,11 @@ export const keyCommands = [
       const scopes = required(values, 'scopes')
         .split(',')
         .map((scope) => scope.trim())
+      const wrong = scopes.find((scope) => !KEY_SCOPES.some((known) => known === scope))
+      if (wrong !== undefined)
+        throw new UsageError(
+          `--scopes: "${wrong}" is not a scope that a key can carry. Known: ${KEY_SCOPES.join(', ')}`,
+        )
       return await createKey(db, { scopes, name: text(values, 'name') })
     },
     text: ({ id, plaintext, scopes }) =>
