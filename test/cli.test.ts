@@ -329,7 +329,8 @@ t.test('from an empty service to members', async (t) => {
     t.match(await here(['key', 'create', '--brand', 'one', '--scopes', 'segments:raed']), {
       code: 1,
       stdout: '',
-      stderr: /^recoup: --scopes: "segments:raed" is not a scope that a key can carry\. Known: .*segments:read/,
+      stderr:
+        /^recoup: --scopes: "segments:raed" is not a scope that a key can carry\. Known: .*segments:read/,
     })
   })
 
