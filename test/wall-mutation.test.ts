@@ -238,8 +238,11 @@ function placeOf(original: string, n: number, type: string): Place {
   const column = new RegExp(`(\\w+)(?:::text)?\\)* = (?:any ?\\()?(?:\\w+\\()*${place}`).exec(original)?.[1]
   const name = column ?? unnestedAs(original, place) ?? ''
   if (/^\d+$/.test(name)) return only(Number(name))
-  // Functions are given lists of subjects without a name.
-  const isSubject = /(^|_)(subject|customer)$/.test(name) || (type === '_int4' && !name)
+  // Functions are given lists of subjects without a name; some statements name one themselves.
+  const isSubject =
+    /(^|_)(subject|customer)$/.test(name) ||
+    (type === '_int4' && !name) ||
+    new RegExp(`subjects_of_person\\(\\$1, ${place}|${place}::integer as subject\\b`).test(original)
   const valuesOf = (row: Row) =>
     isSubject ? SUBJECTS.map((each) => row[each]) : [kind && row.kind === kind ? row.value : row[name]]
   const valuesIn = (rows: readonly Row[]) =>
