@@ -1,9 +1,11 @@
-import type { Expr } from './expression.ts'
+import { type Expr, sorted } from './expression.ts'
 import {
   type Condition,
   type MemberTest,
   type ProfileTest,
+  ROWS,
   type RowsTest,
+  SOME,
   sparse,
   type Tree,
 } from './tree.ts'
@@ -64,9 +66,10 @@ export const atomsOf = (formula: Formula): number[] =>
 
 const complement = (part: Formula): Formula => (part.is === 'not' ? part.part : { is: 'not', part })
 
-function ofCondition({ test }: Condition, atoms: Atoms): Formula {
-  if (test.of === 'everyone') return { is: 'and', parts: [] }
-  if (test.of !== 'rows') return atoms.of(test)
+function ofCondition({ test: asked }: Condition, atoms: Atoms): Formula {
+  if (asked.of === 'everyone') return { is: 'and', parts: [] }
+  if (asked.of !== 'rows') return atoms.of(asked)
+  const test = rowBeyond(asked) ?? asked
   if (test.measure.agg === 'count' && !test.measure.field) {
     const thresholds = ofCount(test.holds, test, atoms)
     if (thresholds) return thresholds
@@ -74,6 +77,22 @@ function ofCondition({ test }: Condition, atoms: Atoms): Formula {
   const { holds, flipped } = sparse(test)
   const atom = atoms.of({ ...test, holds })
   return flipped ? complement(atom) : atom
+}
+
+/** That the greatest is above a bound, or the least below one, as that a row is: there is one bit to keep of it. */
+function rowBeyond(test: RowsTest): RowsTest | undefined {
+  const { measure, holds } = test
+  const { agg, field, level } = measure
+  if (!field || holds.is !== 'compare' || holds.right.is !== 'value') return undefined
+  const beyond = (agg === 'max' && holds.op.startsWith('>')) || (agg === 'min' && holds.op.startsWith('<'))
+  if (!beyond) return undefined
+  const list = level === 'line' ? 'line' : 'row'
+  return {
+    ...test,
+    [list]: sorted([...test[list], { ...holds, left: field.reads }]),
+    measure: ROWS,
+    holds: SOME,
+  }
 }
 
 /** A test of a count as thresholds, so that `= 3`, `< 4` and `>= 3` share their work; undefined for other forms. */

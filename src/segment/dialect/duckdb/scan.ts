@@ -1,5 +1,6 @@
 import { rowsNamed } from '../../catalog.ts'
 import type { Aggregation, Scan } from '../../pass.ts'
+import { anySet, type Place as Bit, placeOf as bitOf, packed } from './bits.ts'
 import type { Sql } from './parameter.ts'
 import { answer, columns, type Place, placeOf, Since, testsSql } from './since.ts'
 import { all, type Scope, spell } from './spell.ts'
@@ -9,8 +10,16 @@ export function scanSql(scan: Scan, asOf: Date, gathered?: string): Sql {
   const { row, line, from, ofMembers, customer, time } = placeOf(scan, gathered)
   const since = new Since(asOf)
   const scope = since.scope(row, line)
-  const made = scan.aggregations.map((each, index) => aggregationSql(each, `m${index}`, scan, scope, time))
-  const answers = scan.answers.map((each) => `${answerSql(scan, each, scope)} as ${answer(each.id)}`)
+  const places = placesOfSome(scan)
+  const testsOf = (each: Aggregation) => testsSqlOf(each, scan, scope, time)
+  const some = packed([...places.keys()].map((each) => all(testsOf(each))))
+  const made = [
+    ...some.map((bits, word) => `bit_or(${bits}) as ${wordName(word)}`),
+    ...scan.aggregations.flatMap((each, index) =>
+      each.how === 'some' ? [] : aggregationSql(each, `m${index}`, testsOf(each), scope, time),
+    ),
+  ]
+  const answers = scan.answers.map((each) => `${answerSql(scan, each, places, scope)} as ${answer(each.id)}`)
   const where = [
     ...(time === null ? [] : [`${time} > ${since.start(scan.days)}`, `${time} <= ${since.start(0)}`]),
     ...scan.only.map((test) => spell(test, scope)),
@@ -26,27 +35,37 @@ export function scanSql(scan: Scan, asOf: Date, gathered?: string): Sql {
   return { text, values: since.binding.values }
 }
 
-function aggregationSql(
-  each: Aggregation,
-  name: string,
-  scan: Scan,
-  scope: Scope,
-  time: Place['time'],
-): string {
-  const { agg, field } = each.measure
+/** That there is a row, of all aggregations that ask this, is a bit each: a boolean of its own took half as long again. */
+const placesOfSome = ({ aggregations }: Scan): Map<Aggregation, Bit> =>
+  new Map(aggregations.filter(({ how }) => how === 'some').map((each, n) => [each, bitOf(n)]))
+
+const wordName = (word: number): string => `some${word}`
+
+/** What a row must satisfy, the window first: `case` and `filter` look no further where that ends it. */
+function testsSqlOf(each: Aggregation, scan: Scan, scope: Scope, time: Place['time']): string[] {
   const tests = each.tests.map((test) => spell(test, scope))
   if (each.match !== undefined) tests.unshift(`matched.l${each.match}`)
   if (each.days < scan.days) tests.unshift(`${time} > ${scope.asOf(each.days)}`)
+  return tests
+}
+
+function aggregationSql(
+  { how, keep, measure: { agg, field } }: Aggregation,
+  name: string,
+  tests: readonly string[],
+  scope: Scope,
+  time: Place['time'],
+): string {
   const filter = tests.length ? ` filter (where ${tests.join(' and ')})` : ''
   const of = field ? spell(field.reads, scope) : '*'
-  // bool_or and count_if of a condition take 2.0 and 2.4 s where count(*) filter takes 3.0 (20 conditions, 5M rows).
-  switch (each.how) {
+  switch (how) {
     case 'some':
-      return `bool_or(${all(tests)}) as ${name}`
+      throw new Error('it is a bit of a word')
     case 'count':
-      return `${tests.length ? `count_if(${all(tests)})` : 'count(*)'} as ${name}`
+      // 5 counts of texts in windows over 5M rows: count_if takes 0.69 s, count(*) filter 0.62, this 0.53.
+      return `${tests.length ? `count(case when ${all(tests)} then 1 end)` : 'count(*)'} as ${name}`
     case 'latest':
-      return `max(${time}${each.keep === 1 ? '' : `, ${Math.trunc(each.keep)}`})${filter} as ${name}`
+      return `max(${time}${keep === 1 ? '' : `, ${Math.trunc(keep)}`})${filter} as ${name}`
     case 'aggregate':
       if (agg === 'countDistinct') return `count(distinct ${of})${filter} as ${name}`
       if (agg === 'avg') return `sum(${of})${filter} as ${name}, count(${of})${filter} as ${name}n`
@@ -54,13 +73,19 @@ function aggregationSql(
   }
 }
 
-function answerSql(scan: Scan, { aggregation, atom }: Scan['answers'][number], scope: Scope): string {
-  const { how, keep, measure } = scan.aggregations[aggregation] as Aggregation
+function answerSql(
+  scan: Scan,
+  { aggregation, atom }: Scan['answers'][number],
+  places: ReadonlyMap<Aggregation, Bit>,
+  scope: Scope,
+): string {
+  const asked = scan.aggregations[aggregation] as Aggregation
+  const { how, keep, measure } = asked
   const name = `m${aggregation}`
   const n = String(atom.atLeast)
   switch (how) {
     case 'some':
-      return name
+      return anySet(wordName, [places.get(asked) as Bit])
     case 'count':
       return `${name} >= ${scope.binding.value('integer', n)}`
     case 'latest':
