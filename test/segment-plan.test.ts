@@ -75,15 +75,43 @@ t.test('the planner shares work in each of its ways, and every way is right', as
     },
     'windows over the same rows are the latest time': {
       definitions: DAYS.map((days) => count({ window: { days } })),
-      passes: [{ is: 'scan', aggregations: [{ how: 'latest', keep: 1, days: 90 }] }],
+      passes: [{ is: 'scan', aggregations: [{ how: 'latest', days: 90 }] }],
     },
-    'windows with a count are the latest times': {
-      definitions: DAYS.map((days, n) => count({ window: { days }, times: { op: '=', n } })),
-      passes: [{ is: 'scan', aggregations: [{ how: 'latest', keep: 4, days: 90 }] }],
+    'windows with a count are counted, each once': {
+      definitions: DAYS.map((days, n) => count({ window: { days }, times: { op: '=', n: n + 2 } })),
+      passes: [{ is: 'scan', aggregations: DAYS.map((days) => ({ how: 'count', days })) }],
     },
-    'counts beyond 16 are counted': {
-      definitions: DAYS.map((days) => count({ window: { days }, times: { op: '>=', n: 17 } })),
-      passes: [{ is: 'scan', aggregations: DAYS.map(() => ({ how: 'count' })) }],
+    'a greatest value above a bound, or a least below one, is that there is such a row': {
+      definitions: [
+        ['max', '>', 5],
+        ['max', '>=', 5],
+        ['min', '<', 5],
+        ['min', '<=', 5],
+      ].map(([agg, op, value]) => ({
+        source: 'product_events',
+        rule: { agg, field: 'price', op, value, where: [where('quantity', '>', 1)] },
+      })),
+      passes: [{ is: 'scan', aggregations: Array(4).fill({ how: 'some' }) }],
+    },
+    'a greatest value below a bound is a value': {
+      definitions: [{ source: 'product_events', rule: { agg: 'max', field: 'price', op: '<', value: 5 } }],
+      passes: [{ is: 'scan', aggregations: [{ how: 'aggregate', measure: { agg: 'max' } }] }],
+    },
+    'windows of more than a year are read by themselves': {
+      definitions: [...DAYS, 366, 367, 1095].map((days) =>
+        count({ window: { days }, times: { op: '>=', n: 2 } }),
+      ),
+      passes: [
+        { is: 'scan', days: 366 },
+        { is: 'scan', days: 1095, aggregations: { length: 2 } },
+      ],
+    },
+    'of few conditions only rows that satisfy one are grouped': {
+      definitions: [where('state', '=', 'open'), where('total', '>', 5)].map((rule) => ({
+        source: 'carts',
+        rule,
+      })),
+      passes: [{ is: 'scan', only: [{ is: 'or', parts: { length: 2 } }] }],
     },
     'equality with products is a lookup': {
       definitions: ['p1', 'p2', 'P1', "it's"].map((product, n) =>

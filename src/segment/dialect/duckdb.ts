@@ -141,7 +141,7 @@ function passSql(pass: Pass, asOf: Date, gathered?: string): Sql {
     case 'scan':
       return scanSql(pass, asOf, gathered)
     case 'lookup':
-      return lookupSql(pass, asOf)
+      return lookupSql(pass, asOf, gathered)
     case 'distinct':
       return distinctSql(pass, asOf, gathered)
   }

@@ -1,6 +1,6 @@
 import { rowsNamed } from '../../catalog.ts'
-import { columnsIn } from '../../expression.ts'
-import type { Distinct, Pass, Scan } from '../../pass.ts'
+import { columnsIn, type Expr, oneOf, value } from '../../expression.ts'
+import { type Pass, YEAR } from '../../pass.ts'
 import type { Sql } from './parameter.ts'
 import { columns, placeOf, Since, testsSql } from './since.ts'
 import { any, spell } from './spell.ts'
@@ -14,27 +14,42 @@ export interface Gathered extends Sql {
   passes: ReadonlySet<Pass>
 }
 
-/** Lookups are no part of it: their windows are often longer, and the values that they look for find few rows. */
+/** Of more than a year they would be too many for it. */
 export function gatheredOf(passes: readonly Pass[], asOf: Date): Gathered[] {
   const read = passes.filter(
-    (pass): pass is Scan | Distinct =>
-      pass.is !== 'lookup' && pass.level === 'row' && rowsNamed(pass.source).time !== undefined,
+    (pass) => pass.level === 'row' && daysOf(pass) <= YEAR && rowsNamed(pass.source).time !== undefined,
   )
   return [...Map.groupBy(read, ({ source }) => source).values()].flatMap((group) =>
     group.length < PASSES_FROM ? [] : [gatheredFrom(group, asOf)],
   )
 }
 
-function gatheredFrom(passes: readonly (Scan | Distinct)[], asOf: Date): Gathered {
+const daysOf = (pass: Pass): number =>
+  pass.is === 'lookup' ? Math.max(...pass.entries.map(({ days }) => days)) : pass.days
+
+/** What holds for every row that a pass looks at. */
+function neededBy(pass: Pass): Expr[] {
+  if (pass.is === 'distinct') return []
+  if (pass.is === 'scan') return pass.only
+  const values = pass.entries.flatMap((entry) => entry.values)
+  return [
+    oneOf(
+      pass.on,
+      values.map((text) => value('text', text)),
+    ),
+  ]
+}
+
+function gatheredFrom(passes: readonly Pass[], asOf: Date): Gathered {
   const [first] = passes
   if (!first) throw new Error('an empty group')
   const { relation, time, only } = rowsNamed(first.source)
   const { row, from, ofMembers } = placeOf(first)
   const since = new Since(asOf)
   const scope = since.scope(row, row)
-  const days = Math.max(...passes.map((pass) => pass.days))
+  const days = Math.max(...passes.map(daysOf))
   const read = new Set(['customer', time as string, ...columnsIn([passes, only]).map(({ name }) => name)])
-  const ofEach = passes.map((pass) => (pass.is === 'scan' ? pass.only : []))
+  const ofEach = passes.map(neededBy)
   const where = [
     `${row}.${time} > ${since.start(days)}`,
     `${row}.${time} <= ${since.start(0)}`,

@@ -9,8 +9,8 @@ import { spell } from './spell.ts'
  * counted per customer and entry. What else an entry tests is asked of the rows that its value found, and whether they
  * are a possible member's after that: asked of all rows first, it took half as long again.
  */
-export function lookupSql(pass: Lookup, asOf: Date): Sql {
-  const { row, line, from, customer, time } = placeOf(pass)
+export function lookupSql(pass: Lookup, asOf: Date, gathered?: string): Sql {
+  const { row, line, from, customer, time } = placeOf(pass, gathered)
   const since = new Since(asOf)
   const scope = since.scope(row, line)
   const { entries } = pass
@@ -38,7 +38,7 @@ export function lookupSql(pass: Lookup, asOf: Date): Sql {
     `  join wanted on wanted.value = ${spell(pass.on, scope)}`,
     `    and ${time} > wanted.since and ${time} <= wanted.as_of, params`,
     ...(where.length ? [`  where ${where.join('\n    and ')}`] : []),
-    `),\ncounted as (\n  select customer, entry\n  from found semi join ${PROFILES} using (customer)`,
+    `),\ncounted as (\n  select customer, entry\n  from found${gathered ? '' : ` semi join ${PROFILES} using (customer)`}`,
     '  group by customer, entry\n  having count(*) >= any_value(times)\n)',
     `select ${columns(['customer', ...entries.map(({ id }, entry) => `bool_or(entry = ${entry}) as ${answer(id)}`)])}`,
     'from counted\ngroup by customer',
