@@ -37,8 +37,8 @@ export interface SessionOptions {
   /** Ticks: later changes are looked for. */
   since?: readonly number[]
   smallRows?: number
-  /** The only sources of a small brand that are read: of the others those are opened that changed, too. Default: all. */
-  read?: () => ReadonlySet<RelationName>
+  /** The only sources that are read: of the others those are opened that changed, too. Default, and undefined: all. */
+  read?: (isSmall: boolean) => ReadonlySet<RelationName> | undefined
   /** How far a statement is can be asked of the connection. */
   counted?: boolean
   /** What an earlier session read, to read it again. */
@@ -77,7 +77,7 @@ export async function openSession(
     await duck.run('set parquet_metadata_cache = true')
     // Tables are made by all threads: half of the time. What needs an order says so.
     await duck.run('set preserve_insertion_order = false')
-    const opened = openedOf(manifest, since, isSmall ? read?.() : undefined)
+    const opened = openedOf(manifest, since, read?.(isSmall))
     await openSources(duck, pipeline.lakeDir, { manifest, isSmall, opened, since })
     // Bound as text: the binding has no TIMESTAMP parameter of its own.
     await duck.run(

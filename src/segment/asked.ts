@@ -5,7 +5,7 @@ import { over } from '../model/over.ts'
 import { literal } from '../store/duckdb.ts'
 import { cameOf, EVENTS, type Moved, openCameOf } from './came.ts'
 import { rowsNamed } from './catalog.ts'
-import { type AskedAtom, type AskedSources, askedSql, columnsOf } from './dialect/duckdb/asked.ts'
+import { type AskedAtom, type AskedSources, askedSql, columnsOf, keyOfAsked } from './dialect/duckdb/asked.ts'
 import type { Sql } from './dialect/duckdb/parameter.ts'
 import type { RowsAtom } from './formula.ts'
 import { openPassed, type Passing } from './passed.ts'
@@ -39,7 +39,8 @@ export async function openAskedRows(
   const passing = { session, lakeDir, ...moved, copies: await copiesIn(duck) }
   const found: AskedRows[] = []
   for (const [relation, atoms] of Map.groupBy(rows, ({ atom }) => rowsNamed(atom.source).relation.name)) {
-    const asked = atoms.flatMap(({ id, atom }) => askedOf(id, atom, moved))
+    const each = atoms.flatMap(({ id, atom }) => askedOf(id, atom, moved))
+    const asked = [...Map.groupBy(each, keyOfAsked).values()].flat()
     const known =
       asked.length && moved.models.some(({ name, layer }) => name === relation && layer === 'staging')
     if (!known) continue

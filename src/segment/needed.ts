@@ -2,7 +2,9 @@ import { RELATIONS, type RelationName, sourceName } from '../lake/relations.ts'
 import { type Model, upstreamOf } from '../model/graph.ts'
 import type { Turns } from './cadence.ts'
 import { SOURCES } from './catalog.ts'
+import { OF_SEGMENTS } from './marts.ts'
 import { type Read, readsOf } from './narrow.ts'
+import type { Parts } from './part.ts'
 import { planOf } from './way.ts'
 
 /** What a refresh makes, and of what. */
@@ -25,11 +27,12 @@ export const madeOf = (models: readonly Model[]): Model[] =>
 
 const storedOf = (models: readonly Model[]) => models.flatMap(({ stored, name }) => (stored ? name : []))
 
-/** What is stored, and what the rules of today read: of a small brand each model that is not made counts. */
-export function neededOf(models: readonly Model[], { due, waiting }: Turns): Needed {
+/** What these parts store, and what the rules of today read: each model and source that is not opened counts. */
+export function neededOf(models: readonly Model[], { due, waiting }: Turns, parts: Parts): Needed {
   const planned = planOf([...due, ...waiting])
   const reads = planned && readsOf(planned)
-  const made = reads ? upstreamOf([...storedOf(models), ...reads.keys()], models) : madeOf(models)
+  const stored = parts.has('models') ? storedOf(models) : [OF_SEGMENTS]
+  const made = reads ? upstreamOf([...stored, ...reads.keys()], models) : madeOf(models)
   const read = new Set(made.flatMap((model) => model.reads))
   return {
     models: made,

@@ -116,15 +116,18 @@ async function refreshParts(
     const start = startOf(brand, parts, turns.due)
     const goesOn = start !== null && (brand.as_of === null || asOf >= brand.as_of)
     let needed: Needed | undefined
-    const ofSmall = () => (needed ??= neededOf(models, turns))
+    const ofThese = () => (needed ??= neededOf(models, turns, parts))
+    // Recent rows of a large brand are copied with its models, whatever rules read.
+    const isNarrow = (isSmall: boolean) => isSmall || !parts.has('models')
     session = await openSession(pipeline, brand, asOf, {
       since: goesOn ? start.ticks : [],
-      read: () => ofSmall().sources,
+      read: (isSmall) => (isNarrow(isSmall) ? ofThese().sources : undefined),
       signal: options.signal,
       ...(options.smallRows !== undefined && { smallRows: options.smallRows }),
     })
-    const made = session.isSmall ? ofSmall() : { models: madeOf(models), narrow: new Map() }
-    const task = { ...made, parts, turns, recipe: recipeOf(models, brand), options }
+    const made = isNarrow(session.isSmall) ? ofThese().models : madeOf(models)
+    const narrow = session.isSmall ? ofThese().narrow : new Map()
+    const task = { models: made, narrow, parts, turns, recipe: recipeOf(models, brand), options }
     return await refreshIn(session, pipeline, brand, task, startedAt)
   } catch (error) {
     if (leased.length) await db.run('segments_release', [brand.id]).catch(() => {})

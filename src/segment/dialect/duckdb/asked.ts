@@ -1,7 +1,7 @@
 import { rowsNamed } from '../../catalog.ts'
 import { columnsIn, type Expr } from '../../expression.ts'
 import type { RowsAtom } from '../../formula.ts'
-import { anySet, packed, placeOf } from './bits.ts'
+import { anySet, type Place, placeOf } from './bits.ts'
 import type { Sql } from './parameter.ts'
 import { columns, Since, testsSql } from './since.ts'
 import { all, any } from './spell.ts'
@@ -57,17 +57,13 @@ export function askedSql(
     ...(came ? [`select ${read}, true as came from ${came}`] : []),
     ...changed.map((customers) => `select customer, null as came from (${customers})`),
   ]
-  const questions = atoms.map(({ atom, passed: own }) => {
+  const testsSqlOf = (atom: RowsAtom) => {
     const tests = staticTests(atom)
-    const matters = all([
-      any(['came', ...own.map(({ holds }) => holds)]),
-      ...(tests.length ? [testsSql(tests, scope)] : []),
-      ...sets.flatMap((set, n) => (set === keyOfLines(atom) ? `l${n}` : [])),
-    ])
-    return `came is null or ${matters}`
-  })
+    const ofOneLine = sets.flatMap((set, n) => (set === keyOfLines(atom) ? `l${n}` : []))
+    return [...(tests.length ? [testsSql(tests, scope)] : []), ...ofOneLine]
+  }
   const ofLines = sets.map((set, n) => `bool_or(${testsSql(JSON.parse(set) as Expr[], scope)}) as l${n}`)
-  const words = packed(questions).map((bits, n) => `bit_or(${bits}) as ${word(n)}`)
+  const words = wordsOf(atoms, testsSqlOf).map((bits, n) => `bit_or(${bits}) as ${word(n)}`)
   const text = [
     'with',
     ...(sets.length
@@ -85,6 +81,35 @@ export function askedSql(
   ].join('\n')
   return { text, values: since.binding.values }
 }
+
+/**
+ * The bits of conditions of one row, a word each. What several ask is tested once: of 60,000 rows 75 conditions took
+ * 0.18 s, asked one by one, by a single thread.
+ */
+function wordsOf(atoms: readonly AskedAtom[], testsSqlOf: (atom: RowsAtom) => string[]): string[] {
+  const placed = atoms.map((each, n) => ({ ...each, place: placeOf(n) }))
+  return [...Map.groupBy(placed, ({ place }) => place.word).values()].map((ofWord) => {
+    const parts = [...Map.groupBy(ofWord, keyOfAsked).values()].map((same) => {
+      const passed = [...Map.groupBy(same, ({ passed }) => any(passed.map(({ holds }) => holds)))].map(
+        ([holds, these]) => chosen(holds, maskOf(these)),
+      )
+      const tests = same.slice(0, 1).flatMap(({ atom }) => testsSqlOf(atom))
+      const bits = chosen('came', maskOf(same), `(${passed.join(' | ')})`)
+      return tests.length ? chosen(all(tests), bits) : bits
+    })
+    return chosen('came is null', maskOf(ofWord), `(${parts.join(' | ')})`)
+  })
+}
+
+const chosen = (when: string, bits: string, otherwise = '0::bigint'): string =>
+  `case when ${when} then ${bits} else ${otherwise} end`
+
+const maskOf = (placed: readonly { place: Place }[]): string =>
+  `${placed.reduce((mask, { place }) => mask | place.mask, 0n)}::bigint`
+
+/** What is asked of one row, as a key: best in a row, since a test is made once a word. */
+export const keyOfAsked = ({ atom }: Pick<AskedAtom, 'atom'>): string =>
+  JSON.stringify([staticTests(atom), keyOfLines(atom) ?? null])
 
 /** What is read of a row for a condition. */
 export const columnsOf = ({ atom, passed }: AskedAtom): string[] => [
