@@ -364,6 +364,23 @@ t.test(
   },
 )
 
+t.test('segments that are refreshed alone need no source that no rule reads', async (t) => {
+  const { brand, view, viewed, refresh, members } = await store(shared)
+  await viewed('lately', 1)
+  await view(at('2026-05-01T11:00:00'), 'ann')
+  await refresh(at('2026-05-01T12:00:00'))
+  await view(at('2026-05-01T12:05:00'), 'bob')
+  // Of a source that nothing reads otherwise.
+  await deliver(brand, { created: at('2026-05-01T11:00:00'), delivered: at('2026-05-01T12:05:00') })
+  const later = { asOf: at('2026-05-01T12:10:00'), smallRows: 0, mostTouched: 9 }
+  for (const part of ['segments', 'models'] as const)
+    t.match(await refreshBrand(shared, brand.id, { ...later, parts: [part] }), { full: false }, part)
+  t.same(await members('lately'), ['ann', 'bob'])
+  const still = { ...later, asOf: at('2026-05-02T11:30:00'), parts: ['segments'] as const }
+  t.match(await refreshBrand(shared, brand.id, still), { full: false })
+  t.same(await members('lately'), ['bob'], 'time goes on where nothing came')
+})
+
 t.test('a brand is looked at again when a delivery that is dated ahead has come', async (t) => {
   const { brand, save, view, refresh, members } = await store(shared)
   await save('reached', DELIVERED)

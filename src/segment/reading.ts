@@ -92,7 +92,7 @@ async function openMarts(
   }
   await attachGeneration(duck, pipeline.lakeDir, published)
   await openChanged(duck, 'table')
-  await openDated(duck, start.from, asOf)
+  await openDated(session, start.from)
   await openTouched(duck, [], start.from)
   await restrict(duck, await rootsOf(duck, models))
   await runModels(

@@ -32,13 +32,14 @@ export async function openChanged(duck: Duck, as: Materialization): Promise<void
 }
 
 /**
- * Fills `dated_rows (customer, relation)`: whom rows are about that are no longer ahead, merged ones with their
- * survivors.
+ * Fills `dated_rows (customer, relation)`: whom rows are about that are no longer ahead since an earlier instant, merged
+ * ones with their survivors; of the sources that the session opened.
  */
-export async function openDated(duck: Duck, from: Date, to: Date): Promise<void> {
-  const dated = Object.entries(DATED_SOURCES).map(([source, column]) => {
-    const passed = passedBetween({ relation: source, column, lessDays: 0 }, from, to)
-    return `select ${literal(source)} as relation, subject from ${sourceName(source as DatedSource)} where ${passed}`
+export async function openDated({ duck, asOf, sources }: Session, from: Date): Promise<void> {
+  const dated = Object.entries(DATED_SOURCES).flatMap(([source, column]) => {
+    const name = sourceName(source as DatedSource)
+    const passed = passedBetween({ relation: source, column, lessDays: 0 }, from, asOf)
+    return sources.has(name) ? `select ${literal(source)} as relation, subject from ${name} where ${passed}` : []
   })
   // A table of its own: whoever joins it knows how few they are.
   await duck.run(`create table dated_subjects as select distinct * from (${dated.join(' union all ')})`)

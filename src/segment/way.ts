@@ -192,7 +192,7 @@ export async function wayOf(
   if (!planned && !carries) return whole
   // Rules do not move the rows of customers.
   const { from } = start
-  await openDated(duck, from, asOf)
+  await openDated(session, from)
   await openCame(duck, { models, since, from, asOf })
   const rows = planned
     ? await openAskedRows(session, pipeline.lakeDir, planned, { models, since, from, asOf })
