@@ -39,7 +39,9 @@ export async function openDated({ duck, asOf, sources }: Session, from: Date): P
   const dated = Object.entries(DATED_SOURCES).flatMap(([source, column]) => {
     const name = sourceName(source as DatedSource)
     const passed = passedBetween({ relation: source, column, lessDays: 0 }, from, asOf)
-    return sources.has(name) ? `select ${literal(source)} as relation, subject from ${name} where ${passed}` : []
+    return sources.has(name)
+      ? `select ${literal(source)} as relation, subject from ${name} where ${passed}`
+      : []
   })
   // A table of its own: whoever joins it knows how few they are.
   await duck.run(`create table dated_subjects as select distinct * from (${dated.join(' union all ')})`)
