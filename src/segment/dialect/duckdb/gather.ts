@@ -5,7 +5,7 @@ import type { Sql } from './parameter.ts'
 import { columns, placeOf, Since, testsSql } from './since.ts'
 import { any, spell } from './spell.ts'
 
-/** So many passes over the rows of one source are worth it to read these once, into memory. */
+/** So many passes over all rows of one source are worth it to read these once, into memory; lookups take few of them. */
 const PASSES_FROM = 3
 
 /** The rows of one source that several passes read: of possible members, within the longest of the passes' windows. */
@@ -20,7 +20,7 @@ export function gatheredOf(passes: readonly Pass[], asOf: Date): Gathered[] {
     (pass) => pass.level === 'row' && daysOf(pass) <= YEAR && rowsNamed(pass.source).time !== undefined,
   )
   return [...Map.groupBy(read, ({ source }) => source).values()].flatMap((group) =>
-    group.length < PASSES_FROM ? [] : [gatheredFrom(group, asOf)],
+    group.filter(({ is }) => is !== 'lookup').length < PASSES_FROM ? [] : [gatheredFrom(group, asOf)],
   )
 }
 
