@@ -1,9 +1,10 @@
 import t from 'tap'
 import type { Session } from '../src/lake/session.ts'
+import type { MemberColumn } from '../src/segment/dialect/duckdb/member-columns.ts'
 import type { SegmentRow } from '../src/segment/evaluate.ts'
-import { diffMembers } from '../src/segment/members.ts'
-import { openDuck } from '../src/store/duckdb.ts'
-import { randomSource } from './fixtures/random.ts'
+import { diffMembers } from '../src/segment/member-diff.ts'
+import { type Duck, openDuck } from '../src/store/duckdb.ts'
+import { type RandomSource, randomSource } from './fixtures/random.ts'
 
 /** Segments around the ends of the words that hold their bits. */
 const SIZES = [1, 2, 61, 62, 63, 124, 125]
@@ -19,6 +20,37 @@ interface Membership {
 const keyOf = ({ segment, customer }: Membership) => `${segment} ${customer}`
 const ordered = <Row extends Membership>(rows: readonly Row[]) =>
   rows.toSorted((a, b) => a.segment - b.segment || a.customer - b.customer)
+
+async function fill(duck: Duck, table: string, rows: readonly Membership[]): Promise<void> {
+  await duck.run(`create table ${table} (segment integer, customer integer)`)
+  await duck.run(
+    `insert into ${table} select unnest($1::json::integer[]), unnest($2::json::integer[])`,
+    ['segment', 'customer'].map((name) => JSON.stringify(rows.map((row) => row[name as keyof Membership]))),
+  )
+}
+
+/** The same memberships as columns of some tables, which have customers who are in none as well. */
+async function columnsOf(
+  duck: Duck,
+  random: RandomSource,
+  segments: readonly number[],
+  rows: readonly Membership[],
+): Promise<MemberColumn[]> {
+  const columns = segments.map((ordinal) => ({ ordinal, table: `t${random.below(4)}`, holds: `c${ordinal}` }))
+  await fill(duck, 'members_now', rows)
+  for (const [table, same] of Map.groupBy(columns, (column) => column.table)) {
+    const answers = same.map(
+      ({ ordinal, holds }) =>
+        `case when bool_or(segment = ${ordinal}) then true when customer % 2 = 0 then false end as ${holds}`,
+    )
+    await duck.run(`
+      create table ${table} as
+      select customer, ${answers.join(', ')}
+      from (from members_now union all select -1, unnest(range(50))::integer)
+      group by customer`)
+  }
+  return columns
+}
 
 t.test('members and changes are those of a comparison one by one, whatever is evaluated', async (t) => {
   const random = randomSource(t)
@@ -50,29 +82,22 @@ t.test('members and changes are those of a comparison one by one, whatever is ev
 
     const duck = await openDuck({ memoryMb: 256, threads: 1, tempDir })
     t.teardown(() => duck.close())
-    const fill = async (table: string, rows: readonly Membership[]) => {
-      await duck.run(`create table ${table} (segment integer, customer integer)`)
-      await duck.run(
-        `insert into ${table} select unnest($1::json::integer[]), unnest($2::json::integer[])`,
-        ['segment', 'customer'].map((name) =>
-          JSON.stringify(rows.map((row) => row[name as keyof Membership])),
-        ),
-      )
-    }
-    await fill('evaluated', now)
-    await fill('known', before)
+    const rows = evaluated.map(
+      (ordinal) =>
+        ({ ordinal, member_count: before.filter(({ segment }) => segment === ordinal).length }) as SegmentRow,
+    )
+    const members = whole && random.chance(0.5) ? await columnsOf(duck, random, evaluated, now) : null
+    if (!members) await fill(duck, 'evaluated', now)
+    await fill(duck, 'known', before)
     await duck.run(
       `create view ${whole ? 'member_before' : 'touched_before'} as
        select *, timestamp '${BEFORE.toISOString()}' as joined_at from known`,
     )
     const manifest = { files: [], staged: [] } as unknown as Session['manifest']
-    const rows = evaluated.map(
-      (ordinal) =>
-        ({ ordinal, member_count: before.filter(({ segment }) => segment === ordinal).length }) as SegmentRow,
-    )
-    const { changes, counts } = await diffMembers({ duck, manifest } as Session, rows, NOW, whole)
+    const of = { evaluated: rows, members }
+    const { changes, counts } = await diffMembers({ duck, manifest }, of, NOW, whole)
 
-    const what = `round ${round}, ${size} segments`
+    const what = `round ${round}, ${size} segments, ${members ? 'columns' : 'rows'}`
     t.equal(changes, entered.length + exited.length, what)
     t.same(
       ordered(await duck.rows<Membership>('from member_diff')),

@@ -3,6 +3,7 @@ import * as v from 'valibot'
 import { Failure } from '../src/errors.ts'
 import { PROFILES } from '../src/ops/cdp-fields.ts'
 import { parseDefinition } from '../src/segment/definition.ts'
+import { memberRows } from '../src/segment/dialect/duckdb/member-columns.ts'
 import { compileOne, compileSegments, displayOne } from '../src/segment/plan.ts'
 import { agree, customers, type Sent } from './fixtures/evaluators.ts'
 import { FREE, HOSTILE, hostileTexts, NAMES, PLACES, where } from './fixtures/hostile-definitions.ts'
@@ -18,8 +19,9 @@ function shape(definition: object): string | null {
   try {
     const tree = parseDefinition(definition)
     const { statements, levels } = compileSegments([{ ordinal: 0, tree }], new Date(AS_OF))
-    const made = [...statements, ...levels.flatMap((level) => [...level.statements, level.members])]
-    return [compileOne(tree), ...made].map(({ text }) => text).join(';')
+    const made = [compileOne(tree), ...statements, ...levels.flatMap((level) => level.statements)]
+    const members = levels.map((level) => memberRows(level.members))
+    return [...made.map(({ text }) => text), ...members].join(';')
   } catch (error) {
     if (error instanceof Failure && error.code === 'bad_request') return null
     throw error

@@ -7,7 +7,7 @@ import { turnsNow } from './cadence.ts'
 import { evaluateSegments } from './evaluate.ts'
 import { ask } from './held.ts'
 import { carryCustomers, computeMarts, computeTouched, openStaging } from './marts.ts'
-import { diffMembers } from './members.ts'
+import { diffMembers } from './member-diff.ts'
 import { datedBetween, dayTurned, productsChanged } from './moved.ts'
 import { madeOf, type Needed, neededOf } from './needed.ts'
 import { BOTH, type Part, type Parts, roundsOf, startOf } from './part.ts'
@@ -203,7 +203,7 @@ async function refreshIn(
 
 /** Of a refresh that makes models only. */
 const NO_SEGMENTS: Pick<Publication, 'evaluation' | 'members'> = {
-  evaluation: { evaluated: [], failed: [] },
+  evaluation: { evaluated: [], members: [], failed: [] },
   members: { changes: 0, counts: new Map(), fold: false },
 }
 
@@ -238,7 +238,7 @@ async function membersIn(session: Session, way: Way, { turns, models }: Task, ti
   )
   const members = await timed(
     'members',
-    () => diffMembers(session, evaluation.evaluated, session.asOf, way.whole),
+    () => diffMembers(session, evaluation, session.asOf, way.whole),
     ({ changes }) => changes,
   )
   return { evaluation, members }

@@ -4,6 +4,7 @@ import type { Plan } from '../plan.ts'
 import { distinctSql } from './duckdb/distinct.ts'
 import { gatheredOf } from './duckdb/gather.ts'
 import { lookupSql } from './duckdb/lookup.ts'
+import type { MemberColumn } from './duckdb/member-columns.ts'
 import { Parameters, type Sql } from './duckdb/parameter.ts'
 import { scanSql } from './duckdb/scan.ts'
 import { answer, columns, PROFILES, Since } from './duckdb/since.ts'
@@ -24,8 +25,8 @@ export interface Compiled {
 export interface Level {
   ordinals: number[]
   statements: Statement[]
-  /** `(segment INTEGER, customer INTEGER)`, after the statements. */
-  members: Sql
+  /** Of tables that are there after the statements. */
+  members: MemberColumn[]
 }
 
 /**
@@ -52,16 +53,11 @@ export function toDuckdb({ profile, passes, members, everyone, levels }: Plan, a
   }
 }
 
-const everyoneSql = (ordinals: readonly number[]): Level => {
-  const selects = ordinals.map(
-    (ordinal) => `select ${integer(ordinal)}::INTEGER as segment, customer from customers`,
-  )
-  return {
-    ordinals: [...ordinals],
-    statements: [],
-    members: { text: selects.join('\nunion all\n'), values: [] },
-  }
-}
+const everyoneSql = (ordinals: readonly number[]): Level => ({
+  ordinals: [...ordinals],
+  statements: [],
+  members: ordinals.map((ordinal) => ({ ordinal: integer(ordinal), table: 'customers', holds: 'true' })),
+})
 
 interface Found extends Statement {
   /** Atoms that its columns answer. */
@@ -72,20 +68,15 @@ type Ruled = Plan['levels'][number]
 
 /** The rows of one condition are its customers: only what is made of several needs a row of each customer. */
 function levelSql(index: number, segments: Ruled, found: readonly Found[], members: Plan['members']): Level {
-  const { single = [], several = [] } = Object.groupBy(segments, ({ formula }) =>
-    placeOf(formula, found) === undefined ? 'several' : 'single',
-  )
   const table = `segment_flags_${index + 1}`
-  const select = (ordinal: number, from: string) =>
-    `select ${integer(ordinal)}::INTEGER as segment, customer from ${from}`
-  const selects = [
-    ...single.map(({ ordinal, formula }) => select(ordinal, String(placeOf(formula, found)))),
-    ...several.map(({ ordinal }) => select(ordinal, `${table} where ${flag(ordinal)}`)),
-  ]
+  const several = segments.filter(({ formula }) => !columnOf(formula, found))
   return {
     ordinals: segments.map(({ ordinal }) => ordinal),
     statements: several.length ? flagsSql(index, table, several, found, members) : [],
-    members: { text: selects.join('\nunion all\n'), values: [] },
+    members: segments.map(({ ordinal, formula }) => ({
+      ordinal: integer(ordinal),
+      ...(columnOf(formula, found) ?? { table, holds: flag(ordinal) }),
+    })),
   }
 }
 
@@ -113,12 +104,15 @@ function flagsSql(
   return [...before, made(table, { text, values: [] })]
 }
 
-/** The rows that a formula of one condition on the customers' rows holds for. */
-function placeOf(formula: Formula, found: readonly Found[]): string | undefined {
+/** Where a formula of one condition on the customers' rows is answered. */
+function columnOf(
+  formula: Formula,
+  found: readonly Found[],
+): Pick<MemberColumn, 'table' | 'holds'> | undefined {
   if (formula.is !== 'atom') return undefined
   const { id } = formula
   const place = found.find(({ answers }) => answers.includes(id))
-  return place && `${place.name} where ${answer(id)}`
+  return place && { table: place.name, holds: answer(id) }
 }
 
 /** One row per member of any of the segments that others refer to. */

@@ -16,13 +16,19 @@ export const placeOf = (n: number): Place => ({ word: Math.floor(n / BITS), mask
 
 /** Conditions as words, each of type BIGINT; one that is null is false. */
 export function packed(conditions: readonly string[]): string[] {
-  const bits = conditions.map((holds, n) => {
-    const { word, mask } = placeOf(n)
-    return { word, bit: `case when ${holds} then ${mask}::bigint else 0::bigint end` }
+  const bits = conditions.map((holds, n) => ({ holds, ...placeOf(n) }))
+  return wordsOf(bits, [...new Set(bits.map(({ word }) => word))])
+}
+
+/** The same of conditions at places of their own: these words of them. */
+export function wordsOf(bits: readonly (Place & { holds: string })[], words: readonly number[]): string[] {
+  const of = Map.groupBy(bits, ({ word }) => word)
+  return words.map((word) => {
+    const set = of
+      .get(word)
+      ?.map(({ holds, mask }) => `case when ${holds} then ${mask}::bigint else 0::bigint end`)
+    return set?.join(' | ') ?? '0::bigint'
   })
-  return [...Map.groupBy(bits, ({ word }) => word).values()].map((word) =>
-    word.map(({ bit }) => bit).join(' | '),
-  )
 }
 
 /** That any of some bits is set, by what their words are called. */
