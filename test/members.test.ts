@@ -1,8 +1,11 @@
 import t from 'tap'
+import type { Whereabouts } from '../src/lake/generation.ts'
 import type { Session } from '../src/lake/session.ts'
 import type { MemberColumn } from '../src/segment/dialect/duckdb/member-columns.ts'
 import type { SegmentRow } from '../src/segment/evaluate.ts'
 import { diffMembers } from '../src/segment/member-diff.ts'
+import { type PublishedMembers, wordTables } from '../src/segment/member-words.ts'
+import { OF_LAKE } from '../src/segment/members.ts'
 import { type Duck, openDuck } from '../src/store/duckdb.ts'
 import { type RandomSource, randomSource } from './fixtures/random.ts'
 
@@ -52,6 +55,35 @@ async function columnsOf(
   return columns
 }
 
+/** What shows some customers as they changed, and of segments that the last refresh did not evaluate less than there is. */
+async function publish(
+  duck: Duck,
+  random: RandomSource,
+  rows: readonly Membership[],
+  segments: readonly SegmentRow[],
+): Promise<PublishedMembers> {
+  const fresh = segments.filter(() => random.chance(0.8))
+  const isFresh = new Set(fresh.map(({ ordinal }) => ordinal))
+  const shown = rows.filter(({ segment }) => isFresh.has(segment) || random.chance(0.5))
+  const replaced = new Set(random.list(0, 10, () => random.below(40)))
+  const changed = shown.filter(({ customer }) => replaced.has(customer))
+  const inBase = ({ customer }: Membership) => !replaced.has(customer) || random.chance(0.5)
+  await fill(duck, 'base_members', shown.filter(inBase))
+  await fill(duck, 'changed_members', changed)
+  await fill(duck, OF_LAKE, rows)
+  await duck.run('create table replaced as select unnest($1::json::integer[]) as customer', [
+    JSON.stringify([...replaced]),
+  ])
+  const changes = { rows: 'changed_members', replaced: 'replaced' }
+  const places = new Map<string, Whereabouts>()
+  places.set('members', { everyone: 'base_members', ...(replaced.size > 0 && { changes }) })
+  for (const { name, select } of await wordTables(duck, 'base_members')) {
+    await duck.run(`create table ${name} as ${select}`)
+    places.set(name, { everyone: name })
+  }
+  return { places, fresh }
+}
+
 t.test('members and changes are those of a comparison one by one, whatever is evaluated', async (t) => {
   const random = randomSource(t)
   const tempDir = t.testdir()
@@ -93,11 +125,13 @@ t.test('members and changes are those of a comparison one by one, whatever is ev
       `create view ${whole ? 'member_before' : 'touched_before'} as
        select *, timestamp '${BEFORE.toISOString()}' as joined_at from known`,
     )
+    const published = whole && random.chance(0.5) ? await publish(duck, random, before, rows) : null
     const manifest = { files: [], staged: [] } as unknown as Session['manifest']
     const of = { evaluated: rows, members }
-    const { changes, counts } = await diffMembers({ duck, manifest }, of, NOW, whole)
+    const { changes, counts } = await diffMembers({ duck, manifest }, of, NOW, whole && { published })
 
-    const what = `round ${round}, ${size} segments, ${members ? 'columns' : 'rows'}`
+    const how = `${members ? 'columns' : 'rows'} and ${published ? 'words' : 'rows'}`
+    const what = `round ${round}, ${size} segments, ${how}`
     t.equal(changes, entered.length + exited.length, what)
     t.same(
       ordered(await duck.rows<Membership>('from member_diff')),

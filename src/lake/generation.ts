@@ -61,12 +61,15 @@ export async function without(duck: Duck, table: string): Promise<string> {
 
 const PLACED = 'customers_placed'
 
+/** Members, and beside those of a base the same as words. */
+const OF_MEMBERS: ReadonlySet<string> = new Set(['members', 'member_words', 'member_places'])
+
 /** What the files of segments hold; all else is of models. */
 export const OF_SEGMENTS: ReadonlySet<string> = new Set([
   'customers',
   'customer_marks',
   'customer_texts',
-  'members',
+  ...OF_MEMBERS,
   ...SORTED_TABLES,
 ])
 
@@ -131,7 +134,7 @@ export async function attachGeneration(
 
   const tables = await duck.rows<{ at: string; schema: string; name: string }>(
     `select database_name as at, schema_name as schema, table_name as name from duckdb_tables()
-     where database_name in ('base', 'changes', 'models_base', 'models_changes', 'models_sums')`,
+     where database_name in ('base', 'members_base', 'changes', 'models_base', 'models_changes', 'models_sums')`,
   )
   const has = (at: string | null, schema: string, name: string) =>
     tables.some((table) => table.at === at && table.schema === schema && table.name === name)
@@ -144,13 +147,14 @@ export async function attachGeneration(
     const { base, changes } = part
     const unchanged = has(changes, ROWS, 'replaced') ? await without(duck, `${changes}.replaced`) : ''
     for (const { at, name } of tables) {
-      if (at !== base || !isOurs(name)) continue
+      const from = OF_MEMBERS.has(name) ? members : base
+      if (at !== from || !isOurs(name)) continue
       const everyone = has(changes, WHOLE, name)
         ? `${changes}.${WHOLE}.${name}`
-        : has(sums, ROWS, name)
+        : part === models && has(sums, ROWS, name)
           ? `${sums}.${name}`
-          : `${name === 'members' ? members : base}.${name}`
-      const isWhole = everyone !== `${base}.${name}` && name !== 'members'
+          : `${from}.${name}`
+      const isWhole = everyone !== `${from}.${name}`
       const changed = !isWhole && has(changes, ROWS, name) ? `${changes}.${name}` : undefined
       found.set(name, {
         everyone,

@@ -149,15 +149,6 @@ async function writeLookedUp(
   })
 }
 
-/** Publishes tables of a session as one file. */
-export async function writeServed(
-  lakeDir: string,
-  session: Session,
-  tables: readonly ServedTable[],
-): Promise<WrittenServed> {
-  return await written(lakeDir, session, { [ROWS]: tables })
-}
-
 /**
  * Publishes what differs from a base: of `rows`, tables with a column `customer`, the rows of the customers in the
  * session's table `replaced (customer)`; `whole` tables entirely.
@@ -169,17 +160,9 @@ export async function writeChanges(
   whole: readonly ServedTable[],
 ): Promise<WrittenServed> {
   const replaced = { name: REPLACED, select: 'select customer from replaced order by customer' }
-  return await written(lakeDir, session, { [ROWS]: [replaced, ...rows], [WHOLE]: whole })
-}
-
-function written(
-  lakeDir: string,
-  session: Session,
-  tables: Partial<Record<typeof ROWS | typeof WHOLE, readonly ServedTable[]>>,
-): Promise<WrittenServed> {
-  return writeServing(lakeDir, session, async (serving) => {
-    for (const table of tables[ROWS] ?? []) await serving.add(table, ROWS)
-    for (const table of tables[WHOLE] ?? []) await serving.add(table, WHOLE)
+  return await writeServing(lakeDir, session, async (serving) => {
+    for (const table of [replaced, ...rows]) await serving.add(table, ROWS)
+    for (const table of whole) await serving.add(table, WHOLE)
   })
 }
 

@@ -3,7 +3,8 @@ import type { Session } from '../lake/session.ts'
 import { type Duck, literal } from '../store/duckdb.ts'
 import { type MemberColumn, memberCounts, memberWords } from './dialect/duckdb/member-columns.ts'
 import type { Evaluation, SegmentRow } from './evaluate.ts'
-import { layoutOf, nameOf, rowWords } from './member-words.ts'
+import { layoutOf, nameOf, type PublishedMembers, publishedWords, rowWords } from './member-words.ts'
+import { OF_LAKE } from './members.ts'
 
 /** Members are folded into a new base when the changes since reach this share of it, or this many files. */
 const FOLD_SHARE = 0.25
@@ -26,10 +27,10 @@ export async function diffMembers(
   { duck, manifest }: Pick<Session, 'duck' | 'manifest'>,
   { evaluated, members }: Pick<Evaluation, 'evaluated' | 'members'>,
   changedAt: Date,
-  whole: boolean,
+  whole: { published: PublishedMembers | null } | false,
 ): Promise<MemberChanges> {
   const before = whole ? 'member_before' : 'touched_before'
-  await openMoved(duck, { evaluated, members }, before)
+  await openMoved(duck, { evaluated, members }, before, whole ? whole.published : null)
   await duck.run(`
     create table member_diff as
     select segment, customer, case when before.customer is null then 'entered' else 'exited' end as action
@@ -51,7 +52,7 @@ export async function diffMembers(
   const baseRows = base.reduce((sum, { rows }) => sum + rows, 0)
   const sinceRows = deltas.reduce((sum, { rows }) => sum + rows, 0) + changes
   const fold =
-    whole && sinceRows > 0 && (deltas.length + 1 >= FOLD_FILES || sinceRows > FOLD_SHARE * baseRows)
+    whole !== false && sinceRows > 0 && (deltas.length + 1 >= FOLD_FILES || sinceRows > FOLD_SHARE * baseRows)
   return { changes, counts, fold }
 }
 
@@ -64,14 +65,16 @@ async function openMoved(
   duck: Duck,
   { evaluated, members }: Pick<Evaluation, 'evaluated' | 'members'>,
   before: string,
+  published: PublishedMembers | null,
 ): Promise<void> {
   if (evaluated.length === 0) {
     await duck.run('create table memberships_moved (segment integer, customer integer)')
     return
   }
-  const layout = layoutOf(evaluated)
+  const ofPublished = published && (await publishedWords(duck, published, OF_LAKE, evaluated))
+  const layout = ofPublished?.layout ?? layoutOf(evaluated)
   const words = [
-    rowWords(before, layout),
+    ...(ofPublished?.parts ?? [rowWords(before, layout)]),
     ...(members ? memberWords(members, layout) : [rowWords('evaluated', layout)]),
   ]
   const names = layout.words.map(nameOf)

@@ -49,7 +49,7 @@ export async function openMembers(
 }
 
 /** Members of the lake, beside those of a generation that is attached. */
-const OF_LAKE = 'member_lake'
+export const OF_LAKE = 'member_lake'
 const COLUMNS = 'segment, customer, joined_at'
 
 /**

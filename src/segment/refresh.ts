@@ -238,7 +238,7 @@ async function membersIn(session: Session, way: Way, { turns, models }: Task, ti
   )
   const members = await timed(
     'members',
-    () => diffMembers(session, evaluation, session.asOf, way.whole),
+    () => diffMembers(session, evaluation, session.asOf, way.whole && { published: way.before }),
     ({ changes }) => changes,
   )
   return { evaluation, members }

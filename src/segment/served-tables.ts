@@ -5,13 +5,14 @@ import {
   type Serving,
   type WrittenServed,
   writeChanges,
-  writeServed,
+  writeServing,
 } from '../lake/serving.ts'
 import type { Session } from '../lake/session.ts'
 import { KNOWN, sortedTables } from '../lake/sorted.ts'
 import type { Model } from '../model/graph.ts'
 import { naming, runModels } from '../model/run.ts'
 import type { Duck } from '../store/duckdb.ts'
+import { wordTables } from './member-words.ts'
 
 const served = (name: string, select: string): ServedTable => ({ name, select })
 
@@ -64,13 +65,20 @@ export const foundBy = (customers: string): ServedTable[] => [
 ]
 
 /** What is found by the positions of customers: the members, and the places of ids, of texts and in sorted lists. */
-export async function addMembers({ isSmall }: Session, serving: Serving): Promise<void> {
+export async function addMembers(session: Session, serving: Serving): Promise<void> {
   const customers = `${serving.name}.customers`
   const members = `select segment, position, customer, joined_at
     from members join (select customer, position from ${customers}) using (customer) order by segment, position`
   for (const table of foundBy(customers)) await serving.add(table)
-  if (!isSmall) for (const table of sortedTables(serving.name)) await serving.add(table)
-  await serving.add(served('members', members))
+  if (!session.isSmall) for (const table of sortedTables(serving.name)) await serving.add(table)
+  await addMemberRows(session, serving, members)
+}
+
+/** Members of everyone; as words beside them where they are many enough to be compared without their rows. */
+async function addMemberRows({ duck, isSmall }: Session, serving: Serving, select: string): Promise<void> {
+  await serving.add(served('members', select))
+  if (isSmall) return
+  for (const table of await wordTables(duck, `${serving.name}.members`)) await serving.add(table)
 }
 
 /** Files that replace what a generation shows of segments; null where that holds still. */
@@ -112,17 +120,16 @@ export async function writeMembersAnew(
   await replace(duck, 'changes')
   await placeTouched(duck, 'customers_touched')
   const placed = (positions: string) =>
-    served(
-      'members',
-      `select segment, position, customer, joined_at
-       from members join (select customer, position ${positions}) using (customer) ${BY_PLACE}`,
-    )
+    `select segment, position, customer, joined_at
+     from members join (select customer, position ${positions}) using (customer) ${BY_PLACE}`
   const unchanged = await without(duck, 'replaced')
-  const members = await writeServed(lakeDir, session, [placed(`from base.customers ${unchanged}`)])
+  const members = await writeServing(lakeDir, session, (serving) =>
+    addMemberRows(session, serving, placed(`from base.customers ${unchanged}`)),
+  )
   const [some] = await duck.rows('select 1 from replaced limit 1')
   if (!some) return { changes: null, members }
   const [customers, ...others] = customersIn('customers_touched', await earlierThan(duck, published))
-  const rows = [customers, ...others, placed(`from (${customers.select})`)]
+  const rows = [customers, ...others, served('members', placed(`from (${customers.select})`))]
   return { changes: await writeChanges(lakeDir, session, rows, []), members }
 }
 

@@ -12,6 +12,7 @@ import { dueAt, type Turns } from './cadence.ts'
 import { openCame } from './came.ts'
 import { parseSaved } from './definition.ts'
 import type { Evaluation, SegmentRow } from './evaluate.ts'
+import type { PublishedMembers } from './member-words.ts'
 import { openMembers, openPublishedMembers } from './members.ts'
 import { salesMoved } from './moved.ts'
 import type { Read } from './narrow.ts'
@@ -139,6 +140,8 @@ export interface Way {
   touched: number
   /** What the brand shows so far, when it is needed. */
   published?: Generation
+  /** Members before, where they are those that are published. */
+  before: PublishedMembers | null
   /** What rules ask of the rows that changed, when not all customers are computed. */
   asks?: Asks
 }
@@ -178,11 +181,12 @@ export async function wayOf(
   const places = published && (await attachGeneration(duck, pipeline.lakeDir, published))
   const isFresh = ({ evaluated_tick }: SegmentRow) => evaluated_tick === brand.refreshed_tick
   const [fresh, stale] = parted(turns.due, isFresh)
+  const before = anew || !places ? null : { places, fresh }
   if (parts.has('segments'))
-    await (anew || !places
-      ? openMembers(session, pipeline.lakeDir, 'table')
-      : openPublishedMembers(session, pipeline.lakeDir, fresh))
-  const whole: Way = { whole: true, carries: false, salesMoved: true, touched: 0, published }
+    await (before
+      ? openPublishedMembers(session, pipeline.lakeDir, fresh)
+      : openMembers(session, pipeline.lakeDir, 'table'))
+  const whole: Way = { whole: true, carries: false, salesMoved: true, touched: 0, published, before }
   await openChanged(duck, full ? 'view' : 'table')
   if (full || !places || !start) return whole
   // Marts by customer stand among the sums of a small brand whose other marts stayed: it has grown since.
@@ -214,6 +218,7 @@ export async function wayOf(
     salesMoved: moved,
     touched: await rowsIn(duck, 'touched'),
     published,
+    before,
   }
   return planned
     ? { ...way, asks: { plan: planned, rows, from: start.from, since, roots, places, stale } }
