@@ -276,6 +276,34 @@ t.test(
   },
 )
 
+t.test('members of everyone stand as words beside their rows, those of a small brand do not', async (t) => {
+  const { brand, db, view, refresh, viewed } = await shop()
+  const { id } = await viewed('edited', 30)
+  const rows = async (text: string) => (await (await served.reader(brand.id))?.rows(text)) ?? []
+  const words = () => rows('from member_words order by customer')
+  const ofRows = () =>
+    rows(`select customer, bit_or(1::bigint << place) as word_0 from base_members join member_places using (segment)
+      group by customer order by customer`)
+  await refresh('2026-05-02T00:00:00')
+  await t.rejects(words(), /member_words/)
+  await sql`update lake_brand set results = results - 'recipe' where brand_id = ${brand.id}`
+  await refresh('2026-05-02T01:00:00', undefined, { smallRows: 0 })
+  const first = await words()
+  t.ok(first.length)
+  t.same(first, await ofRows())
+
+  await view(at('2026-05-03T12:00:00'), 'bob')
+  await updateSegment(db, { id, definition: viewedWithin(7), createdBy: 'test' })
+  const { full } = await refresh('2026-05-09T12:00:00', ['segments'], {
+    smallRows: 0,
+    mostTouched: 9,
+    mostMoved: 0,
+  })
+  t.ok(full)
+  t.notSame(await words(), first)
+  t.same(await words(), await ofRows(), 'made anew')
+})
+
 t.test('a rule that is edited or made while a refresh begins is evaluated for everyone', async (t) => {
   const { brand, db, save, view, refresh, published, viewed } = await shop()
   const { id } = await viewed('edited', 30)
