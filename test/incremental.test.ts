@@ -250,10 +250,11 @@ async function noteGenerations(refresh: string): Promise<void> {
 async function lookedUp({ id }: Brand) {
   const reader = await servedFiles.reader(id)
   if (!reader) throw new Error('nothing is published')
-  // Orders are of removed customers, too.
-  const named = await reader.rows<{ customer: number }>(
-    'select customer from customers union select customer from orders where customer is not null order by customer',
-  )
+  // Orders, and what events set, are of removed customers, too.
+  const named = await reader.rows<{ customer: number }>(`
+    select distinct customer
+    from (${['customers', 'orders', 'profile_properties'].map((table) => `select customer from ${table}`).join(' union all ')})
+    where customer is not null order by customer`)
   const customers = named.map(({ customer }) => customer)
   const sorted = (rows: object[]) => rows.map((row) => JSON.stringify(row)).sort()
   const rowsOf = async (customers: readonly number[], table: string) =>
