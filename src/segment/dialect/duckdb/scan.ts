@@ -16,7 +16,7 @@ export function scanSql(scan: Scan, asOf: Date, gathered?: string): Sql {
   const made = [
     ...some.map((bits, word) => `bit_or(${bits}) as ${wordName(word)}`),
     ...scan.aggregations.flatMap((each, index) =>
-      each.how === 'some' ? [] : aggregationSql(each, `m${index}`, testsOf(each), scope, time),
+      aggregationSql(each, `m${index}`, testsOf(each), scope, time),
     ),
   ]
   const answers = scan.answers.map((each) => `${answerSql(scan, each, places, scope)} as ${answer(each.id)}`)
@@ -55,21 +55,22 @@ function aggregationSql(
   tests: readonly string[],
   scope: Scope,
   time: Place['time'],
-): string {
+): string[] {
   const filter = tests.length ? ` filter (where ${tests.join(' and ')})` : ''
   const of = field ? spell(field.reads, scope) : '*'
   switch (how) {
+    // A bit of a word.
     case 'some':
-      throw new Error('it is a bit of a word')
+      return []
     case 'count':
       // 5 counts of texts in windows over 5M rows: count_if takes 0.69 s, count(*) filter 0.62, this 0.53.
-      return `${tests.length ? `count(case when ${all(tests)} then 1 end)` : 'count(*)'} as ${name}`
+      return [`${tests.length ? `count(case when ${all(tests)} then 1 end)` : 'count(*)'} as ${name}`]
     case 'latest':
-      return `max(${time})${filter} as ${name}`
+      return [`max(${time})${filter} as ${name}`]
     case 'aggregate':
-      if (agg === 'countDistinct') return `count(distinct ${of})${filter} as ${name}`
-      if (agg === 'avg') return `sum(${of})${filter} as ${name}, count(${of})${filter} as ${name}n`
-      return `${agg}(${of})${filter} as ${name}`
+      if (agg === 'countDistinct') return [`count(distinct ${of})${filter} as ${name}`]
+      if (agg === 'avg') return [`sum(${of})${filter} as ${name}`, `count(${of})${filter} as ${name}n`]
+      return [`${agg}(${of})${filter} as ${name}`]
   }
 }
 
