@@ -63,7 +63,7 @@ function aggregationSql(
     case 'some':
       return []
     case 'count':
-      // 5 counts of texts in windows over 5M rows: count_if takes 0.69 s, count(*) filter 0.62, this 0.53.
+      // Of 15 conditions on 4.7M rows 5 counts of texts in windows: with count_if 0.69 s, count(*) filter 0.62, so 0.53.
       return [`${tests.length ? `count(case when ${all(tests)} then 1 end)` : 'count(*)'} as ${name}`]
     case 'latest':
       return [`max(${time})${filter} as ${name}`]
