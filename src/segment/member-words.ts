@@ -2,7 +2,7 @@ import type { Places } from '../lake/generation.ts'
 import type { ServedTable } from '../lake/serving.ts'
 import type { Duck } from '../store/duckdb.ts'
 import { amongSegments } from './among.ts'
-import { anySet, type Place, placeOf } from './dialect/duckdb/bits.ts'
+import { anySet, maskOf, type Place, placeOf } from './dialect/duckdb/bits.ts'
 import type { SegmentRow } from './evaluate.ts'
 import { parted } from './plan.ts'
 
@@ -89,7 +89,7 @@ export async function publishedWords(
     known.has(ordinal) ? (layout.places.get(ordinal) ?? []) : [],
   )
   const masked = layout.words.map((word) => {
-    const mask = ofBase.reduce((all, place) => (place.word === word ? all | place.mask : all), 0n)
+    const mask = maskOf(ofBase.filter((place) => place.word === word))
     return mask ? `${nameOf(word)} & ${mask} as ${nameOf(word)}` : `0::bigint as ${nameOf(word)}`
   })
   const { changes } = members

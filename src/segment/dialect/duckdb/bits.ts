@@ -31,10 +31,13 @@ export function wordsOf(bits: readonly (Place & { holds: string })[], words: rea
   })
 }
 
+/** Bits of one word, together. */
+export const maskOf = (places: readonly Place[]): bigint => places.reduce((all, { mask }) => all | mask, 0n)
+
 /** That any of some bits is set, by what their words are called. */
 export function anySet(nameOf: (word: number) => string, places: readonly Place[]): string {
   const masks = [...Map.groupBy(places, ({ word }) => word)].map(
-    ([word, same]) => `(${nameOf(word)} & ${same.reduce((all, { mask }) => all | mask, 0n)}) != 0`,
+    ([word, same]) => `(${nameOf(word)} & ${maskOf(same)}) != 0`,
   )
   return masks.length ? `(${masks.join(' or ')})` : 'false'
 }
