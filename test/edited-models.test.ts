@@ -8,6 +8,7 @@ import { brand as newBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
 import { lake, logBatch, tick } from './fixtures/lake.ts'
 import { recoup } from './fixtures/recoup.ts'
+import { nextTurn } from './fixtures/turn.ts'
 
 const MODEL = 'models/ltv_buckets.sql'
 const whole = readFileSync(join(CHECKOUT, MODEL), 'utf8')
@@ -44,13 +45,7 @@ async function checkout(t: Test) {
     /** What the next interval does, and which brands had their turn. */
     turn: async () => {
       await postgres.sql`update lake_brand set refresh_planned_at = null, retry_at = null, refreshed_at = refreshed_at - interval '1 hour'`
-      const due: string[] = []
-      const send = async (_queue: string, { brands = [] }: { brands?: string[] } = {}) =>
-        void due.push(...brands)
-      const control = { signal: AbortSignal.timeout(60_000), send: send as never }
-      await plan.run({ ...pipeline, refreshCron: '* * * * *' }, {}, control)
-      await refresh.run(pipeline, { brands: due }, control)
-      return due.length
+      return (await nextTurn({ plan, refresh }, pipeline)).length
     },
     /** The lower bound of the first bucket, as published and as computed on request. */
     bound: async () => {

@@ -23,6 +23,7 @@ import type { Teardown } from './fixtures/cluster.ts'
 import { database } from './fixtures/database.ts'
 import { eventually } from './fixtures/eventually.ts'
 import { lake, logBatch, tick } from './fixtures/lake.ts'
+import { nextTurn } from './fixtures/turn.ts'
 
 setLogLevel('error')
 
@@ -167,13 +168,7 @@ t.test(
     await tick(pipeline)
     const planned = async () => {
       await sql`update lake_brand set refresh_planned_at = null, refreshed_at = refreshed_at - interval '1 hour'`
-      const due: string[] = []
-      const send = async (_queue: string, { brands = [] }: { brands?: string[] } = {}) =>
-        void due.push(...brands)
-      const control = { signal: AbortSignal.timeout(60_000), send: send as never }
-      await plan.run({ ...pipeline, refreshCron: '* * * * *' }, {}, control)
-      await refresh.run(pipeline, { brands: due }, control)
-      return due.sort()
+      return await nextTurn({ plan, refresh }, pipeline)
     }
     const recipe = (id: string, made: string) =>
       sql`update lake_brand set results = ${sql.json({ recipe: made })} where brand_id = ${id}`
