@@ -114,7 +114,7 @@ try {
     }
   }
 } finally {
-  await whole.app.close()
+  await whole.end()
 }
 report(
   {

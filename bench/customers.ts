@@ -55,7 +55,7 @@ interface Answer {
 }
 
 const size = { customers, eventsPerCustomer: Number(values.events), days: Number(values.days) }
-const { app, brand } = await segmentLake(values.lake, size, MEMORY_MB)
+const { app, brand, end } = await segmentLake(values.lake, size, MEMORY_MB)
 const rows: object[] = []
 try {
   await publish()
@@ -78,7 +78,7 @@ try {
   const says = `${rate} requests/s for point reads, by the open-loop generator; the server and the generator on the same cores, files in memory`
   report({ command, says, json: join(values.results, 'customers.json') }, rows)
 } finally {
-  await app.close()
+  await end()
 }
 
 function wanted(part: string): boolean {

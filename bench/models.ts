@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { table } from '../src/cli/table.ts'
 import { CHECKOUT } from '../src/config.ts'
@@ -35,12 +34,11 @@ const size = {
   eventsPerCustomer: Number(values.events),
   days: Number(values.days),
 }
-const { app, brand } = await segmentLake(values.lake, size, Number(values.memory))
+const { app, brand, end } = await segmentLake(values.lake, size, Number(values.memory))
 const models = await loadModels()
 const staging = models.filter(({ layer }) => layer === 'staging')
 const marts = models.filter(({ layer }) => layer === 'mart')
 const rows: unknown[][] = []
-const written: WrittenServed[] = []
 const asOf = new Date()
 try {
   const base = await scratch()
@@ -50,10 +48,7 @@ try {
   )
   process.stdout.write(`${table(['what', 'rows', 's', 'CPU s', 'RSS MB'], rows)}\n`)
 } finally {
-  for (const { path, beside } of written)
-    for (const each of [path, beside?.path ?? []].flat())
-      rmSync(join(app.pipeline.lakeDir, each), { force: true })
-  await app.close()
+  await end()
 }
 
 async function timed<T>(what: string, work: () => Promise<T>, count?: (result: T) => number | null) {
@@ -93,9 +88,7 @@ async function scratch(): Promise<WrittenServed> {
         await serving.abandon()
         throw error
       }
-      const file = await timed('  finish the file', () => serving.finish())
-      written.push(file)
-      return file
+      return await timed('  finish the file', () => serving.finish())
     })
   } finally {
     await session.close()
@@ -121,10 +114,8 @@ async function tick(base: WrittenServed): Promise<void> {
           () => runModels(duck.connection, [mart]),
           ([step]) => step?.rows ?? null,
         )
-      const write = async (what: string, work: () => Promise<WrittenServed | null>) => {
-        const file = await timed(`  write ${what}`, work)
-        if (file) written.push(file)
-      }
+      const write = (what: string, work: () => Promise<WrittenServed | null>) =>
+        timed(`  write ${what}`, work)
       await write(
         'their rows of customers',
         async () => (await writeTouchedMembers(lakeDir, session, published, 'customers')).changes,

@@ -4,14 +4,17 @@ import { table } from '../src/cli/table.ts'
 import { compactBrand } from '../src/lake/compact.ts'
 import { snapshotAll } from '../src/lake/horizon.ts'
 import { loadModels } from '../src/model/graph.ts'
+import type { Part } from '../src/segment/part.ts'
 import { resultsHash } from '../src/segment/recipe.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
 import { createSegment } from '../src/segment/saved.ts'
+import { editRule } from './edited-rule.ts'
 import { options } from './options.ts'
 import { segmentMix } from './segment-mix.ts'
 import { fillLog, rssMb, seconds, stage } from './stage.ts'
 
-// Rounds of the refresh over many small brands: the first, one after news of each, one in which nothing changed.
+// Rounds of the refresh over many small brands: the first, one after news of each, one in which nothing changed, and one
+// of all segments anew, without models.
 const { values } = options({
   options: {
     brands: { type: 'string', default: '1000' },
@@ -30,7 +33,7 @@ const { app, end } = await stage()
 const rows: unknown[][] = []
 
 /** All brands whose turn has come by the planner's own statement, as many at a time as the queue has workers. */
-async function round(name: string): Promise<void> {
+async function round(name: string, parts?: readonly Part[]): Promise<void> {
   const { pipeline } = app.postgres
   const [started, cpu] = [performance.now(), process.cpuUsage()]
   const due = await pipeline.many<{ brand_id: string }>('brands_to_refresh', [
@@ -40,7 +43,7 @@ async function round(name: string): Promise<void> {
   ])
   const left = due.values()
   const worker = async () => {
-    for (const { brand_id } of left) await refreshBrand(app.pipeline, brand_id)
+    for (const { brand_id } of left) await refreshBrand(app.pipeline, brand_id, { ...(parts && { parts }) })
   }
   await Promise.all(Array.from({ length: refresh.workers ?? 1 }, worker))
   const { user, system } = process.cpuUsage(cpu)
@@ -70,6 +73,8 @@ try {
   await snapshotAll(app.pipeline)
   await round('news of each brand')
   await round('nothing new')
+  for (const { id } of made) await editRule(app.postgres, id)
+  await round('segments anew, a rule of each was edited', ['segments'])
   process.stdout.write(
     `node bench/round.ts --brands ${brands} --customers ${customers} --events ${events}  (${definitions.length} segments each)\n`,
   )

@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type App, openApp } from '../src/app.ts'
 import { createBrand } from '../src/cli/brand.ts'
@@ -10,7 +11,10 @@ import { compactBrand } from '../src/lake/compact.ts'
 import { snapshotAll } from '../src/lake/horizon.ts'
 import { setLogLevel } from '../src/log.ts'
 import type { Brand } from '../src/op.ts'
+import { refreshBrand } from '../src/segment/refresh.ts'
+import { createSegment } from '../src/segment/saved.ts'
 import { removeEmbedded } from '../src/store/embedded.ts'
+import { segmentMix } from './segment-mix.ts'
 
 export interface LakeSize {
   customers: number
@@ -23,29 +27,65 @@ const KINDS = ['products', 'customers', 'orders', 'checkouts', 'subscriptions', 
 const REDIRECTED = 0.1
 
 /**
- * A store's history through the real import, snapshot and compaction. It is kept in a folder for the next run, since
- * a million customers take some minutes; `size` is part of the folder's name.
+ * A store's history through the real import, snapshot and compaction, with the published mix of segments, refreshed once.
+ * It is made once, since a million customers take half an hour, and kept in a folder with `size` in its name; what a run
+ * adds goes into a copy, which `end` removes: each run finds the same.
  */
 export async function segmentLake(
   folder: string,
   size: LakeSize,
   memoryMb: number,
-): Promise<{ app: App; brand: Brand }> {
+): Promise<{ app: App; brand: Brand; end(): Promise<void> }> {
   setLogLevel('error')
-  const dataDir = join(folder, `${size.customers}-${size.eventsPerCustomer}-${size.days}`)
-  const done = join(dataDir, 'complete')
+  const kept = join(folder, `${size.customers}-${size.eventsPerCustomer}-${size.days}`)
+  const done = join(kept, 'refreshed')
   if (!existsSync(done)) {
-    await removeEmbedded(dataDir).catch(() => false)
-    rmSync(dataDir, { recursive: true, force: true })
+    await make(kept, size, memoryMb)
+    writeFileSync(done, '')
   }
-  mkdirSync(dataDir, { recursive: true })
-  const app = await openApp(readConfig({ DATA_DIR: dataDir }), { memoryMb })
-  const [known] = await app.postgres.pipeline.many<Brand>('brands_all')
-  const brand = known ?? (await createBrand(app, { name: 'Bench', shop_domain: 'bench.myshopify.com' }))
-  if (existsSync(done)) return { app, brand }
-  await fill(app, brand, join(dataDir, 'demo'), size)
-  writeFileSync(done, '')
-  return { app, brand }
+  const copy = `${kept}-run`
+  await remove(copy)
+  copyFolder(kept, copy)
+  const app = await openApp(readConfig({ DATA_DIR: copy }), { memoryMb })
+  const [brand] = await app.postgres.pipeline.many<Brand>('brands_all')
+  if (!brand) throw new Error(`${kept} has no brand: remove it, to have it made anew`)
+  return {
+    app,
+    brand,
+    end: async () => {
+      await app.close()
+      await remove(copy)
+    },
+  }
+}
+
+async function remove(folder: string): Promise<void> {
+  if (!(await removeEmbedded(folder))) throw new Error(`another process uses ${folder}`)
+  rmSync(folder, { recursive: true, force: true })
+}
+
+/** With the owners of the files. Those of the lake are links: none is written to again. */
+function copyFolder(from: string, to: string): void {
+  mkdirSync(to)
+  for (const name of readdirSync(from))
+    execFileSync('cp', [name === 'lake' ? '-al' : '-a', join(from, name), to])
+  execFileSync('sync', ['-f', to])
+}
+
+async function make(folder: string, size: LakeSize, memoryMb: number): Promise<void> {
+  await remove(folder)
+  mkdirSync(folder, { recursive: true })
+  const app = await openApp(readConfig({ DATA_DIR: folder }), { memoryMb })
+  try {
+    const brand = await createBrand(app, { name: 'Bench', shop_domain: 'bench.myshopify.com' })
+    await fill(app, brand, join(folder, 'demo'), size)
+    const db = app.postgres.forBrand(brand.id)
+    for (const [n, definition] of segmentMix().entries())
+      await createSegment(db, { name: `Mix ${n}`, definition, createdBy: 'cli' })
+    await refreshBrand(app.pipeline, brand.id)
+  } finally {
+    await app.close()
+  }
 }
 
 /** Ids that the store has for its customers, for events of those who are there. */

@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import { v7 as uuidv7 } from 'uuid'
-import type { App } from '../src/app.ts'
 import { table } from '../src/cli/table.ts'
 import { CHECKOUT } from '../src/config.ts'
 import { snapshotAll } from '../src/lake/horizon.ts'
@@ -9,7 +8,6 @@ import { openServed } from '../src/lake/served.ts'
 import { openSession } from '../src/lake/session.ts'
 import { loadModels } from '../src/model/graph.ts'
 import { runModels } from '../src/model/run.ts'
-import type { Brand } from '../src/op.ts'
 import { parseDefinition } from '../src/segment/definition.ts'
 import { exportPage } from '../src/segment/export.ts'
 import { type MemberPlace, memberPage } from '../src/segment/member-page.ts'
@@ -17,8 +15,6 @@ import type { Part } from '../src/segment/part.ts'
 import { compileOne } from '../src/segment/plan.ts'
 import { openReading } from '../src/segment/reading.ts'
 import { refreshBrand, type Step } from '../src/segment/refresh.ts'
-import { createSegment } from '../src/segment/saved.ts'
-import type { BrandRow } from '../src/segment/way.ts'
 import { editRule } from './edited-rule.ts'
 import { options } from './options.ts'
 import { segmentLake, storeIds } from './segment-lake.ts'
@@ -43,7 +39,7 @@ const size = {
   eventsPerCustomer: Number(values.events),
   days: Number(values.days),
 }
-const { app, brand } = await segmentLake(values.lake, size, Number(values.memory))
+const { app, brand, end } = await segmentLake(values.lake, size, Number(values.memory))
 const rows: unknown[][] = []
 let cpu = process.cpuUsage()
 /** With the seconds of CPU since the figure before: on a shared machine they say more than the clock. */
@@ -55,7 +51,6 @@ const say = (what: string, figure: string, more = '') => {
   process.stderr.write(`${what}: ${figure}, CPU ${spent} s, RSS ${rssMb()} MB. ${more}\n`)
 }
 try {
-  await saveMix(app, brand)
   if (parts.includes('full')) await full()
   if (parts.includes('plain')) await plain()
   if (parts.includes('step')) await step()
@@ -67,16 +62,7 @@ try {
   )
   process.stdout.write(`${table(['what', 'figure', 'CPU s', 'parts', 'RSS MB'], rows)}\n`)
 } finally {
-  await app.close()
-}
-
-async function saveMix({ postgres }: App, { id }: Brand): Promise<void> {
-  const db = postgres.forBrand(id)
-  for (const [n, definition] of segmentMix().entries()) {
-    const name = `Mix ${n}`
-    if (!(await db.maybe('segment_by_name', [name])))
-      await createSegment(db, { name, definition, createdBy: 'cli' })
-  }
+  await end()
 }
 
 function p95(times: number[]): number {
@@ -99,8 +85,6 @@ async function refreshed(what: string, parts: readonly Part[]): Promise<void> {
 
 /** Everything of the segments anew, as after a change of a rule. */
 async function full(): Promise<void> {
-  const { generation, recipe } = await app.postgres.pipeline.one<BrandRow>('lake_brand_row', [brand.id])
-  if (generation === 0 || !recipe) await refreshed('first refresh, with all models', ['models', 'segments'])
   for (const round of ['first', 'second']) {
     await editRule(app.postgres, brand.id)
     await refreshed(`full refresh, ${round}`, ['segments'])
