@@ -31,12 +31,12 @@ export interface Asked {
 /** Finds out whose memberships of what are looked at anew, and opens what they follow from. */
 export async function ask(
   { duck, asOf }: Session,
-  { plan, rows, from, since, roots, places, stale }: Asks,
+  { plan, rows, from, roots, places, stale }: Asks,
   due: readonly SegmentRow[],
   models: readonly Model[],
 ): Promise<Asked> {
   const asked = await openAsked(duck, plan, due, rows, { from, asOf })
-  await openTouchedMembers(duck, places, { stale, since })
+  await openTouchedMembers(duck, places, stale)
   const anew = planOf(due.filter(({ ordinal }) => asked.segments.has(ordinal)))
   if (!anew) return asked
   const segments = [...asked.segments.values()]

@@ -1,5 +1,5 @@
 import { type Places, publishedRows } from '../lake/generation.ts'
-import { filesOf } from '../lake/manifest.ts'
+import { filesOf, type Manifest } from '../lake/manifest.ts'
 import type { Session } from '../lake/session.ts'
 import { fileList } from '../lake/sources.ts'
 import type { Duck } from '../store/duckdb.ts'
@@ -17,10 +17,7 @@ export async function openMembers(
   since: 'table' | 'view',
   named = 'member_before',
 ): Promise<void> {
-  const base = filesOf(manifest, 'members')
-  const changes = filesOf(manifest, 'member_changes')
-  const folded = Math.max(0, ...base.map(({ tick_hi }) => tick_hi))
-  const deltas = changes.filter(({ tick_hi }) => tick_hi > folded)
+  const { base, folded, changes, deltas } = memberFiles(manifest)
   await duck.run(
     base.length
       ? `create view member_base as select segment, customer, joined_at from read_parquet(${fileList(lakeDir, base)})`
@@ -48,8 +45,17 @@ export async function openMembers(
     select segment, customer, changed_at as joined_at from member_since where action = 'entered'`)
 }
 
+function memberFiles(manifest: Manifest) {
+  const base = filesOf(manifest, 'members')
+  const changes = filesOf(manifest, 'member_changes')
+  const folded = Math.max(0, ...base.map(({ tick_hi }) => tick_hi))
+  return { base, folded, changes, deltas: changes.filter(({ tick_hi }) => tick_hi > folded) }
+}
+
 /** Members of the lake, beside those of a generation that is attached. */
 export const OF_LAKE = 'member_lake'
+/** The greatest customer who is, or was since the base, a member there. */
+const GREATEST = 'member_greatest'
 const COLUMNS = 'segment, customer, joined_at'
 
 /**
@@ -62,6 +68,14 @@ export async function openPublishedMembers(
   fresh: readonly SegmentRow[],
 ): Promise<void> {
   await openMembers(session, lakeDir, 'view', OF_LAKE)
+  const { base, deltas } = memberFiles(session.manifest)
+  const files = [...base, ...deltas]
+  // The statistics of the files have it.
+  await session.duck.run(
+    files.length
+      ? `create view ${GREATEST} as select max(customer) as customer from read_parquet(${fileList(lakeDir, files)})`
+      : `create view ${GREATEST} as select null::integer as customer`,
+  )
   const isFresh = amongSegments(fresh)
   await session.duck.run(`
     create view member_before as
@@ -72,15 +86,18 @@ export async function openPublishedMembers(
 
 /**
  * Makes `touched_before`: `member_before` of the touched customers. What is published has no members who are gone: of
- * segments that are evaluated now, and were not by the last refresh, `stale`, such are still to leave; and whoever a
- * merge gave back since a tick comes back with the memberships that no evaluation has ended.
+ * segments that are evaluated now, and were not by the last refresh, `stale`, such are still to leave; and whoever is
+ * there again, whom a merge or the store gave back, has the memberships that no evaluation has ended. Needs
+ * `customers` of the touched, and `customers_before`.
  */
 export async function openTouchedMembers(
   duck: Duck,
   places: Places,
-  { stale, since }: { stale: readonly SegmentRow[]; since: number },
+  stale: readonly SegmentRow[],
 ): Promise<void> {
-  const back = `select subject from subject_redirect_changed where deleted and tick > ${Math.trunc(since)}`
+  // Nobody who is new is found by it: subjects are numbered as they come.
+  const back = `select customer from customers anti join customers_before using (customer)
+    where customer <= (from ${GREATEST})`
   const [anyone] = await duck.rows(`${back} limit 1`)
   const ofLake = anyone ? `(${amongSegments(stale)} or customer in (${back}))` : amongSegments(stale)
   await duck.run(`

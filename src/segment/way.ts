@@ -151,8 +151,6 @@ export interface Asks {
   plan: Plan
   rows: AskedRows[]
   from: Date
-  /** Rows of later ticks are new. */
-  since: number
   roots: readonly Model[]
   /** Where what is published is. */
   places: Places
@@ -220,9 +218,7 @@ export async function wayOf(
     published,
     before,
   }
-  return planned
-    ? { ...way, asks: { plan: planned, rows, from: start.from, since, roots, places, stale } }
-    : way
+  return planned ? { ...way, asks: { plan: planned, rows, from: start.from, roots, places, stale } } : way
 }
 
 /** Slices of rules look at the customers as they were. */
