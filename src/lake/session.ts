@@ -13,6 +13,8 @@ import { openedOf, openSources } from './sources.ts'
 /** A locked DuckDB over one brand's sources at one manifest: it can reach no file of another brand. */
 export interface Session {
   readonly duck: Duck
+  /** Another connection, whose statements wait for none of `duck`'s; of a small brand, with one thread, the same. */
+  readonly beside: Pick<Duck, 'run' | 'rows'>
   readonly manifest: Manifest
   readonly asOf: Date
   /** So few rows that what is written is not worth compressing. */
@@ -85,8 +87,9 @@ export async function openSession(
        select $1::timestamp as as_of, $2::varchar as timezone, $3::varchar as currency_code, $4::uuid as brand_id`,
       [asOf, brand.timezone, brand.currency_code, brand.id],
     )
+    const beside = isSmall ? duck : await duck.beside()
     await duck.lock([folder])
-    return { duck, manifest, asOf, isSmall, sources: new Set(opened.map(sourceName)), folder, close }
+    return { duck, beside, manifest, asOf, isSmall, sources: new Set(opened.map(sourceName)), folder, close }
   } catch (error) {
     await close()
     throw error

@@ -59,7 +59,7 @@ export async function stageRows(
 
 /** Throws Outrun when an erasure removed the file before it was finished. */
 export async function writeParquet(
-  duck: Duck,
+  duck: Pick<Duck, 'run'>,
   lakeDir: string,
   folder: string,
   name: string,

@@ -69,12 +69,14 @@ export async function openPublishedMembers(
 ): Promise<void> {
   await openMembers(session, lakeDir, 'view', OF_LAKE)
   const { base, deltas } = memberFiles(session.manifest)
-  const files = [...base, ...deltas]
-  // The statistics of the files have it.
+  // Of a file by itself the statistics have it.
+  const files = [...base.map((file) => [file]), ...(deltas.length ? [deltas] : [])]
+  const greatest = files.map(
+    (each) => `select max(customer) as customer from read_parquet(${fileList(lakeDir, each)})`,
+  )
   await session.duck.run(
-    files.length
-      ? `create view ${GREATEST} as select max(customer) as customer from read_parquet(${fileList(lakeDir, files)})`
-      : `create view ${GREATEST} as select null::integer as customer`,
+    `create view ${GREATEST} as
+     select max(customer) as customer from (${['select null::integer as customer', ...greatest].join(' union all ')})`,
   )
   const isFresh = amongSegments(fresh)
   await session.duck.run(`
@@ -95,10 +97,12 @@ export async function openTouchedMembers(
   places: Places,
   stale: readonly SegmentRow[],
 ): Promise<void> {
-  // Nobody who is new is found by it: subjects are numbered as they come.
-  const back = `select customer from customers anti join customers_before using (customer)
-    where customer <= (from ${GREATEST})`
-  const [anyone] = await duck.rows(`${back} limit 1`)
+  const back = 'select customer from customers anti join customers_before using (customer)'
+  const [added] = await duck.rows<{ first: number | null }>(`select min(customer) as first from (${back})`)
+  const first = added?.first ?? null
+  // Subjects are numbered as they come: whoever is new comes after all members.
+  const [anyone] =
+    first === null ? [] : await duck.rows(`from ${GREATEST} where customer >= ${Math.trunc(first)}`)
   const ofLake = anyone ? `(${amongSegments(stale)} or customer in (${back}))` : amongSegments(stale)
   await duck.run(`
     create table touched_before as

@@ -60,10 +60,12 @@ export async function publish(
     for (const { path, bytes, sha256 } of [file, ...(file.beside ? [file.beside] : [])])
       files.push({ path, bytes, sha256, ...noted })
   }
-  if (parts.has('segments')) await writeMembers(pipeline, session, publication, note)
-  const { shown, ...changed } = publication.serving
-    ? await finishWhole(publication.serving, session, publication, note)
-    : await writeTouched(pipeline, session, publication, note)
+  const [{ shown, ...changed }] = await together(
+    publication.serving
+      ? finishWhole(publication.serving, session, publication, note)
+      : writeTouched(pipeline, session, publication, note),
+    parts.has('segments') ? writeMembers(pipeline, session, publication, note) : null,
+  )
 
   const kept = pathsOf(shown)
   const retired = manifest.files.filter(
@@ -93,6 +95,15 @@ export async function publish(
   return generation
 }
 
+/** Both, and an error only when neither goes on. */
+async function together<One, Other>(
+  one: Promise<One>,
+  other: Promise<Other> | null,
+): Promise<[One, Other | null]> {
+  await Promise.allSettled([one, other])
+  return [await one, await other]
+}
+
 /** The brand's row goes on to the new generation, unless another refresh was first. */
 async function moveOn(
   tx: Statements,
@@ -116,10 +127,13 @@ async function moveOn(
   ])
 }
 
-/** Who came and left, and, when they are many since the last time, the members themselves. */
+/**
+ * Who came and left, and, when they are many since the last time, the members themselves: beside what is published, which
+ * one thread writes for the most part.
+ */
 async function writeMembers(
   { lakeDir }: Pipeline,
-  { duck, asOf }: Session,
+  { beside: duck, asOf }: Session,
   { brand, recipe, evaluation, members }: Publication,
   note: Note,
 ): Promise<void> {

@@ -10,7 +10,7 @@ import { referencesOf } from './tree.ts'
  * `isAnew`: results are made with something else than before, so that every rule means something else.
  */
 export async function writeReasons(
-  duck: Duck,
+  duck: Pick<Duck, 'run'>,
   evaluated: readonly SegmentRow[],
   refreshedTick: number,
   isAnew: boolean,

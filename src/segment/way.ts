@@ -201,7 +201,7 @@ export async function wayOf(
     : []
   const slices = planned ? slicesOfProfiles(planned.profile) : []
   const touched = await touchedSince(duck, slices, from, rows)
-  const all = await rowsIn(duck, 'published.customers')
+  const all = await rowsIn(duck, 'base.customers')
   if (tooMany(touched, changedIn(brand, parts), all, options.mostTouched)) return whole
   const moved = parts.has('models') && (await salesMoved(session, brand.models_tick, start.from))
   if (carries) await openPublishedScores(duck)

@@ -112,7 +112,7 @@ async function touchMembers(
     create table members_moved as
     select distinct customer from member_diff anti join touched using (customer)`)
   const touched = (await rowsOf(duck, 'touched')) + (await rowsOf(duck, 'members_moved'))
-  if (tooMany(touched, before, await rowsOf(duck, 'published.customers'), most)) return false
+  if (tooMany(touched, before, await rowsOf(duck, 'base.customers'), most)) return false
   // First their rows: what `customers` carries on leaves out whoever is touched.
   await duck.run(`
     create table ${MOVED} as
@@ -121,5 +121,5 @@ async function touchMembers(
   return true
 }
 
-export const rowsOf = async (duck: Duck, table: string) =>
+export const rowsOf = async (duck: Pick<Duck, 'rows'>, table: string) =>
   (await duck.rows<{ rows: number }>(`select count(*) as rows from ${table}`))[0]?.rows ?? 0

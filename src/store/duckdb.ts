@@ -43,8 +43,8 @@ export interface Duck {
   answers<Row = Record<string, unknown>>(text: string): Promise<Row[][]>
   /** From here on nothing outside these folders can be read or written, and no setting changed. */
   lock(folders: readonly string[]): Promise<void>
-  /** Rows over a connection of its own, to be opened before `lock`: they wait for none of the other statements. */
-  beside(): Promise<Pick<Duck, 'rows'>>
+  /** Another connection, to be opened before `lock`: its statements wait for none of the others. */
+  beside(): Promise<Pick<Duck, 'run' | 'rows'>>
   close(): void
   /** For the appender and for reading chunks. */
   readonly connection: DuckDBConnection
@@ -72,11 +72,11 @@ export async function openDuck(options: DuckOptions): Promise<Duck> {
     if (signal?.aborted) stop()
     return line
   }
-  const { connection, inOrder, rows } = await open()
+  const { connection, inOrder, run, rows } = await open()
   if (counted) await connection.run('set enable_progress_bar = true; set enable_progress_bar_print = false')
   return {
     connection,
-    run: (text, values) => inOrder(async () => void (await connection.run(text, bindable(values)))),
+    run,
     rows,
     answers: (text) => inOrder(() => answersOf(connection, text)),
     beside: open,
@@ -96,7 +96,7 @@ export async function openDuck(options: DuckOptions): Promise<Duck> {
 }
 
 /** One connection. */
-interface Line extends Pick<Duck, 'connection' | 'rows' | 'close'> {
+interface Line extends Pick<Duck, 'connection' | 'run' | 'rows' | 'close'> {
   stop(reason: unknown): void
   inOrder<T>(statement: () => Promise<T>): Promise<T>
 }
@@ -119,6 +119,7 @@ async function openLine(instance: DuckDBInstance, keptStatements: number): Promi
   return {
     connection,
     inOrder,
+    run: (text, values) => inOrder(async () => void (await connection.run(text, bindable(values)))),
     rows: (text, values, signal) =>
       inOrder(async () => {
         const statement = values?.length && keptStatements ? await kept.prepared(text) : undefined

@@ -83,26 +83,28 @@ export function askedSql(
 }
 
 /**
- * The bits of conditions of one row, a word each. What several ask is tested once: of 60,000 rows 75 conditions took
- * 0.18 s of CPU, asked one by one, and take 0.09.
+ * The bits of conditions of one row, a word each: of those whose tests it passes, those that it came for or was passed
+ * for. What several ask, and a window of several, is a part of the word once: of 75 conditions the statement was planned
+ * in 32 ms when each had its window beside its tests.
  */
 function askedWords(atoms: readonly AskedAtom[], testsSqlOf: (atom: RowsAtom) => string[]): string[] {
   const placed = atoms.map((each, n) => ({ ...each, ...placeOf(n) }))
   return [...Map.groupBy(placed, ({ word }) => word).values()].map((ofWord) => {
-    const parts = [...Map.groupBy(ofWord, keyOfAsked).values()].map((same) => {
-      const passed = [...Map.groupBy(same, ({ passed }) => any(passed.map(({ holds }) => holds)))].map(
-        ([holds, these]) => chosen(holds, maskOf(these)),
-      )
+    const tested = [...Map.groupBy(ofWord, keyOfAsked).values()].map((same) => {
       const tests = same.slice(0, 1).flatMap(({ atom }) => testsSqlOf(atom))
-      const bits = chosen('came', maskOf(same), `(${passed.join(' | ')})`)
-      return tests.length ? chosen(all(tests), bits) : bits
+      return tests.length ? chosen(all(tests), maskOf(same)) : bitsSql(maskOf(same))
     })
-    return chosen('came is null', maskOf(ofWord), `(${parts.join(' | ')})`)
+    const windows = Map.groupBy(ofWord, ({ passed }) => any(passed.map(({ holds }) => holds)))
+    const passed = [...windows].map(([holds, these]) => chosen(holds, maskOf(these)))
+    const moved = chosen('came', maskOf(ofWord), `(${passed.join(' | ')})`)
+    return chosen('came is null', maskOf(ofWord), `(${tested.join(' | ')}) & ${moved}`)
   })
 }
 
-const chosen = (when: string, bits: bigint | string, otherwise = '0::bigint'): string =>
-  `case when ${when} then ${bits}${typeof bits === 'bigint' ? '::bigint' : ''} else ${otherwise} end`
+const bitsSql = (bits: bigint): string => `${bits}::bigint`
+
+const chosen = (when: string, bits: bigint, otherwise = bitsSql(0n)): string =>
+  `case when ${when} then ${bitsSql(bits)} else ${otherwise} end`
 
 /** What is asked of one row, as a key: best in a row, since a test is made once a word. */
 export const keyOfAsked = ({ atom }: Pick<AskedAtom, 'atom'>): string =>
