@@ -46,7 +46,7 @@ export async function segmentLake(
   const copy = `${kept}-run`
   await remove(copy)
   copyFolder(kept, copy)
-  const app = await openApp(readConfig({ DATA_DIR: copy }), { memoryMb })
+  const app = await openApp(readConfig({ DATA_DIR: copy, DUCKDB_MEMORY_MB: String(memoryMb) }))
   const [brand] = await app.postgres.pipeline.many<Brand>('brands_all')
   if (!brand) throw new Error(`${kept} has no brand: remove it, to have it made anew`)
   return {
@@ -75,7 +75,7 @@ function copyFolder(from: string, to: string): void {
 async function make(folder: string, size: LakeSize, memoryMb: number): Promise<void> {
   await remove(folder)
   mkdirSync(folder, { recursive: true })
-  const app = await openApp(readConfig({ DATA_DIR: folder }), { memoryMb })
+  const app = await openApp(readConfig({ DATA_DIR: folder, DUCKDB_MEMORY_MB: String(memoryMb) }))
   try {
     const brand = await createBrand(app, { name: 'Bench', shop_domain: 'bench.myshopify.com' })
     await fill(app, brand, join(folder, 'demo'), size)

@@ -17,7 +17,7 @@ export async function stage(
   memoryMb = 2048,
 ): Promise<{ app: App; brand: Brand; dataDir: string; end(): Promise<void> }> {
   const dataDir = mkdtempSync(join(tmpdir(), 'recoup-bench-'))
-  const app = await openApp(readConfig({ DATA_DIR: dataDir }), { memoryMb })
+  const app = await openApp(readConfig({ DATA_DIR: dataDir, DUCKDB_MEMORY_MB: String(memoryMb) }))
   const brand = await createBrand(app, { name: 'Bench', shop_domain: 'bench.myshopify.com' })
   return {
     app,

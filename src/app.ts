@@ -18,8 +18,6 @@ export interface App {
 }
 
 export interface AppOptions {
-  /** DuckDB memory of one session; a machine of 4 GB runs the server and a worker with the defaults. */
-  memoryMb?: number
   connections?: number
 }
 
@@ -40,8 +38,7 @@ export async function openApp(config: Config, options: AppOptions = {}): Promise
       lakeDir: config.lakeDir,
       storePlatformDomain: config.storePlatformDomain,
       subjects: createSubjectCache(),
-      memoryMb: options.memoryMb ?? 2048,
-      threads: 2,
+      ...config.duckdb,
     }
     return {
       config,

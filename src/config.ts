@@ -21,6 +21,8 @@ export interface Config {
   logLevel: Level
   /** Five-field cron of the refresh of models and segments. */
   refreshCron: string
+  /** Of each DuckDB instance that works on the lake. */
+  duckdb: { memoryMb: number; threads: number }
   rateLimits: boolean
   /** Null: replies are not drafted. */
   agent: { url: string; key: string | null; model: string } | null
@@ -99,6 +101,12 @@ export const SETTINGS: Record<string, Setting> = {
   },
   LOG_LEVEL: { default: 'info', what: 'Least level that is logged', check: oneOf(LEVELS) },
   REFRESH_CRON: { default: '*/15 * * * *', what: 'When models and segments are refreshed', check: cron },
+  DUCKDB_MEMORY_MB: {
+    default: '2048',
+    what: 'Memory that one refresh, snapshot or merge of files may take; what does not fit goes to the disk. Some run at once',
+    check: integer(256, 1_048_576),
+  },
+  DUCKDB_THREADS: { default: '2', what: 'Threads of each of them', check: integer(1, 256) },
   TRUSTED_PROXIES: {
     default: '0',
     what: 'Reverse proxies in front that append to X-Forwarded-For; they say which address a client has',
@@ -160,6 +168,10 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     storePlatformDomain: given('STORE_PLATFORM_DOMAIN') ?? 'myshopify.com',
     logLevel: (given('LOG_LEVEL') ?? 'info') as Level,
     refreshCron: given('REFRESH_CRON') ?? '*/15 * * * *',
+    duckdb: {
+      memoryMb: Number(given('DUCKDB_MEMORY_MB') ?? 2048),
+      threads: Number(given('DUCKDB_THREADS') ?? 2),
+    },
     rateLimits: given('RATE_LIMITS') !== 'off',
     agent: agentUrl === null ? null : { url: agentUrl, key: agentKey, model: agentModel },
     trustedProxies: Number(given('TRUSTED_PROXIES') ?? 0),

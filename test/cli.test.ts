@@ -187,6 +187,8 @@ t.test('the environment', async (t) => {
       STORE_PLATFORM_DOMAIN: 'Shops',
       LOG_LEVEL: 'loud',
       REFRESH_CRON: '61 * * * *',
+      DUCKDB_MEMORY_MB: '2GB',
+      DUCKDB_THREADS: '0',
     }
     const { code, stdout, stderr } = await recoup(['status'], {
       env: { ...bad, RECOUP_PORT: '1', RECOUP_TYPO: '' },

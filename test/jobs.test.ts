@@ -10,6 +10,7 @@ import { retention } from '../jobs/retention.ts'
 import { type App, openApp } from '../src/app.ts'
 import { statusCommands } from '../src/cli/status.ts'
 import { readConfig } from '../src/config.ts'
+import { withWorkspace } from '../src/lake/pipeline.ts'
 import { retain } from '../src/lake/retention.ts'
 import { setLogLevel } from '../src/log.ts'
 import { loadModels } from '../src/model/graph.ts'
@@ -27,11 +28,11 @@ import { nextTurn } from './fixtures/turn.ts'
 
 setLogLevel('error')
 
-async function app(t: Teardown): Promise<App> {
+async function app(t: Teardown, settings: Record<string, string> = {}): Promise<App> {
   const { url } = await database(t)
   const dataDir = mkdtempSync(`${tmpdir()}/recoup-jobs-`)
   const opened = await openApp(
-    readConfig({ DATABASE_URL: url, DATA_DIR: dataDir, REFRESH_CRON: '* * * * *' }),
+    readConfig({ DATABASE_URL: url, DATA_DIR: dataDir, REFRESH_CRON: '* * * * *', ...settings }),
   )
   t.teardown(async () => {
     await opened.close()
@@ -74,6 +75,12 @@ interface Brand {
   refreshed_tick: number
   generation: number
 }
+
+t.test('work on the lake has the memory and the threads that are set', async (t) => {
+  const { pipeline } = await app(t, { DUCKDB_MEMORY_MB: '1024', DUCKDB_THREADS: '3' })
+  const settings = `select current_setting('memory_limit') as memory, current_setting('threads')::integer as threads`
+  t.same(await withWorkspace(pipeline, (duck) => duck.rows(settings)), [{ memory: '976.5 MiB', threads: 3 }])
+})
 
 t.test('a worker brings events into the lake and refreshes their brand without being asked', async (t) => {
   const running = await app(t)
