@@ -13,8 +13,8 @@ import type { MemberChanges } from './member-diff.ts'
 import type { Parts } from './part.ts'
 import { writeReasons } from './reasons.ts'
 import type { Staying } from './staying.ts'
-import type { BrandRow } from './way.ts'
-import { finishWhole, type Note, rowsOf, type Written, writeTouched } from './written.ts'
+import { type BrandRow, rowsIn } from './way.ts'
+import { finishWhole, type Note, type Written, writeTouched } from './written.ts'
 
 export interface Publication {
   /** As the refresh found it. */
@@ -60,7 +60,7 @@ export async function publish(
     for (const { path, bytes, sha256 } of [file, ...(file.beside ? [file.beside] : [])])
       files.push({ path, bytes, sha256, ...noted })
   }
-  const [{ shown, ...changed }] = await together(
+  const { shown, ...changed } = await together(
     publication.serving
       ? finishWhole(publication.serving, session, publication, note)
       : writeTouched(pipeline, session, publication, note),
@@ -95,13 +95,11 @@ export async function publish(
   return generation
 }
 
-/** Both, and an error only when neither goes on. */
-async function together<One, Other>(
-  one: Promise<One>,
-  other: Promise<Other> | null,
-): Promise<[One, Other | null]> {
+/** What the first answers, when neither goes on any more; an error of either. */
+async function together<Answer>(one: Promise<Answer>, other: Promise<void> | null): Promise<Answer> {
   await Promise.allSettled([one, other])
-  return [await one, await other]
+  await other
+  return await one
 }
 
 /** The brand's row goes on to the new generation, unless another refresh was first. */
@@ -152,7 +150,7 @@ async function writeMembers(
   }
   if (members.fold) {
     const select = `select ${row}, segment, customer, joined_at from members order by segment, customer`
-    note(await write('members', select), 'members', 1, await rowsOf(duck, 'members'))
+    note(await write('members', select), 'members', 1, await rowsIn(duck, 'members'))
   }
 }
 

@@ -235,7 +235,7 @@ async function touchedSince(
   return touched
 }
 
-const rowsIn = async (duck: Duck, table: string): Promise<number> =>
+export const rowsIn = async (duck: Pick<Duck, 'rows'>, table: string): Promise<number> =>
   (await duck.rows<{ rows: number }>(`select count(*) as rows from ${table}`))[0]?.rows ?? 0
 
 /** Null when a definition cannot be read: its segment fails, and shows it. */

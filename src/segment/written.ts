@@ -15,7 +15,7 @@ import {
   writeTouchedMembers,
 } from './served-tables.ts'
 import { mergeMarts } from './touched.ts'
-import { type BrandRow, tooMany } from './way.ts'
+import { type BrandRow, rowsIn, tooMany } from './way.ts'
 
 /** Takes a written file, with what lies beside it, among those that are to be published. */
 export type Note = (
@@ -83,7 +83,7 @@ export async function writeTouched(
     for (const file of [changes, members]) if (file) note(file, 'served', 0, 0)
     if (changes) written.shown.changes_path = changes.path
     if (members) written.shown.members_path = members.path
-    written.changed = await rowsOf(duck, 'replaced')
+    written.changed = await rowsIn(duck, 'replaced')
   }
   if (!parts.has('models')) return written
 
@@ -95,7 +95,7 @@ export async function writeTouched(
   const file = await writeTouchedMarts(lakeDir, session, published, models)
   note(file, 'served', 0, 0)
   written.shown.models_changes_path = file.path
-  written.modelsChanged = await rowsOf(duck, 'replaced')
+  written.modelsChanged = await rowsIn(duck, 'replaced')
   return written
 }
 
@@ -111,8 +111,8 @@ async function touchMembers(
   await duck.run(`
     create table members_moved as
     select distinct customer from member_diff anti join touched using (customer)`)
-  const touched = (await rowsOf(duck, 'touched')) + (await rowsOf(duck, 'members_moved'))
-  if (tooMany(touched, before, await rowsOf(duck, 'base.customers'), most)) return false
+  const touched = (await rowsIn(duck, 'touched')) + (await rowsIn(duck, 'members_moved'))
+  if (tooMany(touched, before, await rowsIn(duck, 'base.customers'), most)) return false
   // First their rows: what `customers` carries on leaves out whoever is touched.
   await duck.run(`
     create table ${MOVED} as
@@ -120,6 +120,3 @@ async function touchMembers(
   await duck.run('insert into touched from members_moved')
   return true
 }
-
-export const rowsOf = async (duck: Pick<Duck, 'rows'>, table: string) =>
-  (await duck.rows<{ rows: number }>(`select count(*) as rows from ${table}`))[0]?.rows ?? 0
