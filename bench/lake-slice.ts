@@ -130,13 +130,7 @@ async function written(
   if (!range?.rows) return null
   const order = RELATIONS[relation].order.join(', ')
   const folder = brandFolder(brand.id)
-  const file = await writeParquet(
-    duck,
-    app.pipeline.lakeDir,
-    folder,
-    relation,
-    `from output order by ${order}`,
-  )
+  const file = await writeParquet(duck, app.pipeline, folder, relation, `from output order by ${order}`)
   return { ...file, ...range, brand_id: brand.id, relation, level }
 }
 

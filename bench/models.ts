@@ -102,7 +102,7 @@ async function tick(base: WrittenServed): Promise<void> {
   try {
     await runModels(duck.connection, staging)
     const published = { generation: 1, base_path: base.path, changes_path: null }
-    await attachGeneration(duck, lakeDir, published)
+    await attachGeneration({ duck, lakeDir }, published)
     await duck.run(NO_MEMBERS)
     await duck.run(`create table touched as
       select customer from published.customers order by hash(customer) limit ${Math.trunc(Number(values.touched))}`)

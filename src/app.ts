@@ -4,6 +4,7 @@ import type { Config } from './config.ts'
 import { errorCode, Failure, fail } from './errors.ts'
 import { createSubjectCache } from './identity/cache.ts'
 import type { Pipeline } from './lake/pipeline.ts'
+import { createSandboxes } from './lake/sandbox.ts'
 import { errorFields, log } from './log.ts'
 import { startEmbedded } from './store/embedded.ts'
 import { migrate } from './store/migrate.ts'
@@ -39,12 +40,14 @@ export async function openApp(config: Config, options: AppOptions = {}): Promise
       storePlatformDomain: config.storePlatformDomain,
       subjects: createSubjectCache(),
       ...config.duckdb,
+      sandboxes: createSandboxes({ lakeDir: config.lakeDir, memoryMb: config.duckdb.memoryMb }),
     }
     return {
       config,
       postgres,
       pipeline,
       close: async () => {
+        pipeline.sandboxes.close()
         await postgres.close()
         await embedded?.release()
       },

@@ -394,13 +394,7 @@ t.test(
         // Before any file of now, as an erasure that begins later counts.
         t.ok((await sweepAfterErasure(pipeline, brand.id, { readersMs: 0, writersMs: -60_000 })) > 0)
       }
-      const written = writeParquet(
-        { ...duck, run },
-        pipeline.lakeDir,
-        STAGING_FOLDER,
-        'orders',
-        'select 1 as one',
-      )
+      const written = writeParquet({ ...duck, run }, pipeline, STAGING_FOLDER, 'orders', 'select 1 as one')
       await t.rejects(written, { name: 'Outrun' })
     })
     t.same(inFolder(), before)

@@ -440,7 +440,7 @@ t.test('a session reaches no file outside its brand', async (t) => {
   const foreign = `${pipeline.lakeDir}/${files[0]?.path}`
   await t.rejects(session.duck.rows(`from read_parquet('${foreign}')`), /Permission/)
   await t.rejects(
-    session.duck.rows(`from read_parquet('${session.folder}/../${other.id}/*.parquet')`),
+    session.duck.rows(`from read_parquet('${session.lakeDir}/brands/${one.id}/../${other.id}/*.parquet')`),
     /Permission/,
   )
   await t.rejects(session.duck.rows(`from read_text('/etc/passwd')`), /Permission/)

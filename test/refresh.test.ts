@@ -171,7 +171,7 @@ t.test('the segments that a shared statement fails for are found, the others are
   const session = await openSession(shared, brand, at('2026-03-02T00:00:00'))
   t.teardown(() => session.close())
   await runModels(session.duck.connection, await loadModels())
-  await openMembers(session, shared.lakeDir, 'table')
+  await openMembers(session, 'table')
   await session.duck.run('drop view stg_product_events')
   const segments = await shared.postgres.pipeline.many<SegmentRow>('segments_to_evaluate', [brand.id])
   const { evaluated, failed } = await evaluateSegments(session, segments)

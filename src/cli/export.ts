@@ -6,6 +6,7 @@ import { loadReadable, type Model } from '../model/graph.ts'
 import { didYouMean } from '../model/nearest.ts'
 import { openReading } from '../segment/reading.ts'
 import { literal } from '../store/duckdb.ts'
+import { brandFolder } from '../store/lake.ts'
 import { command, required, text, timeOption, UsageError } from './command.ts'
 import { brandOrOnly, brandUnlessOnly } from './of-brand.ts'
 import type { Progress } from './progress.ts'
@@ -61,8 +62,8 @@ async function write(
   to: { target: string; format: string },
   shown: Progress,
 ) {
-  const { duck, folder } = session
-  const written = join(folder, 'tmp', `export-${uuidv7()}`)
+  const { duck, lakeDir, manifest } = session
+  const written = join(lakeDir, brandFolder(manifest.brandId), 'tmp', `export-${uuidv7()}`)
   const unfinished = `${to.target}.${process.pid}.part`
   const look = setInterval(() => {
     const { percentage } = duck.connection.progress

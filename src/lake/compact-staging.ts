@@ -70,7 +70,13 @@ async function mergeShared(
   const [count] = await duck.rows<{ rows: number }>('select count(*) as rows from output')
   const files: NewFile[] = []
   if (count?.rows) {
-    const file = await writeParquet(duck, lakeDir, STAGING_FOLDER, relation, `from output order by ${order}`)
+    const file = await writeParquet(
+      duck,
+      { lakeDir },
+      STAGING_FOLDER,
+      relation,
+      `from output order by ${order}`,
+    )
     const ticks = {
       tick_lo: inputs[0]?.tick_lo ?? 0,
       tick_hi: Math.max(...inputs.map(({ tick_hi }) => tick_hi)),

@@ -202,7 +202,7 @@ async function writeOwn(
     relation === 'member_changes' ? 'segment, customer, tick' : RELATIONS[relation].order.join(', ')
   const file = await writeParquet(
     duck,
-    lakeDir,
+    { lakeDir },
     brandFolder(brandId),
     relation,
     `from (${rows}) order by ${order}`,

@@ -186,7 +186,7 @@ async function rewrite({ pipeline, duck, relation }: Work, input: LakeFile, thei
       )
     : undefined
   const folder = isShared ? STAGING_FOLDER : brandFolder(input.brand_id as string)
-  const file = await writeParquet(duck, pipeline.lakeDir, folder, relation, 'from kept_rows')
+  const file = await writeParquet(duck, pipeline, folder, relation, 'from kept_rows')
   const { brand_id, level, schema_version, tick_lo, tick_hi } = input
   const { rows, ...occurredRange } = range
   const shown = isShared ? { occurred_lo: null, occurred_hi: null } : occurredRange

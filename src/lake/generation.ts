@@ -108,8 +108,7 @@ export function publishedRows(places: Places, table: string, customers: string):
  * place by customer id in the base: only `customers_placed` and members show it. Returns what the views are made of.
  */
 export async function attachGeneration(
-  duck: Duck,
-  lakeDir: string,
+  { duck, lakeDir }: { duck: Duck; lakeDir: string },
   generation: Generation,
 ): Promise<Map<string, Whereabouts>> {
   const { base_path, changes_path } = generation

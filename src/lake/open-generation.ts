@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Published } from '../op.ts'
-import { type Duck, openDuck } from '../store/duckdb.ts'
+import { type OwnDuck, openDuck } from '../store/duckdb.ts'
 import { brandFolder } from '../store/lake.ts'
 import { attachGeneration, type Generation, tablePathsOf } from './generation.ts'
 import { openLookUps } from './look-up.ts'
@@ -34,7 +34,7 @@ export async function openGeneration(
 ): Promise<OpenGeneration> {
   const lookUps = await openLookUps(lakeDir, generation)
   let memoryMb = 0
-  let opened: Promise<Duck> | undefined
+  let opened: Promise<OwnDuck> | undefined
   const open = async () => {
     const bytes = await bytesOf(lakeDir, generation)
     memoryMb = Math.min(LEAST_MEMORY_MB + Math.ceil(bytes / 2 ** 20), MOST_MEMORY_MB)
@@ -72,7 +72,7 @@ const REPLACED = `
   create table published.replaced_positions as
   select position from base.customers semi join changes.replaced using (customer) order by position`
 
-async function openTables(lakeDir: string, brandId: string, generation: Generation): Promise<Duck> {
+async function openTables(lakeDir: string, brandId: string, generation: Generation): Promise<OwnDuck> {
   const { size } = await stat(join(lakeDir, generation.base_path))
   const duck = await openDuck({
     memoryMb: MOST_MEMORY_MB,
@@ -81,7 +81,7 @@ async function openTables(lakeDir: string, brandId: string, generation: Generati
     keptStatements: KEPT_STATEMENTS,
   })
   try {
-    const stored = await attachGeneration(duck, lakeDir, generation)
+    const stored = await attachGeneration({ duck, lakeDir }, generation)
     await duck.run(REPLACED)
     const views = sortedViews('published', 'base.customers').filter(({ name }) => !stored.has(name))
     await duck.run(views.map(({ name, select }) => `create view published.${name} as ${select};`).join('\n'))

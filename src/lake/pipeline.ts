@@ -4,6 +4,7 @@ import { v7 as uuidv7 } from 'uuid'
 import type { SubjectCache } from '../identity/cache.ts'
 import { type Duck, openDuck } from '../store/duckdb.ts'
 import type { Postgres } from '../store/postgres.ts'
+import type { Sandboxes } from './sandbox.ts'
 
 /** What the cross-brand work on the lake needs. */
 export interface Pipeline {
@@ -15,6 +16,7 @@ export interface Pipeline {
   /** Of each DuckDB instance that the work opens. */
   memoryMb: number
   threads: number
+  sandboxes: Sandboxes
 }
 
 /** A trusted DuckDB with a scratch folder; both are gone after the work. Work that can wait takes one thread. */

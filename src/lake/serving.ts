@@ -1,8 +1,9 @@
 import { type Duck, literal } from '../store/duckdb.ts'
-import { beginLakeFile, beginLakeFileAt, brandFolder, type WrittenFile } from '../store/lake.ts'
+import { beginLakeFile, beginLakeFileAt, brandFolder, type Reached, type WrittenFile } from '../store/lake.ts'
 import { unfinished } from './manifest.ts'
 import { rowFilePath } from './row-file.ts'
-import { type Session, SMALL_BLOCK } from './session.ts'
+import { SMALL_BLOCK } from './sandbox.ts'
+import type { Session } from './session.ts'
 import { writeRows } from './write-rows.ts'
 
 /** Tables that single reads, sorted lists and member pages come from. */
@@ -33,8 +34,12 @@ export interface Serving {
 }
 
 /** Begins a file in a session; one at a time. It is synced when it is finished, and of no use before: it needs no log. */
-export async function openServing(lakeDir: string, { duck, manifest, isSmall }: Session): Promise<Serving> {
-  const file = await beginLakeFile(lakeDir, brandFolder(manifest.brandId), 'served')
+export async function openServing(
+  lakeDir: string,
+  { duck, manifest, isSmall, lakeDir: from }: Session,
+): Promise<Serving> {
+  const lake = { lakeDir, from }
+  const file = await beginLakeFile(lake, brandFolder(manifest.brandId), 'served')
   const name = 'serving'
   // Only this version of DuckDB reads it: the newest ways to compress are the quickest.
   const stored = `recovery_mode 'no_wal_writes', storage_version 'latest'`
@@ -61,7 +66,7 @@ export async function openServing(lakeDir: string, { duck, manifest, isSmall }: 
     },
     finish: async () => {
       try {
-        const finishBeside = await writeLookedUp(duck, lakeDir, { name, path: file.final, tables })
+        const finishBeside = await writeLookedUp(duck, lake, { name, path: file.final, tables })
         // Both are read once more for their hashes, each by a thread.
         const [written, beside] = await Promise.all([
           duck.run(`detach ${name}`).then(() => file.finish()),
@@ -121,7 +126,7 @@ interface Named {
 /** Writes the rows that are looked up of a file that is under way. What is returned finishes theirs. */
 async function writeLookedUp(
   duck: Duck,
-  lakeDir: string,
+  lake: Reached,
   { name, path, tables }: { name: string; path: string; tables: readonly Named[] },
 ): Promise<(() => Promise<WrittenFile>) | null> {
   const replacing = tables.some(({ table }) => table === REPLACED)
@@ -133,7 +138,7 @@ async function writeLookedUp(
     }))
     .sort((one, other) => (one.name < other.name ? -1 : 1))
   if (lookedUp.length === 0 && !replacing) return null
-  const file = await beginLakeFileAt(lakeDir, rowFilePath(path))
+  const file = await beginLakeFileAt(lake, rowFilePath(path))
   const orAbandon = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
       return await work()

@@ -4,10 +4,11 @@ import { v7 as uuidv7 } from 'uuid'
 import type { Brand, Pin } from '../op.ts'
 import { type Duck, openDuck } from '../store/duckdb.ts'
 import { brandFolder } from '../store/lake.ts'
-import { brandManifest, type Manifest, sourceRows } from './manifest.ts'
+import { brandManifest, type LakeFile, type Manifest, sourceRows } from './manifest.ts'
 import { manifestAt } from './pin.ts'
 import type { Pipeline } from './pipeline.ts'
-import { type RelationName, sourceName } from './relations.ts'
+import { RELATIONS, type RelationName, sourceName } from './relations.ts'
+import { type Place, SETTINGS, SMALL_BLOCK, SMALL_SETTINGS } from './sandbox.ts'
 import { openedOf, openSources } from './sources.ts'
 
 /** A locked DuckDB over one brand's sources at one manifest: it can reach no file of another brand. */
@@ -21,8 +22,8 @@ export interface Session {
   readonly isSmall: boolean
   /** What is opened, by what models call it. */
   readonly sources: ReadonlySet<string>
-  /** Absolute folder of the brand, the only one that the session may write to. */
-  readonly folder: string
+  /** The lake as the session reaches it. */
+  readonly lakeDir: string
   close(): Promise<void>
 }
 
@@ -31,9 +32,6 @@ export interface Session {
  * found, and mutable rows are copied. Events are not: that takes as long as reading their columns fifteen times.
  */
 export const SMALL_ROWS = 200_000
-
-/** Bytes of a block where rows are few; a short column takes one. */
-export const SMALL_BLOCK = 16_384
 
 export interface SessionOptions {
   /** Ticks: later changes are looked for. */
@@ -45,6 +43,8 @@ export interface SessionOptions {
   counted?: boolean
   /** What an earlier session read, to read it again. */
   pin?: Pin | undefined
+  /** It ends soon: where the brand is small, others are made to wait for nothing and it takes turns on an instance. */
+  brief?: boolean
   /** Ends it, at any time. */
   signal?: AbortSignal | undefined
 }
@@ -58,14 +58,56 @@ export async function openSession(
   pipeline: Pipeline,
   brand: Brand,
   asOf: Date,
-  { since = [], smallRows = SMALL_ROWS, read, counted = false, pin, signal }: SessionOptions = {},
+  {
+    since = [],
+    smallRows = SMALL_ROWS,
+    read,
+    counted = false,
+    brief = false,
+    pin,
+    signal,
+  }: SessionOptions = {},
 ): Promise<Session> {
   const manifest = await (pin
     ? manifestAt(pipeline, brand.id, pin)
     : brandManifest(pipeline.postgres, brand.id))
-  const folder = join(pipeline.lakeDir, brandFolder(brand.id))
-  const tempDir = join(folder, 'tmp', uuidv7())
   const isSmall = sourceRows(manifest) < smallRows
+  const opened = openedOf(manifest, since, read?.(isSmall))
+  const place =
+    isSmall && brief
+      ? await pipeline.sandboxes.enter(manifest.brandId, filesIn(manifest, opened), signal)
+      : await openPlace(pipeline, manifest.brandId, { isSmall, counted, signal })
+  const { duck, lakeDir, close } = place
+  try {
+    await openSources(duck, lakeDir, { manifest, isSmall, opened, since })
+    // Bound as text: the binding has no TIMESTAMP parameter of its own.
+    await duck.run(
+      `create table params as
+       select $1::timestamp as as_of, $2::varchar as timezone, $3::varchar as currency_code, $4::uuid as brand_id`,
+      [asOf, brand.timezone, brand.currency_code, brand.id],
+    )
+    const beside = await place.lock()
+    return { duck, beside, manifest, asOf, isSmall, sources: new Set(opened.map(sourceName)), lakeDir, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** The files that a session can ask for: of sources those that it opens, and all that a refresh published. */
+const filesIn = ({ files, staged }: Manifest, opened: readonly RelationName[]): LakeFile[] =>
+  [...files, ...staged].filter(
+    ({ relation }) => !(relation in RELATIONS) || opened.includes(relation as RelationName),
+  )
+
+/** An instance of the session's own. */
+async function openPlace(
+  pipeline: Pipeline,
+  brandId: string,
+  { isSmall, counted, signal }: { isSmall: boolean; counted: boolean; signal: AbortSignal | undefined },
+): Promise<Place> {
+  const folder = join(pipeline.lakeDir, brandFolder(brandId))
+  const tempDir = join(folder, 'tmp', uuidv7())
   // Of so few rows a second thread costs more than it gives, and so do large blocks.
   const sized = isSmall ? { threads: 1, blockBytes: SMALL_BLOCK } : { threads: pipeline.threads }
   const duck = await openDuck({ memoryMb: pipeline.memoryMb, ...sized, tempDir, counted, signal })
@@ -74,24 +116,15 @@ export async function openSession(
     await rm(tempDir, { recursive: true, force: true })
   }
   try {
-    // Finding out how columns are compressed best takes two thirds of the time of writing 2,000 rows each.
-    if (isSmall) await duck.run(`set force_compression = 'uncompressed'`)
-    await duck.run('set parquet_metadata_cache = true')
-    // Tables are made by all threads: half of the time. What needs an order says so.
-    await duck.run('set preserve_insertion_order = false')
-    const opened = openedOf(manifest, since, read?.(isSmall))
-    await openSources(duck, pipeline.lakeDir, { manifest, isSmall, opened, since })
-    // Bound as text: the binding has no TIMESTAMP parameter of its own.
-    await duck.run(
-      `create table params as
-       select $1::timestamp as as_of, $2::varchar as timezone, $3::varchar as currency_code, $4::uuid as brand_id`,
-      [asOf, brand.timezone, brand.currency_code, brand.id],
-    )
-    const beside = isSmall ? duck : await duck.beside()
-    await duck.lock([folder])
-    return { duck, beside, manifest, asOf, isSmall, sources: new Set(opened.map(sourceName)), folder, close }
+    await duck.run((isSmall ? SMALL_SETTINGS : SETTINGS).join('; '))
   } catch (error) {
     await close()
     throw error
   }
+  const lock = async () => {
+    const beside = isSmall ? duck : await duck.beside()
+    await duck.lock([folder])
+    return beside
+  }
+  return { duck, lakeDir: pipeline.lakeDir, lock, close }
 }

@@ -166,7 +166,13 @@ async function boundary({ postgres }: Pipeline, cursor: Cursor, batches: readonl
 
 async function writeSeenIds({ lakeDir }: Pipeline, duck: Duck, tick: number): Promise<NewFile> {
   const [count] = await duck.rows<{ rows: number }>('select count(*) as rows from new_ids')
-  const file = await writeParquet(duck, lakeDir, STAGING_FOLDER, 'event_ids', 'from new_ids order by id_hash')
+  const file = await writeParquet(
+    duck,
+    { lakeDir },
+    STAGING_FOLDER,
+    'event_ids',
+    'from new_ids order by id_hash',
+  )
   const shared = {
     brand_id: null,
     relation: 'event_ids' as const,

@@ -1,6 +1,6 @@
 import type { Duck } from '../store/duckdb.ts'
 import { literal } from '../store/duckdb.ts'
-import { brandFolder, STAGING_FOLDER, writeLakeFile } from '../store/lake.ts'
+import { brandFolder, type Reached, STAGING_FOLDER, writeLakeFile } from '../store/lake.ts'
 import { type NewFile, unfinished } from './manifest.ts'
 import { columnsOf, RELATIONS, type RelationName } from './relations.ts'
 
@@ -42,14 +42,14 @@ export async function stageRows(
     // The first rows of a mutable relation hold each key once: they are a base already.
     const level = kind === 'versions' && !based.has(brand_id) ? 1 : 0
     const occurred = await occurredRange(duck, relation, table, brand_id)
-    const file = await writeParquet(duck, lakeDir, brandFolder(brand_id), relation, select)
+    const file = await writeParquet(duck, { lakeDir }, brandFolder(brand_id), relation, select)
     files.push({ ...file, ...occurred, brand_id, relation, level, rows, tick_lo: tick, tick_hi: tick })
   }
   if (shared.length) {
     const named = own.map(({ brand_id }) => `${literal(brand_id)}::uuid`)
     const rest = named.length ? `where brand_id not in (${named.join(', ')})` : ''
     const select = sorted(rest, ['brand_id', ...order])
-    const file = await writeParquet(duck, lakeDir, STAGING_FOLDER, relation, select)
+    const file = await writeParquet(duck, { lakeDir }, STAGING_FOLDER, relation, select)
     const rows = shared.reduce((sum, brand) => sum + brand.rows, 0)
     const staging = { brand_id: null, relation, level: 0, rows, tick_lo: tick, tick_hi: tick, brands: shared }
     files.push({ ...file, ...staging, occurred_lo: null, occurred_hi: null })
@@ -60,13 +60,13 @@ export async function stageRows(
 /** Throws Outrun when an erasure removed the file before it was finished. */
 export async function writeParquet(
   duck: Pick<Duck, 'run'>,
-  lakeDir: string,
+  lake: Reached,
   folder: string,
   name: string,
   select: string,
 ) {
   try {
-    return await writeLakeFile(lakeDir, folder, name, (path) =>
+    return await writeLakeFile(lake, folder, name, (path) =>
       duck.run(`copy (${select}) to ${literal(path)} ${PARQUET}`),
     )
   } catch (error) {

@@ -29,14 +29,9 @@ export interface AskedRows {
  * Makes a table per staging model that conditions read: for whom their answers can be others. Conditions on anything
  * else are in none of them. Needs `changed_rows`, and the events that came.
  */
-export async function openAskedRows(
-  session: Session,
-  lakeDir: string,
-  { rows }: Plan,
-  moved: Moved,
-): Promise<AskedRows[]> {
+export async function openAskedRows(session: Session, { rows }: Plan, moved: Moved): Promise<AskedRows[]> {
   const { duck } = session
-  const passing = { session, lakeDir, ...moved, copies: await copiesIn(duck) }
+  const passing = { session, ...moved, copies: await copiesIn(duck) }
   const found: AskedRows[] = []
   for (const [relation, atoms] of Map.groupBy(rows, ({ atom }) => rowsNamed(atom.source).relation.name)) {
     const each = atoms.flatMap(({ id, atom }) => askedOf(id, atom, moved))

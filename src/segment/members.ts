@@ -12,8 +12,7 @@ import type { SegmentRow } from './evaluate.ts'
  * since the base becomes a `table`.
  */
 export async function openMembers(
-  { duck, manifest }: Session,
-  lakeDir: string,
+  { duck, manifest, lakeDir }: Session,
   since: 'table' | 'view',
   named = 'member_before',
 ): Promise<void> {
@@ -62,17 +61,13 @@ const COLUMNS = 'segment, customer, joined_at'
  * The same where a generation is attached, whose files are read in a fifth of the time. They have no members who are gone
  * since, merged ones say: of all segments but those that the last refresh evaluated, `fresh`, such are still to leave.
  */
-export async function openPublishedMembers(
-  session: Session,
-  lakeDir: string,
-  fresh: readonly SegmentRow[],
-): Promise<void> {
-  await openMembers(session, lakeDir, 'view', OF_LAKE)
+export async function openPublishedMembers(session: Session, fresh: readonly SegmentRow[]): Promise<void> {
+  await openMembers(session, 'view', OF_LAKE)
   const { base, deltas } = memberFiles(session.manifest)
   // Of a file by itself the statistics have it.
   const files = [...base.map((file) => [file]), ...(deltas.length ? [deltas] : [])]
   const greatest = files.map(
-    (each) => `select max(customer) as customer from read_parquet(${fileList(lakeDir, each)})`,
+    (each) => `select max(customer) as customer from read_parquet(${fileList(session.lakeDir, each)})`,
   )
   await session.duck.run(
     `create view ${GREATEST} as

@@ -10,7 +10,6 @@ import { DATED_SOURCES, type DatedSource, passedBetween, type Slice } from './sl
 /** Since when time went on, and where rows are that it may have passed. */
 export interface Passing {
   session: Session
-  lakeDir: string
   models: readonly Model[]
   from: Date
   /** Of recent rows, in the order of time. */
@@ -31,7 +30,7 @@ export async function openPassed(
   const { session, models, from, copies } = passing
   const { duck, asOf } = session
   const time = DATED_SOURCES[source]
-  const copied = copies && (await copiedRows(passing, copies, relation))
+  const copied = copies && (await copiedRows(session, copies, relation))
   const isRecent = ({ lessDays }: Slice) =>
     copies !== null && Number(from) - lessDays * DAY_MS >= Number(copies.since)
   const [recent, older] = copied ? parted(slices, isRecent) : [[], slices]

@@ -131,13 +131,13 @@ async function moveOn(
  */
 async function writeMembers(
   { lakeDir }: Pipeline,
-  { beside: duck, asOf }: Session,
+  { beside: duck, asOf, lakeDir: from }: Session,
   { brand, recipe, evaluation, members }: Publication,
   note: Note,
 ): Promise<void> {
   const row = `${literal(brand.id)}::uuid as brand_id, ${brand.generation + 1}::bigint as tick`
   const write = (relation: 'members' | 'member_changes', select: string) =>
-    writeParquet(duck, lakeDir, brandFolder(brand.id), relation, select)
+    writeParquet(duck, { lakeDir, from }, brandFolder(brand.id), relation, select)
   if (members.changes) {
     await writeReasons(duck, evaluation.evaluated, brand.refreshed_tick, brand.recipe !== recipe)
     await duck.run(

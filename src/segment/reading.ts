@@ -90,7 +90,7 @@ async function openMarts(
     })
     return
   }
-  await attachGeneration(duck, pipeline.lakeDir, published)
+  await attachGeneration(session, published)
   await openChanged(duck, 'table')
   await openDated(session, start.from)
   await openTouched(duck, [], start.from)
@@ -101,12 +101,12 @@ async function openMarts(
   )
   const moved = await salesMoved(session, brand.models_tick, start.from)
   await mergeMarts(duck, models, moved ? 'everyone when asked' : 'everyone as published')
-  await openRecent(session, pipeline.lakeDir, models)
+  await openRecent(session, models)
 }
 
 async function openSegmentMembers(pipeline: Pipeline, session: Session): Promise<void> {
   const { duck, manifest } = session
-  await openMembers(session, pipeline.lakeDir, 'view')
+  await openMembers(session, 'view')
   const segments = await pipeline.postgres.pipeline.many<{ id: string; ordinal: number }>(
     'segment_ordinals',
     [manifest.brandId],

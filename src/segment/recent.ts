@@ -80,16 +80,12 @@ export async function copiesIn(duck: Duck): Promise<Copies | null> {
  * The rows of a staging model that its copy has, as they were sent, but those that later ticks replaced: a SELECT, null
  * for a model that is not copied.
  */
-export async function copiedRows(
-  of: { session: Session; lakeDir: string },
-  { tick }: Copies,
-  model: string,
-): Promise<string | null> {
+export async function copiedRows(session: Session, { tick }: Copies, model: string): Promise<string | null> {
   const copied = COPIED.find((one) => one.model === model)
   if (!copied) return null
   const { relation, key } = copied
   const replaced = `${copyOf(copied)}_replaced`
-  const isReplaced = key && (await openChangedKeys({ ...of, tick }, relation, key, replaced))
+  const isReplaced = key && (await openChangedKeys(session, tick, relation, key, replaced))
   return `from published.${copyOf(copied)} ${isReplaced ? `anti join ${replaced} using (${key})` : ''}`
 }
 
@@ -97,13 +93,12 @@ export async function copiedRows(
  * Makes the staging models of a session take their recent rows from the published copies, when there are some. Which
  * rows they show stays the same: those of the copy, what later ticks brought, and what is older than the copy.
  */
-export async function openRecent(session: Session, lakeDir: string, models: readonly Model[]): Promise<void> {
+export async function openRecent(session: Session, models: readonly Model[]): Promise<void> {
   const { duck } = session
   const copies = await copiesIn(duck)
   if (!copies) return
   const { tick, since } = copies
-  const changes = { session, lakeDir, tick }
-  const merged = await openChangedKeys(changes, 'subject_redirect', 'subject', 'redirected_since')
+  const merged = await openChangedKeys(session, tick, 'subject_redirect', 'subject', 'redirected_since')
   if (merged)
     await duck.run(`
       create table owners_since as
@@ -116,7 +111,7 @@ export async function openRecent(session: Session, lakeDir: string, models: read
     const { model, relation, source, time } = copied
     const recent = `
       select rows.* exclude (owner) replace (${owner} as customer)
-      from (${await copiedRows(changes, copies, model)}) as rows
+      from (${await copiedRows(session, copies, model)}) as rows
       cross join params
       ${moved}
       where rows.${time} <= params.as_of`
@@ -134,17 +129,18 @@ export async function openRecent(session: Session, lakeDir: string, models: read
 
 /** Makes a table of the keys of a mutable relation's rows that changed after a tick; false when none did. */
 async function openChangedKeys(
-  { session, lakeDir, tick }: { session: Session; lakeDir: string; tick: number },
+  { duck, manifest, lakeDir }: Session,
+  tick: number,
   relation: RelationName,
   key: string,
   table: string,
 ): Promise<boolean> {
-  const folded = laterFiles(session.manifest, relation, tick).filter(({ level }) => level > 0)
+  const folded = laterFiles(manifest, relation, tick).filter(({ level }) => level > 0)
   const versions = [
     `${relation}_changed`,
     ...(folded.length ? [`read_parquet(${fileList(lakeDir, folded)})`] : []),
   ]
   const keys = versions.map((rows) => `select ${key} from ${rows} where tick > ${tick}`)
-  await session.duck.run(`create table ${table} as ${keys.join(' union ')}`)
-  return (await session.duck.rows(`select 1 from ${table} limit 1`)).length > 0
+  await duck.run(`create table ${table} as ${keys.join(' union ')}`)
+  return (await duck.rows(`select 1 from ${table} limit 1`)).length > 0
 }

@@ -122,6 +122,7 @@ async function refreshParts(
     session = await openSession(pipeline, brand, asOf, {
       since: goesOn ? start.ticks : [],
       read: (isSmall) => (isNarrow(isSmall) ? ofThese().sources : undefined),
+      brief: true,
       signal: options.signal,
       ...(options.smallRows !== undefined && { smallRows: options.smallRows }),
     })

@@ -36,7 +36,7 @@ export async function stayingOf(
   const published = await generationOf(pipeline, brand.id)
   if (!published || published.models_changes_path) return null
   const path = modelPathsOf(published).base
-  await duck.run(`attach ${literal(join(pipeline.lakeDir, path))} as staying (read_only)`)
+  await duck.run(`attach ${literal(join(session.lakeDir, path))} as staying (read_only)`)
   await duck.run('create schema published')
   for (const name of ['orders', 'rfm', 'churn'])
     await duck.run(`create view published.${name} as from staying.${name}`)

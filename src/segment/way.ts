@@ -176,14 +176,12 @@ export async function wayOf(
   // What is made anew altogether needs nothing of what is published, unless to compare it.
   const goesOn = !full || options.verify || parts.size < BOTH.size
   const published = goesOn ? await generationOf(pipeline, brand.id) : undefined
-  const places = published && (await attachGeneration(duck, pipeline.lakeDir, published))
+  const places = published && (await attachGeneration(session, published))
   const isFresh = ({ evaluated_tick }: SegmentRow) => evaluated_tick === brand.refreshed_tick
   const [fresh, stale] = parted(turns.due, isFresh)
   const before = anew || !places ? null : { places, fresh }
   if (parts.has('segments'))
-    await (before
-      ? openPublishedMembers(session, pipeline.lakeDir, fresh)
-      : openMembers(session, pipeline.lakeDir, 'table'))
+    await (before ? openPublishedMembers(session, fresh) : openMembers(session, 'table'))
   const whole: Way = { whole: true, carries: false, salesMoved: true, touched: 0, published, before }
   await openChanged(duck, full ? 'view' : 'table')
   if (full || !places || !start) return whole
@@ -196,9 +194,7 @@ export async function wayOf(
   const { from } = start
   await openDated(session, from)
   await openCame(duck, { models, since, from, asOf })
-  const rows = planned
-    ? await openAskedRows(session, pipeline.lakeDir, planned, { models, since, from, asOf })
-    : []
+  const rows = planned ? await openAskedRows(session, planned, { models, since, from, asOf }) : []
   const slices = planned ? slicesOfProfiles(planned.profile) : []
   const touched = await touchedSince(duck, slices, from, rows)
   const all = await rowsIn(duck, 'base.customers')

@@ -1,27 +1,19 @@
 import { mkdirSync } from 'node:fs'
-import {
-  type DuckDBConnection,
-  DuckDBInstance,
-  type DuckDBMaterializedResult,
-  type DuckDBPreparedStatement,
-  DuckDBTypeId,
-  type DuckDBValue,
-  type DuckDBValueConverter,
-  type JS,
-  JSDuckDBValueConverter,
-  ResultReturnType,
-} from '@duckdb/node-api'
-import { keepByteOrderMarks } from './duckdb-text.ts'
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
+import { type Duck, openLine, openLines } from './duckdb-line.ts'
 
-keepByteOrderMarks()
+export type { Duck } from './duckdb-line.ts'
 
-export interface DuckOptions {
+export interface InstanceOptions {
   memoryMb: number
   threads: number
   /** Folder that large operations spill to. */
   tempDir: string
   /** Bytes that a column of a table takes at least. Default: those that suit tables of many rows. */
   blockBytes?: number
+}
+
+export interface DuckOptions extends InstanceOptions {
   /** How far a statement is can be asked of the connection. It is worked out so often that some take a tenth longer. */
   counted?: boolean
   /** So many statements with values stay prepared, those used last: for an instance that is asked the same again and again. */
@@ -30,30 +22,39 @@ export interface DuckOptions {
   signal?: AbortSignal | undefined
 }
 
-/** One in-memory DuckDB instance with one connection: statements run one after the other. */
-export interface Duck {
-  run(statement: string, values?: readonly unknown[]): Promise<void>
-  /** Counts are numbers, DECIMAL is a decimal string, TIMESTAMP a Date in UTC. The signal interrupts no other statement. */
-  rows<Row = Record<string, unknown>>(
-    statement: string,
-    values?: readonly unknown[],
-    signal?: AbortSignal,
-  ): Promise<Row[]>
-  /** What each statement of a text answers; of those that answer nothing, such as parts of a pivot, no list. */
-  answers<Row = Record<string, unknown>>(text: string): Promise<Row[][]>
+/** An instance of one's own, with one connection. */
+export interface OwnDuck extends Duck {
   /** From here on nothing outside these folders can be read or written, and no setting changed. */
   lock(folders: readonly string[]): Promise<void>
   /** Another connection, to be opened before `lock`: its statements wait for none of the others. */
   beside(): Promise<Pick<Duck, 'run' | 'rows'>>
   close(): void
-  /** For the appender and for reading chunks. */
-  readonly connection: DuckDBConnection
 }
 
-export async function openDuck(options: DuckOptions): Promise<Duck> {
-  const { memoryMb, threads, tempDir, blockBytes, counted = false, keptStatements = 0, signal } = options
+export async function openDuck(options: DuckOptions): Promise<OwnDuck> {
+  const { counted = false, keptStatements = 0, signal } = options
+  const instance = await openInstance(options)
+  const { line, open, close } = await openLines(async () => {
+    const connection = await instance.connect()
+    await connection.run(`set TimeZone = 'UTC'`)
+    return openLine(connection, keptStatements)
+  }, signal)
+  const { connection } = line
+  if (counted) await connection.run('set enable_progress_bar = true; set enable_progress_bar_print = false')
+  return {
+    ...line,
+    beside: open,
+    lock: (folders) => line.inOrder(() => lockIn(connection, folders)),
+    close: () => {
+      close()
+      instance.closeSync()
+    },
+  }
+}
+
+export async function openInstance({ memoryMb, threads, tempDir, blockBytes }: InstanceOptions) {
   mkdirSync(tempDir, { recursive: true })
-  const instance = await DuckDBInstance.create(':memory:', {
+  return await DuckDBInstance.create(':memory:', {
     memory_limit: `${memoryMb}MB`,
     threads: String(threads),
     temp_directory: tempDir,
@@ -61,163 +62,13 @@ export async function openDuck(options: DuckOptions): Promise<Duck> {
     autoload_known_extensions: 'false',
     ...(blockBytes && { default_block_size: String(blockBytes) }),
   })
-  const lines: Line[] = []
-  const stop = () => {
-    for (const line of lines) line.stop(signal?.reason)
-  }
-  signal?.addEventListener('abort', stop)
-  const open = async () => {
-    const line = await openLine(instance, keptStatements)
-    lines.push(line)
-    if (signal?.aborted) stop()
-    return line
-  }
-  const { connection, inOrder, run, rows } = await open()
-  if (counted) await connection.run('set enable_progress_bar = true; set enable_progress_bar_print = false')
-  return {
-    connection,
-    run,
-    rows,
-    answers: (text) => inOrder(() => answersOf(connection, text)),
-    beside: open,
-    lock: (folders) =>
-      inOrder(async () => {
-        const list = folders.map((folder) => literal(`${folder.replace(/\/$/, '')}/`)).join(', ')
-        await connection.run(
-          `set allowed_directories = [${list}]; set enable_external_access = false; set lock_configuration = true`,
-        )
-      }),
-    close: () => {
-      signal?.removeEventListener('abort', stop)
-      for (const line of lines) line.close()
-      instance.closeSync()
-    },
-  }
 }
 
-/** One connection. */
-interface Line extends Pick<Duck, 'connection' | 'run' | 'rows' | 'close'> {
-  stop(reason: unknown): void
-  inOrder<T>(statement: () => Promise<T>): Promise<T>
-}
-
-async function openLine(instance: DuckDBInstance, keptStatements: number): Promise<Line> {
-  const connection = await instance.connect()
-  await connection.run(`set TimeZone = 'UTC'`)
-
-  // Statements of one connection must not overlap: each waits for the one before.
-  let last: Promise<unknown> = Promise.resolve()
-  let stopped: { reason: unknown } | undefined
-  const inOrder = <T>(statement: () => Promise<T>): Promise<T> => {
-    const work = () => (stopped ? Promise.reject(stopped.reason) : statement())
-    const next = last.then(work, work)
-    last = next.catch(() => {})
-    return next
-  }
-  const kept = keepStatements(connection, keptStatements)
-  let rest = () => {}
-  return {
-    connection,
-    inOrder,
-    run: (text, values) => inOrder(async () => void (await connection.run(text, bindable(values)))),
-    rows: (text, values, signal) =>
-      inOrder(async () => {
-        const statement = values?.length && keptStatements ? await kept.prepared(text) : undefined
-        statement?.bind(bindable(values) ?? [])
-        const run = () => statement?.run() ?? connection.run(text, bindable(values))
-        return (await rowsOf(await (signal ? interrupted(connection, signal, run) : run()))) as never
-      }),
-    stop: (reason) => {
-      stopped = { reason }
-      rest()
-      rest = interrupting(connection)
-    },
-    close: () => {
-      rest()
-      kept.close()
-      connection.closeSync()
-    },
-  }
-}
-
-const INTERRUPT_MS = 50
-
-/** Until what is returned is called: a statement that is only being planned takes no notice of it. */
-function interrupting(connection: DuckDBConnection): () => void {
-  connection.interrupt()
-  const timer = setInterval(() => connection.interrupt(), INTERRUPT_MS).unref()
-  return () => clearInterval(timer)
-}
-
-async function interrupted<T>(
-  connection: DuckDBConnection,
-  signal: AbortSignal,
-  run: () => Promise<T>,
-): Promise<T> {
-  signal.throwIfAborted()
-  let rest = () => {}
-  const interrupt = () => {
-    rest = interrupting(connection)
-  }
-  signal.addEventListener('abort', interrupt)
-  try {
-    return await run()
-  } catch (error) {
-    throw signal.aborted ? signal.reason : error
-  } finally {
-    rest()
-    signal.removeEventListener('abort', interrupt)
-  }
-}
-
-async function answersOf<Row>(connection: DuckDBConnection, text: string): Promise<Row[][]> {
-  const statements = await connection.extractStatements(text).catch(() => null)
-  // An empty text, or a mistake, which DuckDB explains when it is asked to run it.
-  if (!statements) return [(await connection.runAndReadAll(text)).convertRowObjects(toJs) as never]
-  const answers: Row[][] = []
-  for (let at = 0; at < statements.count; at++) {
-    const statement = await statements.prepare(at)
-    try {
-      const reader = await statement.runAndReadAll()
-      if (reader.returnType !== ResultReturnType.NOTHING)
-        answers.push(reader.convertRowObjects(toJs) as never)
-    } finally {
-      statement.destroySync()
-    }
-  }
-  return answers
-}
-
-/** The first chunk holds all of a small result: it is there at once, each further one is a turn of a thread. */
-async function rowsOf(result: DuckDBMaterializedResult): Promise<Record<string, JS>[]> {
-  const { chunkCount } = result
-  if (chunkCount > 1) return await result.convertRowObjects(toJs)
-  if (chunkCount === 0) return []
-  const names = result.deduplicatedColumnNames()
-  const rows = result.getChunk(0).convertRows(toJs)
-  return rows.map((row) => Object.fromEntries(names.map((name, n) => [name, row[n] as JS])))
-}
-
-/** To parse and bind a statement anew takes as long as a row that is found by it. */
-function keepStatements(connection: DuckDBConnection, most: number) {
-  const statements = new Map<string, DuckDBPreparedStatement>()
-  return {
-    async prepared(text: string): Promise<DuckDBPreparedStatement> {
-      const statement = statements.get(text) ?? (await connection.prepare(text))
-      // Moved to the end: the first of the map is the least recently used.
-      statements.delete(text)
-      statements.set(text, statement)
-      const [oldest] = statements.keys()
-      if (statements.size > most && oldest !== undefined) {
-        statements.get(oldest)?.destroySync()
-        statements.delete(oldest)
-      }
-      return statement
-    },
-    close: () => {
-      for (const statement of statements.values()) statement.destroySync()
-    },
-  }
+export async function lockIn(connection: DuckDBConnection, folders: readonly string[]): Promise<void> {
+  const list = folders.map((folder) => literal(`${folder.replace(/\/$/, '')}/`)).join(', ')
+  await connection.run(
+    `set allowed_directories = [${list}]; set enable_external_access = false; set lock_configuration = true`,
+  )
 }
 
 /**
@@ -235,25 +86,3 @@ export const isOutOfMemory = (error: unknown): boolean =>
 
 /** A string as a SQL literal, for the places that take no parameter: paths and settings. */
 export const literal = (value: string) => `'${value.replaceAll("'", "''")}'`
-
-const bindable = (values?: readonly unknown[]): DuckDBValue[] | undefined =>
-  values?.map((value) => (value instanceof Date ? isoText(value) : value)) as DuckDBValue[] | undefined
-
-// Dates are bound as text and cast by the statement: the binding's own Date support drops to DATE in places.
-const isoText = (value: Date) => value.toISOString().replace('T', ' ').replace('Z', '')
-
-/** What a number cannot say exactly stays text. */
-function whole(value: DuckDBValue): JS {
-  const number = Number(value)
-  return Number.isSafeInteger(number) ? number : String(value)
-}
-
-const OURS: Partial<Record<DuckDBTypeId, DuckDBValueConverter<JS>>> = {
-  [DuckDBTypeId.BIGINT]: whole,
-  [DuckDBTypeId.UBIGINT]: whole,
-  [DuckDBTypeId.HUGEINT]: whole,
-  [DuckDBTypeId.DECIMAL]: String,
-}
-
-const toJs: DuckDBValueConverter<JS> = (value, type, converter) =>
-  value === null ? null : (OURS[type.typeId] ?? JSDuckDBValueConverter)(value, type, converter)

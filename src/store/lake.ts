@@ -26,17 +26,26 @@ export interface Unfinished {
   abandon(): Promise<void>
 }
 
+/** The lake folder, and as what its writer reaches it. */
+export interface Reached {
+  lakeDir: string
+  from?: string
+}
+
 /** Begins one lake file, which a writer fills. A crash leaves an orphan that no manifest names. */
-export const beginLakeFile = (lakeDir: string, folder: string, name: string): Promise<Unfinished> =>
+export const beginLakeFile = (lake: Reached, folder: string, name: string): Promise<Unfinished> =>
   beginLakeFileAt(
-    lakeDir,
+    lake,
     join(folder, `${name}-${uuidv7()}${name.includes('served') ? '.duckdb' : '.parquet'}`),
   )
 
 /** The same at a path whose name is unique. */
-export async function beginLakeFileAt(lakeDir: string, path: string): Promise<Unfinished> {
+export async function beginLakeFileAt(
+  { lakeDir, from = lakeDir }: Reached,
+  path: string,
+): Promise<Unfinished> {
   const target = join(lakeDir, path)
-  const unfinished = `${target}.tmp`
+  const unfinished = `${join(from, path)}.tmp`
   await mkdir(dirname(target), { recursive: true })
   return {
     path: unfinished,
@@ -54,12 +63,12 @@ export async function beginLakeFileAt(lakeDir: string, path: string): Promise<Un
 
 /** Writes one lake file: `write` gets an absolute path that nobody uses yet. */
 export async function writeLakeFile(
-  lakeDir: string,
+  lake: Reached,
   folder: string,
   name: string,
   write: (path: string) => Promise<void>,
 ): Promise<WrittenFile> {
-  const file = await beginLakeFile(lakeDir, folder, name)
+  const file = await beginLakeFile(lake, folder, name)
   try {
     await write(file.path)
     return await file.finish()

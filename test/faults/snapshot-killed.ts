@@ -34,6 +34,7 @@ syncBuiltinESMExports()
 
 // After the functions of files were replaced.
 const { createSubjectCache } = await import('../../src/identity/cache.ts')
+const { createSandboxes } = await import('../../src/lake/sandbox.ts')
 const { snapshot } = await import('../../src/lake/snapshot.ts')
 const { openPostgres } = await import('../../src/store/postgres.ts')
 
@@ -56,6 +57,7 @@ const pipeline: Pipeline = {
   subjects: createSubjectCache(),
   memoryMb: 512,
   threads: 1,
+  sandboxes: createSandboxes({ lakeDir, memoryMb: 512 }),
 }
 await snapshot(pipeline)
 step()

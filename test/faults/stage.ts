@@ -6,6 +6,7 @@ import type { Test } from 'tap'
 import { createSubjectCache } from '../../src/identity/cache.ts'
 import { snapshotAll } from '../../src/lake/horizon.ts'
 import type { Pipeline } from '../../src/lake/pipeline.ts'
+import { createSandboxes } from '../../src/lake/sandbox.ts'
 import { snapshot } from '../../src/lake/snapshot.ts'
 import type { Brand } from '../../src/op.ts'
 import type { Embedded } from '../../src/store/embedded.ts'
@@ -66,6 +67,7 @@ export async function openStage(
     subjects: createSubjectCache(),
     memoryMb: 512,
     threads: 1,
+    sandboxes: createSandboxes({ lakeDir: join(dataDir, 'lake'), memoryMb: 512 }),
   }
   const journal = new Journal()
 

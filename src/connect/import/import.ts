@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { fail } from '../../errors.ts'
 import type { Brand } from '../../op.ts'
-import { type Duck, openDuck } from '../../store/duckdb.ts'
+import { type Duck, type OwnDuck, openDuck } from '../../store/duckdb.ts'
 import type { Postgres } from '../../store/postgres.ts'
 import { statement } from '../../store/sqlfile.ts'
 import { pick } from './cast.ts'
@@ -72,7 +72,7 @@ export async function importFile(options: ImportOptions): Promise<ImportResult> 
   const rejects = rejectsPath(options, options.rejectsFile, read)
   const threads = Math.min(4, availableParallelism())
   const folder = await importFolder()
-  let duck: Duck | undefined
+  let duck: OwnDuck | undefined
   try {
     duck = await openDuck({ memoryMb: MEMORY_MB, threads, tempDir: folder.path })
     const source = await openSource(duck, file)

@@ -1,0 +1,139 @@
+import { copyFileSync, linkSync, mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { v7 as uuidv7 } from 'uuid'
+import { errorCode } from '../errors.ts'
+import type { Duck } from '../store/duckdb.ts'
+import { openTurns, type Turns } from '../store/duckdb-turns.ts'
+import { brandFolder, STAGING_FOLDER } from '../store/lake.ts'
+import type { LakeFile } from './manifest.ts'
+
+/*
+ * Where sessions of small brands take turns. To open a DuckDB instance, to close it and to have its memory faulted in
+ * again is a fifth of such a refresh; but one that is locked to a brand's folder stays so. A sandbox is locked to a folder
+ * of its own for good, in which whoever has the turn finds links to the files of its brand, and those of no other.
+ */
+
+/** Bytes of a block where rows are few; a short column takes one. */
+export const SMALL_BLOCK = 16_384
+
+/** Where a session is: a DuckDB of its own, or a turn in a sandbox. */
+export interface Place {
+  duck: Duck
+  /** The lake as it is reached from there. */
+  lakeDir: string
+  /** From here on no file of another brand can be reached. Returns a connection whose statements wait for no other's, if there is one. */
+  lock(): Promise<Pick<Duck, 'run' | 'rows'>>
+  close(): Promise<void>
+}
+
+export interface Sandboxes {
+  enter(brandId: string, files: readonly LakeFile[], signal: AbortSignal | undefined): Promise<Place>
+  /** Of those that nobody is in. */
+  close(): void
+}
+
+/** Settings of DuckDB where sessions are. */
+export const SETTINGS = [
+  'set parquet_metadata_cache = true',
+  // Tables are made by all threads: half of the time. What needs an order says so.
+  'set preserve_insertion_order = false',
+]
+/** For few rows: finding out how columns are compressed best takes two thirds of the time of writing 2,000 rows each. */
+export const SMALL_SETTINGS = [...SETTINGS, `set force_compression = 'uncompressed'`]
+
+/** A sandbox that nobody enters for so long is closed. */
+const IDLE_MS = 30_000
+/** What fragments its memory, or was left in it, does not live on for ever. */
+const MOST_TURNS = 200
+
+interface Kept {
+  root: string
+  turns: Turns
+  left: number
+  idle?: NodeJS.Timeout
+}
+
+const remove = (path: string) => rmSync(path, { recursive: true, force: true })
+
+const isDone = (work: Promise<unknown>): Promise<boolean> =>
+  work.then(
+    () => true,
+    () => false,
+  )
+
+/** What a file system says that has no links, or no more of a file. */
+const NO_LINK: ReadonlySet<string | undefined> = new Set([
+  'EPERM',
+  'ENOTSUP',
+  'EOPNOTSUPP',
+  'ENOSYS',
+  'EMLINK',
+  'EXDEV',
+])
+
+function link(from: string, to: string): void {
+  try {
+    linkSync(from, to)
+  } catch (error) {
+    if (!NO_LINK.has(errorCode(error))) throw error
+    copyFileSync(from, to)
+  }
+}
+
+/** As many as are entered at the same time, of one thread each. */
+export function createSandboxes({ lakeDir, memoryMb }: { lakeDir: string; memoryMb: number }): Sandboxes {
+  const free: Kept[] = []
+  const open = async (): Promise<Kept> => {
+    const root = join(lakeDir, 'tmp', uuidv7())
+    const instance = { memoryMb, threads: 1, tempDir: join(root, 'spill'), blockBytes: SMALL_BLOCK }
+    const turns = await openTurns({ ...instance, folder: root, settings: SMALL_SETTINGS })
+    return { root, turns, left: MOST_TURNS }
+  }
+  const end = ({ root, turns, idle }: Kept) => {
+    clearTimeout(idle)
+    turns.close()
+    remove(root)
+  }
+  const keep = (sandbox: Kept) => {
+    sandbox.left--
+    if (sandbox.left === 0) return end(sandbox)
+    sandbox.idle = setTimeout(() => {
+      free.splice(free.indexOf(sandbox), 1)
+      end(sandbox)
+    }, IDLE_MS).unref()
+    free.push(sandbox)
+  }
+  return {
+    enter: async (brandId, files, signal) => {
+      const sandbox = free.pop() ?? (await open())
+      clearTimeout(sandbox.idle)
+      const { root, turns } = sandbox
+      const [own, shared] = [join(root, brandFolder(brandId)), join(root, STAGING_FOLDER)]
+      try {
+        for (const folder of [own, shared]) mkdirSync(folder, { recursive: true })
+        for (const { path } of files) link(join(lakeDir, path), join(root, path))
+        const duck = await turns.begin(signal)
+        return {
+          duck,
+          lakeDir: root,
+          lock: async () => {
+            // Shared files hold rows of other brands, too.
+            remove(shared)
+            return duck
+          },
+          close: async () => {
+            // Interrupted, or broken: nobody enters it again.
+            const isClean = await isDone(duck.end())
+            for (const folder of [own, shared]) remove(folder)
+            if (isClean) keep(sandbox)
+            else end(sandbox)
+          },
+        }
+      } catch (error) {
+        end(sandbox)
+        throw error
+      }
+    },
+    close: () => free.splice(0).forEach(end),
+  }
+}

@@ -1,0 +1,196 @@
+import {
+  type DuckDBConnection,
+  type DuckDBMaterializedResult,
+  type DuckDBPreparedStatement,
+  DuckDBTypeId,
+  type DuckDBValue,
+  type DuckDBValueConverter,
+  type JS,
+  JSDuckDBValueConverter,
+  ResultReturnType,
+} from '@duckdb/node-api'
+import { keepByteOrderMarks } from './duckdb-text.ts'
+
+keepByteOrderMarks()
+
+/** A connection to an in-memory DuckDB: statements run one after the other. */
+export interface Duck {
+  run(statement: string, values?: readonly unknown[]): Promise<void>
+  /** Counts are numbers, DECIMAL is a decimal string, TIMESTAMP a Date in UTC. The signal interrupts no other statement. */
+  rows<Row = Record<string, unknown>>(
+    statement: string,
+    values?: readonly unknown[],
+    signal?: AbortSignal,
+  ): Promise<Row[]>
+  /** What each statement of a text answers; of those that answer nothing, such as parts of a pivot, no list. */
+  answers<Row = Record<string, unknown>>(text: string): Promise<Row[][]>
+  /** For the appender and for reading chunks. */
+  readonly connection: DuckDBConnection
+}
+
+/** A connection under way. */
+export interface Line extends Duck {
+  /** From here on nothing is answered. */
+  stop(reason: unknown): void
+  close(): void
+  inOrder<T>(statement: () => Promise<T>): Promise<T>
+}
+
+export function openLine(connection: DuckDBConnection, keptStatements: number): Line {
+  // Statements of one connection must not overlap: each waits for the one before.
+  let last: Promise<unknown> = Promise.resolve()
+  let stopped: { reason: unknown } | undefined
+  const inOrder = <T>(statement: () => Promise<T>): Promise<T> => {
+    const work = () => (stopped ? Promise.reject(stopped.reason) : statement())
+    const next = last.then(work, work)
+    last = next.catch(() => {})
+    return next
+  }
+  const kept = keepStatements(connection, keptStatements)
+  let rest = () => {}
+  return {
+    connection,
+    inOrder,
+    run: (text, values) => inOrder(async () => void (await connection.run(text, bindable(values)))),
+    rows: (text, values, signal) =>
+      inOrder(async () => {
+        const statement = values?.length && keptStatements ? await kept.prepared(text) : undefined
+        statement?.bind(bindable(values) ?? [])
+        const run = () => statement?.run() ?? connection.run(text, bindable(values))
+        return (await rowsOf(await (signal ? interrupted(connection, signal, run) : run()))) as never
+      }),
+    answers: (text) => inOrder(() => answersOf(connection, text)),
+    stop: (reason) => {
+      stopped = { reason }
+      rest()
+      rest = interrupting(connection)
+    },
+    close: () => {
+      rest()
+      kept.close()
+      connection.closeSync()
+    },
+  }
+}
+
+const INTERRUPT_MS = 50
+
+/** Until what is returned is called: a statement that is only being planned takes no notice of it. */
+function interrupting(connection: DuckDBConnection): () => void {
+  connection.interrupt()
+  const timer = setInterval(() => connection.interrupt(), INTERRUPT_MS).unref()
+  return () => clearInterval(timer)
+}
+
+async function interrupted<T>(
+  connection: DuckDBConnection,
+  signal: AbortSignal,
+  run: () => Promise<T>,
+): Promise<T> {
+  signal.throwIfAborted()
+  let rest = () => {}
+  const interrupt = () => {
+    rest = interrupting(connection)
+  }
+  signal.addEventListener('abort', interrupt)
+  try {
+    return await run()
+  } catch (error) {
+    throw signal.aborted ? signal.reason : error
+  } finally {
+    rest()
+    signal.removeEventListener('abort', interrupt)
+  }
+}
+
+async function answersOf<Row>(connection: DuckDBConnection, text: string): Promise<Row[][]> {
+  const statements = await connection.extractStatements(text).catch(() => null)
+  // An empty text, or a mistake, which DuckDB explains when it is asked to run it.
+  if (!statements) return [(await connection.runAndReadAll(text)).convertRowObjects(toJs) as never]
+  const answers: Row[][] = []
+  for (let at = 0; at < statements.count; at++) {
+    const statement = await statements.prepare(at)
+    try {
+      const reader = await statement.runAndReadAll()
+      if (reader.returnType !== ResultReturnType.NOTHING)
+        answers.push(reader.convertRowObjects(toJs) as never)
+    } finally {
+      statement.destroySync()
+    }
+  }
+  return answers
+}
+
+/** The first chunk holds all of a small result: it is there at once, each further one is a turn of a thread. */
+async function rowsOf(result: DuckDBMaterializedResult): Promise<Record<string, JS>[]> {
+  const { chunkCount } = result
+  if (chunkCount > 1) return await result.convertRowObjects(toJs)
+  if (chunkCount === 0) return []
+  const names = result.deduplicatedColumnNames()
+  const rows = result.getChunk(0).convertRows(toJs)
+  return rows.map((row) => Object.fromEntries(names.map((name, n) => [name, row[n] as JS])))
+}
+
+/** To parse and bind a statement anew takes as long as a row that is found by it. */
+function keepStatements(connection: DuckDBConnection, most: number) {
+  const statements = new Map<string, DuckDBPreparedStatement>()
+  return {
+    async prepared(text: string): Promise<DuckDBPreparedStatement> {
+      const statement = statements.get(text) ?? (await connection.prepare(text))
+      // Moved to the end: the first of the map is the least recently used.
+      statements.delete(text)
+      statements.set(text, statement)
+      const [oldest] = statements.keys()
+      if (statements.size > most && oldest !== undefined) {
+        statements.get(oldest)?.destroySync()
+        statements.delete(oldest)
+      }
+      return statement
+    },
+    close: () => {
+      for (const statement of statements.values()) statement.destroySync()
+    },
+  }
+}
+
+/** A connection, and further ones: all are stopped by the signal, and closed together. */
+export async function openLines(openOne: () => Promise<Line>, signal: AbortSignal | undefined) {
+  const lines: Line[] = []
+  const stop = () => {
+    for (const line of lines) line.stop(signal?.reason)
+  }
+  signal?.addEventListener('abort', stop)
+  const open = async () => {
+    const line = await openOne()
+    lines.push(line)
+    if (signal?.aborted) stop()
+    return line
+  }
+  const close = () => {
+    signal?.removeEventListener('abort', stop)
+    for (const line of lines) line.close()
+  }
+  return { line: await open(), open, close }
+}
+
+const bindable = (values?: readonly unknown[]): DuckDBValue[] | undefined =>
+  values?.map((value) => (value instanceof Date ? isoText(value) : value)) as DuckDBValue[] | undefined
+
+// Dates are bound as text and cast by the statement: the binding's own Date support drops to DATE in places.
+const isoText = (value: Date) => value.toISOString().replace('T', ' ').replace('Z', '')
+
+/** What a number cannot say exactly stays text. */
+function whole(value: DuckDBValue): JS {
+  const number = Number(value)
+  return Number.isSafeInteger(number) ? number : String(value)
+}
+
+const OURS: Partial<Record<DuckDBTypeId, DuckDBValueConverter<JS>>> = {
+  [DuckDBTypeId.BIGINT]: whole,
+  [DuckDBTypeId.UBIGINT]: whole,
+  [DuckDBTypeId.HUGEINT]: whole,
+  [DuckDBTypeId.DECIMAL]: String,
+}
+
+const toJs: DuckDBValueConverter<JS> = (value, type, converter) =>
+  value === null ? null : (OURS[type.typeId] ?? JSDuckDBValueConverter)(value, type, converter)
