@@ -137,7 +137,7 @@ export async function attachGeneration(
   )
   const has = (at: string | null, schema: string, name: string) =>
     tables.some((table) => table.at === at && table.schema === schema && table.name === name)
-  await duck.run('create schema published')
+  const statements = ['create schema published']
   const found = new Map<string, Whereabouts>()
   for (const { part, isOurs } of [
     { part: segments, isOurs: (name: string) => OF_SEGMENTS.has(name) },
@@ -162,11 +162,14 @@ export async function attachGeneration(
       const rows = changed
         ? `from ${everyone} ${unchanged} union all by name from ${changed}`
         : `from ${everyone}`
-      await duck.run(`create view published.${name === 'customers' ? PLACED : name} as ${rows}`)
+      statements.push(`create view published.${name === 'customers' ? PLACED : name} as ${rows}`)
     }
   }
-  await duck.run(`create view published.customers as select * exclude (position) from published.${PLACED}`)
-  await duck.run(`create view published.base_members as from ${members}.members`)
-  if (!changes_path) for (const table of NO_CHANGES) await duck.run(`create table changes.${table} limit 0`)
+  statements.push(
+    `create view published.customers as select * exclude (position) from published.${PLACED}`,
+    `create view published.base_members as from ${members}.members`,
+  )
+  if (!changes_path) statements.push(...NO_CHANGES.map((table) => `create table changes.${table} limit 0`))
+  await duck.run(statements.join('; '))
   return found
 }

@@ -33,9 +33,8 @@ export async function openSources(
     const isCopied = isSmall && RELATIONS[relation].kind === 'versions'
     changed.push(...(await (isCopied ? copySource : openSource)(duck, source)))
   }
-  // Looked at once at most where all customers are computed, so that it need not be made.
   await duck.run(
-    `create ${isSmall ? 'view' : 'table'} changed_subjects as
+    `create table changed_subjects as
      select relation::varchar as relation, subject::integer as subject, since::bigint as since
      from (${['select null as relation, null as subject, null as since where false', ...changed].join(' union all ')})`,
   )
@@ -95,7 +94,7 @@ async function copySource(duck: Duck, source: Source): Promise<string[]> {
     ].join(';\n'),
   )
   if (relation === 'customers') await openErased(duck, [])
-  return since.flatMap((tick) => changedSql(relation, movedSql(key, columns, [`from ${all}`], tick), tick))
+  return since.flatMap((tick) => changedSql(relation, [movedSql(key, columns, [`from ${all}`], tick)], tick))
 }
 
 /** Opens a source as views over its files, but what changed since its base. Returns the same. */
@@ -111,9 +110,7 @@ async function openSource(duck: Duck, source: Source): Promise<string[]> {
   for (const rows of copied) await duck.run(`insert into ${later} ${rows}`)
   if (kind === 'append') {
     await duck.run(`create view ${view} as ${[...base, ...deltas, `from ${later}`].join(' union all ')}`)
-    return since.flatMap((tick) =>
-      changedSql(relation, `from ${view} where tick > ${Math.trunc(tick)}`, tick),
-    )
+    return since.flatMap((tick) => changedSql(relation, addedSql(source, later, tick), tick))
   }
   await duck.run(`create table ${relation}_changed as ${newestOf(relation, columns, later)}`)
   const current = `select ${columns} from ${relation}_changed where not deleted`
@@ -124,7 +121,20 @@ async function openSource(duck: Duck, source: Source): Promise<string[]> {
   const parts = count?.rows || !unchanged.length ? [current, ...unchanged] : unchanged
   await duck.run(`create view ${view} as ${parts.join(' union all ')}`)
   const versions = [`from ${later}`, ...base.map((rows) => `from (${rows})`)]
-  return since.flatMap((tick) => changedSql(relation, movedSql(key, columns, versions, tick), tick))
+  return since.flatMap((tick) => changedSql(relation, [movedSql(key, columns, versions, tick)], tick))
+}
+
+/** Rows that came after a tick, where there are some; `copied`: those of shared files. */
+function addedSql({ relation, lakeDir, manifest }: Source, copied: string, tick: number): string[] {
+  const files = laterFiles(manifest, relation, tick)
+  const own = files.filter(({ brand_id }) => brand_id !== null)
+  const rows = [
+    ...(own.length ? [`read_parquet(${fileList(lakeDir, own)})`] : []),
+    ...(own.length < files.length ? [copied] : []),
+  ]
+  return rows.map(
+    (each) => `from ${each} where tick > ${Math.trunc(tick)} and tick <= ${Math.trunc(manifest.tick)}`,
+  )
 }
 
 const newestOf = (relation: RelationName, columns: string, versions: string) =>
@@ -181,11 +191,11 @@ export const BY_SUBJECT: ReadonlySet<string> = new Set(
   ),
 )
 
-const changedSql = (relation: RelationName, rows: string, since: number): string[] =>
+const changedSql = (relation: RelationName, rows: readonly string[], since: number): string[] =>
   (ABOUT[relation] ?? []).map(
     (column) =>
-      `select ${literal(relation)} as relation, ${column} as subject, ${Math.trunc(since)} as since
-       from (select distinct ${column} ${rows})`,
+      `select distinct ${literal(relation)} as relation, ${column} as subject, ${Math.trunc(since)} as since
+       from (${rows.map((each) => `select ${column} ${each}`).join(' union all ')})`,
   )
 
 /** The files as a DuckDB list of absolute paths. */

@@ -6,9 +6,10 @@ import type { Duck } from '../store/duckdb.ts'
 import { amongSegments } from './among.ts'
 import type { SegmentRow } from './evaluate.ts'
 
+const COLUMNS = 'segment, customer, joined_at'
+
 /**
- * Opens the members of the last generation: `member_before (segment, customer, joined_at)`, and all changes that led
- * there, `member_history (generation, segment, customer, action, reason, changed_at)`. For many reads what changed
+ * Opens the members of the last generation: `member_before (segment, customer, joined_at)`. For many reads what changed
  * since the base becomes a `table`.
  */
 export async function openMembers(
@@ -16,12 +17,28 @@ export async function openMembers(
   since: 'table' | 'view',
   named = 'member_before',
 ): Promise<void> {
-  const { base, folded, changes, deltas } = memberFiles(manifest)
+  const { base, folded, deltas } = memberFiles(manifest)
   await duck.run(
-    base.length
-      ? `create view member_base as select segment, customer, joined_at from read_parquet(${fileList(lakeDir, base)})`
-      : 'create table member_base (segment integer, customer integer, joined_at timestamp)',
+    [
+      base.length
+        ? `create view member_base as select ${COLUMNS} from read_parquet(${fileList(lakeDir, base)})`
+        : 'create table member_base (segment integer, customer integer, joined_at timestamp)',
+      deltas.length
+        ? `create ${since} member_since as
+           select segment, customer, action, changed_at from read_parquet(${fileList(lakeDir, deltas)})
+           where tick > ${folded} qualify row_number() over (partition by segment, customer order by tick desc) = 1`
+        : 'create table member_since (segment integer, customer integer, action varchar, changed_at timestamp)',
+      `create view ${named} as
+       select ${COLUMNS} from member_base anti join member_since using (segment, customer)
+       union all
+       select segment, customer, changed_at as joined_at from member_since where action = 'entered'`,
+    ].join(';\n'),
   )
+}
+
+/** Opens all changes that led there: `member_history (generation, segment, customer, action, reason, changed_at)`. */
+export async function openHistory({ duck, manifest, lakeDir }: Session): Promise<void> {
+  const { changes } = memberFiles(manifest)
   const columns = 'segment, customer, action, reason, changed_at'
   await duck.run(
     changes.length
@@ -30,18 +47,6 @@ export async function openMembers(
       : `create table member_history (generation bigint, segment integer, customer integer,
          action varchar, reason varchar, changed_at timestamp)`,
   )
-  await duck.run(
-    deltas.length
-      ? `create ${since} member_since as
-         select segment, customer, action, changed_at from read_parquet(${fileList(lakeDir, deltas)})
-         where tick > ${folded} qualify row_number() over (partition by segment, customer order by tick desc) = 1`
-      : 'create table member_since (segment integer, customer integer, action varchar, changed_at timestamp)',
-  )
-  await duck.run(`
-    create view ${named} as
-    select segment, customer, joined_at from member_base anti join member_since using (segment, customer)
-    union all
-    select segment, customer, changed_at as joined_at from member_since where action = 'entered'`)
 }
 
 function memberFiles(manifest: Manifest) {
@@ -55,7 +60,6 @@ function memberFiles(manifest: Manifest) {
 export const OF_LAKE = 'member_lake'
 /** The greatest customer who is, or was since the base, a member there. */
 const GREATEST = 'member_greatest'
-const COLUMNS = 'segment, customer, joined_at'
 
 /**
  * The same where a generation is attached, whose files are read in a fifth of the time. They have no members who are gone

@@ -1,7 +1,7 @@
 import { laterFiles } from '../lake/manifest.ts'
 import { type RelationName, sourceName } from '../lake/relations.ts'
 import type { Session } from '../lake/session.ts'
-import { statement } from '../store/sqlfile.ts'
+import { literal } from '../store/duckdb.ts'
 import { DATED_SOURCES, type DatedSource } from './slices.ts'
 
 /** Sources that sums and scores of everyone are made of; of the others only who customers are. */
@@ -9,29 +9,33 @@ const SOLD = ['orders', 'refunds'] as const
 /** To whom. */
 const OWNERS = ['customers', 'subject_redirect'] as const
 
-/** Whether rows came of age, or are ahead again, since results were made as of another instant. */
-export async function datedBetween(
-  { duck, sources }: Session,
+/** Whether as_of is another day of the brand's zone than an instant was: days since an order are counted anew. */
+export const dayTurned = (session: Session, from: Date): Promise<boolean> => isAny(session, [turnedSql(from)])
+
+/** Whether it is, or rows came of age, or are ahead again, since results were made as of another instant. */
+export const timeTold = (
+  session: Session,
   from: Date,
-  to: Date,
-  of = Object.keys(DATED_SOURCES) as readonly DatedSource[],
-): Promise<boolean> {
-  const passed = of.flatMap((source) => {
-    const [name, column] = [sourceName(source), DATED_SOURCES[source]]
-    return sources.has(name) ? `exists (from ${name}, span where ${column} > lo and ${column} <= hi)` : []
-  })
-  const [row] = await duck.rows<{ some: boolean }>(
-    `with span as (select least($1::timestamp, $2::timestamp) as lo, greatest($1::timestamp, $2::timestamp) as hi)
-     select ${passed.join(' or ')} as some`,
-    [from, to],
-  )
+  of: readonly DatedSource[] = Object.keys(DATED_SOURCES) as DatedSource[],
+): Promise<boolean> =>
+  isAny(session, [turnedSql(from), ...of.flatMap((source) => agedSql(session, source, from))])
+
+async function isAny({ duck }: Session, conditions: readonly string[]): Promise<boolean> {
+  const [row] = await duck.rows<{ some: boolean }>(`select ${conditions.join(' or ')} as some from params`)
   return row?.some ?? false
 }
 
-/** Whether it is another day for the brand, so that scores are others. */
-export async function dayTurned({ duck }: Session, from: Date): Promise<boolean> {
-  const [row] = await duck.rows<{ turned: boolean }>(statement('duckdb', 'day_turned'), [from])
-  return row?.turned ?? false
+const instant = (time: Date) => `timestamp ${literal(time.toISOString())}`
+
+const turnedSql = (from: Date) =>
+  `timezone(timezone, timezone('UTC', ${instant(from)}))::date is distinct from timezone(timezone, timezone('UTC', as_of))::date`
+
+function agedSql({ asOf, sources }: Session, source: DatedSource, from: Date): string[] {
+  const [name, column] = [sourceName(source), DATED_SOURCES[source]]
+  const [low, high] = from < asOf ? [from, asOf] : [asOf, from]
+  return sources.has(name)
+    ? [`exists (from ${name} where ${column} > ${instant(low)} and ${column} <= ${instant(high)})`]
+    : []
 }
 
 /** Whether products changed after a tick: they are about nobody, so that nobody is touched. */
@@ -47,10 +51,9 @@ export async function productsChanged({ duck }: Session, since: number): Promise
  * the day did. Most ticks bring visits only.
  */
 export async function salesMoved(session: Session, since: number, from: Date): Promise<boolean> {
-  if (await dayTurned(session, from)) return true
+  if (await timeTold(session, from, SOLD)) return true
   const isLater = (relation: RelationName) => laterFiles(session.manifest, relation, since).length > 0
   if (isLater('products') && (await productsChanged(session, since))) return true
-  if (await datedBetween(session, from, session.asOf, SOLD)) return true
   if (![...SOLD, ...OWNERS].some(isLater)) return false
   const [row] = await session.duck.rows<{ some: boolean }>(`
     select exists (from changed_subjects where relation in ('${SOLD.join("', '")}')) or exists (

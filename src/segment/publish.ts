@@ -11,7 +11,7 @@ import { brandFolder } from '../store/lake.ts'
 import type { Evaluation } from './evaluate.ts'
 import type { MemberChanges } from './member-diff.ts'
 import type { Parts } from './part.ts'
-import { writeReasons } from './reasons.ts'
+import { reasonsSql } from './reasons.ts'
 import type { Staying } from './staying.ts'
 import { type BrandRow, rowsIn } from './way.ts'
 import { finishWhole, type Note, type Written, writeTouched } from './written.ts'
@@ -139,14 +139,11 @@ async function writeMembers(
   const write = (relation: 'members' | 'member_changes', select: string) =>
     writeParquet(duck, { lakeDir, from }, brandFolder(brand.id), relation, select)
   if (members.changes) {
-    await writeReasons(duck, evaluation.evaluated, brand.refreshed_tick, brand.recipe !== recipe)
-    await duck.run(
-      `create table member_changes as
-       select ${row}, segment, customer, action, reason, $1::timestamp as changed_at
-       from member_reasons order by segment, customer`,
-      [asOf],
-    )
-    note(await write('member_changes', 'from member_changes'), 'member_changes', 0, members.changes)
+    const reasons = reasonsSql(evaluation.evaluated, brand.refreshed_tick, brand.recipe !== recipe)
+    const select = `
+      select ${row}, segment, customer, action, reason, timestamp ${literal(asOf.toISOString())} as changed_at
+      from (${reasons}) order by segment, customer`
+    note(await write('member_changes', select), 'member_changes', 0, members.changes)
   }
   if (members.fold) {
     const select = `select ${row}, segment, customer, joined_at from members order by segment, customer`

@@ -7,7 +7,7 @@ import { runModels } from '../model/run.ts'
 import type { Brand } from '../op.ts'
 import type { Duck } from '../store/duckdb.ts'
 import { statement } from '../store/sqlfile.ts'
-import { openMembers } from './members.ts'
+import { openHistory, openMembers } from './members.ts'
 import { salesMoved } from './moved.ts'
 import { BOTH, type Start, startOf } from './part.ts'
 import { openRecent } from './recent.ts'
@@ -107,6 +107,7 @@ async function openMarts(
 async function openSegmentMembers(pipeline: Pipeline, session: Session): Promise<void> {
   const { duck, manifest } = session
   await openMembers(session, 'view')
+  await openHistory(session)
   const segments = await pipeline.postgres.pipeline.many<{ id: string; ordinal: number }>(
     'segment_ordinals',
     [manifest.brandId],

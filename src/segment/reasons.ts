@@ -1,20 +1,15 @@
-import type { Duck } from '../store/duckdb.ts'
 import { tickOf } from './cadence.ts'
 import { parseSaved } from './definition.ts'
 import type { SegmentRow } from './evaluate.ts'
 import { referencesOf } from './tree.ts'
 
 /**
- * Why someone entered or left: the first that is true of rules (its own, or of a segment that it refers to), identity,
- * data; else time has passed. A segment that is evaluated for the first time had no members before, whatever else changed.
- * `isAnew`: results are made with something else than before, so that every rule means something else.
+ * Who entered and left as rows (segment, customer, action, reason), of `member_diff`. The reason is the first that is true
+ * of rules (its own, or of a segment that it refers to), identity, data; else time has passed. A segment that is evaluated
+ * for the first time had no members before, whatever else changed. `isAnew`: results are made with something else than
+ * before, so that every rule means something else.
  */
-export async function writeReasons(
-  duck: Pick<Duck, 'run'>,
-  evaluated: readonly SegmentRow[],
-  refreshedTick: number,
-  isAnew: boolean,
-): Promise<void> {
+export function reasonsSql(evaluated: readonly SegmentRow[], refreshedTick: number, isAnew: boolean): string {
   const changed = isAnew ? new Set(evaluated.map(({ id }) => id)) : redefined(evaluated)
   const rows = evaluated.map((segment) => {
     const { id, ordinal, evaluated_version } = segment
@@ -22,14 +17,10 @@ export async function writeReasons(
     const reason = created ? `'segment_created'` : changed.has(id) ? `'definition_changed'` : 'null::varchar'
     return `(${Math.trunc(ordinal)}, ${reason}, ${tickOf(segment, refreshedTick)})`
   })
-  await duck.run(
-    `create table segment_reasons as from (values ${rows.join(', ')}) as reasons (segment, reason, since)`,
-  )
-  await duck.run(`
-    create table member_reasons as
+  return `
     select segment, member_diff.customer, action,
       coalesce(
-        segment_reasons.reason,
+        rules.reason,
         case
           when changed.merged then 'merged'
           when erased.subject is not null and action = 'exited' then 'erased'
@@ -38,10 +29,10 @@ export async function writeReasons(
         'window_elapsed'
       ) as reason
     from member_diff
-    join segment_reasons using (segment)
+    join (values ${rows.join(', ')}) as rules (segment, reason, since) using (segment)
     left join changed_customers as changed
-      on changed.customer = member_diff.customer and changed.since = segment_reasons.since
-    left join customers_erased as erased on erased.subject = member_diff.customer`)
+      on changed.customer = member_diff.customer and changed.since = rules.since
+    left join customers_erased as erased on erased.subject = member_diff.customer`
 }
 
 /** Segments with a new rule, and those that refer to them, over however many others: their members change by it. */

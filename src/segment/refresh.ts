@@ -8,7 +8,7 @@ import { evaluateSegments } from './evaluate.ts'
 import { ask } from './held.ts'
 import { carryCustomers, computeMarts, computeTouched, openStaging } from './marts.ts'
 import { diffMembers } from './member-diff.ts'
-import { datedBetween, dayTurned, productsChanged } from './moved.ts'
+import { dayTurned, productsChanged, timeTold } from './moved.ts'
 import { madeOf, type Needed, neededOf } from './needed.ts'
 import { BOTH, type Part, type Parts, roundsOf, startOf } from './part.ts'
 import { noteUnchanged, type Publication, publish } from './publish.ts'
@@ -258,6 +258,5 @@ async function isUnchanged(
     return !(parts.has('models') && (await productsChanged(session, brand.models_tick)))
   }
   const same = brand.recipe === recipe && brand.changed_tick <= Math.min(...made.ticks)
-  if (!same || (await dayTurned(session, made.from))) return false
-  return !(await datedBetween(session, made.from, session.asOf))
+  return same && !(await timeTold(session, made.from))
 }

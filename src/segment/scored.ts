@@ -77,7 +77,7 @@ export async function touchPublishedScores(duck: Duck, due: readonly SegmentRow[
 }
 
 export async function openPublishedScores(duck: Duck): Promise<void> {
-  for (const name of SCORES) await duck.run(`create view ${name} as from published.${name}`)
+  await duck.run(SCORES.map((name) => `create view ${name} as from published.${name}`).join('; '))
 }
 
 async function touchMoved(duck: Duck, scored: readonly SegmentRow[]): Promise<void> {

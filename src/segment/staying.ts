@@ -36,10 +36,16 @@ export async function stayingOf(
   const published = await generationOf(pipeline, brand.id)
   if (!published || published.models_changes_path) return null
   const path = modelPathsOf(published).base
-  await duck.run(`attach ${literal(join(session.lakeDir, path))} as staying (read_only)`)
-  await duck.run('create schema published')
-  for (const name of ['orders', 'rfm', 'churn'])
-    await duck.run(`create view published.${name} as from staying.${name}`)
+  const views = ['orders', 'rfm', 'churn'].map(
+    (name) => `create view published.${name} as from staying.${name}`,
+  )
+  await duck.run(
+    [
+      `attach ${literal(join(session.lakeDir, path))} as staying (read_only)`,
+      'create schema published',
+      ...views,
+    ].join('; '),
+  )
   if (await salesMoved(session, brand.models_tick, start.from)) return null
   return { names: ofSales(models), path }
 }

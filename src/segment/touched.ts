@@ -23,8 +23,7 @@ export async function openChanged(duck: Duck, as: Materialization): Promise<void
     select distinct unnest([subject, coalesce(redirect.customer, subject)]) as customer, since, relation
     from changed_subjects
     left join subject_redirect as redirect using (subject)
-    where subject is not null`)
-  await duck.run(`
+    where subject is not null;
     create ${as} changed_customers as
     select customer, since, bool_or(relation = 'subject_redirect') as merged
     from changed_rows

@@ -39,11 +39,10 @@ export async function openTurns({ folder, settings, ...options }: TurnsOptions):
         ...line,
         end: async () => {
           try {
-            await line.run('use memory')
             const attached = await line.rows<{ name: string }>(
               `select database_name as name from duckdb_databases() where not internal and database_name != 'memory'`,
             )
-            await line.run(attached.map(({ name }) => `detach ${name}`).join('; '))
+            await line.run(['use memory', ...attached.map(({ name }) => `detach ${name}`)].join('; '))
           } finally {
             close()
           }
