@@ -83,7 +83,7 @@ async function scratch(): Promise<WrittenServed> {
           )
         await duck.run(NO_MEMBERS)
         await timed('  what customers are found by', () => addMembers(session, serving))
-        await serving.add(PARAMS)
+        await serving.add([PARAMS])
       } catch (error) {
         await serving.abandon()
         throw error

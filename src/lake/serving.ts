@@ -27,8 +27,8 @@ export interface WrittenServed extends WrittenFile {
 export interface Serving {
   /** Where tables of the file are read from until it is finished. */
   name: string
-  /** Returns how many rows the table has. */
-  add(table: ServedTable, schema?: typeof ROWS | typeof WHOLE): Promise<number>
+  /** Adds tables. Returns how many rows the last one has. */
+  add(tables: readonly ServedTable[], schema?: typeof ROWS | typeof WHOLE): Promise<number>
   finish(): Promise<WrittenServed>
   abandon(): Promise<void>
 }
@@ -53,16 +53,20 @@ export async function openServing(
   return {
     name,
     abandon,
-    add: async ({ name: table, select, plain = [] }, schema = ROWS) => {
-      const target = `${name}.${schema}.${table}`
-      if (schema === WHOLE) await duck.run(`create schema if not exists ${name}.${schema}`)
-      const declared = !isSmall && plain.length > 0
-      if (declared) await duck.run(`create table ${target} (${await columnsWith(duck, select, plain)})`)
-      const [made] = await duck.rows<{ Count: number }>(
-        declared ? `insert into ${target} ${select}` : `create table ${target} as ${select}`,
-      )
-      tables.push({ schema, table })
-      return made?.Count ?? 0
+    add: async (added, schema = ROWS) => {
+      // One text: to plan few rows' statements one by one takes longer.
+      const statements = schema === WHOLE ? [`create schema if not exists ${name}.${schema}`] : []
+      for (const { name: table, select, plain = [] } of added) {
+        const target = `${name}.${schema}.${table}`
+        if (isSmall || plain.length === 0) statements.push(`create table ${target} as ${select}`)
+        else {
+          const columns = await columnsWith(duck, select, plain)
+          statements.push(`create table ${target} (${columns})`, `insert into ${target} ${select}`)
+        }
+        tables.push({ schema, table })
+      }
+      const [last] = added.length ? await duck.rows<{ Count: number }>(statements.join('\n;\n')) : []
+      return last?.Count ?? 0
     },
     finish: async () => {
       try {
@@ -166,8 +170,8 @@ export async function writeChanges(
 ): Promise<WrittenServed> {
   const replaced = { name: REPLACED, select: 'select customer from replaced order by customer' }
   return await writeServing(lakeDir, session, async (serving) => {
-    for (const table of [replaced, ...rows]) await serving.add(table, ROWS)
-    for (const table of whole) await serving.add(table, WHOLE)
+    await serving.add([replaced, ...rows], ROWS)
+    await serving.add(whole, WHOLE)
   })
 }
 

@@ -25,19 +25,31 @@ export async function openSources(
   lakeDir: string,
   { manifest, isSmall, opened, since }: Sources,
 ): Promise<void> {
+  const statements: string[] = []
   const changed: string[] = []
   for (const relation of opened) {
     // No row is of a later tick where no file is.
     const later = since.filter((tick) => laterFiles(manifest, relation, tick).length)
     const source = { relation, lakeDir, manifest, since: later }
-    const isCopied = isSmall && RELATIONS[relation].kind === 'versions'
-    changed.push(...(await (isCopied ? copySource : openSource)(duck, source)))
+    const { kind } = RELATIONS[relation]
+    const each =
+      kind === 'append' ? appended(source) : isSmall ? copied(source) : await overlaid(duck, source)
+    statements.push(...each.statements)
+    changed.push(...each.changed)
   }
-  await duck.run(
+  statements.push(
     `create table changed_subjects as
      select relation::varchar as relation, subject::integer as subject, since::bigint as since
      from (${['select null as relation, null as subject, null as since where false', ...changed].join(' union all ')})`,
   )
+  await duck.run(statements.join(';\n'))
+}
+
+interface Opened {
+  /** What opens a source. */
+  statements: string[]
+  /** Who changed, as SELECTs of `changed_subjects`. */
+  changed: string[]
 }
 
 interface Source {
@@ -75,62 +87,80 @@ function selectsOf({ relation, lakeDir, manifest }: Source) {
   }
 }
 
-/** Copies all versions of a mutable source into tables. Returns who changed, as SELECTs of `changed_subjects`. */
-async function copySource(duck: Duck, source: Source): Promise<string[]> {
+/** A mutable source as tables of all its versions. */
+function copied(source: Source): Opened {
   const { relation, since } = source
   const { key } = RELATIONS[relation] as Relation
   const { columns, base, deltas, staged } = selectsOf(source)
   const all = `${relation}_versions`
   // A base alone holds each key once.
   const isNewest = deltas.length + staged.length === 0
-  await duck.run(
-    [
+  return {
+    statements: [
       `create table ${all} (${columnTypes(relation)})`,
       ...[...base, ...deltas, ...staged].map((rows) => `insert into ${all} ${rows}`),
       isNewest
         ? `create view ${relation}_changed as from ${all}`
         : `create table ${relation}_changed as ${newestOf(relation, columns, all)}`,
       `create view ${sourceName(relation)} as select ${columns} from ${relation}_changed where not deleted`,
-    ].join(';\n'),
-  )
-  if (relation === 'customers') await openErased(duck, [])
-  return since.flatMap((tick) => changedSql(relation, [movedSql(key, columns, [`from ${all}`], tick)], tick))
+      ...erasedSql(relation, []),
+    ],
+    changed: since.flatMap((tick) =>
+      changedSql(relation, [movedSql(key, columns, [`from ${all}`], tick)], tick),
+    ),
+  }
 }
 
-/** Opens a source as views over its files, but what changed since its base. Returns the same. */
-async function openSource(duck: Duck, source: Source): Promise<string[]> {
+/** Events and the like as a view over their files, but those of shared files, which are copied: they hold other brands' rows too. */
+function appended(source: Source): Opened {
   const { relation, since } = source
-  const { kind, key } = RELATIONS[relation] as Relation
-  const { columns, base, deltas, staged } = selectsOf(source)
-  const view = sourceName(relation)
-  const later = `${relation}_versions`
-  // Staged rows are copied in before the lock: their files hold other brands' rows too.
-  await duck.run(`create table ${later} (${columnTypes(relation)})`)
-  const copied = kind === 'append' ? staged : [...deltas, ...staged]
-  for (const rows of copied) await duck.run(`insert into ${later} ${rows}`)
-  if (kind === 'append') {
-    await duck.run(`create view ${view} as ${[...base, ...deltas, `from ${later}`].join(' union all ')}`)
-    return since.flatMap((tick) => changedSql(relation, addedSql(source, later, tick), tick))
+  const { base, deltas, staged } = selectsOf(source)
+  const shared = `${relation}_versions`
+  return {
+    statements: [
+      `create table ${shared} (${columnTypes(relation)})`,
+      ...staged.map((rows) => `insert into ${shared} ${rows}`),
+      `create view ${sourceName(relation)} as ${[...base, ...deltas, `from ${shared}`].join(' union all ')}`,
+    ],
+    changed: since.flatMap((tick) => changedSql(relation, addedSql(source, shared, tick), tick)),
   }
-  await duck.run(`create table ${relation}_changed as ${newestOf(relation, columns, later)}`)
+}
+
+/** A mutable source as a view over its base, but what changed since, which is copied. */
+async function overlaid(duck: Duck, source: Source): Promise<Opened> {
+  const { relation, since } = source
+  const { key } = RELATIONS[relation] as Relation
+  const { columns, base, deltas, staged } = selectsOf(source)
+  const later = `${relation}_versions`
+  await duck.run(
+    [
+      `create table ${later} (${columnTypes(relation)})`,
+      ...[...deltas, ...staged].map((rows) => `insert into ${later} ${rows}`),
+      `create table ${relation}_changed as ${newestOf(relation, columns, later)}`,
+    ].join(';\n'),
+  )
   const current = `select ${columns} from ${relation}_changed where not deleted`
   const [count] = await duck.rows<{ rows: number }>(`select count(*) as rows from ${relation}_changed`)
   const replaced = count?.rows ? `anti join ${relation}_changed using (${key.join(', ')})` : ''
   const unchanged = base.map((rows) => `select ${columns} from (${rows}) ${replaced} where not deleted`)
-  if (relation === 'customers') await openErased(duck, base)
   const parts = count?.rows || !unchanged.length ? [current, ...unchanged] : unchanged
-  await duck.run(`create view ${view} as ${parts.join(' union all ')}`)
   const versions = [`from ${later}`, ...base.map((rows) => `from (${rows})`)]
-  return since.flatMap((tick) => changedSql(relation, [movedSql(key, columns, versions, tick)], tick))
+  return {
+    statements: [
+      ...erasedSql(relation, base),
+      `create view ${sourceName(relation)} as ${parts.join(' union all ')}`,
+    ],
+    changed: since.flatMap((tick) => changedSql(relation, [movedSql(key, columns, versions, tick)], tick)),
+  }
 }
 
-/** Rows that came after a tick, where there are some; `copied`: those of shared files. */
-function addedSql({ relation, lakeDir, manifest }: Source, copied: string, tick: number): string[] {
+/** Rows that came after a tick, where there are some; `shared`: those of shared files. */
+function addedSql({ relation, lakeDir, manifest }: Source, shared: string, tick: number): string[] {
   const files = laterFiles(manifest, relation, tick)
   const own = files.filter(({ brand_id }) => brand_id !== null)
   const rows = [
     ...(own.length ? [`read_parquet(${fileList(lakeDir, own)})`] : []),
-    ...(own.length < files.length ? [copied] : []),
+    ...(own.length < files.length ? [shared] : []),
   ]
   return rows.map(
     (each) => `from ${each} where tick > ${Math.trunc(tick)} and tick <= ${Math.trunc(manifest.tick)}`,
@@ -158,16 +188,17 @@ function movedSql(
 }
 
 /** What erased customers left: histories name them by their ids. */
-async function openErased(duck: Duck, base: readonly string[]): Promise<void> {
+function erasedSql(relation: RelationName, base: readonly string[]): string[] {
+  if (relation !== 'customers') return []
   const columns = 'subject, customer_id, deleted, email, phone, store_customer_id'
   const unchanged = base.map(
     (rows) => `union all select ${columns} from (${rows}) anti join customers_changed using (subject)`,
   )
-  await duck.run(
+  return [
     `create view customers_erased as select subject, customer_id
      from (select ${columns} from customers_changed ${unchanged.join(' ')})
      where deleted and coalesce(email, phone, store_customer_id) is null`,
-  )
+  ]
 }
 
 /** Columns that name a subject, of the relations that are about one. */

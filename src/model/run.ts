@@ -1,5 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import type { Serving } from '../lake/serving.ts'
+import type { Duck } from '../store/duckdb.ts'
 import type { Model } from './graph.ts'
 
 export type Materialization = 'table' | 'view'
@@ -41,6 +42,23 @@ export async function runModels(
   return steps
 }
 
+/** The same of models that go into no file, in one text: to plan them one by one takes longer. */
+export async function runTogether(
+  duck: Pick<Duck, 'run' | 'connection'>,
+  models: readonly Model[],
+  materialize: (model: Model) => Materialization,
+): Promise<void> {
+  try {
+    await duck.run(models.map((model) => createSql(model, materialize(model))).join('\n;\n'))
+  } catch {
+    // One by one whichever fails is named.
+    await runModels(duck.connection, models, { materialize })
+  }
+}
+
+const createSql = ({ name, sql }: Model, materialized: Materialization) =>
+  `create or replace ${materialized} ${name} as\n${sql}`
+
 async function runModel(
   connection: DuckDBConnection,
   model: Model,
@@ -48,15 +66,15 @@ async function runModel(
   into?: Serving,
 ): Promise<Step> {
   const started = performance.now()
-  const { name, sql, plain = [] } = model
+  const { name, plain = [] } = model
   const made = (rows: number | null): Step => ({ name, materialized, rows, ms: performance.now() - started })
   return await naming(model, async () => {
     if (materialized === 'table' && into) {
-      const rows = await into.add({ name, select: sql, plain })
+      const rows = await into.add([{ name, select: model.sql, plain }])
       await connection.run(`create or replace view ${name} as from ${into.name}.${name}`)
       return made(rows)
     }
-    const result = await connection.run(`create or replace ${materialized} ${name} as\n${sql}`)
+    const result = await connection.run(createSql(model, materialized))
     return made(materialized === 'table' ? Number((await result.getRows())[0]?.[0] ?? 0) : null)
   })
 }

@@ -2,7 +2,7 @@ import { publishedRows } from '../lake/generation.ts'
 import type { Serving } from '../lake/serving.ts'
 import type { Session } from '../lake/session.ts'
 import { type Model, upstreamOf } from '../model/graph.ts'
-import { runModels, type Step } from '../model/run.ts'
+import { runModels, runTogether, type Step } from '../model/run.ts'
 import type { Duck } from '../store/duckdb.ts'
 import { cameOf, EVENTS } from './came.ts'
 import { narrowed } from './narrow.ts'
@@ -20,15 +20,15 @@ const OVER_EVENTS: ReadonlySet<string> = new Set(['stg_events', 'stg_engagement_
 export const openStaging = (
   { duck, isSmall, asOf }: Session,
   { models, narrow }: Pick<Needed, 'models' | 'narrow'>,
-): Promise<Step[]> =>
-  runModels(
-    duck.connection,
+): Promise<void> =>
+  runTogether(
+    duck,
     models.flatMap((model) => {
       const read = narrow.get(model.name)
       if (model.layer !== 'staging') return []
       return read ? { ...model, sql: narrowed(`(\n${model.sql}\n)`, read, asOf) } : model
     }),
-    { materialize: ({ name }) => (isSmall && !OVER_EVENTS.has(name) ? 'table' : 'view') },
+    ({ name }) => (isSmall && !OVER_EVENTS.has(name) ? 'table' : 'view'),
   )
 
 /** The mart that conditions on profiles read, and member pages: it is published with the segments. */

@@ -44,7 +44,7 @@ export async function placeCustomers(session: Session, serving: Serving, model: 
     ? [`(\n${sql}\n)`, 'row_number() over (order by customer_id)']
     : [await viewOf(duck, model), 'null']
   const select = `select *, (${place})::integer as position from ${rows} order by customer_id`
-  await naming(model, () => serving.add({ ...served(name, select), plain }))
+  await naming(model, () => serving.add([{ ...served(name, select), plain }]))
   // Numbering the sorted rows of a SELECT is the work of one thread; those of a table are numbered.
   if (!isSmall) await duck.run(`update ${serving.name}.${name} set position = rowid + 1`)
   await duck.run(`create or replace view ${name} as select * exclude (position) from ${serving.name}.${name}`)
@@ -69,16 +69,19 @@ export async function addMembers(session: Session, serving: Serving): Promise<vo
   const customers = `${serving.name}.customers`
   const members = `select segment, position, customer, joined_at
     from members join (select customer, position from ${customers}) using (customer) order by segment, position`
-  for (const table of foundBy(customers)) await serving.add(table)
-  if (!session.isSmall) for (const table of sortedTables(serving.name)) await serving.add(table)
-  await addMemberRows(session, serving, members)
+  const found = [...foundBy(customers), ...(session.isSmall ? [] : sortedTables(serving.name))]
+  await addMemberRows(session, serving, members, found)
 }
 
 /** Members of everyone; as words beside them where they are many enough to be compared without their rows. */
-async function addMemberRows({ duck, isSmall }: Session, serving: Serving, select: string): Promise<void> {
-  await serving.add(served('members', select))
-  if (isSmall) return
-  for (const table of await wordTables(duck, `${serving.name}.members`)) await serving.add(table)
+async function addMemberRows(
+  { duck, isSmall }: Session,
+  serving: Serving,
+  select: string,
+  before: readonly ServedTable[] = [],
+): Promise<void> {
+  await serving.add([...before, served('members', select)])
+  if (!isSmall) await serving.add(await wordTables(duck, `${serving.name}.members`))
 }
 
 /** Files that replace what a generation shows of segments; null where that holds still. */

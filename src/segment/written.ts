@@ -43,7 +43,7 @@ export async function finishWhole(
   if (parts.has('segments')) await addMembers(session, serving)
   if (parts.has('models')) {
     const recent = session.isSmall ? [] : recentTables(session, all)
-    for (const table of [PARAMS, ...recent]) await serving.add(table)
+    await serving.add([PARAMS, ...recent])
   }
   const file = await serving.finish()
   note(file, 'served', 1, 0)
