@@ -33,6 +33,9 @@ export const BLOCK_BYTES = 8_192
 
 export const rowFilePath = (served: string) => served.replace(/\.duckdb$/, '.rows')
 
+/** Node reads it, DuckDB does not. */
+export const isRowFile = (path: string): boolean => path.endsWith('.rows')
+
 const DOUBLE = 8
 const NEWLINE = 10
 const BRACKET = 91

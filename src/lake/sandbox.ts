@@ -1,5 +1,5 @@
-import { copyFileSync, linkSync, mkdirSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { copyFileSync, existsSync, linkSync, mkdirSync, rmdirSync, rmSync, unlinkSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { v7 as uuidv7 } from 'uuid'
 import { errorCode } from '../errors.ts'
 import type { Duck } from '../store/duckdb.ts'
@@ -54,6 +54,33 @@ interface Kept {
 }
 
 const remove = (path: string) => rmSync(path, { recursive: true, force: true })
+
+/** Links files into the folders of a place. Returns the links. */
+function linkAll(
+  lakeDir: string,
+  root: string,
+  folders: readonly string[],
+  files: readonly Pick<LakeFile, 'path'>[],
+): string[] {
+  for (const folder of folders) mkdirSync(folder, { recursive: true })
+  return files.map(({ path }) => {
+    const to = join(root, path)
+    link(join(lakeDir, path), to)
+    return to
+  })
+}
+
+/** Removes what was linked into a folder, and the folder; to look what is in it takes as long again. */
+function removeFolder(folder: string, links: readonly string[]): void {
+  if (!existsSync(folder)) return
+  try {
+    for (const path of links) if (dirname(path) === folder) unlinkSync(path)
+    rmdirSync(folder)
+  } catch {
+    // What a session that failed left unfinished.
+    remove(folder)
+  }
+}
 
 const isDone = (work: Promise<unknown>): Promise<boolean> =>
   work.then(
@@ -110,21 +137,20 @@ export function createSandboxes({ lakeDir, memoryMb }: { lakeDir: string; memory
       const { root, turns } = sandbox
       const [own, shared] = [join(root, brandFolder(brandId)), join(root, STAGING_FOLDER)]
       try {
-        for (const folder of [own, shared]) mkdirSync(folder, { recursive: true })
-        for (const { path } of files) link(join(lakeDir, path), join(root, path))
+        const links = linkAll(lakeDir, root, [own, shared], files)
         const duck = await turns.begin(signal)
         return {
           duck,
           lakeDir: root,
           lock: async () => {
             // Shared files hold rows of other brands, too.
-            remove(shared)
+            removeFolder(shared, links)
             return duck
           },
           close: async () => {
             // Interrupted, or broken: nobody enters it again.
             const isClean = await isDone(duck.end())
-            for (const folder of [own, shared]) remove(folder)
+            for (const folder of [own, shared]) removeFolder(folder, links)
             if (isClean) keep(sandbox)
             else end(sandbox)
           },

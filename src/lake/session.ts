@@ -8,6 +8,7 @@ import { brandManifest, type LakeFile, type Manifest, sourceRows } from './manif
 import { manifestAt } from './pin.ts'
 import type { Pipeline } from './pipeline.ts'
 import { RELATIONS, type RelationName, sourceName } from './relations.ts'
+import { isRowFile } from './row-file.ts'
 import { type Place, SETTINGS, SMALL_BLOCK, SMALL_SETTINGS } from './sandbox.ts'
 import { openedOf, openSources } from './sources.ts'
 
@@ -96,8 +97,8 @@ export async function openSession(
 
 /** The files that a session can ask for: of sources those that it opens, and all that a refresh published. */
 const filesIn = ({ files, staged }: Manifest, opened: readonly RelationName[]): LakeFile[] =>
-  [...files, ...staged].filter(
-    ({ relation }) => !(relation in RELATIONS) || opened.includes(relation as RelationName),
+  [...files, ...staged].filter(({ relation, path }) =>
+    relation in RELATIONS ? opened.includes(relation as RelationName) : !isRowFile(path),
   )
 
 /** An instance of the session's own. */
