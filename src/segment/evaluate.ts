@@ -48,7 +48,7 @@ interface Parsed {
  * are computed; those of the touched customers that hold are taken from `touched_before`, and all are rows.
  */
 export async function evaluateSegments(
-  { duck, asOf }: Pick<Session, 'duck' | 'asOf'>,
+  { duck, asOf, isSmall }: Pick<Session, 'duck' | 'asOf' | 'isSmall'>,
   segments: readonly SegmentRow[],
   waiting: readonly SegmentRow[] = [],
   asked?: Asked,
@@ -76,7 +76,7 @@ export async function evaluateSegments(
   const evaluated = ({ segment }: Parsed) => segment
   if (wanted.length === 0) return { evaluated: held.map(evaluated), members: asked ? null : members, failed }
   try {
-    const { statements, levels } = compileSegments(wanted, asOf)
+    const { statements, levels } = compileSegments(wanted, asOf, isSmall)
     for (const { text, values } of statements) await duck.run(text, values)
     for (const level of levels) {
       for (const { text, values } of level.statements) await duck.run(text, values)

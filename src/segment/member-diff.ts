@@ -109,7 +109,7 @@ async function openMoved(
 }
 
 /** Members of few rows. */
-const NOW = 'members_now'
+const NOW = 'members_found'
 
 /** Of few rows a table of them is made and compared in half of the time that words take to be planned. */
 const differenceOfRows = (rows: string, before: string, evaluated: readonly SegmentRow[]): string[] => [

@@ -30,8 +30,8 @@ export interface Plan {
   levels: { ordinal: number; formula: Formula }[][]
 }
 
-/** Finds what the segments share and picks the cheapest correct form for each of their conditions. */
-export function plan(segments: readonly Planned[]): Plan {
+/** Finds what the segments share and picks the cheapest correct form for each of their conditions; of `few` rows another. */
+export function plan(segments: readonly Planned[], few = false): Plan {
   const atoms = new Atoms()
   const [everyone, ruled] = parted(segments, ({ tree }) => isEveryone(tree))
   const levels = inLevels(ruled).map((level) =>
@@ -47,7 +47,7 @@ export function plan(segments: readonly Planned[]): Plan {
   return {
     profile,
     rows,
-    passes: passesFor(atoms.all),
+    passes: passesFor(atoms.all, few),
     members,
     everyone: everyone.map(({ ordinal }) => ordinal),
     levels,
@@ -84,10 +84,10 @@ export function inLevels<Segment extends Planned>(segments: readonly Segment[]):
 
 /**
  * All segments of a brand in few scans, in a session that is as of `asOf`: statements that make temporary tables, and
- * the SELECTs of their members.
+ * the SELECTs of their members. `few`: the rows that they are about are few.
  */
-export const compileSegments = (segments: readonly Planned[], asOf: Date): Compiled =>
-  toDuckdb(plan(segments), asOf)
+export const compileSegments = (segments: readonly Planned[], asOf: Date, few = false): Compiled =>
+  toDuckdb(plan(segments, few), asOf)
 
 /** One segment as one SELECT of its customers (column `customer`), in a session that is as of `asOf`. */
 export function compileOne(tree: Tree, asOf?: Date): Sql {

@@ -34,9 +34,16 @@ interface Asked {
   atom: RowsAtom
 }
 
-/** The passes that answer all atoms on rows, the cheapest correct form for each. */
-export function passesFor(atoms: readonly Atom[]): Pass[] {
+/**
+ * The passes that answer all atoms on rows, the cheapest correct form for each. `few`: of few rows, where that is one scan
+ * of all, since to plan several takes longer.
+ */
+export function passesFor(atoms: readonly Atom[], few = false): Pass[] {
   const asked = atoms.flatMap(({ id, test }) => (test.of === 'rows' ? [{ id, atom: test }] : []))
+  if (few)
+    return groups(asked, ({ atom }) => JSON.stringify(readingOf(atom))).flatMap((group) =>
+      scans(readingOf(first(group).atom), group, []),
+    )
   return groups(asked, keyOfReading).flatMap((group) => {
     const reading = readingOf(first(group).atom)
     const lookups = groups(group, ({ atom }) => lookupOf(atom, reading)?.key ?? '').filter(
