@@ -95,8 +95,8 @@ export const refresh: Job<Pipeline, Brands> = {
   queue: 'refresh',
   timeoutSeconds: TIMEOUT_SECONDS,
   policy: 'many',
-  // Small brands are computed by one thread each.
-  workers: 2,
+  // Small brands are computed by one thread each; what one waits for (the disk, Postgres) others use.
+  workers: 3,
   run: runQuick,
 }
 

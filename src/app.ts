@@ -2,9 +2,7 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Config } from './config.ts'
 import { errorCode, Failure, fail } from './errors.ts'
-import { createSubjectCache } from './identity/cache.ts'
-import type { Pipeline } from './lake/pipeline.ts'
-import { createSandboxes } from './lake/sandbox.ts'
+import { createPipeline, type Pipeline } from './lake/pipeline.ts'
 import { errorFields, log } from './log.ts'
 import { startEmbedded } from './store/embedded.ts'
 import { migrate } from './store/migrate.ts'
@@ -34,14 +32,12 @@ export async function openApp(config: Config, options: AppOptions = {}): Promise
     })
     if (applied.length) log('info', 'migrated', { applied })
     const postgres = openPostgres(url, { max: options.connections ?? 8 })
-    const pipeline: Pipeline = {
+    const pipeline = createPipeline({
       postgres,
       lakeDir: config.lakeDir,
       storePlatformDomain: config.storePlatformDomain,
-      subjects: createSubjectCache(),
       ...config.duckdb,
-      sandboxes: createSandboxes({ lakeDir: config.lakeDir, memoryMb: config.duckdb.memoryMb }),
-    }
+    })
     return {
       config,
       postgres,

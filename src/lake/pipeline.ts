@@ -1,10 +1,11 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { v7 as uuidv7 } from 'uuid'
-import type { SubjectCache } from '../identity/cache.ts'
+import { createSubjectCache, type SubjectCache } from '../identity/cache.ts'
 import { type Duck, openDuck } from '../store/duckdb.ts'
 import type { Postgres } from '../store/postgres.ts'
-import type { Sandboxes } from './sandbox.ts'
+import { createSandboxes, type Sandboxes } from './sandbox.ts'
+import { createSlots, type Slots } from './slots.ts'
 
 /** What the cross-brand work on the lake needs. */
 export interface Pipeline {
@@ -17,7 +18,21 @@ export interface Pipeline {
   memoryMb: number
   threads: number
   sandboxes: Sandboxes
+  /** Room for sessions of large brands that end soon. */
+  large: Slots
 }
+
+/** More large brands refreshed at once would take their memory, and gain no time. */
+const MOST_LARGE = 3
+
+export const createPipeline = (
+  options: Pick<Pipeline, 'postgres' | 'lakeDir' | 'storePlatformDomain' | 'memoryMb' | 'threads'>,
+): Pipeline => ({
+  ...options,
+  subjects: createSubjectCache(),
+  sandboxes: createSandboxes(options),
+  large: createSlots({ all: MOST_LARGE, past: MOST_LARGE }),
+})
 
 /** A trusted DuckDB with a scratch folder; both are gone after the work. Work that can wait takes one thread. */
 export async function withWorkspace<T>(

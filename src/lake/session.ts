@@ -44,7 +44,7 @@ export interface SessionOptions {
   counted?: boolean
   /** What an earlier session read, to read it again. */
   pin?: Pin | undefined
-  /** It ends soon: where the brand is small, others are made to wait for nothing and it takes turns on an instance. */
+  /** It ends soon: those of small brands take turns on few instances, of large ones only some are there at once. */
   brief?: boolean
   /** Ends it, at any time. */
   signal?: AbortSignal | undefined
@@ -77,7 +77,7 @@ export async function openSession(
   const place =
     isSmall && brief
       ? await pipeline.sandboxes.enter(manifest.brandId, filesIn(manifest, opened), signal)
-      : await openPlace(pipeline, manifest.brandId, { isSmall, counted, signal })
+      : await openPlace(pipeline, manifest.brandId, { isSmall, brief, counted, signal })
   const { duck, lakeDir, close } = place
   try {
     await openSources(duck, lakeDir, { manifest, isSmall, opened, since })
@@ -95,25 +95,41 @@ export async function openSession(
   }
 }
 
+const NEVER = new AbortController().signal
+
 /** The files that a session can ask for: of sources those that it opens, and all that a refresh published. */
 const filesIn = ({ files, staged }: Manifest, opened: readonly RelationName[]): LakeFile[] =>
   [...files, ...staged].filter(({ relation, path }) =>
     relation in RELATIONS ? opened.includes(relation as RelationName) : !isRowFile(path),
   )
 
-/** An instance of the session's own. */
+interface PlaceOptions {
+  isSmall: boolean
+  brief: boolean
+  counted: boolean
+  signal: AbortSignal | undefined
+}
+
+/** An instance of the session's own; of those that end soon only some are there at once. */
 async function openPlace(
   pipeline: Pipeline,
   brandId: string,
-  { isSmall, counted, signal }: { isSmall: boolean; counted: boolean; signal: AbortSignal | undefined },
+  { isSmall, brief, counted, signal }: PlaceOptions,
 ): Promise<Place> {
+  const leave = brief ? await pipeline.large.take({ brandId, past: false }, signal ?? NEVER) : () => {}
   const folder = join(pipeline.lakeDir, brandFolder(brandId))
   const tempDir = join(folder, 'tmp', uuidv7())
   // Of so few rows a second thread costs more than it gives, and so do large blocks.
   const sized = isSmall ? { threads: 1, blockBytes: SMALL_BLOCK } : { threads: pipeline.threads }
-  const duck = await openDuck({ memoryMb: pipeline.memoryMb, ...sized, tempDir, counted, signal })
+  const duck = await openDuck({ memoryMb: pipeline.memoryMb, ...sized, tempDir, counted, signal }).catch(
+    (error) => {
+      leave()
+      throw error
+    },
+  )
   const close = async () => {
     duck.close()
+    leave()
     await rm(tempDir, { recursive: true, force: true })
   }
   try {

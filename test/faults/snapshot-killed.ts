@@ -1,6 +1,5 @@
 import fs from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
-import type { Pipeline } from '../../src/lake/pipeline.ts'
 import type { Db, Statements } from '../../src/op.ts'
 
 /**
@@ -33,15 +32,14 @@ Object.assign(fs, stepping(fs, ['mkdir', 'open', 'readFile', 'rename', 'rm', 'st
 syncBuiltinESMExports()
 
 // After the functions of files were replaced.
-const { createSubjectCache } = await import('../../src/identity/cache.ts')
-const { createSandboxes } = await import('../../src/lake/sandbox.ts')
+const { createPipeline } = await import('../../src/lake/pipeline.ts')
 const { snapshot } = await import('../../src/lake/snapshot.ts')
 const { openPostgres } = await import('../../src/store/postgres.ts')
 
 const STATEMENTS: readonly (keyof Statements)[] = ['one', 'many', 'maybe', 'run']
 const postgres = openPostgres(url)
 const db: Db = stepping(postgres.pipeline, STATEMENTS)
-const pipeline: Pipeline = {
+const pipeline = createPipeline({
   postgres: {
     ...postgres,
     pipeline: { ...db, tx: (work) => postgres.pipeline.tx((tx) => work(stepping(tx, STATEMENTS))) },
@@ -54,11 +52,9 @@ const pipeline: Pipeline = {
   },
   lakeDir,
   storePlatformDomain: 'myshopify.com',
-  subjects: createSubjectCache(),
   memoryMb: 512,
   threads: 1,
-  sandboxes: createSandboxes({ lakeDir, memoryMb: 512 }),
-}
+})
 await snapshot(pipeline)
 step()
 process.stdout.write(`${steps}\n`)

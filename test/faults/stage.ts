@@ -3,10 +3,8 @@ import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Test } from 'tap'
-import { createSubjectCache } from '../../src/identity/cache.ts'
 import { snapshotAll } from '../../src/lake/horizon.ts'
-import type { Pipeline } from '../../src/lake/pipeline.ts'
-import { createSandboxes } from '../../src/lake/sandbox.ts'
+import { createPipeline, type Pipeline } from '../../src/lake/pipeline.ts'
 import { snapshot } from '../../src/lake/snapshot.ts'
 import type { Brand } from '../../src/op.ts'
 import type { Embedded } from '../../src/store/embedded.ts'
@@ -60,15 +58,13 @@ export async function openStage(
   })
   const senders: Sender[] = []
   for (const brand of brands) senders.push(await makeSender(db, brand, config))
-  const pipeline: Pipeline = {
+  const pipeline = createPipeline({
     postgres: db,
     lakeDir: join(dataDir, 'lake'),
     storePlatformDomain: 'myshopify.com',
-    subjects: createSubjectCache(),
     memoryMb: 512,
     threads: 1,
-    sandboxes: createSandboxes({ lakeDir: join(dataDir, 'lake'), memoryMb: 512 }),
-  }
+  })
   const journal = new Journal()
 
   const url = `http://127.0.0.1:${port}`
