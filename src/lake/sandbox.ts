@@ -43,7 +43,7 @@ export const SMALL_SETTINGS = [...SETTINGS, `set force_compression = 'uncompress
 
 /** A sandbox that nobody enters for so long is closed. */
 const IDLE_MS = 30_000
-/** What fragments its memory, or was left in it, does not live on for ever. */
+/** Another takes its place then: what DuckDB keeps of files that it read, 0.1 MB a turn, is of no use to the next. */
 const MOST_TURNS = 200
 
 interface Kept {
