@@ -481,6 +481,27 @@ t.test('of two refreshes at once one publishes, the other is outrun', async (t) 
   }
 })
 
+t.test('a refresh is outrun by one that publishes before it looks what is published', async (t) => {
+  const { brand, view, viewed, refresh, published } = await store(shared)
+  await viewed('lately', 3)
+  await view(at('2026-05-01T00:00:00'), 'ann')
+  await refresh(at('2026-05-02T00:00:00'))
+  const { pipeline } = shared.postgres
+  let isFirst = true
+  const maybe: typeof pipeline.maybe = async (name, args) => {
+    if (name === 'lake_served' && isFirst) {
+      isFirst = false
+      await view(at('2026-05-02T12:00:00'), 'bob')
+      await refresh(at('2026-05-03T00:00:00'))
+    }
+    return await pipeline.maybe(name, args)
+  }
+  const slower = { ...shared, postgres: { ...shared.postgres, pipeline: { ...pipeline, maybe } } }
+  const asOf = at('2026-05-04T00:00:00')
+  await t.rejects(refreshBrand(slower, brand.id, { asOf }), { name: 'Outrun' })
+  t.equal((await published()).generation, 2)
+})
+
 t.test('a segment is evaluating while its lease lasts, and no longer', async (t) => {
   const { viewed, refresh, audience } = await store(shared)
   const { id } = await viewed('lately', 3)

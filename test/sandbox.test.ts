@@ -1,9 +1,10 @@
-import { existsSync, readdirSync, unlinkSync } from 'node:fs'
+import { existsSync, readdirSync, unlinkSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { compactBrand } from '../src/lake/compact.ts'
 import { filesOf } from '../src/lake/manifest.ts'
 import type { Pipeline } from '../src/lake/pipeline.ts'
+import { retain } from '../src/lake/retention.ts'
 import { openSession, type Session } from '../src/lake/session.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import { lake, logBatch, tick } from './fixtures/lake.ts'
@@ -101,6 +102,16 @@ t.test('a place whose session was interrupted is not used again', async (t) => {
   const second = await enter(staged)
   t.teardown(() => second.close())
   t.same(await brandsIn(second), [staged.id])
+})
+
+t.test('retention leaves the links of a session alone, however old the files are', async (t) => {
+  const { pipeline, own, enter } = await twoBrands(t)
+  const session = await enter(own)
+  t.teardown(() => session.close())
+  const old = new Date(Date.now() - 100 * 3_600_000)
+  utimesSync(fileOf(pipeline.lakeDir, session), old, old)
+  await retain(pipeline)
+  t.same(await brandsIn(session), [own.id])
 })
 
 t.test('a file that is missing fails the session that wants it, and no other', async (t) => {

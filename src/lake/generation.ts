@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { anyNumber, type Duck, literal } from '../store/duckdb.ts'
+import { type Manifest, Outrun } from './manifest.ts'
 import type { Pipeline } from './pipeline.ts'
 import { rowFilePath } from './row-file.ts'
 import { ROWS, WHOLE } from './serving.ts'
@@ -52,6 +53,16 @@ export const generationOf = (
   wanted?: number,
 ): Promise<Generation | undefined> =>
   postgres.pipeline.maybe<Generation>('lake_served', [brandId, wanted ?? null])
+
+/** The generation that a session's manifest is of. Throws Outrun when another was published since: its files are not the session's. */
+export async function generationSeen(
+  pipeline: Pick<Pipeline, 'postgres'>,
+  { manifest }: { manifest: Pick<Manifest, 'brandId' | 'generation'> },
+): Promise<Generation | undefined> {
+  const newest = await generationOf(pipeline, manifest.brandId)
+  if (newest && newest.generation !== manifest.generation) throw new Outrun('refresh')
+  return newest
+}
 
 /** To leave out those in a table of customers; rows of nobody when it has a null. */
 export async function without(duck: Duck, table: string): Promise<string> {

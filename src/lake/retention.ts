@@ -1,3 +1,4 @@
+import type { Dirent } from 'node:fs'
 import { readdir, rm, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import type { Pipeline } from './pipeline.ts'
@@ -40,17 +41,30 @@ async function removeOrphans({ postgres, lakeDir }: Pick<Pipeline, 'postgres' | 
   const listed = await postgres.pipeline.many<{ path: string }>('lake_paths')
   const known = new Set(listed.map(({ path }) => path))
   let orphans = 0
-  const entries = await readdir(lakeDir, { recursive: true, withFileTypes: true }).catch(() => [])
-  for (const entry of entries) {
-    const isScratch = entry.isDirectory() && basename(entry.parentPath) === 'tmp' && UUID.test(entry.name)
-    if (!entry.isFile() && !isScratch) continue
+  for await (const entry of entriesUnder(lakeDir)) {
+    if (!entry.isFile() && !isScratch(entry)) continue
     const absolute = join(entry.parentPath, entry.name)
     const path = absolute.slice(lakeDir.length + 1)
     if (known.has(path)) continue
     const info = await stat(absolute).catch(() => null)
     if (!info || info.mtimeMs > before) continue
-    await rm(absolute, { force: true, recursive: isScratch })
+    await rm(absolute, { force: true, recursive: isScratch(entry) })
     orphans++
   }
   return orphans
+}
+
+/** A folder of one piece of work. */
+const isScratch = (entry: Dirent): boolean =>
+  entry.isDirectory() && basename(entry.parentPath) === 'tmp' && UUID.test(entry.name)
+
+/**
+ * Everything in a folder but what is in scratch folders: these go as a whole, and what is in them may be links to files
+ * that are older than the work. Folders that are gone meanwhile are empty.
+ */
+async function* entriesUnder(folder: string): AsyncGenerator<Dirent> {
+  for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
+    yield entry
+    if (entry.isDirectory() && !isScratch(entry)) yield* entriesUnder(join(folder, entry.name))
+  }
 }

@@ -2,6 +2,7 @@ import { copyFileSync, existsSync, linkSync, mkdirSync, rmdirSync, rmSync, unlin
 import { dirname, join } from 'node:path'
 import { v7 as uuidv7 } from 'uuid'
 import { errorCode } from '../errors.ts'
+import { errorFields, log } from '../log.ts'
 import type { Duck } from '../store/duckdb.ts'
 import { openTurns, type Turns } from '../store/duckdb-turns.ts'
 import { brandFolder, STAGING_FOLDER } from '../store/lake.ts'
@@ -28,13 +29,13 @@ export interface Place {
 
 export interface Sandboxes {
   enter(brandId: string, files: readonly LakeFile[], signal: AbortSignal | undefined): Promise<Place>
-  /** Of those that nobody is in. */
+  /** From here on whoever leaves one closes it. */
   close(): void
 }
 
 /** Settings of DuckDB where sessions are. */
 export const SETTINGS = [
-  'set parquet_metadata_cache = true',
+  'set global parquet_metadata_cache = true',
   // Tables are made by all threads: half of the time. What needs an order says so.
   'set preserve_insertion_order = false',
 ]
@@ -82,12 +83,6 @@ function removeFolder(folder: string, links: readonly string[]): void {
   }
 }
 
-const isDone = (work: Promise<unknown>): Promise<boolean> =>
-  work.then(
-    () => true,
-    () => false,
-  )
-
 /** What a file system says that has no links, or no more of a file. */
 const NO_LINK: ReadonlySet<string | undefined> = new Set([
   'EPERM',
@@ -95,7 +90,6 @@ const NO_LINK: ReadonlySet<string | undefined> = new Set([
   'EOPNOTSUPP',
   'ENOSYS',
   'EMLINK',
-  'EXDEV',
 ])
 
 function link(from: string, to: string): void {
@@ -113,17 +107,28 @@ export function createSandboxes({ lakeDir, memoryMb }: { lakeDir: string; memory
   const open = async (): Promise<Kept> => {
     const root = join(lakeDir, 'tmp', uuidv7())
     const instance = { memoryMb, threads: 1, tempDir: join(root, 'spill'), blockBytes: SMALL_BLOCK }
-    const turns = await openTurns({ ...instance, folder: root, settings: SMALL_SETTINGS })
-    return { root, turns, left: MOST_TURNS }
+    try {
+      const turns = await openTurns({ ...instance, folder: root, settings: SMALL_SETTINGS })
+      return { root, turns, left: MOST_TURNS }
+    } catch (error) {
+      remove(root)
+      throw error
+    }
   }
   const end = ({ root, turns, idle }: Kept) => {
     clearTimeout(idle)
-    turns.close()
-    remove(root)
+    try {
+      turns.close()
+      remove(root)
+    } catch (error) {
+      // Retention removes the folder.
+      log('warn', 'sandbox_left', { folder: root, ...errorFields(error) })
+    }
   }
+  let closed = false
   const keep = (sandbox: Kept) => {
     sandbox.left--
-    if (sandbox.left === 0) return end(sandbox)
+    if (closed || sandbox.left === 0) return end(sandbox)
     sandbox.idle = setTimeout(() => {
       free.splice(free.indexOf(sandbox), 1)
       end(sandbox)
@@ -139,6 +144,7 @@ export function createSandboxes({ lakeDir, memoryMb }: { lakeDir: string; memory
       try {
         const links = linkAll(lakeDir, root, [own, shared], files)
         const duck = await turns.begin(signal)
+        let left = false
         return {
           duck,
           lakeDir: root,
@@ -148,11 +154,16 @@ export function createSandboxes({ lakeDir, memoryMb }: { lakeDir: string; memory
             return duck
           },
           close: async () => {
-            // Interrupted, or broken: nobody enters it again.
-            const isClean = await isDone(duck.end())
-            for (const folder of [own, shared]) removeFolder(folder, links)
-            if (isClean) keep(sandbox)
-            else end(sandbox)
+            if (left) return
+            left = true
+            try {
+              await duck.end()
+              for (const folder of [own, shared]) removeFolder(folder, links)
+            } catch {
+              // Interrupted, or broken: nobody enters it again.
+              return end(sandbox)
+            }
+            keep(sandbox)
           },
         }
       } catch (error) {
@@ -160,6 +171,9 @@ export function createSandboxes({ lakeDir, memoryMb }: { lakeDir: string; memory
         throw error
       }
     },
-    close: () => free.splice(0).forEach(end),
+    close: () => {
+      closed = true
+      free.splice(0).forEach(end)
+    },
   }
 }

@@ -69,15 +69,24 @@ export async function openSession(
     signal,
   }: SessionOptions = {},
 ): Promise<Session> {
-  const manifest = await (pin
-    ? manifestAt(pipeline, brand.id, pin)
-    : brandManifest(pipeline.postgres, brand.id))
+  const readManifest = () =>
+    pin ? manifestAt(pipeline, brand.id, pin) : brandManifest(pipeline.postgres, brand.id)
+  let manifest = await readManifest()
   const isSmall = sourceRows(manifest) < smallRows
+  let leave = () => {}
+  if (brief && !isSmall) {
+    leave = await pipeline.large.take({ brandId: brand.id, past: false }, signal ?? NEVER)
+    // It may have waited.
+    manifest = await readManifest().catch((error) => {
+      leave()
+      throw error
+    })
+  }
   const opened = openedOf(manifest, since, read?.(isSmall))
   const place =
     isSmall && brief
       ? await pipeline.sandboxes.enter(manifest.brandId, filesIn(manifest, opened), signal)
-      : await openPlace(pipeline, manifest.brandId, { isSmall, brief, counted, signal })
+      : await openPlace(pipeline, manifest.brandId, { isSmall, counted, signal, leave })
   const { duck, lakeDir, close } = place
   try {
     await openSources(duck, lakeDir, { manifest, isSmall, opened, since })
@@ -105,18 +114,18 @@ const filesIn = ({ files, staged }: Manifest, opened: readonly RelationName[]): 
 
 interface PlaceOptions {
   isSmall: boolean
-  brief: boolean
   counted: boolean
   signal: AbortSignal | undefined
+  /** Called once the session is closed. */
+  leave: () => void
 }
 
-/** An instance of the session's own; of those that end soon only some are there at once. */
+/** An instance of the session's own. */
 async function openPlace(
   pipeline: Pipeline,
   brandId: string,
-  { isSmall, brief, counted, signal }: PlaceOptions,
+  { isSmall, counted, signal, leave }: PlaceOptions,
 ): Promise<Place> {
-  const leave = brief ? await pipeline.large.take({ brandId, past: false }, signal ?? NEVER) : () => {}
   const folder = join(pipeline.lakeDir, brandFolder(brandId))
   const tempDir = join(folder, 'tmp', uuidv7())
   // Of so few rows a second thread costs more than it gives, and so do large blocks.
@@ -128,8 +137,11 @@ async function openPlace(
     },
   )
   const close = async () => {
-    duck.close()
-    leave()
+    try {
+      duck.close()
+    } finally {
+      leave()
+    }
     await rm(tempDir, { recursive: true, force: true })
   }
   try {

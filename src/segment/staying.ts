@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { generationOf, modelPathsOf } from '../lake/generation.ts'
+import { generationSeen, modelPathsOf } from '../lake/generation.ts'
 import type { Pipeline } from '../lake/pipeline.ts'
 import type { Session } from '../lake/session.ts'
 import type { Model } from '../model/graph.ts'
@@ -33,7 +33,7 @@ export async function stayingOf(
   if (!isSmall || !start || parts.size < BOTH.size || options.verify) return null
   const since = Math.min(...start.ticks)
   if (whyAnew(brand, manifest, { asOf, recipe, since, smallRows: 0 })) return null
-  const published = await generationOf(pipeline, brand.id)
+  const published = await generationSeen(pipeline, session)
   if (!published || published.models_changes_path) return null
   const path = modelPathsOf(published).base
   const views = ['orders', 'rfm', 'churn'].map(

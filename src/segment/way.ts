@@ -1,4 +1,4 @@
-import { attachGeneration, type Generation, generationOf, type Places } from '../lake/generation.ts'
+import { attachGeneration, type Generation, generationSeen, type Places } from '../lake/generation.ts'
 import { type Manifest, sourceRows } from '../lake/manifest.ts'
 import type { Pipeline } from '../lake/pipeline.ts'
 import { RELATIONS } from '../lake/relations.ts'
@@ -175,7 +175,7 @@ export async function wayOf(
   const full = !carries && (anew ?? everyone)
   // What is made anew altogether needs nothing of what is published, unless to compare it.
   const goesOn = !full || options.verify || parts.size < BOTH.size
-  const published = goesOn ? await generationOf(pipeline, brand.id) : undefined
+  const published = goesOn ? await generationSeen(pipeline, session) : undefined
   const places = published && (await attachGeneration(session, published))
   const isFresh = ({ evaluated_tick }: SegmentRow) => evaluated_tick === brand.refreshed_tick
   const [fresh, stale] = parted(turns.due, isFresh)

@@ -23,10 +23,15 @@ export interface TurnsOptions extends InstanceOptions {
 
 export async function openTurns({ folder, settings, ...options }: TurnsOptions): Promise<Turns> {
   const instance = await openInstance(options)
-  const first = await instance.connect()
-  await first.run([`set global TimeZone = 'UTC'`, ...settings].join('; '))
-  await lockIn(first, [folder])
-  first.closeSync()
+  try {
+    const first = await instance.connect()
+    await first.run([`set global TimeZone = 'UTC'`, ...settings].join('; '))
+    await lockIn(first, [folder])
+    first.closeSync()
+  } catch (error) {
+    instance.closeSync()
+    throw error
+  }
   const block = options.blockBytes ? ` (block_size ${options.blockBytes})` : ''
   return {
     begin: async (signal) => {
@@ -42,7 +47,11 @@ export async function openTurns({ folder, settings, ...options }: TurnsOptions):
             const attached = await line.rows<{ name: string }>(
               `select database_name as name from duckdb_databases() where not internal and database_name != 'memory'`,
             )
-            await line.run(['use memory', ...attached.map(({ name }) => `detach ${name}`)].join('; '))
+            await line.run(
+              ['use memory', ...attached.map(({ name }) => `detach "${name.replaceAll('"', '""')}"`)].join(
+                '; ',
+              ),
+            )
           } finally {
             close()
           }

@@ -11,7 +11,7 @@ export interface WrittenFile {
   sha256: Buffer
 }
 
-/** The folder of a brand's own files; its DuckDB sessions can reach no other. */
+/** The folder of a brand's own files; its DuckDB sessions can reach those of no other. */
 export const brandFolder = (brandId: string) => join('brands', brandId)
 export const STAGING_FOLDER = 'staging'
 
