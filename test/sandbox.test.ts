@@ -125,3 +125,16 @@ t.test('a file that is missing fails the session that wants it, and no other', a
   t.teardown(() => other.close())
   t.same(await brandsIn(other), [staged.id])
 })
+
+t.test('a session of a large brand that cannot be opened gives its room back', async (t) => {
+  const { pipeline, own } = await twoBrands(t)
+  const open = (read: () => undefined) =>
+    openSession(pipeline, own, new Date(), { brief: true, smallRows: 0, read })
+  const refuse = () => {
+    throw new Error('not today')
+  }
+  for (let time = 0; time < 5; time++) await t.rejects(open(refuse), /not today/)
+  const session = await open(() => undefined)
+  t.teardown(() => session.close())
+  t.same(await brandsIn(session), [own.id])
+})

@@ -10,7 +10,7 @@ import type { LakeFile } from './manifest.ts'
 
 /*
  * Where sessions of small brands take turns. To open a DuckDB instance, to close it and to have its memory faulted in
- * again is a fifth of such a refresh; but one that is locked to a brand's folder stays so. A sandbox is locked to a folder
+ * again is a sixth of such a refresh; but one that is locked to a brand's folder stays so. A sandbox is locked to a folder
  * of its own for good, in which whoever has the turn finds links to the files of its brand, and those of no other.
  */
 

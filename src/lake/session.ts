@@ -71,35 +71,47 @@ export async function openSession(
 ): Promise<Session> {
   const readManifest = () =>
     pin ? manifestAt(pipeline, brand.id, pin) : brandManifest(pipeline.postgres, brand.id)
-  let manifest = await readManifest()
-  const isSmall = sourceRows(manifest) < smallRows
-  let leave = () => {}
-  if (brief && !isSmall) {
-    leave = await pipeline.large.take({ brandId: brand.id, past: false }, signal ?? NEVER)
-    // It may have waited.
-    manifest = await readManifest().catch((error) => {
-      leave()
-      throw error
-    })
-  }
-  const opened = openedOf(manifest, since, read?.(isSmall))
-  const place =
-    isSmall && brief
-      ? await pipeline.sandboxes.enter(manifest.brandId, filesIn(manifest, opened), signal)
-      : await openPlace(pipeline, manifest.brandId, { isSmall, counted, signal, leave })
-  const { duck, lakeDir, close } = place
+  const first = await readManifest()
+  const isSmall = sourceRows(first) < smallRows
+  const isRationed = brief && !isSmall
+  const leave = isRationed
+    ? await pipeline.large.take({ brandId: brand.id, past: false }, signal ?? NEVER)
+    : () => {}
   try {
-    await openSources(duck, lakeDir, { manifest, isSmall, opened, since })
-    // Bound as text: the binding has no TIMESTAMP parameter of its own.
-    await duck.run(
-      `create table params as
-       select $1::timestamp as as_of, $2::varchar as timezone, $3::varchar as currency_code, $4::uuid as brand_id`,
-      [asOf, brand.timezone, brand.currency_code, brand.id],
-    )
-    const beside = await place.lock()
-    return { duck, beside, manifest, asOf, isSmall, sources: new Set(opened.map(sourceName)), lakeDir, close }
+    // It may have waited.
+    const manifest = isRationed ? await readManifest() : first
+    const opened = openedOf(manifest, since, read?.(isSmall))
+    const place =
+      isSmall && brief
+        ? await pipeline.sandboxes.enter(manifest.brandId, filesIn(manifest, opened), signal)
+        : await openPlace(pipeline, manifest.brandId, { isSmall, counted, signal })
+    try {
+      const { duck, lakeDir } = place
+      await openSources(duck, lakeDir, { manifest, isSmall, opened, since })
+      // Bound as text: the binding has no TIMESTAMP parameter of its own.
+      await duck.run(
+        `create table params as
+         select $1::timestamp as as_of, $2::varchar as timezone, $3::varchar as currency_code, $4::uuid as brand_id`,
+        [asOf, brand.timezone, brand.currency_code, brand.id],
+      )
+      const beside = await place.lock()
+      const close = () => place.close().finally(leave)
+      return {
+        duck,
+        beside,
+        manifest,
+        asOf,
+        isSmall,
+        sources: new Set(opened.map(sourceName)),
+        lakeDir,
+        close,
+      }
+    } catch (error) {
+      await place.close()
+      throw error
+    }
   } catch (error) {
-    await close()
+    leave()
     throw error
   }
 }
@@ -116,32 +128,21 @@ interface PlaceOptions {
   isSmall: boolean
   counted: boolean
   signal: AbortSignal | undefined
-  /** Called once the session is closed. */
-  leave: () => void
 }
 
 /** An instance of the session's own. */
 async function openPlace(
   pipeline: Pipeline,
   brandId: string,
-  { isSmall, counted, signal, leave }: PlaceOptions,
+  { isSmall, counted, signal }: PlaceOptions,
 ): Promise<Place> {
   const folder = join(pipeline.lakeDir, brandFolder(brandId))
   const tempDir = join(folder, 'tmp', uuidv7())
   // Of so few rows a second thread costs more than it gives, and so do large blocks.
   const sized = isSmall ? { threads: 1, blockBytes: SMALL_BLOCK } : { threads: pipeline.threads }
-  const duck = await openDuck({ memoryMb: pipeline.memoryMb, ...sized, tempDir, counted, signal }).catch(
-    (error) => {
-      leave()
-      throw error
-    },
-  )
+  const duck = await openDuck({ memoryMb: pipeline.memoryMb, ...sized, tempDir, counted, signal })
   const close = async () => {
-    try {
-      duck.close()
-    } finally {
-      leave()
-    }
+    duck.close()
     await rm(tempDir, { recursive: true, force: true })
   }
   try {

@@ -2,7 +2,7 @@ import { laterFiles } from '../lake/manifest.ts'
 import { type RelationName, sourceName } from '../lake/relations.ts'
 import type { Session } from '../lake/session.ts'
 import { literal } from '../store/duckdb.ts'
-import { DATED_SOURCES, type DatedSource } from './slices.ts'
+import { DATED_SOURCES, type DatedSource, passedBetween } from './slices.ts'
 
 /** Sources that sums and scores of everyone are made of; of the others only who customers are. */
 const SOLD = ['orders', 'refunds'] as const
@@ -25,16 +25,15 @@ async function isAny({ duck }: Session, conditions: readonly string[]): Promise<
   return row?.some ?? false
 }
 
-const instant = (time: Date) => `timestamp ${literal(time.toISOString())}`
-
 const turnedSql = (from: Date) =>
-  `timezone(timezone, timezone('UTC', ${instant(from)}))::date is distinct from timezone(timezone, timezone('UTC', as_of))::date`
+  `timezone(timezone, timezone('UTC', timestamp ${literal(from.toISOString())}))::date
+   is distinct from timezone(timezone, timezone('UTC', as_of))::date`
 
 function agedSql({ asOf, sources }: Session, source: DatedSource, from: Date): string[] {
   const [name, column] = [sourceName(source), DATED_SOURCES[source]]
   const [low, high] = from < asOf ? [from, asOf] : [asOf, from]
   return sources.has(name)
-    ? [`exists (from ${name} where ${column} > ${instant(low)} and ${column} <= ${instant(high)})`]
+    ? [`exists (from ${name} where ${passedBetween({ relation: name, column, lessDays: 0 }, low, high)})`]
     : []
 }
 

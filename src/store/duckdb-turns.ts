@@ -1,4 +1,4 @@
-import { type InstanceOptions, lockIn, openInstance } from './duckdb.ts'
+import { type InstanceOptions, identifier, lockIn, openInstance } from './duckdb.ts'
 import { type Duck, openLine, openLines } from './duckdb-line.ts'
 
 /** What one user of a locked instance has to itself: a connection, and a database, which statements find their tables in. */
@@ -48,9 +48,7 @@ export async function openTurns({ folder, settings, ...options }: TurnsOptions):
               `select database_name as name from duckdb_databases() where not internal and database_name != 'memory'`,
             )
             await line.run(
-              ['use memory', ...attached.map(({ name }) => `detach "${name.replaceAll('"', '""')}"`)].join(
-                '; ',
-              ),
+              ['use memory', ...attached.map(({ name }) => `detach ${identifier(name)}`)].join('; '),
             )
           } finally {
             close()

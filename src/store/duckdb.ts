@@ -86,3 +86,6 @@ export const isOutOfMemory = (error: unknown): boolean =>
 
 /** A string as a SQL literal, for the places that take no parameter: paths and settings. */
 export const literal = (value: string) => `'${value.replaceAll("'", "''")}'`
+
+/** A name as a quoted SQL identifier. */
+export const identifier = (name: string) => `"${name.replaceAll('"', '""')}"`

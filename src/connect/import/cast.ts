@@ -1,6 +1,5 @@
-import { literal } from '../../store/duckdb.ts'
+import { identifier, literal } from '../../store/duckdb.ts'
 import type { Mapped } from './mapping.ts'
-import { identifier } from './read.ts'
 import type { Target, TargetType } from './targets.ts'
 
 /** Amounts have at most eleven digits before the point, as those of stores. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { fail } from '../../errors.ts'
-import type { Duck } from '../../store/duckdb.ts'
-import { type Column, firstLine, identifier } from './read.ts'
+import { type Duck, identifier } from '../../store/duckdb.ts'
+import { type Column, firstLine } from './read.ts'
 import { type ImportKind, TARGETS, targetNamed } from './targets.ts'
 
 /** What an operator writes: target → source column or DuckDB expression, and which rows to take. */

@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fail } from '../../errors.ts'
-import { type Duck, literal } from '../../store/duckdb.ts'
+import { type Duck, identifier, literal } from '../../store/duckdb.ts'
 
 export interface Column {
   name: string
@@ -19,9 +19,6 @@ export interface Source {
 }
 
 const ROW = '__row'
-
-/** A name as a quoted SQL identifier. */
-export const identifier = (name: string) => `"${name.replaceAll('"', '""')}"`
 
 export const firstLine = (message: string) => message.split('\n', 1)[0] ?? message
 

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { fail } from '../../errors.ts'
 import type { Brand } from '../../op.ts'
-import { type Duck, literal } from '../../store/duckdb.ts'
-import { type Column, identifier, type Source } from './read.ts'
+import { type Duck, identifier, literal } from '../../store/duckdb.ts'
+import type { Column, Source } from './read.ts'
 import type { ImportKind } from './targets.ts'
 
 /** What is imported: of one file each brand has refused rows of its own, and so has each kind. */
