@@ -40,7 +40,12 @@ export const SETTINGS = [
   'set preserve_insertion_order = false',
 ]
 /** For few rows: finding out how columns are compressed best takes two thirds of the time of writing 2,000 rows each. */
-export const SMALL_SETTINGS = [...SETTINGS, `set force_compression = 'uncompressed'`]
+export const SMALL_SETTINGS = [
+  ...SETTINGS,
+  `set force_compression = 'uncompressed'`,
+  // To look for parts of a plan that are the same takes a fiftieth of a refresh of few rows.
+  `set global disabled_optimizers = 'common_subplan'`,
+]
 
 /** A sandbox that nobody enters for so long is closed. */
 const IDLE_MS = 30_000

@@ -92,18 +92,20 @@ function copied(source: Source): Opened {
   const { relation, since } = source
   const { key } = RELATIONS[relation] as Relation
   const { columns, base, deltas, staged } = selectsOf(source)
-  const all = `${relation}_versions`
+  const erased = erasedSql(relation, [])
+  if (base.length + deltas.length + staged.length + erased.length === 0)
+    return { statements: [`create table ${sourceName(relation)} (${columnTypes(relation)})`], changed: [] }
+  const current = `${relation}_changed`
   // A base alone holds each key once.
   const isNewest = deltas.length + staged.length === 0
+  const all = isNewest ? current : `${relation}_versions`
   return {
     statements: [
       `create table ${all} (${columnTypes(relation)})`,
       ...[...base, ...deltas, ...staged].map((rows) => `insert into ${all} ${rows}`),
-      isNewest
-        ? `create view ${relation}_changed as from ${all}`
-        : `create table ${relation}_changed as ${newestOf(relation, columns, all)}`,
-      `create view ${sourceName(relation)} as select ${columns} from ${relation}_changed where not deleted`,
-      ...erasedSql(relation, []),
+      ...(isNewest ? [] : [`create table ${current} as ${newestOf(relation, columns, all)}`]),
+      `create view ${sourceName(relation)} as select ${columns} from ${current} where not deleted`,
+      ...erased,
     ],
     changed: since.flatMap((tick) =>
       changedSql(relation, [movedSql(key, columns, [`from ${all}`], tick)], tick),
@@ -116,11 +118,13 @@ function appended(source: Source): Opened {
   const { relation, since } = source
   const { base, deltas, staged } = selectsOf(source)
   const shared = `${relation}_versions`
+  const own = [...base, ...deltas]
+  const copies = staged.length > 0 || own.length === 0
   return {
     statements: [
-      `create table ${shared} (${columnTypes(relation)})`,
+      ...(copies ? [`create table ${shared} (${columnTypes(relation)})`] : []),
       ...staged.map((rows) => `insert into ${shared} ${rows}`),
-      `create view ${sourceName(relation)} as ${[...base, ...deltas, `from ${shared}`].join(' union all ')}`,
+      `create view ${sourceName(relation)} as ${[...own, ...(copies ? [`from ${shared}`] : [])].join(' union all ')}`,
     ],
     changed: since.flatMap((tick) => changedSql(relation, addedSql(source, shared, tick), tick)),
   }
