@@ -73,7 +73,7 @@ async function scratch(): Promise<WrittenServed> {
   try {
     return await timed('all models from scratch', async () => {
       await runModels(duck.connection, staging)
-      const serving = await openServing(app.pipeline.lakeDir, session)
+      const serving = await openServing(session)
       try {
         for (const mart of marts)
           await timed(
@@ -118,12 +118,12 @@ async function tick(base: WrittenServed): Promise<void> {
         timed(`  write ${what}`, work)
       await write(
         'their rows of customers',
-        async () => (await writeTouchedMembers(lakeDir, session, published, 'customers')).changes,
+        async () => (await writeTouchedMembers(session, published, 'customers')).changes,
       )
       await write('models of everyone', () =>
-        writeServing(lakeDir, session, (serving) => mergeMarts(duck, models, serving)),
+        writeServing(session, (serving) => mergeMarts(duck, models, serving)),
       )
-      await write('their rows', () => writeTouchedMarts(lakeDir, session, published, models))
+      await write('their rows', () => writeTouchedMarts(session, published, models))
     })
   } finally {
     await session.close()

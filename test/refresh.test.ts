@@ -196,7 +196,7 @@ t.test('a model that fails names its file, and so does that of customers', async
           : model,
       )
       await openStaging(session, { models, narrow: new Map() })
-      const serving = await openServing(shared.lakeDir, session)
+      const serving = await openServing(session)
       t.teardown(serving.abandon)
       await t.rejects(computeMarts(session, models, BOTH, serving), {
         message: new RegExp(`^models/${broken}.sql: .*no rate`, 's'),

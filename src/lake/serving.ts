@@ -34,11 +34,7 @@ export interface Serving {
 }
 
 /** Begins a file in a session; one at a time. It is synced when it is finished, and of no use before: it needs no log. */
-export async function openServing(
-  lakeDir: string,
-  { duck, manifest, isSmall, lakeDir: from }: Session,
-): Promise<Serving> {
-  const lake = { lakeDir, from }
+export async function openServing({ duck, manifest, isSmall, lake }: Session): Promise<Serving> {
   const file = await beginLakeFile(lake, brandFolder(manifest.brandId), 'served')
   const name = 'serving'
   // Only this version of DuckDB reads it: the newest ways to compress are the quickest.
@@ -163,13 +159,12 @@ async function writeLookedUp(
  * session's table `replaced (customer)`; `whole` tables entirely.
  */
 export async function writeChanges(
-  lakeDir: string,
   session: Session,
   rows: readonly ServedTable[],
   whole: readonly ServedTable[],
 ): Promise<WrittenServed> {
   const replaced = { name: REPLACED, select: 'select customer from replaced order by customer' }
-  return await writeServing(lakeDir, session, async (serving) => {
+  return await writeServing(session, async (serving) => {
     await serving.add([replaced, ...rows], ROWS)
     await serving.add(whole, WHOLE)
   })
@@ -177,11 +172,10 @@ export async function writeChanges(
 
 /** Publishes what is added to one file. */
 export async function writeServing(
-  lakeDir: string,
   session: Session,
   fill: (serving: Serving) => Promise<void>,
 ): Promise<WrittenServed> {
-  const serving = await openServing(lakeDir, session)
+  const serving = await openServing(session)
   try {
     await fill(serving)
   } catch (error) {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { v7 as uuidv7 } from 'uuid'
 import type { Brand, Pin } from '../op.ts'
 import { type Duck, openDuck } from '../store/duckdb.ts'
-import { brandFolder } from '../store/lake.ts'
+import { brandFolder, type Reached } from '../store/lake.ts'
 import { brandManifest, type LakeFile, type Manifest, sourceRows } from './manifest.ts'
 import { manifestAt } from './pin.ts'
 import type { Pipeline } from './pipeline.ts'
@@ -25,6 +25,8 @@ export interface Session {
   readonly sources: ReadonlySet<string>
   /** The lake as the session reaches it. */
   readonly lakeDir: string
+  /** The lake that it writes to. */
+  readonly lake: Reached
   close(): Promise<void>
 }
 
@@ -104,6 +106,7 @@ export async function openSession(
         isSmall,
         sources: new Set(opened.map(sourceName)),
         lakeDir,
+        lake: { lakeDir: pipeline.lakeDir, from: lakeDir },
         close,
       }
     } catch (error) {

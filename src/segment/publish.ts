@@ -63,8 +63,8 @@ export async function publish(
   const { shown, ...changed } = await together(
     publication.serving
       ? finishWhole(publication.serving, session, publication, note)
-      : writeTouched(pipeline, session, publication, note),
-    parts.has('segments') ? writeMembers(pipeline, session, publication, note) : null,
+      : writeTouched(session, publication, note),
+    parts.has('segments') ? writeMembers(session, publication, note) : null,
   )
 
   const kept = pathsOf(shown)
@@ -130,14 +130,13 @@ async function moveOn(
  * one thread writes for the most part.
  */
 async function writeMembers(
-  { lakeDir }: Pipeline,
-  { beside: duck, asOf, lakeDir: from }: Session,
+  { beside: duck, asOf, lake }: Session,
   { brand, recipe, evaluation, members }: Publication,
   note: Note,
 ): Promise<void> {
   const row = `${literal(brand.id)}::uuid as brand_id, ${brand.generation + 1}::bigint as tick`
   const write = (relation: 'members' | 'member_changes', select: string) =>
-    writeParquet(duck, { lakeDir, from }, brandFolder(brand.id), relation, select)
+    writeParquet(duck, lake, brandFolder(brand.id), relation, select)
   if (members.changes) {
     const reasons = reasonsSql(evaluation.evaluated, brand.refreshed_tick, brand.recipe !== recipe)
     const select = `

@@ -164,7 +164,7 @@ async function refreshIn(
     () => wayOf(session, pipeline, brand, task),
     ({ touched }) => touched,
   )
-  const serving = way.whole && !way.carries ? await openServing(pipeline.lakeDir, session) : null
+  const serving = way.whole && !way.carries ? await openServing(session) : null
   try {
     const staying = serving && (await stayingOf(session, pipeline, brand, task))
     await timed(

@@ -95,7 +95,6 @@ interface WrittenMembers {
  * did not. A table `customers` has rows of the touched ones only.
  */
 export async function writeTouchedMembers(
-  lakeDir: string,
   session: Session,
   published: Generation,
   customers: string,
@@ -107,18 +106,14 @@ export async function writeTouchedMembers(
   const earlier = await earlierThan(duck, published)
   const members = served('members', `from (from touched_members${earlier('members')}) ${BY_PLACE}`)
   const rows = [...customersIn(customers, earlier), members]
-  return { changes: await writeChanges(lakeDir, session, rows, []), members: null }
+  return { changes: await writeChanges(session, rows, []), members: null }
 }
 
 /**
  * The members of everyone, where rows of customers are carried on: those who are as in the base in a file of their own,
  * the others with their rows. `customers_touched` has rows of the touched ones only.
  */
-export async function writeMembersAnew(
-  lakeDir: string,
-  session: Session,
-  published: Generation,
-): Promise<WrittenMembers> {
+export async function writeMembersAnew(session: Session, published: Generation): Promise<WrittenMembers> {
   const { duck } = session
   await replace(duck, 'changes')
   await placeTouched(duck, 'customers_touched')
@@ -126,14 +121,14 @@ export async function writeMembersAnew(
     `select segment, position, customer, joined_at
      from members join (select customer, position ${positions}) using (customer) ${BY_PLACE}`
   const unchanged = await without(duck, 'replaced')
-  const members = await writeServing(lakeDir, session, (serving) =>
+  const members = await writeServing(session, (serving) =>
     addMemberRows(session, serving, placed(`from base.customers ${unchanged}`)),
   )
   const [some] = await duck.rows('select 1 from replaced limit 1')
   if (!some) return { changes: null, members }
   const [customers, ...others] = customersIn('customers_touched', await earlierThan(duck, published))
   const rows = [customers, ...others, served('members', placed(`from (${customers.select})`))]
-  return { changes: await writeChanges(lakeDir, session, rows, []), members }
+  return { changes: await writeChanges(session, rows, []), members }
 }
 
 const BY_PLACE = 'order by segment, position'
@@ -154,7 +149,6 @@ function customersIn(table: string, earlier: Earlier): [ServedTable, ServedTable
 
 /** The same of marts by customer: `<mart>_touched`. */
 export async function writeTouchedMarts(
-  lakeDir: string,
   session: Session,
   { models_changes_path }: Generation,
   models: readonly Model[],
@@ -167,7 +161,7 @@ export async function writeTouchedMarts(
     const earlier = models_changes_path ? ` union all by name from models_changes.${name} ${untouched}` : ''
     return served(name, `from ${name}_touched${earlier}`)
   })
-  return await writeChanges(lakeDir, session, rows, [PARAMS])
+  return await writeChanges(session, rows, [PARAMS])
 }
 
 /** `replaced`: whose rows are those of the changes, and none of the base's. */

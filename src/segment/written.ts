@@ -1,6 +1,5 @@
 import type { Generation } from '../lake/generation.ts'
 import type { NewFile } from '../lake/manifest.ts'
-import type { Pipeline } from '../lake/pipeline.ts'
 import { type Serving, type WrittenServed, writeServing } from '../lake/serving.ts'
 import type { Session } from '../lake/session.ts'
 import type { Duck } from '../store/duckdb.ts'
@@ -63,7 +62,6 @@ export async function finishWhole(
 
 /** What touched customers' rows replace of the bases that are there. */
 export async function writeTouched(
-  { lakeDir }: Pipeline,
   session: Session,
   { brand, parts, published, models, carries, mostMoved, salesMoved }: Publication,
   note: Note,
@@ -78,8 +76,8 @@ export async function writeTouched(
   if (parts.has('segments')) {
     const isAnew = carries && !(await touchMembers(duck, brand, mostMoved))
     const { changes, members } = isAnew
-      ? await writeMembersAnew(lakeDir, session, published)
-      : await writeTouchedMembers(lakeDir, session, published, carries ? MOVED : 'customers')
+      ? await writeMembersAnew(session, published)
+      : await writeTouchedMembers(session, published, carries ? MOVED : 'customers')
     for (const file of [changes, members]) if (file) note(file, 'served', 0, 0)
     if (changes) written.shown.changes_path = changes.path
     if (members) written.shown.members_path = members.path
@@ -88,11 +86,11 @@ export async function writeTouched(
   if (!parts.has('models')) return written
 
   if (salesMoved) {
-    const file = await writeServing(lakeDir, session, (serving) => mergeMarts(duck, models, serving))
+    const file = await writeServing(session, (serving) => mergeMarts(duck, models, serving))
     note(file, 'served', 0, 0)
     written.shown.models_sums_path = file.path
   } else await mergeMarts(duck, models, 'everyone as published')
-  const file = await writeTouchedMarts(lakeDir, session, published, models)
+  const file = await writeTouchedMarts(session, published, models)
   note(file, 'served', 0, 0)
   written.shown.models_changes_path = file.path
   written.modelsChanged = await rowsIn(duck, 'replaced')
