@@ -458,6 +458,9 @@ t.test('a restored backup has the same rows, and goes on from where it stopped',
   await logBatch(pipeline.postgres.sql, [
     { brand_id: brand.id, event_id: 'in the log only', email: 'bob@example.com' },
   ])
+  await logBatch(pipeline.postgres.sql, [
+    { brand_id: brand.id, event_id: 'in the log only, too', email: 'bob@example.com' },
+  ])
   await pipeline.postgres
     .sql`insert into attribution_behind (brand_id, looked_below) values (${brand.id}, '9'::xid8)`
   const folder = mkdtempSync(join(tmpdir(), 'recoup-backup-'))
@@ -510,10 +513,19 @@ t.test('a restored backup has the same rows, and goes on from where it stopped',
     'a transaction of the old cluster is no place here',
   )
   t.same(await sourceRows(restored, brand, 'select event_id from events'), [{ event_id: 'in the lake' }])
+  const waiting = await target.postgres.sql`
+    select count(distinct xid)::integer as transactions, max(xid) < pg_current_xact_id() as are_earlier
+    from event_log where xid > '3'`
+  t.same(
+    waiting,
+    [{ transactions: 2, are_earlier: true }],
+    'a transaction of all that waits would be too much for a tick',
+  )
   await snapshotAll(restored)
   t.same(await sourceRows(restored, brand, 'select event_id from events order by all'), [
     { event_id: 'in the lake' },
     { event_id: 'in the log only' },
+    { event_id: 'in the log only, too' },
   ])
   t.same(await sourceRows(restored, brand, 'select email from customers_source order by all'), [
     { email: 'ann@example.com' },

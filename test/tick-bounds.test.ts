@@ -51,6 +51,20 @@ t.test('a tick takes so many bytes of long lines, and more of others', async (t)
   t.equal((await sourceRows(pipeline, brand, 'from events')).length, 15)
 })
 
+t.test('a transaction of more events, or bytes, than a tick takes is one', async (t) => {
+  const pipeline = await lake(t)
+  const { sql } = pipeline.postgres
+  const brand = await newBrand(pipeline)
+  const transaction = (batches: number) =>
+    sql.begin(async (tx) => {
+      for (let n = 0; n < batches; n++) await logBatch(tx as never, [event(brand, 10), event(brand, 10)])
+    })
+  for (const bounds of [{ events: 2 }, { compressedBytes: 100 }]) {
+    for (const batches of [4, 1, 4]) await transaction(batches)
+    t.same(await ticks(pipeline, bounds), [8, 2, 8], JSON.stringify(bounds))
+  }
+})
+
 t.test('a transaction is never split', async (t) => {
   const pipeline = await lake(t)
   const { sql } = pipeline.postgres

@@ -12,26 +12,25 @@ import connect from '../store/driver.ts'
 import { statement } from '../store/sqlfile.ts'
 import { BACKUP_FORMAT, type BackupDocument, copyDurably } from './backup.ts'
 
-/** Tables whose rows carry the transaction that wrote them: transaction ids of the old cluster mean nothing here. */
-const WITH_XID = [
-  'event_log',
-  'customer',
-  'subject_redirect',
-  'merge',
-  'identifier',
-  'store_order',
-  'product',
-  'checkout',
-  'subscription',
-  'conversation',
-  'message',
-  'link_click',
-  'attribution',
-]
-
 /** First normal transaction id: what the lake holds already is below it, what it does not is above. */
 const EXPORTED_XID = '3'
 const EXPORTED_BELOW = '4'
+
+/**
+ * Batches that the lake does not hold yet keep their order, under all ids below that of the restore: a tick takes whole
+ * transactions, and has no room for a large one.
+ */
+const SPREAD_WAITING = `
+  with waiting as (
+    select received_at, batch_id, row_number() over (order by xid, batch_id) - 1 as place, count(*) over () as batches
+    from event_log
+    where xid >= $1::text::xid8
+  ),
+  ids as (select pg_current_xact_id()::text::bigint - ${EXPORTED_BELOW} as free)
+  update event_log
+  set xid = (${EXPORTED_BELOW} + place * free / batches)::text::xid8
+  from waiting, ids
+  where event_log.received_at = waiting.received_at and event_log.batch_id = waiting.batch_id`
 
 /**
  * Fills a migrated, empty database and an empty lake folder from a backup. Every table is read through first, and every
@@ -62,7 +61,8 @@ export async function restore(
       await tx`delete from secret`
       await tx`delete from lake_state`
       await tx`delete from attribution_state`
-      for (const name of WITH_XID) await tx.unsafe(`alter table ${name} disable trigger user`)
+      const xids = await withXid(tx)
+      for (const name of xids) await tx.unsafe(`alter table ${name} disable trigger user`)
       // COPY refuses tables whose row-level security holds for the owner too.
       const walled = await tx<
         { name: string }[]
@@ -76,10 +76,14 @@ export async function restore(
           rows,
         )
       }
-      for (const name of WITH_XID) {
+      for (const name of xids) {
+        const below = [document.exported_below]
+        await tx.unsafe(`update ${name} set xid = '${EXPORTED_XID}' where xid < $1::text::xid8`, below)
         await tx.unsafe(
-          `update ${name} set xid = case when xid < $1::text::xid8 then $2::text::xid8 else pg_current_xact_id() end`,
-          [document.exported_below, EXPORTED_XID],
+          name === 'event_log'
+            ? SPREAD_WAITING
+            : `update ${name} set xid = pg_current_xact_id() where xid >= $1::text::xid8`,
+          below,
         )
         await tx.unsafe(`alter table ${name} enable trigger user`)
       }
@@ -93,6 +97,16 @@ export async function restore(
   } finally {
     await sql.end()
   }
+}
+
+/** Tables whose rows carry the transaction that wrote them: ids of the old cluster mean nothing here. */
+async function withXid(tx: postgres.TransactionSql): Promise<string[]> {
+  const tables = await tx<{ name: string }[]>`
+    select oid::regclass::text as name
+    from pg_class join pg_attribute on attrelid = pg_class.oid
+    where relkind in ('r', 'p') and not relispartition and relnamespace = 'public'::regnamespace
+      and attname = 'xid' and atttypid = 'xid8'::regtype`
+  return tables.map(({ name }) => name)
 }
 
 async function readDocument(folder: string): Promise<BackupDocument> {
