@@ -93,7 +93,7 @@ async function store(brandId: string, histories: readonly History[]): Promise<vo
 async function madeOf(histories: readonly History[]) {
   const brand = await newBrand(db, { features: ['cdp', 'beta:cdp-commerce'] })
   await sql`insert into customer (brand_id, subject, id, provenance) values (${brand.id}, 1, ${`one:${brand.id}`}, 'server')`
-  await store(brand.id, histories)
+  if (histories.length) await store(brand.id, histories)
   await snapshotAll(pipeline)
   await refreshBrand(pipeline, brand.id)
   return brand
@@ -126,6 +126,13 @@ t.test('orders of a past instant are what they were before later refunds and can
       await session.close()
     }
   }
+})
+
+t.test('a brand that never sold anything has a past, too', async (t) => {
+  const brand = await madeOf([])
+  const session = await openReading(pipeline, brand, new Date(NOW - DAY))
+  t.teardown(() => session.close())
+  t.same(await session.duck.rows('from stg_orders'), [])
 })
 
 t.test('an instant since the last refresh is a past one, too', async (t) => {

@@ -502,6 +502,46 @@ t.test('a refresh is outrun by one that publishes before it looks what is publis
   t.equal((await published()).generation, 2)
 })
 
+/** `work` is done when a refresh of it asks for its manifest first. */
+function withManifestAfter(work: () => Promise<unknown>): typeof shared {
+  const { pipeline } = shared.postgres
+  let isFirst = true
+  const one: typeof pipeline.one = async (name, args) => {
+    if (name === 'lake_brand_manifest' && isFirst) {
+      isFirst = false
+      await work()
+    }
+    return await pipeline.one(name, args)
+  }
+  return { ...shared, postgres: { ...shared.postgres, pipeline: { ...pipeline, one } } }
+}
+
+t.test('a change that comes between a brand and its manifest is published', async (t) => {
+  const { brand, view, viewed, refresh } = await store(shared)
+  await viewed('lately', 3)
+  await view(new Date(Date.now() - 1_000), 'ann')
+  await refresh()
+  const slower = withManifestAfter(async () => {
+    await sql`update customer set first_name = 'Ann' where brand_id = ${brand.id}`
+    await snapshotAll(shared)
+  })
+  t.match(await refreshBrand(slower, brand.id), { published: true, generation: 2 })
+  t.match(await refresh(), { published: false, generation: 2 })
+})
+
+t.test('a refresh is outrun by an erasure that comes between a brand and its manifest', async (t) => {
+  const { brand, view, viewed, refresh } = await store(shared)
+  await viewed('lately', 3)
+  await view(at('2026-05-01T00:00:00'), 'ann')
+  await refresh(at('2026-05-02T00:00:00'))
+  const slower = withManifestAfter(
+    () => sql`update lake_brand set erasures = erasures + 1 where brand_id = ${brand.id}`,
+  )
+  const asOf = at('2026-05-03T00:00:00')
+  await t.rejects(refreshBrand(slower, brand.id, { asOf }), { name: 'Outrun' })
+  t.match(await refresh(asOf), { published: true, full: true })
+})
+
 t.test('a segment is evaluating while its lease lasts, and no longer', async (t) => {
   const { viewed, refresh, audience } = await store(shared)
   const { id } = await viewed('lately', 3)

@@ -48,6 +48,8 @@ export interface Manifest {
   cutTicks: Record<string, number>
   /** What all segments have been evaluated over; infinite before the first refresh. */
   seenTick: number
+  /** Of the last tick that brought rows of the brand. */
+  changedTick: number
   /** Erasures of the brand so far: none may come between this manifest and a publish that is based on it. */
   erasures: number
   /** When it was the newest. */
@@ -65,6 +67,7 @@ export async function brandManifest(postgres: Postgres, brandId: string): Promis
     generation: pinned.generation,
     cutTicks: pinned.cut_ticks,
     seenTick: pinned.seen_tick ?? Number.POSITIVE_INFINITY,
+    changedTick: pinned.changed_tick,
     erasures: pinned.erasures,
     at,
     files: pinned.files.map(fileOf),
@@ -79,6 +82,7 @@ interface PinnedRow {
   generation: number
   cut_ticks: Record<string, number>
   seen_tick: number | null
+  changed_tick: number
   erasures: number
   files: FileJson[]
   staged: FileJson[]

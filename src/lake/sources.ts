@@ -92,9 +92,6 @@ function copied(source: Source): Opened {
   const { relation, since } = source
   const { key } = RELATIONS[relation] as Relation
   const { columns, base, deltas, staged } = selectsOf(source)
-  const erased = erasedSql(relation, [])
-  if (base.length + deltas.length + staged.length + erased.length === 0)
-    return { statements: [`create table ${sourceName(relation)} (${columnTypes(relation)})`], changed: [] }
   const current = `${relation}_changed`
   // A base alone holds each key once.
   const isNewest = deltas.length + staged.length === 0
@@ -105,7 +102,7 @@ function copied(source: Source): Opened {
       ...[...base, ...deltas, ...staged].map((rows) => `insert into ${all} ${rows}`),
       ...(isNewest ? [] : [`create table ${current} as ${newestOf(relation, columns, all)}`]),
       `create view ${sourceName(relation)} as select ${columns} from ${current} where not deleted`,
-      ...erased,
+      ...erasedSql(relation, []),
     ],
     changed: since.flatMap((tick) =>
       changedSql(relation, [movedSql(key, columns, [`from ${all}`], tick)], tick),

@@ -1,4 +1,5 @@
 import { fail } from '../errors.ts'
+import { Outrun } from '../lake/manifest.ts'
 import type { Pipeline } from '../lake/pipeline.ts'
 import { openServing, type Serving } from '../lake/serving.ts'
 import { openSession, type Session } from '../lake/session.ts'
@@ -126,6 +127,8 @@ async function refreshParts(
       signal: options.signal,
       ...(options.smallRows !== undefined && { smallRows: options.smallRows }),
     })
+    // What is made then was decided before, and would carry on what names the erased.
+    if (session.manifest.erasures !== brand.erasures) throw new Outrun('refresh')
     const made = isNarrow(session.isSmall) ? ofThese().models : madeOf(models)
     const narrow = session.isSmall ? ofThese().narrow : new Map()
     const task = { models: made, narrow, parts, turns, recipe: recipeOf(models, brand), options }
@@ -257,6 +260,6 @@ async function isUnchanged(
     if (way.touched > 0 || (await dayTurned(session, made.from))) return false
     return !(parts.has('models') && (await productsChanged(session, brand.models_tick)))
   }
-  const same = brand.recipe === recipe && brand.changed_tick <= Math.min(...made.ticks)
+  const same = brand.recipe === recipe && session.manifest.changedTick <= Math.min(...made.ticks)
   return same && !(await timeTold(session, made.from))
 }

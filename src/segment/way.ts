@@ -46,7 +46,6 @@ export interface WayOptions {
 export interface BrandRow extends Brand {
   /** Never later than the rules that are read after it. */
   definitions_version: number
-  changed_tick: number
   refreshed_tick: number
   generation: number
   as_of: Date | null
@@ -61,6 +60,8 @@ export interface BrandRow extends Brand {
   failures: number
   /** Of events and orders, in files of the brand's own. */
   own_rows: number
+  /** So far. */
+  erasures: number
   /** Null before the first refresh. */
   no_erasure_since: boolean | null
 }

@@ -11,6 +11,7 @@ select
             (select min(evaluated_tick) from segment where brand_id = $1 and status = 'active' and every_minutes is not null)
         )
     end as seen_tick,
+    changed_tick,
     erasures,
     (
         select coalesce(jsonb_agg(to_jsonb(own) order by relation, tick_lo, id), '[]')
