@@ -206,6 +206,43 @@ t.test(
   },
 )
 
+for (const way of ['refresh', 'stepTo'] as const)
+  t.test(`a segment that refers to one keeps who is merged between two turns of that: ${way}`, async (t) => {
+    const { brand, record, request, id, ...ways } = await store()
+    const guest = { email: 'a@example.com' }
+    await record(seen(guest), seen({ store_customer_id: '9' }))
+    await sql`
+      insert into store_order (brand_id, external_id, id, subject, state, billing_status, currency_code, total,
+        refunded_total, created_at, updated_at)
+      select brand_id, 'o1', gen_random_uuid(), subject, 'complete', 'paid', 'USD', 10, 0, ${new Date(EARLY)}, now()
+      from identifier where brand_id = ${brand.id} and kind = 'email'`
+    await snapshotAll(pipeline)
+    const rule = { op: 'member-of-segment', segmentId: id('Customers') }
+    const definition = { source: 'customer_profile', rule }
+    const { body: made } = await request('POST /v1/segments', { name: 'Among', definition })
+    const history = async () => {
+      const { data } = (await request(`GET /v1/segments/${made.id}/history`)).body
+      return data.map(({ action, reason }: Record<string, string>) => `${action}: ${reason}`).reverse()
+    }
+    await ways[way]('00:00:00')
+    const entered = await history()
+    t.equal(entered.length, 1)
+    await record(seen({ ...guest, store_customer_id: '9' }))
+    await ways[way]('00:15:00')
+    const merged = [...entered, ...(await history()).slice(1)]
+    t.same([...merged.slice(1)].sort(), ['entered: merged', 'exited: merged'])
+    for (const time of ['00:30:00', '00:45:00', '01:15:00', '01:30:00']) {
+      await record({
+        store_customer_id: '9',
+        event_type: 'page_viewed',
+        occurred_at: EARLY,
+        received_at: EARLY,
+      })
+      await ways[way](time)
+      t.same(await history(), merged, time)
+    }
+  })
+
 t.test('in a quiet brand only those that saw its last refresh are as good as evaluated', async (t) => {
   const { brand, record, refresh, audience } = await store()
   await record(seen({ email: 'a@example.com' }))

@@ -6,6 +6,7 @@ import { type Definition, parseSaved } from './definition.ts'
 import { type MemberColumn, memberRows } from './dialect/duckdb/member-columns.ts'
 import type { Sql } from './dialect/duckdb/parameter.ts'
 import type { Asked } from './held.ts'
+import { OF_LAKE } from './members.ts'
 import { compileOne, compileSegments, inLevels, parted } from './plan.ts'
 import { referencesOf } from './tree.ts'
 
@@ -68,7 +69,7 @@ export async function evaluateSegments(
   else if (refer) await showRows(duck, [])
   if (refer) await openSegmentMembers(duck, [...segments, ...waiting])
   const keep = async (kept: readonly SegmentRow[]) => {
-    if (refer) await keepMembers(duck, asked ? 'touched_before' : 'member_before', kept)
+    if (refer) await keepMembers(duck, kept, asked !== undefined)
   }
   await keep([...failed.map((each) => each.segment), ...waiting])
   const [wanted, held] = parted(parsed, ({ ordinal }) => !asked || asked.segments.has(ordinal))
@@ -164,11 +165,18 @@ async function openSegmentMembers(duck: Duck, segments: readonly SegmentRow[]): 
     select segment_id, customer from (from evaluated union all from kept_members) join segment_ids using (segment)`)
 }
 
-async function keepMembers(duck: Duck, before: string, segments: readonly SegmentRow[]): Promise<void> {
+/**
+ * Members as the lake has them: what is published has none who were merged into another, who is the member until the turn
+ * of the segment comes.
+ */
+async function keepMembers(duck: Duck, segments: readonly SegmentRow[], ofTouched: boolean): Promise<void> {
   if (segments.length)
-    await duck.run(
-      `insert into kept_members select segment, customer from ${before} where ${amongSegments(segments)}`,
-    )
+    await duck.run(`
+      insert into kept_members
+      select distinct segment, coalesce(redirect.customer, before.customer) as owner
+      from ${ofTouched ? OF_LAKE : 'member_before'} as before
+      left join subject_redirect as redirect on redirect.subject = before.customer
+      where ${amongSegments(segments)}${ofTouched ? ' and owner in (select customer from touched)' : ''}`)
 }
 
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
