@@ -15,10 +15,10 @@ export const retention: Job<Pipeline> = {
   timeoutSeconds: 600,
   policy: 'one',
   async run(pipeline) {
-    const { removed, orphans } = await retain(pipeline)
     const deliveries = await forgetDeliveries(pipeline.postgres.pipeline)
     const claims = await forgetClaims(pipeline.postgres.pipeline)
     const letters = await forgetDeadLetters(pipeline.postgres.pipeline)
+    const { removed, orphans } = await retain(pipeline)
     log('info', 'retention', { removed, orphans, deliveries, claims, letters })
   },
 }

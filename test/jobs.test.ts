@@ -23,7 +23,7 @@ import { brand as newBrand } from './fixtures/brand.ts'
 import type { Teardown } from './fixtures/cluster.ts'
 import { database } from './fixtures/database.ts'
 import { eventually } from './fixtures/eventually.ts'
-import { lake, logBatch, tick } from './fixtures/lake.ts'
+import { lake, logBatch, sourceRows, tick } from './fixtures/lake.ts'
 import { nextTurn } from './fixtures/turn.ts'
 
 setLogLevel('error')
@@ -548,6 +548,10 @@ t.test('the night of a brand is when all of it is computed again', async (t) => 
   t.equal(await due(31, 12), true, 'when the night was missed')
 })
 
+/** Of so many days from now, as a partition of the log has it. */
+const dayName = (days: number) =>
+  new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10).replaceAll('-', '')
+
 t.test('a log day goes when the lake has held all of it for a week, and never before', async (t) => {
   const pipeline = await lake(t)
   const { sql } = pipeline.postgres
@@ -562,6 +566,51 @@ t.test('a log day goes when the lake has held all of it for a week, and never be
   await tick(pipeline)
   await retain(pipeline)
   t.equal(await left(), 0)
+})
+
+t.test('batches of days that nobody made in time move to where they belong, unchanged', async (t) => {
+  const pipeline = await lake(t)
+  const { sql } = pipeline.postgres
+  const brand = await newBrand(pipeline)
+  await sql`call event_log_drop_before((now() at time zone 'UTC')::date + 2)`
+  for (const day of [-1, 0]) {
+    await logBatch(sql, [{ brand_id: brand.id, anonymous_id: 'v' }])
+    const received = new Date(Date.now() + day * 86_400_000)
+    await sql`update event_log set received_at = ${received} where received_at > now() - interval '1 hour'`
+  }
+  const batches = () => sql`select * from event_log order by received_at`
+  const places = async () =>
+    (await sql`select distinct tableoid::regclass::text as name from event_log order by 1`).map(
+      ({ name }) => name,
+    )
+  const before = await batches()
+  t.equal(before.length, 2)
+  t.same(await places(), ['event_log_default'])
+  await retain(pipeline)
+  t.same(await batches(), before)
+  t.same(
+    await places(),
+    [-1, 0].map((day) => `event_log_${dayName(day)}`),
+  )
+  await tick(pipeline)
+  t.match(await sourceRows(pipeline, brand, 'select count(*) as n from events'), [{ n: 2 }])
+})
+
+t.test('whoever reads the log for long is not waited for: the days go an hour later', async (t) => {
+  const pipeline = await lake(t)
+  const { sql } = pipeline.postgres
+  const brand = await newBrand(pipeline)
+  await sql`call event_log_days(current_date - 10, current_date - 10)`
+  const old = async () =>
+    (await sql`select from pg_class where relname = ${`event_log_${dayName(-10)}`}`).count
+  await sql.begin('isolation level repeatable read read only', async (reader) => {
+    await reader`select count(*) from event_log`
+    await retain(pipeline)
+    await logBatch(sql, [{ brand_id: brand.id, anonymous_id: 'v' }])
+  })
+  t.equal(await old(), 1)
+  await retain(pipeline)
+  t.equal(await old(), 0)
 })
 
 t.test('retired lake files are removed after 26 hours, live ones stay', async (t) => {

@@ -1,6 +1,8 @@
 import type { Dirent } from 'node:fs'
 import { readdir, rm, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
+import { errorCode } from '../errors.ts'
+import { errorFields, log } from '../log.ts'
 import type { Pipeline } from './pipeline.ts'
 
 /** Longer than the longest cursor, so that a walk which began on a file can end on it. */
@@ -8,6 +10,7 @@ const KEEP_HOURS = 26
 /** Days that event_log keeps batches after they reached the lake. */
 const LOG_DAYS = 7
 const DAYS_AHEAD = 7
+const FILES_AT_ONCE = 10_000
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 export interface RetentionReport {
@@ -15,24 +18,53 @@ export interface RetentionReport {
   orphans: number
 }
 
-/** Makes event_log days ahead, drops those that the lake has held for 7 days, removes retired and orphaned files. */
-export async function retain({ postgres, lakeDir }: Pipeline): Promise<RetentionReport> {
-  await postgres.pipeline.run('event_log_make_days', [DAYS_AHEAD])
-  const { first_kept } = await postgres.pipeline.one<{ first_kept: string }>('event_log_oldest_kept', [
-    LOG_DAYS,
-  ])
-  await postgres.pipeline.run('event_log_drop_days', [first_kept])
+/**
+ * Removes retired and orphaned files, makes event_log days ahead and drops those that the lake has held for 7 days. What
+ * fails stops none of the others, and is thrown after them.
+ */
+export async function retain(pipeline: Pipeline): Promise<RetentionReport> {
+  const [report, days] = await Promise.allSettled([removeFiles(pipeline), moveLogDays(pipeline)])
+  if (days.status === 'rejected') throw days.reason
+  if (report.status === 'rejected') throw report.reason
+  return report.value
+}
+
+async function moveLogDays({ postgres: { pipeline } }: Pipeline): Promise<void> {
+  await unlessRead(() => pipeline.run('event_log_make_days', [DAYS_AHEAD]))
+  const { first_kept } = await pipeline.one<{ first_kept: string }>('event_log_oldest_kept', [LOG_DAYS])
+  await unlessRead(() => pipeline.run('event_log_drop_days', [first_kept]))
+}
+
+/** A backup reads the log for as long as it takes, and what waits for it has all who add to the log wait: next hour, then. */
+async function unlessRead(work: () => Promise<unknown>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    if (errorCode(error) !== LOCK_NOT_AVAILABLE) throw error
+    log('info', 'log_is_read', errorFields(error))
+  }
+}
+
+const LOCK_NOT_AVAILABLE = '55P03'
+
+async function removeFiles({ postgres, lakeDir }: Pipeline): Promise<RetentionReport> {
   const { paused } = await postgres.pipeline.one<{ paused: boolean }>('lake_removal_paused')
   if (paused) return { removed: 0, orphans: 0 }
 
-  const retired = await postgres.pipeline.many<{ id: number; path: string }>('lake_files_removable', [
-    KEEP_HOURS,
-  ])
-  for (const { path } of retired) await rm(join(lakeDir, path), { force: true })
-  // Rows go after their files: a crash between leaves rows whose removal is tried again.
-  await postgres.pipeline.run('lake_files_forget', [retired.map(({ id }) => id)])
+  let removed = 0
+  for (let left = true; left; ) {
+    const retired = await postgres.pipeline.many<{ id: number; path: string }>('lake_files_removable', [
+      KEEP_HOURS,
+      FILES_AT_ONCE,
+    ])
+    for (const { path } of retired) await rm(join(lakeDir, path), { force: true })
+    // Rows go after their files: a crash between leaves rows whose removal is tried again.
+    await postgres.pipeline.run('lake_files_forget', [retired.map(({ id }) => id)])
+    removed += retired.length
+    left = retired.length === FILES_AT_ONCE
+  }
   await postgres.pipeline.run('served_generations_forget', [KEEP_HOURS])
-  return { removed: retired.length, orphans: await removeOrphans({ postgres, lakeDir }) }
+  return { removed, orphans: await removeOrphans({ postgres, lakeDir }) }
 }
 
 /** Files that no manifest names, and scratch folders of killed work, that are too old to belong to work under way. */
