@@ -207,6 +207,37 @@ t.test('a row that committed late is not passed over', async (t) => {
   t.equal((await sourceRows(pipeline, brand, 'from events')).length, 2)
 })
 
+t.test('an event id is taken again more than two weeks after the first, and is kept no longer', async (t) => {
+  const pipeline = await lake(t)
+  const brand = await newBrand(pipeline)
+  const { sql } = pipeline.postgres
+  const DAY = 86_400_000
+  const come = async (days: number, ...event_ids: string[]) => {
+    const received_at = Date.now() - days * DAY
+    const lines = event_ids.map((event_id) => ({
+      brand_id: brand.id,
+      event_id,
+      anonymous_id: 'v',
+      received_at,
+    }))
+    await logBatch(sql, lines)
+    await tick(pipeline)
+  }
+  const count = async () => (await sourceRows(pipeline, brand, 'from events')).length
+  await come(17, 'long ago')
+  await come(13, 'lately')
+  t.equal(await count(), 2)
+  await come(0, 'long ago', 'lately')
+  t.equal(await count(), 3)
+  const kept = async () => (await sharedFiles(pipeline, 'event_ids')).length
+  await sql`update lake_file set created_at = created_at - interval '15 days' where relation = 'event_ids'`
+  await compactStaging(pipeline)
+  t.equal(await kept(), 3)
+  await sql`update lake_file set created_at = created_at - interval '2 days' where relation = 'event_ids'`
+  await compactStaging(pipeline)
+  t.equal(await kept(), 0)
+})
+
 t.test('a refund that names no order is in the sources, under its customer', async (t) => {
   const pipeline = await lake(t)
   const brand = await newBrand(pipeline)

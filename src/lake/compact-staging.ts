@@ -5,15 +5,14 @@ import { levelAbove, mergeable } from './levels.ts'
 import { addFiles, type LakeFile, type NewFile, Outrun, publishFiles, retireFiles } from './manifest.ts'
 import { type Pipeline, withWorkspace } from './pipeline.ts'
 import { columnsOf, RELATIONS, type RelationName } from './relations.ts'
+import { IS_RECENT, SEEN_DAYS } from './seen.ts'
 import { fileList } from './sources.ts'
 import { writeParquet } from './stage.ts'
 import { onEach, withinMemory } from './within-memory.ts'
 
-/** Repeats of an event id are dropped within this many days of the first. */
-const SEEN_DAYS = 14
-
 /** Merges the shared files: rows that brands have cut and event ids of long ago are left out. */
 export async function compactStaging(pipeline: Pipeline): Promise<number> {
+  await pipeline.postgres.pipeline.run('event_ids_outdate', [SEEN_DAYS + 2])
   let written = 0
   const late = await isLate(pipeline)
   await onEach([...(Object.keys(RELATIONS) as RelationName[]), 'event_ids' as const], async (relation) => {
@@ -48,7 +47,7 @@ async function mergeShared(
   let brands: { brand_id: string; rows: number }[] = []
   let order = 'id_hash'
   if (relation === 'event_ids') {
-    await duck.run(`create table output as from ${all} where received_on >= current_date - ${SEEN_DAYS + 1}`)
+    await duck.run(`create table output as from ${all} where ${IS_RECENT}`)
   } else {
     const cuts = await postgres.pipeline.many<{ brand_id: string; tick: number }>('lake_cut_ticks', [
       relation,

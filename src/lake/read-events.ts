@@ -11,6 +11,7 @@ import { newLines } from './new-events.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { PoisonLine } from './poison.ts'
 import { refusedLines } from './refused-lines.ts'
+import { IS_RECENT } from './seen.ts'
 
 /** A line of the log that tells of an erased customer from before the erasure. */
 export interface ErasedLine {
@@ -188,7 +189,7 @@ async function loadSeen({ postgres, lakeDir }: Pipeline, duck: Duck): Promise<vo
   const list = files.map(({ path }) => literal(join(lakeDir, path))).join(', ')
   await duck.run(
     files.length
-      ? `create view seen as from read_parquet([${list}])`
+      ? `create view seen as from read_parquet([${list}]) where ${IS_RECENT}`
       : 'create table seen (id_hash ubigint, id_check ubigint, received_on date)',
   )
 }
