@@ -1,4 +1,4 @@
-import { readdirSync, readlinkSync } from 'node:fs'
+import { existsSync, readdirSync, readlinkSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { eraseDue } from '../src/connect/erase/due.ts'
 import { requestErasure } from '../src/identity/erasure-request.ts'
@@ -67,6 +67,20 @@ async function tablesOf(brand: Brand, generation: number): Promise<number> {
   await files.close()
   return found
 }
+
+t.test('each has a folder of its own for what does not fit into memory, as long as it is open', async (t) => {
+  const files = served(t)
+  const folders = []
+  for (const brand of [await publishedBrand(1), await publishedBrand(1)]) {
+    const asked = `select current_setting('temp_directory') as folder`
+    const [row] = await (await reader(files, brand)).rows<{ folder: string }>(asked)
+    folders.push(String(row?.folder))
+  }
+  t.equal(new Set(folders).size, 2)
+  t.same(folders.map(existsSync), [true, true])
+  await files.close()
+  t.same(folders.map(existsSync), [false, false])
+})
 
 t.test('an earlier generation that nobody reads any more is closed, the newest one is not', async (t) => {
   const brand = await publishedBrand(1)

@@ -1,5 +1,7 @@
+import { rmSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { v7 as uuidv7 } from 'uuid'
 import type { Published } from '../op.ts'
 import { type OwnDuck, openDuck } from '../store/duckdb.ts'
 import { brandFolder } from '../store/lake.ts'
@@ -74,12 +76,18 @@ const REPLACED = `
 
 async function openTables(lakeDir: string, brandId: string, generation: Generation): Promise<OwnDuck> {
   const { size } = await stat(join(lakeDir, generation.base_path))
+  // One's own: instances name what they spill alike, and would read each other's.
+  const tempDir = join(lakeDir, 'tmp', uuidv7())
   const duck = await openDuck({
     memoryMb: MOST_MEMORY_MB,
     threads: size < LARGE_BYTES ? 1 : 2,
-    tempDir: join(lakeDir, 'tmp', 'served'),
+    tempDir,
     keptStatements: KEPT_STATEMENTS,
   })
+  const close = () => {
+    duck.close()
+    rmSync(tempDir, { recursive: true, force: true })
+  }
   try {
     const stored = await attachGeneration({ duck, lakeDir }, generation)
     await duck.run(REPLACED)
@@ -88,9 +96,9 @@ async function openTables(lakeDir: string, brandId: string, generation: Generati
     await duck.run('use published')
     await duck.run(`set dynamic_or_filter_threshold = ${PAGE_ROWS}`)
     await duck.lock([join(lakeDir, brandFolder(brandId))])
-    return duck
+    return { ...duck, close }
   } catch (error) {
-    duck.close()
+    close()
     throw error
   }
 }
