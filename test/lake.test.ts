@@ -494,6 +494,9 @@ t.test('a restored backup has the same rows, and goes on from where it stopped',
   ])
   await pipeline.postgres
     .sql`insert into attribution_behind (brand_id, looked_below) values (${brand.id}, '9'::xid8)`
+  await pipeline.postgres.sql`
+    insert into served_generation (brand_id, generation, base_path, models_base_path, replaced_at)
+    values (${brand.id}, 1, 'gone', 'gone', now()), (${brand.id}, 2, 'there', 'there', null)`
   const folder = mkdtempSync(join(tmpdir(), 'recoup-backup-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   await backup(pipeline, folder)
@@ -542,6 +545,11 @@ t.test('a restored backup has the same rows, and goes on from where it stopped',
     await target.postgres.sql`select from attribution_behind`,
     [],
     'a transaction of the old cluster is no place here',
+  )
+  t.same(
+    await target.postgres.sql`select generation::integer from served_generation`,
+    [{ generation: 2 }],
+    'files of those that were replaced are in no backup',
   )
   t.same(await sourceRows(restored, brand, 'select event_id from events'), [{ event_id: 'in the lake' }])
   const waiting = await target.postgres.sql`

@@ -87,6 +87,8 @@ export async function restore(
         )
         await tx.unsafe(`alter table ${name} enable trigger user`)
       }
+      // The files of replaced ones are in no backup: who walks one goes on in the newest.
+      await tx`delete from served_generation where replaced_at is not null`
       for (const { name } of walled) await tx.unsafe(`alter table ${name} force row level security`)
       await tx`update lake_state set exported_below = ${EXPORTED_BELOW}::text::xid8, removal_paused_until = null`
       await tx`update attribution_state set looked_below = '0'`
