@@ -1,6 +1,7 @@
 -- what: how long ago customers ordered last, measured by how often they order, and who is at risk of not coming back
 -- grain: customer
 -- refresh: with the segments
+-- of: sales
 -- plain: customer_id
 with today as (
     select (timezone(params.timezone, timezone('UTC', params.as_of)))::date as day

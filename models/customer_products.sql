@@ -2,6 +2,7 @@
 -- grain: customer, product_id
 -- refresh: with the segments
 -- by: customer
+-- of: sales
 
 -- unnest stands in a select list: joined laterally it took ten times as long.
 -- A product may stand in several lines of an order, of which the first one found counts the order. Among few lines it is

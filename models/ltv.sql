@@ -2,6 +2,7 @@
 -- grain: customer
 -- refresh: with the segments
 -- by: customer
+-- of: sales
 -- plain: customer_id
 select
     customer,

@@ -1,6 +1,7 @@
 -- what: the five buckets of lifetime value, always all of them, with how many customers are in each and what they spent
 -- grain: bucket
 -- refresh: with the segments
+-- of: sales
 
 -- Refunds can leave less than zero, which is in the first one.
 with buckets as (

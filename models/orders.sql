@@ -2,6 +2,7 @@
 -- grain: id
 -- refresh: with the segments
 -- by: customer
+-- of: sales
 -- plain: id, external_id, number
 
 -- A day is one of the brand's zone: gaps, recency and cohorts go by it.

@@ -1,6 +1,7 @@
 -- what: what complete orders brought in in currencies other than the brand's, which no other sum counts
 -- grain: currency_code
 -- refresh: with the segments
+-- of: sales
 with moved as (
     select
         currency_code,

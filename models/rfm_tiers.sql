@@ -1,6 +1,7 @@
 -- what: the tiers of the RFM scores, always all of them, with how many customers are in each and what they spent
 -- grain: tier
 -- refresh: with the segments
+-- of: sales
 with tiers as (
     select *
     from (

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { CHECKOUT } from '../src/config.ts'
+import { snapshotAll } from '../src/lake/horizon.ts'
 import { openServed } from '../src/lake/served.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
@@ -27,6 +28,7 @@ async function checkout(t: Test) {
   const { plan } = await its<typeof import('../jobs/plan.ts')>('jobs/plan.ts')
   const { refresh } = await its<typeof import('../jobs/refresh.ts')>('jobs/refresh.ts')
   const { openReading } = await its<typeof import('../src/segment/reading.ts')>('src/segment/reading.ts')
+  const { refreshBrand } = await its<typeof import('../src/segment/refresh.ts')>('src/segment/refresh.ts')
   const { loadModels } = await its<typeof import('../src/model/graph.ts')>('src/model/graph.ts')
   const { setLogLevel } = await its<typeof import('../src/log.ts')>('src/log.ts')
   setLogLevel('error')
@@ -41,7 +43,18 @@ async function checkout(t: Test) {
 
   return {
     loadModels,
-    write: (text: string) => writeFileSync(join(folder, MODEL), text),
+    write: (text: string, model = MODEL) => writeFileSync(join(folder, model), text),
+    sql: postgres.sql,
+    brand,
+    come: async (...emails: string[]) => {
+      await logBatch(
+        postgres.sql,
+        emails.map((email) => ({ brand_id: brand.id, email, event_type: 'page_viewed' })),
+      )
+      await snapshotAll(pipeline)
+    },
+    refreshed: (smallRows: number) => refreshBrand(pipeline, brand.id, { smallRows, mostTouched: 9 }),
+    published: async (statement: string) => (await served.reader(brand.id))?.rows(statement),
     /** What the next interval does, and which brands had their turn. */
     turn: async () => {
       await postgres.sql`update lake_brand set refresh_planned_at = null, retry_at = null, refreshed_at = refreshed_at - interval '1 hour'`
@@ -140,3 +153,50 @@ t.test('commands', async (t) => {
     })
   })
 })
+
+/** Models of one's own over what visits and profiles move, which no customer's rows alone say. */
+const OWN = {
+  visits_of_buyers: [
+    'customer',
+    'select orders.customer, count(*) as visits from orders inner join stg_events using (customer) group by orders.customer',
+  ],
+  people: ['people', 'select count(*) as people from customers'],
+  kinds: ['event_type', 'select event_type, count(*) as events from stg_events group by event_type'],
+}
+
+for (const [what, smallRows] of [
+  ['small', 1_000],
+  ['large', 0],
+] as const)
+  t.test(`marts of one's own follow visits: of a ${what} brand`, async (t) => {
+    const { write, sql, brand, come, refreshed, published } = await checkout(t)
+    for (const [name, [grain, select]] of Object.entries(OWN))
+      write(
+        `-- what: ${name}\n-- grain: ${grain}\n-- refresh: with the segments\n${select}\n`,
+        `models/${name}.sql`,
+      )
+    await sql`
+      insert into store_order (brand_id, external_id, id, subject, state, billing_status, currency_code, total,
+        refunded_total, created_at, updated_at)
+      select brand_id, 'o1', gen_random_uuid(), subject, 'complete', 'paid', 'USD', 10, 0, now() - interval '1 day', now()
+      from customer where brand_id = ${brand.id}`
+    await come('bob@example.com')
+    const all = async () => ({
+      visits: await published('select visits from visits_of_buyers'),
+      people: await published('from people'),
+      events: await published('select sum(events) as events from kinds'),
+    })
+    await refreshed(smallRows)
+    t.same(await all(), { visits: [{ visits: 1 }], people: [{ people: 2 }], events: [{ events: '2' }] })
+    for (const round of [1, 2]) {
+      await come('ann@example.com', `new${round}@example.com`)
+      const { full } = await refreshed(smallRows)
+      t.equal(full, smallRows > 0)
+      const [visits, people, events] = [1 + round, 2 + round, String(2 + 2 * round)]
+      t.same(
+        await all(),
+        { visits: [{ visits }], people: [{ people }], events: [{ events }] },
+        `round ${round}`,
+      )
+    }
+  })

@@ -106,6 +106,19 @@ const refused: [fact: string, files: Record<string, string>, message: RegExp][] 
   ],
   ['an empty header key', { 'a.sql': '-- what:\nselect 1 as g' }, /a\.sql: header key "what" has no text/],
   [
+    'what else is sold',
+    { 'a.sql': '-- what: w\n-- grain: g\n-- refresh: r\n-- of: visits\nselect 1 as g' },
+    /a\.sql: header key "of" can be "sales" only, not "visits"/,
+  ],
+  [
+    'sales that follow from more',
+    {
+      'a.sql': '-- what: w\n-- grain: g\n-- refresh: r\n-- of: sales\nselect g from b',
+      'b.sql': '-- what: w\n-- grain: g\n-- refresh: r\nselect 1 as g',
+    },
+    /a\.sql: is of sales, but reads "b", which is not/,
+  ],
+  [
     'a time of events of nobody',
     { 'a.sql': '-- what: w\n-- grain: g\n-- refresh: r\n-- seen: g\nselect 1 as g' },
     /a\.sql: header key "seen" is for models by customer/,

@@ -9,13 +9,15 @@ export interface Header {
   refresh: string
   /** customer: the rows of a customer follow from that customer's rows alone, so that they can be made anew alone. */
   by?: 'customer'
+  /** sales: the rows follow from what was sold, and to whom, so that they stay while nothing of that changes. */
+  of?: 'sales'
   /** Column with the time of the customer's latest event: all that a row has of the customer's events. */
   seen?: string
   /** Columns of texts that hardly repeat: published as they are, since to look for what repeats takes longest. */
   plain?: string[]
 }
 
-const KEYS = ['what', 'grain', 'refresh', 'by', 'seen', 'plain']
+const KEYS = ['what', 'grain', 'refresh', 'by', 'of', 'seen', 'plain']
 
 /**
  * Reads `-- key: text` lines down to the first other line; every key once, no others. Comments about the SQL
@@ -41,6 +43,7 @@ export function readHeader(file: string, text: string): Header {
     grain: columnsIn(required(file, found, 'grain')),
     refresh: required(file, found, 'refresh'),
     ...by(file, found.get('by')),
+    ...of(file, found.get('of')),
     ...seen(file, found),
     ...plain(found.get('plain')),
   }
@@ -55,6 +58,12 @@ function by(file: string, value: string | undefined): Pick<Header, 'by'> {
   if (value === undefined) return {}
   if (value !== 'customer') throw new Error(`${file}: header key "by" can be "customer" only, not "${value}"`)
   return { by: value }
+}
+
+function of(file: string, value: string | undefined): Pick<Header, 'of'> {
+  if (value === undefined) return {}
+  if (value !== 'sales') throw new Error(`${file}: header key "of" can be "sales" only, not "${value}"`)
+  return { of: value }
 }
 
 function seen(file: string, found: Map<string, string>): Pick<Header, 'seen'> {

@@ -20,6 +20,15 @@ export interface Reading {
 /** What the header of a mart says that is not stored. */
 const AT_EVERY_READ = 'at every read'
 
+/** What marts of sales are made of, beside each other. Of customers they read what follows from sales and profiles. */
+const OF_SALES: ReadonlySet<string> = new Set([
+  'stg_orders',
+  'stg_refunds',
+  'stg_products',
+  'customers',
+  'params',
+])
+
 /** Relations that are no models. */
 const GIVEN: ReadonlySet<string> = new Set([...SOURCES, 'params'])
 
@@ -82,6 +91,9 @@ function checkReads(
     if (upstream?.layer === 'mart' && !upstream.by)
       throw new Error(`${model.file}: is by customer, but reads "${name}", which is not`)
   }
+  for (const name of model.of ? model.reads : [])
+    if (!OF_SALES.has(name) && !models.get(name)?.of)
+      throw new Error(`${model.file}: is of sales, but reads "${name}", which is not`)
   const known = [...models.keys(), 'params', ...(model.layer === 'staging' ? SOURCES : [])]
   for (const name of model.reads) {
     if (known.includes(name)) continue

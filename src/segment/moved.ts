@@ -1,6 +1,7 @@
 import { laterFiles } from '../lake/manifest.ts'
 import { type RelationName, sourceName } from '../lake/relations.ts'
 import type { Session } from '../lake/session.ts'
+import type { Model } from '../model/graph.ts'
 import { literal } from '../store/duckdb.ts'
 import { DATED_SOURCES, type DatedSource, passedBetween } from './slices.ts'
 
@@ -45,8 +46,12 @@ export async function productsChanged({ duck }: Session, since: number): Promise
   return row?.some ?? false
 }
 
+/** Whether marts that are not made by customer stay as they were published while nothing is sold. */
+export const areOfSales = (models: readonly Model[]): boolean =>
+  models.every(({ stored, by, of }) => !stored || by || of === 'sales')
+
 /**
- * Whether marts that are not made by customer can differ from the published ones: what was sold changed, or to whom, or
+ * Whether marts of sales can differ from the published ones: what was sold changed, or to whom, or
  * the day did. Most ticks bring visits only.
  */
 export async function salesMoved(session: Session, since: number, from: Date): Promise<boolean> {

@@ -8,7 +8,7 @@ import type { Brand } from '../op.ts'
 import type { Duck } from '../store/duckdb.ts'
 import { statement } from '../store/sqlfile.ts'
 import { openHistory, openMembers } from './members.ts'
-import { salesMoved } from './moved.ts'
+import { areOfSales, salesMoved } from './moved.ts'
 import { BOTH, type Start, startOf } from './part.ts'
 import { openRecent } from './recent.ts'
 import { mergeMarts, openChanged, openDated, openTouched, restrict, rootsOf } from './touched.ts'
@@ -99,7 +99,7 @@ async function openMarts(
     duck.connection,
     marts.filter(({ by }) => by),
   )
-  const moved = await salesMoved(session, brand.models_tick, start.from)
+  const moved = !areOfSales(models) || (await salesMoved(session, brand.models_tick, start.from))
   await mergeMarts(duck, models, moved ? 'everyone when asked' : 'everyone as published')
   await openRecent(session, models)
 }

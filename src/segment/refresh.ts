@@ -9,7 +9,7 @@ import { evaluateSegments } from './evaluate.ts'
 import { ask } from './held.ts'
 import { carryCustomers, computeMarts, computeTouched, openStaging } from './marts.ts'
 import { diffMembers } from './member-diff.ts'
-import { dayTurned, productsChanged, timeTold } from './moved.ts'
+import { areOfSales, dayTurned, productsChanged, timeTold } from './moved.ts'
 import { madeOf, type Needed, neededOf } from './needed.ts'
 import { BOTH, type Part, type Parts, roundsOf, startOf } from './part.ts'
 import { noteUnchanged, type Publication, publish } from './publish.ts'
@@ -251,14 +251,16 @@ async function membersIn(session: Session, way: Way, { turns, models }: Task, ti
 /** Whether members and results are as they were: then there is no new generation. */
 async function isUnchanged(
   session: Session,
-  { brand, parts, recipe, members }: Publication,
+  { brand, parts, recipe, models, members }: Publication,
   way: Way,
 ): Promise<boolean> {
   const made = startOf(brand, parts, [])
   if (members.changes > 0 || !made || !brand.no_erasure_since) return false
   if (!way.whole || way.carries) {
     if (way.touched > 0 || (await dayTurned(session, made.from))) return false
-    return !(parts.has('models') && (await productsChanged(session, brand.models_tick)))
+    if (!parts.has('models')) return true
+    if (!areOfSales(models) && session.manifest.changedTick > brand.models_tick) return false
+    return !(await productsChanged(session, brand.models_tick))
   }
   const same = brand.recipe === recipe && session.manifest.changedTick <= Math.min(...made.ticks)
   return same && !(await timeTold(session, made.from))

@@ -2,11 +2,11 @@ import { join } from 'node:path'
 import { generationSeen, modelPathsOf } from '../lake/generation.ts'
 import type { Pipeline } from '../lake/pipeline.ts'
 import type { Session } from '../lake/session.ts'
-import type { Model } from '../model/graph.ts'
 import { literal } from '../store/duckdb.ts'
-import { OF_SEGMENTS } from './marts.ts'
 import { salesMoved } from './moved.ts'
 import { BOTH, startOf } from './part.ts'
+import { parted } from './plan.ts'
+import { SCORES } from './scored.ts'
 import { type BrandRow, type Task, whyAnew } from './way.ts'
 
 /** Marts of a small brand that are as they were published, and the file that has them. */
@@ -14,9 +14,6 @@ export interface Staying {
   names: ReadonlySet<string>
   path: string
 }
-
-/** Staging models of what was sold. */
-const OF_SALES: ReadonlySet<string> = new Set(['stg_orders', 'stg_refunds', 'stg_products'])
 
 /**
  * Most ticks bring visits only. The marts of what was sold are then not made again: of a small brand to plan and write
@@ -47,23 +44,10 @@ export async function stayingOf(
     ].join('; '),
   )
   if (await salesMoved(session, brand.models_tick, start.from)) return null
-  return { names: ofSales(models), path }
-}
-
-/** Stored marts that are made of nothing else, `customers` apart: of them they read what follows from sales and profiles. */
-function ofSales(models: readonly Model[]): Set<string> {
-  const named = new Map(models.map((model) => [model.name, model]))
-  const seen = named.get(OF_SEGMENTS)?.seen
-  const isSold = ({ layer, reads, sql }: Model): boolean =>
-    layer === 'mart' &&
-    !(seen && sql.includes(seen)) &&
-    reads.every((name) => {
-      const upstream = named.get(name)
-      return name === 'params' || name === OF_SEGMENTS || OF_SALES.has(name) || (upstream && isSold(upstream))
-    })
-  return new Set(
-    models.flatMap((model) =>
-      model.stored && model.name !== OF_SEGMENTS && isSold(model) ? model.name : [],
-    ),
-  )
+  const [stay, made] = parted(models, ({ stored, of }) => stored && of === 'sales')
+  const names = new Set(stay.map(({ name }) => name))
+  const read = new Set(made.flatMap(({ reads }) => reads.filter((name) => names.has(name))))
+  for (const name of read)
+    if (!SCORES.includes(name)) await duck.run(`create view ${name} as from staying.${name}`)
+  return { names, path }
 }

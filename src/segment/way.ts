@@ -14,7 +14,7 @@ import { parseSaved } from './definition.ts'
 import type { Evaluation, SegmentRow } from './evaluate.ts'
 import type { PublishedMembers } from './member-words.ts'
 import { openMembers, openPublishedMembers } from './members.ts'
-import { salesMoved } from './moved.ts'
+import { areOfSales, salesMoved } from './moved.ts'
 import type { Read } from './narrow.ts'
 import { BOTH, changedIn, type Parts, startOf } from './part.ts'
 import { type Plan, parted, plan } from './plan.ts'
@@ -200,7 +200,8 @@ export async function wayOf(
   const touched = await touchedSince(duck, slices, from, rows)
   const all = await rowsIn(duck, 'base.customers')
   if (tooMany(touched, changedIn(brand, parts), all, options.mostTouched)) return whole
-  const moved = parts.has('models') && (await salesMoved(session, brand.models_tick, start.from))
+  const moved =
+    parts.has('models') && (!areOfSales(models) || (await salesMoved(session, brand.models_tick, start.from)))
   if (carries) await openPublishedScores(duck)
   else if (!moved) await touchPublishedScores(duck, turns.due)
   const roots = await rootsOf(duck, models)
