@@ -9,7 +9,7 @@ import { refreshBrand } from '../src/segment/refresh.ts'
 import { api } from './fixtures/api.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
-import { lake, lakeOf } from './fixtures/lake.ts'
+import { lake, lakeOf, logBatch } from './fixtures/lake.ts'
 import { type RandomSource, randomSource } from './fixtures/random.ts'
 import { client } from './fixtures/shop.ts'
 
@@ -133,6 +133,29 @@ t.test('a brand that never sold anything has a past, too', async (t) => {
   const session = await openReading(pipeline, brand, new Date(NOW - DAY))
   t.teardown(() => session.close())
   t.same(await session.duck.rows('from stg_orders'), [])
+})
+
+t.test('attributes are as they are now, also of a past instant', async (t) => {
+  const brand = await newBrand(pipeline)
+  const set = (days: number, size: string) =>
+    logBatch(sql, [
+      {
+        brand_id: brand.id,
+        email: 'ann@example.com',
+        event_type: 'updateProperties',
+        properties: { size },
+        occurred_at: NOW - days * DAY,
+      },
+    ])
+  await set(9, 'S')
+  await set(1, 'L')
+  await snapshotAll(pipeline)
+  await refreshBrand(pipeline, brand.id)
+  for (const past of [new Date(NOW - 5 * DAY), new Date(NOW - 20 * DAY)]) {
+    const session = await openReading(pipeline, brand, past)
+    const asked = `select value, elements from stg_customer_attributes where name = 'size'`
+    t.same(await session.duck.rows(asked).finally(session.close), [{ value: 'L', elements: ['L'] }])
+  }
 })
 
 t.test('an instant since the last refresh is a past one, too', async (t) => {

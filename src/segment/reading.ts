@@ -3,9 +3,10 @@ import type { Pipeline } from '../lake/pipeline.ts'
 import { sourceName } from '../lake/relations.ts'
 import { openSession, type Session, type SessionOptions, SMALL_ROWS } from '../lake/session.ts'
 import { loadReadable } from '../model/graph.ts'
+import { over } from '../model/over.ts'
 import { runModels } from '../model/run.ts'
 import type { Brand } from '../op.ts'
-import type { Duck } from '../store/duckdb.ts'
+import { type Duck, literal } from '../store/duckdb.ts'
 import { statement } from '../store/sqlfile.ts'
 import { openHistory, openMembers } from './members.ts'
 import { areOfSales, salesMoved } from './moved.ts'
@@ -46,8 +47,10 @@ export async function openReading(
     signal,
   })
   try {
-    if (past && pin?.past !== false) await openOrdersThen(session.duck)
+    const isPast = past !== undefined && pin?.past !== false
+    if (isPast) await openOrdersThen(session.duck)
     await openMarts(pipeline, session, row, start, smallRows)
+    if (isPast) await openAttributesNow(session.duck)
     await openSegmentMembers(pipeline, session)
     return session
   } catch (error) {
@@ -61,6 +64,16 @@ async function openOrdersThen(duck: Duck): Promise<void> {
   const orders = sourceName('orders')
   await duck.run(`alter view ${orders} rename to orders_now`)
   await duck.run(`create view ${orders} as ${statement('duckdb', 'orders_then')}`)
+}
+
+/** Attributes are as they are now, whatever the session's instant: as tags and names are. */
+async function openAttributesNow(duck: Duck): Promise<void> {
+  const { models } = await loadReadable()
+  const [name, now] = ['stg_customer_attributes', literal(new Date().toISOString())]
+  // Of a broken model there is none.
+  if (!models.some((model) => model.name === name)) return
+  const params = `select * replace (timestamp ${now} as as_of) from main.params`
+  await duck.run(`create or replace view ${name} as ${over(models, name, { params })}`)
 }
 
 async function openMarts(
