@@ -32,6 +32,7 @@ export interface Duck {
 export interface Line extends Duck {
   /** From here on nothing is answered. */
   stop(reason: unknown): void
+  /** Interrupts what runs. */
   close(): void
   inOrder<T>(statement: () => Promise<T>): Promise<T>
 }
@@ -40,14 +41,31 @@ export function openLine(connection: DuckDBConnection, keptStatements: number): 
   // Statements of one connection must not overlap: each waits for the one before.
   let last: Promise<unknown> = Promise.resolve()
   let stopped: { reason: unknown } | undefined
+  let isRunning = false
   const inOrder = <T>(statement: () => Promise<T>): Promise<T> => {
-    const work = () => (stopped ? Promise.reject(stopped.reason) : statement())
+    const work = async () => {
+      if (stopped) throw stopped.reason
+      isRunning = true
+      return await statement().finally(() => {
+        isRunning = false
+      })
+    }
     const next = last.then(work, work)
     last = next.catch(() => {})
     return next
   }
   const kept = keepStatements(connection, keptStatements)
   let rest = () => {}
+  const stop = (reason: unknown) => {
+    stopped = { reason }
+    rest()
+    rest = interrupting(connection)
+  }
+  const end = () => {
+    rest()
+    kept.close()
+    connection.closeSync()
+  }
   return {
     connection,
     inOrder,
@@ -60,15 +78,12 @@ export function openLine(connection: DuckDBConnection, keptStatements: number): 
         return (await rowsOf(await (signal ? interrupted(connection, signal, run) : run()))) as never
       }),
     answers: (text) => inOrder(() => answersOf(connection, text)),
-    stop: (reason) => {
-      stopped = { reason }
-      rest()
-      rest = interrupting(connection)
-    },
+    stop,
     close: () => {
-      rest()
-      kept.close()
-      connection.closeSync()
+      if (!isRunning) return end()
+      // Otherwise it would go on by itself, for as long as it takes.
+      stop(stopped?.reason ?? new Error('the connection was closed'))
+      void last.then(end)
     },
   }
 }
