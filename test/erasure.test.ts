@@ -372,9 +372,17 @@ t.test('whom an identifier names follows from its shape', async (t) => {
 })
 
 t.test('the job erases somebody who is not known, too, and they stay out', async (t) => {
+  await sql`
+    insert into visitor_claim (brand_id, kind, value, subject)
+    select ${brand.id}, 'email', value, 4711 from unnest(array['nobody@example.com', 'somebody@example.com']) as value`
   await ask({ phone: '(202) 555-0199', email: 'nobody@example.com' })
   const control = { signal: new AbortController().signal, send: async () => {} }
   await erase.run(pipeline, {}, control)
+  t.same(
+    await sql`select value from visitor_claim where subject = 4711`,
+    [{ value: 'somebody@example.com' }],
+    'what a visitor said of them is gone, too',
+  )
   await filled.put('customers', 'nobody', [{ email: 'nobody@example.com' }, { phone: '+12025550199' }])
   t.same(
     await sql`select email from customer where email = 'nobody@example.com' or phone = '+12025550199'`,

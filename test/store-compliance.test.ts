@@ -113,6 +113,29 @@ t.test('a data request is answered with all that is stored of the shopper, and o
   t.ok((await dataRequests(pipeline, brand.id))[0]?.answered_at)
 })
 
+t.test('a data request is about one person, whoever else has an address of theirs', async (t) => {
+  const brand = await shop()
+  const phone = '+12025550199'
+  await send(brand, {
+    topic: 'orders/paid',
+    body: order({ id: OF_ANOTHER, email: 'bob@example.com', phone, customer: { id: 78 } }),
+  })
+  await send(brand, { topic: 'orders/paid', body: order({ phone }) })
+  const answered = async (id: number, customer: object) => {
+    await send(brand, {
+      topic: 'customers/data_request',
+      body: JSON.stringify({ customer, data_request: { id } }),
+    })
+    const asked = (await dataRequests(pipeline, brand.id)).find((one) => one.external_id === String(id))
+    return await answerDataRequest(pipeline, brand, asked?.id ?? '')
+  }
+  const ofAnn = await answered(1, { id: 77, email: 'ann@example.com', phone })
+  t.hasStrict(ofAnn, { customers: [{ store_customer_id: '77' }] })
+  t.notOk(new RegExp(`bob|${OF_ANOTHER}`).test(JSON.stringify(ofAnn)))
+  const ofBob = await answered(2, { phone: '(202) 555-0199' })
+  t.hasStrict(ofBob, { customers: [{ store_customer_id: '78' }] })
+})
+
 t.test('an order of an erased customer that comes again stays without a name', async (t) => {
   const brand = await shop()
   const token = { checkout_token: 'of-ann' }

@@ -22,6 +22,10 @@ const byContact: Arguments = ({ subjects, identifiers: { email, phone }, erasedA
   phone,
   erasedAt,
 ]
+const byVisitor: Arguments = ({ subjects, identifiers, erasedAt }) => {
+  const said = Object.entries(identifiers).flatMap(([kind, values]) => values.map((value) => [kind, value]))
+  return [subjects, said.map(([kind]) => kind), said.map(([, value]) => value), erasedAt]
+}
 const byChannel: Arguments = ({ identifiers: { email, phone }, erasedAt }) => [email, phone, erasedAt]
 
 /** Statement and arguments by table, in an order in which what a later one needs is still there. */
@@ -47,7 +51,7 @@ const REMOVALS: readonly [table: string, statement: string, args: Arguments][] =
     (theirs) => [...byChannel(theirs), theirs.identifiers.store_customer_id],
   ],
   ['identifier_claim', 'erase_claims', bySubject],
-  ['visitor_claim', 'erase_visitor_claims', bySubject],
+  ['visitor_claim', 'erase_visitor_claims', byVisitor],
   ['identifier', 'erase_identifiers', bySubject],
 ]
 

@@ -4,6 +4,7 @@ import { isOneOf } from '../../lake/one-of.ts'
 import type { Pipeline } from '../../lake/pipeline.ts'
 import { openSession } from '../../lake/session.ts'
 import type { Brand } from '../../op.ts'
+import { findPerson } from '../erase/cut.ts'
 
 export interface DataRequest {
   id: string
@@ -29,9 +30,7 @@ export async function answerDataRequest(pipeline: Pipeline, brand: Brand, id: st
   const db = pipeline.postgres.forBrand(brand.id)
   const request = (await dataRequests(pipeline, brand.id)).find((one) => one.id === id)
   if (!request) throw fail('not_found', 'There is no such data request.')
-  const { store_customer_id, email, phone } = request
-  const named = [store_customer_id, email?.trim().toLowerCase() ?? null, phone]
-  const subjects = (await db.many<{ subject: number }>('data_subjects', named)).map(({ subject }) => subject)
+  const subjects = await subjectsOf(pipeline, brand, request)
   const rows = await db.many<{ kind: string; row: string }>('data_of_subjects', [subjects])
   const byKind = Map.groupBy(rows, ({ kind }) => kind)
   const data = Object.fromEntries(
@@ -40,6 +39,15 @@ export async function answerDataRequest(pipeline: Pipeline, brand: Brand, id: st
   const events = await eventsOf(pipeline, brand, subjects)
   await db.run('data_request_answered', [id])
   return { request, ...data, events }
+}
+
+/** Of the one person whom the strongest of the identifiers names: somebody else may have the others. */
+async function subjectsOf(pipeline: Pipeline, brand: Brand, request: DataRequest): Promise<number[]> {
+  const { store_customer_id, email, phone } = request
+  const given = Object.entries({ store_customer_id, email, phone })
+  const whom = Object.fromEntries(given.flatMap(([kind, value]) => (value === null ? [] : [[kind, value]])))
+  const person = await pipeline.postgres.pipeline.tx((tx) => findPerson(tx, pipeline, brand.id, whom))
+  return person.subjects
 }
 
 async function eventsOf(pipeline: Pipeline, brand: Brand, subjects: readonly number[]): Promise<unknown[]> {
