@@ -136,6 +136,21 @@ t.test('a data request is about one person, whoever else has an address of their
   t.hasStrict(ofBob, { customers: [{ store_customer_id: '78' }] })
 })
 
+t.test('of a data request that names an address only, an erasure leaves nothing to read', async (t) => {
+  const brand = await shop()
+  for (const customer of [{ email: ' Carl@Example.com' }, { phone: '(202) 555-0177' }]) {
+    const body = JSON.stringify({ customer })
+    const triggeredAt = new Date('2026-11-20T12:00:00Z')
+    for (const _ of [1, 2]) await send(brand, { topic: 'customers/data_request', body, triggeredAt })
+    await send(brand, { topic: 'customers/redact', body })
+  }
+  t.equal((await dataRequests(pipeline, brand.id)).length, 2)
+  while (await eraseDue(pipeline, { brandId: brand.id }));
+  const left = await rowsOf(brand, 'data_request')
+  t.hasStrict(left, new Array(2).fill({ email: null, phone: null }))
+  t.ok(left.every(({ external_id }) => /^[0-9a-f]{64}$/.test(external_id)))
+})
+
 t.test('an order of an erased customer that comes again stays without a name', async (t) => {
   const brand = await shop()
   const token = { checkout_token: 'of-ann' }

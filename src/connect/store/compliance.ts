@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto'
 import { v7 } from 'uuid'
+import { emailOf, phoneOf } from '../../identity/channel.ts'
 import { requestErasure, requestErasureOfEverybody } from '../../identity/erasure-request.ts'
 import type { Statements } from '../../op.ts'
 import { type Fields, Unreadable } from './fields.ts'
@@ -33,14 +35,20 @@ export async function forgetShop(tx: Statements): Promise<void> {
   await requestErasureOfEverybody(tx, 'shop/redact')
 }
 
-/** A customer asks what is stored; `recoup store data-request` answers. */
+/** A customer asks what is stored; `recoup store data-request` answers. Addresses are as an erasure looks for them. */
 export async function noteDataRequest(
-  tx: Statements,
+  { tx, region }: { tx: Statements; region: string },
   fields: Fields,
   { triggeredAt }: { triggeredAt: string },
 ): Promise<void> {
-  const { storeCustomerId, email, phone } = customerOf(fields)
+  const { storeCustomerId, ...said } = customerOf(fields)
+  const email = said.email && (emailOf(said.email) ?? said.email)
+  const phone = said.phone && (phoneOf(said.phone, region) ?? said.phone)
   const id =
-    fields.object('data_request')?.idOrNull('id') ?? `${storeCustomerId ?? email ?? phone} ${triggeredAt}`
+    fields.object('data_request')?.idOrNull('id') ?? hashOf(storeCustomerId ?? email ?? phone, triggeredAt)
   await tx.run('data_request_add', [v7(), id, storeCustomerId, email, phone, triggeredAt])
 }
+
+/** The same of a request that comes twice; nobody can be read from it. */
+const hashOf = (...parts: readonly (string | null)[]): string =>
+  createHash('sha256').update(JSON.stringify(parts)).digest('hex')

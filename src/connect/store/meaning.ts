@@ -48,7 +48,7 @@ export async function carryOut(
   if ('records' in meaning) await applyRecords(work, meaning.records)
   else if ('uninstalled' in meaning) await work.tx.run('store_connection_end', [delivery.triggeredAt])
   else if ('redactCustomer' in meaning) await forgetCustomer(work.tx, meaning.redactCustomer)
-  else if ('dataRequest' in meaning) await noteDataRequest(work.tx, meaning.dataRequest, delivery)
+  else if ('dataRequest' in meaning) await noteDataRequest(work, meaning.dataRequest, delivery)
   else await forgetShop(work.tx)
 }
 
