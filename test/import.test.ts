@@ -696,6 +696,29 @@ async function logged({ id }: Brand): Promise<Record<string, unknown>[]> {
     .filter(({ brand_id }) => brand_id === id)
 }
 
+t.test('events that were refused come in when they are good, and the others not again', async (t) => {
+  const { owner, file, run } = await store(t)
+  const path = file(
+    'e.csv',
+    `type,at,phone,mail
+page_viewed,2019-05-01T10:00:00Z,,ann@example.com
+page_viewed,2019-05-01T10:01:00Z,0151 23456789,
+page_viewed,2019-05-01T10:02:00Z,nobody,
+page_viewed,2019-05-01T10:03:00Z,0151 98765432,
+`,
+  )
+  const map = { fields: { event_type: 'type', occurred_at: 'at', phone: 'phone', email: 'mail' } }
+  const imported = async (default_phone_region: string) =>
+    (await run('events', path, { map, brand: { ...owner, default_phone_region } })).report
+  t.match(await imported('US'), { imported: 1, unchanged: 0, rejected: 3 })
+  t.match(await imported('DE'), { imported: 2, unchanged: 1, rejected: 1 })
+  t.match(await imported('DE'), { imported: 0, unchanged: 3, rejected: 1 })
+  t.same(
+    (await logged(owner)).map(({ email, phone }) => email ?? phone),
+    ['ann@example.com', '0151 23456789', '0151 98765432'],
+  )
+})
+
 t.test('events become lines of the event log, and the same file again adds none', async (t) => {
   const { owner, file, run } = await store(t)
   const path = file(

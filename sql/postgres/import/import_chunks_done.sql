@@ -1,3 +1,3 @@
-select chunk
+select chunk, refused
 from import_chunk
 where brand_id = $1 and source = $2

@@ -1,8 +1,11 @@
--- One record batch and the note that this chunk of the file is in, together or not at all.
+-- One record batch and the note of which rows of this chunk of the file are not in, together or not at all: the first time,
+-- or where the rows of the batch were among those.
 with step as (
-    insert into import_chunk (brand_id, source, chunk)
-    values ($1, $2, $3)
-    on conflict do nothing
+    insert into import_chunk (brand_id, source, chunk, refused)
+    values ($1, $2, $3, $8::bigint[])
+    on conflict (brand_id, source, chunk) do update
+    set refused = excluded.refused
+    where import_chunk.refused @> $9::bigint[]
     returning chunk
 )
 

@@ -16,6 +16,7 @@ const BYTES_PER_CHUNK = 16 << 20
 const PROPERTIES_LEVEL = 4
 
 interface EventRow {
+  /** Of the row of the file. */
   n: number
   properties: string
   occurred_ms: number
@@ -23,8 +24,8 @@ interface EventRow {
 }
 
 /**
- * Writes the events of the table `picked` as record batches of the event log. A chunk of a file that is in the log
- * is not written again.
+ * Writes the events of the table `picked` as record batches of the event log. What is in the log of a chunk of a file is
+ * not written again, only what was refused and is good now.
  */
 export async function importEvents(run: ImportRun): Promise<Written> {
   const { postgres, duck, brand, onProgress } = run
@@ -34,22 +35,25 @@ export async function importEvents(run: ImportRun): Promise<Written> {
   await duck.run(statement('duckdb', 'import_event_ready'))
 
   const source = await sourceOf(run)
-  const done = new Set(
-    (await postgres.pipeline.many<{ chunk: number }>('import_chunks_done', [brand.id, source])).map(
-      ({ chunk }) => chunk,
-    ),
-  )
+  const noted = await postgres.pipeline.many<{ chunk: number; refused: number[] }>('import_chunks_done', [
+    brand.id,
+    source,
+  ])
+  const done = new Map(noted.map(({ chunk, refused }) => [chunk, new Set(refused.map(Number))]))
   const chunks = await duck.rows<{ chunk: number; rows: number }>(
     'select chunk, count(*) as rows from ready group by chunk order by chunk',
   )
   const total = chunks.reduce((sum, { rows }) => sum + rows, 0)
   const written = { imported: 0, unchanged: 0 }
   for (const { chunk, rows } of chunks) {
-    if (done.has(chunk)) written.unchanged += rows
+    const refused = done.get(chunk)
+    if (refused?.size === 0) written.unchanged += rows
     else {
-      const lines = await withoutErased(run, await readLines(duck, chunk))
-      const isNew = lines.length > 0 && (await writeBatch(run, source, chunk, lines))
-      written[isNew ? 'imported' : 'unchanged'] += lines.length
+      const good = await withoutErased(run, await readLines(duck, chunk))
+      const lines = refused ? good.filter(({ n }) => refused.has(n)) : good
+      const isNew = lines.length > 0 && (await writeBatch(run, { source, chunk }, lines, good))
+      written.imported += isNew ? lines.length : 0
+      written.unchanged += good.length - (isNew ? lines.length : 0)
     }
     onProgress(written.imported + written.unchanged, total)
   }
@@ -124,12 +128,19 @@ function refusal(properties: string): string | null {
   return reason
 }
 
+/** Writes rows of a chunk, and notes which of its rows are still refused: those that are not `good`. */
 async function writeBatch(
-  { postgres, brand }: ImportRun,
-  source: Buffer,
-  chunk: number,
-  rows: EventRow[],
+  { postgres, duck, brand }: ImportRun,
+  { source, chunk }: { source: Buffer; chunk: number },
+  rows: readonly EventRow[],
+  good: readonly EventRow[],
 ): Promise<boolean> {
+  const all = await duck.rows<{ n: number }>(
+    `select n from picked where (n - 1) // getvariable('rows_per_chunk')::bigint = $1`,
+    [chunk],
+  )
+  const isGood = new Set(good.map(({ n }) => n))
+  const refused = all.flatMap(({ n }) => (isGood.has(n) ? [] : n))
   const receivedAt = Date.now()
   const lines = rows.map(({ head, occurred_ms, properties }) => {
     const times = `"received_at":${receivedAt},"occurred_at":${Math.min(occurred_ms, receivedAt)}`
@@ -138,6 +149,7 @@ async function writeBatch(
     return `{"brand_id":"${brand.id}",${times},${head.slice(1, -1)},"properties":${onOneLine}}\n`
   })
   const payload = await compress(lines.join(''), { params: { [constants.ZSTD_c_compressionLevel]: 1 } })
-  const args = [brand.id, source, chunk, new Date(receivedAt), v7(), lines.length, payload]
+  const numbers = rows.map(({ n }) => n)
+  const args = [brand.id, source, chunk, new Date(receivedAt), v7(), lines.length, payload, refused, numbers]
   return (await postgres.pipeline.run('import_events', args)) > 0
 }
