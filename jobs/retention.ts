@@ -15,10 +15,11 @@ export const retention: Job<Pipeline> = {
   timeoutSeconds: 600,
   policy: 'one',
   async run(pipeline) {
-    const deliveries = await forgetDeliveries(pipeline.postgres.pipeline)
-    const claims = await forgetClaims(pipeline.postgres.pipeline)
-    const letters = await forgetDeadLetters(pipeline.postgres.pipeline)
-    const { removed, orphans } = await retain(pipeline)
+    const { pipeline: db } = pipeline.postgres
+    const works = [retain(pipeline), forgetDeliveries(db), forgetClaims(db), forgetDeadLetters(db)] as const
+    // One that fails stops no other.
+    await Promise.allSettled(works)
+    const [{ removed, orphans }, deliveries, claims, letters] = await Promise.all(works)
     log('info', 'retention', { removed, orphans, deliveries, claims, letters })
   },
 }

@@ -12,18 +12,17 @@ declare
     starts timestamptz;
     ends timestamptz;
 begin
-    foreach day in array array(
-        select generate_series(first_day, last_day, interval '1 day')::date
-        union
-        select (received_at at time zone 'UTC')::date from event_log_default
-    ) loop
+    for day in select generate_series(first_day, last_day, interval '1 day')::date loop
         partition := format('event_log_%s', to_char(day, 'YYYYMMDD'));
         starts := day::timestamp at time zone 'UTC';
         ends := (day + 1)::timestamp at time zone 'UTC';
         continue when to_regclass(partition) is not null;
         execute format('create table %I (like event_log including defaults including constraints including storage)', partition);
         if exists (select from event_log_default where received_at >= starts and received_at < ends) then
-            lock table event_log_default in access exclusive mode;
+            -- Of a day that goes on more come while they move.
+            if ends > now() then
+                lock table event_log_default in access exclusive mode;
+            end if;
             execute format(
                 'with moved as (delete from event_log_default where received_at >= %L and received_at < %L returning *)
                 insert into %I select * from moved',

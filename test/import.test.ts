@@ -713,6 +713,8 @@ page_viewed,2019-05-01T10:03:00Z,0151 98765432,
   t.match(await imported('US'), { imported: 1, unchanged: 0, rejected: 3 })
   t.match(await imported('DE'), { imported: 2, unchanged: 1, rejected: 1 })
   t.match(await imported('DE'), { imported: 0, unchanged: 3, rejected: 1 })
+  t.match(await imported('US'), { imported: 0, unchanged: 1, rejected: 3 })
+  t.match(await imported('DE'), { imported: 0, unchanged: 3, rejected: 1 })
   t.same(
     (await logged(owner)).map(({ email, phone }) => email ?? phone),
     ['ann@example.com', '0151 23456789', '0151 98765432'],

@@ -5,7 +5,7 @@ import { levelAbove, mergeable } from './levels.ts'
 import { addFiles, type LakeFile, type NewFile, Outrun, publishFiles, retireFiles } from './manifest.ts'
 import { type Pipeline, withWorkspace } from './pipeline.ts'
 import { columnsOf, RELATIONS, type RelationName } from './relations.ts'
-import { IS_RECENT, SEEN_DAYS } from './seen.ts'
+import { isSeen, SEEN_DAYS } from './seen.ts'
 import { fileList } from './sources.ts'
 import { writeParquet } from './stage.ts'
 import { onEach, withinMemory } from './within-memory.ts'
@@ -13,6 +13,7 @@ import { onEach, withinMemory } from './within-memory.ts'
 /** Merges the shared files: rows that brands have cut and event ids of long ago are left out. */
 export async function compactStaging(pipeline: Pipeline): Promise<number> {
   await pipeline.postgres.pipeline.run('event_ids_outdate', [SEEN_DAYS + 2])
+  const { day } = await pipeline.postgres.pipeline.one<{ day: string }>('event_ids_needed')
   let written = 0
   const late = await isLate(pipeline)
   await onEach([...(Object.keys(RELATIONS) as RelationName[]), 'event_ids' as const], async (relation) => {
@@ -21,7 +22,7 @@ export async function compactStaging(pipeline: Pipeline): Promise<number> {
     const due = mergeable(files, late)
     if (!due) return
     const merge = (inputs: readonly LakeFile[]) =>
-      withWorkspace(pipeline, (duck) => mergeShared(pipeline, duck, { relation, inputs, erasures }), {
+      withWorkspace(pipeline, (duck) => mergeShared(pipeline, duck, { relation, inputs, erasures, day }), {
         threads: 1,
       })
     await withinMemory(due, merge)
@@ -35,19 +36,21 @@ interface Merge {
   inputs: readonly LakeFile[]
   /** As counted before the inputs were listed. */
   erasures: number
+  /** Of the oldest events that are to come. */
+  day: string
 }
 
 async function mergeShared(
   pipeline: Pipeline,
   duck: Duck,
-  { relation, inputs, erasures }: Merge,
+  { relation, inputs, erasures, day }: Merge,
 ): Promise<void> {
   const { postgres, lakeDir } = pipeline
   const all = `read_parquet(${fileList(lakeDir, inputs)})`
   let brands: { brand_id: string; rows: number }[] = []
   let order = 'id_hash'
   if (relation === 'event_ids') {
-    await duck.run(`create table output as from ${all} where ${IS_RECENT}`)
+    await duck.run(`create table output as from ${all} where ${isSeen(day)}`)
   } else {
     const cuts = await postgres.pipeline.many<{ brand_id: string; tick: number }>('lake_cut_ticks', [
       relation,

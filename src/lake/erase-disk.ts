@@ -77,11 +77,9 @@ async function removeScratch({ lakeDir }: Pipeline, brandId: string, writersMs: 
   const before = Date.now() - writersMs
   let removed = 0
   const shared = join(lakeDir, 'tmp')
-  const served = join(shared, 'served')
-  for (const folder of [shared, served, join(lakeDir, brandFolder(brandId), 'tmp')]) {
+  for (const folder of [shared, join(lakeDir, brandFolder(brandId), 'tmp')]) {
     for (const { name } of await entriesOf(folder)) {
       const path = join(folder, name)
-      if (path === served) continue
       const newest = await Promise.all(
         [path, ...(await entriesOf(path)).map((one) => join(path, one.name))].map(changedAt),
       )

@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { v7 as uuidv7 } from 'uuid'
@@ -96,7 +96,15 @@ async function openTables(lakeDir: string, brandId: string, generation: Generati
     await duck.run('use published')
     await duck.run(`set dynamic_or_filter_threshold = ${PAGE_ROWS}`)
     await duck.lock([join(lakeDir, brandFolder(brandId))])
-    return { ...duck, close }
+    return {
+      ...duck,
+      rows: (...asked) => {
+        // What nobody changed for long is cleared away, and DuckDB does not make it twice.
+        mkdirSync(tempDir, { recursive: true })
+        return duck.rows(...asked)
+      },
+      close,
+    }
   } catch (error) {
     close()
     throw error

@@ -73,7 +73,7 @@ async function rehearse(pipeline: Pipeline, lines: readonly Buffer[]): Promise<v
   await withWorkspace(pipeline, async (duck, folder) => {
     const path = join(folder, 'part.ndjson')
     await writeFile(path, Buffer.concat(lines.flatMap((line) => [line, LINE_END])))
-    const batch = { batch_id: uuidv7(), event_count: lines.length }
+    const batch = { batch_id: uuidv7(), event_count: lines.length, received_at: new Date() }
     await readEvents(pipeline, duck, path, [batch], 0)
     await duck.run(`create table rehearsed as ${asEvents('new_lines')}`)
     const awaited = await awaitedEvents(pipeline, duck)

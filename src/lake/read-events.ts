@@ -11,7 +11,7 @@ import { newLines } from './new-events.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { PoisonLine } from './poison.ts'
 import { refusedLines } from './refused-lines.ts'
-import { IS_RECENT } from './seen.ts'
+import { isSeen } from './seen.ts'
 
 /** A line of the log that tells of an erased customer from before the erasure. */
 export interface ErasedLine {
@@ -36,7 +36,7 @@ export async function readEvents(
   pipeline: Pipeline,
   duck: Duck,
   path: string,
-  batches: readonly Pick<Batch, 'batch_id' | 'event_count'>[],
+  batches: readonly Pick<Batch, 'batch_id' | 'event_count' | 'received_at'>[],
   tick: number,
   poison: readonly PoisonLine[] = [],
 ): Promise<ReadEvents> {
@@ -49,7 +49,7 @@ export async function readEvents(
   )
   await duck.run('create table dead (n bigint)')
   if (dead.length) await duck.run(`insert into dead values ${dead.map(({ n }) => `(${n})`).join(', ')}`)
-  await loadSeen(pipeline, duck)
+  await loadSeen(pipeline, duck, batches)
   await duck.run(statement('duckdb', 'kept_lines'))
   const erased = await leaveOutErased(pipeline, duck)
   await loadSubjects(pipeline, duck)
@@ -184,12 +184,18 @@ async function loadBrands({ postgres }: Pipeline, duck: Duck): Promise<void> {
     await duck.run(`insert into brands values ${brands.map(({ id }) => `(${literal(id)})`).join(', ')}`)
 }
 
-async function loadSeen({ postgres, lakeDir }: Pipeline, duck: Duck): Promise<void> {
+async function loadSeen(
+  { postgres, lakeDir }: Pipeline,
+  duck: Duck,
+  batches: readonly Pick<Batch, 'received_at'>[],
+): Promise<void> {
+  const oldest = new Date(Math.min(...batches.map(({ received_at }) => Number(received_at))))
+  const day = oldest.toISOString().slice(0, 10)
   const files = await postgres.pipeline.many<{ path: string }>('lake_shared_files', ['event_ids'])
   const list = files.map(({ path }) => literal(join(lakeDir, path))).join(', ')
   await duck.run(
     files.length
-      ? `create view seen as from read_parquet([${list}]) where ${IS_RECENT}`
+      ? `create view seen as from read_parquet([${list}]) where ${isSeen(day)}`
       : 'create table seen (id_hash ubigint, id_check ubigint, received_on date)',
   )
 }

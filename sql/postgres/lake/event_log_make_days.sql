@@ -1,1 +1,1 @@
-call event_log_days((now() at time zone 'UTC')::date, (now() at time zone 'UTC')::date + $1::integer)
+call event_log_days($1::text::date, $1::text::date)

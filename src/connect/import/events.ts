@@ -51,7 +51,7 @@ export async function importEvents(run: ImportRun): Promise<Written> {
     else {
       const good = await withoutErased(run, await readLines(duck, chunk))
       const lines = refused ? good.filter(({ n }) => refused.has(n)) : good
-      const isNew = lines.length > 0 && (await writeBatch(run, { source, chunk }, lines, good))
+      const isNew = lines.length > 0 && (await writeBatch(run, { source, chunk, refused }, lines))
       written.imported += isNew ? lines.length : 0
       written.unchanged += good.length - (isNew ? lines.length : 0)
     }
@@ -128,19 +128,14 @@ function refusal(properties: string): string | null {
   return reason
 }
 
-/** Writes rows of a chunk, and notes which of its rows are still refused: those that are not `good`. */
+/** Writes rows of a chunk, of which `refused` are not in yet, at first all; and notes those that are not after it. */
 async function writeBatch(
   { postgres, duck, brand }: ImportRun,
-  { source, chunk }: { source: Buffer; chunk: number },
+  { source, chunk, refused }: { source: Buffer; chunk: number; refused: ReadonlySet<number> | undefined },
   rows: readonly EventRow[],
-  good: readonly EventRow[],
 ): Promise<boolean> {
-  const all = await duck.rows<{ n: number }>(
-    `select n from picked where (n - 1) // getvariable('rows_per_chunk')::bigint = $1`,
-    [chunk],
-  )
-  const isGood = new Set(good.map(({ n }) => n))
-  const refused = all.flatMap(({ n }) => (isGood.has(n) ? [] : n))
+  const left = new Set(refused ?? (await rowsOfChunk(duck, chunk)))
+  for (const { n } of rows) left.delete(n)
   const receivedAt = Date.now()
   const lines = rows.map(({ head, occurred_ms, properties }) => {
     const times = `"received_at":${receivedAt},"occurred_at":${Math.min(occurred_ms, receivedAt)}`
@@ -150,6 +145,24 @@ async function writeBatch(
   })
   const payload = await compress(lines.join(''), { params: { [constants.ZSTD_c_compressionLevel]: 1 } })
   const numbers = rows.map(({ n }) => n)
-  const args = [brand.id, source, chunk, new Date(receivedAt), v7(), lines.length, payload, refused, numbers]
+  const args = [
+    brand.id,
+    source,
+    chunk,
+    new Date(receivedAt),
+    v7(),
+    lines.length,
+    payload,
+    [...left],
+    numbers,
+  ]
   return (await postgres.pipeline.run('import_events', args)) > 0
+}
+
+async function rowsOfChunk(duck: Duck, chunk: number): Promise<number[]> {
+  const rows = await duck.rows<{ n: number }>(
+    `select n from picked where (n - 1) // getvariable('rows_per_chunk')::bigint = $1`,
+    [chunk],
+  )
+  return rows.map(({ n }) => n)
 }
