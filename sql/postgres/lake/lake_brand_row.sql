@@ -1,6 +1,6 @@
 select
     brand.id, name, shop_domain, storefront_domains, currency_code, timezone, default_phone_region, features,
-    brand.created_at, definitions_version, changed_tick, refreshed_tick, generation, as_of,
+    brand.created_at, definitions_version, refreshed_tick, generation, as_of,
     results ->> 'recipe' as recipe, full_at, changed_customers, models_tick, models_as_of, models_changed_customers, failures,
     erasures, (results ->> 'erasures')::bigint = erasures as no_erasure_since,
     (select coalesce(sum(rows), 0)::bigint from lake_file where lake_file.brand_id = brand.id and retired_at is null and relation in ('events', 'orders')) as own_rows
