@@ -318,7 +318,7 @@ t.test('whose turn it is', (t) => {
       evaluated_version: 1,
       member_count: 0,
       failed: false,
-      definition: {},
+      definition: '{}',
       created_by: 'cli',
     },
     every_minutes: minutes,

@@ -66,9 +66,24 @@ await logBatch(sql, [
     brand_id: brand.id,
     anonymous_id: 'v1',
     event_type: 'updateProperties',
-    properties: { plan: 'gold', seats: 3, 'a.b': [1, 2], thing: { a: 1 }, when: '2026-01-01' },
+    properties: {
+      plan: 'gold',
+      seats: 3,
+      'a.b': [1, 2],
+      thing: { a: 1 },
+      when: '2026-01-01',
+      scope: 'x',
+      itemId: 'x',
+    },
   },
   { brand_id: brand.id, store_customer_id: '7', anonymous_id: 'v7', occurred_at: now - DAY },
+  {
+    brand_id: brand.id,
+    store_customer_id: '8',
+    event_type: 'updateProperties',
+    occurred_at: now - DAY,
+    properties: { city: 'Köln', zipCode: 50667, countryName: ['DE', 'FR'] },
+  },
   { brand_id: other.id, store_customer_id: '1', event_type: 'updateProperties', properties: { secret: 1 } },
 ])
 await snapshotAll(app.pipeline)
@@ -216,7 +231,11 @@ t.test('after a refresh', async (t) => {
     }
     t.equal((await call(`GET ${at}/export?limit=x`)).status, 400)
     const { lines } = await walk(call, 'limit=99999')
-    const wrong = (lines as Record<string, unknown>[]).filter(
+    const [cologne, ...others] = (lines as Record<string, unknown>[]).sort(
+      (one, two) => Number(two.storeCustomerId === '8') - Number(one.storeCustomerId === '8'),
+    )
+    t.match(cologne, { city: 'Köln', zipCode: '50667', countryName: undefined })
+    const wrong = others.filter(
       ({ id, provenance, email, storeCustomerId, shopDomain, properties, ...rest }) =>
         !(
           Object.keys(rest).length === 0 &&
@@ -298,7 +317,7 @@ t.test('after a refresh', async (t) => {
       }),
       {
         itemType: 'event',
-        count: 1,
+        count: 2,
         scope,
       },
     )
@@ -348,9 +367,12 @@ t.test('after a refresh', async (t) => {
       })
       t.same(custom, [
         row('a.b', 'string', true),
+        row('city', 'string'),
+        row('countryName', 'string', true),
         row('plan', 'string'),
         row('seats', 'integer'),
         row('when', 'date'),
+        row('zipCode', 'integer'),
       ])
       t.match(
         body.properties.find(({ id }: { id: string }) => id === 'tags'),

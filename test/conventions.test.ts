@@ -220,3 +220,34 @@ for (const [index, op] of paged.entries()) {
     t.equal(answers.length, wrong.length)
   })
 }
+
+const PAGES = [
+  [
+    [50, 100, 'clamp'],
+    ['/v1/conversations', '/v1/conversations/{id}/messages', '/v1/contacts'],
+  ],
+  [
+    [50, 200, 'refuse'],
+    ['', '/{id}/activity', '/{id}/orders', '/{id}/subscriptions'].map((of) => `/v1/customers${of}`),
+  ],
+  [[100, 5_000, 'refuse'], ['/v1/segments/{id}/members']],
+  [[100, 1_000, 'refuse'], ['/v1/segments/{id}/history']],
+  [[200, 500, 'refuse'], ['/v1/segments']],
+  [[25, 100, 'refuse'], ['orders', 'subscriptions', 'products'].map((name) => `/v1/commerce/${name}`)],
+  [[25, 100, 'refuse'], ['/v1/insights/at-risk']],
+  [[20, 50, 'refuse'], ['/v1/brand/insights']],
+  [[10, 30, 'refuse'], ['/v1/brand/insights/{insight_id}/conversations']],
+  [
+    [25, 100, 'clamp'],
+    ['/cdp/profiles', '/cdp/profiles/{id}/sessions', '/cdp/segments/{id}/members'],
+  ],
+  [[10_000, 10_000, 'clamp'], ['/cdp/segments/{id}/export']],
+] as const
+
+t.test('pages are as long as the contract says', async (t) => {
+  for (const [[least, most, over], routes] of PAGES)
+    for (const route of routes) {
+      const page = routed.find((op) => op.route === `GET ${route}`)?.page
+      t.match(page, { default: least, max: most, over }, route)
+    }
+})

@@ -43,7 +43,7 @@ async function contact({ id }: Brand, found: Partial<Profile>): Promise<string> 
 async function shown(brand: Brand, subject: number): Promise<Set<string | null>> {
   await tick(pipeline)
   await refreshBrand(pipeline, brand.id)
-  const key = await made.key(brand, ['customers:read', 'commerce:read'])
+  const key = await made.key(brand, ['customers:read', 'commerce:read', 'segments:read'])
   const ask = async (path: string) => (await made.call(`GET ${path}`, { as: key })).body
   const of = `customer:${subject}`
   const listed = (await ask('/v1/customers')).data.find(({ id }: { id: string }) => id === of)
@@ -56,6 +56,8 @@ async function shown(brand: Brand, subject: number): Promise<Set<string | null>>
     orders.customer.contact_id,
     (await ask(`/v1/commerce/orders/${orders.external_id}`)).customer.contact_id,
     (await ask(`/cdp/customers/${of}/orders`)).list[0].customer.contact_id,
+    (await ask(`/cdp/profiles/${of}`)).identity.contactId,
+    (await ask('/cdp/profiles?bucket=customers')).identities[of].contactId,
   ])
 }
 

@@ -11,7 +11,7 @@ import { lake, lakeOf, logBatch } from './fixtures/lake.ts'
 const LONG = '9007199254740993'
 const db = await database(t)
 const pipeline = await lake(t, db)
-const { call, tool, key } = await api(t, db, OPS, { lake: lakeOf(t, pipeline) })
+const { call, tool, key, signIn } = await api(t, db, OPS, { lake: lakeOf(t, pipeline) })
 const brand = await makeBrand(db, { features: ['cdp', 'beta:cdp-commerce'] })
 const as = await key(brand, ['customers:read'])
 
@@ -45,4 +45,33 @@ t.test('those of events keep them in the timeline', async (t) => {
   const { text } = await call(`GET /v1/customers/${id}/activity`, { as })
   t.match(text, `"serial":${LONG}`)
   t.notMatch(text, '9007199254740992')
+})
+
+t.test('those of a rule are compared with every digit, and shown as they were sent', async (t) => {
+  const editor = signIn(brand)
+  const rule = (number: string) =>
+    `{"source":"customer_attributes","rule":{"field":"attributes.serial","op":"=","value":${number}}}`
+  const count = async (number: string) =>
+    (await call('POST /v1/segments/estimate', { as: editor, text: `{"definition":${rule(number)}}` })).body
+      .count
+  t.same([await count(LONG), await count('9007199254740992')], [1, 0])
+  const made = await call('POST /v1/segments', {
+    as: editor,
+    text: `{"name":"Serial","definition":${rule(LONG)}}`,
+  })
+  t.equal(made.status, 200)
+  t.match(made.text, `"value":${LONG}`)
+  t.match((await call(`GET /v1/segments/${made.body.id}`, { as: editor })).text, `"value":${LONG}`)
+  t.match((await tool('get_segment', { segment_id: made.body.id }, { as: editor })).text, `"value":${LONG}`)
+  await refreshBrand(pipeline, brand.id)
+  const { body } = await call(`GET /v1/segments/${made.body.id}`, { as: editor })
+  t.match(body.audience, { evaluation_status: 'evaluated', member_count: 1 })
+
+  await t.test('and so are those of a condition', async (t) => {
+    const condition = (number: string) =>
+      `{"condition":{"type":"profilePropertyCondition","parameterValues":{"propertyName":"properties.serial","comparisonOperator":"equals","propertyValueInteger":${number}}}}`
+    const counted = async (number: string) =>
+      (await call('POST /cdp/query/profile/count', { as: editor, text: condition(number) })).text
+    t.match([await counted(LONG), await counted('9007199254740992')], [/"count":1,/, /"count":0,/])
+  })
 })

@@ -7,7 +7,12 @@ import { setLogLevel } from '../src/log.ts'
 import { loadModels } from '../src/model/graph.ts'
 import type { Part } from '../src/segment/part.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
-import { updateSegment } from '../src/segment/saved.ts'
+import {
+  archiveSegment,
+  audienceOf,
+  type SegmentWithDefinition,
+  updateSegment,
+} from '../src/segment/saved.ts'
 import { lake } from './fixtures/lake.ts'
 import { memberChanges } from './fixtures/published.ts'
 import { at, store, viewedWithin } from './fixtures/viewed-store.ts'
@@ -302,6 +307,29 @@ t.test('members of everyone stand as words beside their rows, those of a small b
   t.ok(full)
   t.notSame(await words(), first)
   t.same(await words(), await ofRows(), 'made anew')
+})
+
+t.test('a segment that is archived during a refresh stays as it was', async (t) => {
+  const { brand, db, view, refresh, viewed } = await shop()
+  const { id } = await viewed('gone', 30)
+  await refresh('2026-05-02T00:00:00')
+  await view(at('2026-05-02T12:00:00'), 'bob')
+  const { pipeline } = shared.postgres
+  const many: typeof pipeline.many = async (name, args) => {
+    const rows = await pipeline.many<never>(name, args)
+    if (name === 'segments_to_evaluate') await archiveSegment(db, id)
+    return rows
+  }
+  const meanwhile = { ...shared, postgres: { ...shared.postgres, pipeline: { ...pipeline, many } } }
+  const asOf = at('2026-05-03T00:00:00')
+  const { ordinal } = await db.one<SegmentWithDefinition>('segment_by_id', [id])
+  const changes = async () =>
+    (await memberChanges(shared, brand.id)).filter(({ segment }) => segment === ordinal)
+  const before = await changes()
+  await t.rejects(refreshBrand(meanwhile, brand.id, { asOf }), { name: 'Outrun' })
+  t.match(await refreshBrand(shared, brand.id, { asOf }), { failed: [] }, 'the next one leaves it out')
+  t.same(await changes(), before)
+  t.match(audienceOf(await db.one<SegmentWithDefinition>('segment_by_id', [id])), { generation: 1 })
 })
 
 t.test('a rule that is edited or made while a refresh begins is evaluated for everyone', async (t) => {

@@ -128,7 +128,7 @@ t.test('a segment that fails keeps its members, says why, and stops no other', a
   t.same((await published()).served.first, { bob: '2026-03-06T00:00:00Z' }, brand.name)
 })
 
-t.test('why a version of a segment failed is not said of the next one', async (t) => {
+t.test('a segment that failed has failed until its next version is evaluated', async (t) => {
   const { brand, db, viewed, view, refresh } = await store(shared)
   const { id } = await viewed('lately', 3)
   const shown = async () => {
@@ -144,22 +144,26 @@ t.test('why a version of a segment failed is not said of the next one', async (t
   await refresh(at('2026-03-03T00:00:00'))
   t.match(await shown(), ['failed', true, /moon/])
   await edit(4)
-  t.same(await shown(), ['evaluated', false, null])
+  t.match(await shown(), ['failed', false, /^Before version 2: .*moon/])
+  await edit(5)
+  t.match(await shown(), ['failed', false, /^Before version 2: .*moon/], 'after another one, too')
+  await refresh(at('2026-03-04T00:00:00'))
+  t.same(await shown(), ['evaluated', true, null])
 
-  await t.test('when it ends to fail after the next one was made', async (t) => {
+  await t.test('what ends to fail after the next one was made is not said of it', async (t) => {
     const [failed, version] = ['It broke', 1]
     await shared.postgres.pipeline.run('segments_failed', [brand.id, new Date(), [id], [failed], [version]])
-    t.same(await shown(), ['evaluated', false, null])
+    t.same(await shown(), ['evaluated', true, null])
   })
 
-  await t.test('when it is why the whole brand was set aside', async (t) => {
-    const fails = () => shared.postgres.pipeline.run('lake_brand_failed', [brand.id, 'It broke', null, 0])
-    for (let count = 0; count < 3; count++) await fails()
+  await t.test('so does one of a brand that is set aside', async (t) => {
+    for (let count = 0; count < 3; count++)
+      await shared.postgres.pipeline.run('lake_brand_failed', [brand.id, 'It broke', null, 0])
+    await edit(6)
     t.same(await shown(), ['failed', false, 'It broke'])
-    await edit(5)
-    t.same(await shown(), ['evaluated', false, null])
-    await fails()
-    t.same(await shown(), ['failed', false, 'It broke'])
+    const made = await viewed('made since', 3)
+    const row = await db.one<SegmentWithDefinition>('segment_by_id', [made.id])
+    t.equal(audienceOf(row).evaluation_status, 'not_evaluated', 'one made since has not')
   })
 })
 

@@ -1,6 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
 import { Failure } from '../src/errors.ts'
+import { parseExactly } from '../src/event/exact.ts'
 import { entriesOf } from '../src/http/json-schema.ts'
 import { toolOf } from '../src/http/mcp/tool.ts'
 import { segmentQuestionOps } from '../src/ops/segment-questions.ts'
@@ -283,6 +284,12 @@ t.test('what rules leave out on purpose is said to be so', async (t) => {
     'attributes.city',
     'accepts_marketing',
     'email_opened',
+    'attributes.rfm_tiers',
+    'shippingCountry',
+    'country_iso',
+    'consents',
+    'marketing_opt_in',
+    'last_email_opened_at',
   ]
   for (const field of names)
     t.match(
@@ -293,6 +300,30 @@ t.test('what rules leave out on purpose is said to be so', async (t) => {
   t.match(
     refusal({ source: 'geography', rule: spend }),
     /^definition\.source: Geography is not supported in rules$/,
+  )
+  for (const name of ['loyalty_tier', 'email_address', 'capacity', 'opening_hours'])
+    t.ok(parseDefinition(attributes({ field: `attributes.${name}`, op: 'exists' })), name)
+})
+
+t.test('a group that is misspelt is refused at its own name', async (t) => {
+  t.match(
+    refusal({ source: 'customer_profile', rule: { al: [spend] } }),
+    /^definition\.rule\.al: "al" is not a key here\. Did you mean "all"\?/,
+  )
+  t.match(
+    refusal({ source: 'customer_profile', rule: {} }),
+    /^definition\.rule\.op: is required\. Known: =, /,
+  )
+})
+
+t.test('a number counts with all of its digits', async (t) => {
+  const long = parseExactly('9007199254740993') as number
+  const bound = (json: number) =>
+    JSON.stringify(parseDefinition(attributes({ field: 'attributes.code', op: '=', value: json })))
+  t.match(bound(long), /"9007199254740993\.0*"/)
+  t.match(
+    refusal({ source: 'product_events', rule: { op: 'count-over-window', window: { days: long } } }),
+    'definition.rule.window.days: must be an integer from 1 to 1095, not 9007199254740993',
   )
 })
 

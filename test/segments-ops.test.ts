@@ -3,6 +3,7 @@ import { createKey } from '../src/access/key.ts'
 import { snapshotAll } from '../src/lake/horizon.ts'
 import { setLogLevel } from '../src/log.ts'
 import type { Brand } from '../src/op.ts'
+import { segmentQuestionOps } from '../src/ops/segment-questions.ts'
 import { segmentOps } from '../src/ops/segments.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
 import { createSegment } from '../src/segment/saved.ts'
@@ -132,7 +133,7 @@ t.test('after a refresh', async (t) => {
     t.match(body, {
       id: viewers.id,
       name: 'Viewers',
-      description: null,
+      description: '',
       status: 'active',
       created_by: 'test',
       version: 1,
@@ -411,6 +412,26 @@ t.test('an estimate', async (t) => {
     })
   })
 })
+
+t.test(
+  'what is wrong with a rule is said before that there is no such segment, or that it is archived',
+  async (t) => {
+    const { call, signIn } = await api(t, db, [...segmentOps, ...segmentQuestionOps])
+    const mine = await newBrand(db, { features: ['cdp'] })
+    const as = signIn(mine)
+    const definition = { source: 'customer_profile', rule: { op: 'member-of-segment', segmentId: UNKNOWN } }
+    const wrong = {
+      status: 400,
+      body: { error: { message: /^definition\.rule\.segmentId: there is no segment/ } },
+    }
+    t.match(await call('POST /v1/segments/preview', { as, body: { segment_id: UNKNOWN, definition } }), wrong)
+    const made = await call('POST /v1/segments', { as, body: { name: 'Gone', definition: VIEWERS } })
+    const at = `/v1/segments/${made.body.id}`
+    await call(`POST ${at}/archive`, { as })
+    t.match(await call(`PATCH ${at}`, { as, body: { definition } }), wrong)
+    t.match(await call(`PATCH ${at}`, { as, body: { definition: VIEWERS } }), { status: 409 })
+  },
+)
 
 t.test('a signed-in user', async (t) => {
   const { call, signIn } = await api(t, db, segmentOps)

@@ -1,4 +1,5 @@
 import { whomOf } from '../connect/erase/preview.ts'
+import { parseExactly } from '../event/exact.ts'
 import { openServed } from '../lake/served.ts'
 import { parseSaved } from '../segment/definition.ts'
 import { customerNamed, explain } from '../segment/explain.ts'
@@ -179,7 +180,7 @@ export const segmentCommands = [
 async function definitionOf(values: Values): Promise<unknown> {
   const content = await fileOption(values, 'definition')
   try {
-    return JSON.parse(content)
+    return parseExactly(content)
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
     throw new UsageError(`--definition: ${required(values, 'definition')}: is not valid JSON: ${why}`)

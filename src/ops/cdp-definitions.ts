@@ -1,7 +1,8 @@
 import * as v from 'valibot'
 import { named } from '../fields.ts'
 import { type Op, op } from '../op.ts'
-import { PROPERTIES } from '../segment/property.ts'
+import { PROPERTIES, propertiesOf } from '../segment/property.ts'
+import { isAsked } from '../segment/vocabulary-property.ts'
 import { describeVocabulary } from '../segment/vocabulary-table.ts'
 import * as example from './cdp-example.ts'
 import { sourcesOf } from './cdp-fields.ts'
@@ -59,7 +60,7 @@ export const cdpDefinitionOps: readonly Op[] = [
         ({ id, propertyName, target, type, multivalued, name, description }) =>
           ({ id, propertyName, target, type, multivalued, source: 'built-in', name, description }) as const,
       )
-      const taken = new Set(known.map(({ propertyName }) => propertyName))
+      const taken = new Set(propertiesOf('profiles').map(({ id }) => id))
       const added = custom
         .map(
           ({ name, type, multivalued }) =>
@@ -72,7 +73,7 @@ export const cdpDefinitionOps: readonly Op[] = [
               source: 'custom',
             }) as const,
         )
-        .filter(({ propertyName }) => !taken.has(propertyName))
+        .filter(({ id, propertyName }) => !taken.has(id) && isAsked(propertyName))
       const properties = [...known, ...added].sort((a, b) =>
         a.target === b.target ? (a.id < b.id ? -1 : 1) : a.target < b.target ? -1 : 1,
       )

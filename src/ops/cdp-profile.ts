@@ -3,6 +3,7 @@ import { parseStored } from '../event/exact.ts'
 import { id, named, texts, time } from '../fields.ts'
 import type { Db } from '../op.ts'
 import { type PropertyType, propertiesOf } from '../segment/property.ts'
+import { contactsOf } from './commerce-fields.ts'
 import type { CustomerRow } from './customer-rows.ts'
 
 /** Profiles as the customer-data host shows them. */
@@ -81,15 +82,18 @@ export async function identitiesOf(
   db: Pick<Db, 'many'>,
   rows: readonly CustomerRow[],
 ): Promise<Record<string, v.InferOutput<typeof Identity>>> {
-  const found = await db.many<{ customer: number; contact_id: string | null; visitor_ids: string[] }>(
-    'identities_of',
-    [rows.map(({ customer }) => customer)],
-  )
-  const more = new Map(found.map((one) => [one.customer, one]))
+  const [contacts, found] = await Promise.all([
+    contactsOf(db, rows),
+    db.many<{ customer: number; visitor_ids: string[] }>('visitors_of', [
+      rows.map(({ customer }) => customer),
+    ]),
+  ])
+  const visitors = new Map(found.map(({ customer, visitor_ids }) => [customer, visitor_ids]))
   return Object.fromEntries(
     rows.map((row) => {
-      const { contact_id = null, visitor_ids = [] } = more.get(row.customer) ?? {}
-      return [row.customer_id, identityOf(row, { contactId: contact_id, visitorIds: visitor_ids })]
+      const { customer, customer_id } = row
+      const contactId = contacts.get(customer) ?? null
+      return [customer_id, identityOf(row, { contactId, visitorIds: visitors.get(customer) ?? [] })]
     }),
   )
 }

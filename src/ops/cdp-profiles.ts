@@ -148,7 +148,7 @@ export const cdpProfileOps: readonly Op[] = [
       const row = await profileRow(ctx, found)
       return {
         profile: profileOf(row),
-        identity: identityOf(row, { contactId: found.linked_contact_id, visitorIds: found.visitor_ids }),
+        identity: identityOf(row, { contactId: found.contact_id, visitorIds: found.visitor_ids }),
         scope: ctx.brand.shop_domain,
       }
     },

@@ -22,6 +22,7 @@ export const cdpQueryOps: readonly Op[] = [
     surface: 'cdp',
     scopes: ['customers:read'],
     feature: 'cdp',
+    exact: true,
     rate: { count: 10, per: 'second', burst: 20 },
     errors: ['upstream_error'],
     effect: 'read',

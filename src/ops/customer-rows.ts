@@ -38,9 +38,8 @@ export interface FoundCustomer {
   generation: number
 }
 
-/** What a profile goes by beside its own columns. */
-export interface FoundIdentity {
-  linked_contact_id: string | null
+/** The visitors that a profile was. */
+export interface FoundVisitors {
   visitor_ids: string[]
 }
 
@@ -76,8 +75,8 @@ export const findCustomer = ({ db }: Pick<Ctx, 'db'>, id: string): Promise<Found
   db.one<FoundCustomer>('customer_found', [id, false])
 
 /** The same, with what the profile goes by. */
-export const findProfile = ({ db }: Pick<Ctx, 'db'>, id: string): Promise<FoundCustomer & FoundIdentity> =>
-  db.one<FoundCustomer & FoundIdentity>('customer_found', [id, true])
+export const findProfile = ({ db }: Pick<Ctx, 'db'>, id: string): Promise<FoundCustomer & FoundVisitors> =>
+  db.one<FoundCustomer & FoundVisitors>('customer_found', [id, true])
 
 /**
  * Up to `limit` customers with a text, in whatever case, in their email, phone, name or ids, or in those of profiles merged

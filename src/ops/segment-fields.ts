@@ -15,7 +15,7 @@ export const audienceFields = {
 const itemFields = {
   id,
   name: v.string(),
-  description: v.nullable(v.string()),
+  description: v.string(),
   status: v.picklist(['active', 'archived']),
   current_version_id: id,
   created_by: v.string(),

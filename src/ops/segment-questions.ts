@@ -51,6 +51,7 @@ export const segmentQuestionOps: readonly Op[] = [
     route: 'POST /v1/segments/estimate',
     scopes: ['segments:read'],
     feature: 'cdp',
+    exact: true,
     rate: { count: 30, per: 'minute' },
     errors: ['not_found'],
     effect: 'read',
@@ -91,6 +92,7 @@ export const segmentQuestionOps: readonly Op[] = [
     route: 'POST /v1/segments/preview',
     scopes: ['segments:read'],
     feature: 'cdp',
+    exact: true,
     rate: { count: 30, per: 'minute' },
     errors: ['not_found'],
     effect: 'read',
@@ -99,9 +101,9 @@ export const segmentQuestionOps: readonly Op[] = [
     output: Preview,
     example: example.PREVIEWED,
     run: async (ctx, { body }) => {
-      const saved = await segmentById(ctx, body.segment_id)
       const tree = parseDefinition(body.definition)
-      const referred = await checkReferences(ctx.db, saved.id, tree)
+      const referred = await checkReferences(ctx.db, body.segment_id, tree)
+      const saved = await segmentById(ctx, body.segment_id)
       const sources = await ctx.lake.sources(undefined, Math.max(saved.generation, referred))
       const { text: members, values } = compileOne(tree, sources.asOf)
       const [row] = await sources.rows<{ entering: number; leaving: number; staying: number }>(

@@ -72,6 +72,7 @@ export const segmentOps: readonly Op[] = [
     scopes: ['segments:write'],
     signIn: true,
     feature: 'cdp',
+    exact: true,
     errors: ['conflict'],
     what: 'Save a segment. Its members appear with the next refresh, within 15 minutes.',
     input: {
@@ -105,6 +106,7 @@ export const segmentOps: readonly Op[] = [
     scopes: ['segments:write'],
     signIn: true,
     feature: 'cdp',
+    exact: true,
     errors: ['conflict'],
     what: 'Change the rule of a segment: the next version is saved, earlier ones are kept. Members follow with the next refresh.',
     input: { path: segmentPath, body: v.strictObject({ definition }) },

@@ -45,6 +45,9 @@ const KEYS = {
   member: ['source', 'op', 'segmentId'],
 } as const
 
+/** Keys of all forms. */
+export const CONDITION_KEYS: readonly string[] = [...new Set(Object.values(KEYS).flat())]
+
 /** Reads a comparison, a count over a window or an aggregate, on the source of its own or the nearest around it. */
 export function readCondition(json: object, path: string, outer: SourceName, walk: Walk): Condition {
   counted(path, walk)

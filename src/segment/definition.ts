@@ -1,7 +1,8 @@
+import { isObject, parseStored } from '../event/exact.ts'
 import { BUILT_IN } from './built-in.ts'
 import type { SourceName } from './catalog.ts'
 import { refusal, shown } from './complaint.ts'
-import { readCondition, type Walk } from './condition.ts'
+import { CONDITION_KEYS, readCondition, type Walk } from './condition.ts'
 import { readSource } from './name.ts'
 import { LIMITS } from './operators.ts'
 import type { Tree } from './tree.ts'
@@ -17,7 +18,7 @@ export interface DefinitionContext {
 }
 
 /**
- * Reads a definition `{ source, rule }` into a tree of conditions.
+ * Reads a definition `{ source, rule }`, in which long integers may be raw JSON (exact.ts), into a tree of conditions.
  * Throws `bad_request` whose message begins with the failing path, as
  * `definition.rule.all[1].field: "totl_spend" is not a field of customer_profile. Did you mean …`.
  */
@@ -30,18 +31,22 @@ export function parseDefinition(
   return readNode(definition.get('rule'), `${path}.rule`, source, 0, { conditions: 0, isBuiltIn })
 }
 
-/** Reads the definition of a saved segment. */
-export const parseSaved = (segment: { definition: unknown; created_by: string }): Definition =>
-  parseDefinition(segment.definition, { isBuiltIn: segment.created_by === BUILT_IN })
+/** Reads the definition of a saved segment, which is JSON text. */
+export const parseSaved = (segment: { definition: string; created_by: string }): Definition =>
+  parseDefinition(parseStored(segment.definition), { isBuiltIn: segment.created_by === BUILT_IN })
 
 const GROUPS = ['all', 'any', 'not'] as const
 
 /** Each level of groups is checked before the next is entered, so no depth of nesting exhausts the stack. */
 function readNode(json: unknown, path: string, outer: SourceName, depth: number, walk: Walk): Tree {
-  if (typeof json !== 'object' || json === null || Array.isArray(json))
+  if (!isObject(json))
     throw refusal(path, `must be a group (all, any, not) or a condition, not ${shown(json)}`)
   const group = GROUPS.find((name) => Object.hasOwn(json, name))
-  if (!group) return readCondition(json, path, outer, walk)
+  if (!group) {
+    // Without an operator it may be meant as a group.
+    if (!Object.hasOwn(json, 'op')) readObject(json, path, [...GROUPS, ...CONDITION_KEYS])
+    return readCondition(json, path, outer, walk)
+  }
   if (depth === LIMITS.depth) throw refusal(path, `groups may be nested ${LIMITS.depth} deep`)
   const node = readObject(json, path, ['source', group])
   const source = node.has('source') ? readSource(node.get('source'), `${path}.source`) : outer

@@ -17,7 +17,8 @@ export interface SegmentRow {
   evaluated_version: number | null
   /** It could not be evaluated the last time. */
   failed: boolean
-  definition: unknown
+  /** JSON text. */
+  definition: string
   created_by: string
   /** Null: evaluated in every refresh. */
   every_minutes: number | null

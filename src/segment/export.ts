@@ -39,10 +39,20 @@ interface Written {
 const member = (name: string, json: string) => `',"${name}":' || ${json}`
 const iso = (column: string) => `strftime(${column}, '"%Y-%m-%dT%H:%M:%S.%gZ"')`
 
+/** Where somebody lives, as events set it on the profile. */
+const PLACE = ['city', 'countryName', 'zipCode']
+const paths = `[${PLACE.map((name) => `'$.${name}'`).join(', ')}]`
+
 /** DuckDB writes the text of a page in one piece: as rows of columns, 10,000 lines would cost Node tens of milliseconds. */
 const EXPORT = `
   with page as (
     select *, row_number() over (${BY_ID}) as n ${IN_RANGE} ${BY_ID} limit $5::bigint + 1
+  ),
+  place as (
+    select customer, list_transform(
+      ${paths}, lambda path: case when json_type(properties, path) not in ('ARRAY', 'OBJECT') then properties ->> path end
+    ) as place
+    from page join profile_properties using (customer)
   ),
   written as (
     select n, customer_id, position,
@@ -50,6 +60,7 @@ const EXPORT = `
         '{"id":', to_json(customer_id), ',"provenance":', to_json(provenance),
         ${member('email', 'to_json(email)')}, ${member('phoneNumber', 'to_json(phone)')},
         ${member('firstName', 'to_json(first_name)')}, ${member('lastName', 'to_json(last_name)')},
+        ${PLACE.map((name, n) => member(name, `to_json(place[${n + 1}])`)).join(', ')},
         case when store_customer_id is not null then ',"shopDomain":' || to_json($6::varchar) end,
         ${member('storeCustomerId', 'to_json(store_customer_id)')},
         case
@@ -60,7 +71,7 @@ const EXPORT = `
         end,
         chr(125), chr(10)
       ) as line
-    from page where n <= $5::bigint
+    from page left join place using (customer) where n <= $5::bigint
   )
   select string_agg(line, '' order by n) as lines, arg_max(customer_id, n) as after, max(position) as position,
     (select count(*) from page) > $5::bigint as more

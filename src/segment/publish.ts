@@ -180,7 +180,7 @@ export async function noteUnchanged(
   return brand.generation
 }
 
-/** The audiences after a run, with or without a new generation. */
+/** The audiences after a run, with or without a new generation. Throws Outrun when one was archived meanwhile. */
 export async function recordRun(
   tx: { run(name: string, args: unknown[]): Promise<number> },
   brandId: string,
@@ -192,8 +192,9 @@ export async function recordRun(
   const ids = evaluated.map(({ id }) => id)
   const versions = evaluated.map(({ version }) => version)
   const counts = evaluated.map(({ ordinal }) => members.counts.get(ordinal) ?? 0)
-  if (ids.length)
-    await tx.run('segments_evaluated', [brandId, generation, changedAt, ids, versions, counts, tick])
+  // One that was archived meanwhile has no members from here on.
+  const run = [brandId, generation, changedAt, ids, versions, counts, tick]
+  if (ids.length && (await tx.run('segments_evaluated', run)) < ids.length) throw new Outrun('refresh')
   if (failed.length === 0) return
   await tx.run('segments_failed', [
     brandId,

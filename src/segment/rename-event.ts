@@ -1,3 +1,4 @@
+import { parseStored } from '../event/exact.ts'
 import type { Statements } from '../op.ts'
 import { SOURCES } from './catalog.ts'
 import { parseDefinition } from './definition.ts'
@@ -56,10 +57,9 @@ export async function renameEventInSegments(
 ): Promise<void> {
   if (isStillUsed) return
   await tx.one('segments_of_brand_lock')
-  const naming = await tx.many<{ id: string; version: number; definition: unknown }>('segments_naming', [
-    from,
-  ])
-  for (const { id, version, definition } of naming) {
+  const naming = await tx.many<{ id: string; version: number; definition: string }>('segments_naming', [from])
+  for (const { id, version, definition: saved } of naming) {
+    const definition = parseStored(saved)
     const renamed = renamedIn(definition, from, to)
     if (renamed === definition) continue
     const tree = parseDefinition(renamed)

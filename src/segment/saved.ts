@@ -1,5 +1,6 @@
 import { v7 as uuidv7 } from 'uuid'
 import { errorCode, fail } from '../errors.ts'
+import { parseStored } from '../event/exact.ts'
 import type { Db, Statements } from '../op.ts'
 import { BUILT_IN } from './built-in.ts'
 import { type Definition, parseDefinition } from './definition.ts'
@@ -33,7 +34,8 @@ export interface SavedSegment {
 
 export interface SegmentWithDefinition extends SavedSegment {
   schema_version: number
-  definition: Record<string, unknown>
+  /** JSON text. */
+  definition: string
 }
 
 export interface NewSegment {
@@ -90,9 +92,8 @@ async function addVersion(tx: Statements, version: NewVersion): Promise<void> {
   await tx.run('segment_definitions_changed')
 }
 
-/** The segment, locked for a change. Fails with not_found, or with conflict for one that cannot be changed. */
+/** The segment, of a brand whose segments are locked. Fails with not_found, or with conflict for one that cannot be changed. */
 async function changeable(tx: Statements, id: string): Promise<SegmentWithDefinition> {
-  await tx.one('segments_of_brand_lock')
   const segment = await tx.one<SegmentWithDefinition>('segment_by_id', [id])
   if (segment.created_by === BUILT_IN)
     throw fail('conflict', `"${segment.name}" is built in: it cannot be changed or archived.`)
@@ -117,8 +118,9 @@ export async function updateSegment(
 ): Promise<SegmentWithDefinition> {
   const tree = parseDefinition(definition)
   return await db.tx(async (tx) => {
-    const { version } = await changeable(tx, id)
+    await tx.one('segments_of_brand_lock')
     await checkReferences(tx, id, tree)
+    const { version } = await changeable(tx, id)
     await saveNextVersion(tx, { id, version, tree, definition, createdBy })
     return await tx.one<SegmentWithDefinition>('segment_by_id', [id])
   })
@@ -127,6 +129,7 @@ export async function updateSegment(
 /** Ends a segment's evaluation for good. Fails with not_found, or with conflict that names the segments it is needed by. */
 export async function archiveSegment(db: Db, id: string): Promise<SegmentWithDefinition> {
   return await db.tx(async (tx) => {
+    await tx.one('segments_of_brand_lock')
     const { name } = await changeable(tx, id)
     await tx.one('segment_lock', [id])
     const referrers = await tx.many<{ name: string; is_campaign: boolean }>('segment_referrers', [id])
@@ -167,7 +170,7 @@ export const audienceOf = (segment: SavedSegment) => ({
 export const segmentItem = (segment: SavedSegment) => ({
   id: segment.id,
   name: segment.name,
-  description: segment.description,
+  description: segment.description ?? '',
   status: segment.status,
   current_version_id: segment.current_version_id,
   created_by: segment.created_by,
@@ -180,5 +183,5 @@ export const segmentWithDefinition = (segment: SegmentWithDefinition) => ({
   ...segmentItem(segment),
   version: segment.version,
   schema_version: segment.schema_version,
-  definition: segment.definition,
+  definition: parseStored(segment.definition) as Record<string, unknown>,
 })

@@ -1,3 +1,4 @@
+import { digitsOf, isObject } from '../event/exact.ts'
 import { member, refusal, shown, unknownName } from './complaint.ts'
 import { parseDecimal } from './decimal.ts'
 import { type Value, type ValueType, value } from './expression.ts'
@@ -66,8 +67,7 @@ export function readInteger(json: unknown, path: string, least: number, most: nu
 
 /** The own keys of an object, none but the known ones. */
 export function readObject(json: unknown, path: string, known: readonly string[]): Map<string, unknown> {
-  if (typeof json !== 'object' || json === null || Array.isArray(json))
-    throw refusal(path, `must be an object with ${known.join(', ')}, not ${shown(json)}`)
+  if (!isObject(json)) throw refusal(path, `must be an object with ${known.join(', ')}, not ${shown(json)}`)
   for (const key of Object.keys(json))
     if (!known.includes(key)) throw unknownName(member(path, key), key, 'a key here', known)
   return new Map(Object.entries(json))
@@ -133,6 +133,8 @@ export const isDecimal = (json: unknown): boolean => typeof json === 'string' &&
 
 function readNumber(json: unknown, path: string): string {
   if (typeof json === 'number' && Number.isFinite(json)) return String(json)
+  const digits = digitsOf(json)
+  if (digits !== undefined) return digits
   if (typeof json === 'string' && DECIMAL.test(json)) return json
   throw refusal(path, `must be a number or a decimal string, not ${shown(json)}`)
 }

@@ -9,7 +9,7 @@ import { inRules, type Property, propertiesOf, type Target } from './property.ts
 import { ROWS, type RowsTest, SOME } from './tree.ts'
 import { lessThan, type Operand, readString, STORED } from './value.ts'
 import type { Meant, Parameters } from './vocabulary-node.ts'
-import { refuseTenantProperty } from './vocabulary-tenancy.ts'
+import { isTenantProperty, refuseTenantProperty } from './vocabulary-tenancy.ts'
 
 /** At least one row of the last 1,095 days satisfies all of these. */
 export const anyRow = (source: RowsName, row: Expr[], days: number = LIMITS.maxDays): RowsTest => ({
@@ -41,6 +41,10 @@ export function readProperty(target: Target, parameters: Parameters, path: strin
 
 const PREFIX = 'properties.'
 const ANY = 'properties.<any name that events set>'
+
+/** Whether conditions can ask of a property that events set. */
+export const isAsked = (propertyName: string): boolean =>
+  !isTenantProperty(propertyName) && attributeOf(propertyName) !== undefined
 
 function attributeOf(name: string): string | undefined {
   const attribute = name.startsWith(PREFIX) ? name.slice(PREFIX.length) : ''

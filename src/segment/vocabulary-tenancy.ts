@@ -11,6 +11,9 @@ export function refuseTenancy(json: unknown, path: string): void {
 }
 
 /** `source.scope` is no better than `scope`. */
+export const isTenantProperty = (name: string): boolean =>
+  TENANCY.includes(name.toLowerCase().split('.').at(-1) ?? '')
+
 export function refuseTenantProperty(name: string, path: string): void {
-  if (TENANCY.includes(name.toLowerCase().split('.').at(-1) ?? '')) throw refusal(path, TENANCY_REFUSED)
+  if (isTenantProperty(name)) throw refusal(path, TENANCY_REFUSED)
 }

@@ -1,10 +1,10 @@
--- A brand whose refresh failed three times is set aside: then all of its segments say why, of their current versions.
+-- A brand whose refresh failed three times is set aside: then all of its segments say why, but those made since.
 select
     segment.id, name, description, status, current_version_id, segment.created_by, segment.created_at, updated_at,
-    segment.version, schema_version, definition, ordinal,
+    segment.version, schema_version, definition::text, ordinal,
     evaluated_version, member_count, segment.generation, evaluated_at, last_run_at,
     coalesce(evaluating_until > now(), false) as evaluating, first_evaluated_at,
-    coalesce(segment.error, case when status = 'active' and failures >= 3 and failed_at >= updated_at then lake_brand.error end) as error
+    coalesce(segment.error, case when status = 'active' and failures >= 3 and failed_at >= segment.created_at then lake_brand.error end) as error
 from segment
 join segment_version
     on segment_version.brand_id = segment.brand_id

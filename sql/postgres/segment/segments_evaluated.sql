@@ -10,4 +10,4 @@ set
     evaluating_until = null,
     error = null
 from unnest($4::uuid[], $5::integer[], $6::bigint[]) as run (id, version, members)
-where segment.brand_id = $1 and segment.id = run.id
+where segment.brand_id = $1 and segment.id = run.id and status = 'active'

@@ -1,5 +1,5 @@
 -- Active segments whose present rule has a text in it, locked for a change.
-select segment.id, segment.version, definition
+select segment.id, segment.version, definition::text
 from segment
 join segment_version
     on segment_version.brand_id = segment.brand_id

@@ -1,5 +1,5 @@
 select
-    segment.id, ordinal, segment.version, evaluated_version, error is not null as failed, definition, segment.created_by,
+    segment.id, ordinal, segment.version, evaluated_version, error is not null as failed, definition::text, segment.created_by,
     every_minutes, evaluated_at, evaluated_tick, member_count
 from segment
 join segment_version
