@@ -565,6 +565,12 @@ t.test('a log day goes when the lake has held all of it for a week, and never be
   t.equal(await left(), 1, 'the lake does not hold it yet')
   await tick(pipeline)
   await retain(pipeline)
+  t.equal(await left(), 1, 'the lake holds it only just now')
+  await sql`update event_log_day set in_lake_since = now() - interval '6 days 23 hours'`
+  await retain(pipeline)
+  t.equal(await left(), 1, 'nor for a week')
+  await sql`update event_log_day set in_lake_since = now() - interval '7 days'`
+  await retain(pipeline)
   t.equal(await left(), 0)
 })
 
@@ -601,6 +607,7 @@ t.test('whoever reads the log for long is not waited for: the days go an hour la
   const { sql } = pipeline.postgres
   const brand = await newBrand(pipeline)
   await sql`call event_log_days(current_date - 10, current_date - 10)`
+  await sql`insert into event_log_day select day::date, day from generate_series(current_date - 60, current_date - 8, interval '1 day') as day`
   const old = async () =>
     (await sql`select from pg_class where relname = ${`event_log_${dayName(-10)}`}`).count
   await sql.begin('isolation level repeatable read read only', async (reader) => {

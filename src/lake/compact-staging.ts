@@ -13,7 +13,7 @@ import { onEach, withinMemory } from './within-memory.ts'
 /** Merges the shared files: rows that brands have cut and event ids of long ago are left out. */
 export async function compactStaging(pipeline: Pipeline): Promise<number> {
   await pipeline.postgres.pipeline.run('event_ids_outdate', [SEEN_DAYS + 2])
-  const { day } = await pipeline.postgres.pipeline.one<{ day: string }>('event_ids_needed')
+  const { day } = await pipeline.postgres.pipeline.one<{ day: string }>('event_log_awaited_day')
   let written = 0
   const late = await isLate(pipeline)
   await onEach([...(Object.keys(RELATIONS) as RelationName[]), 'event_ids' as const], async (relation) => {

@@ -33,7 +33,12 @@ async function moveLogDays({ postgres: { pipeline } }: Pipeline): Promise<void> 
   const missing = await pipeline.many<{ day: string }>('event_log_days_missing', [DAYS_AHEAD])
   // One by one: whoever adds to the log waits while a day's batches move.
   for (const { day } of missing) await unlessRead(() => pipeline.run('event_log_make_days', [day]))
-  const { first_kept } = await pipeline.one<{ first_kept: string }>('event_log_oldest_kept', [LOG_DAYS])
+  const { day: awaited } = await pipeline.one<{ day: string }>('event_log_awaited_day')
+  await pipeline.run('event_log_days_note', [awaited])
+  const { first_kept } = await pipeline.one<{ first_kept: string }>('event_log_oldest_kept', [
+    awaited,
+    LOG_DAYS,
+  ])
   await unlessRead(() => pipeline.run('event_log_drop_days', [first_kept]))
 }
 

@@ -1,9 +1,5 @@
--- The first day to keep: seven days back, and never past a batch that the lake does not hold yet.
-select least(
-    (now() at time zone 'UTC')::date - $1::integer,
-    (
-        select (min(received_at) at time zone 'UTC')::date
-        from event_log
-        where xid >= (select exported_below from lake_state)
-    )
-)::text as first_kept
+-- The first day that the lake awaits batches of, or has not held for so many days.
+select least($1::text::date, min(day)::date)::text as first_kept
+from generate_series((now() at time zone 'UTC')::date - 60, (now() at time zone 'UTC')::date, interval '1 day') as day
+left join event_log_day using (day)
+where in_lake_since is null or in_lake_since > now() - make_interval(days => $2::integer)
