@@ -94,6 +94,11 @@ t.test('a data request is answered with all that is stored of the shopper, and o
       )
       insert into message (brand_id, id, conversation_id, idempotency_key, direction, author, channel, body)
       select brand_id, gen_random_uuid(), id, ${email}, 'outbound', 'campaign', 'sms', ${`Hello ${email}`} from talk`
+  for (const email of ['ann@example.com', 'bob@example.com'])
+    await db.postgres.sql`
+      insert into custom_event (brand_id, id, provider_id, definition_id, external_id, contact_id, event_id, data)
+      select brand_id, gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), ${email}, id, '1', ${`{"of":"${email}","nothing":"\\u0000","serial":9007199254740993}`}::text::json
+      from contact where brand_id = ${brand.id} and email = ${email}`
   const body = JSON.stringify({ customer: { id: 77, email: 'ann@example.com' }, data_request: { id: 9999 } })
   await send(brand, { topic: 'customers/data_request', body })
   await send(brand, { topic: 'customers/data_request', body })
@@ -107,8 +112,10 @@ t.test('a data request is answered with all that is stored of the shopper, and o
     refunds: [{ external_id: '30' }],
     conversations: [{ channel: 'sms' }],
     messages: [{ body: 'Hello ann@example.com' }],
+    custom_events: [{ external_id: 'ann@example.com', data: { nothing: '\0' } }],
     events: [{ event_type: 'order_created' }, { event_type: 'refund_issued' }],
   })
+  t.match(JSON.stringify(found), '"serial":9007199254740993')
   t.notOk(new RegExp(`bob|${OF_ANOTHER}`).test(JSON.stringify(found)))
   t.ok((await dataRequests(pipeline, brand.id))[0]?.answered_at)
 })

@@ -51,3 +51,13 @@ rows as (
 
 select kind, (row - 'brand_id' - 'xid')::text as row
 from rows
+union all
+-- Not by way of jsonb, which cannot hold all that senders say.
+select 'custom_events', to_json(said)::text
+from (
+    select id, provider_id, definition_id, external_id, event_id, data, deliveries, created_at, updated_at
+    from custom_event
+    where
+        brand_id = $1
+        and contact_id in (select contact.id from contact where contact.brand_id = $1 and contact.subject = any($2::integer[]))
+) as said

@@ -1,4 +1,5 @@
 import { fail } from '../../errors.ts'
+import { parseStored } from '../../event/exact.ts'
 import { snapshotAll } from '../../lake/horizon.ts'
 import { isOneOf } from '../../lake/one-of.ts'
 import type { Pipeline } from '../../lake/pipeline.ts'
@@ -34,7 +35,7 @@ export async function answerDataRequest(pipeline: Pipeline, brand: Brand, id: st
   const rows = await db.many<{ kind: string; row: string }>('data_of_subjects', [subjects])
   const byKind = Map.groupBy(rows, ({ kind }) => kind)
   const data = Object.fromEntries(
-    [...byKind].map(([kind, some]) => [kind, some.map(({ row }) => JSON.parse(row))]),
+    [...byKind].map(([kind, some]) => [kind, some.map(({ row }) => parseStored(row))]),
   )
   const events = await eventsOf(pipeline, brand, subjects)
   await db.run('data_request_answered', [id])
@@ -59,7 +60,7 @@ async function eventsOf(pipeline: Pipeline, brand: Brand, subjects: readonly num
       `select to_json({event_id: event_id, event_type: event_type, occurred_at: occurred_at, properties: properties})::varchar as event
        from events where ${isOneOf(subjects, 'subject')} order by occurred_at, event_id`,
     )
-    return rows.map(({ event }) => JSON.parse(event))
+    return rows.map(({ event }) => parseStored(event))
   } finally {
     await session.close()
   }
