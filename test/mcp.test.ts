@@ -90,6 +90,15 @@ const OPS: Op[] = [
     },
   }),
   op({
+    name: 'keep_exactly',
+    scopes: ['segments:write'],
+    input: { body: v.strictObject({ kept: v.unknown() }) },
+    output: v.object({ kept: v.unknown() }),
+    exact: true,
+    what: 'Says what it was given.',
+    run: async (_, { body }) => body,
+  }),
+  op({
     name: 'signed',
     route: 'POST /v1/signed',
     scopes: [],
@@ -316,7 +325,7 @@ t.test('MCP', async (t) => {
       t.same(await names(await key(['stats:read'])), EVERYONES)
     })
     t.test('sees the tools of its scopes, and no sign-in tool with a key', async (t) => {
-      t.same(await names(writer), ['rename_thing', ...EVERYONES])
+      t.same(await names(writer), ['rename_thing', ...EVERYONES, 'keep_exactly'])
     })
     t.test('sees the tools of its brand’s features', async (t) => {
       t.same(await names(await key(['brand:read'], featured)), [...EVERYONES, 'featured', 'get_brand'])
@@ -611,6 +620,42 @@ t.test('MCP', async (t) => {
     t.test('answers a batch of the 2025 versions', async (t) => {
       const ping = (id: number) => ({ jsonrpc: '2.0', id, method: 'ping' })
       t.match((await post(JSON.stringify([ping(1), ping(2)]))).data, [{ id: 1 }, { id: 2 }])
+    })
+    t.test('answers a batch of more than 20 messages with -32602', async (t) => {
+      const batch = Array.from({ length: 21 }, (_, id) => ({ jsonrpc: '2.0', id, method: 'ping' }))
+      const { status, body } = await post(JSON.stringify(batch))
+      t.match({ status, body }, { status: 400, body: { error: { code: -32602, message: /20 messages/ } } })
+      t.equal((await post(JSON.stringify(batch.slice(1)))).data.length, 20)
+    })
+    t.test('parses a batch once, and once more for all of its exact calls', async (t) => {
+      const kept = '12345678901234567890'
+      const calls = Array.from({ length: 9 }, (_, id) => ({
+        jsonrpc: '2.0',
+        id,
+        method: 'tools/call',
+        params: { name: id % 2 ? 'keep_exactly' : 'turn_on', arguments: id % 2 ? { kept: 'KEPT' } : {} },
+      }))
+      const batch = JSON.stringify(calls).replaceAll('"KEPT"', kept)
+      const parsed = t.capture(JSON, 'parse', JSON.parse)
+      const { data } = await post(batch, { as: writer })
+      const times = parsed().filter(({ args: [text] }) => text.length > 500 && text.startsWith('[')).length
+      t.equal(times, 2)
+      t.same(
+        data.map(({ id, result }) => [id, result.content[0].text]).sort(),
+        calls.map(({ id }) => [id, id % 2 ? `{"kept":${kept}}` : 'bad_request: confirm is required']),
+      )
+    })
+    t.test('reads no arguments of a call beyond its limit', async (t) => {
+      limited.add('keep_exactly')
+      t.teardown(() => limited.delete('keep_exactly'))
+      const parsed = t.capture(JSON, 'parse', JSON.parse)
+      const { body } = await legacy(
+        'tools/call',
+        { name: 'keep_exactly', arguments: { kept: 1e20 } },
+        { as: writer },
+      )
+      t.match(body.result, { isError: true, content: [{ text: /^rate_limited: / }] })
+      t.equal(parsed().filter(({ args: [text] }) => text.includes('keep_exactly')).length, 1)
     })
     t.test('refuses the Host and Origin of another site', async (t) => {
       const hostile = (headers: Record<string, string>) => {

@@ -8,6 +8,7 @@ import type { Op } from '../op.ts'
 import type { CallDeps } from './call.ts'
 import { interfaceVersion } from './changelog.ts'
 import { sizeProblem } from './json-size.ts'
+import { type Messages, messagesOf } from './mcp/messages.ts'
 import { mcpServer, type Serving } from './mcp/server.ts'
 import { toolOf } from './mcp/tool.ts'
 import type { Handler, Reply, Request, Route } from './server.ts'
@@ -19,6 +20,8 @@ export interface McpDeps extends CallDeps {
 }
 
 const BODY_LIMIT = 1024 * 1024
+/** Of a batch, which only the first of the 2025 versions has: its calls run side by side. */
+const MOST_MESSAGES = 20
 const DEADLINE_MS = 50_000
 const ALLOWED = { allow: 'POST, OPTIONS' }
 const PREFLIGHT = {
@@ -48,7 +51,7 @@ export function mcpRoutes(ops: readonly Op[], deps: McpDeps): Route[] {
           admit: async (request) => {
             checkSender(request, hosts)
             const identified = await identify(request, deps, scopes)
-            return (whole) => serve(whole, { ...shared, identified, request: whole })
+            return (whole) => serve(whole, { ...shared, identified })
           },
         },
         OPTIONS: (request) => {
@@ -118,15 +121,18 @@ const notAllowed: Handler = () => ({
 /** The headers that the protocol reads. */
 const READ = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-method', 'mcp-name']
 
-async function serve(request: Request, serving: Serving): Promise<Reply> {
+async function serve(request: Request, shared: Omit<Serving, 'request' | 'messages'>): Promise<Reply> {
   // The library would replace what is not valid.
-  if (!isUtf8(request.body))
-    return { status: 400, body: protocolError(-32700, 'The body is not valid UTF-8') }
+  if (!isUtf8(request.body)) return refused(-32700, 'The body is not valid UTF-8')
   // A megabyte of small values would hold up everybody. How deep arguments are says their tool.
   const tooMuch = sizeProblem(request.body, Number.POSITIVE_INFINITY)
-  if (tooMuch !== null) return { status: 400, body: protocolError(-32602, tooMuch) }
+  if (tooMuch !== null) return refused(-32602, tooMuch)
+  const messages = parsed(request.body)
+  if (!messages) return refused(-32700, 'The body is not valid JSON')
+  if (messages.count > MOST_MESSAGES)
+    return refused(-32602, `A batch must have at most ${MOST_MESSAGES} messages`)
+  const serving = { ...shared, request, messages }
   const handler = createMcpHandler(() => mcpServer(serving), {
-    maxRequestBodySize: BODY_LIMIT,
     onerror: (error) => log('debug', 'mcp', { request_id: request.requestId, ...errorFields(error) }),
   })
   const headers = READ.flatMap((name): [string, string][] => {
@@ -136,10 +142,23 @@ async function serve(request: Request, serving: Serving): Promise<Reply> {
   const sent = new globalThis.Request('http://localhost/mcp', {
     method: 'POST',
     headers,
-    body: request.body,
     signal: request.signal,
   })
-  return await reply(await handler.fetch(sent))
+  return await reply(await handler.fetch(sent, { parsedBody: messages.content }))
+}
+
+const refused = (code: number, message: string): Reply => ({
+  status: 400,
+  body: protocolError(code, message),
+})
+
+function parsed(body: Buffer): Messages | undefined {
+  try {
+    return messagesOf(body)
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined
+    throw error
+  }
 }
 
 /** Every answer ends with its call, streamed or not, so it is sent whole. */
