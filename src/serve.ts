@@ -88,7 +88,9 @@ export async function startServer(app: App, { oneOf }: ServerShare = {}): Promis
     everywhere: invalidation.everywhere,
     seal,
     webhookUrl: config.webhookUrl,
-    limit: config.rateLimits ? (op: Op, { caller }: Identified) => limits.call(op, caller.id) : undefined,
+    limit: config.rateLimits
+      ? (op: Pick<Op, 'name' | 'rate'>, { caller }: Identified) => limits.call(op, caller.id)
+      : undefined,
     limitShared: config.rateLimits ? limits.shared : undefined,
     baseUrl: config.baseUrl,
   }

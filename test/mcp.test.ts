@@ -148,6 +148,7 @@ t.test('MCP', async (t) => {
   const logged = t.capture(process.stderr, 'write')
 
   const limited = new Set<string>()
+  const counted: string[] = []
   const deps: McpDeps = {
     authenticate: async (credential) => {
       if (credential === 'Bearer away') throw Object.assign(new Error('away'), { code: 'ECONNREFUSED' })
@@ -161,6 +162,7 @@ t.test('MCP', async (t) => {
     baseUrl: 'https://api.shop.example',
     deadlineMs: 300,
     limit: ({ name }) => {
+      counted.push(name)
       if (limited.has(name))
         throw fail('rate_limited', 'Too many requests', { headers: { 'retry-after': '3' } })
     },
@@ -656,6 +658,32 @@ t.test('MCP', async (t) => {
       )
       t.match(body.result, { isError: true, content: [{ text: /^rate_limited: / }] })
       t.equal(parsed().filter(({ args: [text] }) => text.includes('keep_exactly')).length, 1)
+    })
+    t.test('counts each message that is no call of a tool, and a call as its operation', async (t) => {
+      const call = (id: number, name: string) => ({ id, method: 'tools/call', params: { name } })
+      const messages = [
+        { id: 1, method: 'tools/list' },
+        { id: 2, method: 'ping' },
+        { method: 'notifications/initialized' },
+        call(3, 'nothing'),
+        call(4, 'rename_thing'),
+        call(5, 'get_brand'),
+        { method: 'tools/call', params: { name: 'get_brand' } },
+      ]
+      counted.length = 0
+      await post(JSON.stringify(messages.map((one) => ({ jsonrpc: '2.0', ...one }))))
+      await post('{')
+      t.same(counted.toSorted(), ['get_brand', ...Array(7).fill('mcp')])
+    })
+    t.test('answers messages beyond their limit with a flat 429', async (t) => {
+      limited.add('mcp')
+      t.teardown(() => limited.delete('mcp'))
+      for (const list of Object.values(eras)) {
+        const { status, headers, body } = await list('tools/list')
+        t.match({ status, body }, { status: 429, body: { error: 'rate_limited', error_description: String } })
+        t.equal(headers.get('retry-after'), '3')
+      }
+      t.match((await called('get_brand', {})).result.structuredContent, { id: plain.id })
     })
     t.test('refuses the Host and Origin of another site', async (t) => {
       const hostile = (headers: Record<string, string>) => {

@@ -21,7 +21,7 @@ export interface CallDeps {
   webhookUrl?: string
   baseUrl?: string
   /** Counts a call; throws `rate_limited`. */
-  limit?(op: Op, identified: Identified): void | Promise<void>
+  limit?(op: Pick<Op, 'name' | 'rate'>, identified: Identified): void | Promise<void>
   /** Counts what callers of a brand share; throws `rate_limited`. */
   limitShared?(key: string, rate: Rate): Promise<void>
 }

@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer'
 import { createMcpHandler } from '@modelcontextprotocol/server'
 import type { Identified } from '../access/authenticate.ts'
 import type { Config } from '../config.ts'
@@ -7,10 +6,9 @@ import { errorFields, log } from '../log.ts'
 import type { Op } from '../op.ts'
 import type { CallDeps } from './call.ts'
 import { interfaceVersion } from './changelog.ts'
-import { sizeProblem } from './json-size.ts'
-import { type Messages, messagesOf } from './mcp/messages.ts'
+import { messagesOf } from './mcp/messages.ts'
 import { mcpServer, type Serving } from './mcp/server.ts'
-import { toolOf } from './mcp/tool.ts'
+import { isFor, toolOf } from './mcp/tool.ts'
 import type { Handler, Reply, Request, Route } from './server.ts'
 
 export interface McpDeps extends CallDeps {
@@ -20,8 +18,8 @@ export interface McpDeps extends CallDeps {
 }
 
 const BODY_LIMIT = 1024 * 1024
-/** Of a batch, which only the first of the 2025 versions has: its calls run side by side. */
-const MOST_MESSAGES = 20
+/** What lists tools, asks for one that is not there or says hello, as limits know it. */
+const MESSAGE = { name: 'mcp' }
 const DEADLINE_MS = 50_000
 const ALLOWED = { allow: 'POST, OPTIONS' }
 const PREFLIGHT = {
@@ -121,16 +119,12 @@ const notAllowed: Handler = () => ({
 /** The headers that the protocol reads. */
 const READ = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-method', 'mcp-name']
 
-async function serve(request: Request, shared: Omit<Serving, 'request' | 'messages'>): Promise<Reply> {
-  // The library would replace what is not valid.
-  if (!isUtf8(request.body)) return refused(-32700, 'The body is not valid UTF-8')
-  // A megabyte of small values would hold up everybody. How deep arguments are says their tool.
-  const tooMuch = sizeProblem(request.body, Number.POSITIVE_INFINITY)
-  if (tooMuch !== null) return refused(-32602, tooMuch)
-  const messages = parsed(request.body)
-  if (!messages) return refused(-32700, 'The body is not valid JSON')
-  if (messages.count > MOST_MESSAGES)
-    return refused(-32602, `A batch must have at most ${MOST_MESSAGES} messages`)
+type Shared = Omit<Serving, 'request' | 'messages'>
+
+async function serve(request: Request, shared: Shared): Promise<Reply> {
+  const messages = messagesOf(request.body)
+  await count('code' in messages ? [undefined] : messages.called, shared)
+  if ('code' in messages) return { status: 400, body: protocolError(messages.code, messages.message) }
   const serving = { ...shared, request, messages }
   const handler = createMcpHandler(() => mcpServer(serving), {
     onerror: (error) => log('debug', 'mcp', { request_id: request.requestId, ...errorFields(error) }),
@@ -147,17 +141,11 @@ async function serve(request: Request, shared: Omit<Serving, 'request' | 'messag
   return await reply(await handler.fetch(sent, { parsedBody: messages.content }))
 }
 
-const refused = (code: number, message: string): Reply => ({
-  status: 400,
-  body: protocolError(code, message),
-})
-
-function parsed(body: Buffer): Messages | undefined {
-  try {
-    return messagesOf(body)
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined
-    throw error
+/** Counts messages that no tool is counted for; throws `rate_limited`. */
+async function count(called: readonly unknown[], { tools, identified, deps }: Shared): Promise<void> {
+  for (const name of called) {
+    const tool = tools.get(String(name))
+    if (!tool || !isFor(tool, identified)) await deps.limit?.(MESSAGE, identified)
   }
 }
 

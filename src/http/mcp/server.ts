@@ -5,7 +5,6 @@ import {
   Server,
 } from '@modelcontextprotocol/server'
 import type { Identified } from '../../access/authenticate.ts'
-import { refusal } from '../../access/permit.ts'
 import { type Failure, publicCode } from '../../errors.ts'
 import { parseExactly } from '../../event/exact.ts'
 import { log } from '../../log.ts'
@@ -13,7 +12,7 @@ import { admit, type CallDeps, call } from '../call.ts'
 import { asFailure, codeOn } from '../reply.ts'
 import type { Request } from '../request.ts'
 import type { Messages } from './messages.ts'
-import type { Tool } from './tool.ts'
+import { isFor, type Tool } from './tool.ts'
 
 /** Codes of JSON-RPC as the contract has them. */
 const CODES = { timedOut: -32001, invalidParams: -32602, internal: -32603 } as const
@@ -51,14 +50,15 @@ export function mcpServer(serving: Serving): Server {
       cacheHints: { 'tools/list': { ttlMs: LIST_TTL_MS, cacheScope: 'private' } },
     },
   )
-  const available = ({ op }: Tool) => !refusal(op, identified.caller, identified.brand)
 
   server.setRequestHandler('tools/list', () => ({
-    tools: [...tools.values()].filter(available).map(({ listed }) => listed as ListedByServer),
+    tools: [...tools.values()]
+      .filter((tool) => isFor(tool, identified))
+      .map(({ listed }) => listed as ListedByServer),
   }))
   server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
     const tool = tools.get(params.name)
-    if (!tool || !available(tool)) {
+    if (!tool || !isFor(tool, identified)) {
       const message = `Unknown tool, or one that this credential cannot use: ${JSON.stringify(params.name.slice(0, 100))}`
       throw new ProtocolError(CODES.invalidParams, message)
     }
