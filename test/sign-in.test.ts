@@ -3,7 +3,7 @@ import t from 'tap'
 import { fail } from '../src/errors.ts'
 import { brand as makeBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
-import { codeForm, PASSWORD, signInServer } from './fixtures/sign-in-server.ts'
+import { codeForm, PASSWORD, PASSWORD_HASH, signInServer } from './fixtures/sign-in-server.ts'
 
 const db = await database(t)
 const brand = await makeBrand(db)
@@ -304,7 +304,9 @@ t.test('the authorization server being without Postgres is not the fault of whoe
   t.match(await weak.call('/v1/brand', token), { status: 503, body: { error: { code: 'unavailable' } } })
   t.match(
     await weak.call('/sign-in', undefined, {
-      headers: { cookie: await weak.signIn.sessions.start(String(decodeJwt(token).sub), brand.id) },
+      headers: {
+        cookie: await weak.signIn.sessions.start(String(decodeJwt(token).sub), brand.id, PASSWORD_HASH),
+      },
     }),
     { status: 503, body: /That did not work/ },
   )
