@@ -141,6 +141,27 @@ t.test(
   },
 )
 
+t.test('calls without a credential', async (t) => {
+  const clock = { now: 1_000 }
+  const limits = createLimits(none, () => clock.now)
+  t.teardown(limits.close)
+  const admitted = async (call: () => void | Promise<void>) => {
+    let count = 0
+    for (let at = 0; at < 300; at++) if ((await refused(call)) === 0) count++
+    return count
+  }
+  t.test('are counted by address or IPv6 network', async (t) => {
+    t.equal(await admitted(() => limits.anonymous({ name: 'a' }, '192.0.2.1')), 200)
+    t.equal(await admitted(() => limits.anonymous({ name: 'a' }, '2001:db8:0:1::1')), 200)
+    t.equal(await admitted(() => limits.anonymous({ name: 'a' }, '2001:db8:0:1::2')), 0)
+  })
+  t.test('of however many addresses make no calls of a credential be forgotten', async (t) => {
+    t.equal(await admitted(() => limits.call({ name: 'a' }, 'key')), 200)
+    for (let at = 0; at < 50_001; at++) limits.anonymous({ name: 'a' }, String(at))
+    t.equal(await admitted(() => limits.call({ name: 'a' }, 'key')), 0)
+  })
+})
+
 t.test('an address is of one network, however it is written', async (t) => {
   for (const [network, addresses] of Object.entries({
     '192.0.2.1': [

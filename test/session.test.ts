@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { logIn as checkLogin } from '../src/access/sign-in/login.ts'
 import { openSignIn } from '../src/access/sign-in/open.ts'
@@ -315,3 +316,29 @@ t.test('what has ended is removed', async (t) => {
   t.equal((await postgres.sql`select from web_session`).length, 0)
   t.equal((await server.token(client, { grant_type: 'refresh_token', refresh_token })).status, 200)
 })
+
+t.test(
+  'clients are removed three days after they registered, and used ones a month after their use',
+  async (t) => {
+    const fresh = await server.register()
+    const unused = await server.register()
+    const [used, left] = [await server.register(), await server.register()]
+    for (const client of [used, left]) await server.tokens(client, 'admin@b.co')
+    const idOf = ({ id }: { id: string }) => hash('sha256', id, 'hex')
+    const aged = (client: { id: string }, column: string, days: number) => postgres.sql`
+    update oidc_record set ${postgres.sql(column)} = now() - ${days} * interval '1 day'
+    where model = 'Client' and id = decode(${idOf(client)}, 'hex')`
+    await aged(fresh, 'created_at', 2.9)
+    for (const client of [unused, used, left]) await aged(client, 'created_at', 90)
+    await aged(used, 'used_at', 29)
+    await aged(left, 'used_at', 31)
+    await postgres.sql`delete from sign_in_grant`
+    await sweepSignIns(postgres.pipeline)
+    const rows = await postgres.sql`select encode(id, 'hex') as id from oidc_record where model = 'Client'`
+    const kept = new Set(rows.map(({ id }) => id))
+    t.same(
+      [fresh, unused, used, left].map((client) => kept.has(idOf(client))),
+      [true, false, true, false],
+    )
+  },
+)

@@ -65,7 +65,9 @@ export async function grantConsent(consent: Consent): Promise<Given> {
     GRANT_SECONDS,
     session.id,
   ])
-  return made === 0 ? 'signed_out' : { grantId }
+  if (made === 0) return 'signed_out'
+  await pipeline.run('oidc_client_used', [clientId])
+  return { grantId }
 }
 
 const split = (scopes: readonly string[], isAllowed: (scope: string) => boolean): [string, string] => [
