@@ -315,6 +315,21 @@ t.test('MCP', async (t) => {
         `Bearer error="insufficient_scope", scope="${scopes}", ${metadata}`,
       )
     })
+    t.test('that no tool is for is a flat 403 that names the scopes', async (t) => {
+      const narrow = createServer(mcpRoutes(brandOps, deps))
+      t.teardown(() => narrow.drain(0))
+      const port = await narrow.listen('127.0.0.1', 0)
+      const response = await fetch(`http://127.0.0.1:${port}/mcp`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${writer}` },
+      })
+      t.equal(response.status, 403)
+      t.match(await response.json(), { error: 'insufficient_scope', error_description: /None of the tools/ })
+      t.equal(
+        response.headers.get('www-authenticate'),
+        `Bearer error="insufficient_scope", scope="brand:read", ${metadata}`,
+      )
+    })
     t.test('that cannot be looked up is a flat 503', async (t) => {
       const { status, body } = await legacy('ping', {}, { as: 'away' })
       t.match({ status, body }, { status: 503, body: { error: 'unavailable', error_description: String } })

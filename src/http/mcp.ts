@@ -8,7 +8,7 @@ import type { CallDeps } from './call.ts'
 import { interfaceVersion } from './changelog.ts'
 import { messagesOf } from './mcp/messages.ts'
 import { mcpServer, type Serving } from './mcp/server.ts'
-import { isFor, toolOf } from './mcp/tool.ts'
+import { isFor, type Tool, toolOf } from './mcp/tool.ts'
 import type { Handler, Reply, Request, Route } from './server.ts'
 
 export interface McpDeps extends CallDeps {
@@ -48,7 +48,7 @@ export function mcpRoutes(ops: readonly Op[], deps: McpDeps): Route[] {
         POST: {
           admit: async (request) => {
             checkSender(request, hosts)
-            const identified = await identify(request, deps, scopes)
+            const identified = await identify(request, { ...shared, scopes })
             return (whole) => serve(whole, { ...shared, identified })
           },
         },
@@ -84,11 +84,19 @@ function checkSender(request: Request, hosts: ReadonlySet<string>): void {
 
 const hostnameOf = (url: string) => (URL.canParse(url) ? new URL(url).hostname : '')
 
+interface Offered {
+  tools: ReadonlyMap<string, Tool>
+  scopes: readonly string[]
+  deps: McpDeps
+}
+
 /** Credential errors say where to sign in, and with which scopes. */
-async function identify(request: Request, deps: McpDeps, scopes: readonly string[]): Promise<Identified> {
+async function identify(request: Request, { tools, scopes, deps }: Offered): Promise<Identified> {
   const credential = request.header('authorization')
   try {
-    return await deps.authenticate(credential)
+    const identified = await deps.authenticate(credential)
+    if ([...tools.values()].some((tool) => isFor(tool, identified))) return identified
+    throw fail('insufficient_scope', 'None of the tools is for this credential and the features of its brand')
   } catch (error) {
     if (!(error instanceof Failure) || (error.status !== 401 && error.status !== 403)) throw error
     const isLacking = error.status === 403
