@@ -1,7 +1,7 @@
 import { createAuthenticator, type Identified } from './access/authenticate.ts'
 import { createCursors } from './access/cursor.ts'
 import { openInvalidation } from './access/invalidation.ts'
-import { createLimits } from './access/limits.ts'
+import { type Counted, createLimits } from './access/limits.ts'
 import { createOrigins } from './access/origin.ts'
 import { serviceSecret } from './access/secret.ts'
 import { serviceSeal } from './access/service-seal.ts'
@@ -27,7 +27,6 @@ import { webhookRoutes } from './http/webhook.ts'
 import { openLakes } from './lake/reader.ts'
 import { openServed, SERVED_MEMORY_MB } from './lake/served.ts'
 import { log } from './log.ts'
-import type { Op } from './op.ts'
 import { OPS } from './ops/all.ts'
 import { missingOf } from './ready.ts'
 import { openReading } from './segment/reading.ts'
@@ -88,7 +87,9 @@ export async function startServer(app: App, { oneOf }: ServerShare = {}): Promis
     everywhere: invalidation.everywhere,
     seal,
     webhookUrl: config.webhookUrl,
-    limit: config.rateLimits ? (op: Op, { caller }: Identified) => limits.call(op, caller.id) : undefined,
+    limit: config.rateLimits
+      ? (op: Counted, { caller }: Identified) => limits.call(op, caller.id)
+      : undefined,
     limitShared: config.rateLimits ? limits.shared : undefined,
     baseUrl: config.baseUrl,
   }
@@ -117,7 +118,8 @@ export async function startServer(app: App, { oneOf }: ServerShare = {}): Promis
       ...campaignPageRoutes({ signIn, db: postgres.forBrand }),
       ...signInRoutes({
         signIn,
-        limit: config.rateLimits ? limits.call : undefined,
+        limit: config.rateLimits ? limits.anonymous : undefined,
+        limitShared: config.rateLimits ? limits.shared : undefined,
         everywhere: invalidation.everywhere,
       }),
     ],

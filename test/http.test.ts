@@ -1,7 +1,9 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import { setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { networkOf } from '../src/access/network.ts'
 import { fail } from '../src/errors.ts'
 import { holdPort } from '../src/http/listen.ts'
 import {
@@ -473,6 +475,15 @@ t.test('client address', async (t) => {
     const { base } = await serve(t, routes, { trustedHops: 1 })
     t.equal(await (await fetch(`${base}/v1/a`, { headers })).text(), '1.2.3.4')
     t.equal(await (await fetch(`${base}/v1/a`)).text(), '127.0.0.1')
+  })
+  const hasIPv6 = Object.values(networkInterfaces()).some((all) =>
+    all?.some(({ family }) => family === 'IPv6'),
+  )
+  t.test('over IPv4 at a server that listens on IPv6 is of one client', { skip: !hasIPv6 }, async (t) => {
+    const server = createServer(routes)
+    t.teardown(() => server.drain(0))
+    const port = await server.listen('::', 0)
+    t.equal(networkOf(await (await fetch(`http://127.0.0.1:${port}/v1/a`)).text()), '127.0.0.1')
   })
 })
 

@@ -350,6 +350,26 @@ t.test('changes of keys and brands take effect at once', async (t) => {
     t.equal(await ask('authenticate', plaintext), 'unauthorized')
   })
 
+  t.test(
+    'a changed key is answered when no process can be asked, once none trusts what it read',
+    async (t) => {
+      const away: Statements['many'] = (name, args) =>
+        name === 'server_fence'
+          ? Promise.reject(Object.assign(new Error('away'), { code: 'ECONNREFUSED' }))
+          : db.postgres.pipeline.many(name, args)
+      const pipeline = { ...db.postgres.pipeline, many: away }
+      const { invalidation } = await here(t, { ...db, postgres: { ...db.postgres, pipeline } })
+      const lonely = await api(t, db, keyOps, { everywhere: invalidation.everywhere })
+      const { id, plaintext } = await made()
+      const began = performance.now()
+      const { status, body } = await lonely.call(`POST /v1/keys/${id}/rotate`, { as: lonely.signIn(brand) })
+      t.equal(status, 200)
+      t.ok(isKey(body.plaintext))
+      t.ok(performance.now() - began > UNCONFIRMED_MS)
+      t.equal((await call('GET /v1/brand', { as: plaintext })).status, 401)
+    },
+  )
+
   t.test('a brand’s settings are the new ones', async (t) => {
     const { invalidation } = await here(t, db)
     const { ask } = await serverProcess(t, db.url)

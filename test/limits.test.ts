@@ -2,6 +2,7 @@ import t from 'tap'
 import * as v from 'valibot'
 import { afterCall, bucketOf, waitOf } from '../src/access/gcra.ts'
 import { createLimits } from '../src/access/limits.ts'
+import { networkOf } from '../src/access/network.ts'
 import { readConfig } from '../src/config.ts'
 import { Failure } from '../src/errors.ts'
 import { type Op, op, type Rate, type Statements } from '../src/op.ts'
@@ -139,6 +140,45 @@ t.test(
     t.equal(await admitted('a.myshopify.com', '2001:db8:0:2::1'), 100)
   },
 )
+
+t.test('calls without a credential', async (t) => {
+  const clock = { now: 1_000 }
+  const limits = createLimits(none, () => clock.now)
+  t.teardown(limits.close)
+  const admitted = async (call: () => void | Promise<void>) => {
+    let count = 0
+    for (let at = 0; at < 300; at++) if ((await refused(call)) === 0) count++
+    return count
+  }
+  t.test('are counted by address or IPv6 network', async (t) => {
+    t.equal(await admitted(() => limits.anonymous({ name: 'a' }, '192.0.2.1')), 200)
+    t.equal(await admitted(() => limits.anonymous({ name: 'a' }, '2001:db8:0:1::1')), 200)
+    t.equal(await admitted(() => limits.anonymous({ name: 'a' }, '2001:db8:0:1::2')), 0)
+  })
+  t.test('of however many addresses make no calls of a credential be forgotten', async (t) => {
+    t.equal(await admitted(() => limits.call({ name: 'a' }, 'key')), 200)
+    for (let at = 0; at < 50_001; at++) limits.anonymous({ name: 'a' }, String(at))
+    t.equal(await admitted(() => limits.call({ name: 'a' }, 'key')), 0)
+  })
+})
+
+t.test('an address is of one network, however it is written', async (t) => {
+  for (const [network, addresses] of Object.entries({
+    '192.0.2.1': [
+      '192.0.2.1',
+      '::ffff:192.0.2.1',
+      '::FFFF:c000:201',
+      '0:0:0:0:0:ffff:192.0.2.1',
+      '0000:0000:0000:0000:0000:ffff:c000:0201',
+    ],
+    '2001:db8:0:1': ['2001:db8:0:1::', '2001:DB8::1:0:0:0:9', '2001:0db8:0000:0001:ffff:ffff:ffff:ffff'],
+    '0:0:0:0': ['::1', '::', '::fffe:192.0.2.1'],
+    'fe80:0:0:0': ['fe80::1%eth0.1.2.3', 'fe80:0:0:0:1:2:3:4%1.2.3.4'],
+    '64:ff9b:0:0': ['64:ff9b::192.0.2.1'],
+    'no address': ['no address'],
+  }))
+    for (const address of addresses) t.equal(networkOf(address), network, address)
+})
 
 t.test('over Postgres', async (t) => {
   const db = await database(t)

@@ -90,6 +90,15 @@ const OPS: Op[] = [
     },
   }),
   op({
+    name: 'keep_exactly',
+    scopes: ['segments:write'],
+    input: { body: v.strictObject({ kept: v.unknown() }) },
+    output: v.object({ kept: v.unknown() }),
+    exact: true,
+    what: 'Says what it was given.',
+    run: async (_, { body }) => body,
+  }),
+  op({
     name: 'signed',
     route: 'POST /v1/signed',
     scopes: [],
@@ -139,6 +148,7 @@ t.test('MCP', async (t) => {
   const logged = t.capture(process.stderr, 'write')
 
   const limited = new Set<string>()
+  const counted: string[] = []
   const deps: McpDeps = {
     authenticate: async (credential) => {
       if (credential === 'Bearer away') throw Object.assign(new Error('away'), { code: 'ECONNREFUSED' })
@@ -152,6 +162,7 @@ t.test('MCP', async (t) => {
     baseUrl: 'https://api.shop.example',
     deadlineMs: 300,
     limit: ({ name }) => {
+      counted.push(name)
       if (limited.has(name))
         throw fail('rate_limited', 'Too many requests', { headers: { 'retry-after': '3' } })
     },
@@ -304,6 +315,21 @@ t.test('MCP', async (t) => {
         `Bearer error="insufficient_scope", scope="${scopes}", ${metadata}`,
       )
     })
+    t.test('that no tool is for is a flat 403 that names the scopes', async (t) => {
+      const narrow = createServer(mcpRoutes(brandOps, deps))
+      t.teardown(() => narrow.drain(0))
+      const port = await narrow.listen('127.0.0.1', 0)
+      const response = await fetch(`http://127.0.0.1:${port}/mcp`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${writer}` },
+      })
+      t.equal(response.status, 403)
+      t.match(await response.json(), { error: 'insufficient_scope', error_description: /None of the tools/ })
+      t.equal(
+        response.headers.get('www-authenticate'),
+        `Bearer error="insufficient_scope", scope="brand:read", ${metadata}`,
+      )
+    })
     t.test('that cannot be looked up is a flat 503', async (t) => {
       const { status, body } = await legacy('ping', {}, { as: 'away' })
       t.match({ status, body }, { status: 503, body: { error: 'unavailable', error_description: String } })
@@ -316,7 +342,7 @@ t.test('MCP', async (t) => {
       t.same(await names(await key(['stats:read'])), EVERYONES)
     })
     t.test('sees the tools of its scopes, and no sign-in tool with a key', async (t) => {
-      t.same(await names(writer), ['rename_thing', ...EVERYONES])
+      t.same(await names(writer), ['rename_thing', ...EVERYONES, 'keep_exactly'])
     })
     t.test('sees the tools of its brand’s features', async (t) => {
       t.same(await names(await key(['brand:read'], featured)), [...EVERYONES, 'featured', 'get_brand'])
@@ -611,6 +637,68 @@ t.test('MCP', async (t) => {
     t.test('answers a batch of the 2025 versions', async (t) => {
       const ping = (id: number) => ({ jsonrpc: '2.0', id, method: 'ping' })
       t.match((await post(JSON.stringify([ping(1), ping(2)]))).data, [{ id: 1 }, { id: 2 }])
+    })
+    t.test('answers a batch of more than 20 messages with -32602', async (t) => {
+      const batch = Array.from({ length: 21 }, (_, id) => ({ jsonrpc: '2.0', id, method: 'ping' }))
+      const { status, body } = await post(JSON.stringify(batch))
+      t.match({ status, body }, { status: 400, body: { error: { code: -32602, message: /20 messages/ } } })
+      t.equal((await post(JSON.stringify(batch.slice(1)))).data.length, 20)
+    })
+    t.test('parses a batch once, and once more for all of its exact calls', async (t) => {
+      const kept = '12345678901234567890'
+      const calls = Array.from({ length: 9 }, (_, id) => ({
+        jsonrpc: '2.0',
+        id,
+        method: 'tools/call',
+        params: { name: id % 2 ? 'keep_exactly' : 'turn_on', arguments: id % 2 ? { kept: 'KEPT' } : {} },
+      }))
+      const batch = JSON.stringify(calls).replaceAll('"KEPT"', kept)
+      const parsed = t.capture(JSON, 'parse', JSON.parse)
+      const { data } = await post(batch, { as: writer })
+      const times = parsed().filter(({ args: [text] }) => text.length > 500 && text.startsWith('[')).length
+      t.equal(times, 2)
+      t.same(
+        data.map(({ id, result }) => [id, result.content[0].text]).sort(),
+        calls.map(({ id }) => [id, id % 2 ? `{"kept":${kept}}` : 'bad_request: confirm is required']),
+      )
+    })
+    t.test('reads no arguments of a call beyond its limit', async (t) => {
+      limited.add('keep_exactly')
+      t.teardown(() => limited.delete('keep_exactly'))
+      const parsed = t.capture(JSON, 'parse', JSON.parse)
+      const { body } = await legacy(
+        'tools/call',
+        { name: 'keep_exactly', arguments: { kept: 1e20 } },
+        { as: writer },
+      )
+      t.match(body.result, { isError: true, content: [{ text: /^rate_limited: / }] })
+      t.equal(parsed().filter(({ args: [text] }) => text.includes('keep_exactly')).length, 1)
+    })
+    t.test('counts each message that is no call of a tool, and a call as its operation', async (t) => {
+      const call = (id: number, name: string) => ({ id, method: 'tools/call', params: { name } })
+      const messages = [
+        { id: 1, method: 'tools/list' },
+        { id: 2, method: 'ping' },
+        { method: 'notifications/initialized' },
+        call(3, 'nothing'),
+        call(4, 'rename_thing'),
+        call(5, 'get_brand'),
+        { method: 'tools/call', params: { name: 'get_brand' } },
+      ]
+      counted.length = 0
+      await post(JSON.stringify(messages.map((one) => ({ jsonrpc: '2.0', ...one }))))
+      await post('{')
+      t.same(counted.toSorted(), ['get_brand', ...Array(7).fill('mcp')])
+    })
+    t.test('answers messages beyond their limit with a flat 429', async (t) => {
+      limited.add('mcp')
+      t.teardown(() => limited.delete('mcp'))
+      for (const list of Object.values(eras)) {
+        const { status, headers, body } = await list('tools/list')
+        t.match({ status, body }, { status: 429, body: { error: 'rate_limited', error_description: String } })
+        t.equal(headers.get('retry-after'), '3')
+      }
+      t.match((await called('get_brand', {})).result.structuredContent, { id: plain.id })
     })
     t.test('refuses the Host and Origin of another site', async (t) => {
       const hostile = (headers: Record<string, string>) => {

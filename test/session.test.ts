@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { logIn as checkLogin } from '../src/access/sign-in/login.ts'
 import { openSignIn } from '../src/access/sign-in/open.ts'
@@ -7,7 +8,8 @@ import type { Statements } from '../src/op.ts'
 import { brand as makeBrand } from './fixtures/brand.ts'
 import type { Browser, Visit } from './fixtures/browser.ts'
 import { database } from './fixtures/database.ts'
-import { PASSWORD, signInServer } from './fixtures/sign-in-server.ts'
+import { eventually } from './fixtures/eventually.ts'
+import { PASSWORD, PASSWORD_HASH, signInServer } from './fixtures/sign-in-server.ts'
 
 const db = await database(t)
 const { postgres } = db
@@ -50,10 +52,13 @@ t.test('a session of the web app', async (t) => {
     t.equal((await visitor.open('/sign-in?next=/v1/brand')).url, page.url, 'without asking again')
   })
   t.test('is in a cookie that no script sees and no other site sends', async (t) => {
-    const cookie = await signIn.sessions.start(userId, brand.id)
+    const cookie = await signIn.sessions.start(userId, brand.id, PASSWORD_HASH)
     t.match(cookie, /^recoup_session=[\w-]+; Max-Age=\d+; Path=\/; HttpOnly; SameSite=Lax$/)
     const secure = await openSignIn({ ...signIn, baseUrl: 'https://recoup.example' })
-    t.match(await secure.sessions.start(userId, brand.id), /^__Host-recoup_session=.*; Secure$/)
+    t.match(
+      await secure.sessions.start(userId, brand.id, PASSWORD_HASH),
+      /^__Host-recoup_session=.*; Secure$/,
+    )
   })
   t.test('changes things from a page of ours only', async (t) => {
     const visitor = server.browser()
@@ -106,15 +111,49 @@ t.test('a session of the web app', async (t) => {
       (id: string) => postgres.sql`update app_user set disabled_at = now() where id = ${id}`,
     ]) {
       const id = await server.user(`ends-${Math.random()}@b.co`, [[brand, 'admin']])
-      const cookie = (await signIn.sessions.start(id, brand.id)).split(';')[0] as string
+      const cookie = (await signIn.sessions.start(id, brand.id, PASSWORD_HASH)).split(';')[0] as string
       t.equal((await server.call('/v1/brand', undefined, { headers: { cookie } })).status, 200)
       await end(id)
       signIn.forget('user', id)
       t.equal((await server.call('/v1/brand', undefined, { headers: { cookie } })).status, 401)
     }
   })
+  t.test('does not begin with a password that another one has replaced by then', async (t) => {
+    const id = await server.user('replaced@b.co', [[brand, 'admin']])
+    let isSet = false
+    const late: Statements = {
+      ...pipeline,
+      run: async (name, args) => {
+        const done = await pipeline.run(name, args)
+        if (name === 'attempt_forgive' && !isSet) {
+          isSet = true
+          await changePassword(postgres.pipeline, id, 'another long password')
+        }
+        return done
+      },
+    }
+    const weak = await signInServer(t, db, { pipeline: late })
+    const visitor = weak.browser()
+    const page = await visitor.open('/sign-in')
+    const answer = await visitor.submit(page, '/sign-in', { email: 'replaced@b.co', password: PASSWORD })
+    t.match(answer, { status: 401, text: /email or the password is wrong/ })
+    t.same(await postgres.sql`select from web_session where user_id = ${id}`, [])
+  })
+  t.test('waits for a password that is being set', async (t) => {
+    const id = await server.user('being-set@b.co', [[brand, 'admin']])
+    let starting: Promise<string> | undefined
+    await postgres.pipeline.tx(async (tx) => {
+      await changePassword(tx, id, 'another long password')
+      starting = signIn.sessions.start(id, brand.id, PASSWORD_HASH)
+      starting.catch(() => {})
+      const waiting = () => postgres.sql`
+        select from pg_locks join pg_stat_activity using (pid) where not granted and datname = current_database()`
+      await eventually(async () => (await waiting()).length > 0, { withinMs: 5_000 })
+    })
+    await t.rejects(async () => await starting, { code: 'unauthorized' })
+  })
   t.test('that nobody signed costs no query', async (t) => {
-    const cookie = (await signIn.sessions.start(userId, brand.id)).split(';')[0] as string
+    const cookie = (await signIn.sessions.start(userId, brand.id, PASSWORD_HASH)).split(';')[0] as string
     const before = counted.reads
     const at = cookie.length - 20
     const forged = `${cookie.slice(0, at)}${cookie[at] === 'A' ? 'B' : 'A'}${cookie.slice(at + 1)}`
@@ -277,3 +316,29 @@ t.test('what has ended is removed', async (t) => {
   t.equal((await postgres.sql`select from web_session`).length, 0)
   t.equal((await server.token(client, { grant_type: 'refresh_token', refresh_token })).status, 200)
 })
+
+t.test(
+  'clients are removed three days after they registered, and used ones a month after their use',
+  async (t) => {
+    const fresh = await server.register()
+    const unused = await server.register()
+    const [used, left] = [await server.register(), await server.register()]
+    for (const client of [used, left]) await server.tokens(client, 'admin@b.co')
+    const idOf = ({ id }: { id: string }) => hash('sha256', id, 'hex')
+    const aged = (client: { id: string }, column: string, days: number) => postgres.sql`
+    update oidc_record set ${postgres.sql(column)} = now() - ${days} * interval '1 day'
+    where model = 'Client' and id = decode(${idOf(client)}, 'hex')`
+    await aged(fresh, 'created_at', 2.9)
+    for (const client of [unused, used, left]) await aged(client, 'created_at', 90)
+    await aged(used, 'used_at', 29)
+    await aged(left, 'used_at', 31)
+    await postgres.sql`delete from sign_in_grant`
+    await sweepSignIns(postgres.pipeline)
+    const rows = await postgres.sql`select encode(id, 'hex') as id from oidc_record where model = 'Client'`
+    const kept = new Set(rows.map(({ id }) => id))
+    t.same(
+      [fresh, unused, used, left].map((client) => kept.has(idOf(client))),
+      [true, false, true, false],
+    )
+  },
+)

@@ -108,6 +108,20 @@ t.test('consent', async (t) => {
     await signIn.sessions.end(`recoup_session=${visitor.cookies.get('recoup_session')}`)
     t.match((await visitor.submit(page, '/consent')).forms[0]?.action, /login$/)
   })
+  t.test('gives nothing to a session that ended while it was given', async (t) => {
+    const { pipeline } = db.postgres
+    const userId = await server.user('ended@a.co', [[brand, 'admin']])
+    const run: typeof pipeline.run = async (name, args) => {
+      if (name === 'oidc_upsert' && args?.[0] === 'Grant') await pipeline.run('user_sign_out', [userId])
+      return await pipeline.run(name, args)
+    }
+    const weak = await signInServer(t, db, { pipeline: { ...pipeline, run } })
+    const visitor = weak.browser()
+    const page = await visitor.open(weak.authorizeUrl(await weak.register()))
+    const again = await weak.goThrough(page, visitor, 'ended@a.co')
+    t.match(again.forms[0]?.action, /login$/)
+    t.same(await db.postgres.sql`select from sign_in_grant where user_id = ${userId}`, [])
+  })
 })
 
 t.test('refresh and revocation', async (t) => {

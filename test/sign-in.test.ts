@@ -3,7 +3,7 @@ import t from 'tap'
 import { fail } from '../src/errors.ts'
 import { brand as makeBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
-import { codeForm, PASSWORD, signInServer } from './fixtures/sign-in-server.ts'
+import { codeForm, PASSWORD, PASSWORD_HASH, signInServer } from './fixtures/sign-in-server.ts'
 
 const db = await database(t)
 const brand = await makeBrand(db)
@@ -276,17 +276,40 @@ t.test('the flow', async (t) => {
 
 t.test('calls before a sign-in are limited by address', async (t) => {
   const seen: unknown[] = []
-  const limit = ({ name, rate }: { name: string; rate?: object }, credential: string) => {
-    seen.push([name, rate, credential])
+  const limit = ({ name, rate }: { name: string; rate?: object }, address: string) => {
+    seen.push([name, rate, address])
     throw fail('rate_limited', 'Slowly', { headers: { 'retry-after': '3' } })
   }
   const limited = await signInServer(t, db, { limit })
   const answer = await limited.call('/oauth/register', undefined, { method: 'POST', body: '{}' })
   t.match(answer, { status: 429, body: { error: 'rate_limited', error_description: 'Slowly' } })
   t.equal(answer.headers.get('retry-after'), '3')
-  t.same(seen, [['oauth_register', { count: 60, per: 'minute' }, 'address 127.0.0.1']])
+  t.same(seen, [['oauth_register', { count: 60, per: 'minute' }, '127.0.0.1']])
   const page = await limited.call(`/oauth/authorize?client_id=x`)
   t.match(page, { status: 429, body: /<h1>This cannot be done/ })
+})
+
+t.test('registrations of all addresses together have a limit', async (t) => {
+  const seen: unknown[] = []
+  const limitShared = async (...counted: unknown[]) => {
+    seen.push(counted)
+    throw fail('rate_limited', 'Slowly', { headers: { 'retry-after': '3' } })
+  }
+  const limited = await signInServer(t, db, { limitShared })
+  const answer = await limited.call('/oauth/register', undefined, { method: 'POST', body: '{}' })
+  t.match(answer, { status: 429, body: { error: 'rate_limited', error_description: 'Slowly' } })
+  t.same(seen, [['oauth_register', { count: 120, per: 'minute', burst: 1_200 }]])
+})
+
+t.test('a registration may have 4 KB', async (t) => {
+  const register = (length: number) =>
+    server.call('/oauth/register', undefined, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ redirect_uris: ['http://localhost/'], client_name: 'x'.repeat(length) }),
+    })
+  t.equal((await register(4_000)).status, 201)
+  t.match(await register(4_096), { status: 413, body: { error: 'bad_request' } })
 })
 
 t.test('the authorization server being without Postgres is not the fault of whoever asks', async (t) => {
@@ -304,7 +327,9 @@ t.test('the authorization server being without Postgres is not the fault of whoe
   t.match(await weak.call('/v1/brand', token), { status: 503, body: { error: { code: 'unavailable' } } })
   t.match(
     await weak.call('/sign-in', undefined, {
-      headers: { cookie: await weak.signIn.sessions.start(String(decodeJwt(token).sub), brand.id) },
+      headers: {
+        cookie: await weak.signIn.sessions.start(String(decodeJwt(token).sub), brand.id, PASSWORD_HASH),
+      },
     }),
     { status: 503, body: /That did not work/ },
   )

@@ -27,7 +27,10 @@ export interface Invalidation {
   readonly lease: Lease
   /** Calls back for every row that changed; the memory of it has to go before the call returns. */
   onChange(forget: Forget): void
-  /** Resolves once no server process goes by what it read before the changes committed so far. */
+  /**
+   * Resolves once no server process goes by what it read before the changes committed so far. Never fails, since these
+   * have happened: where no process can be asked, it waits until none trusts anything from before.
+   */
   everywhere(): Promise<void>
   close(): Promise<void>
 }
@@ -82,12 +85,14 @@ function createFences(pipeline: Postgres['pipeline']) {
       const { signal } = patience
       try {
         const most = LEASE_MS + MARGIN_MS
-        const live = await pipeline.many<{ id: string }>('server_fence', [fence, most])
-        listed = live.map((one) => one.id)
+        const live = await pipeline
+          .many<{ id: string }>('server_fence', [fence, most])
+          .catch((error: unknown) => log('warn', 'fence_not_sent', errorFields(error)))
+        listed = live?.map((one) => one.id)
         check()
         await Promise.race([all.promise, sleep(most, undefined, { signal })])
-        const missing = listed.filter((one) => !passed.has(one))
-        if (missing.length) log('warn', 'process_did_not_confirm', { processes: missing })
+        const missing = listed?.filter((one) => !passed.has(one))
+        if (missing?.length) log('warn', 'process_did_not_confirm', { processes: missing })
       } finally {
         patience.abort()
         waiting.delete(fence)

@@ -14,12 +14,17 @@ const COLLECT: Rate = { count: 50, per: 'second', burst: 100 }
 const MOST_BUCKETS = 50_000
 const SWEEP_MS = 60_000
 
+/** What has a limit: an operation, or what is counted like one. */
+export type Counted = Pick<Op, 'name' | 'rate'>
+
 export interface Limits {
   /**
    * Counts a call of an operation, by route or tool, by a credential; throws `rate_limited` with Retry-After.
    * A promise for the operations that have a limit of their own.
    */
-  call(op: Pick<Op, 'name' | 'rate'>, credential: string): void | Promise<void>
+  call(op: Counted, credential: string): void | Promise<void>
+  /** The same, of whoever has no credential. */
+  anonymous(op: Counted, address: string): void | Promise<void>
   /** Counts one of what has a limit under a key of its own; throws `rate_limited`. */
   shared(key: string, rate: Rate): Promise<void>
   /** Counts a request of a browser; throws `rate_limited`. */
@@ -33,22 +38,27 @@ export interface Limits {
 export function createLimits(pipeline: Statements, now: () => number = () => performance.now()): Limits {
   const exact = createExact(pipeline, now)
   const common = createReported(pipeline, COMMON, now)
+  // Of their own: addresses are many, and must not make those of credentials be forgotten.
+  const anonymous = createReported(pipeline, COMMON, now)
   const collect = createReported(pipeline, COLLECT, now)
   const timer = setInterval(() => {
     pipeline.run('limit_sweep').catch((error) => log('warn', 'limits_not_swept', errorFields(error)))
   }, SWEEP_MS)
   timer.unref()
   const settled = async () => {
-    await Promise.all([common.settled(), collect.settled()])
+    await Promise.all([common.settled(), anonymous.settled(), collect.settled()])
+  }
+
+  const count = ({ name, rate }: Counted, who: string, buckets: Reported) => {
+    const key = `${who} ${name}`
+    if (rate) return exact(key, rate)
+    const wait = buckets.take(key)
+    if (wait > 0) throw limited(wait, COMMON)
   }
 
   return {
-    call: ({ name, rate }, credential) => {
-      const key = `${credential} ${name}`
-      if (rate) return exact(key, rate)
-      const wait = common.take(key)
-      if (wait > 0) throw limited(wait, COMMON)
-    },
+    call: (op, credential) => count(op, credential, common),
+    anonymous: (op, address) => count(op, `address ${networkOf(address)}`, anonymous),
     shared: exact,
     collect: (shop, address) => {
       const wait = collect.take(`collect ${shop} ${networkOf(address)}`)
@@ -164,6 +174,8 @@ function createReported(pipeline: Statements, rate: Rate, now: () => number) {
     settled: async () => reporting,
   }
 }
+
+type Reported = ReturnType<typeof createReported>
 
 function remember<Value>(map: Map<string, Value>, key: string, value: Value): void {
   map.delete(key)

@@ -3,16 +3,25 @@ import { isIPv6 } from 'node:net'
 /** Of an address, what stands for one client: a network gives each of its customers a range of 64 bits of IPv6. */
 export function networkOf(address: string): string {
   if (!isIPv6(address)) return address
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)
-  if (mapped?.[1]) return mapped[1]
-  const [head = '', tail = ''] = address.split('::')
-  const groups = [head, tail].map((part) => part.split(':').filter(Boolean))
-  const [first = [], last = []] = groups
-  const whole = address.includes('::')
-    ? [...first, ...Array(Math.max(0, 8 - first.length - last.length)).fill('0'), ...last]
-    : first
-  return whole
+  const groups = groupsOf(address)
+  const [high = 0, low = 0] = groups.slice(6)
+  if (groups.slice(0, 6).join() === IPV4_WITHIN) return [high >> 8, high & 255, low >> 8, low & 255].join('.')
+  return groups
     .slice(0, 4)
-    .map((group) => Number.parseInt(group, 16).toString(16))
+    .map((group) => group.toString(16))
     .join(':')
+}
+
+/** The first six groups of IPv4 as a server that listens on IPv6 sees it, which is told in whatever spelling. */
+const IPV4_WITHIN = [0, 0, 0, 0, 0, 0xffff].join()
+
+/** All eight of an address of IPv6. */
+function groupsOf(address: string): number[] {
+  const hex = (high: string, low: string) => ((Number(high) << 8) | Number(low)).toString(16)
+  const plain = address
+    .replace(/%.*/, '')
+    .replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, a, b, c, d) => `${hex(a, b)}:${hex(c, d)}`)
+  const [first = [], last = []] = plain.split('::').map((part) => part.split(':').filter(Boolean))
+  const between = Array<string>(8 - first.length - last.length).fill('0')
+  return [...first, ...between, ...last].map((group) => Number.parseInt(group, 16))
 }

@@ -1,5 +1,6 @@
 import type { Identified } from '../access/authenticate.ts'
 import { type Cursors, callCursors } from '../access/cursor.ts'
+import type { Counted } from '../access/limits.ts'
 import { refusal } from '../access/permit.ts'
 import type { BrowserRequest } from '../access/sign-in/same-origin.ts'
 import { fail } from '../errors.ts'
@@ -21,7 +22,7 @@ export interface CallDeps {
   webhookUrl?: string
   baseUrl?: string
   /** Counts a call; throws `rate_limited`. */
-  limit?(op: Op, identified: Identified): void | Promise<void>
+  limit?(op: Counted, identified: Identified): void | Promise<void>
   /** Counts what callers of a brand share; throws `rate_limited`. */
   limitShared?(key: string, rate: Rate): Promise<void>
 }

@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer'
 import { createMcpHandler } from '@modelcontextprotocol/server'
 import type { Identified } from '../access/authenticate.ts'
 import type { Config } from '../config.ts'
@@ -7,9 +6,9 @@ import { errorFields, log } from '../log.ts'
 import type { Op } from '../op.ts'
 import type { CallDeps } from './call.ts'
 import { interfaceVersion } from './changelog.ts'
-import { sizeProblem } from './json-size.ts'
+import { messagesOf } from './mcp/messages.ts'
 import { mcpServer, type Serving } from './mcp/server.ts'
-import { toolOf } from './mcp/tool.ts'
+import { isFor, type Tool, toolOf } from './mcp/tool.ts'
 import type { Handler, Reply, Request, Route } from './server.ts'
 
 export interface McpDeps extends CallDeps {
@@ -19,6 +18,8 @@ export interface McpDeps extends CallDeps {
 }
 
 const BODY_LIMIT = 1024 * 1024
+/** What lists tools, asks for one that is not there or says hello, as limits know it. */
+const MESSAGE = { name: 'mcp' }
 const DEADLINE_MS = 50_000
 const ALLOWED = { allow: 'POST, OPTIONS' }
 const PREFLIGHT = {
@@ -47,8 +48,8 @@ export function mcpRoutes(ops: readonly Op[], deps: McpDeps): Route[] {
         POST: {
           admit: async (request) => {
             checkSender(request, hosts)
-            const identified = await identify(request, deps, scopes)
-            return (whole) => serve(whole, { ...shared, identified, request: whole })
+            const identified = await identify(request, { ...shared, scopes })
+            return (whole) => serve(whole, { ...shared, identified })
           },
         },
         OPTIONS: (request) => {
@@ -83,11 +84,19 @@ function checkSender(request: Request, hosts: ReadonlySet<string>): void {
 
 const hostnameOf = (url: string) => (URL.canParse(url) ? new URL(url).hostname : '')
 
+interface Offered {
+  tools: ReadonlyMap<string, Tool>
+  scopes: readonly string[]
+  deps: McpDeps
+}
+
 /** Credential errors say where to sign in, and with which scopes. */
-async function identify(request: Request, deps: McpDeps, scopes: readonly string[]): Promise<Identified> {
+async function identify(request: Request, { tools, scopes, deps }: Offered): Promise<Identified> {
   const credential = request.header('authorization')
   try {
-    return await deps.authenticate(credential)
+    const identified = await deps.authenticate(credential)
+    if ([...tools.values()].some((tool) => isFor(tool, identified))) return identified
+    throw fail('insufficient_scope', 'None of the tools is for this credential and the features of its brand')
   } catch (error) {
     if (!(error instanceof Failure) || (error.status !== 401 && error.status !== 403)) throw error
     const isLacking = error.status === 403
@@ -118,15 +127,14 @@ const notAllowed: Handler = () => ({
 /** The headers that the protocol reads. */
 const READ = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-method', 'mcp-name']
 
-async function serve(request: Request, serving: Serving): Promise<Reply> {
-  // The library would replace what is not valid.
-  if (!isUtf8(request.body))
-    return { status: 400, body: protocolError(-32700, 'The body is not valid UTF-8') }
-  // A megabyte of small values would hold up everybody. How deep arguments are says their tool.
-  const tooMuch = sizeProblem(request.body, Number.POSITIVE_INFINITY)
-  if (tooMuch !== null) return { status: 400, body: protocolError(-32602, tooMuch) }
+type Shared = Omit<Serving, 'request' | 'messages'>
+
+async function serve(request: Request, shared: Shared): Promise<Reply> {
+  const messages = messagesOf(request.body)
+  await count('code' in messages ? [undefined] : messages.called, shared)
+  if ('code' in messages) return { status: 400, body: protocolError(messages.code, messages.message) }
+  const serving = { ...shared, request, messages }
   const handler = createMcpHandler(() => mcpServer(serving), {
-    maxRequestBodySize: BODY_LIMIT,
     onerror: (error) => log('debug', 'mcp', { request_id: request.requestId, ...errorFields(error) }),
   })
   const headers = READ.flatMap((name): [string, string][] => {
@@ -136,10 +144,17 @@ async function serve(request: Request, serving: Serving): Promise<Reply> {
   const sent = new globalThis.Request('http://localhost/mcp', {
     method: 'POST',
     headers,
-    body: request.body,
     signal: request.signal,
   })
-  return await reply(await handler.fetch(sent))
+  return await reply(await handler.fetch(sent, { parsedBody: messages.content }))
+}
+
+/** Counts messages that no tool is counted for; throws `rate_limited`. */
+async function count(called: readonly unknown[], { tools, identified, deps }: Shared): Promise<void> {
+  for (const name of called) {
+    const tool = tools.get(String(name))
+    if (!tool || !isFor(tool, identified)) await deps.limit?.(MESSAGE, identified)
+  }
 }
 
 /** Every answer ends with its call, streamed or not, so it is sent whole. */

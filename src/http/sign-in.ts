@@ -1,23 +1,18 @@
-import type { SignIn } from '../access/sign-in/open.ts'
 import { createProvider } from '../access/sign-in/provider.ts'
-import type { Op } from '../op.ts'
 import type { Route } from './server.ts'
 import { interactionRoutes } from './sign-in/interaction.ts'
 import { resourceRoutes } from './sign-in/metadata.ts'
-import { oauthRoutes } from './sign-in/oauth.ts'
+import { type OAuthDeps, oauthRoutes } from './sign-in/oauth.ts'
 import { errorPage } from './sign-in/pages.ts'
 import { sessionRoutes } from './sign-in/session.ts'
 
-export interface SignInDeps {
-  signIn: SignIn
-  /** Counts a call by a credential or, before there is one, an address; throws `rate_limited`. */
-  limit?(op: Pick<Op, 'name' | 'rate'>, credential: string): void | Promise<void>
+export interface SignInDeps extends Omit<OAuthDeps, 'provider'> {
   /** Waits until all server processes have taken note of what changed. */
   everywhere?(): Promise<void>
 }
 
 /** Everything about signing in: OAuth 2.1 for clients, its pages, and the web app's session. */
-export function signInRoutes({ signIn, limit, everywhere = async () => {} }: SignInDeps): Route[] {
+export function signInRoutes({ signIn, everywhere = async () => {}, ...limits }: SignInDeps): Route[] {
   const provider = createProvider({
     ...signIn,
     grantEnded: async (id) => {
@@ -32,7 +27,7 @@ export function signInRoutes({ signIn, limit, everywhere = async () => {} }: Sig
   })
   return [
     ...resourceRoutes(signIn.issuer),
-    ...oauthRoutes({ provider, signIn, limit: async (op, address) => limit?.(op, `address ${address}`) }),
+    ...oauthRoutes({ provider, signIn, ...limits }),
     ...interactionRoutes({ provider, signIn }),
     ...sessionRoutes({ signIn, everywhere }),
   ]

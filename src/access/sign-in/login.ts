@@ -18,6 +18,8 @@ export interface Attempt {
 }
 
 export interface LoggedIn extends User {
+  /** Of the password that was given. */
+  passwordHash: string
   /** At least one. */
   memberships: Membership[]
 }
@@ -46,7 +48,7 @@ export async function logIn(
   await pipeline.run('attempt_forgive', [keys.address, false])
   await pipeline.run('attempt_forgive', [keys.account, true])
   if (memberships.length === 0) throw fail('unauthorized', 'This account does not belong to a brand yet')
-  return { id: user.id, email: user.email, memberships }
+  return { id: user.id, email: user.email, passwordHash: user.password_hash, memberships }
 }
 
 async function take(pipeline: Statements, key: Buffer, free: number): Promise<void> {

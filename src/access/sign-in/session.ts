@@ -1,4 +1,5 @@
 import { hash, randomBytes } from 'node:crypto'
+import { fail } from '../../errors.ts'
 import type { Statements } from '../../op.ts'
 import { cookieName, signedCookie } from './cookie.ts'
 import type { Standing, Standings } from './standing.ts'
@@ -12,8 +13,11 @@ export const sessionCookieName = (baseUrl: string) => cookieName(NAME, baseUrl.s
 
 /** Browsers that are signed in to the web app. */
 export interface Sessions {
-  /** Makes one; the value is that of the Set-Cookie header. */
-  start(userId: string, brandId: string): Promise<string>
+  /**
+   * Makes one; the value is that of the Set-Cookie header. `passwordHash`: of the password that the user gave. Throws
+   * `unauthorized` when it is the user's no more.
+   */
+  start(userId: string, brandId: string, passwordHash: string): Promise<string>
   /** The one that a Cookie header names; a value that was not signed here costs no query. */
   find(cookies: string | undefined): Standing | undefined | Promise<Standing | undefined>
   /** Lets it act for another brand of its user. */
@@ -42,9 +46,16 @@ export function createSessions({ pipeline, standings, secret, isSecure, now }: D
   }
 
   return {
-    async start(userId, brandId) {
+    async start(userId, brandId, passwordHash) {
       const id = randomBytes(ID)
-      await pipeline.run('session_insert', [storedId(id), userId, brandId, LIFETIME_S])
+      const made = await pipeline.run('session_insert', [
+        storedId(id),
+        userId,
+        brandId,
+        LIFETIME_S,
+        passwordHash,
+      ])
+      if (made === 0) throw fail('unauthorized', 'The email or the password is wrong')
       return cookie.set(id)
     },
 

@@ -5,15 +5,14 @@ import {
   Server,
 } from '@modelcontextprotocol/server'
 import type { Identified } from '../../access/authenticate.ts'
-import { refusal } from '../../access/permit.ts'
 import { type Failure, publicCode } from '../../errors.ts'
 import { parseExactly } from '../../event/exact.ts'
 import { log } from '../../log.ts'
-import type { Op } from '../../op.ts'
 import { admit, type CallDeps, call } from '../call.ts'
 import { asFailure, codeOn } from '../reply.ts'
 import type { Request } from '../request.ts'
-import type { Tool } from './tool.ts'
+import type { Messages } from './messages.ts'
+import { isFor, type Tool } from './tool.ts'
 
 /** Codes of JSON-RPC as the contract has them. */
 const CODES = { timedOut: -32001, invalidParams: -32602, internal: -32603 } as const
@@ -32,7 +31,8 @@ type ListedByServer = ListToolsResult['tools'][number]
 
 export interface Serving {
   identified: Identified
-  request: Pick<Request, 'requestId' | 'signal' | 'body'>
+  request: Pick<Request, 'requestId' | 'signal'>
+  messages: Messages
   tools: ReadonlyMap<string, Tool>
   version: string
   deadlineMs: number
@@ -50,38 +50,26 @@ export function mcpServer(serving: Serving): Server {
       cacheHints: { 'tools/list': { ttlMs: LIST_TTL_MS, cacheScope: 'private' } },
     },
   )
-  const available = ({ op }: Tool) => !refusal(op, identified.caller, identified.brand)
 
   server.setRequestHandler('tools/list', () => ({
-    tools: [...tools.values()].filter(available).map(({ listed }) => listed as ListedByServer),
+    tools: [...tools.values()]
+      .filter((tool) => isFor(tool, identified))
+      .map(({ listed }) => listed as ListedByServer),
   }))
   server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
     const tool = tools.get(params.name)
-    if (!tool || !available(tool)) {
+    if (!tool || !isFor(tool, identified)) {
       const message = `Unknown tool, or one that this credential cannot use: ${JSON.stringify(params.name.slice(0, 100))}`
       throw new ProtocolError(CODES.invalidParams, message)
     }
-    const sent = argumentsIn(serving.request.body, mcpReq.id, tool.op)
-    return await answered(tool, sent ?? params.arguments ?? {}, serving)
+    const values = () => serving.messages.argumentsOf(mcpReq.id, tool.op.exact) ?? params.arguments ?? {}
+    return await answered(tool, values, serving)
   })
   return server
 }
 
-interface Message {
-  id?: unknown
-  params?: { arguments?: unknown }
-}
-
-/** Of a call as it was sent: the library leaves out an argument that is called `__proto__`. */
-function argumentsIn(body: Buffer, id: unknown, { exact }: Op): unknown {
-  const text = body.toString()
-  const content = (exact ? parseExactly(text) : JSON.parse(text)) as Message | Message[]
-  const [message, another] = [content].flat().filter((one) => one.id === id)
-  return another ? undefined : message?.params?.arguments
-}
-
 /** The tool's result. Its failures are results too; only a time-out and an unexpected error are protocol errors. */
-async function answered(tool: Tool, values: unknown, serving: Serving): Promise<CallToolResult> {
+async function answered(tool: Tool, values: () => unknown, serving: Serving): Promise<CallToolResult> {
   const { requestId } = serving.request
   const began = performance.now()
   const done = (outcome: string) =>
@@ -108,7 +96,7 @@ async function answered(tool: Tool, values: unknown, serving: Serving): Promise<
   }
 }
 
-async function inTime(tool: Tool, values: unknown, serving: Serving): Promise<CallToolResult> {
+async function inTime(tool: Tool, values: () => unknown, serving: Serving): Promise<CallToolResult> {
   const { identified, deps, deadlineMs, request } = serving
   const deadline = new AbortController()
   const { promise: late, reject } = Promise.withResolvers<never>()
@@ -120,7 +108,7 @@ async function inTime(tool: Tool, values: unknown, serving: Serving): Promise<Ca
   const run = async () => {
     await admit(tool.op, identified, deps)
     const signal = AbortSignal.any([request.signal, deadline.signal])
-    return succeeded(await call(tool.op, identified, tool.sent(values), { signal }, deps))
+    return succeeded(await call(tool.op, identified, tool.sent(values()), { signal }, deps))
   }
   try {
     return await Promise.race([run(), late])

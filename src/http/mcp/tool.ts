@@ -1,3 +1,5 @@
+import type { Identified } from '../../access/authenticate.ts'
+import { refusal } from '../../access/permit.ts'
 import { fail } from '../../errors.ts'
 import { shown } from '../../event/walk.ts'
 import type { Effect, Op } from '../../op.ts'
@@ -13,6 +15,9 @@ export interface Tool {
   /** Throws `bad_request` for what is not an object of the tool's arguments. */
   sent(values: unknown): Sent
 }
+
+/** Whether somebody sees a tool and may call it. */
+export const isFor = ({ op }: Tool, { caller, brand }: Identified) => !refusal(op, caller, brand)
 
 export interface ListedTool {
   name: string

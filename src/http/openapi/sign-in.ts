@@ -160,7 +160,7 @@ function oauth(components: Components): DocumentedRoute[] {
     documented(`POST ${PATHS.registration}`, 'register_client', {
       summary: 'Register a client (RFC 7591)',
       description:
-        'Anybody may register a client. What the service does not know is left out of the answer. At most 60 requests per minute and address.',
+        'Anybody may register a client, in 4 KB. What the service does not know is left out of the answer. A client is removed after three days in which nobody let it do anything. At most 60 requests per minute and address, and 120 of all together.',
       requestBody: {
         required: true,
         content: { 'application/json': { schema: client, example: CLIENT } },

@@ -1,6 +1,7 @@
 import type Provider from 'oidc-provider'
 import { signInScopes } from '../../access/scopes.ts'
 import { GRANT_SECONDS, PROTOCOL_SCOPES } from '../../access/sign-in/provider.ts'
+import type { Standing } from '../../access/sign-in/standing.ts'
 import type { Membership } from '../../access/sign-in/user.ts'
 import type { Statements } from '../../op.ts'
 
@@ -29,21 +30,24 @@ interface Consent {
   provider: Provider
   pipeline: Statements
   details: Details
-  userId: string
+  session: Standing
   /** With the brand that the user chose. */
   membership: Membership
 }
 
-/** Makes the grant of what was asked for and the user's role allows; null when that is nothing. */
-export async function grantConsent(consent: Consent): Promise<string | null> {
-  const { provider, pipeline, details, userId, membership } = consent
+/** `signed_out`: since the session was looked at. */
+type Given = { grantId: string } | 'nothing_allowed' | 'signed_out'
+
+/** Makes the grant of what was asked for and the user's role allows. */
+export async function grantConsent(consent: Consent): Promise<Given> {
+  const { provider, pipeline, details, session, membership } = consent
   const clientId = String(details.params.client_id)
   const { protocol, resources } = asked(details)
   const role = signInScopes(membership.role)
   const isAllowed = (scope: string) => role.includes(scope) || PROTOCOL_SCOPES.includes(scope)
-  if (askedScopes(details).length > 0 && !askedScopes(details).some(isAllowed)) return null
+  if (askedScopes(details).length > 0 && !askedScopes(details).some(isAllowed)) return 'nothing_allowed'
 
-  const grant = new provider.Grant({ accountId: userId, clientId })
+  const grant = new provider.Grant({ accountId: session.userId, clientId })
   const [allowed, refused] = split(protocol, isAllowed)
   if (allowed) grant.addOIDCScope(allowed)
   if (refused) grant.rejectOIDCScope(refused)
@@ -53,8 +57,17 @@ export async function grantConsent(consent: Consent): Promise<string | null> {
     if (refused) grant.rejectResourceScope(resource, refused)
   }
   const grantId = await grant.save()
-  await pipeline.run('grant_insert', [grantId, userId, membership.brand_id, clientId, GRANT_SECONDS])
-  return grantId
+  const made = await pipeline.run('grant_consent', [
+    grantId,
+    session.userId,
+    membership.brand_id,
+    clientId,
+    GRANT_SECONDS,
+    session.id,
+  ])
+  if (made === 0) return 'signed_out'
+  await pipeline.run('oidc_client_used', [clientId])
+  return { grantId }
 }
 
 const split = (scopes: readonly string[], isAllowed: (scope: string) => boolean): [string, string] => [

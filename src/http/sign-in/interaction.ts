@@ -139,13 +139,17 @@ async function consent(step: Step): Promise<Reply> {
   const membership = (await membershipsOf(signIn.pipeline, userId)).find((one) => one.brand_id === brandId)
   if (!membership)
     return await showConsent(step, session, { status: 400, problem: 'Choose the brand to connect' })
-  const grantId = await grantConsent({ provider, pipeline: signIn.pipeline, details, userId, membership })
-  if (!grantId)
+  const given = await grantConsent({ provider, pipeline: signIn.pipeline, details, session, membership })
+  if (given === 'signed_out') {
+    signIn.forget('session', session.id)
+    return await finish(step)
+  }
+  if (given === 'nothing_allowed')
     return await showConsent(step, session, {
       status: 403,
       problem: `As a member of ${membership.name} you cannot allow any of this: ask an administrator`,
     })
-  return await finish(step, { consent: { grantId } })
+  return await finish(step, { consent: given })
 }
 
 async function showConsent(

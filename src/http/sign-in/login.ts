@@ -27,7 +27,11 @@ export async function submitLogin(
     })
     // Not to leave behind a session that nobody has the cookie of any more.
     await signIn.sessions.end(cookies)
-    const session = await signIn.sessions.start(user.id, user.memberships[0]?.brand_id ?? '')
+    const session = await signIn.sessions.start(
+      user.id,
+      user.memberships[0]?.brand_id ?? '',
+      user.passwordHash,
+    )
     return await goOn(user, [session, signIn.devices.remember(user.email)])
   } catch (error) {
     if (!(error instanceof Failure) || error.status >= 500) throw error

@@ -1,7 +1,8 @@
 import type Provider from 'oidc-provider'
+import type { Counted } from '../../access/limits.ts'
 import type { SignIn } from '../../access/sign-in/open.ts'
 import { PATHS } from '../../access/sign-in/paths.ts'
-import type { Op } from '../../op.ts'
+import type { Rate } from '../../op.ts'
 import type { Handler, HttpMethod, Request, Route } from '../server.ts'
 import { openly, PREFLIGHT } from './cors.ts'
 import { answerOf } from './in-process.ts'
@@ -10,26 +11,35 @@ import { revoke } from './revocation.ts'
 import { shown } from './web.ts'
 
 const BODY_BYTES = 64 * 1024
+/** Of a registration, which is kept: what clients say of themselves is 500 bytes to 1 KB. */
+const REGISTRATION_BYTES = 4 * 1024
 /** By one address; services register clients for many users from few. */
 const REGISTRATIONS = { count: 60, per: 'minute' } as const
+/** By all together: in the three days until they are swept, 2 GB. */
+const ALL_REGISTRATIONS = { count: 120, per: 'minute', burst: 1_200 } as const
 
 export interface OAuthDeps {
   provider: Provider
   signIn: SignIn
-  /** Counts a call by an address; throws `rate_limited`. */
-  limit(op: Pick<Op, 'name' | 'rate'>, address: string): void | Promise<void>
+  /** Counts a call from an address; throws `rate_limited`. */
+  limit?(op: Counted, address: string): void | Promise<void>
+  /** Counts what all share; throws `rate_limited`. */
+  limitShared?(key: string, rate: Rate): Promise<void>
 }
 
 /** The endpoints of the authorization server itself. */
-export function oauthRoutes({ provider, signIn, limit }: OAuthDeps): Route[] {
+export function oauthRoutes({ provider, signIn, limit, limitShared }: OAuthDeps): Route[] {
   const answered = (request: Request) => answerOf(provider, request)
   const limited =
-    (op: Pick<Op, 'name' | 'rate'>, handler: Handler): Handler =>
+    (op: Counted, handler: Handler): Handler =>
     async (request) => {
-      await limit(op, request.address)
+      await limit?.(op, request.address)
       return await handler(request)
     }
-  const register: Handler = (request) => answerOf(provider, request, registrationBody(request))
+  const register: Handler = async (request) => {
+    await limitShared?.('oauth_register', ALL_REGISTRATIONS)
+    return await answerOf(provider, request, registrationBody(request))
+  }
   const authorize = shown(limited({ name: 'oauth_authorize' }, answered))
 
   return [
@@ -42,7 +52,10 @@ export function oauthRoutes({ provider, signIn, limit }: OAuthDeps): Route[] {
       'POST',
       limited({ name: 'oauth_revoke' }, (request) => revoke(provider, signIn, request)),
     ),
-    open(PATHS.registration, 'POST', limited({ name: 'oauth_register', rate: REGISTRATIONS }, register)),
+    {
+      ...open(PATHS.registration, 'POST', limited({ name: 'oauth_register', rate: REGISTRATIONS }, register)),
+      bodyLimit: REGISTRATION_BYTES,
+    },
     { path: PATHS.authorization, surface: 'plain', bodyLimit: 0, methods: { GET: authorize } },
     { path: `${PATHS.authorization}/{uid}`, surface: 'plain', bodyLimit: 0, methods: { GET: authorize } },
   ]
