@@ -118,7 +118,7 @@ export function readGiven(
 
 function whole(json: unknown, path: string): void {
   for (const [index, each] of [json].flat().entries())
-    if (!/^("?)[+-]?\d+\1$/.test(shown(each)))
+    if (!/^[+-]?\d+$/.test(typeof each === 'string' ? each : shown(each)))
       throw refusal(
         Array.isArray(json) ? `${path}[${index}]` : path,
         `must be a whole number, not ${shown(each)}`,
