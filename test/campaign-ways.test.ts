@@ -69,11 +69,11 @@ const person = (shopper: Shopper) => ({
   customer: { id: shopper.id, email: emailOf(shopper), phone: phoneOf(shopper) },
 })
 
-const bought = (brand: Brand, shopper: Shopper, id: number, minutes: number) =>
+const bought = (brand: Brand, shopper: Shopper, id: number, minutes: number, more: object = {}) =>
   tell(brand, {
     topic: 'orders/create',
     triggeredAt: new Date(iso(minutes)),
-    body: order({ id, ...person(shopper), ...times(minutes), processed_at: iso(minutes) }),
+    body: order({ id, ...person(shopper), ...times(minutes), processed_at: iso(minutes), ...more }),
   })
 const tagged = (brand: Brand, shopper: Shopper, tags: string) =>
   tell(brand, {
@@ -123,6 +123,27 @@ t.test('a customer who becomes at risk is messaged, once for the order they last
   await dayAfter()
   t.equal((await messagesOf(brand)).length, 1)
   t.match(await endsOf(brand), [{ outcome: 'completed', reason: 'completed' }])
+})
+
+t.test('who buys is messaged about the order, unless they buy again', async (t) => {
+  clock.noon()
+  const brand = await stage.brand()
+  await stage.campaign(brand, { trigger_event: 'order_created' })
+  const [once, twice] = [{ id: 1 }, { id: 2 }]
+  clock.pass(10)
+  // A store makes the order once it is paid.
+  const paid = (shopper: Shopper, id: number, minutes: number) =>
+    bought(brand, shopper, id, minutes, { processed_at: iso(minutes - 1 / 60) })
+  await paid(once, 51, 0)
+  await paid(twice, 52, -5)
+  await paid(twice, 53, 0)
+  await stage.tick()
+  await stage.pass(30)
+  t.match(
+    (await messagesOf(brand)).map(({ phone }) => phone),
+    [phoneOf(once), phoneOf(twice)],
+  )
+  t.match(await endsOf(brand), [{ source_id: '52', outcome: 'converted', reason: 'already_bought' }])
 })
 
 t.test('who enters the segment that a campaign names is messaged', async (t) => {
