@@ -28,7 +28,7 @@ import { POINTS } from './fixtures/webhook.ts'
 // Each way into a campaign, from what happened to the message in the outbox.
 
 setLogLevel('error')
-const stage = await campaignStage(t, 14)
+const stage = await campaignStage(t, 20)
 const { clock, app, tell, db } = stage
 const { sql } = db.postgres
 const DAY_MINUTES = 1_440
@@ -123,6 +123,34 @@ t.test('a customer who becomes at risk is messaged, once for the order they last
   await dayAfter()
   t.equal((await messagesOf(brand)).length, 1)
   t.match(await endsOf(brand), [{ outcome: 'completed', reason: 'completed' }])
+})
+
+t.test('who became at risk while a campaign was paused is not messaged when it goes on', async (t) => {
+  clock.noon()
+  const brand = await stage.brand()
+  // One more day without an order is too much for the first, three more for the second.
+  for (const [n, days] of [40, 30, 20].entries()) await bought(brand, { id: 1 }, 60 + n, -days * DAY_MINUTES)
+  for (const [n, days] of [38, 28, 18].entries()) await bought(brand, { id: 2 }, 70 + n, -days * DAY_MINUTES)
+  await stage.tick()
+  const { id } = await stage.campaign(brand, { trigger_event: 'customer_winback' })
+  const own = db.postgres.forBrand(brand.id)
+  const refreshed = async () => {
+    await refreshBrand(app.pipeline, brand.id, { asOf: clock.now() })
+    await startByResults(stage.parts, clock.now)
+  }
+  clock.pass(60)
+  await refreshed()
+  await setCampaignStatus(own, id, 'paused', clock.now())
+  clock.pass(2 * DAY_MINUTES)
+  await setCampaignStatus(own, id, 'active', clock.now())
+  clock.pass(60)
+  await refreshed()
+  await stage.round()
+  t.equal((await sql`select from campaign_run where brand_id = ${brand.id}`).length, 0)
+  clock.pass(DAY_MINUTES)
+  await refreshed()
+  await stage.pass(120)
+  t.match(await messagesOf(brand), [{ phone: phoneOf({ id: 2 }) }])
 })
 
 t.test('who buys is messaged about the order, unless they buy again', async (t) => {
