@@ -230,6 +230,24 @@ t.test('filters on the customer hold at the start, and again before the message'
   ])
 })
 
+t.test('filters look at what came in with the event that started the run', async (t) => {
+  clock.noon()
+  const brand = await stage.brand()
+  await stage.campaign(brand, {
+    trigger_event: 'order_created',
+    filters: [{ field: 'customer_attributes.tags', operator: 'contains', value: 'vip' }],
+  })
+  clock.pass(5)
+  // At one instant, so that the second round may have the session of the first.
+  for (const id of [1, 2]) {
+    await tagged(brand, { id }, 'vip')
+    await bought(brand, { id }, 80 + id, 0)
+    await stage.tick()
+    await stage.round()
+  }
+  t.same(await endsOf(brand), [])
+})
+
 t.test('a static discount gives everybody its code, in the text and in the link', async (t) => {
   clock.noon()
   const brand = await stage.brand()

@@ -17,7 +17,7 @@ import { type Foreknown, workOn } from './work.ts'
 /** What the runner works with. */
 export interface RunnerParts {
   postgres: Postgres
-  /** What filters on customers read. */
+  /** What filters on customers read: with everything that came into the lake before they are looked at. */
   lake(brand: Brand): Pick<Lake, 'sources'>
   seal: Seal
   /** Where answers are drafted; null: nowhere. */
@@ -138,7 +138,11 @@ function outsideOf({ lake, seal, agent, signal }: RunnerParts, db: Db, now: Date
     now,
     agent,
     ...(signal && { signal }),
-    sources: async () => await lake((await messageBrand(db)).brand).sources(),
+    sources: async () => {
+      const { brand } = await messageBrand(db)
+      const row = await db.maybe<{ changed_tick: number }>('lake_changed_tick')
+      return await lake(brand).sources(undefined, undefined, row?.changed_tick)
+    },
     store: (): Promise<Connection | null> => connectionOf(db, seal),
   }
 }
