@@ -272,6 +272,53 @@ t.test('STOP ends the run, unsubscribes and is not answered; START subscribes ag
   t.match(await consent(), [{ sms_consent: 'subscribed' }])
 })
 
+/** Somebody else works on the run, until what is done meanwhile has to wait for it, and writes a step. */
+async function beside<Result>(brand: Brand, work: () => Promise<Result>): Promise<Result> {
+  return await sql
+    .begin(async (tx) => {
+      await tx`select from campaign_run where brand_id = ${brand.id} for update`
+      const done = work()
+      await eventually(
+        async () =>
+          (
+            await sql`select from pg_locks join pg_stat_activity using (pid) where not granted and datname = current_database()`
+          ).length > 0,
+        { everyMs: 5 },
+      )
+      await tx`insert into run_step (brand_id, run_id, ordinal, id, at, step, state)
+      select brand_id, run_id, max(ordinal) + 1, gen_random_uuid(), now(), 'wait', 'waiting'
+      from run_step where brand_id = ${brand.id} group by brand_id, run_id`
+      return { done }
+    })
+    .then(({ done }) => done)
+}
+
+t.test('a STOP that comes while its run is worked on is heard', async (t) => {
+  const { brand, tell } = await withGateway()
+  await stage.campaign(brand)
+  const { phone } = await abandoned(brand)
+  await stage.pass(31)
+  const told = await beside(brand, () => tell({ type: 'message', id: 'in_1', from: phone, text: 'STOP' }))
+  t.match(told, { status: 200, body: { ok: true } })
+  t.match(await runOf(brand), { state: 'ended', outcome: 'stopped' })
+})
+
+t.test('a message that is sent while its run is worked on is known to be sent', async (t) => {
+  const { brand } = await withGateway()
+  await stage.campaign(brand)
+  await due(brand)
+  await beside(brand, () => sendMessages(stage.parts, clock.now))
+  t.match(await messagesOf(brand), [{ status: 'sent' }])
+})
+
+t.test('of two first messages of somebody at the same time both are taken', async (t) => {
+  const { brand, tell } = await withGateway()
+  const says = (id: string) => tell({ type: 'message', id, from: '+12025559998', text: 'Hi' })
+  const told = await Promise.all(['in_1', 'in_2', 'in_1'].map(says))
+  t.equal(told.filter(({ body }) => body.ok).length, 2)
+  t.equal((await messagesOf(brand)).length, 2)
+})
+
 t.test('a message of somebody whom no campaign messaged begins a conversation', async (t) => {
   const { brand, tell } = await withGateway()
   await tell({ type: 'message', id: 'in_1', from: '+12025559999', text: 'Hi' })

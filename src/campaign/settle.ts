@@ -3,6 +3,7 @@ import type { Statements } from '../op.ts'
 import type { StepState } from './advance.ts'
 import type { Sent } from './channel.ts'
 import { barrierTo, hasOptedOut, type Policy } from './gate.ts'
+import { lockRuns } from './locked-run.ts'
 import { type Outcome, REASONS, type ReasonCode, type Step } from './reason.ts'
 import { recordSteps } from './record-steps.ts'
 
@@ -102,19 +103,11 @@ export async function settle(tx: Statements, settlements: readonly Settlement[],
   await tellRuns(tx, settlements, now)
 }
 
-interface RunRow {
-  id: string
-  state: 'waiting' | 'ended'
-  step: Step
-  ordinal: number
-}
-
 async function tellRuns(tx: Statements, settlements: readonly Settlement[], now: Date): Promise<void> {
   const told = settlements.filter(({ message }) => message.run_id !== null)
   if (told.length === 0) return
   const ids = [...new Set(told.map(({ message }) => message.run_id as string))]
-  const rows = await tx.many<RunRow>('runs_of_messages', [ids])
-  const runs = new Map(rows.map((row) => [row.id, row]))
+  const runs = await lockRuns(tx, ids)
   const ends = new Map<string, Outcome>()
   const steps = told.flatMap((settlement) => {
     const { message, reason, error } = settlement
