@@ -374,6 +374,30 @@ t.test('an agent answers with what exists, and the campaign where it invents som
   t.equal(agent.asked.length, 4, 'its budget is spent')
 })
 
+t.test('an agent answers what is written while it drafts', async (t) => {
+  const { brand, tell } = await withGateway()
+  const agent = await fakeAgent(t)
+  const endpoint = { url: agent.url, key: null, model: 'small' }
+  await stage.campaign(brand, { action_type: 'agent' })
+  const { phone } = await abandoned(brand)
+  await stage.pass(31)
+  const says = (id: string, text: string) => tell({ type: 'message', id, from: phone, text })
+  await says('in_1', 'Do you ship to Peru?')
+  agent.answers.push('To Peru, yes.', 'To Chile as well.')
+  agent.onAsked = async () => {
+    if (agent.asked.length === 1) await says('in_2', 'And to Chile?')
+  }
+  await workCampaigns({ ...stage.parts, agent: endpoint }, clock.now)
+  t.equal(agent.asked[1]?.messages.at(-1)?.content, 'And to Chile?')
+  t.match(
+    (await messagesOf(brand)).filter(({ author }) => author === 'agent').map(({ body }) => body),
+    ['To Chile as well.'],
+  )
+  t.match(await sql`select agent_drafts from conversation where brand_id = ${brand.id}`, [
+    { agent_drafts: 2 },
+  ])
+})
+
 t.test('the rules of a brand are shown and changed', async (t) => {
   const brand = await stage.brand()
   t.match(await cli('policy show', { brand: brand.id }), { quiet_from: '21:00', cap_messages: 4 })

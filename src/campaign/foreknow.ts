@@ -2,7 +2,7 @@ import type { Connection } from '../connect/store/connection.ts'
 import { Failure } from '../errors.ts'
 import type { Db, Reader } from '../op.ts'
 import { abreast } from './abreast.ts'
-import { type Conversing, type Drafted, draftAnswer } from './agent.ts'
+import { type Conversing, draftAnswer } from './agent.ts'
 import type { ChatEndpoint } from './chat.ts'
 import { availableTo } from './definition.ts'
 import { discountById } from './discount.ts'
@@ -11,7 +11,7 @@ import { customersThatHold } from './filter.ts'
 import { type HeldRun, repliesOf, versionsOf } from './held-run.ts'
 import { messageBrand } from './message-brand.ts'
 import { savedStart } from './start.ts'
-import type { Foreknown, Wanting } from './work.ts'
+import type { Draft, Foreknown, Wanting } from './work.ts'
 
 /** What runs need to know of the lake and of the store; neither is asked within a transaction. */
 export interface Outside {
@@ -115,17 +115,18 @@ async function codesOf(
 /** Of a conversation that the agent reads. */
 const MOST_READ = 20
 
+/** Each costs as soon as it is there, whatever becomes of it. */
 async function draftsOf(
   db: Db,
   runs: readonly HeldRun[],
-  { agent, signal }: Outside,
-): Promise<Map<string, Drafted>> {
+  { agent, now, signal }: Outside,
+): Promise<Map<string, Draft>> {
   const [versionOf, replies, { brand }] = await Promise.all([
     versionsOf(db, runs),
     repliesOf(db, runs),
     messageBrand(db),
   ])
-  const drafts = new Map<string, Drafted>()
+  const drafts = new Map<string, Draft>()
   await abreast(runs, ABREAST, async (run) => {
     const reply = replies.get(run.id)
     if (!reply || !agent) return
@@ -138,7 +139,9 @@ async function draftsOf(
       drafts: reply.agent_drafts,
       tokens: reply.agent_tokens,
     }
-    drafts.set(run.id, await draftAnswer(agent, conversing, signal))
+    const { template, drafts: made, tokens } = await draftAnswer(agent, conversing, signal)
+    if (made > 0) await db.run('conversation_spend', [reply.conversation_id, made, tokens, now])
+    drafts.set(run.id, { template, answers: reply.answers })
   })
   return drafts
 }
