@@ -398,6 +398,40 @@ t.test('an agent answers what is written while it drafts', async (t) => {
   ])
 })
 
+/** So many shoppers whom an agent has to answer. */
+async function writing(count: number) {
+  const { brand, tell } = await withGateway()
+  const agent = await fakeAgent(t)
+  await stage.campaign(brand, { action_type: 'agent', messages: { agent_reply: 'We are here.' } })
+  await abandoned(brand, count)
+  await stage.pass(31)
+  const phones = await sql`select phone from contact where brand_id = ${brand.id}`
+  for (const [n, { phone }] of phones.entries())
+    await tell({ type: 'message', id: `in_${n}`, from: phone, text: 'Hi' })
+  const parts = { ...stage.parts, agent: { url: agent.url, key: null, model: 'small' } }
+  const answersOf = async () => (await messagesOf(brand)).filter(({ body }) => body !== 'Hi').slice(count)
+  return { agent, parts, answersOf }
+}
+
+t.test('once the endpoint of the agent gives no answer the campaign’s replies are given', async (t) => {
+  const { agent, parts, answersOf } = await writing(20)
+  agent.answers.push(...Array.from({ length: 20 }, () => null))
+  await workCampaigns(parts, clock.now)
+  t.ok(agent.asked.length <= 8, 'those that were asked at the same time')
+  const answers = await answersOf()
+  t.equal(answers.filter(({ author, body }) => author === 'campaign' && /^We are here/.test(body)).length, 20)
+})
+
+t.test('what a round has no time to draft is drafted later', async (t) => {
+  const { agent, parts, answersOf } = await writing(2)
+  agent.answers.push('Hello!', 'Hello!')
+  await workCampaigns({ ...parts, draftingMs: -1 }, clock.now)
+  t.same(await answersOf(), [])
+  clock.pass(1)
+  await workCampaigns(parts, clock.now)
+  t.match(await answersOf(), [{ author: 'agent' }, { author: 'agent' }])
+})
+
 t.test('the rules of a brand are shown and changed', async (t) => {
   const brand = await stage.brand()
   t.match(await cli('policy show', { brand: brand.id }), { quiet_from: '21:00', cap_messages: 4 })
