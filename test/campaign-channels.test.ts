@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { httpChannel } from '../src/campaign/channel-http.ts'
 import { workCampaigns } from '../src/campaign/round.ts'
+import { setCampaignStatus } from '../src/campaign/saved.ts'
 import { sendMessages } from '../src/campaign/sending.ts'
 import { channelCommands } from '../src/cli/channel.ts'
 import type { Values } from '../src/cli/command.ts'
@@ -329,6 +330,38 @@ t.test('a message of somebody whom no campaign messaged begins a conversation', 
     [{ campaign_id: null, status: 'open', phone: '+12025559999' }],
   )
   t.equal((await messagesOf(brand)).length, 2)
+})
+
+t.test('no answer leaves once its campaign is paused', async (t) => {
+  const { gateway, brand, tell } = await withGateway()
+  const { id } = await stage.campaign(brand)
+  const { phone } = await abandoned(brand)
+  await stage.pass(31)
+  await tell({ type: 'message', id: 'in_1', from: phone, text: 'Do you ship to Peru?' })
+  await workCampaigns(stage.parts, clock.now)
+  await setCampaignStatus(stage.db.postgres.forBrand(brand.id), id, 'paused', clock.pass(1))
+  await sendMessages(stage.parts, clock.now)
+  t.match((await messagesOf(brand)).at(-1), { status: 'failed', reason: 'campaign_off' })
+  t.equal(gateway.taken.size, 1)
+})
+
+t.test('no message but an answer leaves after the end of its campaign', async (t) => {
+  const { gateway, brand, tell } = await withGateway()
+  const ends_at = new Date(clock.now().getTime() + 4 * 3_600_000)
+  await stage.campaign(brand, { ends_at })
+  const { phone } = await abandoned(brand)
+  await stage.pass(31)
+  await due(brand)
+  await tell({ type: 'message', id: 'in_1', from: phone, text: 'Do you ship to Peru?' })
+  clock.to(ends_at)
+  await workCampaigns(stage.parts, clock.now)
+  await sendMessages(stage.parts, clock.now)
+  t.equal(gateway.taken.size, 2)
+  t.match(
+    await sql`select answers is not null as is_answer, status, reason from message
+      where brand_id = ${brand.id} and direction = 'outbound' order by created_at, id`,
+    [{ status: 'sent' }, { status: 'failed', reason: 'campaign_off' }, { is_answer: true, status: 'sent' }],
+  )
 })
 
 t.test('an agent answers with what exists, and the campaign where it invents something', async (t) => {

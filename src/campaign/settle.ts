@@ -21,6 +21,8 @@ export interface HeldMessage {
   attempts: number
   begun_at: Date | null
   is_active: boolean
+  /** The end of the campaign, as the run knows it. */
+  ends_at: Date | null
   email: string | null
   phone: string | null
   sms_consent: ConsentState
@@ -56,8 +58,9 @@ export function heldBack(message: HeldMessage, policy: Policy, now: Date): Settl
   if (message.contact_id === null) return failed('contact_erased')
   if (addressIn(message) === null)
     return failed(message.channel === 'sms' ? 'phone_missing' : 'email_missing')
-  if (message.answers !== null) return hasOptedOut(message, message.channel) ? failed('opted_out') : null
   if (!message.is_active) return failed('campaign_off')
+  if (message.answers !== null) return hasOptedOut(message, message.channel) ? failed('opted_out') : null
+  if (message.ends_at !== null && message.ends_at <= now) return failed('campaign_off')
   const barrier = barrierTo(message, message.channel, message.bought_at, policy, now)
   if (barrier?.reason !== 'quiet_hours') return barrier && failed(barrier.reason)
   return { message, status: 'queued', reason: 'quiet_hours', nextAttemptAt: barrier.until }
