@@ -258,6 +258,23 @@ t.test('who writes back is answered once with the campaign’s reply, and the ru
   t.equal((await sql`select from conversation where brand_id = ${brand.id}`).length, 1)
 })
 
+t.test('who writes back answers what was sent to them, not what waits to be', async (t) => {
+  const { brand, tell } = await withGateway()
+  for (const amount of [30, 40])
+    await stage.campaign(brand, { trigger_delay: { amount, unit: 'minutes' }, name: `After ${amount}` })
+  const { phone } = await abandoned(brand)
+  await stage.pass(31)
+  clock.pass(10)
+  await workCampaigns(stage.parts, clock.now)
+  await tell({ type: 'message', id: 'in_1', from: phone, text: 'Do you ship to Peru?' })
+  t.match(
+    await sql`select name, direction, message.status from message
+      join conversation on conversation.id = conversation_id join campaign on campaign.id = campaign_id
+      where message.brand_id = ${brand.id} order by message.created_at, message.id`,
+    [{ status: 'sent' }, { name: 'After 40', status: 'queued' }, { name: 'After 30', direction: 'inbound' }],
+  )
+})
+
 t.test('STOP ends the run, unsubscribes and is not answered; START subscribes again', async (t) => {
   const { gateway, brand, tell } = await withGateway()
   await stage.campaign(brand)
