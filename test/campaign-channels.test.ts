@@ -154,6 +154,19 @@ t.test('a channel keeps its rate', async (t) => {
   t.equal(gateway.taken.size, 5)
 })
 
+t.test('a channel that nothing holds up sends at its rate', async (t) => {
+  const { gateway, brand } = await withGateway('2')
+  await stage.campaign(brand)
+  await due(brand, 7)
+  const waits: number[] = []
+  await sendMessages(stage.parts, clock.now, async (ms) => {
+    waits.push(ms)
+    clock.pass(ms / 60_000)
+  })
+  t.equal(gateway.taken.size, 7)
+  t.same(waits, [1_000, 1_000, 1_000])
+})
+
 t.test('a gateway that is slow holds up no message of another brand', async (t) => {
   const [slow, quick] = [await withGateway(), await withGateway()]
   for (const { brand } of [slow, quick]) await stage.campaign(brand)

@@ -23,7 +23,8 @@ export interface Incoming {
 export type Received = { conversationId: string; messageId: string } | { deduplicated: true }
 
 /**
- * Takes a message: to the newest open conversation of its contact and channel in which they were told something, or a new one. A wish for no more
+ * Takes a message: to the newest open conversation of its contact and channel, before others one in which something was
+ * said to them, or a new one. A wish for no more
  * messages, or for messages again, is honoured in the same transaction; all else the conversation's run answers.
  * Throws `bad_request` for a sender that is no address.
  */
