@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { SenderParts } from '../src/campaign/send.ts'
 import { sendMessages } from '../src/campaign/sending.ts'
 import type { Job } from '../src/job.ts'
@@ -12,7 +13,8 @@ export const sending: Job<SenderParts> = {
   policy: 'one',
   async run(parts, _data, { signal, send }) {
     try {
-      await sendMessages({ ...parts, signal }, () => new Date())
+      const wait = (ms: number) => pause(ms, undefined, { signal }).catch(() => {})
+      await sendMessages({ ...parts, signal }, () => new Date(), wait)
     } finally {
       await send('sending', {}, EVERY_SECONDS)
     }

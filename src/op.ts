@@ -64,9 +64,9 @@ export interface Lake {
   served(generation?: number, newest?: number): Promise<Published | null>
   /**
    * Sources and staging models over a manifest of the last seconds, as of an instant (default: now). `newest`: a
-   * generation that was told of in this call; they are not of an older one.
+   * generation that was told of in this call; they are not of an older one, nor without what came in with `tick`.
    */
-  sources(asOf?: Date, newest?: number): Promise<Sources>
+  sources(asOf?: Date, newest?: number, tick?: number): Promise<Sources>
   /** The same rows as before for 24 hours, unless an erasure comes; then, as of the same instant, those of the newest manifest. */
   pinned(pin: Pin): Promise<Sources>
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { httpChannel } from '../src/campaign/channel-http.ts'
 import { workCampaigns } from '../src/campaign/round.ts'
+import { setCampaignStatus } from '../src/campaign/saved.ts'
 import { sendMessages } from '../src/campaign/sending.ts'
 import { channelCommands } from '../src/cli/channel.ts'
 import type { Values } from '../src/cli/command.ts'
@@ -153,6 +154,19 @@ t.test('a channel keeps its rate', async (t) => {
   t.equal(gateway.taken.size, 5)
 })
 
+t.test('a channel that nothing holds up sends at its rate', async (t) => {
+  const { gateway, brand } = await withGateway('2')
+  await stage.campaign(brand)
+  await due(brand, 7)
+  const waits: number[] = []
+  await sendMessages(stage.parts, clock.now, async (ms) => {
+    waits.push(ms)
+    clock.pass(ms / 60_000)
+  })
+  t.equal(gateway.taken.size, 7)
+  t.same(waits, [1_000, 1_000, 1_000])
+})
+
 t.test('a gateway that is slow holds up no message of another brand', async (t) => {
   const [slow, quick] = [await withGateway(), await withGateway()]
   for (const { brand } of [slow, quick]) await stage.campaign(brand)
@@ -257,6 +271,23 @@ t.test('who writes back is answered once with the campaign’s reply, and the ru
   t.equal((await sql`select from conversation where brand_id = ${brand.id}`).length, 1)
 })
 
+t.test('who writes back answers what was sent to them, not what waits to be', async (t) => {
+  const { brand, tell } = await withGateway()
+  for (const amount of [30, 40])
+    await stage.campaign(brand, { trigger_delay: { amount, unit: 'minutes' }, name: `After ${amount}` })
+  const { phone } = await abandoned(brand)
+  await stage.pass(31)
+  clock.pass(10)
+  await workCampaigns(stage.parts, clock.now)
+  await tell({ type: 'message', id: 'in_1', from: phone, text: 'Do you ship to Peru?' })
+  t.match(
+    await sql`select name, direction, message.status from message
+      join conversation on conversation.id = conversation_id join campaign on campaign.id = campaign_id
+      where message.brand_id = ${brand.id} order by message.created_at, message.id`,
+    [{ status: 'sent' }, { name: 'After 40', status: 'queued' }, { name: 'After 30', direction: 'inbound' }],
+  )
+})
+
 t.test('STOP ends the run, unsubscribes and is not answered; START subscribes again', async (t) => {
   const { gateway, brand, tell } = await withGateway()
   await stage.campaign(brand)
@@ -272,6 +303,53 @@ t.test('STOP ends the run, unsubscribes and is not answered; START subscribes ag
   t.match(await consent(), [{ sms_consent: 'subscribed' }])
 })
 
+/** Somebody else works on the run, until what is done meanwhile has to wait for it, and writes a step. */
+async function beside<Result>(brand: Brand, work: () => Promise<Result>): Promise<Result> {
+  return await sql
+    .begin(async (tx) => {
+      await tx`select from campaign_run where brand_id = ${brand.id} for update`
+      const done = work()
+      await eventually(
+        async () =>
+          (
+            await sql`select from pg_locks join pg_stat_activity using (pid) where not granted and datname = current_database()`
+          ).length > 0,
+        { everyMs: 5 },
+      )
+      await tx`insert into run_step (brand_id, run_id, ordinal, id, at, step, state)
+      select brand_id, run_id, max(ordinal) + 1, gen_random_uuid(), now(), 'wait', 'waiting'
+      from run_step where brand_id = ${brand.id} group by brand_id, run_id`
+      return { done }
+    })
+    .then(({ done }) => done)
+}
+
+t.test('a STOP that comes while its run is worked on is heard', async (t) => {
+  const { brand, tell } = await withGateway()
+  await stage.campaign(brand)
+  const { phone } = await abandoned(brand)
+  await stage.pass(31)
+  const told = await beside(brand, () => tell({ type: 'message', id: 'in_1', from: phone, text: 'STOP' }))
+  t.match(told, { status: 200, body: { ok: true } })
+  t.match(await runOf(brand), { state: 'ended', outcome: 'stopped' })
+})
+
+t.test('a message that is sent while its run is worked on is known to be sent', async (t) => {
+  const { brand } = await withGateway()
+  await stage.campaign(brand)
+  await due(brand)
+  await beside(brand, () => sendMessages(stage.parts, clock.now))
+  t.match(await messagesOf(brand), [{ status: 'sent' }])
+})
+
+t.test('of two first messages of somebody at the same time both are taken', async (t) => {
+  const { brand, tell } = await withGateway()
+  const says = (id: string) => tell({ type: 'message', id, from: '+12025559998', text: 'Hi' })
+  const told = await Promise.all(['in_1', 'in_2', 'in_1'].map(says))
+  t.equal(told.filter(({ body }) => body.ok).length, 2)
+  t.equal((await messagesOf(brand)).length, 2)
+})
+
 t.test('a message of somebody whom no campaign messaged begins a conversation', async (t) => {
   const { brand, tell } = await withGateway()
   await tell({ type: 'message', id: 'in_1', from: '+12025559999', text: 'Hi' })
@@ -282,6 +360,38 @@ t.test('a message of somebody whom no campaign messaged begins a conversation', 
     [{ campaign_id: null, status: 'open', phone: '+12025559999' }],
   )
   t.equal((await messagesOf(brand)).length, 2)
+})
+
+t.test('no answer leaves once its campaign is paused', async (t) => {
+  const { gateway, brand, tell } = await withGateway()
+  const { id } = await stage.campaign(brand)
+  const { phone } = await abandoned(brand)
+  await stage.pass(31)
+  await tell({ type: 'message', id: 'in_1', from: phone, text: 'Do you ship to Peru?' })
+  await workCampaigns(stage.parts, clock.now)
+  await setCampaignStatus(stage.db.postgres.forBrand(brand.id), id, 'paused', clock.pass(1))
+  await sendMessages(stage.parts, clock.now)
+  t.match((await messagesOf(brand)).at(-1), { status: 'failed', reason: 'campaign_off' })
+  t.equal(gateway.taken.size, 1)
+})
+
+t.test('no message but an answer leaves after the end of its campaign', async (t) => {
+  const { gateway, brand, tell } = await withGateway()
+  const ends_at = new Date(clock.now().getTime() + 4 * 3_600_000)
+  await stage.campaign(brand, { ends_at })
+  const { phone } = await abandoned(brand)
+  await stage.pass(31)
+  await due(brand)
+  await tell({ type: 'message', id: 'in_1', from: phone, text: 'Do you ship to Peru?' })
+  clock.to(ends_at)
+  await workCampaigns(stage.parts, clock.now)
+  await sendMessages(stage.parts, clock.now)
+  t.equal(gateway.taken.size, 2)
+  t.match(
+    await sql`select answers is not null as is_answer, status, reason from message
+      where brand_id = ${brand.id} and direction = 'outbound' order by created_at, id`,
+    [{ status: 'sent' }, { status: 'failed', reason: 'campaign_off' }, { is_answer: true, status: 'sent' }],
+  )
 })
 
 t.test('an agent answers with what exists, and the campaign where it invents something', async (t) => {
@@ -325,6 +435,64 @@ t.test('an agent answers with what exists, and the campaign where it invents som
   agent.answers.push('One more')
   t.match(await says('And now?'), { direction: 'inbound' })
   t.equal(agent.asked.length, 4, 'its budget is spent')
+})
+
+t.test('an agent answers what is written while it drafts', async (t) => {
+  const { brand, tell } = await withGateway()
+  const agent = await fakeAgent(t)
+  const endpoint = { url: agent.url, key: null, model: 'small' }
+  await stage.campaign(brand, { action_type: 'agent' })
+  const { phone } = await abandoned(brand)
+  await stage.pass(31)
+  const says = (id: string, text: string) => tell({ type: 'message', id, from: phone, text })
+  await says('in_1', 'Do you ship to Peru?')
+  agent.answers.push('To Peru, yes.', 'To Chile as well.')
+  agent.onAsked = async () => {
+    if (agent.asked.length === 1) await says('in_2', 'And to Chile?')
+  }
+  await workCampaigns({ ...stage.parts, agent: endpoint }, clock.now)
+  t.equal(agent.asked[1]?.messages.at(-1)?.content, 'And to Chile?')
+  t.match(
+    (await messagesOf(brand)).filter(({ author }) => author === 'agent').map(({ body }) => body),
+    ['To Chile as well.'],
+  )
+  t.match(await sql`select agent_drafts from conversation where brand_id = ${brand.id}`, [
+    { agent_drafts: 2 },
+  ])
+})
+
+/** So many shoppers whom an agent has to answer. */
+async function writing(count: number) {
+  const { brand, tell } = await withGateway()
+  const agent = await fakeAgent(t)
+  await stage.campaign(brand, { action_type: 'agent', messages: { agent_reply: 'We are here.' } })
+  await abandoned(brand, count)
+  await stage.pass(31)
+  const phones = await sql`select phone from contact where brand_id = ${brand.id}`
+  for (const [n, { phone }] of phones.entries())
+    await tell({ type: 'message', id: `in_${n}`, from: phone, text: 'Hi' })
+  const parts = { ...stage.parts, agent: { url: agent.url, key: null, model: 'small' } }
+  const answersOf = async () => (await messagesOf(brand)).filter(({ body }) => body !== 'Hi').slice(count)
+  return { agent, parts, answersOf }
+}
+
+t.test('once the endpoint of the agent gives no answer the campaign’s replies are given', async (t) => {
+  const { agent, parts, answersOf } = await writing(20)
+  agent.answers.push(...Array.from({ length: 20 }, () => null))
+  await workCampaigns(parts, clock.now)
+  t.ok(agent.asked.length <= 8, 'those that were asked at the same time')
+  const answers = await answersOf()
+  t.equal(answers.filter(({ author, body }) => author === 'campaign' && /^We are here/.test(body)).length, 20)
+})
+
+t.test('what a round has no time to draft is drafted later', async (t) => {
+  const { agent, parts, answersOf } = await writing(2)
+  agent.answers.push('Hello!', 'Hello!')
+  await workCampaigns({ ...parts, draftingMs: -1 }, clock.now)
+  t.same(await answersOf(), [])
+  clock.pass(1)
+  await workCampaigns(parts, clock.now)
+  t.match(await answersOf(), [{ author: 'agent' }, { author: 'agent' }])
 })
 
 t.test('the rules of a brand are shown and changed', async (t) => {

@@ -95,6 +95,7 @@ async function brandWithDiscount() {
   return { db, create, remove: (of: Db) => removeDiscount(of, id) }
 }
 
+const CHANGING = { by: 'test', now: new Date() }
 const wait = (amount: number) => ({ wait: { amount, unit: 'hours' as const } })
 
 t.test('a segment that a campaign is about to name is not archived', async (t) => {
@@ -135,7 +136,7 @@ t.test('a campaign that is being made follows its event type to a new name', asy
 t.test('a campaign that is being changed follows its event type to a new name', async (t) => {
   const { db, create, rename } = await brandWithEvent()
   const { id } = await create(db)
-  await atOnce(db, 'campaign_update', (of) => updateCampaign(of, id, wait(3), 'test'), rename)
+  await atOnce(db, 'campaign_update', (of) => updateCampaign(of, id, wait(3), CHANGING), rename)
   t.match(await campaignById(db, id), {
     version: 3,
     definition: { trigger_event: 'renamed', wait: { amount: 3 } },
@@ -145,7 +146,7 @@ t.test('a campaign that is being changed follows its event type to a new name', 
 t.test('a campaign that is changed while its event type gets a new name starts by that', async (t) => {
   const { db, create, rename } = await brandWithEvent()
   const { id } = await create(db)
-  await atOnce(db, 'campaign_update', rename, (of) => updateCampaign(of, id, wait(3), 'test'))
+  await atOnce(db, 'campaign_update', rename, (of) => updateCampaign(of, id, wait(3), CHANGING))
   t.match(await campaignById(db, id), {
     version: 3,
     definition: { trigger_event: 'renamed', wait: { amount: 3 } },
@@ -155,7 +156,7 @@ t.test('a campaign that is changed while its event type gets a new name starts b
 t.test('of two changes of a campaign at once both are made', async (t) => {
   const { db, create } = await brandWithEvent()
   const { id } = await create(db)
-  const named = (of: Db) => updateCampaign(of, id, { name: 'Other' }, 'test')
-  await atOnce(db, 'campaign_update', (of) => updateCampaign(of, id, wait(3), 'test'), named)
+  const named = (of: Db) => updateCampaign(of, id, { name: 'Other' }, CHANGING)
+  await atOnce(db, 'campaign_update', (of) => updateCampaign(of, id, wait(3), CHANGING), named)
   t.match(await campaignById(db, id), { name: 'Other', definition: { wait: { amount: 3 } } })
 })

@@ -2,6 +2,7 @@ import t from 'tap'
 import { v7 } from 'uuid'
 import { createKey } from '../src/access/key.ts'
 import { renameEventInCampaigns } from '../src/campaign/rename-event.ts'
+import { updateCampaign } from '../src/campaign/saved.ts'
 import { startByResults } from '../src/campaign/start-results.ts'
 import { createDefinition, updateDefinition } from '../src/connect/custom/definitions.ts'
 import { createProvider } from '../src/connect/custom/providers.ts'
@@ -372,4 +373,51 @@ t.test('what a refresh finds starts once: a product that was left, a segment tha
   )
   t.same(new Set(of('segment_entered').map(({ source_id }) => source_id)), new Set([segment.id]))
   t.equal(of('segment_entered').length, 4, 'all but who was a member before')
+})
+
+t.test('what happened before a campaign got its trigger starts nothing', async (t) => {
+  const brand = await stage.brand()
+  const { id } = await stage.campaign(brand)
+  const retriggered = (trigger_event: string) =>
+    updateCampaign(
+      stage.db.postgres.forBrand(brand.id),
+      id,
+      { trigger_event },
+      { by: 'test', now: clock.now() },
+    )
+  const viewed = (who: string) => ({
+    brand_id: brand.id,
+    event_type: 'product_viewed',
+    email: `${who}@example.com`,
+    occurred_at: clock.now().getTime(),
+    properties: { product_id: who },
+  })
+  const paid = (id: number) =>
+    tell(brand, {
+      topic: 'orders/paid',
+      body: order({ id, created_at: iso(), processed_at: iso(), updated_at: iso() }),
+    })
+  await stage.tick()
+  await refreshBrand(app.pipeline, brand.id, { asOf: clock.now() })
+  clock.pass(10)
+  await logBatch(sql, [viewed('early')])
+  clock.pass(10)
+  await retriggered('browse_abandoned')
+  clock.pass(10)
+  await logBatch(sql, [viewed('late')])
+  await stage.tick()
+  await stage.tick()
+  await refreshBrand(app.pipeline, brand.id, { asOf: clock.pass(90) })
+  await startByResults(stage.parts, clock.now)
+  await paid(61)
+  clock.pass(10)
+  await retriggered('order_created')
+  clock.pass(10)
+  await paid(62)
+  await stage.tick()
+  await stage.round()
+  t.match(
+    (await runsOf(brand)).map(({ facts, source_id }) => facts.product_id ?? source_id),
+    ['late', '62'],
+  )
 })

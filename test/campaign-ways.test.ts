@@ -28,7 +28,7 @@ import { POINTS } from './fixtures/webhook.ts'
 // Each way into a campaign, from what happened to the message in the outbox.
 
 setLogLevel('error')
-const stage = await campaignStage(t, 14)
+const stage = await campaignStage(t, 20)
 const { clock, app, tell, db } = stage
 const { sql } = db.postgres
 const DAY_MINUTES = 1_440
@@ -69,11 +69,11 @@ const person = (shopper: Shopper) => ({
   customer: { id: shopper.id, email: emailOf(shopper), phone: phoneOf(shopper) },
 })
 
-const bought = (brand: Brand, shopper: Shopper, id: number, minutes: number) =>
+const bought = (brand: Brand, shopper: Shopper, id: number, minutes: number, more: object = {}) =>
   tell(brand, {
     topic: 'orders/create',
     triggeredAt: new Date(iso(minutes)),
-    body: order({ id, ...person(shopper), ...times(minutes), processed_at: iso(minutes) }),
+    body: order({ id, ...person(shopper), ...times(minutes), processed_at: iso(minutes), ...more }),
   })
 const tagged = (brand: Brand, shopper: Shopper, tags: string) =>
   tell(brand, {
@@ -123,6 +123,55 @@ t.test('a customer who becomes at risk is messaged, once for the order they last
   await dayAfter()
   t.equal((await messagesOf(brand)).length, 1)
   t.match(await endsOf(brand), [{ outcome: 'completed', reason: 'completed' }])
+})
+
+t.test('who became at risk while a campaign was paused is not messaged when it goes on', async (t) => {
+  clock.noon()
+  const brand = await stage.brand()
+  // One more day without an order is too much for the first, three more for the second.
+  for (const [n, days] of [40, 30, 20].entries()) await bought(brand, { id: 1 }, 60 + n, -days * DAY_MINUTES)
+  for (const [n, days] of [38, 28, 18].entries()) await bought(brand, { id: 2 }, 70 + n, -days * DAY_MINUTES)
+  await stage.tick()
+  const { id } = await stage.campaign(brand, { trigger_event: 'customer_winback' })
+  const own = db.postgres.forBrand(brand.id)
+  const refreshed = async () => {
+    await refreshBrand(app.pipeline, brand.id, { asOf: clock.now() })
+    await startByResults(stage.parts, clock.now)
+  }
+  clock.pass(60)
+  await refreshed()
+  await setCampaignStatus(own, id, 'paused', clock.now())
+  clock.pass(2 * DAY_MINUTES)
+  await setCampaignStatus(own, id, 'active', clock.now())
+  clock.pass(60)
+  await refreshed()
+  await stage.round()
+  t.equal((await sql`select from campaign_run where brand_id = ${brand.id}`).length, 0)
+  clock.pass(DAY_MINUTES)
+  await refreshed()
+  await stage.pass(120)
+  t.match(await messagesOf(brand), [{ phone: phoneOf({ id: 2 }) }])
+})
+
+t.test('who buys is messaged about the order, unless they buy again', async (t) => {
+  clock.noon()
+  const brand = await stage.brand()
+  await stage.campaign(brand, { trigger_event: 'order_created' })
+  const [once, twice] = [{ id: 1 }, { id: 2 }]
+  clock.pass(10)
+  // A store makes the order once it is paid.
+  const paid = (shopper: Shopper, id: number, minutes: number) =>
+    bought(brand, shopper, id, minutes, { processed_at: iso(minutes - 1 / 60) })
+  await paid(once, 51, 0)
+  await paid(twice, 52, -5)
+  await paid(twice, 53, 0)
+  await stage.tick()
+  await stage.pass(30)
+  t.match(
+    (await messagesOf(brand)).map(({ phone }) => phone),
+    [phoneOf(once), phoneOf(twice)],
+  )
+  t.match(await endsOf(brand), [{ source_id: '52', outcome: 'converted', reason: 'already_bought' }])
 })
 
 t.test('who enters the segment that a campaign names is messaged', async (t) => {
@@ -179,6 +228,24 @@ t.test('filters on the customer hold at the start, and again before the message'
     { source_id: '2' },
     { source_id: '3', outcome: 'stopped', reason: 'filters_changed' },
   ])
+})
+
+t.test('filters look at what came in with the event that started the run', async (t) => {
+  clock.noon()
+  const brand = await stage.brand()
+  await stage.campaign(brand, {
+    trigger_event: 'order_created',
+    filters: [{ field: 'customer_attributes.tags', operator: 'contains', value: 'vip' }],
+  })
+  clock.pass(5)
+  // At one instant, so that the second round may have the session of the first.
+  for (const id of [1, 2]) {
+    await tagged(brand, { id }, 'vip')
+    await bought(brand, { id }, 80 + id, 0)
+    await stage.tick()
+    await stage.round()
+  }
+  t.same(await endsOf(brand), [])
 })
 
 t.test('a static discount gives everybody its code, in the text and in the link', async (t) => {

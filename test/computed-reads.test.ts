@@ -28,7 +28,7 @@ interface Opened {
 }
 
 /** Lakes whose sessions have a real instance and nothing in it, and which of them were opened. */
-function lakesOf(t: Test, options: LakesOptions = {}) {
+function lakesOf(t: Test, { tick = () => 1, ...options }: LakesOptions & { tick?: () => number } = {}) {
   const opened: Opened[] = []
   const open = async (brand: Brand, asked: Asked): Promise<Session> => {
     const { promise: closed, resolve } = Promise.withResolvers<void>()
@@ -38,7 +38,7 @@ function lakesOf(t: Test, options: LakesOptions = {}) {
       duck.close()
       resolve()
     }
-    const manifest = { generation: 1, tick: 1, erasures: 0, at: new Date() }
+    const manifest = { generation: 1, tick: tick(), erasures: 0, at: new Date() }
     return { duck, manifest, asOf: asked.past ?? new Date(), close } as unknown as Session
   }
   const nothing = { reader: async () => null, sweep: async () => {}, close: async () => {} }
@@ -237,4 +237,16 @@ t.test('a session that shows the newest no more is closed, also when nobody come
   const { lakes, opened } = lakesOf(t, { freshMs: 1 })
   await lakes.forBrand(one).sources()
   await opened[0]?.closed
+})
+
+t.test('a kept session is read until something is asked for that came later', async (t) => {
+  let tick = 1
+  const { lakes, names } = lakesOf(t, { tick: () => tick })
+  const sources = (least: number) => lakes.forBrand(one).sources(undefined, undefined, least)
+  await sources(0)
+  tick = 2
+  await sources(1)
+  t.same(names(), ['one now'])
+  await sources(2)
+  t.same(names(), ['one now', 'one now'])
 })

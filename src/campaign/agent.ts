@@ -1,3 +1,4 @@
+import { errorCode } from '../errors.ts'
 import { errorFields, log } from '../log.ts'
 import { type ChatEndpoint, type ChatMessage, chat } from './chat.ts'
 import { MAX_LENGTH } from './message-rule.ts'
@@ -20,6 +21,8 @@ export interface Drafted {
   template: string | null
   drafts: number
   tokens: number
+  /** The endpoint gave no answer in time. */
+  unanswered?: boolean
 }
 
 export const BUDGET = { drafts: 12, tokens: 40_000 }
@@ -47,7 +50,8 @@ export async function draftAnswer(
   } catch (error) {
     if (signal?.aborted) throw error
     log('warn', 'draft_failed', errorFields(error))
-    return { template: null, drafts: 1, tokens: 0 }
+    const unanswered = errorCode(error) === 'upstream_unavailable'
+    return { template: null, drafts: 1, tokens: 0, unanswered }
   }
 }
 

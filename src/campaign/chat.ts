@@ -31,7 +31,7 @@ const ANSWER_BYTES = 1_048_576
 /** When the endpoint does not say: about so many characters are one. */
 const CHARACTERS_PER_TOKEN = 4
 
-/** One answer. Throws `upstream_unavailable` when there is none in time, and `upstream_error` for one that is not readable. */
+/** One answer. Throws `upstream_unavailable` when there is none in time, and `upstream_error` for one that is none. */
 export async function chat(
   { url, key, model }: ChatEndpoint,
   messages: readonly ChatMessage[],
@@ -50,8 +50,7 @@ export async function chat(
       signal: signal ? AbortSignal.any([signal, late]) : late,
     })
     const text = await textOf(response)
-    if (!response.ok)
-      throw fail('upstream_unavailable', `The endpoint of the agent answered ${response.status}.`)
+    if (!response.ok) throw fail('upstream_error', `The endpoint of the agent answered ${response.status}.`)
     return answerOf(text, messages)
   } catch (cause) {
     if (signal?.aborted || (cause instanceof Error && cause.name === 'Failure')) throw cause

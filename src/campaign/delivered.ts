@@ -1,6 +1,6 @@
 import type { ConsentChannel } from '../identity/contact.ts'
 import type { Db } from '../op.ts'
-import type { Outcome, Step } from './reason.ts'
+import { runOfConversation } from './locked-run.ts'
 import { recordSteps } from './record-steps.ts'
 
 /** What a gateway says about a message that it took, by its own id for it or by ours (the key of its attempts). */
@@ -25,13 +25,7 @@ export async function noteDelivery(
       ? await tx.many<{ id: string; conversation_id: string }>('message_undelivered', [...args, error])
       : await tx.many<{ id: string; conversation_id: string }>('message_delivered', args)
     for (const { id, conversation_id: conversationId } of rows) {
-      const run = await tx.maybe<{
-        id: string
-        state: string
-        step: Step
-        outcome: Outcome
-        ordinal: number
-      }>('run_of_conversation', [conversationId])
+      const run = await runOfConversation(tx, conversationId)
       if (!run) continue
       const place = { runId: run.id, ordinal: run.ordinal, conversationId, messageId: id }
       const step = hasFailed

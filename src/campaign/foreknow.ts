@@ -2,7 +2,7 @@ import type { Connection } from '../connect/store/connection.ts'
 import { Failure } from '../errors.ts'
 import type { Db, Reader } from '../op.ts'
 import { abreast } from './abreast.ts'
-import { type Conversing, type Drafted, draftAnswer } from './agent.ts'
+import { type Conversing, draftAnswer } from './agent.ts'
 import type { ChatEndpoint } from './chat.ts'
 import { availableTo } from './definition.ts'
 import { discountById } from './discount.ts'
@@ -11,7 +11,7 @@ import { customersThatHold } from './filter.ts'
 import { type HeldRun, repliesOf, versionsOf } from './held-run.ts'
 import { messageBrand } from './message-brand.ts'
 import { savedStart } from './start.ts'
-import type { Foreknown, Wanting } from './work.ts'
+import type { Draft, Foreknown, Wanting } from './work.ts'
 
 /** What runs need to know of the lake and of the store; neither is asked within a transaction. */
 export interface Outside {
@@ -22,6 +22,7 @@ export interface Outside {
   answering: Answering
   /** Where answers are drafted; null: nowhere. */
   agent: ChatEndpoint | null
+  drafting: Drafting
   now: Date
   signal?: AbortSignal
 }
@@ -31,7 +32,15 @@ export interface Answering {
   none: Failure | null
 }
 
-/** What was found out, and the runs that have to wait until their store answers. */
+/** Of all drafts of a round. */
+export interface Drafting {
+  /** An answer did not come in time: the next one would be waited for as long, too. */
+  isSilent: boolean
+  /** No draft is begun later, by `performance.now()`: runs of all brands wait for the round to end. */
+  until: number
+}
+
+/** What was found out, and the runs that have to wait until their store answers, or for the next round to be drafted for. */
 export interface Found extends Foreknown {
   later: { asked: readonly string[]; unasked: readonly string[] }
 }
@@ -50,11 +59,12 @@ export async function foreknow(db: Db, wanting: readonly Wanting[], outside: Out
   const offering = wanting.filter(({ needs }) => needs === 'code').map(({ run }) => run)
   const answering = wanting.filter(({ needs }) => needs === 'draft').map(({ run }) => run)
   const { codes, later } = offering.length ? await codesOf(db, offering, outside) : NO_CODES
+  const { drafts, undrafted } = answering.length ? await draftsOf(db, answering, outside) : NO_DRAFTS
   return {
     holds: looking.length ? await holdsOf(db, looking, outside) : new Map(),
     codes,
-    later,
-    drafts: answering.length ? await draftsOf(db, answering, outside) : new Map(),
+    later: { ...later, unasked: [...later.unasked, ...undrafted] },
+    drafts,
   }
 }
 
@@ -115,20 +125,37 @@ async function codesOf(
 /** Of a conversation that the agent reads. */
 const MOST_READ = 20
 
+interface Drafts {
+  drafts: Map<string, Draft>
+  undrafted: readonly string[]
+}
+const NO_DRAFTS: Drafts = { drafts: new Map(), undrafted: [] }
+
+/** Each costs as soon as it is there, whatever becomes of it. */
 async function draftsOf(
   db: Db,
   runs: readonly HeldRun[],
-  { agent, signal }: Outside,
-): Promise<Map<string, Drafted>> {
+  { agent, drafting, now, signal }: Outside,
+): Promise<Drafts> {
   const [versionOf, replies, { brand }] = await Promise.all([
     versionsOf(db, runs),
     repliesOf(db, runs),
     messageBrand(db),
   ])
-  const drafts = new Map<string, Drafted>()
+  const drafts = new Map<string, Draft>()
+  const undrafted: string[] = []
   await abreast(runs, ABREAST, async (run) => {
     const reply = replies.get(run.id)
     if (!reply || !agent) return
+    const { answers } = reply
+    if (drafting.isSilent) {
+      drafts.set(run.id, { template: null, answers })
+      return
+    }
+    if (performance.now() > drafting.until) {
+      undrafted.push(run.id)
+      return
+    }
     const { definition } = versionOf(run)
     const start = await savedStart(db, { ...definition, trigger_event: run.trigger_event })
     const conversing: Conversing = {
@@ -138,7 +165,10 @@ async function draftsOf(
       drafts: reply.agent_drafts,
       tokens: reply.agent_tokens,
     }
-    drafts.set(run.id, await draftAnswer(agent, conversing, signal))
+    const { template, drafts: made, tokens, unanswered } = await draftAnswer(agent, conversing, signal)
+    if (unanswered) drafting.isSilent = true
+    if (made > 0) await db.run('conversation_spend', [reply.conversation_id, made, tokens, now])
+    drafts.set(run.id, { template, answers })
   })
-  return drafts
+  return { drafts, undrafted }
 }

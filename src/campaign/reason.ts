@@ -122,7 +122,7 @@ export const REASONS = {
     step: 'check',
     label: 'Campaign is off',
     level: 'warning',
-    rule: 'A campaign that is paused, archived or past its end sends nothing more.',
+    rule: 'A campaign that is paused or archived sends nothing more, and past its end it only answers.',
     outcome: 'stopped',
   },
   branch_chosen: {

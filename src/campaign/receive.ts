@@ -1,12 +1,12 @@
 import { v7 } from 'uuid'
+import { persistently } from '../connect/store/persistently.ts'
 import { fail } from '../errors.ts'
 import { type ConsentChannel, channelsOf, linkContact, upsertContact } from '../identity/contact.ts'
 import type { Db, Statements } from '../op.ts'
 import { ending } from './advance.ts'
-import type { ActionType } from './message-rule.ts'
+import { type ConversationRun, runOfConversation } from './locked-run.ts'
 import { honour } from './opt-out.ts'
 import { wishOf } from './opt-out-word.ts'
-import type { Outcome, Step } from './reason.ts'
 import { recordSteps } from './record-steps.ts'
 
 /** A message that somebody sent to the brand. */
@@ -22,27 +22,18 @@ export interface Incoming {
 
 export type Received = { conversationId: string; messageId: string } | { deduplicated: true }
 
-interface RunRow {
-  id: string
-  state: 'waiting' | 'ended'
-  step: Step
-  outcome: Outcome | null
-  action_type: ActionType
-  ordinal: number
-}
-
 /**
- * Takes a message: to the newest open conversation of its contact and channel, or a new one. A wish for no more
- * messages, or for messages again, is honoured in the same transaction; all else the conversation's run answers.
- * Throws `bad_request` for a sender that is no address.
+ * Takes a message: to the newest open conversation of its contact and channel, before others one in which something was
+ * said to them, or a new one. A wish for no more messages, or for messages again, is honoured in the same transaction;
+ * all else the conversation's run answers. Throws `bad_request` for a sender that is no address.
  */
 export async function receiveMessage(db: Db, brandId: string, incoming: Incoming): Promise<Received> {
   const key = `${incoming.channel}:${incoming.gatewayId}`
-  return await db.tx(async (tx) => {
+  const take = async (tx: Statements): Promise<Received> => {
     if (await tx.maybe('message_of_key', [key])) return { deduplicated: true }
     const { id: conversationId, contactId } = await conversationFor(tx, incoming)
     // Before the contact, in the order in which the runner locks them.
-    const run = await tx.maybe<RunRow>('run_of_conversation', [conversationId])
+    const run = await runOfConversation(tx, conversationId)
     const messageId = v7()
     const { channel, text, at, gatewayId } = incoming
     await tx.run('message_receive', [
@@ -54,11 +45,13 @@ export async function receiveMessage(db: Db, brandId: string, incoming: Incoming
     if (wants === null && run && isAnswered(run)) await tx.run('run_reply', [run.id, at])
     if (wants !== null) await honour(tx, brandId, { conversationId, channel, wants, source: 'reply', at })
     return { conversationId, messageId }
-  })
+  }
+  // The same one, or another one of the same contact, may come at the same time.
+  return await persistently(() => db.tx(take))
 }
 
 /** Who writes while the run waits is answered; the agent goes on for as long as they write. */
-function isAnswered({ state, step, outcome, action_type }: RunRow): boolean {
+function isAnswered({ state, step, outcome, action_type }: ConversationRun): boolean {
   if (state === 'waiting') return step === 'wait'
   return action_type === 'agent' && (outcome === 'replied' || outcome === 'completed')
 }
@@ -82,7 +75,12 @@ async function conversationFor(tx: Statements, { channel, from, at }: Incoming) 
   return { id, contactId: contact.contactId }
 }
 
-async function stopRun(tx: Statements, run: RunRow, conversationId: string, at: Date): Promise<void> {
+async function stopRun(
+  tx: Statements,
+  run: ConversationRun,
+  conversationId: string,
+  at: Date,
+): Promise<void> {
   const { steps, next } = ending('opted_out')
   await recordSteps(
     tx,

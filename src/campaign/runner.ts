@@ -8,7 +8,7 @@ import type { Postgres } from '../store/postgres.ts'
 import { abreast } from './abreast.ts'
 import { ending } from './advance.ts'
 import type { ChatEndpoint } from './chat.ts'
-import { type Answering, foreknow } from './foreknow.ts'
+import { type Answering, type Drafting, foreknow } from './foreknow.ts'
 import type { HeldRun } from './held-run.ts'
 import { messageBrand } from './message-brand.ts'
 import { recordSteps } from './record-steps.ts'
@@ -17,11 +17,13 @@ import { type Foreknown, workOn } from './work.ts'
 /** What the runner works with. */
 export interface RunnerParts {
   postgres: Postgres
-  /** What filters on customers read. */
+  /** What filters on customers read: with everything that came into the lake before they are looked at. */
   lake(brand: Brand): Pick<Lake, 'sources'>
   seal: Seal
   /** Where answers are drafted; null: nowhere. */
   agent: ChatEndpoint | null
+  /** No draft of a round is begun after this long. */
+  draftingMs?: number
   /** Public origin of the service, where shortened links lead to. */
   baseUrl: string
   signal?: AbortSignal
@@ -33,6 +35,8 @@ const MOST = 2_000
 const AT_ONCE = 250
 /** Transactions at the same time: one waits for Postgres while another one's runs are thought about. */
 const ABREAST = 4
+/** Runs of all brands wait for as long as a round drafts. */
+const DRAFTING_MS = 20_000
 /** A claim is anybody's again after this long. */
 const LEASE_MS = 120_000
 /** A step that fails is done again after these pauses, then the run ends. */
@@ -57,12 +61,13 @@ export async function isRunDue({ postgres }: Pick<RunnerParts, 'postgres'>, now:
 export async function workDueRuns(parts: RunnerParts, now: Date): Promise<number> {
   const claim = v7()
   const due = await parts.postgres.pipeline.many<{ brand_id: string; id: string }>('runs_next', [now, MOST])
+  const drafting = { isSilent: false, until: performance.now() + (parts.draftingMs ?? DRAFTING_MS) }
   const batches: Some[] = []
   for (const [brandId, runs] of Map.groupBy(due, ({ brand_id }) => brand_id)) {
     const answering = { none: null }
     for (let at = 0; at < runs.length; at += AT_ONCE) {
       const ids = runs.slice(at, at + AT_ONCE).map(({ id }) => id)
-      batches.push({ brandId, answering, claim, ids, now })
+      batches.push({ brandId, answering, drafting, claim, ids, now })
     }
   }
   let worked = 0
@@ -77,6 +82,8 @@ interface Some {
   brandId: string
   /** Of the brand's store, in this round. */
   answering: Answering
+  /** Of all brands, in this round. */
+  drafting: Drafting
   claim: string
   ids: readonly string[]
   now: Date
@@ -103,7 +110,7 @@ async function workSome(parts: RunnerParts, some: Some, attempt = 1): Promise<nu
 
 async function workBrand(parts: RunnerParts, some: Some): Promise<number> {
   const { postgres, baseUrl, agent } = parts
-  const { brandId, answering, claim, ids, now } = some
+  const { brandId, answering, drafting, claim, ids, now } = some
   const db = postgres.forBrand(brandId)
   const options = { now, baseUrl, hasAgent: agent !== null, until: new Date(now.getTime() + LEASE_MS) }
   const first = await db.tx((tx) => workOn(tx, { claim, ids, isClaimed: false }, NOTHING, options))
@@ -111,8 +118,15 @@ async function workBrand(parts: RunnerParts, some: Some): Promise<number> {
   let known = NOTHING
   // A run wants to know of its customer first, then perhaps a code; what has changed meanwhile is asked for once more.
   for (let looks = 1; wanting.length > 0; looks++) {
-    if (looks > MOST_ASKED) throw new Error('a run wants to know more and more')
-    const more = await foreknow(db, wanting, { ...outsideOf(parts, db, now), answering })
+    if (looks > MOST_ASKED) {
+      if (!wanting.every(({ needs }) => needs === 'draft'))
+        throw new Error('a run wants to know more and more')
+      // Who writes faster than answers are drafted is answered later.
+      const ids = wanting.map(({ run }) => run.id)
+      await putOff(parts, { ...some, ids }, null)
+      break
+    }
+    const more = await foreknow(db, wanting, { ...outsideOf(parts, db, now), answering, drafting })
     known = {
       holds: new Map([...known.holds, ...more.holds]),
       codes: new Map([...known.codes, ...more.codes]),
@@ -121,7 +135,8 @@ async function workBrand(parts: RunnerParts, some: Some): Promise<number> {
     const { asked: failed, unasked } = more.later
     if (failed.length + unasked.length > 0) {
       const counts = { count: failed.length + unasked.length, asked: failed.length }
-      log('error', 'runs_put_off', { brand_id: brandId, ...counts, ...errorFields(answering.none) })
+      const why = answering.none && errorFields(answering.none)
+      log('error', 'runs_put_off', { brand_id: brandId, ...counts, ...why })
       await putOff(parts, { ...some, ids: failed }, answering.none)
       await putOff(parts, { ...some, ids: unasked }, null)
     }
@@ -138,7 +153,11 @@ function outsideOf({ lake, seal, agent, signal }: RunnerParts, db: Db, now: Date
     now,
     agent,
     ...(signal && { signal }),
-    sources: async () => await lake((await messageBrand(db)).brand).sources(),
+    sources: async () => {
+      const { brand } = await messageBrand(db)
+      const row = await db.maybe<{ changed_tick: number }>('lake_changed_tick')
+      return await lake(brand).sources(undefined, undefined, row?.changed_tick)
+    },
     store: (): Promise<Connection | null> => connectionOf(db, seal),
   }
 }

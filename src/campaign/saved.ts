@@ -80,7 +80,7 @@ export async function updateCampaign(
   db: Db,
   id: string,
   { version, name, type, ...change }: Change,
-  createdBy: string,
+  { by, now }: { by: string; now: Date },
 ): Promise<Campaign> {
   return await db.tx(async (tx) => {
     const held = await changeable(tx, id)
@@ -98,7 +98,9 @@ export async function updateCampaign(
       name: name?.trim() || held.name,
       type: type === undefined && !isRetriggered ? held.type : typeOf(start, type),
     }
-    await saveVersion(tx, named, definition, createdBy)
+    await saveVersion(tx, named, definition, by)
+    if (isRetriggered || definition.provider_id !== held.definition.provider_id)
+      await tx.run('campaign_await', [id, now])
     return await campaignById(tx, id)
   })
 }

@@ -26,6 +26,8 @@ export interface SenderParts {
 export interface Queue {
   brand_id: string
   channel: ConsentChannel
+  /** It has just had a turn; null: the next one may be taken. */
+  next_turn_at: Date | null
 }
 
 /** Messages of one transaction that stay in the embedded outbox, and such transactions at the same time. */

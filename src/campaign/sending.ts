@@ -8,8 +8,15 @@ const PATIENCE_MS = 1_000
 /** After this long no queue is begun: what is under way ends within the time of the job. */
 const LONGEST_MS = 150_000
 
-/** Sends until nothing is due that may leave now, each queue by itself: a slow channel holds up no other. */
-export async function sendMessages(parts: SenderParts, now: () => Date): Promise<number> {
+/**
+ * Sends until nothing is due that may leave now, each queue by itself: a slow channel holds up no other. With `wait` the
+ * turns of channels that have just had one are waited for.
+ */
+export async function sendMessages(
+  parts: SenderParts,
+  now: () => Date,
+  wait?: (ms: number) => Promise<unknown>,
+): Promise<number> {
   const until = performance.now() + LONGEST_MS
   const underWay = new Map<string, Promise<void>>()
   const failures: unknown[] = []
@@ -33,7 +40,9 @@ export async function sendMessages(parts: SenderParts, now: () => Date): Promise
     while (goesOn()) {
       const before = sent
       const begun: Promise<void>[] = []
-      for (const queue of await dueQueues(parts, now())) {
+      const queues = await dueQueues(parts, now())
+      for (const queue of queues) {
+        if (queue.next_turn_at) continue
         const key = `${queue.brand_id} ${queue.channel}`
         if (underWay.has(key)) continue
         if (underWay.size >= AT_ONCE) await Promise.race(underWay.values())
@@ -42,8 +51,12 @@ export async function sendMessages(parts: SenderParts, now: () => Date): Promise
       }
       await patiently(Promise.all(begun))
       if (sent > before) continue
-      if (underWay.size === 0) break
-      await patiently(Promise.race(underWay.values()))
+      if (underWay.size > 0) await patiently(Promise.race(underWay.values()))
+      else {
+        const turns = queues.flatMap(({ next_turn_at }) => next_turn_at?.getTime() ?? [])
+        if (!wait || turns.length === 0) break
+        await wait(Math.min(...turns) - now().getTime())
+      }
     }
   } finally {
     await Promise.all(underWay.values())

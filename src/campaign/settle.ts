@@ -3,6 +3,7 @@ import type { Statements } from '../op.ts'
 import type { StepState } from './advance.ts'
 import type { Sent } from './channel.ts'
 import { barrierTo, hasOptedOut, type Policy } from './gate.ts'
+import { lockRuns } from './locked-run.ts'
 import { type Outcome, REASONS, type ReasonCode, type Step } from './reason.ts'
 import { recordSteps } from './record-steps.ts'
 
@@ -20,6 +21,8 @@ export interface HeldMessage {
   attempts: number
   begun_at: Date | null
   is_active: boolean
+  /** The end of the campaign, as the run knows it. */
+  ends_at: Date | null
   email: string | null
   phone: string | null
   sms_consent: ConsentState
@@ -55,8 +58,9 @@ export function heldBack(message: HeldMessage, policy: Policy, now: Date): Settl
   if (message.contact_id === null) return failed('contact_erased')
   if (addressIn(message) === null)
     return failed(message.channel === 'sms' ? 'phone_missing' : 'email_missing')
-  if (message.answers !== null) return hasOptedOut(message, message.channel) ? failed('opted_out') : null
   if (!message.is_active) return failed('campaign_off')
+  if (message.answers !== null) return hasOptedOut(message, message.channel) ? failed('opted_out') : null
+  if (message.ends_at !== null && message.ends_at <= now) return failed('campaign_off')
   const barrier = barrierTo(message, message.channel, message.bought_at, policy, now)
   if (barrier?.reason !== 'quiet_hours') return barrier && failed(barrier.reason)
   return { message, status: 'queued', reason: 'quiet_hours', nextAttemptAt: barrier.until }
@@ -102,19 +106,11 @@ export async function settle(tx: Statements, settlements: readonly Settlement[],
   await tellRuns(tx, settlements, now)
 }
 
-interface RunRow {
-  id: string
-  state: 'waiting' | 'ended'
-  step: Step
-  ordinal: number
-}
-
 async function tellRuns(tx: Statements, settlements: readonly Settlement[], now: Date): Promise<void> {
   const told = settlements.filter(({ message }) => message.run_id !== null)
   if (told.length === 0) return
   const ids = [...new Set(told.map(({ message }) => message.run_id as string))]
-  const rows = await tx.many<RunRow>('runs_of_messages', [ids])
-  const runs = new Map(rows.map((row) => [row.id, row]))
+  const runs = await lockRuns(tx, ids)
   const ends = new Map<string, Outcome>()
   const steps = told.flatMap((settlement) => {
     const { message, reason, error } = settlement

@@ -82,15 +82,15 @@ async function segmentsEntered(reader: Reader, { since, as_of }: DueBrand): Prom
   }))
 }
 
-async function winbacks(reader: Reader, { since, as_of: at }: DueBrand): Promise<Occurrence[]> {
+async function winbacks(reader: Reader, { since }: DueBrand): Promise<Occurrence[]> {
   const rows = await reader.rows<
     Found & { days_since_last_order: number; at_risk_score: number; last_order_day: string }
   >(statement('duckdb', 'trigger_winback'), [since])
-  return rows.map(({ customer, customer_id, last_order_day, days_since_last_order, at_risk_score }) => ({
-    ...told('customer_winback', { customer, at }),
-    key: `customer_winback:${customer_id}:${last_order_day}`,
-    source: { kind: 'customer', id: customer_id },
-    facts: { days_since_last_order, at_risk_score },
+  return rows.map((row) => ({
+    ...told('customer_winback', row),
+    key: `customer_winback:${row.customer_id}:${row.last_order_day}`,
+    source: { kind: 'customer', id: row.customer_id },
+    facts: { days_since_last_order: row.days_since_last_order, at_risk_score: row.at_risk_score },
   }))
 }
 

@@ -11,7 +11,8 @@ interface Triggered {
   version: number
   trigger_event: string
   provider_id: string | null
-  activated_at: Date
+  /** Since when it awaits the trigger that it has. */
+  awaits_since: Date
   /** Other names that its event type had. */
   formerly: readonly { definition_id: string; type: string; until: string }[]
   definition: Pick<CampaignDefinition, 'filters' | 'starts_at' | 'ends_at'>
@@ -58,11 +59,11 @@ export async function startRuns(
   return made
 }
 
-/** What happened before the campaign was turned on, or outside of its time, starts nothing. */
+/** What happened before the campaign was turned on or got its trigger, or outside of its time, starts nothing. */
 function isStart(campaign: Triggered, occurrence: Occurrence): boolean {
-  const { definition, provider_id, activated_at } = campaign
+  const { definition, provider_id, awaits_since } = campaign
   const { trigger, providerId, at, facts } = occurrence
-  if (at < activated_at) return false
+  if (at < awaits_since) return false
   if (campaign.trigger_event !== trigger && !isFormer(campaign, occurrence)) return false
   if (providerId !== null && provider_id !== providerId) return false
   if (definition.starts_at !== null && at < new Date(definition.starts_at)) return false

@@ -1,7 +1,6 @@
 import { v7 } from 'uuid'
 import type { Statements } from '../op.ts'
 import { advance, type Circumstances, ending } from './advance.ts'
-import type { Drafted } from './agent.ts'
 import type { Discount } from './discount.ts'
 import { factsHold } from './filter.ts'
 import type { Policy } from './gate.ts'
@@ -15,7 +14,14 @@ export interface Foreknown {
   holds: ReadonlyMap<string, boolean>
   /** `failed`: there will be no code. */
   codes: ReadonlyMap<string, { discount: Discount; code: string } | { failed: string }>
-  drafts: ReadonlyMap<string, Drafted>
+  drafts: ReadonlyMap<string, Draft>
+}
+
+/** An answer as a template; null: none that may be sent. */
+export interface Draft {
+  template: string | null
+  /** The newest message that there was. */
+  answers: string | null
 }
 
 export interface WorkOptions {
@@ -67,7 +73,6 @@ export async function workOn(
     else moves.push(next)
   }
   await writeMoves(tx, moves, { brand, policy, ...options })
-  await spend(tx, moves, known, foreknown, now)
   if (wanting.length && !isClaimed)
     await tx.run('runs_claim', [wanting.map(({ run }) => run.id), claim, until])
   return { taken: taken.length, wanting }
@@ -83,7 +88,10 @@ function moveOf(
   if (filters.customer !== null && LOOKS_AT_CUSTOMER.has(run.step) && !holds.has(run.id))
     return { run, needs: 'customer' }
   const isDrafting = run.step === 'reply' && definition.action_type === 'agent' && hasAgent
-  if (isDrafting && !drafts.has(run.id)) return { run, needs: 'draft' }
+  const reply = known.replies.get(run.id) ?? null
+  const draft = drafts.get(run.id)
+  // They may have written again since.
+  if (isDrafting && reply && draft?.answers !== reply.answers) return { run, needs: 'draft' }
   const recipient = known.recipients.get(run.id) ?? null
   const given: Circumstances = {
     now,
@@ -94,8 +102,8 @@ function moveOf(
     factsHold: factsHold(filters, run.facts, now),
     customerHolds: holds.get(run.id) ?? true,
     messages: recipient ? known.messagesTo(recipient.id) : 0,
-    replying: known.replies.get(run.id) ?? null,
-    draft: drafts.get(run.id)?.template ?? null,
+    replying: reply,
+    draft: draft?.template ?? null,
   }
   let progress = advance(run, given)
   const code = codes.get(run.id)
@@ -118,18 +126,3 @@ function moveOf(
 
 /** Filters are looked at when a run begins, and before it says something of its own accord. */
 const LOOKS_AT_CUSTOMER: ReadonlySet<string> = new Set(['start', 'delay', 'check', 'split', 'message'])
-
-/** Drafts cost, whether they are sent or not. */
-async function spend(
-  tx: Statements,
-  moves: readonly Move[],
-  { replies }: Known,
-  { drafts }: Foreknown,
-  now: Date,
-): Promise<void> {
-  for (const { run } of moves) {
-    const [draft, reply] = [drafts.get(run.id), replies.get(run.id)]
-    if (draft && reply && draft.drafts > 0)
-      await tx.run('conversation_spend', [reply.conversation_id, draft.drafts, draft.tokens, now])
-  }
-}

@@ -2,7 +2,7 @@ import { type ChannelRow, openedSecret } from '../campaign/channel-settings.ts'
 import { noteDelivery } from '../campaign/delivered.ts'
 import { receiveMessage } from '../campaign/receive.ts'
 import { isSignature, isSigned } from '../connect/custom/signature.ts'
-import { errorCode, fail } from '../errors.ts'
+import { fail } from '../errors.ts'
 import type { Sealing } from '../op.ts'
 import type { Postgres } from '../store/postgres.ts'
 import { parseTime } from '../time.ts'
@@ -82,11 +82,7 @@ async function told(postgres: Postgres, row: Row, body: Record<string, unknown>,
       const [gatewayId, from] = [required(body, 'id', LONGEST_ID), required(body, 'from', LONGEST_ID)]
       const text = required(body, 'text', LONGEST_TEXT)
       const incoming = { channel, gatewayId, from, text, at }
-      const received = await receiveMessage(db, row.brand_id, incoming).catch((error: unknown) => {
-        // The same one, at the same time.
-        if (errorCode(error) === '23505') return { deduplicated: true as const }
-        throw error
-      })
+      const received = await receiveMessage(db, row.brand_id, incoming)
       if ('deduplicated' in received) return { status: 200, body: received }
       return { status: 200, body: { ok: true, message_id: received.messageId } }
     }

@@ -46,10 +46,20 @@ interface Entry {
   openedAt: number
   /** Of its manifest; Infinity until that is known. */
   generation: number
+  tick: number
   /** Statements that run, and requests that are about to send one: not closed under their hands. */
   users: number
   closed: boolean
 }
+
+/** What a session shows at least. */
+interface Least {
+  generation: number
+  tick: number
+}
+const ANY: Least = { generation: 0, tick: 0 }
+const has = (shown: Least, { generation, tick }: Least) =>
+  shown.generation >= generation && shown.tick >= tick
 
 /** A call: aborted once nobody waits for its answer. */
 export interface Call {
@@ -121,12 +131,13 @@ export function openLakes(
     const past = asked.past !== undefined
     const entry: Entry = {
       ...{ brandId: brand.id, past, keys: new Set([key]), session, end, openedAt: Date.now() },
-      ...{ generation: Number.POSITIVE_INFINITY, users: 0, closed: false },
+      ...{ generation: Number.POSITIVE_INFINITY, tick: Number.POSITIVE_INFINITY, users: 0, closed: false },
     }
     open.add(entry)
     session.then(
       (opened) => {
         entry.generation = opened.manifest.generation
+        entry.tick = opened.manifest.tick
         entry.keys.add(keyOf(brand, pinOf(opened, asked.pin?.past ?? past)))
         // Not sooner: one that is still being opened ends with the last who wants it.
         if (past && !entry.closed) keep(entry)
@@ -140,12 +151,12 @@ export function openLakes(
     return entry
   }
   /** Of those that are open the newest that shows the same. */
-  const joined = (key: string, newest: number): Entry | undefined =>
+  const joined = (key: string, least: Least): Entry | undefined =>
     [...open].findLast(
-      (entry) => entry.keys.has(key) && Date.now() - entry.openedAt < freshMs && entry.generation >= newest,
+      (entry) => entry.keys.has(key) && Date.now() - entry.openedAt < freshMs && has(entry, least),
     )
-  const recent = (brand: Brand, newest: number): Entry => {
-    const entry = joined(brand.id, newest) ?? start(brand, brand.id, {})
+  const recent = (brand: Brand, least: Least): Entry => {
+    const entry = joined(brand.id, least) ?? start(brand, brand.id, {})
     keep(entry)
     return entry
   }
@@ -154,14 +165,14 @@ export function openLakes(
     forget(entry)
     closeIdle()
   }
-  const earlier = (brand: Brand, newest: number, past: Date, pin?: Pin): Entry => {
+  const earlier = (brand: Brand, least: Least, past: Date, pin?: Pin): Entry => {
     const key = pin ? keyOf(brand, pin) : `${brand.id} ${past.toISOString()}`
-    return joined(key, newest) ?? start(brand, key, { past, ...(pin && { pin }) })
+    return joined(key, least) ?? start(brand, key, { past, ...(pin && { pin }) })
   }
 
   const readerOf = async (
     find: () => Entry,
-    { call, past, newest = 0 }: { call: Call | undefined; past: boolean; newest?: number },
+    { call, past, least = ANY }: { call: Call | undefined; past: boolean; least?: Least },
   ): Promise<Sources> => {
     const signal = call && limited(call, mostMs)
     let entry = find()
@@ -183,8 +194,8 @@ export function openLakes(
         pin: pinOf(session, past),
       }))
     let opened = await told()
-    if (opened.generation < newest) {
-      // Another request had begun to open it before that generation was published.
+    if (!has({ generation: opened.generation, tick: opened.pin.tick }, least)) {
+      // Another request had begun to open it before that was published.
       entry = find()
       opened = await told()
     }
@@ -198,11 +209,13 @@ export function openLakes(
   return {
     forBrand: (brand, call) => ({
       served: (generation, newest) => served.reader(brand.id, generation, newest),
-      sources: (asOf, newest = 0) =>
-        asOf
-          ? readerOf(() => earlier(brand, newest, asOf), { call, past: true, newest })
-          : readerOf(() => recent(brand, newest), { call, past: false, newest }),
-      pinned: (pin) => readerOf(() => earlier(brand, 0, new Date(pin.asOf), pin), { call, past: pin.past }),
+      sources: (asOf, generation = 0, tick = 0) => {
+        const least = { generation, tick }
+        return asOf
+          ? readerOf(() => earlier(brand, least, asOf), { call, past: true, least })
+          : readerOf(() => recent(brand, least), { call, past: false, least })
+      },
+      pinned: (pin) => readerOf(() => earlier(brand, ANY, new Date(pin.asOf), pin), { call, past: pin.past }),
     }),
     close: async () => {
       await Promise.all([...open].map(close))

@@ -86,7 +86,10 @@ export const campaignOps: readonly Op[] = [
     output: Campaign,
     example: example.UPDATED,
     run: async (ctx, { path, body }) =>
-      shown(ctx, await updateCampaign(ctx.db, path.campaign_id, body, userOf(ctx.caller))),
+      shown(
+        ctx,
+        await updateCampaign(ctx.db, path.campaign_id, body, { by: userOf(ctx.caller), now: ctx.now }),
+      ),
   }),
 
   op({

@@ -1,4 +1,5 @@
--- Channels with messages that are due, found by jumping from one to the next in the index. $1: now.
+-- Channels with messages that are due, found by jumping from one to the next in the index, and when the next turn of those
+-- is that have just had one. $1: now.
 with recursive queue as (
     (
         select brand_id, channel
@@ -19,8 +20,9 @@ with recursive queue as (
     ) as next
 )
 
-select brand_id, channel
+select queue.brand_id, queue.channel, case when next_send_at > $1 then next_send_at end as next_turn_at
 from queue
+left join message_channel using (brand_id, channel)
 where exists (
         select
         from message

@@ -3,6 +3,7 @@
 select
     message.id, message.conversation_id, message.contact_id, message.idempotency_key, message.channel, headline, body,
     answers, message.attempts, begun_at, coalesce(campaign.status = 'active', true) as is_active,
+    (version.definition ->> 'ends_at')::timestamptz as ends_at,
     contact.email, contact.phone, sms_consent, email_consent, contact.timezone,
     (
         select code from short_link where short_link.brand_id = message.brand_id and message_id = message.id and kind = 'opt_out' limit 1
@@ -18,6 +19,8 @@ join conversation on conversation.brand_id = message.brand_id and conversation.i
 left join campaign on campaign.brand_id = message.brand_id and campaign.id = conversation.campaign_id
 left join contact on contact.brand_id = message.brand_id and contact.id = message.contact_id
 left join campaign_run as run on run.brand_id = message.brand_id and run.id = conversation.run_id
+left join campaign_version as version
+    on version.brand_id = run.brand_id and version.campaign_id = run.campaign_id and version.version = run.version
 where ($3::uuid is null or message.claim = $3::uuid) and message.status = 'queued'
 order by message.id
 for update of message

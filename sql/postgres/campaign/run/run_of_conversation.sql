@@ -1,7 +1,5 @@
 -- The run of conversation $2, locked.
-select
-    run.id, run.state, run.step, run.outcome, definition ->> 'action_type' as action_type,
-    coalesce((select max(ordinal) + 1 from run_step where run_step.brand_id = run.brand_id and run_id = run.id), 0) as ordinal
+select run.id, run.state, run.step, run.outcome, definition ->> 'action_type' as action_type
 from conversation
 join campaign_run as run on run.brand_id = conversation.brand_id and run.id = run_id
 join campaign_version as version
