@@ -58,8 +58,11 @@ export const timestamp = v.pipe(
 /** Also with a space for the T, as people type it. */
 function timeOf(text: string): Date | undefined {
   const at = parseTime(Buffer.from(text.replace(/^(.{10}) /, '$1T')))
-  return Number.isNaN(at) ? undefined : new Date(at)
+  // A zone can carry it into the year 10000, which Postgres and DuckDB read as something else.
+  return Number.isNaN(at) || at > LAST_TIME ? undefined : new Date(at)
 }
+
+const LAST_TIME = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 
 const DAY = /^\d{4}-\d\d-\d\d$/
 

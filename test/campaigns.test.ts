@@ -192,6 +192,8 @@ t.test('unknown fields are named, however deep they stand', async (t) => {
     { starts_at: '2026-12-02T00:00:00Z', ends_at: '2026-12-01T00:00:00Z' },
     /^ends_at: must be later/,
   )
+  // The year 10000 in UTC.
+  await refused(t, { ends_at: '9999-12-31T23:59:59-05:00' }, /^ends_at must be an ISO 8601 time/)
 })
 
 t.test('a trigger, a field or an operator that is none is refused with the nearest one', async (t) => {

@@ -137,6 +137,21 @@ t.test('topics are listed by their messages, with days, keywords and example con
   t.equal((await ask(`GET /v1/brand/insights/${v7()}/conversations`)).status, 404)
 })
 
+t.test('days are those of the brand, also when one of them has 25 hours', async (t) => {
+  const brand = await newBrand(db, { timezone: 'Europe/Berlin' })
+  // Half past eleven at night.
+  const now = new Date('2026-10-25T22:30:00Z')
+  const late = await api(t, db, conversationInsightOps, { now: () => now })
+  const ask = client(t, late, await late.key(brand, ['insights:read']))
+  // Noon of the day before.
+  for (const body of SAID) await heard(brand, body, 27 + 2 / 24)
+  await findInsights(parts, now)
+  const days = (await ask('GET /v1/brand/insights?day_limit=2')).body.data.map(
+    ({ days: [first] }: { days: { date: string }[] }) => first?.date,
+  )
+  t.same(days, ['2026-10-24', '2026-10-24'])
+})
+
 t.test('a topic that is found again keeps its id, one that nobody writes about goes', async (t) => {
   const brand = await newBrand(db)
   const ask = client(t, made, await made.key(brand, ['insights:read']))

@@ -36,8 +36,13 @@ async function publishedBrand(generations: number): Promise<Brand> {
   return brand
 }
 
-const reader = async (files: Served, { id }: Brand, generation?: number): Promise<Published> => {
-  const found = await files.reader(id, generation)
+const reader = async (
+  files: Served,
+  { id }: Brand,
+  generation?: number,
+  signal?: AbortSignal,
+): Promise<Published> => {
+  const found = await files.reader(id, generation, { signal })
   if (!found) throw new Error('nothing is published')
   return found
 }
@@ -130,6 +135,30 @@ t.test(
     t.same(await openAfter(64), [true, true])
   },
 )
+
+t.test('what is asked for somebody who is gone is not read', async (t) => {
+  const brand = await publishedBrand(1)
+  const files = served(t)
+  const gone = new AbortController()
+  const found = await reader(files, brand, undefined, gone.signal)
+  const slow = found.rows('select sum(a.range) from range(100000) as a, range(100000) as b')
+  const waiting = count(found)
+  gone.abort(new Error('gone'))
+  await t.rejects(slow, { message: 'gone' })
+  await t.rejects(waiting, { message: 'gone' })
+  t.equal(await count(await reader(files, brand)), 1)
+})
+
+t.test('beyond so many statements that wait the next one is refused until some were answered', async (t) => {
+  const brand = await publishedBrand(1)
+  const found = await reader(served(t), brand)
+  const asked = await Promise.allSettled(Array.from({ length: 501 }, () => count(found)))
+  t.same(
+    asked.flatMap((one, n) => (one.status === 'rejected' ? [[n, one.reason.code, one.reason.headers]] : [])),
+    [[500, 'unavailable', { 'retry-after': '2' }]],
+  )
+  t.equal(await count(found), 1)
+})
 
 t.test('after an erasure no file of before is open, also of a brand that nobody reads', async (t) => {
   const brand = await publishedBrand(2)

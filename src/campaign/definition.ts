@@ -126,7 +126,7 @@ export function isWebAddress(text: string): boolean {
 function checkTimes({ trigger_delay, wait, starts_at, ends_at }: CampaignDefinition): void {
   for (const [name, duration] of Object.entries({ trigger_delay, wait }))
     if (minutesOf(duration) > MOST_DELAY_MINUTES) throw refusal(name, 'must be at most 90 days')
-  if (starts_at !== null && ends_at !== null && ends_at <= starts_at)
+  if (starts_at !== null && ends_at !== null && new Date(ends_at) <= new Date(starts_at))
     throw refusal('ends_at', 'must be later than starts_at')
 }
 

@@ -19,7 +19,9 @@ const MOST_DAYS = 1_095
 const DAY_MS = 86_400_000
 
 const at = (day: string) => Date.parse(`${day}T00:00:00Z`)
-const plus = (day: string, days: number) => new Date(at(day) + days * DAY_MS).toISOString().slice(0, 10)
+/** The day so many days after another one. */
+export const plus = (day: string, days: number) =>
+  new Date(at(day) + days * DAY_MS).toISOString().slice(0, 10)
 const lengthOf = ({ from, to }: DateRange) => Math.round((at(to) - at(from)) / DAY_MS) + 1
 
 /** All days of a range. */

@@ -22,7 +22,7 @@ export interface HeldMessage {
   begun_at: Date | null
   is_active: boolean
   /** The end of the campaign, as the run knows it. */
-  ends_at: Date | null
+  ends_at: string | null
   email: string | null
   phone: string | null
   sms_consent: ConsentState
@@ -60,7 +60,7 @@ export function heldBack(message: HeldMessage, policy: Policy, now: Date): Settl
     return failed(message.channel === 'sms' ? 'phone_missing' : 'email_missing')
   if (!message.is_active) return failed('campaign_off')
   if (message.answers !== null) return hasOptedOut(message, message.channel) ? failed('opted_out') : null
-  if (message.ends_at !== null && message.ends_at <= now) return failed('campaign_off')
+  if (message.ends_at !== null && new Date(message.ends_at) <= now) return failed('campaign_off')
   const barrier = barrierTo(message, message.channel, message.bought_at, policy, now)
   if (barrier?.reason !== 'quiet_hours') return barrier && failed(barrier.reason)
   return { message, status: 'queued', reason: 'quiet_hours', nextAttemptAt: barrier.until }

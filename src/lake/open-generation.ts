@@ -2,8 +2,9 @@ import { mkdirSync, rmSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { v7 as uuidv7 } from 'uuid'
+import { fail } from '../errors.ts'
 import type { Published } from '../op.ts'
-import { type OwnDuck, openDuck } from '../store/duckdb.ts'
+import { type Duck, type OwnDuck, openDuck } from '../store/duckdb.ts'
 import { brandFolder } from '../store/lake.ts'
 import { attachGeneration, type Generation, tablePathsOf } from './generation.ts'
 import { openLookUps } from './look-up.ts'
@@ -19,9 +20,19 @@ const LARGE_BYTES = 1 << 26
 const PAGE_ROWS = 256
 /** Statements of one connection that stay prepared. */
 const KEPT_STATEMENTS = 32
+/** Statements of a generation run one after the other: the last one's turn comes within seconds. */
+const MOST_WAITING = 500
+const RETRY_SECONDS = 2
+
+const busy = () =>
+  fail('unavailable', 'Too much is being read of this brand at once. Try again with backoff.', {
+    headers: { 'retry-after': String(RETRY_SECONDS) },
+  })
 
 /** The open files of a generation. */
-export interface OpenGeneration extends Omit<Published, 'generation'> {
+export interface OpenGeneration extends Pick<Published, 'of'> {
+  /** Throws `unavailable` where too many wait. */
+  rows: Duck['rows']
   /** That its tables may take; 0 as long as they are not opened. */
   readonly memoryMb: number
   close(): Promise<void>
@@ -36,6 +47,7 @@ export async function openGeneration(
 ): Promise<OpenGeneration> {
   const lookUps = await openLookUps(lakeDir, generation)
   let memoryMb = 0
+  let waiting = 0
   let opened: Promise<OwnDuck> | undefined
   const open = async () => {
     const bytes = await bytesOf(lakeDir, generation)
@@ -56,7 +68,15 @@ export async function openGeneration(
       return memoryMb
     },
     of: lookUps.of,
-    rows: async (statement, values) => (await tables()).rows(statement, values),
+    rows: async (...asked) => {
+      if (waiting >= MOST_WAITING) throw busy()
+      waiting++
+      try {
+        return await (await tables()).rows(...asked)
+      } finally {
+        waiting--
+      }
+    },
     close: async () => {
       ;(await opened?.catch(() => undefined))?.close()
       await lookUps.close()

@@ -208,7 +208,7 @@ export function openLakes(
 
   return {
     forBrand: (brand, call) => ({
-      served: (generation, newest) => served.reader(brand.id, generation, newest),
+      served: (generation, newest) => served.reader(brand.id, generation, { newest, signal: call?.signal }),
       sources: (asOf, generation = 0, tick = 0) => {
         const least = { generation, tick }
         return asOf

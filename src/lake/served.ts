@@ -16,15 +16,22 @@ const SWEEP_MS = 20_000
 export interface Served {
   /**
    * The brand's published results; null before its first refresh. Of an earlier generation, for a walk that began in
-   * it, as long as it is kept; then of the newest. `newest`: its number, where that was read for the same call.
+   * it, as long as it is kept; then of the newest.
    */
-  reader(brandId: string, generation?: number, newest?: number): Promise<Published | null>
+  reader(brandId: string, generation?: number, call?: ServedCall): Promise<Published | null>
   /**
    * Closes generations that may be read no more, as after an erasure, and earlier ones that nobody has read since the
    * last time. Done every now and then.
    */
   sweep(): Promise<void>
   close(): Promise<void>
+}
+
+export interface ServedCall {
+  /** The number of the newest generation, where that was read for the same call. */
+  newest?: number | undefined
+  /** What is asked afterwards is of no use any more. */
+  signal?: AbortSignal | undefined
 }
 
 export interface ServedOptions {
@@ -34,7 +41,7 @@ export interface ServedOptions {
 interface Entry {
   key: string
   brandId: string
-  published: Published
+  published: Pick<Published, 'generation' | 'of'> & Pick<OpenGeneration, 'rows'>
   files: Promise<OpenGeneration>
   /** Once they are open. */
   opened?: OpenGeneration
@@ -88,7 +95,7 @@ export function openServed(pipeline: Pipeline, { memoryMb = SERVED_MEMORY_MB }: 
       ...{ key, brandId, files, users: 0, lastUse: ++uses },
       published: {
         generation: generation.generation,
-        rows: (statement, values) => use((files) => files.rows(statement, values)),
+        rows: (...asked) => use((files) => files.rows(...asked)),
         of: (customers, tables) => use((files) => files.of(customers, tables)),
       },
     }
@@ -143,12 +150,13 @@ export function openServed(pipeline: Pipeline, { memoryMb = SERVED_MEMORY_MB }: 
   ).unref()
 
   return {
-    async reader(brandId, wanted, newest) {
+    async reader(brandId, wanted, { newest, signal } = {}) {
       const found = await find(brandId, wanted, newest)
       if (!found) return null
       const entry = entryOf(keyOf(brandId, found.generation), brandId, found)
       await entry.files
-      return entry.published
+      const { published } = entry
+      return { ...published, rows: (statement, values) => published.rows(statement, values, signal) }
     },
     sweep,
     async close() {

@@ -3,7 +3,7 @@ import { count, named, time } from '../fields.ts'
 import { aboutSubjects } from '../model/about.ts'
 import { loadReadable } from '../model/graph.ts'
 import { type Op, op, type Reader } from '../op.ts'
-import { checkWindow, LISTED, offsetPaging, sorting, WINDOW } from './cdp-fields.ts'
+import { checkWindow, LISTED, offsetPaging, sorting, sourcesOf, WINDOW } from './cdp-fields.ts'
 import * as example from './cdp-profile-example.ts'
 import { customerPath } from './customer-fields.ts'
 import { findCustomer } from './customer-rows.ts'
@@ -80,7 +80,7 @@ export const cdpSessionOps: readonly Op[] = [
       checkWindow({ limit, offset })
       const { subjects, customer_id } = await findCustomer(ctx, id)
       // Not published: to make the visits of a million customers takes longer than all else of a refresh.
-      const sources = await ctx.lake.sources()
+      const sources = await sourcesOf(ctx)
       const whose = aboutSubjects((await loadReadable()).models, 'stg_sessions', subjects)
       // With each row how many there are: to find the events of a customer takes longer than all else.
       const rows = await sources.rows<SessionRow & Counted>(

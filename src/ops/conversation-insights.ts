@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { INSIGHT_DAYS } from '../campaign/insights.ts'
-import { dayIn } from '../campaign/range.ts'
+import { dayIn, plus } from '../campaign/range.ts'
 import { count, id, list, named, paging, queryInteger, texts, time, uuid } from '../fields.ts'
 import { type Op, op, type Page } from '../op.ts'
 import { CONVERSATION, MATCH } from './conversation-example.ts'
@@ -8,7 +8,6 @@ import { type ConversationRow, conversationOf, FoundConversation } from './conve
 
 const LISTED: Page = { default: 20, max: 50, over: 'refuse' }
 const EXAMPLES: Page = { default: 10, max: 30, over: 'refuse' }
-const DAY_MS = 86_400_000
 
 const Insight = named('ConversationInsight', {
   id,
@@ -63,7 +62,7 @@ export const conversationInsightOps: readonly Op[] = [
     example: { query: { day_limit: 2 }, output: { data: [EXAMPLE], next_cursor: null } },
     run: async ({ db, brand, cursors, now }, { query: { limit, cursor, day_limit } }) => {
       const after = cursors.open<Place>(cursor, { day_limit })
-      const since = dayIn(brand.timezone, new Date(now.getTime() - (day_limit - 1) * DAY_MS))
+      const since = plus(dayIn(brand.timezone, now), 1 - day_limit)
       const rows = await db.many<InsightRow>('insights_page', [
         ...[since, after?.count ?? null, after?.id ?? null, limit + 1],
       ])
