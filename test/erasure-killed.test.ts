@@ -1,3 +1,5 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { eraseDue, eraseLate } from '../src/connect/erase/due.ts'
 import { requestErasure } from '../src/identity/erasure-request.ts'
@@ -9,6 +11,7 @@ import { snapshot } from '../src/lake/snapshot.ts'
 import { setLogLevel } from '../src/log.ts'
 import type { Brand } from '../src/op.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
+import { STAGING_FOLDER } from '../src/store/lake.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import { type Canary, canaryOf, fillWithCanary } from './fixtures/canary.ts'
 import { failingAt, killable } from './fixtures/killed.ts'
@@ -79,6 +82,30 @@ t.test('an erasure whose process is killed is finished by the next one', async (
   await sql`update erasure set tried_at = null`
   await eraseDue(pipeline, AT_ONCE)
   await isErased(t, two)
+})
+
+t.test('erasures at the same time take no files from each other', async (t) => {
+  const one = await asked('4both', '+12025550174')
+  const other = await asked('5both', '+12025550175')
+  const { pipeline: db } = pipeline.postgres
+  const unlisted = async () => {
+    const listed = new Set((await db.many<{ path: string }>('lake_paths')).map(({ path }) => path))
+    const staged = await readdir(join(pipeline.lakeDir, STAGING_FOLDER))
+    return staged.filter((name) => !listed.has(join(STAGING_FOLDER, name)))
+  }
+  let between = 0
+  const tx: typeof db.tx = async (work) => {
+    if (between === 0 && (await unlisted()).length) {
+      between++
+      await eraseDue(pipeline, { brandId: other.brand.id, ...AT_ONCE })
+    }
+    return await db.tx(work)
+  }
+  const interrupted = { ...pipeline, postgres: { ...pipeline.postgres, pipeline: { ...db, tx } } }
+  await eraseDue(interrupted, { brandId: one.brand.id, ...AT_ONCE })
+  t.equal(between, 1)
+  await isErased(t, one)
+  await isErased(t, other)
 })
 
 t.test('snapshots, compactions and refreshes that run meanwhile bring nothing back', async (t) => {

@@ -28,10 +28,7 @@ export async function removeErasedFiles(
 ): Promise<number> {
   const { postgres, lakeDir } = pipeline
   const fence = Date.now() - CLOCK_MS
-  await postgres.pipeline.tx(async (tx) => {
-    await tx.run('lake_erasures_count')
-    await tx.run('lake_brand_erasures_count', [brandId])
-  })
+  await outrunWriters(pipeline, brandId)
   const retired = await postgres.pipeline.many<{ id: number; path: string }>('lake_files_retired_of', [
     brandId,
   ])
@@ -45,6 +42,14 @@ export async function removeErasedFiles(
   return retired.length + unlisted + (await removeScratch(pipeline, brandId, patience.writersMs))
 }
 
+/** Whoever writes files of the brand, or shared ones, publishes none of them from here on. */
+async function outrunWriters({ postgres }: Pipeline, brandId: string): Promise<void> {
+  await postgres.pipeline.tx(async (tx) => {
+    await tx.run('lake_erasures_count', [null])
+    await tx.run('lake_brand_erasures_count', [brandId, null])
+  })
+}
+
 /** What work that was killed, or that took longer, left since: called until it can have left nothing more. */
 export async function sweepAfterErasure(
   pipeline: Pipeline,
@@ -53,23 +58,35 @@ export async function sweepAfterErasure(
 ): Promise<number> {
   const { paused } = await pipeline.postgres.pipeline.one<{ paused: boolean }>('lake_removal_paused')
   if (paused) return 0
-  const unlisted = await removeUnlisted(pipeline, brandId, Date.now() - writersMs)
+  const before = Date.now() - writersMs
+  if ((await unlistedIn(pipeline, brandId, before)).length) await outrunWriters(pipeline, brandId)
+  const unlisted = await removeUnlisted(pipeline, brandId, before)
   return unlisted + (await removeScratch(pipeline, brandId, writersMs))
 }
 
-async function removeUnlisted({ postgres, lakeDir }: Pipeline, brandId: string, before: number) {
+/** Of a brand, after its writers were outrun. */
+async function removeUnlisted(pipeline: Pipeline, brandId: string, before: number): Promise<number> {
+  const paths = await unlistedIn(pipeline, brandId, before)
+  for (const path of paths) await rm(join(pipeline.lakeDir, path), { force: true })
+  return paths.length
+}
+
+/** Paths of files of a brand, and of shared ones, that no manifest lists and that are older than an instant. */
+async function unlistedIn(
+  { postgres, lakeDir }: Pipeline,
+  brandId: string,
+  before: number,
+): Promise<string[]> {
   const listed = await postgres.pipeline.many<{ path: string }>('lake_paths')
   const known = new Set(listed.map(({ path }) => path))
-  let removed = 0
-  for (const folder of [brandFolder(brandId), STAGING_FOLDER]) {
+  const unlisted: string[] = []
+  for (const folder of [brandFolder(brandId), STAGING_FOLDER])
     for (const entry of await entriesOf(join(lakeDir, folder))) {
       const path = join(folder, entry.name)
-      if (!entry.isFile() || known.has(path) || (await changedAt(join(lakeDir, path))) > before) continue
-      await rm(join(lakeDir, path), { force: true })
-      removed++
+      if (entry.isFile() && !known.has(path) && (await changedAt(join(lakeDir, path))) <= before)
+        unlisted.push(path)
     }
-  }
-  return removed
+  return unlisted
 }
 
 /** Scratch folders, and what DuckDB spilled, of work that ended long ago without clearing up. */

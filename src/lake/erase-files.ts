@@ -7,6 +7,7 @@ import {
   filesOf,
   type LakeFile,
   type NewFile,
+  Outrun,
   publishFiles,
   retireFiles,
 } from './manifest.ts'
@@ -62,7 +63,7 @@ type Note = (tx: Statements, relation: string, counts: FileCounts) => Promise<vo
 
 /**
  * Writes every live file that holds rows of the subjects anew without them, the shared ones too, and notes the lines of
- * the event log that these rows came from. Throws Outrun when a compaction or snapshot changed the files meanwhile:
+ * the event log that these rows came from. Throws Outrun when a compaction, snapshot or erasure came between:
  * what was published till then stays, and calling it again goes on. Old files are retired, not removed. False when
  * there was nothing to do: then no work that began before can bring anything back.
  */
@@ -78,11 +79,13 @@ export async function eraseFromFiles(
     await loadSubjects(duck, subjects)
     for (const relation of Object.keys(RELATIONS) as RelationName[]) {
       if (ERASED_COLUMNS[relation] === null) continue
+      const { erasures: ofAll } = await pipeline.postgres.pipeline.one<{ erasures: number }>('lake_erasures')
       const manifest = await brandManifest(pipeline.postgres, brandId)
       const files = filesOf(manifest, relation)
       const shared = await sharedFiles(pipeline, brandId, relation)
       const all = [...new Map([...files, ...shared].map((file) => [file.path, file])).values()]
-      if (all.length && (await eraseFrom({ pipeline, duck, brandId, relation }, all, note))) found = true
+      const work = { pipeline, duck, brandId, relation, erasures: { ofAll, ofBrand: manifest.erasures } }
+      if (all.length && (await eraseFrom(work, all, note))) found = true
     }
     return found
   })
@@ -97,6 +100,8 @@ interface Work {
   duck: Duck
   brandId: string
   relation: RelationName
+  /** As the files were listed: what an erasure counted later finds unpublished, it removes. */
+  erasures: { ofAll: number; ofBrand: number }
 }
 
 async function loadSubjects(duck: Duck, subjects: readonly number[]): Promise<void> {
@@ -136,9 +141,7 @@ async function eraseFrom(work: Work, files: readonly LakeFile[], note: Note): Pr
   }
   const rows = holding.reduce((sum, file) => sum + file.rows, 0)
   await publishFiles(pipeline, written, async (tx) => {
-    // In the order in which the snapshot takes these locks.
-    if (inputs.some((file) => file.brand_id === null)) await tx.run('lake_erasures_count')
-    await tx.run('lake_brand_erasures_count', [brandId])
+    await countErasure(tx, work, inputs)
     await retireFiles(
       tx,
       inputs.map(({ id }) => id),
@@ -150,6 +153,16 @@ async function eraseFrom(work: Work, files: readonly LakeFile[], note: Note): Pr
     await note(tx, relation, { files: inputs.length, rows })
   })
   return true
+}
+
+/** In the order in which the snapshot takes these locks. */
+async function countErasure(tx: Statements, work: Work, inputs: readonly LakeFile[]): Promise<void> {
+  const { brandId, relation, erasures } = work
+  const isShared = inputs.some((file) => file.brand_id === null)
+  const isFirst =
+    (!isShared || (await tx.run('lake_erasures_count', [erasures.ofAll])) > 0) &&
+    (await tx.run('lake_brand_erasures_count', [brandId, erasures.ofBrand])) > 0
+  if (!isFirst) throw new Outrun(`erasure from ${relation}`)
 }
 
 async function linesOf(
