@@ -124,7 +124,7 @@ function isTheirs({ brandId, relation }: Work): string {
 }
 
 async function eraseFrom(work: Work, files: readonly LakeFile[], note: Note): Promise<boolean> {
-  const { pipeline, duck, relation, brandId } = work
+  const { pipeline, duck, relation } = work
   const { lakeDir } = pipeline
   const theirs = isTheirs(work)
   const holding = await duck.rows<{ filename: string; rows: number }>(
