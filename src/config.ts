@@ -1,5 +1,5 @@
 import { homedir } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { CronExpressionParser } from 'cron-parser'
 import { LEVELS, type Level } from './log.ts'
@@ -176,6 +176,9 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     agent: agentUrl === null ? null : { url: agentUrl, key: agentKey, model: agentModel },
     trustedProxies: Number(given('TRUSTED_PROXIES') ?? 0),
   }
+  // What it does not list there goes after a day: the cluster of the embedded Postgres and the secret key, too.
+  if (!relative(config.lakeDir, dataDir).startsWith('..'))
+    problems.push(`LAKE_DIR: "${config.lakeDir}" holds DATA_DIR: the lake needs a folder of its own`)
   if (problems.length) throw new ConfigError(problems.join('\n'))
   return config
 }

@@ -210,6 +210,12 @@ t.test('the environment', async (t) => {
     t.match(readConfig({}), { port: 8080, host: '127.0.0.1', databaseUrl: null, lakeDir: /lake$/ })
   })
 
+  await t.test('keep the lake and the data of the service apart', async (t) => {
+    for (const LAKE_DIR of ['/data', '/'])
+      t.throws(() => readConfig({ DATA_DIR: '/data', LAKE_DIR }), { message: /^LAKE_DIR: .* holds DATA_DIR/ })
+    t.ok(readConfig({ DATA_DIR: '/data', LAKE_DIR: '/data/parquet' }))
+  })
+
   await t.test('with a Postgres that does not answer is refused without the password', async (t) => {
     const env = { DATABASE_URL: 'postgres://me:secret@127.0.0.1:1/shop', DATA_DIR: join(folder, 'data') }
     const { code, stdout, stderr } = await inProcess(['status'], env)

@@ -1,6 +1,7 @@
 import { hash, randomUUID } from 'node:crypto'
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import postgres, { type TransactionSql } from 'postgres'
 import t from 'tap'
@@ -633,6 +634,34 @@ t.test('retired lake files are removed after 26 hours, live ones stay', async (t
   t.match(await retain(pipeline), { removed: 1 })
   t.equal((await sql`select from lake_file where relation = 'events'`).count, 0)
 })
+
+/** A file of two days ago. */
+function oldFile(path: string): string {
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, '')
+  utimesSync(path, Date.now() / 1000, Date.now() / 1000 - 172_800)
+  return path
+}
+
+t.test(
+  'old files that no manifest names go, but nothing beside the lake or of another service',
+  async (t) => {
+    const pipeline = await lake(t)
+    const at = (path: string) => oldFile(join(pipeline.lakeDir, path))
+    const [orphan, beside] = [
+      at('staging/events-1.parquet'),
+      at('backups/monday/lake/staging/events-1.parquet'),
+    ]
+    t.match(await retain(pipeline), { orphans: 1 })
+    t.same([existsSync(orphan), existsSync(beside)], [false, true])
+    const another = { ...(await lake(t)), lakeDir: pipeline.lakeDir }
+    await another.postgres.sql`update lake_state set service_id = gen_random_uuid()`
+    at('staging/events-1.parquet')
+    await t.rejects(retain(another), { code: 'conflict', message: /is the lake of another service/ })
+    t.ok(existsSync(orphan))
+    t.match(await retain(pipeline), { orphans: 1 })
+  },
+)
 
 t.test('ids of webhooks are kept for three months and claims of visitors for 13', async (t) => {
   const pipeline = await lake(t)

@@ -9,6 +9,7 @@ import { snapshotAll } from '../src/lake/horizon.ts'
 import { brandManifest, type LakeFile } from '../src/lake/manifest.ts'
 import type { Pipeline } from '../src/lake/pipeline.ts'
 import { restore } from '../src/lake/restore.ts'
+import { retain } from '../src/lake/retention.ts'
 import { openSession, type SessionOptions } from '../src/lake/session.ts'
 import { snapshot } from '../src/lake/snapshot.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
@@ -540,7 +541,12 @@ t.test('a restored backup has the same rows, and goes on from where it stopped',
     const later = Buffer.from(JSON.stringify({ format: 2 }))
     await refuses('backup.json', () => later, /format 2 is not known here/)
   })
+  t.test('within the lake none is made', (t) =>
+    t.rejects(backup(pipeline, join(pipeline.lakeDir, 'backups', 'monday')), { code: 'conflict' }),
+  )
+  await retain(restored)
   await restore(target.url, restored.lakeDir, folder)
+  t.match(await retain(restored), { orphans: 0 }, 'it is the lake of the restored service')
   t.same(
     await target.postgres.sql`select from attribution_behind`,
     [],

@@ -1,6 +1,6 @@
 import { constants, createWriteStream } from 'node:fs'
 import { copyFile, mkdir, open, readdir, stat, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import { Transform } from 'node:stream'
 import { pipeline as pipe } from 'node:stream/promises'
 import { createZstdCompress, constants as zlib } from 'node:zlib'
@@ -39,6 +39,8 @@ export async function backup(
   folder: string,
   onProgress: (done: number, total: number) => void = () => {},
 ): Promise<BackupDocument> {
+  if (!relative(lakeDir, resolve(folder)).startsWith('..'))
+    throw fail('conflict', `${folder} is within the lake: a backup needs a folder of its own.`)
   await prepare(folder)
   await postgres.pipeline.run('backup_pause_removal', [PAUSE_HOURS])
   try {

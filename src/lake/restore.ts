@@ -11,6 +11,7 @@ import { fail } from '../errors.ts'
 import connect from '../store/driver.ts'
 import { statement } from '../store/sqlfile.ts'
 import { BACKUP_FORMAT, type BackupDocument, copyDurably } from './backup.ts'
+import { handOver } from './owner.ts'
 
 /** First normal transaction id: what the lake holds already is below it, what it does not is above. */
 const EXPORTED_XID = '3'
@@ -57,10 +58,7 @@ export async function restore(
     await sql.begin(async (tx) => {
       if (document.first_log_day)
         await tx`call event_log_days(${document.first_log_day}::date, (now() at time zone 'UTC')::date + 7)`
-      // An empty service that has run already made secrets of its own.
-      await tx`delete from secret`
-      await tx`delete from lake_state`
-      await tx`delete from attribution_state`
+      for (const name of OF_AN_EMPTY_SERVICE) await tx.unsafe(`delete from ${name}`)
       const xids = await withXid(tx)
       for (const name of xids) await tx.unsafe(`alter table ${name} disable trigger user`)
       // COPY refuses tables whose row-level security holds for the owner too.
@@ -95,11 +93,19 @@ export async function restore(
       await tx`delete from attribution_behind`
       await tx.unsafe(statement('postgres', 'restore_sequences'))
     })
+    const [state] = await sql<{ service_id: string }[]>`select service_id from lake_state`
+    if (state) await handOver(lakeDir, state.service_id)
     return document
   } finally {
     await sql.end()
   }
 }
+
+/** Tables that fill in a service that has run already without a brand. */
+const OF_AN_EMPTY_SERVICE = [
+  ...['secret', 'lake_state', 'attribution_state', 'event_log_day'],
+  ...['server_process', 'rate_limit', 'sign_in_attempt', 'oidc_record'],
+]
 
 /** Tables whose rows carry the transaction that wrote them: ids of the old cluster mean nothing here. */
 async function withXid(tx: postgres.TransactionSql): Promise<string[]> {

@@ -3,6 +3,8 @@ import { readdir, rm, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { errorCode } from '../errors.ts'
 import { errorFields, log } from '../log.ts'
+import { LAKE_FOLDERS } from '../store/lake.ts'
+import { refuseForeignLake } from './owner.ts'
 import type { Pipeline } from './pipeline.ts'
 
 /** Longer than the longest cursor, so that a walk which began on a file can end on it. */
@@ -55,6 +57,7 @@ async function unlessRead(work: () => Promise<unknown>): Promise<void> {
 const LOCK_NOT_AVAILABLE = '55P03'
 
 async function removeFiles({ postgres, lakeDir }: Pipeline): Promise<RetentionReport> {
+  await refuseForeignLake({ postgres, lakeDir })
   const { paused } = await postgres.pipeline.one<{ paused: boolean }>('lake_removal_paused')
   if (paused) return { removed: 0, orphans: 0 }
 
@@ -80,7 +83,7 @@ async function removeOrphans({ postgres, lakeDir }: Pick<Pipeline, 'postgres' | 
   const listed = await postgres.pipeline.many<{ path: string }>('lake_paths')
   const known = new Set(listed.map(({ path }) => path))
   let orphans = 0
-  for await (const entry of entriesUnder(lakeDir)) {
+  for await (const entry of lakeEntries(lakeDir)) {
     if (!entry.isFile() && !isScratch(entry)) continue
     const absolute = join(entry.parentPath, entry.name)
     const path = absolute.slice(lakeDir.length + 1)
@@ -91,6 +94,11 @@ async function removeOrphans({ postgres, lakeDir }: Pick<Pipeline, 'postgres' | 
     orphans++
   }
   return orphans
+}
+
+/** Of the folders that are the lake's own: LAKE_DIR may hold what is somebody else's. */
+async function* lakeEntries(lakeDir: string): AsyncGenerator<Dirent> {
+  for (const folder of LAKE_FOLDERS) yield* entriesUnder(join(lakeDir, folder))
 }
 
 /** A folder of one piece of work. */

@@ -22,6 +22,7 @@ export const KEPT_TABLES: Readonly<Record<string, string>> = {
   lake_brand: 'what the lake published',
   lake_file: 'what the lake published',
   lake_state: 'what the lake published',
+  event_log_day: 'since when the lake has days of the log',
   link_click: 'when links were clicked',
   membership: 'users of the service',
   merge: 'ordinals: what joined whom',

@@ -1,0 +1,1 @@
+select service_id from lake_state
