@@ -494,6 +494,32 @@ t.test('a mapping takes columns, expressions and where', async (t) => {
   ])
 })
 
+t.test('a value in quotes is one however late in the file the first quotes come', async (t) => {
+  const { owner, file, run } = await store(t)
+  const rows = Array.from({ length: 30_000 }, (_, at) => `${at},Tea`)
+  const path = file(
+    'p.csv',
+    ['id,title', ...rows, 'a,"A ""mug"", blue"', 'b,"Tea', 'pot"', 'c,"Tea"', ''].join('\n'),
+  )
+  const where = `id in ('a', 'b', 'c')`
+  const { report } = await run('products', path, { map: { fields: { id: 'id', title: 'title' }, where } })
+  t.match(report, { read: 3, imported: 3, rejected: 0 })
+  const products = await db.postgres.sql`select title from product where brand_id = ${owner.id} order by id`
+  t.same(
+    products.map(({ title }) => title),
+    ['A "mug", blue', 'Tea\npot', 'Tea'],
+  )
+})
+
+t.test('a row is no comment because it begins with #, nor are notes above the header', async (t) => {
+  const { file, run } = await store(t)
+  const rows = 'id,title\n1,Tea\n2,Tea\n#3,Tea\n'
+  t.match((await run('products', file('a.csv', rows))).report, { read: 3, imported: 3 })
+  await t.rejects(run('products', file('b.csv', `# shop\n# today\n# all\n${rows}`)), {
+    message: /No column of the file is named like a field of products/,
+  })
+})
+
 t.test('a mistake in a mapping is named with its place and the nearest known name', async (t) => {
   const { file, run } = await store(t)
   const path = file('a.csv', 'Order ID,Total,Day\n1,2,2026-01-01\n')

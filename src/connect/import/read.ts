@@ -84,6 +84,10 @@ type Open = (duck: Duck, path: string, file: string) => Promise<string>
 // DuckDB makes its buffers sixteen times the longest line unless it is told otherwise.
 const LONG_LINES = 'max_line_size = 8388608, buffer_size = 16777216'
 
+// DuckDB guesses the form from the first 20,480 rows, and what comes later would be misread: quotes taken for a part of
+// their value, rows whose id begins with # for comments. Only the delimiter and the ends of lines are left to it.
+const CSV_FORM = `header = true, all_varchar = true, quote = '"', escape = '"', comment = ''`
+
 const NOTHING_BROKEN = 'select 0::bigint as n, null::varchar as reason, null::varchar as data where false'
 
 async function openParquet(duck: Duck, path: string): Promise<string> {
@@ -95,7 +99,7 @@ async function openParquet(duck: Duck, path: string): Promise<string> {
 async function openCsv(duck: Duck, path: string): Promise<string> {
   await duck.run(`create view source as
     select row_number() over () as ${ROW}, *
-    from read_csv(${path}, header = true, all_varchar = true, store_rejects = true, ${LONG_LINES})`)
+    from read_csv(${path}, ${CSV_FORM}, store_rejects = true, ${LONG_LINES})`)
   // One line can have several errors and be read more than once. `line` counts records, the header being the first.
   return 'select line::bigint - 1 as n, min_by(error_message, column_idx) as reason, any_value(csv_line) as data from reject_errors group by line'
 }
