@@ -570,6 +570,10 @@ t.test('a file that cannot be read is refused with its name', async (t) => {
     file('f.csv', 'external_id,created_at,total\r\n1,2026-01-01,1\n2,2026-01-01,1\r\n'),
     /f\.csv: cannot be read: its form cannot be made out\. Do all of its lines end alike/,
   )
+  const quoted = (title: string) =>
+    file('q.csv', `external_id,created_at,total,number\n1,2026-01-01,1,${title}\n`)
+  for (const wrong of ['"mug', '"a "mug""', '"a \\"mug\\""'])
+    await refused(quoted(wrong), /its form cannot be made out.* are all quotes closed/)
   const excel = Buffer.from('\ufeffexternal_id\tcreated_at\ttotal\n1\t2026-01-01\t1\n', 'utf16le')
   await refused(file('g.txt', excel), /g\.txt: is UTF-16: save it as UTF-8/)
   await refused(

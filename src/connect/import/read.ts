@@ -47,6 +47,10 @@ export async function openSource(duck: Duck, file: string): Promise<Source> {
     const broken = await open(duck, literal(path.replace(/[*?[]/g, '[$&]')), file)
     const rows = await duck.rows<{ column_name: string; column_type: string }>('describe source')
     const columns = rows.filter(({ column_name }) => column_name !== ROW)
+    const [only, ...others] = columns
+    // Quotes hid the delimiter.
+    if (open === openCsv && others.length === 0 && /[,;|\t]/.test(only?.column_name ?? ''))
+      throw fail('bad_request', `${file}: cannot be read: ${NO_FORM}`)
     return {
       broken,
       skipsBroken: open === openCsv,
@@ -70,10 +74,12 @@ function isUtf16(path: string): boolean {
   return ['fffe', 'feff'].includes(mark.toString('hex'))
 }
 
+const NO_FORM =
+  'its form cannot be made out. Do all of its lines end alike, are all quotes closed, and those within a value doubled?'
+
 /** What a person can do something about, of what DuckDB says. */
 function reasonOf(message: string): string {
-  if (message.includes('Error when sniffing file'))
-    return 'its form cannot be made out. Do all of its lines end alike, and are all quotes closed?'
+  if (message.includes('Error when sniffing file')) return NO_FORM
   const line = /CSV Error on Line: (\d+)/.exec(message)?.[1]
   const reason = message.split('\nPossible Solution:', 1)[0]?.trim().split('\n').at(-1)
   return line === undefined ? firstLine(message) : `line ${line}: ${reason}`
