@@ -292,6 +292,96 @@ bare,2026-01-01,p,1,,
   },
 )
 
+t.test('an order or a refund is never imported without a row whose form is broken', async (t) => {
+  const { owner, file, run, orders } = await store(t)
+  const csv = file(
+    'o.csv',
+    `created_at,external_id,line.title,line.price
+2026-01-01,good,p,5
+2026-01-01,long,p,5
+2026-01-01,long,p, or not p,5
+2026-01-01,short,p,5
+2026-01-01,"short",5
+`,
+  )
+  const { report, rejects } = await run('orders', csv)
+  t.match(report, { read: 5, imported: 1, rejected: 4 })
+  t.match(rejects[0], {
+    row: 2,
+    field: 'external_id',
+    value: 'long',
+    reason: /^row 3 of this order is refused, hence the whole order: Expected Number of Columns/,
+  })
+  t.same(
+    rejects.map(({ row }) => row),
+    [2, 3, 4, 5],
+  )
+  const ndjson = file(
+    'o.ndjson',
+    `{"external_id":1,"created_at":"2026-01-01","line.price":5}
+{"external_id":2,"created_at":"2026-01-01","line.price":5}
+{"created_at":"2026-01-01", "external_id":1, "line.title":"a \\"mug\\", "line.price":5}
+{"external_id":3,"created_at":"2026-01-01","line.price":5}
+{"external_id":3,"created_at":"2026-01-01","line.price":NaN}
+`,
+  )
+  t.match((await run('orders', ndjson)).report, { read: 5, imported: 1, rejected: 4 })
+  t.same(
+    (await orders()).map(({ external_id }) => external_id),
+    ['2', 'good'],
+  )
+
+  const refunds = file(
+    'r.csv',
+    'external_id,created_at,total\na,2026-01-01,5\na,2026-01-01\nb,2026-01-01,7\n',
+  )
+  t.match((await run('refunds', refunds)).report, { read: 3, imported: 1, rejected: 2 })
+  t.match(
+    [...(await db.postgres.sql`select external_id, total from refund where brand_id = ${owner.id}`)],
+    [{ external_id: 'b', total: '7.00' }],
+  )
+})
+
+t.test('open quotes take no line from an order that is imported', async (t) => {
+  const { file, run, orders } = await store(t)
+  const rows = Array.from({ length: 30_000 }, (_, at) => `n${at},2026-01-01,Tea,1`)
+  const path = file(
+    'o.csv',
+    `external_id,created_at,line.title,line.price
+good,2026-01-01,Tea,1
+open,2026-01-01,Tea,1
+eaten,2026-01-01,Tea,1
+${rows.join('\n')}
+open,2026-01-01,"Tea,1
+eaten,2026-01-01,Tea,1
+`,
+  )
+  const map = Object.fromEntries(
+    ['external_id', 'created_at', 'line.title', 'line.price'].map((name) => [name, `"${name}"`]),
+  )
+  const { report } = await run('orders', path, {
+    map: { fields: map, where: `external_id in ('good', 'open', 'eaten')` },
+  })
+  t.match(report, { imported: 1, rejected: 3 })
+  t.match(await orders(), [{ external_id: 'good' }])
+})
+
+t.test(
+  'a broken row of nobody knows which order stops the import of lines, and of nothing else',
+  async (t) => {
+    const { file, run, orders } = await store(t)
+    const rows = 'created_at,external_id,total\n2026-01-01,a,5\nend\n'
+    await t.rejects(run('orders', file('lines.csv', rows.replace('total', 'line.price'))), {
+      code: 'bad_request',
+      message: /lines\.csv: row 2 is broken \(Expected .*\), and of which of the orders it is a part cannot/,
+    })
+    const map = { fields: { external_id: 'total::int', created_at: 'created_at', 'line.price': 'total' } }
+    await t.rejects(run('orders', file('lines.csv', `${rows}a,b,c,d\n`), { map }), { code: 'bad_request' })
+    t.same(await orders(), [])
+    t.match((await run('orders', file('orders.csv', rows))).report, { imported: 1, rejected: 1 })
+  },
+)
+
 t.test('a bad line of a nested list refuses its order and says where it is', async (t) => {
   const { file, run, orders } = await store(t)
   const row = (external_id: string, lines: unknown) =>
