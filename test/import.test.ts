@@ -10,17 +10,18 @@ import { type ImportOptions, importFile } from '../src/connect/import/import.ts'
 import type { ImportKind } from '../src/connect/import/targets.ts'
 import type { Brand } from '../src/op.ts'
 import { brand } from './fixtures/brand.ts'
-import { type Database, database } from './fixtures/database.ts'
+import { database } from './fixtures/database.ts'
+import { connect, storeServer } from './fixtures/store.ts'
+import { order as orderBody, refund as refundBody } from './fixtures/store-bodies.ts'
 
 const RETAIL = fileURLToPath(
   new URL('../../shared/data/online-retail/online-retail.parquet', import.meta.url),
 )
 const RETAIL_MAP = fileURLToPath(new URL('./fixtures/online-retail.json', import.meta.url))
 
-let db: Database
-t.before(async () => {
-  db = await database(t)
-})
+t.capture(process.stderr, 'write')
+const db = await database(t)
+const { send } = await storeServer(t, db)
 
 /** A brand, and a way to import a text or a file into it; refused rows are returned, too. */
 async function store(t: Test) {
@@ -49,7 +50,7 @@ async function store(t: Test) {
 const orders = async ({ id }: Brand) => [
   ...(await db.postgres.sql`
     select external_id, number, state, billing_status, currency_code, subtotal, discount_total, total, refunded_total,
-      discount_codes, lines, test, store_order.created_at, store_order.updated_at, cancelled_at, store_order.email, store_order.phone, customer.store_customer_id
+      discount_codes, lines, test, store_order.deleted, store_order.created_at, store_order.updated_at, cancelled_at, store_order.email, store_order.phone, customer.store_customer_id
     from store_order left join customer using (brand_id, subject)
     where brand_id = ${id} order by external_id`),
 ]
@@ -472,6 +473,39 @@ t.test('a changed order is updated, an older version never replaces a newer one'
   t.match((await run('orders', version(2, 99))).report, { imported: 0, unchanged: 1 })
   t.match((await run('orders', version(4, 12))).report, { imported: 1, unchanged: 0 })
   t.match(await orders(), [{ total: '12.00', updated_at: new Date('2026-01-04T00:00:00Z') }])
+})
+
+t.test('what the store said of an order stays, unless the file says that it is newer', async (t) => {
+  const { file, run, orders, owner } = await store(t)
+  await connect(db, owner, { connectedAt: new Date('2026-01-01') })
+  await send(owner, { topic: 'orders/paid', body: orderBody({ currency: 'EUR' }) })
+  const transaction = { id: 1, kind: 'refund', status: 'success', amount: '20.50', currency: 'EUR' }
+  await send(owner, { topic: 'refunds/create', body: refundBody({ transactions: [transaction] }) })
+  const told = { billing_status: 'partially_refunded', refunded_total: '20.50' }
+  const path = file('o.csv', 'external_id,created_at,total\n1001,2026-11-20,99\n')
+  t.match((await run('orders', path)).report, { imported: 0, unchanged: 1 })
+  t.match(await orders(), [told])
+  const dated = (day: string) =>
+    file('d.csv', `external_id,created_at,updated_at,total\n1001,2026-11-20,${day},99\n`)
+  t.match((await run('orders', dated('2026-11-20T10:00:00Z'))).report, { imported: 0, unchanged: 1 })
+  t.match(await orders(), [told])
+  t.match((await run('orders', dated('2026-11-21'))).report, { imported: 1 })
+  t.match(await orders(), [{ total: '99.00', refunded_total: '0.00' }])
+})
+
+t.test('an order that the store removed stays hidden, whatever a file says', async (t) => {
+  const { file, run, orders, owner } = await store(t)
+  await connect(db, owner, { connectedAt: new Date('2026-01-01') })
+  await send(owner, { topic: 'orders/delete', body: '{"id":1}' })
+  await send(owner, { topic: 'orders/paid', body: orderBody() })
+  await send(owner, { topic: 'orders/delete', body: '{"id":1001}' })
+  const path = file(
+    'o.csv',
+    'external_id,created_at,updated_at,total\n1,2026-11-20,2027-01-01,5\n1001,2026-11-20,2027-01-01,5\n',
+  )
+  t.match((await run('orders', path)).report, { imported: 2 })
+  t.match((await run('orders', path)).report, { imported: 0, unchanged: 2 })
+  t.match(await orders(), [{ deleted: true }, { deleted: true }])
 })
 
 t.test('of several versions of an order in one file the latest is taken', async (t) => {

@@ -40,7 +40,7 @@ export interface ImportResult {
   read: number
   /** Orders, customers, events and so on that are new or changed: of several rows of one thing, one counts. */
   imported: number
-  /** Those that were there already, or that the file has an older version of. */
+  /** Those that were there already, that the file has an older version of, or that the store knows better. */
   unchanged: number
   /** Rows refused; each is in the rejects file with its reason. */
   rejected: number

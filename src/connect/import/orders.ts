@@ -23,7 +23,7 @@ export async function importOrders(run: ImportRun): Promise<Written> {
       const named = identitiesOf(identities, new Date())
       const subjects = await assignSubjects(tx, brand.id, named, { storePlatformDomain, source: 'import' })
       const given = blanked(rows, await erasedRows(tx, run, named), NAMELESS)
-      const args = [brand.id, given, lines, [...subjects], saysWhen]
+      const args = [brand.id, given, lines, [...subjects], saysWhen, false]
       return (await tx.unsafe(statement('postgres', 'import_orders'), args as never[])).count
     }),
   )

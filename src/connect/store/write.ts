@@ -50,8 +50,8 @@ export async function writeOrders(
       lines,
       orders.map(({ person }) => subjects.get(person) ?? 0),
       true,
+      true,
     ])
-    await tx.run('store_orders_hide', [orders.map(({ externalId }) => externalId)])
   }
   const known = new Map(orders.map((order) => [order.externalId, order]))
   const checkouts = new Map(
