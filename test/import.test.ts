@@ -747,7 +747,7 @@ t.test('customers are made or described, and a row that names nobody is refused'
   t.match(report, { read: 5, imported: 2, unchanged: 0, rejected: 3 })
   t.match(rejects, [
     { row: 3, field: 'phone', value: 'call me', reason: 'is not a phone number' },
-    { row: 4, field: 'email', value: 'nobody' },
+    { row: 4, field: 'email', value: 'nobody', reason: 'is not an email address' },
     { row: 5, field: 'customer_external_id', reason: /is missing/ },
   ])
   t.match(
@@ -768,6 +768,18 @@ t.test('customers are made or described, and a row that names nobody is refused'
     ],
   )
   t.match((await run('customers', path)).report, { imported: 0, unchanged: 2, rejected: 3 })
+})
+
+t.test('what is no email address replaces none', async (t) => {
+  const { owner, file, run } = await store(t)
+  const email = async () =>
+    (await db.postgres.sql`select email, first_name from customer where brand_id = ${owner.id}`)[0]
+  const head = 'customer_external_id,email,first_name'
+  await run('customers', file('good.csv', `${head}\n7, Ann@Example.com,Ann\n`))
+  const { report, rejects } = await run('customers', file('bad.csv', `${head}\n7,ann at example,Anna\n`))
+  t.match(report, { imported: 0, unchanged: 0, rejected: 1 })
+  t.match(rejects, [{ row: 1, field: 'email', value: 'ann at example', reason: 'is not an email address' }])
+  t.match(await email(), { email: 'ann@example.com', first_name: 'Ann' })
 })
 
 t.test('products keep their variants and images, and a later row replaces an earlier one', async (t) => {

@@ -4,10 +4,10 @@ import { literal } from '../../store/duckdb.ts'
 import { statement } from '../../store/sqlfile.ts'
 import { attributeBroken } from './broken.ts'
 import { pick } from './cast.ts'
+import { loadPhones } from './channels.ts'
 import { identitiesOf, writeChunks } from './chunks.ts'
 import { blanked, erasedRows } from './erased.ts'
 import type { ImportRun, Written } from './file.ts'
-import { loadPhones } from './phones.ts'
 import { LINE_TARGETS } from './targets.ts'
 
 /** What an order of an erased customer does not say. */
