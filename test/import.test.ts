@@ -770,6 +770,33 @@ t.test('customers are made or described, and a row that names nobody is refused'
   t.match((await run('customers', path)).report, { imported: 0, unchanged: 2, rejected: 3 })
 })
 
+t.test('a file of customers without dates neither replaces nor outranks the store’s record', async (t) => {
+  const { owner, file, run } = await store(t)
+  await connect(db, owner, { connectedAt: new Date('2026-01-01') })
+  const names = async () =>
+    (
+      await db.postgres.sql`
+        select first_name, deleted from customer where brand_id = ${owner.id} order by store_customer_id`
+    ).map(({ first_name, deleted }) => (deleted ? 'removed' : first_name))
+  const told = (id: number, first_name: string, updated_at: string) => {
+    const none = { email_marketing_consent: null, sms_marketing_consent: null }
+    const record = { id, first_name, tags: '', created_at: '2026-01-01T00:00:00Z', updated_at, ...none }
+    return send(owner, { topic: 'customers/update', body: JSON.stringify(record) })
+  }
+  await told(7, 'Ann', '2026-02-01T00:00:00Z')
+  await told(9, 'Eve', '2026-02-01T00:00:00Z')
+  await send(owner, { topic: 'customers/delete', body: '{"id":9}' })
+  const head = 'customer_external_id,first_name,created_at'
+  const path = file('c.csv', `${head}\n7,Old Ann,\n8,Old Bob,2025-01-01\n9,Old Eve,\n`)
+  t.match((await run('customers', path)).report, { imported: 1, unchanged: 2 })
+  t.same(await names(), ['Ann', 'Old Bob', 'removed'])
+  t.match((await run('customers', path)).report, { imported: 0, unchanged: 3 })
+  await told(8, 'Bob', '2026-02-01T00:00:00Z')
+  t.same(await names(), ['Ann', 'Bob', 'removed'])
+  await run('customers', file('d.csv', 'customer_external_id,first_name,updated_at\n9,New Eve,2027-01-01\n'))
+  t.same(await names(), ['Ann', 'Bob', 'removed'])
+})
+
 t.test('what is no email address replaces none', async (t) => {
   const { owner, file, run } = await store(t)
   const email = async () =>
