@@ -367,8 +367,18 @@ eaten,2026-01-01,Tea,1
   t.match(await orders(), [{ external_id: 'good' }])
 })
 
+t.test('a refund keeps its order where a later file names none', async (t) => {
+  const { owner, file, run } = await store(t)
+  const known = file('a.csv', 'external_id,created_at,total,order_external_id\nr,2026-01-01,5,o1\n')
+  const orderless = file('b.csv', 'external_id,created_at,total\nr,2026-01-01,6\n')
+  for (const path of [known, orderless]) t.match((await run('refunds', path)).report, { imported: 1 })
+  t.match((await run('refunds', orderless)).report, { imported: 0, unchanged: 1 })
+  const refunds = db.postgres.sql`select order_external_id, total from refund where brand_id = ${owner.id}`
+  t.match([...(await refunds)], [{ order_external_id: 'o1', total: '6.00' }])
+})
+
 t.test(
-  'a broken row of nobody knows which order stops the import of lines, and of nothing else',
+  'a torn row whose order cannot be made out stops the import of lines, and of nothing else',
   async (t) => {
     const { file, run, orders } = await store(t)
     const rows = 'created_at,external_id,total\n2026-01-01,a,5\nend\n'
