@@ -518,6 +518,59 @@ t.test('an order that the store removed stays hidden, whatever a file says', asy
   t.match(await orders(), [{ deleted: true }, { deleted: true }])
 })
 
+t.test(
+  'what the store said of checkouts, subscriptions and products stays against older files',
+  async (t) => {
+    const { owner, file, run } = await store(t)
+    await connect(db, owner, { connectedAt: new Date('2026-01-01') })
+    const tell = async (topic: string, body: object) =>
+      t.match(await send(owner, { topic, body: JSON.stringify(body) }), { status: 200, body: { ok: true } })
+    const day = '2026-11-20T10:00:00Z'
+    const dates = { created_at: day, updated_at: day }
+    await tell('checkouts/update', {
+      id: 1,
+      line_items: [],
+      total_price: '5.00',
+      completed_at: day,
+      ...dates,
+    })
+    await tell('subscription_contracts/update', { id: 2, customer_id: 77, status: 'cancelled', ...dates })
+    await tell('products/update', { id: 3, title: 'Lamp', ...dates })
+    const { sql } = db.postgres
+    const known = async () => [
+      ...(await sql`select completed_at::text as said, deleted from checkout where brand_id = ${owner.id}`),
+      ...(await sql`select status as said, deleted from subscription where brand_id = ${owner.id}`),
+      ...(await sql`select title as said, deleted from product where brand_id = ${owner.id}`),
+    ]
+    const before = await known()
+    const imported = async (...dated: string[]) => {
+      const head = dated.length ? ',updated_at' : ''
+      const row = dated.map((at) => `,${at}`).join('')
+      const files = {
+        checkouts: `external_id,created_at${head}\n1,2026-11-20${row}\n`,
+        subscriptions: `external_id,status${head}\n2,active${row}\n`,
+        products: `id,title${head}\n3,Old lamp${row}\n`,
+      }
+      const counts: number[] = []
+      for (const [kind, text] of Object.entries(files))
+        counts.push((await run(kind as ImportKind, file(`${kind}.csv`, text))).report.imported)
+      return counts
+    }
+    for (const dated of [[], [day]]) {
+      t.same(await imported(...dated), [0, 0, 0])
+      t.same(await known(), before)
+    }
+    await tell('checkouts/delete', { id: 1 })
+    await tell('products/delete', { id: 3 })
+    t.same(await imported('2026-11-21'), [1, 1, 1])
+    t.match(await known(), [
+      { said: null, deleted: true },
+      { said: 'active', deleted: false },
+      { said: 'Old lamp', deleted: true },
+    ])
+  },
+)
+
 t.test('of several versions of an order in one file the latest is taken', async (t) => {
   const { file, run, orders } = await store(t)
   const path = file(
