@@ -332,11 +332,9 @@ t.test('an order or a refund is never imported without a row whose form is broke
     ['2', 'good'],
   )
 
-  const refunds = file(
-    'r.csv',
-    'external_id,created_at,total\na,2026-01-01,5\na,2026-01-01\nb,2026-01-01,7\n',
-  )
-  t.match((await run('refunds', refunds)).report, { read: 3, imported: 1, rejected: 2 })
+  const refunds = file('r.csv', 'n,created_at,total\na,2026-01-01,5\na,2026-01-01\nb,2026-01-01,7\n')
+  const map = { fields: { external_id: 'n', created_at: 'created_at', total: 'total' } }
+  t.match((await run('refunds', refunds, { map })).report, { read: 3, imported: 1, rejected: 2 })
   t.match(
     [...(await db.postgres.sql`select external_id, total from refund where brand_id = ${owner.id}`)],
     [{ external_id: 'b', total: '7.00' }],

@@ -31,7 +31,7 @@ export async function attributeBroken(
     pick({
       into: 'broken_part',
       from: `(${source.remains})`,
-      row: 'n',
+      row: '__row',
       targets: { external_id: { type: 'id', what: 'of the record that it is a part of' } },
       mapped: id.map((column) => ({ ...column, expression: `try(${column.expression}\n)` })),
     }),

@@ -15,7 +15,7 @@ export interface Source {
   columns: Column[]
   /** Rows whose form is broken, as SQL of (n, reason, data); complete once the view was read through. */
   broken: string
-  /** What can be made out of `data` of the table `broken`, as SQL of (n, columns of the file); one row per guess. */
+  /** What can be made out of `data` of the table `broken`, as SQL of a relation like the view; one row per guess. */
   remains: string
   /** `__row` leaves broken rows out. */
   skipsBroken: boolean
@@ -98,7 +98,7 @@ const CSV_FORM = `header = true, all_varchar = true, quote = '"', escape = '"', 
 
 const NOTHING_BROKEN: Broken = {
   broken: 'select 0::bigint as n, null::varchar as reason, null::varchar as data where false',
-  remains: () => `select ${ROW} as n, * exclude (${ROW}) from source where false`,
+  remains: () => 'from source where false',
 }
 
 async function openParquet(duck: Duck, path: string): Promise<Broken> {

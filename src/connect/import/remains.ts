@@ -8,7 +8,7 @@ import type { Column } from './read.ts'
 export function csvRemains(columns: readonly Column[]): string {
   const value = ({ name }: Column, at: number) =>
     `case when ${at + 1} + shift > 0 then fields[${at + 1} + shift] end as ${identifier(name)}`
-  return `select n, ${columns.map(value).join(', ')}
+  return `select n as __row, ${columns.map(value).join(', ')}
     from (
       select n, unnest([0, len(fields) - ${columns.length}]) as shift, list_transform(fields, lambda field:
         case when field ~ '^".+"$' then replace(field[2:-2], '""', '"') else field end) as fields
@@ -26,7 +26,7 @@ const TEXT = '"(?:[^"\\\\]|\\\\.)*"'
 const FIELD = `${TEXT}\\s*:\\s*(?:${TEXT}|-?\\d[0-9.eE+-]*|true|false|null)`
 
 /** The plain values of a broken NDJSON line by their names, of each object if it holds several. */
-export const ndjsonRemains = (structure: string): string => `select n, object.*
+export const ndjsonRemains = (structure: string): string => `select n as __row, object.*
   from (
     select n, json_transform('{' || array_to_string(list_filter(fields, lambda field: json_valid('{' || field || '}')), ',') || '}', ${structure}) as object
     from (
