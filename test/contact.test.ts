@@ -178,6 +178,30 @@ t.test('who turns out to be somebody else has refused nothing that the other one
   }
 })
 
+t.test('who turns out to have refused at another address shows so at all of theirs', async (t) => {
+  const { brand, ofBrand, upsert, consent, contacts } = await shop()
+  const assign = (named: object) =>
+    ofBrand.tx((tx) =>
+      assignSubjects(tx, brand.id, [{ ...named, seenAt: new Date(0) }], {
+        storePlatformDomain: 'myshopify.com',
+        source: 'server',
+      }),
+    )
+  const [one, other] = ['ann@example.com', 'ann@work.example']
+  const [subject = 0] = await assign({ email: one })
+  const known = await upsert({ subject, email: one })
+  await consent(known, 'email', 'subscribed', '2026-11-01T00:00:00Z')
+  await assign({ storeCustomerId: '7', email: one })
+  const unknown = await upsert({ email: other })
+  await consent(unknown, 'email', 'unsubscribed', '2026-11-20T00:00:00Z')
+  await assign({ storeCustomerId: '7', email: other })
+  t.match(await contacts(), [
+    { id: known, email_consent: 'unsubscribed' },
+    { id: unknown, email_consent: 'unsubscribed' },
+  ])
+  t.not((await contacts())[1]?.subject, null)
+})
+
 t.test('recorded events are in the lake when their transaction commits, and only then', async (t) => {
   const pipeline = await lake(t, db)
   const { brand, ofBrand } = await shop()

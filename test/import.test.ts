@@ -10,17 +10,18 @@ import { type ImportOptions, importFile } from '../src/connect/import/import.ts'
 import type { ImportKind } from '../src/connect/import/targets.ts'
 import type { Brand } from '../src/op.ts'
 import { brand } from './fixtures/brand.ts'
-import { type Database, database } from './fixtures/database.ts'
+import { database } from './fixtures/database.ts'
+import { connect, storeServer } from './fixtures/store.ts'
+import { order as orderBody, refund as refundBody } from './fixtures/store-bodies.ts'
 
 const RETAIL = fileURLToPath(
   new URL('../../shared/data/online-retail/online-retail.parquet', import.meta.url),
 )
 const RETAIL_MAP = fileURLToPath(new URL('./fixtures/online-retail.json', import.meta.url))
 
-let db: Database
-t.before(async () => {
-  db = await database(t)
-})
+t.capture(process.stderr, 'write')
+const db = await database(t)
+const { send } = await storeServer(t, db)
 
 /** A brand, and a way to import a text or a file into it; refused rows are returned, too. */
 async function store(t: Test) {
@@ -49,7 +50,7 @@ async function store(t: Test) {
 const orders = async ({ id }: Brand) => [
   ...(await db.postgres.sql`
     select external_id, number, state, billing_status, currency_code, subtotal, discount_total, total, refunded_total,
-      discount_codes, lines, test, store_order.created_at, store_order.updated_at, cancelled_at, store_order.email, store_order.phone, customer.store_customer_id
+      discount_codes, lines, test, store_order.deleted, store_order.created_at, store_order.updated_at, cancelled_at, store_order.email, store_order.phone, customer.store_customer_id
     from store_order left join customer using (brand_id, subject)
     where brand_id = ${id} order by external_id`),
 ]
@@ -292,6 +293,104 @@ bare,2026-01-01,p,1,,
   },
 )
 
+t.test('an order or a refund is never imported without a row whose form is broken', async (t) => {
+  const { owner, file, run, orders } = await store(t)
+  const csv = file(
+    'o.csv',
+    `created_at,external_id,line.title,line.price
+2026-01-01,good,p,5
+2026-01-01,long,p,5
+2026-01-01,long,p, or not p,5
+2026-01-01,short,p,5
+2026-01-01,"short",5
+`,
+  )
+  const { report, rejects } = await run('orders', csv)
+  t.match(report, { read: 5, imported: 1, rejected: 4 })
+  t.match(rejects[0], {
+    row: 2,
+    field: 'external_id',
+    value: 'long',
+    reason: /^row 3 of this order is refused, hence the whole order: Expected Number of Columns/,
+  })
+  t.same(
+    rejects.map(({ row }) => row),
+    [2, 3, 4, 5],
+  )
+  const ndjson = file(
+    'o.ndjson',
+    `{"external_id":1,"created_at":"2026-01-01","line.price":5}
+{"external_id":2,"created_at":"2026-01-01","line.price":5}
+{"created_at":"2026-01-01", "external_id":1, "line.title":"a \\"mug\\", "line.price":5}
+{"external_id":3,"created_at":"2026-01-01","line.price":5}
+{"external_id":3,"created_at":"2026-01-01","line.price":NaN}
+`,
+  )
+  t.match((await run('orders', ndjson)).report, { read: 5, imported: 1, rejected: 4 })
+  t.same(
+    (await orders()).map(({ external_id }) => external_id),
+    ['2', 'good'],
+  )
+
+  const refunds = file('r.csv', 'n,created_at,total\na,2026-01-01,5\na,2026-01-01\nb,2026-01-01,7\n')
+  const map = { fields: { external_id: 'n', created_at: 'created_at', total: 'total' } }
+  t.match((await run('refunds', refunds, { map })).report, { read: 3, imported: 1, rejected: 2 })
+  t.match(
+    [...(await db.postgres.sql`select external_id, total from refund where brand_id = ${owner.id}`)],
+    [{ external_id: 'b', total: '7.00' }],
+  )
+})
+
+t.test('open quotes take no line from an order that is imported', async (t) => {
+  const { file, run, orders } = await store(t)
+  const rows = Array.from({ length: 30_000 }, (_, at) => `n${at},2026-01-01,Tea,1`)
+  const path = file(
+    'o.csv',
+    `external_id,created_at,line.title,line.price
+good,2026-01-01,Tea,1
+open,2026-01-01,Tea,1
+eaten,2026-01-01,Tea,1
+${rows.join('\n')}
+open,2026-01-01,"Tea,1
+eaten,2026-01-01,Tea,1
+`,
+  )
+  const map = Object.fromEntries(
+    ['external_id', 'created_at', 'line.title', 'line.price'].map((name) => [name, `"${name}"`]),
+  )
+  const { report } = await run('orders', path, {
+    map: { fields: map, where: `external_id in ('good', 'open', 'eaten')` },
+  })
+  t.match(report, { imported: 1, rejected: 3 })
+  t.match(await orders(), [{ external_id: 'good' }])
+})
+
+t.test('a refund keeps its order where a later file names none', async (t) => {
+  const { owner, file, run } = await store(t)
+  const known = file('a.csv', 'external_id,created_at,total,order_external_id\nr,2026-01-01,5,o1\n')
+  const orderless = file('b.csv', 'external_id,created_at,total\nr,2026-01-01,6\n')
+  for (const path of [known, orderless]) t.match((await run('refunds', path)).report, { imported: 1 })
+  t.match((await run('refunds', orderless)).report, { imported: 0, unchanged: 1 })
+  const refunds = db.postgres.sql`select order_external_id, total from refund where brand_id = ${owner.id}`
+  t.match([...(await refunds)], [{ order_external_id: 'o1', total: '6.00' }])
+})
+
+t.test(
+  'a torn row whose order cannot be made out stops the import of lines, and of nothing else',
+  async (t) => {
+    const { file, run, orders } = await store(t)
+    const rows = 'created_at,external_id,total\n2026-01-01,a,5\nend\n'
+    await t.rejects(run('orders', file('lines.csv', rows.replace('total', 'line.price'))), {
+      code: 'bad_request',
+      message: /lines\.csv: row 2 is broken \(Expected .*\), and of which of the orders it is a part cannot/,
+    })
+    const map = { fields: { external_id: 'total::int', created_at: 'created_at', 'line.price': 'total' } }
+    await t.rejects(run('orders', file('lines.csv', `${rows}a,b,c,d\n`), { map }), { code: 'bad_request' })
+    t.same(await orders(), [])
+    t.match((await run('orders', file('orders.csv', rows))).report, { imported: 1, rejected: 1 })
+  },
+)
+
 t.test('a bad line of a nested list refuses its order and says where it is', async (t) => {
   const { file, run, orders } = await store(t)
   const row = (external_id: string, lines: unknown) =>
@@ -383,6 +482,92 @@ t.test('a changed order is updated, an older version never replaces a newer one'
   t.match((await run('orders', version(4, 12))).report, { imported: 1, unchanged: 0 })
   t.match(await orders(), [{ total: '12.00', updated_at: new Date('2026-01-04T00:00:00Z') }])
 })
+
+t.test('what the store said of an order stays, unless the file says that it is newer', async (t) => {
+  const { file, run, orders, owner } = await store(t)
+  await connect(db, owner, { connectedAt: new Date('2026-01-01') })
+  await send(owner, { topic: 'orders/paid', body: orderBody({ currency: 'EUR' }) })
+  const transaction = { id: 1, kind: 'refund', status: 'success', amount: '20.50', currency: 'EUR' }
+  await send(owner, { topic: 'refunds/create', body: refundBody({ transactions: [transaction] }) })
+  const told = { billing_status: 'partially_refunded', refunded_total: '20.50' }
+  const path = file('o.csv', 'external_id,created_at,total\n1001,2026-11-20,99\n')
+  t.match((await run('orders', path)).report, { imported: 0, unchanged: 1 })
+  t.match(await orders(), [told])
+  const dated = (day: string) =>
+    file('d.csv', `external_id,created_at,updated_at,total\n1001,2026-11-20,${day},99\n`)
+  t.match((await run('orders', dated('2026-11-20T10:00:00Z'))).report, { imported: 0, unchanged: 1 })
+  t.match(await orders(), [told])
+  t.match((await run('orders', dated('2026-11-21'))).report, { imported: 1 })
+  t.match(await orders(), [{ total: '99.00', refunded_total: '0.00' }])
+})
+
+t.test('an order that the store removed stays hidden, whatever a file says', async (t) => {
+  const { file, run, orders, owner } = await store(t)
+  await connect(db, owner, { connectedAt: new Date('2026-01-01') })
+  await send(owner, { topic: 'orders/delete', body: '{"id":1}' })
+  await send(owner, { topic: 'orders/paid', body: orderBody() })
+  await send(owner, { topic: 'orders/delete', body: '{"id":1001}' })
+  const path = file(
+    'o.csv',
+    'external_id,created_at,updated_at,total\n1,2026-11-20,2027-01-01,5\n1001,2026-11-20,2027-01-01,5\n',
+  )
+  t.match((await run('orders', path)).report, { imported: 2 })
+  t.match((await run('orders', path)).report, { imported: 0, unchanged: 2 })
+  t.match(await orders(), [{ deleted: true }, { deleted: true }])
+})
+
+t.test(
+  'what the store said of checkouts, subscriptions and products stays against older files',
+  async (t) => {
+    const { owner, file, run } = await store(t)
+    await connect(db, owner, { connectedAt: new Date('2026-01-01') })
+    const tell = async (topic: string, body: object) =>
+      t.match(await send(owner, { topic, body: JSON.stringify(body) }), { status: 200, body: { ok: true } })
+    const day = '2026-11-20T10:00:00Z'
+    const dates = { created_at: day, updated_at: day }
+    await tell('checkouts/update', {
+      id: 1,
+      line_items: [],
+      total_price: '5.00',
+      completed_at: day,
+      ...dates,
+    })
+    await tell('subscription_contracts/update', { id: 2, customer_id: 77, status: 'cancelled', ...dates })
+    await tell('products/update', { id: 3, title: 'Lamp', ...dates })
+    const { sql } = db.postgres
+    const known = async () => [
+      ...(await sql`select completed_at::text as said, deleted from checkout where brand_id = ${owner.id}`),
+      ...(await sql`select status as said, deleted from subscription where brand_id = ${owner.id}`),
+      ...(await sql`select title as said, deleted from product where brand_id = ${owner.id}`),
+    ]
+    const before = await known()
+    const imported = async (...dated: string[]) => {
+      const head = dated.length ? ',updated_at' : ''
+      const row = dated.map((at) => `,${at}`).join('')
+      const files = {
+        checkouts: `external_id,created_at${head}\n1,2026-11-20${row}\n`,
+        subscriptions: `external_id,status${head}\n2,active${row}\n`,
+        products: `id,title${head}\n3,Old lamp${row}\n`,
+      }
+      const counts: number[] = []
+      for (const [kind, text] of Object.entries(files))
+        counts.push((await run(kind as ImportKind, file(`${kind}.csv`, text))).report.imported)
+      return counts
+    }
+    for (const dated of [[], [day]]) {
+      t.same(await imported(...dated), [0, 0, 0])
+      t.same(await known(), before)
+    }
+    await tell('checkouts/delete', { id: 1 })
+    await tell('products/delete', { id: 3 })
+    t.same(await imported('2026-11-21'), [1, 1, 1])
+    t.match(await known(), [
+      { said: null, deleted: true },
+      { said: 'active', deleted: false },
+      { said: 'Old lamp', deleted: true },
+    ])
+  },
+)
 
 t.test('of several versions of an order in one file the latest is taken', async (t) => {
   const { file, run, orders } = await store(t)
@@ -494,6 +679,32 @@ t.test('a mapping takes columns, expressions and where', async (t) => {
   ])
 })
 
+t.test('a value in quotes is one however late in the file the first quotes come', async (t) => {
+  const { owner, file, run } = await store(t)
+  const rows = Array.from({ length: 30_000 }, (_, at) => `${at},Tea`)
+  const path = file(
+    'p.csv',
+    ['id,title', ...rows, 'a,"A ""mug"", blue"', 'b,"Tea', 'pot"', 'c,"Tea"', ''].join('\n'),
+  )
+  const where = `id in ('a', 'b', 'c')`
+  const { report } = await run('products', path, { map: { fields: { id: 'id', title: 'title' }, where } })
+  t.match(report, { read: 3, imported: 3, rejected: 0 })
+  const products = await db.postgres.sql`select title from product where brand_id = ${owner.id} order by id`
+  t.same(
+    products.map(({ title }) => title),
+    ['A "mug", blue', 'Tea\npot', 'Tea'],
+  )
+})
+
+t.test('a row is no comment because it begins with #, nor are notes above the header', async (t) => {
+  const { file, run } = await store(t)
+  const rows = 'id,title\n1,Tea\n2,Tea\n#3,Tea\n'
+  t.match((await run('products', file('a.csv', rows))).report, { read: 3, imported: 3 })
+  await t.rejects(run('products', file('b.csv', `# shop\n# today\n# all\n${rows}`)), {
+    message: /No column of the file is named like a field of products/,
+  })
+})
+
 t.test('a mistake in a mapping is named with its place and the nearest known name', async (t) => {
   const { file, run } = await store(t)
   const path = file('a.csv', 'Order ID,Total,Day\n1,2,2026-01-01\n')
@@ -544,6 +755,10 @@ t.test('a file that cannot be read is refused with its name', async (t) => {
     file('f.csv', 'external_id,created_at,total\r\n1,2026-01-01,1\n2,2026-01-01,1\r\n'),
     /f\.csv: cannot be read: its form cannot be made out\. Do all of its lines end alike/,
   )
+  const quoted = (title: string) =>
+    file('q.csv', `external_id,created_at,total,number\n1,2026-01-01,1,${title}\n`)
+  for (const wrong of ['"mug', '"a "mug""', '"a \\"mug\\""'])
+    await refused(quoted(wrong), /its form cannot be made out.* are all quotes closed/)
   const excel = Buffer.from('\ufeffexternal_id\tcreated_at\ttotal\n1\t2026-01-01\t1\n', 'utf16le')
   await refused(file('g.txt', excel), /g\.txt: is UTF-16: save it as UTF-8/)
   await refused(
@@ -593,7 +808,7 @@ t.test('customers are made or described, and a row that names nobody is refused'
   t.match(report, { read: 5, imported: 2, unchanged: 0, rejected: 3 })
   t.match(rejects, [
     { row: 3, field: 'phone', value: 'call me', reason: 'is not a phone number' },
-    { row: 4, field: 'email', value: 'nobody' },
+    { row: 4, field: 'email', value: 'nobody', reason: 'is not an email address' },
     { row: 5, field: 'customer_external_id', reason: /is missing/ },
   ])
   t.match(
@@ -614,6 +829,45 @@ t.test('customers are made or described, and a row that names nobody is refused'
     ],
   )
   t.match((await run('customers', path)).report, { imported: 0, unchanged: 2, rejected: 3 })
+})
+
+t.test('a file of customers without dates neither replaces nor outranks the store’s record', async (t) => {
+  const { owner, file, run } = await store(t)
+  await connect(db, owner, { connectedAt: new Date('2026-01-01') })
+  const names = async () =>
+    (
+      await db.postgres.sql`
+        select first_name, deleted from customer where brand_id = ${owner.id} order by store_customer_id`
+    ).map(({ first_name, deleted }) => (deleted ? 'removed' : first_name))
+  const told = (id: number, first_name: string, updated_at: string) => {
+    const none = { email_marketing_consent: null, sms_marketing_consent: null }
+    const record = { id, first_name, tags: '', created_at: '2026-01-01T00:00:00Z', updated_at, ...none }
+    return send(owner, { topic: 'customers/update', body: JSON.stringify(record) })
+  }
+  await told(7, 'Ann', '2026-02-01T00:00:00Z')
+  await told(9, 'Eve', '2026-02-01T00:00:00Z')
+  await send(owner, { topic: 'customers/delete', body: '{"id":9}' })
+  const head = 'customer_external_id,first_name,created_at'
+  const path = file('c.csv', `${head}\n7,Old Ann,\n8,Old Bob,2025-01-01\n9,Old Eve,\n`)
+  t.match((await run('customers', path)).report, { imported: 1, unchanged: 2 })
+  t.same(await names(), ['Ann', 'Old Bob', 'removed'])
+  t.match((await run('customers', path)).report, { imported: 0, unchanged: 3 })
+  await told(8, 'Bob', '2026-02-01T00:00:00Z')
+  t.same(await names(), ['Ann', 'Bob', 'removed'])
+  await run('customers', file('d.csv', 'customer_external_id,first_name,updated_at\n9,New Eve,2027-01-01\n'))
+  t.same(await names(), ['Ann', 'Bob', 'removed'])
+})
+
+t.test('what is no email address replaces none', async (t) => {
+  const { owner, file, run } = await store(t)
+  const email = async () =>
+    (await db.postgres.sql`select email, first_name from customer where brand_id = ${owner.id}`)[0]
+  const head = 'customer_external_id,email,first_name'
+  await run('customers', file('good.csv', `${head}\n7, Ann@Example.com,Ann\n`))
+  const { report, rejects } = await run('customers', file('bad.csv', `${head}\n7,ann at example,Anna\n`))
+  t.match(report, { imported: 0, unchanged: 0, rejected: 1 })
+  t.match(rejects, [{ row: 1, field: 'email', value: 'ann at example', reason: 'is not an email address' }])
+  t.match(await email(), { email: 'ann@example.com', first_name: 'Ann' })
 })
 
 t.test('products keep their variants and images, and a later row replaces an earlier one', async (t) => {

@@ -321,6 +321,32 @@ t.test('in the pages of a storefront', { skip: noChromium }, async (t) => {
     tab.complaints.length = 0
   })
 
+  t.test('a page goes on sending after another tab has sent what it could not', async (t) => {
+    const counted = `
+      const set = window.setTimeout
+      window.turns = 0
+      window.setTimeout = (work, ms) => set(() => (work(), window.turns++), ms)`
+    const front = await storefront({ '/': '' }, '', counted)
+    let calls = 0
+    trouble = async (body, shop) => {
+      if (calls++ === 0) throw fail('rate_limited', 'slower')
+      return await ingest.acceptBrowser(body, shop)
+    }
+    t.teardown(() => {
+      trouble = undefined
+    })
+    await tab.open(`${front.origin}/`)
+    await eventually(async () => calls === 1)
+    const turns = await tab.run(`{
+      for (const key of Object.keys(localStorage)) if (key.startsWith('recoup_q.')) localStorage.removeItem(key)
+      window.turns
+    }`)
+    await eventually(() => tab.run(`turns > ${turns}`) as Promise<boolean>)
+    await tab.run(`recoup('track', 'view', { n: 1 })`)
+    await front.line('view', { n: 1 })
+    tab.complaints.length = 0
+  })
+
   t.test('an event that is not valid keeps no other one back', async (t) => {
     const front = await storefront({ '/': '' })
     await tab.open(`${front.origin}/`)

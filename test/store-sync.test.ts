@@ -10,9 +10,10 @@ import { type ShopCheckout, ShopState } from '../src/connect/demo/store/state.ts
 import { catalogPage } from '../src/connect/store/catalog.ts'
 import { connectionOf } from '../src/connect/store/connection.ts'
 import { joined } from '../src/connect/store/record.ts'
-import { openAdminApi } from '../src/connect/store/shopify/client.ts'
+import { type AdminApi, openAdminApi } from '../src/connect/store/shopify/client.ts'
 import { readPage } from '../src/connect/store/shopify/pages.ts'
 import { backfill, reconcile, syncStates } from '../src/connect/store/sync.ts'
+import { fail } from '../src/errors.ts'
 import type { Brand } from '../src/op.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import { emptyFolder } from './fixtures/cluster.ts'
@@ -346,6 +347,47 @@ t.test('a back-fill that is not finished goes on, also when it is to be read aga
     (await backfill({ ...options, again: true })).map(({ read }) => read),
     [0, 0, 10, 0],
   )
+})
+
+/** The store, but for queries that it refuses. */
+const refusing = (api: AdminApi, refuses: (text: string, after: unknown) => boolean): AdminApi => ({
+  query: async (text, variables = {}) => {
+    if (refuses(text, variables.after)) throw fail('upstream_error', 'The store refuses the query')
+    return await api.query(text, variables)
+  },
+})
+
+t.test('a page that the store never gives keeps only the rest of its kind back', async (t) => {
+  const random = randomSource(t)
+  const { brand, life, options } = await shop(t, random, 0)
+  life.state.addOrder(life.now, { customer: null, email: 'a@example.com', lines: life.state.lines(random) })
+  const api = refusing(options.api, (text) => text.includes('query products'))
+  await t.rejects(backfill({ ...options, api }), { code: 'upstream_error' })
+  t.equal((await orders(brand)).length, 1)
+  t.match(
+    (await syncStates(options.db)).filter(({ finished_at }) => !finished_at).map(({ entity }) => entity),
+    ['products'],
+  )
+})
+
+t.test('a walk whose place the store has forgotten begins anew', async (t) => {
+  const random = randomSource(t)
+  const { brand, life, options } = await shop(t, random, 0)
+  const { state } = life
+  for (let count = 0; count < 60; count++)
+    state.addOrder(life.now, { customer: null, email: 'a@example.com', lines: state.lines(random) })
+  const cut = new AbortController()
+  const onProgress = (entity: string) => (entity === 'orders' ? cut.abort() : undefined)
+  await t.rejects(backfill({ ...options, signal: cut.signal, onProgress }))
+  const [{ position } = {}] = (await syncStates(options.db)).filter(({ entity }) => entity === 'orders')
+  t.ok(position)
+  let refused = 0
+  const api = refusing(options.api, (_, after) => after === position && refused++ === 0)
+  t.same(
+    (await backfill({ ...options, api })).map(({ read }) => read),
+    [0, 0, 60, 0],
+  )
+  t.equal((await orders(brand)).length, 60)
 })
 
 t.test('a back-fill that is killed goes on behind its last page', async (t) => {

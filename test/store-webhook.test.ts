@@ -334,6 +334,18 @@ t.test('refunds add up on their order, also when they come before it', async (t)
   t.ok((await eventsOf(db, brand)).every(({ profile_id }) => profile_id === id))
 })
 
+t.test('a refund that was known without its order is the order’s once somebody says so', async (t) => {
+  const brand = await shop()
+  await send(brand, { topic: 'orders/paid', body: order() })
+  const tell = (at: string, changes: object = {}) =>
+    send(brand, { topic: 'refunds/create', body: refund(changes), triggeredAt: new Date(at) })
+  await tell('2026-11-20T15:00:00Z', { order_id: null })
+  t.hasStrict(await rowsOf(brand, 'store_order'), [{ refunded_total: '0.00' }])
+  await tell('2026-11-20T15:00:01Z')
+  t.hasStrict(await rowsOf(brand, 'refund'), [{ order_external_id: '1001', total: '20.50' }])
+  t.hasStrict(await rowsOf(brand, 'store_order'), [{ refunded_total: '20.50' }])
+})
+
 t.test('a refund counts by the money that came back, as the newest word has it', async (t) => {
   const brand = await shop()
   const at = (time: string) => new Date(`2026-11-20T${time}Z`)

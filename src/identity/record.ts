@@ -14,10 +14,11 @@ export const lacks = ({ added, identifiers, redirected, changed, claims }: Resol
 export async function record(ask: Ask, resolution: Resolution, prefix: string): Promise<void> {
   const { added, changed, redirected, detached, merges } = resolution
   await addProfiles(ask, added, prefix)
-  await addIdentifiers(ask, resolution)
+  const linked = await addIdentifiers(ask, resolution)
   await addClaims(ask, resolution)
   if (detached.size) await ask('merges_of_visitors_end', [[...detached].map(({ subject }) => subject)])
-  await addRedirects(ask, redirected)
+  const merged = await addRedirects(ask, redirected)
+  if (linked.length || merged.length) await ask('consents_merged', [[...linked, ...merged]])
   if (merges.length) {
     await ask('merges_add', [
       merges.map(() => v7()),
@@ -52,7 +53,8 @@ async function addProfiles(ask: Ask, added: readonly Profile[], prefix: string):
   await ask('profiles_add', [column(added, 'subject'), ids, ...rest])
 }
 
-async function addIdentifiers(ask: Ask, { identifiers }: Resolution): Promise<void> {
+/** The subjects that contacts were linked to. */
+async function addIdentifiers(ask: Ask, { identifiers }: Resolution): Promise<number[]> {
   const rowsOf = (rows: typeof identifiers) => [
     rows.map(({ kind }) => KINDS[kind]),
     rows.map(({ value }) => value),
@@ -60,7 +62,9 @@ async function addIdentifiers(ask: Ask, { identifiers }: Resolution): Promise<vo
   ]
   if (identifiers.length > 0) await ask('identifiers_add', rowsOf(identifiers))
   const channels = identifiers.filter(({ kind }) => kind === EMAIL || kind === PHONE)
-  if (channels.length > 0) await ask('contacts_link', rowsOf(channels))
+  if (channels.length === 0) return []
+  const linked = await ask<{ subject: number }>('contacts_link', rowsOf(channels))
+  return linked.map(({ subject }) => subject)
 }
 
 async function addClaims(ask: Ask, { claims }: Resolution): Promise<void> {
@@ -78,11 +82,11 @@ async function addClaims(ask: Ask, { claims }: Resolution): Promise<void> {
     await ask('visitor_claims_add', [...named(waits), waits.map(({ visitor }) => visitor.subject)])
 }
 
-async function addRedirects(ask: Ask, redirected: readonly Profile[]): Promise<void> {
-  if (redirected.length === 0) return
+/** The subjects that became somebody's, without visitors. */
+async function addRedirects(ask: Ask, redirected: readonly Profile[]): Promise<number[]> {
+  if (redirected.length === 0) return []
   const args = [column(redirected, 'subject'), redirected.map((profile) => survivorOf(profile).subject)]
   await ask('redirects_flatten', args)
   await ask('redirects_add', [...args, redirected.map(({ byBrowser }) => Number(byBrowser))])
-  const merged = redirected.filter(({ byBrowser }) => !byBrowser)
-  if (merged.length) await ask('consents_merged', [column(merged, 'subject')])
+  return redirected.filter(({ byBrowser }) => !byBrowser).map(({ subject }) => subject)
 }

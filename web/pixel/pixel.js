@@ -135,8 +135,13 @@
   }
 
   const send = async () => {
+    if (sending.length > 0) return
     const { keys, body } = nextBatch()
-    if (sending.length > 0 || keys.length === 0) return
+    // Another tab has sent what this one could not.
+    if (keys.length === 0) {
+      failures = 0
+      return
+    }
     sending = keys
     // A request that needs no preflight, and lives on when the page does not.
     const request = attempt(() => fetch(host, { method: 'POST', body, keepalive: true, credentials: 'omit' }))

@@ -1,11 +1,10 @@
 -- A record that does not say when it was written may be of any time.
 select
     to_json(list({
-        'email': lower(email), 'phone': number, 'first_name': first_name, 'last_name': last_name, 'tags': tags,
+        'email': address, 'phone': number, 'first_name': first_name, 'last_name': last_name, 'tags': tags,
         'created_at': created_at::varchar || 'Z', 'updated_at': updated_at::varchar || 'Z'
     } order by n))::varchar as rows,
     to_json(list([customer_external_id, email, phone, epoch_ms(coalesce(created_at, updated_at))::varchar, null, epoch_ms(coalesce(updated_at, created_at, timestamp 'epoch'))::varchar] order by n))::varchar as identities,
-    to_json(list(n order by n))::varchar as numbers,
     count(*) as count
 from ready
 where chunk = $1

@@ -4,13 +4,20 @@ from picked
 where coalesce(customer_external_id, email, phone) is null and n not in (select n from fault);
 
 insert into fault (n, field, value, reason)
+select n, 'email', email, 'is not an email address'
+from picked
+join email on email.given = picked.email
+where email.address is null and n not in (select n from fault);
+
+insert into fault (n, field, value, reason)
 select n, 'phone', phone, 'is not a phone number'
 from picked
 join phone on phone.given = picked.phone
 where phone.number is null and n not in (select n from fault);
 
 create table ready as
-select picked.* exclude (fault), phone.number, (row_number() over (order by n) - 1) // 10000 as chunk
+select picked.* exclude (fault), email.address, phone.number, (row_number() over (order by n) - 1) // 10000 as chunk
 from picked
+left join email on email.given = picked.email
 left join phone on phone.given = picked.phone
 where n not in (select n from fault);

@@ -1,6 +1,5 @@
--- Why rows are refused: one reason per row, the first that was found. `blamed` is the row of the same order that is
--- at fault.
+-- Why rows are refused: one reason per row, the first that was found.
 create table fault as
-select n, fault.field as field, fault.value as value, fault.reason as reason, null::bigint as blamed
+select n, fault.field as field, fault.value as value, fault.reason as reason
 from picked
 where fault is not null

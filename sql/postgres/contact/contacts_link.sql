@@ -28,3 +28,4 @@ update contact
 set subject = chosen.subject, updated_at = now()
 from (select id, min(subject) as subject from oldest group by id) as chosen
 where contact.brand_id = $1 and contact.id = chosen.id and contact.subject is null
+returning contact.subject

@@ -1,12 +1,16 @@
--- $2: JSON rows, $3: the file says when they changed last, $4: their subjects.
+-- $2: JSON rows, $3: they say when they changed last, $4: their subjects, $5: the store says so, no file. Of what the store
+-- described a file knows better only if it says that it is newer.
 insert into checkout as stored (
     brand_id, external_id, id, subject, state, currency_code, total, item_count, url, created_at, updated_at, abandoned_at,
-    completed_at, token
+    completed_at, token, deleted
 )
 select
     $1, external_id, made_id($1, 'checkout', external_id),
     nullif(subject, 0), state, currency_code, total, item_count, url, created_at, updated_at, abandoned_at, completed_at,
-    token
+    token, exists (
+        select from store_version
+        where brand_id = $1 and kind = 'checkout' and store_version.external_id = given.external_id and removed
+    )
 from rows from (
     json_to_recordset($2::text::json) as (
         external_id text, state text, currency_code text, total numeric(18, 2), item_count integer, url text,
@@ -30,15 +34,21 @@ on conflict (brand_id, external_id) do update set
     abandoned_at = excluded.abandoned_at,
     completed_at = excluded.completed_at,
     token = coalesce(excluded.token, stored.token),
-    deleted = false
+    deleted = excluded.deleted
 where
-    (not $3::boolean or excluded.updated_at >= stored.updated_at)
+    case
+        when $5::boolean or not exists (
+            select from store_version as version
+            where version.brand_id = $1 and version.kind = 'checkout' and version.external_id = stored.external_id
+        ) then not $3::boolean or excluded.updated_at >= stored.updated_at
+        else $3::boolean and excluded.updated_at > stored.updated_at
+    end
     and (
         stored.subject, stored.state, stored.currency_code, stored.total, stored.item_count, stored.url, stored.created_at,
         stored.abandoned_at, stored.completed_at, stored.token, stored.deleted, case when $3::boolean then stored.updated_at end
     ) is distinct from (
         coalesce(excluded.subject, stored.subject), excluded.state, excluded.currency_code, excluded.total,
         excluded.item_count, excluded.url, excluded.created_at, excluded.abandoned_at, excluded.completed_at,
-        coalesce(excluded.token, stored.token), false,
+        coalesce(excluded.token, stored.token), excluded.deleted,
         case when $3::boolean then excluded.updated_at end
     )

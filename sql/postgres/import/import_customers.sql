@@ -1,6 +1,7 @@
 -- Customer records of one chunk ($2: JSON rows, $3: their subjects), after assignSubjects made them. The last row of a
 -- customer wins; empty fields leave what is known. Counts the customers that this transaction made or changed.
--- A row describes its own profile, merged or not, so that a merge can be undone.
+-- A row describes its own profile, merged or not, so that a merge can be undone. One that does not say when it was written
+-- may be of any time: it changes no record of the store, and makes none newer.
 with given as materialized (
     select distinct on (sent.subject)
         $1::uuid as brand_id, sent.subject, sent.email, sent.phone, sent.first_name,
@@ -15,6 +16,15 @@ with given as materialized (
     order by sent.subject, sent.updated_at desc nulls last, sent.position desc
 ),
 
+told as materialized (
+    select customer.subject, version.removed
+    from given
+    join customer on customer.brand_id = given.brand_id and customer.subject = given.subject
+    join store_version as version
+        on version.brand_id = given.brand_id and version.kind = 'customer'
+        and version.external_id = customer.store_customer_id
+),
+
 described as (
     update customer
     set
@@ -24,14 +34,22 @@ described as (
         last_name = coalesce(given.last_name, customer.last_name),
         tags = coalesce(given.tags, customer.tags),
         created_at = least(customer.created_at, given.created_at),
-        updated_at = coalesce(given.updated_at, now()),
-        deleted = false
+        -- A record that nobody described yet bears the time of its making.
+        updated_at = case
+            when given.updated_at is not null then given.updated_at
+            when customer.updated_at = customer.created_at then least(customer.created_at, given.created_at)
+            else customer.updated_at
+        end,
+        deleted = coalesce(told.removed, false)
     from given
+    left join told using (subject)
     where
         customer.brand_id = given.brand_id
         and customer.subject = given.subject
-        -- A record that nobody described yet bears the time of its making.
-        and (given.updated_at is null or given.updated_at >= customer.updated_at or customer.updated_at = customer.created_at)
+        and case
+            when given.updated_at is null then told.subject is null
+            else given.updated_at >= customer.updated_at or customer.updated_at = customer.created_at
+        end
         and (
             customer.email, customer.phone, customer.first_name, customer.last_name, customer.tags, customer.created_at,
             customer.updated_at, customer.deleted
@@ -39,7 +57,7 @@ described as (
             coalesce(given.email, customer.email), coalesce(given.phone, customer.phone),
             coalesce(given.first_name, customer.first_name), coalesce(given.last_name, customer.last_name),
             coalesce(given.tags, customer.tags), least(customer.created_at, given.created_at),
-            coalesce(given.updated_at, customer.updated_at), false
+            coalesce(given.updated_at, customer.updated_at), coalesce(told.removed, false)
         )
     returning customer.subject
 )

@@ -1,15 +1,20 @@
--- Orders of one chunk ($2: JSON rows, $3: their lines, one JSON array a line of text, $4: their subjects; $5: the file
--- says when they changed last). Counts what changed. What attribution and other sources know stays where the file says
--- nothing. Lines come apart because JSON inside JSON is parsed three times.
+-- Orders of one chunk ($2: JSON rows, $3: their lines, one JSON array a line of text, $4: their subjects; $5: the rows
+-- say when they changed last; $6: the store says so, no file). Counts what changed. What attribution and other sources know
+-- stays where the rows say nothing; of an order that the store described (it has a `financial_status`) a file knows better
+-- only if it says that it is newer. Lines come apart because JSON inside JSON is parsed three times.
 insert into store_order as stored (
     brand_id, external_id, id, number, subject, email, phone, state, billing_status, currency_code, subtotal, discount_total,
-    total, refunded_total, discount_codes, lines, test, created_at, updated_at, cancelled_at, recovered_at
+    total, refunded_total, discount_codes, lines, test, created_at, updated_at, cancelled_at, recovered_at, deleted
 )
 select
     $1, external_id,
     made_id($1, 'order', external_id),
     number, nullif(subject, 0), email, phone, state, billing_status, currency_code, subtotal, discount_total, total,
-    refunded_total, discount_codes, lines::jsonb, test, created_at, updated_at, cancelled_at, recovered_at
+    refunded_total, discount_codes, lines::jsonb, test, created_at, updated_at, cancelled_at, recovered_at,
+    exists (
+        select from store_version
+        where brand_id = $1 and kind = 'order' and store_version.external_id = given.external_id and removed
+    )
 from rows from (
     json_to_recordset($2::text::json) as (
         external_id text, number text, email text, phone text, state text, billing_status text, currency_code text,
@@ -42,9 +47,13 @@ on conflict (brand_id, external_id) do update set
     updated_at = case when $5::boolean then excluded.updated_at else greatest(stored.updated_at, excluded.updated_at) end,
     cancelled_at = excluded.cancelled_at,
     recovered_at = coalesce(excluded.recovered_at, stored.recovered_at),
-    deleted = false
+    deleted = excluded.deleted
 where
-    (not $5::boolean or excluded.updated_at >= stored.updated_at)
+    case
+        when $6::boolean or stored.financial_status is null
+            then not $5::boolean or excluded.updated_at >= stored.updated_at
+        else $5::boolean and excluded.updated_at > stored.updated_at
+    end
     and (
         stored.number, stored.subject, stored.email, stored.phone, stored.state, stored.billing_status, stored.currency_code,
         stored.subtotal, stored.discount_total, stored.total, stored.refunded_total, stored.discount_codes, stored.lines,
@@ -55,6 +64,6 @@ where
         coalesce(excluded.phone, stored.phone), excluded.state, excluded.billing_status, excluded.currency_code,
         excluded.subtotal, excluded.discount_total, excluded.total, excluded.refunded_total, excluded.discount_codes,
         excluded.lines, excluded.test, excluded.created_at, excluded.cancelled_at,
-        coalesce(excluded.recovered_at, stored.recovered_at), false,
+        coalesce(excluded.recovered_at, stored.recovered_at), excluded.deleted,
         case when $5::boolean then excluded.updated_at end
     )

@@ -1,5 +1,12 @@
-insert into product as stored (brand_id, id, title, status, variants, images, updated_at)
-select $1, id, title, status, variants, images, coalesce(updated_at, now())
+-- $2: JSON rows, $3: they say when they changed last, $4: the store says so, no file. Of what the store described a file
+-- knows better only if it says that it is newer.
+insert into product as stored (brand_id, id, title, status, variants, images, updated_at, deleted)
+select
+    $1, id, title, status, variants, images, coalesce(updated_at, now()),
+    exists (
+        select from store_version
+        where brand_id = $1 and kind = 'product' and store_version.external_id = given.id and removed
+    )
 from json_to_recordset($2::text::json) as given (
     id text, title text, status text, variants jsonb, images jsonb, updated_at timestamptz
 )
@@ -9,13 +16,19 @@ on conflict (brand_id, id) do update set
     variants = excluded.variants,
     images = excluded.images,
     updated_at = excluded.updated_at,
-    deleted = false
+    deleted = excluded.deleted
 where
-    (not $3::boolean or excluded.updated_at >= stored.updated_at)
+    case
+        when $4::boolean or not exists (
+            select from store_version as version
+            where version.brand_id = $1 and version.kind = 'product' and version.external_id = stored.id
+        ) then not $3::boolean or excluded.updated_at >= stored.updated_at
+        else $3::boolean and excluded.updated_at > stored.updated_at
+    end
     and (
         stored.title, stored.status, stored.variants, stored.images, stored.deleted,
         case when $3::boolean then stored.updated_at end
     ) is distinct from (
-        excluded.title, excluded.status, excluded.variants, excluded.images, false,
+        excluded.title, excluded.status, excluded.variants, excluded.images, excluded.deleted,
         case when $3::boolean then excluded.updated_at end
     )

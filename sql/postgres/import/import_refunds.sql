@@ -1,4 +1,5 @@
--- $2: JSON rows, $3: subjects of those that name no order. The file's word replaces the one before.
+-- $2: JSON rows, $3: subjects of those that name no order. The file's word replaces the one before; where it names no order
+-- the one that is known stays.
 insert into refund as stored (brand_id, external_id, id, order_external_id, subject, currency_code, total, created_at)
 select
     $1, external_id, made_id($1, 'refund', external_id),
@@ -10,7 +11,7 @@ from rows from (
     unnest($3::integer[])
 ) as given (external_id, order_external_id, currency_code, total, created_at, subject)
 on conflict (brand_id, external_id) do update set
-    order_external_id = excluded.order_external_id,
+    order_external_id = coalesce(excluded.order_external_id, stored.order_external_id),
     subject = coalesce(excluded.subject, stored.subject),
     currency_code = excluded.currency_code,
     total = excluded.total,
@@ -19,6 +20,6 @@ on conflict (brand_id, external_id) do update set
 where
     (stored.order_external_id, stored.subject, stored.currency_code, stored.total, stored.created_at, stored.deleted)
     is distinct from (
-        excluded.order_external_id, coalesce(excluded.subject, stored.subject), excluded.currency_code, excluded.total,
-        excluded.created_at, false
+        coalesce(excluded.order_external_id, stored.order_external_id), coalesce(excluded.subject, stored.subject),
+        excluded.currency_code, excluded.total, excluded.created_at, false
     )

@@ -1,4 +1,5 @@
--- $2: JSON rows, $3: the file says when they changed last, $4: their subjects.
+-- $2: JSON rows, $3: they say when they changed last, $4: their subjects, $5: the store says so, no file. Of what the store
+-- described a file knows better only if it says that it is newer.
 insert into subscription as stored (
     brand_id, external_id, id, subject, status, product_id, title, interval_unit, interval_count, price, currency_code,
     started_at, next_billing_at, cancelled_at, updated_at
@@ -33,7 +34,13 @@ on conflict (brand_id, external_id) do update set
     updated_at = case when $3::boolean then excluded.updated_at else greatest(stored.updated_at, excluded.updated_at) end,
     deleted = false
 where
-    (not $3::boolean or excluded.updated_at >= stored.updated_at)
+    case
+        when $5::boolean or not exists (
+            select from store_version as version
+            where version.brand_id = $1 and version.kind = 'subscription' and version.external_id = stored.external_id
+        ) then not $3::boolean or excluded.updated_at >= stored.updated_at
+        else $3::boolean and excluded.updated_at > stored.updated_at
+    end
     and (
         stored.subject, stored.status, stored.product_id, stored.title, stored.interval_unit, stored.interval_count,
         stored.price, stored.currency_code, stored.started_at, stored.next_billing_at, stored.cancelled_at, stored.deleted,

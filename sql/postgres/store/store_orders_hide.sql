@@ -1,4 +1,4 @@
--- An order that the store removed is hidden, also when a late version describes it. $2: external ids.
+-- Orders that the store removed are hidden. $2: external ids.
 update store_order
 set deleted = true
 from store_version

@@ -10,8 +10,14 @@ from rows from (
     unnest($3::integer[])
 ) as given (external_id, order_external_id, currency_code, total, created_at, subject)
 on conflict (brand_id, external_id) do update set
+    order_external_id = coalesce(excluded.order_external_id, stored.order_external_id),
+    subject = coalesce(stored.subject, excluded.subject),
+    currency_code = excluded.currency_code,
     total = excluded.total,
-    subject = coalesce(stored.subject, excluded.subject)
+    created_at = excluded.created_at
 where
-    (stored.total, stored.subject)
-    is distinct from (excluded.total, coalesce(stored.subject, excluded.subject))
+    (stored.order_external_id, stored.subject, stored.currency_code, stored.total, stored.created_at)
+    is distinct from (
+        coalesce(excluded.order_external_id, stored.order_external_id), coalesce(stored.subject, excluded.subject),
+        excluded.currency_code, excluded.total, excluded.created_at
+    )

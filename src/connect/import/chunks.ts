@@ -9,7 +9,6 @@ export interface Chunk {
   lines?: string
   count: number
   identities?: string
-  numbers?: string
 }
 
 /**

@@ -5,9 +5,9 @@ import type { EventLine } from '../../event/shape.ts'
 import { walk } from '../../event/walk.ts'
 import type { Duck } from '../../store/duckdb.ts'
 import { statement } from '../../store/sqlfile.ts'
+import { loadPhones } from './channels.ts'
 import { erasedRows } from './erased.ts'
 import { hashOf, type ImportRun, type Written } from './file.ts'
-import { loadPhones } from './phones.ts'
 
 const compress = promisify(zstdCompress)
 const ROWS_PER_CHUNK = 10_000

@@ -5,11 +5,13 @@ import type { Brand } from '../../op.ts'
 import type { Duck } from '../../store/duckdb.ts'
 import type { Postgres } from '../../store/postgres.ts'
 import type { Mapped, Mapping } from './mapping.ts'
+import type { Source } from './read.ts'
 
 /** One import under way. `duck` holds the view `source` and what is made of it. */
 export interface ImportRun {
   postgres: Postgres
   duck: Duck
+  source: Source
   brand: Brand
   storePlatformDomain: string
   file: string

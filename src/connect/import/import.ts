@@ -4,6 +4,7 @@ import type { Brand } from '../../op.ts'
 import { type Duck, type OwnDuck, openDuck } from '../../store/duckdb.ts'
 import type { Postgres } from '../../store/postgres.ts'
 import { statement } from '../../store/sqlfile.ts'
+import { findBroken } from './broken.ts'
 import { pick } from './cast.ts'
 import { importCustomers } from './customers.ts'
 import { importEvents } from './events.ts'
@@ -39,7 +40,7 @@ export interface ImportResult {
   read: number
   /** Orders, customers, events and so on that are new or changed: of several rows of one thing, one counts. */
   imported: number
-  /** Those that were there already, or that the file has an older version of. */
+  /** Those that were there already, that the file has an older version of, or that the store knows better. */
   unchanged: number
   /** Rows refused; each is in the rejects file with its reason. */
   rejected: number
@@ -79,11 +80,12 @@ export async function importFile(options: ImportOptions): Promise<ImportResult> 
     const { mapping, ignored } = mappingFor(options, source.columns)
     const mapped = await bindMapping(duck, kind, source.columns, mapping)
     const counts = await readRows(duck, kind, mapping, mapped)
+    await findBroken(duck, source)
     if (options.shiftToNow) await shiftToNow(duck, kind)
     else await duck.run('set variable shift_us = 0')
 
     const { postgres, brand, storePlatformDomain, onProgress = () => {} } = options
-    const run = { postgres, duck, brand, storePlatformDomain, file, mapping, mapped, onProgress }
+    const run = { postgres, duck, source, brand, storePlatformDomain, file, mapping, mapped, onProgress }
     const written = await IMPORTS[kind](run)
     const rejected = await writeRejects(duck, source, rejects, () =>
       postgres.pipeline.run('rejects_add', [brand.id, rejects]),

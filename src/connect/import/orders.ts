@@ -2,11 +2,12 @@ import { fail } from '../../errors.ts'
 import { assignSubjects } from '../../identity/subject.ts'
 import { literal } from '../../store/duckdb.ts'
 import { statement } from '../../store/sqlfile.ts'
+import { attributeBroken } from './broken.ts'
 import { pick } from './cast.ts'
+import { loadPhones } from './channels.ts'
 import { identitiesOf, writeChunks } from './chunks.ts'
 import { blanked, erasedRows } from './erased.ts'
 import type { ImportRun, Written } from './file.ts'
-import { loadPhones } from './phones.ts'
 import { LINE_TARGETS } from './targets.ts'
 
 /** What an order of an erased customer does not say. */
@@ -22,13 +23,14 @@ export async function importOrders(run: ImportRun): Promise<Written> {
       const named = identitiesOf(identities, new Date())
       const subjects = await assignSubjects(tx, brand.id, named, { storePlatformDomain, source: 'import' })
       const given = blanked(rows, await erasedRows(tx, run, named), NAMELESS)
-      const args = [brand.id, given, lines, [...subjects], saysWhen]
+      const args = [brand.id, given, lines, [...subjects], saysWhen, false]
       return (await tx.unsafe(statement('postgres', 'import_orders'), args as never[])).count
     }),
   )
 }
 
-async function readOrders({ duck, brand, mapped }: ImportRun): Promise<void> {
+async function readOrders(run: ImportRun): Promise<void> {
+  const { duck, brand, mapped } = run
   const isMapped = (test: (target: string) => boolean) => mapped.some(({ target }) => test(target))
   const perLine = isMapped((target) => target.startsWith('line.'))
   const nested = isMapped((target) => target === 'lines')
@@ -63,6 +65,7 @@ async function readOrders({ duck, brand, mapped }: ImportRun): Promise<void> {
       }),
     )
   } else await duck.run(statement('duckdb', 'import_order_flat_lines'))
+  await attributeBroken(run, 'orders', perLine)
   for (const name of ['import_order_lines', 'import_order_faults', 'import_whole_faults'])
     await duck.run(statement('duckdb', name))
   await loadPhones(duck, brand.default_phone_region)

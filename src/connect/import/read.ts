@@ -2,6 +2,7 @@ import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fail } from '../../errors.ts'
 import { type Duck, identifier, literal } from '../../store/duckdb.ts'
+import { csvRemains, ndjsonRemains } from './remains.ts'
 
 export interface Column {
   name: string
@@ -14,6 +15,8 @@ export interface Source {
   columns: Column[]
   /** Rows whose form is broken, as SQL of (n, reason, data); complete once the view was read through. */
   broken: string
+  /** What can be made out of `data` of the table `broken`, as SQL of a relation like the view; one row per guess. */
+  remains: string
   /** `__row` leaves broken rows out. */
   skipsBroken: boolean
 }
@@ -44,14 +47,16 @@ export async function openSource(duck: Duck, file: string): Promise<Source> {
   }
   if (isUtf16(path)) throw fail('bad_request', `${file}: is UTF-16: save it as UTF-8.`)
   try {
-    const broken = await open(duck, literal(path.replace(/[*?[]/g, '[$&]')), file)
+    const { broken, remains } = await open(duck, literal(path.replace(/[*?[]/g, '[$&]')), file)
     const rows = await duck.rows<{ column_name: string; column_type: string }>('describe source')
-    const columns = rows.filter(({ column_name }) => column_name !== ROW)
-    return {
-      broken,
-      skipsBroken: open === openCsv,
-      columns: columns.map((row) => ({ name: row.column_name, type: row.column_type })),
-    }
+    const columns = rows
+      .filter(({ column_name }) => column_name !== ROW)
+      .map((row) => ({ name: row.column_name, type: row.column_type }))
+    const [only, ...others] = columns
+    // Quotes hid the delimiter.
+    if (open === openCsv && others.length === 0 && /[,;|\t]/.test(only?.name ?? ''))
+      throw fail('bad_request', `${file}: cannot be read: ${NO_FORM}`)
+    return { broken, remains: remains(columns), skipsBroken: open === openCsv, columns }
   } catch (cause) {
     if ((cause as Error).name === 'Failure') throw cause
     throw fail('bad_request', `${file}: cannot be read: ${reasonOf((cause as Error).message)}`, { cause })
@@ -70,37 +75,51 @@ function isUtf16(path: string): boolean {
   return ['fffe', 'feff'].includes(mark.toString('hex'))
 }
 
+const NO_FORM =
+  'its form cannot be made out. Do all of its lines end alike, are all quotes closed, and those within a value doubled?'
+
 /** What a person can do something about, of what DuckDB says. */
 function reasonOf(message: string): string {
-  if (message.includes('Error when sniffing file'))
-    return 'its form cannot be made out. Do all of its lines end alike, and are all quotes closed?'
+  if (message.includes('Error when sniffing file')) return NO_FORM
   const line = /CSV Error on Line: (\d+)/.exec(message)?.[1]
   const reason = message.split('\nPossible Solution:', 1)[0]?.trim().split('\n').at(-1)
   return line === undefined ? firstLine(message) : `line ${line}: ${reason}`
 }
 
-type Open = (duck: Duck, path: string, file: string) => Promise<string>
+type Broken = { broken: string; remains(columns: readonly Column[]): string }
+type Open = (duck: Duck, path: string, file: string) => Promise<Broken>
 
 // DuckDB makes its buffers sixteen times the longest line unless it is told otherwise.
 const LONG_LINES = 'max_line_size = 8388608, buffer_size = 16777216'
 
-const NOTHING_BROKEN = 'select 0::bigint as n, null::varchar as reason, null::varchar as data where false'
+// DuckDB guesses the form from the first 20,480 rows, and what comes later would be misread: quotes taken for a part of
+// their value, rows whose id begins with # for comments. Only the delimiter and the ends of lines are left to it.
+const CSV_FORM = `header = true, all_varchar = true, quote = '"', escape = '"', comment = ''`
 
-async function openParquet(duck: Duck, path: string): Promise<string> {
+const NOTHING_BROKEN: Broken = {
+  broken: 'select 0::bigint as n, null::varchar as reason, null::varchar as data where false',
+  remains: () => 'from source where false',
+}
+
+async function openParquet(duck: Duck, path: string): Promise<Broken> {
   await duck.run(`create view source as
     select file_row_number + 1 as ${ROW}, * exclude (file_row_number) from read_parquet(${path}, file_row_number = true)`)
   return NOTHING_BROKEN
 }
 
-async function openCsv(duck: Duck, path: string): Promise<string> {
+async function openCsv(duck: Duck, path: string): Promise<Broken> {
   await duck.run(`create view source as
     select row_number() over () as ${ROW}, *
-    from read_csv(${path}, header = true, all_varchar = true, store_rejects = true, ${LONG_LINES})`)
+    from read_csv(${path}, ${CSV_FORM}, store_rejects = true, ${LONG_LINES})`)
   // One line can have several errors and be read more than once. `line` counts records, the header being the first.
-  return 'select line::bigint - 1 as n, min_by(error_message, column_idx) as reason, any_value(csv_line) as data from reject_errors group by line'
+  return {
+    broken:
+      'select line::bigint - 1 as n, min_by(error_message, column_idx) as reason, any_value(csv_line) as data from reject_errors group by line',
+    remains: csvRemains,
+  }
 }
 
-async function openNdjson(duck: Duck, path: string, file: string): Promise<string> {
+async function openNdjson(duck: Duck, path: string, file: string): Promise<Broken> {
   // Lines are read as text first: `ignore_errors` of read_ndjson would make nulls of what is broken.
   await duck.run('create table nan_line (n bigint)')
   await duck.run(`create view ndjson as
@@ -128,7 +147,10 @@ async function openNdjson(duck: Duck, path: string, file: string): Promise<strin
   const structure = literal(JSON.stringify(Object.fromEntries(fields)))
   await duck.run(`create view source as
     select n as ${ROW}, ${names} from (select n, json_transform(line, ${structure}) as object from ndjson where is_object)`)
-  return `select n, 'is not a JSON object' as reason, line as data from ndjson where not is_object`
+  return {
+    broken: `select n, 'is not a JSON object' as reason, line as data from ndjson where not is_object`,
+    remains: () => ndjsonRemains(structure),
+  }
 }
 
 async function keysOf(duck: Duck, file: string): Promise<string[]> {

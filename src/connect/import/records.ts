@@ -23,7 +23,7 @@ export const importRecords =
             ...(await assignSubjects(tx, brand.id, named, { storePlatformDomain, source: 'import' })),
           ])
         }
-        return (await tx.unsafe(statement('postgres', `import_${noun}s`), args as never[])).count
+        return (await tx.unsafe(statement('postgres', `import_${noun}s`), [...args, false] as never[])).count
       }),
     )
   }

@@ -1,6 +1,7 @@
 import { assignSubjects } from '../../identity/subject.ts'
 import { literal } from '../../store/duckdb.ts'
 import { statement } from '../../store/sqlfile.ts'
+import { attributeBroken } from './broken.ts'
 import { identitiesOf, writeChunks } from './chunks.ts'
 import type { ImportRun, Written } from './file.ts'
 
@@ -8,6 +9,7 @@ import type { ImportRun, Written } from './file.ts'
 export async function importRefunds(run: ImportRun): Promise<Written> {
   const { postgres, duck, brand, storePlatformDomain } = run
   await duck.run(`set variable currency_code = ${literal(brand.currency_code)}`)
+  await attributeBroken(run, 'refunds', true)
   for (const name of ['import_refund_faults', 'import_whole_faults', 'import_refund_ready'])
     await duck.run(statement('duckdb', name))
   return writeChunks(run, 'import_refund_chunk', ({ rows, identities = '[]' }) =>

@@ -55,29 +55,19 @@ function canWrite(path: string): boolean {
  */
 export async function writeRejects(
   duck: Duck,
-  source: Source,
+  { columns }: Source,
   path: string,
   beforeWriting: () => Promise<unknown>,
 ): Promise<number> {
-  await duck.run(
-    `create table broken as select n, reason, data, row_number() over (order by n) as k from (${source.broken})`,
-  )
   const [found] = await duck.rows<{ rows: number }>(
     'select (select count(*) from fault) + (select count(*) from broken) as rows',
   )
   if (!found?.rows) return 0
   await beforeWriting()
-  // n - k rows stand before the broken row k.
-  const place = (n: string) =>
-    source.skipsBroken ? `${n} + (select count(*) from broken where broken.n - k < ${n})` : n
   await duck.run(`copy (
     select n as "row", null::varchar as field, null::varchar as value, reason, to_json(data) as data from broken
     union all
-    select
-      ${place('fault.n')} as "row", field, value,
-      case when blamed is null then reason
-        else 'row ' || (${place('blamed')}) || ' of this order is refused, hence the whole order: ' || reason end as reason,
-      to_json(${struct(source.columns)}) as data
+    select row_of(fault.n) as "row", field, value, reason, to_json(${struct(columns)}) as data
     from fault join source on source.__row = fault.n
     order by "row"
   ) to ${literal(path)} (format json, array false)`)

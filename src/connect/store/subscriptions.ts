@@ -86,7 +86,7 @@ async function writeNewest(
     }
   })
   const holders = newest.map(({ person }) => subjects.get(person) ?? 0)
-  await tx.run('import_subscriptions', [JSON.stringify(rows), false, holders])
+  await tx.run('import_subscriptions', [JSON.stringify(rows), false, holders, true])
 }
 
 const earliest = (given: readonly SubscriptionRecord[]) =>

@@ -1,5 +1,5 @@
 import { Failure, fail } from '../../errors.ts'
-import { log } from '../../log.ts'
+import { errorFields, log } from '../../log.ts'
 import type { Db } from '../../op.ts'
 import { type AdminApi, openAdminApi } from './shopify/client.ts'
 import type { Entity } from './shopify/nodes.ts'
@@ -75,17 +75,30 @@ async function walkAll(options: SyncOptions, purpose: Purpose, begin: Begin): Pr
   const { apiOrigin: origin, accessToken } = connection
   const api = options.api ?? openAdminApi({ origin, accessToken, signal, patienceMs })
   const walked: Walked[] = []
+  const failures: Failure[] = []
   for (const entity of ENTITIES) {
     try {
       walked.push(await walk({ ...options, api }, purpose, entity, begin))
     } catch (error) {
-      if (!(error instanceof Failure) || error.code !== 'forbidden') throw error
-      log('warn', 'store_scope_missing', { brand_id: connection.brandId, entity })
-      walked.push({ entity, read: 0, skipped: error.message })
+      if (!(error instanceof Failure)) throw error
+      const about = { brand_id: connection.brandId, entity }
+      if (error.code === 'forbidden') {
+        log('warn', 'store_scope_missing', about)
+        walked.push({ entity, read: 0, skipped: error.message })
+      } else if (isOfOne(error, failures)) {
+        log('warn', 'store_walk_failed', { ...about, ...errorFields(error) })
+        failures.push(error)
+      } else throw error
     }
   }
+  if (failures[0]) throw failures[0]
   return walked
 }
+
+/** The others may be read all the same; not of a store that has not answered before. */
+const isOfOne = ({ code }: Failure, before: readonly Failure[]) =>
+  code === 'upstream_error' ||
+  (code === 'upstream_unavailable' && before.every((other) => other.code !== code))
 
 async function walk(
   options: SyncOptions & { api: AdminApi },
@@ -93,24 +106,42 @@ async function walk(
   entity: Entity,
   begin: Begin,
 ): Promise<Walked> {
-  const { db, api, signal, onProgress, now = () => new Date() } = options
+  const { db, api, connection, now = () => new Date() } = options
   const find = async (of: Purpose) =>
     (await syncStates(db)).find((state) => state.purpose === of && state.entity === entity)
+  const beginAt = async (since: Date | null, total: number) => {
+    await db.run('store_sync_begin', [purpose, entity, since, total, now()])
+    const begun = await find(purpose)
+    if (!begun) throw new Error('a walk was removed while it began')
+    return begun
+  }
   let state = await find(purpose)
   if (!state || state.finished_at) {
     const start = begin(state, await find('backfill'))
     if (!start) return { entity, read: 0 }
-    const total = start.since ? 0 : await countOf(api, entity)
-    await db.run('store_sync_begin', [purpose, entity, start.since, total, now()])
-    state = await find(purpose)
+    state = await beginAt(start.since, start.since ? 0 : await countOf(api, entity))
   }
-  if (!state) throw new Error('a walk was removed while it began')
+  try {
+    return await walkOn(options, state)
+  } catch (error) {
+    const { position, since, total } = state
+    const isRefused = error instanceof Failure && error.code === 'upstream_error' && position !== null
+    if (!isRefused || (await find(purpose))?.position !== position) throw error
+    // The store may have forgotten the place; a page that it never gives is asked for again, too.
+    log('warn', 'store_walk_begins_anew', { brand_id: connection.brandId, entity, ...errorFields(error) })
+    return await walkOn(options, await beginAt(since, total))
+  }
+}
+
+async function walkOn(options: SyncOptions & { api: AdminApi }, state: SyncState): Promise<Walked> {
+  const { api, signal, onProgress } = options
+  const { purpose, entity, since } = state
   let { position, done } = state
   let first = PAGE_SIZES[entity]
   let read = 0
   do {
     signal?.throwIfAborted()
-    const page = await readPage(api, { entity, after: position, first, since: state.since })
+    const page = await readPage(api, { entity, after: position, first, since })
     first = page.first
     await writePage(options, { purpose, entity, position }, page)
     position = page.next

@@ -50,8 +50,8 @@ export async function writeOrders(
       lines,
       orders.map(({ person }) => subjects.get(person) ?? 0),
       true,
+      true,
     ])
-    await tx.run('store_orders_hide', [orders.map(({ externalId }) => externalId)])
   }
   const known = new Map(orders.map((order) => [order.externalId, order]))
   const checkouts = new Map(
@@ -130,7 +130,7 @@ export async function writeCheckouts(
       token: checkout.token,
     }))
     const holders = checkouts.map(({ person }) => subjects.get(person) ?? 0)
-    await tx.run('import_checkouts', [json(rows), true, holders])
+    await tx.run('import_checkouts', [json(rows), true, holders, true])
   }
   const items = new Map(checkouts.map((checkout) => [checkout.externalId, json(checkout.items)]))
   const carts = new Map(checkouts.map(({ externalId, cartExternalId }) => [externalId, cartExternalId]))
@@ -186,7 +186,7 @@ export async function writeProducts({ tx }: StoreWork, products: readonly Produc
     images,
     updated_at: version.updatedAt,
   }))
-  await tx.run('import_products', [json(rows), true])
+  await tx.run('import_products', [json(rows), true, true])
 }
 
 const REMOVE: Partial<Record<Removal['kind'], string>> = {
