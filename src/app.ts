@@ -26,6 +26,7 @@ export async function openApp(config: Config, options: AppOptions = {}): Promise
   const embedded = config.databaseUrl === null ? await startEmbedded({ dataDir: config.dataDir }) : null
   const url = config.databaseUrl ?? embedded?.url
   if (!url) throw new Error('neither DATABASE_URL nor the embedded Postgres gave an address')
+  embedded?.keepRunning()
   try {
     const { applied } = await migrate(url).catch((cause: unknown) => {
       throw unusable(url, cause)
