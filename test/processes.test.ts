@@ -4,7 +4,8 @@ import { Agent, get, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { PgBoss } from 'pg-boss'
 import postgres from 'postgres'
-import t from 'tap'
+import t, { type Test } from 'tap'
+import { supervise } from '../src/supervise.ts'
 import { childrenOf } from './fixtures/children.ts'
 import { emptyFolder } from './fixtures/cluster.ts'
 import { database } from './fixtures/database.ts'
@@ -152,6 +153,31 @@ t.test('what fails half-way through its start ends, with exit code 1', async (t)
       await eventually(async () => run.child.exitCode !== null)
       t.match(await run.ended, { code: 1, stderr: /^recoup: refused/m })
     })
+})
+
+t.test('a process that cannot be started', async (t) => {
+  const { execPath } = process
+  t.teardown(() => {
+    process.execPath = execPath
+  })
+  const serve = async (t: Test) => {
+    const supervisor = supervise([['serve']], { ...process.env, ...env, LOG_LEVEL: 'error' })
+    t.teardown(() => supervisor.stop())
+    await supervisor.ready
+    return supervisor
+  }
+
+  await t.test('leaves the one that it was to replace', async (t) => {
+    const { replace } = await serve(t)
+    process.execPath = '/nowhere'
+    await replace()
+    t.equal(await answer(), 200)
+  })
+  await t.test('is tried again', async (t) => {
+    await serve(t)
+    process.execPath = execPath
+    t.equal(await eventually(() => answer()), 200)
+  })
 })
 
 const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0)
