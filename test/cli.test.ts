@@ -526,6 +526,15 @@ t.test('from an empty service to members', async (t) => {
   })
 })
 
+t.test('recoup refresh ends with exit code 1 when a segment failed', async (t) => {
+  const { here, postgres } = await service(t)
+  document(t, await here(['brand', 'create', '--name', 'Shop', '--shop', 'failing', '--json']))
+  await postgres.sql`update segment_version set definition = '{"source":"moon","rule":{}}'
+    where segment_id = (select id from segment where name = 'Visitors')`
+  const { code, stdout } = await here(['refresh', '--brand', 'failing', '--json'])
+  t.match({ code, failed: JSON.parse(stdout).failed }, { code: 1, failed: [{ error: /"moon"/ }] })
+})
+
 t.test('brand set', async (t) => {
   const { here, postgres, url } = await service(t)
   const create = ['brand', 'create', '--json', '--name', 'Shop', '--shop']
