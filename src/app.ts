@@ -13,6 +13,8 @@ export interface App {
   config: Config
   postgres: Postgres
   pipeline: Pipeline
+  /** Versions of the schema that opening them applied. */
+  migrated: string[]
   close(): Promise<void>
 }
 
@@ -43,6 +45,7 @@ export async function openApp(config: Config, options: AppOptions = {}): Promise
       config,
       postgres,
       pipeline,
+      migrated: applied,
       close: async () => {
         pipeline.sandboxes.close()
         await postgres.close()

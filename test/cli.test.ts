@@ -672,6 +672,13 @@ t.test(
   },
 )
 
+t.test('recoup migrate says what it applied', async (t) => {
+  const env = { DATA_DIR: await clusterFolder(t) }
+  const migrate = async () => document(t, await inProcess(['migrate', '--json'], env)).applied.length
+  t.ok((await migrate()) > 0)
+  t.equal(await migrate(), 0)
+})
+
 t.test('where there is no service, only what begins one makes it', async (t) => {
   const DATA_DIR = join(folder, 'nowhere')
   const begin = ['dev', 'serve', 'work', 'migrate', 'brand create', 'restore']
