@@ -13,6 +13,8 @@ export interface App {
   config: Config
   postgres: Postgres
   pipeline: Pipeline
+  /** Versions of the schema that opening them applied. */
+  migrated: string[]
   close(): Promise<void>
 }
 
@@ -26,6 +28,7 @@ export async function openApp(config: Config, options: AppOptions = {}): Promise
   const embedded = config.databaseUrl === null ? await startEmbedded({ dataDir: config.dataDir }) : null
   const url = config.databaseUrl ?? embedded?.url
   if (!url) throw new Error('neither DATABASE_URL nor the embedded Postgres gave an address')
+  embedded?.keepRunning()
   try {
     const { applied } = await migrate(url).catch((cause: unknown) => {
       throw unusable(url, cause)
@@ -42,6 +45,7 @@ export async function openApp(config: Config, options: AppOptions = {}): Promise
       config,
       postgres,
       pipeline,
+      migrated: applied,
       close: async () => {
         pipeline.sandboxes.close()
         await postgres.close()

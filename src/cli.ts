@@ -6,8 +6,11 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit()
 })
 
-process.exitCode = await main(process.argv.slice(2), {
+const code = await main(process.argv.slice(2), {
   env: process.env,
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
 })
+
+// What a start left open that failed half-way would keep alive a server or worker that does nothing.
+if (code !== 0) process.exit(code)

@@ -63,7 +63,8 @@ class Kept {
   /** Why it does not work; undefined once it does. */
   readonly began: Promise<string | undefined>
   readonly #ended: Promise<void>
-  #running: ChildProcess
+  /** None where the system refused to start one. */
+  #running: ChildProcess | undefined
 
   constructor(args: readonly string[], env: NodeJS.ProcessEnv, stopping: AbortSignal) {
     this.#args = args
@@ -88,18 +89,24 @@ class Kept {
   }
 
   async stop(): Promise<void> {
-    while (!hasExited(this.#running)) await terminate(this.#running)
+    while (runs(this.#running)) await terminate(this.#running)
     await this.#ended
   }
 
-  #start(): ChildProcess {
-    // The channel says when the process works; it breaks when this process dies, and then the child stops, too.
-    const child = spawn(process.execPath, [CLI, ...this.#args], {
-      stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
-      env: this.#env,
-    })
-    child.on('error', (error) => log('error', 'process_failed', errorFields(error)))
-    return child
+  #start(): ChildProcess | undefined {
+    const failed = (error: unknown) => log('error', 'process_failed', errorFields(error))
+    try {
+      // The channel says when the process works; it breaks when this process dies, and then the child stops, too.
+      const child = spawn(process.execPath, [CLI, ...this.#args], {
+        stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+        env: this.#env,
+      })
+      return child.on('error', failed)
+    } catch (error) {
+      // Some refusals of the system, such as for want of memory, are thrown.
+      failed(error)
+      return undefined
+    }
   }
 
   async #keep(): Promise<void> {
@@ -111,7 +118,7 @@ class Kept {
       if (this.#stopping.aborted) return
       if (this.#running !== child) continue
       pause = Date.now() - started > HEALTHY_MS ? RESTART_MS : Math.min(pause * 2, RESTART_LIMIT_MS)
-      const { exitCode: code, signalCode: signal } = child
+      const { exitCode: code, signalCode: signal } = child ?? {}
       log('error', 'process_died', { process: this.#args[0], code, signal, restart_in_ms: pause })
       await sleep(pause, undefined, { signal: this.#stopping }).catch(() => {})
       if (this.#stopping.aborted) return
@@ -121,15 +128,16 @@ class Kept {
 }
 
 /** One without an id was never started. */
-const hasExited = ({ exitCode, signalCode, pid }: ChildProcess) =>
-  exitCode !== null || signalCode !== null || pid === undefined
+const runs = (child: ChildProcess | undefined): child is ChildProcess =>
+  child?.pid !== undefined && child.exitCode === null && child.signalCode === null
 
-async function exited(child: ChildProcess): Promise<void> {
-  if (!hasExited(child)) await once(child, 'exit').catch(() => {})
+async function exited(child: ChildProcess | undefined): Promise<void> {
+  if (runs(child)) await once(child, 'exit').catch(() => {})
 }
 
 /** Why a process does not work; undefined once it says that it does. */
-async function outcome(child: ChildProcess, stopping: AbortSignal): Promise<string | undefined> {
+async function outcome(child: ChildProcess | undefined, stopping: AbortSignal): Promise<string | undefined> {
+  if (!runs(child)) return 'it could not be started'
   const over = new AbortController()
   const { signal } = over
   try {
@@ -139,13 +147,15 @@ async function outcome(child: ChildProcess, stopping: AbortSignal): Promise<stri
       once(stopping, 'abort', { signal }).then(() => STOPS),
       sleep(READY_MS, `it was not ready after ${READY_MS / 1000} s`, { signal }),
     ])
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
   } finally {
     over.abort()
   }
 }
 
-async function terminate(child: ChildProcess): Promise<void> {
-  if (hasExited(child)) return
+async function terminate(child: ChildProcess | undefined): Promise<void> {
+  if (!runs(child)) return
   child.kill('SIGTERM')
   const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS)
   await exited(child)

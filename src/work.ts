@@ -59,6 +59,9 @@ const CRON_CHECK_SECONDS = 2
 /** A queued job is announced at once, but nobody announces that the time of a delayed one has come. */
 export const POLL_SECONDS = 2
 const SUPERVISE_SECONDS = 10
+/** A Postgres whose host is gone says nothing; queries of the scheduler, which take milliseconds, wait for it so long. */
+const QUERY_MS = 60_000
+const KEEP_ALIVE_MS = 10_000
 
 export interface Worker {
   /** Lets running jobs finish for a while; those that do not are run again by another worker. */
@@ -66,11 +69,21 @@ export interface Worker {
 }
 
 /** Runs the jobs of all queues in this process. */
-export async function startWorker(app: App, { graceMs = GRACE_MS } = {}): Promise<Worker> {
+export async function startWorker(
+  app: App,
+  { graceMs = GRACE_MS, queryMs = QUERY_MS } = {},
+): Promise<Worker> {
   const seal = await serviceSeal(app)
   await removeStale()
   const over = new AbortController()
+  // For pg, to which pg-boss hands on what its types do not name.
+  const connection = {
+    query_timeout: queryMs,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+  }
   const boss = new PgBoss({
+    ...connection,
     connectionString: app.postgres.url,
     application_name: 'recoup jobs',
     schema: 'pgboss',

@@ -532,6 +532,15 @@ t.test('from an empty service to members', async (t) => {
   })
 })
 
+t.test('recoup refresh ends with exit code 1 when a segment failed', async (t) => {
+  const { here, postgres } = await service(t)
+  document(t, await here(['brand', 'create', '--name', 'Shop', '--shop', 'failing', '--json']))
+  await postgres.sql`update segment_version set definition = '{"source":"moon","rule":{}}'
+    where segment_id = (select id from segment where name = 'Visitors')`
+  const { code, stdout } = await here(['refresh', '--brand', 'failing', '--json'])
+  t.match({ code, failed: JSON.parse(stdout).failed }, { code: 1, failed: [{ error: /"moon"/ }] })
+})
+
 t.test('brand set', async (t) => {
   const { here, postgres, url } = await service(t)
   const create = ['brand', 'create', '--json', '--name', 'Shop', '--shop']
@@ -668,6 +677,13 @@ t.test(
     t.notOk(existsSync(pidFile))
   },
 )
+
+t.test('recoup migrate says what it applied', async (t) => {
+  const env = { DATA_DIR: await clusterFolder(t) }
+  const migrate = async () => document(t, await inProcess(['migrate', '--json'], env)).applied.length
+  t.ok((await migrate()) > 0)
+  t.equal(await migrate(), 0)
+})
 
 t.test('where there is no service, only what begins one makes it', async (t) => {
   const DATA_DIR = join(folder, 'nowhere')

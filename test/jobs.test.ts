@@ -25,6 +25,7 @@ import type { Teardown } from './fixtures/cluster.ts'
 import { database } from './fixtures/database.ts'
 import { eventually } from './fixtures/eventually.ts'
 import { lake, logBatch, sourceRows, tick } from './fixtures/lake.ts'
+import { proxy } from './fixtures/proxy.ts'
 import { nextTurn } from './fixtures/turn.ts'
 
 setLogLevel('error')
@@ -99,6 +100,23 @@ t.test('a worker brings events into the lake and refreshes their brand without b
   } finally {
     await worker.stop()
   }
+})
+
+t.test('a worker goes on when a Postgres that fell silent answers again', async (t) => {
+  const running = await app(t)
+  const { sql } = running.postgres
+  const between = await proxy(t, running.postgres.url)
+  const behind = { ...running, postgres: { ...running.postgres, url: between.url } }
+  const said = t.capture(process.stderr, 'write')
+  const worker = await startWorker(behind, { queryMs: 500 })
+  t.teardown(() => worker.stop())
+  between.silent = true
+  await eventually(async () => said().some(({ args }) => String(args[0]).includes('"jobs_error"')))
+  between.silent = false
+  const brand = await newBrand(running)
+  await logBatch(sql, [{ brand_id: brand.id, email: 'ann@example.com' }])
+  const ticks = () => sql`select from lake_brand where brand_id = ${brand.id} and changed_tick > 0`
+  t.ok(await eventually(async () => (await ticks()).count === 1))
 })
 
 t.test('of a queue that allows one job two workers run one, and one more waits at most', async (t) => {

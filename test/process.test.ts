@@ -90,6 +90,17 @@ t.test('recoup dev', async (t) => {
       t.match(run.output.stderr, /"event":"process_died","process":"serve","code":null,"signal":"SIGKILL"/)
     })
 
+    await t.test('a killed Postgres is started again, and takes events as before', async (t) => {
+      const killed = findPostmaster(cluster)?.pid as number
+      killAll([killed])
+      const events = [{ eventType: 'kept', email: 'ann@example.com', eventId: 'kept-2', properties: {} }]
+      await eventually(async () => (findPostmaster(cluster)?.pid ?? killed) !== killed)
+      const answer = () => post('/cdp/events', { events }) as Promise<{ accepted?: number }>
+      t.match(await eventually(async () => (await get('/readyz')).status === 200 && answer()), {
+        accepted: 1,
+      })
+    })
+
     await t.test('a killed supervisor takes server, worker and Postgres with it', async (t) => {
       killAll([run.child.pid as number])
       await run.ended

@@ -2,7 +2,10 @@ import { once } from 'node:events'
 import { readdirSync, readlinkSync } from 'node:fs'
 import { Agent, get, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
-import t from 'tap'
+import { PgBoss } from 'pg-boss'
+import postgres from 'postgres'
+import t, { type Test } from 'tap'
+import { supervise } from '../src/supervise.ts'
 import { childrenOf } from './fixtures/children.ts'
 import { emptyFolder } from './fixtures/cluster.ts'
 import { database } from './fixtures/database.ts'
@@ -127,6 +130,54 @@ t.test('recoup dev with one server replaces it, too', async (t) => {
   t.equal(await answer(), 200)
   run.child.kill('SIGTERM')
   t.match(await run.ended, { code: 0 })
+})
+
+t.test('what fails half-way through its start ends, with exit code 1', async (t) => {
+  const { url } = await database(t)
+  const env = { DATABASE_URL: url, DATA_DIR: await emptyFolder(t), PORT: '0' }
+  const boss = new PgBoss(url)
+  await boss.start()
+  await boss.stop({ graceful: false })
+  const sql = postgres(url, { max: 1 })
+  t.teardown(() => sql.end())
+  await sql.unsafe(`create function refuse() returns trigger language plpgsql as $$ begin raise 'refused'; end $$;
+    create trigger refuse before insert on pgboss.schedule for each row execute function refuse();
+    create trigger refuse before insert on secret for each row when (new.name = 'cursor') execute function refuse()`)
+  for (const command of ['work', 'serve'])
+    await t.test(command, async (t) => {
+      const run = startRecoup([command], { env })
+      t.teardown(async () => {
+        run.child.kill('SIGKILL')
+        await run.ended
+      })
+      await eventually(async () => run.child.exitCode !== null)
+      t.match(await run.ended, { code: 1, stderr: /^recoup: refused/m })
+    })
+})
+
+t.test('a process that cannot be started', async (t) => {
+  const { execPath } = process
+  t.teardown(() => {
+    process.execPath = execPath
+  })
+  const serve = async (t: Test) => {
+    const supervisor = supervise([['serve']], { ...process.env, ...env, LOG_LEVEL: 'error' })
+    t.teardown(() => supervisor.stop())
+    await supervisor.ready
+    return supervisor
+  }
+
+  await t.test('leaves the one that it was to replace', async (t) => {
+    const { replace } = await serve(t)
+    process.execPath = '/nowhere'
+    await replace()
+    t.equal(await answer(), 200)
+  })
+  await t.test('is tried again', async (t) => {
+    await serve(t)
+    process.execPath = execPath
+    t.equal(await eventually(() => answer()), 200)
+  })
 })
 
 const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0)

@@ -10,6 +10,7 @@ import { findPostmaster } from '../src/store/embedded/postmaster.ts'
 import { type Embedded, removeEmbedded, startEmbedded } from '../src/store/embedded.ts'
 import { migrate, pendingMigrations, refusalOf, withSslMode } from '../src/store/migrate.ts'
 import { cluster, clusterFolder, emptyFolder, startIn } from './fixtures/cluster.ts'
+import { eventually } from './fixtures/eventually.ts'
 import { databaseUrl, quiet, SMALL } from './fixtures/shared.ts'
 
 const IS_ROOT = process.getuid?.() === 0
@@ -79,6 +80,23 @@ t.test('the embedded Postgres', async (t) => {
       await own.start()
       t.same(await query(databaseUrl(own.url, 'postgres'), 'select 1 as one'), [{ one: 1 }])
     }
+  })
+
+  t.test('is started again on its port when it ended by itself, and no more after the release', async (t) => {
+    const dataDir = await clusterFolder(t)
+    const own = await startIn(t, dataDir)
+    own.keepRunning()
+    const pid = () => findPostmaster(clusterOf(dataDir))?.pid as number
+    for (const signal of ['SIGQUIT', 'SIGKILL'] as const) {
+      const ended = pid()
+      process.kill(ended, signal)
+      await eventually(async () => pid() !== ended && pid())
+      const url = databaseUrl(own.url, 'postgres')
+      t.same(await eventually(() => query(url, 'select 1 as one')), [{ one: 1 }])
+    }
+    process.kill(pid(), 'SIGQUIT')
+    await own.release()
+    t.equal(findPostmaster(clusterOf(dataDir)), null)
   })
 
   t.test('never makes an empty database in place of one that is gone', async (t) => {

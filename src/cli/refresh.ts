@@ -75,5 +75,6 @@ export const refreshCommands = [
         ),
         ...failed.map(({ segment_id, error }) => `segment ${segment_id} failed: ${error}`),
       ].join('\n'),
+    fails: ({ failed }) => failed.length > 0,
   }),
 ]

@@ -2,7 +2,6 @@ import { serviceSeal } from '../access/service-seal.ts'
 import type { Config } from '../config.ts'
 import { holdPort } from '../http/listen.ts'
 import { errorFields, log } from '../log.ts'
-import { migrate } from '../store/migrate.ts'
 import { type Supervisor, supervise, tellReady } from '../supervise.ts'
 import { command, integerOption, type Run, UsageError, type Values } from './command.ts'
 import { ensureDemo, welcome } from './demo.ts'
@@ -154,7 +153,7 @@ export const runCommands = [
     what: 'Bring the database to the newest schema',
     begins: true,
     options: {},
-    run: async ({ app: open }: Run) => await migrate((await open()).postgres.url),
+    run: async ({ app: open }: Run) => ({ applied: (await open()).migrated }),
     text: ({ applied }) =>
       applied.length ? `Applied ${applied.join(', ')}` : 'The database has the newest schema.',
   }),

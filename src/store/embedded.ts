@@ -2,10 +2,11 @@ import { existsSync, mkdirSync, realpathSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { log as defaultLog } from '../log.ts'
 import { adminUrl, ownerUrl, readHome } from './embedded/home.ts'
+import { keepRunning } from './embedded/keep.ts'
 import { type Lock, takeLock } from './embedded/lock.ts'
-import { type StopMode, stopPostmaster } from './embedded/postmaster.ts'
+import { findPostmaster, type StopMode, stopPostmaster } from './embedded/postmaster.ts'
 import { ensureRunning } from './embedded/running.ts'
-import type { Settings } from './embedded/server.ts'
+import { isFree, type Settings } from './embedded/server.ts'
 
 export type { Settings, StopMode }
 
@@ -21,6 +22,8 @@ export interface Embedded {
   readonly url: string
   /** The same cluster as its superuser, for what only tests and repairs do. */
   readonly adminUrl: string
+  /** From now on until the release the server is started again when it has ended. */
+  keepRunning(): void
   /** Ends this process's use; the last process out stops the server. Close pools first. */
   release(): Promise<void>
   /** Stops the server whoever uses it. */
@@ -48,11 +51,27 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
     const home = await start()
     return { home, use: await folder.use() }
   })
+  const over = new AbortController()
+  const startAgain = async () => {
+    // Another process was first, or this one left, while it waited for its turn.
+    if (over.signal.aborted || findPostmaster(home.cluster)) return
+    if (!hasEmbedded(folder.dataDir)) throw new Error(`The embedded Postgres of ${folder.dataDir} is gone.`)
+    // Pools connect to the port that they know: it is waited for, no other one is taken.
+    if (!(await isFree(home.port)))
+      throw new Error(`Port ${home.port} of the embedded Postgres is taken by another program.`)
+    await start()
+    log('warn', 'postgres_started_again', { cluster: home.cluster, port: home.port })
+  }
   let released: Promise<void> | undefined
   return {
     url: ownerUrl(home),
     adminUrl: adminUrl(home),
+    keepRunning: () => {
+      const runs = () => findPostmaster(home.cluster) !== null
+      void keepRunning({ runs, start: () => folder.starting(startAgain), log, signal: over.signal })
+    },
     release: () => {
+      over.abort()
       released ??= folder.starting(async () => {
         use.release()
         if (await folder.unused()) await stopPostmaster(home.cluster, 'fast')
