@@ -284,12 +284,6 @@ t.test('what rules leave out on purpose is said to be so', async (t) => {
     'attributes.city',
     'accepts_marketing',
     'email_opened',
-    'attributes.rfm_tiers',
-    'shippingCountry',
-    'country_iso',
-    'consents',
-    'marketing_opt_in',
-    'last_email_opened_at',
   ]
   for (const field of names)
     t.match(
@@ -301,7 +295,7 @@ t.test('what rules leave out on purpose is said to be so', async (t) => {
     refusal({ source: 'geography', rule: spend }),
     /^definition\.source: Geography is not supported in rules$/,
   )
-  for (const name of ['loyalty_tier', 'email_address', 'capacity', 'opening_hours'])
+  for (const name of ['loyalty_tier', 'email_address', 'capacity', 'delivery_frequency'])
     t.ok(parseDefinition(attributes({ field: `attributes.${name}`, op: 'exists' })), name)
 })
 

@@ -390,6 +390,22 @@ t.test('a walk whose place the store has forgotten begins anew', async (t) => {
   t.equal((await orders(brand)).length, 60)
 })
 
+t.test('a page that the store never gives is come to once more, and then waited for', async (t) => {
+  const random = randomSource(t)
+  const { life, options } = await shop(t, random, 0)
+  const { state } = life
+  for (let count = 0; count < 60; count++)
+    state.addOrder(life.now, { customer: null, email: 'a@example.com', lines: state.lines(random) })
+  let first = 0
+  const api = refusing(options.api, (text, after) => {
+    if (text.includes('query orders') && after === null) first++
+    return text.includes('query orders') && after !== null
+  })
+  for (let run = 0; run < 4; run++)
+    await t.rejects(backfill({ ...options, api }), { code: 'upstream_error' })
+  t.equal(first, 2)
+})
+
 t.test('a back-fill that is killed goes on behind its last page', async (t) => {
   const { brand, store, life, options } = await shop(t, randomSource(t), 600)
   const child = spawn(process.execPath, [join(import.meta.dirname, 'fixtures/backfill-killed.ts')], {

@@ -47,8 +47,8 @@ export async function removeErasedFiles(
 /** Whoever writes files of the brand, or shared ones, publishes none of them from here on. */
 async function outrunWriters({ postgres }: Pipeline, brandId: string): Promise<void> {
   await postgres.pipeline.tx(async (tx) => {
-    await tx.run('lake_erasures_count', [null])
-    await tx.run('lake_brand_erasures_count', [brandId, null])
+    await tx.run('lake_removal_begin')
+    await tx.run('lake_brand_erasures_count', [brandId])
   })
 }
 

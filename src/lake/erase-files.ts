@@ -79,12 +79,12 @@ export async function eraseFromFiles(
     await loadSubjects(duck, subjects)
     for (const relation of Object.keys(RELATIONS) as RelationName[]) {
       if (ERASED_COLUMNS[relation] === null) continue
-      const { erasures: ofAll } = await pipeline.postgres.pipeline.one<{ erasures: number }>('lake_erasures')
+      const { removals } = await pipeline.postgres.pipeline.one<{ removals: number }>('lake_removals')
       const manifest = await brandManifest(pipeline.postgres, brandId)
       const files = filesOf(manifest, relation)
       const shared = await sharedFiles(pipeline, brandId, relation)
       const all = [...new Map([...files, ...shared].map((file) => [file.path, file])).values()]
-      const work = { pipeline, duck, brandId, relation, erasures: { ofAll, ofBrand: manifest.erasures } }
+      const work = { pipeline, duck, brandId, relation, removals }
       if (all.length && (await eraseFrom(work, all, note))) found = true
     }
     return found
@@ -100,8 +100,8 @@ interface Work {
   duck: Duck
   brandId: string
   relation: RelationName
-  /** As the files were listed: what an erasure counted later finds unpublished, it removes. */
-  erasures: { ofAll: number; ofBrand: number }
+  /** Before the first file was written: a later one may have removed it. */
+  removals: number
 }
 
 async function loadSubjects(duck: Duck, subjects: readonly number[]): Promise<void> {
@@ -157,12 +157,13 @@ async function eraseFrom(work: Work, files: readonly LakeFile[], note: Note): Pr
 
 /** In the order in which the snapshot takes these locks. */
 async function countErasure(tx: Statements, work: Work, inputs: readonly LakeFile[]): Promise<void> {
-  const { brandId, relation, erasures } = work
+  const { brandId, relation, removals } = work
   const isShared = inputs.some((file) => file.brand_id === null)
-  const isFirst =
-    (!isShared || (await tx.run('lake_erasures_count', [erasures.ofAll])) > 0) &&
-    (await tx.run('lake_brand_erasures_count', [brandId, erasures.ofBrand])) > 0
-  if (!isFirst) throw new Outrun(`erasure from ${relation}`)
+  const isThere = isShared
+    ? await tx.run('lake_erasures_count_unremoved', [removals])
+    : await tx.maybe('lake_unremoved', [removals])
+  if (!isThere) throw new Outrun(`erasure from ${relation}`)
+  await tx.run('lake_brand_erasures_count', [brandId])
 }
 
 async function linesOf(

@@ -1,5 +1,6 @@
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { v7 as uuidv7 } from 'uuid'
 import { errorCode, fail } from '../errors.ts'
 import type { Pipeline } from './pipeline.ts'
 
@@ -17,11 +18,8 @@ export async function refuseForeignLake({ postgres, lakeDir }: Pick<Pipeline, 'p
     throw fail('conflict', `${lakeDir} is the lake of another service: set LAKE_DIR to a folder of its own.`)
 }
 
-/** Makes it that service's, whosever it was. */
-export async function handOver(lakeDir: string, serviceId: string): Promise<void> {
-  await rm(join(lakeDir, OWNER), { force: true })
-  await claim(lakeDir, serviceId)
-}
+/** From here on it is that service's which clears up there first. */
+export const disown = (lakeDir: string): Promise<void> => rm(join(lakeDir, OWNER), { force: true })
 
 const ownerOf = (lakeDir: string): Promise<string | null> =>
   readFile(join(lakeDir, OWNER), 'utf8').catch((error: unknown) => {
@@ -31,8 +29,8 @@ const ownerOf = (lakeDir: string): Promise<string | null> =>
 
 /** Whose it is then: somebody else may have been first. */
 async function claim(lakeDir: string, serviceId: string): Promise<string | null> {
-  await mkdir(lakeDir, { recursive: true })
-  const written = join(lakeDir, `${OWNER}.${serviceId}`)
+  const written = join(lakeDir, 'tmp', `${OWNER}-${uuidv7()}`)
+  await mkdir(dirname(written), { recursive: true })
   await writeFile(written, serviceId, { flush: true })
   try {
     await link(written, join(lakeDir, OWNER))

@@ -11,7 +11,7 @@ import { fail } from '../errors.ts'
 import connect from '../store/driver.ts'
 import { statement } from '../store/sqlfile.ts'
 import { BACKUP_FORMAT, type BackupDocument, copyDurably } from './backup.ts'
-import { handOver } from './owner.ts'
+import { disown } from './owner.ts'
 
 /** First normal transaction id: what the lake holds already is below it, what it does not is above. */
 const EXPORTED_XID = '3'
@@ -55,6 +55,7 @@ export async function restore(
       if (hash.digest('hex') !== file.sha256) throw damaged(file.path, 'its SHA-256 differs')
       onProgress(index + 1, document.files.length)
     }
+    await disown(lakeDir)
     await sql.begin(async (tx) => {
       if (document.first_log_day)
         await tx`call event_log_days(${document.first_log_day}::date, (now() at time zone 'UTC')::date + 7)`
@@ -93,8 +94,6 @@ export async function restore(
       await tx`delete from attribution_behind`
       await tx.unsafe(statement('postgres', 'restore_sequences'))
     })
-    const [state] = await sql<{ service_id: string }[]>`select service_id from lake_state`
-    if (state) await handOver(lakeDir, state.service_id)
     return document
   } finally {
     await sql.end()

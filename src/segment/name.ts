@@ -1,7 +1,7 @@
 import { ATTRIBUTE_FIELD, type Field, SOURCES, type Source, type SourceName } from './catalog.ts'
 import { refusal, shown, unknownName } from './complaint.ts'
 import { type FieldType, OPERATORS, type Operator, positiveOf } from './operators.ts'
-import { QUALIFIERS, UNSUPPORTED } from './unsupported.ts'
+import { UNSUPPORTED } from './unsupported.ts'
 
 /** Operators that are forms of their own, beside those of the catalog. */
 export const COUNT = 'count-over-window'
@@ -68,31 +68,13 @@ export function unsupported(name: string, path: string): void {
 
 /** What rules leave out on purpose, where a name says that. */
 export function leftOut(name: string): string | undefined {
-  const words = wordsOf(name)
-  const core = words.filter((word) => !QUALIFIERS.has(word)).join('')
-  const letters = partsOf(name).join('')
-  return Object.keys(UNSUPPORTED).find((what) => {
-    const { names, words: known } = UNSUPPORTED[what] ?? { names: [], words: [] }
-    return (
-      names.includes(letters) ||
-      names.includes(core) ||
-      known.some((all) => all.split(' ').every((word) => words.includes(word)))
-    )
-  })
-}
-
-/** The words of `shippingCountries`, `Zip-Code` or `attributes.rfm_tiers`; of plurals, the singular. */
-const wordsOf = (name: string): string[] =>
-  partsOf(name).map((word) => word.replace(/ies$/, 'y').replace(/(?<=[^s])s$/, ''))
-
-const partsOf = (name: string): string[] =>
-  name
+  const letters = name
     .slice(0, 100)
     .replace(/^attributes\./, '')
-    .replace(/([a-z])([A-Z])/g, '$1 $2')
     .toLowerCase()
-    .split(/[^a-z]+/)
-    .filter((part) => part !== '')
+    .replace(/[^a-z]/g, '')
+  return Object.keys(UNSUPPORTED).find((what) => UNSUPPORTED[what]?.includes(letters))
+}
 
 export function many(source: SourceName, path: string, what: string): void {
   if (SOURCES[source].rows === 'many') return

@@ -1,7 +1,9 @@
 -- Active campaigns that start at one of these, by its present name or a former one, with what the version that new runs
 -- take says.
 select
-    campaign.id, campaign.version, campaign.trigger_event, campaign.provider_id, awaits_since, definition,
+    campaign.id, campaign.version, campaign.trigger_event, campaign.provider_id,
+    -- A server of before writes the second one only.
+    greatest(awaits_since, activated_at) as awaits_since, definition,
     coalesce(former.names, '[]') as formerly
 from campaign
 join campaign_version

@@ -1,3 +1,3 @@
--- The same of a brand ($2). Results from before are no longer as they should be: the next refresh publishes, whatever else changed.
+-- Results from before are no longer as they should be: the next refresh publishes, whatever else changed.
 update lake_brand set erasures = erasures + 1
-where brand_id = $1 and ($2::bigint is null or erasures = $2)
+where brand_id = $1

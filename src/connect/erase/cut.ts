@@ -52,8 +52,8 @@ export async function cutIdentity(pipeline: Pipeline, { brand_id: brandId, id }:
     const counts = await eraseRows(tx, { brandId, subjects, identifiers, erasedAt: now })
     await tx.run('erasures_counted', [brandId, [id], JSON.stringify(counts)])
     // What the lake does with identities that it read before must not be published.
-    await tx.run('lake_erasures_count', [null])
-    await tx.run('lake_brand_erasures_count', [brandId, null])
+    await tx.run('lake_erasures_count')
+    await tx.run('lake_brand_erasures_count', [brandId])
   })
 }
 

@@ -11,6 +11,8 @@ export interface SyncState {
   entity: Entity
   since: Date | null
   position: string | null
+  /** Where the store refused to go on before. */
+  refused_position: string | null
   done: number
   total: number
   started_at: Date
@@ -109,8 +111,8 @@ async function walk(
   const { db, api, connection, now = () => new Date() } = options
   const find = async (of: Purpose) =>
     (await syncStates(db)).find((state) => state.purpose === of && state.entity === entity)
-  const beginAt = async (since: Date | null, total: number) => {
-    await db.run('store_sync_begin', [purpose, entity, since, total, now()])
+  const beginAt = async (since: Date | null, total: number, refused: string | null = null) => {
+    await db.run('store_sync_begin', [purpose, entity, since, total, now(), refused])
     const begun = await find(purpose)
     if (!begun) throw new Error('a walk was removed while it began')
     return begun
@@ -124,12 +126,12 @@ async function walk(
   try {
     return await walkOn(options, state)
   } catch (error) {
-    const { position, since, total } = state
+    const { position, refused_position: before, since, total } = state
     const isRefused = error instanceof Failure && error.code === 'upstream_error' && position !== null
-    if (!isRefused || (await find(purpose))?.position !== position) throw error
-    // The store may have forgotten the place; a page that it never gives is asked for again, too.
+    if (!isRefused || position === before || (await find(purpose))?.position !== position) throw error
+    // The store may have forgotten the place. A page that it never gives is come to again, and then waited for there.
     log('warn', 'store_walk_begins_anew', { brand_id: connection.brandId, entity, ...errorFields(error) })
-    return await walkOn(options, await beginAt(since, total))
+    return await walkOn(options, await beginAt(since, total, position))
   }
 }
 

@@ -1,0 +1,1 @@
+select removals from lake_state
