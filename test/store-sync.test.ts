@@ -401,8 +401,7 @@ t.test('a page that the store never gives is come to once more, and then waited 
     if (text.includes('query orders') && after === null) first++
     return text.includes('query orders') && after !== null
   })
-  for (let run = 0; run < 4; run++)
-    await t.rejects(backfill({ ...options, api }), { code: 'upstream_error' })
+  for (let run = 0; run < 4; run++) await t.rejects(backfill({ ...options, api }), { code: 'upstream_error' })
   t.equal(first, 2)
 })
 
