@@ -302,7 +302,8 @@ const isOf = (type: string, value: unknown) =>
 function fitting(type: string, found: readonly unknown[]): unknown[] {
   const values = found.filter((value) => isOf(type, value))
   if (type.startsWith('_')) {
-    const listed = values.length > 0 ? values : uuids.flatMap(() => fitting(type.slice(1), []).slice(0, 1))
+    const every = type === '_uuid' ? uuids : uuids.flatMap(() => fitting(type.slice(1), []).slice(0, 1))
+    const listed = values.length > 0 ? values : every
     return [listed.map((value) => (value instanceof Date ? value.toISOString() : value))]
   }
   if (values.length > 0) return [...values]

@@ -37,7 +37,7 @@ where
     case
         when $5::boolean or not exists (
             select from store_version as version
-            where version.brand_id = $1 and version.kind = 'subscription' and version.external_id = stored.external_id
+            where version.brand_id = stored.brand_id and version.kind = 'subscription' and version.external_id = stored.external_id
         ) then not $3::boolean or excluded.updated_at >= stored.updated_at
         else $3::boolean and excluded.updated_at > stored.updated_at
     end
