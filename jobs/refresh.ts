@@ -20,18 +20,20 @@ const TIMEOUT_SECONDS = 900
 export async function runSlow(
   pipeline: Pipeline,
   { brands }: Brands,
-  { signal }: Control,
+  control: Control,
   mostMs = SLOW_MS,
 ): Promise<void> {
+  const { signal } = control
   for (const brandId of brands) {
     if (signal.aborted) return
-    if (await waits(pipeline, brandId)) continue
-    const late = AbortSignal.timeout(mostMs)
-    if (await refreshOne(pipeline, brandId, AbortSignal.any([signal, late]))) continue
-    if (signal.reason instanceof Stopped) return
-    await failed(pipeline, brandId, new Error(`It took longer than ${mostMs / 1000} s`), {
-      results: await currentResults(),
-      ms: mostMs,
+    await inTurn(pipeline, brandId, control, async () => {
+      const late = AbortSignal.timeout(mostMs)
+      if (await refreshOne(pipeline, brandId, AbortSignal.any([signal, late]))) return
+      if (signal.reason instanceof Stopped) return
+      await failed(pipeline, brandId, new Error(`It took longer than ${mostMs / 1000} s`), {
+        results: await currentResults(),
+        ms: mostMs,
+      })
     })
   }
 }
@@ -40,21 +42,44 @@ export async function runSlow(
 export async function runQuick(
   pipeline: Pipeline,
   { brands }: Brands,
-  { signal, send }: Control,
+  control: Control,
   mostMs = QUICK_MS,
 ): Promise<void> {
+  const { signal, send } = control
   for (const brandId of brands) {
     if (signal.aborted) return
-    if (await waits(pipeline, brandId)) continue
-    const late = AbortSignal.timeout(mostMs)
-    if (await refreshOne(pipeline, brandId, AbortSignal.any([signal, late]))) continue
-    if (late.aborted) await send(refreshSlow.queue, { brands: [brandId] })
+    await inTurn(pipeline, brandId, control, async () => {
+      const late = AbortSignal.timeout(mostMs)
+      if (await refreshOne(pipeline, brandId, AbortSignal.any([signal, late]))) return
+      if (late.aborted) await send(refreshSlow.queue, { brands: [brandId] })
+    })
   }
 }
 
-/** Whether the brand failed since it was planned, in a job before this one. */
-const waits = async ({ postgres }: Pipeline, brandId: string): Promise<boolean> =>
-  (await postgres.pipeline.one<{ waits: boolean }>('lake_brand_waits', [brandId])).waits
+/**
+ * Not for a brand that failed since it was planned, in a job before this one. One with which the worker died that ran
+ * this job before has failed: it would take the next worker with it, and those behind it would never have their turn.
+ */
+async function inTurn(
+  pipeline: Pipeline,
+  brandId: string,
+  { job, worker }: Control,
+  work: () => Promise<void>,
+): Promise<void> {
+  const { pipeline: db } = pipeline.postgres
+  const { waits, died_after_ms: ms } = await db.one<{ waits: boolean; died_after_ms: number | null }>(
+    'lake_brand_try',
+    [brandId, job, worker],
+  )
+  if (waits) return
+  try {
+    if (ms === null) return await work()
+    const error = new Error('The worker that refreshed it ended in the middle')
+    await failed(pipeline, brandId, error, { results: await currentResults(), ms })
+  } finally {
+    await db.run('lake_brand_tried', [brandId, job])
+  }
+}
 
 /** False when it was given up because the signal says so. */
 async function refreshOne(pipeline: Pipeline, brandId: string, signal: AbortSignal): Promise<boolean> {

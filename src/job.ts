@@ -1,5 +1,9 @@
 /** What a running job may use of the scheduler. */
 export interface Control {
+  /** Id of the job; when it is run again it is the same. */
+  job: string
+  /** Id of the worker that runs it; after a restart it is another one. */
+  worker: string
   /** Aborted when the job's time is over, or with `Stopped` as its reason when the worker stops. */
   signal: AbortSignal
   /** Queues another job, `afterSeconds` from now; what its queue allows no more of is dropped. */

@@ -1,5 +1,6 @@
+import { randomUUID } from 'node:crypto'
 import { statfs } from 'node:fs/promises'
-import { PgBoss } from 'pg-boss'
+import { PgBoss, type Job as Taken } from 'pg-boss'
 import { attribution } from '../jobs/attribution.ts'
 import { campaignResults } from '../jobs/campaign-results.ts'
 import { campaigns } from '../jobs/campaigns.ts'
@@ -73,6 +74,7 @@ export async function startWorker(
   app: App,
   { graceMs = GRACE_MS, queryMs = QUERY_MS } = {},
 ): Promise<Worker> {
+  const worker = randomUUID()
   const seal = await serviceSeal(app)
   await removeStale()
   const over = new AbortController()
@@ -115,7 +117,7 @@ export async function startWorker(
   for (const job of JOBS)
     await boss.updateQueue(job.queue, { expireInSeconds: job.timeoutSeconds, retryLimit: 2 })
   for (const job of JOBS) {
-    const run = async (data: object, signal: AbortSignal) => {
+    const run = async ({ id, data, signal }: Taken<object>) => {
       // Retention is what frees space; all else would only use more.
       if (job.queue !== retention.queue && (await freeShare(app.pipeline.lakeDir)) < LEAST_FREE_SHARE) {
         return log('error', 'disk_nearly_full', { queue: job.queue, lake_dir: app.pipeline.lakeDir })
@@ -128,7 +130,10 @@ export async function startWorker(
         })
       }
       try {
-        await job.run(services, data, { signal: AbortSignal.any([over.signal, signal]), send })
+        await job.run(services, data, {
+          ...{ job: id, worker, send },
+          signal: AbortSignal.any([over.signal, signal]),
+        })
       } catch (error) {
         if (!over.signal.aborted) {
           log('error', 'job_failed', { queue: job.queue, ...errorFields(error) })
@@ -149,7 +154,7 @@ export async function startWorker(
         ...(job.policy === 'one' && { groupConcurrency: 1 }),
       },
       async ([taken]) => {
-        if (taken) await run(taken.data as object, taken.signal)
+        if (taken) await run(taken as Taken<object>)
       },
     )
     if (job.every) await boss.schedule(job.queue, job.every, {}, groupOf(job.queue))

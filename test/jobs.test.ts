@@ -11,6 +11,7 @@ import { retention } from '../jobs/retention.ts'
 import { type App, openApp } from '../src/app.ts'
 import { statusCommands } from '../src/cli/status.ts'
 import { readConfig } from '../src/config.ts'
+import { Stopped } from '../src/job.ts'
 import { withWorkspace } from '../src/lake/pipeline.ts'
 import { retain } from '../src/lake/retention.ts'
 import { setLogLevel } from '../src/log.ts'
@@ -22,8 +23,10 @@ import { audienceOf, createSegment, type SavedSegment } from '../src/segment/sav
 import { startWorker } from '../src/work.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import type { Teardown } from './fixtures/cluster.ts'
+import { controlled } from './fixtures/control.ts'
 import { database } from './fixtures/database.ts'
 import { eventually } from './fixtures/eventually.ts'
+import { failingAt, killable } from './fixtures/killed.ts'
 import { lake, logBatch, sourceRows, tick } from './fixtures/lake.ts'
 import { proxy } from './fixtures/proxy.ts'
 import { nextTurn } from './fixtures/turn.ts'
@@ -276,7 +279,7 @@ t.test('of two planners at once one hands a brand to the workers', async (t) => 
       if (brands.length) await during()
       handed.push(...brands)
     }
-    const control = { signal: AbortSignal.timeout(60_000), send: send as never }
+    const control = controlled({ send: send as never })
     return plan.run({ ...pipeline, refreshCron: '* * * * *' }, {}, control)
   }
   await run(() => run(async () => {}))
@@ -300,11 +303,7 @@ t.test('what a planner did not hand to the workers before it was killed the next
     throw new Error('killed')
   }
   const run = (sends: unknown) =>
-    plan.run(
-      { ...pipeline, refreshCron: '* * * * *' },
-      {},
-      { signal: AbortSignal.timeout(60_000), send: sends as never },
-    )
+    plan.run({ ...pipeline, refreshCron: '* * * * *' }, {}, controlled({ send: sends as never }))
   await t.rejects(run(killed))
   await run(send)
   t.same(handed, [brand.id])
@@ -331,7 +330,7 @@ t.test('what comes while the planner runs is later than any time that it says of
     return rows
   }
   const meanwhile = { ...postgres, pipeline: { ...postgres.pipeline, many } }
-  const control = { signal: AbortSignal.timeout(60_000), send: (async () => {}) as never }
+  const control = controlled()
   await plan.run({ ...pipeline, postgres: meanwhile, refreshCron: '* * * * *' }, {}, control)
   const [said] = await sql`
     select extract(epoch from evaluated_at)::float8 as at from segment where brand_id = ${brand.id}`
@@ -350,7 +349,7 @@ t.test('brands over their time have a lane of their own', async (t) => {
   const sent: [queue: string, brands: string[]][] = []
   const send = async (queue: string, { brands = [] }: { brands?: string[] } = {}) =>
     void (brands.length && sent.push([queue, brands.sort()]))
-  const control = { signal: AbortSignal.timeout(60_000), send: send as never }
+  const control = controlled({ send: send as never })
   const record = async () => {
     const brands = [quick, slow, other]
     await logBatch(
@@ -405,7 +404,7 @@ t.test('a refresh that is cut by its time is a failure, and the brand waits long
   const planned: string[] = []
   const send = async (_queue: string, { brands = [] }: { brands?: string[] } = {}) =>
     void planned.push(...brands)
-  const control = { signal: AbortSignal.timeout(60_000), send: send as never }
+  const control = controlled({ send: send as never })
   const time = 100
   const many = waiting(postgres.pipeline.many, brand.id, time + 50)
   const slow = { ...pipeline, postgres: { ...postgres, pipeline: { ...postgres.pipeline, many } } }
@@ -452,16 +451,77 @@ t.test('a refresh that is cut by its time is a failure, and the brand waits long
   t.same(await told(), ['evaluated', null])
 })
 
+t.test('a brand whose refresh', async (t) => {
+  const { pipeline, postgres } = await app(t)
+  const { sql } = postgres
+  const [bad, good] = [await newBrand({ postgres }), await newBrand({ postgres })]
+  const brands = [bad.id, good.id]
+  const news = async () => {
+    for (const { id } of [bad, good]) await logBatch(sql, [{ brand_id: id, email: 'ann@example.com' }])
+    await tick(pipeline)
+  }
+  const stateOf = ({ id }: { id: string }) => sql`
+    select failures, error, refreshed_tick >= changed_tick as fresh, retry_at > now() as waits
+    from lake_brand where brand_id = ${id}`
+
+  await t.test('took the worker with it has failed when the job is run again', async (t) => {
+    await news()
+    const job = randomUUID()
+    await killable(t, 'refresh-job-killed.ts', pipeline, ...brands)(60_000, job)
+    t.match(await stateOf(bad), [{ failures: 0, fresh: false }])
+    t.match(await stateOf(good), [{ fresh: false }], 'it was behind the other')
+    // A job is run again once its worker has given no sign of life for a while.
+    await sql`update lake_brand set tried_at = tried_at - interval '30 seconds'`
+    await refresh.run(pipeline, { brands }, controlled({ job }))
+    t.match(await stateOf(bad), [
+      { failures: 1, error: 'The worker that refreshed it ended in the middle', fresh: false, waits: true },
+    ])
+    t.match(await stateOf(good), [{ failures: 0, error: null, fresh: true }])
+    await refresh.run(pipeline, { brands }, controlled({ job }))
+    t.match(await stateOf(bad), [{ failures: 1 }], 'it is counted once')
+    await sql`update lake_brand set retry_at = null`
+    await refresh.run(pipeline, { brands }, controlled())
+    t.match(await stateOf(bad), [{ failures: 0, error: null, fresh: true }])
+  })
+
+  await t.test('was stopped with the worker is taken up by the next one', async (t) => {
+    await news()
+    const job = randomUUID()
+    const stop = new AbortController()
+    const many = waiting(postgres.pipeline.many, bad.id, 1_000)
+    const slow = { ...pipeline, postgres: { ...postgres, pipeline: { ...postgres.pipeline, many } } }
+    const run = refresh.run(slow, { brands }, controlled({ job, signal: stop.signal }))
+    await eventually(async () => {
+      const [row] = await sql`select tried_at is not null as begun from lake_brand where brand_id = ${bad.id}`
+      return row?.begun
+    })
+    stop.abort(new Stopped())
+    await run
+    t.match(await stateOf(bad), [{ failures: 0, fresh: false }])
+    await refresh.run(pipeline, { brands }, controlled({ job }))
+    t.match(await stateOf(bad), [{ failures: 0, fresh: true }])
+  })
+
+  await t.test('ended with Postgres is taken up by the same worker', async (t) => {
+    await news()
+    const control = controlled()
+    const failing = failingAt(pipeline, 5, { staysAway: true })
+    await t.rejects(refresh.run(failing, { brands }, control), /no answer/)
+    await refresh.run(pipeline, { brands }, control)
+    t.match(await stateOf(bad), [{ failures: 0, fresh: true }])
+  })
+})
+
 t.test('a brand that failed is tried at once with other rules', async (t) => {
   const { pipeline, postgres } = await app(t)
   const { sql } = postgres
   const brand = await newBrand({ postgres })
   await postgres.pipeline.run('lake_brand_failed', [brand.id, 'It broke', null, 3_600_000])
-  const waits = () => postgres.pipeline.one<{ waits: boolean }>('lake_brand_waits', [brand.id])
-  t.same(await waits(), { waits: true })
+  const waits = () => postgres.pipeline.one('lake_brand_try', [brand.id, randomUUID(), randomUUID()])
+  t.match(await waits(), { waits: true })
   const definition = { source: 'customer_profile', rule: { field: 'has_email', op: '=', value: true } }
   await createSegment(postgres.forBrand(brand.id), { name: 'reached', definition, createdBy: 'test' })
-  t.same(await waits(), { waits: false })
+  t.match(await waits(), { waits: false })
   await refreshBrand(pipeline, brand.id)
   t.match(await sql`select failures, error from lake_brand`, [{ failures: 0, error: null }])
 })
@@ -692,7 +752,7 @@ t.test('ids of webhooks are kept for three months and claims of visitors for 13'
   await sql`
     insert into visitor_claim (brand_id, kind, value, subject, claimed_at)
     select ${brand.id}, 'email', days::text, 1, now() - make_interval(days => days) from unnest(array[399, 401]) as days`
-  await retention.run(pipeline, {}, { signal: AbortSignal.timeout(60_000), send: async () => {} })
+  await retention.run(pipeline, {}, controlled())
   t.same([...(await sql`select event_id from custom_delivery`)], [{ event_id: '89' }])
   t.same([...(await sql`select value from visitor_claim`)], [{ value: '399' }])
 })
@@ -710,7 +770,7 @@ t.test('dead letters are kept for 180 days, dead events until they are replayed'
   await sql`
     insert into dead_event (batch_id, line, brand_id, reason, payload, created_at)
     values (gen_random_uuid(), 1, null, 'unread', 'x', now() - interval '2 years')`
-  await retention.run(pipeline, {}, { signal: AbortSignal.timeout(60_000), send: async () => {} })
+  await retention.run(pipeline, {}, controlled())
   t.same([...(await sql`select event_id from dead_letter`)], [{ event_id: '179' }])
   t.same([...(await sql`select line from dead_event`)], [{ line: 1 }])
 })
