@@ -11,7 +11,7 @@ import type { Brand } from '../src/op.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
 import { createSegment } from '../src/segment/saved.ts'
 import { campaignStage } from './fixtures/campaign.ts'
-import { logBatch } from './fixtures/lake.ts'
+import { type Line, logBatch } from './fixtures/lake.ts'
 import { SEAL } from './fixtures/store.ts'
 import { order } from './fixtures/store-bodies.ts'
 import { POINTS } from './fixtures/webhook.ts'
@@ -373,6 +373,40 @@ t.test('what a refresh finds starts once: a product that was left, a segment tha
   )
   t.same(new Set(of('segment_entered').map(({ source_id }) => source_id)), new Set([segment.id]))
   t.equal(of('segment_entered').length, 4, 'all but who was a member before')
+})
+
+t.test('who becomes a member with a merge enters the segment, unless one of them was a member', async (t) => {
+  const brand = await stage.brand()
+  const { id } = await createSegment(stage.db.postgres.forBrand(brand.id), {
+    name: 'Looked lately',
+    definition: {
+      source: 'product_events',
+      rule: { op: 'count-over-window', window: { days: 30 }, times: { op: '>=', n: 1 } },
+    },
+    createdBy: 'test',
+  })
+  const log = async (...lines: Omit<Line, 'brand_id'>[]) => {
+    const occurred_at = clock.now().getTime()
+    await logBatch(
+      sql,
+      lines.map((line) => ({ brand_id: brand.id, occurred_at, ...line })),
+    )
+    await stage.tick()
+    await stage.tick()
+    await refreshBrand(app.pipeline, brand.id, { asOf: clock.pass(10) })
+    await startByResults(stage.parts, clock.now)
+  }
+  const [ann, bob] = ['ann', 'bob'].map((name) => ({ email: `${name}@example.com` }))
+  const view = { event_type: 'product_viewed', properties: { product_id: 'p-1' } }
+  await log({ store_customer_id: '1' }, { store_customer_id: '2' }, { ...ann }, { ...bob, ...view })
+  await stage.campaign(brand, {
+    trigger_event: 'segment_entered',
+    filters: [{ field: 'event.segment_id', operator: '=', value: id }],
+  })
+  clock.pass(1)
+  await log({ store_customer_id: '1', ...ann, ...view }, { store_customer_id: '2', ...bob, ...view })
+  t.match(await runsOf(brand), [{ trigger_event: 'segment_entered' }])
+  t.equal((await runsOf(brand)).length, 1, 'not for who was a member before')
 })
 
 t.test('what happened before a campaign got its trigger starts nothing', async (t) => {

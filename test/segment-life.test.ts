@@ -293,6 +293,20 @@ t.test('the history of a segment', async (t) => {
       'an explanation by the retired id is of the survivor',
     )
   })
+  await t.test('says of a customer whom a visitor turned out to be that data changed', async (t) => {
+    const { request, save, record, refresh } = await store()
+    const id = await save('Viewers', viewed(10))
+    await record('2026-04-01T00:00:00Z', { anonymous_id: 'v1' })
+    await record('2026-04-01T00:00:00Z', { store_customer_id: '9', event_type: 'page_viewed' })
+    await refresh('2026-04-02T00:00:00Z')
+    await record('2026-04-03T00:00:00Z', {
+      ...{ store_customer_id: '9', anonymous_id: 'v1', event_type: 'page_viewed' },
+    })
+    await refresh('2026-04-04T00:00:00Z')
+    const { body } = await request(`GET /v1/segments/${id}/history`)
+    t.match(body.data, [{ customer_id: /:9$/, action: 'entered', reason: 'data_changed' }])
+    t.equal(body.data.length, 1)
+  })
   await t.test('shows a customer with what merged profiles say, as members are', async (t) => {
     const { request, save, record, refresh } = await store()
     const id = await save('Everyone', anyone)

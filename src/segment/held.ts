@@ -121,7 +121,7 @@ async function openAsked(
      from (values ${['(-1, 1, 0)', ...listed].join(', ')}) as places (segment, word, mask)`,
   )
   const anew = [
-    'merged.customer is not null',
+    'redirected.customer is not null',
     // Whoever was not there, or could be no member.
     'before.customer is null or now.customer is null',
     `${universe('now')} != ${universe('before')}`,
@@ -135,7 +135,7 @@ async function openAsked(
       from touched
       left join customers as now using (customer)
       left join customers_before as before using (customer)
-      left join (select distinct customer from changed_customers where merged) as merged using (customer)
+      left join (select distinct customer from changed_customers where redirected) as redirected using (customer)
       ${rows.map(({ table }) => `left join ${table} using (customer)`).join('\n      ')}
       where touched.customer is not null
     )`)

@@ -5,7 +5,8 @@ import { referencesOf } from './tree.ts'
 
 /**
  * Who entered and left as rows (segment, customer, action, reason), of `member_diff`. The reason is the first that is true
- * of rules (its own, or of a segment that it refers to), identity, data; else time has passed. A segment that is evaluated
+ * of rules (its own, or of a segment that it refers to), identity, data; else time has passed. A customer whom a browser was
+ * found to belong to is no other for it. A segment that is evaluated
  * for the first time had no members before, whatever else changed. `isAnew`: results are made with something else than
  * before, so that every rule means something else.
  */
@@ -22,7 +23,7 @@ export function reasonsSql(evaluated: readonly SegmentRow[], refreshedTick: numb
       coalesce(
         rules.reason,
         case
-          when changed.merged then 'merged'
+          when changed.redirected and joined.customer is null then 'merged'
           when erased.subject is not null and action = 'exited' then 'erased'
           when changed.customer is not null then 'data_changed'
         end,
@@ -32,8 +33,18 @@ export function reasonsSql(evaluated: readonly SegmentRow[], refreshedTick: numb
     join (values ${rows.join(', ')}) as rules (segment, reason, since) using (segment)
     left join changed_customers as changed
       on changed.customer = member_diff.customer and changed.since = rules.since
+    left join (${JOINED}) as joined on joined.customer = member_diff.customer and joined.since = rules.since
     left join customers_erased as erased on erased.subject = member_diff.customer`
 }
+
+/** Whom visitors joined, and no customer: they are who they were. */
+const JOINED = `
+    select redirect.customer, since
+    from (from changed_subjects where relation = 'subject_redirect')
+    join subject_redirect as redirect using (subject)
+    left join (select subject from customers_source where provenance = 'pixel') as visitor using (subject)
+    group by all
+    having count(visitor.subject) = count(*)`
 
 /** Segments with a new rule, and those that refer to them, over however many others: their members change by it. */
 function redefined(evaluated: readonly SegmentRow[]): Set<string> {

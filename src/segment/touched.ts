@@ -14,7 +14,7 @@ import { DATED_SOURCES, type DatedSource, passedBetween, type Slice } from './sl
 
 /**
  * Fills `changed_rows (customer, since, relation)`: whom rows of a later tick than `since` are about, merged ones with
- * their survivors; and `changed_customers (customer, since, merged)`, each once; `merged`: a redirect of theirs changed.
+ * their survivors; and `changed_customers (customer, since, redirected)`, each once; `redirected`: a redirect of theirs changed.
  * Needs `changed_subjects` and `subject_redirect`.
  */
 export async function openChanged(duck: Duck, as: Materialization): Promise<void> {
@@ -25,7 +25,7 @@ export async function openChanged(duck: Duck, as: Materialization): Promise<void
     left join subject_redirect as redirect using (subject)
     where subject is not null;
     create ${as} changed_customers as
-    select customer, since, bool_or(relation = 'subject_redirect') as merged
+    select customer, since, bool_or(relation = 'subject_redirect') as redirected
     from changed_rows
     group by customer, since`)
 }

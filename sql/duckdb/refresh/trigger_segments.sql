@@ -1,4 +1,18 @@
--- Customers who became members of a segment by what they did or as time passed. $1, $2: after and until when.
+-- Customers who became members of a segment by what they did or as time passed; one who absorbed others, unless
+-- one of them was a member. $1, $2: after and until when.
+with gone as (
+    select
+        exited.segment,
+        exited.generation,
+        coalesce(redirect.customer, exited.customer) as customer
+    from member_history as exited
+    left join subject_redirect as redirect on redirect.subject = exited.customer
+    where
+        exited.action = 'exited'
+        and exited.changed_at > $1::timestamp
+        and exited.changed_at <= $2::timestamp
+)
+
 select
     segment_ids.segment_id,
     member_history.generation,
@@ -9,9 +23,20 @@ from member_history
 inner join segment_ids using (segment)
 left join subject_redirect as redirect on redirect.subject = member_history.customer
 inner join customers on customers.customer = coalesce(redirect.customer, member_history.customer)
+left join gone
+    on gone.segment = member_history.segment
+    and gone.generation = member_history.generation
+    and gone.customer = customers.customer
 where
     member_history.action = 'entered'
-    and member_history.reason in ('data_changed', 'window_elapsed')
+    and (
+        member_history.reason in ('data_changed', 'window_elapsed')
+        or (
+            member_history.reason = 'merged'
+            and gone.customer is null
+            and customers.customer in (select customer from subject_redirect)
+        )
+    )
     and member_history.changed_at > $1::timestamp
     and member_history.changed_at <= $2::timestamp
 group by all
