@@ -81,8 +81,16 @@ async function inTurn(
   }
 }
 
+/** A refresh that something else outran, such as a segment that was archived meanwhile, is tried so often at once. */
+const MOST_TRIES = 5
+
 /** False when it was given up because the signal says so. */
-async function refreshOne(pipeline: Pipeline, brandId: string, signal: AbortSignal): Promise<boolean> {
+async function refreshOne(
+  pipeline: Pipeline,
+  brandId: string,
+  signal: AbortSignal,
+  tries = MOST_TRIES,
+): Promise<boolean> {
   const started = performance.now()
   // Before it: what is mended while it runs is another reason to try again.
   const results = await currentResults()
@@ -93,8 +101,9 @@ async function refreshOne(pipeline: Pipeline, brandId: string, signal: AbortSign
     const ms = steps.reduce((sum, step) => sum + step.ms, 0)
     log('info', 'refresh', { brand_id: brandId, generation, published, full, failed: failed.length, ms })
   } catch (error) {
-    if (error instanceof Outrun) return true
     if (signal.aborted) return false
+    if (error instanceof Outrun)
+      return tries === 1 || (await refreshOne(pipeline, brandId, signal, tries - 1))
     await failed(pipeline, brandId, error, { results, ms: performance.now() - started })
   }
   return true

@@ -57,7 +57,7 @@ async function checkout(t: Test) {
     published: async (statement: string) => (await served.reader(brand.id))?.rows(statement),
     /** What the next interval does, and which brands had their turn. */
     turn: async () => {
-      await postgres.sql`update lake_brand set refresh_planned_at = null, retry_at = null, refreshed_at = refreshed_at - interval '1 hour'`
+      await postgres.sql`update lake_brand set refresh_planned_at = null, retry_at = null`
       return (await nextTurn({ plan, refresh }, pipeline)).length
     },
     /** The lower bound of the first bucket, as published and as computed on request. */

@@ -19,7 +19,7 @@ import { loadModels } from '../src/model/graph.ts'
 import type { Statements } from '../src/op.ts'
 import { currentResults } from '../src/segment/recipe.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
-import { audienceOf, createSegment, type SavedSegment } from '../src/segment/saved.ts'
+import { archiveSegment, audienceOf, createSegment, type SavedSegment } from '../src/segment/saved.ts'
 import { startWorker } from '../src/work.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import type { Teardown } from './fixtures/cluster.ts'
@@ -32,6 +32,8 @@ import { proxy } from './fixtures/proxy.ts'
 import { nextTurn } from './fixtures/turn.ts'
 
 setLogLevel('error')
+
+const REACHED = { source: 'customer_profile', rule: { field: 'has_email', op: '=', value: true } }
 
 async function app(t: Teardown, settings: Record<string, string> = {}): Promise<App> {
   const { url } = await database(t)
@@ -196,7 +198,7 @@ t.test(
     )
     await tick(pipeline)
     const planned = async () => {
-      await sql`update lake_brand set refresh_planned_at = null, refreshed_at = refreshed_at - interval '1 hour'`
+      await sql`update lake_brand set refresh_planned_at = null`
       return await nextTurn({ plan, refresh }, pipeline)
     }
     const recipe = (id: string, made: string) =>
@@ -287,6 +289,38 @@ t.test('of two planners at once one hands a brand to the workers', async (t) => 
   t.same(handed, [brand.id])
 })
 
+t.test('a refresh by hand, or one that ended late, takes no turn of the interval', async (t) => {
+  const { pipeline, postgres } = await app(t)
+  const brand = await newBrand({ postgres })
+  const come = async () => {
+    await logBatch(postgres.sql, [{ brand_id: brand.id, email: 'ann@example.com' }])
+    await tick(pipeline)
+  }
+  await come()
+  await refreshBrand(pipeline, brand.id)
+  await come()
+  t.same(await nextTurn({ plan, refresh }, pipeline), [brand.id])
+})
+
+t.test('of a brand that failed three times', async (t) => {
+  const { pipeline, postgres } = await app(t)
+  const { sql } = postgres
+  const brand = await newBrand({ postgres })
+  await createSegment(postgres.forBrand(brand.id), {
+    name: 'reached',
+    definition: REACHED,
+    createdBy: 'test',
+  })
+  await refreshBrand(pipeline, brand.id)
+  const results = await currentResults()
+  for (let n = 0; n < 3; n++)
+    await postgres.pipeline.run('lake_brand_failed', [brand.id, 'It broke', results, 0])
+  await sql`update lake_brand set next_change_at = now() - interval '1 minute'`
+  t.same(await nextTurn({ plan, refresh }, pipeline), [], 'time alone is no reason to try again')
+  await sql`update lake_brand set failed_at = failed_at - interval '61 minutes'`
+  t.same(await nextTurn({ plan, refresh }, pipeline), [brand.id], 'until an hour later')
+})
+
 t.test('what a planner did not hand to the workers before it was killed the next one does', async (t) => {
   const { pipeline, postgres } = await app(t)
   const brand = await newBrand({ postgres })
@@ -313,11 +347,14 @@ t.test('what comes while the planner runs is later than any time that it says of
   const { pipeline, postgres } = await app(t)
   const { sql } = postgres
   const brand = await newBrand({ postgres })
-  const definition = { source: 'customer_profile', rule: { field: 'has_email', op: '=', value: true } }
-  await createSegment(postgres.forBrand(brand.id), { name: 'reached', definition, createdBy: 'test' })
+  await createSegment(postgres.forBrand(brand.id), {
+    name: 'reached',
+    definition: REACHED,
+    createdBy: 'test',
+  })
   await refreshBrand(pipeline, brand.id)
   await sql`
-    update lake_brand set refreshed_at = now() - interval '1 hour', next_change_at = 'infinity'
+    update lake_brand set next_change_at = 'infinity'
     where brand_id = ${brand.id}`
   const [before] = await sql`select extract(epoch from now())::float8 as at`
   let news: number | undefined
@@ -395,10 +432,9 @@ t.test('a refresh that is cut by its time is a failure, and the brand waits long
   const { pipeline, postgres } = await app(t)
   const { sql } = postgres
   const brand = await newBrand({ postgres })
-  const definition = { source: 'customer_profile', rule: { field: 'has_email', op: '=', value: true } }
   const { id } = await createSegment(postgres.forBrand(brand.id), {
     name: 'reached',
-    definition,
+    definition: REACHED,
     createdBy: 'test',
   })
   const planned: string[] = []
@@ -411,7 +447,7 @@ t.test('a refresh that is cut by its time is a failure, and the brand waits long
   const turn = async () => {
     await logBatch(sql, [{ brand_id: brand.id, email: 'ann@example.com' }])
     await tick(pipeline)
-    await sql`update lake_brand set refresh_planned_at = null, refreshed_at = null`
+    await sql`update lake_brand set refresh_planned_at = null`
     await plan.run({ ...pipeline, refreshCron: '* * * * *' }, {}, control)
     return planned.splice(0)
   }
@@ -502,6 +538,22 @@ t.test('a brand whose refresh', async (t) => {
     t.match(await stateOf(bad), [{ failures: 0, fresh: true }])
   })
 
+  await t.test('was outrun, by a segment that was archived, is tried again at once', async (t) => {
+    await news()
+    const db = postgres.forBrand(bad.id)
+    const { id } = await createSegment(db, { name: 'reached', definition: REACHED, createdBy: 'test' })
+    let archived: Promise<unknown> | undefined
+    const many: Statements['many'] = async (name, args) => {
+      const rows = await postgres.pipeline.many<never>(name, args)
+      if (name === 'segments_to_evaluate') await (archived ??= archiveSegment(db, id))
+      return rows
+    }
+    const meanwhile = { ...pipeline, postgres: { ...postgres, pipeline: { ...postgres.pipeline, many } } }
+    await refresh.run(meanwhile, { brands: [bad.id] }, controlled())
+    t.ok(archived)
+    t.match(await stateOf(bad), [{ failures: 0, fresh: true }])
+  })
+
   await t.test('ended with Postgres is taken up by the same worker', async (t) => {
     await news()
     const control = controlled()
@@ -519,8 +571,11 @@ t.test('a brand that failed is tried at once with other rules', async (t) => {
   await postgres.pipeline.run('lake_brand_failed', [brand.id, 'It broke', null, 3_600_000])
   const waits = () => postgres.pipeline.one('lake_brand_try', [brand.id, randomUUID(), randomUUID()])
   t.match(await waits(), { waits: true })
-  const definition = { source: 'customer_profile', rule: { field: 'has_email', op: '=', value: true } }
-  await createSegment(postgres.forBrand(brand.id), { name: 'reached', definition, createdBy: 'test' })
+  await createSegment(postgres.forBrand(brand.id), {
+    name: 'reached',
+    definition: REACHED,
+    createdBy: 'test',
+  })
   t.match(await waits(), { waits: false })
   await refreshBrand(pipeline, brand.id)
   t.match(await sql`select failures, error from lake_brand`, [{ failures: 0, error: null }])

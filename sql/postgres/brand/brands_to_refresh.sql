@@ -1,7 +1,8 @@
 -- A brand's turn comes at its own moment of the interval. It is due when data or definitions changed since its last
 -- refresh, or what results are made with ($3: the models, null when there are none to read), or when it has segments and
 -- a window of theirs passed a row. One that failed waits until it is tried again, unless with other models; those that
--- failed three times wait for a change, too; that a broken model is as it was before is one. Of those that are not due and
+-- failed three times wait for a change, too, or for an hour when only time changes their segments; that a broken model is
+-- as it was before is one. A refresh that somebody else asked for, or that ended late, takes no turn. Of those that are not due and
 -- of which nothing can have changed, the segments are as good as evaluated again.
 with turns as (
     select
@@ -21,7 +22,7 @@ with turns as (
             )
             or (failures > 0 and results ->> 'failed_recipe' <> recipe)
             or (
-                failures < 3
+                (failures < 3 or failed_at < now() - interval '1 hour')
                 and coalesce(next_change_at, '-infinity') <= now()
                 and exists (select from segment where segment.brand_id = lake_brand.brand_id and status = 'active')
             )
@@ -32,14 +33,13 @@ with turns as (
     where
         coalesce(refresh_planned_at, '-infinity') < $1::timestamptz
         and now() >= $1::timestamptz + make_interval(secs => abs(hashtext(lake_brand.brand_id::text)) % greatest($2::integer - 60, 1))
-        and coalesce(refreshed_at, '-infinity') < $1::timestamptz
     -- One that is just being changed is looked at a minute later.
     for no key update of lake_brand skip locked
 ),
 
 quiet as (
     update lake_brand
-    set refreshed_at = now()
+    set refreshed_at = now(), refresh_planned_at = now()
     from turns
     where turns.brand_id = lake_brand.brand_id and is_quiet and not is_due
     returning turns.brand_id, turns.as_of
