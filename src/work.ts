@@ -75,6 +75,7 @@ export async function startWorker(
 ): Promise<Worker> {
   const seal = await serviceSeal(app)
   await removeStale()
+  const stopping = new AbortController()
   const over = new AbortController()
   // For pg, to which pg-boss hands on what its types do not name.
   const connection = {
@@ -128,7 +129,8 @@ export async function startWorker(
         })
       }
       try {
-        await job.run(services, data, { signal: AbortSignal.any([over.signal, signal]), send })
+        const heard = { signal: AbortSignal.any([over.signal, signal]), stopping: stopping.signal }
+        await job.run(services, data, { ...heard, send })
       } catch (error) {
         if (!over.signal.aborted) {
           log('error', 'job_failed', { queue: job.queue, ...errorFields(error) })
@@ -159,6 +161,7 @@ export async function startWorker(
 
   return {
     stop: async () => {
+      stopping.abort(new Stopped())
       const timer = setTimeout(() => over.abort(new Stopped()), graceMs)
       await boss.stop({ graceful: true, timeout: graceMs + END_MS, close: true })
       clearTimeout(timer)

@@ -20,6 +20,7 @@ import { createSegment } from '../src/segment/saved.ts'
 import { POLL_SECONDS } from '../src/work.ts'
 import { campaignStage } from './fixtures/campaign.ts'
 import type { Teardown } from './fixtures/cluster.ts'
+import { controlOf } from './fixtures/control.ts'
 import { passed } from './fixtures/lake.ts'
 import { SEAL } from './fixtures/store.ts'
 import { checkout, order } from './fixtures/store-bodies.ts'
@@ -469,14 +470,12 @@ t.test('an accepted event has started its campaign within a minute, by the times
   await passed(app.pipeline)
   // Each job asks for its next turn itself: at worst the event came just after one had begun.
   const waits: number[] = []
-  const controlOf = (own: string) => ({
-    signal: AbortSignal.timeout(60_000),
-    send: async (queue: string, _data?: object, seconds = 0) => {
+  const waiting = (own: string) =>
+    controlOf(async (queue: string, _data?: object, seconds = 0) => {
       if (queue === own) waits.push(seconds + POLL_SECONDS)
-    },
-  })
-  await snapshot.run(app.pipeline, {}, controlOf(snapshot.queue))
-  await campaigns.run(stage.parts, {}, controlOf(campaigns.queue))
+    })
+  await snapshot.run(app.pipeline, {}, waiting(snapshot.queue))
+  await campaigns.run(stage.parts, {}, waiting(campaigns.queue))
   t.equal(waits.length, 2)
   const seconds = waits.reduce((sum, wait) => sum + wait, 0)
   t.ok(seconds <= 40, `${seconds} s, which leaves 20 s for the work itself`)

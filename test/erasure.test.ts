@@ -28,6 +28,7 @@ import type { Duck } from '../src/store/duckdb.ts'
 import { STAGING_FOLDER } from '../src/store/lake.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import { type Canary, canaryOf, fillWithCanary } from './fixtures/canary.ts'
+import { controlOf } from './fixtures/control.ts'
 import { lake, logBatch, sourceRows } from './fixtures/lake.ts'
 import { memberChanges } from './fixtures/published.ts'
 import { everythingStored, placesOf } from './fixtures/search.ts'
@@ -376,8 +377,7 @@ t.test('the job erases somebody who is not known, too, and they stay out', async
     insert into visitor_claim (brand_id, kind, value, subject)
     select ${brand.id}, 'email', value, 4711 from unnest(array['nobody@example.com', 'somebody@example.com']) as value`
   await ask({ phone: '(202) 555-0199', email: 'nobody@example.com' })
-  const control = { signal: new AbortController().signal, send: async () => {} }
-  await erase.run(pipeline, {}, control)
+  await erase.run(pipeline, {}, controlOf())
   t.same(
     await sql`select value from visitor_claim where subject = 4711`,
     [{ value: 'somebody@example.com' }],

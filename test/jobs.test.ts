@@ -22,6 +22,7 @@ import { audienceOf, createSegment, type SavedSegment } from '../src/segment/sav
 import { startWorker } from '../src/work.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import type { Teardown } from './fixtures/cluster.ts'
+import { controlOf } from './fixtures/control.ts'
 import { database } from './fixtures/database.ts'
 import { eventually } from './fixtures/eventually.ts'
 import { lake, logBatch, sourceRows, tick } from './fixtures/lake.ts'
@@ -265,6 +266,40 @@ t.test('a worker that stops cuts off what does not end in time, and says that no
   )
 })
 
+t.test('a worker that stops waits for no turn of a channel', async (t) => {
+  const running = await app(t)
+  const { sql } = running.postgres
+  const queues = scheduler(t, running)
+  const said = t.capture(process.stderr, 'write')
+  setLogLevel('info')
+  t.teardown(() => setLogLevel('error'))
+  const brand = await newBrand(running)
+  await sql`
+    insert into message_channel (brand_id, channel, lookup_id, next_send_at)
+    values (${brand.id}, 'sms', 'x', now() + interval '1 hour')`
+  await sql`
+    with begun as (
+      insert into conversation (brand_id, id, channel) values (${brand.id}, gen_random_uuid(), 'sms') returning id
+    )
+    insert into message (brand_id, id, conversation_id, idempotency_key, direction, author, channel, body, next_attempt_at)
+    select ${brand.id}, gen_random_uuid(), id, 'x', 'outbound', 'campaign', 'sms', 'Hello', now() from begun`
+  const worker = await startWorker(running, { graceMs: 5_000 })
+  try {
+    await queues`insert into pgboss.job (name, policy, group_id) values ('sending', 'short', 'sending') on conflict do nothing`
+    await eventually(async () => {
+      const active = await queues`select from pgboss.job where name = 'sending' and state = 'active'`
+      return active.count > 0
+    })
+  } finally {
+    await worker.stop()
+  }
+  await running.close()
+  const stopped = said()
+    .map(({ args }) => JSON.parse(String(args[0])))
+    .filter(({ event }) => event === 'job_stopped')
+  t.notOk(stopped.some(({ queue }) => queue === 'sending'))
+})
+
 t.test('of two planners at once one hands a brand to the workers', async (t) => {
   const { pipeline, postgres } = await app(t)
   const brand = await newBrand({ postgres })
@@ -276,7 +311,7 @@ t.test('of two planners at once one hands a brand to the workers', async (t) => 
       if (brands.length) await during()
       handed.push(...brands)
     }
-    const control = { signal: AbortSignal.timeout(60_000), send: send as never }
+    const control = controlOf(send)
     return plan.run({ ...pipeline, refreshCron: '* * * * *' }, {}, control)
   }
   await run(() => run(async () => {}))
@@ -299,12 +334,7 @@ t.test('what a planner did not hand to the workers before it was killed the next
       where datname = current_database() and pid <> pg_backend_pid() and state = 'idle in transaction'`
     throw new Error('killed')
   }
-  const run = (sends: unknown) =>
-    plan.run(
-      { ...pipeline, refreshCron: '* * * * *' },
-      {},
-      { signal: AbortSignal.timeout(60_000), send: sends as never },
-    )
+  const run = (sends: unknown) => plan.run({ ...pipeline, refreshCron: '* * * * *' }, {}, controlOf(sends))
   await t.rejects(run(killed))
   await run(send)
   t.same(handed, [brand.id])
@@ -331,7 +361,7 @@ t.test('what comes while the planner runs is later than any time that it says of
     return rows
   }
   const meanwhile = { ...postgres, pipeline: { ...postgres.pipeline, many } }
-  const control = { signal: AbortSignal.timeout(60_000), send: (async () => {}) as never }
+  const control = controlOf()
   await plan.run({ ...pipeline, postgres: meanwhile, refreshCron: '* * * * *' }, {}, control)
   const [said] = await sql`
     select extract(epoch from evaluated_at)::float8 as at from segment where brand_id = ${brand.id}`
@@ -350,7 +380,7 @@ t.test('brands over their time have a lane of their own', async (t) => {
   const sent: [queue: string, brands: string[]][] = []
   const send = async (queue: string, { brands = [] }: { brands?: string[] } = {}) =>
     void (brands.length && sent.push([queue, brands.sort()]))
-  const control = { signal: AbortSignal.timeout(60_000), send: send as never }
+  const control = controlOf(send)
   const record = async () => {
     const brands = [quick, slow, other]
     await logBatch(
@@ -405,7 +435,7 @@ t.test('a refresh that is cut by its time is a failure, and the brand waits long
   const planned: string[] = []
   const send = async (_queue: string, { brands = [] }: { brands?: string[] } = {}) =>
     void planned.push(...brands)
-  const control = { signal: AbortSignal.timeout(60_000), send: send as never }
+  const control = controlOf(send)
   const time = 100
   const many = waiting(postgres.pipeline.many, brand.id, time + 50)
   const slow = { ...pipeline, postgres: { ...postgres, pipeline: { ...postgres.pipeline, many } } }
@@ -692,7 +722,7 @@ t.test('ids of webhooks are kept for three months and claims of visitors for 13'
   await sql`
     insert into visitor_claim (brand_id, kind, value, subject, claimed_at)
     select ${brand.id}, 'email', days::text, 1, now() - make_interval(days => days) from unnest(array[399, 401]) as days`
-  await retention.run(pipeline, {}, { signal: AbortSignal.timeout(60_000), send: async () => {} })
+  await retention.run(pipeline, {}, controlOf())
   t.same([...(await sql`select event_id from custom_delivery`)], [{ event_id: '89' }])
   t.same([...(await sql`select value from visitor_claim`)], [{ value: '399' }])
 })
@@ -710,7 +740,7 @@ t.test('dead letters are kept for 180 days, dead events until they are replayed'
   await sql`
     insert into dead_event (batch_id, line, brand_id, reason, payload, created_at)
     values (gen_random_uuid(), 1, null, 'unread', 'x', now() - interval '2 years')`
-  await retention.run(pipeline, {}, { signal: AbortSignal.timeout(60_000), send: async () => {} })
+  await retention.run(pipeline, {}, controlOf())
   t.same([...(await sql`select event_id from dead_letter`)], [{ event_id: '179' }])
   t.same([...(await sql`select line from dead_event`)], [{ line: 1 }])
 })
