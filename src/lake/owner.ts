@@ -4,7 +4,7 @@ import { v7 as uuidv7 } from 'uuid'
 import { errorCode, fail } from '../errors.ts'
 import type { Pipeline } from './pipeline.ts'
 
-/** Says whose the lake folder is: the first service that cleared up there. */
+/** Says whose the lake folder is: the first service that cleared up there, or was restored into it. */
 const OWNER = 'service-id'
 
 /**
@@ -13,13 +13,18 @@ const OWNER = 'service-id'
  */
 export async function refuseForeignLake({ postgres, lakeDir }: Pick<Pipeline, 'postgres' | 'lakeDir'>) {
   const { service_id: own } = await postgres.pipeline.one<{ service_id: string }>('service_id')
-  const owner = (await ownerOf(lakeDir)) ?? (await claim(lakeDir, own))
-  if (owner !== own)
-    throw fail('conflict', `${lakeDir} is the lake of another service: set LAKE_DIR to a folder of its own.`)
+  await claimLake(lakeDir, own)
 }
 
-/** From here on it is that service's which clears up there first. */
-export const disown = (lakeDir: string): Promise<void> => rm(join(lakeDir, OWNER), { force: true })
+/** From here on the lake is that service's. Throws `conflict` where it is another one's. */
+export async function claimLake(lakeDir: string, serviceId: string): Promise<void> {
+  const owner = (await ownerOf(lakeDir)) ?? (await claim(lakeDir, serviceId))
+  if (owner !== serviceId)
+    throw fail(
+      'conflict',
+      `${lakeDir} is the lake of another service: set LAKE_DIR to a folder of its own. If that service is gone for good, remove ${join(lakeDir, OWNER)}.`,
+    )
+}
 
 const ownerOf = (lakeDir: string): Promise<string | null> =>
   readFile(join(lakeDir, OWNER), 'utf8').catch((error: unknown) => {
