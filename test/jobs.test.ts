@@ -1,5 +1,7 @@
 import { hash, randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import files from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -683,6 +685,19 @@ t.test('retired lake files are removed after 26 hours, live ones stay', async (t
   t.equal((await sql`select from lake_file where relation = 'events'`).count, 0)
 })
 
+/** The file system refuses links, as exFAT does. */
+function withoutLinks(t: Teardown): void {
+  const { link } = files
+  const put = (as: typeof link) => {
+    files.link = as
+    syncBuiltinESMExports()
+  }
+  put(async () => {
+    throw Object.assign(new Error('not permitted'), { code: 'EPERM' })
+  })
+  t.teardown(() => put(link))
+}
+
 /** A file of two days ago. */
 function oldFile(path: string): string {
   mkdirSync(dirname(path), { recursive: true })
@@ -710,6 +725,15 @@ t.test(
     t.match(await retain(pipeline), { orphans: 1 })
   },
 )
+
+t.test('a lake on a file system without links is claimed by one service all the same', async (t) => {
+  const one = await lake(t)
+  const another = { ...(await lake(t)), lakeDir: one.lakeDir }
+  await another.postgres.sql`update lake_state set service_id = gen_random_uuid()`
+  withoutLinks(t)
+  t.match(await retain(one), { orphans: 0 })
+  await t.rejects(retain(another), { code: 'conflict' })
+})
 
 t.test('ids of webhooks are kept for three months and claims of visitors for 13', async (t) => {
   const pipeline = await lake(t)

@@ -2,6 +2,7 @@ import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { v7 as uuidv7 } from 'uuid'
 import { errorCode, fail } from '../errors.ts'
+import { hasNoLink } from '../store/no-link.ts'
 import type { Pipeline } from './pipeline.ts'
 
 /** Says whose the lake folder is: the first service that cleared up there, or was restored into it. */
@@ -37,8 +38,12 @@ async function claim(lakeDir: string, serviceId: string): Promise<string | null>
   const written = join(lakeDir, 'tmp', `${OWNER}-${uuidv7()}`)
   await mkdir(dirname(written), { recursive: true })
   await writeFile(written, serviceId, { flush: true })
+  const owner = join(lakeDir, OWNER)
   try {
-    await link(written, join(lakeDir, OWNER))
+    await link(written, owner).catch(async (error: unknown) => {
+      if (!hasNoLink(error)) throw error
+      await writeFile(owner, serviceId, { flag: 'wx', flush: true })
+    })
   } catch (error) {
     if (errorCode(error) !== 'EEXIST') throw error
   } finally {
