@@ -1,5 +1,5 @@
 import { hash, randomUUID } from 'node:crypto'
-import { existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import files from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
@@ -623,6 +623,35 @@ t.test('a log day goes when the lake has held all of it for a week, and never be
   await sql`update event_log_day set in_lake_since = now() - interval '7 days'`
   await retain(pipeline)
   t.equal(await left(), 0)
+})
+
+const NOTES_LOG_DAYS = '20261124000120_log_days_before'
+
+t.test('log days that the lake held at an upgrade have been there since they ended', async (t) => {
+  const pipeline = await lake(t)
+  const { sql } = pipeline.postgres
+  const brand = await newBrand(pipeline)
+  const log = async (age: number) => {
+    const received = new Date(Date.now() - age * 86_400_000)
+    const day = received.toISOString().slice(0, 10)
+    await sql`call event_log_days(${day}::date, ${day}::date)`
+    await logBatch(sql, [{ brand_id: brand.id, anonymous_id: 'v' }])
+    await sql`update event_log set received_at = ${received} where received_at > now() - interval '1 day'`
+  }
+  for (const age of [12, 11, 6]) await log(age)
+  await tick(pipeline)
+  await log(10)
+  await sql.unsafe(readFileSync(join(import.meta.dirname, `../migrations/${NOTES_LOG_DAYS}.sql`), 'utf8'))
+  await retain(pipeline)
+  const left = await sql`
+    select (now() at time zone 'UTC')::date - (received_at at time zone 'UTC')::date as age
+    from event_log
+    order by received_at`
+  t.same(
+    left.map(({ age }) => age),
+    [10, 6],
+    'from the first on that it awaits they stay',
+  )
 })
 
 t.test('batches of days that nobody made in time move to where they belong, unchanged', async (t) => {
