@@ -11,10 +11,11 @@ export const sending: Job<SenderParts> = {
   every: '* * * * *',
   timeoutSeconds: 300,
   policy: 'one',
-  async run(parts, _data, { signal, send }) {
+  async run(parts, _data, { signal, stopping, send }) {
     try {
-      const wait = (ms: number) => pause(ms, undefined, { signal }).catch(() => {})
-      await sendMessages({ ...parts, signal }, () => new Date(), wait)
+      const over = AbortSignal.any([signal, stopping])
+      const wait = (ms: number) => pause(ms, undefined, { signal: over }).catch(() => {})
+      await sendMessages({ ...parts, signal, stopping }, () => new Date(), wait)
     } finally {
       await send('sending', {}, EVERY_SECONDS)
     }

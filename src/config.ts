@@ -125,6 +125,9 @@ export const SETTINGS: Record<string, Setting> = {
 /** Settings whose value is not shown. */
 const HIDDEN = ['DATABASE_URL', 'SECRET_KEY', 'AGENT_KEY']
 
+/** All that the lake is made of, with what is under way. */
+export const LAKE_FOLDERS = ['brands', 'staging', 'tmp'] as const
+
 export const CHECKOUT = resolve(dirname(fileURLToPath(import.meta.url)), '..')
 
 /** Thrown once for all that is wrong with the environment; each line names one setting. */
@@ -176,9 +179,12 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     agent: agentUrl === null ? null : { url: agentUrl, key: agentKey, model: agentModel },
     trustedProxies: Number(given('TRUSTED_PROXIES') ?? 0),
   }
-  // What it does not list there goes after a day: the cluster of the embedded Postgres and the secret key, too.
-  if (!relative(config.lakeDir, dataDir).startsWith('..'))
-    problems.push(`LAKE_DIR: "${config.lakeDir}" holds DATA_DIR: the lake needs a folder of its own`)
+  // What the lake does not list in its own folders goes after a day: the embedded cluster and the secret key would, too.
+  for (const folder of LAKE_FOLDERS)
+    if (!relative(join(config.lakeDir, folder), dataDir).startsWith('..'))
+      problems.push(
+        `DATA_DIR: "${dataDir}" is within ${join(config.lakeDir, folder)}, which the lake clears up`,
+      )
   if (problems.length) throw new ConfigError(problems.join('\n'))
   return config
 }

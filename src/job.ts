@@ -6,6 +6,8 @@ export interface Control {
   worker: string
   /** Aborted when the job's time is over, or with `Stopped` as its reason when the worker stops. */
   signal: AbortSignal
+  /** Aborted at once when the worker stops: what is under way has until `signal` to end, and nothing more is begun. */
+  stopping: AbortSignal
   /** Queues another job, `afterSeconds` from now; what its queue allows no more of is dropped. */
   send(queue: string, data?: object, afterSeconds?: number): Promise<void>
 }

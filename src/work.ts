@@ -77,6 +77,7 @@ export async function startWorker(
   const worker = randomUUID()
   const seal = await serviceSeal(app)
   await removeStale()
+  const stopping = new AbortController()
   const over = new AbortController()
   // For pg, to which pg-boss hands on what its types do not name.
   const connection = {
@@ -133,6 +134,7 @@ export async function startWorker(
         await job.run(services, data, {
           ...{ job: id, worker, send },
           signal: AbortSignal.any([over.signal, signal]),
+          stopping: stopping.signal,
         })
       } catch (error) {
         if (!over.signal.aborted) {
@@ -164,6 +166,7 @@ export async function startWorker(
 
   return {
     stop: async () => {
+      stopping.abort(new Stopped())
       const timer = setTimeout(() => over.abort(new Stopped()), graceMs)
       await boss.stop({ graceful: true, timeout: graceMs + END_MS, close: true })
       clearTimeout(timer)

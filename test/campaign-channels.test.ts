@@ -220,6 +220,20 @@ t.test('what a sender that is stopped has not begun another one may send at once
   t.equal((await messagesOf(brand)).filter(({ status }) => status === 'sent').length, 4)
 })
 
+t.test('a sender that stops lets end what it has begun, and begins no more', async (t) => {
+  const { gateway, brand } = await withGateway('20')
+  await stage.campaign(brand)
+  await due(brand, 12)
+  gateway.next.push(...Array<'hang'>(8).fill('hang'))
+  const stop = new AbortController()
+  const sending = sendMessages({ ...stage.parts, stopping: stop.signal }, clock.now)
+  await eventually(async () => gateway.calls.size === 8)
+  stop.abort()
+  gateway.goOn()
+  await sending
+  t.equal((await messagesOf(brand)).filter(({ status }) => status === 'sent').length, 8)
+})
+
 t.test('a gateway’s word counts when it is signed', async (t) => {
   const { gateway, brand, tell } = await withGateway()
   await stage.campaign(brand)

@@ -470,14 +470,14 @@ t.test('an accepted event has started its campaign within a minute, by the times
   await passed(app.pipeline)
   // Each job asks for its next turn itself: at worst the event came just after one had begun.
   const waits: number[] = []
-  const controlOf = (own: string) =>
+  const waiting = (own: string) =>
     controlled({
       send: async (queue, _data, seconds = 0) => {
         if (queue === own) waits.push(seconds + POLL_SECONDS)
       },
     })
-  await snapshot.run(app.pipeline, {}, controlOf(snapshot.queue))
-  await campaigns.run(stage.parts, {}, controlOf(campaigns.queue))
+  await snapshot.run(app.pipeline, {}, waiting(snapshot.queue))
+  await campaigns.run(stage.parts, {}, waiting(campaigns.queue))
   t.equal(waits.length, 2)
   const seconds = waits.reduce((sum, wait) => sum + wait, 0)
   t.ok(seconds <= 40, `${seconds} s, which leaves 20 s for the work itself`)

@@ -210,10 +210,11 @@ t.test('the environment', async (t) => {
     t.match(readConfig({}), { port: 8080, host: '127.0.0.1', databaseUrl: null, lakeDir: /lake$/ })
   })
 
-  await t.test('keep the lake and the data of the service apart', async (t) => {
-    for (const LAKE_DIR of ['/data', '/'])
-      t.throws(() => readConfig({ DATA_DIR: '/data', LAKE_DIR }), { message: /^LAKE_DIR: .* holds DATA_DIR/ })
-    t.ok(readConfig({ DATA_DIR: '/data', LAKE_DIR: '/data/parquet' }))
+  await t.test('keep the data of the service out of what the lake clears up', async (t) => {
+    for (const DATA_DIR of ['/lake/tmp', '/lake/brands/one', '/lake/staging'])
+      t.throws(() => readConfig({ DATA_DIR, LAKE_DIR: '/lake' }), { message: /^DATA_DIR: .* clears up/ })
+    for (const LAKE_DIR of ['/srv', '/srv/data', '/srv/data/parquet'])
+      t.match(readConfig({ DATA_DIR: '/srv/data', LAKE_DIR }), { lakeDir: LAKE_DIR })
   })
 
   await t.test('with a Postgres that does not answer is refused without the password', async (t) => {

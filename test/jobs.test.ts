@@ -1,5 +1,7 @@
 import { hash, randomUUID } from 'node:crypto'
-import { existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import files from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -268,6 +270,40 @@ t.test('a worker that stops cuts off what does not end in time, and says that no
     heard.filter(({ level }) => level === 'error' || level === 'warn'),
     [],
   )
+})
+
+t.test('a worker that stops waits for no turn of a channel', async (t) => {
+  const running = await app(t)
+  const { sql } = running.postgres
+  const queues = scheduler(t, running)
+  const said = t.capture(process.stderr, 'write')
+  setLogLevel('info')
+  t.teardown(() => setLogLevel('error'))
+  const brand = await newBrand(running)
+  await sql`
+    insert into message_channel (brand_id, channel, lookup_id, next_send_at)
+    values (${brand.id}, 'sms', 'x', now() + interval '1 hour')`
+  await sql`
+    with begun as (
+      insert into conversation (brand_id, id, channel) values (${brand.id}, gen_random_uuid(), 'sms') returning id
+    )
+    insert into message (brand_id, id, conversation_id, idempotency_key, direction, author, channel, body, next_attempt_at)
+    select ${brand.id}, gen_random_uuid(), id, 'x', 'outbound', 'campaign', 'sms', 'Hello', now() from begun`
+  const worker = await startWorker(running, { graceMs: 5_000 })
+  try {
+    await queues`insert into pgboss.job (name, policy, group_id) values ('sending', 'short', 'sending') on conflict do nothing`
+    await eventually(async () => {
+      const active = await queues`select from pgboss.job where name = 'sending' and state = 'active'`
+      return active.count > 0
+    })
+  } finally {
+    await worker.stop()
+  }
+  await running.close()
+  const stopped = said()
+    .map(({ args }) => JSON.parse(String(args[0])))
+    .filter(({ event }) => event === 'job_stopped')
+  t.notOk(stopped.some(({ queue }) => queue === 'sending'))
 })
 
 t.test('of two planners at once one hands a brand to the workers', async (t) => {
@@ -708,6 +744,35 @@ t.test('a log day goes when the lake has held all of it for a week, and never be
   t.equal(await left(), 0)
 })
 
+const NOTES_LOG_DAYS = '20261124000120_log_days_before'
+
+t.test('log days that the lake held at an upgrade have been there since they ended', async (t) => {
+  const pipeline = await lake(t)
+  const { sql } = pipeline.postgres
+  const brand = await newBrand(pipeline)
+  const log = async (age: number) => {
+    const received = new Date(Date.now() - age * 86_400_000)
+    const day = received.toISOString().slice(0, 10)
+    await sql`call event_log_days(${day}::date, ${day}::date)`
+    await logBatch(sql, [{ brand_id: brand.id, anonymous_id: 'v' }])
+    await sql`update event_log set received_at = ${received} where received_at > now() - interval '1 day'`
+  }
+  for (const age of [12, 11, 6]) await log(age)
+  await tick(pipeline)
+  await log(10)
+  await sql.unsafe(readFileSync(join(import.meta.dirname, `../migrations/${NOTES_LOG_DAYS}.sql`), 'utf8'))
+  await retain(pipeline)
+  const left = await sql`
+    select (now() at time zone 'UTC')::date - (received_at at time zone 'UTC')::date as age
+    from event_log
+    order by received_at`
+  t.same(
+    left.map(({ age }) => age),
+    [10, 6],
+    'from the first on that it awaits they stay',
+  )
+})
+
 t.test('batches of days that nobody made in time move to where they belong, unchanged', async (t) => {
   const pipeline = await lake(t)
   const { sql } = pipeline.postgres
@@ -768,6 +833,19 @@ t.test('retired lake files are removed after 26 hours, live ones stay', async (t
   t.equal((await sql`select from lake_file where relation = 'events'`).count, 0)
 })
 
+/** The file system refuses links, as exFAT does. */
+function withoutLinks(t: Teardown): void {
+  const { link } = files
+  const put = (as: typeof link) => {
+    files.link = as
+    syncBuiltinESMExports()
+  }
+  put(async () => {
+    throw Object.assign(new Error('not permitted'), { code: 'EPERM' })
+  })
+  t.teardown(() => put(link))
+}
+
 /** A file of two days ago. */
 function oldFile(path: string): string {
   mkdirSync(dirname(path), { recursive: true })
@@ -795,6 +873,15 @@ t.test(
     t.match(await retain(pipeline), { orphans: 1 })
   },
 )
+
+t.test('a lake on a file system without links is claimed by one service all the same', async (t) => {
+  const one = await lake(t)
+  const another = { ...(await lake(t)), lakeDir: one.lakeDir }
+  await another.postgres.sql`update lake_state set service_id = gen_random_uuid()`
+  withoutLinks(t)
+  t.match(await retain(one), { orphans: 0 })
+  await t.rejects(retain(another), { code: 'conflict' })
+})
 
 t.test('ids of webhooks are kept for three months and claims of visitors for 13', async (t) => {
   const pipeline = await lake(t)

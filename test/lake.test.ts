@@ -13,7 +13,8 @@ import { retain } from '../src/lake/retention.ts'
 import { openSession, type SessionOptions } from '../src/lake/session.ts'
 import { snapshot } from '../src/lake/snapshot.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
-import { database } from './fixtures/database.ts'
+import type { Teardown } from './fixtures/cluster.ts'
+import { type Database, database } from './fixtures/database.ts'
 import { lake, logBatch, passed, sourceRows, tick } from './fixtures/lake.ts'
 import { randomSource } from './fixtures/random.ts'
 
@@ -477,6 +478,42 @@ t.test('a session reaches no file outside its brand', async (t) => {
   )
   await t.rejects(session.duck.rows(`from read_text('/etc/passwd')`), /Permission/)
   await t.rejects(session.duck.run('set enable_external_access = true'), /locked|configuration/)
+})
+
+/** Databases of tests are copies of one, with its id. */
+async function anotherService(t: Teardown): Promise<Database> {
+  const target = await database(t)
+  await target.postgres.sql`update lake_state set service_id = gen_random_uuid()`
+  return target
+}
+
+t.test('a lake that another service has is not restored into until its owner is removed', async (t) => {
+  const pipeline = await lake(t)
+  const brand = await newBrand(pipeline)
+  await logBatch(pipeline.postgres.sql, [{ brand_id: brand.id, event_id: 'one', email: 'ann@example.com' }])
+  await snapshotAll(pipeline)
+  const folder = t.testdir()
+  await backup(pipeline, folder)
+  const target = await anotherService(t)
+  const restored = { ...pipeline, postgres: target.postgres }
+  const into = () => restore(target.url, pipeline.lakeDir, folder)
+  await retain(pipeline)
+  await t.rejects(into(), { code: 'conflict', message: /another service.* remove .*service-id/ })
+  rmSync(join(pipeline.lakeDir, 'service-id'))
+  await into()
+  await retain(restored)
+  t.same(await sourceRows(restored, brand, 'select event_id from events'), [{ event_id: 'one' }])
+})
+
+t.test('a service that is restored is another one than that of the backup', async (t) => {
+  const pipeline = await lake(t)
+  const folder = join(t.testdir(), 'backup')
+  await backup(pipeline, folder)
+  const target = await anotherService(t)
+  const own = await target.postgres.pipeline.one('service_id')
+  await restore(target.url, join(t.testdirName, 'lake'), folder)
+  t.same(await target.postgres.pipeline.one('service_id'), own)
+  t.notSame(await pipeline.postgres.pipeline.one('service_id'), own)
 })
 
 t.test('a restored backup has the same rows, and goes on from where it stopped', async (t) => {

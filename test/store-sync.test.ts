@@ -12,7 +12,7 @@ import { connectionOf } from '../src/connect/store/connection.ts'
 import { joined } from '../src/connect/store/record.ts'
 import { type AdminApi, openAdminApi } from '../src/connect/store/shopify/client.ts'
 import { readPage } from '../src/connect/store/shopify/pages.ts'
-import { backfill, reconcile, syncStates } from '../src/connect/store/sync.ts'
+import { backfill, reconcile, type SyncOptions, syncStates } from '../src/connect/store/sync.ts'
 import { fail } from '../src/errors.ts'
 import type { Brand } from '../src/op.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
@@ -333,16 +333,32 @@ t.test('a back-fill read again brings what the store did not show before', async
   t.equal((await orders(brand)).length, 5)
 })
 
-t.test('a back-fill that is not finished goes on, also when it is to be read again', async (t) => {
+async function shopOfOrders(t: Test, count: number): Promise<Shop> {
   const random = randomSource(t)
-  const { life, options } = await shop(t, random, 0)
-  const { state } = life
-  for (let count = 0; count < 60; count++)
-    state.addOrder(life.now, { customer: null, email: 'a@example.com', lines: state.lines(random) })
-  await backfill(options)
+  const opened = await shop(t, random, 0)
+  const { state, now } = opened.life
+  for (let number = 0; number < count; number++)
+    state.addOrder(now, { customer: null, email: 'a@example.com', lines: state.lines(random) })
+  return opened
+}
+
+const ordersWalk = async ({ db }: Pick<SyncOptions, 'db'>) =>
+  (await syncStates(db)).find(({ entity }) => entity === 'orders')
+
+/** Stops a back-fill behind its first page of orders. Returns its place. */
+async function stopInOrders(t: Test, options: SyncOptions & { again?: boolean }): Promise<string> {
   const cut = new AbortController()
   const onProgress = (entity: string) => (entity === 'orders' ? cut.abort() : undefined)
-  await t.rejects(backfill({ ...options, again: true, signal: cut.signal, onProgress }))
+  await t.rejects(backfill({ ...options, signal: cut.signal, onProgress }))
+  const position = (await ordersWalk(options))?.position
+  if (!position) throw new Error('the back-fill was not in the middle of the orders')
+  return position
+}
+
+t.test('a back-fill that is not finished goes on, also when it is to be read again', async (t) => {
+  const { options } = await shopOfOrders(t, 60)
+  await backfill(options)
+  await stopInOrders(t, { ...options, again: true })
   t.same(
     (await backfill({ ...options, again: true })).map(({ read }) => read),
     [0, 0, 10, 0],
@@ -371,16 +387,8 @@ t.test('a page that the store never gives keeps only the rest of its kind back',
 })
 
 t.test('a walk whose place the store has forgotten begins anew', async (t) => {
-  const random = randomSource(t)
-  const { brand, life, options } = await shop(t, random, 0)
-  const { state } = life
-  for (let count = 0; count < 60; count++)
-    state.addOrder(life.now, { customer: null, email: 'a@example.com', lines: state.lines(random) })
-  const cut = new AbortController()
-  const onProgress = (entity: string) => (entity === 'orders' ? cut.abort() : undefined)
-  await t.rejects(backfill({ ...options, signal: cut.signal, onProgress }))
-  const [{ position } = {}] = (await syncStates(options.db)).filter(({ entity }) => entity === 'orders')
-  t.ok(position)
+  const { brand, options } = await shopOfOrders(t, 60)
+  const position = await stopInOrders(t, options)
   let refused = 0
   const api = refusing(options.api, (_, after) => after === position && refused++ === 0)
   t.same(
@@ -391,11 +399,7 @@ t.test('a walk whose place the store has forgotten begins anew', async (t) => {
 })
 
 t.test('a page that the store never gives is come to once more, and then waited for', async (t) => {
-  const random = randomSource(t)
-  const { life, options } = await shop(t, random, 0)
-  const { state } = life
-  for (let count = 0; count < 60; count++)
-    state.addOrder(life.now, { customer: null, email: 'a@example.com', lines: state.lines(random) })
+  const { options } = await shopOfOrders(t, 60)
   let first = 0
   const api = refusing(options.api, (text, after) => {
     if (text.includes('query orders') && after === null) first++
@@ -403,6 +407,43 @@ t.test('a page that the store never gives is come to once more, and then waited 
   })
   for (let run = 0; run < 4; run++) await t.rejects(backfill({ ...options, api }), { code: 'upstream_error' })
   t.equal(first, 2)
+})
+
+t.test('a walk keeps its place where the store refuses all it is asked', async (t) => {
+  const { options } = await shopOfOrders(t, 60)
+  const position = await stopInOrders(t, options)
+  const api = refusing(options.api, (text) => text.includes('query orders'))
+  await t.rejects(backfill({ ...options, api }), { code: 'upstream_error' })
+  t.hasStrict(await ordersWalk(options), { position, done: 50, began_anew_at: null })
+})
+
+t.test('a walk that is stopped at one place and another begins anew once a day', async (t) => {
+  const { options } = await shopOfOrders(t, 210)
+  const asked: unknown[] = []
+  // Each place is given when it is asked for the third time.
+  const api = refusing(options.api, (text, after) => {
+    if (!text.includes('query orders')) return false
+    asked.push(after)
+    return after !== null && asked.filter((other) => other === after).length < 3
+  })
+  const firsts = () => asked.filter((after) => after === null).length
+  const at = async (days: number) => {
+    const now = () => new Date(STARTED.getTime() + days * DAY_MS)
+    await t.rejects(backfill({ ...options, api, now }), { code: 'upstream_error' })
+    return firsts()
+  }
+  t.strictSame([await at(0), await at(0), await at(0.9)], [1, 2, 2])
+  t.strictSame([await at(1), await at(1), await at(1)], [2, 3, 3])
+})
+
+t.test('a walk that is stopped where one before it lost its place begins anew, too', async (t) => {
+  const { options } = await shopOfOrders(t, 60)
+  for (const again of [false, true]) {
+    const position = await stopInOrders(t, { ...options, again })
+    let refused = 0
+    const api = refusing(options.api, (_, after) => after === position && refused++ === 0)
+    t.match((await backfill({ ...options, api }))[2], { entity: 'orders', read: 60 })
+  }
 })
 
 t.test('a back-fill that is killed goes on behind its last page', async (t) => {

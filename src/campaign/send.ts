@@ -19,8 +19,14 @@ export interface SenderParts {
   baseUrl: string
   /** How messages of a channel leave, in place of what its row says; for tests. */
   open?(row: ChannelRow | undefined, brandId: string): Channel | null
+  /** Cuts off what is under way. */
   signal?: AbortSignal
+  /** Lets it end, and nothing more is begun. */
+  stopping?: AbortSignal
 }
+
+export const isStopped = ({ signal, stopping }: Pick<SenderParts, 'signal' | 'stopping'>): boolean =>
+  signal?.aborted === true || stopping?.aborted === true
 
 /** Messages of a channel of a brand. */
 export interface Queue {
@@ -58,7 +64,7 @@ async function takeTurn(parts: SenderParts, { brand_id: brandId, channel }: Queu
   const row = await channelRow(db, channel)
   const open = parts.open ?? ((given, brand) => channelOfRow(given, parts.seal, brand))
   const opened = open(row, brandId)
-  if (opened === null) return await keepAll(db, channel, now, parts.signal)
+  if (opened === null) return await keepAll(db, channel, now, parts)
   try {
     const turn = row
       ? await db.maybe<{ messages_per_second: number }>('message_channel_turn', [channel, now()])
@@ -77,7 +83,7 @@ async function takeTurn(parts: SenderParts, { brand_id: brandId, channel }: Queu
     try {
       await abreast(claimed, ABREAST, async (id) => {
         // Where there is no answer each of them would wait as long.
-        if (isSilent || parts.signal?.aborted || performance.now() > ends) return
+        if (isSilent || isStopped(parts) || performance.now() > ends) return
         left.delete(id)
         if (isUnanswered(await sendOne(db, opened, { claim, id }, now, parts))) isSilent = true
       })
@@ -98,11 +104,11 @@ async function keepAll(
   db: Db,
   channel: ConsentChannel,
   now: () => Date,
-  signal?: AbortSignal,
+  parts: SenderParts,
 ): Promise<number> {
   let looked = 0
   await abreast(Array.from({ length: KEPT_ABREAST }), KEPT_ABREAST, async () => {
-    for (let kept = KEPT_AT_ONCE; kept === KEPT_AT_ONCE && !signal?.aborted; looked += kept)
+    for (let kept = KEPT_AT_ONCE; kept === KEPT_AT_ONCE && !isStopped(parts); looked += kept)
       kept = await keep(db, channel, now())
   })
   return looked

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { dueQueues, type Queue, type SenderParts, sendQueue } from './send.ts'
+import { dueQueues, isStopped, type Queue, type SenderParts, sendQueue } from './send.ts'
 
 /** Queues under way at the same time. Each has a bounded number of attempts. */
 const AT_ONCE = 32
@@ -21,7 +21,7 @@ export async function sendMessages(
   const underWay = new Map<string, Promise<void>>()
   const failures: unknown[] = []
   let sent = 0
-  const goesOn = () => failures.length === 0 && !parts.signal?.aborted && performance.now() < until
+  const goesOn = () => failures.length === 0 && !isStopped(parts) && performance.now() < until
   const begin = (key: string, queue: Queue): Promise<void> => {
     const turn = sendQueue(parts, queue, now)
       .then(

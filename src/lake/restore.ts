@@ -11,7 +11,7 @@ import { fail } from '../errors.ts'
 import connect from '../store/driver.ts'
 import { statement } from '../store/sqlfile.ts'
 import { BACKUP_FORMAT, type BackupDocument, copyDurably } from './backup.ts'
-import { disown } from './owner.ts'
+import { claimLake } from './owner.ts'
 
 /** First normal transaction id: what the lake holds already is below it, what it does not is above. */
 const EXPORTED_XID = '3'
@@ -35,7 +35,7 @@ const SPREAD_WAITING = `
 
 /**
  * Fills a migrated, empty database and an empty lake folder from a backup. Every table is read through first, and every
- * lake file is checked by its hash.
+ * lake file is checked by its hash. Throws `conflict` where the folder is the lake of another service.
  */
 export async function restore(
   url: string,
@@ -46,8 +46,9 @@ export async function restore(
   const document = await readDocument(folder)
   const sql = connect(url, { max: 1, onnotice: () => {} })
   try {
-    await checkTarget(sql, document)
+    const serviceId = await checkTarget(sql, document)
     for (const table of document.tables) await checkTable(folder, table)
+    await claimLake(lakeDir, serviceId)
     for (const [index, file] of document.files.entries()) {
       await copyDurably(join(folder, 'lake', file.path), join(lakeDir, file.path))
       const hash = createHash('sha256')
@@ -55,7 +56,6 @@ export async function restore(
       if (hash.digest('hex') !== file.sha256) throw damaged(file.path, 'its SHA-256 differs')
       onProgress(index + 1, document.files.length)
     }
-    await disown(lakeDir)
     await sql.begin(async (tx) => {
       if (document.first_log_day)
         await tx`call event_log_days(${document.first_log_day}::date, (now() at time zone 'UTC')::date + 7)`
@@ -89,7 +89,10 @@ export async function restore(
       // The files of replaced ones are in no backup: who walks one goes on in the newest.
       await tx`delete from served_generation where replaced_at is not null`
       for (const { name } of walled) await tx.unsafe(`alter table ${name} force row level security`)
-      await tx`update lake_state set exported_below = ${EXPORTED_BELOW}::text::xid8, removal_paused_until = null`
+      // Not the service of the backup, which may live on with a lake of its own.
+      await tx`
+        update lake_state
+        set exported_below = ${EXPORTED_BELOW}::text::xid8, removal_paused_until = null, service_id = ${serviceId}`
       await tx`update attribution_state set looked_below = '0'`
       await tx`delete from attribution_behind`
       await tx.unsafe(statement('postgres', 'restore_sequences'))
@@ -174,7 +177,8 @@ async function checkTable(folder: string, { name, bytes }: BackupDocument['table
   if (read !== bytes) throw damaged(path, `${read} of ${bytes} bytes are there`)
 }
 
-async function checkTarget(sql: postgres.Sql, document: BackupDocument): Promise<void> {
+/** Returns the id of the service that is restored into. */
+async function checkTarget(sql: postgres.Sql, document: BackupDocument): Promise<string> {
   const rows = await sql<{ version: string }[]>`select version from schema_migrations order by version`
   const here = rows.map(({ version }) => version)
   if (here.join() !== document.migrations.join())
@@ -182,6 +186,9 @@ async function checkTarget(sql: postgres.Sql, document: BackupDocument): Promise
       'conflict',
       `The backup has the schema ${document.migrations.at(-1)}, this database ${here.at(-1)}: use the version that made it.`,
     )
-  const [brands] = await sql<{ some: boolean }[]>`select exists (select from brand) as some`
-  if (brands?.some) throw fail('conflict', 'The database has brands: restore into an empty one.')
+  const [service] = await sql<{ service_id: string; has_brands: boolean }[]>`
+    select service_id, exists (select from brand) as has_brands from lake_state`
+  if (!service) throw new Error('the database has no lake_state')
+  if (service.has_brands) throw fail('conflict', 'The database has brands: restore into an empty one.')
+  return service.service_id
 }

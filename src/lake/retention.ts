@@ -1,9 +1,9 @@
 import type { Dirent } from 'node:fs'
 import { readdir, rm, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
+import { LAKE_FOLDERS } from '../config.ts'
 import { errorCode } from '../errors.ts'
 import { errorFields, log } from '../log.ts'
-import { LAKE_FOLDERS } from '../store/lake.ts'
 import { refuseForeignLake } from './owner.ts'
 import type { Pipeline } from './pipeline.ts'
 

@@ -1,11 +1,11 @@
 import { copyFileSync, existsSync, linkSync, mkdirSync, rmdirSync, rmSync, unlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { v7 as uuidv7 } from 'uuid'
-import { errorCode } from '../errors.ts'
 import { errorFields, log } from '../log.ts'
 import type { Duck } from '../store/duckdb.ts'
 import { openTurns, type Turns } from '../store/duckdb-turns.ts'
 import { brandFolder, STAGING_FOLDER } from '../store/lake.ts'
+import { hasNoLink } from '../store/no-link.ts'
 import type { LakeFile } from './manifest.ts'
 
 /*
@@ -88,20 +88,11 @@ function removeFolder(folder: string, links: readonly string[]): void {
   }
 }
 
-/** What a file system says that has no links, or no more of a file. */
-const NO_LINK: ReadonlySet<string | undefined> = new Set([
-  'EPERM',
-  'ENOTSUP',
-  'EOPNOTSUPP',
-  'ENOSYS',
-  'EMLINK',
-])
-
 function link(from: string, to: string): void {
   try {
     linkSync(from, to)
   } catch (error) {
-    if (!NO_LINK.has(errorCode(error))) throw error
+    if (!hasNoLink(error)) throw error
     copyFileSync(from, to)
   }
 }

@@ -14,8 +14,6 @@ export interface WrittenFile {
 /** The folder of a brand's own files; its DuckDB sessions can reach those of no other. */
 export const brandFolder = (brandId: string) => join('brands', brandId)
 export const STAGING_FOLDER = 'staging'
-/** All that the lake is made of, with what is under way. */
-export const LAKE_FOLDERS = ['brands', STAGING_FOLDER, 'tmp'] as const
 
 /** A lake file under way. */
 export interface Unfinished {

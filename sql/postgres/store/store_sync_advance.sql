@@ -4,7 +4,8 @@ set
     position = $5,
     done = done + $6,
     total = greatest(total, done + $6),
-    finished_at = case when $5::text is null then now() end
+    finished_at = case when $5::text is null then now() end,
+    began_anew_at = case when $5::text is not null then began_anew_at end
 where
     brand_id = $1
     and purpose = $2

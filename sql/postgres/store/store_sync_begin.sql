@@ -1,5 +1,5 @@
--- $7: the place where the store refused to go on, from which it begins anew.
-insert into store_sync (brand_id, purpose, entity, since, total, started_at, refused_position)
+-- $7: now, where it begins anew because the store refused its place.
+insert into store_sync (brand_id, purpose, entity, since, total, started_at, began_anew_at)
 values ($1, $2, $3, $4, $5, $6, $7)
 on conflict (brand_id, purpose, entity) do update set
     since = excluded.since,
@@ -8,4 +8,4 @@ on conflict (brand_id, purpose, entity) do update set
     total = excluded.total,
     started_at = excluded.started_at,
     finished_at = null,
-    refused_position = excluded.refused_position
+    began_anew_at = excluded.began_anew_at

@@ -3,7 +3,7 @@ import { errorFields, log } from '../../log.ts'
 import type { Db } from '../../op.ts'
 import { type AdminApi, openAdminApi } from './shopify/client.ts'
 import type { Entity } from './shopify/nodes.ts'
-import { countOf, readPage } from './shopify/pages.ts'
+import { countOf, type PageRead, readPage } from './shopify/pages.ts'
 import { type PageWriter, type Purpose, writePage } from './write-page.ts'
 
 export interface SyncState {
@@ -11,8 +11,8 @@ export interface SyncState {
   entity: Entity
   since: Date | null
   position: string | null
-  /** Where the store refused to go on before. */
-  refused_position: string | null
+  /** When it lost its place, which the store refused. */
+  began_anew_at: Date | null
   done: number
   total: number
   started_at: Date
@@ -34,6 +34,8 @@ const ENTITIES: readonly Entity[] = ['customers', 'products', 'orders', 'subscri
 const PAGE_SIZES: Record<Entity, number> = { customers: 100, products: 50, orders: 50, subscriptions: 50 }
 /** What changed shortly before the last walk may not have been in it: the store's index follows its records. */
 const OVERLAP_MS = 15 * 60_000
+/** A store that goes on refusing has no more read of it than this often. */
+const ANEW_MS = 24 * 3_600_000
 
 export interface Walked {
   entity: Entity
@@ -108,11 +110,11 @@ async function walk(
   entity: Entity,
   begin: Begin,
 ): Promise<Walked> {
-  const { db, api, connection, now = () => new Date() } = options
+  const { db, api, connection, signal, now = () => new Date() } = options
   const find = async (of: Purpose) =>
     (await syncStates(db)).find((state) => state.purpose === of && state.entity === entity)
-  const beginAt = async (since: Date | null, total: number, refused: string | null = null) => {
-    await db.run('store_sync_begin', [purpose, entity, since, total, now(), refused])
+  const beginAt = async (since: Date | null, total: number, anewAt: Date | null = null) => {
+    await db.run('store_sync_begin', [purpose, entity, since, total, now(), anewAt])
     const begun = await find(purpose)
     if (!begun) throw new Error('a walk was removed while it began')
     return begun
@@ -126,29 +128,41 @@ async function walk(
   try {
     return await walkOn(options, state)
   } catch (error) {
-    const { position, refused_position: before, since, total } = state
+    const { position, began_anew_at: anewAt, since, total } = state
     const isRefused = error instanceof Failure && error.code === 'upstream_error' && position !== null
-    if (!isRefused || position === before || (await find(purpose))?.position !== position) throw error
-    // The store may have forgotten the place. A page that it never gives is come to again, and then waited for there.
+    const isRecent = anewAt !== null && now().getTime() - anewAt.getTime() < ANEW_MS
+    if (!isRefused || isRecent || (await find(purpose))?.position !== position) throw error
+    // The store may have forgotten the place; not where it gives the first page no more than this one.
+    const page = await readPage(api, { entity, after: null, first: PAGE_SIZES[entity], since }).catch(() => {
+      signal?.throwIfAborted()
+      throw error
+    })
     log('warn', 'store_walk_begins_anew', { brand_id: connection.brandId, entity, ...errorFields(error) })
-    return await walkOn(options, await beginAt(since, total, position))
+    return await walkOn(options, await beginAt(since, total, now()), page)
   }
 }
 
-async function walkOn(options: SyncOptions & { api: AdminApi }, state: SyncState): Promise<Walked> {
+/** `begun`: the page behind its place, where that has been read. */
+async function walkOn(
+  options: SyncOptions & { api: AdminApi },
+  state: SyncState,
+  begun?: PageRead,
+): Promise<Walked> {
   const { api, signal, onProgress } = options
   const { purpose, entity, since } = state
   let { position, done } = state
   let first = PAGE_SIZES[entity]
   let read = 0
+  let page = begun
   do {
     signal?.throwIfAborted()
-    const page = await readPage(api, { entity, after: position, first, since })
-    first = page.first
+    page ??= await readPage(api, { entity, after: position, first, since })
     await writePage(options, { purpose, entity, position }, page)
     position = page.next
+    first = page.first
     read += page.count
     done += page.count
+    page = undefined
     onProgress?.(entity, done, Math.max(done, state.total))
   } while (position !== null)
   return { entity, read }

@@ -17,6 +17,11 @@ export interface PageOf {
   next: string | null
 }
 
+export interface PageRead extends PageOf {
+  /** What the page behind it can be asked for. */
+  first: number
+}
+
 export interface PageWanted {
   entity: Entity
   /** Null: from the first. */
@@ -27,7 +32,7 @@ export interface PageWanted {
 }
 
 /** One page of the store's records. Smaller than asked for where the store finds the query too costly. */
-export async function readPage(api: AdminApi, wanted: PageWanted): Promise<PageOf & { first: number }> {
+export async function readPage(api: AdminApi, wanted: PageWanted): Promise<PageRead> {
   const { entity, after, since } = wanted
   const query = since && `updated_at:>='${since.toISOString()}'`
   const sortKey = since ? 'UPDATED_AT' : 'ID'
