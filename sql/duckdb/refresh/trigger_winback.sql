@@ -19,17 +19,25 @@ ordered as (
     cross join today
 ),
 
-dated as (
+become as (
     select
-        ordered.*,
-        timezone(
-            'UTC',
-            timezone(params.timezone, (last_day + floor(2 * usual_days)::integer + 1)::timestamp)
-        ) as since
+        *,
+        (last_day + floor(2 * usual_days)::integer + 1)::timestamp as midnight
     from ordered
-    cross join params
     where at_risk
         and day_before - last_day <= 2 * usual_days_before
+),
+
+-- The first instant of the day, as in next_day.sql.
+dated as (
+    select
+        become.*,
+        least(
+            timezone('UTC', timezone(params.timezone, midnight)),
+            timezone('UTC', timezone(params.timezone, midnight - interval 1 microsecond)) + interval 1 microsecond
+        ) as since
+    from become
+    cross join params
 )
 
 select
