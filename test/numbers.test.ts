@@ -1,8 +1,10 @@
 import t from 'tap'
 import { type JsonSchema, outputSchema } from '../src/http/json-schema.ts'
+import type { Session } from '../src/lake/session.ts'
 import { setLogLevel } from '../src/log.ts'
 import { OPS } from '../src/ops/all.ts'
-import { NUMBERS } from '../src/ops/numbers.ts'
+import { NUMBERS, type Numbers } from '../src/ops/numbers.ts'
+import { STATS_NUMBERS } from '../src/ops/stats-numbers.ts'
 import { openReading } from '../src/segment/reading.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
 import { api } from './fixtures/api.ts'
@@ -98,27 +100,49 @@ const values: Record<string, string> = {
 /** `operation field` of each column that was compared. */
 const compared = new Set<string>()
 
-for (const { operation, query, item, at, sql } of NUMBERS) {
+/** What a brand's statement has, and what the operation answers of the same columns. */
+async function bothOf(
+  { operation, query, item, at, sql }: Numbers,
+  as: ReturnType<typeof signIn>,
+  { duck }: Session,
+) {
+  const { route = '' } = OPS.find(({ name }) => name === operation) ?? {}
+  const noun = [...sql.matchAll(/\$(\w+)/g)].map(([, name = '']) => name)
+  const path = route.replace(/\{\w+\}/, item ?? encodeURIComponent(values[noun[0] ?? ''] ?? ''))
+  const asked = route.startsWith('POST') ? { as, body: {} } : { as }
+  const { status, body } = await call(query ? `${path}?${query}` : path, asked)
+  const statement = sql.replaceAll(/\$(\w+)/g, (_, name) => `'${values[name]}'`)
+  const wanted = (await duck.rows<Row>(statement)).map((row) =>
+    Object.fromEntries(Object.entries(row).map(([name, value]) => [name, shown(value)])),
+  )
+  const columns = Object.keys(wanted[0] ?? {})
+  const answered = rowsAt(body, at).map((row) =>
+    Object.fromEntries(columns.map((name) => [name, row[name] ?? null])),
+  )
+  return { status, wanted, columns, answered }
+}
+
+for (const numbers of NUMBERS) {
+  const { operation, item, at } = numbers
   t.test(`${operation} ${item ?? at}`, async (t) => {
-    const { route = '' } = OPS.find(({ name }) => name === operation) ?? {}
-    const noun = [...sql.matchAll(/\$(\w+)/g)].map(([, name = '']) => name)
-    const path = route.replace(/\{\w+\}/, item ?? encodeURIComponent(values[noun[0] ?? ''] ?? ''))
-    const asked = route.startsWith('POST') ? { as, body: {} } : { as }
-    const { status, body } = await call(query ? `${path}?${query}` : path, asked)
+    const { status, wanted, columns, answered } = await bothOf(numbers, as, session)
     t.equal(status, 200)
-    const statement = sql.replaceAll(/\$(\w+)/g, (_, name) => `'${values[name]}'`)
-    const wanted = (await session.duck.rows<Row>(statement)).map((row) =>
-      Object.fromEntries(Object.entries(row).map(([name, value]) => [name, shown(value)])),
-    )
-    const columns = Object.keys(wanted[0] ?? {})
-    const answered = rowsAt(body, at).map((row) =>
-      Object.fromEntries(columns.map((name) => [name, row[name] ?? null])),
-    )
     t.ok(wanted.length > 0, 'the statement has rows')
     t.same(answered, wanted)
     for (const column of columns) compared.add(`${operation} ${[at, column].filter(Boolean).join('.')}`)
   })
 }
+
+t.test('statements of statistics say zero where nothing happened', async (t) => {
+  const quiet = await makeBrand(db)
+  const session = await openReading(pipeline, quiet, asOf)
+  t.teardown(() => session.close())
+  for (const numbers of STATS_NUMBERS) {
+    const { wanted, answered } = await bothOf(numbers, signIn(quiet), session)
+    t.ok(wanted.length > 0, 'the statement has rows')
+    t.same(answered, wanted)
+  }
+})
 
 /** Operations that answer what models say: customers, commerce, insights, segments and the customer-data host. */
 const OF_MODELS =
