@@ -91,7 +91,7 @@ const [order] = await session.duck.rows<{ id: string }>(
 )
 const [segment] = await db.postgres.sql<{ id: string }[]>`
   select id from segment where brand_id = ${brand.id} and name = 'High Value'`
-const values: Record<string, string> = {
+const VALUES: Readonly<Record<string, string>> = {
   customer_id: customer?.customer_id ?? '',
   order_id: order?.id ?? '',
   segment_id: segment?.id ?? '',
@@ -105,6 +105,7 @@ async function bothOf(
   { operation, query, item, at, sql }: Numbers,
   as: ReturnType<typeof signIn>,
   { duck }: Session,
+  values = VALUES,
 ) {
   const { route = '' } = OPS.find(({ name }) => name === operation) ?? {}
   const noun = [...sql.matchAll(/\$(\w+)/g)].map(([, name = '']) => name)
@@ -141,6 +142,32 @@ t.test('statements of statistics say zero where nothing happened', async (t) => 
     const { wanted, answered } = await bothOf(numbers, signIn(quiet), session)
     t.ok(wanted.length > 0, 'the statement has rows')
     t.same(answered, wanted)
+  }
+})
+
+t.test('statements of totals end at 10,000, as what is answered does', async (t) => {
+  const busy = await makeBrand(db, { features: ['cdp', 'beta:cdp-commerce'] })
+  const visit = { brand_id: busy.id, email: 'busy@example.com' }
+  const visits = Array.from({ length: 10_001 }, (_, n) => ({ ...visit, properties: { session_id: `s${n}` } }))
+  await logBatch(db.postgres.sql, visits)
+  await tick(pipeline)
+  await db.postgres.sql`
+    insert into store_order (brand_id, external_id, id, subject, state, billing_status, currency_code, total, created_at, updated_at)
+    select ${busy.id}, n::text, gen_random_uuid(), subject, 'complete', 'paid', 'USD', 1, now(), now()
+    from identifier, generate_series(1, 10001) as n
+    where brand_id = ${busy.id}`
+  await tick(pipeline)
+  const asOf = new Date()
+  await refreshBrand(pipeline, busy.id, { asOf })
+  const session = await openReading(pipeline, busy, asOf)
+  t.teardown(() => session.close())
+  const [customer] = await session.duck.rows<{ customer_id: string }>('select customer_id from customers')
+  const values = { customer_id: customer?.customer_id ?? '' }
+  for (const operation of ['list_cdp_sessions', 'list_cdp_customer_orders']) {
+    const totals = NUMBERS.find((each) => each.operation === operation && each.at === '')
+    const { wanted, answered } = await bothOf(totals as Numbers, signIn(busy), session, values)
+    t.same(answered, [{ totalSize: 10_000 }], operation)
+    t.same(wanted, answered, operation)
   }
 })
 
