@@ -53,6 +53,7 @@ select
     customer,
     product_id,
     arg_max(title, { 'at': created_at, 'title': title }) as title,
+    max(created_at) filter (title is not null) as titled_at,
     coalesce(sum(quantity), 0)::bigint as quantity,
     count(*) filter (is_first)::integer as order_count,
     1 as customer_count,

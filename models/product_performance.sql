@@ -18,6 +18,7 @@ sold as (
     select
         product_id,
         title,
+        titled_at,
         quantity,
         order_count,
         customer_count,
@@ -28,6 +29,7 @@ sold as (
     select
         line.product_id as product_id,
         arg_max(line.title, { 'at': created_at, 'title': line.title }) as title,
+        max(created_at) filter (line.title is not null) as titled_at,
         coalesce(sum(line.quantity), 0)::bigint as quantity,
         count(distinct id)::integer as order_count,
         0 as customer_count,
@@ -41,7 +43,7 @@ sold as (
 summed as (
     select
         product_id,
-        arg_max(title, { 'at': last_ordered_at, 'title': title }) as title,
+        arg_max(title, { 'at': titled_at, 'title': title }) as title,
         sum(quantity)::bigint as quantity,
         sum(order_count)::bigint as order_count,
         sum(customer_count)::bigint as customer_count,

@@ -409,6 +409,31 @@ t.test('who becomes a member with a merge enters the segment, unless one of them
   t.equal((await runsOf(brand)).length, 1, 'not for who was a member before')
 })
 
+t.test('of a product that was left its last view alone tells', async (t) => {
+  const brand = await stage.brand()
+  await stage.tick()
+  await refreshBrand(app.pipeline, brand.id, { asOf: clock.now() })
+  clock.pass(1)
+  await stage.campaign(brand, { trigger_event: 'browse_abandoned' })
+  const view = (event_id: string, minutes: number, properties: Record<string, unknown>) => ({
+    ...{ brand_id: brand.id, event_id, event_type: 'product_viewed', email: 'ada@example.com' },
+    ...{ occurred_at: clock.now().getTime() + minutes * MINUTE_MS, properties },
+  })
+  await logBatch(sql, [
+    view('1', 5, { product_id: 'cup', product_title: 'Cup', variant_id: '7', price: 12.5 }),
+    view('2', 6, { product_id: 'jug', product_title: 'Jug' }),
+    view('3', 6, { product_id: 'pot' }),
+  ])
+  await stage.tick()
+  await stage.tick()
+  await refreshBrand(app.pipeline, brand.id, { asOf: clock.pass(90) })
+  await startByResults(stage.parts, clock.now)
+  t.same(
+    (await runsOf(brand)).map(({ facts }) => facts),
+    [{ product_id: 'pot' }],
+  )
+})
+
 t.test('what happened before a campaign got its trigger starts nothing', async (t) => {
   const brand = await stage.brand()
   const { id } = await stage.campaign(brand)

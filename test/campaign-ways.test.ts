@@ -154,6 +154,52 @@ t.test('who became at risk while a campaign was paused is not messaged when it g
   t.match(await messagesOf(brand), [{ phone: phoneOf({ id: 2 }) }])
 })
 
+/**
+ * A brand with a winback campaign whose customers take thirty days between orders, until shopper 9 orders again: then
+ * shopper 1 is at risk; shopper 3 is before.
+ */
+async function orderedMonthly() {
+  clock.noon()
+  const brand = await stage.brand()
+  const orders: [shopper: number, days: number][] = [
+    [1, 40],
+    [3, 100],
+    [4, 50],
+    [4, 20],
+    [9, 9],
+  ]
+  for (const [n, [id, days]] of orders.entries()) await bought(brand, { id }, 101 + n, -days * DAY_MINUTES)
+  await stage.tick()
+  const { id } = await stage.campaign(brand, { trigger_event: 'customer_winback' })
+  const runs = async () => {
+    await stage.tick()
+    await refreshBrand(app.pipeline, brand.id, { asOf: clock.pass(15) })
+    await startByResults(stage.parts, clock.now)
+    return await sql`select from campaign_run where brand_id = ${brand.id}`
+  }
+  t.equal((await runs()).length, 0)
+  return { brand, id, runs }
+}
+
+t.test('who becomes at risk since others order more often is messaged, who was before is not', async (t) => {
+  const { brand, runs } = await orderedMonthly()
+  await bought(brand, { id: 9 }, 110, 0)
+  await runs()
+  await stage.pass(60)
+  t.match(await messagesOf(brand), [{ phone: phoneOf({ id: 1 }) }])
+})
+
+t.test('who became at risk by orders of others while a campaign was paused does not start it', async (t) => {
+  const { brand, id, runs } = await orderedMonthly()
+  const own = db.postgres.forBrand(brand.id)
+  await setCampaignStatus(own, id, 'paused', clock.now())
+  await bought(brand, { id: 9 }, 110, 0)
+  await stage.tick()
+  clock.pass(15)
+  await setCampaignStatus(own, id, 'active', clock.now())
+  t.equal((await runs()).length, 0)
+})
+
 t.test('who buys is messaged about the order, unless they buy again', async (t) => {
   clock.noon()
   const brand = await stage.brand()

@@ -1,8 +1,10 @@
 import t from 'tap'
 import { type JsonSchema, outputSchema } from '../src/http/json-schema.ts'
+import type { Session } from '../src/lake/session.ts'
 import { setLogLevel } from '../src/log.ts'
 import { OPS } from '../src/ops/all.ts'
-import { NUMBERS } from '../src/ops/numbers.ts'
+import { NUMBERS, type Numbers } from '../src/ops/numbers.ts'
+import { STATS_NUMBERS } from '../src/ops/stats-numbers.ts'
 import { openReading } from '../src/segment/reading.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
 import { api } from './fixtures/api.ts'
@@ -89,7 +91,7 @@ const [order] = await session.duck.rows<{ id: string }>(
 )
 const [segment] = await db.postgres.sql<{ id: string }[]>`
   select id from segment where brand_id = ${brand.id} and name = 'High Value'`
-const values: Record<string, string> = {
+const VALUES: Readonly<Record<string, string>> = {
   customer_id: customer?.customer_id ?? '',
   order_id: order?.id ?? '',
   segment_id: segment?.id ?? '',
@@ -98,27 +100,76 @@ const values: Record<string, string> = {
 /** `operation field` of each column that was compared. */
 const compared = new Set<string>()
 
-for (const { operation, query, item, at, sql } of NUMBERS) {
+/** What a brand's statement has, and what the operation answers of the same columns. */
+async function bothOf(
+  { operation, query, item, at, sql }: Numbers,
+  as: ReturnType<typeof signIn>,
+  { duck }: Session,
+  values = VALUES,
+) {
+  const { route = '' } = OPS.find(({ name }) => name === operation) ?? {}
+  const noun = [...sql.matchAll(/\$(\w+)/g)].map(([, name = '']) => name)
+  const path = route.replace(/\{\w+\}/, item ?? encodeURIComponent(values[noun[0] ?? ''] ?? ''))
+  const asked = route.startsWith('POST') ? { as, body: {} } : { as }
+  const { status, body } = await call(query ? `${path}?${query}` : path, asked)
+  const statement = sql.replaceAll(/\$(\w+)/g, (_, name) => `'${values[name]}'`)
+  const wanted = (await duck.rows<Row>(statement)).map((row) =>
+    Object.fromEntries(Object.entries(row).map(([name, value]) => [name, shown(value)])),
+  )
+  const columns = Object.keys(wanted[0] ?? {})
+  const answered = rowsAt(body, at).map((row) =>
+    Object.fromEntries(columns.map((name) => [name, row[name] ?? null])),
+  )
+  return { status, wanted, columns, answered }
+}
+
+for (const numbers of NUMBERS) {
+  const { operation, item, at } = numbers
   t.test(`${operation} ${item ?? at}`, async (t) => {
-    const { route = '' } = OPS.find(({ name }) => name === operation) ?? {}
-    const noun = [...sql.matchAll(/\$(\w+)/g)].map(([, name = '']) => name)
-    const path = route.replace(/\{\w+\}/, item ?? encodeURIComponent(values[noun[0] ?? ''] ?? ''))
-    const asked = route.startsWith('POST') ? { as, body: {} } : { as }
-    const { status, body } = await call(query ? `${path}?${query}` : path, asked)
+    const { status, wanted, columns, answered } = await bothOf(numbers, as, session)
     t.equal(status, 200)
-    const statement = sql.replaceAll(/\$(\w+)/g, (_, name) => `'${values[name]}'`)
-    const wanted = (await session.duck.rows<Row>(statement)).map((row) =>
-      Object.fromEntries(Object.entries(row).map(([name, value]) => [name, shown(value)])),
-    )
-    const columns = Object.keys(wanted[0] ?? {})
-    const answered = rowsAt(body, at).map((row) =>
-      Object.fromEntries(columns.map((name) => [name, row[name] ?? null])),
-    )
     t.ok(wanted.length > 0, 'the statement has rows')
     t.same(answered, wanted)
     for (const column of columns) compared.add(`${operation} ${[at, column].filter(Boolean).join('.')}`)
   })
 }
+
+t.test('statements of statistics say zero where nothing happened', async (t) => {
+  const quiet = await makeBrand(db)
+  const session = await openReading(pipeline, quiet, asOf)
+  t.teardown(() => session.close())
+  for (const numbers of STATS_NUMBERS) {
+    const { wanted, answered } = await bothOf(numbers, signIn(quiet), session)
+    t.ok(wanted.length > 0, 'the statement has rows')
+    t.same(answered, wanted)
+  }
+})
+
+t.test('statements of totals end at 10,000, as what is answered does', async (t) => {
+  const busy = await makeBrand(db, { features: ['cdp', 'beta:cdp-commerce'] })
+  const visit = { brand_id: busy.id, email: 'busy@example.com' }
+  const visits = Array.from({ length: 10_001 }, (_, n) => ({ ...visit, properties: { session_id: `s${n}` } }))
+  await logBatch(db.postgres.sql, visits)
+  await tick(pipeline)
+  await db.postgres.sql`
+    insert into store_order (brand_id, external_id, id, subject, state, billing_status, currency_code, total, created_at, updated_at)
+    select ${busy.id}, n::text, gen_random_uuid(), subject, 'complete', 'paid', 'USD', 1, now(), now()
+    from identifier, generate_series(1, 10001) as n
+    where brand_id = ${busy.id}`
+  await tick(pipeline)
+  const asOf = new Date()
+  await refreshBrand(pipeline, busy.id, { asOf })
+  const session = await openReading(pipeline, busy, asOf)
+  t.teardown(() => session.close())
+  const [customer] = await session.duck.rows<{ customer_id: string }>('select customer_id from customers')
+  const values = { customer_id: customer?.customer_id ?? '' }
+  for (const operation of ['list_cdp_sessions', 'list_cdp_customer_orders']) {
+    const totals = NUMBERS.find((each) => each.operation === operation && each.at === '')
+    const { wanted, answered } = await bothOf(totals as Numbers, signIn(busy), session, values)
+    t.same(answered, [{ totalSize: 10_000 }], operation)
+    t.same(wanted, answered, operation)
+  }
+})
 
 /** Operations that answer what models say: customers, commerce, insights, segments and the customer-data host. */
 const OF_MODELS =

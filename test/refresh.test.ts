@@ -319,6 +319,26 @@ t.test('a brand is looked at again when the time of a row that is dated ahead ha
   t.same(row?.next_change_at, new Date(ahead.getTime() + 1))
 })
 
+t.test('a brand is looked at again as its next day begins, whatever the clocks do at midnight', async (t) => {
+  const { brand, view, refresh } = await store(shared)
+  await view(at('2026-02-01T00:00:00'), 'ann')
+  await sql`
+    insert into store_order (brand_id, external_id, id, subject, state, billing_status, currency_code, total, created_at, updated_at)
+    values (${brand.id}, '1', gen_random_uuid(), 1, 'complete', 'paid', 'USD', 10, '2026-02-01', '2026-02-01')`
+  await snapshotAll(shared)
+  for (const { zone, asOf, next } of [
+    { zone: 'America/Nuuk', asOf: '2026-03-28T20:00:00', next: '2026-03-29T01:00:00' },
+    { zone: 'Asia/Beirut', asOf: '2026-03-28T20:00:00', next: '2026-03-28T22:00:00' },
+    { zone: 'Atlantic/Azores', asOf: '2026-10-24T20:00:00', next: '2026-10-25T00:00:00' },
+    { zone: 'America/Havana', asOf: '2026-10-31T20:00:00', next: '2026-11-01T04:00:00' },
+  ]) {
+    await sql`update brand set timezone = ${zone} where id = ${brand.id}`
+    await refresh(at(asOf))
+    const [row] = await sql`select next_change_at from lake_brand where brand_id = ${brand.id}`
+    t.same(row?.next_change_at, new Date(at(next).getTime() + 1), zone)
+  }
+})
+
 t.test('a brand waits for no row that is dated at the end of all times', async (t) => {
   const { brand, save, view, refresh } = await store(shared)
   await save('carts', { source: 'carts', rule: { op: 'count-over-window' } })

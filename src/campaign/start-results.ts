@@ -11,6 +11,8 @@ interface DueBrand {
   generation: number
   as_of: Date
   since: Date
+  /** The brand's median days between orders then. */
+  usual_days: number | null
 }
 
 /** Runs of one transaction. */
@@ -33,11 +35,13 @@ export async function startByResults(
     try {
       const db = postgres.forBrand(due.brand_id)
       const { brand } = await messageBrand(db)
-      const found = await occurrencesOf(await lake(brand).sources(due.as_of), due)
+      const reader = await lake(brand).sources(due.as_of)
+      const found = await occurrencesOf(reader, due)
+      const [usual] = await reader.rows<{ days: number | null }>(statement('duckdb', 'usual_days'))
       for (let at = 0; at < found.length; at += MOST)
         made += await db.tx((tx) => startRuns(tx, found.slice(at, at + MOST), now()))
       // Last: a worker that dies before it finds the same occurrences again, which start nothing twice.
-      await db.run('trigger_cursor_advance', [due.generation, due.as_of])
+      await db.run('trigger_cursor_advance', [due.generation, due.as_of, usual?.days ?? null])
     } catch (error) {
       if (signal?.aborted) throw error
       log('error', 'triggers_failed', { brand_id: due.brand_id, ...errorFields(error) })
@@ -82,10 +86,10 @@ async function segmentsEntered(reader: Reader, { since, as_of }: DueBrand): Prom
   }))
 }
 
-async function winbacks(reader: Reader, { since }: DueBrand): Promise<Occurrence[]> {
+async function winbacks(reader: Reader, { since, usual_days }: DueBrand): Promise<Occurrence[]> {
   const rows = await reader.rows<
     Found & { days_since_last_order: number; at_risk_score: number; last_order_day: string }
-  >(statement('duckdb', 'trigger_winback'), [since])
+  >(statement('duckdb', 'trigger_winback'), [since, usual_days])
   return rows.map((row) => ({
     ...told('customer_winback', row),
     key: `customer_winback:${row.customer_id}:${row.last_order_day}`,

@@ -99,7 +99,9 @@ const LOOKED_UP: Readonly<Record<string, { what: string; by?: string }>> = {
   churn: {
     what: 'customer, days_since_last_order, median_inter_order_days, brand_median_inter_order_days, at_risk_score, at_risk',
   },
-  customer_products: { what: '* exclude (last_ordered_at)' },
+  customer_products: {
+    what: 'customer, product_id, title, quantity, order_count, customer_count, revenue, repeat_purchase_rate',
+  },
   orders: { what: 'customer, count(*) as orders', by: 'customer' },
 }
 

@@ -84,7 +84,7 @@ limit 50`,
   {
     operation: 'list_cdp_customer_orders',
     at: '',
-    sql: 'select count(*) as "totalSize" from orders where customer_id = $customer_id',
+    sql: 'select least(count(*), 10000) as "totalSize" from orders where customer_id = $customer_id',
   },
   {
     operation: 'list_cdp_customer_orders',

@@ -62,7 +62,7 @@ limit 25`,
   {
     operation: 'list_cdp_sessions',
     at: '',
-    sql: `select count(*) as "totalSize"
+    sql: `select least(count(*), 10000) as "totalSize"
 from stg_sessions
 join customers using (customer)
 where customer_id = $customer_id`,

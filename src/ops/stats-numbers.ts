@@ -12,10 +12,10 @@ const STATS = `with days as (
 
 valued as (
     select
-        day > today - 30 as is_current,
+        is_current,
         ${METRIC_NAMES.map((name) => `${metricSql(name)} as ${name}`).join(',\n        ')}
-    from days
-    where day > today - 60 and day <= today
+    from (values (true), (false)) as span (is_current)
+    left join days on is_current = (day > today - 30) and day > today - 60 and day <= today
     group by is_current
 )
 

@@ -12,8 +12,8 @@ values
     ('o5', 2, 'b', true, '2025-03-01', [{'product_id': null, 'title': 'Tip', 'quantity': 1, 'price': 5.00, 'total': 5.00}])
 -- expect customer_products
 values
-    (1, 'p1', 'Big mug', 4, 2, 1, 21.00, 1.0, '2025-02-01'),
-    (1, 'p2', 'Tea', 1, 1, 1, 3.00, 0.0, '2025-01-01')
+    (1, 'p1', 'Big mug', '2025-02-01', 4, 2, 1, 21.00, 1.0, '2025-02-01'),
+    (1, 'p2', 'Tea', '2025-01-01', 1, 1, 1, 3.00, 0.0, '2025-01-01')
 
 -- case: each of the orders of a customer counts once, however many lines of it are of the product, and of how many it has
 -- given orders: id, customer, customer_id, counts, created_at, lines

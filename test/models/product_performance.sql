@@ -1,10 +1,10 @@
 -- case: customers who bought a product in two orders bought it again; orders of nobody count as sales
--- given customer_products: customer, product_id, title, quantity, order_count, customer_count, revenue, last_ordered_at
+-- given customer_products: customer, product_id, title, titled_at, quantity, order_count, customer_count, revenue
 values
-    (1, 'p1', 'Mug', 4, 2, 1, 21.00, '2025-02-01'),
-    (2, 'p1', 'Old mug', 1, 1, 1, 5.00, '2025-01-01'),
-    (3, 'p1', 'Mug', 1, 1, 1, 5.00, '2025-01-01'),
-    (1, 'p2', 'Tea', 1, 1, 1, 3.00, '2025-01-01')
+    (1, 'p1', 'Mug', '2025-02-01', 4, 2, 1, 21.00),
+    (2, 'p1', 'Old mug', '2025-01-01', 1, 1, 1, 5.00),
+    (3, 'p1', 'Mug', '2025-01-01', 1, 1, 1, 5.00),
+    (1, 'p2', 'Tea', '2025-01-01', 1, 1, 1, 3.00)
 -- given orders: id, customer, customer_id, counts, created_at, lines
 values
     ('o1', null, null, true, '2025-01-02', [{'product_id': 'p1', 'title': 'Mug', 'quantity': 3, 'price': 5.00, 'total': 15.00}]),
@@ -17,6 +17,22 @@ values
     ('p1', 'Mug', 9, 5, 3, 46.00, 0.3333),
     ('p2', 'Green tea', 1, 1, 1, 3.00, 0.0),
     ('p3', 'Cup', 1, 1, 0, 2.00, 0.0)
+
+-- case: a product is called what the last order that names it does
+-- given orders: id, customer, customer_id, counts, created_at, lines
+select
+    'o' || n, customer, customer_id, true, created_at,
+    [{'product_id': product_id, 'title': title, 'quantity': 1, 'price': 5.00, 'total': 5.00}]
+from (values
+    (1, 1, 'a', '2025-01-01', 'p1', 'Old mug'),
+    (2, 1, 'a', '2025-06-01', 'p1', null),
+    (3, 2, 'b', '2025-03-01', 'p1', 'Mug'),
+    (4, null, null, '2025-01-01', 'p2', 'Old cup'),
+    (5, null, null, '2025-06-01', 'p2', null),
+    (6, 2, 'b', '2025-03-01', 'p2', 'Cup')
+) as placed (n, customer, customer_id, created_at, product_id, title)
+-- expect product_performance: product_id, title, last_ordered_at
+values ('p1', 'Mug', '2025-06-01'), ('p2', 'Cup', '2025-06-01')
 
 -- case: a store without orders has sold nothing
 -- expect product_performance: product_id

@@ -6,18 +6,20 @@ with lately as (
     where occurred_at > $1::timestamp - to_minutes($3::bigint) and occurred_at <= $2::timestamp
 ),
 
+-- Whole rows, so that nothing of an earlier view stands in for what the last one does not say; of views at one instant
+-- always the same one.
 viewed as (
     select
         customer,
-        max(occurred_at) as at,
-        arg_max(product_id, occurred_at) as product_id,
-        arg_max(product_title, occurred_at) as product_title,
-        arg_max(variant_id, occurred_at) as variant_id,
-        arg_max(price, occurred_at) as price,
-        arg_max(currency_code, occurred_at) as currency_code
+        occurred_at as at,
+        product_id,
+        product_title,
+        variant_id,
+        price,
+        currency_code
     from lately
     where event_type = 'product_viewed' and product_id is not null
-    group by customer
+    qualify row_number() over (partition by customer order by occurred_at desc, event_id desc) = 1
 ),
 
 acted as (

@@ -1,7 +1,9 @@
 -- Brands with campaigns that start at what refreshes find, and with results that were not searched yet.
 select
     lake_brand.brand_id, lake_brand.generation, lake_brand.as_of,
-    greatest(searched.as_of, min(greatest(awaits_since, activated_at))) as since
+    greatest(searched.as_of, min(greatest(awaits_since, activated_at))) as since,
+    -- Of an earlier instant it says nothing of who was at risk as a campaign was turned on.
+    case when searched.as_of >= min(greatest(awaits_since, activated_at)) then searched.usual_days end as usual_days
 from campaign
 join lake_brand on lake_brand.brand_id = campaign.brand_id
 left join trigger_cursor as searched on searched.brand_id = campaign.brand_id
@@ -9,5 +11,5 @@ where
     status = 'active'
     and trigger_event in ('browse_abandoned', 'customer_winback', 'segment_entered')
     and lake_brand.as_of > greatest(searched.as_of, awaits_since, activated_at)
-group by lake_brand.brand_id, lake_brand.generation, lake_brand.as_of, searched.as_of
+group by lake_brand.brand_id, lake_brand.generation, lake_brand.as_of, searched.as_of, searched.usual_days
 order by lake_brand.brand_id
