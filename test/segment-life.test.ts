@@ -132,6 +132,16 @@ t.test('an archived segment', async (t) => {
     const answer = await request('POST /v1/segments', { name: 'New', definition: profile(member(id)) })
     t.match(answer, invalid('definition.rule.segmentId: "Gone" is archived'))
   })
+  await t.test('is estimated still when the one that it refers to was archived after it', async (t) => {
+    const base = await save('Base', anyone)
+    const other = await save('Refers', profile(member(base)))
+    await refresh('2026-04-03T00:00:00Z')
+    for (const each of [other, base]) await request(`POST /v1/segments/${each}/archive`)
+    t.match(await request('POST /v1/segments/estimate', { segment_id: other }), {
+      status: 200,
+      body: { count: 1 },
+    })
+  })
   await t.test('takes no fields, by tool either', async (t) => {
     const other = await save('Other', anyone)
     t.match(await request(`POST /v1/segments/${other}/archive`, { force: true }), invalid(/^"force"/))

@@ -188,7 +188,7 @@ t.test('a window of N days ends exactly N × 24 hours ago, over a leap day too',
         stg_product_events: [event(time)],
         stg_orders: [{ customer: 0, order_id: 'o', created_at: time, total: '1.00', currency_code: 'USD' }],
         stg_checkouts: [{ customer: 0, created_at: time, abandoned_at: time }],
-        stg_subscriptions: [{ customer: 0, started_at: time }],
+        stg_subscriptions: [{ customer: 0, dated_at: time }],
       })
       const connection = await openStore(t, store)
       const last = { op: 'withinLast', value: { days } }

@@ -15,7 +15,9 @@ select
     subscription.started_at,
     subscription.next_billing_at,
     subscription.cancelled_at,
-    subscription.updated_at
+    subscription.updated_at,
+    -- Where nobody said when it started, when something was said of it last: what is looked back upon needs a time.
+    coalesce(subscription.started_at, subscription.updated_at) as dated_at
 from subscriptions_source as subscription
 cross join params
 left join subject_redirect as redirect using (subject)

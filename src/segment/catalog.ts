@@ -175,7 +175,7 @@ const SOURCE_TABLE = {
   subscription_contracts: {
     relation: { name: 'stg_subscriptions', alias: 'subscriptions' },
     rows: 'many',
-    time: 'started_at',
+    time: 'dated_at',
     currency: 'currency_code',
     help: 'Subscriptions, in their present state',
     fields: fields({

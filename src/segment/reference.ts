@@ -27,11 +27,13 @@ export async function checkReferences(
   if (references.length === 0) return 0
   const rows = await db.many<Referred>('segments_referred')
   const segments = new Map(rows.map((row) => [row.id, row]))
+  // An archived segment stays readable when those that it refers to were archived after it.
+  const isArchived = segmentId !== null && segments.get(segmentId)?.status === 'archived'
   for (const reference of references) {
     const { path } = reference
     const segment = segments.get(reference.segmentId)
     if (!segment) throw refusal(path, 'there is no segment of this id')
-    if (segment.status === 'archived') throw refusal(path, `"${segment.name}" is archived`)
+    if (segment.status === 'archived' && !isArchived) throw refusal(path, `"${segment.name}" is archived`)
     if (asOf && !(segment.first_evaluated_at && segment.first_evaluated_at <= asOf))
       throw refusal(path, `"${segment.name}" had no members yet at ${asOf.toISOString()}`)
     const circle = wayTo(segmentId, segment, segments)

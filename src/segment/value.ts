@@ -139,7 +139,8 @@ function readNumber(json: unknown, path: string): string {
   throw refusal(path, `must be a number or a decimal string, not ${shown(json)}`)
 }
 
-const TIME = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2})?)(?:[.,](\d{1,9}))?(Z|[+-]\d{2}:?\d{2})?)?$/i
+const TIME =
+  /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2})?)(?:[.,](\d{1,9}))?(Z|[+-]\d{2}(?::?\d{2})?)?)?$/i
 
 /**
  * An ISO 8601 time as `YYYY-MM-DD HH:MM:SS.ffffff` in UTC. A date is its midnight, a time without a zone
@@ -148,7 +149,7 @@ const TIME = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2})?)(?:[.,](\d{1,9}
 export function readTime(json: unknown, path: string): string {
   const [, day, clock = '00:00', fraction = '', zone = 'Z'] =
     typeof json === 'string' ? (TIME.exec(json) ?? []) : []
-  const colon = /^[+-]\d{4}$/.test(zone) ? `${zone.slice(0, 3)}:${zone.slice(3)}` : zone.toUpperCase()
+  const colon = zone.length > 1 ? `${zone.slice(0, 3)}:${zone.slice(3).replace(':', '') || '00'}` : 'Z'
   const seconds = clock.length === 5 ? `${clock}:00` : clock
   const local = day === undefined ? Number.NaN : Date.parse(`${day}T${seconds}Z`)
   const at = new Date(day === undefined ? Number.NaN : `${day}T${seconds}${colon}`)
