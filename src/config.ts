@@ -1,4 +1,4 @@
-import { homedir } from 'node:os'
+import { homedir, tmpdir } from 'node:os'
 import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { CronExpressionParser } from 'cron-parser'
@@ -185,6 +185,11 @@ export function readConfig(env: Record<string, string | undefined>): Config {
       problems.push(
         `DATA_DIR: "${dataDir}" is within ${join(config.lakeDir, folder)}, which the lake clears up`,
       )
+  const scratch = join(config.lakeDir, 'tmp')
+  if (['/tmp', '/var/tmp', resolve(tmpdir())].includes(scratch))
+    problems.push(
+      `LAKE_DIR: the lake would clear up ${scratch}, which all programs use; give it a folder of its own`,
+    )
   if (problems.length) throw new ConfigError(problems.join('\n'))
   return config
 }

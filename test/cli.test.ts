@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import { text as textOf } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
@@ -213,6 +213,8 @@ t.test('the environment', async (t) => {
   await t.test('keep the data of the service out of what the lake clears up', async (t) => {
     for (const DATA_DIR of ['/lake/tmp', '/lake/brands/one', '/lake/staging'])
       t.throws(() => readConfig({ DATA_DIR, LAKE_DIR: '/lake' }), { message: /^DATA_DIR: .* clears up/ })
+    for (const LAKE_DIR of ['/', '/var', dirname(tmpdir())])
+      t.throws(() => readConfig({ DATA_DIR: '/srv/data', LAKE_DIR }), { message: /^LAKE_DIR: .* of its own/ })
     for (const LAKE_DIR of ['/srv', '/srv/data', '/srv/data/parquet'])
       t.match(readConfig({ DATA_DIR: '/srv/data', LAKE_DIR }), { lakeDir: LAKE_DIR })
   })
