@@ -130,7 +130,7 @@ async function moveOn(
  * one thread writes for the most part.
  */
 async function writeMembers(
-  { beside: duck, asOf, lake }: Session,
+  { beside: duck, asOf, lake, manifest }: Session,
   { brand, recipe, evaluation, members }: Publication,
   note: Note,
 ): Promise<void> {
@@ -138,7 +138,9 @@ async function writeMembers(
   const write = (relation: 'members' | 'member_changes', select: string) =>
     writeParquet(duck, lake, brandFolder(brand.id), relation, select)
   if (members.changes) {
-    const reasons = reasonsSql(evaluation.evaluated, brand.refreshed_tick, brand.recipe !== recipe)
+    const reasons = reasonsSql(evaluation.evaluated, {
+      ...{ refreshedTick: brand.refreshed_tick, isAnew: brand.recipe !== recipe, manifest },
+    })
     const select = `
       select ${row}, segment, customer, action, reason, timestamp ${literal(asOf.toISOString())} as changed_at
       from (${reasons}) order by segment, customer`

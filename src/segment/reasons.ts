@@ -1,16 +1,26 @@
+import { laterFiles, type Manifest } from '../lake/manifest.ts'
 import { tickOf } from './cadence.ts'
 import { parseSaved } from './definition.ts'
 import type { SegmentRow } from './evaluate.ts'
 import { referencesOf } from './tree.ts'
 
+interface Since {
+  refreshedTick: number
+  /** Results are made with something else than before, so that every rule means something else. */
+  isAnew: boolean
+  manifest: Manifest
+}
+
 /**
  * Who entered and left as rows (segment, customer, action, reason), of `member_diff`. The reason is the first that is true
  * of rules (its own, or of a segment that it refers to), identity, data; else time has passed. A customer whom a browser was
- * found to belong to is no other for it. A segment that is evaluated
- * for the first time had no members before, whatever else changed. `isAnew`: results are made with something else than
- * before, so that every rule means something else.
+ * found to belong to is no other for it. A segment that is evaluated for the first time had no members before, whatever
+ * else changed.
  */
-export function reasonsSql(evaluated: readonly SegmentRow[], refreshedTick: number, isAnew: boolean): string {
+export function reasonsSql(
+  evaluated: readonly SegmentRow[],
+  { refreshedTick, isAnew, manifest }: Since,
+): string {
   const changed = isAnew ? new Set(evaluated.map(({ id }) => id)) : redefined(evaluated)
   const rows = evaluated.map((segment) => {
     const { id, ordinal, evaluated_version } = segment
@@ -18,12 +28,15 @@ export function reasonsSql(evaluated: readonly SegmentRow[], refreshedTick: numb
     const reason = created ? `'segment_created'` : changed.has(id) ? `'definition_changed'` : 'null::varchar'
     return `(${Math.trunc(ordinal)}, ${reason}, ${tickOf(segment, refreshedTick)})`
   })
+  const isRedirected = evaluated.some(
+    (segment) => laterFiles(manifest, 'subject_redirect', tickOf(segment, refreshedTick)).length > 0,
+  )
   return `
     select segment, member_diff.customer, action,
       coalesce(
         rules.reason,
         case
-          when changed.redirected and joined.customer is null then 'merged'
+          ${isRedirected ? `when changed.redirected and joined.customer is null then 'merged'` : ''}
           when erased.subject is not null and action = 'exited' then 'erased'
           when changed.customer is not null then 'data_changed'
         end,
@@ -33,18 +46,20 @@ export function reasonsSql(evaluated: readonly SegmentRow[], refreshedTick: numb
     join (values ${rows.join(', ')}) as rules (segment, reason, since) using (segment)
     left join changed_customers as changed
       on changed.customer = member_diff.customer and changed.since = rules.since
-    left join (${JOINED}) as joined on joined.customer = member_diff.customer and joined.since = rules.since
+    ${isRedirected ? JOINED : ''}
     left join customers_erased as erased on erased.subject = member_diff.customer`
 }
 
 /** Whom visitors joined, and no customer: they are who they were. */
 const JOINED = `
-    select redirect.customer, since
-    from (from changed_subjects where relation = 'subject_redirect')
-    join subject_redirect as redirect using (subject)
-    left join (select subject from customers_source where provenance = 'pixel') as visitor using (subject)
-    group by all
-    having count(visitor.subject) = count(*)`
+    left join (
+      select redirect.customer, since
+      from (from changed_subjects where relation = 'subject_redirect')
+      join subject_redirect as redirect using (subject)
+      left join (select subject from customers_source where provenance = 'pixel') as visitor using (subject)
+      group by all
+      having count(visitor.subject) = count(*)
+    ) as joined on joined.customer = member_diff.customer and joined.since = rules.since`
 
 /** Segments with a new rule, and those that refer to them, over however many others: their members change by it. */
 function redefined(evaluated: readonly SegmentRow[]): Set<string> {
