@@ -12,6 +12,7 @@ import { restore } from '../src/lake/restore.ts'
 import { retain } from '../src/lake/retention.ts'
 import { openSession, type SessionOptions } from '../src/lake/session.ts'
 import { snapshot } from '../src/lake/snapshot.ts'
+import { TICK_BOUNDS } from '../src/lake/tick-bounds.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
 import { lake, logBatch, passed, sourceRows, tick } from './fixtures/lake.ts'
@@ -118,6 +119,21 @@ t.test('a repeated event id is kept once, within a tick and across ticks', async
     { event_id: 'new' },
     { event_id: 'same' },
   ])
+})
+
+t.test('batches of which nothing is left are passed as all others', async (t) => {
+  const pipeline = await lake(t)
+  const brand = await newBrand(pipeline)
+  const gone = '{"erased":true}'
+  await logBatch(pipeline.postgres.sql, [gone, gone])
+  t.match(await tick(pipeline), { published: true, read: 2, erased: 0, repeats: 0 })
+  await logBatch(pipeline.postgres.sql, [gone])
+  await logBatch(pipeline.postgres.sql, [{ brand_id: brand.id, anonymous_id: 'v' }])
+  await passed(pipeline)
+  const bounds = { ...TICK_BOUNDS, events: 1 }
+  t.match(await snapshot(pipeline, bounds), { more: true, rows: {} })
+  t.match(await snapshot(pipeline, bounds), { more: false, rows: { events: 1 } })
+  t.match(await tick(pipeline), { read: 0 })
 })
 
 t.test('an event never takes the place of one with the same id from elsewhere', async (t) => {

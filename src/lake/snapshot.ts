@@ -128,7 +128,7 @@ async function snapshotOf(
       const table = await exportRows(pipeline, duck, folder, relation, cursor.exported_below, below, tick)
       if (table) await stage(relation, table)
     }
-    const published = files.length > 0 || dead !== null || erased.length > 0 || repeats > 0
+    const published = batches.length > 0 || files.length > 0
     if (published) await publish(pipeline, duck, cursor, { below, files, dead, erased, awaited })
 
     const read = batches.reduce((sum, batch) => sum + batch.event_count, 0)
