@@ -45,6 +45,7 @@ export async function backup(
   await postgres.pipeline.run('backup_pause_removal', [PAUSE_HOURS])
   try {
     const document = await postgres.sql.begin('isolation level repeatable read read only', async (tx) => {
+      await ask(tx, 'backup_take_time')
       const [state] = await ask<Pick<BackupDocument, 'exported_below' | 'first_log_day' | 'migrations'>>(
         tx,
         'backup_state',
