@@ -8,6 +8,7 @@ import t from 'tap'
 import { plan } from '../jobs/plan.ts'
 import { refresh, refreshSlow, runQuick, runSlow } from '../jobs/refresh.ts'
 import { retention } from '../jobs/retention.ts'
+import { snapshot } from '../jobs/snapshot.ts'
 import { type App, openApp } from '../src/app.ts'
 import { statusCommands } from '../src/cli/status.ts'
 import { readConfig } from '../src/config.ts'
@@ -24,7 +25,7 @@ import { brand as newBrand } from './fixtures/brand.ts'
 import type { Teardown } from './fixtures/cluster.ts'
 import { database } from './fixtures/database.ts'
 import { eventually } from './fixtures/eventually.ts'
-import { lake, logBatch, sourceRows, tick } from './fixtures/lake.ts'
+import { lake, logBatch, passed, sourceRows, tick } from './fixtures/lake.ts'
 import { proxy } from './fixtures/proxy.ts'
 import { nextTurn } from './fixtures/turn.ts'
 
@@ -82,6 +83,23 @@ t.test('work on the lake has the memory and the threads that are set', async (t)
   const { pipeline } = await app(t, { DUCKDB_MEMORY_MB: '1024', DUCKDB_THREADS: '3' })
   const settings = `select current_setting('memory_limit') as memory, current_setting('threads')::integer as threads`
   t.same(await withWorkspace(pipeline, (duck) => duck.rows(settings)), [{ memory: '976.5 MiB', threads: 3 }])
+})
+
+t.test('events that an erasure kept out of the lake are read again at once', async (t) => {
+  const pipeline = await lake(t)
+  const brand = await newBrand(pipeline)
+  await logBatch(pipeline.postgres.sql, [{ brand_id: brand.id, email: 'ann@example.com' }])
+  await passed(pipeline)
+  const { pipeline: db } = pipeline.postgres
+  const tx: typeof db.tx = async (work) => {
+    await db.run('lake_erasures_count')
+    return await db.tx(work)
+  }
+  const erasing = { ...pipeline, postgres: { ...pipeline.postgres, pipeline: { ...db, tx } } }
+  const sent: unknown[] = []
+  const send = async (...job: unknown[]) => void sent.push(job)
+  await snapshot.run(erasing, {}, { signal: AbortSignal.timeout(60_000), send })
+  t.same(sent, [['snapshot', {}, 1]])
 })
 
 t.test('a worker brings events into the lake and refreshes their brand without being asked', async (t) => {
