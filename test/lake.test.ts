@@ -224,6 +224,23 @@ t.test('a row that committed late is not passed over', async (t) => {
   t.equal((await sourceRows(pipeline, brand, 'from events')).length, 2)
 })
 
+t.test('what ended while a tick took its time holds nothing back', async (t) => {
+  const pipeline = await lake(t)
+  const brand = await newBrand(pipeline)
+  const { pipeline: db, sql } = pipeline.postgres
+  await logBatch(sql, [{ brand_id: brand.id, anonymous_id: 'v' }])
+  let reads = 0
+  const one = async (name: string, args?: unknown[]) => {
+    if (name === 'lake_state_read') await passed(pipeline)
+    const row = await db.one<Record<string, unknown>>(name, args)
+    const isEarly = name === 'lake_state_read' && reads++ === 0
+    return isEarly ? { ...row, horizon: row.exported_below } : row
+  }
+  const slow = { ...pipeline, postgres: { ...pipeline.postgres, pipeline: { ...db, one: one as never } } }
+  await snapshotAll(slow, { waitMs: -1 })
+  t.equal((await sourceRows(pipeline, brand, 'from events')).length, 1)
+})
+
 t.test('an event id is taken again more than two weeks after the first, and is kept no longer', async (t) => {
   const pipeline = await lake(t)
   const brand = await newBrand(pipeline)
