@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { cutIdentity } from '../src/connect/erase/cut.ts'
 import { eraseDue, eraseLate } from '../src/connect/erase/due.ts'
 import { requestErasure } from '../src/identity/erasure-request.ts'
 import { compactBrand } from '../src/lake/compact.ts'
@@ -15,7 +17,7 @@ import { STAGING_FOLDER } from '../src/store/lake.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import { type Canary, canaryOf, fillWithCanary } from './fixtures/canary.ts'
 import { failingAt, killable } from './fixtures/killed.ts'
-import { lake, logBatch, sourceRows } from './fixtures/lake.ts'
+import { lake, logBatch, passed, sourceRows, tick } from './fixtures/lake.ts'
 import { randomSource } from './fixtures/random.ts'
 import { everythingStored, placesOf } from './fixtures/search.ts'
 
@@ -111,6 +113,32 @@ t.test('erasures at the same time take no files from each other', async (t) => {
   t.equal(between, 1)
   await isErased(t, one)
   await isErased(t, other)
+})
+
+t.test('a tick that knew somebody from before an erasure tells no later one', async (t) => {
+  const brand = await newBrand(pipeline)
+  const line = (event_id: string) => ({ brand_id: brand.id, event_id, email: 'back@example.com' })
+  await logBatch(sql, [line('before')])
+  await passed(pipeline)
+  const { pipeline: db } = pipeline.postgres
+  const erasureId = randomUUID()
+  const run: typeof db.run = async (name, args) => {
+    if (name === 'contacts_of_events') {
+      await db.run('erasure_request', [brand.id, erasureId, '{"email": "back@example.com"}', 'a test'])
+      await cutIdentity(pipeline, { brand_id: brand.id, id: erasureId })
+      await tick(pipeline)
+    }
+    return await db.run(name, args)
+  }
+  const slow = { ...pipeline, postgres: { ...pipeline.postgres, pipeline: { ...db, run } } }
+  await t.rejects(snapshot(slow), Outrun)
+  await logBatch(sql, [line('after')])
+  await tick(pipeline)
+  t.match(
+    await sql`select erased_at is null as living from customer where brand_id = ${brand.id} order by subject`,
+    [{ living: false }, { living: true }],
+  )
+  await eraseDue(pipeline, { erasureId, ...AT_ONCE })
 })
 
 t.test('snapshots, compactions and refreshes that run meanwhile bring nothing back', async (t) => {

@@ -84,7 +84,7 @@ async function snapshotOf(
   const started = performance.now()
   const { postgres } = pipeline
   const cursor = await postgres.pipeline.one<Cursor>('lake_state_read')
-  pipeline.subjects.asOf(cursor.erasures)
+  const subjects = pipeline.subjects.asOf(cursor.erasures)
   const waiting = await postgres.pipeline.many<Batch>('export_batches', [
     cursor.exported_below,
     cursor.horizon,
@@ -113,7 +113,7 @@ async function snapshotOf(
     let awaited: AwaitedRows[] = []
     let repeats = 0
     if (batches.length) {
-      const events = await readEvents(pipeline, duck, path, batches, tick, poison)
+      const events = await readEvents(pipeline, duck, path, batches, { tick, subjects, poison })
       dead = events.dead
       erased = events.erased
       repeats = events.repeats
