@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { erase } from '../jobs/erase.ts'
 import { cutIdentity } from '../src/connect/erase/cut.ts'
 import { eraseDue, eraseLate } from '../src/connect/erase/due.ts'
 import { requestErasure } from '../src/identity/erasure-request.ts'
@@ -113,6 +114,47 @@ t.test('erasures at the same time take no files from each other', async (t) => {
   t.equal(between, 1)
   await isErased(t, one)
   await isErased(t, other)
+})
+
+/** A batch whose first line is noted. */
+async function noted(brand: Brand): Promise<string> {
+  const batch = await logBatch(sql, [{ brand_id: brand.id, anonymous_id: 'v' }])
+  await sql`insert into erased_line (batch_id, line) values (${batch}, 0)`
+  return batch
+}
+const stillNoted = async () =>
+  (await sql`select batch_id from erased_line order by batch_id`).map(({ batch_id }) => batch_id)
+
+t.test('what fails of earlier erasures holds up neither the rest of them nor those that wait', async (t) => {
+  t.capture(process.stderr, 'write')
+  const brand = await newBrand(pipeline)
+  const { pipeline: db } = pipeline.postgres
+  await sql`
+    insert into erasure (brand_id, id, state, requested_by, completed_at)
+    values (${brand.id}, gen_random_uuid(), 'done', 'a test', now())`
+  const [one] = [await noted(brand), await noted(brand)]
+  const failing = new Set(['lines', 'files'])
+  const tx: typeof db.tx = async (work) => {
+    if (failing.delete('lines')) throw new Error('no lines')
+    return await db.tx(work)
+  }
+  const many: typeof db.many = async (name, args) => {
+    if (name === 'lake_paths' && failing.delete('files')) throw new Error('no files')
+    return await db.many(name, args)
+  }
+  const faulty = { ...pipeline, postgres: { ...pipeline.postgres, pipeline: { ...db, tx, many } } }
+  await t.rejects(eraseLate(faulty, AT_ONCE.patience), { message: 'no files' })
+  t.same([...failing], [])
+  t.same(await stillNoted(), [one])
+
+  const { id } = await db.one<{ id: string }>('erasure_request', [
+    ...[brand.id, randomUUID(), '{"email": "waits@example.com"}', 'a test'],
+  ])
+  failing.add('lines')
+  const control = { signal: AbortSignal.timeout(60_000), send: async () => {} }
+  await t.rejects(erase.run(faulty, {}, control), { message: 'no lines' })
+  t.match(await sql`select state from erasure where id = ${id}`, [{ state: 'done' }])
+  t.same(await stillNoted(), [])
 })
 
 t.test('a tick that knew somebody from before an erasure tells no later one', async (t) => {
