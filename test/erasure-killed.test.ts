@@ -8,6 +8,7 @@ import { eraseDue, eraseLate } from '../src/connect/erase/due.ts'
 import { requestErasure } from '../src/identity/erasure-request.ts'
 import { compactBrand } from '../src/lake/compact.ts'
 import { compactStaging } from '../src/lake/compact-staging.ts'
+import { eraseNotedLines } from '../src/lake/erase-log.ts'
 import { snapshotAll } from '../src/lake/horizon.ts'
 import { Outrun } from '../src/lake/manifest.ts'
 import { snapshot } from '../src/lake/snapshot.ts'
@@ -17,6 +18,7 @@ import { refreshBrand } from '../src/segment/refresh.ts'
 import { STAGING_FOLDER } from '../src/store/lake.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import { type Canary, canaryOf, fillWithCanary } from './fixtures/canary.ts'
+import { eventually } from './fixtures/eventually.ts'
 import { failingAt, killable } from './fixtures/killed.ts'
 import { lake, logBatch, passed, sourceRows, tick } from './fixtures/lake.ts'
 import { randomSource } from './fixtures/random.ts'
@@ -155,6 +157,37 @@ t.test('what fails of earlier erasures holds up neither the rest of them nor tho
   await t.rejects(erase.run(faulty, {}, control), { message: 'no lines' })
   t.match(await sql`select state from erasure where id = ${id}`, [{ state: 'done' }])
   t.same(await stillNoted(), [])
+})
+
+t.test('a noted line goes though its batch moves to the partition of its day meanwhile', async (t) => {
+  const brand = await newBrand(pipeline)
+  const batch = await noted(brand)
+  const day = "(now() at time zone 'UTC')::date - 20"
+  const place = sql.unsafe(day)
+  await sql`
+    with moved as (delete from event_log where batch_id = ${batch} returning *)
+    insert into event_log (received_at, batch_id, event_count, payload)
+    select (${place})::timestamp at time zone 'UTC', batch_id, event_count, payload from moved`
+  const [moving, moved] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const { pipeline: db } = pipeline.postgres
+  const tx: typeof db.tx = async (work) => {
+    const mover = sql.begin(async (other) => {
+      await other`call event_log_days(${place}, ${place})`
+      moving.resolve()
+      await moved.promise
+    })
+    await moving.promise
+    const done = db.tx(work)
+    await eventually(async () => (await sql`select from pg_locks where not granted`).count > 0)
+    moved.resolve()
+    await mover
+    return await done
+  }
+  const { batches } = await eraseNotedLines({
+    ...pipeline,
+    postgres: { ...pipeline.postgres, pipeline: { ...db, tx: tx as typeof db.tx } },
+  })
+  t.equal(batches, 1)
 })
 
 t.test('a tick that knew somebody from before an erasure tells no later one', async (t) => {

@@ -71,7 +71,9 @@ async function eraseIn(
   total: LogCounts,
   note: Note,
 ): Promise<void> {
-  const held = await tx.maybe<{ payload: Buffer }>('log_batch_hold', [received_at, batch_id])
+  const hold = () => tx.maybe<{ payload: Buffer }>('log_batch_hold', [received_at, batch_id])
+  // A statement that waited for the batch to move to the partition of its day does not know of that partition.
+  const held = (await hold()) ?? (await hold())
   if (!held) return
   const { payload, erased } = await withoutLines(held.payload, lines)
   if (erased === 0) return
