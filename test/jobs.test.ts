@@ -1,5 +1,5 @@
 import { hash, randomUUID } from 'node:crypto'
-import { existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -25,6 +25,7 @@ import { brand as newBrand } from './fixtures/brand.ts'
 import type { Teardown } from './fixtures/cluster.ts'
 import { database } from './fixtures/database.ts'
 import { eventually } from './fixtures/eventually.ts'
+import { killable } from './fixtures/killed.ts'
 import { lake, logBatch, passed, sourceRows, tick } from './fixtures/lake.ts'
 import { proxy } from './fixtures/proxy.ts'
 import { nextTurn } from './fixtures/turn.ts'
@@ -83,6 +84,33 @@ t.test('work on the lake has the memory and the threads that are set', async (t)
   const { pipeline } = await app(t, { DUCKDB_MEMORY_MB: '1024', DUCKDB_THREADS: '3' })
   const settings = `select current_setting('memory_limit') as memory, current_setting('threads')::integer as threads`
   t.same(await withWorkspace(pipeline, (duck) => duck.rows(settings)), [{ memory: '976.5 MiB', threads: 3 }])
+})
+
+t.test('a worker that starts removes the scratch folders of killed work, and no other', async (t) => {
+  const running = await app(t)
+  const { pipeline } = running
+  const scratch = join(pipeline.lakeDir, 'tmp')
+  const killed = killable(t, 'workspace-killed.ts', pipeline)
+  const ended = killed(60_000)
+  const isFolder = (name: string) => !name.endsWith('.lock')
+  const left = await eventually(async () => {
+    const names = existsSync(scratch) ? readdirSync(scratch) : []
+    return names.some(isFolder) && names
+  })
+  killed.kill()
+  await ended
+  const place = join(scratch, randomUUID())
+  mkdirSync(place)
+  await withWorkspace(pipeline, async (_, folder) => {
+    const worker = await startWorker(running)
+    t.same(
+      left.filter((name) => existsSync(join(scratch, name))),
+      [],
+    )
+    t.ok(existsSync(folder), 'what is at work stays')
+    t.ok(existsSync(place), 'so does what has no lock')
+    await worker.stop()
+  })
 })
 
 t.test('events that an erasure kept out of the lake are read again at once', async (t) => {
