@@ -5,6 +5,7 @@ import t, { type Test } from 'tap'
 import { erase } from '../jobs/erase.ts'
 import { cutIdentity } from '../src/connect/erase/cut.ts'
 import { eraseDue, eraseLate } from '../src/connect/erase/due.ts'
+import { linesOf } from '../src/event/erase-lines.ts'
 import { requestErasure } from '../src/identity/erasure-request.ts'
 import { compactBrand } from '../src/lake/compact.ts'
 import { compactStaging } from '../src/lake/compact-staging.ts'
@@ -188,6 +189,22 @@ t.test('a noted line goes though its batch moves to the partition of its day mea
     postgres: { ...pipeline.postgres, pipeline: { ...db, tx: tx as typeof db.tx } },
   })
   t.equal(batches, 1)
+})
+
+t.test('an event of an erased customer that is sent again leaves the log', async (t) => {
+  const brand = await newBrand(pipeline)
+  const line = { brand_id: brand.id, event_id: 'again', email: 'again@example.com', occurred_at: Date.now() }
+  await logBatch(sql, [line])
+  await tick(pipeline)
+  const { id } = await pipeline.postgres.pipeline.one<{ id: string }>('erasure_request', [
+    ...[brand.id, randomUUID(), '{"email": "again@example.com"}', 'a test'],
+  ])
+  await eraseDue(pipeline, { erasureId: id, ...AT_ONCE })
+  const batch = await logBatch(sql, [line, { brand_id: brand.id, anonymous_id: 'v' }, line])
+  t.match(await tick(pipeline), { erased: 2, repeats: 0, rows: { events: 1 } })
+  await eraseLate(pipeline, AT_ONCE.patience)
+  const [{ payload } = {}] = await sql`select payload from event_log where batch_id = ${batch}`
+  t.match(await linesOf(payload), ['{"erased":true}', /"v"/, '{"erased":true}'])
 })
 
 t.test('a tick that knew somebody from before an erasure tells no later one', async (t) => {
