@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { mock } from 'node:test'
 import t from 'tap'
 import { backup } from '../src/lake/backup.ts'
 import { compactBrand } from '../src/lake/compact.ts'
@@ -511,6 +512,33 @@ t.test('a session reaches no file outside its brand', async (t) => {
   await t.rejects(session.duck.rows(`from read_text('/etc/passwd')`), /Permission/)
   await t.rejects(session.duck.run('set enable_external_access = true'), /locked|configuration/)
 })
+
+t.test(
+  'removal of files waits for a backup however long it takes, and for another one beside it',
+  async (t) => {
+    const pipeline = await lake(t)
+    const { pipeline: db } = pipeline.postgres
+    const brand = await newBrand(pipeline)
+    await logBatch(pipeline.postgres.sql, [{ brand_id: brand.id, anonymous_id: 'v' }])
+    await tick(pipeline)
+    const folder = mkdtempSync(join(tmpdir(), 'recoup-backup-'))
+    t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+    let pauses = 0
+    const run: typeof db.run = async (name, args) => {
+      if (name === 'backup_pause_removal') pauses++
+      return await db.run(name, args)
+    }
+    mock.timers.enable({ apis: ['setInterval'] })
+    t.teardown(() => mock.timers.reset())
+    const counted = { ...pipeline, postgres: { ...pipeline.postgres, pipeline: { ...db, run } } }
+    await db.run('backup_pause_removal', [5])
+    await backup(counted, folder, (done) => done === 1 && mock.timers.tick(180_000))
+    t.equal(pauses, 4, 'at its start, and once a minute')
+    mock.timers.tick(180_000)
+    t.equal(pauses, 4)
+    t.same(await db.one('lake_removal_paused'), { paused: true })
+  },
+)
 
 t.test('a restored backup has the same rows, and goes on from where it stopped', async (t) => {
   const { url, ...source } = await database(t)
