@@ -10,11 +10,14 @@ export const erase: Job<Pipeline> = {
   timeoutSeconds: 3_600,
   policy: 'one',
   async run(pipeline, _data, control) {
-    await eraseLate(pipeline)
+    const late = eraseLate(pipeline)
+    // What fails of the earlier ones is thrown after those that wait.
+    await Promise.allSettled([late])
     while (!control.signal.aborted) {
       const brandId = await eraseDue(pipeline)
-      if (!brandId) return
+      if (!brandId) break
       log('info', 'erase', { brand_id: brandId })
     }
+    await late
   },
 }

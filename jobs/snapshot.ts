@@ -6,6 +6,8 @@ import { snapshot as tick } from '../src/lake/snapshot.ts'
 import { log } from '../src/log.ts'
 
 const EVERY_SECONDS = 30
+/** The same where an erasure or another worker was first, so that what was read waits on. */
+const OUTRUN_SECONDS = 1
 /** The same after a turn with many events: the next ones need more of the time until they are late. */
 const BUSY_SECONDS = 5
 const BUSY_EVENTS = 250_000
@@ -23,6 +25,7 @@ export const snapshot: Job<Pipeline> = {
     const end = performance.now() + TURN_MS
     let more = false
     let read = 0
+    let isOutrun = false
     try {
       do {
         const report = await tick(pipeline)
@@ -35,8 +38,9 @@ export const snapshot: Job<Pipeline> = {
       await control.send('compact-staging')
     } catch (error) {
       if (!(error instanceof Outrun)) throw error
+      isOutrun = true
     } finally {
-      await control.send('snapshot', {}, pauseAfter(read, more))
+      await control.send('snapshot', {}, isOutrun ? OUTRUN_SECONDS : pauseAfter(read, more))
     }
   },
 }

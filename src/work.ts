@@ -22,7 +22,7 @@ import type { App } from './app.ts'
 import type { CampaignParts } from './campaign/round.ts'
 import { removeStale } from './connect/import/folder.ts'
 import { type Job, Stopped } from './job.ts'
-import type { Pipeline } from './lake/pipeline.ts'
+import { type Pipeline, removeKilledWorkspaces } from './lake/pipeline.ts'
 import { openLakes } from './lake/reader.ts'
 import { openServed } from './lake/served.ts'
 import { errorFields, log } from './log.ts'
@@ -76,7 +76,7 @@ export async function startWorker(
 ): Promise<Worker> {
   const worker = randomUUID()
   const seal = await serviceSeal(app)
-  await removeStale()
+  await Promise.all([removeStale(), removeKilledWorkspaces(app.pipeline)])
   const stopping = new AbortController()
   const over = new AbortController()
   // For pg, to which pg-boss hands on what its types do not name.

@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { Socket } from 'node:net'
 import postgres from 'postgres'
 import t from 'tap'
+import { isUnavailable } from '../src/errors.ts'
 import { database } from './fixtures/database.ts'
 import { eventually } from './fixtures/eventually.ts'
 
@@ -39,6 +40,34 @@ t.test('a transaction whose connection ended fails, and the rest of it does not 
   t.match(await work.promise, { code: 'CONNECTION_CLOSED' })
   t.same([...(await owner`select n from went_on`)], [])
 })
+
+t.test(
+  'a transaction that says nothing is ended, what it locked is free, and the rest of it fails',
+  async (t) => {
+    const settings = `select name, setting from pg_settings
+    where name = 'idle_in_transaction_session_timeout' or name like 'tcp_keepalives%' order by name`
+    for (const sql of [db.postgres.sql, pool()])
+      t.match(await sql.unsafe(settings), [
+        { name: 'idle_in_transaction_session_timeout', setting: '30000' },
+        { name: 'tcp_keepalives_count', setting: '4' },
+        { name: 'tcp_keepalives_idle', setting: '20' },
+        { name: 'tcp_keepalives_interval', setting: '5' },
+      ])
+    const [locked, freed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const begun = pool().begin(async (tx) => {
+      await tx`set local idle_in_transaction_session_timeout = 50`
+      await tx`select from lake_state for update`
+      locked.resolve()
+      await freed.promise
+      await tx`select 1`
+    })
+    const failed = begun.catch((error) => error)
+    await locked.promise
+    await owner`select from lake_state for update`
+    freed.resolve()
+    t.ok(isUnavailable(await failed), 'it is tried again')
+  },
+)
 
 t.test('a reserved connection that ended fails its statements, and is not given back twice', async (t) => {
   const sql = pool()

@@ -1,10 +1,15 @@
+import { randomUUID } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { erase } from '../jobs/erase.ts'
+import { cutIdentity } from '../src/connect/erase/cut.ts'
 import { eraseDue, eraseLate } from '../src/connect/erase/due.ts'
+import { linesOf } from '../src/event/erase-lines.ts'
 import { requestErasure } from '../src/identity/erasure-request.ts'
 import { compactBrand } from '../src/lake/compact.ts'
 import { compactStaging } from '../src/lake/compact-staging.ts'
+import { eraseNotedLines } from '../src/lake/erase-log.ts'
 import { snapshotAll } from '../src/lake/horizon.ts'
 import { Outrun } from '../src/lake/manifest.ts'
 import { snapshot } from '../src/lake/snapshot.ts'
@@ -14,8 +19,10 @@ import { refreshBrand } from '../src/segment/refresh.ts'
 import { STAGING_FOLDER } from '../src/store/lake.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import { type Canary, canaryOf, fillWithCanary } from './fixtures/canary.ts'
+import { controlled } from './fixtures/control.ts'
+import { eventually } from './fixtures/eventually.ts'
 import { failingAt, killable } from './fixtures/killed.ts'
-import { lake, logBatch, sourceRows } from './fixtures/lake.ts'
+import { lake, logBatch, passed, sourceRows, tick } from './fixtures/lake.ts'
 import { randomSource } from './fixtures/random.ts'
 import { everythingStored, placesOf } from './fixtures/search.ts'
 
@@ -111,6 +118,119 @@ t.test('erasures at the same time take no files from each other', async (t) => {
   t.equal(between, 1)
   await isErased(t, one)
   await isErased(t, other)
+})
+
+/** A batch whose first line is noted. */
+async function noted(brand: Brand): Promise<string> {
+  const batch = await logBatch(sql, [{ brand_id: brand.id, anonymous_id: 'v' }])
+  await sql`insert into erased_line (batch_id, line) values (${batch}, 0)`
+  return batch
+}
+const stillNoted = async () =>
+  (await sql`select batch_id from erased_line order by batch_id`).map(({ batch_id }) => batch_id)
+
+t.test('what fails of earlier erasures holds up neither the rest of them nor those that wait', async (t) => {
+  t.capture(process.stderr, 'write')
+  const brand = await newBrand(pipeline)
+  const { pipeline: db } = pipeline.postgres
+  await sql`
+    insert into erasure (brand_id, id, state, requested_by, completed_at)
+    values (${brand.id}, gen_random_uuid(), 'done', 'a test', now())`
+  const [one] = [await noted(brand), await noted(brand)]
+  const failing = new Set(['lines', 'files'])
+  const tx: typeof db.tx = async (work) => {
+    if (failing.delete('lines')) throw new Error('no lines')
+    return await db.tx(work)
+  }
+  const many: typeof db.many = async (name, args) => {
+    if (name === 'lake_paths' && failing.delete('files')) throw new Error('no files')
+    return await db.many(name, args)
+  }
+  const faulty = { ...pipeline, postgres: { ...pipeline.postgres, pipeline: { ...db, tx, many } } }
+  await t.rejects(eraseLate(faulty, AT_ONCE.patience), { message: 'no files' })
+  t.same([...failing], [])
+  t.same(await stillNoted(), [one])
+
+  const { id } = await db.one<{ id: string }>('erasure_request', [
+    ...[brand.id, randomUUID(), '{"email": "waits@example.com"}', 'a test'],
+  ])
+  failing.add('lines')
+  await t.rejects(erase.run(faulty, {}, controlled()), { message: 'no lines' })
+  t.match(await sql`select state from erasure where id = ${id}`, [{ state: 'done' }])
+  t.same(await stillNoted(), [])
+})
+
+t.test('a noted line goes though its batch moves to the partition of its day meanwhile', async (t) => {
+  const brand = await newBrand(pipeline)
+  const batch = await noted(brand)
+  const day = "(now() at time zone 'UTC')::date - 20"
+  const place = sql.unsafe(day)
+  await sql`
+    with moved as (delete from event_log where batch_id = ${batch} returning *)
+    insert into event_log (received_at, batch_id, event_count, payload)
+    select (${place})::timestamp at time zone 'UTC', batch_id, event_count, payload from moved`
+  const [moving, moved] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const { pipeline: db } = pipeline.postgres
+  const tx: typeof db.tx = async (work) => {
+    const mover = sql.begin(async (other) => {
+      await other`call event_log_days(${place}, ${place})`
+      moving.resolve()
+      await moved.promise
+    })
+    await moving.promise
+    const done = db.tx(work)
+    await eventually(async () => (await sql`select from pg_locks where not granted`).count > 0)
+    moved.resolve()
+    await mover
+    return await done
+  }
+  const { batches } = await eraseNotedLines({
+    ...pipeline,
+    postgres: { ...pipeline.postgres, pipeline: { ...db, tx: tx as typeof db.tx } },
+  })
+  t.equal(batches, 1)
+})
+
+t.test('an event of an erased customer that is sent again leaves the log', async (t) => {
+  const brand = await newBrand(pipeline)
+  const line = { brand_id: brand.id, event_id: 'again', email: 'again@example.com', occurred_at: Date.now() }
+  await logBatch(sql, [line])
+  await tick(pipeline)
+  const { id } = await pipeline.postgres.pipeline.one<{ id: string }>('erasure_request', [
+    ...[brand.id, randomUUID(), '{"email": "again@example.com"}', 'a test'],
+  ])
+  await eraseDue(pipeline, { erasureId: id, ...AT_ONCE })
+  const batch = await logBatch(sql, [line, { brand_id: brand.id, anonymous_id: 'v' }, line])
+  t.match(await tick(pipeline), { erased: 2, repeats: 0, rows: { events: 1 } })
+  await eraseLate(pipeline, AT_ONCE.patience)
+  const [{ payload } = {}] = await sql`select payload from event_log where batch_id = ${batch}`
+  t.match(await linesOf(payload), ['{"erased":true}', /"v"/, '{"erased":true}'])
+})
+
+t.test('a tick that knew somebody from before an erasure tells no later one', async (t) => {
+  const brand = await newBrand(pipeline)
+  const line = (event_id: string) => ({ brand_id: brand.id, event_id, email: 'back@example.com' })
+  await logBatch(sql, [line('before')])
+  await passed(pipeline)
+  const { pipeline: db } = pipeline.postgres
+  const erasureId = randomUUID()
+  const run: typeof db.run = async (name, args) => {
+    if (name === 'contacts_of_events') {
+      await db.run('erasure_request', [brand.id, erasureId, '{"email": "back@example.com"}', 'a test'])
+      await cutIdentity(pipeline, { brand_id: brand.id, id: erasureId })
+      await tick(pipeline)
+    }
+    return await db.run(name, args)
+  }
+  const slow = { ...pipeline, postgres: { ...pipeline.postgres, pipeline: { ...db, run } } }
+  await t.rejects(snapshot(slow), Outrun)
+  await logBatch(sql, [line('after')])
+  await tick(pipeline)
+  t.match(
+    await sql`select erased_at is null as living from customer where brand_id = ${brand.id} order by subject`,
+    [{ living: false }, { living: true }],
+  )
+  await eraseDue(pipeline, { erasureId, ...AT_ONCE })
 })
 
 t.test('snapshots, compactions and refreshes that run meanwhile bring nothing back', async (t) => {

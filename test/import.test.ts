@@ -605,7 +605,7 @@ t.test('an import that is killed half-way and run again gives the same as one ru
   t.same(left().sort(), [basename(running.path), `${basename(running.path)}.lock`], 'what was left is gone')
   const another = await importFolder()
   t.ok(existsSync(running.path), 'what is in use stays')
-  for (const one of [another, running]) one.remove()
+  for (const one of [another, running]) await one.remove()
   t.same(left(), [])
 
   const once = await store(t)

@@ -1,5 +1,14 @@
 import { hash, randomUUID } from 'node:crypto'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import files from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
@@ -10,6 +19,7 @@ import t from 'tap'
 import { plan } from '../jobs/plan.ts'
 import { refresh, refreshSlow, runQuick, runSlow } from '../jobs/refresh.ts'
 import { retention } from '../jobs/retention.ts'
+import { snapshot } from '../jobs/snapshot.ts'
 import { type App, openApp } from '../src/app.ts'
 import { statusCommands } from '../src/cli/status.ts'
 import { readConfig } from '../src/config.ts'
@@ -29,7 +39,7 @@ import { controlled } from './fixtures/control.ts'
 import { database } from './fixtures/database.ts'
 import { eventually } from './fixtures/eventually.ts'
 import { failingAt, killable } from './fixtures/killed.ts'
-import { lake, logBatch, sourceRows, tick } from './fixtures/lake.ts'
+import { lake, logBatch, passed, sourceRows, tick } from './fixtures/lake.ts'
 import { proxy } from './fixtures/proxy.ts'
 import { nextTurn } from './fixtures/turn.ts'
 
@@ -89,6 +99,50 @@ t.test('work on the lake has the memory and the threads that are set', async (t)
   const { pipeline } = await app(t, { DUCKDB_MEMORY_MB: '1024', DUCKDB_THREADS: '3' })
   const settings = `select current_setting('memory_limit') as memory, current_setting('threads')::integer as threads`
   t.same(await withWorkspace(pipeline, (duck) => duck.rows(settings)), [{ memory: '976.5 MiB', threads: 3 }])
+})
+
+t.test('a worker that starts removes the scratch folders of killed work, and no other', async (t) => {
+  const running = await app(t)
+  const { pipeline } = running
+  const scratch = join(pipeline.lakeDir, 'tmp')
+  const killed = killable(t, 'workspace-killed.ts', pipeline)
+  const ended = killed(60_000)
+  const isFolder = (name: string) => !name.endsWith('.lock')
+  const left = await eventually(async () => {
+    const names = existsSync(scratch) ? readdirSync(scratch) : []
+    return names.some(isFolder) && names
+  })
+  killed.kill()
+  await ended
+  const place = join(scratch, randomUUID())
+  mkdirSync(place)
+  await withWorkspace(pipeline, async (_, folder) => {
+    const worker = await startWorker(running)
+    t.same(
+      left.filter((name) => existsSync(join(scratch, name))),
+      [],
+    )
+    t.ok(existsSync(folder), 'what is at work stays')
+    t.ok(existsSync(place), 'so does what has no lock')
+    await worker.stop()
+  })
+})
+
+t.test('events that an erasure kept out of the lake are read again at once', async (t) => {
+  const pipeline = await lake(t)
+  const brand = await newBrand(pipeline)
+  await logBatch(pipeline.postgres.sql, [{ brand_id: brand.id, email: 'ann@example.com' }])
+  await passed(pipeline)
+  const { pipeline: db } = pipeline.postgres
+  const tx: typeof db.tx = async (work) => {
+    await db.run('lake_erasures_count')
+    return await db.tx(work)
+  }
+  const erasing = { ...pipeline, postgres: { ...pipeline.postgres, pipeline: { ...db, tx } } }
+  const sent: unknown[] = []
+  const send = async (...job: unknown[]) => void sent.push(job)
+  await snapshot.run(erasing, {}, controlled({ send }))
+  t.same(sent, [['snapshot', {}, 1]])
 })
 
 t.test('a worker brings events into the lake and refreshes their brand without being asked', async (t) => {
@@ -581,7 +635,10 @@ t.test('a brand whose refresh', async (t) => {
     let archived: Promise<unknown> | undefined
     const many: Statements['many'] = async (name, args) => {
       const rows = await postgres.pipeline.many<never>(name, args)
-      if (name === 'segments_to_evaluate') await (archived ??= archiveSegment(db, id))
+      if (name === 'segments_to_evaluate') {
+        archived ??= archiveSegment(db, id)
+        await archived
+      }
       return rows
     }
     const meanwhile = { ...pipeline, postgres: { ...postgres, pipeline: { ...postgres.pipeline, many } } }

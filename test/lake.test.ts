@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { mock } from 'node:test'
 import t from 'tap'
 import { backup } from '../src/lake/backup.ts'
 import { compactBrand } from '../src/lake/compact.ts'
@@ -12,6 +13,7 @@ import { restore } from '../src/lake/restore.ts'
 import { retain } from '../src/lake/retention.ts'
 import { openSession, type SessionOptions } from '../src/lake/session.ts'
 import { snapshot } from '../src/lake/snapshot.ts'
+import { TICK_BOUNDS } from '../src/lake/tick-bounds.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import type { Teardown } from './fixtures/cluster.ts'
 import { type Database, database } from './fixtures/database.ts'
@@ -121,6 +123,21 @@ t.test('a repeated event id is kept once, within a tick and across ticks', async
   ])
 })
 
+t.test('batches of which nothing is left are passed as all others', async (t) => {
+  const pipeline = await lake(t)
+  const brand = await newBrand(pipeline)
+  const gone = '{"erased":true}'
+  await logBatch(pipeline.postgres.sql, [gone, gone])
+  t.match(await tick(pipeline), { published: true, read: 2, erased: 0, repeats: 0 })
+  await logBatch(pipeline.postgres.sql, [gone])
+  await logBatch(pipeline.postgres.sql, [{ brand_id: brand.id, anonymous_id: 'v' }])
+  await passed(pipeline)
+  const bounds = { ...TICK_BOUNDS, events: 1 }
+  t.match(await snapshot(pipeline, bounds), { more: true, rows: {} })
+  t.match(await snapshot(pipeline, bounds), { more: false, rows: { events: 1 } })
+  t.match(await tick(pipeline), { read: 0 })
+})
+
 t.test('an event never takes the place of one with the same id from elsewhere', async (t) => {
   const pipeline = await lake(t)
   const brand = await newBrand(pipeline)
@@ -207,6 +224,23 @@ t.test('a row that committed late is not passed over', async (t) => {
   })
   await snapshotAll(pipeline)
   t.equal((await sourceRows(pipeline, brand, 'from events')).length, 2)
+})
+
+t.test('what ended while a tick took its time holds nothing back', async (t) => {
+  const pipeline = await lake(t)
+  const brand = await newBrand(pipeline)
+  const { pipeline: db, sql } = pipeline.postgres
+  await logBatch(sql, [{ brand_id: brand.id, anonymous_id: 'v' }])
+  let reads = 0
+  const one = async (name: string, args?: unknown[]) => {
+    if (name === 'lake_state_read') await passed(pipeline)
+    const row = await db.one<Record<string, unknown>>(name, args)
+    const isEarly = name === 'lake_state_read' && reads++ === 0
+    return isEarly ? { ...row, horizon: row.exported_below } : row
+  }
+  const slow = { ...pipeline, postgres: { ...pipeline.postgres, pipeline: { ...db, one: one as never } } }
+  await snapshotAll(slow, { waitMs: -1 })
+  t.equal((await sourceRows(pipeline, brand, 'from events')).length, 1)
 })
 
 t.test('an event id is taken again more than two weeks after the first, and is kept no longer', async (t) => {
@@ -515,6 +549,33 @@ t.test('a service that is restored is another one than that of the backup', asyn
   t.same(await target.postgres.pipeline.one('service_id'), own)
   t.notSame(await pipeline.postgres.pipeline.one('service_id'), own)
 })
+
+t.test(
+  'removal of files waits for a backup however long it takes, and for another one beside it',
+  async (t) => {
+    const pipeline = await lake(t)
+    const { pipeline: db } = pipeline.postgres
+    const brand = await newBrand(pipeline)
+    await logBatch(pipeline.postgres.sql, [{ brand_id: brand.id, anonymous_id: 'v' }])
+    await tick(pipeline)
+    const folder = mkdtempSync(join(tmpdir(), 'recoup-backup-'))
+    t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+    let pauses = 0
+    const run: typeof db.run = async (name, args) => {
+      if (name === 'backup_pause_removal') pauses++
+      return await db.run(name, args)
+    }
+    mock.timers.enable({ apis: ['setInterval'] })
+    t.teardown(() => mock.timers.reset())
+    const counted = { ...pipeline, postgres: { ...pipeline.postgres, pipeline: { ...db, run } } }
+    await db.run('backup_pause_removal', [5])
+    await backup(counted, folder, (done) => done === 1 && mock.timers.tick(180_000))
+    t.equal(pauses, 4, 'at its start, and once a minute')
+    mock.timers.tick(180_000)
+    t.equal(pauses, 4)
+    t.same(await db.one('lake_removal_paused'), { paused: true })
+  },
+)
 
 t.test('a restored backup has the same rows, and goes on from where it stopped', async (t) => {
   const { url, ...source } = await database(t)

@@ -8,6 +8,7 @@ import { compactStaging } from '../src/lake/compact-staging.ts'
 import { type Open, openLakes } from '../src/lake/reader.ts'
 import { RELATIONS, type RelationName, sourceName } from '../src/lake/relations.ts'
 import { openServed } from '../src/lake/served.ts'
+import { OWN_FILE_ROWS } from '../src/lake/stage.ts'
 import { setLogLevel } from '../src/log.ts'
 import type { Brand, Lake, Pin, Reader } from '../src/op.ts'
 import { OPS } from '../src/ops/all.ts'
@@ -118,6 +119,30 @@ t.test('pinned sources stay as they were, whatever comes and is compacted', asyn
     select count(*) > 0 as some from lake_file
     where brand_id = ${brand.id} and relation = 'orders' and retired_at is not null`
   t.ok(folds?.some, 'versions were folded away')
+})
+
+t.test('a pin holds when the first rows of a relation come after it, however many', async (t) => {
+  const brand = await filledBrand()
+  const lakes = openLakes(
+    openServed(pipeline),
+    (one, asked) => openReading(pipeline, one, asked.past, asked),
+    {
+      freshMs: 0,
+    },
+  )
+  t.teardown(() => lakes.close())
+  const pin = (await lakes.forBrand(brand).sources()).pin as Pin
+  await sql`
+    insert into refund (brand_id, external_id, id, currency_code, total, created_at)
+    select ${brand.id}, n::text, gen_random_uuid(), 'USD', 1, now() from generate_series(1, ${OWN_FILE_ROWS}::int) as n`
+  await tick(pipeline)
+  t.match(
+    await sql`select level, rows from lake_file where brand_id = ${brand.id} and relation = 'refunds'`,
+    [{ level: 1, rows: OWN_FILE_ROWS }],
+  )
+  const again = await lakes.forBrand(brand).pinned(pin)
+  t.same(again.pin, pin)
+  t.same(await again.rows(`from ${sourceName('refunds')}`), [])
 })
 
 interface Row {

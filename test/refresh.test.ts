@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import postgresDriver from 'postgres'
 import t, { type Test } from 'tap'
@@ -669,3 +669,29 @@ t.test('what killed work left is removed after 26 hours, what is published stays
   for (const path of [...left, scratch]) t.notOk(existsSync(path))
   t.same(await published(), before)
 })
+
+t.test(
+  'a refresh whose files an erasure removed was outrun, and is not the fault of its brand',
+  async (t) => {
+    const { brand, view, viewed } = await store(shared)
+    await viewed('this week', 7)
+    await view(at('2026-08-01T00:00:00'), 'ann')
+    await compactBrand(shared, brand.id, true)
+    const folder = join(shared.lakeDir, 'brands', brand.id)
+    let erased: Promise<unknown> | undefined
+    const onStep = () => {
+      for (const name of readdirSync(folder)) if (name.endsWith('.parquet')) rmSync(join(folder, name))
+      erased ??= sql`update lake_brand set erasures = erasures + 1 where brand_id = ${brand.id}`.execute()
+    }
+    const { pipeline: db } = shared.postgres
+    const maybe: typeof db.maybe = async (name, args) => {
+      await erased
+      return await db.maybe(name, args)
+    }
+    const erasing = { ...shared, postgres: { ...shared.postgres, pipeline: { ...db, maybe } } }
+    await t.rejects(refreshBrand(erasing, brand.id, { smallRows: 0, onStep }), {
+      name: 'Outrun',
+      cause: { message: /IO Error/ },
+    })
+  },
+)

@@ -10,6 +10,7 @@ import { snapshot } from '../src/lake/snapshot.ts'
 import { TICK_BOUNDS, type TickBounds } from '../src/lake/tick-bounds.ts'
 import type { Brand } from '../src/op.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
+import { failingAt } from './fixtures/killed.ts'
 import { lake, logBatch, passed, sourceRows, tick } from './fixtures/lake.ts'
 
 t.capture(process.stderr, 'write')
@@ -85,6 +86,31 @@ t.test('a tick that is too much for the memory is halved until it fits', async (
   t.ok(read.length > 1, `it was too much: ${read}`)
   t.equal((await sourceRows(pipeline, brand, 'from events')).length, 96)
 })
+
+t.test(
+  'a tick that was killed is half of it when it is tried again, and one that failed is not',
+  async (t) => {
+    const pipeline = await lake(t)
+    const { sql } = pipeline.postgres
+    const brand = await newBrand(pipeline)
+    const bounds = { bytes: 40_000 }
+    const waiting = async () => {
+      for (let n = 0; n < 8; n++) await logBatch(sql, [event(brand, 10_000)])
+      await passed(pipeline)
+    }
+    await waiting()
+    const failing = (staysAway: boolean) => {
+      const before = ['lake_state_read', 'export_batches', 'lake_state_attempt', 'export_next_batch']
+      return failingAt(pipeline, before.length + 1, { staysAway })
+    }
+    await t.rejects(snapshot(failing(false), { ...TICK_BOUNDS, ...bounds }), /no answer/)
+    t.same(await ticks(pipeline, bounds), [4, 4])
+    await waiting()
+    await t.rejects(snapshot(failing(true), { ...TICK_BOUNDS, ...bounds }), /no answer/)
+    t.same(await ticks(pipeline, bounds), [2, 4, 2])
+    t.equal((await sourceRows(pipeline, brand, 'from events')).length, 16)
+  },
+)
 
 t.test('what the lake refuses is kept with its text, however much it is', async (t) => {
   const pipeline = await lake(t)

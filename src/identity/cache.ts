@@ -3,17 +3,34 @@ const MOST = 300_000
 
 /**
  * Subjects by identity as sent. An identity keeps the subject that it was assigned to, through merges and when they are
- * undone: these change redirects only. So an entry stays true in every process; what erases a customer must `clear` it.
+ * undone: these change redirects only. So an entry stays true in every process until somebody is erased.
  */
-export interface SubjectCache {
-  /** Forgets everything when the number of erasures is not the one that it was filled under. */
-  asOf(erasures: number): void
+export interface Subjects {
   get(identity: string): number | undefined
   set(identity: string, subject: number): void
-  clear(): void
+}
+
+export interface SubjectCache {
+  /**
+   * The subjects under a number of erasures; empty where it is another one than the last time. What is resolved late goes
+   * where nobody asks who knows of a later erasure.
+   */
+  asOf(erasures: number): Subjects
 }
 
 export function createSubjectCache(most = MOST): SubjectCache {
+  let filledUnder = 0
+  let subjects = createSubjects(most)
+  return {
+    asOf(erasures) {
+      if (erasures !== filledUnder) subjects = createSubjects(most)
+      filledUnder = erasures
+      return subjects
+    },
+  }
+}
+
+export function createSubjects(most = MOST): Subjects {
   // Two generations instead of a list of uses: the older one goes when the newer one is half of all.
   let recent = new Map<string, number>()
   let older = new Map<string, number>()
@@ -23,16 +40,7 @@ export function createSubjectCache(most = MOST): SubjectCache {
     older = recent
     recent = new Map()
   }
-  const clear = () => {
-    recent = new Map()
-    older = new Map()
-  }
-  let filledUnder = 0
   return {
-    asOf(erasures) {
-      if (erasures !== filledUnder) clear()
-      filledUnder = erasures
-    },
     get(identity) {
       const subject = recent.get(identity)
       if (subject !== undefined) return subject
@@ -41,6 +49,5 @@ export function createSubjectCache(most = MOST): SubjectCache {
       return aged
     },
     set,
-    clear,
   }
 }

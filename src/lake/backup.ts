@@ -5,6 +5,7 @@ import { Transform } from 'node:stream'
 import { pipeline as pipe } from 'node:stream/promises'
 import { createZstdCompress, constants as zlib } from 'node:zlib'
 import { fail } from '../errors.ts'
+import { errorFields, log } from '../log.ts'
 import type { Transaction } from '../store/postgres.ts'
 import { statement } from '../store/sqlfile.ts'
 import type { Pipeline } from './pipeline.ts'
@@ -27,8 +28,9 @@ export interface BackupDocument {
 /** A restore finds what changed since. */
 const CHECKED = { params: { [zlib.ZSTD_c_checksumFlag]: 1 } }
 
-/** Removal of lake files waits this long for a backup that died. */
-const PAUSE_HOURS = 6
+/** Removal of lake files waits for a backup, and for so long after it has ended or died. */
+const PAUSE_MINUTES = 5
+const RENEW_MS = 60_000
 
 /**
  * Writes all tables, as of one instant, and the lake files that they name into an empty folder. The service goes on
@@ -42,9 +44,14 @@ export async function backup(
   if (!relative(lakeDir, resolve(folder)).startsWith('..'))
     throw fail('conflict', `${folder} is within the lake: a backup needs a folder of its own.`)
   await prepare(folder)
-  await postgres.pipeline.run('backup_pause_removal', [PAUSE_HOURS])
+  const pause = () => postgres.pipeline.run('backup_pause_removal', [PAUSE_MINUTES])
+  await pause()
+  const renewal = setInterval(() => {
+    pause().catch((error) => log('warn', 'backup_pause_failed', errorFields(error)))
+  }, RENEW_MS)
   try {
     const document = await postgres.sql.begin('isolation level repeatable read read only', async (tx) => {
+      await ask(tx, 'backup_take_time')
       const [state] = await ask<Pick<BackupDocument, 'exported_below' | 'first_log_day' | 'migrations'>>(
         tx,
         'backup_state',
@@ -65,7 +72,7 @@ export async function backup(
     await writeFile(join(folder, 'backup.json'), JSON.stringify(document, null, 2), { flush: true })
     return document
   } finally {
-    await postgres.pipeline.run('backup_resume_removal')
+    clearInterval(renewal)
   }
 }
 

@@ -1,14 +1,16 @@
 import type { Duck } from '../store/duckdb.ts'
 import { STAGING_FOLDER } from '../store/lake.ts'
+import { relationFailed } from './compact.ts'
 import { isLate } from './horizon.ts'
 import { levelAbove, mergeable } from './levels.ts'
 import { addFiles, type LakeFile, type NewFile, Outrun, publishFiles, retireFiles } from './manifest.ts'
+import { onEach } from './on-each.ts'
 import { type Pipeline, withWorkspace } from './pipeline.ts'
 import { columnsOf, RELATIONS, type RelationName } from './relations.ts'
 import { isSeen, SEEN_DAYS } from './seen.ts'
 import { fileList } from './sources.ts'
 import { writeParquet } from './stage.ts'
-import { onEach, withinMemory } from './within-memory.ts'
+import { withinMemory } from './within-memory.ts'
 
 /** Merges the shared files: rows that brands have cut and event ids of long ago are left out. */
 export async function compactStaging(pipeline: Pipeline): Promise<number> {
@@ -16,7 +18,8 @@ export async function compactStaging(pipeline: Pipeline): Promise<number> {
   const { day } = await pipeline.postgres.pipeline.one<{ day: string }>('event_log_awaited_day')
   let written = 0
   const late = await isLate(pipeline)
-  await onEach([...(Object.keys(RELATIONS) as RelationName[]), 'event_ids' as const], async (relation) => {
+  const relations = [...(Object.keys(RELATIONS) as RelationName[]), 'event_ids' as const]
+  await onEach(relations, relationFailed, async (relation) => {
     const { erasures } = await pipeline.postgres.pipeline.one<{ erasures: number }>('lake_erasures')
     const files = await pipeline.postgres.pipeline.many<LakeFile>('lake_shared_files', [relation])
     const due = mergeable(files, late)

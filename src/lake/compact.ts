@@ -14,12 +14,13 @@ import {
   refuseErased,
   retireFiles,
 } from './manifest.ts'
+import { onEach } from './on-each.ts'
 import { type Pipeline, withWorkspace } from './pipeline.ts'
 import type { Relation } from './relation.ts'
 import { columnsOf, RELATIONS, type RelationName } from './relations.ts'
 import { columnTypes, fileList } from './sources.ts'
 import { OWN_FILE_ROWS, writeParquet } from './stage.ts'
-import { onEach, withinMemory } from './within-memory.ts'
+import { withinMemory } from './within-memory.ts'
 
 /** Staged rows leave for the brand's own file at this age at the latest. */
 export const STAGED_HOURS = 4
@@ -29,6 +30,8 @@ const FOLD_FILES = 8
 /** Changes that refreshes have still to see are folded only when they are so many. */
 const MOST_DELTAS = 32
 const MOST_DELTA_ROWS = 1_000_000
+
+export const relationFailed = (relation: string) => ({ event: 'compact_relation_failed', relation })
 
 type Mergeable = RelationName | 'member_changes'
 
@@ -41,7 +44,7 @@ export async function compactBrand(pipeline: Pipeline, brandId: string, cutAll =
     return 0
   const mergeAll = async (duck: Duck) => {
     let written = 0
-    await onEach(relations, async (relation) => {
+    await onEach(relations, relationFailed, async (relation) => {
       for (let most = Number.POSITIVE_INFINITY; ; ) {
         const staged = dueCut(manifest, relation, cutAll)
         if (!staged) break

@@ -3,6 +3,7 @@ import type { EventLine } from '../event/shape.ts'
 import type { People } from '../identity/people.ts'
 import { erasedAmong, type Identity } from '../identity/subject.ts'
 import type { Statements } from '../op.ts'
+import { onEach } from './on-each.ts'
 import type { Pipeline } from './pipeline.ts'
 
 export interface LogCounts {
@@ -27,28 +28,40 @@ const NOTHING: Note = async () => {}
 
 /**
  * Takes the lines that are noted in `erased_line` out of the event log: those that lake rows of erased customers named,
- * and those that the snapshot left out. Whatever is killed meanwhile, a line is noted until it is gone.
+ * and those that the snapshot left out. Whatever is killed or fails meanwhile, a line is noted until it is gone.
  */
 export async function eraseNotedLines({ postgres }: Pipeline, note = NOTHING): Promise<LogCounts> {
   const { pipeline: db } = postgres
   const total = { batches: 0, events: 0 }
   // Those that are noted now: more may come faster than they go.
   const ids = (await db.many<{ batch_id: string }>('erased_batch_ids')).map(({ batch_id }) => batch_id)
+  await onEach(notedIn(db, ids), failed, ({ batch_id, lines, place }) =>
+    db.tx(async (tx) => {
+      // Gone with its day: the log keeps batches for a week.
+      if (place) await eraseIn(tx, place, lines, total, note)
+      await tx.run('erased_lines_done', [batch_id, lines])
+    }),
+  )
+  return total
+}
+
+const failed = ({ batch_id }: Noted) => ({ event: 'noted_lines_failed', batch_id })
+
+interface Noted {
+  batch_id: string
+  lines: number[]
+  /** Unless the log has it no more. */
+  place: Place | undefined
+}
+
+async function* notedIn(db: Statements, ids: readonly string[]): AsyncGenerator<Noted> {
   for (let at = 0; at < ids.length; at += BATCHES) {
     const some = ids.slice(at, at + BATCHES)
-    const noted = await db.many<{ batch_id: string; lines: number[] }>('erased_batches', [some])
+    const noted = await db.many<Omit<Noted, 'place'>>('erased_batches', [some])
     const places = await db.many<Place>('log_batches_with', [some])
     const placeOf = new Map(places.map((place) => [place.batch_id, place]))
-    for (const { batch_id, lines } of noted) {
-      await db.tx(async (tx) => {
-        const place = placeOf.get(batch_id)
-        // Gone with its day: the log keeps batches for a week.
-        if (place) await eraseIn(tx, place, lines, total, note)
-        await tx.run('erased_lines_done', [batch_id, lines])
-      })
-    }
+    for (const one of noted) yield { ...one, place: placeOf.get(one.batch_id) }
   }
-  return total
 }
 
 async function eraseIn(
@@ -58,7 +71,9 @@ async function eraseIn(
   total: LogCounts,
   note: Note,
 ): Promise<void> {
-  const held = await tx.maybe<{ payload: Buffer }>('log_batch_hold', [received_at, batch_id])
+  const hold = () => tx.maybe<{ payload: Buffer }>('log_batch_hold', [received_at, batch_id])
+  // A statement that waited for the batch to move to the partition of its day does not know of that partition.
+  const held = (await hold()) ?? (await hold())
   if (!held) return
   const { payload, erased } = await withoutLines(held.payload, lines)
   if (erased === 0) return

@@ -4,7 +4,7 @@ import { statement } from '../store/sqlfile.ts'
 import { IDENTITIES_A_CALL, type IdentityRow, identityOf } from './line-identity.ts'
 import type { Pipeline } from './pipeline.ts'
 
-/** Leaves out lines of erased customers from before their erasure; their numbers. */
+/** Leaves out lines of erased customers from before their erasure; their numbers, also of those that are repeats. */
 export async function leaveOutErased(pipeline: Pipeline, duck: Duck): Promise<number[]> {
   if (!(await loadErasures(pipeline, duck))) return []
   const rows = await duck.rows<IdentityRow>(statement('duckdb', 'perhaps_erased'))
@@ -16,7 +16,7 @@ export async function leaveOutErased(pipeline: Pipeline, duck: Duck): Promise<nu
   }
   const erased = await duck.rows<{ n: number }>(
     `insert into left_out
-     select n from kept join erased_identity using (identity) where occurred_at <= erased_at
+     select n from living join erased_identity using (identity) where occurred_at <= erased_at
      returning n`,
   )
   return erased.map(({ n }) => n)
@@ -24,7 +24,7 @@ export async function leaveOutErased(pipeline: Pipeline, duck: Duck): Promise<nu
 
 /** Makes `newest_erasure (brand_id, erased_at)`; false when it is empty, as it mostly is. */
 async function loadErasures({ postgres }: Pipeline, duck: Duck): Promise<boolean> {
-  const brands = await duck.rows<{ id: string }>('select distinct brand_id as id from kept')
+  const brands = await duck.rows<{ id: string }>('select distinct brand_id as id from living')
   const erasures = await postgres.pipeline.many<{ brand_id: string; erased_at: Date }>('newest_erasures', [
     brands.map(({ id }) => id),
   ])

@@ -36,10 +36,12 @@ export async function snapshotAll(pipeline: Pipeline, options: SnapshotOptions =
         onTick?.(report)
       }
       // Where another worker was first, what it published counts as well.
-      const below = report?.below ?? (await exportedBelow(pipeline))
+      const below = report?.below ?? (await state(pipeline)).exported_below
       if (BigInt(below) >= BigInt(xid)) break
       if (report?.more) continue
-      if (Date.now() > deadline) throw await heldBack(pipeline)
+      // Read anew: a tick takes its time, and what it waited for may have ended meanwhile.
+      if (Date.now() > deadline && BigInt((await state(pipeline)).horizon) < BigInt(xid))
+        throw await heldBack(pipeline)
       onWait?.()
       await sleep(RETRY_MS)
     }
@@ -47,8 +49,8 @@ export async function snapshotAll(pipeline: Pipeline, options: SnapshotOptions =
   return events
 }
 
-const exportedBelow = async ({ postgres }: Pipeline): Promise<string> =>
-  (await postgres.pipeline.one<{ exported_below: string }>('lake_state_read')).exported_below
+const state = ({ postgres }: Pipeline) =>
+  postgres.pipeline.one<{ exported_below: string; horizon: string }>('lake_state_read')
 
 interface Blocker {
   pid: number | null

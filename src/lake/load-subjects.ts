@@ -1,4 +1,5 @@
 import { v7 } from 'uuid'
+import type { Subjects } from '../identity/cache.ts'
 import { assignSubjects, type Identity } from '../identity/subject.ts'
 import type { Duck } from '../store/duckdb.ts'
 import type { Postgres } from '../store/postgres.ts'
@@ -10,7 +11,7 @@ import type { Pipeline } from './pipeline.ts'
 const BRANDS_AT_ONCE = 4
 
 /** The subject of every identity of the tick, as table `subjects (identity, subject)`. */
-export async function loadSubjects(pipeline: Pipeline, duck: Duck): Promise<void> {
+export async function loadSubjects(pipeline: Pipeline, duck: Duck, subjects: Subjects): Promise<void> {
   await duck.run('create table subjects (identity varchar, subject integer)')
   const appender = await duck.connection.createAppender('subjects')
   const append: Append = (identity, subject) => {
@@ -18,10 +19,14 @@ export async function loadSubjects(pipeline: Pipeline, duck: Duck): Promise<void
     appender.appendInteger(subject)
     appender.endRow()
   }
-  const waiting = [...Map.groupBy(await unknownIdentities(pipeline, duck, append), (row) => row.brand_id)]
+  const add = (row: IdentityRow, subject: number) => {
+    if (isSettled(row)) subjects.set(row.identity, subject)
+    append(row.identity, subject)
+  }
+  const waiting = [...Map.groupBy(await unknownIdentities(duck, subjects, append), (row) => row.brand_id)]
   const workers = Array.from({ length: BRANDS_AT_ONCE }, async () => {
     try {
-      for (let next = waiting.pop(); next; next = waiting.pop()) await assignBrand(pipeline, ...next, append)
+      for (let next = waiting.pop(); next; next = waiting.pop()) await assignBrand(pipeline, ...next, add)
     } catch (error) {
       waiting.length = 0
       throw error
@@ -35,7 +40,7 @@ export async function loadSubjects(pipeline: Pipeline, duck: Duck): Promise<void
 type Append = (identity: string, subject: number) => void
 
 /** Appends those whose subject is known, which are most, and of whom the identity alone is read. */
-async function unknownIdentities({ subjects }: Pipeline, duck: Duck, append: Append): Promise<IdentityRow[]> {
+async function unknownIdentities(duck: Duck, subjects: Subjects, append: Append): Promise<IdentityRow[]> {
   const named = await duck.rows<{ identity: string }>('select distinct identity from kept')
   const unknown = named.filter(({ identity }) => {
     const subject = subjects.get(identity)
@@ -54,21 +59,17 @@ async function unknownIdentities({ subjects }: Pipeline, duck: Duck, append: App
 }
 
 async function assignBrand(
-  { postgres, subjects, storePlatformDomain }: Pipeline,
+  { postgres, storePlatformDomain }: Pipeline,
   brandId: string,
   identities: readonly IdentityRow[],
-  append: Append,
+  add: (row: IdentityRow, subject: number) => void,
 ): Promise<void> {
   for (let at = 0; at < identities.length; at += IDENTITIES_A_CALL) {
     const some = identities.slice(at, at + IDENTITIES_A_CALL)
     const named = some.map(identityOf)
     const assigned = await assignSubjects(postgres.sql, brandId, named, { storePlatformDomain })
     await addContacts(postgres, brandId, named, assigned)
-    for (const [index, row] of some.entries()) {
-      const subject = assigned[index] ?? 0
-      if (isSettled(row)) subjects.set(row.identity, subject)
-      append(row.identity, subject)
-    }
+    for (const [index, row] of some.entries()) add(row, assigned[index] ?? 0)
   }
 }
 

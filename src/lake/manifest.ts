@@ -135,8 +135,8 @@ export async function refuseErased(tx: Statements, { brandId, erasures }: Manife
 
 /** Another worker published first: this one's files are orphans, and nothing is lost. */
 export class Outrun extends Error {
-  constructor(what: string) {
-    super(`${what}: another worker was first`)
+  constructor(what: string, options?: ErrorOptions) {
+    super(`${what}: another worker was first`, options)
     this.name = 'Outrun'
   }
 }

@@ -25,7 +25,8 @@ export async function manifestAt(pipeline: Pipeline, brandId: string, pin: Pin):
 
 /**
  * Of a mutable relation a base hides earlier versions from those that came later: one that has later ones is read as
- * the files that were folded into it, null where nothing is known of these. All else that compaction does keeps every row.
+ * the files that were folded into it, or as nothing where a later tick wrote it; null where nothing is known of these. All
+ * else that compaction does keeps every row.
  */
 async function unfolded(
   { postgres }: Pipeline,
@@ -37,7 +38,8 @@ async function unfolded(
   const retired: LakeFile[] = []
   for (let bases = live.filter(hides); bases.length; ) {
     const inputs = await postgres.pipeline.many<LakeFile>('lake_files_folded', [bases.map(({ id }) => id)])
-    if (bases.some(({ relation }) => !inputs.some((file) => file.relation === relation))) return null
+    const unknown = bases.filter(({ relation }) => !inputs.some((file) => file.relation === relation))
+    if (unknown.some(({ tick_lo }) => tick_lo <= tick)) return null
     retired.push(...inputs.filter((file) => !hides(file)))
     bases = inputs.filter(hides)
   }

@@ -1,8 +1,8 @@
-import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { v7 as uuidv7 } from 'uuid'
 import { createSubjectCache, type SubjectCache } from '../identity/cache.ts'
 import { type Duck, openDuck } from '../store/duckdb.ts'
+import { lockedFolder, removeUnlocked } from '../store/locked-folder.ts'
 import type { Postgres } from '../store/postgres.ts'
 import { createSandboxes, type Sandboxes } from './sandbox.ts'
 import { createSlots, type Slots } from './slots.ts'
@@ -40,12 +40,22 @@ export async function withWorkspace<T>(
   work: (duck: Duck, folder: string) => Promise<T>,
   { threads = most }: { threads?: number } = {},
 ): Promise<T> {
-  const folder = join(lakeDir, 'tmp', uuidv7())
-  const duck = await openDuck({ memoryMb, threads, tempDir: folder })
+  const folder = await lockedFolder(join(lakeDir, 'tmp'), uuidv7())
   try {
-    return await work(duck, folder)
+    const duck = await openDuck({ memoryMb, threads, tempDir: folder.path })
+    try {
+      return await work(duck, folder.path)
+    } finally {
+      duck.close()
+    }
   } finally {
-    duck.close()
-    await rm(folder, { recursive: true, force: true })
+    await folder.remove()
   }
 }
+
+/** Only these have locks: a session or a place of some is not told apart from those of killed processes. */
+const WORKSPACE_LOCK = /^([0-9a-f-]{36})\.lock$/
+
+/** Scratch folders of work that was killed: of a tick it is as much as its lines, and the next one may be killed, too. */
+export const removeKilledWorkspaces = ({ lakeDir }: Pick<Pipeline, 'lakeDir'>): Promise<void> =>
+  removeUnlocked(join(lakeDir, 'tmp'), WORKSPACE_LOCK)

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { v7 as uuidv7 } from 'uuid'
+import { createSubjects, type Subjects } from '../identity/cache.ts'
 import { awaitedEvents, keepAwaited } from './awaited.ts'
 import { type Batch, firstLinesOf, placeOf, writeLines } from './batches.ts'
 import { LineFile } from './line-file.ts'
@@ -33,10 +34,11 @@ export async function poisonIn(pipeline: Pipeline, batches: readonly Batch[]): P
     await writeLines(pipeline.postgres.sql, batches, path, TICK_BOUNDS)
     const lines = await linesByBrand(await LineFile.read(path))
     const ordinary = Buffer.from(ordinaryLine(brand.id))
+    const subjects = createSubjects()
     let last: unknown
     const isRead = async (low: number, high: number): Promise<boolean> => {
       try {
-        await rehearse(pipeline, [...lines.slice(low, high).map(({ text }) => text), ordinary])
+        await rehearse(pipeline, subjects, [...lines.slice(low, high).map(({ text }) => text), ordinary])
         return true
       } catch (error) {
         if (!isRefusal(error)) throw error
@@ -69,12 +71,12 @@ async function linesByBrand(file: LineFile): Promise<NumberedLine[]> {
 const LINE_END = Buffer.from('\n')
 
 /** All that a tick does with lines, up to its publication. */
-async function rehearse(pipeline: Pipeline, lines: readonly Buffer[]): Promise<void> {
+async function rehearse(pipeline: Pipeline, subjects: Subjects, lines: readonly Buffer[]): Promise<void> {
   await withWorkspace(pipeline, async (duck, folder) => {
     const path = join(folder, 'part.ndjson')
     await writeFile(path, Buffer.concat(lines.flatMap((line) => [line, LINE_END])))
     const batch = { batch_id: uuidv7(), event_count: lines.length, received_at: new Date() }
-    await readEvents(pipeline, duck, path, [batch], 0)
+    await readEvents(pipeline, duck, path, [batch], { tick: 0, subjects })
     await duck.run(`create table rehearsed as ${asEvents('new_lines')}`)
     const awaited = await awaitedEvents(pipeline, duck)
     await pipeline.postgres.pipeline

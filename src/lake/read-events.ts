@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { validate as isUuid } from 'uuid'
+import type { Subjects } from '../identity/cache.ts'
 import { type Duck, isBroken, isOutOfMemory, literal } from '../store/duckdb.ts'
 import { statement } from '../store/sqlfile.ts'
 import { type Batch, firstLinesOf, placeOf } from './batches.ts'
@@ -28,6 +29,13 @@ export interface ReadEvents {
   erased: ErasedLine[]
 }
 
+interface Tick {
+  tick: number
+  /** Under the erasures that the tick knows of. */
+  subjects: Subjects
+  poison?: readonly PoisonLine[]
+}
+
 /**
  * Turns the lines of the batches, which the file has, into the tables `new_lines` (see asEvents) and `new_ids` (the
  * sender's event ids), without repeats. A line that fails, or is said to, stays behind with its reason and stops no other.
@@ -37,8 +45,7 @@ export async function readEvents(
   duck: Duck,
   path: string,
   batches: readonly Pick<Batch, 'batch_id' | 'event_count' | 'received_at'>[],
-  tick: number,
-  poison: readonly PoisonLine[] = [],
+  { tick, subjects, poison = [] }: Tick,
 ): Promise<ReadEvents> {
   const firstLines = firstLinesOf(batches)
   const blanked = await loadLines(duck, path, numbered(poison, batches, firstLines))
@@ -52,7 +59,7 @@ export async function readEvents(
   await loadSeen(pipeline, duck, batches)
   await duck.run(statement('duckdb', 'kept_lines'))
   const erased = await leaveOutErased(pipeline, duck)
-  await loadSubjects(pipeline, duck)
+  await loadSubjects(pipeline, duck, subjects)
 
   await duck.run(newLines(tick, await loadPlaces(duck, batches, firstLines)))
   await duck.run(statement('duckdb', 'seen_ids'))

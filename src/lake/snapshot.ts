@@ -38,14 +38,16 @@ interface Cursor {
   tick: number
   exported_below: string
   erasures: number
+  /** Of a tick that neither ended nor failed: who made it was killed, or makes it still. */
+  attempted_bytes: number | null
   horizon: string
 }
 
 /**
  * One tick: everything that committed since the last one becomes lake files, published by a compare-and-set on the
- * tick. Throws Outrun when another worker published the same tick first. What is too much for the memory, or is refused,
- * is halved until it is one transaction, of which the lines that are refused stay behind: nobody's events may hold up
- * those of all others.
+ * tick. Throws Outrun when another worker published the same tick first. What is too much for the memory, is refused, or
+ * had its process killed, is halved until it is one transaction, of which the lines that are refused stay behind: nobody's
+ * events may hold up those of all others.
  */
 export async function snapshot(
   pipeline: Pipeline,
@@ -60,6 +62,7 @@ export async function snapshot(
         taken = batches
       })
     } catch (error) {
+      if (taken) await noteAttempt(pipeline, null).catch(() => {})
       const { batches = [], bytes = 0 } = (taken as TakenBatches | undefined) ?? {}
       const isRefused = isRefusal(error)
       if (!isRefused && !isOutOfMemory(error)) throw error
@@ -77,14 +80,18 @@ export async function snapshot(
 
 async function snapshotOf(
   pipeline: Pipeline,
-  most: TickBounds,
+  bounds: TickBounds,
   poison: readonly PoisonLine[],
   onTaken: (taken: TakenBatches) => void,
 ): Promise<SnapshotReport> {
   const started = performance.now()
   const { postgres } = pipeline
   const cursor = await postgres.pipeline.one<Cursor>('lake_state_read')
-  pipeline.subjects.asOf(cursor.erasures)
+  const most = {
+    ...bounds,
+    bytes: Math.min(bounds.bytes, (cursor.attempted_bytes ?? Number.POSITIVE_INFINITY) / 2),
+  }
+  const subjects = pipeline.subjects.asOf(cursor.erasures)
   const waiting = await postgres.pipeline.many<Batch>('export_batches', [
     cursor.exported_below,
     cursor.horizon,
@@ -98,6 +105,7 @@ async function snapshotOf(
     const taken = await writeLines(postgres.sql, waiting, path, most)
     onTaken(taken)
     const { batches } = taken
+    if (batches.length) await noteAttempt(pipeline, taken.bytes)
     const below = await boundary(pipeline, cursor, batches)
     const files: NewFile[] = []
     const rows: SnapshotReport['rows'] = {}
@@ -113,7 +121,7 @@ async function snapshotOf(
     let awaited: AwaitedRows[] = []
     let repeats = 0
     if (batches.length) {
-      const events = await readEvents(pipeline, duck, path, batches, tick, poison)
+      const events = await readEvents(pipeline, duck, path, batches, { tick, subjects, poison })
       dead = events.dead
       erased = events.erased
       repeats = events.repeats
@@ -128,7 +136,7 @@ async function snapshotOf(
       const table = await exportRows(pipeline, duck, folder, relation, cursor.exported_below, below, tick)
       if (table) await stage(relation, table)
     }
-    const published = files.length > 0 || dead !== null || erased.length > 0 || repeats > 0
+    const published = batches.length > 0 || files.length > 0
     if (published) await publish(pipeline, duck, cursor, { below, files, dead, erased, awaited })
 
     const read = batches.reduce((sum, batch) => sum + batch.event_count, 0)
@@ -148,6 +156,9 @@ async function snapshotOf(
     }
   })
 }
+
+const noteAttempt = ({ postgres }: Pipeline, bytes: number | null) =>
+  postgres.pipeline.run('lake_state_attempt', [bytes])
 
 /** The brands that have rows of a mutable relation already; events have no base, so that nobody asks. */
 async function brandsWith({ postgres }: Pipeline, relation: RelationName): Promise<Set<string>> {

@@ -1,6 +1,5 @@
-import { errorFields, log } from '../log.ts'
+import { log } from '../log.ts'
 import { isOutOfMemory } from '../store/duckdb.ts'
-import { Outrun } from './manifest.ts'
 
 /**
  * Works on as many of the first files as memory allows: on half of them after each time that it ran out; how many it
@@ -19,22 +18,4 @@ export async function withinMemory<File>(
       log('warn', 'compact_halved', { files: some.length })
     }
   }
-}
-
-/** Works on every relation, also after one that failed, and throws the first failure then. */
-export async function onEach<Name>(
-  names: readonly Name[],
-  work: (name: Name) => Promise<void>,
-): Promise<void> {
-  const failures: unknown[] = []
-  for (const relation of names) {
-    try {
-      await work(relation)
-    } catch (error) {
-      if (error instanceof Outrun) throw error
-      failures.push(error)
-      log('error', 'compact_relation_failed', { relation, ...errorFields(error) })
-    }
-  }
-  if (failures.length) throw failures[0]
 }

@@ -135,11 +135,20 @@ async function refreshParts(
     return await refreshIn(session, pipeline, brand, task, startedAt)
   } catch (error) {
     if (leased.length) await db.run('segments_release', [brand.id]).catch(() => {})
+    if (!options.signal?.aborted && (await erasedSince(pipeline, brand)))
+      throw new Outrun('refresh', { cause: error })
     throw error
   } finally {
     await session?.close()
   }
 }
+
+/** Then files that the refresh reads may be gone, which is no fault of the brand. */
+const erasedSince = (pipeline: Pipeline, { id, erasures }: BrandRow): Promise<boolean> =>
+  brandRow(pipeline, id).then(
+    (now) => now.erasures !== erasures,
+    () => false,
+  )
 
 async function refreshIn(
   session: Session,

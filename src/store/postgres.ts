@@ -44,6 +44,18 @@ const POOL: postgres.Options<Record<string, postgres.PostgresType>> = {
   },
 }
 
+/**
+ * What a process that is frozen, or whose host is gone, leaves open ends by itself: a transaction that wrote holds back the
+ * lake of all brands and what others wait for. None of ours says nothing for longer than seconds.
+ */
+const LEFT_OPEN = {
+  idle_in_transaction_session_timeout: 30_000,
+  // In seconds.
+  tcp_keepalives_idle: 20,
+  tcp_keepalives_interval: 5,
+  tcp_keepalives_count: 4,
+}
+
 /** A UTC time with microseconds, as statements give it. */
 const EXACT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/
 
@@ -54,7 +66,13 @@ export function openPostgres(url: string, options: { max?: number } = {}): Postg
       ...options,
       ...more,
       // What is acknowledged is on disk, whatever the database or the role says by itself.
-      connection: { application_name: 'recoup', role, synchronous_commit: 'on', ...more.connection },
+      connection: {
+        ...LEFT_OPEN,
+        application_name: 'recoup',
+        role,
+        synchronous_commit: 'on',
+        ...more.connection,
+      },
     })
   const app = pool('recoup_app', {
     connection: { statement_timeout: 30_000, idle_in_transaction_session_timeout: 10_000 },

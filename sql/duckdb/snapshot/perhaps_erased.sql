@@ -1,4 +1,4 @@
--- Whom lines from before the newest erasure of their brand name.
+-- Whom lines from before the newest erasure of their brand name. Repeats as well: they are in the log, too.
 select
     identity,
     any_value(brand_id) as brand_id,
@@ -8,7 +8,7 @@ select
     any_value(phone) as phone,
     any_value(anonymous_id) as anonymous_id,
     min(occurred_at) as seen_at
-from kept
+from living
 join newest_erasure using (brand_id)
 where occurred_at <= erased_at
 group by identity

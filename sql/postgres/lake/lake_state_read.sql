@@ -1,2 +1,2 @@
-select tick, exported_below::text, erasures, pg_snapshot_xmin(pg_current_snapshot())::text as horizon
+select tick, exported_below::text, erasures, attempted_bytes, pg_snapshot_xmin(pg_current_snapshot())::text as horizon
 from lake_state

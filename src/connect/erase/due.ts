@@ -1,5 +1,6 @@
 import { PATIENCE, type Patience, sweepAfterErasure } from '../../lake/erase-disk.ts'
 import { eraseNotedLines } from '../../lake/erase-log.ts'
+import { onEach } from '../../lake/on-each.ts'
 import type { Pipeline } from '../../lake/pipeline.ts'
 import type { Requested } from './cut.ts'
 import { type EraseOptions, eraseCustomers } from './erase.ts'
@@ -13,6 +14,8 @@ interface Taken extends Requested {
 const MOST = 1_000
 /** Work that was under way during an erasure has ended after so long. */
 const SWEPT_HOURS = 26
+
+type Swept = Pick<Requested, 'brand_id'>
 
 export interface DueOptions extends EraseOptions {
   /** Only these. */
@@ -42,9 +45,15 @@ export async function eraseDue(pipeline: Pipeline, options: DueOptions = {}): Pr
   return first.brand_id
 }
 
-/** What comes of earlier erasures: lines that the snapshot left out since, and files that killed work left. */
+/**
+ * What comes of earlier erasures: lines that the snapshot left out since, and files that killed work left. What fails
+ * stops none of the others, and is thrown after them.
+ */
 export async function eraseLate(pipeline: Pipeline, patience: Patience = PATIENCE): Promise<void> {
-  await eraseNotedLines(pipeline)
-  const brands = await pipeline.postgres.pipeline.many<{ brand_id: string }>('erasures_swept', [SWEPT_HOURS])
-  for (const { brand_id } of brands) await sweepAfterErasure(pipeline, brand_id, patience)
+  const lines = eraseNotedLines(pipeline)
+  await Promise.allSettled([lines])
+  const brands = await pipeline.postgres.pipeline.many<Swept>('erasures_swept', [SWEPT_HOURS])
+  const failed = ({ brand_id }: Swept) => ({ event: 'sweep_failed', brand_id })
+  await onEach(brands, failed, ({ brand_id }) => sweepAfterErasure(pipeline, brand_id, patience))
+  await lines
 }

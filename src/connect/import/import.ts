@@ -101,7 +101,7 @@ export async function importFile(options: ImportOptions): Promise<ImportResult> 
     }
   } finally {
     duck?.close()
-    folder.remove()
+    await folder.remove()
   }
 }
 

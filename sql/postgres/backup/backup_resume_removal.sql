@@ -1,1 +1,0 @@
-update lake_state set removal_paused_until = null

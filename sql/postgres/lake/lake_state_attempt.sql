@@ -1,0 +1,1 @@
+update lake_state set attempted_bytes = $1
