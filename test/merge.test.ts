@@ -112,6 +112,76 @@ t.test('a visitor that was taken from a customer does not come back, and may joi
   await auditRedirects(t, db, shop.owner)
 })
 
+const publicIdOf = async (shop: People, subject = 0) =>
+  (await shop.customers()).find((customer) => customer.subject === subject)?.id as string
+
+t.test('a visitor whom a server names by its public id moves alone', async (t) => {
+  const shop = await people(db)
+  const [guest] = await shop.assign({ email: 'guest@example.com' })
+  const [visitor] = await shop.assign({ anonymousId: 'v', email: 'guest@example.com', origin: 'browser' })
+  const profileId = await publicIdOf(shop, visitor)
+  const [stored] = await shop.assign({ storeCustomerId: '1', profileId })
+  t.not(stored, guest)
+  t.strictSame(await shop.redirects(), [[visitor, stored]])
+  t.strictSame(await shop.merges(), [`anonymous_id ${visitor}>${stored} server`])
+  t.match(await mergeOf(shop.db, (await newest(shop)).id), { is_visitor: true, values: ['v'] })
+  await undoMerge(shop.db, (await newest(shop)).id, 'cli')
+  await shop.assign({ storeCustomerId: '1', profileId })
+  t.strictSame(await shop.redirects(), [])
+  await auditRedirects(t, db, shop.owner)
+})
+
+t.test('a browser’s word joins no two customers over a visitor whom a server named', async (t) => {
+  const shop = await people(db)
+  const [visitor] = await shop.assign({ anonymousId: 'v' })
+  const [ada, dan] = await shop.assign({ email: 'ada@example.com' }, { email: 'dan@example.com' })
+  const profileId = await publicIdOf(shop, visitor)
+  t.strictSame(await shop.assign({ profileId, email: 'ada@example.com' }), [ada])
+  await shop.assign({ anonymousId: 'v', email: 'dan@example.com', origin: 'browser' })
+  t.strictSame(await shop.redirects(), [[visitor, ada]])
+  t.strictSame(await shop.groups(), ['email ada@example.com', 'email dan@example.com'])
+  t.not(ada, dan)
+})
+
+t.test('a visitor holds no identifier but that of its browser', async (t) => {
+  const shop = await people(db)
+  const [visitor] = await shop.assign({ anonymousId: 'v' })
+  const profileId = await publicIdOf(shop, visitor)
+  const named = [
+    { profileId, email: 'new@example.com' },
+    { profileId, phone: PHONE },
+    { profileId, anonymousId: 'w' },
+  ]
+  const [byEmail, byPhone, byVisitor] = await shop.assign(...named)
+  t.strictSame(await shop.assign(...named), [byEmail, byPhone, visitor])
+  t.equal(byVisitor, visitor)
+  t.strictSame(await shop.redirects(), [[visitor, byEmail]])
+  t.strictSame(await shop.groups(['email', 'phone', 'anonymous_id']), [
+    'anonymous_id v, email new@example.com',
+    `phone ${PHONE}`,
+  ])
+})
+
+t.test('what a page says of the public id of a visitor is about that visitor and joins nobody', async (t) => {
+  const shop = await people(db)
+  const [visitor, other, ada] = await shop.assign(
+    { anonymousId: 'v' },
+    { anonymousId: 'w' },
+    { email: 'ada@example.com' },
+  )
+  const profileId = await publicIdOf(shop, visitor)
+  const said: Named[] = [
+    { profileId, origin: 'browser' },
+    { profileId, anonymousId: 'w', origin: 'browser' },
+  ]
+  t.strictSame(await shop.assign(...said), [visitor, other])
+  const before = await shop.rows()
+  t.strictSame(await shop.assign(...said), [visitor, other])
+  t.strictSame(await shop.rows(), before)
+  await shop.assign({ profileId, anonymousId: 'w', email: 'ada@example.com', origin: 'browser' })
+  t.strictSame(await shop.redirects(), [[other, ada]])
+})
+
 for (const together of [true, false]) {
   t.test(
     `an identifier of 11 customers joins none of them, ${together ? 'in one call' : 'one by one'}`,

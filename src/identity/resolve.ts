@@ -92,11 +92,13 @@ export class Resolution {
     const owner = this.#ownerOf(tuple)
     if (!owner) return null
     describe(owner, tuple, seenAt)
+    // Of another visitor it says nothing.
+    if (isVisitor(owner)) return owner
     for (const [kind, value] of tuple.entries()) {
       if (value === undefined) continue
       const holder = this.#owners[kind]?.get(value)
       if (!holder) this.#give(kind, value, owner)
-      else if (kind === ANONYMOUS) this.#attach(holder, owner, kind, source)
+      else if (kind === ANONYMOUS || isVisitor(holder)) this.#attach(holder, owner, ANONYMOUS, source)
       else if (holder !== owner && this.claims.add(kind, value, owner, source))
         this.#join(owner, holder, kind, source)
     }
@@ -108,12 +110,23 @@ export class Resolution {
     const storeCustomerId = tuple[STORE]
     if (storeCustomerId !== undefined) return this.#held(tuple, STORE) ?? this.#add('server', storeCustomerId)
     const named = this.#held(tuple, PROFILE)
-    if (named) return named
+    if (named && !isVisitor(named)) return named
+    // A visitor's public id says no more than the one of its browser.
+    const profileId = named ? undefined : tuple[PROFILE]
     const reached = this.#held(tuple, EMAIL) ?? this.#heldByPhone(tuple)
-    if (reached && (tuple[PROFILE] === undefined || reached.profileId === null)) return reached
-    if ((tuple[PROFILE] ?? tuple[EMAIL] ?? tuple[PHONE]) !== undefined) return this.#add('server', null)
-    if (tuple[ANONYMOUS] === undefined) return null
-    return this.#held(tuple, ANONYMOUS) ?? this.#add('pixel', null)
+    if (reached && (profileId === undefined || reached.profileId === null)) return reached
+    if ((profileId ?? tuple[EMAIL] ?? tuple[PHONE]) !== undefined) return this.#add('server', null)
+    const browser = tuple[ANONYMOUS]
+    return named ?? (browser === undefined ? null : this.#browser(browser))
+  }
+
+  /** The visitor whom a browser carries, or the customer who has been its only one. */
+  #browser(id: string): Profile {
+    const held = this.#owners[ANONYMOUS]?.get(id)
+    if (held) return held
+    const visitor = this.#add('pixel', null)
+    this.#give(ANONYMOUS, id, visitor)
+    return visitor
   }
 
   #held(tuple: Tuple, kind: number): Profile | undefined {
@@ -130,22 +143,19 @@ export class Resolution {
   #hear(tuple: Tuple, seenAt: number): Profile | null {
     const value = tuple[ANONYMOUS]
     const meant = this.#meant(tuple)
-    if (value === undefined) return meant.length === 1 ? (meant[0]?.holder ?? null) : null
-    let visitor = this.#owners[ANONYMOUS]?.get(value)
-    if (!visitor) {
-      visitor = this.#add('pixel', null)
-      this.#give(ANONYMOUS, value, visitor)
-    }
+    const [one] = meant
+    if (value === undefined)
+      return meant.length > 1 ? null : (one?.holder ?? this.#held(tuple, PROFILE) ?? null)
+    const visitor = this.#browser(value)
     if (!isVisitor(visitor)) return visitor
     describe(visitor, tuple, seenAt)
     if (visitor.into) return visitor
-    const [one] = meant
     if (one && meant.length === 1) this.#attach(visitor, one.holder, one.kind, 'browser')
     else if (one) this.#unclear.push({ visitor, tuple })
     else {
       for (const kind of [STORE, PROFILE, EMAIL, PHONE]) {
         const claimed = tuple[kind]
-        if (claimed !== undefined) this.claims.wait(kind, claimed, visitor)
+        if (claimed !== undefined && !this.#held(tuple, kind)) this.claims.wait(kind, claimed, visitor)
       }
     }
     return visitor
@@ -165,7 +175,7 @@ export class Resolution {
     for (const kind of [STORE, PROFILE, EMAIL, PHONE]) {
       const value = tuple[kind]
       const holder = value === undefined ? undefined : this.#owners[kind]?.get(value)
-      if (value === undefined || !holder) continue
+      if (value === undefined || !holder || isVisitor(holder)) continue
       for (const profile of [holder, ...this.claims.of(kind, value)]) {
         const survivor = survivorOf(profile)
         if (!meant.has(survivor)) meant.set(survivor, { holder: profile, kind })

@@ -1,0 +1,43 @@
+import t from 'tap'
+import { cutIdentity } from '../src/connect/erase/cut.ts'
+import { requestErasure, type Whom } from '../src/identity/erasure-request.ts'
+import { erasedAmong } from '../src/identity/subject.ts'
+import type { Pipeline } from '../src/lake/pipeline.ts'
+import { type Database, database } from './fixtures/database.ts'
+import { day, type Named, type People, people } from './fixtures/identities.ts'
+
+/** What an erasure leaves of who is who. One database for the file. */
+let db: Database
+t.before(async () => {
+  db = await database(t)
+})
+
+const STORE = { storePlatformDomain: 'myshopify.com' }
+
+async function erase(shop: People, whom: Whom): Promise<void> {
+  const { erasureId } = await shop.db.tx((tx) => requestErasure(tx, whom, 'a test'))
+  const pipeline = { ...STORE, postgres: db.postgres } as Pipeline
+  await cutIdentity(pipeline, { brand_id: shop.owner.id, id: erasureId })
+}
+
+/** Whether what was said of somebody before stays out. */
+const staysOut = async (shop: People, identity: Named) =>
+  (await erasedAmong(db.postgres.sql, shop.owner.id, [{ seenAt: day(1), ...identity }], STORE))[0] !== null
+
+t.test('what names somebody else by their public id tells of them, with an erased address too', async (t) => {
+  const shop = await people(db)
+  const [, bob] = await shop.assign({ email: 'ada@example.com' }, { email: 'bob@example.com' })
+  const profileId = (await shop.customers()).find(({ subject }) => subject === bob)?.id
+  await erase(shop, { email: 'ada@example.com' })
+  t.equal(await staysOut(shop, { profileId, email: 'ada@example.com' }), false)
+  t.strictSame(await shop.assign({ profileId, email: 'ada@example.com' }), [bob])
+  t.strictSame(await shop.groups(), ['email bob@example.com'])
+})
+
+t.test('the public id of a visitor is nobody else’s', async (t) => {
+  const shop = await people(db)
+  await shop.assign({ anonymousId: 'v' }, { email: 'ada@example.com' })
+  const [{ id: profileId } = { id: '' }] = await shop.customers()
+  await erase(shop, { email: 'ada@example.com' })
+  t.equal(await staysOut(shop, { profileId, email: 'ada@example.com' }), true)
+})
