@@ -217,6 +217,50 @@ for (const together of [true, false]) {
   )
 }
 
+/** Twelve store customers with the same phone, of whom the store knows nothing else, and as many with the same address. */
+async function crowd(shop: People): Promise<void> {
+  const ids = Array.from({ length: 24 }, (_, n) => String(n))
+  await shop.assign(...ids.slice(0, 12).map((storeCustomerId) => ({ storeCustomerId, phone: PHONE })))
+  await shop.assign(
+    ...ids.slice(12).map((storeCustomerId) => ({ storeCustomerId, email: 'info@example.com' })),
+  )
+}
+
+t.test('what comes with an identifier of too many is not of the first who had it', async (t) => {
+  const shop = await people(db)
+  await crowd(shop)
+  await shop.assign(
+    { email: 'new@example.com', phone: PHONE },
+    { profileId: 'u1', email: 'info@example.com' },
+    { profileId: 'u2', phone: PHONE },
+  )
+  const kinds = ['profile_id', 'email', 'phone']
+  t.strictSame(await shop.groups(kinds), [
+    'email info@example.com',
+    'email new@example.com',
+    `phone ${PHONE}`,
+    'profile_id u1',
+    'profile_id u2',
+  ])
+  t.strictSame(await shop.merges(), [])
+})
+
+t.test('what names nothing but an identifier of too many is of the first who had it', async (t) => {
+  const shop = await people(db)
+  await crowd(shop)
+  t.strictSame(await shop.assign({ phone: PHONE }, { email: 'info@example.com' }), [1, 13])
+})
+
+t.test('who comes with the phone of somebody who removed their address joins them by a merge', async (t) => {
+  const shop = await people(db)
+  const [stored] = await shop.assign({ storeCustomerId: '1', phone: PHONE })
+  await db.postgres.sql`update customer set email_by_record = true where brand_id = ${shop.owner.id}`
+  const [first] = await shop.assign(guest(0))
+  t.strictSame(await shop.merges(), [`phone ${first}>${stored} server`])
+  await shop.assign(...Array.from({ length: 20 }, (_, n) => guest(n)))
+  t.strictSame(await shop.redirects(), [])
+})
+
 t.test('a visitor joins nobody by an identifier that several customers have', async (t) => {
   const shop = await people(db)
   await shop.assign(

@@ -6,6 +6,7 @@ import {
   EMAIL,
   isVisitor,
   KINDS,
+  lacks,
   outlives,
   PHONE,
   PROFILE,
@@ -112,12 +113,23 @@ export class Resolution {
     const named = this.#held(tuple, PROFILE)
     if (named && !isVisitor(named)) return named
     // A visitor's public id says no more than the one of its browser.
-    const profileId = named ? undefined : tuple[PROFILE]
-    const reached = this.#held(tuple, EMAIL) ?? this.#heldByPhone(tuple)
-    if (reached && (profileId === undefined || reached.profileId === null)) return reached
-    if ((profileId ?? tuple[EMAIL] ?? tuple[PHONE]) !== undefined) return this.#add('server', null)
+    const given = [PROFILE, EMAIL, PHONE].filter(
+      (kind) => tuple[kind] !== undefined && !(named && kind === PROFILE),
+    )
+    if (given.length > 0) return this.#reached(tuple, given) ?? this.#add('server', null)
     const browser = tuple[ANONYMOUS]
     return named ?? (browser === undefined ? null : this.#browser(browser))
+  }
+
+  /** Who has the strongest of these identifiers that somebody has; none of whom a stronger one cannot be. */
+  #reached(tuple: Tuple, given: readonly number[]): Profile | undefined {
+    for (const [at, kind] of given.entries()) {
+      const holder = this.#held(tuple, kind)
+      if (!holder) continue
+      const isOthers = at > 0 && this.claims.isShared(kind, tuple[kind] ?? '')
+      return !isOthers && given.slice(0, at).every((stronger) => lacks(holder, stronger)) ? holder : undefined
+    }
+    return undefined
   }
 
   /** The visitor whom a browser carries, or the customer who has been its only one. */
@@ -132,11 +144,6 @@ export class Resolution {
   #held(tuple: Tuple, kind: number): Profile | undefined {
     const value = tuple[kind]
     return value === undefined ? undefined : this.#owners[kind]?.get(value)
-  }
-
-  #heldByPhone(tuple: Tuple): Profile | undefined {
-    const holder = this.#held(tuple, PHONE)
-    return tuple[EMAIL] === undefined || holder?.email === null ? holder : undefined
   }
 
   /** What a browser says: the visitor is its own profile, and joins the customer when exactly one is meant. */
