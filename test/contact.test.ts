@@ -151,6 +151,27 @@ t.test('who refused to be messaged does so at a new number, too', async (t) => {
   t.match(await contacts(), [{ sms_consent: 'subscribed' }])
 })
 
+t.test('who refuses at an address that a customer had before refuses for that customer', async (t) => {
+  const { brand, ofBrand, upsert, consent, contacts } = await shop()
+  const named = { email: 'a@example.com', phone: '+12015550123' }
+  const [subject = 0] = await ofBrand.tx((tx) =>
+    assignSubjects(tx, brand.id, [{ ...named, seenAt: new Date(0) }], {
+      storePlatformDomain: 'myshopify.com',
+      source: 'store',
+    }),
+  )
+  const theirs = await upsert({ subject, ...named })
+  await upsert({ subject, phone: '+12015550124' })
+  const nobodys = await upsert({ phone: named.phone })
+  await consent(nobodys, 'sms', 'unsubscribed', '2026-11-01T00:00:00Z')
+  t.match(await contacts(), [
+    { id: theirs, phone: '+12015550124', sms_consent: 'unsubscribed' },
+    { id: nobodys, subject: null, sms_consent: 'unsubscribed' },
+  ])
+  await consent(nobodys, 'sms', 'subscribed', '2026-11-02T00:00:00Z')
+  t.match(await contacts(), [{ sms_consent: 'unsubscribed' }, { sms_consent: 'subscribed' }])
+})
+
 t.test('who turns out to be somebody else has refused nothing that the other one refused', async (t) => {
   for (const refuses of [0, 1]) {
     const { brand, ofBrand, upsert, consent, contacts } = await shop()
