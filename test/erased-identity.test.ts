@@ -1,6 +1,7 @@
 import t from 'tap'
 import { cutIdentity } from '../src/connect/erase/cut.ts'
 import { requestErasure, type Whom } from '../src/identity/erasure-request.ts'
+import { noIdentifiers, peopleWith } from '../src/identity/people.ts'
 import { erasedAmong } from '../src/identity/subject.ts'
 import type { Pipeline } from '../src/lake/pipeline.ts'
 import { type Database, database } from './fixtures/database.ts'
@@ -40,4 +41,24 @@ t.test('the public id of a visitor is nobody else’s', async (t) => {
   const [{ id: profileId } = { id: '' }] = await shop.customers()
   await erase(shop, { email: 'ada@example.com' })
   t.equal(await staysOut(shop, { profileId, email: 'ada@example.com' }), true)
+})
+
+t.test('a number is found in every spelling that a sender could have used', async (t) => {
+  const { mayBeNamedBy, areIn } = peopleWith({ ...noIdentifiers(), phone: ['+14155552671'] }, 'US')
+  for (const phone of [
+    '+14155552671',
+    '(415) 555-2671',
+    '1 415.555.2671',
+    '+1 415 555 2671 ext. 5',
+    '415-555-2671 x12',
+    'tel:+14155552671;ext=9',
+    '+١٤١٥٥٥٥٢٦٧١',
+    '＋１４１５５５５２６７１',
+    '۴۱۵۵۵۵۲۶۷۱',
+  ]) {
+    t.ok(mayBeNamedBy({ phone }), phone)
+    t.ok(areIn({ billing: { phone } }), phone)
+  }
+  for (const phone of ['+14155552672', '+14155552672 ext. 2671', '5552671', ''])
+    t.notOk(areIn({ billing: { phone } }), phone)
 })
