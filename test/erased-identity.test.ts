@@ -43,6 +43,18 @@ t.test('the public id of a visitor is nobody else’s', async (t) => {
   t.equal(await staysOut(shop, { profileId, email: 'ada@example.com' }), true)
 })
 
+t.test('what a page said of somebody without proof is not erased with them', async (t) => {
+  const shop = await people(db)
+  await shop.assign({ email: 'ada@example.com' })
+  for (const email of ['victim@example.com', 'ada@example.com'])
+    await shop.assign({ anonymousId: 'v', email, origin: 'browser' })
+  await erase(shop, { email: 'ada@example.com' })
+  t.equal(await staysOut(shop, { email: 'victim@example.com' }), false)
+  t.equal(await staysOut(shop, { anonymousId: 'v' }), true)
+  const [, , , , , claims] = await shop.rows()
+  t.strictSame(claims, [])
+})
+
 t.test('a number is found in every spelling that a sender could have used', async (t) => {
   const { mayBeNamedBy, areIn } = peopleWith({ ...noIdentifiers(), phone: ['+14155552671'] }, 'US')
   for (const phone of [
