@@ -110,6 +110,28 @@ t.test('pairs that cross at once never leave a channel with two contacts', async
   t.equal(new Set(rows.map((row) => row.phone)).size, rows.length)
 })
 
+t.test('a number that is replaced at the same moment does not come back', async (t) => {
+  const { ofBrand, upsert, contacts } = await shop()
+  const [email, old, now] = ['a@example.com', '+12015550123', '+12015550124']
+  await upsert({ email, phone: old })
+  await ofBrand.tx(async (tx) => {
+    let isRead = false
+    const many: typeof tx.many = async (name, args) => {
+      const rows = await tx.many(name, args)
+      if (name === 'contacts_like' && !isRead) {
+        isRead = true
+        await upsert({ email, phone: now })
+      }
+      return rows as never
+    }
+    await upsertContact({ ...tx, many }, { ...NOBODY, phone: old, firstName: 'Zoe' })
+  })
+  t.match(await contacts(), [
+    { email, phone: now, first_name: null },
+    { email: null, phone: old, first_name: 'Zoe' },
+  ])
+})
+
 t.test('the newest word on consent counts, in whatever order words come', async (t) => {
   const { upsert, consent, contacts } = await shop()
   const id = await upsert({ email: 'a@example.com', phone: '+12015550123' })
