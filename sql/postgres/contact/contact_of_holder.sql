@@ -3,10 +3,10 @@
 select person.id, identifier.value as address
 from contact
 join identifier
-    on identifier.brand_id = $1
+    on identifier.brand_id = contact.brand_id
     and identifier.kind = case when $3 = 'sms' then 'phone' else 'email' end
     and identifier.value = coalesce($4, case when $3 = 'sms' then contact.phone else contact.email end)
-cross join lateral contacts_of_person($1, identifier.subject) as person (id)
+cross join lateral contacts_of_person(contact.brand_id, identifier.subject) as person (id)
 where contact.brand_id = $1 and contact.id = $2 and contact.subject is null
 order by person.id
 limit 1

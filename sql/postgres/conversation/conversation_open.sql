@@ -2,17 +2,17 @@
 -- something was said to them, or that they began, else the newest. An address that no contact has any more is that of the
 -- customer who had it.
 with named as materialized (
-    select id from contact where brand_id = $1 and email = $3
+    select brand_id, id from contact where brand_id = $1 and email = $3
     union all
-    select id from contact where brand_id = $1 and phone = $4
+    select brand_id, id from contact where brand_id = $1 and phone = $4
 ),
 
 whose as (
-    select id from named
+    select brand_id, id from named
     union all
-    select person.id
+    select identifier.brand_id, person.id
     from identifier
-    cross join lateral contacts_of_person($1, identifier.subject) as person (id)
+    cross join lateral contacts_of_person(identifier.brand_id, identifier.subject) as person (id)
     where
         identifier.brand_id = $1
         and (identifier.kind = 'email' and identifier.value = $3 or identifier.kind = 'phone' and identifier.value = $4)
@@ -21,7 +21,7 @@ whose as (
 
 select conversation.id, run_id, contact_id
 from whose
-join conversation on conversation.brand_id = $1 and conversation.contact_id = whose.id
+join conversation on conversation.brand_id = whose.brand_id and conversation.contact_id = whose.id
 where channel = $2 and conversation.status = 'open' and not conversation.deleted
 order by
     (

@@ -8,6 +8,6 @@ where
     not exists (
         select
         from identifier
-        where identifier.brand_id = $1 and identifier.kind = given.kind and identifier.value = given.value
+        where identifier.brand_id = claim.brand_id and identifier.kind = claim.kind and identifier.value = claim.value
     )
 order by claim.kind, claim.value, claim.claimed_at, claim.subject
