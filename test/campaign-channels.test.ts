@@ -317,6 +317,31 @@ t.test('STOP ends the run, unsubscribes and is not answered; START subscribes ag
   t.match(await consent(), [{ sms_consent: 'subscribed' }])
 })
 
+for (const isAbout of ['an open conversation', 'none']) {
+  t.test(`STOP from the number that a customer had before is theirs, and about ${isAbout}`, async (t) => {
+    const { gateway, brand, tell } = await withGateway()
+    await stage.campaign(brand)
+    const { phone } = await abandoned(brand)
+    await stage.pass(31)
+    const now = clock.now()
+    await stage.tell(brand, {
+      topic: 'customers/update',
+      triggeredAt: now,
+      body: JSON.stringify({ id: 70 + people, phone: '+12025550999', created_at: now, updated_at: now }),
+    })
+    if (isAbout === 'none') await sql`update conversation set status = 'closed' where brand_id = ${brand.id}`
+    await tell({ type: 'message', id: 'in_1', from: phone, text: 'Stop.' })
+    if (isAbout !== 'none') t.match(await runOf(brand), { state: 'ended', outcome: 'stopped' })
+    await stage.pass(2 * 1_440)
+    t.equal(gateway.taken.size, 1)
+    const consent = () =>
+      sql`select sms_consent from contact where brand_id = ${brand.id} and phone = '+12025550999'`
+    t.match(await consent(), [{ sms_consent: 'unsubscribed' }])
+    await tell({ type: 'message', id: 'in_2', from: phone, text: 'START' })
+    t.match(await consent(), [{ sms_consent: 'unsubscribed' }], 'a yes is for the number that it came from')
+  })
+}
+
 /** Somebody else works on the run, until what is done meanwhile has to wait for it, and writes a step. */
 async function beside<Result>(brand: Brand, work: () => Promise<Result>): Promise<Result> {
   return await sql

@@ -110,6 +110,28 @@ t.test('pairs that cross at once never leave a channel with two contacts', async
   t.equal(new Set(rows.map((row) => row.phone)).size, rows.length)
 })
 
+t.test('a number that is replaced at the same moment does not come back', async (t) => {
+  const { ofBrand, upsert, contacts } = await shop()
+  const [email, old, now] = ['a@example.com', '+12015550123', '+12015550124']
+  await upsert({ email, phone: old })
+  await ofBrand.tx(async (tx) => {
+    let isRead = false
+    const many: typeof tx.many = async (name, args) => {
+      const rows = await tx.many(name, args)
+      if (name === 'contacts_like' && !isRead) {
+        isRead = true
+        await upsert({ email, phone: now })
+      }
+      return rows as never
+    }
+    await upsertContact({ ...tx, many }, { ...NOBODY, phone: old, firstName: 'Zoe' })
+  })
+  t.match(await contacts(), [
+    { email, phone: now, first_name: null },
+    { email: null, phone: old, first_name: 'Zoe' },
+  ])
+})
+
 t.test('the newest word on consent counts, in whatever order words come', async (t) => {
   const { upsert, consent, contacts } = await shop()
   const id = await upsert({ email: 'a@example.com', phone: '+12015550123' })
@@ -149,6 +171,27 @@ t.test('who refused to be messaged does so at a new number, too', async (t) => {
   t.match(await contacts(), [{ phone: '+12015550124', sms_consent: 'unsubscribed' }])
   await consent(id, 'sms', 'subscribed', '2026-11-02T00:00:00Z')
   t.match(await contacts(), [{ sms_consent: 'subscribed' }])
+})
+
+t.test('who refuses at an address that a customer had before refuses for that customer', async (t) => {
+  const { brand, ofBrand, upsert, consent, contacts } = await shop()
+  const named = { email: 'a@example.com', phone: '+12015550123' }
+  const [subject = 0] = await ofBrand.tx((tx) =>
+    assignSubjects(tx, brand.id, [{ ...named, seenAt: new Date(0) }], {
+      storePlatformDomain: 'myshopify.com',
+      source: 'store',
+    }),
+  )
+  const theirs = await upsert({ subject, ...named })
+  await upsert({ subject, phone: '+12015550124' })
+  const nobodys = await upsert({ phone: named.phone })
+  await consent(nobodys, 'sms', 'unsubscribed', '2026-11-01T00:00:00Z')
+  t.match(await contacts(), [
+    { id: theirs, phone: '+12015550124', sms_consent: 'unsubscribed' },
+    { id: nobodys, subject: null, sms_consent: 'unsubscribed' },
+  ])
+  await consent(nobodys, 'sms', 'subscribed', '2026-11-02T00:00:00Z')
+  t.match(await contacts(), [{ sms_consent: 'unsubscribed' }, { sms_consent: 'subscribed' }])
 })
 
 t.test('who turns out to be somebody else has refused nothing that the other one refused', async (t) => {

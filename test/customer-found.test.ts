@@ -20,10 +20,20 @@ await sql`
 await sql`
   insert into subject_redirect (brand_id, subject, customer)
   select ${brand.id}, n, n - 1 from generate_series(100, ${CUSTOMERS}::integer, 100) as n`
-await sql`analyze customer, identifier, subject_redirect`
+await sql`
+  insert into contact (brand_id, id, subject, email)
+  select brand_id, gen_random_uuid(), subject, 'now-' || email from customer where brand_id = ${brand.id}`
+await sql`
+  insert into conversation (brand_id, id, contact_id, channel)
+  select brand_id, gen_random_uuid(), id, 'email' from contact where brand_id = ${brand.id}`
+const NOBODYS = '01890a5d-ac96-774b-bcce-b302099a8057'
+await sql`insert into contact (brand_id, id, email) values (${brand.id}, ${NOBODYS}, '29007@example.com')`
+await sql`analyze customer, identifier, subject_redirect, contact, conversation`
+
+type Value = string | number | boolean | null
 
 /** Rows of tables that Postgres looks at for a statement of the brand, in functions as well. */
-async function rowsRead(name: string, values: readonly (string | number | boolean)[]): Promise<number> {
+async function rowsRead(name: string, values: readonly Value[]): Promise<number> {
   const text = readFileSync(join(CHECKOUT, 'sql', 'postgres', `${name}.sql`), 'utf8')
   return await sql.begin(async (tx) => {
     await tx`set local role recoup_app`
@@ -40,13 +50,19 @@ async function rowsRead(name: string, values: readonly (string | number | boolea
   })
 }
 
-const statements: readonly [what: string, name: string, values: (string | number | boolean)[]][] = [
+const statements: readonly [what: string, name: string, values: Value[]][] = [
   ['by its id', 'customer/customer_found', ['customer-29007', false]],
   ['by its id, with what it goes by', 'customer/customer_found', ['customer-29007', true]],
   ['by its email', 'customer/party_found', ['email', '29007@example.com']],
   ['by its id or a contact', 'customer/party_found', ['none', 'customer-29007']],
   ['by its id, with all ordinals', 'commerce/subjects_named', ['profile_id', 'customer-29007']],
   ['by its email, with all ordinals', 'commerce/subjects_named', ['email', '29007@example.com']],
+  [
+    'by an address of before, with a conversation',
+    'conversation/conversation_open',
+    ['email', '29008@example.com', null],
+  ],
+  ['by the address of a contact of nobody', 'contact/contact_of_holder', [NOBODYS, 'email', null]],
   ['with its channels', 'contact/channels_of_customer', [100]],
 ]
 for (const [what, name, values] of statements)

@@ -112,6 +112,76 @@ t.test('a visitor that was taken from a customer does not come back, and may joi
   await auditRedirects(t, db, shop.owner)
 })
 
+const publicIdOf = async (shop: People, subject = 0) =>
+  (await shop.customers()).find((customer) => customer.subject === subject)?.id as string
+
+t.test('a visitor whom a server names by its public id moves alone', async (t) => {
+  const shop = await people(db)
+  const [guest] = await shop.assign({ email: 'guest@example.com' })
+  const [visitor] = await shop.assign({ anonymousId: 'v', email: 'guest@example.com', origin: 'browser' })
+  const profileId = await publicIdOf(shop, visitor)
+  const [stored] = await shop.assign({ storeCustomerId: '1', profileId })
+  t.not(stored, guest)
+  t.strictSame(await shop.redirects(), [[visitor, stored]])
+  t.strictSame(await shop.merges(), [`anonymous_id ${visitor}>${stored} server`])
+  t.match(await mergeOf(shop.db, (await newest(shop)).id), { is_visitor: true, values: ['v'] })
+  await undoMerge(shop.db, (await newest(shop)).id, 'cli')
+  await shop.assign({ storeCustomerId: '1', profileId })
+  t.strictSame(await shop.redirects(), [])
+  await auditRedirects(t, db, shop.owner)
+})
+
+t.test('a browser’s word joins no two customers over a visitor whom a server named', async (t) => {
+  const shop = await people(db)
+  const [visitor] = await shop.assign({ anonymousId: 'v' })
+  const [ada, dan] = await shop.assign({ email: 'ada@example.com' }, { email: 'dan@example.com' })
+  const profileId = await publicIdOf(shop, visitor)
+  t.strictSame(await shop.assign({ profileId, email: 'ada@example.com' }), [ada])
+  await shop.assign({ anonymousId: 'v', email: 'dan@example.com', origin: 'browser' })
+  t.strictSame(await shop.redirects(), [[visitor, ada]])
+  t.strictSame(await shop.groups(), ['email ada@example.com', 'email dan@example.com'])
+  t.not(ada, dan)
+})
+
+t.test('a visitor holds no identifier but that of its browser', async (t) => {
+  const shop = await people(db)
+  const [visitor] = await shop.assign({ anonymousId: 'v' })
+  const profileId = await publicIdOf(shop, visitor)
+  const named = [
+    { profileId, email: 'new@example.com' },
+    { profileId, phone: PHONE },
+    { profileId, anonymousId: 'w' },
+  ]
+  const [byEmail, byPhone, byVisitor] = await shop.assign(...named)
+  t.strictSame(await shop.assign(...named), [byEmail, byPhone, visitor])
+  t.equal(byVisitor, visitor)
+  t.strictSame(await shop.redirects(), [[visitor, byEmail]])
+  t.strictSame(await shop.groups(['email', 'phone', 'anonymous_id']), [
+    'anonymous_id v, email new@example.com',
+    `phone ${PHONE}`,
+  ])
+})
+
+t.test('what a page says of the public id of a visitor is about that visitor and joins nobody', async (t) => {
+  const shop = await people(db)
+  const [visitor, other, ada] = await shop.assign(
+    { anonymousId: 'v' },
+    { anonymousId: 'w' },
+    { email: 'ada@example.com' },
+  )
+  const profileId = await publicIdOf(shop, visitor)
+  const said: Named[] = [
+    { profileId, origin: 'browser' },
+    { profileId, anonymousId: 'w', origin: 'browser' },
+  ]
+  t.strictSame(await shop.assign(...said), [visitor, other])
+  const before = await shop.rows()
+  t.strictSame(await shop.assign(...said), [visitor, other])
+  t.strictSame(await shop.rows(), before)
+  await shop.assign({ profileId, anonymousId: 'w', email: 'ada@example.com', origin: 'browser' })
+  t.strictSame(await shop.redirects(), [[other, ada]])
+})
+
 for (const together of [true, false]) {
   t.test(
     `an identifier of 11 customers joins none of them, ${together ? 'in one call' : 'one by one'}`,
@@ -146,6 +216,50 @@ for (const together of [true, false]) {
     },
   )
 }
+
+/** Twelve store customers with the same phone, of whom the store knows nothing else, and as many with the same address. */
+async function crowd(shop: People): Promise<void> {
+  const ids = Array.from({ length: 24 }, (_, n) => String(n))
+  await shop.assign(...ids.slice(0, 12).map((storeCustomerId) => ({ storeCustomerId, phone: PHONE })))
+  await shop.assign(
+    ...ids.slice(12).map((storeCustomerId) => ({ storeCustomerId, email: 'info@example.com' })),
+  )
+}
+
+t.test('what comes with an identifier of too many is not of the first who had it', async (t) => {
+  const shop = await people(db)
+  await crowd(shop)
+  await shop.assign(
+    { email: 'new@example.com', phone: PHONE },
+    { profileId: 'u1', email: 'info@example.com' },
+    { profileId: 'u2', phone: PHONE },
+  )
+  const kinds = ['profile_id', 'email', 'phone']
+  t.strictSame(await shop.groups(kinds), [
+    'email info@example.com',
+    'email new@example.com',
+    `phone ${PHONE}`,
+    'profile_id u1',
+    'profile_id u2',
+  ])
+  t.strictSame(await shop.merges(), [])
+})
+
+t.test('what names nothing but an identifier of too many is of the first who had it', async (t) => {
+  const shop = await people(db)
+  await crowd(shop)
+  t.strictSame(await shop.assign({ phone: PHONE }, { email: 'info@example.com' }), [1, 13])
+})
+
+t.test('who comes with the phone of somebody who removed their address joins them by a merge', async (t) => {
+  const shop = await people(db)
+  const [stored] = await shop.assign({ storeCustomerId: '1', phone: PHONE })
+  await db.postgres.sql`update customer set email_by_record = true where brand_id = ${shop.owner.id}`
+  const [first] = await shop.assign(guest(0))
+  t.strictSame(await shop.merges(), [`phone ${first}>${stored} server`])
+  await shop.assign(...Array.from({ length: 20 }, (_, n) => guest(n)))
+  t.strictSame(await shop.redirects(), [])
+})
 
 t.test('a visitor joins nobody by an identifier that several customers have', async (t) => {
   const shop = await people(db)

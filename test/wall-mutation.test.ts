@@ -235,7 +235,9 @@ function placeOf(original: string, n: number, type: string): Place {
     }
   }
   const kind = new RegExp(`'(\\w+)', ${place}`).exec(original)?.[1]
-  const column = new RegExp(`(\\w+)(?:::text)?\\)* = (?:any ?\\()?(?:\\w+\\()*${place}`).exec(original)?.[1]
+  const column = new RegExp(
+    `(\\w+)(?:::text)?\\)* (?:=|is not distinct from) (?:any ?\\()?(?:\\w+\\()*${place}`,
+  ).exec(original)?.[1]
   const name = column ?? unnestedAs(original, place) ?? ''
   if (/^\d+$/.test(name)) return only(Number(name))
   // Functions are given lists of subjects without a name; some statements name one themselves.

@@ -11,6 +11,8 @@ export interface Wish {
   wants: 'stop' | 'start'
   /** Where it was said, for the history of the consent. */
   source: string
+  /** That it came from, normalised; absent: the one that the contact has. */
+  address?: string
   at: Date
 }
 
@@ -21,12 +23,12 @@ export interface Wish {
 export async function honour(
   tx: Statements,
   brandId: string,
-  { conversationId, channel, wants, source, at }: Wish,
+  { conversationId, channel, wants, source, address, at }: Wish,
 ): Promise<void> {
   const whom = await whomOf(tx, conversationId)
   if (whom.contactId === null) return
   const state = wants === 'stop' ? 'unsubscribed' : 'subscribed'
-  await setConsent(tx, whom.contactId, channel, state, source, at)
+  await setConsent(tx, whom.contactId, channel, state, source, at, address)
   await tx.run('conversation_opted_out', [conversationId, wants === 'stop' ? at : null])
   await appendEvent(tx, brandId, {
     event_type: 'consent_updated',

@@ -23,15 +23,15 @@ export interface Incoming {
 export type Received = { conversationId: string; messageId: string } | { deduplicated: true }
 
 /**
- * Takes a message: to the newest open conversation of its contact and channel, before others one in which something was
- * said to them, or a new one. A wish for no more messages, or for messages again, is honoured in the same transaction;
- * all else the conversation's run answers. Throws `bad_request` for a sender that is no address.
+ * Takes a message: to the newest open conversation of its contact, or of whose address it was, and channel, before others
+ * one in which something was said to them, or a new one. A wish for no more messages, or for messages again, is honoured
+ * in the same transaction; all else the conversation's run answers. Throws `bad_request` for a sender that is no address.
  */
 export async function receiveMessage(db: Db, brandId: string, incoming: Incoming): Promise<Received> {
   const key = `${incoming.channel}:${incoming.gatewayId}`
   const take = async (tx: Statements): Promise<Received> => {
     if (await tx.maybe('message_of_key', [key])) return { deduplicated: true }
-    const { id: conversationId, contactId } = await conversationFor(tx, incoming)
+    const { id: conversationId, contactId, address } = await conversationFor(tx, incoming)
     // Before the contact, in the order in which the runner locks them.
     const run = await runOfConversation(tx, conversationId)
     const messageId = v7()
@@ -43,7 +43,10 @@ export async function receiveMessage(db: Db, brandId: string, incoming: Incoming
     const wants = wishOf(text)
     if (wants === 'stop' && run?.state === 'waiting') await stopRun(tx, run, conversationId, at)
     if (wants === null && run && isAnswered(run)) await tx.run('run_reply', [run.id, at])
-    if (wants !== null) await honour(tx, brandId, { conversationId, channel, wants, source: 'reply', at })
+    if (wants !== null) {
+      const source = 'reply'
+      await honour(tx, brandId, { conversationId, channel, wants, source, address, at })
+    }
     return { conversationId, messageId }
   }
   // The same one, or another one of the same contact, may come at the same time.
@@ -59,20 +62,21 @@ function isAnswered({ state, step, outcome, action_type }: ConversationRun): boo
 async function conversationFor(tx: Statements, { channel, from, at }: Incoming) {
   const given = channel === 'sms' ? { email: null, phone: from } : { email: from, phone: null }
   const { email, phone } = await channelsOf(tx, given)
-  if (email === null && phone === null)
+  const address = email ?? phone
+  if (address === null)
     throw fail('bad_request', channel === 'sms' ? 'from: must be a phone number' : 'from: must be an address')
   const open = await tx.maybe<{ id: string; contact_id: string }>('conversation_open', [
     channel,
     email,
     phone,
   ])
-  if (open) return { id: open.id, contactId: open.contact_id }
+  if (open) return { id: open.id, contactId: open.contact_id, address }
   const contact = await upsertContact(tx, { subject: null, email, phone, firstName: null, lastName: null })
   if ('conflict' in contact) throw fail('conflict', 'The address belongs to several contacts.')
   await linkContact(tx, contact.contactId, { email, phone })
   const id = v7()
   await tx.run('conversation_begin', [id, contact.contactId, channel, at])
-  return { id, contactId: contact.contactId }
+  return { id, contactId: contact.contactId, address }
 }
 
 async function stopRun(

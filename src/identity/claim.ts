@@ -37,7 +37,12 @@ export class Claims {
       this.added.push({ kind, value, owner, source })
       if (claimants.size === MOST_SHARING) this.crossed.push({ kind, value })
     }
-    return claimants.size < MOST_SHARING
+    return !this.isShared(kind, value)
+  }
+
+  /** By too many to say who somebody is. */
+  isShared(kind: number, value: string): boolean {
+    return (this.#of[kind]?.get(value)?.size ?? 0) >= MOST_SHARING
   }
 
   /** A browser gave a visitor an identifier that nobody holds. */

@@ -23,9 +23,8 @@ export interface FoundContact {
   lastName: string | null
 }
 
-interface ContactRow extends Channels {
+interface ContactRow extends FoundContact {
   id: string
-  subject: number | null
   /** Linked to somebody else than the customer. */
   is_others: boolean
 }
@@ -70,13 +69,23 @@ export async function upsertContact(
     await tx.run('contact_insert', [contactId, ...values])
     return { contactId }
   }
-  await tx.run('contact_update', [owner.id, ...values])
+  if (!isNews(owner, { subject, email, phone, firstName, lastName })) return { contactId: owner.id }
+  // Somebody else gave it another channel since it was read, or removed it.
+  if ((await tx.run('contact_update', [owner.id, ...values, owner.email, owner.phone])) === 0)
+    return await upsertContact(tx, found)
   const isLinked = owner.subject === null && subject !== null
   if (isLinked) await applyConsents(tx, owner.id)
   else if ((email !== null && owner.email !== email) || (phone !== null && owner.phone !== phone))
     await tx.run('consent_apply', [[owner.id]])
   return { contactId: owner.id }
 }
+
+/** Whether the contact does not say already what is given of it. */
+const isNews = (owner: ContactRow, { subject, ...given }: FoundContact) =>
+  (owner.subject === null && subject !== null) ||
+  Object.entries(given).some(
+    ([field, value]) => value !== null && value !== owner[field as keyof typeof given],
+  )
 
 /** Links a contact that nobody is known to have to the customer whose email or phone it has. */
 export async function linkContact(
@@ -121,7 +130,8 @@ function ownerOf(
 /**
  * Records what somebody said about a channel at an instant, and where; `address` (normalised, '' for none) is what it
  * is about, else the contact's own. A contact shows the newest word on its address, and the newest no of the person on any,
- * however late an older one comes; saying the same again changes nothing.
+ * however late an older one comes; saying the same again changes nothing. Who is linked to nobody refuses for the customer
+ * who has their address as well.
  */
 export async function setConsent(
   tx: Statements,
@@ -137,4 +147,9 @@ export async function setConsent(
   const held = await tx.many<{ id: string }>('contacts_hold', [contactId, email || null, phone || null])
   await tx.run('consent_insert', [contactId, channel, state, source, at, address ?? null])
   await tx.run('consent_apply', [held.map(({ id }) => id)])
+  if (state !== 'unsubscribed') return
+  const theirs = await tx.maybe<{ id: string; address: string }>('contact_of_holder', [
+    ...[contactId, channel, address ?? null],
+  ])
+  if (theirs) await setConsent(tx, theirs.id, channel, state, source, at, theirs.address)
 }

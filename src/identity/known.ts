@@ -67,7 +67,7 @@ function valuesOf(tuples: readonly Tuple[], kind: number): string[] {
 
 async function holdersOf(ask: Ask, kind: number, values: string[]): Promise<Map<string, number>> {
   // A public id is a profile id, too.
-  const byId = kind === PROFILE ? await pairs(ask, 'public_ids_held', [values]) : []
+  const byId = kind === PROFILE ? await pairs(ask, 'public_ids_held', [values, true]) : []
   return new Map([...byId, ...(await pairs(ask, 'identifiers_held', [KINDS[kind], values]))])
 }
 

@@ -40,6 +40,10 @@ export function survivorOf(profile: Profile): Profile {
 
 export const isVisitor = ({ provenance }: Pick<Profile, 'provenance'>) => provenance === 'pixel'
 
+/** Whether a profile id or an email that nobody has may be theirs: they have none, and the store does not say so. */
+export const lacks = ({ profileId, email, emailByRecord }: Profile, kind: number): boolean =>
+  kind === PROFILE ? profileId === null : email === null && !emailByRecord
+
 type Ranked = Pick<Profile, 'storeCustomerId' | 'age'>
 
 /** Of two survivors the one that stays: the store-linked one, else the older. */

@@ -6,6 +6,7 @@ import {
   EMAIL,
   isVisitor,
   KINDS,
+  lacks,
   outlives,
   PHONE,
   PROFILE,
@@ -92,11 +93,13 @@ export class Resolution {
     const owner = this.#ownerOf(tuple)
     if (!owner) return null
     describe(owner, tuple, seenAt)
+    // Of another visitor it says nothing.
+    if (isVisitor(owner)) return owner
     for (const [kind, value] of tuple.entries()) {
       if (value === undefined) continue
       const holder = this.#owners[kind]?.get(value)
       if (!holder) this.#give(kind, value, owner)
-      else if (kind === ANONYMOUS) this.#attach(holder, owner, kind, source)
+      else if (kind === ANONYMOUS || isVisitor(holder)) this.#attach(holder, owner, ANONYMOUS, source)
       else if (holder !== owner && this.claims.add(kind, value, owner, source))
         this.#join(owner, holder, kind, source)
     }
@@ -108,12 +111,34 @@ export class Resolution {
     const storeCustomerId = tuple[STORE]
     if (storeCustomerId !== undefined) return this.#held(tuple, STORE) ?? this.#add('server', storeCustomerId)
     const named = this.#held(tuple, PROFILE)
-    if (named) return named
-    const reached = this.#held(tuple, EMAIL) ?? this.#heldByPhone(tuple)
-    if (reached && (tuple[PROFILE] === undefined || reached.profileId === null)) return reached
-    if ((tuple[PROFILE] ?? tuple[EMAIL] ?? tuple[PHONE]) !== undefined) return this.#add('server', null)
-    if (tuple[ANONYMOUS] === undefined) return null
-    return this.#held(tuple, ANONYMOUS) ?? this.#add('pixel', null)
+    if (named && !isVisitor(named)) return named
+    // A visitor's public id says no more than the one of its browser.
+    const given = [PROFILE, EMAIL, PHONE].filter(
+      (kind) => tuple[kind] !== undefined && !(named && kind === PROFILE),
+    )
+    if (given.length > 0) return this.#reached(tuple, given) ?? this.#add('server', null)
+    const browser = tuple[ANONYMOUS]
+    return named ?? (browser === undefined ? null : this.#browser(browser))
+  }
+
+  /** Who has the strongest of these identifiers that somebody has; none of whom a stronger one cannot be. */
+  #reached(tuple: Tuple, given: readonly number[]): Profile | undefined {
+    for (const [at, kind] of given.entries()) {
+      const holder = this.#held(tuple, kind)
+      if (!holder) continue
+      const isOthers = at > 0 && this.claims.isShared(kind, tuple[kind] ?? '')
+      return !isOthers && given.slice(0, at).every((stronger) => lacks(holder, stronger)) ? holder : undefined
+    }
+    return undefined
+  }
+
+  /** The visitor whom a browser carries, or the customer who has been its only one. */
+  #browser(id: string): Profile {
+    const held = this.#owners[ANONYMOUS]?.get(id)
+    if (held) return held
+    const visitor = this.#add('pixel', null)
+    this.#give(ANONYMOUS, id, visitor)
+    return visitor
   }
 
   #held(tuple: Tuple, kind: number): Profile | undefined {
@@ -121,31 +146,23 @@ export class Resolution {
     return value === undefined ? undefined : this.#owners[kind]?.get(value)
   }
 
-  #heldByPhone(tuple: Tuple): Profile | undefined {
-    const holder = this.#held(tuple, PHONE)
-    return tuple[EMAIL] === undefined || holder?.email === null ? holder : undefined
-  }
-
   /** What a browser says: the visitor is its own profile, and joins the customer when exactly one is meant. */
   #hear(tuple: Tuple, seenAt: number): Profile | null {
     const value = tuple[ANONYMOUS]
     const meant = this.#meant(tuple)
-    if (value === undefined) return meant.length === 1 ? (meant[0]?.holder ?? null) : null
-    let visitor = this.#owners[ANONYMOUS]?.get(value)
-    if (!visitor) {
-      visitor = this.#add('pixel', null)
-      this.#give(ANONYMOUS, value, visitor)
-    }
+    const [one] = meant
+    if (value === undefined)
+      return meant.length > 1 ? null : (one?.holder ?? this.#held(tuple, PROFILE) ?? null)
+    const visitor = this.#browser(value)
     if (!isVisitor(visitor)) return visitor
     describe(visitor, tuple, seenAt)
     if (visitor.into) return visitor
-    const [one] = meant
     if (one && meant.length === 1) this.#attach(visitor, one.holder, one.kind, 'browser')
     else if (one) this.#unclear.push({ visitor, tuple })
     else {
       for (const kind of [STORE, PROFILE, EMAIL, PHONE]) {
         const claimed = tuple[kind]
-        if (claimed !== undefined) this.claims.wait(kind, claimed, visitor)
+        if (claimed !== undefined && !this.#held(tuple, kind)) this.claims.wait(kind, claimed, visitor)
       }
     }
     return visitor
@@ -165,7 +182,7 @@ export class Resolution {
     for (const kind of [STORE, PROFILE, EMAIL, PHONE]) {
       const value = tuple[kind]
       const holder = value === undefined ? undefined : this.#owners[kind]?.get(value)
-      if (value === undefined || !holder) continue
+      if (value === undefined || !holder || isVisitor(holder)) continue
       for (const profile of [holder, ...this.claims.of(kind, value)]) {
         const survivor = survivorOf(profile)
         if (!meant.has(survivor)) meant.set(survivor, { holder: profile, kind })

@@ -1,4 +1,4 @@
-import { ANONYMOUS, KINDS, PHONE } from './profile.ts'
+import { ANONYMOUS, KINDS, PHONE, PROFILE } from './profile.ts'
 import type { Tuple } from './resolve.ts'
 import type { Ask } from './subject.ts'
 
@@ -85,7 +85,7 @@ async function tombstonesAmong(ask: Ask, tuples: readonly Tuple[]): Promise<Map<
   )
 }
 
-/** The identifiers that somebody holds now. */
+/** The identifiers that customers hold now, or visitors as that of their browser. */
 async function livingAmong(ask: Ask, tuples: readonly Tuple[]): Promise<Set<string>> {
   const living = new Set<string>()
   for (const [kind, name] of KINDS.entries()) {
@@ -95,8 +95,9 @@ async function livingAmong(ask: Ask, tuples: readonly Tuple[]): Promise<Set<stri
       if (value !== undefined) values.add(value)
     }
     if (values.size === 0) continue
-    for (const held of await ask<Held>('identifiers_held', [name, [...values]]))
-      for (const value of held.values) living.add(keyOf(kind, value))
+    const held = await ask<Held>('identifiers_held', [name, [...values]])
+    if (kind === PROFILE) held.push(...(await ask<Held>('public_ids_held', [[...values], false])))
+    for (const { values } of held) for (const value of values) living.add(keyOf(kind, value))
   }
   return living
 }

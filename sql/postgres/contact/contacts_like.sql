@@ -6,7 +6,7 @@ with asked as (
 )
 
 select
-    contact.id, contact.subject, email, phone,
+    contact.id, contact.subject, email, phone, first_name as "firstName", last_name as "lastName",
     coalesce(coalesce(redirect.customer, contact.subject) <> asked.customer, false) as is_others
 from asked
 join contact on contact.brand_id = $1 and (email = $2 or phone = $3 or contact.subject = $4)

@@ -1,14 +1,28 @@
 -- The open conversation that whoever has an address ($3: email, $4: phone) goes on with on channel $2: the newest in which
--- something was said to them, or that they began, else the newest.
+-- something was said to them, or that they began, else the newest. An address that no contact has any more is that of the
+-- customer who had it.
+with named as materialized (
+    select brand_id, id from contact where brand_id = $1 and email = $3
+    union all
+    select brand_id, id from contact where brand_id = $1 and phone = $4
+),
+
+whose as (
+    select brand_id, id from named
+    union all
+    select identifier.brand_id, person.id
+    from identifier
+    cross join lateral contacts_of_person(identifier.brand_id, identifier.subject) as person (id)
+    where
+        identifier.brand_id = $1
+        and (identifier.kind = 'email' and identifier.value = $3 or identifier.kind = 'phone' and identifier.value = $4)
+        and not exists (select from named)
+)
+
 select conversation.id, run_id, contact_id
-from conversation
-join contact on contact.brand_id = conversation.brand_id and contact.id = contact_id
-where
-    conversation.brand_id = $1
-    and channel = $2
-    and conversation.status = 'open'
-    and not conversation.deleted
-    and (contact.email = $3 or contact.phone = $4)
+from whose
+join conversation on conversation.brand_id = whose.brand_id and conversation.contact_id = whose.id
+where channel = $2 and conversation.status = 'open' and not conversation.deleted
 order by
     (
         run_id is null

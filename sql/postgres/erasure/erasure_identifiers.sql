@@ -1,10 +1,9 @@
--- All that names these subjects, wherever it is written; not what somebody else holds.
+-- All that names these subjects, wherever it is written; not what somebody else holds, nor what only a page said: anyone
+-- can forge that, and who has the address must not lose what comes of them.
 with named as (
     select kind, value from identifier where brand_id = $1 and subject = any($2::integer[])
     union
     select kind, value from identifier_claim where brand_id = $1 and subject = any($2::integer[])
-    union
-    select kind, value from visitor_claim where brand_id = $1 and subject = any($2::integer[])
     union
     select kind, value
     from customer

@@ -1,0 +1,94 @@
+import t from 'tap'
+import { cutIdentity } from '../src/connect/erase/cut.ts'
+import { requestErasure, type Whom } from '../src/identity/erasure-request.ts'
+import { noIdentifiers, peopleWith } from '../src/identity/people.ts'
+import { erasedAmong } from '../src/identity/subject.ts'
+import type { Pipeline } from '../src/lake/pipeline.ts'
+import { type Database, database } from './fixtures/database.ts'
+import { day, type Named, type People, people } from './fixtures/identities.ts'
+
+/** What an erasure leaves of who is who. One database for the file. */
+let db: Database
+t.before(async () => {
+  db = await database(t)
+})
+
+const STORE = { storePlatformDomain: 'myshopify.com' }
+
+async function erase(shop: People, whom: Whom): Promise<void> {
+  const { erasureId } = await shop.db.tx((tx) => requestErasure(tx, whom, 'a test'))
+  const pipeline = { ...STORE, postgres: db.postgres } as Pipeline
+  await cutIdentity(pipeline, { brand_id: shop.owner.id, id: erasureId })
+}
+
+/** Whether what was said of somebody before stays out. */
+const staysOut = async (shop: People, identity: Named) =>
+  (await erasedAmong(db.postgres.sql, shop.owner.id, [{ seenAt: day(1), ...identity }], STORE))[0] !== null
+
+t.test('what names somebody else by their public id tells of them, with an erased address too', async (t) => {
+  const shop = await people(db)
+  const [, bob] = await shop.assign({ email: 'ada@example.com' }, { email: 'bob@example.com' })
+  const profileId = (await shop.customers()).find(({ subject }) => subject === bob)?.id
+  await erase(shop, { email: 'ada@example.com' })
+  t.equal(await staysOut(shop, { profileId, email: 'ada@example.com' }), false)
+  t.strictSame(await shop.assign({ profileId, email: 'ada@example.com' }), [bob])
+  t.strictSame(await shop.groups(), ['email bob@example.com'])
+})
+
+t.test('the public id of a visitor is nobody else’s', async (t) => {
+  const shop = await people(db)
+  await shop.assign({ anonymousId: 'v' }, { email: 'ada@example.com' })
+  const [{ id: profileId } = { id: '' }] = await shop.customers()
+  await erase(shop, { email: 'ada@example.com' })
+  t.equal(await staysOut(shop, { profileId, email: 'ada@example.com' }), true)
+})
+
+t.test('what a page said of somebody without proof is not erased with them', async (t) => {
+  const shop = await people(db)
+  await shop.assign({ email: 'ada@example.com' })
+  for (const email of ['victim@example.com', 'ada@example.com'])
+    await shop.assign({ anonymousId: 'v', email, origin: 'browser' })
+  await erase(shop, { email: 'ada@example.com' })
+  t.equal(await staysOut(shop, { email: 'victim@example.com' }), false)
+  t.equal(await staysOut(shop, { anonymousId: 'v' }), true)
+  const [, , , , , claims] = await shop.rows()
+  t.strictSame(claims, [])
+})
+
+t.test('an address that several customers have is the next one’s when one of them is erased', async (t) => {
+  const shop = await people(db)
+  const shared = { email: 'both@example.com', phone: '+14155552671' }
+  const [, second] = await shop.assign(
+    { storeCustomerId: '1', ...shared },
+    { storeCustomerId: '2', ...shared },
+    { storeCustomerId: '3', ...shared },
+  )
+  await erase(shop, { storeCustomerId: '1' })
+  const seenAt = new Date(Date.now() + 60_000)
+  t.strictSame(await shop.assign({ email: shared.email, seenAt }, { phone: shared.phone, seenAt }), [
+    second,
+    second,
+  ])
+  t.strictSame(await shop.assign({ storeCustomerId: '2', ...shared, seenAt }), [second])
+  t.strictSame(await shop.merges(), [])
+})
+
+t.test('a number is found in every spelling that a sender could have used', async (t) => {
+  const { mayBeNamedBy, areIn } = peopleWith({ ...noIdentifiers(), phone: ['+14155552671'] }, 'US')
+  for (const phone of [
+    '+14155552671',
+    '(415) 555-2671',
+    '1 415.555.2671',
+    '+1 415 555 2671 ext. 5',
+    '415-555-2671 x12',
+    'tel:+14155552671;ext=9',
+    '+١٤١٥٥٥٥٢٦٧١',
+    '＋１４１５５５５２６７１',
+    '۴۱۵۵۵۵۲۶۷۱',
+  ]) {
+    t.ok(mayBeNamedBy({ phone }), phone)
+    t.ok(areIn({ billing: { phone } }), phone)
+  }
+  for (const phone of ['+14155552672', '+14155552672 ext. 2671', '5552671', ''])
+    t.notOk(areIn({ billing: { phone } }), phone)
+})
