@@ -6,6 +6,7 @@ import { updateCampaign } from '../src/campaign/saved.ts'
 import { startByResults } from '../src/campaign/start-results.ts'
 import { createDefinition, updateDefinition } from '../src/connect/custom/definitions.ts'
 import { createProvider } from '../src/connect/custom/providers.ts'
+import { listMerges, undoMerge } from '../src/identity/merge.ts'
 import { setLogLevel } from '../src/log.ts'
 import type { Brand } from '../src/op.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
@@ -387,10 +388,11 @@ t.test('who becomes a member with a merge enters the segment, unless one of them
   })
   const log = async (...lines: Omit<Line, 'brand_id'>[]) => {
     const occurred_at = clock.now().getTime()
-    await logBatch(
-      sql,
-      lines.map((line) => ({ brand_id: brand.id, occurred_at, ...line })),
-    )
+    if (lines.length)
+      await logBatch(
+        sql,
+        lines.map((line) => ({ brand_id: brand.id, occurred_at, ...line })),
+      )
     await stage.tick()
     await stage.tick()
     await refreshBrand(app.pipeline, brand.id, { asOf: clock.pass(10) })
@@ -407,6 +409,14 @@ t.test('who becomes a member with a merge enters the segment, unless one of them
   await log({ store_customer_id: '1', ...ann, ...view }, { store_customer_id: '2', ...bob, ...view })
   t.match(await runsOf(brand), [{ trigger_event: 'segment_entered' }])
   t.equal((await runsOf(brand)).length, 1, 'not for who was a member before')
+
+  const own = stage.db.postgres.forBrand(brand.id)
+  await log({ ...ann, anonymous_id: 'v', ...view })
+  const merges = (await listMerges(own, 10)).filter(({ evidence }) => evidence.kind === 'email')
+  t.equal(merges.length, 2)
+  for (const merge of merges) await undoMerge(own, merge.id, 'test')
+  await log()
+  t.equal((await runsOf(brand)).length, 1, 'nor for who is a customer again')
 })
 
 t.test('of a product that was left its last view alone tells', async (t) => {

@@ -29,7 +29,7 @@ import { POINTS } from './fixtures/webhook.ts'
 // Each way into a campaign, from what happened to the message in the outbox.
 
 setLogLevel('error')
-const stage = await campaignStage(t, 20)
+const stage = await campaignStage(t, 40)
 const { clock, app, tell, db } = stage
 const { sql } = db.postgres
 const DAY_MINUTES = 1_440
@@ -185,6 +185,25 @@ t.test('who becomes at risk since others order more often is messaged, who was b
   const { brand, runs } = await orderedMonthly()
   await bought(brand, { id: 9 }, 110, 0)
   await runs()
+  await stage.pass(60)
+  t.match(await messagesOf(brand), [{ phone: phoneOf({ id: 1 }) }])
+})
+
+t.test('who becomes at risk as somebody orders twice for the first time is messaged', async (t) => {
+  clock.noon()
+  const brand = await stage.brand()
+  await bought(brand, { id: 1 }, 121, -90 * DAY_MINUTES)
+  await bought(brand, { id: 9 }, 122, -20 * DAY_MINUTES)
+  await stage.tick()
+  await stage.campaign(brand, { trigger_event: 'customer_winback' })
+  const search = async () => {
+    await stage.tick()
+    await refreshBrand(app.pipeline, brand.id, { asOf: clock.pass(15) })
+    await startByResults(stage.parts, clock.now)
+  }
+  await search()
+  await bought(brand, { id: 9 }, 123, 0)
+  await search()
   await stage.pass(60)
   t.match(await messagesOf(brand), [{ phone: phoneOf({ id: 1 }) }])
 })

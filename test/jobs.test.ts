@@ -597,12 +597,15 @@ t.test('a brand whose refresh', async (t) => {
     t.match(await stateOf(bad), [{ failures: 0, fresh: false }])
     t.match(await stateOf(good), [{ fresh: false }], 'it was behind the other')
     // A job is run again once its worker has given no sign of life for a while.
-    await sql`update lake_brand set tried_at = tried_at - interval '30 seconds'`
+    await sql`update lake_brand set tried_at = tried_at - interval '12 hours'`
     await refresh.run(pipeline, { brands }, controlled({ job }))
     t.match(await stateOf(bad), [
       { failures: 1, error: 'The worker that refreshed it ended in the middle', fresh: false, waits: true },
     ])
     t.match(await stateOf(good), [{ failures: 0, error: null, fresh: true }])
+    const [{ seconds } = {}] = await sql`
+      select extract(epoch from retry_at - failed_at)::float8 as seconds from lake_brand where brand_id = ${bad.id}`
+    t.equal(seconds, 900, 'for how long the service was down is not its fault')
     await refresh.run(pipeline, { brands }, controlled({ job }))
     t.match(await stateOf(bad), [{ failures: 1 }], 'it is counted once')
     await sql`update lake_brand set retry_at = null`

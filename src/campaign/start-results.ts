@@ -17,6 +17,8 @@ interface DueBrand {
 
 /** Runs of one transaction. */
 const MOST = 2_000
+/** Usual days of a brand of which nobody has ordered twice. */
+const NOBODY_AT_RISK = Number.POSITIVE_INFINITY
 /** Somebody who looked at a product and did nothing more for so long is gone. */
 const AWAY_MINUTES = 60
 
@@ -41,7 +43,7 @@ export async function startByResults(
       for (let at = 0; at < found.length; at += MOST)
         made += await db.tx((tx) => startRuns(tx, found.slice(at, at + MOST), now()))
       // Last: a worker that dies before it finds the same occurrences again, which start nothing twice.
-      await db.run('trigger_cursor_advance', [due.generation, due.as_of, usual?.days ?? null])
+      await db.run('trigger_cursor_advance', [due.generation, due.as_of, usual?.days ?? NOBODY_AT_RISK])
     } catch (error) {
       if (signal?.aborted) throw error
       log('error', 'triggers_failed', { brand_id: due.brand_id, ...errorFields(error) })

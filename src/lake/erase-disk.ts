@@ -38,7 +38,7 @@ export async function removeErasedFiles(
   if (retired.length && readers.some) await pause(patience.readersMs)
   const { paused } = await postgres.pipeline.one<{ paused: boolean }>('lake_removal_paused')
   if (paused)
-    throw fail('unavailable', 'A backup copies files of the lake: they go within minutes of its end.')
+    throw fail('unavailable', 'A backup copies files of the lake: they go within an hour of its end.')
   for (const { path } of retired) await rm(join(lakeDir, path), { force: true })
   await postgres.pipeline.run('lake_files_forget', [retired.map(({ id }) => id)])
   const unlisted = await removeUnlisted(pipeline, brandId, fence)

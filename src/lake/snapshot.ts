@@ -57,12 +57,14 @@ export async function snapshot(
   let poison: PoisonLine[] = []
   for (;;) {
     let taken: TakenBatches | undefined
+    let tick: number | undefined
     try {
-      return await snapshotOf(pipeline, most, poison, (batches) => {
+      return await snapshotOf(pipeline, most, poison, (batches, after) => {
         taken = batches
+        tick = after
       })
     } catch (error) {
-      if (taken) await noteAttempt(pipeline, null).catch(() => {})
+      if (taken) await pipeline.postgres.pipeline.run('lake_state_attempt', [tick, null]).catch(() => {})
       const { batches = [], bytes = 0 } = (taken as TakenBatches | undefined) ?? {}
       const isRefused = isRefusal(error)
       if (!isRefused && !isOutOfMemory(error)) throw error
@@ -82,7 +84,7 @@ async function snapshotOf(
   pipeline: Pipeline,
   bounds: TickBounds,
   poison: readonly PoisonLine[],
-  onTaken: (taken: TakenBatches) => void,
+  onTaken: (taken: TakenBatches, after: number) => void,
 ): Promise<SnapshotReport> {
   const started = performance.now()
   const { postgres } = pipeline
@@ -103,9 +105,9 @@ async function snapshotOf(
   return await withWorkspace(pipeline, async (duck, folder) => {
     const path = join(folder, 'lines.ndjson')
     const taken = await writeLines(postgres.sql, waiting, path, most)
-    onTaken(taken)
+    onTaken(taken, cursor.tick)
     const { batches } = taken
-    if (batches.length) await noteAttempt(pipeline, taken.bytes)
+    if (batches.length) await postgres.pipeline.run('lake_state_attempt', [cursor.tick, taken.bytes])
     const below = await boundary(pipeline, cursor, batches)
     const files: NewFile[] = []
     const rows: SnapshotReport['rows'] = {}
@@ -137,7 +139,9 @@ async function snapshotOf(
       if (table) await stage(relation, table)
     }
     const published = batches.length > 0 || files.length > 0
-    if (published) await publish(pipeline, duck, cursor, { below, files, dead, erased, awaited })
+    // What half of it did, its double is tried with next: what kills would kill again.
+    const attempted = most.bytes < bounds.bytes ? most.bytes * 4 : null
+    if (published) await publish(pipeline, duck, cursor, { below, files, dead, erased, awaited, attempted })
 
     const read = batches.reduce((sum, batch) => sum + batch.event_count, 0)
     const more = below !== cursor.horizon
@@ -156,9 +160,6 @@ async function snapshotOf(
     }
   })
 }
-
-const noteAttempt = ({ postgres }: Pipeline, bytes: number | null) =>
-  postgres.pipeline.run('lake_state_attempt', [bytes])
 
 /** The brands that have rows of a mutable relation already; events have no base, so that nobody asks. */
 async function brandsWith({ postgres }: Pipeline, relation: RelationName): Promise<Set<string>> {
@@ -200,16 +201,18 @@ interface Tick {
   dead: ReadEvents['dead']
   erased: readonly ErasedLine[]
   awaited: readonly AwaitedRows[]
+  /** Bytes of which the next tick takes half at most; null: no bound. */
+  attempted: number | null
 }
 
 async function publish(
   pipeline: Pipeline,
   duck: Duck,
   { tick, erasures }: Cursor,
-  { below, files, dead, erased, awaited }: Tick,
+  { below, files, dead, erased, awaited, attempted }: Tick,
 ): Promise<void> {
   await publishFiles(pipeline, files, async (tx) => {
-    if ((await tx.run('lake_state_advance', [tick, below, erasures])) === 0)
+    if ((await tx.run('lake_state_advance', [tick, below, erasures, attempted])) === 0)
       throw new Outrun(`tick ${tick + 1}`)
     await addFiles(tx, files)
     const brands = new Set(

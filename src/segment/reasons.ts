@@ -50,15 +50,21 @@ export function reasonsSql(
     left join customers_erased as erased on erased.subject = member_diff.customer`
 }
 
-/** Whom visitors joined, and no customer: they are who they were. */
+/** Whom visitors joined, and no customer, who was not joined to or taken from anybody either: they are who they were. */
 const JOINED = `
     left join (
-      select redirect.customer, since
-      from (from changed_subjects where relation = 'subject_redirect')
-      join subject_redirect as redirect using (subject)
-      left join (select subject from customers_source where provenance = 'pixel') as visitor using (subject)
-      group by all
-      having count(visitor.subject) = count(*)
+      select customer, since
+      from (
+        select since, unnest([
+          { customer: moved.customer, is_visit: visitor.subject is not null and not moved.deleted },
+          { customer: moved.subject, is_visit: false }
+        ], recursive := true)
+        from (select distinct since from changed_subjects where relation = 'subject_redirect') as spans
+        join subject_redirect_changed as moved on moved.tick > spans.since
+        left join (select subject from customers_source where provenance = 'pixel') as visitor using (subject)
+      )
+      group by customer, since
+      having bool_and(is_visit)
     ) as joined on joined.customer = member_diff.customer and joined.since = rules.since`
 
 /** Segments with a new rule, and those that refer to them, over however many others: their members change by it. */

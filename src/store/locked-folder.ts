@@ -18,7 +18,14 @@ export async function lockedFolder(parent: string, name: string): Promise<Locked
   await mkdir(parent, { recursive: true })
   const path = join(parent, name)
   const lock = await takeLock(`${path}.lock`, 'exclusive', LOCK_SECONDS).catch(() => null)
-  await mkdir(path, { mode: 0o700 })
+  // Whoever finds a lock that nobody holds takes the folder for that of killed work.
+  if (!lock) await rm(`${path}.lock`, { force: true })
+  try {
+    await mkdir(path, { mode: 0o700 })
+  } catch (error) {
+    lock?.release()
+    throw error
+  }
   return {
     path,
     remove: async () => {

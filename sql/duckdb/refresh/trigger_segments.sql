@@ -1,4 +1,4 @@
--- Customers who became members of a segment by what they did or as time passed; one who absorbed others, unless
+-- Customers who became members of a segment by what they did or as time passed; one who absorbed another customer, unless
 -- one of them was a member. $1, $2: after and until when.
 with gone as (
     select
@@ -11,6 +11,18 @@ with gone as (
         exited.action = 'exited'
         and exited.changed_at > $1::timestamp
         and exited.changed_at <= $2::timestamp
+),
+
+-- The ledger is ahead of the lake, and a refresh behind it.
+absorbing as (
+    select distinct coalesce(redirect.customer, merges.to_subject) as customer
+    from merges
+    left join subject_redirect as redirect on redirect.subject = merges.to_subject
+    left join customers_source as absorbed on absorbed.subject = merges.from_subject
+    where
+        merges.undone_at is null
+        and merges.merged_at > $1::timestamp - interval 1 day
+        and absorbed.provenance is distinct from 'pixel'
 )
 
 select
@@ -27,15 +39,12 @@ left join gone
     on gone.segment = member_history.segment
     and gone.generation = member_history.generation
     and gone.customer = customers.customer
+left join absorbing on absorbing.customer = customers.customer
 where
     member_history.action = 'entered'
     and (
         member_history.reason in ('data_changed', 'window_elapsed')
-        or (
-            member_history.reason = 'merged'
-            and gone.customer is null
-            and customers.customer in (select customer from subject_redirect)
-        )
+        or (member_history.reason = 'merged' and absorbing.customer is not null and gone.customer is null)
     )
     and member_history.changed_at > $1::timestamp
     and member_history.changed_at <= $2::timestamp

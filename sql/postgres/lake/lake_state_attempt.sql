@@ -1,1 +1,2 @@
-update lake_state set attempted_bytes = $1
+-- $1: the tick before.
+update lake_state set attempted_bytes = $2 where tick = $1

@@ -18,7 +18,11 @@ export async function takeLock(
   const deadline = Date.now() + seconds * 1000
   for (;;) {
     const file = openSync(path, 'a', 0o600)
-    const held = await flock(file, kind, seconds === 0 ? 0 : Math.max(1, deadline - Date.now()))
+    const patience = seconds === 0 ? 0 : Math.max(1, deadline - Date.now())
+    const held = await flock(file, kind, patience).catch((error) => {
+      closeSync(file)
+      throw error
+    })
     // The file may have been removed, or replaced, while we waited for it.
     if (held && isStill(file, path)) return { release: once(() => closeSync(file)) }
     closeSync(file)
