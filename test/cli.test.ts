@@ -619,6 +619,32 @@ t.test('brand set', async (t) => {
       t.equal(await server.ask('authenticate', plaintext), name)
     }
   })
+  await t.test(
+    'key revoke ends a key by its name, prefix or id in running servers when it returns',
+    async (t) => {
+      const server = await serverProcess(t, url)
+      const key = (...args: string[]) => here(['key', ...args, '--brand', id, '--json'])
+      const asked = [
+        ({ name }: { name: string }) => name,
+        (made: { key_prefix: string }) => made.key_prefix,
+        (made: { id: string }) => made.id,
+      ]
+      for (const [at, naming] of asked.entries()) {
+        const name = `Till ${at}`
+        const made = document(t, await key('create', '--scopes', 'brand:read', '--name', name))
+        t.equal(await server.ask('authenticate', made.plaintext), 'Second')
+        const { data } = document(t, await key('list'))
+        t.match(data[0], { id: made.id, name, revoked_at: null })
+        const revoked = document(t, await key('revoke', '--key', naming({ ...made, name })))
+        t.match(revoked, { id: made.id, name, revoked_at: String })
+        t.equal(await server.ask('authenticate', made.plaintext), 'unauthorized')
+      }
+      t.match(await key('revoke', '--key', 'Till 0'), {
+        code: 1,
+        stderr: /^recoup: --key: there is no active key "Till 0" of this brand\. Known: /,
+      })
+    },
+  )
   await t.test('brand list has all', async (t) => {
     const { data } = document(t, await here(['brand', 'list', '--json']))
     t.match(data, [
