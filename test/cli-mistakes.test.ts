@@ -60,18 +60,18 @@ t.test('an import says what it leaves out, and fails when that is all', async (t
   t.match(await recoup('import', 'customers', customers, '--brand', 'one'), {
     code: 0,
     stdout:
-      /^1 rows read, of which 0 rejected\. The others hold 1 customers: 1 imported, 0 unchanged\nColumns that no field is named like, not imported: Vorname\n$/,
+      /^1 rows, of which 0 rejected\. The others hold 1 customers: 1 imported, 0 unchanged\nColumns that nothing is imported from: Vorname\n$/,
   })
   const days = file('days.csv', 'external_id,created_at,total\nd1,31.12.2025,1\nd2,2026-01-01,1\n')
   t.match(await recoup('import', 'orders', days, '--brand', 'one'), {
     code: 0,
-    stdout: /^2 rows read, of which 1 rejected .* 1 orders: 1 imported/,
+    stdout: /^2 rows, of which 1 rejected .* 1 orders: 1 imported/,
   })
   const none = file('none.csv', 'external_id,created_at,total\nd3,31.12.2025,1\n')
   t.match(await recoup('import', 'orders', none, '--brand', 'one'), {
     code: 1,
     stdout:
-      /^1 rows read, of which 1 rejected \(see .*none\.csv\.one\.myshopify\.com\.orders\.rejects\.ndjson\)\. The others hold 0 orders/,
+      /^1 rows, of which 1 rejected \(see .*none\.csv\.one\.myshopify\.com\.orders\.rejects\.ndjson\)\. The others hold 0 orders/,
   })
   const map = file(
     'days.json',
@@ -79,9 +79,33 @@ t.test('an import says what it leaves out, and fails when that is all', async (t
   )
   t.match(await recoup('import', 'orders', days, '--brand', 'one', '--map', map), {
     code: 0,
-    stdout: /^1 rows read, .* 1 imported.*\nLeft out by "where": 1\n$/,
+    stdout:
+      /^2 rows, of which 1 left out by "where" and 0 rejected\. The others hold 1 orders: 1 imported.*\n/,
   })
 })
+
+t.test(
+  'an import says how many orders are nobody’s, and which columns its mapping does not read',
+  async (t) => {
+    const retail = file(
+      'retail.csv',
+      'No,Date,Price,Qty,Customer,Land\nr1,2026-01-01,1,1,,DE\nr2,2026-01-02,1,0,7,DE\nr3,2026-01-03,1,1,7,DE\n',
+    )
+    const imported = async (fields: object) => {
+      const map = { fields: { external_id: 'No', created_at: 'Date', 'line.price': 'Price', ...fields } }
+      const path = file('retail.json', JSON.stringify({ ...map, where: 'try_cast("qty" as integer) > 0' }))
+      return (await recoup('import', 'orders', retail, '--brand', 'one', '--map', path)).stdout
+    }
+    t.match(
+      await imported({}),
+      /2 of these orders name no customer: they belong to nobody\nColumns that nothing is imported from: Customer, Land\n$/,
+    )
+    t.match(
+      await imported({ customer_external_id: `'c' || customer` }),
+      /1 of these orders name no customer: they belong to nobody\nColumns that nothing is imported from: Land\n$/,
+    )
+  },
+)
 
 t.test('an import says what a file lacks', async (t) => {
   const orders = (path: string) => recoup('import', 'orders', path, '--brand', 'one')
