@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { text as textOf } from 'node:stream/consumers'
 import t from 'tap'
+import { createCampaign } from '../src/campaign/saved.ts'
 import { timeOption } from '../src/cli/command.ts'
 import { COMMANDS } from '../src/cli/commands.ts'
 import { main } from '../src/cli/main.ts'
@@ -238,4 +239,33 @@ t.test('members of a segment that waits for its first refresh are not said to be
     { code: 0, stdout: /not evaluated yet/ },
     made.stderr,
   )
+})
+
+t.test('a segment that is not there is answered with those that are, which are listed with it', async (t) => {
+  t.match(
+    await recoup('segment', 'members', '--brand', 'Shop', '--segment', 'Byers'),
+    refused(/there is no active segment "Byers" of this brand\. Known: Buyers, .*Visitors/),
+  )
+  const { stdout } = await recoup('segment', 'list', '--brand', 'Shop', '--json')
+  const { data } = JSON.parse(stdout)
+  t.match(data[0], { name: 'Buyers', status: 'active', audience: { member_count: 0 } })
+  t.equal(data.length, 8, 'with the built-in ones')
+  t.match(await recoup('segment', 'list', '--brand', 'Shop'), { stdout: /^name .*\n.*\nBuyers +active +/ })
+})
+
+t.test('campaigns are listed, archived ones when they are asked for', async (t) => {
+  const [brand] = await sql`select id from brand`
+  const brandDb = db.postgres.forBrand(brand?.id)
+  const made = await createCampaign(
+    brandDb,
+    { trigger_event: 'checkout_abandoned', action_type: 'email', name: 'Carts' },
+    'cli',
+  )
+  const names = async (...args: string[]) => {
+    const { stdout } = await recoup('campaign', 'list', '--brand', 'Shop', '--json', ...args)
+    return JSON.parse(stdout).data.map(({ name }: { name: string }) => name)
+  }
+  t.same(await names(), ['Carts'])
+  await sql`update campaign set status = 'archived' where id = ${made.id}`
+  t.same([await names(), await names('--archived')], [[], ['Carts']])
 })

@@ -1,11 +1,18 @@
 import { whomOf } from '../connect/erase/preview.ts'
 import { parseExactly } from '../event/exact.ts'
 import { openServed } from '../lake/served.ts'
+import type { Db } from '../op.ts'
 import { parseSaved } from '../segment/definition.ts'
 import { customerNamed, explain } from '../segment/explain.ts'
 import { displayOne } from '../segment/plan.ts'
 import { openReading } from '../segment/reading.ts'
-import { createSegment, type SegmentWithDefinition, segmentWithDefinition } from '../segment/saved.ts'
+import {
+  createSegment,
+  type SavedSegment,
+  type SegmentWithDefinition,
+  segmentItem,
+  segmentWithDefinition,
+} from '../segment/saved.ts'
 import {
   command,
   fileOption,
@@ -26,6 +33,10 @@ const segment = {
   what: 'Id or name of the segment',
 } as const
 
+/** Newest first. */
+const segmentsOf = (db: Db, status: 'active' | 'all') =>
+  db.many<SavedSegment>('segments_page', [status, null, null, null])
+
 async function segmentOf(run: Run) {
   const { app, brand: its, db } = await ofBrand(run)
   const wanted = required(run.values, 'segment')
@@ -33,7 +44,10 @@ async function segmentOf(run: Run) {
     ? { id: wanted }
     : await db.maybe<{ id: string }>('segment_by_name', [wanted])
   const row = found && (await db.maybe<SegmentWithDefinition>('segment_by_id', [found.id]))
-  if (!row) throw new UsageError(`--segment: there is no active segment "${wanted}" of this brand`)
+  if (!row) {
+    const known = (await segmentsOf(db, 'active')).map(({ name }) => name).join(', ')
+    throw new UsageError(`--segment: there is no active segment "${wanted}" of this brand. Known: ${known}`)
+  }
   return { app, brand: its, row }
 }
 
@@ -71,6 +85,28 @@ export const segmentCommands = [
       return segmentWithDefinition(created)
     },
     text: ({ id, name }) => `Segment ${id} "${name}": members appear with the next refresh`,
+  }),
+  command({
+    name: 'segment list',
+    what: 'List the segments of a brand with their members, newest first',
+    options: { brand, archived: { type: 'boolean', what: 'Archived ones, too' } },
+    run: async (run) => {
+      const { db } = await ofBrand(run)
+      const segments = await segmentsOf(db, run.values.archived === true ? 'all' : 'active')
+      return { data: segments.map(segmentItem) }
+    },
+    text: ({ data }) =>
+      table(
+        ['name', 'status', 'evaluation', 'members', 'evaluated_at', 'id'],
+        data.map(({ name, status, audience, id }) => [
+          name,
+          status,
+          audience.evaluation_status,
+          audience.member_count,
+          audience.evaluated_at,
+          id,
+        ]),
+      ),
   }),
   command({
     name: 'segment members',
