@@ -108,7 +108,7 @@ t.test('--help', async (t) => {
     t.match(await help('status', '-h'), 'Usage: recoup status')
     t.match(await help('segment', 'create', '--name', 'x', '--help'), 'Usage: recoup segment create')
     const group = await help('segment', '--help')
-    t.match(group, /^Usage: recoup segment COMMAND .*\n\n {2}segment create .*\n.*segment members/)
+    t.match(group, /^Usage: recoup segment COMMAND .*\n\n {2}segment create .*\n.*segment list .*\n.*segment members/)
     t.notMatch(group, /brand create|Settings come from/)
     t.match(await help('demo', '--help'), /^Usage: recoup demo \[.*\nSee also:\n {2}demo store /s)
     t.match(await recoup(['--help'], { env }), { code: 0, stderr: '', stdout: all })
@@ -122,7 +122,7 @@ t.test('a mistake is told on stderr with exit code 1, and nothing is on stdout',
     [['brnd'], '"brnd" is not a command. See recoup --help'],
     [
       ['segment', 'make'],
-      /^recoup: "segment make" is not a command\. Known: segment create, segment members/,
+      /^recoup: "segment make" is not a command\. Known: segment create, segment list, segment members/,
     ],
     [['status', '--all'], "Unknown option '--all'. See recoup status --help"],
     [['status', 'now'], "Unexpected argument 'now'. See recoup status --help"],
@@ -398,6 +398,10 @@ t.test('from an empty service to members', async (t) => {
     const [ann] =
       await postgres.sql`select id, store_customer_id from customer where email = 'ann@example.com'`
     t.match(document(t, await here([...args, ann?.id])), { customer_id: ann?.id })
+    const text = args.filter((one) => one !== '--json')
+    t.match(await here([...text, 'ann@example.com']), {
+      stdout: /definition\.rule +customer_profile\.orders_count >= 1 +1 +yes +yes\n.* is a member\n$/,
+    })
     t.match(await here([...args, 'nobody@example.com']), {
       code: 1,
       stderr: /--customer: there is no customer with the identifier "nobody@example.com"/,

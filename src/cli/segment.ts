@@ -1,5 +1,5 @@
 import { whomOf } from '../connect/erase/preview.ts'
-import { parseExactly } from '../event/exact.ts'
+import { parseExactly, parseStored } from '../event/exact.ts'
 import { openServed } from '../lake/served.ts'
 import type { Db } from '../op.ts'
 import { parseSaved } from '../segment/definition.ts'
@@ -13,6 +13,7 @@ import {
   segmentItem,
   segmentWithDefinition,
 } from '../segment/saved.ts'
+import { conditionsInWords } from '../segment/words.ts'
 import {
   command,
   fileOption,
@@ -178,10 +179,13 @@ export const segmentCommands = [
           throw new UsageError(
             `--customer: there is no customer with the identifier "${identifier}"; \`recoup segment members\` shows some`,
           )
+        const { member, conditions } = await explain(sources, parseSaved(row), found.customer)
+        const inWords = conditionsInWords(parseStored(row.definition) as Record<string, unknown>)
         return {
           segment_id: row.id,
           customer_id: found.customer_id,
-          ...(await explain(sources, parseSaved(row), found.customer)),
+          member,
+          conditions: conditions.map((one) => ({ ...one, ...inWords.get(one.path) })),
         }
       } finally {
         await session.close()
@@ -190,11 +194,12 @@ export const segmentCommands = [
     text: ({ customer_id, member, conditions }) =>
       [
         table(
-          ['condition', 'actual', 'holds', 'alone decides'],
+          ['path', 'condition', 'actual', 'holds', 'alone decides'],
           conditions.map((one) => [
             one.path,
+            one.words,
             one.actual,
-            one.holds ? 'yes' : 'no',
+            one.holds !== one.turned ? 'yes' : 'no',
             one.decides ? 'yes' : 'no',
           ]),
         ),
