@@ -21,8 +21,17 @@ async function query(session: Session, text: string): Promise<Row[][]> {
   try {
     return (await session.duck.answers(text)).map((rows) => rows.map((row) => plain(row) as Row))
   } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error))
+    const message = error instanceof Error ? error.message : String(error)
+    throw new UsageError((await brokenIn(message)) ?? message)
   }
+}
+
+/** DuckDB does not know a model that is left out, and has another one to offer. */
+async function brokenIn(message: string): Promise<string | undefined> {
+  const missing = /Table with name (\w+) does not exist/.exec(message)?.[1]
+  if (missing === undefined) return undefined
+  const broken = (await loadReadable()).leftOut.get(missing.toLowerCase())
+  return broken && `${missing} is left out: ${broken.message}`
 }
 
 /** Values of types that JSON does not have as the nearest that it has; whole numbers beyond 2^53 as text. */
