@@ -108,7 +108,10 @@ t.test('--help', async (t) => {
     t.match(await help('status', '-h'), 'Usage: recoup status')
     t.match(await help('segment', 'create', '--name', 'x', '--help'), 'Usage: recoup segment create')
     const group = await help('segment', '--help')
-    t.match(group, /^Usage: recoup segment COMMAND .*\n\n {2}segment create .*\n.*segment list .*\n.*segment members/)
+    t.match(
+      group,
+      /^Usage: recoup segment COMMAND .*\n\n {2}segment create .*\n.*segment list .*\n.*segment members/,
+    )
     t.notMatch(group, /brand create|Settings come from/)
     t.match(await help('demo', '--help'), /^Usage: recoup demo \[.*\nSee also:\n {2}demo store /s)
     t.match(await recoup(['--help'], { env }), { code: 0, stderr: '', stdout: all })
@@ -467,6 +470,10 @@ t.test('from an empty service to members', async (t) => {
       t.match(await here([...args, statement]), { code: 1, stdout: '', stderr })
     await refused('select total from orders_of_all', /^recoup: Catalog Error: .*orders_of_all/)
     await refused("from read_text('/etc/passwd')", /^recoup: Permission Error/)
+    await refused(
+      'from ltv where customer_id = $customer_id',
+      /^recoup: Put the values in place of the parameters: customer_id/,
+    )
     const shown = await here(['segment', 'sql', '--brand', 'one', '--segment', 'Buyers'])
     t.equal(
       document(t, await here([...args, shown.stdout, '--json'])).length,

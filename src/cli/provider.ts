@@ -70,9 +70,12 @@ export const providerCommands = [
       const name = required(values, 'name')
       const key = text(values, 'key')
       const { app, db } = await ofBrand(run)
-      const known = values['if-missing']
-        ? await db.maybe<Provider>('provider_named', [key ?? keyOf(name)])
-        : null
+      const wanted = key ?? keyOf(name)
+      const known = await db.maybe<Provider>('provider_named', [wanted])
+      if (known && !values['if-missing'])
+        throw new UsageError(
+          `--key: a provider "${wanted}" exists already: give another --key, or --if-missing to leave it as it is`,
+        )
       if (known) return { ...known, webhook_url: webhookUrlOf(config.webhookUrl, known.lookup_id) }
       const { api_key: _, ...made } = await createProvider(
         db,

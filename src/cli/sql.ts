@@ -22,15 +22,16 @@ async function query(session: Session, text: string): Promise<Row[][]> {
     return (await session.duck.answers(text)).map((rows) => rows.map((row) => plain(row) as Row))
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
-    throw new UsageError((await brokenIn(message)) ?? message)
+    throw new UsageError((await inOurWords(message)) ?? message)
   }
 }
 
-/** DuckDB does not know a model that is left out, and has another one to offer. */
-async function brokenIn(message: string): Promise<string | undefined> {
-  const missing = /Table with name (\w+) does not exist/.exec(message)?.[1]
-  if (missing === undefined) return undefined
-  const broken = (await loadReadable()).leftOut.get(missing.toLowerCase())
+/** Of a model that is left out DuckDB says that it does not know it, and it asks for values where none can be given. */
+async function inOurWords(message: string): Promise<string | undefined> {
+  const parameters = /prepared statement parameters: (.+)/.exec(message)?.[1]
+  if (parameters !== undefined) return `Put the values in place of the parameters: ${parameters}`
+  const missing = /Table with name (\w+) does not exist/.exec(message)?.[1]?.toLowerCase() ?? ''
+  const broken = (await loadReadable()).leftOut.get(missing)
   return broken && `${missing} is left out: ${broken.message}`
 }
 
