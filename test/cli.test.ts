@@ -392,6 +392,9 @@ t.test('from an empty service to members', async (t) => {
         members: [{ email: 'ann@example.com' }, { email: null }],
       },
     )
+    t.match(await here(['segment', 'members', '--brand', 'one', '--segment', 'buyers']), {
+      stdout: /\n2 of 2 members, generation 1 as of 2026-02-01T00:00:00\.000Z\n$/,
+    })
   })
 
   await t.test('segment explain by whatever a customer is known by', async (t) => {
@@ -526,7 +529,7 @@ t.test('from an empty service to members', async (t) => {
     const csv = join(folder, 'rfm.csv')
     t.match(await here([...args, 'rfm', '--to', csv]), {
       code: 0,
-      stdout: /rfm\.csv: 2 rows of rfm, \d+ bytes/,
+      stdout: /rfm\.csv: 2 rows of rfm as of 20\d\d-\S+Z, \d+ bytes/,
     })
     const [header, ...lines] = readFileSync(csv, 'utf8').trim().split('\n')
     t.match(header, /^customer,customer_id,recency_score,frequency_score,monetary_score,tier/)

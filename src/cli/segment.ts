@@ -151,7 +151,7 @@ export const segmentCommands = [
           members.map((one) => [one.customer_id, one.email, one.phone, one.joined_at]),
         ),
         evaluated_at
-          ? `${members.length} of ${member_count} members, generation ${generation}`
+          ? `${members.length} of ${member_count} members, generation ${generation} as of ${evaluated_at.toISOString()}`
           : 'It was not evaluated yet: members appear with the next refresh',
       ].join('\n'),
   }),
