@@ -10,7 +10,7 @@ NPM_VERSION := 10.9.9
 TEST ?= $(wildcard test/*.test.ts)
 TEST_FILES = $(foreach name,$(TEST),$(if $(findstring /,$(name)),$(name),test/$(name).test.ts))
 
-.PHONY: help install run test test-faults check bench sql clean distclean
+.PHONY: help install run test test-faults test-deep check bench sql clean distclean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -68,6 +68,8 @@ clean: ## Remove the data folder .data with its Postgres
 		const removed = await removeEmbedded('.data'); \
 		if (!removed) console.error('Recoup is running with .data: stop it first.'); \
 		process.exitCode = removed ? 0 : 1" && rm -rf .data; fi
+	@case "$${DATA_DIR:-.data}" in .data|"$(CURDIR)/.data") ;; \
+		*) echo "DATA_DIR=$$DATA_DIR is left as it is: this removes .data only." >&2 ;; esac
 
 distclean: clean ## Remove the installed dependencies as well
 	rm -rf node_modules .tap

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { text as textOf } from 'node:stream/consumers'
 import t from 'tap'
+import { createCampaign } from '../src/campaign/saved.ts'
 import { timeOption } from '../src/cli/command.ts'
 import { COMMANDS } from '../src/cli/commands.ts'
 import { main } from '../src/cli/main.ts'
@@ -60,18 +61,18 @@ t.test('an import says what it leaves out, and fails when that is all', async (t
   t.match(await recoup('import', 'customers', customers, '--brand', 'one'), {
     code: 0,
     stdout:
-      /^1 rows read, of which 0 rejected\. The others hold 1 customers: 1 imported, 0 unchanged\nColumns that no field is named like, not imported: Vorname\n$/,
+      /^1 rows, of which 0 rejected\. The others hold 1 customers: 1 imported, 0 unchanged\nColumns that nothing is imported from: Vorname\n$/,
   })
   const days = file('days.csv', 'external_id,created_at,total\nd1,31.12.2025,1\nd2,2026-01-01,1\n')
   t.match(await recoup('import', 'orders', days, '--brand', 'one'), {
     code: 0,
-    stdout: /^2 rows read, of which 1 rejected .* 1 orders: 1 imported/,
+    stdout: /^2 rows, of which 1 rejected .* 1 orders: 1 imported/,
   })
   const none = file('none.csv', 'external_id,created_at,total\nd3,31.12.2025,1\n')
   t.match(await recoup('import', 'orders', none, '--brand', 'one'), {
     code: 1,
     stdout:
-      /^1 rows read, of which 1 rejected \(see .*none\.csv\.one\.myshopify\.com\.orders\.rejects\.ndjson\)\. The others hold 0 orders/,
+      /^1 rows, of which 1 rejected \(see .*none\.csv\.one\.myshopify\.com\.orders\.rejects\.ndjson\)\. The others hold 0 orders/,
   })
   const map = file(
     'days.json',
@@ -79,9 +80,33 @@ t.test('an import says what it leaves out, and fails when that is all', async (t
   )
   t.match(await recoup('import', 'orders', days, '--brand', 'one', '--map', map), {
     code: 0,
-    stdout: /^1 rows read, .* 1 imported.*\nLeft out by "where": 1\n$/,
+    stdout:
+      /^2 rows, of which 1 left out by "where" and 0 rejected\. The others hold 1 orders: 1 imported.*\n/,
   })
 })
+
+t.test(
+  'an import says how many orders are nobody’s, and which columns its mapping does not read',
+  async (t) => {
+    const retail = file(
+      'retail.csv',
+      'No,Date,Price,Qty,Customer,Land\nr1,2026-01-01,1,1,,DE\nr2,2026-01-02,1,0,7,DE\nr3,2026-01-03,1,1,7,DE\n',
+    )
+    const imported = async (fields: object) => {
+      const map = { fields: { external_id: 'No', created_at: 'Date', 'line.price': 'Price', ...fields } }
+      const path = file('retail.json', JSON.stringify({ ...map, where: 'try_cast("qty" as integer) > 0' }))
+      return (await recoup('import', 'orders', retail, '--brand', 'one', '--map', path)).stdout
+    }
+    t.match(
+      await imported({}),
+      /2 of these orders name no customer: they belong to nobody\nColumns that nothing is imported from: Customer, Land\n$/,
+    )
+    t.match(
+      await imported({ customer_external_id: `'c' || customer` }),
+      /1 of these orders name no customer: they belong to nobody\nColumns that nothing is imported from: Land\n$/,
+    )
+  },
+)
 
 t.test('an import says what a file lacks', async (t) => {
   const orders = (path: string) => recoup('import', 'orders', path, '--brand', 'one')
@@ -214,4 +239,33 @@ t.test('members of a segment that waits for its first refresh are not said to be
     { code: 0, stdout: /not evaluated yet/ },
     made.stderr,
   )
+})
+
+t.test('a segment that is not there is answered with those that are, which are listed with it', async (t) => {
+  t.match(
+    await recoup('segment', 'members', '--brand', 'Shop', '--segment', 'Byers'),
+    refused(/there is no active segment "Byers" of this brand\. Known: Buyers, .*Visitors/),
+  )
+  const { stdout } = await recoup('segment', 'list', '--brand', 'Shop', '--json')
+  const { data } = JSON.parse(stdout)
+  t.match(data[0], { name: 'Buyers', status: 'active', audience: { member_count: 0 } })
+  t.equal(data.length, 8, 'with the built-in ones')
+  t.match(await recoup('segment', 'list', '--brand', 'Shop'), { stdout: /^name .*\n.*\nBuyers +active +/ })
+})
+
+t.test('campaigns are listed, archived ones when they are asked for', async (t) => {
+  const [brand] = await sql`select id from brand`
+  const brandDb = db.postgres.forBrand(brand?.id)
+  const made = await createCampaign(
+    brandDb,
+    { trigger_event: 'checkout_abandoned', action_type: 'email', name: 'Carts' },
+    'cli',
+  )
+  const names = async (...args: string[]) => {
+    const { stdout } = await recoup('campaign', 'list', '--brand', 'Shop', '--json', ...args)
+    return JSON.parse(stdout).data.map(({ name }: { name: string }) => name)
+  }
+  t.same(await names(), ['Carts'])
+  await sql`update campaign set status = 'archived' where id = ${made.id}`
+  t.same([await names(), await names('--archived')], [[], ['Carts']])
 })

@@ -108,7 +108,10 @@ t.test('--help', async (t) => {
     t.match(await help('status', '-h'), 'Usage: recoup status')
     t.match(await help('segment', 'create', '--name', 'x', '--help'), 'Usage: recoup segment create')
     const group = await help('segment', '--help')
-    t.match(group, /^Usage: recoup segment COMMAND .*\n\n {2}segment create .*\n.*segment members/)
+    t.match(
+      group,
+      /^Usage: recoup segment COMMAND .*\n\n {2}segment create .*\n.*segment list .*\n.*segment members/,
+    )
     t.notMatch(group, /brand create|Settings come from/)
     t.match(await help('demo', '--help'), /^Usage: recoup demo \[.*\nSee also:\n {2}demo store /s)
     t.match(await recoup(['--help'], { env }), { code: 0, stderr: '', stdout: all })
@@ -122,7 +125,7 @@ t.test('a mistake is told on stderr with exit code 1, and nothing is on stdout',
     [['brnd'], '"brnd" is not a command. See recoup --help'],
     [
       ['segment', 'make'],
-      /^recoup: "segment make" is not a command\. Known: segment create, segment members/,
+      /^recoup: "segment make" is not a command\. Known: segment create, segment list, segment members/,
     ],
     [['status', '--all'], "Unknown option '--all'. See recoup status --help"],
     [['status', 'now'], "Unexpected argument 'now'. See recoup status --help"],
@@ -391,6 +394,9 @@ t.test('from an empty service to members', async (t) => {
         members: [{ email: 'ann@example.com' }, { email: null }],
       },
     )
+    t.match(await here(['segment', 'members', '--brand', 'one', '--segment', 'buyers']), {
+      stdout: /\n2 of 2 members, generation 1 as of 2026-02-01T00:00:00\.000Z\n$/,
+    })
   })
 
   await t.test('segment explain by whatever a customer is known by', async (t) => {
@@ -400,6 +406,10 @@ t.test('from an empty service to members', async (t) => {
     const [ann] =
       await postgres.sql`select id, store_customer_id from customer where email = 'ann@example.com'`
     t.match(document(t, await here([...args, ann?.id])), { customer_id: ann?.id })
+    const text = args.filter((one) => one !== '--json')
+    t.match(await here([...text, 'ann@example.com']), {
+      stdout: /definition\.rule +customer_profile\.orders_count >= 1 +1 +yes +yes\n.* is a member\n$/,
+    })
     t.match(await here([...args, 'nobody@example.com']), {
       code: 1,
       stderr: /--customer: there is no customer with the identifier "nobody@example.com"/,
@@ -465,6 +475,10 @@ t.test('from an empty service to members', async (t) => {
       t.match(await here([...args, statement]), { code: 1, stdout: '', stderr })
     await refused('select total from orders_of_all', /^recoup: Catalog Error: .*orders_of_all/)
     await refused("from read_text('/etc/passwd')", /^recoup: Permission Error/)
+    await refused(
+      'from ltv where customer_id = $customer_id',
+      /^recoup: Put the values in place of the parameters: customer_id/,
+    )
     const shown = await here(['segment', 'sql', '--brand', 'one', '--segment', 'Buyers'])
     t.equal(
       document(t, await here([...args, shown.stdout, '--json'])).length,
@@ -517,7 +531,7 @@ t.test('from an empty service to members', async (t) => {
     const csv = join(folder, 'rfm.csv')
     t.match(await here([...args, 'rfm', '--to', csv]), {
       code: 0,
-      stdout: /rfm\.csv: 2 rows of rfm, \d+ bytes/,
+      stdout: /rfm\.csv: 2 rows of rfm as of 20\d\d-\S+Z, \d+ bytes/,
     })
     const [header, ...lines] = readFileSync(csv, 'utf8').trim().split('\n')
     t.match(header, /^customer,customer_id,recency_score,frequency_score,monetary_score,tier/)
@@ -621,6 +635,32 @@ t.test('brand set', async (t) => {
       t.equal(await server.ask('authenticate', plaintext), name)
     }
   })
+  await t.test(
+    'key revoke ends a key by its name, prefix or id in running servers when it returns',
+    async (t) => {
+      const server = await serverProcess(t, url)
+      const key = (...args: string[]) => here(['key', ...args, '--brand', id, '--json'])
+      const asked = [
+        ({ name }: { name: string }) => name,
+        (made: { key_prefix: string }) => made.key_prefix,
+        (made: { id: string }) => made.id,
+      ]
+      for (const [at, naming] of asked.entries()) {
+        const name = `Till ${at}`
+        const made = document(t, await key('create', '--scopes', 'brand:read', '--name', name))
+        t.equal(await server.ask('authenticate', made.plaintext), 'Second')
+        const { data } = document(t, await key('list'))
+        t.match(data[0], { id: made.id, name, revoked_at: null })
+        const revoked = document(t, await key('revoke', '--key', naming({ ...made, name })))
+        t.match(revoked, { id: made.id, name, revoked_at: String })
+        t.equal(await server.ask('authenticate', made.plaintext), 'unauthorized')
+      }
+      t.match(await key('revoke', '--key', 'Till 0'), {
+        code: 1,
+        stderr: /^recoup: --key: there is no active key "Till 0" of this brand\. Known: /,
+      })
+    },
+  )
   await t.test('brand list has all', async (t) => {
     const { data } = document(t, await here(['brand', 'list', '--json']))
     t.match(data, [

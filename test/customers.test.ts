@@ -189,6 +189,10 @@ t.test('who became known after the last refresh is read as of now', async (t) =>
     rule: { source: 'customer_attributes', field: 'attributes.seats' },
   })
   t.equal((await client(t)(`/v1/customers/${before.id}`)).status, 404, 'not by another brand')
+  t.match(await call('/v1/customers/new@example.com'), {
+    status: 404,
+    body: { error: { message: /search_customers .* finds ids by email/ } },
+  })
 })
 
 t.test('a search finds the first by id with a text in email, phone, name or ids, in any case', async (t) => {

@@ -539,6 +539,18 @@ t.test('a lake that another service has is not restored into until its owner is 
   t.same(await sourceRows(restored, brand, 'select event_id from events'), [{ event_id: 'one' }])
 })
 
+t.test('a service that has brands is not restored into, and it is said where to', async (t) => {
+  const pipeline = await lake(t)
+  const folder = t.testdir()
+  await backup(pipeline, folder)
+  const target = await anotherService(t)
+  await newBrand(target)
+  await t.rejects(restore(target.url, join(t.testdirName, 'lake'), folder), {
+    code: 'conflict',
+    message: /has brands: .* new DATA_DIR or another DATABASE_URL/,
+  })
+})
+
 t.test('a service that is restored is another one than that of the backup', async (t) => {
   const pipeline = await lake(t)
   const folder = join(t.testdir(), 'backup')

@@ -81,6 +81,17 @@ t.test('what is computed on request does without broken models and those that re
   await t.rejects(loadModels(folder), { message: /b\.sql: header key "what" is missing/ })
 })
 
+t.test('a model of sales that reads a broken one is left out for that alone', async (t) => {
+  const sales = HEADER.replace('\n', '\n-- of: sales\n')
+  const { leftOut } = await loadReadable(
+    t.testdir({
+      'a.sql': `${sales}select customer from b`,
+      'b.sql': `${sales}selec 1 as customer`,
+    }),
+  )
+  t.match(leftOut.get('a')?.message, /a\.sql: it reads "b", which is broken/)
+})
+
 t.test('hidden files, as editors leave them, are no models', async (t) => {
   const loaded = await loadModels(
     t.testdir({ 'a.sql': `${HEADER}select 1 as customer`, '.#a.sql': 'me@here' }),

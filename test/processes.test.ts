@@ -28,7 +28,10 @@ t.test('recoup serve --processes', async (t) => {
   const before = childrenOf(supervisor)
 
   await t.test('needs the port for itself, and a port of its own', async (t) => {
-    t.match(await recoup(['serve'], { env }), { code: 1, stderr: /is in use by another program/ })
+    t.match(await recoup(['serve'], { env }), {
+      code: 1,
+      stderr: /is in use by another program\. Set PORT to another one, such as PORT=\d+\n/,
+    })
     const free = await recoup(['serve', '--processes', '2'], { env: { ...env, PORT: '0' } })
     t.match(free, { code: 1, stderr: /--processes needs a PORT of its own/ })
   })

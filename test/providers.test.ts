@@ -497,7 +497,7 @@ t.test('recoup provider', async (t) => {
   const { document: made } = await run(...create)
   t.match(made, { key: 'stamp_club', webhook_url: `${WEBHOOK_ORIGIN}/custom/${made.lookup_id}` })
   t.equal(await secretOf(made.id), made.webhook_secret)
-  t.match(await run(...create), { code: 1, err: /stamp_club" exists already/ })
+  t.match(await run(...create), { code: 1, err: /--key: .*stamp_club" exists already: give another --key/ })
   const again = await run(...create, '--if-missing')
   t.match(again, { code: 0, document: { id: made.id, webhook_url: made.webhook_url } })
   t.notOk('webhook_secret' in again.document)

@@ -11,7 +11,9 @@ import { type Comparison, fit } from '../src/segment/decimal.ts'
 import { parseDefinition } from '../src/segment/definition.ts'
 import { definitionSchema, describeCatalog } from '../src/segment/describe.ts'
 import { AGGREGATES, OPERATORS } from '../src/segment/operators.ts'
+import { conditionsOf } from '../src/segment/tree.ts'
 import { readTime } from '../src/segment/value.ts'
+import { conditionsInWords } from '../src/segment/words.ts'
 import { segmentId } from './fixtures/evaluators.ts'
 import { randomSource } from './fixtures/random.ts'
 import { randomDefinition } from './fixtures/random-definition.ts'
@@ -330,6 +332,49 @@ t.test('the place of the definition in what was sent begins its messages', async
 
 const nested = (levels: number, rule: unknown = spend): unknown =>
   levels === 0 ? rule : { not: nested(levels - 1, rule) }
+
+t.test('conditions are said in words, turned round where a group does', (t) => {
+  const views = {
+    op: 'count-over-window',
+    window: { days: 7 },
+    times: { op: '>=', n: 2 },
+    where: [{ field: 'event_kind', op: '=', value: 'product_viewed' }],
+  }
+  const orders = { source: 'commerce_orders', op: 'count-over-window' }
+  const spend = { source: 'commerce_orders', agg: 'sum', field: 'total', op: 'between', value: ['1.50', 2] }
+  const profile = [
+    { field: 'last_order_at', op: 'notWithinLast', value: { days: 60 } },
+    { not: { field: 'email', op: 'exists' } },
+    { field: 'total_spend', op: 'in', value: [1, 2, 3, 4, 5, 6] },
+  ]
+  const all = [
+    views,
+    { not: { any: [orders, spend] } },
+    { source: 'customer_profile', not: { all: profile } },
+  ]
+  t.same(
+    [...conditionsInWords({ source: 'product_events', rule: { all } })],
+    [
+      ['all[0]', 'count(product_events in 7 days where event_kind = product_viewed) >= 2'],
+      ['all[1].not.any[0]', 'not count(commerce_orders in 1095 days) >= 1'],
+      ['all[1].not.any[1]', 'not sum(commerce_orders.total in 1095 days) between 1.50, 2'],
+      ['all[2].not.all[0]', 'not customer_profile.last_order_at notWithinLast 60 days'],
+      ['all[2].not.all[1].not', 'customer_profile.email exists'],
+      ['all[2].not.all[2]', 'not customer_profile.total_spend in 1, 2, 3, 4, 5, … (6 values)'],
+    ].map(([path, words]) => [`definition.rule.${path}`, { words, turned: words?.startsWith('not ') }]),
+  )
+  t.end()
+})
+
+t.test('every condition of a definition has its words', (t) => {
+  const random = randomSource(t)
+  for (let n = 0; n < 200; n++) {
+    const definition = randomDefinition(random, [segmentId(1)])
+    const paths = conditionsOf(parseDefinition(definition)).map(({ path }) => path)
+    t.same([...conditionsInWords(definition).keys()], paths)
+  }
+  t.end()
+})
 
 t.test('groups nest eight deep and no deeper', async (t) => {
   t.equal(refusal(profile(nested(8))), 'accepted')

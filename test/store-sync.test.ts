@@ -689,6 +689,7 @@ t.test('the commands connect a store, read its history and show how it is', asyn
   t.hasStrict(status, { status: 'connected', abandoned_after_minutes: 45, dead: 0 })
   t.equal(status.walks.length, 4)
   const shown = (await recoup(['store', 'status', '--brand', brand.id], { env })).stdout
+  t.match(shown, /^setting +value\n-/)
   t.match(shown, /^connected_at +\d{4}-\d\d-\d\dT[\d:.]+Z$/m, 'times are as in all other tables')
   t.match(shown, /^scopes +read_customers,/m)
 

@@ -57,6 +57,14 @@ t.test('staff are made so by name', async (t) => {
   t.equal((await findUser(pipeline, 'new@d.co'))?.is_staff, false)
 })
 
+t.test('all who work for a brand are listed by email', async (t) => {
+  const { data } = (await run('user list', { brand: 'One' })) as unknown as { data: object[] }
+  t.match(data, [
+    { email: 'new@d.co', role: 'admin', is_staff: false, disabled_at: null },
+    { email: 'staff@d.co', role: 'member', is_staff: true, disabled_at: null },
+  ])
+})
+
 t.test('a token is for one brand and for scopes of the role', async (t) => {
   const signIn = await openSignIn({
     pipeline,

@@ -19,6 +19,8 @@ export interface KeyRecord {
   revoked_at: string | null
 }
 
+export type NamedKey = KeyRecord & { name: string | null }
+
 const PREFIX: Record<KeyClass, string> = { cdp: 'svc_', 'brand-api': 'svc_ba_' }
 const SHAPE = /^svc_(?:ba_)?[0-9A-Za-z]{49}$/
 const CHECKSUM = 6
@@ -88,6 +90,12 @@ export function createFirstKey(db: Db, key: NewKey): Promise<KeyWithPlaintext> {
 /** Keys of the brand that `db` is bound to, newest first. */
 export async function listKeys(db: Statements, keyClass: KeyClass | null = null): Promise<KeyRecord[]> {
   return (await db.many<KeyRow>('keys_of_brand', [keyClass])).map(keyRecord)
+}
+
+/** The same with what each was made for, which records of the API do not say. */
+export async function listNamedKeys(db: Statements): Promise<NamedKey[]> {
+  const rows = await db.many<KeyRow & { name: string | null }>('keys_of_brand', [null])
+  return rows.map((row) => ({ ...keyRecord(row), name: row.name }))
 }
 
 /** Revokes an active key (of a class, where one is given); throws `not_found` when there is none. */

@@ -44,7 +44,7 @@ export const backupCommands = [
   command({
     name: 'restore',
     arguments: ['FOLDER'],
-    what: 'Fill an empty service from a backup',
+    what: 'Fill an empty service from a backup; exit code 1 although all is restored: its secret key is not here yet',
     begins: true,
     options: {},
     run: async ({ app: open, positionals: [folder], progress }) => {

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import { v7 as uuidv7 } from 'uuid'
-import { openInvalidation } from '../access/invalidation.ts'
 import type { App } from '../app.ts'
 import { errorCode, fail } from '../errors.ts'
 import type { Brand } from '../op.ts'
 import { type BrandSettings, FEATURES, SETTING_OPTIONS, settingsOf } from './brand-settings.ts'
 import { command, UsageError } from './command.ts'
+import { everywhere } from './everywhere.ts'
 import { brandOf } from './of-brand.ts'
 import { table } from './table.ts'
 
@@ -50,8 +50,7 @@ export async function setBrand(
   const texts = [to('name'), to('shop_domain'), to('storefront_domains'), to('currency_code')]
   const args = [brand.id, ...texts, to('timezone'), to('default_phone_region'), to('features')]
   await ofOneBrand(() => app.postgres.pipeline.run('brand_update', args))
-  const invalidation = await openInvalidation(app.postgres)
-  await invalidation.everywhere().finally(invalidation.close)
+  await everywhere(app)
   return changed
 }
 

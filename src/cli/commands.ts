@@ -1,5 +1,6 @@
 import { backupCommands } from './backup.ts'
 import { brandCommands } from './brand.ts'
+import { campaignCommands } from './campaign.ts'
 import { channelCommands } from './channel.ts'
 import type { Command } from './command.ts'
 import { customerCommands } from './customer.ts'
@@ -35,6 +36,7 @@ export const COMMANDS: readonly Command[] = [
   ...deadLetterCommands,
   ...refreshCommands,
   ...segmentCommands,
+  ...campaignCommands,
   ...discountCommands,
   ...channelCommands,
   ...policyCommands,

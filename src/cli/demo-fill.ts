@@ -1,22 +1,12 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { App } from '../app.ts'
 import { generateDemo } from '../connect/demo/generate.ts'
 import { importFile } from '../connect/import/import.ts'
 import { fail } from '../errors.ts'
 import type { Brand } from '../op.ts'
+import { checkEmpty, filledWith, rememberFilled, type Size } from './demo-brand.ts'
 import type { Progress } from './progress.ts'
-
-interface Size {
-  customers: number
-  days: number
-  seed: number
-}
-
-/** The data folder remembers of each brand what it was filled with: only to the same end is it the same history again. */
-interface Filled extends Size {
-  ends_at: string
-}
 
 const ORDER = ['products', 'customers', 'orders', 'checkouts', 'subscriptions', 'events'] as const
 
@@ -25,8 +15,7 @@ const ORDER = ['products', 'customers', 'orders', 'checkouts', 'subscriptions', 
  * again finishes a run that was killed, and else changes nothing. Fails with conflict for a brand that has other data.
  */
 export async function fillDemo(app: App, brand: Brand, size: Size, progress: (title: string) => Progress) {
-  const memory = join(app.config.dataDir, `demo-${brand.id}.json`)
-  const known = filled(memory)
+  const known = filledWith(app.config, brand)
   if (known && !isSame(known, size))
     throw fail(
       'conflict',
@@ -35,7 +24,7 @@ export async function fillDemo(app: App, brand: Brand, size: Size, progress: (ti
   const endsAt = new Date(known?.ends_at ?? Date.now())
   if (!known) {
     await checkEmpty(app, brand)
-    writeFileSync(memory, JSON.stringify({ ...size, ends_at: endsAt.toISOString() } satisfies Filled))
+    rememberFilled(app.config, brand, { ...size, ends_at: endsAt.toISOString() })
   }
   const folder = join(app.config.dataDir, 'demo')
   mkdirSync(folder, { recursive: true })
@@ -68,22 +57,5 @@ export async function fillDemo(app: App, brand: Brand, size: Size, progress: (ti
   }
 }
 
-function filled(memory: string): Filled | null {
-  try {
-    return JSON.parse(readFileSync(memory, 'utf8')) as Filled
-  } catch {
-    return null
-  }
-}
-
 const isSame = (one: Size, other: Size) =>
   one.customers === other.customers && one.days === other.days && one.seed === other.seed
-
-async function checkEmpty({ postgres }: App, { id }: Brand): Promise<void> {
-  const { empty } = await postgres.forBrand(id).one<{ empty: boolean }>('brand_empty')
-  if (!empty)
-    throw fail(
-      'conflict',
-      'The brand has customers, orders or products: a demo store needs a brand of its own (recoup brand create).',
-    )
-}

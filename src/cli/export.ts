@@ -126,6 +126,7 @@ export const exportCommands = [
         await session.close()
       }
     },
-    text: ({ model, file, rows, bytes }) => `${file}: ${rows} rows of ${model}, ${bytes} bytes`,
+    text: ({ model, file, rows, bytes, as_of }) =>
+      `${file}: ${rows} rows of ${model} as of ${as_of}, ${bytes} bytes`,
   }),
 ]

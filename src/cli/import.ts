@@ -43,14 +43,22 @@ export const importCommands = [
       shown.end()
       return { kind, ...report }
     },
-    text: ({ kind, read, imported, unchanged, rejected, rejects_file, filtered, ignored_columns }) =>
-      [
-        `${read} rows read, of which ${rejected} rejected${rejected ? ` (see ${rejects_file})` : ''}. The others hold ${imported + unchanged} ${kind}: ${imported} imported, ${unchanged} unchanged`,
-        ...(filtered ? [`Left out by "where": ${filtered}`] : []),
-        ...(ignored_columns.length
-          ? [`Columns that no field is named like, not imported: ${ignored_columns.join(', ')}`]
+    text: (report) => {
+      const { kind, read, imported, unchanged, rejected, rejects_file, filtered } = report
+      const left = [
+        ...(filtered ? [`${filtered} left out by "where"`] : []),
+        `${rejected} rejected${rejected ? ` (see ${rejects_file})` : ''}`,
+      ]
+      return [
+        `${read + filtered} rows, of which ${left.join(' and ')}. The others hold ${imported + unchanged} ${kind}: ${imported} imported, ${unchanged} unchanged`,
+        ...(report.without_customer
+          ? [`${report.without_customer} of these ${kind} name no customer: they belong to nobody`]
           : []),
-      ].join('\n'),
+        ...(report.ignored_columns.length
+          ? [`Columns that nothing is imported from: ${report.ignored_columns.join(', ')}`]
+          : []),
+      ].join('\n')
+    },
     // A column of the wrong form: nothing of the file can be used.
     fails: ({ read, rejected }) => read > 0 && rejected >= read,
   }),

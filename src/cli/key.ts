@@ -1,8 +1,24 @@
-import { createKey, listKeys } from '../access/key.ts'
+import { createKey, listNamedKeys, type NamedKey, revokeKey } from '../access/key.ts'
 import { KEY_SCOPES } from '../access/scopes.ts'
-import { command, required, text, UsageError } from './command.ts'
+import { command, type Run, required, text, UsageError } from './command.ts'
+import { everywhere } from './everywhere.ts'
 import { brand, ofBrand } from './of-brand.ts'
 import { table } from './table.ts'
+
+/** The active key that --key means. */
+async function keyOf(run: Run) {
+  const { app, db } = await ofBrand(run)
+  const wanted = required(run.values, 'key')
+  const active = (await listNamedKeys(db)).filter(({ revoked_at }) => revoked_at === null)
+  const means = ({ id, key_prefix, name }: NamedKey) => [id, key_prefix, name].includes(wanted)
+  const [found, another] = active.filter(means)
+  if (another) throw new UsageError(`--key: several keys are named "${wanted}"; use the id`)
+  if (found) return { app, db, found }
+  const known = active.map(({ id, key_prefix, name }) => `${name ?? key_prefix} (${id})`).join(', ')
+  throw new UsageError(
+    `--key: there is no active key "${wanted}" of this brand. Known: ${known || 'none: recoup key create'}`,
+  )
+}
 
 export const keyCommands = [
   command({
@@ -10,7 +26,12 @@ export const keyCommands = [
     what: 'Make an API key; its value is shown this once',
     options: {
       brand,
-      scopes: { type: 'string', required: true, placeholder: 'A,B', what: 'Scopes, separated by commas' },
+      scopes: {
+        type: 'string',
+        required: true,
+        placeholder: 'A,B',
+        what: `Scopes, separated by commas: ${KEY_SCOPES.join(', ')}`,
+      },
       name: { type: 'string', placeholder: 'NAME', what: 'What the key is for' },
     },
     run: async (run) => {
@@ -33,12 +54,13 @@ export const keyCommands = [
     name: 'key list',
     what: 'List the API keys of a brand',
     options: { brand },
-    run: async (run) => ({ data: await listKeys((await ofBrand(run)).db) }),
+    run: async (run) => ({ data: await listNamedKeys((await ofBrand(run)).db) }),
     text: ({ data }) =>
       table(
-        ['id', 'key_prefix', 'scopes', 'created_at', 'last_used_at', 'revoked_at'],
+        ['id', 'name', 'key_prefix', 'scopes', 'created_at', 'last_used_at', 'revoked_at'],
         data.map((key) => [
           key.id,
+          key.name,
           key.key_prefix,
           key.scopes.join(','),
           key.created_at,
@@ -46,5 +68,20 @@ export const keyCommands = [
           key.revoked_at,
         ]),
       ),
+  }),
+  command({
+    name: 'key revoke',
+    what: 'Revoke an API key at once, in all running servers',
+    options: {
+      brand,
+      key: { type: 'string', required: true, placeholder: 'KEY', what: 'Id, prefix or name' },
+    },
+    run: async (run) => {
+      const { app, db, found } = await keyOf(run)
+      const revoked = await revokeKey(db, found.id)
+      await everywhere(app)
+      return { ...revoked, name: found.name }
+    },
+    text: ({ id, key_prefix }) => `Key ${id} (${key_prefix}…) is revoked`,
   }),
 ]

@@ -1,4 +1,3 @@
-import { openInvalidation } from '../access/invalidation.ts'
 import { serviceSeal } from '../access/service-seal.ts'
 import {
   createProvider,
@@ -11,6 +10,7 @@ import {
 import { keyOf } from '../connect/custom/slug.ts'
 import { sourceTemplates } from '../connect/custom/templates.ts'
 import { command, type Run, required, text, UsageError } from './command.ts'
+import { everywhere } from './everywhere.ts'
 import { brand, ofBrand } from './of-brand.ts'
 import { table } from './table.ts'
 
@@ -20,13 +20,6 @@ const provider = {
   placeholder: 'PROVIDER',
   what: 'Id, key, or last part of the webhook URL',
 } as const
-
-/** Returns once every running server goes by what was changed. */
-async function everywhere({ app: open }: Run): Promise<void> {
-  const { postgres } = await open()
-  const invalidation = await openInvalidation(postgres)
-  await invalidation.everywhere().finally(invalidation.close)
-}
 
 async function providerOf(run: Run) {
   const { db } = await ofBrand(run)
@@ -47,7 +40,7 @@ const switching = (name: string, isEnabled: boolean, what: string) =>
     run: async (run) => {
       const { db, found } = await providerOf(run)
       const provider = await updateProvider(db, found.id, { is_enabled: isEnabled })
-      await everywhere(run)
+      await everywhere(await run.app())
       return provider
     },
     text: ({ key }) => `Provider ${key} is ${name}d`,
@@ -77,9 +70,12 @@ export const providerCommands = [
       const name = required(values, 'name')
       const key = text(values, 'key')
       const { app, db } = await ofBrand(run)
-      const known = values['if-missing']
-        ? await db.maybe<Provider>('provider_named', [key ?? keyOf(name)])
-        : null
+      const wanted = key ?? keyOf(name)
+      const known = await db.maybe<Provider>('provider_named', [wanted])
+      if (known && !values['if-missing'])
+        throw new UsageError(
+          `--key: a provider "${wanted}" exists already: give another --key, or --if-missing to leave it as it is`,
+        )
       if (known) return { ...known, webhook_url: webhookUrlOf(config.webhookUrl, known.lookup_id) }
       const { api_key: _, ...made } = await createProvider(
         db,
@@ -125,7 +121,7 @@ export const providerCommands = [
     run: async (run) => {
       const { db, found } = await providerOf(run)
       const secret = await rotateSecret(db, found.id, await serviceSeal(await run.app()))
-      await everywhere(run)
+      await everywhere(await run.app())
       return {
         id: found.id,
         key: found.key,

@@ -1,11 +1,19 @@
 import { whomOf } from '../connect/erase/preview.ts'
-import { parseExactly } from '../event/exact.ts'
+import { parseExactly, parseStored } from '../event/exact.ts'
 import { openServed } from '../lake/served.ts'
+import type { Db } from '../op.ts'
 import { parseSaved } from '../segment/definition.ts'
 import { customerNamed, explain } from '../segment/explain.ts'
 import { displayOne } from '../segment/plan.ts'
 import { openReading } from '../segment/reading.ts'
-import { createSegment, type SegmentWithDefinition, segmentWithDefinition } from '../segment/saved.ts'
+import {
+  createSegment,
+  type SavedSegment,
+  type SegmentWithDefinition,
+  segmentItem,
+  segmentWithDefinition,
+} from '../segment/saved.ts'
+import { conditionsInWords } from '../segment/words.ts'
 import {
   command,
   fileOption,
@@ -26,6 +34,10 @@ const segment = {
   what: 'Id or name of the segment',
 } as const
 
+/** Newest first. */
+const segmentsOf = (db: Db, status: 'active' | 'all') =>
+  db.many<SavedSegment>('segments_page', [status, null, null, null])
+
 async function segmentOf(run: Run) {
   const { app, brand: its, db } = await ofBrand(run)
   const wanted = required(run.values, 'segment')
@@ -33,7 +45,10 @@ async function segmentOf(run: Run) {
     ? { id: wanted }
     : await db.maybe<{ id: string }>('segment_by_name', [wanted])
   const row = found && (await db.maybe<SegmentWithDefinition>('segment_by_id', [found.id]))
-  if (!row) throw new UsageError(`--segment: there is no active segment "${wanted}" of this brand`)
+  if (!row) {
+    const known = (await segmentsOf(db, 'active')).map(({ name }) => name).join(', ')
+    throw new UsageError(`--segment: there is no active segment "${wanted}" of this brand. Known: ${known}`)
+  }
   return { app, brand: its, row }
 }
 
@@ -71,6 +86,28 @@ export const segmentCommands = [
       return segmentWithDefinition(created)
     },
     text: ({ id, name }) => `Segment ${id} "${name}": members appear with the next refresh`,
+  }),
+  command({
+    name: 'segment list',
+    what: 'List the segments of a brand with their members, newest first',
+    options: { brand, archived: { type: 'boolean', what: 'Archived ones, too' } },
+    run: async (run) => {
+      const { db } = await ofBrand(run)
+      const segments = await segmentsOf(db, run.values.archived === true ? 'all' : 'active')
+      return { data: segments.map(segmentItem) }
+    },
+    text: ({ data }) =>
+      table(
+        ['name', 'status', 'evaluation', 'members', 'evaluated_at', 'id'],
+        data.map(({ name, status, audience, id }) => [
+          name,
+          status,
+          audience.evaluation_status,
+          audience.member_count,
+          audience.evaluated_at,
+          id,
+        ]),
+      ),
   }),
   command({
     name: 'segment members',
@@ -114,7 +151,7 @@ export const segmentCommands = [
           members.map((one) => [one.customer_id, one.email, one.phone, one.joined_at]),
         ),
         evaluated_at
-          ? `${members.length} of ${member_count} members, generation ${generation}`
+          ? `${members.length} of ${member_count} members, generation ${generation} as of ${evaluated_at.toISOString()}`
           : 'It was not evaluated yet: members appear with the next refresh',
       ].join('\n'),
   }),
@@ -142,10 +179,13 @@ export const segmentCommands = [
           throw new UsageError(
             `--customer: there is no customer with the identifier "${identifier}"; \`recoup segment members\` shows some`,
           )
+        const { member, conditions } = await explain(sources, parseSaved(row), found.customer)
+        const inWords = conditionsInWords(parseStored(row.definition) as Record<string, unknown>)
         return {
           segment_id: row.id,
           customer_id: found.customer_id,
-          ...(await explain(sources, parseSaved(row), found.customer)),
+          member,
+          conditions: conditions.map((one) => ({ ...one, ...inWords.get(one.path) })),
         }
       } finally {
         await session.close()
@@ -154,11 +194,12 @@ export const segmentCommands = [
     text: ({ customer_id, member, conditions }) =>
       [
         table(
-          ['condition', 'actual', 'holds', 'alone decides'],
+          ['path', 'condition', 'actual', 'holds', 'alone decides'],
           conditions.map((one) => [
             one.path,
+            one.words,
             one.actual,
-            one.holds ? 'yes' : 'no',
+            one.holds !== one.turned ? 'yes' : 'no',
             one.decides ? 'yes' : 'no',
           ]),
         ),

@@ -21,8 +21,18 @@ async function query(session: Session, text: string): Promise<Row[][]> {
   try {
     return (await session.duck.answers(text)).map((rows) => rows.map((row) => plain(row) as Row))
   } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error))
+    const message = error instanceof Error ? error.message : String(error)
+    throw new UsageError((await inOurWords(message)) ?? message)
   }
+}
+
+/** Of a model that is left out DuckDB says that it does not know it, and it asks for values where none can be given. */
+async function inOurWords(message: string): Promise<string | undefined> {
+  const parameters = /prepared statement parameters: (.+)/.exec(message)?.[1]
+  if (parameters !== undefined) return `Put the values in place of the parameters: ${parameters}`
+  const missing = /Table with name (\w+) does not exist/.exec(message)?.[1]?.toLowerCase() ?? ''
+  const broken = (await loadReadable()).leftOut.get(missing)
+  return broken && `${missing} is left out: ${broken.message}`
 }
 
 /** Values of types that JSON does not have as the nearest that it has; whole numbers beyond 2^53 as text. */

@@ -192,7 +192,7 @@ export const storeCommands = [
     text: ({ walks, dead_letters, ...status }) =>
       [
         table(
-          ['', ''],
+          ['setting', 'value'],
           Object.entries(status).map(([name, value]) => [
             name,
             Array.isArray(value) ? value.join(',') : value,

@@ -12,11 +12,13 @@ import {
   findUser,
   type Membership,
   membershipsOf,
+  membersOf,
   setMembership,
 } from '../access/sign-in/user.ts'
 import type { App } from '../app.ts'
 import { command, integerOption, required, text, UsageError, type Values } from './command.ts'
 import { brand, brandOf, ofBrand } from './of-brand.ts'
+import { table } from './table.ts'
 
 const email = { type: 'string', required: true, placeholder: 'EMAIL', what: 'Email of the user' } as const
 const stdin = { type: 'boolean', what: 'Read the password from standard input' } as const
@@ -79,6 +81,20 @@ export const userCommands = [
         `${email} ${made ? 'can sign in' : 'has an account already'}, and is ${role} of ${brand}.`,
         ...(password ? [`Password, shown this once: ${password}`] : []),
       ].join('\n'),
+  }),
+  command({
+    name: 'user list',
+    what: 'List who may sign in for a brand',
+    options: { brand },
+    run: async (run) => {
+      const { app, brand: found } = await ofBrand(run)
+      return { data: await membersOf(app.postgres.pipeline, found.id) }
+    },
+    text: ({ data }) =>
+      table(
+        ['email', 'role', 'staff', 'disabled_at'],
+        data.map((one) => [one.email, one.role, one.is_staff ? 'yes' : 'no', one.disabled_at]),
+      ),
   }),
   command({
     name: 'user password',

@@ -52,7 +52,8 @@ function listening(options: ListenOptions): Promise<Server> {
 
 export function cannotListen(host: string, port: number, cause: unknown): Error {
   const code = cause instanceof Error ? String((cause as NodeJS.ErrnoException).code) : ''
-  return new Error(`cannot listen on ${host} port ${port}: ${REASONS[code] ?? (code || String(cause))}`, {
-    cause,
-  })
+  const reason = REASONS[code] ?? (code || String(cause))
+  const other = port + (port < 65_535 ? 1 : -1)
+  const advice = code === 'EADDRINUSE' ? `. Set PORT to another one, such as PORT=${other}` : ''
+  return new Error(`cannot listen on ${host} port ${port}: ${reason}${advice}`, { cause })
 }

@@ -189,6 +189,10 @@ async function checkTarget(sql: postgres.Sql, document: BackupDocument): Promise
   const [service] = await sql<{ service_id: string; has_brands: boolean }[]>`
     select service_id, exists (select from brand) as has_brands from lake_state`
   if (!service) throw new Error('the database has no lake_state')
-  if (service.has_brands) throw fail('conflict', 'The database has brands: restore into an empty one.')
+  if (service.has_brands)
+    throw fail(
+      'conflict',
+      'The database has brands: restore into an empty one, with a new DATA_DIR or another DATABASE_URL and LAKE_DIR.',
+    )
   return service.service_id
 }

@@ -92,7 +92,7 @@ function checkReads(
       throw new Error(`${model.file}: is by customer, but reads "${name}", which is not`)
   }
   for (const name of model.of ? model.reads : [])
-    if (!OF_SALES.has(name) && !models.get(name)?.of)
+    if (!OF_SALES.has(name) && !broken.has(name) && !models.get(name)?.of)
       throw new Error(`${model.file}: is of sales, but reads "${name}", which is not`)
   const known = [...models.keys(), 'params', ...(model.layer === 'staging' ? SOURCES : [])]
   for (const name of model.reads) {

@@ -1,3 +1,4 @@
+import { fail } from '../errors.ts'
 import { phoneOf } from '../identity/channel.ts'
 import { inAnyCase } from '../lake/any-case.ts'
 import { KNOWN } from '../lake/sorted.ts'
@@ -71,8 +72,14 @@ export function wantedSql(
 }
 
 /** Fails with not_found; a merged profile's id finds its survivor, an erased customer's nobody. */
-export const findCustomer = ({ db }: Pick<Ctx, 'db'>, id: string): Promise<FoundCustomer> =>
-  db.one<FoundCustomer>('customer_found', [id, false])
+export async function findCustomer({ db }: Pick<Ctx, 'db'>, id: string): Promise<FoundCustomer> {
+  const found = await db.maybe<FoundCustomer>('customer_found', [id, false])
+  if (found) return found
+  throw fail(
+    'not_found',
+    'There is no such customer. search_customers (GET /v1/customers/search) finds ids by email, phone or name.',
+  )
+}
 
 /** The same, with what the profile goes by. */
 export const findProfile = ({ db }: Pick<Ctx, 'db'>, id: string): Promise<FoundCustomer & FoundVisitors> =>

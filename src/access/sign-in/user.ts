@@ -17,6 +17,15 @@ export interface Membership {
   role: Role
 }
 
+/** A user who works for a brand. */
+export interface Member {
+  email: string
+  role: Role
+  is_staff: boolean
+  disabled_at: Date | null
+  user_id: string
+}
+
 interface UserRow extends User {
   password_hash: string
   is_staff: boolean
@@ -67,6 +76,10 @@ export async function setMembership(
 /** Brands of a user by name. */
 export const membershipsOf = (pipeline: Statements, userId: string) =>
   pipeline.many<Membership>('memberships_of_user', [userId])
+
+/** Who works for a brand, by email. */
+export const membersOf = (pipeline: Statements, brandId: string) =>
+  pipeline.many<Member>('members_of_brand', [brandId])
 
 async function newHash(password: string): Promise<string> {
   const problem = passwordProblem(password)

@@ -10,10 +10,17 @@ import { importCustomers } from './customers.ts'
 import { importEvents } from './events.ts'
 import type { ImportRun, Written } from './file.ts'
 import { importFolder } from './folder.ts'
-import { bindMapping, type Mapped, type Mapping, mappingByName, readMapping } from './mapping.ts'
+import {
+  bindMapping,
+  columnsUnread,
+  type Mapped,
+  type Mapping,
+  mappingByName,
+  readMapping,
+} from './mapping.ts'
 import { importOrders } from './orders.ts'
 import { EXTRA, withExtra } from './properties.ts'
-import { firstLine, openSource } from './read.ts'
+import { type Column, firstLine, openSource } from './read.ts'
 import { importRecords } from './records.ts'
 import { importRefunds } from './refunds.ts'
 import { rejectsPath, writeRejects } from './rejects.ts'
@@ -47,7 +54,9 @@ export interface ImportResult {
   rejects_file: string | null
   /** Rows that `where` left out. */
   filtered: number
-  /** Columns that no field is named like, when there is no mapping. */
+  /** Those of imported and unchanged that name no customer. */
+  without_customer: number
+  /** Columns that nothing is imported from. */
   ignored_columns: string[]
 }
 
@@ -77,7 +86,7 @@ export async function importFile(options: ImportOptions): Promise<ImportResult> 
   try {
     duck = await openDuck({ memoryMb: MEMORY_MB, threads, tempDir: folder.path })
     const source = await openSource(duck, file)
-    const { mapping, ignored } = mappingFor(options, source.columns)
+    const mapping = mappingFor(options, source.columns)
     const mapped = await bindMapping(duck, kind, source.columns, mapping)
     const counts = await readRows(duck, kind, mapping, mapped)
     await findBroken(duck, source)
@@ -97,7 +106,8 @@ export async function importFile(options: ImportOptions): Promise<ImportResult> 
       rejected,
       rejects_file: rejected ? rejects : null,
       filtered: counts.filtered,
-      ignored_columns: ignored,
+      without_customer: await countNameless(duck, kind),
+      ignored_columns: await columnsUnread(duck, source.columns, mapped, mapping.where),
     }
   } finally {
     duck?.close()
@@ -105,10 +115,26 @@ export async function importFile(options: ImportOptions): Promise<ImportResult> 
   }
 }
 
-function mappingFor({ map, kind }: ImportOptions, columns: Parameters<typeof mappingByName>[1]) {
-  if (map !== undefined) return { mapping: typeof map === 'string' ? readMapping(map) : map, ignored: [] }
-  const { ignored, ...mapping } = mappingByName(kind, columns)
-  return { mapping, ignored }
+function mappingFor({ map, kind }: ImportOptions, columns: readonly Column[]): Mapping {
+  if (map === undefined) return mappingByName(kind, columns)
+  return typeof map === 'string' ? readMapping(map) : map
+}
+
+/** What says whose something is; customers and events that nothing says it of are rejected. */
+const NAMING: Partial<Record<ImportKind, readonly string[]>> = {
+  orders: ['customer_external_id', 'email', 'phone'],
+  refunds: ['order_external_id', 'customer_external_id', 'email', 'phone'],
+  checkouts: ['customer_external_id', 'email', 'phone', 'anonymous_id'],
+  subscriptions: ['customer_external_id', 'email', 'phone'],
+}
+
+async function countNameless(duck: Duck, kind: ImportKind): Promise<number> {
+  const naming = NAMING[kind]
+  if (!naming) return 0
+  const [row] = await duck.rows<{ nameless: number }>(
+    `select count(*) as nameless from ready where coalesce(${naming.join(', ')}) is null`,
+  )
+  return row?.nameless ?? 0
 }
 
 /** Makes `picked`, the rows as typed columns, and `fault`, what is wrong with some of them. */

@@ -60,16 +60,34 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Without a mapping, the columns that are named like targets fill them. */
-export function mappingByName(kind: ImportKind, columns: readonly Column[]): Mapping & { ignored: string[] } {
+export function mappingByName(kind: ImportKind, columns: readonly Column[]): Mapping {
   const named = columns.filter(({ name }) => targetNamed(kind, name) !== undefined)
-  const ignored = columns.filter(({ name }) => targetNamed(kind, name) === undefined).map(({ name }) => name)
   if (named.length === 0) {
+    const names = columns.map(({ name }) => name)
     throw fail(
       'bad_request',
-      `No column of the file is named like a field of ${kind}; give a mapping (--map FILE). Columns: ${ignored.join(', ')}. Fields: ${Object.keys(TARGETS[kind]).join(', ')}.`,
+      `No column of the file is named like a field of ${kind}; give a mapping (--map FILE). Columns: ${names.join(', ')}. Fields: ${Object.keys(TARGETS[kind]).join(', ')}.`,
     )
   }
-  return { fields: Object.fromEntries(named.map(({ name }) => [name, name])), ignored }
+  return { fields: Object.fromEntries(named.map(({ name }) => [name, name])) }
+}
+
+/** The columns that neither a field nor `where` reads. */
+export async function columnsUnread(
+  duck: Duck,
+  columns: readonly Column[],
+  mapped: readonly Mapped[],
+  where: string | undefined,
+): Promise<string[]> {
+  const expressions = [...mapped.map(({ expression }) => expression), ...(where === undefined ? [] : [where])]
+  const [tree] = await duck.rows<{ names: string[]; classes: string[] }>(
+    `select tree ->> '$..column_names[*]' as names, tree ->> '$..class' as classes
+     from (select json_serialize_sql($1::varchar) as tree)`,
+    [`select ${expressions.join('\n, ')}`],
+  )
+  if (tree?.classes.includes('STAR')) return []
+  const read = new Set(tree?.names.map((name) => name.toLowerCase()))
+  return columns.map(({ name }) => name).filter((name) => !read.has(name.toLowerCase()))
 }
 
 /** Checks every target and expression of a mapping against the view `source`. */

@@ -4,7 +4,7 @@ import type { Seal } from '../../../access/seal.ts'
 import type { Brand } from '../../../op.ts'
 import type { Postgres } from '../../../store/postgres.ts'
 import { connectStore, webhookPath } from '../../store/connect.ts'
-import { connectionOf } from '../../store/connection.ts'
+import { type Connection, connectionOf } from '../../store/connection.ts'
 import { backfill } from '../../store/sync.ts'
 import { ShopLife } from './life.ts'
 import { sendWebhooks } from './sender.ts'
@@ -31,6 +31,8 @@ export interface DemoStoreOptions {
 const STEP_MS = 25 * 60_000
 const ACCESS_TOKEN = 'shpat_demo'
 const SECRET = 'the secret of the demo store'
+
+export const isDemoStore = ({ webhookSecret }: Connection) => webhookSecret === SECRET
 
 const choices = {
   below: (limit: number) => (limit > 0 ? randomInt(limit) : 0),
