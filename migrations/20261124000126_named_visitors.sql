@@ -33,4 +33,9 @@ from (
 ) as joined
 where customer.provenance = 'pixel' and customer.brand_id = joined.brand_id and customer.subject = joined.subject;
 
+-- Whoever is a visitor still has nothing to claim.
+delete from identifier_claim as claim
+using customer
+where customer.brand_id = claim.brand_id and customer.subject = claim.subject and customer.provenance = 'pixel';
+
 -- migrate:down

@@ -342,6 +342,28 @@ for (const isAbout of ['an open conversation', 'none']) {
   })
 }
 
+t.test('all else from the number that a customer had before is of whoever has it now', async (t) => {
+  const { brand, tell } = await withGateway()
+  await stage.campaign(brand)
+  const { phone } = await abandoned(brand)
+  await stage.pass(31)
+  const now = clock.now()
+  await stage.tell(brand, {
+    topic: 'customers/update',
+    triggeredAt: now,
+    body: JSON.stringify({ id: 70 + people, phone: '+12025550998', created_at: now, updated_at: now }),
+  })
+  await tell({ type: 'message', id: 'in_1', from: phone, text: 'Who are you?' })
+  t.match(await runOf(brand), { state: 'waiting', outcome: null })
+  t.same(
+    await sql`
+      select contact.phone from message
+      join contact on contact.brand_id = message.brand_id and contact.id = message.contact_id
+      where message.brand_id = ${brand.id} and message.body = 'Who are you?'`,
+    [{ phone }],
+  )
+})
+
 /** Somebody else works on the run, until what is done meanwhile has to wait for it, and writes a step. */
 async function beside<Result>(brand: Brand, work: () => Promise<Result>): Promise<Result> {
   return await sql

@@ -60,7 +60,7 @@ const statements: readonly [what: string, name: string, values: Value[]][] = [
   [
     'by an address of before, with a conversation',
     'conversation/conversation_open',
-    ['email', '29008@example.com', null],
+    ['email', '29008@example.com', null, true],
   ],
   ['by the address of a contact of nobody', 'contact/contact_of_holder', [NOBODYS, 'email', null]],
   ['with its channels', 'contact/channels_of_customer', [100]],

@@ -23,15 +23,16 @@ export interface Incoming {
 export type Received = { conversationId: string; messageId: string } | { deduplicated: true }
 
 /**
- * Takes a message: to the newest open conversation of its contact, or of whose address it was, and channel, before others
- * one in which something was said to them, or a new one. A wish for no more messages, or for messages again, is honoured
+ * Takes a message: to the newest open conversation of its contact and channel, before others one in which something was
+ * said to them, or a new one; the wish for no more messages to that of whose address it was, too. A wish for no more messages, or for messages again, is honoured
  * in the same transaction; all else the conversation's run answers. Throws `bad_request` for a sender that is no address.
  */
 export async function receiveMessage(db: Db, brandId: string, incoming: Incoming): Promise<Received> {
   const key = `${incoming.channel}:${incoming.gatewayId}`
   const take = async (tx: Statements): Promise<Received> => {
     if (await tx.maybe('message_of_key', [key])) return { deduplicated: true }
-    const { id: conversationId, contactId, address } = await conversationFor(tx, incoming)
+    const wants = wishOf(incoming.text)
+    const { id: conversationId, contactId, address } = await conversationFor(tx, incoming, wants)
     // Before the contact, in the order in which the runner locks them.
     const run = await runOfConversation(tx, conversationId)
     const messageId = v7()
@@ -40,7 +41,6 @@ export async function receiveMessage(db: Db, brandId: string, incoming: Incoming
       ...[messageId, conversationId, contactId, key, channel, at, text, gatewayId],
     ])
     await tx.run('conversations_touch', [[conversationId], at])
-    const wants = wishOf(text)
     if (wants === 'stop' && run?.state === 'waiting') await stopRun(tx, run, conversationId, at)
     if (wants === null && run && isAnswered(run)) await tx.run('run_reply', [run.id, at])
     if (wants !== null) {
@@ -59,7 +59,11 @@ function isAnswered({ state, step, outcome, action_type }: ConversationRun): boo
   return action_type === 'agent' && (outcome === 'replied' || outcome === 'completed')
 }
 
-async function conversationFor(tx: Statements, { channel, from, at }: Incoming) {
+async function conversationFor(
+  tx: Statements,
+  { channel, from, at }: Incoming,
+  wants: ReturnType<typeof wishOf>,
+) {
   const given = channel === 'sms' ? { email: null, phone: from } : { email: from, phone: null }
   const { email, phone } = await channelsOf(tx, given)
   const address = email ?? phone
@@ -69,6 +73,7 @@ async function conversationFor(tx: Statements, { channel, from, at }: Incoming) 
     channel,
     email,
     phone,
+    wants === 'stop',
   ])
   if (open) return { id: open.id, contactId: open.contact_id, address }
   const contact = await upsertContact(tx, { subject: null, email, phone, firstName: null, lastName: null })

@@ -22,7 +22,7 @@ export interface Identity {
   /** When it was said, where that is not when they were seen: whether it is from before an erasure. */
   saidAt?: Date
   /** As of an event line: a browser's word attaches its visitor to at most one customer, and does nothing else. */
-  origin?: 'browser'
+  origin?: 'browser' | undefined
 }
 
 export interface AssignOptions {
@@ -99,7 +99,10 @@ async function withoutErased(
 ): Promise<{ tuples: readonly Tuple[]; erased: (Date | null)[] }> {
   const tuples = identities.map((identity) => tupleOf(identity, default_phone_region, prefix))
   const erased: (Date | null)[] = tuples.map(() => null)
-  const said = tuples.map((tuple, at) => ({ at, tuple, saidAt: saidAtOf(identities[at] as Identity) }))
+  const said = tuples.map((tuple, at) => {
+    const identity = identities[at] as Identity
+    return { at, tuple, saidAt: saidAtOf(identity), origin: identity.origin }
+  })
   const old = said.filter(({ saidAt }) => newest_erasure && saidAt <= newest_erasure)
   if (old.length === 0) return { tuples, erased }
   for (const [index, { erasedAt, left }] of (await verdicts(ask, old)).entries()) {

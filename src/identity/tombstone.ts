@@ -20,6 +20,7 @@ const keyOf = (kind: number, value: string) => `${kind} ${value}`
 export interface Said {
   tuple: Tuple
   saidAt: Date
+  origin?: 'browser' | undefined
 }
 
 /** What tombstones say of it: one from before that instant says nothing. */
@@ -33,7 +34,7 @@ export interface Verdict {
 /**
  * Whom of the tuples an erasure concerns. The strongest identifier that was erased decides, unless a stronger one
  * belongs to a living customer: then the tuple is about that one. A phone or a browser is shared by many, so it says
- * who somebody is only where nothing stronger does.
+ * who somebody is only where nothing stronger does; of what a page says, of which nothing is sure but the browser, that does.
  */
 export async function verdicts(ask: Ask, said: readonly Said[]): Promise<Verdict[]> {
   const tuples = said.map(({ tuple }) => tuple)
@@ -46,7 +47,7 @@ export async function verdicts(ask: Ask, said: readonly Said[]): Promise<Verdict
 }
 
 function verdictOf(
-  { tuple, saidAt }: Said,
+  { tuple, saidAt, origin }: Said,
   tombstones: ReadonlyMap<string, Date>,
   living: ReadonlySet<string>,
 ): Verdict {
@@ -57,7 +58,8 @@ function verdictOf(
     if (value === undefined) return undefined
     const key = keyOf(kind, value)
     const stone = tombstones.get(key)
-    const decides = !isOther && !((kind === PHONE || kind === ANONYMOUS) && strongerGiven)
+    const isWeak = kind === PHONE || (kind === ANONYMOUS && origin !== 'browser')
+    const decides = !isOther && !(isWeak && strongerGiven)
     strongerGiven = true
     if (stone === undefined || stone < saidAt) {
       if (living.has(key) && erasedAt === null) isOther = true

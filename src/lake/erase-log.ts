@@ -159,4 +159,5 @@ const identityIn = (line: EventLine): Identity => ({
   phone: line.phone,
   anonymousId: line.anonymous_id,
   seenAt: new Date(line.occurred_at),
+  origin: line.origin === 'browser' ? 'browser' : undefined,
 })

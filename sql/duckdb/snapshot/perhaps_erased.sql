@@ -7,6 +7,7 @@ select
     any_value(email) as email,
     any_value(phone) as phone,
     any_value(anonymous_id) as anonymous_id,
+    any_value(by_browser) as by_browser,
     min(occurred_at) as seen_at
 from living
 join newest_erasure using (brand_id)

@@ -1,6 +1,6 @@
 -- The open conversation that whoever has an address ($3: email, $4: phone) goes on with on channel $2: the newest in which
--- something was said to them, or that they began, else the newest. An address that no contact has any more is that of the
--- customer who had it.
+-- something was said to them, or that they began, else the newest. Where they want no more messages ($5), an address that
+-- no contact has any more is that of the customer who had it: somebody else may have it by now, but no more is said to it.
 with named as materialized (
     select brand_id, id from contact where brand_id = $1 and email = $3
     union all
@@ -16,6 +16,7 @@ whose as (
     where
         identifier.brand_id = $1
         and (identifier.kind = 'email' and identifier.value = $3 or identifier.kind = 'phone' and identifier.value = $4)
+        and $5::boolean
         and not exists (select from named)
 )
 

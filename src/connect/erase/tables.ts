@@ -22,13 +22,10 @@ const byContact: Arguments = ({ subjects, identifiers: { email, phone }, erasedA
   phone,
   erasedAt,
 ]
-const named = ({ identifiers }: Theirs): [kinds: string[], values: string[]] => {
-  const all = Object.entries(identifiers).flatMap(([kind, values]) =>
-    values.map((value) => [kind, value] as const),
-  )
-  return [all.map(([kind]) => kind), all.map(([, value]) => value)]
+const byVisitor: Arguments = ({ subjects, identifiers, erasedAt }) => {
+  const said = Object.entries(identifiers).flatMap(([kind, values]) => values.map((value) => [kind, value]))
+  return [subjects, said.map(([kind]) => kind), said.map(([, value]) => value), erasedAt]
 }
-const byVisitor: Arguments = (theirs) => [theirs.subjects, ...named(theirs), theirs.erasedAt]
 const byChannel: Arguments = ({ identifiers: { email, phone }, erasedAt }) => [email, phone, erasedAt]
 
 /** Statement and arguments by table, in an order in which what a later one needs is still there. */
@@ -71,7 +68,6 @@ export async function eraseRows(tx: Statements, theirs: Theirs): Promise<Counts>
   const counts: Counts = {}
   for (const [table, statement, args] of REMOVALS)
     counts[`postgres.${table}`] = await tx.run(statement, [theirs.brandId, ...args(theirs)])
-  await tx.run('identifiers_inherit', [theirs.brandId, ...named(theirs)])
   counts['postgres.customer'] = await tx.run('erase_customers', [
     theirs.brandId,
     theirs.subjects,
