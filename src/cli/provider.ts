@@ -72,15 +72,17 @@ export const providerCommands = [
       const { app, db } = await ofBrand(run)
       const wanted = key ?? keyOf(name)
       const known = await db.maybe<Provider>('provider_named', [wanted])
-      if (known && !values['if-missing'])
+      if (known && values['if-missing'])
+        return { ...known, webhook_url: webhookUrlOf(config.webhookUrl, known.lookup_id) }
+      const seal = await serviceSeal(app)
+      if (known)
         throw new UsageError(
           `--key: a provider "${wanted}" exists already: give another --key, or --if-missing to leave it as it is`,
         )
-      if (known) return { ...known, webhook_url: webhookUrlOf(config.webhookUrl, known.lookup_id) }
       const { api_key: _, ...made } = await createProvider(
         db,
         { name, key, source_template_key: text(values, 'template') },
-        { seal: await serviceSeal(app), webhookUrl: config.webhookUrl, withKey: false },
+        { seal, webhookUrl: config.webhookUrl, withKey: false },
       )
       return made
     },
