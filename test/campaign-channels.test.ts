@@ -317,25 +317,32 @@ t.test('STOP ends the run, unsubscribes and is not answered; START subscribes ag
   t.match(await consent(), [{ sms_consent: 'subscribed' }])
 })
 
+const NEW_PHONE = '+12025550999'
+
+/** The store has another number of the last customer who left a checkout. */
+async function renumbered(brand: Brand): Promise<void> {
+  const now = clock.now()
+  await stage.tell(brand, {
+    topic: 'customers/update',
+    triggeredAt: now,
+    body: JSON.stringify({ id: 70 + people, phone: NEW_PHONE, created_at: now, updated_at: now }),
+  })
+}
+
 for (const isAbout of ['an open conversation', 'none']) {
   t.test(`STOP from the number that a customer had before is theirs, and about ${isAbout}`, async (t) => {
     const { gateway, brand, tell } = await withGateway()
     await stage.campaign(brand)
     const { phone } = await abandoned(brand)
     await stage.pass(31)
-    const now = clock.now()
-    await stage.tell(brand, {
-      topic: 'customers/update',
-      triggeredAt: now,
-      body: JSON.stringify({ id: 70 + people, phone: '+12025550999', created_at: now, updated_at: now }),
-    })
+    await renumbered(brand)
     if (isAbout === 'none') await sql`update conversation set status = 'closed' where brand_id = ${brand.id}`
     await tell({ type: 'message', id: 'in_1', from: phone, text: 'Stop.' })
     if (isAbout !== 'none') t.match(await runOf(brand), { state: 'ended', outcome: 'stopped' })
     await stage.pass(2 * 1_440)
     t.equal(gateway.taken.size, 1)
     const consent = () =>
-      sql`select sms_consent from contact where brand_id = ${brand.id} and phone = '+12025550999'`
+      sql`select sms_consent from contact where brand_id = ${brand.id} and phone = ${NEW_PHONE}`
     t.match(await consent(), [{ sms_consent: 'unsubscribed' }])
     await tell({ type: 'message', id: 'in_2', from: phone, text: 'START' })
     t.match(await consent(), [{ sms_consent: 'unsubscribed' }], 'a yes is for the number that it came from')
@@ -347,12 +354,7 @@ t.test('all else from the number that a customer had before is of whoever has it
   await stage.campaign(brand)
   const { phone } = await abandoned(brand)
   await stage.pass(31)
-  const now = clock.now()
-  await stage.tell(brand, {
-    topic: 'customers/update',
-    triggeredAt: now,
-    body: JSON.stringify({ id: 70 + people, phone: '+12025550998', created_at: now, updated_at: now }),
-  })
+  await renumbered(brand)
   await tell({ type: 'message', id: 'in_1', from: phone, text: 'Who are you?' })
   t.match(await runOf(brand), { state: 'waiting', outcome: null })
   t.same(

@@ -60,6 +60,18 @@ async function app(t: Teardown, settings: Record<string, string> = {}): Promise<
   return opened
 }
 
+/** A brand with a segment, and its first results. */
+async function evaluated({ pipeline, postgres }: Pick<App, 'pipeline' | 'postgres'>) {
+  const brand = await newBrand({ postgres })
+  await createSegment(postgres.forBrand(brand.id), {
+    name: 'reached',
+    definition: REACHED,
+    createdBy: 'test',
+  })
+  await refreshBrand(pipeline, brand.id)
+  return brand
+}
+
 /** To the tables of the scheduler, which those of a request and of the lake cannot reach. */
 function scheduler(t: Teardown, { postgres: { url } }: App) {
   const sql = postgres(url, { max: 1 })
@@ -392,16 +404,10 @@ t.test('a refresh by hand, or one that ended late, takes no turn of the interval
   t.same(await nextTurn({ plan, refresh }, pipeline), [brand.id])
 })
 
-t.test('of a brand that failed three times', async (t) => {
+t.test('a brand that failed three times is tried again for time alone an hour later', async (t) => {
   const { pipeline, postgres } = await app(t)
   const { sql } = postgres
-  const brand = await newBrand({ postgres })
-  await createSegment(postgres.forBrand(brand.id), {
-    name: 'reached',
-    definition: REACHED,
-    createdBy: 'test',
-  })
-  await refreshBrand(pipeline, brand.id)
+  const brand = await evaluated({ pipeline, postgres })
   const results = await currentResults()
   for (let n = 0; n < 3; n++)
     await postgres.pipeline.run('lake_brand_failed', [brand.id, 'It broke', results, 0])
@@ -436,13 +442,7 @@ t.test('what a planner did not hand to the workers before it was killed the next
 t.test('what comes while the planner runs is later than any time that it says of a segment', async (t) => {
   const { pipeline, postgres } = await app(t)
   const { sql } = postgres
-  const brand = await newBrand({ postgres })
-  await createSegment(postgres.forBrand(brand.id), {
-    name: 'reached',
-    definition: REACHED,
-    createdBy: 'test',
-  })
-  await refreshBrand(pipeline, brand.id)
+  const brand = await evaluated({ pipeline, postgres })
   await sql`
     update lake_brand set next_change_at = 'infinity'
     where brand_id = ${brand.id}`

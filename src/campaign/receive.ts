@@ -24,8 +24,9 @@ export type Received = { conversationId: string; messageId: string } | { dedupli
 
 /**
  * Takes a message: to the newest open conversation of its contact and channel, before others one in which something was
- * said to them, or a new one; the wish for no more messages to that of whose address it was, too. A wish for no more messages, or for messages again, is honoured
- * in the same transaction; all else the conversation's run answers. Throws `bad_request` for a sender that is no address.
+ * said to them, or a new one. A wish for no more messages goes to that of whoever had the address before, too, where
+ * nobody has it now. It, and one for messages again, is honoured in the same transaction; all else the conversation's
+ * run answers. Throws `bad_request` for a sender that is no address.
  */
 export async function receiveMessage(db: Db, brandId: string, incoming: Incoming): Promise<Received> {
   const key = `${incoming.channel}:${incoming.gatewayId}`
