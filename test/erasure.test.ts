@@ -84,6 +84,33 @@ const subjectsOf = async () =>
       union select subject from subject_redirect where brand_id = ${brand.id}`
   ).map(({ subject }) => subject)
 
+/** A command of `recoup customer`, without a terminal. */
+async function customer<Result>(name: string, positionals: string[], values: Values = {}): Promise<Result> {
+  const command = customerCommands.find((one) => one.name === `customer ${name}`)
+  const app = async () => ({ config: readConfig({}), postgres: pipeline.postgres, pipeline }) as App
+  const progress = () => ({ update() {}, end() {} })
+  const run = { config: readConfig({}), values: { brand: brand.id, ...values }, positionals, app, progress }
+  return (await command?.run(run)) as Result
+}
+
+t.test('recoup customer export prints all that is stored of a customer, and of nobody else', async (t) => {
+  const printed = JSON.stringify(await customer('export', [canary.email]))
+  const missing = canary.texts.filter((text) => !printed.includes(text))
+  t.same(
+    missing.map((text) => text.replace(/^canary|1aaa$/g, '')),
+    ['letter', 'delivery', 'waiting', 'dead', 'rejected', 'repeat', 'trigger'],
+    'what is not read, not read yet, or read once more is of nobody',
+  )
+  t.notOk(other.texts.some((text) => printed.includes(text)))
+  await t.rejects(customer('export', ['typo@example.com']), { message: /^Nobody of / })
+})
+
+t.test('recoup customer export knows who only an address names', async (t) => {
+  await sql`insert into contact (brand_id, id, email) values (${neighbour.id}, ${v7()}, 'letters@example.com')`
+  const printed = await customer('export', ['letters@example.com'], { brand: neighbour.id })
+  t.match(printed, { contacts: [{ email: 'letters@example.com' }], events: [] })
+})
+
 t.test('every table is erased from, opened, or holds nobody', async (t) => {
   const tables = await sql<{ name: string }[]>`
     select relname as name from pg_class
@@ -300,15 +327,6 @@ t.test('one who comes back is somebody new', async (t) => {
     { email: canary.email },
   ])
 })
-
-/** A command of `recoup customer`, without a terminal. */
-async function customer<Result>(name: string, positionals: string[], values: Values = {}): Promise<Result> {
-  const command = customerCommands.find((one) => one.name === `customer ${name}`)
-  const app = async () => ({ config: readConfig({}), postgres: pipeline.postgres, pipeline }) as App
-  const progress = () => ({ update() {}, end() {} })
-  const run = { config: readConfig({}), values: { brand: brand.id, ...values }, positionals, app, progress }
-  return (await command?.run(run)) as Result
-}
 
 t.test('recoup customer erase prints the certificate, and erasures lists it', async (t) => {
   await t.rejects(customer('erase', [canary.storeId]), { message: /--yes is needed/ })

@@ -3,7 +3,15 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { App } from '../app.ts'
 import { type Certificate, readable } from '../connect/erase/certificate.ts'
 import { type DueOptions, eraseDue } from '../connect/erase/due.ts'
-import { type Preview, previewErasure, type Standing, standingOf, whomOf } from '../connect/erase/preview.ts'
+import { dataOf } from '../connect/erase/person-data.ts'
+import {
+  type Preview,
+  personOf,
+  previewErasure,
+  type Standing,
+  standingOf,
+  whomOf,
+} from '../connect/erase/preview.ts'
 import { fail } from '../errors.ts'
 import { requestErasure, type Whom } from '../identity/erasure-request.ts'
 import { snapshotAll } from '../lake/horizon.ts'
@@ -28,6 +36,22 @@ interface ErasureRow {
 }
 
 export const customerCommands = [
+  command({
+    name: 'customer export',
+    arguments: ['IDENTIFIER'],
+    what: 'Print all that is stored of a customer as JSON: by email, phone, store id, customer or contact id',
+    options: { brand },
+    run: async (run) => {
+      const [identifier] = run.positionals
+      const { app, brand: found } = await ofBrand(run)
+      const { pipeline } = app
+      const whom = await whomOf(pipeline, found.id, identifier)
+      if (!(await settledStanding(pipeline, found, whom)).known)
+        throw new UsageError(`Nobody of ${found.name} has the identifier ${identifier}.`)
+      return await dataOf(pipeline, found, await personOf(pipeline, found, whom))
+    },
+    text: (data) => JSON.stringify(data, null, 2),
+  }),
   command({
     name: 'customer erase',
     arguments: ['IDENTIFIER'],

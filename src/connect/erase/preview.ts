@@ -36,7 +36,8 @@ export async function whomOf({ postgres }: Pipeline, brandId: string, identifier
   return { profileId: customer_id, email, phone }
 }
 
-function personOf(pipeline: Pipeline, brand: Brand, whom: Whom): Promise<Found> {
+/** Everything that names them; nothing changes. */
+export function personOf(pipeline: Pipeline, brand: Brand, whom: Whom): Promise<Found> {
   const named = {
     store_customer_id: whom.storeCustomerId,
     profile_id: whom.profileId,

@@ -1,9 +1,12 @@
--- All that is stored of these subjects, kind by kind.
-with talks as (
+-- All that is stored of a person, kind by kind: of profiles, and of contacts that only their emails or phones name.
+with contacts as (
+    select id from erased_contacts($1, $2::integer[], $3::text[], $4::text[], now()) as id
+),
+
+talks as (
     select r.*
     from conversation as r
-    left join contact on contact.brand_id = r.brand_id and contact.id = r.contact_id
-    where r.brand_id = $1 and coalesce(r.subject, contact.subject) = any($2::integer[])
+    where r.brand_id = $1 and (r.subject = any($2::integer[]) or r.contact_id in (select id from contacts))
 ),
 
 rows as (
@@ -11,11 +14,15 @@ rows as (
     union all
     select 'identifiers', to_jsonb(r) from identifier as r where r.brand_id = $1 and r.subject = any($2::integer[])
     union all
-    select 'contacts', to_jsonb(r) from contact as r where r.brand_id = $1 and r.subject = any($2::integer[])
+    select 'claims', to_jsonb(r) from identifier_claim as r where r.brand_id = $1 and r.subject = any($2::integer[])
     union all
-    select 'consents', to_jsonb(r)
-    from contact_consent as r
-    where r.brand_id = $1 and r.contact_id in (select id from contact where contact.brand_id = $1 and contact.subject = any($2::integer[]))
+    select 'claims', to_jsonb(r) from visitor_claim as r where r.brand_id = $1 and r.subject = any($2::integer[])
+    union all
+    select 'contacts', to_jsonb(r) from contact as r where r.brand_id = $1 and r.id in (select id from contacts)
+    union all
+    select 'consents', to_jsonb(r) from contact_consent as r where r.brand_id = $1 and r.contact_id in (select id from contacts)
+    union all
+    select 'discount_codes', to_jsonb(r) from discount_code as r where r.brand_id = $1 and r.contact_id in (select id from contacts)
     union all
     select 'orders', to_jsonb(r) from store_order as r where r.brand_id = $1 and r.subject = any($2::integer[])
     union all
@@ -36,17 +43,25 @@ rows as (
     union all
     select 'checkouts', to_jsonb(r) from checkout as r where r.brand_id = $1 and r.subject = any($2::integer[])
     union all
+    select 'subscriptions', to_jsonb(r) from subscription as r where r.brand_id = $1 and r.subject = any($2::integer[])
+    union all
+    select 'campaign_runs', to_jsonb(r) - array['claim', 'claimed_until']
+    from campaign_run as r
+    where r.brand_id = $1 and (r.subject = any($2::integer[]) or r.contact_id in (select id from contacts))
+    union all
     select 'conversations', to_jsonb(r) from talks as r
     union all
     select 'messages', to_jsonb(r)
     from talks
     join message as r on r.brand_id = talks.brand_id and r.conversation_id = talks.id
     union all
+    select 'links', to_jsonb(r)
+    from talks
+    join short_link as r on r.brand_id = talks.brand_id and r.conversation_id = talks.id
+    union all
     select 'link_clicks', to_jsonb(r)
     from talks
     join link_click as r on r.brand_id = talks.brand_id and r.conversation_id = talks.id
-    union all
-    select 'subscriptions', to_jsonb(r) from subscription as r where r.brand_id = $1 and r.subject = any($2::integer[])
 )
 
 select kind, (row - 'brand_id' - 'xid')::text as row
@@ -57,7 +72,5 @@ select 'custom_events', to_json(said)::text
 from (
     select id, provider_id, definition_id, external_id, event_id, data, deliveries, created_at, updated_at
     from custom_event
-    where
-        brand_id = $1
-        and contact_id in (select contact.id from contact where contact.brand_id = $1 and contact.subject = any($2::integer[]))
+    where brand_id = $1 and contact_id in (select contacts.id from contacts)
 ) as said
