@@ -108,12 +108,10 @@ async function fill(app: App, brand: Brand, folder: string, size: LakeSize): Pro
     onProgress: (share) => making.update(Math.round(share * 100), 100),
   })
   making.end()
-  const { storePlatformDomain } = app.config
   for (const kind of KINDS) {
     const shown = progress(`import ${kind}`)
     await importFile({
-      postgres: app.postgres,
-      storePlatformDomain,
+      pipeline: app.pipeline,
       brand,
       kind,
       file: files[kind],

@@ -39,7 +39,7 @@ t.teardown(() => rmSync(folder, { recursive: true, force: true }))
 const imported = async (kind: ImportKind, name: string, text: string) => {
   const file = join(folder, name)
   writeFileSync(file, text)
-  await importFile({ postgres: db.postgres, brand, kind, file, storePlatformDomain: 'myshopify.com' })
+  await importFile({ pipeline: app.pipeline, brand, kind, file })
 }
 /** What is told of somebody: themselves, what they did, and their visits. */
 const told = async (email: string) => {

@@ -8,9 +8,11 @@ import t, { type Test } from 'tap'
 import { importFolder } from '../src/connect/import/folder.ts'
 import { type ImportOptions, importFile } from '../src/connect/import/import.ts'
 import type { ImportKind } from '../src/connect/import/targets.ts'
+import { snapshotAll } from '../src/lake/horizon.ts'
 import type { Brand } from '../src/op.ts'
 import { brand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
+import { lake, sourceRows } from './fixtures/lake.ts'
 import { connect, storeServer } from './fixtures/store.ts'
 import { order as orderBody, refund as refundBody } from './fixtures/store-bodies.ts'
 
@@ -21,6 +23,7 @@ const RETAIL_MAP = fileURLToPath(new URL('./fixtures/online-retail.json', import
 
 t.capture(process.stderr, 'write')
 const db = await database(t)
+const pipeline = await lake(t, db)
 const { send } = await storeServer(t, db)
 
 /** A brand, and a way to import a text or a file into it; refused rows are returned, too. */
@@ -33,14 +36,7 @@ async function store(t: Test) {
     return join(folder, name)
   }
   const run = async (kind: ImportKind, path: string, options: Partial<ImportOptions> = {}) => {
-    const base = {
-      postgres: db.postgres,
-      brand: owner,
-      kind,
-      file: path,
-      storePlatformDomain: 'myshopify.com',
-    }
-    const report = await importFile({ ...base, ...options })
+    const report = await importFile({ pipeline, brand: owner, kind, file: path, ...options })
     const rejects = report.rejects_file ? readFileSync(report.rejects_file, 'utf8').trimEnd().split('\n') : []
     return { report, rejects: rejects.map((line) => JSON.parse(line) as Record<string, unknown>) }
   }
@@ -501,6 +497,18 @@ t.test('what the store said of an order stays, unless the file says that it is n
   t.match(await orders(), [{ total: '99.00', refunded_total: '0.00' }])
 })
 
+t.test('what the store said of a refund stays, whatever a file says', async (t) => {
+  const { file, run, owner } = await store(t)
+  await connect(db, owner, { connectedAt: new Date('2026-01-01') })
+  await send(owner, { topic: 'orders/paid', body: orderBody({ currency: 'EUR' }) })
+  const transaction = { id: 1, kind: 'refund', status: 'success', amount: '20.50', currency: 'EUR' }
+  await send(owner, { topic: 'refunds/create', body: refundBody({ transactions: [transaction] }) })
+  const path = file('r.csv', 'external_id,order_external_id,created_at,total\n30,1001,2026-11-20,0.00\n')
+  t.match((await run('refunds', path)).report, { imported: 0, unchanged: 1 })
+  const refunds = db.postgres.sql`select external_id, total from refund where brand_id = ${owner.id}`
+  t.match([...(await refunds)], [{ external_id: '30', total: '20.50' }])
+})
+
 t.test('an order that the store removed stays hidden, whatever a file says', async (t) => {
   const { file, run, orders, owner } = await store(t)
   await connect(db, owner, { connectedAt: new Date('2026-01-01') })
@@ -858,6 +866,24 @@ t.test('a file of customers without dates neither replaces nor outranks the stor
   t.same(await names(), ['Ann', 'Bob', 'removed'])
 })
 
+t.test(
+  'an older record of a customer replaces no newer one that was never changed since it was made',
+  async (t) => {
+    const { owner, run, file } = await store(t)
+    const told = async (name: string) => {
+      const [row] = await db.postgres.sql`select first_name, email from customer where brand_id = ${owner.id}`
+      t.same(row, { first_name: name, email: `${name}@example.com` })
+    }
+    const head = 'external_id,email,first_name,updated_at'
+    await run('customers', file('new.csv', `${head}\n7,new@example.com,new,2026-05-01`))
+    await told('new')
+    await run('customers', file('old.csv', `${head}\n7,old@example.com,old,2025-01-01`))
+    await told('new')
+    await run('customers', file('newer.csv', `${head}\n7,newer@example.com,newer,2026-06-01`))
+    await told('newer')
+  },
+)
+
 t.test('what is no email address replaces none', async (t) => {
   const { owner, file, run } = await store(t)
   const email = async () =>
@@ -1023,6 +1049,29 @@ page_viewed,2199-05-01T10:02:00Z,v1,,,,
   t.strictNotSame(Object.keys(lines[0] ?? {}).includes('email'), true)
   t.match((await run('events', path, { map })).report, { imported: 0, unchanged: 3, rejected: 4 })
   t.equal((await logged(owner)).length, 3)
+})
+
+t.test('what the lake has of a file that has grown comes in once, however long ago it was', async (t) => {
+  const { owner, run, file } = await store(t)
+  const rows = ['e1,viewed,2026-01-01,a@example.com', ',viewed,2026-01-02,a@example.com']
+  const grown = [...rows, 'e3,viewed,2026-01-03,a@example.com']
+  const csv = (lines: string[]) =>
+    file('e.csv', ['event_id,event_type,occurred_at,email', ...lines].join('\n'))
+  const past = Date.now() - 20 * 86_400_000
+  const { restore } = t.intercept(Date, 'now', { value: () => past })
+  await run('events', csv(rows))
+  restore()
+  await snapshotAll(pipeline)
+  const { report } = await run('events', csv(grown))
+  t.match(report, { read: 3, imported: 1, unchanged: 2 })
+  t.match((await run('events', csv(grown))).report, { imported: 0, unchanged: 3 })
+  await snapshotAll(pipeline)
+  const [kept] = await sourceRows(
+    pipeline,
+    owner,
+    'select count(*) as rows, count(distinct event_id) as ids from events',
+  )
+  t.same(kept, { rows: 3, ids: 3 })
 })
 
 t.test('events keep their own id and their properties as they are', async (t) => {

@@ -48,7 +48,7 @@ t.test('the online-retail file gives its known answers', { skip: absent(RETAIL) 
       source: 'commerce_orders',
       rule: { op: 'count-over-window', window: { days: 90 }, times: { op: '>=', n: 1 } },
     })
-    await importFile({ ...shared, brand, kind: 'orders', file: RETAIL, map: map('online-retail') })
+    await importFile({ pipeline: shared, brand, kind: 'orders', file: RETAIL, map: map('online-retail') })
     await snapshotAll(shared)
     await compactBrand(shared, brand.id)
     const { failed } = await refresh(at('2011-12-10T00:00:00'))
@@ -100,7 +100,13 @@ t.test('the online-retail file gives its known answers', { skip: absent(RETAIL) 
   })
 
   await t.test('cancellations are refunds that name no order', async (t) => {
-    await importFile({ ...shared, brand, kind: 'refunds', file: RETAIL, map: map('online-retail-refunds') })
+    await importFile({
+      pipeline: shared,
+      brand,
+      kind: 'refunds',
+      file: RETAIL,
+      map: map('online-retail-refunds'),
+    })
     await snapshotAll(shared)
     await refresh(at('2011-12-10T00:00:00'))
     const spent = await rows<{ id: string; ltv: string; bucket: string }>(`
@@ -142,7 +148,7 @@ t.test(
     writeFileSync(file, [`order_id,${header}`, ...lines.map((line, n) => `${n},${line}`)].join('\n'))
     const { brand, refresh } = await store(shared)
     const { rejected } = await importFile({
-      ...shared,
+      pipeline: shared,
       brand,
       kind: 'orders',
       file,

@@ -5,6 +5,7 @@ import t, { type Test } from 'tap'
 import { importFile } from '../src/connect/import/import.ts'
 import type { ImportKind } from '../src/connect/import/targets.ts'
 import { snapshotAll } from '../src/lake/horizon.ts'
+import type { Pipeline } from '../src/lake/pipeline.ts'
 import type { Brand } from '../src/op.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import { type Database, database } from './fixtures/database.ts'
@@ -15,8 +16,10 @@ import { order } from './fixtures/store-bodies.ts'
 t.capture(process.stderr, 'write')
 
 let db: Database
+let pipeline: Pipeline
 t.before(async () => {
   db = await database(t)
+  pipeline = await lake(t, db)
 })
 
 const putCustomers = (brand: Brand, names: readonly string[], tags: readonly string[] = []) =>
@@ -37,11 +40,9 @@ function fileOf(t: Test, name: string, text: string): string {
   return join(folder, name)
 }
 
-const load = (brand: Brand, kind: ImportKind, file: string) =>
-  importFile({ postgres: db.postgres, brand, kind, file, storePlatformDomain: 'myshopify.com' })
+const load = (brand: Brand, kind: ImportKind, file: string) => importFile({ pipeline, brand, kind, file })
 
 t.test('every character of a text is the same in the lake', async (t) => {
-  const pipeline = await lake(t, db)
   const brand = await newBrand(db)
   const ascii = String.fromCharCode(...Array.from({ length: 127 }, (_, code) => code + 1))
   const names = [
@@ -73,7 +74,6 @@ t.test('every character of a text is the same in the lake', async (t) => {
 })
 
 t.test('texts of many lines hold up no tick', async (t) => {
-  const pipeline = await lake(t, db)
   const brand = await newBrand(db)
   // Each of its lines looks like a row to who begins to read within it.
   const id = '01a205f5-388d-73a4-815b-000000000000'
@@ -93,7 +93,6 @@ t.test('texts of many lines hold up no tick', async (t) => {
 })
 
 t.test('a row that is too long for a tick is left out of it, and holds up no other', async (t) => {
-  const pipeline = await lake(t, db)
   const [one, other] = [await newBrand(db), await newBrand(db)]
   await putOrder(one, 'endless', 33 << 20)
   await putOrder(one, 'long', 20 << 20)
@@ -164,7 +163,6 @@ t.test('an imported product or customer that holds more than a row should is ref
 })
 
 t.test('an imported event is one line of the log, however its properties are laid out', async (t) => {
-  const pipeline = await lake(t, db)
   const brand = await newBrand(db)
   const properties = '{\r\n\t""product_id"": ""p1"",\r""text"": ""a\\nb"",\n""big"": 12345678901234567890\n}'
   const file = fileOf(

@@ -42,8 +42,7 @@ export async function fillDemo(app: App, brand: Brand, size: Size, progress: (ti
     for (const kind of ORDER) {
       const shown = progress(`import ${kind}`)
       await importFile({
-        postgres: app.postgres,
-        storePlatformDomain: app.config.storePlatformDomain,
+        pipeline: app.pipeline,
         brand,
         kind,
         file: files[kind],

@@ -30,8 +30,7 @@ export const importCommands = [
       const { app, brand: found } = await ofBrand(run)
       const shown = run.progress(`import ${kind}`)
       const report = await importFile({
-        postgres: app.postgres,
-        storePlatformDomain: app.config.storePlatformDomain,
+        pipeline: app.pipeline,
         brand: found,
         kind,
         file,

@@ -8,6 +8,7 @@ import { statement } from '../../store/sqlfile.ts'
 import { loadPhones } from './channels.ts'
 import { erasedRows } from './erased.ts'
 import { hashOf, type ImportRun, type Written } from './file.ts'
+import { type KnownEvents, knownEvents } from './known-events.ts'
 
 const compress = promisify(zstdCompress)
 const ROWS_PER_CHUNK = 10_000
@@ -25,7 +26,7 @@ interface EventRow {
 
 /**
  * Writes the events of the table `picked` as record batches of the event log. What is in the log of a chunk of a file is
- * not written again, only what was refused and is good now.
+ * not written again, only what was refused and is good now; nor is what the lake has, as of a file that has grown since.
  */
 export async function importEvents(run: ImportRun): Promise<Written> {
   const { postgres, duck, brand, onProgress } = run
@@ -43,19 +44,41 @@ export async function importEvents(run: ImportRun): Promise<Written> {
   const chunks = await duck.rows<{ chunk: number; rows: number }>(
     'select chunk, count(*) as rows from ready group by chunk order by chunk',
   )
+  const missing = chunks.map(({ chunk }) => chunk).filter((chunk) => done.get(chunk)?.size !== 0)
+  const known = await knownEvents(run, missing)
+  try {
+    return await writeChunks(run, { source, chunks, done, known })
+  } finally {
+    await known.close()
+  }
+}
+
+interface Chunks {
+  source: Buffer
+  chunks: readonly { chunk: number; rows: number }[]
+  /** Rows that were refused, of chunks that were written. */
+  done: ReadonlyMap<number, ReadonlySet<number>>
+  known: KnownEvents
+}
+
+async function writeChunks(run: ImportRun, { source, chunks, done, known }: Chunks): Promise<Written> {
   const total = chunks.reduce((sum, { rows }) => sum + rows, 0)
   const written = { imported: 0, unchanged: 0 }
   for (const { chunk, rows } of chunks) {
     const refused = done.get(chunk)
     if (refused?.size === 0) written.unchanged += rows
     else {
-      const good = await withoutErased(run, await readLines(duck, chunk))
-      const lines = refused ? good.filter(({ n }) => refused.has(n)) : good
-      const isNew = lines.length > 0 && (await writeBatch(run, { source, chunk, refused }, lines))
-      written.imported += isNew ? lines.length : 0
-      written.unchanged += good.length - (isNew ? lines.length : 0)
+      const good = await withoutErased(run, await readLines(run.duck, chunk))
+      const there = await known.rowsOf(chunk)
+      const isNew = ({ n }: EventRow) => !there.has(n) && (refused?.has(n) ?? true)
+      const lines = good.filter(isNew)
+      const left = new Set(refused ?? (await rowsOfChunk(run.duck, chunk)))
+      for (const { n } of good) left.delete(n)
+      const isWritten = await writeBatch(run, { source, chunk, left }, lines)
+      written.imported += isWritten ? lines.length : 0
+      written.unchanged += good.length - (isWritten ? lines.length : 0)
     }
-    onProgress(written.imported + written.unchanged, total)
+    run.onProgress(written.imported + written.unchanged, total)
   }
   return written
 }
@@ -128,14 +151,13 @@ function refusal(properties: string): string | null {
   return reason
 }
 
-/** Writes rows of a chunk, of which `refused` are not in yet, at first all; and notes those that are not after it. */
+/** Writes rows of a chunk, if any, and notes those that are not in after it. False where another import was first. */
 async function writeBatch(
-  { postgres, duck, brand }: ImportRun,
-  { source, chunk, refused }: { source: Buffer; chunk: number; refused: ReadonlySet<number> | undefined },
+  { postgres, brand }: ImportRun,
+  { source, chunk, left }: { source: Buffer; chunk: number; left: ReadonlySet<number> },
   rows: readonly EventRow[],
 ): Promise<boolean> {
-  const left = new Set(refused ?? (await rowsOfChunk(duck, chunk)))
-  for (const { n } of rows) left.delete(n)
+  if (rows.length === 0) return false
   const receivedAt = Date.now()
   const lines = rows.map(({ head, occurred_ms, properties }) => {
     const times = `"received_at":${receivedAt},"occurred_at":${Math.min(occurred_ms, receivedAt)}`

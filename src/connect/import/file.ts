@@ -1,6 +1,7 @@
 import { createHash, type Hash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
+import type { Pipeline } from '../../lake/pipeline.ts'
 import type { Brand } from '../../op.ts'
 import type { Duck } from '../../store/duckdb.ts'
 import type { Postgres } from '../../store/postgres.ts'
@@ -9,6 +10,7 @@ import type { Source } from './read.ts'
 
 /** One import under way. `duck` holds the view `source` and what is made of it. */
 export interface ImportRun {
+  pipeline: Pipeline
   postgres: Postgres
   duck: Duck
   source: Source

@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os'
 import { fail } from '../../errors.ts'
+import type { Pipeline } from '../../lake/pipeline.ts'
 import type { Brand } from '../../op.ts'
 import { type Duck, type OwnDuck, openDuck } from '../../store/duckdb.ts'
-import type { Postgres } from '../../store/postgres.ts'
 import { statement } from '../../store/sqlfile.ts'
 import { findBroken } from './broken.ts'
 import { pick } from './cast.ts'
@@ -27,12 +27,11 @@ import { rejectsPath, writeRejects } from './rejects.ts'
 import { type ImportKind, TARGETS } from './targets.ts'
 
 export interface ImportOptions {
-  postgres: Postgres
+  pipeline: Pipeline
   brand: Brand
   kind: ImportKind
   /** CSV, NDJSON or Parquet. */
   file: string
-  storePlatformDomain: string
   /** A mapping or the path of one; without it the columns that are named like targets are taken. */
   map?: string | Mapping
   /** Moves every time by what makes the last one of the file now. */
@@ -93,8 +92,10 @@ export async function importFile(options: ImportOptions): Promise<ImportResult> 
     if (options.shiftToNow) await shiftToNow(duck, kind)
     else await duck.run('set variable shift_us = 0')
 
-    const { postgres, brand, storePlatformDomain, onProgress = () => {} } = options
-    const run = { postgres, duck, source, brand, storePlatformDomain, file, mapping, mapped, onProgress }
+    const { pipeline, brand, onProgress = () => {} } = options
+    const { postgres, storePlatformDomain } = pipeline
+    const given = { source, file, mapping, mapped }
+    const run = { pipeline, postgres, duck, brand, storePlatformDomain, ...given, onProgress }
     const written = await IMPORTS[kind](run)
     const rejected = await writeRejects(duck, source, rejects, () =>
       postgres.pipeline.run('rejects_add', [brand.id, rejects]),

@@ -1,0 +1,50 @@
+import { openSession, type Session } from '../../lake/session.ts'
+import type { ImportRun } from './file.ts'
+
+/** Rows of the file whose event ids the lake has. */
+export interface KnownEvents {
+  /** Row numbers. */
+  rowsOf(chunk: number): Promise<ReadonlySet<number>>
+  close(): Promise<void>
+}
+
+/**
+ * Looks the ids of some chunks of the table `ready` up in the lake, however long ago they came: by itself it compares new
+ * ones with those of 14 days, and a file that is exported anew each month holds those of years.
+ */
+export async function knownEvents(run: ImportRun, chunks: readonly number[]): Promise<KnownEvents> {
+  const session = await openSession(run.pipeline, run.brand, new Date(), { read: () => new Set(['events']) })
+  try {
+    await fillKnown(session, run, chunks)
+  } catch (error) {
+    await session.close()
+    throw error
+  }
+  return {
+    rowsOf: async (chunk) => {
+      const rows = await session.duck.rows<{ n: number }>('select n from known where chunk = $1', [chunk])
+      return new Set(rows.map(({ n }) => Number(n)))
+    },
+    close: () => session.close(),
+  }
+}
+
+/** Chunk by chunk: a file can have more ids than Node can hold. */
+async function fillKnown({ duck }: Session, run: ImportRun, chunks: readonly number[]): Promise<void> {
+  await duck.run('create temp table known (chunk integer, n bigint)')
+  if ((await duck.rows('from events limit 1')).length === 0) return
+  await duck.run('create temp table given (chunk integer, n bigint, event_id varchar)')
+  for (const chunk of chunks) {
+    const [row] = await run.duck.rows<{ ids: string }>(
+      'select to_json(list({n: n, event_id: event_id}))::varchar as ids from ready where chunk = $1',
+      [chunk],
+    )
+    await duck.run(
+      `insert into given
+       select $1::integer, id.n, id.event_id from (select unnest(from_json($2::json, '[{"n":"BIGINT","event_id":"VARCHAR"}]')) as id)`,
+      [chunk, row?.ids ?? '[]'],
+    )
+  }
+  await duck.run('insert into known select chunk, n from given semi join events using (event_id)')
+  await duck.run('drop table given')
+}
