@@ -14,8 +14,8 @@ set
     phone = coalesce(customer.phone, given.phone),
     created_at = least(customer.created_at, given.created_at),
     updated_at = case
-        when customer.updated_at = customer.created_at then least(customer.created_at, given.created_at)
-        else customer.updated_at
+        when customer.has_record then customer.updated_at
+        else least(customer.created_at, given.created_at)
     end
 from given
 where customer.brand_id = given.brand_id and customer.subject = given.subject

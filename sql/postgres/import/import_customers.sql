@@ -34,12 +34,13 @@ described as (
         last_name = coalesce(given.last_name, customer.last_name),
         tags = coalesce(given.tags, customer.tags),
         created_at = least(customer.created_at, given.created_at),
-        -- A record that nobody described yet bears the time of its making.
+        -- Without a record it bears the time of its making.
         updated_at = case
             when given.updated_at is not null then given.updated_at
-            when customer.updated_at = customer.created_at then least(customer.created_at, given.created_at)
-            else customer.updated_at
+            when customer.has_record then customer.updated_at
+            else least(customer.created_at, given.created_at)
         end,
+        has_record = customer.has_record or given.updated_at is not null,
         deleted = coalesce(told.removed, false)
     from given
     left join told using (subject)
@@ -48,16 +49,17 @@ described as (
         and customer.subject = given.subject
         and case
             when given.updated_at is null then told.subject is null
-            else given.updated_at >= customer.updated_at or customer.updated_at = customer.created_at
+            else given.updated_at >= customer.updated_at or not customer.has_record
         end
         and (
             customer.email, customer.phone, customer.first_name, customer.last_name, customer.tags, customer.created_at,
-            customer.updated_at, customer.deleted
+            customer.updated_at, customer.has_record, customer.deleted
         ) is distinct from (
             coalesce(given.email, customer.email), coalesce(given.phone, customer.phone),
             coalesce(given.first_name, customer.first_name), coalesce(given.last_name, customer.last_name),
             coalesce(given.tags, customer.tags), least(customer.created_at, given.created_at),
-            coalesce(given.updated_at, customer.updated_at), coalesce(told.removed, false)
+            coalesce(given.updated_at, customer.updated_at), customer.has_record or given.updated_at is not null,
+            coalesce(told.removed, false)
         )
     returning customer.subject
 )

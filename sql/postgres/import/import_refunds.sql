@@ -1,5 +1,5 @@
 -- $2: JSON rows, $3: subjects of those that name no order. The file's word replaces the one before; where it names no order
--- the one that is known stays.
+-- the one that is known stays. What a connected store said of a refund stays, too: its rows do not say when they were written.
 insert into refund as stored (brand_id, external_id, id, order_external_id, subject, currency_code, total, created_at)
 select
     $1, external_id, made_id($1, 'refund', external_id),
@@ -22,4 +22,9 @@ where
     is distinct from (
         coalesce(excluded.order_external_id, stored.order_external_id), coalesce(excluded.subject, stored.subject),
         excluded.currency_code, excluded.total, excluded.created_at, false
+    )
+    and not exists (
+        select
+        from store_version
+        where store_version.brand_id = $1 and store_version.kind = 'refund' and store_version.external_id = stored.external_id
     )
