@@ -29,7 +29,7 @@ interface EventRow {
  * not written again, only what was refused and is good now; nor is what the lake has, as of a file that has grown since.
  */
 export async function importEvents(run: ImportRun): Promise<Written> {
-  const { postgres, duck, brand, onProgress } = run
+  const { postgres, duck, brand } = run
   await loadPhones(duck, brand.default_phone_region)
   await setRowsPerChunk(duck)
   await duck.run(`set variable now = '${new Date().toISOString().slice(0, -1)}'`)
