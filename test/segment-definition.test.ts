@@ -9,7 +9,7 @@ import { segmentOps } from '../src/ops/segments.ts'
 import { SOURCES } from '../src/segment/catalog.ts'
 import { type Comparison, fit } from '../src/segment/decimal.ts'
 import { parseDefinition } from '../src/segment/definition.ts'
-import { definitionSchema, describeCatalog } from '../src/segment/describe.ts'
+import { catalogText, definitionSchema, describeCatalog } from '../src/segment/describe.ts'
 import { AGGREGATES, OPERATORS } from '../src/segment/operators.ts'
 import { conditionsOf } from '../src/segment/tree.ts'
 import { readTime } from '../src/segment/value.ts'
@@ -587,4 +587,20 @@ t.test('the catalog describes itself as data, whole', async (t) => {
     Object.keys(SOURCES),
   )
   t.ok(sources.every(({ help, fields }) => help && fields.length > 0 && fields.every((field) => field.help)))
+})
+
+t.test('the description of a rule names the operators of each type, and no others', (t) => {
+  const said = /Operators: (.*?)\. /.exec(catalogText())?.[1] ?? ''
+  const named = said.split('; of ').flatMap((group) => {
+    const words = group.replace(/^of /, '').split(' ')
+    const types = words
+      .slice(0, 2 * words.filter((word) => word === 'and').length + 1)
+      .filter((word) => word !== 'and')
+    return types.flatMap((type) => words.slice(2 * types.length - 1).map((op) => `${type} ${op}`))
+  })
+  const taken = describeCatalog().operators.flatMap(({ name, takes }) =>
+    takes.map((type) => `${type} ${name}`),
+  )
+  t.same(named.sort(), taken.sort())
+  t.end()
 })

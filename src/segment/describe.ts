@@ -53,8 +53,6 @@ export function catalogText(): string {
   const { operators, sources, aggregates } = describeCatalog()
   const fieldsOf = ({ fields }: (typeof sources)[number]) =>
     fields.map(({ name, type, values }) => `${name} (${values ? values.join('|') : (SHORT[type] ?? type)})`)
-  const taking = (type: string) =>
-    operators.filter(({ takes }) => (takes as readonly string[]).includes(type)).map(({ name }) => name)
   return [
     'A rule is a group { all: [rules] }, { any: [rules] } or { not: rule }, or a condition:',
     'a comparison { field, op, value };',
@@ -65,14 +63,21 @@ export function catalogText(): string {
       (source) =>
         `Source ${source.name}${source.rows === 'many' ? ', many rows a customer' : ''}: ${fieldsOf(source).join(', ')}.`,
     ),
-    `Operators: of number, money and time ${taking('money').join(' ')}; of time also ${taking('time')
-      .filter((name) => !taking('money').includes(name))
-      .join(
-        ' ',
-      )}; of string and email ${taking('string').join(' ')}; of boolean ${taking('boolean').join(' ')}.`,
+    `Operators: ${takenBy(operators)}.`,
     'between takes [low, high], in and notIn a list, withinLast { days }. Numbers are JSON numbers or decimal strings, times ISO 8601.',
     'Without a window the last 1,095 days count. Not supported: RFM scores, geography, consent, email engagement.',
   ].join(' ')
+}
+
+/** The operators of each type; types with the same ones together. */
+function takenBy(operators: ReturnType<typeof describeCatalog>['operators']): string {
+  const taking = [...new Set(operators.flatMap(({ takes }) => takes))].map((type) => ({
+    type,
+    names: operators.flatMap(({ takes, name }) => (takes.includes(type) ? name : [])).join(' '),
+  }))
+  return [...Map.groupBy(taking, ({ names }) => names)]
+    .map(([names, types]) => `of ${types.map(({ type }) => type).join(' and ')} ${names}`)
+    .join('; ')
 }
 
 const SHORT: Record<string, string> = {
