@@ -1,5 +1,7 @@
 import t, { type Test } from 'tap'
+import { eraseDue } from '../src/connect/erase/due.ts'
 import { upsertContact } from '../src/identity/contact.ts'
+import { requestErasure } from '../src/identity/erasure-request.ts'
 import { snapshotAll } from '../src/lake/horizon.ts'
 import { setLogLevel } from '../src/log.ts'
 import { segmentMemberOps } from '../src/ops/segment-members.ts'
@@ -9,6 +11,7 @@ import { refreshBrand } from '../src/segment/refresh.ts'
 import { api } from './fixtures/api.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import { type Line, lake, lakeOf, logBatch } from './fixtures/lake.ts'
+import { memberChanges } from './fixtures/published.ts'
 
 setLogLevel('error')
 
@@ -76,6 +79,43 @@ const invalid = (message: string | RegExp) => ({
   status: 400,
   body: { error: { code: 'bad_request', message } },
 })
+
+for (const [how, options] of Object.entries({ whole: {}, 'in steps': { smallRows: 0, mostTouched: 1 } }))
+  t.test(`an archived segment says who left it, merged or erased; refreshed ${how}`, async (t) => {
+    // An erasure is of now.
+    t.intercept(clock, 'now', { value: new Date(Date.now() + 60_000) })
+    const { brand, request, save, record } = await store()
+    const come = async (...who: Omit<Line, 'brand_id'>[]) => {
+      await record(new Date().toISOString(), ...who)
+      await refreshBrand(pipeline, brand.id, options)
+    }
+    const id = await save('Gone', anyone)
+    await save('Kept', anyone)
+    const [ann, bob, eve] = [
+      { store_customer_id: '9' },
+      { store_customer_id: '10' },
+      { store_customer_id: '11' },
+    ]
+    const guest = { email: 'ann@example.com' }
+    await come(guest, ann, bob, eve)
+    await request(`POST /v1/segments/${id}/archive`)
+    const state = async () => {
+      const { body } = await request(`GET /v1/segments/${id}`)
+      const members = (await request(`GET /v1/segments/${id}/members`)).body.data
+      const changes = await memberChanges(pipeline, brand.id)
+      const left = changes.filter(({ segment, action }) => segment === 1 && action === 'exited')
+      return [body.audience.member_count, members.length, left.map(({ reason }) => reason)]
+    }
+    await come({ ...ann, ...guest })
+    t.same(await state(), [3, 3, ['merged']])
+    const whom = { storeCustomerId: '10' }
+    await pipeline.postgres.forBrand(brand.id).tx((tx) => requestErasure(tx, whom, 'a test'))
+    while (await eraseDue(pipeline, { brandId: brand.id }));
+    await refreshBrand(pipeline, brand.id, options)
+    t.same(await state(), [2, 2, ['merged', 'erased']])
+    await come(eve)
+    t.same(await state(), [2, 2, ['merged', 'erased']], 'and that once')
+  })
 
 t.test('a changed rule is the next version, evaluated with the next refresh', async (t) => {
   const { request, save, view, refresh, members } = await store()

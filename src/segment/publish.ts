@@ -8,6 +8,7 @@ import type { Model } from '../model/graph.ts'
 import type { Statements } from '../op.ts'
 import { literal } from '../store/duckdb.ts'
 import { brandFolder } from '../store/lake.ts'
+import { type Left, reasonsOfLeft } from './archived.ts'
 import type { Evaluation } from './evaluate.ts'
 import type { MemberChanges } from './member-diff.ts'
 import type { Parts } from './part.ts'
@@ -24,6 +25,7 @@ export interface Publication {
   models: readonly Model[]
   evaluation: Evaluation
   members: MemberChanges
+  left: Left
   /** All customers were computed, not only those in `touched`: into this file. */
   serving: Serving | null
   /** Marts that the file does not have: they are as they were published. */
@@ -131,16 +133,18 @@ async function moveOn(
  */
 async function writeMembers(
   { beside: duck, asOf, lake, manifest }: Session,
-  { brand, recipe, evaluation, members }: Publication,
+  { brand, recipe, evaluation, members, left }: Publication,
   note: Note,
 ): Promise<void> {
   const row = `${literal(brand.id)}::uuid as brand_id, ${brand.generation + 1}::bigint as tick`
   const write = (relation: 'members' | 'member_changes', select: string) =>
     writeParquet(duck, lake, brandFolder(brand.id), relation, select)
   if (members.changes) {
-    const reasons = reasonsSql(evaluation.evaluated, {
-      ...{ refreshedTick: brand.refreshed_tick, isAnew: brand.recipe !== recipe, manifest },
-    })
+    const since = { refreshedTick: brand.refreshed_tick, isAnew: brand.recipe !== recipe, manifest }
+    const reasons = [
+      ...(evaluation.evaluated.length ? [reasonsSql(evaluation.evaluated, since)] : []),
+      ...(left.size ? [reasonsOfLeft(left)] : []),
+    ].join(' union all ')
     const select = `
       select ${row}, segment, customer, action, reason, timestamp ${literal(asOf.toISOString())} as changed_at
       from (${reasons}) order by segment, customer`
@@ -187,7 +191,7 @@ export async function recordRun(
   tx: { run(name: string, args: unknown[]): Promise<number> },
   brandId: string,
   generation: number,
-  { evaluation, members }: Publication,
+  { evaluation, members, left }: Publication,
   { asOf: changedAt, manifest: { tick } }: Session,
 ): Promise<void> {
   const { evaluated, failed } = evaluation
@@ -197,6 +201,7 @@ export async function recordRun(
   // One that was archived meanwhile has no members from here on.
   const run = [brandId, generation, changedAt, ids, versions, counts, tick]
   if (ids.length && (await tx.run('segments_evaluated', run)) < ids.length) throw new Outrun('refresh')
+  if (left.size) await tx.run('segments_left', [brandId, [...left.keys()], [...left.values()]])
   if (failed.length === 0) return
   await tx.run('segments_failed', [
     brandId,

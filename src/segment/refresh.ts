@@ -4,6 +4,7 @@ import type { Pipeline } from '../lake/pipeline.ts'
 import { openServing, type Serving } from '../lake/serving.ts'
 import { openSession, type Session } from '../lake/session.ts'
 import { loadModels, type Model } from '../model/graph.ts'
+import { leaveArchived } from './archived.ts'
 import { turnsNow } from './cadence.ts'
 import { evaluateSegments } from './evaluate.ts'
 import { ask } from './held.ts'
@@ -184,11 +185,11 @@ async function refreshIn(
       () => martsIn(session, way, task, serving, staying),
       (rows) => rows,
     )
-    const { evaluation, members } = parts.has('segments')
-      ? await membersIn(session, way, task, timed)
+    const { evaluation, members, left } = parts.has('segments')
+      ? await membersIn(session, pipeline, brand, way, task, timed)
       : NO_SEGMENTS
     const publication: Publication = {
-      ...{ brand, parts, recipe, models, evaluation, members, serving, staying, startedAt },
+      ...{ brand, parts, recipe, models, evaluation, members, left, serving, staying, startedAt },
       carries: way.carries,
       mostMoved: options.mostMoved,
       salesMoved: way.salesMoved,
@@ -215,9 +216,10 @@ async function refreshIn(
 }
 
 /** Of a refresh that makes models only. */
-const NO_SEGMENTS: Pick<Publication, 'evaluation' | 'members'> = {
+const NO_SEGMENTS: Pick<Publication, 'evaluation' | 'members' | 'left'> = {
   evaluation: { evaluated: [], members: [], failed: [] },
   members: { changes: 0, counts: new Map(), fold: false },
+  left: new Map(),
 }
 
 /** The marts that are needed, of everyone or of the touched customers. */
@@ -235,7 +237,14 @@ async function martsIn(
 }
 
 /** The members of all segments that are due, and how they differ from those before. */
-async function membersIn(session: Session, way: Way, { turns, models }: Task, timed: Timed) {
+async function membersIn(
+  session: Session,
+  pipeline: Pipeline,
+  brand: BrandRow,
+  way: Way,
+  { turns, models, options }: Task,
+  timed: Timed,
+) {
   const { asks } = way
   const asked = asks
     ? await timed(
@@ -249,12 +258,15 @@ async function membersIn(session: Session, way: Way, { turns, models }: Task, ti
     () => evaluateSegments(session, turns.due, turns.waiting, asked),
     ({ evaluated }) => evaluated.length,
   )
-  const members = await timed(
-    'members',
-    () => diffMembers(session, evaluation, session.asOf, way.whole && { published: way.before }),
-    ({ changes }) => changes,
-  )
-  return { evaluation, members }
+  const compared = async () => {
+    const members = await diffMembers(
+      ...([session, evaluation, session.asOf, way.whole && { published: way.before }] as const),
+    )
+    const left = await leaveArchived(session, pipeline, brand, way, options.verify)
+    const gone = [...left.values()].reduce((sum, count) => sum + count, 0)
+    return { members: { ...members, changes: members.changes + gone }, left }
+  }
+  return { evaluation, ...(await timed('members', compared, ({ members }) => members.changes)) }
 }
 
 /** Whether members and results are as they were: then there is no new generation. */

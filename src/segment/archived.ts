@@ -1,0 +1,51 @@
+import { laterFiles } from '../lake/manifest.ts'
+import type { Pipeline } from '../lake/pipeline.ts'
+import type { Session } from '../lake/session.ts'
+import { amongSegments } from './among.ts'
+import { OF_LAKE } from './members.ts'
+import type { BrandRow, Way } from './way.ts'
+
+/** Members of archived segments who left, by ordinal. */
+export type Left = ReadonlyMap<number, number>
+
+/**
+ * Adds to `member_diff` those members of archived segments who are customers no more, merged or erased: nobody evaluates
+ * these segments, but whoever copied one must learn who left it. The others stay as they were.
+ */
+export async function leaveArchived(
+  { duck, manifest }: Pick<Session, 'duck' | 'manifest'>,
+  { postgres }: Pick<Pipeline, 'postgres'>,
+  brand: BrandRow,
+  way: Pick<Way, 'whole' | 'before'>,
+  verify = false,
+): Promise<Left> {
+  const changed = (['customers', 'subject_redirect'] as const).some(
+    (relation) => laterFiles(manifest, relation, brand.refreshed_tick).length > 0,
+  )
+  if (!changed && brand.no_erasure_since && !verify) return new Map()
+  const archived = await postgres.pipeline.many<{ ordinal: number }>('segments_archived', [brand.id])
+  if (archived.length === 0) return new Map()
+  const members = way.whole && !way.before ? 'member_before' : OF_LAKE
+  const touched = way.whole ? '' : 'semi join touched using (customer)'
+  await duck.run(`
+    insert into member_diff
+    select segment, customer, 'exited' from ${members} ${touched} anti join customers using (customer)
+    where ${amongSegments(archived)}`)
+  const left = await duck.rows<{ segment: number; members: number }>(
+    `select segment, count(*) as members from member_diff where ${amongSegments(archived)} group by segment`,
+  )
+  return new Map(left.map(({ segment, members: count }) => [segment, count]))
+}
+
+/** Rows of `member_diff` that `leaveArchived` added, with their reasons. */
+export const reasonsOfLeft = (left: Left): string => `
+    select segment, member_diff.customer, action,
+      case
+        when redirect.subject is not null then 'merged'
+        when erased.subject is not null then 'erased'
+        else 'data_changed'
+      end as reason
+    from member_diff
+    left join subject_redirect as redirect on redirect.subject = member_diff.customer
+    left join customers_erased as erased on erased.subject = member_diff.customer
+    where ${amongSegments([...left.keys()].map((ordinal) => ({ ordinal })))}`
