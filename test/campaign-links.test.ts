@@ -10,7 +10,7 @@ import { render } from '../src/campaign/template.ts'
 import { valuesOf } from '../src/campaign/values.ts'
 import { linkRoutes } from '../src/http/link.ts'
 import { createServer } from '../src/http/server.ts'
-import { upsertContact } from '../src/identity/contact.ts'
+import { setConsent, upsertContact } from '../src/identity/contact.ts'
 import { setLogLevel } from '../src/log.ts'
 import type { Brand } from '../src/op.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
@@ -280,6 +280,39 @@ t.test(
     t.equal(await recipient(4, 'email'), null, 'another contact has that address')
   },
 )
+
+t.test(
+  'an address that only the customer has becomes that of their contact, unless another contact has it',
+  async (t) => {
+    const brand = await newBrand(db)
+    const own = db.postgres.forBrand(brand.id)
+    await sql`insert into customer (brand_id, subject, id, provenance, email, phone) values
+    (${brand.id}, 1, 'a', 'server', 'old@example.com', '+12015550771'), (${brand.id}, 2, 'b', 'server', null, '+12015550772'),
+    (${brand.id}, 3, 'c', 'server', 'c@example.com', '+12015550772')`
+    const put = (subject: number, email: string | null, phone: string | null) =>
+      own.tx((tx) => upsertContact(tx, { subject, email, phone, firstName: null, lastName: null }))
+    const recipient = (subject: number) => own.tx((tx) => recipientOf(tx, subject, 'sms'))
+    await put(1, 'new@example.com', null)
+    t.match(await recipient(1), { email: 'new@example.com', phone: '+12015550771' })
+    await put(2, null, '+12015550772')
+    await put(3, 'c@example.com', null)
+    t.match(await recipient(3), { email: 'c@example.com', phone: null })
+  },
+)
+
+t.test('a number that was refused stays refused when a contact has it again', async (t) => {
+  const brand = await newBrand(db)
+  const own = db.postgres.forBrand(brand.id)
+  await sql`insert into customer (brand_id, subject, id, provenance, email, phone) values
+    (${brand.id}, 1, 'a', 'server', 'a@example.com', '+12015550771')`
+  const id = v7()
+  await sql`insert into contact (brand_id, id, subject, email) values (${brand.id}, ${id}, 1, 'a@example.com')`
+  await own.tx((tx) => setConsent(tx, id, 'sms', 'unsubscribed', 'reply', NOW, '+12015550771'))
+  t.match(await own.tx((tx) => recipientOf(tx, 1, 'sms')), {
+    phone: '+12015550771',
+    sms_consent: 'unsubscribed',
+  })
+})
 
 t.test('the first line of an email may be its subject', async (t) => {
   t.same(emailOf('Subject: Your cart \r\n\r\nHi'), { headline: 'Your cart', body: 'Hi' })
