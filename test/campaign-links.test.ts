@@ -253,6 +253,31 @@ t.test('variables say what is known of contact, brand, checkout, discount and ev
   t.equal(render('{{checkout.total|it}} {{checkout.items|all}} {{discount.code|}}', bare), 'it all ')
 })
 
+t.test('a name that a phone would turn into a link is not said', async (t) => {
+  const said = (first_name: string) =>
+    valuesOf({
+      recipient: { first_name, last_name: null },
+      brand: { ...STORE, name: 'Lumen', currency_code: 'EUR' },
+      ...{ facts: {}, discount: null },
+    })['contact.first_name']
+  for (const name of [
+    'https://x',
+    'pay at evil.example',
+    'www.evil',
+    'evil.example/pay',
+    'evil\u200b.example',
+    'evil\uff0eexample',
+    'evil。example',
+    'пример.рф',
+    'a@evil',
+    '10.0.0.1/pay',
+    'tel:0900',
+  ])
+    t.equal(said(name), null, name)
+  for (const name of ['Ada', 'J. R. R.', 'Anne-Marie', 'O’Neil', 'Dr. No', 'Zoë', '3.5 mm'])
+    t.equal(said(name), name, name)
+})
+
 t.test(
   'the recipient of a customer is the contact that the channel reaches, also of a merged one',
   async (t) => {
