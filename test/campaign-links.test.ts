@@ -36,6 +36,8 @@ const post = (path: string, body: string) =>
 
 const STORE = { shop_domain: 'lumen.myshopify.com', storefront_domains: ['www.lumen.example'] }
 
+const PRERENDERED = { 'sec-purpose': 'prefetch;prerender' }
+
 let people = 0
 /** A conversation of a contact with one message, whose links are made of a template. */
 async function conversation(brand: Brand, template: string, channel: 'sms' | 'email' = 'sms') {
@@ -135,6 +137,29 @@ t.test('who only looks at a link does not click it', async (t) => {
   }
   t.same(await clicksOf(id), [])
   t.same(await sql`select sms_consent from contact where id = ${contactId}`, [{ sms_consent: 'unknown' }])
+})
+
+t.test('who may be a program is asked whether to unsubscribe, and the button does it', async (t) => {
+  const { contactId, text } = await conversation(await newBrand(db), '{{opt_out.link}}')
+  const consent = async () =>
+    (await sql`select sms_consent from contact where id = ${contactId}`)[0]?.sms_consent
+  const [path = ''] = pathsIn(text)
+  for (const headers of [{ 'user-agent': 'TelegramBot (like TwitterBot)' }, PRERENDERED]) {
+    const page = await (await get(path, headers)).text()
+    t.match(page, /<input type="hidden" name="wish" value="stop"><button>Unsubscribe<\/button>/)
+    t.notMatch(page, /You get no more/)
+    t.equal(await consent(), 'unknown')
+  }
+  t.match(await (await post(path, 'wish=stop')).text(), /You get no more/)
+  t.equal(await consent(), 'unsubscribed')
+})
+
+t.test('phones and browsers whose names are like those of bots are people', async (t) => {
+  for (const agent of ['Mozilla/5.0 (Linux; Android 11; CUBOT P50) Chrome/120', 'Telegram-Android/11.4']) {
+    const { id, text } = await conversation(await newBrand(db), '{{cart.link}}')
+    await get(pathsIn(text)[0] ?? '', { 'user-agent': agent })
+    t.same(await clicksOf(id), [NOW], agent)
+  }
 })
 
 t.test('an opt-out link is honoured at once, on its channel, with a history', async (t) => {
