@@ -10,8 +10,6 @@ export interface Recipient {
   last_name: string | null
   sms_consent: ConsentState
   email_consent: ConsentState
-  /** Null: the brand's counts. */
-  timezone: string | null
 }
 
 interface CustomerRow {
