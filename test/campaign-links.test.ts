@@ -10,7 +10,7 @@ import { render } from '../src/campaign/template.ts'
 import { valuesOf } from '../src/campaign/values.ts'
 import { linkRoutes } from '../src/http/link.ts'
 import { createServer } from '../src/http/server.ts'
-import { upsertContact } from '../src/identity/contact.ts'
+import { setConsent, upsertContact } from '../src/identity/contact.ts'
 import { setLogLevel } from '../src/log.ts'
 import type { Brand } from '../src/op.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
@@ -35,6 +35,8 @@ const post = (path: string, body: string) =>
   })
 
 const STORE = { shop_domain: 'lumen.myshopify.com', storefront_domains: ['www.lumen.example'] }
+
+const PRERENDERED = { 'sec-purpose': 'prefetch;prerender' }
 
 let people = 0
 /** A conversation of a contact with one message, whose links are made of a template. */
@@ -135,6 +137,29 @@ t.test('who only looks at a link does not click it', async (t) => {
   }
   t.same(await clicksOf(id), [])
   t.same(await sql`select sms_consent from contact where id = ${contactId}`, [{ sms_consent: 'unknown' }])
+})
+
+t.test('who may be a program is asked whether to unsubscribe, and the button does it', async (t) => {
+  const { contactId, text } = await conversation(await newBrand(db), '{{opt_out.link}}')
+  const consent = async () =>
+    (await sql`select sms_consent from contact where id = ${contactId}`)[0]?.sms_consent
+  const [path = ''] = pathsIn(text)
+  for (const headers of [{ 'user-agent': 'TelegramBot (like TwitterBot)' }, PRERENDERED]) {
+    const page = await (await get(path, headers)).text()
+    t.match(page, /<input type="hidden" name="wish" value="stop"><button>Unsubscribe<\/button>/)
+    t.notMatch(page, /You get no more/)
+    t.equal(await consent(), 'unknown')
+  }
+  t.match(await (await post(path, 'wish=stop')).text(), /You get no more/)
+  t.equal(await consent(), 'unsubscribed')
+})
+
+t.test('phones and browsers whose names are like those of bots are people', async (t) => {
+  for (const agent of ['Mozilla/5.0 (Linux; Android 11; CUBOT P50) Chrome/120', 'Telegram-Android/11.4']) {
+    const { id, text } = await conversation(await newBrand(db), '{{cart.link}}')
+    await get(pathsIn(text)[0] ?? '', { 'user-agent': agent })
+    t.same(await clicksOf(id), [NOW], agent)
+  }
 })
 
 t.test('an opt-out link is honoured at once, on its channel, with a history', async (t) => {
@@ -253,6 +278,31 @@ t.test('variables say what is known of contact, brand, checkout, discount and ev
   t.equal(render('{{checkout.total|it}} {{checkout.items|all}} {{discount.code|}}', bare), 'it all ')
 })
 
+t.test('a name that a phone would turn into a link is not said', async (t) => {
+  const said = (first_name: string) =>
+    valuesOf({
+      recipient: { first_name, last_name: null },
+      brand: { ...STORE, name: 'Lumen', currency_code: 'EUR' },
+      ...{ facts: {}, discount: null },
+    })['contact.first_name']
+  for (const name of [
+    'https://x',
+    'pay at evil.example',
+    'www.evil',
+    'evil.example/pay',
+    'evil\u200b.example',
+    'evil\uff0eexample',
+    'evil。example',
+    'пример.рф',
+    'a@evil',
+    '10.0.0.1/pay',
+    'tel:0900',
+  ])
+    t.equal(said(name), null, name)
+  for (const name of ['Ada', 'J. R. R.', 'Anne-Marie', 'O’Neil', 'Dr. No', 'Zoë', '3.5 mm'])
+    t.equal(said(name), name, name)
+})
+
 t.test(
   'the recipient of a customer is the contact that the channel reaches, also of a merged one',
   async (t) => {
@@ -264,7 +314,7 @@ t.test(
     const recipient = (subject: number, channel: 'sms' | 'email') =>
       own.tx((tx) => recipientOf(tx, subject, channel))
     const made = await recipient(1, 'email')
-    t.match(made, { email: 'a@example.com', phone: null, email_consent: 'unknown', timezone: null })
+    t.match(made, { email: 'a@example.com', phone: null, email_consent: 'unknown' })
     t.equal((await recipient(1, 'sms'))?.id, made?.id, 'any is better than none')
     const phone = await recipient(2, 'sms')
     await sql`insert into subject_redirect (brand_id, subject, customer) values (${brand.id}, 2, 1)`
@@ -280,6 +330,39 @@ t.test(
     t.equal(await recipient(4, 'email'), null, 'another contact has that address')
   },
 )
+
+t.test(
+  'an address that only the customer has becomes that of their contact, unless another contact has it',
+  async (t) => {
+    const brand = await newBrand(db)
+    const own = db.postgres.forBrand(brand.id)
+    await sql`insert into customer (brand_id, subject, id, provenance, email, phone) values
+    (${brand.id}, 1, 'a', 'server', 'old@example.com', '+12015550771'), (${brand.id}, 2, 'b', 'server', null, '+12015550772'),
+    (${brand.id}, 3, 'c', 'server', 'c@example.com', '+12015550772')`
+    const put = (subject: number, email: string | null, phone: string | null) =>
+      own.tx((tx) => upsertContact(tx, { subject, email, phone, firstName: null, lastName: null }))
+    const recipient = (subject: number) => own.tx((tx) => recipientOf(tx, subject, 'sms'))
+    await put(1, 'new@example.com', null)
+    t.match(await recipient(1), { email: 'new@example.com', phone: '+12015550771' })
+    await put(2, null, '+12015550772')
+    await put(3, 'c@example.com', null)
+    t.match(await recipient(3), { email: 'c@example.com', phone: null })
+  },
+)
+
+t.test('a number that was refused stays refused when a contact has it again', async (t) => {
+  const brand = await newBrand(db)
+  const own = db.postgres.forBrand(brand.id)
+  await sql`insert into customer (brand_id, subject, id, provenance, email, phone) values
+    (${brand.id}, 1, 'a', 'server', 'a@example.com', '+12015550771')`
+  const id = v7()
+  await sql`insert into contact (brand_id, id, subject, email) values (${brand.id}, ${id}, 1, 'a@example.com')`
+  await own.tx((tx) => setConsent(tx, id, 'sms', 'unsubscribed', 'reply', NOW, '+12015550771'))
+  t.match(await own.tx((tx) => recipientOf(tx, 1, 'sms')), {
+    phone: '+12015550771',
+    sms_consent: 'unsubscribed',
+  })
+})
 
 t.test('the first line of an email may be its subject', async (t) => {
   t.same(emailOf('Subject: Your cart \r\n\r\nHi'), { headline: 'Your cart', body: 'Hi' })

@@ -2,6 +2,7 @@ import t from 'tap'
 import { v7 } from 'uuid'
 import { problemOf } from '../src/campaign/agent.ts'
 import type { Channel, Sent } from '../src/campaign/channel.ts'
+import { barrierTo } from '../src/campaign/gate.ts'
 import { quietUntil } from '../src/campaign/quiet.ts'
 import { runCampaigns } from '../src/campaign/round.ts'
 import { createCampaign, setCampaignStatus } from '../src/campaign/saved.ts'
@@ -22,7 +23,15 @@ const { sql } = db.postgres
 const MINUTE_MS = 60_000
 const DAY_MS = 1_440 * MINUTE_MS
 const BEGIN = Date.parse('2026-03-26T00:00:00Z')
-const ZONES = ['UTC', 'America/New_York', 'Europe/Berlin', 'Asia/Kolkata', 'Pacific/Auckland', null]
+const ZONES = ['UTC', 'America/New_York', 'Europe/Berlin', 'Asia/Kolkata', 'Pacific/Auckland']
+/** What numbers begin with, and where they are; null: their country has several times. */
+const NUMBERS = [
+  { prefix: '+1202', zone: null },
+  { prefix: '+491512', zone: 'Europe/Berlin' },
+  { prefix: '+44791', zone: 'Europe/London' },
+  { prefix: '+91981', zone: 'Asia/Kolkata' },
+  { prefix: '+81901', zone: 'Asia/Tokyo' },
+]
 
 /** What the clock of a zone shows, told by another way than the code under test takes. */
 function localMinute(at: Date, timeZone: string): number {
@@ -44,7 +53,7 @@ t.test('quiet hours end at the first minute that is not quiet, also where clocks
   const twoDigits = (n: number) => String(n).padStart(2, '0')
   const time = () => `${twoDigits(random.below(24))}:${random.pick(['00', '15', '30', '45'])}`
   for (let n = 0; n < 500; n++) {
-    const zone = random.pick([...ZONES, 'Australia/Lord_Howe', 'America/Sao_Paulo', 'Asia/Tehran']) ?? 'UTC'
+    const zone = random.pick([...ZONES, 'Australia/Lord_Howe', 'America/Sao_Paulo', 'Asia/Tehran'])
     const [from, until] = [time(), time()]
     // Around the changes of the clock of 2026, half of the time.
     const around = random.pick([
@@ -77,6 +86,35 @@ t.test('quiet hours end at the first minute that is not quiet, also where clocks
   }
   t.equal(quietUntil(new Date(), 'Nowhere/Here', { from: '10:00', until: '10:00' }), null)
 })
+
+t.test(
+  'it is as late as in the country of the number, where that has one time, else as for the brand',
+  async (t) => {
+    const quiet = { from: '21:00', until: '08:00' }
+    const policy = { timezone: 'America/New_York', quiet, cap: { messages: 1, days: 1 }, attributionDays: 7 }
+    const until = (phone: string | null, at: string) => {
+      const contact = { sms_consent: 'unknown', email_consent: 'unknown', phone } as const
+      const barrier = barrierTo(contact, 'email', null, policy, new Date(at))
+      return barrier && 'until' in barrier ? barrier.until.toISOString().slice(11, 16) : null
+    }
+    const evening = '2026-11-20T22:30:00Z'
+    t.equal(until('+4915122000001', evening), '07:00', 'Germany, whose two zones have one time')
+    t.equal(until('+447912000001', evening), '08:00', 'Great Britain')
+    t.equal(until('+819012000001', evening), '23:00', 'Japan')
+    t.equal(until('+18761234567', evening), null, 'Jamaica')
+    for (const phone of [
+      '+12025550101',
+      '+14165550101',
+      '+61412345678',
+      '+5511912345678',
+      '+80012345678',
+      null,
+    ]) {
+      t.equal(until(phone, evening), null, `${phone} in the afternoon of New York`)
+      t.equal(until(phone, '2026-11-20T03:00:00Z'), '13:00', `${phone} in the night of New York`)
+    }
+  },
+)
 
 t.test('a contact takes the same branch every time, and each branch gets its share', async (t) => {
   const messages = { initial: '', agent_reply: '', sms: '' }
@@ -164,22 +202,21 @@ async function history(random: RandomSource) {
     days: 1 + random.below(3),
   }
   await own.run('message_policy_put', [policy.from, policy.until, policy.cap, policy.days, null])
-  await sql`update brand set timezone = ${random.pick(ZONES) ?? 'UTC'} where id = ${brand.id}`
+  await sql`update brand set timezone = ${random.pick(ZONES)} where id = ${brand.id}`
   const [{ timezone = 'UTC' } = {}] = await sql<
     { timezone: string }[]
   >`select timezone from brand where id = ${brand.id}`
   const people: Person[] = []
   for (let n = 1; n <= 6; n++) {
     // Of no other brand's history, which may go on meanwhile.
-    const phone = `+1202${String(2_000_000 + ++phones)}`
+    const { prefix, zone } = random.pick(NUMBERS)
+    const phone = `${prefix}${String(2_000_000 + ++phones)}`
     await sql`insert into customer (brand_id, subject, id, phone, provenance)
       values (${brand.id}, ${n}, ${`c${n}`}, ${phone}, 'server')`
     const made = await own.tx((tx) =>
       upsertContact(tx, { subject: n, email: null, phone, firstName: null, lastName: null }),
     )
     const id = 'contactId' in made ? made.contactId : ''
-    const zone = random.pick(ZONES)
-    await sql`update contact set timezone = ${zone} where id = ${id}`
     people.push({ id, subject: n, zone, phone })
   }
   const campaigns = []

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { setLogLevel } from '../src/log.ts'
 import { campaignStage, recoveredCheckout } from './fixtures/campaign.ts'
+import { checkout, order } from './fixtures/store-bodies.ts'
 
 setLogLevel('error')
 const stage = await campaignStage(t)
@@ -38,4 +39,27 @@ t.test('a checkout that is abandoned becomes a message, a click, an order and a 
     { conversation_id: conversationId, at: at.click },
   ])
   t.match(await sql`select state from checkout where brand_id = ${brand.id}`, [{ state: 'recovered' }])
+})
+
+t.test('a shopper who was known by email gets an SMS at the number of a later checkout', async (t) => {
+  const brand = await stage.brand()
+  await stage.campaign(brand)
+  const guest = (at: Date) => ({
+    ...{ customer: null, email: 'ann@example.com' },
+    ...{ created_at: at.toISOString(), updated_at: at.toISOString(), processed_at: at.toISOString() },
+  })
+  const ordered = stage.clock.pass(10)
+  await stage.tell(brand, { topic: 'orders/create', triggeredAt: ordered, body: order(guest(ordered)) })
+  const began = stage.clock.pass(60)
+  const body = checkout({ ...guest(began), phone: '+12025550101' })
+  await stage.tell(brand, { topic: 'checkouts/create', triggeredAt: began, body })
+  stage.clock.pass(60)
+  await stage.tick()
+  await stage.pass(30)
+  t.same(await sql`select email, phone from contact where brand_id = ${brand.id}`, [
+    { email: 'ann@example.com', phone: '+12025550101' },
+  ])
+  t.match(await sql`select channel, status from message where brand_id = ${brand.id}`, [
+    { channel: 'sms', status: 'sent' },
+  ])
 })

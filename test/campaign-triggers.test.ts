@@ -444,6 +444,48 @@ t.test('of a product that was left its last view alone tells', async (t) => {
   )
 })
 
+t.test(
+  'of a product that was left the title is that of the catalog, and no page can say a link',
+  async (t) => {
+    const brand = await stage.brand()
+    await sql`insert into product (brand_id, id, title) values (${brand.id}, 'st.andrews-1', 'St.Andrews towel')`
+    await stage.tick()
+    await refreshBrand(app.pipeline, brand.id, { asOf: clock.now() })
+    clock.pass(1)
+    await stage.campaign(brand, { trigger_event: 'browse_abandoned' })
+    const occurred_at = clock.pass(5).getTime()
+    const view = (who: string, properties: Record<string, string>): Line[] => [
+      { brand_id: brand.id, email: `${who}@example.com`, anonymous_id: who, occurred_at },
+      {
+        ...{
+          brand_id: brand.id,
+          event_type: 'product_viewed',
+          origin: 'browser' as const,
+          anonymous_id: who,
+        },
+        ...{ email: `${who}@example.com`, occurred_at: occurred_at + MINUTE_MS, properties },
+      },
+    ]
+    await logBatch(sql, [
+      ...view('a', { product_id: 'st.andrews-1', product_title: 'Pay at evil.example' }),
+      ...view('b', { product_id: '7', product_title: 'your parcel? Pay at https://evil.example/pay' }),
+      ...view('c', { product_id: 'evil.example', product_title: 'Mug', currency_code: 'evil.example' }),
+    ])
+    await stage.tick()
+    await stage.tick()
+    await refreshBrand(app.pipeline, brand.id, { asOf: clock.pass(90) })
+    await startByResults(stage.parts, clock.now)
+    t.same(
+      (await runsOf(brand)).map(({ facts }) => JSON.stringify(facts)).sort(),
+      [
+        { product_id: '7' },
+        { product_id: 'st.andrews-1', product_title: 'St.Andrews towel' },
+        { product_title: 'Mug' },
+      ].map((facts) => JSON.stringify(facts)),
+    )
+  },
+)
+
 t.test('what happened before a campaign got its trigger starts nothing', async (t) => {
   const brand = await stage.brand()
   const { id } = await stage.campaign(brand)

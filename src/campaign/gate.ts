@@ -1,9 +1,10 @@
 import type { ConsentChannel, ConsentState } from '../identity/contact.ts'
 import { type QuietHours, quietUntil } from './quiet.ts'
+import { zoneOf } from './zone.ts'
 
 /** Rules of a brand for its campaign messages. */
 export interface Policy {
-  /** Of contacts whose own zone is not known. */
+  /** Of contacts whose number says none. */
   timezone: string
   quiet: QuietHours
   cap: { messages: number; days: number }
@@ -14,8 +15,7 @@ export interface Policy {
 export interface Addressee {
   sms_consent: ConsentState
   email_consent: ConsentState
-  /** Null: the brand's counts. */
-  timezone: string | null
+  phone: string | null
 }
 
 /** Why a message must not leave now: never, or not before an instant. */
@@ -31,7 +31,8 @@ export function barrierTo(
 ): Barrier | null {
   if (boughtAt !== null) return { reason: 'already_bought' }
   if (hasOptedOut(contact, channel)) return { reason: 'opted_out' }
-  const until = quietUntil(now, contact.timezone ?? policy.timezone, policy.quiet)
+  const timezone = (contact.phone !== null && zoneOf(contact.phone)) || policy.timezone
+  const until = quietUntil(now, timezone, policy.quiet)
   return until && { reason: 'quiet_hours', until }
 }
 

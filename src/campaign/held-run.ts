@@ -2,7 +2,7 @@ import type { Statements } from '../op.ts'
 import { channelOf, type DueRun, type Replying } from './advance.ts'
 import type { CampaignDefinition } from './definition.ts'
 import { type Filters, savedFilters } from './filter.ts'
-import { addressOf, type Recipient, recipientOf } from './recipient.ts'
+import { type Recipient, reachedBy, recipientOf } from './recipient.ts'
 import { savedStart } from './start.ts'
 import type { SourceKind } from './trigger.ts'
 
@@ -127,8 +127,7 @@ async function recipientsOf(
   for (const run of beginning) {
     const subject = run.subject as number
     const channel = channelOf(versionOf(run).definition.action_type)
-    const all = theirs.get(subject) ?? []
-    const known = all.find((one) => addressOf(one, channel) !== null) ?? all[0]
+    const known = reachedBy(theirs.get(subject) ?? [], channel)
     const recipient = known ?? (await recipientOf(tx, subject, channel))
     if (recipient) found.set(run.id, recipient)
   }

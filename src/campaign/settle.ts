@@ -27,7 +27,6 @@ export interface HeldMessage {
   phone: string | null
   sms_consent: ConsentState
   email_consent: ConsentState
-  timezone: string | null
   run_id: string | null
   bought_at: Date | null
   /** Of its link to get no more messages, where it has one. */

@@ -1,6 +1,7 @@
 import { errorFields, log } from '../log.ts'
 import type { Reader } from '../op.ts'
 import { statement } from '../store/sqlfile.ts'
+import { isClickable } from './clickable.ts'
 import { messageBrand } from './message-brand.ts'
 import type { Occurrence } from './occurrence.ts'
 import type { RunnerParts } from './runner.ts'
@@ -100,15 +101,29 @@ async function winbacks(reader: Reader, { since, usual_days }: DueBrand): Promis
   }))
 }
 
+interface Viewed extends Found {
+  day: string
+  product_id: string
+  /** As the catalog has it. */
+  title: string | null
+}
+
 async function browsed(reader: Reader, { since, as_of }: DueBrand): Promise<Occurrence[]> {
-  const rows = await reader.rows<Found & { day: string; product_id: string } & Record<string, unknown>>(
+  const rows = await reader.rows<Viewed & Record<string, string | null>>(
     statement('duckdb', 'trigger_browse'),
     [since, as_of, AWAY_MINUTES],
   )
-  return rows.map(({ customer, customer_id, at, day, ...facts }) => ({
+  return rows.map(({ customer, customer_id, at, day, title, ...said }) => ({
     ...told('browse_abandoned', { customer, at }),
-    key: `browse_abandoned:${customer_id}:${facts.product_id}:${day}`,
+    key: `browse_abandoned:${customer_id}:${said.product_id}:${day}`,
     source: { kind: 'customer', id: customer_id },
-    facts: Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== null)),
+    facts: {
+      ...withoutLinks(said),
+      ...(title !== null && { product_id: said.product_id, product_title: title }),
+    },
   }))
 }
+
+/** Anyone can forge an event of a page: a message must not carry their link. */
+const withoutLinks = (said: Readonly<Record<string, string | null>>) =>
+  Object.fromEntries(Object.entries(said).filter(([, value]) => value !== null && !isClickable(value)))

@@ -1,5 +1,6 @@
 import type { Brand } from '../op.ts'
 import { storeUrl } from './cart-link.ts'
+import { isClickable } from './clickable.ts'
 import type { Discount } from './discount.ts'
 import type { Recipient } from './recipient.ts'
 import type { Values } from './template.ts'
@@ -20,8 +21,8 @@ export function valuesOf({ recipient, brand, facts, discount }: Said): Values {
   const carried = Object.entries(facts).map(([name, value]) => [`event.${name}`, plain(value)] as const)
   return {
     ...Object.fromEntries(carried),
-    'contact.first_name': recipient.first_name,
-    'contact.last_name': recipient.last_name,
+    'contact.first_name': nameOf(recipient.first_name),
+    'contact.last_name': nameOf(recipient.last_name),
     'brand.name': brand.name,
     'brand.url': storeUrl(brand),
     'checkout.total': totalOf(facts, brand.currency_code),
@@ -31,6 +32,9 @@ export function valuesOf({ recipient, brand, facts, discount }: Said): Values {
     'discount.value': discount && discountValue(discount.saved, brand.currency_code),
   }
 }
+
+/** Anyone can write a name into a checkout with somebody else's address: a message must not carry their link. */
+const nameOf = (name: string | null): string | null => (name === null || isClickable(name) ? null : name)
 
 /** Texts, numbers and truths as they are; lists of them one after the other. */
 function plain(value: unknown): string | null {

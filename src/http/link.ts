@@ -13,8 +13,11 @@ const ANY_BRAND = 'links'
 /** A form of ours, or the one-click form of a mail program (RFC 8058). */
 const FORM_BYTES = 1_024
 
-/** Programs that look at links so that somebody sees what they are, or is kept from bad ones: not a click. */
-const PREVIEW = /bot\b|crawl|spider|preview|facebookexternalhit|whatsapp|telegram|slack|discord|skypeuri/i
+/**
+ * Programs that look at links so that somebody sees what they are, or is kept from bad ones: not a click. Phones of CUBOT
+ * and the browser within Telegram are people's; previews of Telegram, Discord and Skype say that they are bots or previews.
+ */
+const PREVIEW = /(?<!cu)bot\b|crawl|spider|preview|facebookexternalhit|whatsapp|slack/i
 
 export interface Links {
   postgres: Postgres
@@ -32,7 +35,8 @@ export function linkRoutes({ postgres, limit, now = () => new Date() }: Links): 
     const link = await found(request)
     if (!link) return gone()
     if (link.kind === 'opt_out') {
-      if (isPerson(request)) await followWish(postgres, link, 'stop', now())
+      if (!isPerson(request)) return asked(link)
+      await followWish(postgres, link, 'stop', now())
       return stopped(link)
     }
     if (link.url === null) return gone()
@@ -84,6 +88,14 @@ const gone = (): Reply =>
   })
 
 const WHAT = { sms: 'text messages', email: 'emails' } as const
+
+/** For a person who was taken for a program, or whose browser got the page before they opened it. */
+const asked = ({ brandName, channel }: Link): Reply =>
+  page({
+    title: 'Unsubscribe',
+    content: html`<h1>Get no more ${WHAT[channel]} from ${brandName}?</h1>
+<form method="post"><input type="hidden" name="wish" value="stop"><button>Unsubscribe</button></form>`,
+  })
 
 const stopped = ({ brandName, channel }: Link): Reply =>
   page({

@@ -17,3 +17,6 @@ export function phoneOf(text: string, region: string): string | undefined {
   const number = parsePhoneNumberFromString(text, region as CountryCode)
   return number?.isPossible() ? number.number : undefined
 }
+
+/** The country (ISO 3166 alpha-2) that a number in E.164 says; undefined where it says none. */
+export const countryOf = (phone: string): string | undefined => parsePhoneNumberFromString(phone)?.country

@@ -42,11 +42,13 @@ select
     viewed.variant_id,
     viewed.price::varchar as price,
     viewed.currency_code,
+    product.title,
     viewed.at,
     strftime(timezone(params.timezone, timezone('UTC', viewed.at)), '%Y-%m-%d') as day
 from viewed
 inner join customers using (customer)
 left join acted using (customer)
+left join stg_products as product using (product_id)
 cross join params
 where
     viewed.at <= $2::timestamp - to_minutes($3::bigint)

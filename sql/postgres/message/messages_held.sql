@@ -4,7 +4,7 @@ select
     message.id, message.conversation_id, message.contact_id, message.idempotency_key, message.channel, headline, body,
     answers, message.attempts, begun_at, coalesce(campaign.status = 'active', true) as is_active,
     version.definition ->> 'ends_at' as ends_at,
-    contact.email, contact.phone, sms_consent, email_consent, contact.timezone,
+    contact.email, contact.phone, sms_consent, email_consent,
     (
         select code from short_link where short_link.brand_id = message.brand_id and message_id = message.id and kind = 'opt_out' limit 1
     ) as opt_out_code,
