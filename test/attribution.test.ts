@@ -164,12 +164,15 @@ t.test(`attribution equals a naive look at ${BRANDS} random brands, round by rou
 })
 
 /** A conversation with one message, an hour before noon, and an order at noon. */
-async function recovery(brand: Brand, more: { contact_id?: string; checkout_id?: string } = {}) {
+async function recovery(
+  brand: Brand,
+  more: { contact_id?: string; checkout_id?: string; subject?: number } = {},
+) {
   const [conversationId, orderId] = [v7(), v7()]
-  const subject = more.contact_id ? null : 1
+  const subject = more.contact_id ? null : (more.subject ?? 1)
   await put(
     'conversation',
-    [{ brand_id: brand.id, id: conversationId, subject, channel: 'sms', contact_id: null, ...more }],
+    [{ brand_id: brand.id, id: conversationId, channel: 'sms', contact_id: null, ...more, subject }],
     ['brand_id', 'id'],
     true,
   )
@@ -185,7 +188,7 @@ async function recovery(brand: Brand, more: { contact_id?: string; checkout_id?:
     ['brand_id', 'id'],
     true,
   )
-  await order(brand, orderId, {})
+  await order(brand, orderId, { subject: subject ?? 1 })
   return { conversationId, orderId }
 }
 
@@ -205,6 +208,19 @@ const order = (brand: Brand, id: string, more: Record<string, unknown>) =>
 const looked = async () => {
   await passed(pipeline)
   return await attribute(pipeline)
+}
+
+/** The brands that a look comes to. */
+async function lookedAt(signal?: AbortSignal, onBrand = () => {}): Promise<string[]> {
+  const brands: string[] = []
+  const forBrand = (id: string) => {
+    brands.push(id)
+    onBrand()
+    return pipeline.postgres.forBrand(id)
+  }
+  await passed(pipeline)
+  await attribute({ ...pipeline, postgres: { ...pipeline.postgres, forBrand } }, signal)
+  return brands
 }
 
 const attributionOf = async (orderId: string) =>
@@ -311,16 +327,6 @@ t.test('while a brand fails, what changed elsewhere is looked at once', async (t
   const behind = async () => [
     ...(await sql`select failures, due_at > now() as waits from attribution_behind where brand_id = ${broken.id}`),
   ]
-  const lookedAt = async (): Promise<string[]> => {
-    const brands: string[] = []
-    const forBrand = (id: string) => {
-      brands.push(id)
-      return pipeline.postgres.forBrand(id)
-    }
-    await passed(pipeline)
-    await attribute({ ...pipeline, postgres: { ...pipeline.postgres, forBrand } })
-    return brands
-  }
   t.same((await lookedAt()).sort(), [broken.id, whole.id].sort())
   t.match(await behind(), [{ failures: 1, waits: false }])
   // Orders of the other one changed, in that they are recovered.
@@ -336,6 +342,21 @@ t.test('while a brand fails, what changed elsewhere is looked at once', async (t
   t.same(await lookedAt(), [broken.id], 'from its own place')
   for (const { orderId } of [one, late]) t.match(await attributionOf(orderId), { recovered: true })
   t.same(await behind(), [])
+})
+
+t.test('looks that are all cut off come to every brand in the end, the small ones first', async (t) => {
+  for (let call = 0; call < 2; call++) await looked()
+  const [large, small] = [await newBrand(pipeline), await newBrand(pipeline)]
+  const recoveries = [await recovery(large), await recovery(large, { subject: 2 }), await recovery(small)]
+  const cutOff = () => {
+    const over = new AbortController()
+    return lookedAt(over.signal, () => over.abort())
+  }
+  t.same(await cutOff(), [small.id])
+  // Its orders changed, in that they are recovered.
+  t.same(await cutOff(), [small.id])
+  t.same(await cutOff(), [large.id])
+  for (const { orderId } of recoveries) t.match(await attributionOf(orderId), { recovered: true })
 })
 
 const sorted = (rows: Record<string, object>) =>

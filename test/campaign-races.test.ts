@@ -5,53 +5,17 @@ import { renameEventInCampaigns } from '../src/campaign/rename-event.ts'
 import { type Campaign, campaignById, createCampaign, updateCampaign } from '../src/campaign/saved.ts'
 import { createDefinition, updateDefinition } from '../src/connect/custom/definitions.ts'
 import { createProvider } from '../src/connect/custom/providers.ts'
-import type { Db, Statements } from '../src/op.ts'
+import type { Db } from '../src/op.ts'
 import { archiveSegment, createSegment } from '../src/segment/saved.ts'
 import { SEAL_KEY, WEBHOOK_ORIGIN } from './fixtures/api.ts'
+import { atOnceIn } from './fixtures/at-once.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
-import { eventually } from './fixtures/eventually.ts'
 import { POINTS } from './fixtures/webhook.ts'
 
 /** Changes of a campaign, and of what it names, in two transactions at once. */
 const { postgres } = await database(t)
-const { sql } = postgres
-
-/** Before a statement of the first transaction the second one runs until it is done or waits for the first. */
-async function atOnce<One, Other>(
-  db: Db,
-  statement: string,
-  first: (db: Db) => Promise<One>,
-  second: (db: Db) => Promise<Other>,
-): Promise<[PromiseSettledResult<One>, PromiseSettledResult<Other>]> {
-  let other: Promise<Other> | undefined
-  const meet = async (name: string) => {
-    if (name !== statement || other) return
-    other = second(db)
-    const isOver = other.then(
-      () => true,
-      () => true,
-    )
-    await Promise.race([isOver, eventually(isWaiting)])
-  }
-  const met = (tx: Statements): Statements => ({
-    one: (name, args) => meet(name).then(() => tx.one(name, args)),
-    maybe: (name, args) => meet(name).then(() => tx.maybe(name, args)),
-    many: (name, args) => meet(name).then(() => tx.many(name, args)),
-    run: (name, args) => meet(name).then(() => tx.run(name, args)),
-  })
-  const one = first({ ...db, tx: (work) => db.tx((tx) => work(met(tx))) })
-  const [done] = await Promise.allSettled([one])
-  if (!other) throw new Error(`there was no ${statement}`)
-  const [otherDone] = await Promise.allSettled([other])
-  return [done, otherDone]
-}
-
-const isWaiting = async () => {
-  const waiting = await sql`
-    select from pg_locks join pg_stat_activity using (pid) where not granted and datname = current_database()`
-  return waiting.length > 0
-}
+const atOnce = atOnceIn(postgres)
 
 async function brandWithSegment() {
   const { id: brandId } = await newBrand({ postgres })

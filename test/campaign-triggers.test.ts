@@ -323,6 +323,55 @@ t.test('a checkout or an order that only an event tells of is explained by that 
     t.equal((await journey(query)).status, 404, query)
 })
 
+t.test('an order that only an event of a server tells of ends what waits for its customer', async (t) => {
+  clock.noon()
+  const brand = await stage.brand()
+  await stage.campaign(brand)
+  await stage.campaign(brand, { trigger_event: 'order_created' })
+  clock.pass(5)
+  const tells = (who: number, event_type: string, minutes: number, more: Partial<Line> = {}) => ({
+    brand_id: brand.id,
+    ...{ event_id: `${event_type} ${who} ${minutes}`, event_type, phone: `+1202555010${who}` },
+    occurred_at: clock.now().getTime() + minutes * MINUTE_MS,
+    ...more,
+  })
+  const left = (who: number) =>
+    tells(who, 'checkout_abandoned', 0, { properties: { checkout_id: `c${who}` } })
+  const paid = (who: number, minutes: number, more: Partial<Line> = {}) =>
+    tells(who, 'order_created', minutes, { properties: { order_id: `o${who}` }, ...more })
+  await logBatch(sql, [left(1), left(2), left(3)])
+  await stage.tick()
+  await stage.round()
+  clock.pass(10)
+  // Of the same order twice; of one from before; of one that anyone can forge.
+  await logBatch(sql, [paid(1, 0), paid(1, 1), paid(2, -20), paid(3, 0, { origin: 'browser' })])
+  clock.pass(5)
+  await stage.tick()
+  await stage.pass(40)
+  t.same(
+    (
+      await sql`select occurrence, coalesce(outcome, step) as stands from campaign_run
+        where brand_id = ${brand.id} order by occurrence`
+    ).map(({ occurrence, stands }) => [occurrence, stands]),
+    [
+      ['checkout_abandoned:c1', 'converted'],
+      ['checkout_abandoned:c2', 'wait'],
+      ['checkout_abandoned:c3', 'wait'],
+      ['order_created:o1', 'wait'],
+    ],
+  )
+  clock.pass(5)
+  await logBatch(sql, [paid(2, 0, { event_id: 'later' })])
+  clock.pass(1)
+  await stage.tick()
+  await stage.round()
+  t.match(
+    await sql`select outcome from campaign_run where brand_id = ${brand.id} and occurrence = 'checkout_abandoned:c2'`,
+    [{ outcome: 'converted' }],
+    'also one that waits after its message',
+  )
+})
+
 t.test('what a refresh finds starts once: a product that was left, a segment that was entered', async (t) => {
   const brand = await stage.brand()
   const own = stage.db.postgres.forBrand(brand.id)

@@ -7,6 +7,7 @@ import { campaigns } from '../jobs/campaigns.ts'
 import { snapshot } from '../jobs/snapshot.ts'
 import { createKey } from '../src/access/key.ts'
 import { addDiscount, type NewDiscount } from '../src/campaign/discount.ts'
+import { runCampaigns } from '../src/campaign/round.ts'
 import { setCampaignStatus } from '../src/campaign/saved.ts'
 import { startByResults } from '../src/campaign/start-results.ts'
 import { createDefinition } from '../src/connect/custom/definitions.ts'
@@ -295,6 +296,38 @@ t.test('filters on the customer hold at the start, and again before the message'
     { source_id: '3', outcome: 'stopped', reason: 'filters_changed' },
   ])
 })
+
+const SOURCES = {
+  'no file of the brand can be read': async () => {
+    throw new Error('customers.sql: a mistake')
+  },
+  'none of its customers can be read': async () => ({
+    ...{ generation: 0, asOf: clock.now() },
+    rows: async () => {
+      throw new Error('customers: no such column')
+    },
+  }),
+}
+for (const [what, sources] of Object.entries(SOURCES))
+  t.test(`a run waits for as long as ${what}`, async (t) => {
+    clock.noon()
+    const brand = await stage.brand()
+    await tagged(brand, { id: 1 }, 'vip')
+    await stage.campaign(brand, {
+      filters: [{ field: 'customer_attributes.tags', operator: 'contains', value: 'vip' }],
+    })
+    clock.pass(5)
+    await left(brand, { id: 1 })
+    clock.pass(60)
+    await stage.tick()
+    for (let tries = 0; tries < 6; tries++) {
+      await runCampaigns({ ...stage.parts, lake: () => ({ sources }) }, clock.now)
+      clock.pass(61)
+    }
+    t.same(await endsOf(brand), [])
+    await stage.pass(31)
+    t.match(await messagesOf(brand), [{ phone: phoneOf({ id: 1 }), status: 'sent' }])
+  })
 
 t.test('filters look at what came in with the event that started the run', async (t) => {
   clock.noon()

@@ -40,6 +40,11 @@ async function contact(brand: Brand, subject: number | null = null): Promise<str
   return id
 }
 
+const orderWith = (brand: Brand, code: string, subject: number | null) => sql`
+  insert into store_order (brand_id, external_id, id, subject, state, billing_status, currency_code, total, discount_codes,
+    created_at, updated_at)
+  values (${brand.id}, ${v7()}, ${v7()}, ${subject}, 'complete', 'paid', 'USD', 1, ${[code]}, now(), now())`
+
 async function fakeStore(t: Test, options: Partial<FakeStoreOptions> = {}) {
   const store: FakeStore = await startFakeStore({
     state: new ShopState(),
@@ -204,10 +209,26 @@ t.test('a contact gets another code when the last was used or is about to end', 
   t.match(second, /^THANKS-/)
   const kept = await at(lasting, 0)
   t.equal(await at(lasting, 300), kept)
-  await sql`
-    insert into store_order (brand_id, external_id, id, subject, state, billing_status, currency_code, total, discount_codes, created_at, updated_at)
-    values (${brand.id}, 'o', ${v7()}, 2, 'complete', 'paid', 'USD', 1, ${[kept.toLowerCase()]}, now(), now())`
+  await orderWith(brand, kept.toLowerCase(), 2)
   t.not(await at(lasting, 300), kept)
+})
+
+t.test('a code that somebody else used is not given to its contact again', async (t) => {
+  const [brand, other] = [await makeBrand(db), await makeBrand(db)]
+  const discount = await addDiscount(of(brand), TEN)
+  const ada = await contact(brand, 3)
+  const code = async () =>
+    (await discountCode(of(brand), discount, ada, { store: null, now: new Date() })).code
+  const first = await code()
+  await orderWith(other, first, 9)
+  t.equal(await code(), first, 'another brand’s code of the same name is another one')
+  await orderWith(brand, first, 9)
+  const second = await code()
+  t.not(second, first)
+  await orderWith(brand, 'SPRING', null)
+  await sql`
+    update store_order set discount_codes = ${['SPRING', second]} where brand_id = ${brand.id} and subject is null`
+  t.not(await code(), second, 'also by an order of nobody, which got it later')
 })
 
 t.test('a code is given out only once the store has it, and a lost answer makes no second one', async (t) => {

@@ -40,8 +40,8 @@ interface Share {
 /**
  * Looks at everything that committed since the last call: the orders of each customer whose orders, messages, clicks or
  * profiles changed are attributed anew. It may be called again, and cut off, at any time: what it writes follows from
- * the rows alone. A brand whose step fails stops no other, and is tried again from its own place. Resolves with how many
- * attributions changed.
+ * the rows alone. A brand whose step fails, or that was not come to before the call was cut off, stops no other, and is
+ * looked at from its own place by a later one. Resolves with how many attributions changed.
  */
 export async function attribute(parts: AttributionParts, signal?: AbortSignal): Promise<number> {
   const { pipeline } = parts.postgres
@@ -49,32 +49,45 @@ export async function attribute(parts: AttributionParts, signal?: AbortSignal): 
   const behind = await pipeline.many<Behind>('attribution_behind')
   const due = behind.filter(({ is_due }) => is_due)
   if (from === below && due.length === 0) return 0
-  let changed = await pipeline.run('attribution_settle', [from, below])
+  const settled = await pipeline.run('attribution_settle', [from, below])
   const shares = await sharesOf(pipeline, [from, below], null, behind)
   for (const { brand_id, looked_below } of due)
     shares.push(...(await sharesOf(pipeline, [looked_below, below], brand_id, [])))
-  const failed = new Set<string>()
-  for (const { brandId, customers } of shares) {
-    try {
-      for (let at = 0; at < customers.length; at += MOST) {
-        if (signal?.aborted) return changed
-        changed += await attributeSome(parts, brandId, customers.slice(at, at + MOST))
-      }
-    } catch (error) {
-      if (signal?.aborted) throw error
-      failed.add(brandId)
-      log('error', 'attribution_failed', { brand_id: brandId, ...errorFields(error) })
-    }
-  }
+  const { changed, left } = await attributeShares(parts, shares, signal)
   await pipeline.tx(async (tx) => {
     // Another call was first: it has seen to all of this.
     if ((await tx.run('attribution_advance', [from, below])) === 0) return
-    for (const share of shares)
-      if (failed.has(share.brandId)) await tx.run('attribution_fall_behind', [share.brandId, share.from])
-    for (const { brand_id } of due)
-      if (!failed.has(brand_id)) await tx.run('attribution_catch_up', [brand_id])
+    for (const share of shares) {
+      const isTried = left.get(share.brandId)
+      // One that was behind, and that nobody has come to, is still due.
+      if (isTried || (isTried === false && share.from === from))
+        await tx.run('attribution_fall_behind', [share.brandId, share.from])
+    }
+    for (const { brand_id } of due) if (!left.has(brand_id)) await tx.run('attribution_catch_up', [brand_id])
   })
-  return changed
+  return settled + changed
+}
+
+/** `left`: brands that were not done to the end, and whether they were begun. The smallest come first. */
+async function attributeShares(
+  parts: AttributionParts,
+  shares: readonly Share[],
+  signal?: AbortSignal,
+): Promise<{ changed: number; left: Map<string, boolean> }> {
+  const left = new Map(shares.map(({ brandId }) => [brandId, false]))
+  let changed = 0
+  for (const { brandId, customers } of shares.toSorted((a, b) => a.customers.length - b.customers.length))
+    try {
+      for (let at = 0; at < customers.length; at += MOST) {
+        if (signal?.aborted) return { changed, left }
+        left.set(brandId, true)
+        changed += await attributeSome(parts, brandId, customers.slice(at, at + MOST))
+      }
+      left.delete(brandId)
+    } catch (error) {
+      log('error', 'attribution_failed', { brand_id: brandId, ...errorFields(error) })
+    }
+  return { changed, left }
 }
 
 /** What changed in [from, below) of one brand, or of all that are not behind. */

@@ -1,5 +1,5 @@
 import type { Connection } from '../connect/store/connection.ts'
-import { Failure } from '../errors.ts'
+import { Failure, isUnavailable } from '../errors.ts'
 import type { Db, Reader } from '../op.ts'
 import { abreast } from './abreast.ts'
 import { type Conversing, draftAnswer } from './agent.ts'
@@ -40,9 +40,16 @@ export interface Drafting {
   until: number
 }
 
-/** What was found out, and the runs that have to wait until their store answers, or for the next round to be drafted for. */
+/** What was found out, and the runs that have to wait: those that asked in vain, and those for which nobody can tell yet. */
 export interface Found extends Foreknown {
-  later: { asked: readonly string[]; unasked: readonly string[] }
+  later: Later
+}
+
+interface Later {
+  asked: readonly string[]
+  unasked: readonly string[]
+  /** Why customers were not read; null: all were. */
+  unread: unknown
 }
 
 /** Codes, or drafts, that are asked for at the same time. */
@@ -58,37 +65,47 @@ export async function foreknow(db: Db, wanting: readonly Wanting[], outside: Out
   const looking = wanting.filter(({ needs }) => needs === 'customer').map(({ run }) => run)
   const offering = wanting.filter(({ needs }) => needs === 'code').map(({ run }) => run)
   const answering = wanting.filter(({ needs }) => needs === 'draft').map(({ run }) => run)
-  const { codes, later } = offering.length ? await codesOf(db, offering, outside) : NO_CODES
+  const { codes, asked, unasked } = offering.length ? await codesOf(db, offering, outside) : NO_CODES
   const { drafts, undrafted } = answering.length ? await draftsOf(db, answering, outside) : NO_DRAFTS
+  const { holds, unread, why } = looking.length ? await holdsOf(db, looking, outside) : NO_HOLDS
   return {
-    holds: looking.length ? await holdsOf(db, looking, outside) : new Map(),
+    holds,
     codes,
-    later: { ...later, unasked: [...later.unasked, ...undrafted] },
     drafts,
+    later: { asked, unasked: [...unasked, ...undrafted, ...unread], unread: why },
   }
 }
 
-/** Customers are looked at together, once for each version. */
-async function holdsOf(
-  db: Db,
-  runs: readonly HeldRun[],
-  { sources }: Outside,
-): Promise<Map<string, boolean>> {
-  const versionOf = await versionsOf(db, runs)
-  const reader = await sources()
+interface Holds {
+  holds: Map<string, boolean>
+  unread: readonly string[]
+  /** Null: all were read. */
+  why: unknown
+}
+const NO_HOLDS: Holds = { holds: new Map(), unread: [], why: null }
+
+/** Customers are looked at together, once for each version. That a brand cannot be read is no failure of its runs. */
+async function holdsOf(db: Db, runs: readonly HeldRun[], { sources, signal }: Outside): Promise<Holds> {
+  const versions = Map.groupBy(runs, await versionsOf(db, runs))
   const holds = new Map<string, boolean>()
-  for (const [, some] of Map.groupBy(runs, (run) => `${run.campaign_id} ${run.version}`)) {
-    const [first] = some
-    if (!first) continue
-    const customers = [...new Set(some.flatMap(({ customer }) => customer ?? []))]
-    const fit = await customersThatHold(versionOf(first).filters, reader, customers)
-    for (const { id, customer } of some) holds.set(id, customer !== null && fit.has(customer))
-  }
-  return holds
+  const unread: string[] = []
+  let why: unknown = null
+  const reading = sources()
+  for (const [{ filters }, some] of versions)
+    try {
+      const customers = [...new Set(some.flatMap(({ customer }) => customer ?? []))]
+      const fit = await customersThatHold(filters, await reading, customers)
+      for (const { id, customer } of some) holds.set(id, customer !== null && fit.has(customer))
+    } catch (error) {
+      if (isUnavailable(error) || signal?.aborted) throw error
+      why ??= error
+      unread.push(...some.map(({ id }) => id))
+    }
+  return { holds, unread, why }
 }
 
-type Codes = Pick<Found, 'codes' | 'later'>
-const NO_CODES: Codes = { codes: new Map(), later: { asked: [], unasked: [] } }
+type Codes = Pick<Found, 'codes'> & Pick<Later, 'asked' | 'unasked'>
+const NO_CODES: Codes = { codes: new Map(), asked: [], unasked: [] }
 
 async function codesOf(
   db: Db,
@@ -101,7 +118,8 @@ async function codesOf(
   }
   const options: CodeOptions = { store: await store(), now, mayAsk, ...(signal && { signal }) }
   const codes = new Map()
-  const later = { asked: [] as string[], unasked: [] as string[] }
+  const asked: string[] = []
+  const unasked: string[] = []
   await abreast(runs, ABREAST, async (run) => {
     const { discount_id } = versionOf(run).definition
     if (discount_id === null || run.contact_id === null) return
@@ -111,15 +129,15 @@ async function codesOf(
       codes.set(run.id, { discount, code })
     } catch (error) {
       if (!(error instanceof Failure)) throw error
-      if (error === answering.none) later.unasked.push(run.id)
+      if (error === answering.none) unasked.push(run.id)
       else if (FINAL.includes(error.code)) codes.set(run.id, { failed: error.message })
       else if (NO_ANSWER.includes(error.code)) {
         answering.none ??= error
-        later.asked.push(run.id)
+        asked.push(run.id)
       } else throw error
     }
   })
-  return { codes, later }
+  return { codes, asked, unasked }
 }
 
 /** Of a conversation that the agent reads. */

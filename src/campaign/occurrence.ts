@@ -69,6 +69,10 @@ export function occurrenceOf(event: TriggerEvent, beside: Beside): Occurrence | 
   }
 }
 
+/** A server told of it, and there is no record of it. */
+export const isOnlyTold = ({ eventId, source }: Occurrence): boolean =>
+  source.kind === 'custom_event' && eventId !== null && !SERVICE.test(eventId)
+
 const ownId = ({ event_id }: TriggerEvent) => event_id.replace(SERVICE, '')
 
 /**

@@ -132,10 +132,11 @@ async function workBrand(parts: RunnerParts, some: Some): Promise<number> {
       codes: new Map([...known.codes, ...more.codes]),
       drafts: new Map([...known.drafts, ...more.drafts]),
     }
-    const { asked: failed, unasked } = more.later
+    const { asked: failed, unasked, unread } = more.later
     if (failed.length + unasked.length > 0) {
       const counts = { count: failed.length + unasked.length, asked: failed.length }
-      const why = answering.none && errorFields(answering.none)
+      const error = unread ?? answering.none
+      const why = error !== null && errorFields(error)
       log('error', 'runs_put_off', { brand_id: brandId, ...counts, ...why })
       await putOff(parts, { ...some, ids: failed }, answering.none)
       await putOff(parts, { ...some, ids: unasked }, null)

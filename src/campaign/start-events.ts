@@ -1,7 +1,7 @@
 import { errorFields, log } from '../log.ts'
 import type { Statements } from '../op.ts'
 import type { Postgres } from '../store/postgres.ts'
-import { type Beside, type Occurrence, occurrenceOf, type TriggerEvent } from './occurrence.ts'
+import { type Beside, isOnlyTold, type Occurrence, occurrenceOf, type TriggerEvent } from './occurrence.ts'
 import { startRuns } from './starter.ts'
 
 /** Events of one transaction. */
@@ -63,12 +63,26 @@ async function startThese(tx: Statements, events: readonly TriggerEvent[], now: 
     return found ? [found] : []
   })
   const made = await startRuns(tx, occurrences, now)
-  const buyers = occurrences.flatMap(({ trigger, subject }) =>
-    trigger === 'order_created' && subject !== null ? [subject] : [],
+  await endByOrders(
+    tx,
+    occurrences.filter(({ trigger, subject }) => trigger === 'order_created' && subject !== null),
+    now,
   )
-  if (buyers.length) await tx.run('runs_wake', [[...new Set(buyers)], now])
   await tx.run('trigger_events_done', [events.map(({ event_id }) => event_id)])
   return made
+}
+
+/** What waits for customers who bought does not wait any longer. */
+async function endByOrders(tx: Statements, orders: readonly Occurrence[], now: Date): Promise<void> {
+  if (orders.length === 0) return
+  const told = orders.filter(isOnlyTold)
+  if (told.length)
+    await tx.run('runs_bought', [
+      told.map(({ subject }) => subject),
+      told.map(({ at }) => at.toISOString()),
+      told.map(({ key }) => key),
+    ])
+  await tx.run('runs_wake', [[...new Set(orders.map(({ subject }) => subject))], now])
 }
 
 const PROVIDER_EVENT = /^service:([0-9a-f-]{36}):(.+)$/s

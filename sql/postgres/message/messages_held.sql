@@ -11,7 +11,9 @@ select
     run.id as run_id,
     case
         when run.id is not null
-        then bought_since(run.brand_id, run.subject, run.source_kind, run.source_id, run.triggered_at)
+        then least(
+            run.bought_at, bought_since(run.brand_id, run.subject, run.source_kind, run.source_id, run.triggered_at)
+        )
     end as bought_at
 from (select id from unnest($2::uuid[]) as id order by id) as asked
 cross join lateral (select * from message where message.brand_id = $1 and message.id = asked.id offset 0) as message

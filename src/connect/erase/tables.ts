@@ -28,6 +28,12 @@ const byVisitor: Arguments = ({ subjects, identifiers, erasedAt }) => {
 }
 const byChannel: Arguments = ({ identifiers: { email, phone }, erasedAt }) => [email, phone, erasedAt]
 
+/**
+ * What others write of them under these locks is waited for: a statement that itself waited would not see it. In the order
+ * in which senders, the runner and who takes messages lock them.
+ */
+const HOLDS: readonly string[] = ['erased_messages_hold', 'erased_runs_hold', 'erased_contacts_hold']
+
 /** Statement and arguments by table, in an order in which what a later one needs is still there. */
 const REMOVALS: readonly [table: string, statement: string, args: Arguments][] = [
   ['fulfillment', 'erase_fulfillments', byContact],
@@ -66,6 +72,7 @@ export const ERASED_TABLES: readonly string[] = [
 /** Takes customers out of the tables of a brand, within a transaction; again, it finds what was written meanwhile. */
 export async function eraseRows(tx: Statements, theirs: Theirs): Promise<Counts> {
   const counts: Counts = {}
+  for (const statement of HOLDS) await tx.run(statement, [theirs.brandId, ...byContact(theirs)])
   for (const [table, statement, args] of REMOVALS)
     counts[`postgres.${table}`] = await tx.run(statement, [theirs.brandId, ...args(theirs)])
   counts['postgres.customer'] = await tx.run('erase_customers', [
