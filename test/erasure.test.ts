@@ -302,6 +302,20 @@ t.test('data from before stays out, wherever it comes from', async (t) => {
   )
 })
 
+t.test('a file that names nobody brings nothing back, and is not new again', async (t) => {
+  const line = { total: '5.00', lines: [], created_at: '2026-01-01T00:00:00Z' }
+  const files = {
+    orders: [{ ...line, external_id: 'o8', number: canary.texts[9], discount_codes: [canary.texts[10]] }],
+    checkouts: [{ ...line, external_id: 'c8', url: `https://shop/${canary.texts[11]}` }],
+  }
+  for (const kind of ['orders', 'checkouts'] as const)
+    await filled.put(kind, `${kind}-of-nobody`, files[kind])
+  t.same(await found(), {})
+  const before = await sql`select xid from store_order where brand_id = ${brand.id} and external_id = 'o8'`
+  await filled.put('orders', 'orders-of-nobody-again', [...files.orders, { ...line, external_id: 'o10' }])
+  t.same(await sql`select xid from store_order where brand_id = ${brand.id} and external_id = 'o8'`, before)
+})
+
 t.test('one who comes back is somebody new', async (t) => {
   await logBatch(sql, [
     { brand_id: brand.id, occurred_at: Date.now(), store_customer_id: canary.storeId, email: canary.email },
