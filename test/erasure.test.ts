@@ -1,20 +1,22 @@
+import { constants } from 'node:buffer'
 import { createHash } from 'node:crypto'
-import { readdirSync, writeFileSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, readFileSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { v7 } from 'uuid'
 import { erase } from '../jobs/erase.ts'
 import type { App } from '../src/app.ts'
 import type { Values } from '../src/cli/command.ts'
 import { customerCommands } from '../src/cli/customer.ts'
 import { readConfig } from '../src/config.ts'
-import { OPENED_TABLES } from '../src/connect/erase/bodies.ts'
+import { eraseRejects, OPENED_TABLES } from '../src/connect/erase/bodies.ts'
 import { type Certificate, digestOf } from '../src/connect/erase/certificate.ts'
 import { eraseDue, eraseLate } from '../src/connect/erase/due.ts'
 import { KEPT_TABLES } from '../src/connect/erase/inventory.ts'
 import { previewErasure, whomOf } from '../src/connect/erase/preview.ts'
 import { ERASED_TABLES } from '../src/connect/erase/tables.ts'
 import { requestErasure, type Whom } from '../src/identity/erasure-request.ts'
+import { noIdentifiers, peopleWith } from '../src/identity/people.ts'
 import { compactBrand } from '../src/lake/compact.ts'
 import { compactStaging } from '../src/lake/compact-staging.ts'
 import { sweepAfterErasure } from '../src/lake/erase-disk.ts'
@@ -302,6 +304,20 @@ t.test('data from before stays out, wherever it comes from', async (t) => {
   )
 })
 
+t.test('a file that names nobody brings nothing back, and is not new again', async (t) => {
+  const line = { total: '5.00', lines: [], created_at: '2026-01-01T00:00:00Z' }
+  const files = {
+    orders: [{ ...line, external_id: 'o8', number: canary.texts[9], discount_codes: [canary.texts[10]] }],
+    checkouts: [{ ...line, external_id: 'c8', url: `https://shop/${canary.texts[11]}` }],
+  }
+  for (const kind of ['orders', 'checkouts'] as const)
+    await filled.put(kind, `${kind}-of-nobody`, files[kind])
+  t.same(await found(), {})
+  const before = await sql`select xid from store_order where brand_id = ${brand.id} and external_id = 'o8'`
+  await filled.put('orders', 'orders-of-nobody-again', [...files.orders, { ...line, external_id: 'o10' }])
+  t.same(await sql`select xid from store_order where brand_id = ${brand.id} and external_id = 'o8'`, before)
+})
+
 t.test('one who comes back is somebody new', async (t) => {
   await logBatch(sql, [
     { brand_id: brand.id, occurred_at: Date.now(), store_customer_id: canary.storeId, email: canary.email },
@@ -366,6 +382,37 @@ t.test('an erasure passes over rejects files that are no files any more', async 
   const certificate = await customer<Certificate>('erase', [email], { yes: true })
   t.match(certificate, { customer_ids: { length: 1 } }, 'where no file is, no row of anybody is')
   t.same(await sql`select from import_rejects where path like ${`${broken.slice(0, -5)}%`}`, [])
+})
+
+/** Where rejects of the brand are. */
+async function rejectsFile(t: Test): Promise<string> {
+  const path = join(t.testdir({}), 'rejects.ndjson')
+  await sql`insert into import_rejects (brand_id, path) values (${brand.id}, ${path})`
+  return path
+}
+
+t.test('of a rejects file all lines stay byte by byte that name somebody else', async (t) => {
+  const email = 'rejected@example.com'
+  const path = await rejectsFile(t)
+  await logBatch(sql, [{ brand_id: brand.id, email }])
+  const others = [Buffer.from('{"row":1}\r\n\n'), Buffer.from([0xe9, 0x00, 0x0a]), Buffer.from('no end')]
+  const theirs = Buffer.from(`{"row":2,"data":{"email":"${email}"}}\n`)
+  writeFileSync(path, Buffer.concat(others.flatMap((line) => [theirs, line])))
+  t.match(await customer('erase', [email], { yes: true }), { removed: { imports: { rejected_rows: 3 } } })
+  t.same(readFileSync(path), Buffer.concat(others))
+})
+
+t.test('a rejects file may be longer than a text can be', async (t) => {
+  const email = ['erased@example.com']
+  const path = await rejectsFile(t)
+  const row = 8 << 20
+  const rows = Math.ceil(constants.MAX_STRING_LENGTH / row) + 1
+  const file = openSync(path, 'w')
+  for (let at = 1; at <= rows; at++) writeSync(file, '\n', at * row)
+  closeSync(file)
+  const people = peopleWith({ ...noIdentifiers(), email }, 'US')
+  const wanted = { brandId: brand.id, erasedAt: new Date(), people }
+  t.same(await eraseRejects(pipeline.postgres.pipeline, wanted), { 'imports.rejected_rows': 0 })
 })
 
 t.test('whom only an event names that is still to come into the lake is erased', async (t) => {

@@ -577,6 +577,25 @@ t.test(
   },
 )
 
+t.test(
+  'what the store says of a product replaces a file that does not say when, and no newer one',
+  async (t) => {
+    const { owner, file, run } = await store(t)
+    await connect(db, owner, { connectedAt: new Date('2026-01-01') })
+    await run('products', file('undated.csv', 'id,title\n80,Old title\n'))
+    await run('products', file('dated.csv', 'id,title,updated_at\n81,New title,2026-11-20\n'))
+    for (const id of [80, 81])
+      await send(owner, {
+        topic: 'products/update',
+        body: JSON.stringify({ id, title: 'Store title', updated_at: '2026-08-16T00:00:00Z' }),
+      })
+    t.match(await db.postgres.sql`select title from product where brand_id = ${owner.id} order by id`, [
+      { title: 'Store title' },
+      { title: 'New title' },
+    ])
+  },
+)
+
 t.test('of several versions of an order in one file the latest is taken', async (t) => {
   const { file, run, orders } = await store(t)
   const path = file(

@@ -174,6 +174,76 @@ t.test('an order of an erased customer that comes again stays without a name', a
   t.notOk(/ann@example/i.test(JSON.stringify(await rowsOf(brand, 'customer'))))
 })
 
+/** A brand that has an order, a parcel and a checkout of a customer who was erased since. */
+async function erasedBrand() {
+  const brand = await shop()
+  const codes = { name: '#ANN-1', discount_codes: [{ code: 'ANN-10' }], checkout_token: 'ANN-TOKEN' }
+  await send(brand, { topic: 'orders/paid', body: order(codes) })
+  await send(brand, { topic: 'fulfillments/create', body: parcel() })
+  await send(brand, {
+    topic: 'checkouts/create',
+    body: checkout({ token: 'ANN-TOKEN', cart_token: 'ANN-CART' }),
+  })
+  const redact = JSON.stringify({ customer: { id: 77, email: 'ann@example.com' } })
+  await send(brand, { topic: 'customers/redact', body: redact })
+  while (await eraseDue(pipeline, { brandId: brand.id }));
+  return { brand, codes }
+}
+const parcel = (changes: object = {}) =>
+  JSON.stringify({
+    id: 40,
+    order_id: 1001,
+    status: 'success',
+    tracking_number: 'PARCEL-1',
+    tracking_url: 'https://post.example/PARCEL-1',
+    created_at: '2026-11-20T10:00:00Z',
+    ...changes,
+  })
+const NOBODY = { customer: null, email: null, updated_at: '2026-11-20T16:00:00Z' }
+
+t.test('later versions that name nobody bring nothing of an erased customer back', async (t) => {
+  const { brand, codes } = await erasedBrand()
+  await send(brand, { topic: 'orders/updated', body: order({ ...codes, ...NOBODY, total_price: '99.00' }) })
+  await send(brand, { topic: 'fulfillments/update', body: parcel({ updated_at: NOBODY.updated_at }) })
+  const url = { abandoned_checkout_url: 'https://shop.example/501?email=ANN-1@example.com' }
+  await send(brand, {
+    topic: 'checkouts/update',
+    body: checkout({ ...NOBODY, ...url, token: 'ANN-TOKEN', cart_token: 'ANN-CART' }),
+  })
+  t.hasStrict(await rowsOf(brand, 'store_order'), [
+    { total: '99.00', number: null, discount_codes: [], checkout_token: null },
+  ])
+  t.hasStrict(await rowsOf(brand, 'fulfillment'), [
+    { updated_at: new Date(NOBODY.updated_at), tracking_numbers: [], tracking_urls: [] },
+  ])
+  t.hasStrict(await rowsOf(brand, 'checkout'), [{ url: null, token: null, cart_id: null }])
+  t.same(placesOf(await everythingStored(pipeline), ['ANN-', 'PARCEL-']), {})
+})
+
+t.test('an erased order that names somebody else since is theirs, with all that it says', async (t) => {
+  const { brand, codes } = await erasedBrand()
+  const bob = { email: 'bob@example.com', customer: { id: 78 }, updated_at: NOBODY.updated_at }
+  await send(brand, { topic: 'orders/updated', body: order({ ...codes, ...bob }) })
+  await send(brand, { topic: 'fulfillments/update', body: parcel({ updated_at: NOBODY.updated_at }) })
+  await send(brand, { topic: 'checkouts/update', body: checkout({ ...bob, token: 'of-bob' }) })
+  t.hasStrict(await rowsOf(brand, 'store_order'), [
+    { email: 'bob@example.com', number: '#ANN-1', discount_codes: ['ANN-10'], checkout_token: 'ANN-TOKEN' },
+  ])
+  t.hasStrict(await rowsOf(brand, 'fulfillment'), [{ tracking_numbers: ['PARCEL-1'] }])
+  t.hasStrict(await rowsOf(brand, 'checkout'), [{ url: 'https://shop.example/501', token: 'of-bob' }])
+})
+
+t.test('a parcel that was known before its order says nothing of an erased customer', async (t) => {
+  const brand = await shop()
+  await send(brand, { topic: 'fulfillments/create', body: parcel() })
+  const redact = JSON.stringify({ customer: { id: 77, email: 'ann@example.com' } })
+  await send(brand, { topic: 'customers/redact', body: redact })
+  while (await eraseDue(pipeline, { brandId: brand.id }));
+  await send(brand, { topic: 'orders/paid', body: order() })
+  t.hasStrict(await rowsOf(brand, 'fulfillment'), [{ tracking_numbers: [], tracking_urls: [] }])
+  t.ok((await rowsOf(brand, 'store_event')).every(({ content }) => content === null))
+})
+
 t.test('a webhook that could not be read is dead no more once what it says is erased', async (t) => {
   const brand = await shop()
   for (const [id, email] of [

@@ -160,6 +160,11 @@ t.test('the last tag that is removed is gone', async (t) => {
     t.same((await profile(await told(...order)))?.tags, [])
 })
 
+t.test('all of many tags are kept', async (t) => {
+  const tags = Array.from({ length: 250 }, (_, n) => `subscriber of letter ${n}`)
+  t.same((await profile(await told(customer(2, { tags: tags.join(', ') }))))?.tags, tags)
+})
+
 t.test('what a newer version says it has not is gone, from the contact as well', async (t) => {
   const without = { phone: null, first_name: null, last_name: '' }
   for (const order of permuted([customer(2), customer(3, without)])) {

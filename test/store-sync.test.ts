@@ -218,6 +218,29 @@ t.test('a record of which a later page of lines cannot be read costs no other re
   )
 })
 
+t.test('a record that cannot be read is noted with its id and the reason, once', async (t) => {
+  const { brand, life, options } = await shop(t, randomSource(t), 0)
+  const { state } = life
+  const [product] = state.products
+  if (!product) throw new Error('no product')
+  for (const quantity of [100_000, 1])
+    state.addOrder(life.now, {
+      customer: null,
+      email: 'a@example.com',
+      lines: [state.line(product, quantity)],
+    })
+  await backfill(options)
+  await reconcile({ ...options, now: () => life.now })
+  t.match(await dead(brand), [
+    {
+      topic: 'orders/backfill',
+      webhook_id: new RegExp(`^${state.orders[0]?.id} `),
+      reason: /quantity must be a whole number/,
+      payload: null,
+    },
+  ])
+})
+
 /** Has Postgres answer with an error when an order is written. */
 async function refuse(t: Test, brand: Brand, id: bigint, sqlState: string) {
   const owner = postgres(db.url, { max: 1, onnotice: () => {} })

@@ -216,6 +216,26 @@ t.test('texts that Postgres refuses lose only what it refuses', async (t) => {
   ])
 })
 
+t.test('an address that is too long is none, rather than another', async (t) => {
+  const brand = await shop()
+  const long = `https://shop.example/${'x'.repeat(2_000)}`
+  const created_at = '2026-11-20T10:00:00Z'
+  const tracked = { id: 40, order_id: 1001, created_at, tracking_url: long }
+  const images = [
+    { id: 1, src: long },
+    { id: 2, src: 'https://shop.example/2' },
+  ]
+  for (const [topic, body] of Object.entries({
+    'checkouts/create': checkout({ abandoned_checkout_url: long }),
+    'fulfillments/create': JSON.stringify({ ...tracked, tracking_urls: [long, 'https://post.example/1'] }),
+    'products/create': JSON.stringify({ id: 9, title: 'Lamp', created_at, images }),
+  }))
+    t.hasStrict(await send(brand, { topic, body }), { status: 200, body: { ok: true } })
+  t.hasStrict(await rowsOf(brand, 'checkout'), [{ url: null }])
+  t.hasStrict(await rowsOf(brand, 'fulfillment'), [{ tracking_urls: ['https://post.example/1'] }])
+  t.hasStrict(await rowsOf(brand, 'product'), [{ images: [{ id: '2' }] }])
+})
+
 t.test('ids beyond 2^53 keep every digit', async (t) => {
   const brand = await shop()
   const body = order()

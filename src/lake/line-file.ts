@@ -6,6 +6,24 @@ const LINE_END = 10
 const CHUNK_BYTES = 1 << 20
 const EMPTY_OBJECT = Buffer.from('{}\n')
 
+/** Lines of a file, each with its end, as many at once as come with one read. */
+export async function* linesOf(path: string): AsyncGenerator<Buffer[]> {
+  let begun: Buffer[] = []
+  for await (const part of createReadStream(path, { highWaterMark: CHUNK_BYTES })) {
+    const chunk = part as Buffer
+    const lines: Buffer[] = []
+    let from = 0
+    for (let end = chunk.indexOf(LINE_END); end >= 0; end = chunk.indexOf(LINE_END, from)) {
+      lines.push(Buffer.concat([...begun, chunk.subarray(from, end + 1)]))
+      begun = []
+      from = end + 1
+    }
+    if (from < chunk.length) begun.push(chunk.subarray(from))
+    yield lines
+  }
+  if (begun.length) yield [Buffer.concat(begun)]
+}
+
 /** Lines of an NDJSON file by their numbers from 0. Its text may be longer than a string or the heap can hold. */
 export class LineFile {
   readonly path: string

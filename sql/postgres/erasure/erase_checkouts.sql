@@ -1,2 +1,2 @@
-update checkout set subject = null, url = null, token = null, cart_id = null
+update checkout set subject = null, erased = true
 where brand_id = $1 and subject = any($2::integer[])

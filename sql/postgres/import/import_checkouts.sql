@@ -2,7 +2,7 @@
 -- described a file knows better only if it says that it is newer.
 insert into checkout as stored (
     brand_id, external_id, id, subject, state, currency_code, total, item_count, url, created_at, updated_at, abandoned_at,
-    completed_at, token, deleted
+    completed_at, token, deleted, erased
 )
 select
     $1, external_id, made_id($1, 'checkout', external_id),
@@ -10,17 +10,18 @@ select
     token, exists (
         select from store_version
         where brand_id = $1 and kind = 'checkout' and store_version.external_id = given.external_id and removed
-    )
+    ),
+    coalesce(erased, false)
 from rows from (
     json_to_recordset($2::text::json) as (
         external_id text, state text, currency_code text, total numeric(18, 2), item_count integer, url text,
         created_at timestamptz, updated_at timestamptz, abandoned_at timestamptz, completed_at timestamptz,
-        token text
+        token text, erased boolean
     ),
     unnest($4::integer[])
 ) as given (
     external_id, state, currency_code, total, item_count, url, created_at, updated_at, abandoned_at, completed_at, token,
-    subject
+    erased, subject
 )
 on conflict (brand_id, external_id) do update set
     subject = coalesce(excluded.subject, stored.subject),
@@ -34,7 +35,8 @@ on conflict (brand_id, external_id) do update set
     abandoned_at = excluded.abandoned_at,
     completed_at = excluded.completed_at,
     token = coalesce(excluded.token, stored.token),
-    deleted = excluded.deleted
+    deleted = excluded.deleted,
+    erased = stored.erased or excluded.erased
 where
     case
         when $5::boolean or not exists (
@@ -45,10 +47,11 @@ where
     end
     and (
         stored.subject, stored.state, stored.currency_code, stored.total, stored.item_count, stored.url, stored.created_at,
-        stored.abandoned_at, stored.completed_at, stored.token, stored.deleted, case when $3::boolean then stored.updated_at end
+        stored.abandoned_at, stored.completed_at, stored.token, stored.deleted, stored.erased,
+        case when $3::boolean then stored.updated_at end
     ) is distinct from (
         coalesce(excluded.subject, stored.subject), excluded.state, excluded.currency_code, excluded.total,
         excluded.item_count, excluded.url, excluded.created_at, excluded.abandoned_at, excluded.completed_at,
-        coalesce(excluded.token, stored.token), excluded.deleted,
+        coalesce(excluded.token, stored.token), excluded.deleted, stored.erased or excluded.erased,
         case when $3::boolean then excluded.updated_at end
     )

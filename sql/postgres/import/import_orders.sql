@@ -4,7 +4,7 @@
 -- only if it says that it is newer. Lines come apart because JSON inside JSON is parsed three times.
 insert into store_order as stored (
     brand_id, external_id, id, number, subject, email, phone, state, billing_status, currency_code, subtotal, discount_total,
-    total, refunded_total, discount_codes, lines, test, created_at, updated_at, cancelled_at, recovered_at, deleted
+    total, refunded_total, discount_codes, lines, test, created_at, updated_at, cancelled_at, recovered_at, deleted, erased
 )
 select
     $1, external_id,
@@ -14,19 +14,20 @@ select
     exists (
         select from store_version
         where brand_id = $1 and kind = 'order' and store_version.external_id = given.external_id and removed
-    )
+    ),
+    coalesce(erased, false)
 from rows from (
     json_to_recordset($2::text::json) as (
         external_id text, number text, email text, phone text, state text, billing_status text, currency_code text,
         subtotal numeric(18, 2), discount_total numeric(18, 2), total numeric(18, 2), refunded_total numeric(18, 2),
         discount_codes text[], test boolean, created_at timestamptz, updated_at timestamptz,
-        cancelled_at timestamptz, recovered_at timestamptz
+        cancelled_at timestamptz, recovered_at timestamptz, erased boolean
     ),
     string_to_table($3::text, chr(10)),
     unnest($4::integer[])
 ) as given (
     external_id, number, email, phone, state, billing_status, currency_code, subtotal, discount_total, total, refunded_total,
-    discount_codes, test, created_at, updated_at, cancelled_at, recovered_at, lines, subject
+    discount_codes, test, created_at, updated_at, cancelled_at, recovered_at, erased, lines, subject
 )
 on conflict (brand_id, external_id) do update set
     number = excluded.number,
@@ -47,7 +48,8 @@ on conflict (brand_id, external_id) do update set
     updated_at = case when $5::boolean then excluded.updated_at else greatest(stored.updated_at, excluded.updated_at) end,
     cancelled_at = excluded.cancelled_at,
     recovered_at = coalesce(excluded.recovered_at, stored.recovered_at),
-    deleted = excluded.deleted
+    deleted = excluded.deleted,
+    erased = stored.erased or excluded.erased
 where
     case
         when $6::boolean or stored.financial_status is null
@@ -57,13 +59,13 @@ where
     and (
         stored.number, stored.subject, stored.email, stored.phone, stored.state, stored.billing_status, stored.currency_code,
         stored.subtotal, stored.discount_total, stored.total, stored.refunded_total, stored.discount_codes, stored.lines,
-        stored.test, stored.created_at, stored.cancelled_at, stored.recovered_at, stored.deleted,
+        stored.test, stored.created_at, stored.cancelled_at, stored.recovered_at, stored.deleted, stored.erased,
         case when $5::boolean then stored.updated_at end
     ) is distinct from (
         excluded.number, coalesce(excluded.subject, stored.subject), coalesce(excluded.email, stored.email),
         coalesce(excluded.phone, stored.phone), excluded.state, excluded.billing_status, excluded.currency_code,
         excluded.subtotal, excluded.discount_total, excluded.total, excluded.refunded_total, excluded.discount_codes,
         excluded.lines, excluded.test, excluded.created_at, excluded.cancelled_at,
-        coalesce(excluded.recovered_at, stored.recovered_at), excluded.deleted,
+        coalesce(excluded.recovered_at, stored.recovered_at), excluded.deleted, stored.erased or excluded.erased,
         case when $5::boolean then excluded.updated_at end
     )

@@ -2,7 +2,7 @@
 -- knows better only if it says that it is newer.
 insert into product as stored (brand_id, id, title, status, variants, images, updated_at, deleted)
 select
-    $1, id, title, status, variants, images, coalesce(updated_at, now()),
+    $1, id, title, status, variants, images, updated_at,
     exists (
         select from store_version
         where brand_id = $1 and kind = 'product' and store_version.external_id = given.id and removed
@@ -15,20 +15,19 @@ on conflict (brand_id, id) do update set
     status = excluded.status,
     variants = excluded.variants,
     images = excluded.images,
-    updated_at = excluded.updated_at,
+    updated_at = coalesce(excluded.updated_at, stored.updated_at),
     deleted = excluded.deleted
 where
     case
         when $4::boolean or not exists (
             select from store_version as version
             where version.brand_id = stored.brand_id and version.kind = 'product' and version.external_id = stored.id
-        ) then not $3::boolean or excluded.updated_at >= stored.updated_at
+        ) then not $3::boolean or coalesce(excluded.updated_at >= stored.updated_at, true)
         else $3::boolean and excluded.updated_at > stored.updated_at
     end
     and (
-        stored.title, stored.status, stored.variants, stored.images, stored.deleted,
-        case when $3::boolean then stored.updated_at end
+        stored.title, stored.status, stored.variants, stored.images, stored.deleted, stored.updated_at
     ) is distinct from (
         excluded.title, excluded.status, excluded.variants, excluded.images, excluded.deleted,
-        case when $3::boolean then excluded.updated_at end
+        coalesce(excluded.updated_at, stored.updated_at)
     )

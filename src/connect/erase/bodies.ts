@@ -1,6 +1,9 @@
-import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { createWriteStream } from 'node:fs'
+import { rename, rm } from 'node:fs/promises'
+import { pipeline } from 'node:stream/promises'
 import { errorCode } from '../../errors.ts'
 import type { People } from '../../identity/people.ts'
+import { linesOf } from '../../lake/line-file.ts'
 import type { Statements } from '../../op.ts'
 import { SLICE_BYTES } from '../kept.ts'
 import type { Counts } from './tables.ts'
@@ -71,24 +74,35 @@ const NO_FILE = ['ENOENT', 'ENOTDIR', 'EISDIR']
 export async function eraseRejects(db: Statements, { brandId, erasedAt, people }: Wanted): Promise<Counts> {
   let rows = 0
   for (const { path } of await db.many<{ path: string }>('rejects_of_brand', [brandId, erasedAt])) {
-    const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    const found = await rowsIn(path, people).catch((error: unknown) => {
       if (NO_FILE.includes(errorCode(error) ?? '')) return null
       throw error
     })
-    if (text === null) await db.run('rejects_forget', [brandId, path])
-    else rows += await eraseLines(path, text, people)
+    if (found === null) await db.run('rejects_forget', [brandId, path])
+    else if (found.theirs > 0) {
+      if (found.others === 0) await rm(path)
+      else await replaceByOthers(path, people)
+      rows += found.theirs
+    }
   }
   return { 'imports.rejected_rows': rows }
 }
 
-async function eraseLines(path: string, text: string, people: People): Promise<number> {
-  const lines = text.split('\n')
-  const kept = lines.filter((line) => line === '' || !names(people, line))
-  if (kept.length === lines.length) return 0
-  if (kept.every((line) => line === '')) await rm(path)
-  else {
-    await writeFile(`${path}.new`, kept.join('\n'), { flush: true })
-    await rename(`${path}.new`, path)
+async function rowsIn(path: string, people: People): Promise<{ theirs: number; others: number }> {
+  const found = { theirs: 0, others: 0 }
+  for await (const lines of linesOf(path))
+    for (const line of lines.map(String)) {
+      if (names(people, line)) found.theirs++
+      else if (line !== '\n') found.others++
+    }
+  return found
+}
+
+/** Byte by byte, as they are. */
+async function replaceByOthers(path: string, people: People): Promise<void> {
+  const others = async function* () {
+    for await (const lines of linesOf(path)) yield* lines.filter((line) => !names(people, String(line)))
   }
-  return lines.length - kept.length
+  await pipeline(others, createWriteStream(`${path}.new`, { flush: true }))
+  await rename(`${path}.new`, path)
 }

@@ -12,9 +12,9 @@ export async function erasedRows(
   return erased.map((at) => at !== null)
 }
 
-/** The JSON rows of a chunk with other values in those that are erased. */
-export function blanked(rows: string, erased: readonly boolean[], blank: object): string {
+/** The JSON rows of a chunk with a mark on those that are erased, which the database empties. */
+export function marked(rows: string, erased: readonly boolean[]): string {
   if (!erased.includes(true)) return rows
   const parsed = JSON.parse(rows) as object[]
-  return JSON.stringify(parsed.map((row, at) => (erased[at] ? { ...row, ...blank } : row)))
+  return JSON.stringify(parsed.map((row, at) => (erased[at] ? { ...row, erased: true } : row)))
 }

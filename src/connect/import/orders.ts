@@ -6,12 +6,9 @@ import { attributeBroken } from './broken.ts'
 import { pick } from './cast.ts'
 import { loadPhones } from './channels.ts'
 import { identitiesOf, writeChunks } from './chunks.ts'
-import { blanked, erasedRows } from './erased.ts'
+import { erasedRows, marked } from './erased.ts'
 import type { ImportRun, Written } from './file.ts'
 import { LINE_TARGETS } from './targets.ts'
-
-/** What an order of an erased customer does not say. */
-const NAMELESS = { email: null, phone: null, number: null, discount_codes: [] }
 
 /** Makes orders of the table `picked`, one from all rows that share an external id, and writes them. */
 export async function importOrders(run: ImportRun): Promise<Written> {
@@ -22,7 +19,7 @@ export async function importOrders(run: ImportRun): Promise<Written> {
     postgres.sql.begin(async (tx) => {
       const named = identitiesOf(identities, new Date())
       const subjects = await assignSubjects(tx, brand.id, named, { storePlatformDomain, source: 'import' })
-      const given = blanked(rows, await erasedRows(tx, run, named), NAMELESS)
+      const given = marked(rows, await erasedRows(tx, run, named))
       const args = [brand.id, given, lines, [...subjects], saysWhen, false]
       return (await tx.unsafe(statement('postgres', 'import_orders'), args as never[])).count
     }),

@@ -2,7 +2,7 @@ import { assignSubjects } from '../../identity/subject.ts'
 import { literal } from '../../store/duckdb.ts'
 import { statement } from '../../store/sqlfile.ts'
 import { identitiesOf, writeChunks } from './chunks.ts'
-import { blanked, erasedRows } from './erased.ts'
+import { erasedRows, marked } from './erased.ts'
 import type { ImportRun, Written } from './file.ts'
 
 /** Writes what has one row in the file and one in its table: products, checkouts, subscriptions. */
@@ -18,7 +18,7 @@ export const importRecords =
         const args: unknown[] = [brand.id, rows, saysWhen]
         if (identities !== undefined) {
           const named = identitiesOf(identities, new Date())
-          if (noun === 'checkout') args[1] = blanked(rows, await erasedRows(tx, run, named), { url: null })
+          if (noun === 'checkout') args[1] = marked(rows, await erasedRows(tx, run, named))
           args.push([
             ...(await assignSubjects(tx, brand.id, named, { storePlatformDomain, source: 'import' })),
           ])

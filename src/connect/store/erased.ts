@@ -41,7 +41,7 @@ export const identityOf = ({
 
 /**
  * The records without what they say of customers who were erased since: a store that is read again would bring it back.
- * Sums stay right: an order is kept without anybody's name.
+ * Sums stay right: an order is kept without anybody's name, and the database sees to it that it stays so.
  */
 export async function withoutErased(work: StoreWork, batch: Batch): Promise<Batch> {
   const { tx, brandId, storePlatformDomain } = work
@@ -55,22 +55,14 @@ export async function withoutErased(work: StoreWork, batch: Batch): Promise<Batc
   const isErased = ({ person }: { person: Person }) => erased.has(person)
   const nameless = <Kind extends { person: Person }>(record: Kind, more: Partial<Kind> = {}): Kind =>
     isErased(record) ? { ...record, person: {}, ...more } : record
-  const orders = new Set(batch.orders.filter(isErased).map(({ externalId }) => externalId))
   return {
     ...batch,
     customers: batch.customers.filter((one) => !isErased(one)),
     consents: batch.consents.filter((one) => !isErased(one)),
-    orders: batch.orders.map((one) =>
-      nameless(one, { number: null, discountCodes: [], checkoutToken: null }),
-    ),
+    orders: batch.orders.map((one) => nameless(one, { erased: true })),
     refunds: batch.refunds.map((one) => nameless(one)),
-    checkouts: batch.checkouts.map((one) => nameless(one, { url: null, token: null, cartExternalId: null })),
+    checkouts: batch.checkouts.map((one) => nameless(one, { erased: true })),
     carts: batch.carts.map((one) => nameless(one)),
     subscriptions: batch.subscriptions.map((one) => nameless(one)),
-    fulfillments: batch.fulfillments.map((one) =>
-      orders.has(one.orderExternalId)
-        ? { ...one, trackingCompany: null, trackingNumbers: [], trackingUrls: [] }
-        : one,
-    ),
   }
 }

@@ -88,9 +88,11 @@ async function knownOwners({ tx }: StoreWork, owners: readonly Owner[]): Promise
   const [orders, carts] = [idsOf('order'), idsOf('cart')]
   const known = new Map<string, Known>()
   if (orders.length) {
-    const rows = await tx.many<Known & { external_id: string }>('store_orders_known', [orders])
-    for (const { external_id, subject, test } of rows)
-      if (subject !== 0 || test)
+    const rows = await tx.many<Known & { external_id: string; erased: boolean }>('store_orders_known', [
+      orders,
+    ])
+    for (const { external_id, subject, test, erased } of rows)
+      if (subject !== 0 || test || erased)
         known.set(ownerKey({ kind: 'order', externalId: external_id }), { subject, test })
   }
   if (carts.length) {

@@ -65,11 +65,23 @@ export class Fields {
 
   /** A number or text as text, without what Postgres refuses; cut to what a column is for. */
   text(name: string): string | null {
-    const value = this.#get(name)
-    if (value === undefined) return null
+    return asText(this.#whole(name))
+  }
+
+  /** Of texts with commas between them each as `text` has it. */
+  separated(name: string): string[] {
+    return this.#bounded(name, this.#whole(name).split(',')).flatMap((text) => asText(text) ?? [])
+  }
+
+  /** A text that is of no use unless it is whole; null for one that is too long. */
+  address(name: string): string | null {
+    return asAddress(this.#whole(name))
+  }
+
+  #whole(name: string): string {
+    const value = this.#get(name) ?? ''
     const text = shortDigitsOf(value) ?? (typeof value === 'number' ? String(value) : value)
-    if (typeof text !== 'string') return this.#wrong(name, 'a text')
-    return text.replaceAll('\0', '').slice(0, LONGEST_TEXT).toWellFormed().trim() || null
+    return typeof text === 'string' ? text : this.#wrong(name, 'a text')
   }
 
   /** An id: the digits of a number, a text, or the last part of `gid://shopify/Order/1`. */
@@ -159,19 +171,35 @@ export class Fields {
   }
 
   texts(name: string): string[] {
-    return this.#array(name).flatMap((entry) => {
-      const text = typeof entry === 'string' ? entry.replaceAll('\0', '').slice(0, LONGEST_TEXT).trim() : ''
-      return text ? [text.toWellFormed()] : []
-    })
+    return this.#strings(name).flatMap((entry) => asText(entry) ?? [])
+  }
+
+  addresses(name: string): string[] {
+    return this.#strings(name).flatMap((entry) => asAddress(entry) ?? [])
+  }
+
+  #strings(name: string): string[] {
+    return this.#array(name).filter((entry) => typeof entry === 'string')
   }
 
   #array(name: string): unknown[] {
     const value = this.#get(name)
-    if (value === undefined) return []
+    return this.#bounded(name, value === undefined ? [] : value)
+  }
+
+  #bounded<List>(name: string, value: List): List & unknown[] {
     if (!Array.isArray(value) || value.length > MOST_ENTRIES)
       return this.#wrong(name, `a list of at most ${MOST_ENTRIES} entries`)
     return value
   }
+}
+
+const asText = (given: string): string | null =>
+  given.replaceAll('\0', '').slice(0, LONGEST_TEXT).toWellFormed().trim() || null
+
+function asAddress(given: string): string | null {
+  const text = given.replaceAll('\0', '').toWellFormed().trim()
+  return text !== '' && text.length <= LONGEST_TEXT ? text : null
 }
 
 function shortDigitsOf(value: unknown): string | undefined {

@@ -36,8 +36,7 @@ export interface LineRecord {
 }
 
 export interface OrderRecord extends Versioned {
-  /** Null: not to be known. */
-  number: string | null
+  number: string
   person: Person
   currencyCode: string
   subtotal: string | null
@@ -57,6 +56,8 @@ export interface OrderRecord extends Versioned {
   /** Names the checkout, too. */
   checkoutToken: string | null
   cartExternalId: string | null
+  /** Of a customer who was erased since. */
+  erased?: true
 }
 
 export const FINANCIAL_STATUSES = [
@@ -142,6 +143,8 @@ export interface CheckoutRecord extends Versioned {
   cartExternalId: string | null
   createdAt: string
   completedAt: string | null
+  /** Of a customer who was erased since. */
+  erased?: true
 }
 
 export interface CartRecord extends Versioned {

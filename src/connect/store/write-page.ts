@@ -7,7 +7,7 @@ import { reasonOf } from './meaning.ts'
 import { persistently } from './persistently.ts'
 import { type Batch, joined } from './record.ts'
 import type { Entity } from './shopify/nodes.ts'
-import type { PageOf } from './shopify/pages.ts'
+import type { PageOf, Refused } from './shopify/pages.ts'
 
 export type Purpose = 'backfill' | 'reconcile'
 
@@ -25,7 +25,7 @@ export interface PageAt {
 }
 
 /**
- * Writes the records of a page and the place behind it, together. Where one of them can never be written each is for
+ * Writes the records of a page, those that cannot be read, and the place behind it, together. Where one of them can never be written each is for
  * itself, so that the walk goes on without that one.
  */
 export async function writePage(writer: PageWriter, at: PageAt, page: PageOf): Promise<void> {
@@ -34,42 +34,46 @@ export async function writePage(writer: PageWriter, at: PageAt, page: PageOf): P
     await persistently(() =>
       db.tx(async (tx) => {
         await apply(writer, tx, joined(page.records))
-        await advance(tx, at, page)
+        await advance(writer, tx, at, page)
       }),
     )
   } catch (error) {
     if (reasonOf(error) === null) throw error
     for (const record of page.records) await writeOne(writer, at, record)
-    await db.tx((tx) => advance(tx, at, page))
+    await db.tx((tx) => advance(writer, tx, at, page))
   }
 }
 
 const apply = ({ connection, storePlatformDomain }: PageWriter, tx: Statements, records: Batch) =>
   applyRecords({ ...connection, tx, storePlatformDomain }, records)
 
-async function advance(tx: Statements, { purpose, entity, position }: PageAt, page: PageOf): Promise<void> {
+async function advance(writer: PageWriter, tx: Statements, at: PageAt, page: PageOf): Promise<void> {
+  for (const refused of page.unreadable) await note(writer, tx, at, refused)
+  const { purpose, entity, position } = at
   const moved = await tx.run('store_sync_advance', [purpose, entity, position, page.next, page.count])
   if (moved === 0) throw fail('conflict', 'Another process walks through this store at the same time.')
 }
 
-/** What is refused is noted beside the webhooks that could not be read, without a body: the store has it. */
-async function writeOne(writer: PageWriter, { purpose, entity }: PageAt, record: Batch): Promise<void> {
-  const { db, connection } = writer
+async function writeOne(writer: PageWriter, at: PageAt, record: Batch): Promise<void> {
+  const { db } = writer
   try {
     await persistently(() => db.tx((tx) => apply(writer, tx, record)))
   } catch (error) {
     const reason = reasonOf(error)
-    const [refused] = record[entity]
+    const [refused] = record[at.entity]
     if (reason === null || !refused) throw error
-    const { externalId, version } = refused
-    log('warn', 'store_record_refused', { brand_id: connection.brandId, entity, id: externalId, reason })
-    await db.run('store_delivery_add', [
-      `${externalId} ${version.updatedAt}`,
-      `${entity}/${purpose}`,
-      version.updatedAt,
-      'dead',
-      reason,
-      null,
-    ])
+    await note(writer, db, at, { id: refused.externalId, updatedAt: refused.version.updatedAt, reason })
   }
+}
+
+/** Beside the webhooks that could not be read, without a body: the store has it. */
+async function note(
+  { connection }: PageWriter,
+  db: Pick<Statements, 'run'>,
+  { purpose, entity }: PageAt,
+  { id, updatedAt, reason }: Refused,
+): Promise<void> {
+  log('warn', 'store_record_refused', { brand_id: connection.brandId, entity, id, reason })
+  const row = [`${id} ${updatedAt}`, `${entity}/${purpose}`, updatedAt, 'dead', reason, null]
+  await db.run('store_delivery_add', row)
 }

@@ -43,6 +43,7 @@ export async function writeOrders(
       updated_at: order.version.updatedAt,
       cancelled_at: order.cancelledAt,
       recovered_at: null,
+      erased: order.erased,
     }))
     const lines = orders.map((order) => json(order.lines)).join('\n')
     await tx.run('import_orders', [
@@ -128,6 +129,7 @@ export async function writeCheckouts(
       abandoned_at: abandonedAt.get(checkout.externalId) ?? null,
       completed_at: checkout.completedAt,
       token: checkout.token,
+      erased: checkout.erased,
     }))
     const holders = checkouts.map(({ person }) => subjects.get(person) ?? 0)
     await tx.run('import_checkouts', [json(rows), true, holders, true])

@@ -31,19 +31,13 @@ export function readCustomer(fields: Fields, triggeredAt: string): Batch {
         version,
         person,
         says: EMPTIABLE.filter((field) => fields.says(FIELD[field])),
-        tags: fields.says('tags') ? tagsOf(fields) : null,
+        tags: fields.says('tags') ? fields.separated('tags') : null,
         createdAt: fields.timeOrNull('created_at') ?? version.updatedAt,
       },
     ],
     consents: CHANNELS.flatMap((channel) => consentOf(fields, channel, person, triggeredAt)),
   })
 }
-
-const tagsOf = (fields: Fields) =>
-  (fields.text('tags') ?? '')
-    .split(',')
-    .map((tag) => tag.trim())
-    .filter(Boolean)
 
 /**
  * Consent as `customers_marketing_consent/update` (messages) and `customers_email_marketing_consent/update` carry it:

@@ -109,7 +109,7 @@ export function productOf(node: Fields, readAt: string): ProductRecord {
       sku: variant.text('sku'),
     })),
     images: nodesOf(node, 'images').flatMap((image) => {
-      const url = image.text('url')
+      const url = image.address('url')
       return url ? [{ id: image.id('id'), url, alt_text: image.text('altText') }] : []
     }),
   }
@@ -214,7 +214,7 @@ function fulfillmentOf(node: Fields, orderExternalId: string, readAt: string): F
     shipmentStatus: node.text('displayStatus')?.toLowerCase() ?? null,
     trackingCompany: tracking[0]?.text('company') ?? null,
     trackingNumbers: tracking.flatMap((one) => one.text('number') ?? []),
-    trackingUrls: tracking.flatMap((one) => one.text('url') ?? []),
+    trackingUrls: tracking.flatMap((one) => one.address('url') ?? []),
     createdAt: node.time('createdAt'),
   }
 }

@@ -134,7 +134,6 @@ function refunded(fields: Fields, shopCurrency: string): { total: string; curren
 const notBelowZero = (total: string) => (total.startsWith('-') ? '0.00' : total)
 
 export function readFulfillment(fields: Fields, triggeredAt: string): FulfillmentRecord {
-  const one = (name: string) => fields.text(name) ?? []
   return {
     externalId: fields.id('id'),
     orderExternalId: fields.idOrNull('order_id') ?? '',
@@ -142,8 +141,12 @@ export function readFulfillment(fields: Fields, triggeredAt: string): Fulfillmen
     status: fields.text('status') ?? 'pending',
     shipmentStatus: fields.text('shipment_status'),
     trackingCompany: fields.text('tracking_company'),
-    trackingNumbers: [...new Set([...fields.texts('tracking_numbers'), one('tracking_number')].flat())],
-    trackingUrls: [...new Set([...fields.texts('tracking_urls'), one('tracking_url')].flat())],
+    trackingNumbers: [
+      ...new Set([...fields.texts('tracking_numbers'), fields.text('tracking_number') ?? []].flat()),
+    ],
+    trackingUrls: [
+      ...new Set([...fields.addresses('tracking_urls'), fields.address('tracking_url') ?? []].flat()),
+    ],
     createdAt: fields.time('created_at'),
   }
 }

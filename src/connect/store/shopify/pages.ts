@@ -1,17 +1,25 @@
 import { fail } from '../../../errors.ts'
-import { log } from '../../../log.ts'
 import { bounded } from '../bounded.ts'
 import { Fields, Unreadable } from '../fields.ts'
-import { type Batch, batchOf } from '../record.ts'
+import type { Batch } from '../record.ts'
 import type { AdminApi } from './client.ts'
 import { affordable } from './cost.ts'
 import { nextOf, withLists } from './lists.ts'
 import { type Entity, NODES } from './nodes.ts'
 import { COUNTS, PAGES } from './queries.ts'
 
+/** A record that is not written, and why. */
+export interface Refused {
+  id: string
+  updatedAt: string
+  reason: string
+}
+
 export interface PageOf {
-  /** What each record tells. */
+  /** What each record tells that is what it should be. */
   records: readonly Batch[]
+  /** The others. */
+  unreadable: readonly Refused[]
   count: number
   /** The store's cursor behind the page; null at the end. */
   next: string | null
@@ -44,19 +52,30 @@ export async function readPage(api: AdminApi, wanted: PageWanted): Promise<PageR
   if (!page) throw fail('upstream_error', 'The store answered without a page.')
   const nodes = page.list('nodes')
   const records: Batch[] = []
+  const unreadable: Refused[] = []
   // One after the other: the longer lists of all at once would wait for each other's points.
-  for (const node of nodes) records.push(await recordOf(api, entity, node, readAt))
-  return { records, count: nodes.length, next: nextOf(page), first }
+  for (const node of nodes)
+    try {
+      records.push(bounded(NODES[entity](await withLists(api, entity, node), readAt)))
+    } catch (error) {
+      if (!(error instanceof Unreadable)) throw error
+      unreadable.push({ ...namedBy(node, readAt), reason: error.message })
+    }
+  return { records, unreadable, count: nodes.length, next: nextOf(page), first }
 }
 
-/** Nothing of a record that is not what it should be; the others are worth having. */
-async function recordOf(api: AdminApi, entity: Entity, node: Fields, readAt: string): Promise<Batch> {
-  try {
-    return bounded(NODES[entity](await withLists(api, entity, node), readAt))
-  } catch (error) {
-    if (!(error instanceof Unreadable)) throw error
-    log('warn', 'store_record_unreadable', { entity, reason: error.message })
-    return batchOf({})
+/** As far as that can be read. */
+function namedBy(node: Fields, readAt: string): Pick<Refused, 'id' | 'updatedAt'> {
+  const legible = (read: () => string | null) => {
+    try {
+      return read()
+    } catch {
+      return null
+    }
+  }
+  return {
+    id: legible(() => node.idOrNull('id')) ?? 'unknown',
+    updatedAt: legible(() => node.timeOrNull('updatedAt')) ?? readAt,
   }
 }
 

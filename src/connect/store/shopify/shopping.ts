@@ -19,7 +19,7 @@ export function readCheckout(fields: Fields, { triggeredAt, currency }: Sent): C
     currencyCode: fields.currency('currency') ?? currency,
     total: fields.amountOrNull('total_price') ?? totalOf(items),
     items,
-    url: fields.text('abandoned_checkout_url'),
+    url: fields.address('abandoned_checkout_url'),
     token: fields.idOrNull('token'),
     cartExternalId: fields.idOrNull('cart_token'),
     createdAt: fields.time('created_at'),
@@ -65,7 +65,7 @@ export function readProduct(fields: Fields, triggeredAt: string): ProductRecord 
       sku: variant.text('sku'),
     })),
     images: fields.list('images').flatMap((image) => {
-      const url = image.text('src')
+      const url = image.address('src')
       return url ? [{ id: image.id('id'), url, alt_text: image.text('alt') }] : []
     }),
   }
