@@ -301,6 +301,30 @@ t.test('registrations of all addresses together have a limit', async (t) => {
   t.same(seen, [['oauth_register', { count: 120, per: 'minute', burst: 1_200 }]])
 })
 
+t.test('sign-ins that are asked for have a limit of an address and one of all together', async (t) => {
+  const seen: unknown[] = []
+  const limited = await signInServer(t, db, {
+    limit: ({ name, rate }: { name: string; rate?: object }) => void seen.push([name, rate]),
+    limitShared: async (...counted: unknown[]) => {
+      seen.push(counted)
+      throw fail('rate_limited', 'Slowly', { headers: { 'retry-after': '3' } })
+    },
+  })
+  t.match(await limited.call('/oauth/authorize?client_id=x'), { status: 429, body: /Slowly/ })
+  t.same(seen, [
+    ['oauth_authorize', { count: 60, per: 'minute' }],
+    ['oauth_authorize', { count: 600, per: 'minute', burst: 1_200 }],
+  ])
+})
+
+t.test('what a sign-in is asked for with may have 4 KB, since it is kept', async (t) => {
+  const client = await server.register()
+  const ask = (length: number) =>
+    server.browser().open(server.authorizeUrl(client, { state: 'x'.repeat(length) }))
+  t.match(await ask(3_000), { status: 200, text: /Sign in/ })
+  t.match(await ask(4_096), { status: 400, text: /at most 4 KB/ })
+})
+
 t.test('a registration may have 4 KB', async (t) => {
   const register = (length: number) =>
     server.call('/oauth/register', undefined, {
