@@ -109,7 +109,7 @@ export const SETTINGS: Record<string, Setting> = {
   DUCKDB_THREADS: { default: '2', what: 'Threads of each of them', check: integer(1, 256) },
   TRUSTED_PROXIES: {
     default: '0',
-    what: 'Reverse proxies in front that append to X-Forwarded-For; they say which address a client has',
+    what: 'Reverse proxies in front that append to X-Forwarded-For; they say which address a client has. HTTP/1.0 is answered 505: nginx needs proxy_http_version 1.1',
     check: integer(0, 10),
   },
   AGENT_URL: {

@@ -220,6 +220,20 @@ t.test('POST /cdp/ingest', async (t) => {
     t.equal(answer.headers.get('x-request-id'), null)
     t.equal(answer.headers.get('access-control-allow-origin'), origin)
   })
+  t.test('room for a body is kept for the network that it comes from', async (t) => {
+    const kept: unknown[] = []
+    const counting = await host(t, {
+      ingest: {
+        admit: (_brandId, _bytes, network) => {
+          kept.push(network)
+          return () => {}
+        },
+        acceptBrowser: async () => ({ accepted: 1, deduplicated: 0 }),
+      },
+    })
+    t.match(await counting(bodyOf(view())), { status: 202 })
+    t.same(kept, ['127.0.0.1'])
+  })
   t.test('single events that cannot be stored are named in a 503, and the others are stored', async (t) => {
     const faulty = await host(t, { ingest: await ingestOf(t, { fault: (index) => index === 1 }) })
     t.match(await faulty(bodyOf(view(), view(), view())), {

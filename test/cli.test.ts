@@ -23,6 +23,7 @@ import { prompt } from '../src/cli/sql.ts'
 import { CHECKOUT, readConfig } from '../src/config.ts'
 import type { Brand } from '../src/op.ts'
 import { openReading } from '../src/segment/reading.ts'
+import { brandFolder } from '../src/store/lake.ts'
 import { serverProcess } from './fixtures/child.ts'
 import { clusterFolder } from './fixtures/cluster.ts'
 import { type Database, database } from './fixtures/database.ts'
@@ -453,6 +454,8 @@ t.test('from an empty service to members', async (t) => {
       interval 2 days as days, time '10:00' as at, 'nan'::double as nan, [1::bigint] as list, {'a': 1.50::decimal(9, 2)} as row,
       timestamp '2026-01-01' as day, '\\xAA'::blob as bytes from ltv`
     const args = ['sql', '--brand', 'one']
+    const [brand] = await postgres.pipeline.many<Brand>('brands_all')
+    const brandDir = join(readConfig(env).lakeDir, brandFolder((brand as Brand).id))
     t.match(document(t, await run([...args, types, '--json'])), [
       {
         revenue: '30.50',
@@ -503,6 +506,19 @@ t.test('from an empty service to members', async (t) => {
     await refused('select 1 as one; selec 2', /^recoup: Parser Error: .*selec/)
     const pivot = "pivot (select 'a' as kind, 1 as amount) on kind using sum(amount)"
     t.match(document(t, await here([...args, pivot, '--json'])), [{ a: '1' }], 'its parts do not show')
+    const copy = `copy (select 1 as x) to '${join(brandDir, 'x.parquet')}'`
+    for (const statement of [
+      copy,
+      `EXPLAIN ANALYZE ${copy}`,
+      `prepare p as ${copy}`,
+      `attach '${join(brandDir, 'x.duckdb')}'`,
+      `export database '${join(brandDir, 'x')}'`,
+    ]) {
+      await refused(statement, /^recoup: COPY, EXPORT, .* no file is written\. Print rows with --json > FILE/)
+    }
+    t.same(document(t, await here([...args, `from glob('${brandDir}/x*')`, '--json'])), [], 'none is written')
+    const kept = 'create table kept as select 1 as one; explain analyze from kept; from kept'
+    t.same(document(t, await here([...args, kept, '--json'])).at(-1), [{ one: 1 }], 'tables of its own are')
     t.same(document(t, await here([...args, ';', '--json'])), [])
   })
 

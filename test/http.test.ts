@@ -476,6 +476,14 @@ t.test('client address', async (t) => {
     t.equal(await (await fetch(`${base}/v1/a`, { headers })).text(), '1.2.3.4')
     t.equal(await (await fetch(`${base}/v1/a`)).text(), '127.0.0.1')
   })
+  t.test('behind two proxies is the same whether each adds a word or a line', async (t) => {
+    const { base, port } = await serve(t, routes, { trustedHops: 2 })
+    const sent = { 'x-forwarded-for': '6.6.6.6, 1.2.3.4, 10.0.0.1' }
+    t.equal(await (await fetch(`${base}/v1/a`, { headers: sent })).text(), '1.2.3.4')
+    const lines = ['6.6.6.6', '1.2.3.4', '10.0.0.1'].map((one) => `\nX-Forwarded-For: ${one}`).join('')
+    const wire = await Wire.open(t, port)
+    t.equal((await wire.send(`GET /v1/a HTTP/1.1${lines}`).answer()).text, '1.2.3.4')
+  })
   const hasIPv6 = Object.values(networkInterfaces()).some((all) =>
     all?.some(({ family }) => family === 'IPv6'),
   )

@@ -366,28 +366,40 @@ t.test('record batches', async (t) => {
     const batcher = await openBatcher(db, { brandBytes: 20_000 })
     t.teardown(() => batcher.close())
     const [one = '', other = ''] = ids
-    const release = batcher.admit(one, 9_000, 'server')
-    t.throws(() => batcher.admit(one, 9_000, 'server'), { code: 'unavailable' })
-    batcher.admit(other, 9_000, 'server')()
+    const release = batcher.admit(one, 9_000)
+    t.throws(() => batcher.admit(one, 9_000), { code: 'unavailable' })
+    batcher.admit(other, 9_000)()
     release()
     release()
-    batcher.admit(one, 9_000, 'server')()
+    batcher.admit(one, 9_000)()
   })
   t.test('bodies that pages announce leave half of the room to servers', async (t) => {
     const batcher = await openBatcher(db, { brandBytes: 20_000, totalBytes: 60_000 })
     t.teardown(() => batcher.close())
     const [one = '', other = ''] = ids
-    const page = (brandId: string) => batcher.admit(brandId, 2_000, 'browser')
+    let networks = 0
+    const page = (brandId: string) => batcher.admit(brandId, 2_000, `network ${networks++}`)
     const refused = { code: 'unavailable' }
     const open = [page(one), page(one)]
     t.throws(() => page(one), refused)
-    const server = batcher.admit(one, 6_000, 'server')
+    const server = batcher.admit(one, 6_000)
     server()
     open.push(page(other), page(other), page('third'), page('third'), page('fourth'), page('fourth'))
     t.throws(() => page('fifth'), refused, 'those of all brands together')
-    batcher.admit('fifth', 9_000, 'server')()
+    batcher.admit('fifth', 9_000)()
     for (const release of open) release()
     page(one)()
+  })
+  t.test('one network has an eighth of the room of pages, and for one body in any case', async (t) => {
+    const batcher = await openBatcher(db, { brandBytes: 160_000 })
+    t.teardown(() => batcher.close())
+    const [one = '', other = ''] = ids
+    const open = [batcher.admit(one, 2_000, 'loud'), batcher.admit(other, 2_000, 'loud')]
+    t.throws(() => batcher.admit(one, 2_000, 'loud'), { code: 'unavailable' }, 'of all brands together')
+    for (let n = 0; n < 15; n++) batcher.admit(one, 2_000, 'another')()
+    batcher.admit(one, 2_000)()
+    for (const release of open) release()
+    batcher.admit(one, 9_000, 'loud')()
   })
   t.test('brands that fill the memory leave room for one that comes later', async (t) => {
     const batcher = await openBatcher(db, { totalBytes: 100_000 })

@@ -609,6 +609,13 @@ t.test('MCP', async (t) => {
       const { status, body } = await post(values)
       t.match({ status, body }, { status: 400, body: { error: { code: -32602, message: /60000 values/ } } })
     })
+    t.test('answers more names than a body may have with -32602, before they are parsed', async (t) => {
+      const names = Object.fromEntries(Array.from({ length: 2_001 }, (_, at) => [`n${at}`, 0]))
+      const parsed = t.capture(JSON, 'parse', JSON.parse)
+      const { status, body } = await legacy('tools/list', { _meta: names })
+      t.match({ status, body }, { status: 400, body: { error: { code: -32602, message: /2000 names/ } } })
+      t.equal(parsed().filter(({ args: [text] }) => text.includes('n2000')).length, 0)
+    })
     t.test('answers a malformed envelope with -32602', async (t) => {
       const _meta = { 'io.modelcontextprotocol/protocolVersion': MODERN }
       const { status, body } = await modern('tools/list', { _meta })
@@ -690,7 +697,7 @@ t.test('MCP', async (t) => {
       await post('{')
       t.same(counted.toSorted(), ['get_brand', ...Array(7).fill('mcp')])
     })
-    t.test('answers messages beyond their limit with a flat 429', async (t) => {
+    t.test('counts a POST before its body is read, and beyond the limit answers a flat 429', async (t) => {
       limited.add('mcp')
       t.teardown(() => limited.delete('mcp'))
       for (const list of Object.values(eras)) {
@@ -698,7 +705,9 @@ t.test('MCP', async (t) => {
         t.match({ status, body }, { status: 429, body: { error: 'rate_limited', error_description: String } })
         t.equal(headers.get('retry-after'), '3')
       }
-      t.match((await called('get_brand', {})).result.structuredContent, { id: plain.id })
+      counted.length = 0
+      t.match(await legacy('tools/call', { name: 'get_brand', arguments: {} }), { status: 429 })
+      t.same(counted, ['mcp'])
     })
     t.test('refuses the Host and Origin of another site', async (t) => {
       const hostile = (headers: Record<string, string>) => {

@@ -139,6 +139,10 @@ t.test('a session of the web app', async (t) => {
     t.match(answer, { status: 401, text: /email or the password is wrong/ })
     t.same(await postgres.sql`select from web_session where user_id = ${id}`, [])
   })
+  t.test('a field that no column could hold is a mistake of whoever sent it', async (t) => {
+    const page = await logIn(server.browser(), 'admin\0@b.co')
+    t.match(page, { status: 400, text: /email must not hold the character U\+0000/ })
+  })
   t.test('waits for a password that is being set', async (t) => {
     const id = await server.user('being-set@b.co', [[brand, 'admin']])
     let starting: Promise<string> | undefined

@@ -1,5 +1,8 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { decodeJwt } from 'jose'
 import t from 'tap'
+import { isPublicSite } from '../src/access/sign-in/public-host.ts'
 import { fail } from '../src/errors.ts'
 import { brand as makeBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
@@ -137,14 +140,36 @@ t.test('registration', async (t) => {
     await t.rejects(server.register({ redirect_uris: [] }), /redirect_uris/)
   })
   t.test('does not fetch client metadata from inside the network', async (t) => {
-    const page = await server.browser().open(
-      server.authorizeUrl({
-        id: 'https://127.0.0.1/client.json',
-        redirectUri: 'http://localhost:9999/callback',
-      }),
-    )
-    t.equal(page.status, 400)
-    t.match(page.text, /fetch failed/)
+    let connections = 0
+    const inside = createServer(() => connections++).listen(0, '127.0.0.1')
+    t.teardown(() => inside.close())
+    await once(inside, 'listening')
+    const { port } = inside.address() as AddressInfo
+    const hosts = [`127.0.0.1:${port}`, `localhost:${port}`, '127.0.0.1', 'localhost', '[::1]', '10.1.2.3']
+    for (const host of hosts) {
+      const client = { id: `https://${host}/client.json`, redirectUri: 'http://localhost:9999/callback' }
+      t.match(
+        await server.browser().open(server.authorizeUrl(client)),
+        { status: 400, text: /fetch not allowed/ },
+        host,
+      )
+    }
+    t.equal(connections, 0, 'nor does it connect')
+  })
+  t.test('knows which addresses are of public sites', async (t) => {
+    for (const host of ['8.8.8.8', '172.32.0.1', '[2606:4700::1111]'])
+      t.ok(await isPublicSite(`https://${host}/client.json`), host)
+    const inside = ['0.0.0.0', '100.64.0.1', '169.254.169.254', '172.31.255.255', '192.168.0.1', '224.0.0.1']
+    const insideIPv6 = [
+      '[::]',
+      '[::ffff:127.0.0.1]',
+      '[fd00::1]',
+      '[fe80::1]',
+      '[64:ff9b::a00:1]',
+      '[2002:a00::]',
+    ]
+    for (const host of [...inside, ...insideIPv6, '8.8.8.8:444', 'nobody.invalid'])
+      t.notOk(await isPublicSite(`https://${host}/client.json`), host)
   })
 })
 
@@ -299,6 +324,30 @@ t.test('registrations of all addresses together have a limit', async (t) => {
   const answer = await limited.call('/oauth/register', undefined, { method: 'POST', body: '{}' })
   t.match(answer, { status: 429, body: { error: 'rate_limited', error_description: 'Slowly' } })
   t.same(seen, [['oauth_register', { count: 120, per: 'minute', burst: 1_200 }]])
+})
+
+t.test('sign-ins that are asked for have a limit of an address and one of all together', async (t) => {
+  const seen: unknown[] = []
+  const limited = await signInServer(t, db, {
+    limit: ({ name, rate }: { name: string; rate?: object }) => void seen.push([name, rate]),
+    limitShared: async (...counted: unknown[]) => {
+      seen.push(counted)
+      throw fail('rate_limited', 'Slowly', { headers: { 'retry-after': '3' } })
+    },
+  })
+  t.match(await limited.call('/oauth/authorize?client_id=x'), { status: 429, body: /Slowly/ })
+  t.same(seen, [
+    ['oauth_authorize', { count: 60, per: 'minute' }],
+    ['oauth_authorize', { count: 600, per: 'minute', burst: 1_200 }],
+  ])
+})
+
+t.test('what a sign-in is asked for with may have 4 KB, since it is kept', async (t) => {
+  const client = await server.register()
+  const ask = (length: number) =>
+    server.browser().open(server.authorizeUrl(client, { state: 'x'.repeat(length) }))
+  t.match(await ask(3_000), { status: 200, text: /Sign in/ })
+  t.match(await ask(4_096), { status: 400, text: /at most 4 KB/ })
 })
 
 t.test('a registration may have 4 KB', async (t) => {

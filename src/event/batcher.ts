@@ -13,9 +13,10 @@ export interface Batcher {
    * Keeps room for a body of the brand that is about to be read, until what it returns is called: right before `store`,
    * or when nothing comes of it. Throws `unavailable` when there is none: what is parsed first and refused then costs
    * as much as what is stored. Pages have half of the room: whoever makes up their origin, and sends nothing, leaves the
-   * brand's servers the other half.
+   * brand's servers the other half, and as `network`, that of whoever opened the page, the other pages seven eighths of
+   * theirs. Servers with a key have no `network`.
    */
-  admit(brandId: string, bytes: number, sender: Sender): () => void
+  admit(brandId: string, bytes: number, network?: string): () => void
   /**
    * Resolves once the lines are committed. Fails with `unavailable` when nothing of them is stored (thrown at once
    * when there is no room), with Unsettled when that is not known. `lines`: NDJSON of so many events of the brand; they
@@ -25,9 +26,6 @@ export interface Batcher {
   /** Takes nothing more, finishes what waits and closes the connections. */
   close(): Promise<void>
 }
-
-/** Who sends a body: a server with a key, or anybody's page. */
-export type Sender = 'server' | 'browser'
 
 export interface BatcherOptions {
   connections?: number
@@ -96,9 +94,10 @@ export async function openBatcher(postgres: Postgres, options: BatcherOptions = 
   const queue = new FairQueue<Waiting>()
   const memory = new LineMemory()
   const held = new HeldBytes()
-  /** Of bodies that are being read, and of those that pages send. */
+  /** Of bodies that are being read, of those that pages send, and of these by network. */
   const expected = new HeldBytes()
   const fromPages = new HeldBytes()
+  const fromNetworks = new HeldBytes()
   let scheduled = false
   let closing: Promise<void> | undefined
   let finished = () => {}
@@ -154,21 +153,32 @@ export async function openBatcher(postgres: Postgres, options: BatcherOptions = 
     return since
   }
 
+  const checkPages = (brandId: string, bytes: number, network: string) => {
+    const ofNetwork = fromNetworks.of(network)
+    // Of few bytes an eighth would be less than one body.
+    const isLoud = ofNetwork > 0 && ofNetwork + bytes > brandBytes / 2 / 8
+    const isOver = fromPages.of(brandId) + bytes > brandBytes / 2 || fromPages.total + bytes > totalBytes / 2
+    if (isLoud || isOver) throw fail('unavailable', BUSY)
+  }
+
+  const expect = (brandId: string, bytes: number, network: string | undefined) => {
+    expected.add(brandId, bytes)
+    if (network === undefined) return
+    fromPages.add(brandId, bytes)
+    fromNetworks.add(network, bytes)
+  }
+
   return {
     // Reads go on while the process lags: events can be sent again, a person waits.
-    admit(brandId, body, sender) {
+    admit(brandId, body, network) {
       if (!shedder.takes(brandId)) throw fail('unavailable', BUSY)
       const bytes = Math.ceil(body * LINES_OF_BODY) + OVERHEAD_BYTES
       checkRoom(brandId, bytes, expected)
-      const isPage = sender === 'browser'
-      const isOver =
-        fromPages.of(brandId) + bytes > brandBytes / 2 || fromPages.total + bytes > totalBytes / 2
-      if (isPage && isOver) throw fail('unavailable', BUSY)
-      const reading = isPage ? [expected, fromPages] : [expected]
-      for (const bodies of reading) bodies.add(brandId, bytes)
+      if (network !== undefined) checkPages(brandId, bytes, network)
+      expect(brandId, bytes, network)
       let kept = true
       return () => {
-        if (kept) for (const bodies of reading) bodies.add(brandId, -bytes)
+        if (kept) expect(brandId, -bytes, network)
         kept = false
       }
     },
@@ -199,19 +209,19 @@ export async function openBatcher(postgres: Postgres, options: BatcherOptions = 
   }
 }
 
-/** Bytes that wait or are under way, by brand. */
+/** Bytes that wait or are under way, by brand or network. */
 class HeldBytes {
-  readonly #brands = new Map<string, number>()
+  readonly #bytes = new Map<string, number>()
   total = 0
 
-  of(brandId: string): number {
-    return this.#brands.get(brandId) ?? 0
+  of(key: string): number {
+    return this.#bytes.get(key) ?? 0
   }
 
-  add(brandId: string, bytes: number): void {
-    const now = this.of(brandId) + bytes
+  add(key: string, bytes: number): void {
+    const now = this.of(key) + bytes
     this.total += bytes
-    if (now === 0) this.#brands.delete(brandId)
-    else this.#brands.set(brandId, now)
+    if (now === 0) this.#bytes.delete(key)
+    else this.#bytes.set(key, now)
   }
 }

@@ -1,7 +1,6 @@
 import type { Authenticator, Identified } from '../access/authenticate.ts'
 import { hasStore } from '../access/permit.ts'
 import { fail } from '../errors.ts'
-import type { Sender } from '../event/batcher.ts'
 import type { Ingest } from '../event/ingest.ts'
 import { Unsettled } from '../event/log.ts'
 import { messageOnly, type Reply } from './reply.ts'
@@ -20,8 +19,7 @@ export interface Collecting {
 export function collectRoutes({ authenticator, ingest }: Collecting): Route[] {
   const accept = (request: Request, found: Identified): Handler => {
     const brandId = admitted(found)
-    const room = { brandId, sender: 'server', limit: EVENTS_BYTES } as const
-    return withRoom(ingest, request, room, ({ body }) =>
+    return withRoom(ingest, request, { brandId, limit: EVENTS_BYTES }, ({ body }) =>
       ingest.accept(body, brandId).then(accepted, notAccepted),
     )
   }
@@ -50,11 +48,11 @@ export function collectRoutes({ authenticator, ingest }: Collecting): Route[] {
 export function withRoom(
   ingest: Pick<Ingest, 'admit'>,
   request: Request,
-  { brandId, sender, limit }: { brandId: string; sender: Sender; limit: number },
+  { brandId, network, limit }: { brandId: string; network?: string; limit: number },
   handler: Handler,
 ): Handler {
   const declared = Number(request.header('content-length') ?? limit)
-  const release = ingest.admit(brandId, Math.min(declared, limit), sender)
+  const release = ingest.admit(brandId, Math.min(declared, limit), network)
   request.atEnd(release)
   return (whole) => {
     release()

@@ -1,4 +1,5 @@
 import type { Limits } from '../access/limits.ts'
+import { networkOf } from '../access/network.ts'
 import type { Origins, Shop } from '../access/origin.ts'
 import { fail } from '../errors.ts'
 import type { Ingest } from '../event/ingest.ts'
@@ -43,7 +44,7 @@ export function ingestRoutes({ origins, ingest, limit }: Ingesting): Route[] {
   const accept = (request: Request): Handler | Promise<Handler> =>
     ofShop(request, (shop) => {
       limit?.(shop.scope, request.address)
-      const room = { brandId: shop.brandId, sender: 'browser', limit: INGEST_BYTES } as const
+      const room = { brandId: shop.brandId, network: networkOf(request.address), limit: INGEST_BYTES }
       return withRoom(ingest, request, room, ({ body }) =>
         ingest.acceptBrowser(body, shop).then(accepted, notAccepted),
       )

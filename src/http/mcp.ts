@@ -18,7 +18,7 @@ export interface McpDeps extends CallDeps {
 }
 
 const BODY_LIMIT = 1024 * 1024
-/** What lists tools, asks for one that is not there or says hello, as limits know it. */
+/** A POST, and what more in it lists tools, asks for one that is not there or says hello, as limits know it. */
 const MESSAGE = { name: 'mcp' }
 const DEADLINE_MS = 50_000
 const ALLOWED = { allow: 'POST, OPTIONS' }
@@ -49,6 +49,7 @@ export function mcpRoutes(ops: readonly Op[], deps: McpDeps): Route[] {
           admit: async (request) => {
             checkSender(request, hosts)
             const identified = await identify(request, { ...shared, scopes })
+            await deps.limit?.(MESSAGE, identified)
             return (whole) => serve(whole, { ...shared, identified })
           },
         },
@@ -131,8 +132,8 @@ type Shared = Omit<Serving, 'request' | 'messages'>
 
 async function serve(request: Request, shared: Shared): Promise<Reply> {
   const messages = messagesOf(request.body)
-  await count('code' in messages ? [undefined] : messages.called, shared)
   if ('code' in messages) return { status: 400, body: protocolError(messages.code, messages.message) }
+  await count(messages.called, shared)
   const serving = { ...shared, request, messages }
   const handler = createMcpHandler(() => mcpServer(serving), {
     onerror: (error) => log('debug', 'mcp', { request_id: request.requestId, ...errorFields(error) }),
@@ -149,12 +150,13 @@ async function serve(request: Request, shared: Shared): Promise<Reply> {
   return await reply(await handler.fetch(sent, { parsedBody: messages.content }))
 }
 
-/** Counts messages that no tool is counted for; throws `rate_limited`. */
+/** Counts messages that no tool is counted for, but the first, which its POST was; throws `rate_limited`. */
 async function count(called: readonly unknown[], { tools, identified, deps }: Shared): Promise<void> {
-  for (const name of called) {
+  const uncounted = called.filter((name) => {
     const tool = tools.get(String(name))
-    if (!tool || !isFor(tool, identified)) await deps.limit?.(MESSAGE, identified)
-  }
+    return !tool || !isFor(tool, identified)
+  })
+  for (const _ of uncounted.slice(1)) await deps.limit?.(MESSAGE, identified)
 }
 
 /** Every answer ends with its call, streamed or not, so it is sent whole. */

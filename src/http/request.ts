@@ -46,7 +46,7 @@ export class HttpRequest implements Request {
   /** Headers of whatever will be answered. */
   readonly answered: [name: string, value: string][] = []
   body = EMPTY
-  /** The last value of each. */
+  /** The last value of each; of X-Forwarded-For all. */
   readonly #headers = new Map<string, string>()
   readonly #search: string
   readonly #response: EngineResponse
@@ -68,8 +68,11 @@ export class HttpRequest implements Request {
     this.#trustedHops = trustedHops
     let repeated: string | undefined
     engine.forEach((name, value) => {
-      if (SINGLE.has(name) && (this.#headers.get(name) ?? value) !== value) repeated ??= name
-      this.#headers.set(name, value)
+      const earlier = this.#headers.get(name)
+      if (earlier !== undefined && earlier !== value && SINGLE.has(name)) repeated ??= name
+      // Some proxies add a line of their own instead of a word to the line that is there.
+      const isList = earlier !== undefined && name === 'x-forwarded-for'
+      this.#headers.set(name, isList ? `${earlier}, ${value}` : value)
     })
     this.repeated = repeated
     const sent = this.#headers.get('x-request-id')

@@ -9,6 +9,7 @@ import {
   JSDuckDBValueConverter,
   ResultReturnType,
 } from '@duckdb/node-api'
+import { mayWrite } from './duckdb-statements.ts'
 import { keepByteOrderMarks } from './duckdb-text.ts'
 
 keepByteOrderMarks()
@@ -22,7 +23,10 @@ export interface Duck {
     values?: readonly unknown[],
     signal?: AbortSignal,
   ): Promise<Row[]>
-  /** What each statement of a text answers; of those that answer nothing, such as parts of a pivot, no list. */
+  /**
+   * What each statement of a text answers; of those that answer nothing, such as parts of a pivot, no list. Those that
+   * write files are refused.
+   */
   answers<Row = Record<string, unknown>>(text: string): Promise<Row[][]>
   /** For the appender and for reading chunks. */
   readonly connection: DuckDBConnection
@@ -118,6 +122,9 @@ async function interrupted<T>(
   }
 }
 
+const NO_FILES =
+  'COPY, EXPORT, ATTACH and prepared statements are not for here: no file is written. Print rows with --json > FILE, or write a model with recoup export'
+
 async function answersOf<Row>(connection: DuckDBConnection, text: string): Promise<Row[][]> {
   const statements = await connection.extractStatements(text).catch(() => null)
   // An empty text, or a mistake, which DuckDB explains when it is asked to run it.
@@ -126,6 +133,7 @@ async function answersOf<Row>(connection: DuckDBConnection, text: string): Promi
   for (let at = 0; at < statements.count; at++) {
     const statement = await statements.prepare(at)
     try {
+      if (mayWrite(statement.statementType, text)) throw new Error(NO_FILES)
       const reader = await statement.runAndReadAll()
       if (reader.returnType !== ResultReturnType.NOTHING)
         answers.push(reader.convertRowObjects(toJs) as never)

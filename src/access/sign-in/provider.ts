@@ -7,6 +7,7 @@ import { signInScopes } from '../scopes.ts'
 import type { Seal } from '../seal.ts'
 import { interactionsOf } from './interactions.ts'
 import { PATHS } from './paths.ts'
+import { isPublicSite } from './public-host.ts'
 import { recordsOf } from './record.ts'
 import type { Sessions } from './session.ts'
 import { ALGORITHM, type SigningKey } from './signing-key.ts'
@@ -135,7 +136,12 @@ function protocol(issuer: string): Configuration {
         enabled: true,
         allowedPolicy: (_ctx, client, token) => token.clientId === client.clientId,
       },
-      clientIdMetadataDocument: { enabled: true, ack: 'draft-02' },
+      clientIdMetadataDocument: {
+        enabled: true,
+        ack: 'draft-02',
+        // The library ends a connection to an address inside the network, but only once there is one.
+        allowFetch: (_ctx, clientId) => isPublicSite(clientId),
+      },
       resourceIndicators: {
         enabled: true,
         defaultResource: (_ctx, _client, oneOf) => oneOf?.[0] ?? issuer,

@@ -36,7 +36,7 @@ export function messagesOf(body: Buffer): Messages | Refused {
   // The library would replace what is not valid.
   if (!isUtf8(body)) return { code: -32700, message: 'The body is not valid UTF-8' }
   // A megabyte of small values would hold up everybody. How deep arguments are says their tool.
-  const tooMuch = sizeProblem(body, Number.POSITIVE_INFINITY)
+  const tooMuch = sizeProblem(body, { maxDepth: Number.POSITIVE_INFINITY })
   if (tooMuch !== null) return { code: -32602, message: tooMuch }
   let content: unknown
   try {

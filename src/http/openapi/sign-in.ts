@@ -121,9 +121,13 @@ function oauth(components: Components): DocumentedRoute[] {
     documented(`GET ${PATHS.authorization}`, 'authorize', {
       summary: 'Start a sign-in',
       description:
-        'Opened in a browser. The person signs in, chooses a brand and agrees; the browser then returns to `redirect_uri` with a `code`. PKCE is required.',
+        'Opened in a browser. The person signs in, chooses a brand and agrees; the browser then returns to `redirect_uri` with a `code`. PKCE is required. All parameters have 4 KB at most. At most 60 requests per minute and address, and 600 of all together.',
       parameters: [
-        field('client_id', 'Of a registered client, or the URL of its metadata document.', TEXT),
+        field(
+          'client_id',
+          'Of a registered client, or the URL of its metadata document, at a public site.',
+          TEXT,
+        ),
         field('redirect_uri', 'One of the addresses of the client.', URL),
         field('response_type', 'Always `code`.', { type: 'string', enum: ['code'] }),
         field('code_challenge', 'SHA-256 of the code verifier, in base64url.', TEXT),
@@ -134,7 +138,7 @@ function oauth(components: Components): DocumentedRoute[] {
       ],
       responses: {
         303: redirect('To the pages of the sign-in, or back to the client.'),
-        ...page({ 400: 'There is nobody to send the error back to.' }),
+        ...page({ 400: 'There is nobody to send the error back to, or the parameters are over 4 KB.' }),
         ...page({ 429: 'Too many requests.', 500: 'An unexpected error.', 503: 'Temporarily unavailable.' }),
       },
     }),

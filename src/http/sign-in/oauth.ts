@@ -2,6 +2,7 @@ import type Provider from 'oidc-provider'
 import type { Counted } from '../../access/limits.ts'
 import type { SignIn } from '../../access/sign-in/open.ts'
 import { PATHS } from '../../access/sign-in/paths.ts'
+import { fail } from '../../errors.ts'
 import type { Rate } from '../../op.ts'
 import type { Handler, HttpMethod, Request, Route } from '../server.ts'
 import { openly, PREFLIGHT } from './cors.ts'
@@ -17,6 +18,12 @@ const REGISTRATION_BYTES = 4 * 1024
 const REGISTRATIONS = { count: 60, per: 'minute' } as const
 /** By all together: in the three days until they are swept, 2 GB. */
 const ALL_REGISTRATIONS = { count: 120, per: 'minute', burst: 1_200 } as const
+/** Of a sign-in that is asked for, which is kept for an hour: clients send 500 bytes to 1 KB. */
+const AUTHORIZATION_BYTES = 4 * 1024
+/** By one address, which an office may share. */
+const AUTHORIZATIONS = { count: 60, per: 'minute' } as const
+/** By all together: in the two hours until they are swept, 350 MB. */
+const ALL_AUTHORIZATIONS = { count: 600, per: 'minute', burst: 1_200 } as const
 
 export interface OAuthDeps {
   provider: Provider
@@ -40,7 +47,15 @@ export function oauthRoutes({ provider, signIn, limit, limitShared }: OAuthDeps)
     await limitShared?.('oauth_register', ALL_REGISTRATIONS)
     return await answerOf(provider, request, registrationBody(request))
   }
-  const authorize = shown(limited({ name: 'oauth_authorize' }, answered))
+  const authorize: Handler = async (request) => {
+    if (request.query.toString().length > AUTHORIZATION_BYTES)
+      throw fail(
+        'bad_request',
+        `What a sign-in is asked for with must be at most ${AUTHORIZATION_BYTES / 1024} KB`,
+      )
+    await limitShared?.('oauth_authorize', ALL_AUTHORIZATIONS)
+    return await answered(request)
+  }
 
   return [
     open('/.well-known/oauth-authorization-server', 'GET', answered),
@@ -56,8 +71,8 @@ export function oauthRoutes({ provider, signIn, limit, limitShared }: OAuthDeps)
       ...open(PATHS.registration, 'POST', limited({ name: 'oauth_register', rate: REGISTRATIONS }, register)),
       bodyLimit: REGISTRATION_BYTES,
     },
-    { path: PATHS.authorization, surface: 'plain', bodyLimit: 0, methods: { GET: authorize } },
-    { path: `${PATHS.authorization}/{uid}`, surface: 'plain', bodyLimit: 0, methods: { GET: authorize } },
+    ofPerson(PATHS.authorization, limited({ name: 'oauth_authorize', rate: AUTHORIZATIONS }, authorize)),
+    ofPerson(`${PATHS.authorization}/{uid}`, limited({ name: 'oauth_resume' }, answered)),
   ]
 }
 
@@ -67,4 +82,12 @@ const open = (path: string, method: HttpMethod, handler: Handler): Route => ({
   surface: 'mcp',
   bodyLimit: BODY_BYTES,
   methods: { [method]: async (request: Request) => openly(await handler(request)), OPTIONS: PREFLIGHT },
+})
+
+/** Opened by a person's browser. */
+const ofPerson = (path: string, handler: Handler): Route => ({
+  path,
+  surface: 'plain',
+  bodyLimit: 0,
+  methods: { GET: shown(handler) },
 })
