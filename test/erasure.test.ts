@@ -113,6 +113,17 @@ t.test('recoup customer export knows who only an address names', async (t) => {
   t.match(printed, { contacts: [{ email: 'letters@example.com' }], events: [] })
 })
 
+t.test('recoup customer export knows what the event of a moment ago says', async (t) => {
+  const [storeId, email] = ['88123', 'moment@example.com']
+  await logBatch(sql, [{ brand_id: neighbour.id, email }])
+  await snapshotAll(pipeline)
+  await logBatch(sql, [{ brand_id: neighbour.id, email, store_customer_id: storeId }])
+  const printed = await customer<{ identifiers: { value: string }[] }>('export', [storeId], {
+    brand: neighbour.id,
+  })
+  t.same(printed.identifiers.map(({ value }) => value).sort(), [storeId, email])
+})
+
 t.test('every table is erased from, opened, or holds nobody', async (t) => {
   const tables = await sql<{ name: string }[]>`
     select relname as name from pg_class

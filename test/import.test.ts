@@ -5,9 +5,13 @@ import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { zstdDecompressSync } from 'node:zlib'
 import t, { type Test } from 'tap'
+import { eraseDue } from '../src/connect/erase/due.ts'
 import { importFolder } from '../src/connect/import/folder.ts'
 import { type ImportOptions, importFile } from '../src/connect/import/import.ts'
+import { knownEvents } from '../src/connect/import/known-events.ts'
 import type { ImportKind } from '../src/connect/import/targets.ts'
+import { requestErasure } from '../src/identity/erasure-request.ts'
+import { compactBrand } from '../src/lake/compact.ts'
 import { snapshotAll } from '../src/lake/horizon.ts'
 import type { Brand } from '../src/op.ts'
 import { brand } from './fixtures/brand.ts'
@@ -903,6 +907,15 @@ t.test(
   },
 )
 
+t.test('a record that the version before wrote is one by its times', async (t) => {
+  const { owner, run, file } = await store(t)
+  const head = 'external_id,first_name,created_at,updated_at'
+  await run('customers', file('new.csv', `${head}\n7,new,2025-01-01,2026-05-01`))
+  await db.postgres.sql`update customer set has_record = false where brand_id = ${owner.id}`
+  const { report } = await run('customers', file('old.csv', `${head}\n7,old,2025-01-01,2026-01-01`))
+  t.match(report, { imported: 0, unchanged: 1 })
+})
+
 t.test('what is no email address replaces none', async (t) => {
   const { owner, file, run } = await store(t)
   const email = async () =>
@@ -1091,6 +1104,39 @@ t.test('what the lake has of a file that has grown comes in once, however long a
     'select count(*) as rows, count(distinct event_id) as ids from events',
   )
   t.same(kept, { rows: 3, ids: 3 })
+})
+
+t.test('ids are looked up in the lake as an erasure meanwhile left it', async (t) => {
+  const { owner, run, file } = await store(t)
+  const csv = file(
+    'e.csv',
+    'event_id,event_type,occurred_at,email\ne1,viewed,2026-01-01,a@example.com\ne2,viewed,2026-01-01,b@example.com',
+  )
+  await run('events', csv)
+  await snapshotAll(pipeline)
+  await compactBrand(pipeline, owner.id, true)
+  const erase = async () => {
+    const whom = { email: 'b@example.com' }
+    await pipeline.postgres.forBrand(owner.id).tx((tx) => requestErasure(tx, whom, 'a test'))
+    while (await eraseDue(pipeline, { brandId: owner.id, patience: { readersMs: 0, writersMs: 0 } }));
+  }
+  let asked = 0
+  const rows = async () => {
+    if (asked++ === 0) await erase()
+    return [{ ids: '[{"n":1,"event_id":"e1"},{"n":2,"event_id":"e9"}]' }]
+  }
+  const known = await knownEvents({ pipeline, brand: owner, duck: { rows: rows as never } }, [0])
+  t.same([...(await known.rowsOf(0))], [1])
+  t.equal(asked, 2)
+  await known.close()
+})
+
+t.test('no file of events is imported beside the lake of another service', async (t) => {
+  const { owner, file } = await store(t)
+  const lakeDir = t.testdir({ 'service-id': 'another' })
+  const csv = file('e.csv', 'event_id,event_type,occurred_at,email\ne1,viewed,2026-01-01,a@example.com')
+  const imported = importFile({ pipeline: { ...pipeline, lakeDir }, brand: owner, kind: 'events', file: csv })
+  await t.rejects(imported, { code: 'conflict', message: /set LAKE_DIR/ })
 })
 
 t.test('events keep their own id and their properties as they are', async (t) => {

@@ -108,6 +108,14 @@ for (const [how, options] of Object.entries({ whole: {}, 'in steps': { smallRows
     }
     await come({ ...ann, ...guest })
     t.same(await state(), [3, 3, ['merged']])
+    const hide = (deleted: boolean) => pipeline.postgres.sql`
+      update customer set deleted = ${deleted} where brand_id = ${brand.id} and store_customer_id = '11'`
+    await hide(true)
+    await come(ann)
+    t.same(await state(), [3, 2, ['merged']], 'whom the store hides is a member still')
+    await hide(false)
+    await come(ann)
+    t.same(await state(), [3, 3, ['merged']])
     const whom = { storeCustomerId: '10' }
     await pipeline.postgres.forBrand(brand.id).tx((tx) => requestErasure(tx, whom, 'a test'))
     while (await eraseDue(pipeline, { brandId: brand.id }));

@@ -45,8 +45,9 @@ export const customerCommands = [
       const [identifier] = run.positionals
       const { app, brand: found } = await ofBrand(run)
       const { pipeline } = app
+      await snapshotAll(pipeline)
       const whom = await whomOf(pipeline, found.id, identifier)
-      if (!(await settledStanding(pipeline, found, whom)).known)
+      if (!(await standingOf(pipeline, found, whom)).known)
         throw new UsageError(`Nobody of ${found.name} has the identifier ${identifier}.`)
       return await dataOf(pipeline, found, await personOf(pipeline, found, whom))
     },

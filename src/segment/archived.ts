@@ -1,7 +1,6 @@
 import { laterFiles } from '../lake/manifest.ts'
 import type { Pipeline } from '../lake/pipeline.ts'
 import type { Session } from '../lake/session.ts'
-import { amongSegments } from './among.ts'
 import { OF_LAKE } from './members.ts'
 import type { BrandRow, Way } from './way.ts'
 
@@ -9,8 +8,8 @@ import type { BrandRow, Way } from './way.ts'
 export type Left = ReadonlyMap<number, number>
 
 /**
- * Adds to `member_diff` those members of archived segments who are customers no more, merged or erased: nobody evaluates
- * these segments, but whoever copied one must learn who left it. The others stay as they were.
+ * Adds to `member_diff` those members of archived segments who were merged or erased: nobody evaluates these segments, but
+ * whoever copied one must learn who left it. Whom the store only hides stays a member, shown again when it gives them back.
  */
 export async function leaveArchived(
   { duck, manifest }: Pick<Session, 'duck' | 'manifest'>,
@@ -25,14 +24,21 @@ export async function leaveArchived(
   if (!changed && brand.no_erasure_since && !verify) return new Map()
   const archived = await postgres.pipeline.many<{ ordinal: number }>('segments_archived', [brand.id])
   if (archived.length === 0) return new Map()
+  const isArchived = isOf(archived.map(({ ordinal }) => ordinal))
   const members = way.whole && !way.before ? 'member_before' : OF_LAKE
   const touched = way.whole ? '' : 'semi join touched using (customer)'
   await duck.run(`
     insert into member_diff
-    select segment, customer, 'exited' from ${members} ${touched} anti join customers using (customer)
-    where ${amongSegments(archived)}`)
+    select segment, customer, 'exited'
+    from ${members} ${touched}
+    semi join (
+      select subject as customer from subject_redirect
+      union all
+      select subject from customers_erased
+    ) using (customer)
+    where ${isArchived}`)
   const left = await duck.rows<{ segment: number; members: number }>(
-    `select segment, count(*) as members from member_diff where ${amongSegments(archived)} group by segment`,
+    `select segment, count(*) as members from member_diff where ${isArchived} group by segment`,
   )
   return new Map(left.map(({ segment, members: count }) => [segment, count]))
 }
@@ -40,12 +46,11 @@ export async function leaveArchived(
 /** Rows of `member_diff` that `leaveArchived` added, with their reasons. */
 export const reasonsOfLeft = (left: Left): string => `
     select segment, member_diff.customer, action,
-      case
-        when redirect.subject is not null then 'merged'
-        when erased.subject is not null then 'erased'
-        else 'data_changed'
-      end as reason
+      case when redirect.subject is not null then 'merged' else 'erased' end as reason
     from member_diff
     left join subject_redirect as redirect on redirect.subject = member_diff.customer
-    left join customers_erased as erased on erased.subject = member_diff.customer
-    where ${amongSegments([...left.keys()].map((ordinal) => ({ ordinal })))}`
+    where ${isOf([...left.keys()])}`
+
+/** Archived segments add up: by ranges, as for those that are evaluated, 200 took four seconds, so a seventh of one. */
+const isOf = (ordinals: readonly number[]): string =>
+  `segment in (select unnest([${ordinals.map(Math.trunc).join(', ')}]))`

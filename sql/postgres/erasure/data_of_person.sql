@@ -9,6 +9,12 @@ talks as (
     where r.brand_id = $1 and (r.subject = any($2::integer[]) or r.contact_id in (select id from contacts))
 ),
 
+runs as (
+    select r.*
+    from campaign_run as r
+    where r.brand_id = $1 and (r.subject = any($2::integer[]) or r.contact_id in (select id from contacts))
+),
+
 rows as (
     select 'customers' as kind, to_jsonb(r) as row from customer as r where r.brand_id = $1 and r.subject = any($2::integer[])
     union all
@@ -45,9 +51,15 @@ rows as (
     union all
     select 'subscriptions', to_jsonb(r) from subscription as r where r.brand_id = $1 and r.subject = any($2::integer[])
     union all
-    select 'campaign_runs', to_jsonb(r) - array['claim', 'claimed_until']
-    from campaign_run as r
-    where r.brand_id = $1 and (r.subject = any($2::integer[]) or r.contact_id in (select id from contacts))
+    select 'campaign_runs', to_jsonb(r) - array['claim', 'claimed_until'] from runs as r
+    union all
+    select 'campaign_steps', to_jsonb(r) from runs join run_step as r on r.brand_id = runs.brand_id and r.run_id = runs.id
+    union all
+    select 'carts', to_jsonb(r) from store_cart as r where r.brand_id = $1 and r.subject = any($2::integer[])
+    union all
+    select 'data_requests', to_jsonb(r)
+    from data_request as r
+    where r.brand_id = $1 and (r.email = any($3::text[]) or r.phone = any($4::text[]) or r.store_customer_id = any($5::text[]))
     union all
     select 'conversations', to_jsonb(r) from talks as r
     union all

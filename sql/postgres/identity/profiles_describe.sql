@@ -14,7 +14,7 @@ set
     phone = coalesce(customer.phone, given.phone),
     created_at = least(customer.created_at, given.created_at),
     updated_at = case
-        when customer.has_record then customer.updated_at
+        when customer.has_record or customer.updated_at <> customer.created_at then customer.updated_at
         else least(customer.created_at, given.created_at)
     end
 from given

@@ -34,10 +34,10 @@ described as (
         last_name = coalesce(given.last_name, customer.last_name),
         tags = coalesce(given.tags, customer.tags),
         created_at = least(customer.created_at, given.created_at),
-        -- Without a record it bears the time of its making.
+        -- Without a record it bears the time of its making; what the version before wrote shows by its times alone.
         updated_at = case
             when given.updated_at is not null then given.updated_at
-            when customer.has_record then customer.updated_at
+            when customer.has_record or customer.updated_at <> customer.created_at then customer.updated_at
             else least(customer.created_at, given.created_at)
         end,
         has_record = customer.has_record or given.updated_at is not null,
@@ -49,7 +49,7 @@ described as (
         and customer.subject = given.subject
         and case
             when given.updated_at is null then told.subject is null
-            else given.updated_at >= customer.updated_at or not customer.has_record
+            else given.updated_at >= customer.updated_at or not (customer.has_record or customer.updated_at <> customer.created_at)
         end
         and (
             customer.email, customer.phone, customer.first_name, customer.last_name, customer.tags, customer.created_at,

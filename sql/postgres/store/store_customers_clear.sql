@@ -25,7 +25,7 @@ held as (
         -- As import_customers takes it.
         case
             when given.updated_at is not null
-                then given.updated_at >= customer.updated_at or not customer.has_record
+                then given.updated_at >= customer.updated_at or not (customer.has_record or customer.updated_at <> customer.created_at)
         end as is_newer
     from given
     join customer on customer.brand_id = $1 and customer.subject = given.subject

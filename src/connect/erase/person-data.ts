@@ -1,5 +1,4 @@
 import { parseStored } from '../../event/exact.ts'
-import { snapshotAll } from '../../lake/horizon.ts'
 import { isOneOf } from '../../lake/one-of.ts'
 import type { Pipeline } from '../../lake/pipeline.ts'
 import { openSession } from '../../lake/session.ts'
@@ -9,15 +8,15 @@ import type { Found } from './cut.ts'
 /** All that is stored of one person: rows by their kind, such as `orders`, and `events` of the lake. */
 export type PersonData = Record<string, unknown[]>
 
-/** Gathers it, with what was accepted until now. */
+/** Gathers it as the lake has it: a snapshot before `findPerson` adds what was accepted until now. */
 export async function dataOf(
   pipeline: Pipeline,
   brand: Brand,
-  { subjects, identifiers: { email, phone } }: Found,
+  { subjects, identifiers: { email, phone, store_customer_id } }: Found,
 ): Promise<PersonData> {
   const rows = await pipeline.postgres
     .forBrand(brand.id)
-    .many<{ kind: string; row: string }>('data_of_person', [subjects, email, phone])
+    .many<{ kind: string; row: string }>('data_of_person', [subjects, email, phone, store_customer_id])
   const byKind = Map.groupBy(rows, ({ kind }) => kind)
   const data = Object.fromEntries(
     [...byKind].map(([kind, some]) => [kind, some.map(({ row }) => parseStored(row))]),
@@ -27,7 +26,6 @@ export async function dataOf(
 
 async function eventsOf(pipeline: Pipeline, brand: Brand, subjects: readonly number[]): Promise<unknown[]> {
   if (subjects.length === 0) return []
-  await snapshotAll(pipeline)
   const session = await openSession(pipeline, brand, new Date())
   try {
     const rows = await session.duck.rows<{ event: string }>(

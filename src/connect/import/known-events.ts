@@ -1,3 +1,5 @@
+import { brandManifest } from '../../lake/manifest.ts'
+import { refuseForeignLake } from '../../lake/owner.ts'
 import { openSession, type Session } from '../../lake/session.ts'
 import type { ImportRun } from './file.ts'
 
@@ -8,18 +10,16 @@ export interface KnownEvents {
   close(): Promise<void>
 }
 
+type Asked = Pick<ImportRun, 'pipeline' | 'brand'> & { duck: Pick<ImportRun['duck'], 'rows'> }
+
 /**
  * Looks the ids of some chunks of the table `ready` up in the lake, however long ago they came: by itself it compares new
- * ones with those of 14 days, and a file that is exported anew each month holds those of years.
+ * ones with those of 14 days, and a file that is exported anew each month holds those of years. Throws `conflict` where the
+ * lake is another service's.
  */
-export async function knownEvents(run: ImportRun, chunks: readonly number[]): Promise<KnownEvents> {
-  const session = await openSession(run.pipeline, run.brand, new Date(), { read: () => new Set(['events']) })
-  try {
-    await fillKnown(session, run, chunks)
-  } catch (error) {
-    await session.close()
-    throw error
-  }
+export async function knownEvents(run: Asked, chunks: readonly number[]): Promise<KnownEvents> {
+  await refuseForeignLake(run.pipeline)
+  const session = await filledSession(run, chunks)
   return {
     rowsOf: async (chunk) => {
       const rows = await session.duck.rows<{ n: number }>('select n from known where chunk = $1', [chunk])
@@ -29,8 +29,24 @@ export async function knownEvents(run: ImportRun, chunks: readonly number[]): Pr
   }
 }
 
+/** An erasure may take the files away that it reads: then it reads those that came in their place. */
+async function filledSession(run: Asked, chunks: readonly number[]): Promise<Session> {
+  const { pipeline, brand } = run
+  for (;;) {
+    const session = await openSession(pipeline, brand, new Date(), { read: () => new Set(['events']) })
+    try {
+      await fillKnown(session, run, chunks)
+      return session
+    } catch (error) {
+      await session.close()
+      const { erasures } = await brandManifest(pipeline.postgres, brand.id)
+      if (erasures === session.manifest.erasures) throw error
+    }
+  }
+}
+
 /** Chunk by chunk: a file can have more ids than Node can hold. */
-async function fillKnown({ duck }: Session, run: ImportRun, chunks: readonly number[]): Promise<void> {
+async function fillKnown({ duck }: Session, run: Asked, chunks: readonly number[]): Promise<void> {
   await duck.run('create temp table known (chunk integer, n bigint)')
   if ((await duck.rows('from events limit 1')).length === 0) return
   await duck.run('create temp table given (chunk integer, n bigint, event_id varchar)')

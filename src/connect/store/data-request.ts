@@ -1,4 +1,5 @@
 import { fail } from '../../errors.ts'
+import { snapshotAll } from '../../lake/horizon.ts'
 import type { Pipeline } from '../../lake/pipeline.ts'
 import type { Brand } from '../../op.ts'
 import { findPerson } from '../erase/cut.ts'
@@ -33,6 +34,7 @@ export async function answerDataRequest(pipeline: Pipeline, brand: Brand, id: st
   const { store_customer_id, email, phone } = request
   const given = Object.entries({ store_customer_id, email, phone })
   const whom = Object.fromEntries(given.flatMap(([kind, value]) => (value === null ? [] : [[kind, value]])))
+  await snapshotAll(pipeline)
   const person = await pipeline.postgres.pipeline.tx((tx) => findPerson(tx, pipeline, brand.id, whom))
   const data = await dataOf(pipeline, brand, person)
   await pipeline.postgres.forBrand(brand.id).run('data_request_answered', [id])
