@@ -9,19 +9,23 @@ alter table checkout add column erased boolean not null default false;
 alter table store_order disable trigger set_xid;
 update store_order
 set erased = true
+from (select brand_id, max(erased_at) as newest from tombstone group by brand_id) as erasure
 where
-    subject is null
+    store_order.brand_id = erasure.brand_id
+    and created_at <= newest
+    and subject is null
     and (email, phone, number, checkout_token) is not distinct from (null, null, null, null)
-    and discount_codes = '{}'
-    and exists (select from tombstone where tombstone.brand_id = store_order.brand_id and erased_at >= created_at);
+    and discount_codes = '{}';
 alter table store_order enable trigger set_xid;
 alter table checkout disable trigger set_xid;
 update checkout
 set erased = true
+from (select brand_id, max(erased_at) as newest from tombstone group by brand_id) as erasure
 where
-    subject is null
-    and (url, token, cart_id) is not distinct from (null, null, null)
-    and exists (select from tombstone where tombstone.brand_id = checkout.brand_id and erased_at >= created_at);
+    checkout.brand_id = erasure.brand_id
+    and created_at <= newest
+    and subject is null
+    and (url, token, cart_id) is not distinct from (null, null, null);
 alter table checkout enable trigger set_xid;
 
 -- However an order comes back from before the erasure, it comes without a name.

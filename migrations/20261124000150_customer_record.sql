@@ -4,19 +4,16 @@
 -- records were never changed since they were made.
 alter table customer add column has_record boolean not null default false;
 
--- They go to the lake no more for that.
+-- Of others the times tell. They go to the lake no more for that.
 alter table customer disable trigger set_xid;
 update customer
 set has_record = true
+from store_version
 where
-    updated_at <> created_at
-    or exists (
-        select from store_version
-        where
-            store_version.brand_id = customer.brand_id
-            and kind = 'customer'
-            and external_id = customer.store_customer_id
-    );
+    customer.updated_at = customer.created_at
+    and store_version.brand_id = customer.brand_id
+    and kind = 'customer'
+    and external_id = store_customer_id;
 alter table customer enable trigger set_xid;
 
 -- migrate:down

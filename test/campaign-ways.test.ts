@@ -329,6 +329,45 @@ for (const [what, sources] of Object.entries(SOURCES))
     t.match(await messagesOf(brand), [{ phone: phoneOf({ id: 1 }), status: 'sent' }])
   })
 
+t.test('runs of a brand that cannot be read wait ten minutes, and ask and say so once a look', async (t) => {
+  clock.noon()
+  const brand = await stage.brand()
+  await tagged(brand, { id: 1 }, 'vip')
+  await stage.campaign(brand, {
+    filters: [{ field: 'customer_attributes.tags', operator: 'contains', value: 'vip' }],
+  })
+  clock.pass(5)
+  await left(brand, { id: 1 })
+  clock.pass(60)
+  await stage.tick()
+  let asked = 0
+  const sources = async () => {
+    asked++
+    throw new Error('customers.sql: a mistake')
+  }
+  const look = () => runCampaigns({ ...stage.parts, lake: () => ({ sources }) }, clock.now)
+  await look()
+  await sql`
+    insert into campaign_run
+    select (jsonb_populate_record(run, jsonb_build_object('id', gen_random_uuid(), 'source_id', n, 'occurrence', n))).*
+    from campaign_run as run cross join generate_series(1, 1999) as n where brand_id = ${brand.id}`
+  clock.pass(9)
+  t.match(await look(), { worked: 0 })
+  clock.pass(1)
+  asked = 0
+  const written = t.capture(process.stderr, 'write')
+  t.match(await look(), { worked: 2_000 })
+  const lines = written().map(({ args }) => JSON.parse(String(args[0])))
+  t.match(lines, [
+    { event: 'runs_put_off', brand_id: brand.id, count: 2_000, error: 'customers.sql: a mistake' },
+  ])
+  t.ok(asked <= 4, 'by those at the same time')
+  t.same(await sql`select distinct attempts, due_at from campaign_run where brand_id = ${brand.id}`, [
+    { attempts: 0, due_at: clock.pass(10) },
+  ])
+  await sql`delete from campaign_run where brand_id = ${brand.id}`
+})
+
 t.test('filters look at what came in with the event that started the run', async (t) => {
   clock.noon()
   const brand = await stage.brand()

@@ -40,7 +40,7 @@ async function contact(brand: Brand, subject: number | null = null): Promise<str
   return id
 }
 
-const orderWith = (brand: Brand, code: string, subject: number | null) => sql`
+const orderWith = (brand: Brand, code: string, subject: number | null, by: typeof sql = sql) => by`
   insert into store_order (brand_id, external_id, id, subject, state, billing_status, currency_code, total, discount_codes,
     created_at, updated_at)
   values (${brand.id}, ${v7()}, ${v7()}, ${subject}, 'complete', 'paid', 'USD', 1, ${[code]}, now(), now())`
@@ -229,6 +229,30 @@ t.test('a code that somebody else used is not given to its contact again', async
   await sql`
     update store_order set discount_codes = ${['SPRING', second]} where brand_id = ${brand.id} and subject is null`
   t.not(await code(), second, 'also by an order of nobody, which got it later')
+})
+
+t.test('an order reads no other codes than its own, also where there were few of them before', async (t) => {
+  const brand = await makeBrand(db)
+  const discount = await addDiscount(of(brand), TEN)
+  const ada = await contact(brand)
+  const one = await sql.reserve()
+  t.teardown(() => one.release())
+  const order = (code: string) => orderWith(brand, code, null, one)
+  const read = async () => {
+    const [row] = await one<{ rows: number }[]>`
+      select (seq_tup_read + idx_tup_fetch)::integer as rows from pg_stat_xact_user_tables
+      where relname = 'discount_code'`
+    return row?.rows
+  }
+  for (let n = 0; n < 10; n++) await order('SPRING')
+  await one`
+    insert into discount_code (brand_id, discount_id, contact_id, turn, code)
+    select ${brand.id}, ${discount.id}, ${ada}, n, 'CODE-' || n from generate_series(1, 5000) as n`
+  await one`begin`
+  const before = await read()
+  await order('SPRING')
+  t.equal(await read(), before)
+  await one`rollback`
 })
 
 t.test('a code is given out only once the store has it, and a lost answer makes no second one', async (t) => {

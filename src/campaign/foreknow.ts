@@ -20,6 +20,7 @@ export interface Outside {
   /** The live store, where codes are made; null: there is none. */
   store(): Promise<Pick<Connection, 'apiOrigin' | 'accessToken'> | null>
   answering: Answering
+  unreadable: Unreadable
   /** Where answers are drafted; null: nowhere. */
   agent: ChatEndpoint | null
   drafting: Drafting
@@ -31,6 +32,9 @@ export interface Outside {
 export interface Answering {
   none: Failure | null
 }
+
+/** What a round could not read of a brand, and why: its sources, or the customers of a version, by its key. */
+export type Unreadable = Map<string, unknown>
 
 /** Of all drafts of a round. */
 export interface Drafting {
@@ -48,12 +52,15 @@ export interface Found extends Foreknown {
 interface Later {
   asked: readonly string[]
   unasked: readonly string[]
-  /** Why customers were not read; null: all were. */
-  unread: unknown
+  /** Of customers that cannot be read. */
+  unread: readonly string[]
 }
 
 /** Codes, or drafts, that are asked for at the same time. */
 const ABREAST = 8
+
+/** In the place of a version's key. */
+const ALL_SOURCES = 'sources'
 
 /** Another try does not mend these: there will be no code. */
 const FINAL = ['not_found', 'forbidden', 'integration_not_connected', 'bad_request', 'upstream_error']
@@ -67,41 +74,48 @@ export async function foreknow(db: Db, wanting: readonly Wanting[], outside: Out
   const answering = wanting.filter(({ needs }) => needs === 'draft').map(({ run }) => run)
   const { codes, asked, unasked } = offering.length ? await codesOf(db, offering, outside) : NO_CODES
   const { drafts, undrafted } = answering.length ? await draftsOf(db, answering, outside) : NO_DRAFTS
-  const { holds, unread, why } = looking.length ? await holdsOf(db, looking, outside) : NO_HOLDS
+  const { holds, unread } = looking.length ? await holdsOf(db, looking, outside) : NO_HOLDS
   return {
     holds,
     codes,
     drafts,
-    later: { asked, unasked: [...unasked, ...undrafted, ...unread], unread: why },
+    later: { asked, unasked: [...unasked, ...undrafted], unread },
   }
 }
 
 interface Holds {
   holds: Map<string, boolean>
   unread: readonly string[]
-  /** Null: all were read. */
-  why: unknown
 }
-const NO_HOLDS: Holds = { holds: new Map(), unread: [], why: null }
+const NO_HOLDS: Holds = { holds: new Map(), unread: [] }
 
 /** Customers are looked at together, once for each version. That a brand cannot be read is no failure of its runs. */
-async function holdsOf(db: Db, runs: readonly HeldRun[], { sources, signal }: Outside): Promise<Holds> {
-  const versions = Map.groupBy(runs, await versionsOf(db, runs))
-  const holds = new Map<string, boolean>()
-  const unread: string[] = []
-  let why: unknown = null
-  const reading = sources()
-  for (const [{ filters }, some] of versions)
+async function holdsOf(
+  db: Db,
+  runs: readonly HeldRun[],
+  { sources, unreadable, signal }: Outside,
+): Promise<Holds> {
+  const tried = async <Found>(what: string, read: () => Promise<Found>): Promise<Found | null> => {
+    if (unreadable.has(what)) return null
     try {
-      const customers = [...new Set(some.flatMap(({ customer }) => customer ?? []))]
-      const fit = await customersThatHold(filters, await reading, customers)
-      for (const { id, customer } of some) holds.set(id, customer !== null && fit.has(customer))
+      return await read()
     } catch (error) {
       if (isUnavailable(error) || signal?.aborted) throw error
-      why ??= error
-      unread.push(...some.map(({ id }) => id))
+      unreadable.set(what, error)
+      return null
     }
-  return { holds, unread, why }
+  }
+  const versions = Map.groupBy(runs, await versionsOf(db, runs))
+  const reader = await tried(ALL_SOURCES, sources)
+  const holds = new Map<string, boolean>()
+  const unread: string[] = []
+  for (const [{ key, filters }, some] of versions) {
+    const customers = [...new Set(some.flatMap(({ customer }) => customer ?? []))]
+    const fit = reader && (await tried(key, () => customersThatHold(filters, reader, customers)))
+    if (fit) for (const { id, customer } of some) holds.set(id, customer !== null && fit.has(customer))
+    else unread.push(...some.map(({ id }) => id))
+  }
+  return { holds, unread }
 }
 
 type Codes = Pick<Found, 'codes'> & Pick<Later, 'asked' | 'unasked'>

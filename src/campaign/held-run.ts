@@ -25,6 +25,8 @@ export interface HeldRun extends DueRun {
 }
 
 export interface Version {
+  /** Of this version of this campaign. */
+  key: string
   definition: CampaignDefinition
   filters: Filters
 }
@@ -91,7 +93,8 @@ export async function versionsOf(
     // Its event type may have another name since.
     const trigger_event = triggers.get(keyOf(row)) ?? definition.trigger_event
     const start = await savedStart(db, { trigger_event, provider_id: definition.provider_id })
-    versions.set(keyOf(row), { definition, filters: savedFilters(definition.filters, start.facts) })
+    const key = keyOf(row)
+    versions.set(key, { key, definition, filters: savedFilters(definition.filters, start.facts) })
   }
   return (run) => {
     const found = versions.get(keyOf(run))

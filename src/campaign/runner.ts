@@ -8,7 +8,7 @@ import type { Postgres } from '../store/postgres.ts'
 import { abreast } from './abreast.ts'
 import { ending } from './advance.ts'
 import type { ChatEndpoint } from './chat.ts'
-import { type Answering, type Drafting, foreknow } from './foreknow.ts'
+import { type Answering, type Drafting, foreknow, type Unreadable } from './foreknow.ts'
 import type { HeldRun } from './held-run.ts'
 import { messageBrand } from './message-brand.ts'
 import { recordSteps } from './record-steps.ts'
@@ -39,6 +39,10 @@ const ABREAST = 4
 const DRAFTING_MS = 20_000
 /** A claim is anybody's again after this long. */
 const LEASE_MS = 120_000
+/** Runs for which nobody could tell are looked at again after this long, however often. */
+const UNASKED_MS = 30_000
+/** The same where customers cannot be read: mostly a model is broken, until somebody mends it. */
+const UNREAD_MS = 600_000
 /** A step that fails is done again after these pauses, then the run ends. */
 const PAUSES_MS = [30_000, 120_000, 600_000, 3_600_000]
 
@@ -63,25 +67,49 @@ export async function workDueRuns(parts: RunnerParts, now: Date): Promise<number
   const due = await parts.postgres.pipeline.many<{ brand_id: string; id: string }>('runs_next', [now, MOST])
   const drafting = { isSilent: false, until: performance.now() + (parts.draftingMs ?? DRAFTING_MS) }
   const batches: Some[] = []
+  const brands: OfBrand[] = []
   for (const [brandId, runs] of Map.groupBy(due, ({ brand_id }) => brand_id)) {
-    const answering = { none: null }
+    const ofBrand = {
+      brandId,
+      answering: { none: null },
+      unreadable: new Map(),
+      later: { count: 0, asked: 0 },
+    }
+    brands.push(ofBrand)
     for (let at = 0; at < runs.length; at += AT_ONCE) {
       const ids = runs.slice(at, at + AT_ONCE).map(({ id }) => id)
-      batches.push({ brandId, answering, drafting, claim, ids, now })
+      batches.push({ ...ofBrand, drafting, claim, ids, now })
     }
   }
   let worked = 0
-  await abreast(batches, ABREAST, async (some) => {
-    const done = await workSome(parts, some)
-    worked += done
-  })
+  try {
+    await abreast(batches, ABREAST, async (some) => {
+      const done = await workSome(parts, some)
+      worked += done
+    })
+  } finally {
+    brands.forEach(logLater)
+  }
   return worked
 }
 
-interface Some {
+/** What is known of a brand in this round. */
+interface OfBrand {
   brandId: string
-  /** Of the brand's store, in this round. */
+  /** Of its store. */
   answering: Answering
+  unreadable: Unreadable
+  /** Runs that were put off, and how many of them asked the store. */
+  later: { count: number; asked: number }
+}
+
+function logLater({ brandId, answering, unreadable, later }: OfBrand): void {
+  if (later.count === 0) return
+  const [error = answering.none] = unreadable.values()
+  log('error', 'runs_put_off', { brand_id: brandId, ...later, ...(error !== null && errorFields(error)) })
+}
+
+interface Some extends OfBrand {
   /** Of all brands, in this round. */
   drafting: Drafting
   claim: string
@@ -110,7 +138,7 @@ async function workSome(parts: RunnerParts, some: Some, attempt = 1): Promise<nu
 
 async function workBrand(parts: RunnerParts, some: Some): Promise<number> {
   const { postgres, baseUrl, agent } = parts
-  const { brandId, answering, drafting, claim, ids, now } = some
+  const { brandId, answering, unreadable, later, drafting, claim, ids, now } = some
   const db = postgres.forBrand(brandId)
   const options = { now, baseUrl, hasAgent: agent !== null, until: new Date(now.getTime() + LEASE_MS) }
   const first = await db.tx((tx) => workOn(tx, { claim, ids, isClaimed: false }, NOTHING, options))
@@ -126,24 +154,21 @@ async function workBrand(parts: RunnerParts, some: Some): Promise<number> {
       await putOff(parts, { ...some, ids }, null)
       break
     }
-    const more = await foreknow(db, wanting, { ...outsideOf(parts, db, now), answering, drafting })
+    const outside = { ...outsideOf(parts, db, now), answering, unreadable, drafting }
+    const more = await foreknow(db, wanting, outside)
     known = {
       holds: new Map([...known.holds, ...more.holds]),
       codes: new Map([...known.codes, ...more.codes]),
       drafts: new Map([...known.drafts, ...more.drafts]),
     }
-    const { asked: failed, unasked, unread } = more.later
-    if (failed.length + unasked.length > 0) {
-      const counts = { count: failed.length + unasked.length, asked: failed.length }
-      const error = unread ?? answering.none
-      const why = error !== null && errorFields(error)
-      log('error', 'runs_put_off', { brand_id: brandId, ...counts, ...why })
-      await putOff(parts, { ...some, ids: failed }, answering.none)
-      await putOff(parts, { ...some, ids: unasked }, null)
-    }
-    const held = wanting
-      .map(({ run }) => run.id)
-      .filter((id) => !failed.includes(id) && !unasked.includes(id))
+    const { asked, unasked, unread } = more.later
+    await putOff(parts, { ...some, ids: asked }, answering.none)
+    await putOff(parts, { ...some, ids: unasked }, null)
+    await putOff(parts, { ...some, ids: unread }, null, UNREAD_MS)
+    const put = new Set([...asked, ...unasked, ...unread])
+    later.count += put.size
+    later.asked += asked.length
+    const held = wanting.map(({ run }) => run.id).filter((id) => !put.has(id))
     wanting = (await db.tx((tx) => workOn(tx, { claim, ids: held, isClaimed: true }, known, options))).wanting
   }
   return first.taken
@@ -164,14 +189,20 @@ function outsideOf({ lake, seal, agent, signal }: RunnerParts, db: Db, now: Date
 }
 
 /** Tried again later; in the end a run that failed is over, and says so. `error` is null where none was tried. */
-async function putOff({ postgres }: RunnerParts, { brandId, claim, ids, now }: Some, error: unknown) {
+async function putOff(
+  { postgres }: RunnerParts,
+  { brandId, claim, ids, now }: Some,
+  error: unknown,
+  untriedMs = UNASKED_MS,
+) {
+  if (ids.length === 0) return 0
   const isTried = error !== null
   const message = error instanceof Error ? error.message : String(error)
   return await postgres.forBrand(brandId).tx(async (tx) => {
     const taken = await tx.many<{ id: string }>('runs_take', [ids, claim, now])
     const runs = await tx.many<HeldRun>('runs_held', [taken.map(({ id }) => id)])
     for (const { id, attempts, ordinal } of runs) {
-      const pause = PAUSES_MS[isTried ? attempts : 0]
+      const pause = isTried ? PAUSES_MS[attempts] : untriedMs
       if (pause !== undefined) {
         await tx.run('run_later', [id, isTried ? attempts + 1 : attempts, new Date(now.getTime() + pause)])
         continue
