@@ -396,6 +396,17 @@ t.test('a contact of who was merged into somebody gets the number, no other is m
   ])
 })
 
+t.test('two messages of a round to who had no contact are to the one that is made', async (t) => {
+  const brand = await newBrand(db)
+  await sql`insert into customer (brand_id, subject, id, provenance, email) values
+    (${brand.id}, 1, 'a', 'server', 'a@example.com')`
+  const found = await db.postgres
+    .forBrand(brand.id)
+    .tx((tx) => recipientsOf(tx, [asking({ id: 'one' }), asking({ id: 'other' })]))
+  t.match(found.get('one'), { email: 'a@example.com' })
+  t.same(found.get('other'), found.get('one'))
+})
+
 t.test('who has no number costs a round of messages no statement of their own', async (t) => {
   const brand = await newBrand(db)
   const asked = Array.from({ length: 20 }, (_, at) => asking({ id: `${at}`, subject: at + 1 }))

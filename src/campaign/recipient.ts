@@ -70,8 +70,9 @@ export async function recipientsOf(tx: Statements, asked: readonly Asked[]): Pro
     const contacts = theirs(one.subject)
     const customer = customers.get(one.id)
     const lacks = customer && isAny(lackedBy(contacts, customer, one.channel))
-    const recipient =
-      (lacks ? await joined(tx, one, customer) : reachedBy(contacts, one.channel)) ?? contacts[0]
+    const recipient = lacks
+      ? await joined(tx, one, customer)
+      : (reachedBy(contacts, one.channel) ?? contacts[0])
     if (recipient) found.set(one.id, recipient)
   }
   return found
@@ -118,7 +119,7 @@ function lackedBy(
 
 const isAny = ({ email, phone }: Channels) => email !== null || phone !== null
 
-/** The contact of a customer with what it lacked; none where that is no address, or another contact has it. */
+/** The contact of a customer, with what it lacked unless that is no address or another contact has it; none where it has none. */
 async function joined(
   tx: Statements,
   { subject, channel }: Asked,
@@ -130,10 +131,10 @@ async function joined(
   if (reached) return reached
   const lacked = lackedBy(contacts, customer, channel)
   const channels = await channelsOf(tx, lacked)
-  if (!isAny(channels)) return undefined
+  if (!isAny(channels)) return contacts[0]
   const owner = contacts[0]?.subject ?? customer.subject
   // What another contact has is not theirs to be messaged at.
-  if ('conflict' in (await upsertContact(tx, { ...lacked, ...channels, subject: owner }))) return undefined
+  if ('conflict' in (await upsertContact(tx, { ...lacked, ...channels, subject: owner }))) return contacts[0]
   const now = (await contactsOf(tx, [subject]))(subject)
   return reachedBy(now, channel) ?? now[0]
 }
