@@ -294,12 +294,32 @@ t.test('a name that a phone would turn into a link is not said', async (t) => {
     'evil\uff0eexample',
     'evil。example',
     'пример.рф',
+    'evil.भारत',
+    'evil.कॉम',
+    '🍕.ws',
+    '☃.net',
+    '❤️.la',
     'a@evil',
     '10.0.0.1/pay',
     'tel:0900',
   ])
     t.equal(said(name), null, name)
-  for (const name of ['Ada', 'J. R. R.', 'Anne-Marie', 'O’Neil', 'Dr. No', 'Zoë', '3.5 mm'])
+  for (const name of [
+    'Ada',
+    'J. R. R.',
+    'Anne-Marie',
+    'O’Neil',
+    'Dr. No',
+    'Zoë',
+    '3.5 mm',
+    'प्रिया',
+    'A.P.C. jeans',
+    '50.00 EUR gift',
+    'St. John',
+    'Dr. Martens 1460',
+    'Jr.',
+    'Ada ❤️. Bo',
+  ])
     t.equal(said(name), name, name)
 })
 
