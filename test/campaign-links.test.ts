@@ -5,14 +5,14 @@ import { cartUrl, checkoutUrl } from '../src/campaign/cart-link.ts'
 import { compose, emailOf } from '../src/campaign/compose.ts'
 import { newCode } from '../src/campaign/link.ts'
 import { wishOf } from '../src/campaign/opt-out-word.ts'
-import { recipientOf } from '../src/campaign/recipient.ts'
+import { type Asked, recipientsOf } from '../src/campaign/recipient.ts'
 import { render } from '../src/campaign/template.ts'
 import { valuesOf } from '../src/campaign/values.ts'
 import { linkRoutes } from '../src/http/link.ts'
 import { createServer } from '../src/http/server.ts'
-import { setConsent, upsertContact } from '../src/identity/contact.ts'
+import { type FoundContact, setConsent, upsertContact } from '../src/identity/contact.ts'
 import { setLogLevel } from '../src/log.ts'
-import type { Brand } from '../src/op.ts'
+import type { Brand, Statements } from '../src/op.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
 import './fixtures/checked.ts'
@@ -294,14 +294,49 @@ t.test('a name that a phone would turn into a link is not said', async (t) => {
     'evil\uff0eexample',
     'evil。example',
     'пример.рф',
+    'evil.भारत',
+    'evil.कॉम',
+    '🍕.ws',
+    '☃.net',
+    '❤️.la',
     'a@evil',
     '10.0.0.1/pay',
     'tel:0900',
   ])
     t.equal(said(name), null, name)
-  for (const name of ['Ada', 'J. R. R.', 'Anne-Marie', 'O’Neil', 'Dr. No', 'Zoë', '3.5 mm'])
+  for (const name of [
+    'Ada',
+    'J. R. R.',
+    'Anne-Marie',
+    'O’Neil',
+    'Dr. No',
+    'Zoë',
+    '3.5 mm',
+    'प्रिया',
+    'A.P.C. jeans',
+    '50.00 EUR gift',
+    'St. John',
+    'Dr. Martens 1460',
+    'Jr.',
+    'Ada ❤️. Bo',
+  ])
     t.equal(said(name), name, name)
 })
+
+const asking = (given: Partial<Asked>): Asked => ({
+  ...{ id: 'run', subject: 1, channel: 'sms', source_kind: 'customer', source_id: '' },
+  ...given,
+})
+const reached = async ({ id }: Brand, given: Partial<Asked>) => {
+  const found = await db.postgres.forBrand(id).tx((tx) => recipientsOf(tx, [asking(given)]))
+  return found.get('run') ?? null
+}
+const contactOf = ({ id }: Brand, subject: number, said: Partial<FoundContact>) =>
+  db.postgres
+    .forBrand(id)
+    .tx((tx) =>
+      upsertContact(tx, { subject, email: null, phone: null, firstName: null, lastName: null, ...said }),
+    )
 
 t.test(
   'the recipient of a customer is the contact that the channel reaches, also of a merged one',
@@ -311,8 +346,7 @@ t.test(
     await sql`insert into customer (brand_id, subject, id, provenance, email, phone) values
     (${brand.id}, 1, 'a', 'server', 'a@example.com', null), (${brand.id}, 2, 'b', 'server', null, '+12015550777'),
     (${brand.id}, 3, 'c', 'pixel', null, null), (${brand.id}, 4, 'd', 'server', 'd@example.com', null)`
-    const recipient = (subject: number, channel: 'sms' | 'email') =>
-      own.tx((tx) => recipientOf(tx, subject, channel))
+    const recipient = (subject: number, channel: 'sms' | 'email') => reached(brand, { subject, channel })
     const made = await recipient(1, 'email')
     t.match(made, { email: 'a@example.com', phone: null, email_consent: 'unknown' })
     t.equal((await recipient(1, 'sms'))?.id, made?.id, 'any is better than none')
@@ -332,36 +366,100 @@ t.test(
 )
 
 t.test(
-  'an address that only the customer has becomes that of their contact, unless another contact has it',
+  'a number of the customer’s record goes to their contact, one that was once typed does not',
   async (t) => {
     const brand = await newBrand(db)
-    const own = db.postgres.forBrand(brand.id)
-    await sql`insert into customer (brand_id, subject, id, provenance, email, phone) values
-    (${brand.id}, 1, 'a', 'server', 'old@example.com', '+12015550771'), (${brand.id}, 2, 'b', 'server', null, '+12015550772'),
-    (${brand.id}, 3, 'c', 'server', 'c@example.com', '+12015550772')`
-    const put = (subject: number, email: string | null, phone: string | null) =>
-      own.tx((tx) => upsertContact(tx, { subject, email, phone, firstName: null, lastName: null }))
-    const recipient = (subject: number) => own.tx((tx) => recipientOf(tx, subject, 'sms'))
-    await put(1, 'new@example.com', null)
-    t.match(await recipient(1), { email: 'new@example.com', phone: '+12015550771' })
-    await put(2, null, '+12015550772')
-    await put(3, 'c@example.com', null)
-    t.match(await recipient(3), { email: 'c@example.com', phone: null })
+    await sql`insert into customer (brand_id, subject, id, provenance, email, phone, phone_by_record) values
+    (${brand.id}, 1, 'a', 'server', 'old@example.com', '+12015550771', true),
+    (${brand.id}, 2, 'b', 'server', 'b@example.com', '+12015550772', false)`
+    await contactOf(brand, 1, { email: 'new@example.com' })
+    await contactOf(brand, 2, { email: 'b@example.com' })
+    t.match(await reached(brand, { subject: 1 }), { email: 'new@example.com', phone: '+12015550771' })
+    t.match(await reached(brand, { subject: 2 }), { email: 'b@example.com', phone: null })
   },
 )
 
+t.test('a number that another contact has is not theirs to be messaged at', async (t) => {
+  const brand = await newBrand(db)
+  await sql`insert into customer (brand_id, subject, id, provenance, email, phone, phone_by_record) values
+    (${brand.id}, 1, 'a', 'server', null, '+12015550772', true),
+    (${brand.id}, 2, 'b', 'server', 'b@example.com', '+12015550772', true)`
+  await contactOf(brand, 1, { phone: '+12015550772' })
+  await contactOf(brand, 2, { email: 'b@example.com' })
+  t.match(await reached(brand, { subject: 2 }), { email: 'b@example.com', phone: null })
+})
+
+t.test('the number of an order that has become somebody else’s is not theirs', async (t) => {
+  const brand = await newBrand(db)
+  await sql`insert into customer (brand_id, subject, id, provenance, email) values
+    (${brand.id}, 1, 'a', 'server', 'a@example.com'), (${brand.id}, 2, 'b', 'server', 'b@example.com')`
+  await sql`insert into store_order
+    (brand_id, external_id, id, subject, phone, state, billing_status, currency_code, total, created_at, updated_at) values
+    (${brand.id}, '1001', ${v7()}, 2, '+1 201 555 0773', 'complete', 'paid', 'USD', 1, ${NOW}, ${NOW})`
+  for (const [subject, email] of ['a@example.com', 'b@example.com'].entries())
+    await contactOf(brand, subject + 1, { email })
+  const about = { source_kind: 'order', source_id: '1001' } as const
+  t.match(await reached(brand, { subject: 1, ...about }), { email: 'a@example.com', phone: null })
+  t.match(await reached(brand, { subject: 2, ...about }), { email: 'b@example.com', phone: '+12015550773' })
+})
+
+t.test('a contact of who was merged into somebody gets the number, no other is made', async (t) => {
+  const brand = await newBrand(db)
+  await sql`insert into customer (brand_id, subject, id, provenance, email, phone, phone_by_record) values
+    (${brand.id}, 1, 'a', 'server', 'ann@example.com', null, false),
+    (${brand.id}, 2, 'b', 'server', 'ann@example.com', '+12015550771', true)`
+  await contactOf(brand, 1, { email: 'ann@example.com', firstName: 'Ann' })
+  await sql`insert into subject_redirect (brand_id, subject, customer) values (${brand.id}, 1, 2)`
+  t.match(await reached(brand, { subject: 2 }), { first_name: 'Ann', phone: '+12015550771' })
+  t.same(await sql`select subject, email, phone from contact where brand_id = ${brand.id}`, [
+    { subject: 1, email: 'ann@example.com', phone: '+12015550771' },
+  ])
+})
+
+t.test('two messages of a round to who had no contact are to the one that is made', async (t) => {
+  const brand = await newBrand(db)
+  await sql`insert into customer (brand_id, subject, id, provenance, email) values
+    (${brand.id}, 1, 'a', 'server', 'a@example.com')`
+  const found = await db.postgres
+    .forBrand(brand.id)
+    .tx((tx) => recipientsOf(tx, [asking({ id: 'one' }), asking({ id: 'other' })]))
+  t.match(found.get('one'), { email: 'a@example.com' })
+  t.same(found.get('other'), found.get('one'))
+})
+
+t.test('who has no number costs a round of messages no statement of their own', async (t) => {
+  const brand = await newBrand(db)
+  const asked = Array.from({ length: 20 }, (_, at) => asking({ id: `${at}`, subject: at + 1 }))
+  await sql`insert into customer (brand_id, subject, id, provenance, email)
+    select ${brand.id}, n, n, 'server', n || '@example.com' from generate_series(1, 20) as n`
+  await sql`insert into contact (brand_id, id, subject, email)
+    select brand_id, gen_random_uuid(), subject, email from customer where brand_id = ${brand.id}`
+  let statements = 0
+  const found = await db.postgres.forBrand(brand.id).tx((tx) =>
+    recipientsOf(
+      new Proxy(tx, {
+        get(of, name: keyof Statements) {
+          statements++
+          return of[name]
+        },
+      }),
+      asked,
+    ),
+  )
+  t.equal(found.size, 20)
+  t.equal(statements, 2)
+})
+
 t.test('a number that was refused stays refused when a contact has it again', async (t) => {
   const brand = await newBrand(db)
-  const own = db.postgres.forBrand(brand.id)
-  await sql`insert into customer (brand_id, subject, id, provenance, email, phone) values
-    (${brand.id}, 1, 'a', 'server', 'a@example.com', '+12015550771')`
+  await sql`insert into customer (brand_id, subject, id, provenance, email, phone, phone_by_record) values
+    (${brand.id}, 1, 'a', 'server', 'a@example.com', '+12015550771', true)`
   const id = v7()
   await sql`insert into contact (brand_id, id, subject, email) values (${brand.id}, ${id}, 1, 'a@example.com')`
-  await own.tx((tx) => setConsent(tx, id, 'sms', 'unsubscribed', 'reply', NOW, '+12015550771'))
-  t.match(await own.tx((tx) => recipientOf(tx, 1, 'sms')), {
-    phone: '+12015550771',
-    sms_consent: 'unsubscribed',
-  })
+  await db.postgres
+    .forBrand(brand.id)
+    .tx((tx) => setConsent(tx, id, 'sms', 'unsubscribed', 'reply', NOW, '+12015550771'))
+  t.match(await reached(brand, { subject: 1 }), { phone: '+12015550771', sms_consent: 'unsubscribed' })
 })
 
 t.test('the first line of an email may be its subject', async (t) => {

@@ -41,25 +41,42 @@ t.test('a checkout that is abandoned becomes a message, a click, an order and a 
   t.match(await sql`select state from checkout where brand_id = ${brand.id}`, [{ state: 'recovered' }])
 })
 
-t.test('a shopper who was known by email gets an SMS at the number of a later checkout', async (t) => {
+/** A guest whose orders said these numbers, and who typed another one in a checkout that is messaged about. */
+async function guest(...orders: (string | null)[]) {
   const brand = await stage.brand()
   await stage.campaign(brand)
-  const guest = (at: Date) => ({
+  const told = (at: Date, more: object) => ({
     ...{ customer: null, email: 'ann@example.com' },
     ...{ created_at: at.toISOString(), updated_at: at.toISOString(), processed_at: at.toISOString() },
+    ...more,
   })
-  const ordered = stage.clock.pass(10)
-  await stage.tell(brand, { topic: 'orders/create', triggeredAt: ordered, body: order(guest(ordered)) })
+  for (const [n, phone] of orders.entries()) {
+    const at = stage.clock.pass(10)
+    await stage.tell(brand, {
+      ...{ topic: 'orders/create', triggeredAt: at },
+      body: order(told(at, { id: 1001 + n, phone })),
+    })
+  }
   const began = stage.clock.pass(60)
-  const body = checkout({ ...guest(began), phone: '+12025550101' })
+  const body = checkout(told(began, { phone: '+12025550202' }))
   await stage.tell(brand, { topic: 'checkouts/create', triggeredAt: began, body })
   stage.clock.pass(60)
   await stage.tick()
   await stage.pass(30)
-  t.same(await sql`select email, phone from contact where brand_id = ${brand.id}`, [
-    { email: 'ann@example.com', phone: '+12025550101' },
-  ])
-  t.match(await sql`select channel, status from message where brand_id = ${brand.id}`, [
-    { channel: 'sms', status: 'sent' },
-  ])
+  return {
+    contacts: await sql`select email, phone from contact where brand_id = ${brand.id}`,
+    messages: await sql`select channel, status from message where brand_id = ${brand.id}`,
+  }
+}
+
+t.test('a shopper who was known by email gets an SMS at the number of a later checkout', async (t) => {
+  const { contacts, messages } = await guest(null)
+  t.same(contacts, [{ email: 'ann@example.com', phone: '+12025550202' }])
+  t.match(messages, [{ channel: 'sms', status: 'sent' }])
+})
+
+t.test('an SMS about a checkout goes to its number, not to one of an older order', async (t) => {
+  const { contacts, messages } = await guest(null, '+12025550101')
+  t.same(contacts, [{ email: 'ann@example.com', phone: '+12025550202' }])
+  t.match(messages, [{ channel: 'sms', status: 'sent' }])
 })

@@ -201,6 +201,27 @@ const parcel = (changes: object = {}) =>
   })
 const NOBODY = { customer: null, email: null, updated_at: '2026-11-20T16:00:00Z' }
 
+t.test('a checkout of an erased customer says no more what was typed in it', async (t) => {
+  const brand = await shop()
+  const body = checkout({ phone: '+12025550101' })
+  await send(brand, { topic: 'checkouts/create', body })
+  t.hasStrict(await rowsOf(brand, 'checkout'), [{ email: 'ann@example.com', phone: '+12025550101' }])
+  await send(brand, { topic: 'customers/redact', body: JSON.stringify({ customer: { id: 77 } }) })
+  while (await eraseDue(pipeline, { brandId: brand.id }));
+  t.hasStrict(await rowsOf(brand, 'checkout'), [{ email: null, phone: null, subject: null }])
+})
+
+t.test('a checkout of somebody else does not bring the address of an erased customer back', async (t) => {
+  const { brand } = await erasedBrand()
+  const { sql } = db.postgres
+  await sql`
+    insert into checkout (brand_id, external_id, id, subject, email, url, state, currency_code, created_at, updated_at)
+    values (${brand.id}, '502', ${v7()}, 99, 'ann@example.com', 'https://shop.example/502', 'open', 'USD',
+      '2026-11-20', now())`
+  const [bobs] = await sql`select email, url from checkout where brand_id = ${brand.id} and subject = 99`
+  t.same(bobs, { email: null, url: 'https://shop.example/502' })
+})
+
 t.test('later versions that name nobody bring nothing of an erased customer back', async (t) => {
   const { brand, codes } = await erasedBrand()
   await send(brand, { topic: 'orders/updated', body: order({ ...codes, ...NOBODY, total_price: '99.00' }) })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { recipientOf } from '../src/campaign/recipient.ts'
+import { recipientsOf } from '../src/campaign/recipient.ts'
 import { ShopLife } from '../src/connect/demo/store/life.ts'
 import { customerNode } from '../src/connect/demo/store/nodes.ts'
 import { ShopState } from '../src/connect/demo/store/state.ts'
@@ -387,7 +387,11 @@ t.test('a customer without any address takes over the contact that has their new
 const reached = async ({ id }: Brand, storeCustomerId = '77') => {
   const [{ subject } = {}] = await sql`
     select subject from customer where brand_id = ${id} and store_customer_id = ${storeCustomerId}`
-  return await db.postgres.forBrand(id).tx((tx) => recipientOf(tx, subject, 'email'))
+  const about = { channel: 'email', source_kind: 'customer', source_id: '' } as const
+  const found = await db.postgres
+    .forBrand(id)
+    .tx((tx) => recipientsOf(tx, [{ id: 'run', subject, ...about }]))
+  return found.get('run') ?? null
 }
 const emailSaid = (state: string, hour: number) => ({
   email_marketing_consent: { state, consent_updated_at: at(hour) },

@@ -556,6 +556,15 @@ t.test('a checkout is completed by its order, also when only an older version na
   t.hasStrict(await rowsOf(brand, 'checkout'), [{ state: 'completed' }])
 })
 
+t.test('a number that is deleted in a checkout is not kept', async (t) => {
+  const brand = await shop()
+  await send(brand, { topic: 'checkouts/create', body: checkout({ phone: '(202) 555-0101' }) })
+  t.hasStrict(await rowsOf(brand, 'checkout'), [{ phone: '+12025550101' }])
+  const body = checkout({ updated_at: '2026-11-20T12:00:00Z', phone: null })
+  await send(brand, { topic: 'checkouts/update', body })
+  t.hasStrict(await rowsOf(brand, 'checkout'), [{ phone: null }])
+})
+
 t.test('a checkout without order and activity for the brand’s time is abandoned, once', async (t) => {
   const brand = await shop()
   const parts = { postgres: db.postgres, storePlatformDomain: 'myshopify.com' }

@@ -1,7 +1,7 @@
-/** Of a host in any script the dot may be one of East Asia; what follows a name needs two letters to be a domain. */
+/** Of a host in any script, or of signs, the dot may be one of East Asia; after a name two letters make a domain. */
 const CLICKABLE =
-  /:\/\/|@|\bwww[.。]|\b(?:mailto|tel|sms):|[\p{L}\p{N}-][.。]\p{L}[\p{L}\p{N}-]|\d[.。]\d+[.。]\d+[.。]\d/iu
+  /:\/\/|@|\bwww[.。]|\b(?:mailto|tel|sms):|[\p{L}\p{N}\p{S}-][.。]\p{L}[\p{L}\p{N}-]|\d[.。]\d+[.。]\d+[.。]\d/iu
 
 /** Whether a text holds what a phone or a mail program may turn into a link, whoever wrote it. */
 export const isClickable = (text: string): boolean =>
-  CLICKABLE.test(text.normalize('NFKC').replace(/[\p{Cf}\p{Mn}]/gu, ''))
+  CLICKABLE.test(text.normalize('NFKC').replace(/[\p{Cf}\p{M}]/gu, ''))

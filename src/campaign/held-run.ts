@@ -2,7 +2,7 @@ import type { Statements } from '../op.ts'
 import { channelOf, type DueRun, type Replying } from './advance.ts'
 import type { CampaignDefinition } from './definition.ts'
 import { type Filters, savedFilters } from './filter.ts'
-import { type Recipient, reachedBy, recipientOf } from './recipient.ts'
+import { type Recipient, recipientsOf } from './recipient.ts'
 import { savedStart } from './start.ts'
 import type { SourceKind } from './trigger.ts'
 
@@ -47,7 +47,7 @@ export interface Known {
 /** Reads it, with the contacts held. `since`: what the cap counts. */
 export async function know(tx: Statements, runs: readonly HeldRun[], since: Date): Promise<Known> {
   const versionOf = await versionsOf(tx, runs)
-  const recipients = await recipientsOf(tx, runs, versionOf)
+  const recipients = await recipientsOfRuns(tx, runs, versionOf)
   const ids = [...new Set([...recipients.values()].map(({ id }) => id))]
   const counted = ids.length
     ? await tx.many<{ contact_id: string; messages: number }>('messages_counted', [ids, since])
@@ -104,7 +104,7 @@ export async function versionsOf(
 }
 
 /** Whom runs are about to message, by run: the contact that they began with, or at first that of the customer. */
-async function recipientsOf(
+async function recipientsOfRuns(
   tx: Statements,
   runs: readonly HeldRun[],
   versionOf: Known['versionOf'],
@@ -120,19 +120,11 @@ async function recipientsOf(
       if (recipient) found.set(run.id, recipient)
     }
   }
-  const beginning = runs.filter(
-    (run) => run.contact_id === null && run.subject !== null && ['start', 'delay'].includes(run.step),
+  const beginning = runs.flatMap((run) =>
+    run.contact_id === null && run.subject !== null && ['start', 'delay'].includes(run.step)
+      ? { ...run, subject: run.subject, channel: channelOf(versionOf(run).definition.action_type) }
+      : [],
   )
-  if (beginning.length === 0) return found
-  const subjects = [...new Set(beginning.map(({ subject }) => subject as number))]
-  const rows = await tx.many<Recipient & { asked: number }>('recipients_of_customers', [subjects])
-  const theirs = Map.groupBy(rows, ({ asked }) => asked)
-  for (const run of beginning) {
-    const subject = run.subject as number
-    const channel = channelOf(versionOf(run).definition.action_type)
-    const known = reachedBy(theirs.get(subject) ?? [], channel)
-    const recipient = known ?? (await recipientOf(tx, subject, channel))
-    if (recipient) found.set(run.id, recipient)
-  }
+  for (const [id, recipient] of await recipientsOf(tx, beginning)) found.set(id, recipient)
   return found
 }

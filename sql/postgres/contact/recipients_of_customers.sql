@@ -1,5 +1,5 @@
--- As recipients_of_customer, of several at once. $2: ordinals.
-select asked.subject as asked, contact.id, email, phone, first_name, last_name, sms_consent, email_consent
+-- Contacts of customers by any of their ordinals ($2), those of profiles that were merged with them included; the oldest first.
+select asked.subject as asked, contact.id, contact.subject, email, phone, first_name, last_name, sms_consent, email_consent
 from unnest($2::integer[]) as asked (subject)
 cross join lateral subjects_of_person($1, asked.subject) as theirs (subject)
 join contact on contact.brand_id = $1 and contact.subject = theirs.subject

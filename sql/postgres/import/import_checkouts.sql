@@ -1,13 +1,13 @@
 -- $2: JSON rows, $3: they say when they changed last, $4: their subjects, $5: the store says so, no file. Of what the store
--- described a file knows better only if it says that it is newer.
+-- described a file knows better only if it says that it is newer. What was typed in it (email, phone) the store alone says.
 insert into checkout as stored (
     brand_id, external_id, id, subject, state, currency_code, total, item_count, url, created_at, updated_at, abandoned_at,
-    completed_at, token, deleted, erased
+    completed_at, token, email, phone, deleted, erased
 )
 select
     $1, external_id, made_id($1, 'checkout', external_id),
     nullif(subject, 0), state, currency_code, total, item_count, url, created_at, updated_at, abandoned_at, completed_at,
-    token, exists (
+    token, email, phone, exists (
         select from store_version
         where brand_id = $1 and kind = 'checkout' and store_version.external_id = given.external_id and removed
     ),
@@ -16,12 +16,12 @@ from rows from (
     json_to_recordset($2::text::json) as (
         external_id text, state text, currency_code text, total numeric(18, 2), item_count integer, url text,
         created_at timestamptz, updated_at timestamptz, abandoned_at timestamptz, completed_at timestamptz,
-        token text, erased boolean
+        token text, email text, phone text, erased boolean
     ),
     unnest($4::integer[])
 ) as given (
     external_id, state, currency_code, total, item_count, url, created_at, updated_at, abandoned_at, completed_at, token,
-    erased, subject
+    email, phone, erased, subject
 )
 on conflict (brand_id, external_id) do update set
     subject = coalesce(excluded.subject, stored.subject),
@@ -35,6 +35,8 @@ on conflict (brand_id, external_id) do update set
     abandoned_at = excluded.abandoned_at,
     completed_at = excluded.completed_at,
     token = coalesce(excluded.token, stored.token),
+    email = case when $5::boolean then excluded.email else stored.email end,
+    phone = case when $5::boolean then excluded.phone else stored.phone end,
     deleted = excluded.deleted,
     erased = stored.erased or excluded.erased
 where
@@ -48,10 +50,10 @@ where
     and (
         stored.subject, stored.state, stored.currency_code, stored.total, stored.item_count, stored.url, stored.created_at,
         stored.abandoned_at, stored.completed_at, stored.token, stored.deleted, stored.erased,
-        case when $3::boolean then stored.updated_at end
+        case when $3::boolean then stored.updated_at end, case when $5::boolean then (stored.email, stored.phone) end
     ) is distinct from (
         coalesce(excluded.subject, stored.subject), excluded.state, excluded.currency_code, excluded.total,
         excluded.item_count, excluded.url, excluded.created_at, excluded.abandoned_at, excluded.completed_at,
         coalesce(excluded.token, stored.token), excluded.deleted, stored.erased or excluded.erased,
-        case when $3::boolean then excluded.updated_at end
+        case when $3::boolean then excluded.updated_at end, case when $5::boolean then (excluded.email, excluded.phone) end
     )

@@ -1,6 +1,5 @@
-import { emailOf, phoneOf } from '../../identity/channel.ts'
 import type { StoreWork } from './apply.ts'
-import type { Subjects } from './people.ts'
+import { channelsIn, type Subjects } from './people.ts'
 import type {
   Batch,
   CheckoutRecord,
@@ -27,8 +26,7 @@ export async function writeOrders(
     const rows = orders.map((order) => ({
       external_id: order.externalId,
       number: order.number,
-      email: (order.person.email && emailOf(order.person.email)) || null,
-      phone: (order.person.phone && phoneOf(order.person.phone, region)) || null,
+      ...channelsIn(order.person, region),
       // Until they follow from what is known of refunds, below.
       state: 'pending',
       billing_status: 'pending',
@@ -106,7 +104,7 @@ export async function writeRefunds(
  * the ids of all these.
  */
 export async function writeCheckouts(
-  { tx }: StoreWork,
+  { tx, region }: StoreWork,
   checkouts: readonly CheckoutRecord[],
   orders: readonly OrderRecord[],
   subjects: Subjects,
@@ -129,6 +127,7 @@ export async function writeCheckouts(
       abandoned_at: abandonedAt.get(checkout.externalId) ?? null,
       completed_at: checkout.completedAt,
       token: checkout.token,
+      ...channelsIn(checkout.person, region),
       erased: checkout.erased,
     }))
     const holders = checkouts.map(({ person }) => subjects.get(person) ?? 0)
