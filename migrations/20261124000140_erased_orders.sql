@@ -4,6 +4,9 @@
 alter table store_order add column erased boolean not null default false;
 alter table checkout add column erased boolean not null default false;
 
+-- What the shopper typed in this checkout, normalised: the customer may have another since, or have had one before.
+alter table checkout add column email text, add column phone text;
+
 -- What an erasure before now left of them, and what names as little, which may have been theirs. They go to the lake no
 -- more for that.
 alter table store_order disable trigger set_xid;
@@ -91,6 +94,8 @@ begin
         or exists (select from checkout where brand_id = new.brand_id and external_id = new.external_id and erased)
     );
     if new.erased then
+        new.email := null;
+        new.phone := null;
         new.url := null;
         new.token := null;
         new.cart_id := null;
@@ -98,6 +103,10 @@ begin
     return new;
 end
 $$;
+
+-- Before keep_checkout_erased, by its name.
+create trigger keep_address_erased before insert or update of email, phone, created_at on checkout
+for each row when (new.email is not null or new.phone is not null) execute function keep_erased_out();
 
 create trigger keep_checkout_erased before insert or update on checkout
 for each row when (new.subject is null or new.erased) execute function keep_checkout_erased();

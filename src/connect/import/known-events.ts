@@ -10,6 +10,8 @@ export interface KnownEvents {
   close(): Promise<void>
 }
 
+const NOTHING_ASKED: KnownEvents = { rowsOf: async () => new Set(), close: async () => {} }
+
 type Asked = Pick<ImportRun, 'pipeline' | 'brand'> & { duck: Pick<ImportRun['duck'], 'rows'> }
 
 /**
@@ -18,6 +20,7 @@ type Asked = Pick<ImportRun, 'pipeline' | 'brand'> & { duck: Pick<ImportRun['duc
  * lake is another service's.
  */
 export async function knownEvents(run: Asked, chunks: readonly number[]): Promise<KnownEvents> {
+  if (chunks.length === 0) return NOTHING_ASKED
   await refuseForeignLake(run.pipeline)
   const session = await filledSession(run, chunks)
   return {
