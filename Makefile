@@ -32,8 +32,10 @@ $(INSTALLED): package.json package-lock.json
 run: $(INSTALLED) ## Start Postgres, server and workers, with demo data at first; Ctrl-C stops them
 	@if [ -t 0 ]; then set -m 2>/dev/null; bin/recoup dev; else exec bin/recoup dev; fi
 
+# What failed is said again at the end, file by file, since it scrolled away.
 test: $(INSTALLED) ## Run the tests (TEST=name for some)
-	@$(NODE) $(BIN)/tap $(TEST_FILES)
+	@rm -rf .tap/test-results
+	@$(NODE) $(BIN)/tap $(TEST_FILES) || { find .tap/test-results -name '*.tap' -exec awk -f test/failed.awk {} + >&2; exit 1; }
 
 # One seed for all of them, printed by each; it chooses the faults and their moments.
 test-faults: $(INSTALLED) ## Kill, stop and starve the parts under load for about 10 minutes (RANDOM_SEED=n replays)

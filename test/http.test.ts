@@ -307,25 +307,22 @@ t.test('bodies', async (t) => {
     t.match(await wire.answer(), { status: 413, text: /bad_request/ })
     t.match(await wire.send('GET /v1/a HTTP/1.1').answer(), { status: 200 })
   })
+  // No more than that before the answer is read: of a connection that was cut off with bytes on their way a client may
+  // read a reset alone.
+  const more = 8 * MB + 64 * 1024
   t.test('a chunked body without end is answered 413 and cut off', async (t) => {
-    const wire = (await Wire.open(t, port)).send('POST /v1/a HTTP/1.1\nTransfer-Encoding: chunked')
-    const piece = chunked('x'.repeat(64 * 1024))
-    const pump = () => {
-      while (!wire.socket.destroyed && wire.socket.write(piece)) {}
-    }
-    wire.socket.on('drain', pump)
-    pump()
+    const wire = (await Wire.open(t, port)).send(
+      'POST /v1/a HTTP/1.1\nTransfer-Encoding: chunked',
+      chunked('x'.repeat(more)),
+    )
     t.match(await wire.answer(), { status: 413, headers: { connection: 'close' } })
     await wire.closed()
   })
   t.test('a huge Content-Length is answered 413 and cut off', async (t) => {
-    const wire = (await Wire.open(t, port)).send(`POST /v1/a HTTP/1.1\nContent-Length: ${1024 * MB}`)
-    const piece = Buffer.alloc(64 * 1024)
-    const pump = () => {
-      while (!wire.socket.destroyed && wire.socket.write(piece)) {}
-    }
-    wire.socket.on('drain', pump)
-    pump()
+    const wire = (await Wire.open(t, port)).send(
+      `POST /v1/a HTTP/1.1\nContent-Length: ${1024 * MB}`,
+      Buffer.alloc(more),
+    )
     t.match(await wire.answer(), { status: 413 })
     await wire.closed()
   })
