@@ -199,7 +199,7 @@ t.test('a model that fails names its file, and so does that of customers', async
           ? { ...model, sql: `select *, error('no rate') as rate from (${model.sql})` }
           : model,
       )
-      await openStaging(session, { models, narrow: new Map() })
+      await openStaging(session, { models, narrow: new Map(), hollow: new Map() })
       const serving = await openServing(session)
       t.teardown(serving.abandon)
       await t.rejects(computeMarts(session, models, BOTH, serving), {

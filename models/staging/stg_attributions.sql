@@ -1,6 +1,7 @@
 -- what: orders placed up to as_of that followed a conversation, in their present state
 -- grain: order_id
 -- refresh: at every read
+-- from: attributions
 select
     attribution.order_id,
     attribution.conversation_id,

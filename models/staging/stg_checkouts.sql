@@ -1,6 +1,7 @@
 -- what: checkouts started up to as_of, in their present state, under the customer that they belong to now
 -- grain: checkout_id
 -- refresh: at every read
+-- from: checkouts
 select
     checkout.checkout_id,
     checkout.external_id,

@@ -1,6 +1,7 @@
 -- what: conversations begun up to as_of, in their present state, under the customer that they belong to now
 -- grain: conversation_id
 -- refresh: at every read
+-- from: conversations
 select
     conversation.conversation_id,
     coalesce(redirect.customer, conversation.subject) as customer,

@@ -1,6 +1,7 @@
 -- what: clicks on shortened links of messages up to as_of
 -- grain: click_id
 -- refresh: at every read
+-- from: link_clicks
 select
     click.click_id,
     click.message_id,

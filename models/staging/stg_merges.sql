@@ -1,6 +1,7 @@
 -- what: the ledger of merges: whom identity resolution made one, by what evidence, and what was undone
 -- grain: merge_id
 -- refresh: at every read
+-- from: merges
 
 -- Both profiles are as they were sent; `customer` is whom they belong to now, and null when the merge is undone.
 select

@@ -1,6 +1,7 @@
 -- what: messages both ways, written up to as_of, without their text, under the customer that they belong to now
 -- grain: message_id
 -- refresh: at every read
+-- from: messages
 
 -- What happened to one after as_of is not known yet.
 select

@@ -1,6 +1,7 @@
 -- what: the lines of the orders in stg_orders, numbered from 1 within their order
 -- grain: order_id, line_number
 -- refresh: at every read
+-- from: stg_orders
 
 -- unnest stands in a select list: joined laterally it took ten times as long (2M lines: 15 s against 1.5 s).
 with numbered as (

@@ -1,6 +1,7 @@
 -- what: orders placed up to as_of, without test orders, under the customer that they belong to now
 -- grain: order_id
 -- refresh: at every read
+-- from: orders_source
 
 -- case leaves lists where they are, coalesce copies them with all that they hold.
 select

@@ -1,6 +1,7 @@
 -- what: the store's products as they are now
 -- grain: product_id
 -- refresh: at every read
+-- from: products_source
 select
     product.product_id,
     product.title,

@@ -1,6 +1,7 @@
 -- what: refunds up to as_of; one that names no order counts against the customer that it belongs to now
 -- grain: refund_id
 -- refresh: at every read
+-- from: refunds
 select
     refund.refund_id,
     refund.external_id,

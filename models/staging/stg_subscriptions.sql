@@ -1,6 +1,7 @@
 -- what: subscriptions started up to as_of, in their present state, under the customer that they belong to now
 -- grain: subscription_id
 -- refresh: at every read
+-- from: subscriptions_source
 select
     subscription.subscription_id,
     subscription.external_id,

@@ -41,7 +41,7 @@ export interface SessionOptions {
   since?: readonly number[]
   smallRows?: number
   /** The only sources that are read: of the others those are opened that changed, too. Default, and undefined: all. */
-  read?: (isSmall: boolean) => ReadonlySet<RelationName> | undefined
+  read?: (isSmall: boolean, manifest: Manifest) => ReadonlySet<RelationName> | undefined
   /** How far a statement is can be asked of the connection. */
   counted?: boolean
   /** What an earlier session read, to read it again. */
@@ -82,20 +82,14 @@ export async function openSession(
   try {
     // It may have waited.
     const manifest = isRationed ? await readManifest() : first
-    const opened = openedOf(manifest, since, read?.(isSmall))
+    const opened = openedOf(manifest, since, read?.(isSmall, manifest))
     const place =
       isSmall && brief
         ? await pipeline.sandboxes.enter(manifest.brandId, filesIn(manifest, opened), signal)
         : await openPlace(pipeline, manifest.brandId, { isSmall, counted, signal })
     try {
       const { duck, lakeDir } = place
-      await openSources(duck, lakeDir, { manifest, isSmall, opened, since })
-      // Bound as text: the binding has no TIMESTAMP parameter of its own.
-      await duck.run(
-        `create table params as
-         select $1::timestamp as as_of, $2::varchar as timezone, $3::varchar as currency_code, $4::uuid as brand_id`,
-        [asOf, brand.timezone, brand.currency_code, brand.id],
-      )
+      await openSources(duck, lakeDir, { brand, asOf, manifest, isSmall, opened, since })
       const beside = await place.lock()
       const close = () => place.close().finally(leave)
       return {

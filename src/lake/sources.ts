@@ -1,5 +1,6 @@
 import { join } from 'node:path'
-import { type Duck, literal } from '../store/duckdb.ts'
+import type { Brand } from '../op.ts'
+import { type Duck, instant, literal } from '../store/duckdb.ts'
 import { filesOf, type LakeFile, laterFiles, type Manifest } from './manifest.ts'
 import type { Relation } from './relation.ts'
 import { columnsOf, RELATIONS, type RelationName, sourceName } from './relations.ts'
@@ -12,6 +13,8 @@ export const openedOf = (manifest: Manifest, since: readonly number[], read?: Re
   )
 
 export interface Sources {
+  brand: Brand
+  asOf: Date
   manifest: Manifest
   isSmall: boolean
   opened: readonly RelationName[]
@@ -19,13 +22,13 @@ export interface Sources {
   since: readonly number[]
 }
 
-/** Opens them in an instance that nothing locks yet, with `changed_subjects`. */
+/** Opens them in an instance that nothing locks yet, with `changed_subjects` and `params`. */
 export async function openSources(
   duck: Duck,
   lakeDir: string,
-  { manifest, isSmall, opened, since }: Sources,
+  { brand, asOf, manifest, isSmall, opened, since }: Sources,
 ): Promise<void> {
-  const statements: string[] = []
+  const statements = [paramsSql(brand, asOf)]
   const changed: string[] = []
   for (const relation of opened) {
     // No row is of a later tick where no file is.
@@ -44,6 +47,11 @@ export async function openSources(
   )
   await duck.run(statements.join(';\n'))
 }
+
+const paramsSql = ({ id, timezone, currency_code }: Brand, asOf: Date) =>
+  `create table params as
+   select ${instant(asOf)} as as_of, ${literal(timezone)}::varchar as timezone,
+     ${literal(currency_code)}::varchar as currency_code, ${literal(id)}::uuid as brand_id`
 
 interface Opened {
   /** What opens a source. */

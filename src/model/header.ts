@@ -11,13 +11,15 @@ export interface Header {
   by?: 'customer'
   /** sales: the rows follow from what was sold, and to whom, so that they stay while nothing of that changes. */
   of?: 'sales'
+  /** A source or staging model that each row comes from: where that has no rows, there are none. */
+  from?: string
   /** Column with the time of the customer's latest event: all that a row has of the customer's events. */
   seen?: string
   /** Columns of texts that hardly repeat: published as they are, since to look for what repeats takes longest. */
   plain?: string[]
 }
 
-const KEYS = ['what', 'grain', 'refresh', 'by', 'of', 'seen', 'plain']
+const KEYS = ['what', 'grain', 'refresh', 'by', 'of', 'from', 'seen', 'plain']
 
 /**
  * Reads `-- key: text` lines down to the first other line; every key once, no others. Comments about the SQL
@@ -44,6 +46,7 @@ export function readHeader(file: string, text: string): Header {
     refresh: required(file, found, 'refresh'),
     ...by(file, found.get('by')),
     ...of(file, found.get('of')),
+    ...(found.has('from') && { from: required(file, found, 'from') }),
     ...seen(file, found),
     ...plain(found.get('plain')),
   }

@@ -94,6 +94,8 @@ function checkReads(
   for (const name of model.of ? model.reads : [])
     if (!OF_SALES.has(name) && !broken.has(name) && !models.get(name)?.of)
       throw new Error(`${model.file}: is of sales, but reads "${name}", which is not`)
+  if (model.from !== undefined && (model.layer !== 'staging' || !model.reads.includes(model.from)))
+    throw new Error(`${model.file}: header key "from" names what a staging model reads, not "${model.from}"`)
   const known = [...models.keys(), 'params', ...(model.layer === 'staging' ? SOURCES : [])]
   for (const name of model.reads) {
     if (known.includes(name)) continue

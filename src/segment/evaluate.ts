@@ -43,6 +43,15 @@ interface Parsed {
   tree: Definition
 }
 
+export interface EvaluateOptions {
+  /** Segments that keep their members. */
+  waiting?: readonly SegmentRow[]
+  /** The only memberships that are computed. */
+  asked?: Asked | undefined
+  /** Staging models without rows. */
+  hollow?: Pick<ReadonlyMap<string, unknown>, 'has'>
+}
+
 /**
  * Computes the members of all segments, each after those that it refers to, as columns of temporary tables: to write
  * 11M rows of them took 0.7 s of CPU. A segment that cannot be evaluated stands in `failed`, keeps the members that
@@ -52,8 +61,7 @@ interface Parsed {
 export async function evaluateSegments(
   { duck, asOf, isSmall }: Pick<Session, 'duck' | 'asOf' | 'isSmall'>,
   segments: readonly SegmentRow[],
-  waiting: readonly SegmentRow[] = [],
-  asked?: Asked,
+  { waiting = [], asked, hollow }: EvaluateOptions = {},
 ): Promise<Evaluation> {
   const failed: Evaluation['failed'] = []
   const parsed: Parsed[] = []
@@ -78,7 +86,7 @@ export async function evaluateSegments(
   const evaluated = ({ segment }: Parsed) => segment
   if (wanted.length === 0) return { evaluated: held.map(evaluated), members: asked ? null : members, failed }
   try {
-    const { statements, levels } = compileSegments(wanted, asOf, isSmall)
+    const { statements, levels } = compileSegments(wanted, asOf, { few: isSmall, hollow })
     for (const { text, values } of statements) await duck.run(text, values)
     for (const level of levels) {
       for (const { text, values } of level.statements) await duck.run(text, values)

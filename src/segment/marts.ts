@@ -1,17 +1,17 @@
 import { publishedRows } from '../lake/generation.ts'
 import type { Serving } from '../lake/serving.ts'
 import type { Session } from '../lake/session.ts'
+import type { Columns } from '../model/columns.ts'
 import { type Model, upstreamOf } from '../model/graph.ts'
 import { runModels, runTogether, type Step } from '../model/run.ts'
-import type { Duck } from '../store/duckdb.ts'
+import { type Duck, identifier } from '../store/duckdb.ts'
 import { cameOf, EVENTS } from './came.ts'
 import { narrowed } from './narrow.ts'
-import type { Needed } from './needed.ts'
 import type { Parts } from './part.ts'
 import { openPublishedScores } from './scored.ts'
 import { placeCustomers } from './served-tables.ts'
 import { mergeMarts, restrict } from './touched.ts'
-import type { Asks } from './way.ts'
+import type { Asks, Task } from './way.ts'
 
 /** Staging models over all events, which few statements read, each other columns. */
 const OVER_EVENTS: ReadonlySet<string> = new Set(['stg_events', 'stg_engagement_events'])
@@ -19,17 +19,22 @@ const OVER_EVENTS: ReadonlySet<string> = new Set(['stg_events', 'stg_engagement_
 /** Of few rows it takes longer to plan what a view stands for than to copy them: of 22,000 half as long again. */
 export const openStaging = (
   { duck, isSmall, asOf }: Session,
-  { models, narrow }: Pick<Needed, 'models' | 'narrow'>,
+  { models, narrow, hollow }: Pick<Task, 'models' | 'narrow' | 'hollow'>,
 ): Promise<void> =>
   runTogether(
     duck,
     models.flatMap((model) => {
       const read = narrow.get(model.name)
       if (model.layer !== 'staging') return []
+      const columns = hollow.get(model.name)
+      if (columns) return { ...model, sql: rowless(columns) }
       return read ? { ...model, sql: narrowed(`(\n${model.sql}\n)`, read, asOf) } : model
     }),
     ({ name }) => (isSmall && !OVER_EVENTS.has(name) ? 'table' : 'view'),
   )
+
+const rowless = (columns: Columns) =>
+  `select ${columns.map(([name, type]) => `null::${type} as ${identifier(name)}`).join(', ')} where false`
 
 /** The mart that conditions on profiles read, and member pages: it is published with the segments. */
 export const OF_SEGMENTS = 'customers'

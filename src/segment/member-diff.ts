@@ -1,6 +1,6 @@
 import { filesOf } from '../lake/manifest.ts'
 import type { Session } from '../lake/session.ts'
-import { type Duck, literal } from '../store/duckdb.ts'
+import { type Duck, instant } from '../store/duckdb.ts'
 import { amongSegments } from './among.ts'
 import { memberCounts, memberRows, memberWords } from './dialect/duckdb/member-columns.ts'
 import type { Evaluation, SegmentRow } from './evaluate.ts'
@@ -45,7 +45,7 @@ export async function diffMembers(
       `create view members as
        select segment, customer, joined_at from ${before} anti join member_diff using (segment, customer)
        union all
-       select segment, customer, timestamp ${literal(changedAt.toISOString())} as joined_at
+       select segment, customer, ${instant(changedAt)} as joined_at
        from member_diff where action = 'entered'`,
     ].join(';\n'),
   )

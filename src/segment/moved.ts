@@ -2,7 +2,7 @@ import { laterFiles } from '../lake/manifest.ts'
 import { type RelationName, sourceName } from '../lake/relations.ts'
 import type { Session } from '../lake/session.ts'
 import type { Model } from '../model/graph.ts'
-import { literal } from '../store/duckdb.ts'
+import { instant } from '../store/duckdb.ts'
 import { DATED_SOURCES, type DatedSource, passedBetween } from './slices.ts'
 
 /** Sources that sums and scores of everyone are made of; of the others only who customers are. */
@@ -27,7 +27,7 @@ async function isAny({ duck }: Session, conditions: readonly string[]): Promise<
 }
 
 const turnedSql = (from: Date) =>
-  `timezone(timezone, timezone('UTC', timestamp ${literal(from.toISOString())}))::date
+  `timezone(timezone, timezone('UTC', ${instant(from)}))::date
    is distinct from timezone(timezone, timezone('UTC', as_of))::date`
 
 function agedSql({ asOf, sources }: Session, source: DatedSource, from: Date): string[] {

@@ -1,4 +1,4 @@
-import { type Duck, literal } from '../store/duckdb.ts'
+import { type Duck, instant } from '../store/duckdb.ts'
 import { rowsNamed } from './catalog.ts'
 import { columnsIn } from './expression.ts'
 import type { RowsAtom } from './formula.ts'
@@ -44,12 +44,9 @@ async function readRows(
   if (!time || recent >= days) return
   await restrict(relation, recent)
   await duck.run(
-    `insert into ${relation}_rows ${narrowed(relation, read, asOf)} and ${time} <= ${daysBefore(asOf, recent)}`,
+    `insert into ${relation}_rows ${narrowed(relation, read, asOf)} and ${time} <= ${instant(asOf, recent)}`,
   )
 }
-
-const daysBefore = (asOf: Date, days: number) =>
-  `timestamp ${literal(asOf.toISOString())} - to_days(${Math.trunc(days)})`
 
 /** Drops the tables, so that views can take their names again. */
 export async function widen(duck: Duck): Promise<void> {
@@ -69,7 +66,7 @@ export interface Read {
 
 /** Of some rows only what is read. Written out, the time keeps what is older from being read at all. */
 export function narrowed(rows: string, { columns, time, days }: Read, asOf: Date): string {
-  const recent = time ? ` where ${time} > ${daysBefore(asOf, days)}` : ''
+  const recent = time ? ` where ${time} > ${instant(asOf, days)}` : ''
   return `select ${[...columns].join(', ')} from ${rows}${recent}`
 }
 

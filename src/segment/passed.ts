@@ -2,7 +2,7 @@ import { sourceName } from '../lake/relations.ts'
 import type { Session } from '../lake/session.ts'
 import type { Model } from '../model/graph.ts'
 import { over } from '../model/over.ts'
-import { anyNumber, literal } from '../store/duckdb.ts'
+import { anyNumber, instant } from '../store/duckdb.ts'
 import { parted } from './plan.ts'
 import { type Copies, copiedRows } from './recent.ts'
 import { DATED_SOURCES, type DatedSource, passedBetween, type Slice } from './slices.ts'
@@ -41,7 +41,7 @@ export async function openPassed(
   if (copies && recent.length) {
     // Most of what came since the copy is later than any span.
     const days = Math.min(...recent.map(({ lessDays }) => lessDays))
-    const last = `timestamp ${literal(asOf.toISOString())} - to_days(${Math.trunc(days)})`
+    const last = instant(asOf, days)
     rows.push(
       `from ${name} where tick > ${copies.tick} and ${time} <= ${last} and (${anyOf(recent, spanOf)})`,
     )

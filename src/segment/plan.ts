@@ -1,7 +1,7 @@
 import { eventCountSql } from './dialect/duckdb/event-count.ts'
 import { literals, Parameters, type Sql } from './dialect/duckdb/parameter.ts'
 import { actualSql, plainSql, profileCountSql } from './dialect/duckdb/plain.ts'
-import { type Compiled, toDuckdb } from './dialect/duckdb.ts'
+import { type Compiled, type Hollow, toDuckdb } from './dialect/duckdb.ts'
 import type { Expr } from './expression.ts'
 import { Atoms, type Formula, formulaOf, type RowsAtom } from './formula.ts'
 import type { Pass } from './pass.ts'
@@ -82,12 +82,22 @@ export function inLevels<Segment extends Planned>(segments: readonly Segment[]):
   return levels
 }
 
+export interface CompileOptions {
+  /** The rows that segments are about are few. */
+  few?: boolean
+  /** Relations that have none. */
+  hollow?: Hollow | undefined
+}
+
 /**
  * All segments of a brand in few scans, in a session that is as of `asOf`: statements that make temporary tables, and
- * the SELECTs of their members. `few`: the rows that they are about are few.
+ * the SELECTs of their members.
  */
-export const compileSegments = (segments: readonly Planned[], asOf: Date, few = false): Compiled =>
-  toDuckdb(plan(segments, few), asOf)
+export const compileSegments = (
+  segments: readonly Planned[],
+  asOf: Date,
+  { few, hollow }: CompileOptions = {},
+): Compiled => toDuckdb(plan(segments, few), asOf, hollow)
 
 /** One segment as one SELECT of its customers (column `customer`), in a session that is as of `asOf`. */
 export function compileOne(tree: Tree, asOf?: Date): Sql {

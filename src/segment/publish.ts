@@ -6,7 +6,7 @@ import type { Session } from '../lake/session.ts'
 import { writeParquet } from '../lake/stage.ts'
 import type { Model } from '../model/graph.ts'
 import type { Statements } from '../op.ts'
-import { literal } from '../store/duckdb.ts'
+import { instant, literal } from '../store/duckdb.ts'
 import { brandFolder } from '../store/lake.ts'
 import { type Left, reasonsOfLeft } from './archived.ts'
 import type { Evaluation } from './evaluate.ts'
@@ -146,7 +146,7 @@ async function writeMembers(
       ...(left.size ? [reasonsOfLeft(left)] : []),
     ].join(' union all ')
     const select = `
-      select ${row}, segment, customer, action, reason, timestamp ${literal(asOf.toISOString())} as changed_at
+      select ${row}, segment, customer, action, reason, ${instant(asOf)} as changed_at
       from (${reasons}) order by segment, customer`
     note(await write('member_changes', select), 'member_changes', 0, members.changes)
   }

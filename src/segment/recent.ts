@@ -5,7 +5,7 @@ import type { Session } from '../lake/session.ts'
 import { fileList } from '../lake/sources.ts'
 import type { Model } from '../model/graph.ts'
 import { over } from '../model/over.ts'
-import { type Duck, literal } from '../store/duckdb.ts'
+import { type Duck, instant } from '../store/duckdb.ts'
 
 /*
  * Lake files are sorted by customer, which makes a rule over the last days read them all. A refresh of everyone
@@ -41,7 +41,7 @@ const copyOf = ({ model }: Copied) => model.replace('stg_', 'recent_')
 
 /** Tables of a file of everyone: the copies, and up to which tick and since when they have rows. */
 export function recentTables({ manifest, asOf }: Session, models: readonly Model[]): ServedTable[] {
-  const since = `timestamp ${literal(asOf.toISOString())} - to_days(${RECENT_DAYS})`
+  const since = instant(asOf, RECENT_DAYS)
   const bounds = { name: 'recent', select: `select ${manifest.tick}::bigint as tick, ${since} as since` }
   const copies = COPIED.map((copied) => ({
     name: copyOf(copied),
@@ -117,7 +117,7 @@ export async function openRecent(session: Session, models: readonly Model[]): Pr
       where rows.${time} <= params.as_of`
     const among = (rows: string) =>
       `from (${over(models, model, { [source]: `from ${source} where ${rows}` })})`
-    const parts = [recent, among(`tick <= ${tick} and ${time} <= timestamp ${literal(since.toISOString())}`)]
+    const parts = [recent, among(`tick <= ${tick} and ${time} <= ${instant(since)}`)]
     if (laterFiles(session.manifest, relation, tick).length) {
       // To look up whose they are, all merges are hashed: once, and not for each statement.
       await duck.run(`create table ${copyOf(copied)}_later as ${among(`tick > ${tick}`)}`)

@@ -1,8 +1,9 @@
 import { fail } from '../errors.ts'
-import { Outrun } from '../lake/manifest.ts'
+import { type Manifest, Outrun } from '../lake/manifest.ts'
 import type { Pipeline } from '../lake/pipeline.ts'
 import { openServing, type Serving } from '../lake/serving.ts'
 import { openSession, type Session } from '../lake/session.ts'
+import { type Columns, columnsOfModels } from '../model/columns.ts'
 import { loadModels, type Model } from '../model/graph.ts'
 import { leaveArchived } from './archived.ts'
 import { turnsNow } from './cadence.ts'
@@ -118,21 +119,30 @@ async function refreshParts(
     const start = startOf(brand, parts, turns.due)
     const goesOn = start !== null && (brand.as_of === null || asOf >= brand.as_of)
     let needed: Needed | undefined
-    const ofThese = () => (needed ??= neededOf(models, turns, parts))
+    const ofThese = (manifest: Manifest) => (needed ??= neededOf(models, manifest, turns, parts))
     // Recent rows of a large brand are copied with its models, whatever rules read.
     const isNarrow = (isSmall: boolean) => isSmall || !parts.has('models')
     session = await openSession(pipeline, brand, asOf, {
       since: goesOn ? start.ticks : [],
-      read: (isSmall) => (isNarrow(isSmall) ? ofThese().sources : undefined),
+      read: (isSmall, manifest) => (isNarrow(isSmall) ? ofThese(manifest).sources : undefined),
       brief: true,
       signal: options.signal,
       ...(options.smallRows !== undefined && { smallRows: options.smallRows }),
     })
     // What is made then was decided before, and would carry on what names the erased.
     if (session.manifest.erasures !== brand.erasures) throw new Outrun('refresh')
-    const made = isNarrow(session.isSmall) ? ofThese().models : madeOf(models)
-    const narrow = session.isSmall ? ofThese().narrow : new Map()
-    const task = { models: made, narrow, parts, turns, recipe: recipeOf(models, brand), options }
+    const { isSmall, manifest } = session
+    const made = isNarrow(isSmall) ? ofThese(manifest).models : madeOf(models)
+    const { narrow, hollow } = isSmall ? ofThese(manifest) : ALL_ROWS
+    const task = {
+      models: made,
+      narrow,
+      hollow: await columnsOf(hollow, models),
+      parts,
+      turns,
+      recipe: recipeOf(models, brand),
+      options,
+    }
     return await refreshIn(session, pipeline, brand, task, startedAt)
   } catch (error) {
     if (leased.length) await db.run('segments_release', [brand.id]).catch(() => {})
@@ -142,6 +152,14 @@ async function refreshParts(
   } finally {
     await session?.close()
   }
+}
+
+/** Of a large brand staging models are views. */
+const ALL_ROWS: Pick<Needed, 'narrow' | 'hollow'> = { narrow: new Map(), hollow: new Set() }
+
+async function columnsOf(names: ReadonlySet<string>, models: readonly Model[]): Promise<Task['hollow']> {
+  const columns = names.size ? await columnsOfModels(models) : new Map<string, Columns>()
+  return new Map([...columns].filter(([name]) => names.has(name)))
 }
 
 /** Then files that the refresh reads may be gone, which is no fault of the brand. */
@@ -242,7 +260,7 @@ async function membersIn(
   pipeline: Pipeline,
   brand: BrandRow,
   way: Way,
-  { turns, models, options }: Task,
+  { turns, models, hollow, options }: Task,
   timed: Timed,
 ) {
   const { asks } = way
@@ -255,7 +273,7 @@ async function membersIn(
     : undefined
   const evaluation = await timed(
     'segments',
-    () => evaluateSegments(session, turns.due, turns.waiting, asked),
+    () => evaluateSegments(session, turns.due, { waiting: turns.waiting, asked, hollow }),
     ({ evaluated }) => evaluated.length,
   )
   const compared = async () => {

@@ -1,5 +1,5 @@
 import { sourceName } from '../lake/relations.ts'
-import { literal } from '../store/duckdb.ts'
+import { instant } from '../store/duckdb.ts'
 import { rowsNamed, SOURCES } from './catalog.ts'
 import type { Expr } from './expression.ts'
 import type { RowsAtom } from './formula.ts'
@@ -17,8 +17,7 @@ export interface Slice {
 
 /** That a row was passed, as SQL. Written out, the times are compared by the scans themselves, before anything is joined. */
 export function passedBetween({ column, lessDays }: Slice, from: Date, to: Date): string {
-  const at = (time: Date) => `timestamp ${literal(time.toISOString())} - to_days(${Math.trunc(lessDays)})`
-  return `(${column} > ${at(from)} and ${column} <= ${at(to)})`
+  return `(${column} > ${instant(from, lessDays)} and ${column} <= ${instant(to, lessDays)})`
 }
 
 /** Times by which the staging model of a source leaves out what comes after as_of; rules and marts read what is left. */

@@ -7,7 +7,7 @@ import { BY_SUBJECT } from '../lake/sources.ts'
 import type { Model } from '../model/graph.ts'
 import { type Materialization, runModels } from '../model/run.ts'
 import { SOURCES } from '../model/source.ts'
-import { anyNumber, type Duck, literal } from '../store/duckdb.ts'
+import { anyNumber, type Duck, instant, literal } from '../store/duckdb.ts'
 import { statement } from '../store/sqlfile.ts'
 import { widen } from './narrow.ts'
 import { DATED_SOURCES, type DatedSource, passedBetween, type Slice } from './slices.ts'
@@ -105,7 +105,7 @@ export async function nextChange(
     if (empty.has(relation)) return []
     // A row is passed next by the slice with the fewest days that has not passed it.
     const days = [...new Set(group.map(({ lessDays }) => Math.trunc(lessDays)))].sort((a, b) => a - b)
-    const ahead = (less: number) => `${column} > timestamp ${literal(asOf.toISOString())} - to_days(${less})`
+    const ahead = (less: number) => `${column} > ${instant(asOf, less)}`
     const next = days.map((less) => `when ${ahead(less)} then ${column} + to_days(${less})`)
     return `select min(case ${next.join(' ')} end) as moment from ${relation} where ${ahead(days.at(-1) ?? 0)}`
   })

@@ -4,6 +4,7 @@ import type { Pipeline } from '../lake/pipeline.ts'
 import { RELATIONS } from '../lake/relations.ts'
 import { type Session, SMALL_ROWS } from '../lake/session.ts'
 import { errorFields, log } from '../log.ts'
+import type { Columns } from '../model/columns.ts'
 import type { Model } from '../model/graph.ts'
 import type { Brand } from '../op.ts'
 import type { Duck } from '../store/duckdb.ts'
@@ -126,6 +127,8 @@ export interface Task {
   models: readonly Model[]
   /** Of a small brand: what rules read of models that nothing else reads. */
   narrow: ReadonlyMap<string, Read>
+  /** Of a small brand: staging models without rows, and their columns. */
+  hollow: ReadonlyMap<string, Columns>
   turns: Turns
   recipe: string
   options: WayOptions

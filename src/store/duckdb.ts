@@ -91,5 +91,18 @@ export const isOutOfMemory = (error: unknown): boolean =>
 /** A string as a SQL literal, for the places that take no parameter: paths and settings. */
 export const literal = (value: string) => `'${value.replaceAll("'", "''")}'`
 
+const DAY_MS = 86_400_000
+/** The first instant of the years 1 and 10000: Date writes others as DuckDB does not read them. */
+const [YEAR_1, YEAR_10000] = [-62_135_596_800_000, 253_402_300_800_000]
+
+/** An instant, or so many × 24 hours before it, as a constant: a difference is worked out anew wherever it stands. */
+export function instant(at: Date, lessDays = 0): string {
+  const less = Math.trunc(lessDays)
+  const earlier = Number(at) - less * DAY_MS
+  return earlier >= YEAR_1 && earlier < YEAR_10000
+    ? `timestamp ${literal(new Date(earlier).toISOString())}`
+    : `(timestamp ${literal(at.toISOString())} - to_days(${less}))`
+}
+
 /** A name as a quoted SQL identifier. */
 export const identifier = (name: string) => `"${name.replaceAll('"', '""')}"`

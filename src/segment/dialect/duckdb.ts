@@ -1,3 +1,4 @@
+import { rowsNamed } from '../catalog.ts'
 import { atomsOf, type Formula } from '../formula.ts'
 import type { Pass } from '../pass.ts'
 import type { Plan } from '../plan.ts'
@@ -29,20 +30,27 @@ export interface Level {
   members: MemberColumn[]
 }
 
+/** Names of relations without rows. */
+export type Hollow = Pick<ReadonlySet<string>, 'has'>
+
 /**
  * A plan as temporary tables, as of an instant, which `params` has, too: who satisfies what, pass by pass, then each
  * segment over one row per customer.
  */
-export function toDuckdb({ profile, passes, members, everyone, levels }: Plan, asOf: Date): Compiled {
+export function toDuckdb(
+  { profile, passes, members, everyone, levels }: Plan,
+  asOf: Date,
+  hollow?: Hollow,
+): Compiled {
   const gathered = gatheredOf(passes, asOf)
   const profiles = { ...made(PROFILES, profileSql(profile, asOf)), answers: profile.map(({ id }) => id) }
-  const answered = passes.map((pass, index) => ({
-    ...made(
-      `segment_${pass.source}_${index + 1}`,
-      passSql(pass, asOf, gathered.find((each) => each.passes.has(pass))?.name),
-    ),
-    answers: (pass.is === 'lookup' ? pass.entries : pass.answers).map(({ id }) => id),
-  }))
+  const answered = passes.map((pass, index) => {
+    const answers = (pass.is === 'lookup' ? pass.entries : pass.answers).map(({ id }) => id)
+    const sql = hollow?.has(rowsNamed(pass.source).relation.name)
+      ? nobodySql(answers)
+      : passSql(pass, asOf, gathered.find((each) => each.passes.has(pass))?.name)
+    return { ...made(`segment_${pass.source}_${index + 1}`, sql), answers }
+  })
   const found = [profiles, ...answered]
   return {
     statements: [profiles, ...gathered.map(({ name, ...sql }) => made(name, sql)), ...answered],
@@ -128,6 +136,12 @@ const made = (name: string, { text, values }: Sql): Statement => ({
   name,
   text: `create or replace temp table ${name} as\n${text}`,
   values,
+})
+
+/** Without rows nothing holds for anybody. */
+const nobodySql = (answers: readonly number[]): Sql => ({
+  text: `select ${columns(['null::integer as customer', ...answers.map((id) => `false as ${answer(id)}`)])}\nwhere false`,
+  values: [],
 })
 
 function passSql(pass: Pass, asOf: Date, gathered?: string): Sql {

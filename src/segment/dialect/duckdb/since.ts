@@ -1,4 +1,4 @@
-import { literal } from '../../../store/duckdb.ts'
+import { instant } from '../../../store/duckdb.ts'
 import { rowsNamed } from '../../catalog.ts'
 import type { Expr } from '../../expression.ts'
 import type { Reading } from '../../pass.ts'
@@ -12,14 +12,11 @@ import { all, type Scope, spell } from './spell.ts'
  */
 export class Since {
   readonly binding = new Parameters({ shared: true })
-  readonly #asOf: string
+  readonly start: (lessDays: number) => string
 
   constructor(asOf: Date) {
-    this.#asOf = `timestamp ${literal(asOf.toISOString())}`
+    this.start = (lessDays) => instant(asOf, lessDays)
   }
-
-  readonly start = (lessDays: number): string =>
-    lessDays === 0 ? this.#asOf : `(${this.#asOf} - to_days(${Math.trunc(lessDays)}))`
 
   scope(row: string, line: string): Scope {
     return { row, line, binding: this.binding, asOf: this.start, currency: 'params.currency_code' }
