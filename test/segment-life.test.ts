@@ -90,7 +90,8 @@ for (const [how, options] of Object.entries({ whole: {}, 'in steps': { smallRows
       await refreshBrand(pipeline, brand.id, options)
     }
     const id = await save('Gone', anyone)
-    await save('Kept', anyone)
+    const kept = await save('Kept', anyone)
+    const hidden = `myshopify:${brand.shop_domain.split('.')[0]}:11`
     const [ann, bob, eve] = [
       { store_customer_id: '9' },
       { store_customer_id: '10' },
@@ -113,6 +114,15 @@ for (const [how, options] of Object.entries({ whole: {}, 'in steps': { smallRows
     await hide(true)
     await come(ann)
     t.same(await state(), [3, 2, ['merged']], 'whom the store hides is a member still')
+    const { data } = (await request(`GET /v1/segments/${kept}/history?customer_id=${hidden}`)).body
+    t.match(
+      data.map((entry: Record<string, unknown>) => [entry.action, entry.customer_id, entry.current_customer_id]),
+      [
+        ['exited', hidden, hidden],
+        ['entered', hidden, hidden],
+      ],
+      'and the history of the others names them',
+    )
     await hide(false)
     await come(ann)
     t.same(await state(), [3, 3, ['merged']])

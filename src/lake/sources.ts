@@ -110,7 +110,7 @@ function copied(source: Source): Opened {
       ...[...base, ...deltas, ...staged].map((rows) => `insert into ${all} ${rows}`),
       ...(isNewest ? [] : [`create table ${current} as ${newestOf(relation, columns, all)}`]),
       `create view ${sourceName(relation)} as select ${columns} from ${current} where not deleted`,
-      ...erasedSql(relation, []),
+      ...goneSql(relation, []),
     ],
     changed: since.flatMap((tick) =>
       changedSql(relation, [movedSql(key, columns, [`from ${all}`], tick)], tick),
@@ -156,7 +156,7 @@ async function overlaid(duck: Duck, source: Source): Promise<Opened> {
   const versions = [`from ${later}`, ...base.map((rows) => `from (${rows})`)]
   return {
     statements: [
-      ...erasedSql(relation, base),
+      ...goneSql(relation, base),
       `create view ${sourceName(relation)} as ${parts.join(' union all ')}`,
     ],
     changed: since.flatMap((tick) => changedSql(relation, [movedSql(key, columns, versions, tick)], tick)),
@@ -196,17 +196,18 @@ function movedSql(
   return `from (${all}) semi join (${moved}) using (${keys}) qualify tick > ${since} or ${until}`
 }
 
-/** What erased customers left: histories name them by their ids. */
-function erasedSql(relation: RelationName, base: readonly string[]): string[] {
+/** Whom the store deleted or somebody erased: histories name them by their ids. */
+function goneSql(relation: RelationName, base: readonly string[]): string[] {
   if (relation !== 'customers') return []
   const columns = 'subject, customer_id, deleted, email, phone, store_customer_id'
   const unchanged = base.map(
     (rows) => `union all select ${columns} from (${rows}) anti join customers_changed using (subject)`,
   )
   return [
-    `create view customers_erased as select subject, customer_id
+    `create view customers_gone as
+     select subject, customer_id, coalesce(email, phone, store_customer_id) is null as is_erased
      from (select ${columns} from customers_changed ${unchanged.join(' ')})
-     where deleted and coalesce(email, phone, store_customer_id) is null`,
+     where deleted`,
   ]
 }
 

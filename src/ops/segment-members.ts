@@ -71,7 +71,7 @@ const historyPage = (models: readonly Model[]) => `
   with profiles as (
     select subject, customer_id, email, phone from customers_source
     union all
-    select subject, customer_id, null, null from customers_erased
+    select subject, customer_id, null, null from customers_gone
   ),
   named as (
     select coalesce(redirect.customer, subject) as customer from profiles

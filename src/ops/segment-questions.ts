@@ -71,7 +71,10 @@ export const segmentQuestionOps: readonly Op[] = [
       if (body.as_of && body.as_of > ctx.now) throw fail('bad_request', 'as_of must be in the past')
       const saved = body.segment_id === undefined ? null : await segmentById(ctx, body.segment_id)
       const tree = saved ? parseSaved(saved) : parseDefinition(body.definition)
-      const newest = await checkReferences(ctx.db, saved?.id ?? null, tree, body.as_of)
+      const newest = await checkReferences(ctx.db, saved?.id ?? null, tree, {
+        asOf: body.as_of,
+        isSaved: saved !== null,
+      })
       const sources = await ctx.lake.sources(body.as_of, newest)
       const { text: members, values } = compileOne(tree, sources.asOf)
       const [row] = await sources.rows<{ members: number }>(

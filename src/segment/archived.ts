@@ -34,7 +34,7 @@ export async function leaveArchived(
     semi join (
       select subject as customer from subject_redirect
       union all
-      select subject from customers_erased
+      select subject from customers_gone where is_erased
     ) using (customer)
     where ${isArchived}`)
   const left = await duck.rows<{ segment: number; members: number }>(

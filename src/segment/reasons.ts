@@ -47,7 +47,7 @@ export function reasonsSql(
     left join changed_customers as changed
       on changed.customer = member_diff.customer and changed.since = rules.since
     ${isRedirected ? JOINED : ''}
-    left join customers_erased as erased on erased.subject = member_diff.customer`
+    left join (from customers_gone where is_erased) as erased on erased.subject = member_diff.customer`
 }
 
 /** Whom visitors joined, and no customer, who was not joined to or taken from anybody either: they are who they were. */

@@ -12,23 +12,28 @@ interface Referred {
   generation: number
 }
 
+export interface ReferenceOptions {
+  /** They must have been evaluated by then. */
+  asOf?: Date | undefined
+  /** The definition is the segment's own: of an archived one it stays readable when those that it names were archived, too. */
+  isSaved?: boolean
+}
+
 /**
  * Checks that the segments which a definition names are there, active, and don't lead back to the segment itself
- * (null for one that is not saved). `asOf`: they must have been evaluated by then. Throws `bad_request` at the path.
- * Returns the newest generation of their members.
+ * (null for one that is not saved). Throws `bad_request` at the path. Returns the newest generation of their members.
  */
 export async function checkReferences(
   db: Pick<Statements, 'many'>,
   segmentId: string | null,
   definition: Definition,
-  asOf?: Date,
+  { asOf, isSaved = false }: ReferenceOptions = {},
 ): Promise<number> {
   const references = referencesOf(definition)
   if (references.length === 0) return 0
   const rows = await db.many<Referred>('segments_referred')
   const segments = new Map(rows.map((row) => [row.id, row]))
-  // An archived segment stays readable when those that it refers to were archived after it.
-  const isArchived = segmentId !== null && segments.get(segmentId)?.status === 'archived'
+  const isArchived = isSaved && segmentId !== null && segments.get(segmentId)?.status === 'archived'
   for (const reference of references) {
     const { path } = reference
     const segment = segments.get(reference.segmentId)
