@@ -195,7 +195,10 @@ function readWhere(node: Node, path: string, source: SourceName, walk: Walk): { 
     counted(at, walk)
     const test = readObject(json, at, ['source', 'field', 'op', 'value'])
     if (test.has('source') && test.get('source') !== source)
-      throw refusal(`${at}.source`, `must be "${source}", whose rows are looked at, not ${shown(test.get('source'))}`)
+      throw refusal(
+        `${at}.source`,
+        `must be "${source}", whose rows are looked at, not ${shown(test.get('source'))}`,
+      )
     const { negated, holds, field } = readRowTest(test, at, source)
     const list = field.line ? line : row
     list.push(negated ? not(holds) : holds)

@@ -1,7 +1,5 @@
-import type { Manifest } from '../lake/manifest.ts'
 import { RELATIONS, type RelationName, sourceName } from '../lake/relations.ts'
 import { type Model, upstreamOf } from '../model/graph.ts'
-import { hollowIn } from '../model/hollow.ts'
 import type { Turns } from './cadence.ts'
 import { SOURCES } from './catalog.ts'
 import { OF_SEGMENTS } from './marts.ts'
@@ -12,8 +10,6 @@ import { planOf } from './way.ts'
 /** What a refresh makes, and of what. */
 export interface Needed {
   models: readonly Model[]
-  /** Those of them, and the sources, that have no rows. */
-  hollow: ReadonlySet<string>
   sources: ReadonlySet<RelationName>
   /** What rules read of models that nothing else reads. */
   narrow: ReadonlyMap<string, Read>
@@ -31,10 +27,13 @@ export const madeOf = (models: readonly Model[]): Model[] =>
 
 const storedOf = (models: readonly Model[]) => models.flatMap(({ stored, name }) => (stored ? name : []))
 
-/** What these parts store, and what the rules of today read: each model and source that is not opened counts. */
+/**
+ * What these parts store, and what the rules of today read: each model and source that is not opened counts, and of
+ * `hollow` ones, which have no rows, nothing is read.
+ */
 export function neededOf(
   models: readonly Model[],
-  manifest: Manifest,
+  hollow: ReadonlySet<string>,
   { due, waiting }: Turns,
   parts: Parts,
 ): Needed {
@@ -42,11 +41,9 @@ export function neededOf(
   const reads = planned && readsOf(planned)
   const stored = parts.has('models') ? storedOf(models) : [OF_SEGMENTS]
   const made = reads ? upstreamOf([...stored, ...reads.keys()], models) : madeOf(models)
-  const hollow = hollowIn(made, manifest)
   const read = new Set(made.flatMap((model) => (hollow.has(model.name) ? [] : model.reads)))
   return {
     models: made,
-    hollow,
     sources: new Set((Object.keys(RELATIONS) as RelationName[]).filter((name) => read.has(sourceName(name)))),
     narrow: new Map([...(reads ?? [])].filter(([name]) => !read.has(name) && !hollow.has(name))),
   }

@@ -5,6 +5,7 @@ import { openServing, type Serving } from '../lake/serving.ts'
 import { openSession, type Session } from '../lake/session.ts'
 import { type Columns, columnsOfModels } from '../model/columns.ts'
 import { loadModels, type Model } from '../model/graph.ts'
+import { hollowIn } from '../model/hollow.ts'
 import { leaveArchived } from './archived.ts'
 import { turnsNow } from './cadence.ts'
 import { evaluateSegments } from './evaluate.ts'
@@ -119,12 +120,16 @@ async function refreshParts(
     const start = startOf(brand, parts, turns.due)
     const goesOn = start !== null && (brand.as_of === null || asOf >= brand.as_of)
     let needed: Needed | undefined
-    const ofThese = (manifest: Manifest) => (needed ??= neededOf(models, manifest, turns, parts))
+    // Of a large brand staging models are views: one without rows costs nothing.
+    const hollowOf = (isSmall: boolean, manifest: Manifest) =>
+      isSmall ? hollowIn(models, manifest) : new Set<string>()
+    const ofThese = (isSmall: boolean, manifest: Manifest) =>
+      (needed ??= neededOf(models, hollowOf(isSmall, manifest), turns, parts))
     // Recent rows of a large brand are copied with its models, whatever rules read.
     const isNarrow = (isSmall: boolean) => isSmall || !parts.has('models')
     session = await openSession(pipeline, brand, asOf, {
       since: goesOn ? start.ticks : [],
-      read: (isSmall, manifest) => (isNarrow(isSmall) ? ofThese(manifest).sources : undefined),
+      read: (isSmall, manifest) => (isNarrow(isSmall) ? ofThese(isSmall, manifest).sources : undefined),
       brief: true,
       signal: options.signal,
       ...(options.smallRows !== undefined && { smallRows: options.smallRows }),
@@ -132,17 +137,11 @@ async function refreshParts(
     // What is made then was decided before, and would carry on what names the erased.
     if (session.manifest.erasures !== brand.erasures) throw new Outrun('refresh')
     const { isSmall, manifest } = session
-    const made = isNarrow(isSmall) ? ofThese(manifest).models : madeOf(models)
-    const { narrow, hollow } = isSmall ? ofThese(manifest) : ALL_ROWS
-    const task = {
-      models: made,
-      narrow,
-      hollow: await columnsOf(hollow, models),
-      parts,
-      turns,
-      recipe: recipeOf(models, brand),
-      options,
-    }
+    const made = isNarrow(isSmall) ? ofThese(isSmall, manifest).models : madeOf(models)
+    const narrow = isSmall ? ofThese(isSmall, manifest).narrow : new Map()
+    const hollow = await columnsOf(hollowOf(isSmall, manifest), models)
+    const recipe = recipeOf(models, brand)
+    const task = { models: made, narrow, hollow, parts, turns, recipe, options }
     return await refreshIn(session, pipeline, brand, task, startedAt)
   } catch (error) {
     if (leased.length) await db.run('segments_release', [brand.id]).catch(() => {})
@@ -153,9 +152,6 @@ async function refreshParts(
     await session?.close()
   }
 }
-
-/** Of a large brand staging models are views. */
-const ALL_ROWS: Pick<Needed, 'narrow' | 'hollow'> = { narrow: new Map(), hollow: new Set() }
 
 async function columnsOf(names: ReadonlySet<string>, models: readonly Model[]): Promise<Task['hollow']> {
   const columns = names.size ? await columnsOfModels(models) : new Map<string, Columns>()
