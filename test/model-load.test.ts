@@ -122,6 +122,22 @@ const refused: [fact: string, files: Record<string, string>, message: RegExp][] 
     /a\.sql: header key "of" can be "sales" only, not "visits"/,
   ],
   [
+    'rows that come from what is not read',
+    {
+      'staging/a.sql':
+        '-- what: w\n-- grain: g\n-- refresh: r\n-- from: orders_source\nselect subject as g from events',
+    },
+    /staging\/a\.sql: header key "from" names what a staging model reads, not "orders_source"/,
+  ],
+  [
+    'a mart whose rows come from a source',
+    {
+      'a.sql': '-- what: w\n-- grain: g\n-- refresh: r\n-- from: b\nselect g from b',
+      'b.sql': '-- what: w\n-- grain: g\n-- refresh: r\nselect 1 as g',
+    },
+    /a\.sql: header key "from" names what a staging model reads, not "b"/,
+  ],
+  [
     'sales that follow from more',
     {
       'a.sql': '-- what: w\n-- grain: g\n-- refresh: r\n-- of: sales\nselect g from b',

@@ -37,6 +37,24 @@ t.test('what is published as it is are texts of the model', async (t) => {
       )
 })
 
+t.test('a staging model has no rows where what its header says they come from has none', async (t) => {
+  const fromOf = new Map(models.map(({ name, from }) => [name, from]))
+  const rootOf = (name: string): string => {
+    const from = fromOf.get(name)
+    return from === undefined ? name : rootOf(from)
+  }
+  await withModels(models, {}, async (connection) => {
+    await connection.run(readFileSync(join(CHECKOUT, 'test/fixtures/random-store.sql'), 'utf8'))
+    for (const { name, from } of models) {
+      if (from === undefined) continue
+      await connection.run(`begin; delete from ${rootOf(name)}`)
+      const [row] = (await connection.runAndReadAll(`select count(*) from ${name}`)).getRowsJson()
+      await connection.run('rollback')
+      t.same(row, ['0'], name)
+    }
+  })
+})
+
 t.test('audits over a random store', async (t) => {
   await withModels(models, {}, async (connection) => {
     await connection.run(readFileSync(join(CHECKOUT, 'test/fixtures/random-store.sql'), 'utf8'))

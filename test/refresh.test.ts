@@ -52,6 +52,31 @@ t.test('an event of a known customer makes it a member with the next refresh', a
   t.same(await members('this week'), ['ann'])
 })
 
+for (const [size, smallRows] of [
+  ['small', SMALL_ROWS],
+  ['large', 0],
+] as const)
+  t.test(`a ${size} brand that sold nothing has members of rules about sales`, async (t) => {
+    const { brand, view, save, members } = await store(shared)
+    const ordered = { source: 'commerce_orders', op: 'count-over-window' }
+    const lines = { ...ordered, where: [{ field: 'product_id', op: '=', value: 'p' }] }
+    await save('ordered', { source: 'customer_profile', rule: { any: [ordered, lines] } })
+    await save('did not', { source: 'customer_profile', rule: { not: { any: [ordered, lines] } } })
+    const subscribed = { source: 'subscription_contracts', field: 'status', op: '=', value: 'active' }
+    await save('no subscriber', { source: 'customer_profile', rule: { not: subscribed } })
+    await view(at('2026-01-01T00:00:00'), 'ann')
+    for (const parts of [undefined, ['models'], ['segments']] as const)
+      await refreshBrand(shared, brand.id, {
+        asOf: at('2026-02-01T00:00:00'),
+        smallRows,
+        ...(parts && { parts }),
+      })
+    t.same(
+      [await members('ordered'), await members('did not'), await members('no subscriber')],
+      [[], ['ann'], ['ann']],
+    )
+  })
+
 t.test('a write transaction in another database of the cluster', async (t) => {
   const own = await cluster(t, { max_prepared_transactions: '1' })
   await migrate(own.url)
