@@ -31,9 +31,20 @@ export function parseDefinition(
   return readNode(definition.get('rule'), `${path}.rule`, source, 0, { conditions: 0, isBuiltIn })
 }
 
-/** Reads the definition of a saved segment, which is JSON text. */
-export const parseSaved = (segment: { definition: string; created_by: string }): Definition =>
-  parseDefinition(parseStored(segment.definition), { isBuiltIn: segment.created_by === BUILT_IN })
+interface Saved {
+  definition: string
+  created_by: string
+}
+
+const parsed = new WeakMap<Readonly<Saved>, Definition>()
+
+/** Reads the definition of a saved segment, which is JSON text; once of each row, which a refresh asks three times. */
+export function parseSaved(segment: Readonly<Saved>): Definition {
+  const isBuiltIn = segment.created_by === BUILT_IN
+  const tree = parsed.get(segment) ?? parseDefinition(parseStored(segment.definition), { isBuiltIn })
+  parsed.set(segment, tree)
+  return tree
+}
 
 const GROUPS = ['all', 'any', 'not'] as const
 

@@ -1,7 +1,6 @@
 import { publishedRows } from '../lake/generation.ts'
 import type { Serving } from '../lake/serving.ts'
 import type { Session } from '../lake/session.ts'
-import type { Columns } from '../model/columns.ts'
 import { type Model, upstreamOf } from '../model/graph.ts'
 import { runModels, runTogether, type Step } from '../model/run.ts'
 import { type Duck, identifier } from '../store/duckdb.ts'
@@ -17,24 +16,25 @@ import type { Asks, Task } from './way.ts'
 const OVER_EVENTS: ReadonlySet<string> = new Set(['stg_events', 'stg_engagement_events'])
 
 /** Of few rows it takes longer to plan what a view stands for than to copy them: of 22,000 half as long again. */
-export const openStaging = (
+export async function openStaging(
   { duck, isSmall, asOf }: Session,
   { models, narrow, hollow }: Pick<Task, 'models' | 'narrow' | 'hollow'>,
-): Promise<void> =>
-  runTogether(
+): Promise<void> {
+  const rowless = models.flatMap(({ name }) => {
+    const columns = hollow.get(name)?.map(([column, type]) => `${identifier(column)} ${type}`)
+    return columns ? `create table ${name} (${columns.join(', ')})` : []
+  })
+  if (rowless.length) await duck.run(rowless.join('; '))
+  await runTogether(
     duck,
     models.flatMap((model) => {
       const read = narrow.get(model.name)
-      if (model.layer !== 'staging') return []
-      const columns = hollow.get(model.name)
-      if (columns) return { ...model, sql: rowless(columns) }
+      if (model.layer !== 'staging' || hollow.has(model.name)) return []
       return read ? { ...model, sql: narrowed(`(\n${model.sql}\n)`, read, asOf) } : model
     }),
     ({ name }) => (isSmall && !OVER_EVENTS.has(name) ? 'table' : 'view'),
   )
-
-const rowless = (columns: Columns) =>
-  `select ${columns.map(([name, type]) => `null::${type} as ${identifier(name)}`).join(', ')} where false`
+}
 
 /** The mart that conditions on profiles read, and member pages: it is published with the segments. */
 export const OF_SEGMENTS = 'customers'

@@ -3,8 +3,18 @@ import { sortedTables } from '../lake/sorted.ts'
 import { folderNow, type Model } from '../model/graph.ts'
 import { foundBy } from './served-tables.ts'
 
+type Made = readonly Pick<Model, 'name' | 'sql'>[]
+
+const hashes = new WeakMap<Made, string>()
+
 /** Changes with the SQL of any model and of what its rows are found by, and with nothing else. */
-export const resultsHash = (models: readonly Pick<Model, 'name' | 'sql'>[]): string =>
+export function resultsHash(models: Made): string {
+  const known = hashes.get(models) ?? hashOf(models)
+  hashes.set(models, known)
+  return known
+}
+
+const hashOf = (models: Made): string =>
   hash(
     'sha256',
     JSON.stringify([

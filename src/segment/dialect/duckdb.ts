@@ -42,15 +42,19 @@ export function toDuckdb(
   asOf: Date,
   hollow?: Hollow,
 ): Compiled {
-  const gathered = gatheredOf(passes, asOf)
+  const hasRows = ({ source }: Pass) => !hollow?.has(rowsNamed(source).relation.name)
+  const read = passes.filter(hasRows)
+  const gathered = gatheredOf(read, asOf)
   const profiles = { ...made(PROFILES, profileSql(profile, asOf)), answers: profile.map(({ id }) => id) }
-  const answered = passes.map((pass, index) => {
-    const answers = (pass.is === 'lookup' ? pass.entries : pass.answers).map(({ id }) => id)
-    const sql = hollow?.has(rowsNamed(pass.source).relation.name)
-      ? nobodySql(answers)
-      : passSql(pass, asOf, gathered.find((each) => each.passes.has(pass))?.name)
-    return { ...made(`segment_${pass.source}_${index + 1}`, sql), answers }
-  })
+  const answered: Found[] = read.map((pass, index) => ({
+    ...made(
+      `segment_${pass.source}_${index + 1}`,
+      passSql(pass, asOf, gathered.find((each) => each.passes.has(pass))?.name),
+    ),
+    answers: answersOf(pass),
+  }))
+  if (read.length < passes.length)
+    answered.push(nobody(passes.filter((pass) => !hasRows(pass)).flatMap(answersOf)))
   const found = [profiles, ...answered]
   return {
     statements: [profiles, ...gathered.map(({ name, ...sql }) => made(name, sql)), ...answered],
@@ -138,11 +142,15 @@ const made = (name: string, { text, values }: Sql): Statement => ({
   values,
 })
 
-/** Without rows nothing holds for anybody. */
-const nobodySql = (answers: readonly number[]): Sql => ({
-  text: `select ${columns(['null::integer as customer', ...answers.map((id) => `false as ${answer(id)}`)])}\nwhere false`,
-  values: [],
-})
+const answersOf = (pass: Pass): number[] =>
+  (pass.is === 'lookup' ? pass.entries : pass.answers).map(({ id }) => id)
+
+/** Without rows no condition on them holds for anybody. */
+function nobody(answers: number[]): Found {
+  const none = ['null::integer as customer', ...answers.map((id) => `false as ${answer(id)}`)]
+  const sql = { text: `select ${columns(none)}\nwhere false`, values: [] }
+  return { ...made('segment_nobody', sql), answers }
+}
 
 function passSql(pass: Pass, asOf: Date, gathered?: string): Sql {
   switch (pass.is) {
