@@ -126,6 +126,33 @@ for (const [how, options] of Object.entries({
   })
 }
 
+t.test('models go on from what segments are made of, too, when these did not finish', async (t) => {
+  const { brand, order, view, refresh } = await shop()
+  const options = { smallRows: 0, mostTouched: 9 }
+  const models = (time: string) => refresh(time, ['models'], options)
+  const latest = async () => {
+    const reader = await served.reader(brand.id)
+    return await reader?.rows(`
+      select customer, strftime(rfm.last_order_at, '%d') as day
+      from ltv left join rfm using (customer) order by customer`)
+  }
+  const orders = (subject: number, day: number) => sql`
+    insert into store_order (brand_id, external_id, id, subject, state, billing_status, currency_code, total, created_at, updated_at)
+    values (${brand.id}, ${`of ${day}`}, gen_random_uuid(), ${subject}, 'complete', 'paid', 'USD', 10, ${`2026-05-0${day}`}, now())`
+  await refresh('2026-05-02T00:00:00')
+  await view(at('2026-05-03T00:00:00'), 'newcomer')
+  await orders(2, 3)
+  await order('2')
+  await models('2026-05-04T00:00:00')
+  await orders(1, 4)
+  await order('3')
+  await models('2026-05-05T00:00:00')
+  t.same(await latest(), [
+    { customer: 1, day: '04' },
+    { customer: 2, day: '03' },
+  ])
+})
+
 t.test('an edited rule makes the members of everyone anew over the customers that are there', async (t) => {
   const { brand, db, save, view, shown, refresh, published, viewed } = await shop()
   const { id } = await viewed('edited', 30)
