@@ -409,6 +409,28 @@ t.test('what is made the first time, or with other models, is made together', as
   t.not(after?.base_path, before[0]?.base_path)
 })
 
+t.test('of a setting that changes between models and segments both are made', async (t) => {
+  const { brand, shown, refresh } = await shop()
+  for (const number of ['2', '3'])
+    await sql`
+      insert into store_order (brand_id, external_id, id, subject, state, billing_status, currency_code, total, created_at, updated_at)
+      values (${brand.id}, ${number}, gen_random_uuid(), 1, 'complete', 'paid', 'EUR', 10, '2026-05-01', now())`
+  await snapshotAll(shared)
+  await refresh('2026-05-02T00:00:00')
+  t.match(await shown(), { counted: 1, scored: 1 })
+  const { pipeline } = shared.postgres
+  let round = 0
+  const maybe: typeof pipeline.maybe = async (name, args) => {
+    if (name !== 'lake_brand_row') return await pipeline.maybe(name, args)
+    if (++round === 2) await sql`update brand set currency_code = 'EUR' where id = ${brand.id}`
+    return { ...(await pipeline.one<object>(name, args)), own_rows: 5_000_000 } as never
+  }
+  const large = { ...shared, postgres: { ...shared.postgres, pipeline: { ...pipeline, maybe } } }
+  await refreshBrand(large, brand.id, { asOf: at('2026-05-03T00:00:00') })
+  t.equal(round, 2)
+  t.match(await shown(), { counted: 2, scored: 2, generation: 3 })
+})
+
 t.test('of models and segments at once one publishes, the other is outrun and comes next', async (t) => {
   const { order, shown, refresh } = await shop()
   await refresh('2026-05-02T00:00:00')
