@@ -425,6 +425,54 @@ t.test('what a refresh finds starts once: a product that was left, a segment tha
   t.equal(of('segment_entered').length, 4, 'all but who was a member before')
 })
 
+t.test('who entered a segment by a refresh of an instant that was searched before starts, too', async (t) => {
+  const brand = await stage.brand()
+  const { id } = await createSegment(stage.db.postgres.forBrand(brand.id), {
+    name: 'Looked lately',
+    definition: {
+      source: 'product_events',
+      rule: { op: 'count-over-window', window: { days: 30 }, times: { op: '>=', n: 1 } },
+    },
+    createdBy: 'test',
+  })
+  const view = async (who: string) => {
+    const line = {
+      event_type: 'product_viewed',
+      email: `${who}@example.com`,
+      properties: { product_id: 'p' },
+    }
+    await logBatch(sql, [{ brand_id: brand.id, occurred_at: clock.now().getTime(), ...line }])
+    await stage.tick()
+    await stage.tick()
+  }
+  const refresh = async (minutes: number, verify = false) => {
+    await refreshBrand(app.pipeline, brand.id, { asOf: new Date(iso(minutes)), verify })
+    await startByResults(stage.parts, clock.now)
+  }
+  const started = async () => (await runsOf(brand)).length
+  await view('first')
+  await refresh(0)
+  clock.pass(1)
+  await stage.campaign(brand, {
+    trigger_event: 'segment_entered',
+    filters: [{ field: 'event.segment_id', operator: '=', value: id }],
+  })
+  clock.pass(1)
+  await view('second')
+  await refresh(0)
+  t.equal(await started(), 1)
+  await view('third')
+  await refresh(0, true)
+  t.equal(await started(), 2, 'by the check of the refresh before it')
+
+  await refresh(10)
+  await view('fourth')
+  await refresh(5)
+  t.equal(await started(), 3, 'by one that ended after one of a later instant')
+  await refresh(15)
+  t.equal(await started(), 3, 'once')
+})
+
 t.test('who becomes a member with a merge enters the segment, unless one of them was a member', async (t) => {
   const brand = await stage.brand()
   const { id } = await createSegment(stage.db.postgres.forBrand(brand.id), {

@@ -710,6 +710,25 @@ t.test('a mapping takes columns, expressions and where', async (t) => {
   ])
 })
 
+t.test('seconds in a column of any width are a time, the least of numbers is none', async (t) => {
+  const { file, run, orders } = await store(t)
+  const path = file('o.csv', 'id,day\n1,1767139200\n2,-2147483648\n')
+  const widths = { integer: 'day::integer', long: 'day::bigint', exact: 'day::decimal(18, 3)' }
+  for (const [name, created_at] of Object.entries(widths)) {
+    const fields = { external_id: `id || '${name}'`, created_at, total: '1' }
+    t.match((await run('orders', path, { map: { fields } })).report, { imported: 2 }, name)
+  }
+  t.same(
+    (await orders()).map(({ created_at }) => created_at.toISOString()),
+    [...Array(3).fill('2025-12-31T00:00:00.000Z'), ...Array(3).fill('1901-12-13T20:45:52.000Z')],
+  )
+  const least = { external_id: 'id', created_at: '(-9223372036854775808)::bigint', total: '1' }
+  t.match(await run('orders', path, { map: { fields: least } }), {
+    report: { imported: 0, rejected: 2 },
+    rejects: [{ field: 'created_at', value: '-9223372036854775808' }, { row: 2 }],
+  })
+})
+
 t.test('a value in quotes is one however late in the file the first quotes come', async (t) => {
   const { owner, file, run } = await store(t)
   const rows = Array.from({ length: 30_000 }, (_, at) => `${at},Tea`)

@@ -391,6 +391,21 @@ t.test('of two planners at once one hands a brand to the workers', async (t) => 
   t.same(handed, [brand.id])
 })
 
+t.test('a brand whose id has the least of all hashes has its turn, and stops no other', async (t) => {
+  const { postgres } = await app(t)
+  const { sql, pipeline } = postgres
+  const other = await newBrand({ postgres })
+  const id = '01a1c000-0000-7000-8000-0000aeb373cf'
+  t.same(await sql`select hashtext(${id})`, [{ hashtext: -(2 ** 31) }])
+  await sql`insert into brand (id, name, shop_domain, currency_code, timezone)
+    values (${id}, 'Least', 'least.myshopify.com', 'USD', 'UTC')`
+  await sql`insert into lake_brand (brand_id) values (${id})`
+  await sql`update lake_brand set changed_tick = 1`
+  const slot = new Date(Date.now() - 3_600_000)
+  const due = await pipeline.many<{ brand_id: string }>('brands_to_refresh', [slot, 900, null])
+  t.same(due.map(({ brand_id }) => brand_id).sort(), [id, other.id].sort())
+})
+
 t.test('a refresh by hand, or one that ended late, takes no turn of the interval', async (t) => {
   const { pipeline, postgres } = await app(t)
   const brand = await newBrand({ postgres })

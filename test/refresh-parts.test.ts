@@ -126,6 +126,33 @@ for (const [how, options] of Object.entries({
   })
 }
 
+t.test('models go on from what segments are made of, too, when these did not finish', async (t) => {
+  const { brand, order, view, refresh } = await shop()
+  const options = { smallRows: 0, mostTouched: 9 }
+  const models = (time: string) => refresh(time, ['models'], options)
+  const latest = async () => {
+    const reader = await served.reader(brand.id)
+    return await reader?.rows(`
+      select customer, strftime(rfm.last_order_at, '%d') as day
+      from ltv left join rfm using (customer) order by customer`)
+  }
+  const orders = (subject: number, day: number) => sql`
+    insert into store_order (brand_id, external_id, id, subject, state, billing_status, currency_code, total, created_at, updated_at)
+    values (${brand.id}, ${`of ${day}`}, gen_random_uuid(), ${subject}, 'complete', 'paid', 'USD', 10, ${`2026-05-0${day}`}, now())`
+  await refresh('2026-05-02T00:00:00')
+  await view(at('2026-05-03T00:00:00'), 'newcomer')
+  await orders(2, 3)
+  await order('2')
+  await models('2026-05-04T00:00:00')
+  await orders(1, 4)
+  await order('3')
+  await models('2026-05-05T00:00:00')
+  t.same(await latest(), [
+    { customer: 1, day: '04' },
+    { customer: 2, day: '03' },
+  ])
+})
+
 t.test('an edited rule makes the members of everyone anew over the customers that are there', async (t) => {
   const { brand, db, save, view, shown, refresh, published, viewed } = await shop()
   const { id } = await viewed('edited', 30)
@@ -380,6 +407,28 @@ t.test('what is made the first time, or with other models, is made together', as
     await sql`select * from served_generation where brand_id = ${brand.id} order by generation desc`
   t.equal(after?.base_path, after?.models_base_path)
   t.not(after?.base_path, before[0]?.base_path)
+})
+
+t.test('of a setting that changes between models and segments both are made', async (t) => {
+  const { brand, shown, refresh } = await shop()
+  for (const number of ['2', '3'])
+    await sql`
+      insert into store_order (brand_id, external_id, id, subject, state, billing_status, currency_code, total, created_at, updated_at)
+      values (${brand.id}, ${number}, gen_random_uuid(), 1, 'complete', 'paid', 'EUR', 10, '2026-05-01', now())`
+  await snapshotAll(shared)
+  await refresh('2026-05-02T00:00:00')
+  t.match(await shown(), { counted: 1, scored: 1 })
+  const { pipeline } = shared.postgres
+  let round = 0
+  const maybe: typeof pipeline.maybe = async (name, args) => {
+    if (name !== 'lake_brand_row') return await pipeline.maybe(name, args)
+    if (++round === 2) await sql`update brand set currency_code = 'EUR' where id = ${brand.id}`
+    return { ...(await pipeline.one<object>(name, args)), own_rows: 5_000_000 } as never
+  }
+  const large = { ...shared, postgres: { ...shared.postgres, pipeline: { ...pipeline, maybe } } }
+  await refreshBrand(large, brand.id, { asOf: at('2026-05-03T00:00:00') })
+  t.equal(round, 2)
+  t.match(await shown(), { counted: 2, scored: 2, generation: 3 })
 })
 
 t.test('of models and segments at once one publishes, the other is outrun and comes next', async (t) => {

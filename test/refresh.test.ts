@@ -508,6 +508,66 @@ t.test(
   },
 )
 
+t.test('of a segment that had failed, who moves when it no longer does did not do it', async (t) => {
+  const { brand, db, save, view, viewed, refresh } = await store(shared)
+  const other = (segmentId: string) => ({
+    source: 'customer_profile',
+    rule: { op: 'member-of-segment', segmentId },
+  })
+  const edited = await viewed('edited', 3)
+  const fails = await save('fails', other(edited.id))
+  const above = await save('above', other(fails.id))
+  const define = (definition: object) =>
+    sql`update segment_version set definition = ${sql.json(definition as never)} where segment_id = ${fails.id}`
+  const ordinals = await sql<{ id: string; ordinal: number }[]>`
+    select id, ordinal from segment where brand_id = ${brand.id}`
+  const moved = async () =>
+    (await memberChanges(shared, brand.id)).map(({ tick, segment, action, reason }) => [
+      tick,
+      ordinals.find(({ ordinal }) => ordinal === segment)?.id,
+      action,
+      reason,
+    ])
+  await view(at('2026-03-01T00:00:00'), 'ann')
+  await define({ source: 'moon', rule: {} })
+  await refresh(at('2026-03-02T00:00:00'))
+  await define(other(edited.id))
+  await refresh(at('2026-03-02T01:00:00'))
+  t.same(
+    await moved(),
+    [
+      [1, edited.id, 'entered', 'segment_created'],
+      [2, fails.id, 'entered', 'segment_created'],
+      [2, above.id, 'entered', 'definition_changed'],
+    ],
+    'for the first time',
+  )
+
+  await view(at('2026-02-20T00:00:00'), 'bob')
+  await updateSegment(db, { id: edited.id, definition: viewedWithin(30), createdBy: 'test' })
+  await define({ source: 'moon', rule: {} })
+  await refresh(at('2026-03-02T02:00:00'))
+  await refresh(at('2026-03-02T03:00:00'))
+  await define(other(edited.id))
+  await refresh(at('2026-03-02T04:00:00'))
+  t.same(
+    (await moved()).slice(3),
+    [
+      [3, edited.id, 'entered', 'definition_changed'],
+      [5, fails.id, 'entered', 'definition_changed'],
+      [5, above.id, 'entered', 'definition_changed'],
+    ],
+    'after an edit of the other one',
+  )
+  await view(at('2026-03-02T04:30:00'), 'cleo')
+  await refresh(at('2026-03-02T05:00:00'))
+  t.same(
+    [...new Set((await moved()).slice(6).map(([, , , reason]) => reason))],
+    ['data_changed'],
+    'and no longer',
+  )
+})
+
 const pickAudience = async ({ id }: Brand, segment: string) =>
   audienceOf(await shared.postgres.forBrand(id).one<SegmentWithDefinition>('segment_by_id', [segment]))
 

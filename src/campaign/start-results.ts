@@ -11,6 +11,11 @@ interface DueBrand {
   brand_id: string
   generation: number
   as_of: Date
+  /** Its members were searched until this one. */
+  searched_generation: number
+  /** When the first of its campaigns began to wait. */
+  awaited_since: Date
+  /** What follows from the passing of time was searched until then, or nobody waited for it. */
   since: Date
   /** The brand's median days between orders then. */
   usual_days: number | null
@@ -38,7 +43,7 @@ export async function startByResults(
     try {
       const db = postgres.forBrand(due.brand_id)
       const { brand } = await messageBrand(db)
-      const reader = await lake(brand).sources(due.as_of)
+      const reader = await lake(brand).sources(due.as_of, due.generation)
       const found = await occurrencesOf(reader, due)
       const [usual] = await reader.rows<{ days: number | null }>(statement('duckdb', 'usual_days'))
       for (let at = 0; at < found.length; at += MOST)
@@ -76,10 +81,10 @@ const told = (trigger: string, { customer, at }: Pick<Found, 'customer' | 'at'>)
   at,
 })
 
-async function segmentsEntered(reader: Reader, { since, as_of }: DueBrand): Promise<Occurrence[]> {
+async function segmentsEntered(reader: Reader, due: DueBrand): Promise<Occurrence[]> {
   const rows = await reader.rows<Found & { segment_id: string; generation: number }>(
     statement('duckdb', 'trigger_segments'),
-    [since, as_of],
+    [due.searched_generation, due.generation, due.awaited_since, due.since],
   )
   return rows.map((row) => ({
     ...told('segment_entered', row),

@@ -27,7 +27,11 @@ export interface Start {
 /** Null when nothing was made so far. */
 export function startOf(brand: BrandRow, parts: Parts, due: readonly SegmentRow[]): Start | null {
   if (brand.as_of === null || brand.models_as_of === null) return null
-  const ofModels = { ticks: [brand.models_tick], from: brand.models_as_of }
+  // Models are made beside the customers that are published with the segments.
+  const ofModels = {
+    ticks: [Math.min(brand.models_tick, brand.refreshed_tick)],
+    from: new Date(Math.min(Number(brand.models_as_of), Number(brand.as_of))),
+  }
   if (!parts.has('segments')) return ofModels
   const ofSegments = goesOnFrom(brand, due)
   if (!parts.has('models')) return ofSegments

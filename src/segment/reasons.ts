@@ -67,11 +67,14 @@ const JOINED = `
       having bool_and(is_visit)
     ) as joined on joined.customer = member_diff.customer and joined.since = rules.since`
 
-/** Segments with a new rule, and those that refer to them, over however many others: their members change by it. */
+/**
+ * Segments with a new rule, and those that could not be evaluated the last time, since when what they refer to or are made
+ * with may have changed; and those that refer to them, over however many others: their members change by it.
+ */
 function redefined(evaluated: readonly SegmentRow[]): Set<string> {
   const found = new Set(
-    evaluated.flatMap(({ id, version, evaluated_version }) =>
-      evaluated_version === null || evaluated_version === version ? [] : [id],
+    evaluated.flatMap(({ id, version, evaluated_version, failed }) =>
+      failed || evaluated_version !== version ? [id] : [],
     ),
   )
   if (found.size === 0) return found

@@ -70,7 +70,9 @@ export async function refreshBrand(
   let report = await refreshParts(pipeline, brand, { ...run, parts: first }, options)
   if (second) {
     brand = await brandRow(pipeline, brandId)
-    report = joined(report, await refreshParts(pipeline, brand, { ...run, parts: second }, options))
+    // Segments are published with what they are made with: models made with something else would pass for theirs.
+    const parts = isAnew(brand, models) ? BOTH : second
+    report = joined(report, await refreshParts(pipeline, brand, { ...run, parts }, options))
   }
   // Not with the first of the two: a brand whose segments fail each time would never come to three failures.
   if (failures && !options.parts) await pipeline.postgres.pipeline.run('lake_brand_recovered', [brandId])

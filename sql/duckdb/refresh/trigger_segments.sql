@@ -1,5 +1,6 @@
 -- Customers who became members of a segment by what they did or as time passed; one who absorbed another customer, unless
--- one of them was a member. $1, $2: after and until when.
+-- one of them was a member. $1, $2: after and until which generation, several of which may be of one instant, and a later
+-- one of an earlier; $3: since when anybody waits for it; $4: since when merges were not searched.
 with gone as (
     select
         exited.segment,
@@ -9,8 +10,8 @@ with gone as (
     left join subject_redirect as redirect on redirect.subject = exited.customer
     where
         exited.action = 'exited'
-        and exited.changed_at > $1::timestamp
-        and exited.changed_at <= $2::timestamp
+        and exited.generation > $1
+        and exited.generation <= $2
 ),
 
 -- The ledger is ahead of the lake, and a refresh behind it.
@@ -21,7 +22,7 @@ absorbing as (
     left join customers_source as absorbed on absorbed.subject = merges.from_subject
     where
         merges.undone_at is null
-        and merges.merged_at > $1::timestamp - interval 1 day
+        and merges.merged_at > $4::timestamp - interval 1 day
         and absorbed.provenance is distinct from 'pixel'
 )
 
@@ -46,6 +47,7 @@ where
         member_history.reason in ('data_changed', 'window_elapsed')
         or (member_history.reason = 'merged' and absorbing.customer is not null and gone.customer is null)
     )
-    and member_history.changed_at > $1::timestamp
-    and member_history.changed_at <= $2::timestamp
+    and member_history.generation > $1
+    and member_history.generation <= $2
+    and member_history.changed_at > $3::timestamp
 group by all

@@ -32,7 +32,7 @@ with turns as (
     cross join lateral (select $3::text || ' ' || timezone || ' ' || currency_code as recipe) as recipes
     where
         coalesce(refresh_planned_at, '-infinity') < $1::timestamptz
-        and now() >= $1::timestamptz + make_interval(secs => abs(hashtext(lake_brand.brand_id::text)) % greatest($2::integer - 60, 1))
+        and now() >= $1::timestamptz + make_interval(secs => abs(hashtext(lake_brand.brand_id::text)::bigint) % greatest($2::integer - 60, 1))
     -- One that is just being changed is looked at a minute later.
     for no key update of lake_brand skip locked
 ),

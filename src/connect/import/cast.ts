@@ -130,10 +130,11 @@ function asText(value: string, source: string, target: TargetType): string {
 
 const blank = (value: string) => `nullif(trim(${value}, ${BLANKS}), '')`
 
-// Numbers are seconds since 1970, or milliseconds when they are too large for that.
+// Numbers are seconds since 1970, or milliseconds when they are too large for that. The width of a column may have no room
+// for a thousand times as much, or for the least of its numbers without the sign.
 const epoch = (value: string) =>
-  `case when abs(${value}) < 1e11 then epoch_ms((${value} * 1000)::BIGINT)::VARCHAR
-    when abs(${value}) < 1e14 then epoch_ms(${value}::BIGINT)::VARCHAR else ${value}::VARCHAR end`
+  `case when abs(${value}::DOUBLE) < 1e11 then epoch_ms((${value}::DOUBLE * 1000)::BIGINT)::VARCHAR
+    when abs(${value}::DOUBLE) < 1e14 then epoch_ms(${value}::BIGINT)::VARCHAR else ${value}::VARCHAR end`
 
 export interface Pick {
   /** Name of the table to make: `n`, one column per target, and `fault`, the first thing that is wrong with the row. */
