@@ -78,7 +78,7 @@ async function scratch(): Promise<WrittenServed> {
         for (const mart of marts)
           await timed(
             `  ${mart.name}`,
-            () => computeMarts(session, [mart], BOTH, serving),
+            () => computeMarts(session, { models: [mart], parts: BOTH, hollow: new Map() }, serving),
             (made) => made || null,
           )
         await duck.run(NO_MEMBERS)

@@ -1,6 +1,7 @@
 -- what: on which days customers ordered what counts, and the days between them
 -- grain: customer
 -- refresh: with the segments
+-- from: orders
 -- by: customer
 -- of: sales
 with ordered as (

@@ -1,6 +1,7 @@
 -- what: how long ago customers ordered last, measured by how often they order, and who is at risk of not coming back
 -- grain: customer
 -- refresh: with the segments
+-- from: cadence
 -- of: sales
 -- plain: customer_id
 with today as (

@@ -1,6 +1,7 @@
 -- what: customers by the month of their first order that counts: how many ordered in each month since, and for how much
 -- grain: cohort_month, month_number
 -- refresh: with the segments
+-- from: cadence
 -- of: sales
 with first_order as (
     select

@@ -1,6 +1,7 @@
 -- what: what each customer bought in orders that count, product by product
 -- grain: customer, product_id
 -- refresh: with the segments
+-- from: orders
 -- by: customer
 -- of: sales
 

@@ -1,6 +1,7 @@
 -- what: every order with its lines, and whether and for how much it counts in lifetime value, scores and cohorts
 -- grain: id
 -- refresh: with the segments
+-- from: stg_orders
 -- by: customer
 -- of: sales
 -- plain: id, external_id, number

@@ -1,6 +1,7 @@
 -- what: what each product brought in, in orders that count, how many customers bought it, and how many of them again
 -- grain: product_id
 -- refresh: with the segments
+-- from: orders
 -- of: sales
 
 -- Orders without a profile are sales too, of no customer.

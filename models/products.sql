@@ -1,6 +1,7 @@
 -- what: the store's products as they are now
 -- grain: product_id
 -- refresh: with the segments
+-- from: stg_products
 -- of: sales
 select
     product_id,

@@ -1,6 +1,7 @@
 -- what: what events set on a profile, as one JSON object, of profiles that something is set on
 -- grain: customer
 -- refresh: with the segments
+-- from: stg_customer_attributes
 -- by: customer
 
 -- Few profiles have any: a table of their own is small, and in the order in which it is looked up. A list as a window:

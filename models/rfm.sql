@@ -1,6 +1,7 @@
 -- what: scores of recency, frequency and money spent by the brand's own quantiles, and the tier that they make
 -- grain: customer
 -- refresh: with the segments
+-- from: cadence
 -- of: sales
 -- plain: customer_id
 

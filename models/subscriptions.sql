@@ -1,6 +1,7 @@
 -- what: every subscription in its present state
 -- grain: id
 -- refresh: with the segments
+-- from: stg_subscriptions
 -- by: customer
 select
     contract.subscription_id as id,

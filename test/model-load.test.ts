@@ -127,15 +127,28 @@ const refused: [fact: string, files: Record<string, string>, message: RegExp][] 
       'staging/a.sql':
         '-- what: w\n-- grain: g\n-- refresh: r\n-- from: orders_source\nselect subject as g from events',
     },
-    /staging\/a\.sql: header key "from" names what a staging model reads, not "orders_source"/,
+    /staging\/a\.sql: header key "from" names what the model reads, not "orders_source"/,
   ],
   [
-    'a mart whose rows come from a source',
+    'rows that come from some of a model',
     {
-      'a.sql': '-- what: w\n-- grain: g\n-- refresh: r\n-- from: b\nselect g from b',
+      'a.sql': '-- what: w\n-- grain: g\n-- refresh: r\n-- from: b where g = 1\nselect g from b',
       'b.sql': '-- what: w\n-- grain: g\n-- refresh: r\nselect 1 as g',
     },
-    /a\.sql: header key "from" names what a staging model reads, not "b"/,
+    /a\.sql: header key "from" has a condition on a source only, which "b" is not/,
+  ],
+  [
+    'rows that come from what cannot be read',
+    {
+      'staging/a.sql':
+        '-- what: w\n-- grain: g\n-- refresh: r\n-- from: events where kind = 1\nselect subject as g from events',
+    },
+    /staging\/a\.sql: .*kind/,
+  ],
+  [
+    'rows that come from no relation',
+    { 'a.sql': '-- what: w\n-- grain: g\n-- refresh: r\n-- from: a, b\nselect 1 as g' },
+    /a\.sql: header key "from" is a relation, or "<source> where <condition>", not "a, b"/,
   ],
   [
     'sales that follow from more',

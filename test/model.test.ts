@@ -7,6 +7,7 @@ import { auditGrain } from '../src/model/audit.ts'
 import { columnsOfModels } from '../src/model/columns.ts'
 import { modelDocs } from '../src/model/docs.ts'
 import { loadModels, type Model, upstreamOf } from '../src/model/graph.ts'
+import type { From } from '../src/model/header.ts'
 import { runModels } from '../src/model/run.ts'
 import { modelCases, runCase, withModels } from './fixtures/model-case.ts'
 import { HEADER, loadFiles } from './fixtures/model-files.ts'
@@ -37,17 +38,17 @@ t.test('what is published as it is are texts of the model', async (t) => {
       )
 })
 
-t.test('a staging model has no rows where what its header says they come from has none', async (t) => {
+t.test('a model has no rows where what its header says they come from has none', async (t) => {
   const fromOf = new Map(models.map(({ name, from }) => [name, from]))
-  const rootOf = (name: string): string => {
-    const from = fromOf.get(name)
-    return from === undefined ? name : rootOf(from)
+  const rootOf = ({ relation, where }: From): string => {
+    const from = fromOf.get(relation)
+    return from ? rootOf(from) : `${relation}${where ? ` where ${where}` : ''}`
   }
   await withModels(models, {}, async (connection) => {
     await connection.run(readFileSync(join(CHECKOUT, 'test/fixtures/random-store.sql'), 'utf8'))
     for (const { name, from } of models) {
       if (from === undefined) continue
-      await connection.run(`begin; delete from ${rootOf(name)}`)
+      await connection.run(`begin; delete from ${rootOf(from)}`)
       const [row] = (await connection.runAndReadAll(`select count(*) from ${name}`)).getRowsJson()
       await connection.run('rollback')
       t.same(row, ['0'], name)

@@ -227,7 +227,7 @@ t.test('a model that fails names its file, and so does that of customers', async
       await openStaging(session, { models, narrow: new Map(), hollow: new Map() })
       const serving = await openServing(session)
       t.teardown(serving.abandon)
-      await t.rejects(computeMarts(session, models, BOTH, serving), {
+      await t.rejects(computeMarts(session, { models, parts: BOTH, hollow: new Map() }, serving), {
         message: new RegExp(`^models/${broken}.sql: .*no rate`, 's'),
       })
     }

@@ -189,7 +189,7 @@ t.test('a refusal begins with the failing path and says what is known there', as
     [counted({ where: [{ all: [] }] }), /^definition\.rule\.where\[0\]\.all: "all" is not a key here/],
     [
       counted({ where: [{ source: 'carts', field: 'total', op: '=', value: 1 }] }),
-      /^definition\.rule\.where\[0\]\.source: "source" is not a key here/,
+      /^definition\.rule\.where\[0\]\.source: must be "commerce_orders", whose rows are looked at, not "carts"/,
     ],
     [
       counted({ where: [spend] }),

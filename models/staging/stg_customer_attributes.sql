@@ -1,6 +1,7 @@
 -- what: the properties of profiles that events set last, 250 names and 16 KB of each at most, under the customer that it belongs to now
 -- grain: customer, name
 -- refresh: at every read
+-- from: events where event_type = 'updateProperties'
 
 -- Whatever an updateProperties event carries is set. Contact data is no part of it: the lake keeps that in customers.
 -- A name that was set to null last is not set. One request's events share their receipt; their lines are in order.

@@ -11,12 +11,18 @@ export interface Header {
   by?: 'customer'
   /** sales: the rows follow from what was sold, and to whom, so that they stay while nothing of that changes. */
   of?: 'sales'
-  /** A source or staging model that each row comes from: where that has no rows, there are none. */
-  from?: string
+  /** What each row comes from: where that has no rows, there are none. */
+  from?: From
   /** Column with the time of the customer's latest event: all that a row has of the customer's events. */
   seen?: string
   /** Columns of texts that hardly repeat: published as they are, since to look for what repeats takes longest. */
   plain?: string[]
+}
+
+/** A relation that a model reads, or those rows of a source for which a condition holds. */
+export interface From {
+  relation: string
+  where?: string
 }
 
 const KEYS = ['what', 'grain', 'refresh', 'by', 'of', 'from', 'seen', 'plain']
@@ -46,7 +52,7 @@ export function readHeader(file: string, text: string): Header {
     refresh: required(file, found, 'refresh'),
     ...by(file, found.get('by')),
     ...of(file, found.get('of')),
-    ...(found.has('from') && { from: required(file, found, 'from') }),
+    ...from(file, found.get('from')),
     ...seen(file, found),
     ...plain(found.get('plain')),
   }
@@ -67,6 +73,16 @@ function of(file: string, value: string | undefined): Pick<Header, 'of'> {
   if (value === undefined) return {}
   if (value !== 'sales') throw new Error(`${file}: header key "of" can be "sales" only, not "${value}"`)
   return { of: value }
+}
+
+function from(file: string, value: string | undefined): Pick<Header, 'from'> {
+  if (value === undefined) return {}
+  const [, relation, where] = /^([a-z][a-z0-9_]*)(?:\s+where\s+(.+))?$/.exec(value) ?? []
+  if (relation === undefined)
+    throw new Error(
+      `${file}: header key "from" is a relation, or "<source> where <condition>", not "${value}"`,
+    )
+  return { from: { relation, ...(where !== undefined && { where }) } }
 }
 
 function seen(file: string, found: Map<string, string>): Pick<Header, 'seen'> {

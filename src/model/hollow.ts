@@ -1,13 +1,34 @@
 import { laterFiles, type Manifest } from '../lake/manifest.ts'
 import { RELATIONS, type RelationName, sourceName } from '../lake/relations.ts'
+import type { Session } from '../lake/session.ts'
 import type { Model } from './graph.ts'
 
-/** Sources of a brand that have no rows, and the staging models that have none for that reason. */
+/** Sources of a brand that have no files, and the models that have no rows for that reason. */
 export function hollowIn(models: readonly Model[], manifest: Manifest): Set<string> {
   const relations = Object.keys(RELATIONS) as RelationName[]
-  const hollow = new Set(
-    relations.flatMap((name) => (laterFiles(manifest, name, -1).length ? [] : sourceName(name))),
+  const empty = relations.filter((name) => laterFiles(manifest, name, -1).length === 0)
+  return withThoseFrom(models, empty.map(sourceName))
+}
+
+/** With the models whose rows come from such rows of a source as it does not have. */
+export async function hollowByRows(
+  { duck, sources }: Session,
+  models: readonly Model[],
+  hollow: ReadonlySet<string>,
+): Promise<ReadonlySet<string>> {
+  const asked = models.flatMap(({ name, from }) =>
+    from?.where !== undefined && sources.has(from.relation) && !hollow.has(name) ? { name, ...from } : [],
   )
-  for (const { name, from } of models) if (from !== undefined && hollow.has(from)) hollow.add(name)
+  if (asked.length === 0) return hollow
+  const found = asked.map(
+    ({ name, relation, where }) => `exists (from ${relation} where ${where}) as ${name}`,
+  )
+  const [row] = await duck.rows<Record<string, boolean>>(`select ${found.join(', ')}`)
+  return withThoseFrom(models, [...hollow, ...asked.flatMap(({ name }) => (row?.[name] ? [] : name))])
+}
+
+function withThoseFrom(models: readonly Model[], names: readonly string[]): Set<string> {
+  const hollow = new Set(names)
+  for (const { name, from } of models) if (from && !from.where && hollow.has(from.relation)) hollow.add(name)
   return hollow
 }

@@ -94,8 +94,13 @@ function checkReads(
   for (const name of model.of ? model.reads : [])
     if (!OF_SALES.has(name) && !broken.has(name) && !models.get(name)?.of)
       throw new Error(`${model.file}: is of sales, but reads "${name}", which is not`)
-  if (model.from !== undefined && (model.layer !== 'staging' || !model.reads.includes(model.from)))
-    throw new Error(`${model.file}: header key "from" names what a staging model reads, not "${model.from}"`)
+  const { relation, where } = model.from ?? {}
+  if (relation !== undefined && !model.reads.includes(relation))
+    throw new Error(`${model.file}: header key "from" names what the model reads, not "${relation}"`)
+  if (relation !== undefined && where !== undefined && !SOURCES.includes(relation))
+    throw new Error(
+      `${model.file}: header key "from" has a condition on a source only, which "${relation}" is not`,
+    )
   const known = [...models.keys(), 'params', ...(model.layer === 'staging' ? SOURCES : [])]
   for (const name of model.reads) {
     if (known.includes(name)) continue
@@ -144,11 +149,13 @@ async function bind(
 ): Promise<void> {
   await createEmptySources(connection)
   for (const model of ordered) {
-    const { name, file, sql, reads } = model
+    const { name, file, sql, reads, from } = model
     const missing = reads.find((read) => broken.has(read) && !GIVEN.has(read))
     try {
       if (missing) throw new Error(`${file}: it reads "${missing}", which is broken`)
       await naming(model, () => connection.run(`create table ${name} as\n${sql}`))
+      if (from?.where !== undefined)
+        await naming(model, () => connection.run(`from ${from.relation} where ${from.where}`))
     } catch (error) {
       broken.set(name, error as Error)
     }

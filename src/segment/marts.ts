@@ -1,6 +1,7 @@
 import { publishedRows } from '../lake/generation.ts'
 import type { Serving } from '../lake/serving.ts'
 import type { Session } from '../lake/session.ts'
+import type { Columns } from '../model/columns.ts'
 import { type Model, upstreamOf } from '../model/graph.ts'
 import { runModels, runTogether, type Step } from '../model/run.ts'
 import { type Duck, identifier } from '../store/duckdb.ts'
@@ -20,11 +21,12 @@ export async function openStaging(
   { duck, isSmall, asOf }: Session,
   { models, narrow, hollow }: Pick<Task, 'models' | 'narrow' | 'hollow'>,
 ): Promise<void> {
-  const rowless = models.flatMap(({ name }) => {
-    const columns = hollow.get(name)?.map(([column, type]) => `${identifier(column)} ${type}`)
+  const tables = models.flatMap(({ name, layer }) => {
+    const columns =
+      layer === 'staging' && hollow.get(name)?.map(([column, type]) => `${identifier(column)} ${type}`)
     return columns ? `create table ${name} (${columns.join(', ')})` : []
   })
-  if (rowless.length) await duck.run(rowless.join('; '))
+  if (tables.length) await duck.run(tables.join('; '))
   await runTogether(
     duck,
     models.flatMap((model) => {
@@ -36,6 +38,9 @@ export async function openStaging(
   )
 }
 
+const rowless = (columns: Columns) =>
+  `select ${columns.map(([name, type]) => `null::${type} as ${identifier(name)}`).join(', ')} where false`
+
 /** The mart that conditions on profiles read, and member pages: it is published with the segments. */
 export const OF_SEGMENTS = 'customers'
 
@@ -45,8 +50,7 @@ export const OF_SEGMENTS = 'customers'
  */
 export async function computeMarts(
   session: Session,
-  models: readonly Model[],
-  parts: Parts,
+  { models, parts, hollow }: Pick<Task, 'models' | 'parts' | 'hollow'>,
   serving: Serving,
   staying?: ReadonlySet<string>,
 ): Promise<number> {
@@ -56,8 +60,10 @@ export async function computeMarts(
   if (!parts.has('models') || staying) await openPublishedScores(duck)
   let rows = 0
   for (const model of marts) {
+    const columns = hollow.get(model.name)
+    const made = columns ? { ...model, sql: rowless(columns) } : model
     if (model.name !== OF_SEGMENTS)
-      rows += rowsOf(await runModels(duck.connection, [model], { into: serving }))
+      rows += rowsOf(await runModels(duck.connection, [made], { into: serving }))
     else if (!parts.has('segments')) rows += rowsOf(await runModels(duck.connection, [model]))
     else await placeCustomers(session, serving, model)
   }

@@ -5,7 +5,7 @@ import { openServing, type Serving } from '../lake/serving.ts'
 import { openSession, type Session } from '../lake/session.ts'
 import { type Columns, columnsOfModels } from '../model/columns.ts'
 import { loadModels, type Model } from '../model/graph.ts'
-import { hollowIn } from '../model/hollow.ts'
+import { hollowByRows, hollowIn } from '../model/hollow.ts'
 import { leaveArchived } from './archived.ts'
 import { turnsNow } from './cadence.ts'
 import { evaluateSegments } from './evaluate.ts'
@@ -141,7 +141,10 @@ async function refreshParts(
     const { isSmall, manifest } = session
     const made = isNarrow(isSmall) ? ofThese(isSmall, manifest).models : madeOf(models)
     const narrow = isSmall ? ofThese(isSmall, manifest).narrow : new Map()
-    const hollow = await columnsOf(hollowOf(isSmall, manifest), models)
+    const rowless = isSmall
+      ? await hollowByRows(session, made, hollowOf(isSmall, manifest))
+      : new Set<string>()
+    const hollow = await columnsOf(rowless, models)
     const recipe = recipeOf(models, brand)
     const task = { models: made, narrow, hollow, parts, turns, recipe, options }
     return await refreshIn(session, pipeline, brand, task, startedAt)
@@ -242,14 +245,14 @@ const NO_SEGMENTS: Pick<Publication, 'evaluation' | 'members' | 'left'> = {
 async function martsIn(
   session: Session,
   way: Way,
-  { models, parts }: Task,
+  { models, parts, hollow }: Task,
   serving: Serving | null,
   staying: Staying | null,
 ) {
   if (way.carries) return await carryCustomers(session.duck, models)
   if (way.asks) return await computeTouched(session, models, parts, way.asks)
   if (!serving) throw new Error('there is no file to compute the marts of everyone into')
-  return await computeMarts(session, models, parts, serving, staying?.names)
+  return await computeMarts(session, { models, parts, hollow }, serving, staying?.names)
 }
 
 /** The members of all segments that are due, and how they differ from those before. */
