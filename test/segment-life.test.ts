@@ -116,7 +116,11 @@ for (const [how, options] of Object.entries({ whole: {}, 'in steps': { smallRows
     t.same(await state(), [3, 2, ['merged']], 'whom the store hides is a member still')
     const { data } = (await request(`GET /v1/segments/${kept}/history?customer_id=${hidden}`)).body
     t.match(
-      data.map((entry: Record<string, unknown>) => [entry.action, entry.customer_id, entry.current_customer_id]),
+      data.map((entry: Record<string, unknown>) => [
+        entry.action,
+        entry.customer_id,
+        entry.current_customer_id,
+      ]),
       [
         ['exited', hidden, hidden],
         ['entered', hidden, hidden],
