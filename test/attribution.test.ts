@@ -359,6 +359,31 @@ t.test('looks that are all cut off come to every brand in the end, the small one
   for (const { orderId } of recoveries) t.match(await attributionOf(orderId), { recovered: true })
 })
 
+t.test('what changed of all brands that are behind is asked for at once', async (t) => {
+  for (let call = 0; call < 2; call++) await looked()
+  const orders: string[] = []
+  for (let n = 0; n < 5; n++) orders.push((await recovery(await newBrand(pipeline))).orderId)
+  const over = new AbortController()
+  over.abort()
+  t.same(await lookedAt(over.signal), [], 'all of them fall behind')
+  orders.push((await recovery(await newBrand(pipeline))).orderId)
+  // No look has the time to ask three times.
+  const late = new AbortController()
+  let asked = 0
+  const many = <Row>(name: string, args?: unknown[]) => {
+    if (name === 'attribution_changed' && ++asked === 3) late.abort()
+    return pipeline.postgres.pipeline.many<Row>(name, args)
+  }
+  const { postgres } = pipeline
+  await passed(pipeline)
+  await attribute(
+    { ...pipeline, postgres: { ...postgres, pipeline: { ...postgres.pipeline, many } } },
+    late.signal,
+  )
+  for (const orderId of orders) t.match(await attributionOf(orderId), { recovered: true })
+  t.same(await sql`select from attribution_behind`, [])
+})
+
 const sorted = (rows: Record<string, object>) =>
   Object.entries(rows)
     .map(([id, row]) => [id, Object.entries(row).sort()])

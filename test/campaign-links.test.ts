@@ -253,7 +253,8 @@ t.test('variables say what is known of contact, brand, checkout, discount and ev
   const facts = { total: '59.90', currency_code: 'USD', items, sku: ['s1', 's2'], paid: true, nested: {} }
   const saved = { name: 'Back', type: 'percentage', value: '10.00' } as const
   const recipient = { first_name: 'Ada', last_name: null }
-  const values = valuesOf({ recipient, brand, facts, discount: { saved, code: 'TEN' } })
+  const trigger = 'checkout_abandoned'
+  const values = valuesOf({ recipient, brand, trigger, facts, discount: { saved, code: 'TEN' } })
   t.match(values, {
     'contact.first_name': 'Ada',
     'contact.last_name': null,
@@ -267,23 +268,47 @@ t.test('variables say what is known of contact, brand, checkout, discount and ev
     'event.nested': null,
   })
   const valueOfDiscount = (type: 'percentage' | 'fixed_amount' | 'free_shipping', value: string | null) =>
-    valuesOf({ recipient, brand, facts: {}, discount: { saved: { name: '', type, value }, code: '' } })[
-      'discount.value'
-    ]
+    valuesOf({
+      recipient,
+      brand,
+      trigger,
+      facts: {},
+      discount: { saved: { name: '', type, value }, code: '' },
+    })['discount.value']
   t.equal(valueOfDiscount('percentage', '12.50'), '12.5%')
   t.equal(valueOfDiscount('percentage', '100.00'), '100%')
   t.equal(valueOfDiscount('fixed_amount', '5.00'), '5.00 EUR')
   t.equal(valueOfDiscount('free_shipping', null), 'free shipping')
-  const bare = valuesOf({ recipient, brand, facts: {}, discount: null })
+  const bare = valuesOf({ recipient, brand, trigger, facts: {}, discount: null })
   t.equal(render('{{checkout.total|it}} {{checkout.items|all}} {{discount.code|}}', bare), 'it all ')
 })
+
+t.test(
+  'of a product that was left nothing is said that only a page said and that a phone would turn into a link',
+  async (t) => {
+    const brand = { ...STORE, name: 'Lumen', currency_code: 'EUR' }
+    const recipient = { first_name: null, last_name: null }
+    const facts = {
+      product_id: 'st.andrews-1',
+      product_title: 'St.Andrews towel',
+      currency_code: 'evil.example',
+    }
+    const said = (trigger: string, more: object = {}) => {
+      const values = valuesOf({ recipient, brand, trigger, facts: { ...facts, ...more }, discount: null })
+      return [values['event.product_id'], values['event.product_title'], values['event.currency_code']]
+    }
+    t.same(said('browse_abandoned'), [undefined, undefined, undefined])
+    t.same(said('browse_abandoned', { in_catalog: true }), ['st.andrews-1', 'St.Andrews towel', undefined])
+    t.same(said('order_created'), ['st.andrews-1', 'St.Andrews towel', 'evil.example'])
+  },
+)
 
 t.test('a name that a phone would turn into a link is not said', async (t) => {
   const said = (first_name: string) =>
     valuesOf({
       recipient: { first_name, last_name: null },
       brand: { ...STORE, name: 'Lumen', currency_code: 'EUR' },
-      ...{ facts: {}, discount: null },
+      ...{ trigger: 'checkout_abandoned', facts: {}, discount: null },
     })['contact.first_name']
   for (const name of [
     'https://x',

@@ -542,14 +542,20 @@ t.test('of a product that was left its last view alone tells', async (t) => {
 })
 
 t.test(
-  'of a product that was left the title is that of the catalog, and no page can say a link',
+  'of a product that was left the title is that of the catalog, and filters go by what a page said, link or not',
   async (t) => {
     const brand = await stage.brand()
     await sql`insert into product (brand_id, id, title) values (${brand.id}, 'st.andrews-1', 'St.Andrews towel')`
     await stage.tick()
     await refreshBrand(app.pipeline, brand.id, { asOf: clock.now() })
     clock.pass(1)
-    await stage.campaign(brand, { trigger_event: 'browse_abandoned' })
+    await stage.campaign(brand, {
+      trigger_event: 'browse_abandoned',
+      filters: [
+        { field: 'event.product_id', operator: '!=', value: 'gid://shopify/Product/123' },
+        { field: 'event.product_id', operator: '!=', value: '7' },
+      ],
+    })
     const occurred_at = clock.pass(5).getTime()
     const view = (who: string, properties: Record<string, string>): Line[] => [
       { brand_id: brand.id, email: `${who}@example.com`, anonymous_id: who, occurred_at },
@@ -566,19 +572,34 @@ t.test(
     await logBatch(sql, [
       ...view('a', { product_id: 'st.andrews-1', product_title: 'Pay at evil.example' }),
       ...view('b', { product_id: '7', product_title: 'your parcel? Pay at https://evil.example/pay' }),
-      ...view('c', { product_id: 'evil.example', product_title: 'Mug', currency_code: 'evil.example' }),
+      ...view('c', { product_id: 'shirt.red.m', product_title: 'Mug', currency_code: 'evil.example' }),
+      ...view('d', { product_id: 'gid://shopify/Product/123' }),
     ])
     await stage.tick()
     await stage.tick()
     await refreshBrand(app.pipeline, brand.id, { asOf: clock.pass(90) })
     await startByResults(stage.parts, clock.now)
+    const facts = (await runsOf(brand)).map((run) => run.facts)
     t.same(
-      (await runsOf(brand)).map(({ facts }) => JSON.stringify(facts)).sort(),
+      facts.toSorted((a, b) => a.product_id.localeCompare(b.product_id)),
       [
-        { product_id: '7' },
-        { product_id: 'st.andrews-1', product_title: 'St.Andrews towel' },
-        { product_title: 'Mug' },
-      ].map((facts) => JSON.stringify(facts)),
+        { product_id: '7', product_title: 'your parcel? Pay at https://evil.example/pay' },
+        { product_id: 'gid://shopify/Product/123' },
+        { product_id: 'shirt.red.m', product_title: 'Mug', currency_code: 'evil.example' },
+        { product_id: 'st.andrews-1', product_title: 'St.Andrews towel', in_catalog: true },
+      ],
+    )
+    await stage.round()
+    t.same(
+      await sql`select facts->>'product_id' as product, reason
+        from campaign_run as run join run_step on run_step.brand_id = run.brand_id and run_id = run.id
+        where run.brand_id = ${brand.id} order by 1`,
+      [
+        { product: '7', reason: 'filters_not_met' },
+        { product: 'gid://shopify/Product/123', reason: 'filters_not_met' },
+        { product: 'shirt.red.m', reason: 'phone_missing' },
+        { product: 'st.andrews-1', reason: 'phone_missing' },
+      ],
     )
   },
 )

@@ -26,11 +26,14 @@ import { writeParquet } from '../src/lake/stage.ts'
 import { setLogLevel } from '../src/log.ts'
 import type { Brand } from '../src/op.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
+import connect from '../src/store/driver.ts'
 import type { Duck } from '../src/store/duckdb.ts'
 import { STAGING_FOLDER } from '../src/store/lake.ts'
+import { statement } from '../src/store/sqlfile.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import { type Canary, canaryOf, fillWithCanary } from './fixtures/canary.ts'
 import { controlled } from './fixtures/control.ts'
+import { database } from './fixtures/database.ts'
 import { lake, logBatch, sourceRows } from './fixtures/lake.ts'
 import { memberChanges } from './fixtures/published.ts'
 import { everythingStored, placesOf } from './fixtures/search.ts'
@@ -38,7 +41,8 @@ import { everythingStored, placesOf } from './fixtures/search.ts'
 setLogLevel('error')
 const AT_ONCE = { patience: { readersMs: 0, writersMs: 0 } }
 
-const pipeline = await lake(t)
+const db = await database(t)
+const pipeline = await lake(t, db)
 const { sql } = pipeline.postgres
 const brand = await newBrand(pipeline)
 const neighbour = await newBrand(pipeline)
@@ -430,6 +434,36 @@ t.test('whom only an event names that is still to come into the lake is erased',
   await logBatch(sql, [{ brand_id: brand.id, email: 'lately@example.com' }])
   const certificate = await customer<Certificate>('erase', ['lately@example.com'], { yes: true })
   t.match(certificate, { customer_ids: { length: 1 }, removed: { lake: { events: 1 } } })
+})
+
+t.test('the parcels of who is erased are found without reading the orders of all', async (t) => {
+  const orders = 10_000
+  const { id } = await newBrand(pipeline)
+  await sql`
+    insert into store_order (
+      brand_id, external_id, id, subject, state, billing_status, currency_code, total, created_at, updated_at)
+    select ${id}, n::text, gen_random_uuid(), n, 'complete', 'paid', 'USD', 1, now(), now()
+    from generate_series(1, ${orders}::integer) as n`
+  await sql`
+    insert into fulfillment (brand_id, external_id, order_external_id, status, tracking_numbers, created_at, updated_at)
+    select brand_id, external_id, external_id, 'success', '{1}', now(), now() from store_order where brand_id = ${id}`
+  await sql`update store_order set subject = null, erased = true where brand_id = ${id} and subject % 1000 = 0`
+  const owner = connect(db.url, { max: 1 })
+  await owner`analyze store_order, fulfillment`
+  await owner.end()
+  const read = await sql.begin(async (tx) => {
+    const soFar = async () => {
+      const [all] = await tx<{ read: number }[]>`
+        select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::integer as read from pg_stat_xact_user_tables`
+      return all?.read ?? 0
+    }
+    const before = await soFar()
+    await tx.unsafe(statement('postgres', 'erase_fulfillments'), [id, [1], [], [], new Date()])
+    return (await soFar()) - before
+  })
+  t.ok(read < orders / 10, `${read} rows`)
+  const left = await sql`select from fulfillment where brand_id = ${id} and tracking_numbers = '{}'`
+  t.equal(left.length, 11)
 })
 
 t.test('whom an identifier names follows from its shape', async (t) => {

@@ -935,6 +935,23 @@ t.test('a record that the version before wrote is one by its times', async (t) =
   t.match(report, { imported: 0, unchanged: 1 })
 })
 
+t.test('a file that the version before imported changes nothing, and is a record from then on', async (t) => {
+  const { owner, run, file } = await store(t)
+  const rows = async () => [
+    ...(await db.postgres.sql`select xid, has_record from customer where brand_id = ${owner.id} order by 1`),
+  ]
+  const path = file('c.csv', 'external_id,first_name,updated_at\n7,Ann,2026-05-01\n8,Bob,2026-05-01')
+  await run('customers', path)
+  const before = await rows()
+  // As the upgrade leaves them: their times do not tell.
+  await db.postgres.sql`update customer set has_record = false where brand_id = ${owner.id}`
+  const [{ same } = {}] = await db.postgres.sql`
+    select bool_and(created_at = updated_at) as same from customer where brand_id = ${owner.id}`
+  t.ok(same)
+  t.match((await run('customers', path)).report, { imported: 0, unchanged: 2 })
+  t.same(await rows(), before)
+})
+
 t.test('what is no email address replaces none', async (t) => {
   const { owner, file, run } = await store(t)
   const email = async () =>

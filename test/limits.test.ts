@@ -2,7 +2,7 @@ import t from 'tap'
 import * as v from 'valibot'
 import { afterCall, bucketOf, waitOf } from '../src/access/gcra.ts'
 import { createLimits } from '../src/access/limits.ts'
-import { networkOf } from '../src/access/network.ts'
+import { networkOf, siteOf } from '../src/access/network.ts'
 import { readConfig } from '../src/config.ts'
 import { Failure } from '../src/errors.ts'
 import { type Op, op, type Rate, type Statements } from '../src/op.ts'
@@ -178,6 +178,11 @@ t.test('an address is of one network, however it is written', async (t) => {
     'no address': ['no address'],
   }))
     for (const address of addresses) t.equal(networkOf(address), network, address)
+})
+
+t.test('a site has all networks of 48 bits of IPv6', async (t) => {
+  t.equal(siteOf('2001:DB8::1:0:0:0:9'), '2001:db8:0')
+  for (const address of ['192.0.2.1', '::ffff:192.0.2.1', 'no address']) t.equal(siteOf(address), undefined)
 })
 
 t.test('over Postgres', async (t) => {

@@ -389,6 +389,14 @@ t.test('event definitions', async (t) => {
     },
   )
 
+  await t.test('settings may be 64 KB of matchers', async (t) => {
+    const type_matchers: object[] = []
+    for (let n = 0; JSON.stringify({ request_mapping: { type_matchers } }).length < 65_000; n++)
+      type_matchers.push({ path: `data.kind${n}`, equals: `${n}`, type: `t_${n}` })
+    const id = await provider({ settings: { request_mapping: { type_matchers } } })
+    t.same((await call(`GET /v1/providers/${id}`)).body.settings.request_mapping, { type_matchers })
+  })
+
   await t.test('a renaming changes nothing else in a rule', async (t) => {
     const rule = {
       source: 'product_events',

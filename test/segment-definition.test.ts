@@ -3,6 +3,7 @@ import t from 'tap'
 import { Failure } from '../src/errors.ts'
 import { parseExactly } from '../src/event/exact.ts'
 import { entriesOf } from '../src/http/json-schema.ts'
+import { sizeProblem } from '../src/http/json-size.ts'
 import { toolOf } from '../src/http/mcp/tool.ts'
 import { segmentQuestionOps } from '../src/ops/segment-questions.ts'
 import { segmentOps } from '../src/ops/segments.ts'
@@ -390,6 +391,18 @@ t.test('a definition has 100 conditions at most, those of where included', async
   )
   const where = Array.from({ length: 100 }, () => ({ field: 'total', op: '>', value: 1 }))
   t.match(refusal(counted({ where })), /^definition\.rule\.where\[99\]: a definition may have 100/)
+})
+
+t.test('a body has room for a rule of 100 conditions, nested and wordy as they may be', async (t) => {
+  const condition: Json = {
+    ...{ source: 'commerce_orders', agg: 'sum', field: 'total', op: '>=', value: 1 },
+    ...{ window: { days: 30 }, where: [] },
+  }
+  let deep = condition
+  for (let level = 0; level < 7; level++) deep = { source: 'commerce_orders', not: deep }
+  const definition = { source: 'customer_profile', rule: { all: Array.from({ length: 100 }, () => deep) } }
+  t.equal(refusal(definition), 'accepted')
+  t.equal(sizeProblem(Buffer.from(JSON.stringify({ name: 'Wordy', definition }))), null)
 })
 
 t.test('a list has 500 values and a text 1,000 characters at most', async (t) => {

@@ -6,7 +6,7 @@ import { isPublicSite } from '../src/access/sign-in/public-host.ts'
 import { fail } from '../src/errors.ts'
 import { brand as makeBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
-import { codeForm, PASSWORD, PASSWORD_HASH, signInServer } from './fixtures/sign-in-server.ts'
+import { type Client, codeForm, PASSWORD, PASSWORD_HASH, signInServer } from './fixtures/sign-in-server.ts'
 
 const db = await database(t)
 const brand = await makeBrand(db)
@@ -326,21 +326,37 @@ t.test('registrations of all addresses together have a limit', async (t) => {
   t.same(seen, [['oauth_register', { count: 120, per: 'minute', burst: 1_200 }]])
 })
 
-t.test('sign-ins that are asked for have a limit of an address and one of all together', async (t) => {
-  const seen: unknown[] = []
-  const limited = await signInServer(t, db, {
-    limit: ({ name, rate }: { name: string; rate?: object }) => void seen.push([name, rate]),
-    limitShared: async (...counted: unknown[]) => {
-      seen.push(counted)
-      throw fail('rate_limited', 'Slowly', { headers: { 'retry-after': '3' } })
-    },
-  })
-  t.match(await limited.call('/oauth/authorize?client_id=x'), { status: 429, body: /Slowly/ })
-  t.same(seen, [
-    ['oauth_authorize', { count: 60, per: 'minute' }],
-    ['oauth_authorize', { count: 600, per: 'minute', burst: 1_200 }],
-  ])
-})
+t.test(
+  'sign-ins that are asked for have a limit of an address, and what is kept one of all together',
+  async (t) => {
+    const seen: unknown[] = []
+    const limited = await signInServer(t, db, {
+      limit: ({ name, rate }: { name: string; rate?: object }) => void seen.push([name, rate]),
+      limitShared: async (key: string, rate: object) => {
+        seen.push([key, rate])
+        if (key === 'oauth_authorize')
+          throw fail('rate_limited', 'Slowly', { headers: { 'retry-after': '3' } })
+      },
+      trustedHops: 1,
+    })
+    const client = await server.register()
+    const ask = async (of: Client, more: Record<string, string>, address: string) => {
+      seen.length = 0
+      const { pathname, search } = new URL(limited.authorizeUrl(of, more))
+      return await limited.call(pathname + search, undefined, { headers: { 'x-forwarded-for': address } })
+    }
+    const own = ['oauth_authorize', { count: 60, per: 'minute' }]
+    const all = ['oauth_authorize', { count: 600, per: 'minute', burst: 1_200 }]
+    t.match(await ask(client, {}, '192.0.2.1'), { status: 429, body: /Slowly/ })
+    t.same(seen, [own, all])
+    t.match(await ask(client, {}, '2001:db8:1:2::3'), { status: 429, body: /Slowly/ })
+    t.same(seen, [own, ['oauth_authorize of 2001:db8:1', { count: 300, per: 'minute' }], all])
+    t.match(await ask({ ...client, id: 'nobody' }, {}, '192.0.2.1'), { status: 400 })
+    t.same(seen, [own], 'an unknown client is kept nothing of')
+    t.match(await ask(client, { redirect_uri: 'https://elsewhere.example/' }, '192.0.2.1'), { status: 400 })
+    t.same(seen, [own], 'nor who wants the answer elsewhere')
+  },
+)
 
 t.test('what a sign-in is asked for with may have 4 KB, since it is kept', async (t) => {
   const client = await server.register()

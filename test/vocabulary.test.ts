@@ -371,6 +371,18 @@ t.test('what is wrong is refused with its path', async (t) => {
       profile('email', 'matchesRegex', of('x')),
       `${P}.comparisonOperator: "matchesRegex" is not a comparison operator`,
     ],
+    [
+      { type: 'profilePropertyCondition' },
+      `${P}.propertyName: is required. Known: properties.averageOrderValue, properties.email, `,
+    ],
+    [
+      { type: 'sessionPropertyCondition' },
+      `${P}.propertyName: is required. Known: device, durationSeconds, `,
+    ],
+    [
+      { type: 'profilePropertyCondition', parameterValues: { propertyName: 'properties.email' } },
+      `${P}.comparisonOperator: is required. Known: equals, greaterThan, `,
+    ],
     [profile('email', 'equals'), `${P}.propertyValue: is required`],
     [profile('email', 'exists', of('x')), `${P}.propertyValue: exists takes no value`],
     [profile('email', 'equals', list('x')), `${P}.propertyValues: equals takes propertyValue or`],

@@ -12,6 +12,12 @@ export function networkOf(address: string): string {
     .join(':')
 }
 
+/** Of an address of IPv6 the range of 48 bits, the largest that a provider gives one customer. */
+export function siteOf(address: string): string | undefined {
+  const groups = networkOf(address).split(':')
+  return groups.length === 4 ? groups.slice(0, 3).join(':') : undefined
+}
+
 /** The first six groups of IPv4 as a server that listens on IPv6 sees it, which is told in whatever spelling. */
 const IPV4_WITHIN = [0, 0, 0, 0, 0, 0xffff].join()
 

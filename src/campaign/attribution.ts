@@ -50,9 +50,7 @@ export async function attribute(parts: AttributionParts, signal?: AbortSignal): 
   const due = behind.filter(({ is_due }) => is_due)
   if (from === below && due.length === 0) return 0
   const settled = await pipeline.run('attribution_settle', [from, below])
-  const shares = await sharesOf(pipeline, [from, below], null, behind)
-  for (const { brand_id, looked_below } of due)
-    shares.push(...(await sharesOf(pipeline, [looked_below, below], brand_id, [])))
+  const shares = await sharesOf(pipeline, [from, below], behind)
   const { changed, left } = await attributeShares(parts, shares, signal)
   await pipeline.tx(async (tx) => {
     // Another call was first: it has seen to all of this.
@@ -90,21 +88,22 @@ async function attributeShares(
   return { changed, left }
 }
 
-/** What changed in [from, below) of one brand, or of all that are not behind. */
+/** What changed in [from, below) of all brands, of those that are behind since their own place, if they are due. */
 async function sharesOf(
   pipeline: Statements,
   [from, below]: readonly [string, string],
-  only: string | null,
   behind: readonly Behind[],
 ): Promise<Share[]> {
-  const except = behind.map(({ brand_id }) => brand_id)
-  const rows = await pipeline.many<{ brand_id: string; customers: number[] }>('attribution_changed', [
-    from,
-    below,
-    only,
-    except,
-  ])
-  return rows.map(({ brand_id: brandId, customers }) => ({ brandId, from, customers }))
+  const rows = await pipeline.many<{ brand_id: string; place: string; customers: number[] }>(
+    'attribution_changed',
+    [
+      from,
+      below,
+      behind.map(({ brand_id }) => brand_id),
+      behind.map(({ is_due, looked_below }) => (is_due ? looked_below : null)),
+    ],
+  )
+  return rows.map(({ brand_id: brandId, place, customers }) => ({ brandId, from: place, customers }))
 }
 
 async function attributeSome(

@@ -1,7 +1,6 @@
 import { errorFields, log } from '../log.ts'
 import type { Reader } from '../op.ts'
 import { statement } from '../store/sqlfile.ts'
-import { isClickable } from './clickable.ts'
 import { messageBrand } from './message-brand.ts'
 import type { Occurrence } from './occurrence.ts'
 import type { RunnerParts } from './runner.ts'
@@ -123,12 +122,8 @@ async function browsed(reader: Reader, { since, as_of }: DueBrand): Promise<Occu
     key: `browse_abandoned:${customer_id}:${said.product_id}:${day}`,
     source: { kind: 'customer', id: customer_id },
     facts: {
-      ...withoutLinks(said),
-      ...(title !== null && { product_id: said.product_id, product_title: title }),
+      ...Object.fromEntries(Object.entries(said).filter(([, value]) => value !== null)),
+      ...(title !== null && { product_title: title, in_catalog: true }),
     },
   }))
 }
-
-/** Anyone can forge an event of a page: a message must not carry their link. */
-const withoutLinks = (said: Readonly<Record<string, string | null>>) =>
-  Object.fromEntries(Object.entries(said).filter(([, value]) => value !== null && !isClickable(value)))

@@ -9,6 +9,7 @@ import type { Values } from './template.ts'
 export interface Said {
   recipient: Pick<Recipient, 'first_name' | 'last_name'>
   brand: Pick<Brand, 'name' | 'shop_domain' | 'storefront_domains' | 'currency_code'>
+  trigger: string
   /** What the trigger carried. */
   facts: Readonly<Record<string, unknown>>
   discount: { saved: Pick<Discount, 'name' | 'type' | 'value'>; code: string } | null
@@ -17,7 +18,8 @@ export interface Said {
 const MOST_TITLES = 3
 
 /** The values of all variables but links; null where there is nothing to say. */
-export function valuesOf({ recipient, brand, facts, discount }: Said): Values {
+export function valuesOf({ recipient, brand, trigger, facts: given, discount }: Said): Values {
+  const facts = trigger === 'browse_abandoned' ? withoutLinks(given) : given
   const carried = Object.entries(facts).map(([name, value]) => [`event.${name}`, plain(value)] as const)
   return {
     ...Object.fromEntries(carried),
@@ -31,6 +33,16 @@ export function valuesOf({ recipient, brand, facts, discount }: Said): Values {
     'discount.name': discount?.saved.name,
     'discount.value': discount && discountValue(discount.saved, brand.currency_code),
   }
+}
+
+/** Of a product that is in the catalog these are as the catalog has them. */
+const CATALOGED = ['product_id', 'product_title']
+
+/** Anyone can forge an event of a page: a message must not carry their link. */
+function withoutLinks(facts: Said['facts']): Said['facts'] {
+  const isSaid = (name: string, value: unknown) =>
+    (facts.in_catalog === true && CATALOGED.includes(name)) || !isClickable(String(value))
+  return Object.fromEntries(Object.entries(facts).filter(([name, value]) => isSaid(name, value)))
 }
 
 /** Anyone can write a name into a checkout with somebody else's address: a message must not carry their link. */

@@ -94,6 +94,7 @@ function draftOf({ run, recipient, progress, code: given, cartLink }: Move, bran
     values: valuesOf({
       recipient: recipient ?? { first_name: null, last_name: null },
       brand,
+      trigger: run.trigger_event,
       facts,
       discount,
     }),

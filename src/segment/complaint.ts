@@ -7,6 +7,10 @@ const SHOWN = 80
 /** A definition that is refused: the message begins with the failing path. */
 export const refusal = (path: string, text: string): Failure => fail('bad_request', `${path}: ${text}`)
 
+/** As `is required. Known: …`. */
+export const missing = (path: string, known?: readonly string[]): Failure =>
+  refusal(path, known ? `is required. Known: ${known.join(', ')}` : 'is required')
+
 /** As `"totl_spend" is not a field of customer_profile. Did you mean "total_spend"? Known: …`. */
 export function unknownName(
   path: string,
@@ -15,7 +19,7 @@ export function unknownName(
   known: readonly string[],
   aliases: readonly string[] = [],
 ): Failure {
-  if (given === undefined) return refusal(path, `is required. Known: ${known.join(', ')}`)
+  if (given === undefined) return missing(path, known)
   const hint = typeof given === 'string' ? didYouMean(given.slice(0, SHOWN), [...known, ...aliases]) : ''
   return refusal(path, `${shown(given)} is not ${what}.${hint} Known: ${known.join(', ')}`)
 }

@@ -121,6 +121,14 @@ export const PROPERTIES: readonly Property[] = [
 export const propertiesOf = (target: Target): readonly Property[] =>
   PROPERTIES.filter((property) => property.target === target)
 
+export const PREFIX = 'properties.'
+
+/** What conditions can name, for a message that says what is known. */
+export const propertyNames = (target: Target): string[] => [
+  ...propertiesOf(target).map(({ propertyName }) => propertyName),
+  ...(target === 'profiles' ? [`${PREFIX}<any name that events set>`] : []),
+]
+
 /** Whether a rule can be made of the property in this version of the rules. */
 export const inRules = ({ rule: said }: Property): boolean =>
   said !== undefined && Object.hasOwn(SOURCES, said.source)

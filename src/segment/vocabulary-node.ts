@@ -1,4 +1,4 @@
-import { refusal, shown, unknownName } from './complaint.ts'
+import { missing, refusal, shown, unknownName } from './complaint.ts'
 import { LIMITS } from './operators.ts'
 import type { Test } from './tree.ts'
 import { readObject } from './value.ts'
@@ -40,8 +40,9 @@ export function readType(json: unknown, path: string): { name: ConditionName; pa
   if (Object.keys(known).length === 0 && Object.keys(given).length > 0)
     throw refusal(below, `must be empty: ${name} takes no parameters`)
   const parameters = readObject(given, below, Object.keys(known))
-  for (const [required] of Object.entries(known).filter(([, row]) => row.required))
-    if (!parameters.has(required)) throw refusal(`${below}.${required}`, 'is required')
+  for (const [parameter, row] of Object.entries(known))
+    if (row.required && !parameters.has(parameter))
+      throw missing(`${below}.${parameter}`, row.known ?? row.oneOf)
   return { name: name as ConditionName, parameters }
 }
 

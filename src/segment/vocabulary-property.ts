@@ -5,7 +5,7 @@ import { refusal, unknownName } from './complaint.ts'
 import { type Expr, element, some, sorted } from './expression.ts'
 import { unsupported } from './name.ts'
 import { LIMITS, type Operator } from './operators.ts'
-import { inRules, type Property, propertiesOf, type Target } from './property.ts'
+import { inRules, PREFIX, type Property, propertiesOf, propertyNames, type Target } from './property.ts'
 import { ROWS, type RowsTest, SOME } from './tree.ts'
 import { lessThan, type Operand, readString, STORED } from './value.ts'
 import type { Meant, Parameters } from './vocabulary-node.ts'
@@ -30,17 +30,12 @@ export function readProperty(target: Target, parameters: Parameters, path: strin
   refuseTenantProperty(named, at)
   const comparison = readComparison(parameters.get('comparisonOperator'), `${path}.comparisonOperator`)
   const given = givenValue(parameters, comparison, path)
-  const known = propertiesOf(target)
-  const property = known.find(({ propertyName }) => propertyName === name)
+  const property = propertiesOf(target).find(({ propertyName }) => propertyName === name)
   if (property) return builtIn(property, comparison, given, path)
   const attribute = target === 'profiles' ? attributeOf(named) : undefined
   if (attribute !== undefined) return adHoc(attribute, comparison, given, path)
-  const names = known.map(({ propertyName }) => propertyName)
-  throw unknownName(at, name, `a property of ${target}`, target === 'profiles' ? [...names, ANY] : names)
+  throw unknownName(at, name, `a property of ${target}`, propertyNames(target))
 }
-
-const PREFIX = 'properties.'
-const ANY = 'properties.<any name that events set>'
 
 /** Whether conditions can ask of a property that events set. */
 export const isAsked = (propertyName: string): boolean =>

@@ -1,5 +1,6 @@
 import { COMPARISONS, VALUE_PARAMETERS } from './comparison.ts'
 import { LIMITS } from './operators.ts'
+import { propertyNames, type Target } from './property.ts'
 
 /** What a condition can be asked of. */
 export type ItemType = 'profile' | 'event'
@@ -11,6 +12,8 @@ export interface Parameter {
   required?: true
   /** All the values that there can be. */
   oneOf?: readonly string[]
+  /** What a message names where it is missing; all of `oneOf` unless said. */
+  known?: readonly string[]
   help: string
 }
 
@@ -22,10 +25,11 @@ export interface ConditionType {
   example: Record<string, unknown>
 }
 
-const property = (whose: string): Record<string, Parameter> => ({
+const property = (whose: string, target: Target): Record<string, Parameter> => ({
   propertyName: {
     type: 'string',
     required: true,
+    known: propertyNames(target),
     help: `property of the ${whose}, as the property types name it`,
   },
   comparisonOperator: {
@@ -79,7 +83,7 @@ export const CONDITIONS = {
   profilePropertyCondition: {
     help: 'A property of the profile; of an event, of the profile that it belongs to. Those that events set are `properties.<name>`',
     of: ITEM_TYPES,
-    parameters: property('profile'),
+    parameters: property('profile', 'profiles'),
     example: {
       type: 'profilePropertyCondition',
       parameterValues: { propertyName: 'properties.email', comparisonOperator: 'exists' },
@@ -88,7 +92,7 @@ export const CONDITIONS = {
   sessionPropertyCondition: {
     help: `A property of at least one session of the profile that began in the last ${LIMITS.maxDays.toLocaleString('en')} days; of an event, of the session that it belongs to`,
     of: ITEM_TYPES,
-    parameters: property('session'),
+    parameters: property('session', 'sessions'),
     example: {
       type: 'sessionPropertyCondition',
       parameterValues: {

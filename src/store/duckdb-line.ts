@@ -9,7 +9,7 @@ import {
   JSDuckDBValueConverter,
   ResultReturnType,
 } from '@duckdb/node-api'
-import { mayWrite } from './duckdb-statements.ts'
+import { mayWrite, namesWriter } from './duckdb-statements.ts'
 import { keepByteOrderMarks } from './duckdb-text.ts'
 
 keepByteOrderMarks()
@@ -123,9 +123,10 @@ async function interrupted<T>(
 }
 
 const NO_FILES =
-  'COPY, EXPORT, ATTACH and prepared statements are not for here: no file is written. Print rows with --json > FILE, or write a model with recoup export'
+  'COPY, EXPORT, ATTACH, enable_logging, query() and prepared statements are not for here: no file is written. Print rows with --json > FILE, or write a model with recoup export'
 
 async function answersOf<Row>(connection: DuckDBConnection, text: string): Promise<Row[][]> {
+  if (namesWriter(text)) throw new Error(NO_FILES)
   const statements = await connection.extractStatements(text).catch(() => null)
   // An empty text, or a mistake, which DuckDB explains when it is asked to run it.
   if (!statements) return [(await connection.runAndReadAll(text)).convertRowObjects(toJs) as never]

@@ -53,15 +53,27 @@ described as (
         end
         and (
             customer.email, customer.phone, customer.first_name, customer.last_name, customer.tags, customer.created_at,
-            customer.updated_at, customer.has_record, customer.deleted
+            customer.updated_at, customer.deleted
         ) is distinct from (
             coalesce(given.email, customer.email), coalesce(given.phone, customer.phone),
             coalesce(given.first_name, customer.first_name), coalesce(given.last_name, customer.last_name),
             coalesce(given.tags, customer.tags), least(customer.created_at, given.created_at),
-            coalesce(given.updated_at, customer.updated_at), customer.has_record or given.updated_at is not null,
-            coalesce(told.removed, false)
+            coalesce(given.updated_at, customer.updated_at), coalesce(told.removed, false)
         )
     returning customer.subject
+),
+
+-- Of the same record, written before it was noted that there is one: no change.
+noted as (
+    update customer
+    set has_record = true
+    from given
+    where
+        customer.brand_id = given.brand_id
+        and customer.subject = given.subject
+        and customer.updated_at = given.updated_at
+        and not customer.has_record
+        and customer.subject not in (select subject from described)
 )
 
 select count(*) as changed

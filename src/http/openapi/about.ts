@@ -7,7 +7,7 @@ Send \`Authorization: Bearer <API key or sign-in token>\`. An API key (\`svc_…
 
 ## Requests and answers
 
-- Bodies are JSON. An unknown field or parameter is refused with 400.
+- Bodies are JSON, at most 1 MB, 64 levels deep, and with at most 60,000 values and 5,000 names of members. An unknown field or parameter is refused with 400.
 - Names are snake_case. Times are ISO 8601 in UTC. Money is a decimal string with its \`currency_code\` beside it.
 - A list is \`{ data, next_cursor }\`. While \`next_cursor\` is not null, pass it as \`cursor\` with the same filters and limit. A cursor is opaque. No list takes \`offset\`.
 - A single record is the object itself.

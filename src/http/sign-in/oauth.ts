@@ -1,5 +1,7 @@
 import type Provider from 'oidc-provider'
+import { errors } from 'oidc-provider'
 import type { Counted } from '../../access/limits.ts'
+import { siteOf } from '../../access/network.ts'
 import type { SignIn } from '../../access/sign-in/open.ts'
 import { PATHS } from '../../access/sign-in/paths.ts'
 import { fail } from '../../errors.ts'
@@ -22,6 +24,8 @@ const ALL_REGISTRATIONS = { count: 120, per: 'minute', burst: 1_200 } as const
 const AUTHORIZATION_BYTES = 4 * 1024
 /** By one address, which an office may share. */
 const AUTHORIZATIONS = { count: 60, per: 'minute' } as const
+/** By all networks of one site: half of what all have. */
+const SITE_AUTHORIZATIONS = { count: 300, per: 'minute' } as const
 /** By all together: in the two hours until they are swept, 350 MB. */
 const ALL_AUTHORIZATIONS = { count: 600, per: 'minute', burst: 1_200 } as const
 
@@ -53,7 +57,11 @@ export function oauthRoutes({ provider, signIn, limit, limitShared }: OAuthDeps)
         'bad_request',
         `What a sign-in is asked for with must be at most ${AUTHORIZATION_BYTES / 1024} KB`,
       )
-    await limitShared?.('oauth_authorize', ALL_AUTHORIZATIONS)
+    if (limitShared && (await isKept(provider, request))) {
+      const site = siteOf(request.address)
+      if (site) await limitShared(`oauth_authorize of ${site}`, SITE_AUTHORIZATIONS)
+      await limitShared('oauth_authorize', ALL_AUTHORIZATIONS)
+    }
     return await answered(request)
   }
 
@@ -74,6 +82,19 @@ export function oauthRoutes({ provider, signIn, limit, limitShared }: OAuthDeps)
     ofPerson(PATHS.authorization, limited({ name: 'oauth_authorize', rate: AUTHORIZATIONS }, authorize)),
     ofPerson(`${PATHS.authorization}/{uid}`, limited({ name: 'oauth_resume' }, answered)),
   ]
+}
+
+/** Whether a sign-in may be kept: without a client that is known, and a place of its own for the answer, none is. */
+async function isKept({ Client }: Provider, { query }: Request): Promise<boolean> {
+  try {
+    const client = await Client.find(query.get('client_id') ?? '')
+    const uri = query.get('redirect_uri')
+    return client !== undefined && (uri === null || client.redirectUriAllowed(uri))
+  } catch (error) {
+    // Of a client that is a document somewhere, which says nothing that can be used.
+    if (error instanceof errors.OIDCProviderError) return false
+    throw error
+  }
 }
 
 /** Called by clients, which may be pages of other sites. Failures of ours look like those of the protocol. */
