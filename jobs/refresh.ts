@@ -130,7 +130,7 @@ export const refresh: Job<Pipeline, Brands> = {
   timeoutSeconds: TIMEOUT_SECONDS,
   policy: 'many',
   // Small brands are computed by one thread each; what one waits for (the disk, Postgres) others use.
-  workers: 3,
+  workers: 6,
   run: runQuick,
 }
 
