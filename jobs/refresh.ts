@@ -38,7 +38,7 @@ export async function runSlow(
   }
 }
 
-/** The same, but a brand that turns out to be slow goes on in the slow lane. */
+/** The same, but a brand that turns out to be slow goes on in the slow lane; to wait for room is not to be slow. */
 export async function runQuick(
   pipeline: Pipeline,
   { brands }: Brands,
@@ -49,9 +49,17 @@ export async function runQuick(
   for (const brandId of brands) {
     if (signal.aborted) return
     await inTurn(pipeline, brandId, control, async () => {
-      const late = AbortSignal.timeout(mostMs)
-      if (await refreshOne(pipeline, brandId, AbortSignal.any([signal, late]))) return
-      if (late.aborted) await send(refreshSlow.queue, { brands: [brandId] })
+      const late = new AbortController()
+      let timer: NodeJS.Timeout | undefined
+      const onBegin = () => {
+        timer ??= setTimeout(() => late.abort(), mostMs)
+      }
+      try {
+        if (await refreshOne(pipeline, brandId, AbortSignal.any([signal, late.signal]), onBegin)) return
+      } finally {
+        clearTimeout(timer)
+      }
+      if (late.signal.aborted) await send(refreshSlow.queue, { brands: [brandId] })
     })
   }
 }
@@ -89,13 +97,14 @@ async function refreshOne(
   pipeline: Pipeline,
   brandId: string,
   signal: AbortSignal,
+  onBegin = () => {},
   tries = MOST_TRIES,
 ): Promise<boolean> {
   const started = performance.now()
   // Before it: what is mended while it runs is another reason to try again.
   const results = await currentResults()
   try {
-    const report = await refreshBrand(pipeline, brandId, { signal })
+    const report = await refreshBrand(pipeline, brandId, { signal, onBegin })
     const { as_of, generation, published, full, failed, steps } = report
     if (!full) await verifyNightly(pipeline, brandId, new Date(as_of), signal)
     const ms = steps.reduce((sum, step) => sum + step.ms, 0)
@@ -103,7 +112,7 @@ async function refreshOne(
   } catch (error) {
     if (signal.aborted) return false
     if (error instanceof Outrun)
-      return tries === 1 || (await refreshOne(pipeline, brandId, signal, tries - 1))
+      return tries === 1 || (await refreshOne(pipeline, brandId, signal, onBegin, tries - 1))
     await failed(pipeline, brandId, error, { results, ms: performance.now() - started })
   }
   return true

@@ -146,6 +146,14 @@ const refused: [fact: string, files: Record<string, string>, message: RegExp][] 
     /staging\/a\.sql: .*kind/,
   ],
   [
+    'rows that come from two sources',
+    {
+      'staging/a.sql':
+        '-- what: w\n-- grain: g\n-- refresh: r\n-- from: events where subject in (select subject from refunds)\nselect subject as g from events',
+    },
+    /staging\/a\.sql: the condition of header key "from" reads "refunds", too/,
+  ],
+  [
     'rows that come from no relation',
     { 'a.sql': '-- what: w\n-- grain: g\n-- refresh: r\n-- from: a, b\nselect 1 as g' },
     /a\.sql: header key "from" is a relation, or "<source> where <condition>", not "a, b"/,

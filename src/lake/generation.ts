@@ -117,10 +117,12 @@ export function publishedRows(places: Places, table: string, customers: string):
 /**
  * Opens a generation's tables read-only, as tables and views of schema `published`. Customers have a position, their
  * place by customer id in the base: only `customers_placed` and members show it. Returns what the views are made of.
+ * `only`: the only ones that are opened, marts among them.
  */
 export async function attachGeneration(
   { duck, lakeDir }: { duck: Duck; lakeDir: string },
   generation: Generation,
+  only?: readonly string[],
 ): Promise<Map<string, Whereabouts>> {
   const { base_path, changes_path } = generation
   const ofModels = modelPathsOf(generation)
@@ -158,7 +160,7 @@ export async function attachGeneration(
     const unchanged = has(changes, ROWS, 'replaced') ? await without(duck, `${changes}.replaced`) : ''
     for (const { at, name } of tables) {
       const from = OF_MEMBERS.has(name) ? members : base
-      if (at !== from || !isOurs(name)) continue
+      if (at !== from || !isOurs(name) || only?.includes(name) === false) continue
       const everyone = has(changes, WHOLE, name)
         ? `${changes}.${WHOLE}.${name}`
         : part === models && has(sums, ROWS, name)
@@ -175,6 +177,10 @@ export async function attachGeneration(
         : `from ${everyone}`
       statements.push(`create view published.${name === 'customers' ? PLACED : name} as ${rows}`)
     }
+  }
+  if (only) {
+    await duck.run(statements.join('; '))
+    return found
   }
   statements.push(
     `create view published.customers as select * exclude (position) from published.${PLACED}`,

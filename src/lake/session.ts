@@ -48,6 +48,8 @@ export interface SessionOptions {
   pin?: Pin | undefined
   /** It ends soon: those of small brands take turns on few instances, of large ones only some are there at once. */
   brief?: boolean
+  /** Called when it waits for no room any more. */
+  onBegin?: (() => void) | undefined
   /** Ends it, at any time. */
   signal?: AbortSignal | undefined
 }
@@ -68,6 +70,7 @@ export async function openSession(
     counted = false,
     brief = false,
     pin,
+    onBegin,
     signal,
   }: SessionOptions = {},
 ): Promise<Session> {
@@ -80,6 +83,7 @@ export async function openSession(
     ? await pipeline.large.take({ brandId: brand.id, past: false }, signal ?? NEVER)
     : () => {}
   try {
+    onBegin?.()
     // It may have waited.
     const manifest = isRationed ? await readManifest() : first
     const opened = openedOf(manifest, since, read?.(isSmall, manifest))

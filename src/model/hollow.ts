@@ -2,6 +2,7 @@ import { laterFiles, type Manifest } from '../lake/manifest.ts'
 import { RELATIONS, type RelationName, sourceName } from '../lake/relations.ts'
 import type { Session } from '../lake/session.ts'
 import type { Model } from './graph.ts'
+import type { From } from './header.ts'
 
 /** Sources of a brand that have no files, and the models that have no rows for that reason. */
 export function hollowIn(models: readonly Model[], manifest: Manifest): Set<string> {
@@ -20,12 +21,14 @@ export async function hollowByRows(
     from?.where !== undefined && sources.has(from.relation) && !hollow.has(name) ? { name, ...from } : [],
   )
   if (asked.length === 0) return hollow
-  const found = asked.map(
-    ({ name, relation, where }) => `exists (from ${relation} where ${where}) as ${name}`,
-  )
+  const found = asked.map((each) => `exists (${rowsFrom(each)}\n) as ${each.name}`)
   const [row] = await duck.rows<Record<string, boolean>>(`select ${found.join(', ')}`)
   return withThoseFrom(models, [...hollow, ...asked.flatMap(({ name }) => (row?.[name] ? [] : name))])
 }
+
+/** What a model's rows come from, as a SELECT. */
+export const rowsFrom = ({ relation, where }: From): string =>
+  `select 1 as one from ${relation}${where === undefined ? '' : ` where ${where}`}`
 
 function withThoseFrom(models: readonly Model[], names: readonly string[]): Set<string> {
   const hollow = new Set(names)

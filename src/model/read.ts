@@ -2,6 +2,7 @@ import { basename, join } from 'node:path'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import type { Model } from './graph.ts'
 import { readHeader } from './header.ts'
+import { rowsFrom } from './hollow.ts'
 import { didYouMean } from './nearest.ts'
 import { naming } from './run.ts'
 import { readSelect } from './select.ts'
@@ -69,6 +70,11 @@ async function readModel(
   const header = readHeader(file, text)
   const { reads, columnsNamed } = await readSelect(connection, file, text)
   if (!columnsNamed) throw new Error(`${file}: the last select has a *; name its columns`)
+  if (header.from?.where !== undefined) {
+    const asked = await readSelect(connection, file, rowsFrom(header.from))
+    const other = asked.reads.find((name) => name !== header.from?.relation)
+    if (other) throw new Error(`${file}: the condition of header key "from" reads "${other}", too`)
+  }
   const layer = path.startsWith('staging/') ? 'staging' : 'mart'
   const stored = layer === 'mart' && header.refresh !== AT_EVERY_READ
   return { name: basename(path, '.sql'), file, layer, stored, sql: text, reads, ...header }
@@ -154,8 +160,7 @@ async function bind(
     try {
       if (missing) throw new Error(`${file}: it reads "${missing}", which is broken`)
       await naming(model, () => connection.run(`create table ${name} as\n${sql}`))
-      if (from?.where !== undefined)
-        await naming(model, () => connection.run(`from ${from.relation} where ${from.where}`))
+      if (from?.where !== undefined) await naming(model, () => connection.run(rowsFrom(from)))
     } catch (error) {
       broken.set(name, error as Error)
     }

@@ -48,7 +48,7 @@ export interface EvaluateOptions {
   waiting?: readonly SegmentRow[]
   /** The only memberships that are computed. */
   asked?: Asked | undefined
-  /** Staging models without rows. */
+  /** Models without rows. */
   hollow?: Pick<ReadonlyMap<string, unknown>, 'has'>
 }
 

@@ -10,6 +10,7 @@ import { narrowed } from './narrow.ts'
 import type { Parts } from './part.ts'
 import { openPublishedScores } from './scored.ts'
 import { placeCustomers } from './served-tables.ts'
+import type { Staying } from './staying.ts'
 import { mergeMarts, restrict } from './touched.ts'
 import type { Asks, Task } from './way.ts'
 
@@ -52,12 +53,12 @@ export async function computeMarts(
   session: Session,
   { models, parts, hollow }: Pick<Task, 'models' | 'parts' | 'hollow'>,
   serving: Serving,
-  staying?: ReadonlySet<string>,
+  staying: Pick<Staying, 'names' | 'scoresRead'> | null = null,
 ): Promise<number> {
   const { duck } = session
   const needed = parts.has('models') ? models : upstreamOf([OF_SEGMENTS], models)
-  const marts = needed.filter(({ layer, name }) => layer === 'mart' && !staying?.has(name))
-  if (!parts.has('models') || staying) await openPublishedScores(duck)
+  const marts = needed.filter(({ layer, name }) => layer === 'mart' && !staying?.names.has(name))
+  if (!parts.has('models') || staying?.scoresRead) await openPublishedScores(duck)
   let rows = 0
   for (const model of marts) {
     const columns = hollow.get(model.name)

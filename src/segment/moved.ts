@@ -52,13 +52,19 @@ export const areOfSales = (models: readonly Model[]): boolean =>
 
 /**
  * Whether marts of sales can differ from the published ones: what was sold changed, or to whom, or
- * the day did. Most ticks bring visits only.
+ * the day did. Most ticks bring visits only. `open`: opens `published.orders`, where it is not.
  */
-export async function salesMoved(session: Session, since: number, from: Date): Promise<boolean> {
+export async function salesMoved(
+  session: Session,
+  since: number,
+  from: Date,
+  open = async () => {},
+): Promise<boolean> {
   if (await timeTold(session, from, SOLD)) return true
   const isLater = (relation: RelationName) => laterFiles(session.manifest, relation, since).length > 0
   if (isLater('products') && (await productsChanged(session, since))) return true
   if (![...SOLD, ...OWNERS].some(isLater)) return false
+  await open()
   const [row] = await session.duck.rows<{ some: boolean }>(`
     select exists (from changed_subjects where relation in ('${SOLD.join("', '")}')) or exists (
       from changed_subjects

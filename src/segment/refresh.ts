@@ -1,11 +1,9 @@
 import { fail } from '../errors.ts'
-import { type Manifest, Outrun } from '../lake/manifest.ts'
+import { Outrun } from '../lake/manifest.ts'
 import type { Pipeline } from '../lake/pipeline.ts'
 import { openServing, type Serving } from '../lake/serving.ts'
 import { openSession, type Session } from '../lake/session.ts'
-import { type Columns, columnsOfModels } from '../model/columns.ts'
 import { loadModels, type Model } from '../model/graph.ts'
-import { hollowByRows, hollowIn } from '../model/hollow.ts'
 import { leaveArchived } from './archived.ts'
 import { turnsNow } from './cadence.ts'
 import { evaluateSegments } from './evaluate.ts'
@@ -13,7 +11,7 @@ import { ask } from './held.ts'
 import { carryCustomers, computeMarts, computeTouched, openStaging } from './marts.ts'
 import { diffMembers } from './member-diff.ts'
 import { areOfSales, dayTurned, productsChanged, timeTold } from './moved.ts'
-import { madeOf, type Needed, neededOf } from './needed.ts'
+import { needsOf } from './needed.ts'
 import { BOTH, type Part, type Parts, roundsOf, startOf } from './part.ts'
 import { noteUnchanged, type Publication, publish } from './publish.ts'
 import { type Staying, stayingOf } from './staying.ts'
@@ -45,6 +43,8 @@ export interface RefreshOptions extends WayOptions {
   /** Evaluate as of this instant instead of now. */
   asOf?: Date
   onStep?: (step: Step) => void
+  /** Called when a part of it waits for no room any more. */
+  onBegin?: () => void
   /** Aborted: the refresh fails and changes nothing. */
   signal?: AbortSignal
   /** Make these only; default both. A brand that has nothing to carry on gets both. */
@@ -60,12 +60,11 @@ export async function refreshBrand(
   brandId: string,
   options: RefreshOptions = {},
 ): Promise<RefreshReport> {
-  const startedAt = performance.now()
   const models = await loadModels()
   let brand = await brandRow(pipeline, brandId)
   const asked = options.verify ? [...BOTH] : options.parts
   const [first, second] = roundsOf(brand, isAnew(brand, models), asked)
-  const run = { models, asOf: options.asOf ?? new Date(), startedAt }
+  const run = { models, asOf: options.asOf ?? new Date(), began: {} }
   const { failures } = brand
   let report = await refreshParts(pipeline, brand, { ...run, parts: first }, options)
   if (second) {
@@ -102,13 +101,14 @@ interface Run {
   parts: Parts
   models: readonly Model[]
   asOf: Date
-  startedAt: number
+  /** When its first part waited for no room any more. */
+  began: { at?: number }
 }
 
 async function refreshParts(
   pipeline: Pipeline,
   brand: BrandRow,
-  { parts, models, asOf, startedAt }: Run,
+  { parts, models, asOf, began }: Run,
   options: RefreshOptions,
 ): Promise<RefreshReport> {
   const { pipeline: db } = pipeline.postgres
@@ -121,33 +121,25 @@ async function refreshParts(
   try {
     const start = startOf(brand, parts, turns.due)
     const goesOn = start !== null && (brand.as_of === null || asOf >= brand.as_of)
-    let needed: Needed | undefined
-    // Of a large brand staging models are views: one without rows costs nothing.
-    const hollowOf = (isSmall: boolean, manifest: Manifest) =>
-      isSmall ? hollowIn(models, manifest) : new Set<string>()
-    const ofThese = (isSmall: boolean, manifest: Manifest) =>
-      (needed ??= neededOf(models, hollowOf(isSmall, manifest), turns, parts))
-    // Recent rows of a large brand are copied with its models, whatever rules read.
-    const isNarrow = (isSmall: boolean) => isSmall || !parts.has('models')
+    const needs = needsOf(models, turns, parts)
     session = await openSession(pipeline, brand, asOf, {
       since: goesOn ? start.ticks : [],
-      read: (isSmall, manifest) => (isNarrow(isSmall) ? ofThese(isSmall, manifest).sources : undefined),
+      read: needs.sources,
       brief: true,
+      onBegin: () => {
+        began.at ??= performance.now()
+        options.onBegin?.()
+      },
       signal: options.signal,
       ...(options.smallRows !== undefined && { smallRows: options.smallRows }),
     })
     // What is made then was decided before, and would carry on what names the erased.
     if (session.manifest.erasures !== brand.erasures) throw new Outrun('refresh')
-    const { isSmall, manifest } = session
-    const made = isNarrow(isSmall) ? ofThese(isSmall, manifest).models : madeOf(models)
-    const narrow = isSmall ? ofThese(isSmall, manifest).narrow : new Map()
-    const rowless = isSmall
-      ? await hollowByRows(session, made, hollowOf(isSmall, manifest))
-      : new Set<string>()
-    const hollow = await columnsOf(rowless, models)
-    const recipe = recipeOf(models, brand)
-    const task = { models: made, narrow, hollow, parts, turns, recipe, options }
-    return await refreshIn(session, pipeline, brand, task, startedAt)
+    const task = {
+      ...(await needs.in(session)),
+      ...{ parts, turns, recipe: recipeOf(models, brand), options },
+    }
+    return await refreshIn(session, pipeline, brand, task, began.at ?? performance.now())
   } catch (error) {
     if (leased.length) await db.run('segments_release', [brand.id]).catch(() => {})
     if (!options.signal?.aborted && (await erasedSince(pipeline, brand)))
@@ -156,11 +148,6 @@ async function refreshParts(
   } finally {
     await session?.close()
   }
-}
-
-async function columnsOf(names: ReadonlySet<string>, models: readonly Model[]): Promise<Task['hollow']> {
-  const columns = names.size ? await columnsOfModels(models) : new Map<string, Columns>()
-  return new Map([...columns].filter(([name]) => names.has(name)))
 }
 
 /** Then files that the refresh reads may be gone, which is no fault of the brand. */
@@ -252,7 +239,7 @@ async function martsIn(
   if (way.carries) return await carryCustomers(session.duck, models)
   if (way.asks) return await computeTouched(session, models, parts, way.asks)
   if (!serving) throw new Error('there is no file to compute the marts of everyone into')
-  return await computeMarts(session, { models, parts, hollow }, serving, staying?.names)
+  return await computeMarts(session, { models, parts, hollow }, serving, staying)
 }
 
 /** The members of all segments that are due, and how they differ from those before. */

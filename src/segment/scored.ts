@@ -11,7 +11,7 @@ import { type Condition, conditionsOf, type Test } from './tree.ts'
 export const SCORES = ['rfm', 'churn']
 
 /** Whether the members of a segment follow from what others bought. */
-const isScored = (segment: SegmentRow): boolean =>
+export const isScored = (segment: SegmentRow): boolean =>
   conditionsIn(segment).some(({ test }) => test.of === 'rows' && SCORES.includes(test.source))
 
 /** None of a definition that cannot be read: its segment fails, and shows it. */

@@ -20,7 +20,7 @@ import type { Read } from './narrow.ts'
 import { BOTH, changedIn, type Parts, startOf } from './part.ts'
 import { type Plan, parted, plan } from './plan.ts'
 import { resultsHash } from './recipe.ts'
-import { openPublishedScores, touchPublishedScores, touchScored } from './scored.ts'
+import { openPublishedScores, SCORES, touchPublishedScores, touchScored } from './scored.ts'
 import { type Slice, slicesOf, slicesOfProfiles } from './slices.ts'
 import {
   nextChange,
@@ -127,7 +127,7 @@ export interface Task {
   models: readonly Model[]
   /** Of a small brand: what rules read of models that nothing else reads. */
   narrow: ReadonlyMap<string, Read>
-  /** Of a small brand: staging models without rows, and their columns. */
+  /** Of a small brand: models without rows, and their columns. */
   hollow: ReadonlyMap<string, Columns>
   turns: Turns
   recipe: string
@@ -180,7 +180,9 @@ export async function wayOf(
   // What is made anew altogether needs nothing of what is published, unless to compare it.
   const goesOn = !full || options.verify || parts.size < BOTH.size
   const published = goesOn ? await generationSeen(pipeline, session) : undefined
-  const places = published && (await attachGeneration(session, published))
+  // Scores carry on where models are not made.
+  const only = full && !options.verify ? SCORES : undefined
+  const places = published && (await attachGeneration(session, published, only))
   const isFresh = ({ evaluated_tick }: SegmentRow) => evaluated_tick === brand.refreshed_tick
   const [fresh, stale] = parted(turns.due, isFresh)
   const before = anew || !places ? null : { places, fresh }
