@@ -49,18 +49,32 @@ export async function runQuick(
   for (const brandId of brands) {
     if (signal.aborted) return
     await inTurn(pipeline, brandId, control, async () => {
-      const late = new AbortController()
-      let timer: NodeJS.Timeout | undefined
-      const onBegin = () => {
-        timer ??= setTimeout(() => late.abort(), mostMs)
-      }
+      const late = allowed(mostMs)
       try {
-        if (await refreshOne(pipeline, brandId, AbortSignal.any([signal, late.signal]), onBegin)) return
+        const until = AbortSignal.any([signal, late.signal])
+        if (await refreshOne(pipeline, brandId, until, late.onWait)) return
       } finally {
-        clearTimeout(timer)
+        late.end()
       }
       if (late.signal.aborted) await send(refreshSlow.queue, { brands: [brandId] })
     })
+  }
+}
+
+/** A signal that aborts after so long, while what it is for does not wait. */
+function allowed(ms: number) {
+  const late = new AbortController()
+  let [left, since] = [ms, performance.now()]
+  const start = () => setTimeout(() => late.abort(), left)
+  let timer = start()
+  return {
+    signal: late.signal,
+    onWait: (waits: boolean) => {
+      clearTimeout(timer)
+      if (waits) left -= performance.now() - since
+      else [since, timer] = [performance.now(), start()]
+    },
+    end: () => clearTimeout(timer),
   }
 }
 
@@ -97,14 +111,14 @@ async function refreshOne(
   pipeline: Pipeline,
   brandId: string,
   signal: AbortSignal,
-  onBegin = () => {},
+  onWait: (waits: boolean) => void = () => {},
   tries = MOST_TRIES,
 ): Promise<boolean> {
   const started = performance.now()
   // Before it: what is mended while it runs is another reason to try again.
   const results = await currentResults()
   try {
-    const report = await refreshBrand(pipeline, brandId, { signal, onBegin })
+    const report = await refreshBrand(pipeline, brandId, { signal, onWait })
     const { as_of, generation, published, full, failed, steps } = report
     if (!full) await verifyNightly(pipeline, brandId, new Date(as_of), signal)
     const ms = steps.reduce((sum, step) => sum + step.ms, 0)
@@ -112,7 +126,7 @@ async function refreshOne(
   } catch (error) {
     if (signal.aborted) return false
     if (error instanceof Outrun)
-      return tries === 1 || (await refreshOne(pipeline, brandId, signal, onBegin, tries - 1))
+      return tries === 1 || (await refreshOne(pipeline, brandId, signal, onWait, tries - 1))
     await failed(pipeline, brandId, error, { results, ms: performance.now() - started })
   }
   return true

@@ -10,6 +10,7 @@ import { retain } from '../src/lake/retention.ts'
 import { openServed } from '../src/lake/served.ts'
 import { openServing } from '../src/lake/serving.ts'
 import { openSession, SMALL_ROWS } from '../src/lake/session.ts'
+import { createSlots } from '../src/lake/slots.ts'
 import { setLogLevel } from '../src/log.ts'
 import { loadModels } from '../src/model/graph.ts'
 import { runModels } from '../src/model/run.ts'
@@ -76,6 +77,33 @@ for (const [size, smallRows] of [
       [[], ['ann'], ['ann']],
     )
   })
+
+t.test('a refresh of a large brand says when it waits for room, which is no time of it', async (t) => {
+  const { brand, view } = await store(shared)
+  await view(at('2026-01-01T00:00:00'), 'ann')
+  const large = createSlots({ all: 1, past: 1 })
+  const leave = await large.take({ brandId: randomUUID(), past: false }, new AbortController().signal)
+  const waits: [waits: boolean, at: number][] = []
+  const { promise: waiting, resolve } = Promise.withResolvers<void>()
+  const onWait = (each: boolean) => {
+    waits.push([each, performance.now()])
+    resolve()
+  }
+  const started = performance.now()
+  const refreshed = refreshBrand({ ...shared, large }, brand.id, { smallRows: 0, onWait })
+  await waiting
+  await view(at('2026-01-02T00:00:00'), 'bob')
+  leave()
+  await refreshed
+  const [row] = await sql<{ ms: number }[]>`
+    select refresh_ms::float8 as ms from lake_brand where brand_id = ${brand.id}`
+  t.same(
+    waits.map(([each]) => each),
+    [true, false],
+  )
+  const waited = (waits[1]?.[1] ?? 0) - (waits[0]?.[1] ?? 0)
+  t.ok(Number(row?.ms) <= performance.now() - started - waited + 1, `${row?.ms} ms without ${waited}`)
+})
 
 t.test('a write transaction in another database of the cluster', async (t) => {
   const own = await cluster(t, { max_prepared_transactions: '1' })

@@ -48,8 +48,8 @@ export interface SessionOptions {
   pin?: Pin | undefined
   /** It ends soon: those of small brands take turns on few instances, of large ones only some are there at once. */
   brief?: boolean
-  /** Called when it waits for no room any more. */
-  onBegin?: (() => void) | undefined
+  /** Called where it waits for room, and where it has it. */
+  onWait?: ((waits: boolean) => void) | undefined
   /** Ends it, at any time. */
   signal?: AbortSignal | undefined
 }
@@ -70,7 +70,7 @@ export async function openSession(
     counted = false,
     brief = false,
     pin,
-    onBegin,
+    onWait,
     signal,
   }: SessionOptions = {},
 ): Promise<Session> {
@@ -79,11 +79,14 @@ export async function openSession(
   const first = await readManifest()
   const isSmall = sourceRows(first) < smallRows
   const isRationed = brief && !isSmall
-  const leave = isRationed
-    ? await pipeline.large.take({ brandId: brand.id, past: false }, signal ?? NEVER)
-    : () => {}
+  const room = async () => {
+    onWait?.(true)
+    return await pipeline.large
+      .take({ brandId: brand.id, past: false }, signal ?? NEVER)
+      .finally(() => onWait?.(false))
+  }
+  const leave = isRationed ? await room() : () => {}
   try {
-    onBegin?.()
     // It may have waited.
     const manifest = isRationed ? await readManifest() : first
     const opened = openedOf(manifest, since, read?.(isSmall, manifest))

@@ -43,8 +43,8 @@ export interface RefreshOptions extends WayOptions {
   /** Evaluate as of this instant instead of now. */
   asOf?: Date
   onStep?: (step: Step) => void
-  /** Called when a part of it waits for no room any more. */
-  onBegin?: () => void
+  /** Called where it waits for room, and where it has it. */
+  onWait?: (waits: boolean) => void
   /** Aborted: the refresh fails and changes nothing. */
   signal?: AbortSignal
   /** Make these only; default both. A brand that has nothing to carry on gets both. */
@@ -64,7 +64,7 @@ export async function refreshBrand(
   let brand = await brandRow(pipeline, brandId)
   const asked = options.verify ? [...BOTH] : options.parts
   const [first, second] = roundsOf(brand, isAnew(brand, models), asked)
-  const run = { models, asOf: options.asOf ?? new Date(), began: {} }
+  const run = { models, asOf: options.asOf ?? new Date(), worked: { since: performance.now() } }
   const { failures } = brand
   let report = await refreshParts(pipeline, brand, { ...run, parts: first }, options)
   if (second) {
@@ -101,14 +101,14 @@ interface Run {
   parts: Parts
   models: readonly Model[]
   asOf: Date
-  /** When its first part waited for no room any more. */
-  began: { at?: number }
+  /** Since when, less what it waited for room. */
+  worked: { since: number }
 }
 
 async function refreshParts(
   pipeline: Pipeline,
   brand: BrandRow,
-  { parts, models, asOf, began }: Run,
+  { parts, models, asOf, worked }: Run,
   options: RefreshOptions,
 ): Promise<RefreshReport> {
   const { pipeline: db } = pipeline.postgres
@@ -126,9 +126,9 @@ async function refreshParts(
       since: goesOn ? start.ticks : [],
       read: needs.sources,
       brief: true,
-      onBegin: () => {
-        began.at ??= performance.now()
-        options.onBegin?.()
+      onWait: (waits) => {
+        worked.since += (waits ? -1 : 1) * performance.now()
+        options.onWait?.(waits)
       },
       signal: options.signal,
       ...(options.smallRows !== undefined && { smallRows: options.smallRows }),
@@ -139,7 +139,7 @@ async function refreshParts(
       ...(await needs.in(session)),
       ...{ parts, turns, recipe: recipeOf(models, brand), options },
     }
-    return await refreshIn(session, pipeline, brand, task, began.at ?? performance.now())
+    return await refreshIn(session, pipeline, brand, task, worked.since)
   } catch (error) {
     if (leased.length) await db.run('segments_release', [brand.id]).catch(() => {})
     if (!options.signal?.aborted && (await erasedSince(pipeline, brand)))
