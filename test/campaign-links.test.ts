@@ -297,8 +297,13 @@ t.test(
       const values = valuesOf({ recipient, brand, trigger, facts: { ...facts, ...more }, discount: null })
       return [values['event.product_id'], values['event.product_title'], values['event.currency_code']]
     }
-    t.same(said('browse_abandoned'), [undefined, undefined, undefined])
+    t.same(said('browse_abandoned', { in_catalog: false }), [undefined, undefined, undefined])
     t.same(said('browse_abandoned', { in_catalog: true }), ['st.andrews-1', 'St.Andrews towel', undefined])
+    t.same(
+      said('browse_abandoned'),
+      ['st.andrews-1', 'St.Andrews towel', undefined],
+      'a run of a version that looked at what the page said before it kept it',
+    )
     t.same(said('order_created'), ['st.andrews-1', 'St.Andrews towel', 'evil.example'])
   },
 )

@@ -537,7 +537,7 @@ t.test('of a product that was left its last view alone tells', async (t) => {
   await startByResults(stage.parts, clock.now)
   t.same(
     (await runsOf(brand)).map(({ facts }) => facts),
-    [{ product_id: 'pot' }],
+    [{ product_id: 'pot', in_catalog: false }],
   )
 })
 
@@ -583,9 +583,9 @@ t.test(
     t.same(
       facts.toSorted((a, b) => a.product_id.localeCompare(b.product_id)),
       [
-        { product_id: '7', product_title: 'your parcel? Pay at https://evil.example/pay' },
-        { product_id: 'gid://shopify/Product/123' },
-        { product_id: 'shirt.red.m', product_title: 'Mug', currency_code: 'evil.example' },
+        { product_id: '7', product_title: 'your parcel? Pay at https://evil.example/pay', in_catalog: false },
+        { product_id: 'gid://shopify/Product/123', in_catalog: false },
+        { product_id: 'shirt.red.m', product_title: 'Mug', currency_code: 'evil.example', in_catalog: false },
         { product_id: 'st.andrews-1', product_title: 'St.Andrews towel', in_catalog: true },
       ],
     )

@@ -507,6 +507,7 @@ t.test('from an empty service to members', async (t) => {
     const pivot = "pivot (select 'a' as kind, 1 as amount) on kind using sum(amount)"
     t.match(document(t, await here([...args, pivot, '--json'])), [{ a: '1' }], 'its parts do not show')
     const copy = `copy (select 1 as x) to '${join(brandDir, 'x.parquet')}'`
+    const logging = `call enable_logging(storage = 'file', storage_path = '${join(brandDir, 'x')}')`
     for (const statement of [
       copy,
       `EXPLAIN ANALYZE ${copy}`,
@@ -515,9 +516,22 @@ t.test('from an empty service to members', async (t) => {
       `export database '${join(brandDir, 'x')}'`,
       `EXPORT/* of all */ -- here
         DATABASE '${join(brandDir, 'x')}'`,
-      `call enable_logging(storage = 'file', storage_path = '${join(brandDir, 'x')}')`,
+      logging,
       `create table x as from "enable_logging"(storage_path = '${join(brandDir, 'x')}')`,
       `from query('from enable_' || 'logging(storage_path = ''${join(brandDir, 'x')}'')')`,
+      `from query/**/('from enable_' || 'logging(storage_path = ''${join(brandDir, 'x')}'')')`,
+      `from query -- here\r('from enable_' || 'logging(storage_path = ''${join(brandDir, 'x')}'')')`,
+      'from json_execute_serialized_sql/* of all */ (json_serialize_sql($$from ltv$$))',
+      'call enable_peg_parser()',
+      `select '/*'; ${logging} -- */`,
+      `/* ' */ ${logging} -- '`,
+      `/* /* */ */ ${logging}`,
+      `select e'\\''; ${logging} --'`,
+      `select e'a'\n'\\''; ${logging} --'`,
+      `select 'a\\'; ${logging} --'`,
+      `select 1 as a$$; ${logging}; select 2 as b$$`,
+      `select $é$'$é$; ${logging} --'`,
+      `select 'open; ${logging.replaceAll("'", '')}`,
     ]) {
       await refused(statement, /^recoup: COPY, EXPORT, .* no file is written\. Print rows with --json > FILE/)
     }
@@ -525,6 +539,19 @@ t.test('from an empty service to members', async (t) => {
       readdirSync(brandDir).filter((name) => name.startsWith('x')),
       [],
       'none is written',
+    )
+    const unsaid = `explain analyze select 'copy'; select 'how to export database backups' as a, 'search query (%' as b,
+      e'it\\'s query (' as c, $$export database$$ as d, $of$it's query ($of$ as e -- that's enable_logging
+      /* "export database" */`
+    t.same(
+      document(t, await here([...args, unsaid, '--json'])).at(-1),
+      [
+        {
+          ...{ a: 'how to export database backups', b: 'search query (%', c: "it's query (" },
+          ...{ d: 'export database', e: "it's query (" },
+        },
+      ],
+      'nothing is written by what literals and comments say',
     )
     const kept = 'create table kept as select 1 as one; explain analyze from kept; from kept'
     t.same(document(t, await here([...args, kept, '--json'])).at(-1), [{ one: 1 }], 'tables of its own are')

@@ -1,3 +1,4 @@
+import dns from 'node:dns/promises'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { decodeJwt } from 'jose'
@@ -355,6 +356,19 @@ t.test(
     t.same(seen, [own], 'an unknown client is kept nothing of')
     t.match(await ask(client, { redirect_uri: 'https://elsewhere.example/' }, '192.0.2.1'), { status: 400 })
     t.same(seen, [own], 'nor who wants the answer elsewhere')
+    const { lookup } = dns
+    t.teardown(() => Object.assign(dns, { lookup }))
+    dns.lookup = (async (name: string) => {
+      seen.push(name)
+      return [{ address: '127.0.0.1', family: 4 }]
+    }) as unknown as typeof lookup
+    const away = { ...client, id: 'HTTPS://client.example/app.json' }
+    t.match(await ask(away, {}, '2001:db8:1:2::3'), { status: 429, body: /Slowly/ })
+    t.same(
+      seen,
+      [own, ['oauth_authorize of 2001:db8:1', { count: 300, per: 'minute' }], all],
+      'a client that is a document is looked for once it is counted',
+    )
   },
 )
 

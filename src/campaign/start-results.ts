@@ -123,7 +123,8 @@ async function browsed(reader: Reader, { since, as_of }: DueBrand): Promise<Occu
     source: { kind: 'customer', id: customer_id },
     facts: {
       ...Object.fromEntries(Object.entries(said).filter(([, value]) => value !== null)),
-      ...(title !== null && { product_title: title, in_catalog: true }),
+      ...(title !== null && { product_title: title }),
+      in_catalog: title !== null,
     },
   }))
 }

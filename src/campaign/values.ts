@@ -38,10 +38,13 @@ export function valuesOf({ recipient, brand, trigger, facts: given, discount }: 
 /** Of a product that is in the catalog these are as the catalog has them. */
 const CATALOGED = ['product_id', 'product_title']
 
-/** Anyone can forge an event of a page: a message must not carry their link. */
+/**
+ * Anyone can forge an event of a page: a message must not carry their link. Facts that do not say whether the product is
+ * in the catalog are of a version that kept no link of a page.
+ */
 function withoutLinks(facts: Said['facts']): Said['facts'] {
   const isSaid = (name: string, value: unknown) =>
-    (facts.in_catalog === true && CATALOGED.includes(name)) || !isClickable(String(value))
+    (facts.in_catalog !== false && CATALOGED.includes(name)) || !isClickable(String(value))
   return Object.fromEntries(Object.entries(facts).filter(([name, value]) => isSaid(name, value)))
 }
 

@@ -26,7 +26,7 @@ const AUTHORIZATION_BYTES = 4 * 1024
 const AUTHORIZATIONS = { count: 60, per: 'minute' } as const
 /** By all networks of one site: half of what all have. */
 const SITE_AUTHORIZATIONS = { count: 300, per: 'minute' } as const
-/** By all together: in the two hours until they are swept, 350 MB. */
+/** By all together, of those that may be kept: in the two hours until they are swept, 350 MB. */
 const ALL_AUTHORIZATIONS = { count: 600, per: 'minute', burst: 1_200 } as const
 
 export interface OAuthDeps {
@@ -57,7 +57,7 @@ export function oauthRoutes({ provider, signIn, limit, limitShared }: OAuthDeps)
         'bad_request',
         `What a sign-in is asked for with must be at most ${AUTHORIZATION_BYTES / 1024} KB`,
       )
-    if (limitShared && (await isKept(provider, request))) {
+    if (limitShared && (isDocument(request) || (await isKept(provider, request)))) {
       const site = siteOf(request.address)
       if (site) await limitShared(`oauth_authorize of ${site}`, SITE_AUTHORIZATIONS)
       await limitShared('oauth_authorize', ALL_AUTHORIZATIONS)
@@ -84,6 +84,9 @@ export function oauthRoutes({ provider, signIn, limit, limitShared }: OAuthDeps)
   ]
 }
 
+/** Whether the client is a document somewhere, which costs a request to find, whatever it says. */
+const isDocument = ({ query }: Request) => /^https:\/\//i.test(query.get('client_id') ?? '')
+
 /** Whether a sign-in may be kept: without a client that is known, and a place of its own for the answer, none is. */
 async function isKept({ Client }: Provider, { query }: Request): Promise<boolean> {
   try {
@@ -91,7 +94,7 @@ async function isKept({ Client }: Provider, { query }: Request): Promise<boolean
     const uri = query.get('redirect_uri')
     return client !== undefined && (uri === null || client.redirectUriAllowed(uri))
   } catch (error) {
-    // Of a client that is a document somewhere, which says nothing that can be used.
+    // Of a client whose registration is no longer valid.
     if (error instanceof errors.OIDCProviderError) return false
     throw error
   }
