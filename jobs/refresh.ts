@@ -4,7 +4,7 @@ import type { Pipeline } from '../src/lake/pipeline.ts'
 import { errorFields, log } from '../src/log.ts'
 import { noteFailed, type Tried } from '../src/segment/failed.ts'
 import { currentResults } from '../src/segment/recipe.ts'
-import { refreshBrand } from '../src/segment/refresh.ts'
+import { type RefreshOptions, refreshBrand } from '../src/segment/refresh.ts'
 
 interface Brands {
   brands: string[]
@@ -120,7 +120,7 @@ async function refreshOne(
   try {
     const report = await refreshBrand(pipeline, brandId, { signal, onWait })
     const { as_of, generation, published, full, failed, steps } = report
-    if (!full) await verifyNightly(pipeline, brandId, new Date(as_of), signal)
+    if (!full) await verifyNightly(pipeline, brandId, new Date(as_of), { signal, onWait })
     const ms = steps.reduce((sum, step) => sum + step.ms, 0)
     log('info', 'refresh', { brand_id: brandId, generation, published, full, failed: failed.length, ms })
   } catch (error) {
@@ -142,10 +142,10 @@ async function verifyNightly(
   pipeline: Pipeline,
   brandId: string,
   asOf: Date,
-  signal: AbortSignal,
+  options: Pick<RefreshOptions, 'signal' | 'onWait'>,
 ): Promise<void> {
   const { due } = await pipeline.postgres.pipeline.one<{ due: boolean }>('lake_brand_verify_due', [brandId])
-  if (due) await refreshBrand(pipeline, brandId, { asOf, verify: true, signal })
+  if (due) await refreshBrand(pipeline, brandId, { ...options, asOf, verify: true })
 }
 
 export const refresh: Job<Pipeline, Brands> = {

@@ -28,6 +28,15 @@ const runsOf = (brand: Brand) =>
     where brand_id = ${brand.id} order by triggered_at, occurrence`
 const iso = (minutes = 0) => new Date(clock.now().getTime() + minutes * MINUTE_MS).toISOString()
 
+const LOOKED_LATELY = {
+  name: 'Looked lately',
+  definition: {
+    source: 'product_events',
+    rule: { op: 'count-over-window', window: { days: 30 }, times: { op: '>=', n: 1 } },
+  },
+  createdBy: 'test',
+}
+
 t.test('an order that is paid starts once, a test order or one from before the campaign never', async (t) => {
   const brand = await stage.brand()
   const paid = (id: number, more: object = {}) =>
@@ -375,14 +384,7 @@ t.test('an order that only an event of a server tells of ends what waits for its
 t.test('what a refresh finds starts once: a product that was left, a segment that was entered', async (t) => {
   const brand = await stage.brand()
   const own = stage.db.postgres.forBrand(brand.id)
-  const segment = await createSegment(own, {
-    name: 'Looked lately',
-    definition: {
-      source: 'product_events',
-      rule: { op: 'count-over-window', window: { days: 30 }, times: { op: '>=', n: 1 } },
-    },
-    createdBy: 'test',
-  })
+  const segment = await createSegment(own, LOOKED_LATELY)
   const view = (who: string, minutes: number, event_type = 'product_viewed') => ({
     brand_id: brand.id,
     event_type,
@@ -427,14 +429,7 @@ t.test('what a refresh finds starts once: a product that was left, a segment tha
 
 t.test('who entered a segment by a refresh of an instant that was searched before starts, too', async (t) => {
   const brand = await stage.brand()
-  const { id } = await createSegment(stage.db.postgres.forBrand(brand.id), {
-    name: 'Looked lately',
-    definition: {
-      source: 'product_events',
-      rule: { op: 'count-over-window', window: { days: 30 }, times: { op: '>=', n: 1 } },
-    },
-    createdBy: 'test',
-  })
+  const { id } = await createSegment(stage.db.postgres.forBrand(brand.id), LOOKED_LATELY)
   const view = async (who: string) => {
     const line = {
       event_type: 'product_viewed',
@@ -475,14 +470,7 @@ t.test('who entered a segment by a refresh of an instant that was searched befor
 
 t.test('who becomes a member with a merge enters the segment, unless one of them was a member', async (t) => {
   const brand = await stage.brand()
-  const { id } = await createSegment(stage.db.postgres.forBrand(brand.id), {
-    name: 'Looked lately',
-    definition: {
-      source: 'product_events',
-      rule: { op: 'count-over-window', window: { days: 30 }, times: { op: '>=', n: 1 } },
-    },
-    createdBy: 'test',
-  })
+  const { id } = await createSegment(stage.db.postgres.forBrand(brand.id), LOOKED_LATELY)
   const log = async (...lines: Omit<Line, 'brand_id'>[]) => {
     const occurred_at = clock.now().getTime()
     if (lines.length)

@@ -5,6 +5,7 @@ import { amongSegments } from './among.ts'
 import { type Definition, parseSaved } from './definition.ts'
 import { type MemberColumn, memberRows } from './dialect/duckdb/member-columns.ts'
 import type { Sql } from './dialect/duckdb/parameter.ts'
+import type { Hollow } from './dialect/duckdb.ts'
 import type { Asked } from './held.ts'
 import { OF_LAKE } from './members.ts'
 import { compileOne, compileSegments, inLevels, parted } from './plan.ts'
@@ -49,7 +50,7 @@ export interface EvaluateOptions {
   /** The only memberships that are computed. */
   asked?: Asked | undefined
   /** Models without rows. */
-  hollow?: Pick<ReadonlyMap<string, unknown>, 'has'>
+  hollow?: Hollow
 }
 
 /**

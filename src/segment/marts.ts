@@ -39,7 +39,7 @@ export async function openStaging(
   )
 }
 
-const rowless = (columns: Columns) =>
+const hollowSql = (columns: Columns) =>
   `select ${columns.map(([name, type]) => `null::${type} as ${identifier(name)}`).join(', ')} where false`
 
 /** The mart that conditions on profiles read, and member pages: it is published with the segments. */
@@ -62,7 +62,7 @@ export async function computeMarts(
   let rows = 0
   for (const model of marts) {
     const columns = hollow.get(model.name)
-    const made = columns ? { ...model, sql: rowless(columns) } : model
+    const made = columns ? { ...model, sql: hollowSql(columns) } : model
     if (model.name !== OF_SEGMENTS)
       rows += rowsOf(await runModels(duck.connection, [made], { into: serving }))
     else if (!parts.has('segments')) rows += rowsOf(await runModels(duck.connection, [model]))

@@ -24,6 +24,7 @@ const storedOf = (models: readonly Model[]) => models.flatMap(({ stored, name })
 
 interface Needed {
   models: readonly Model[]
+  hollow: ReadonlySet<string>
   sources: ReadonlySet<RelationName>
   narrow: ReadonlyMap<string, Read>
 }
@@ -47,11 +48,12 @@ export function needsOf(models: readonly Model[], turns: Turns, parts: Parts): N
     sources: (isSmall, manifest) => (isNarrow(isSmall) ? needed(isSmall, manifest).sources : undefined),
     in: async (session) => {
       const { isSmall, manifest } = session
-      const made = isNarrow(isSmall) ? needed(isSmall, manifest).models : madeOf(models)
+      if (!isNarrow(isSmall)) return { models: madeOf(models), narrow: new Map(), hollow: new Map() }
+      const { models: made, hollow: empty, narrow } = needed(isSmall, manifest)
       if (!isSmall) return { models: made, narrow: new Map(), hollow: new Map() }
-      const hollow = await hollowByRows(session, made, hollowIn(models, manifest))
+      const hollow = await hollowByRows(session, made, empty)
       const columns = [...(await columnsOfModels(models))].filter(([name]) => hollow.has(name))
-      return { models: made, narrow: needed(isSmall, manifest).narrow, hollow: new Map(columns) }
+      return { models: made, narrow, hollow: new Map(columns) }
     },
   }
 }
@@ -71,6 +73,7 @@ function neededOf(
   const isRead = (name: RelationName) => ALWAYS.has(name) || read.has(sourceName(name))
   return {
     models: made,
+    hollow,
     sources: new Set((Object.keys(RELATIONS) as RelationName[]).filter(isRead)),
     narrow: new Map([...(reads ?? [])].filter(([name]) => !read.has(name) && !hollow.has(name))),
   }

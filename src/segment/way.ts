@@ -8,6 +8,7 @@ import type { Columns } from '../model/columns.ts'
 import type { Model } from '../model/graph.ts'
 import type { Brand } from '../op.ts'
 import type { Duck } from '../store/duckdb.ts'
+import { YEAR_10000 } from '../time.ts'
 import { type AskedRows, openAskedRows } from './asked.ts'
 import { dueAt, type Turns } from './cadence.ts'
 import { openCame } from './came.ts'
@@ -266,6 +267,3 @@ export async function nextChangeOf(
   const first = Math.min(...turns, ...(next === null ? [] : [next + 1]))
   return first < YEAR_10000 ? new Date(first).toISOString() : 'infinity'
 }
-
-/** Postgres does not read later years as Date writes them. */
-const YEAR_10000 = Date.UTC(10_000, 0)

@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
+import { YEAR_10000 } from '../time.ts'
 import { type Duck, openLine, openLines } from './duckdb-line.ts'
 
 export type { Duck } from './duckdb-line.ts'
@@ -92,8 +93,8 @@ export const isOutOfMemory = (error: unknown): boolean =>
 export const literal = (value: string) => `'${value.replaceAll("'", "''")}'`
 
 const DAY_MS = 86_400_000
-/** The first instant of the years 1 and 10000: Date writes others as DuckDB does not read them. */
-const [YEAR_1, YEAR_10000] = [-62_135_596_800_000, 253_402_300_800_000]
+/** Date.UTC takes years below 100 for those of the 20th century. */
+const YEAR_1 = Date.parse('0001-01-01')
 
 /** An instant, or so many × 24 hours before it, as a constant: a difference is worked out anew wherever it stands. */
 export function instant(at: Date, lessDays = 0): string {

@@ -54,7 +54,7 @@ export function toDuckdb(
     answers: answersOf(pass),
   }))
   if (read.length < passes.length)
-    answered.push(nobody(passes.filter((pass) => !hasRows(pass)).flatMap(answersOf)))
+    answered.push(hollowAnswers(passes.filter((pass) => !hasRows(pass)).flatMap(answersOf)))
   const found = [profiles, ...answered]
   return {
     statements: [profiles, ...gathered.map(({ name, ...sql }) => made(name, sql)), ...answered],
@@ -146,10 +146,10 @@ const answersOf = (pass: Pass): number[] =>
   (pass.is === 'lookup' ? pass.entries : pass.answers).map(({ id }) => id)
 
 /** Without rows no condition on them holds for anybody. */
-function nobody(answers: number[]): Found {
+function hollowAnswers(answers: number[]): Found {
   const none = ['null::integer as customer', ...answers.map((id) => `false as ${answer(id)}`)]
   const sql = { text: `select ${columns(none)}\nwhere false`, values: [] }
-  return { ...made('segment_nobody', sql), answers }
+  return { ...made('segment_hollow', sql), answers }
 }
 
 function passSql(pass: Pass, asOf: Date, gathered?: string): Sql {
