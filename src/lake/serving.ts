@@ -12,6 +12,8 @@ export interface ServedTable {
   select: string
   /** Columns of texts that are stored as they are; of all others DuckDB finds out how they are compressed best. */
   plain?: readonly string[]
+  /** What of it a view of its name shows from there on; default: there is none. */
+  shown?: string
 }
 
 /** Schemas of a file of changes: rows of touched customers, and tables that replace those of the base as a whole. */
@@ -27,7 +29,7 @@ export interface WrittenServed extends WrittenFile {
 export interface Serving {
   /** Where tables of the file are read from until it is finished. */
   name: string
-  /** Adds tables. Returns how many rows the last one has. */
+  /** Adds tables. Returns how many rows the last one has, where no view shows it. */
   add(tables: readonly ServedTable[], schema?: typeof ROWS | typeof WHOLE): Promise<number>
   finish(): Promise<WrittenServed>
   abandon(): Promise<void>
@@ -52,13 +54,14 @@ export async function openServing({ duck, manifest, isSmall, lake }: Session): P
     add: async (added, schema = ROWS) => {
       // One text: to plan few rows' statements one by one takes longer.
       const statements = schema === WHOLE ? [`create schema if not exists ${name}.${schema}`] : []
-      for (const { name: table, select, plain = [] } of added) {
+      for (const { name: table, select, plain = [], shown } of added) {
         const target = `${name}.${schema}.${table}`
         if (isSmall || plain.length === 0) statements.push(`create table ${target} as ${select}`)
         else {
           const columns = await columnsWith(duck, select, plain)
           statements.push(`create table ${target} (${columns})`, `insert into ${target} ${select}`)
         }
+        if (shown) statements.push(`create or replace view ${table} as select ${shown} from ${target}`)
         tables.push({ schema, table })
       }
       const [last] = added.length ? await duck.rows<{ Count: number }>(statements.join('\n;\n')) : []

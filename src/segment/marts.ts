@@ -8,6 +8,7 @@ import { type Duck, identifier } from '../store/duckdb.ts'
 import { cameOf, EVENTS } from './came.ts'
 import { narrowed } from './narrow.ts'
 import type { Parts } from './part.ts'
+import { parted } from './plan.ts'
 import { openPublishedScores } from './scored.ts'
 import { placeCustomers } from './served-tables.ts'
 import type { Staying } from './staying.ts'
@@ -60,11 +61,13 @@ export async function computeMarts(
   const marts = needed.filter(({ layer, name }) => layer === 'mart' && !staying?.names.has(name))
   if (!parts.has('models') || staying?.scoresRead) await openPublishedScores(duck)
   let rows = 0
-  for (const model of marts) {
-    const columns = hollow.get(model.name)
-    const made = columns ? { ...model, sql: hollowSql(columns) } : model
+  const [empty, made] = parted(marts, ({ name }) => name !== OF_SEGMENTS && hollow.has(name))
+  await serving.add(
+    empty.map(({ name }) => ({ name, select: hollowSql(hollow.get(name) ?? []), shown: '*' })),
+  )
+  for (const model of made) {
     if (model.name !== OF_SEGMENTS)
-      rows += rowsOf(await runModels(duck.connection, [made], { into: serving }))
+      rows += rowsOf(await runModels(duck.connection, [model], { into: serving }))
     else if (!parts.has('segments')) rows += rowsOf(await runModels(duck.connection, [model]))
     else await placeCustomers(session, serving, model)
   }

@@ -44,10 +44,9 @@ export async function placeCustomers(session: Session, serving: Serving, model: 
     ? [`(\n${sql}\n)`, 'row_number() over (order by customer_id)']
     : [await viewOf(duck, model), 'null']
   const select = `select *, (${place})::integer as position from ${rows} order by customer_id`
-  await naming(model, () => serving.add([{ ...served(name, select), plain }]))
+  await naming(model, () => serving.add([{ ...served(name, select), plain, shown: '* exclude (position)' }]))
   // Numbering the sorted rows of a SELECT is the work of one thread; those of a table are numbered.
   if (!isSmall) await duck.run(`update ${serving.name}.${name} set position = rowid + 1`)
-  await duck.run(`create or replace view ${name} as select * exclude (position) from ${serving.name}.${name}`)
 }
 
 async function viewOf(duck: Duck, model: Model): Promise<string> {
@@ -64,12 +63,16 @@ export const foundBy = (customers: string): ServedTable[] => [
   texts(`from ${customers} where ${KNOWN}`),
 ]
 
-/** What is found by the positions of customers: the members, and the places of ids, of texts and in sorted lists. */
-export async function addMembers(session: Session, serving: Serving): Promise<void> {
+/** What is found by the positions of customers: the members, and the places of ids, of texts and in sorted lists; and `others`. */
+export async function addMembers(
+  session: Session,
+  serving: Serving,
+  others: readonly ServedTable[] = [],
+): Promise<void> {
   const customers = `${serving.name}.customers`
   const members = `select segment, position, customer, joined_at
     from members join (select customer, position from ${customers}) using (customer) order by segment, position`
-  const found = [...foundBy(customers), ...(session.isSmall ? [] : sortedTables(serving.name))]
+  const found = [...foundBy(customers), ...(session.isSmall ? [] : sortedTables(serving.name)), ...others]
   await addMemberRows(session, serving, members, found)
 }
 

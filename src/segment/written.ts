@@ -39,11 +39,11 @@ export async function finishWhole(
   { parts, published, staying, models: all }: Publication,
   note: Note,
 ): Promise<Written> {
-  if (parts.has('segments')) await addMembers(session, serving)
-  if (parts.has('models')) {
-    const recent = session.isSmall ? [] : recentTables(session, all)
-    await serving.add([PARAMS, ...recent])
-  }
+  const recent = session.isSmall ? [] : recentTables(session, all)
+  const ofModels = parts.has('models') ? [PARAMS, ...recent] : []
+  // One text: to plan few rows' statements one by one takes longer.
+  if (parts.has('segments')) await addMembers(session, serving, ofModels)
+  else await serving.add(ofModels)
   const file = await serving.finish()
   note(file, 'served', 1, 0)
   const segments = parts.has('segments')

@@ -53,14 +53,16 @@ export function toDuckdb(
     ),
     answers: answersOf(pass),
   }))
-  if (read.length < passes.length)
-    answered.push(hollowAnswers(passes.filter((pass) => !hasRows(pass)).flatMap(answersOf)))
+  const never = new Set(passes.filter((pass) => !hasRows(pass)).flatMap(answersOf))
   const found = [profiles, ...answered]
   return {
     statements: [profiles, ...gathered.map(({ name, ...sql }) => made(name, sql)), ...answered],
     levels: [
       ...(everyone.length ? [everyoneSql(everyone)] : []),
-      ...levels.map((segments, index) => levelSql(index, segments, found, members)),
+      ...levels.map((segments, index) => {
+        const known = segments.map((each) => ({ ...each, formula: withoutAtoms(each.formula, never) }))
+        return levelSql(index, known, found, members)
+      }),
     ],
   }
 }
@@ -121,6 +123,7 @@ function columnOf(
   formula: Formula,
   found: readonly Found[],
 ): Pick<MemberColumn, 'table' | 'holds'> | undefined {
+  if (isNever(formula)) return { table: PROFILES, holds: 'false' }
   if (formula.is !== 'atom') return undefined
   const { id } = formula
   const place = found.find(({ answers }) => answers.includes(id))
@@ -145,11 +148,19 @@ const made = (name: string, { text, values }: Sql): Statement => ({
 const answersOf = (pass: Pass): number[] =>
   (pass.is === 'lookup' ? pass.entries : pass.answers).map(({ id }) => id)
 
-/** Without rows no condition on them holds for anybody. */
-function hollowAnswers(answers: number[]): Found {
-  const none = ['null::integer as customer', ...answers.map((id) => `false as ${answer(id)}`)]
-  const sql = { text: `select ${columns(none)}\nwhere false`, values: [] }
-  return { ...made('segment_hollow', sql), answers }
+const NEVER: Formula = { is: 'or', parts: [] }
+const isNever = (formula: Formula): boolean => formula.is === 'or' && formula.parts.length === 0
+
+/** A formula of which some atoms hold for nobody: conditions on rows that there are none of. */
+function withoutAtoms(formula: Formula, never: ReadonlySet<number>): Formula {
+  switch (formula.is) {
+    case 'atom':
+      return never.has(formula.id) ? NEVER : formula
+    case 'not':
+      return { is: 'not', part: withoutAtoms(formula.part, never) }
+    default:
+      return { is: formula.is, parts: formula.parts.map((part) => withoutAtoms(part, never)) }
+  }
 }
 
 function passSql(pass: Pass, asOf: Date, gathered?: string): Sql {
