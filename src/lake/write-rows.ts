@@ -21,8 +21,8 @@ export async function writeRows(
   tables: readonly LookedUp[],
   replaced: string | null,
 ): Promise<() => Promise<Buffer>> {
-  const parts: Part[] = []
-  for (const [number, table] of tables.entries()) parts.push(await partOf(duck, number, table))
+  const columns = await columnsOf(duck, tables)
+  const parts = tables.map((table, number) => partOf(number, table, columns.get(number) ?? []))
   const header: RowHeader = { tables: parts.map(({ name, columns }) => ({ name, columns })) }
   const first = `select -1 as customer, ${literal(JSON.stringify(header))} as line`
   const lines = [first, ...parts.map((part) => part.lines)].join(' union all ')
@@ -53,21 +53,32 @@ const SHOWN: Readonly<Record<string, (column: string) => string>> = {
   TIMESTAMP: (column) => `epoch_ms(${column})`,
 }
 
-async function partOf(duck: Duck, number: number, { name, select }: LookedUp): Promise<Part> {
-  const described = await duck.rows<{ column_name: string; column_type: string }>(
-    `select column_name, column_type from (describe ${select}) where column_name <> 'customer'`,
+interface Column {
+  number: number
+  column: string
+  type: string
+}
+
+/** The columns of all tables but `customer`, by the table's number. */
+async function columnsOf(duck: Duck, tables: readonly LookedUp[]): Promise<Map<number, Column[]>> {
+  if (tables.length === 0) return new Map()
+  const described = tables.map(
+    ({ select }, number) =>
+      `select ${number} as number, column_name as column, column_type as type
+       from (describe ${select}) where column_name <> 'customer'`,
   )
-  const values = described.map(({ column_name, column_type }) => {
-    const show = SHOWN[column_type.replace(/\(.*\)$/, '')]
-    if (!show) throw new Error(`${name}.${column_name}: a ${column_type} cannot be looked up`)
-    return show(`"${column_name}"`)
+  return Map.groupBy(await duck.rows<Column>(described.join(' union all ')), ({ number }) => number)
+}
+
+function partOf(number: number, { name, select }: LookedUp, columns: readonly Column[]): Part {
+  const values = columns.map(({ column, type }) => {
+    const show = SHOWN[type.replace(/\(.*\)$/, '')]
+    if (!show) throw new Error(`${name}.${column}: a ${type} cannot be looked up`)
+    return show(`"${column}"`)
   })
   return {
     name,
-    columns: described.map(({ column_name, column_type }) => ({
-      name: column_name,
-      isTime: column_type === 'TIMESTAMP',
-    })),
+    columns: columns.map(({ column, type }) => ({ name: column, isTime: type === 'TIMESTAMP' })),
     lines: `select customer, customer || ':${number}' || json_array(${values.join(', ')})::varchar
       from (${select}) where customer is not null`,
   }
