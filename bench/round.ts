@@ -32,8 +32,11 @@ const definitions = segmentMix().filter((_, n) => n % 5 === 0)
 const { app, end } = await stage()
 const rows: unknown[][] = []
 
-/** All brands whose turn has come by the planner's own statement, as many at a time as the queue has workers. */
-async function round(name: string, parts?: readonly Part[]): Promise<void> {
+/**
+ * All brands whose turn has come by the planner's own statement, as many at a time as the queue has workers. Returns how
+ * many there were.
+ */
+async function round(name: string, parts?: readonly Part[]): Promise<number> {
   const { pipeline } = app.postgres
   const [started, cpu] = [performance.now(), process.cpuUsage()]
   const due = await pipeline.many<{ brand_id: string }>('brands_to_refresh', [
@@ -54,6 +57,7 @@ async function round(name: string, parts?: readonly Part[]): Promise<void> {
     seconds((user + system) / 1000),
     rssMb(),
   ])
+  return due.length
 }
 
 try {
@@ -72,7 +76,8 @@ try {
   for (const brand of made) await fillLog(app, brand, { events: 20, customers, days: 1 / 96, ids: 'news' })
   await snapshotAll(app.pipeline)
   await round('news of each brand')
-  await round('nothing new')
+  // Time ends windows during a round, too: the last of these is one in which nothing changed.
+  while ((await round('nothing new but windows that ended')) > 0);
   for (const { id } of made) await editRule(app.postgres, id)
   await round('segments anew, a rule of each was edited', ['segments'])
   process.stdout.write(
