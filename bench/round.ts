@@ -76,8 +76,10 @@ try {
   for (const brand of made) await fillLog(app, brand, { events: 20, customers, days: 1 / 96, ids: 'news' })
   await snapshotAll(app.pipeline)
   await round('news of each brand')
+  const before = rows.length
   // Time ends windows during a round, too: the last of these is one in which nothing changed.
-  while ((await round('nothing new but windows that ended')) > 0);
+  while ((await round('nothing new')) > 0);
+  rows.splice(before, rows.length - before - 1)
   for (const { id } of made) await editRule(app.postgres, id)
   await round('segments anew, a rule of each was edited', ['segments'])
   process.stdout.write(

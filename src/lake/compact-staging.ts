@@ -9,7 +9,7 @@ import { type Pipeline, withWorkspace } from './pipeline.ts'
 import { columnsOf, RELATIONS, type RelationName } from './relations.ts'
 import { isSeen, SEEN_DAYS } from './seen.ts'
 import { fileList } from './sources.ts'
-import { writeParquet } from './stage.ts'
+import { sharedGroup, writeParquet } from './stage.ts'
 import { withinMemory } from './within-memory.ts'
 
 /** Merges the shared files: rows that brands have cut and event ids of long ago are left out. */
@@ -81,6 +81,7 @@ async function mergeShared(
       STAGING_FOLDER,
       relation,
       `from output order by ${order}`,
+      sharedGroup(count.rows),
     )
     const ticks = {
       tick_lo: inputs[0]?.tick_lo ?? 0,

@@ -14,7 +14,7 @@ import {
 import { type Pipeline, withWorkspace } from './pipeline.ts'
 import { RELATIONS, type RelationName } from './relations.ts'
 import { fileList } from './sources.ts'
-import { writeParquet } from './stage.ts'
+import { sharedGroup, writeParquet } from './stage.ts'
 
 /**
  * What becomes of a customer's rows in the lake: rows of events go; of the others some columns are blanked, and what
@@ -200,7 +200,8 @@ async function rewrite({ pipeline, duck, relation }: Work, input: LakeFile, thei
       )
     : undefined
   const folder = isShared ? STAGING_FOLDER : brandFolder(input.brand_id as string)
-  const file = await writeParquet(duck, pipeline, folder, relation, 'from kept_rows')
+  const group = isShared ? sharedGroup(range.rows) : undefined
+  const file = await writeParquet(duck, pipeline, folder, relation, 'from kept_rows', group)
   const { brand_id, level, schema_version, tick_lo, tick_hi } = input
   const { rows, ...occurredRange } = range
   const shown = isShared ? { occurred_lo: null, occurred_hi: null } : occurredRange

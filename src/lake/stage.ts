@@ -7,7 +7,18 @@ import { columnsOf, RELATIONS, type RelationName } from './relations.ts'
 /** A brand's rows of one tick go to a file of its own from here on; fewer share one file with other brands'. */
 export const OWN_FILE_ROWS = 50_000
 
-export const PARQUET = '(format parquet, compression zstd, compression_level 1, row_group_size 122880)'
+/** Rows of a row group, which are read together or not at all. */
+const GROUP_ROWS = 122_880
+const GROUP_ROWS_LEAST = 4_096
+/** More of them take longer to be found in than their rows are read. */
+const SHARED_GROUPS = 32
+
+/**
+ * Rows of a group where many brands share a file, sorted by brand, of which each reads its own: 20 of 20,000 events of 1,000
+ * brands in 5 ms, in one group 9; 320 of 320,000 in 13, so 47. The file is a hundredth to a tenth larger.
+ */
+export const sharedGroup = (rows: number): number =>
+  Math.min(Math.max(Math.ceil(rows / SHARED_GROUPS), GROUP_ROWS_LEAST), GROUP_ROWS)
 
 export interface Staged {
   relation: RelationName
@@ -49,8 +60,8 @@ export async function stageRows(
     const named = own.map(({ brand_id }) => `${literal(brand_id)}::uuid`)
     const rest = named.length ? `where brand_id not in (${named.join(', ')})` : ''
     const select = sorted(rest, ['brand_id', ...order])
-    const file = await writeParquet(duck, { lakeDir }, STAGING_FOLDER, relation, select)
     const rows = shared.reduce((sum, brand) => sum + brand.rows, 0)
+    const file = await writeParquet(duck, { lakeDir }, STAGING_FOLDER, relation, select, sharedGroup(rows))
     const staging = { brand_id: null, relation, level: 0, rows, tick_lo: tick, tick_hi: tick, brands: shared }
     files.push({ ...file, ...staging, occurred_lo: null, occurred_hi: null })
   }
@@ -64,10 +75,14 @@ export async function writeParquet(
   folder: string,
   name: string,
   select: string,
+  groupRows = GROUP_ROWS,
 ) {
   try {
     return await writeLakeFile(lake, folder, name, (path) =>
-      duck.run(`copy (${select}) to ${literal(path)} ${PARQUET}`),
+      duck.run(
+        `copy (${select}) to ${literal(path)}
+         (format parquet, compression zstd, compression_level 1, row_group_size ${groupRows})`,
+      ),
     )
   } catch (error) {
     throw unfinished(error, `file of ${name}`)
