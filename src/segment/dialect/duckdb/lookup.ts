@@ -38,7 +38,7 @@ export function lookupSql(pass: Lookup, asOf: Date, gathered?: string): Sql {
     `  join wanted on wanted.value = ${spell(pass.on, scope)}`,
     `    and ${time} > wanted.since and ${time} <= wanted.as_of, params`,
     ...(where.length ? [`  where ${where.join('\n    and ')}`] : []),
-    `),\ncounted as (\n  select customer, entry\n  from found${gathered ? '' : ` join ${PROFILES} using (customer)`}`,
+    `),\ncounted as (\n  select customer, entry\n  from found${gathered ? '' : ` semi join ${PROFILES} using (customer)`}`,
     '  group by customer, entry\n  having count(*) >= any_value(times)\n)',
     `select ${columns(['customer', ...entries.map(({ id }, entry) => `bool_or(entry = ${entry}) as ${answer(id)}`)])}`,
     'from counted\ngroup by customer',
