@@ -81,7 +81,8 @@ async function mergeShared(
       STAGING_FOLDER,
       relation,
       `from output order by ${order}`,
-      sharedGroup(count.rows),
+      // Ids of events are in another order than that of brands.
+      relation === 'event_ids' ? undefined : sharedGroup(count.rows),
     )
     const ticks = {
       tick_lo: inputs[0]?.tick_lo ?? 0,

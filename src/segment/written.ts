@@ -39,8 +39,7 @@ export async function finishWhole(
   { parts, published, staying, models: all }: Publication,
   note: Note,
 ): Promise<Written> {
-  const recent = session.isSmall ? [] : recentTables(session, all)
-  const ofModels = parts.has('models') ? [PARAMS, ...recent] : []
+  const ofModels = parts.has('models') ? [PARAMS, ...(session.isSmall ? [] : recentTables(session, all))] : []
   // One text: to plan few rows' statements one by one takes longer.
   if (parts.has('segments')) await addMembers(session, serving, ofModels)
   else await serving.add(ofModels)
