@@ -79,8 +79,12 @@ function scheduler(t: Teardown, { postgres: { url } }: App) {
   return sql
 }
 
-/** A snapshot cannot be published until what is returned is called. */
-const holdSnapshots = (running: App) => holding(running, (tx) => tx`select from lake_state for update`)
+/** A snapshot of what is committed cannot be published until what is returned is called. */
+async function holdSnapshots(running: App) {
+  // A tick that found nothing to do yet would have its next turn after what is held here may last.
+  await passed(running.pipeline)
+  return await holding(running, (tx) => tx`select from lake_state for update`)
+}
 
 /** What the statement locks is held until what is returned is called. */
 async function holding(
