@@ -1,4 +1,5 @@
 import type { App } from '../src/app.ts'
+import { fileList, fileRows } from '../src/lake/file-rows.ts'
 import {
   addFiles,
   brandManifest,
@@ -10,7 +11,7 @@ import {
 import { withWorkspace } from '../src/lake/pipeline.ts'
 import type { Relation } from '../src/lake/relation.ts'
 import { columnsOf, RELATIONS, type RelationName } from '../src/lake/relations.ts'
-import { columnTypes, fileList } from '../src/lake/sources.ts'
+import { columnTypes } from '../src/lake/sources.ts'
 import { writeParquet } from '../src/lake/stage.ts'
 import type { Brand } from '../src/op.ts'
 import { type Duck, literal } from '../src/store/duckdb.ts'
@@ -86,10 +87,10 @@ function currentRows(manifest: Manifest, lakeDir: string, relation: RelationName
   const staged = of(manifest.staged)
   const columns = columnsOf(relation).join(', ')
   const parts = [
-    ...(own.length ? [`select ${columns} from read_parquet(${fileList(lakeDir, own)})`] : []),
+    ...(own.length ? [`select ${columns} from ${fileRows(lakeDir, relation, own)}`] : []),
     ...(staged.length
       ? [
-          `select ${columns} from read_parquet(${fileList(lakeDir, staged)})
+          `select ${columns} from ${fileRows(lakeDir, relation, staged)}
            where brand_id = ${literal(manifest.brandId)}::uuid and tick > ${Number(manifest.cutTicks[relation] ?? 0)}`,
         ]
       : []),

@@ -153,6 +153,39 @@ t.test('the planner shares work in each of its ways, and every way is right', as
       definitions: ['p1', 'p2', 'P1'].map((product) => orders(where('product_id', '=', product))),
       passes: [{ is: 'lookup', level: 'line', withRows: false }],
     },
+    'of what asks for products of orders alone these are read': {
+      definitions: [
+        ...['=', '!=', 'contains'].map((op) => orders(where('product_id', op, 'p1'))),
+        orders({
+          op: 'count-over-window',
+          where: [where('product_id', '!=', 'p1'), { field: 'product_id', op: 'exists' }],
+        }),
+        orders({
+          op: 'count-over-window',
+          where: [where('state', '=', 'complete'), where('product_id', '=', 'p1')],
+        }),
+        orders({
+          op: 'count-over-window',
+          times: { op: '>=', n: 2 },
+          where: [where('product_id', '=', 'p1')],
+        }),
+        orders({ agg: 'sum', field: 'total', op: '>', value: 5, where: [where('product_id', '=', 'p1')] }),
+      ],
+      passes: [false, true, undefined].map((withRows) => ({
+        lines: { name: 'stg_order_products' },
+        ...(withRows === undefined ? { level: 'matched' } : { level: 'line', withRows }),
+      })),
+    },
+    'of what asks for lines without a product, or how many have one, lines are': {
+      definitions: [
+        orders({ op: 'count-over-window', where: [where('product_id', '!=', 'p1')] }),
+        orders({ op: 'count-over-window', where: [{ field: 'product_id', op: 'missing' }] }),
+        orders({ agg: 'sum', field: 'quantity', op: '>', value: 2, where: [where('product_id', '=', 'p1')] }),
+        orders({ agg: 'countDistinct', field: 'product_id', op: '>=', value: 2 }),
+        orders({ op: 'count-over-window', where: [where('product_id', '=', 'p1'), line] }),
+      ],
+      passes: ['distinct', 'scan'].map((is) => ({ is, lines: { name: 'stg_order_lines' } })),
+    },
     'lines bound to their order are joined with it': {
       definitions: [orders({ op: 'count-over-window', where: [where('state', '=', 'complete'), line] })],
       passes: [{ is: 'scan', level: 'line', withRows: true }],

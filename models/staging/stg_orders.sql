@@ -22,7 +22,8 @@ select
     placed.updated_at,
     placed.cancelled_at,
     placed.recovered_at,
-    case when placed.lines is not null then placed.lines else [] end as lines
+    case when placed.lines is not null then placed.lines else [] end as lines,
+    placed.product_ids
 from orders_source as placed
 cross join params
 left join subject_redirect as redirect using (subject)

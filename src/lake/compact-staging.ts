@@ -1,6 +1,7 @@
 import type { Duck } from '../store/duckdb.ts'
 import { STAGING_FOLDER } from '../store/lake.ts'
 import { relationFailed } from './compact.ts'
+import { fileRows } from './file-rows.ts'
 import { isLate } from './horizon.ts'
 import { levelAbove, mergeable } from './levels.ts'
 import { addFiles, type LakeFile, type NewFile, Outrun, publishFiles, retireFiles } from './manifest.ts'
@@ -8,7 +9,6 @@ import { onEach } from './on-each.ts'
 import { type Pipeline, withWorkspace } from './pipeline.ts'
 import { columnsOf, RELATIONS, type RelationName } from './relations.ts'
 import { isSeen, SEEN_DAYS } from './seen.ts'
-import { fileList } from './sources.ts'
 import { sharedGroup, writeParquet } from './stage.ts'
 import { withinMemory } from './within-memory.ts'
 
@@ -49,7 +49,7 @@ async function mergeShared(
   { relation, inputs, erasures, day }: Merge,
 ): Promise<void> {
   const { postgres, lakeDir } = pipeline
-  const all = `read_parquet(${fileList(lakeDir, inputs)})`
+  const all = fileRows(lakeDir, relation, inputs)
   let brands: { brand_id: string; rows: number }[] = []
   let order = 'id_hash'
   if (relation === 'event_ids') {

@@ -1,5 +1,6 @@
 import { type Duck, literal } from '../store/duckdb.ts'
 import { brandFolder } from '../store/lake.ts'
+import { fileRows } from './file-rows.ts'
 import { isLate } from './horizon.ts'
 import { levelAbove, mergeable } from './levels.ts'
 import {
@@ -18,7 +19,7 @@ import { onEach } from './on-each.ts'
 import { type Pipeline, withWorkspace } from './pipeline.ts'
 import type { Relation } from './relation.ts'
 import { columnsOf, RELATIONS, type RelationName } from './relations.ts'
-import { columnTypes, fileList } from './sources.ts'
+import { columnTypes } from './sources.ts'
 import { OWN_FILE_ROWS, writeParquet } from './stage.ts'
 import { withinMemory } from './within-memory.ts'
 
@@ -113,7 +114,7 @@ async function cut({ pipeline, duck, manifest, relation }: Work, oldest: readonl
   const before = Number(manifest.cutTicks[relation] ?? 0)
   await duck.run(`create or replace table cut (${columnTypes(relation)})`)
   await duck.run(
-    `insert into cut select ${columnsOf(relation).join(', ')} from read_parquet(${fileList(pipeline.lakeDir, staged)})
+    `insert into cut select ${columnsOf(relation).join(', ')} from ${fileRows(pipeline.lakeDir, relation, staged)}
      where brand_id = ${literal(brandId)}::uuid and tick > ${before} and tick <= ${upTo}`,
   )
   // All versions: earlier ones are still asked for, and only files of the brand's own are kept for that.
@@ -131,7 +132,7 @@ async function merge(
   inputs: readonly LakeFile[],
 ): Promise<void> {
   const appended = isAppended(relation)
-  const rows = `from read_parquet(${fileList(pipeline.lakeDir, inputs)})`
+  const rows = `from ${fileRows(pipeline.lakeDir, relation, inputs)}`
   const level = appended ? levelAbove(inputs) : 1
   const file = await writeOwn(
     pipeline,

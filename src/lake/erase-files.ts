@@ -1,6 +1,7 @@
 import type { Statements } from '../op.ts'
 import { type Duck, literal } from '../store/duckdb.ts'
 import { brandFolder, STAGING_FOLDER } from '../store/lake.ts'
+import { fileList } from './file-rows.ts'
 import {
   addFiles,
   brandManifest,
@@ -13,7 +14,6 @@ import {
 } from './manifest.ts'
 import { type Pipeline, withWorkspace } from './pipeline.ts'
 import { RELATIONS, type RelationName } from './relations.ts'
-import { fileList } from './sources.ts'
 import { sharedGroup, writeParquet } from './stage.ts'
 
 /**
@@ -128,7 +128,7 @@ async function eraseFrom(work: Work, files: readonly LakeFile[], note: Note): Pr
   const { lakeDir } = pipeline
   const theirs = isTheirs(work)
   const holding = await duck.rows<{ filename: string; rows: number }>(
-    `select filename, count(*) as rows from read_parquet(${fileList(lakeDir, files)}, filename = true)
+    `select filename, count(*) as rows from read_parquet(${fileList(lakeDir, files)}, filename = true, union_by_name = true)
      where ${theirs} group by filename`,
   )
   if (holding.length === 0) return false

@@ -6,9 +6,11 @@ import { log } from '../log.ts'
 import { type Duck, literal } from '../store/duckdb.ts'
 import { statement } from '../store/sqlfile.ts'
 import { LINES_STRUCTURE } from './commerce-relations.ts'
+import { withDerived } from './file-rows.ts'
 import { LineFile } from './line-file.ts'
 import type { Pipeline } from './pipeline.ts'
 import { isRefusal, refusedLines } from './refused-lines.ts'
+import type { Relation } from './relation.ts'
 import { columnsOf, RELATIONS, type RelationName } from './relations.ts'
 
 /** A row longer than this is left out, and the lake keeps the version it has: it would hold up the ticks of all brands. */
@@ -37,8 +39,10 @@ export async function exportRows(
   await pipe(rows, withoutTooLong(relation, kept), createWriteStream(path, { highWaterMark: 1 << 20 }))
   if (kept.rows === 0) return null
 
-  const { columns } = RELATIONS[relation] as { columns: Record<string, readonly [string, string]> }
-  const typed = Object.entries(columns).map(([name, [type]]) => `${castFromText(name, type)} as ${name}`)
+  const { columns, derived = {} } = RELATIONS[relation] as Relation
+  const typed = Object.entries(columns).flatMap(([name, [type]]) =>
+    name in derived ? [] : `${castFromText(name, type)} as ${name}`,
+  )
   const table = `changed_${relation}`
   const line = 2 * Math.max(kept.longest, LONG_ROW)
   // Without quotes a line is a row, wherever the threads begin to read. CSV took twice the time, and failed where they
@@ -46,6 +50,7 @@ export async function exportRows(
   const read = (from: string) =>
     duck.run(
       `create or replace table ${table} as
+     ${withDerived(relation)} from (
      select brand_id::uuid as brand_id, ${Math.trunc(tick)}::bigint as tick, ${typed.join(', ')}
      from (
        select ${textColumns(relation).map(unescaped).join(', ')}
@@ -53,7 +58,7 @@ export async function exportRows(
          strict_mode = true, auto_detect = false, columns = {${textColumns(relation)
            .map((name) => `${name}: 'VARCHAR'`)
            .join(', ')}}, max_line_size = ${line}, buffer_size = ${2 * line})
-     )`,
+     ))`,
     )
   try {
     await read(path)
@@ -123,7 +128,10 @@ function* linesOf(chunk: Buffer): Generator<Buffer> {
 
 const NOTHING = Buffer.alloc(0)
 
-const textColumns = (relation: RelationName) => columnsOf(relation).filter((name) => name !== 'tick')
+const textColumns = (relation: RelationName) => {
+  const { derived = {} } = RELATIONS[relation] as Relation
+  return columnsOf(relation).filter((name) => name !== 'tick' && !(name in derived))
+}
 
 const ESCAPES = { n: 10, r: 13, t: 9, b: 8, f: 12, v: 11 }
 

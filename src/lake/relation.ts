@@ -8,6 +8,8 @@ export interface Relation {
   order: readonly string[]
   /** Column → DuckDB type and meaning, without brand_id and tick. */
   columns: Readonly<Record<string, readonly [type: string, what: string]>>
+  /** Columns that follow from the others, as SQL. Files of earlier schema versions than `since` lack them. */
+  derived?: Readonly<Record<string, { since: number; as: string }>>
 }
 
 /** What files are sorted by first so that windows, which reach back from now, read no row group of what is older. */

@@ -1,6 +1,6 @@
-import { join } from 'node:path'
 import type { Brand } from '../op.ts'
 import { type Duck, instant, literal } from '../store/duckdb.ts'
+import { fileRows } from './file-rows.ts'
 import { filesOf, type LakeFile, laterFiles, type Manifest } from './manifest.ts'
 import type { Relation } from './relation.ts'
 import { columnsOf, RELATIONS, type RelationName, sourceName } from './relations.ts'
@@ -81,7 +81,7 @@ function selectsOf({ relation, lakeDir, manifest }: Source) {
       ? [...conditions, `tick <= ${until}`]
       : conditions
     const where = all.length ? ` where ${all.join(' and ')}` : ''
-    return which.length ? [`select ${columns} from read_parquet(${fileList(lakeDir, which)})${where}`] : []
+    return which.length ? [`select ${columns} from ${fileRows(lakeDir, relation, which)}${where}`] : []
   }
   const staged = files.filter(({ brand_id }) => brand_id === null)
   return {
@@ -168,7 +168,7 @@ function addedSql({ relation, lakeDir, manifest }: Source, shared: string, tick:
   const files = laterFiles(manifest, relation, tick)
   const own = files.filter(({ brand_id }) => brand_id !== null)
   const rows = [
-    ...(own.length ? [`read_parquet(${fileList(lakeDir, own)})`] : []),
+    ...(own.length ? [fileRows(lakeDir, relation, own)] : []),
     ...(own.length < files.length ? [shared] : []),
   ]
   return rows.map(
@@ -238,10 +238,6 @@ const changedSql = (relation: RelationName, rows: readonly string[], since: numb
       `select distinct ${literal(relation)} as relation, ${column} as subject, ${Math.trunc(since)} as since
        from (${rows.map((each) => `select ${column} ${each}`).join(' union all ')})`,
   )
-
-/** The files as a DuckDB list of absolute paths. */
-export const fileList = (lakeDir: string, files: readonly Pick<LakeFile, 'path'>[]) =>
-  `[${files.map(({ path }) => literal(join(lakeDir, path))).join(', ')}]`
 
 export function columnTypes(relation: RelationName): string {
   const { columns } = RELATIONS[relation] as Relation

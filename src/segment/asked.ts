@@ -4,10 +4,11 @@ import { type Model, upstreamOf } from '../model/graph.ts'
 import { over } from '../model/over.ts'
 import { literal } from '../store/duckdb.ts'
 import { cameOf, EVENTS, type Moved, openCameOf } from './came.ts'
-import { rowsNamed } from './catalog.ts'
+import { type Lines, rowsNamed } from './catalog.ts'
 import { type AskedAtom, type AskedSources, askedSql, columnsOf, keyOfAsked } from './dialect/duckdb/asked.ts'
 import type { Sql } from './dialect/duckdb/parameter.ts'
 import type { RowsAtom } from './formula.ts'
+import { linesOf } from './lines.ts'
 import { openPassed, type Passing } from './passed.ts'
 import type { Plan } from './plan.ts'
 import { copiesIn } from './recent.ts'
@@ -82,13 +83,19 @@ async function passedOf(
     return {
       passed: `(from ${relation} where ${['false', ...slices.map(({ holds }) => holds)].join(' or ')})`,
     }
-  const [{ lines } = {}] = asked.map(({ atom }) => rowsNamed(atom.source))
-  const ofLines = lines && asked.some(({ atom }) => atom.line.length > 0) ? lines : undefined
+  const ofLines = widestOf(asked)
   // Both are of the same rows: what has lines is slow to read.
   const columns = [...asked.flatMap(columnsOf), ...(ofLines?.madeOf ?? [])]
   const passed = await openPassed(passing, slices.map(of(relation)), { relation, source, columns })
   if (!ofLines) return { passed }
   return { passed, lines: `(${over(passing.models, ofLines.name, { [relation]: `from ${passed}` })})` }
+}
+
+/** The lines that have all that is asked of one; undefined where nothing is. */
+function widestOf(asked: readonly AskedAtom[]): Lines | undefined {
+  const ofLines = asked.flatMap(({ atom }) => (atom.line.length > 0 ? atom : []))
+  const read = ofLines.flatMap((atom) => linesOf(atom) ?? [])
+  return read.find((lines) => ofLines.some(({ source }) => lines === rowsNamed(source).lines)) ?? read[0]
 }
 
 const of = (relation: string) => (slice: Omit<Slice, 'relation'>) => ({ ...slice, relation })

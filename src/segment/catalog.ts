@@ -23,6 +23,11 @@ export interface Relation {
   alias: string
 }
 
+export interface Lines extends Relation {
+  key: string
+  madeOf: readonly string[]
+}
+
 export interface Source {
   relation: Relation
   /** one: each customer has one row; many: rows of a time, looked back upon for at most 1,095 days. */
@@ -32,7 +37,7 @@ export interface Source {
   /** Column with the currency of the row's money. */
   currency?: string
   /** Rows of a second relation, made of columns of the first and bound to a row of it by `key`. */
-  lines?: Relation & { key: string; madeOf: readonly string[] }
+  lines?: Lines & { products: Lines & { column: string } }
   /** The rows of the relation that belong to the source; all unless said. */
   only?: Expr
   /** How its rows follow from events: each is one of them, or they are made of those of some types; else of any. */
@@ -96,6 +101,13 @@ const SOURCE_TABLE = {
       alias: 'lines',
       key: 'order_id',
       madeOf: ['order_id', 'customer', 'created_at', 'lines'],
+      products: {
+        name: 'stg_order_products',
+        alias: 'products',
+        key: 'order_id',
+        madeOf: ['order_id', 'customer', 'created_at', 'product_ids'],
+        column: 'product_id',
+      },
     },
     help: 'Orders in every state; test orders are left out',
     fields: fields({

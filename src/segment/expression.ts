@@ -106,6 +106,21 @@ export function oneOf(of: Expr, values: Value[]): Expr {
   return { is: 'oneOf', of, values: [...fitted.entries()].sort(byKey).map(([, each]) => each) }
 }
 
+/** What a test looks at that is false of nothing; undefined for tests of other forms. */
+export function testedBy(test: Expr): Expr | undefined {
+  switch (test.is) {
+    case 'compare':
+      return test.left
+    case 'oneOf':
+    case 'contains':
+    case 'startsWith':
+    case 'present':
+      return test.of
+    default:
+      return undefined
+  }
+}
+
 /** Text that is equal for equal expressions. */
 export const keyOf = (expr: Expr): string => JSON.stringify(expr)
 

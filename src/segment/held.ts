@@ -9,8 +9,9 @@ import { universe } from './dialect/duckdb/spell.ts'
 import type { SegmentRow } from './evaluate.ts'
 import { columnsIn } from './expression.ts'
 import { atomsOf, type Formula } from './formula.ts'
+import { linesOf } from './lines.ts'
 import { openTouchedMembers } from './members.ts'
-import { narrow, readsLines } from './narrow.ts'
+import { narrow } from './narrow.ts'
 import type { Plan } from './plan.ts'
 import { passedBetween, slicesOfProfiles } from './slices.ts'
 import { restrict } from './touched.ts'
@@ -202,8 +203,7 @@ function relationsRead({ rows, levels }: Plan): Map<number, Map<string, number>>
       for (const id of atomsOf(formula)) {
         const atom = atoms.get(id)
         if (!atom) continue
-        const { relation, lines } = rowsNamed(atom.source)
-        for (const { name } of [relation, ...(lines && readsLines(atom) ? [lines] : [])])
+        for (const { name } of [rowsNamed(atom.source).relation, linesOf(atom) ?? []].flat())
           reads.set(name, Math.max(reads.get(name) ?? 0, atom.days))
       }
       return [ordinal, reads]

@@ -1,7 +1,7 @@
+import { fileList } from '../lake/file-rows.ts'
 import { type Places, publishedRows } from '../lake/generation.ts'
 import { filesOf, type Manifest } from '../lake/manifest.ts'
 import type { Session } from '../lake/session.ts'
-import { fileList } from '../lake/sources.ts'
 import type { Duck } from '../store/duckdb.ts'
 import { amongSegments } from './among.ts'
 import type { SegmentRow } from './evaluate.ts'

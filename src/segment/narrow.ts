@@ -1,7 +1,7 @@
 import { type Duck, instant } from '../store/duckdb.ts'
 import { rowsNamed } from './catalog.ts'
 import { columnsIn } from './expression.ts'
-import type { RowsAtom } from './formula.ts'
+import { linesOf } from './lines.ts'
 import type { Plan } from './plan.ts'
 
 /** How the names of staging models begin; a plan reads marts too. */
@@ -85,13 +85,10 @@ export function readsOf({ rows }: Plan): Map<string, Read> {
       return read.columns
     }
     const ofRows = add(relation.name)
-    const ofLines = lines && readsLines(atom) ? add(lines.name) : ofRows
+    const linesRead = linesOf(atom)
+    const ofLines = linesRead ? add(linesRead.name) : ofRows
     for (const { of, name } of columnsIn([row, line, measure, holds, only]))
       (of === 'line' ? ofLines : ofRows).add(name)
   }
   return found
 }
-
-/** Whether a condition reads the lines of rows, where its source has some. */
-export const readsLines = ({ line, measure }: RowsAtom): boolean =>
-  line.length > 0 || measure.level === 'line'

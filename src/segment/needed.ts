@@ -14,7 +14,7 @@ import { planOf, type Task } from './way.ts'
 /** Relations that rules can read. */
 const RULED = Object.values(SOURCES).flatMap(({ relation, lines }) => [
   relation.name,
-  ...(lines ? [lines.name] : []),
+  ...(lines ? [lines.name, lines.products.name] : []),
 ])
 
 /** The models that are stored, and all that rules can read. */

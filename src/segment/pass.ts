@@ -1,4 +1,4 @@
-import type { RowsName } from './catalog.ts'
+import type { Lines, RowsName } from './catalog.ts'
 import type { Expr } from './expression.ts'
 import type { RowsAtom } from './formula.ts'
 
@@ -15,6 +15,8 @@ export type Pass = Scan | Lookup | Distinct
 export interface Reading {
   source: RowsName
   level: 'row' | 'matched' | 'line'
+  /** What lines are read of; undefined of rows. */
+  lines: Lines | undefined
   /** Lines only: the rows that they belong to are joined. */
   withRows: boolean
 }

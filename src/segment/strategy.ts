@@ -1,6 +1,7 @@
 import { rowsNamed } from './catalog.ts'
-import { and, type Expr, keyOf, oneOf, or, type Value } from './expression.ts'
+import { and, type Expr, keyOf, oneOf, or, testedBy, type Value } from './expression.ts'
 import type { Atom, RowsAtom } from './formula.ts'
+import { linesOf } from './lines.ts'
 import {
   type Aggregation,
   type Distinct,
@@ -67,10 +68,11 @@ export function passesFor(atoms: readonly Atom[], few = false): Pass[] {
 }
 
 /** "At least one row with such a line" is "at least one such line": no need to go by way of the rows. */
-function readingOf({ source, row, line, measure, atLeast }: RowsAtom): Reading {
-  const lines = measure.level === 'line' || (line.length > 0 && atLeast === 1)
-  const level = lines ? 'line' : line.length > 0 ? 'matched' : 'row'
-  return { source, level, withRows: lines && row.length > 0 }
+function readingOf(atom: RowsAtom): Reading {
+  const { source, row, line, measure, atLeast } = atom
+  const isOfLines = measure.level === 'line' || (line.length > 0 && atLeast === 1)
+  const level = isOfLines ? 'line' : line.length > 0 ? 'matched' : 'row'
+  return { source, level, lines: linesOf(atom), withRows: isOfLines && row.length > 0 }
 }
 
 /** Lines are parts of lists: to read these takes longer than to find out about all of them. */
@@ -186,18 +188,10 @@ function narrowest(always: Expr | undefined, { level, only, answers }: Scan): Ex
 /** Whether a row that passes a test has a value that `always` asks for. */
 function implies(test: Expr, always: Expr): boolean {
   const parts = always.is === 'or' ? always.parts : [always]
-  const has = (of: Expr) => parts.some((part) => part.is === 'present' && keyOf(part.of) === keyOf(of))
-  switch (test.is) {
-    case 'compare':
-      return has(test.left)
-    case 'oneOf':
-    case 'contains':
-    case 'startsWith':
-    case 'present':
-      return has(test.of)
-    default:
-      return false
-  }
+  const tested = testedBy(test)
+  return (
+    tested !== undefined && parts.some((part) => part.is === 'present' && keyOf(part.of) === keyOf(tested))
+  )
 }
 
 /** Adds atoms that differ in window and threshold only. */

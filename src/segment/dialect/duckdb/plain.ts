@@ -1,5 +1,6 @@
 import { rowsNamed } from '../../catalog.ts'
-import type { Expr } from '../../expression.ts'
+import { type Expr, testedBy } from '../../expression.ts'
+import { linesOf } from '../../lines.ts'
 import { type Condition, isEveryone, type Measure, type RowsTest, sparse, type Tree } from '../../tree.ts'
 import type { Binding } from './parameter.ts'
 import { type Scope, spell, UNIVERSE } from './spell.ts'
@@ -98,8 +99,10 @@ const isAnyRow = ({ measure, holds }: RowsTest): boolean =>
 const isOfLines = (test: RowsTest): boolean =>
   isAnyRow(test) && test.line.length > 0 && test.row.length === 0 && !rowsNamed(test.source).only
 
-function linesSql({ source, line: tests, days }: RowsTest, binding: Binding): string {
-  const { lines, time } = rowsNamed(source)
+function linesSql(test: RowsTest, binding: Binding): string {
+  const { source, line: tests, days } = test
+  const { time } = rowsNamed(source)
+  const lines = linesOf(test)
   if (!lines || !time) throw new Error(`${source} has no lines`)
   const { name, alias } = lines
   const scope = scopeOf(alias, alias, binding)
@@ -114,7 +117,8 @@ function linesSql({ source, line: tests, days }: RowsTest, binding: Binding): st
 
 /** The rows, or lines, that a test counts or sums. */
 function rowsOf(test: RowsTest, binding: Binding) {
-  const { relation, time, lines, only } = rowsNamed(test.source)
+  const { relation, time, only } = rowsNamed(test.source)
+  const lines = linesOf(test)
   const row = relation.alias
   const line = lines?.alias ?? row
   const scope = scopeOf(row, line, binding)
@@ -188,13 +192,6 @@ export function actualSql({ test }: Condition, customer: number, binding: Bindin
 /** What a test on the customer's own row looks at. */
 function comparedOf(expr: Expr): Expr {
   switch (expr.is) {
-    case 'compare':
-      return expr.left
-    case 'oneOf':
-    case 'contains':
-    case 'startsWith':
-    case 'present':
-      return expr.of
     case 'some':
       return expr.list
     case 'not':
@@ -203,7 +200,7 @@ function comparedOf(expr: Expr): Expr {
     case 'or':
       return expr.parts[0] ? comparedOf(expr.parts[0]) : expr
     default:
-      return expr
+      return testedBy(expr) ?? expr
   }
 }
 

@@ -99,9 +99,9 @@ function answerSql(
 
 /** One row per order: which sets of tests one of its lines satisfies. */
 function matchedSql(scan: Scan, scope: Scope): string {
-  const { lines, time } = rowsNamed(scan.source)
-  if (!lines || !time) throw new Error(`${scan.source} has no lines`)
-  const { alias, key, name } = lines
+  const { time } = rowsNamed(scan.source)
+  if (!scan.lines || !time) throw new Error(`${scan.source} has no lines`)
+  const { alias, key, name } = scan.lines
   const sets = scan.matches.map((tests, index) => `bool_or(${testsSql(tests, scope)}) as l${index}`)
   return [
     `matched as (\n  select ${columns([`${alias}.${key}`, ...sets], '    ')}`,
