@@ -5,7 +5,7 @@ import type { ServedTable } from '../lake/serving.ts'
 import type { Session } from '../lake/session.ts'
 import type { Model } from '../model/graph.ts'
 import { over } from '../model/over.ts'
-import { type Duck, instant, literal } from '../store/duckdb.ts'
+import { type Duck, instant } from '../store/duckdb.ts'
 
 /*
  * Lake files are sorted by customer, which makes a rule over the last days read them all. A refresh of everyone
@@ -66,18 +66,12 @@ export interface Copies {
   since: Date
 }
 
-/** The copies of the generation that is attached; null where it has none, or some of before models got more columns. */
+/** The copies of the generation that is attached; null where it has none. */
 export async function copiesIn(duck: Duck): Promise<Copies | null> {
-  const names = COPIED.map((copied) => `(${literal(copied.model)}, ${literal(copyOf(copied))})`)
-  const [found] = await duck.rows<{ owned: number; lacking: number }>(`
-    with named(model, copy) as (values ${names.join(', ')}),
-    has as (select schema_name, table_name as name, column_name from duckdb_columns()),
-    published as (select copy, column_name from has join named on name = copy where schema_name = 'published')
-    select
-      (select count(*) from published where column_name = 'owner') as owned,
-      (select count(*) from has join named on name = model anti join published using (copy, column_name)
-       where schema_name = 'main') as lacking`)
-  if (!found || found.owned < COPIED.length || found.lacking > 0) return null
+  const owned = await duck.rows(
+    `select 1 from duckdb_columns() where schema_name = 'published' and column_name = 'owner'`,
+  )
+  if (owned.length < COPIED.length) return null
   const [copies] = await duck.rows<Copies>('select tick, since from published.recent')
   return copies ?? null
 }
@@ -142,7 +136,10 @@ async function openChangedKeys(
   table: string,
 ): Promise<boolean> {
   const folded = laterFiles(manifest, relation, tick).filter(({ level }) => level > 0)
-  const versions = [`${relation}_changed`, ...(folded.length ? [fileRows(lakeDir, relation, folded)] : [])]
+  const versions = [
+    `${relation}_changed`,
+    ...(folded.length ? [fileRows(lakeDir, relation, folded)] : []),
+  ]
   const keys = versions.map((rows) => `select ${key} from ${rows} where tick > ${tick}`)
   await duck.run(`create table ${table} as ${keys.join(' union ')}`)
   return (await duck.rows(`select 1 from ${table} limit 1`)).length > 0
