@@ -1,6 +1,6 @@
 import { CronExpressionParser } from 'cron-parser'
 import type { Job } from '../src/job.ts'
-import { STAGED_HOURS } from '../src/lake/compact.ts'
+import { FOLDED_SCHEMAS, STAGED_HOURS } from '../src/lake/compact.ts'
 import type { Pipeline } from '../src/lake/pipeline.ts'
 import { OWN_FILE_ROWS } from '../src/lake/stage.ts'
 import { currentResults } from '../src/segment/recipe.ts'
@@ -32,7 +32,11 @@ export const plan: Job<Pipeline & { refreshCron: string }> = {
       for (const { brand_id } of slow) await control.send('refresh_slow', { brands: [brand_id] })
       for (const brands of groupsOf(quick)) await control.send('refresh', { brands })
     })
-    const compact = await postgres.pipeline.many<Due>('brands_to_compact', [OWN_FILE_ROWS, STAGED_HOURS])
+    const compact = await postgres.pipeline.many<Due>('brands_to_compact', [
+      OWN_FILE_ROWS,
+      STAGED_HOURS,
+      JSON.stringify(FOLDED_SCHEMAS),
+    ])
     for (const brands of groupsOf(compact)) await control.send('compact', { brands })
   },
 }

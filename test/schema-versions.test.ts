@@ -2,6 +2,7 @@ import { renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import t, { type Test } from 'tap'
+import { plan } from '../jobs/plan.ts'
 import { compactBrand } from '../src/lake/compact.ts'
 import { compactStaging } from '../src/lake/compact-staging.ts'
 import { eraseFromFiles } from '../src/lake/erase-files.ts'
@@ -9,6 +10,7 @@ import { snapshotAll } from '../src/lake/horizon.ts'
 import { brandManifest, filesOf, type LakeFile } from '../src/lake/manifest.ts'
 import { setLogLevel } from '../src/log.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
+import { controlled } from './fixtures/control.ts'
 import { lake, sourceRows } from './fixtures/lake.ts'
 
 setLogLevel('error')
@@ -104,6 +106,28 @@ t.test('files that are cut and folded are of today’s version', async (t) => {
   await compactBrand(pipeline, brand.id, true)
   t.same(await read(), { a: ['p1'], b: ['p3'], c: ['p3'] })
   t.same(await written(), [[2, true]], 'folded')
+})
+
+t.test('a base of before is written anew, which the planner asks for once', async (t) => {
+  const { pipeline, brand, put, outdate, read, written } = await store(t)
+  await put({ a: ['p1'] })
+  await compactBrand(pipeline, brand.id, true)
+  await put({ b: ['p2'] })
+  await compactBrand(pipeline, brand.id, true)
+  const asked = async () => {
+    await pipeline.postgres.sql`update lake_brand set compact_planned_at = null`
+    const sent: [queue: string, payload?: object][] = []
+    const send = async (queue: string, payload?: object) => void sent.push([queue, payload])
+    await plan.run({ ...pipeline, refreshCron: '*/15 * * * *' }, {}, controlled({ send }))
+    return sent.filter(([queue]) => queue === 'compact')
+  }
+  t.same(await asked(), [])
+  await outdate()
+  t.same(await asked(), [['compact', { brands: [brand.id] }]])
+  await compactBrand(pipeline, brand.id)
+  t.same(await written(), [[2, true]])
+  t.same(await read(), { a: ['p1'], b: ['p2'] })
+  t.same(await asked(), [])
 })
 
 t.test('so are shared files that are merged', async (t) => {

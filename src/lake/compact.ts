@@ -32,6 +32,13 @@ const FOLD_FILES = 8
 const MOST_DELTAS = 32
 const MOST_DELTA_ROWS = 1_000_000
 
+/** Schema versions of the relations that are folded: a base of an earlier one is written anew. */
+export const FOLDED_SCHEMAS: Readonly<Record<string, number>> = Object.fromEntries(
+  Object.entries(RELATIONS).flatMap(([name, { kind, schemaVersion }]) =>
+    kind === 'versions' ? [[name, schemaVersion]] : [],
+  ),
+)
+
 export const relationFailed = (relation: string) => ({ event: 'compact_relation_failed', relation })
 
 type Mergeable = RelationName | 'member_changes'
@@ -165,6 +172,10 @@ async function newestOf(duck: Duck, relation: Mergeable, rows: string): Promise<
   return 'from newest'
 }
 
+/** Each read of it derives what it lacks. */
+const isOutdated = ({ relation, schema_version }: LakeFile) =>
+  schema_version < (FOLDED_SCHEMAS[relation] ?? 0)
+
 /** Folding forgets earlier versions, by which a refresh knows whom a row was about until then: it has to see them first. */
 function foldable(manifest: Manifest, relation: Mergeable): LakeFile[] | null {
   const files = ownFiles(manifest, relation)
@@ -172,7 +183,10 @@ function foldable(manifest: Manifest, relation: Mergeable): LakeFile[] | null {
   const all = files.filter((file) => file.level === 0)
   const tooMany = all.length >= MOST_DELTAS || rowsOf(all) >= MOST_DELTA_ROWS
   const deltas = tooMany ? all : all.filter(({ tick_hi }) => tick_hi <= manifest.seenTick)
-  const due = deltas.length >= FOLD_FILES || (deltas.length > 0 && rowsOf(deltas) > FOLD_SHARE * rowsOf(base))
+  const due =
+    base.some(isOutdated) ||
+    deltas.length >= FOLD_FILES ||
+    (deltas.length > 0 && rowsOf(deltas) > FOLD_SHARE * rowsOf(base))
   return due ? [...base, ...deltas] : null
 }
 

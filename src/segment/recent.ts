@@ -136,10 +136,7 @@ async function openChangedKeys(
   table: string,
 ): Promise<boolean> {
   const folded = laterFiles(manifest, relation, tick).filter(({ level }) => level > 0)
-  const versions = [
-    `${relation}_changed`,
-    ...(folded.length ? [fileRows(lakeDir, relation, folded)] : []),
-  ]
+  const versions = [`${relation}_changed`, ...(folded.length ? [fileRows(lakeDir, relation, folded)] : [])]
   const keys = versions.map((rows) => `select ${key} from ${rows} where tick > ${tick}`)
   await duck.run(`create table ${table} as ${keys.join(' union ')}`)
   return (await duck.rows(`select 1 from ${table} limit 1`)).length > 0

@@ -1,4 +1,5 @@
--- Brands with enough staged rows for a file of their own, rows staged long ago, or many own files.
+-- Brands with enough staged rows for a file of their own, rows staged long ago, many own files, or a base that lacks columns
+-- of today ($3: relation -> schema version).
 with staged as (
     select staged_rows.brand_id, relation, sum(staged_rows.rows) as rows, min(lake_file.created_at) as oldest
     from staged_rows
@@ -14,6 +15,12 @@ crowded as (
     where brand_id is not null and retired_at is null
     group by brand_id, relation, level
     having count(*) >= 12 or (level = 0 and relation not in ('events', 'member_changes', 'served'))
+),
+
+outdated as (
+    select brand_id
+    from lake_file
+    where brand_id is not null and retired_at is null and level > 0 and schema_version < ($3::text::jsonb ->> relation)::integer
 )
 
 update lake_brand
@@ -23,5 +30,6 @@ where
     and (
         brand_id in (select brand_id from staged where rows >= $1 or oldest < now() - make_interval(hours => $2))
         or brand_id in (select brand_id from crowded)
+        or brand_id in (select brand_id from outdated)
     )
 returning brand_id, refresh_ms
