@@ -327,6 +327,18 @@ t.test('a changed order replaces its earlier version, staged, cut and folded', a
   t.equal(files.filter(({ relation }) => relation === 'orders').length, 1, 'folded into one base')
 })
 
+t.test('rows wait no longer to be cut for a merge of the files that they are in', async (t) => {
+  const pipeline = await lake(t)
+  const brand = await newBrand(pipeline)
+  const { sql } = pipeline.postgres
+  do {
+    await logBatch(sql, [{ brand_id: brand.id, email: 'ann@example.com' }])
+    await tick(pipeline)
+    await sql`update lake_file set created_at = created_at - interval '30 minutes'`
+  } while ((await compactStaging(pipeline)) === 0)
+  t.ok((await compactBrand(pipeline, brand.id)) > 0)
+})
+
 t.test('files are merged once new events no longer come late', async (t) => {
   const pipeline = await lake(t)
   const brand = await newBrand(pipeline)

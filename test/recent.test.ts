@@ -1,5 +1,6 @@
 import t from 'tap'
 import { compactBrand } from '../src/lake/compact.ts'
+import { compactStaging } from '../src/lake/compact-staging.ts'
 import { snapshotAll } from '../src/lake/horizon.ts'
 import { openSession } from '../src/lake/session.ts'
 import { setLogLevel } from '../src/log.ts'
@@ -151,4 +152,16 @@ t.test('an estimate over the days of the copies reads no older rows', async (t) 
   t.match(await planOf(92), older)
   t.notMatch(await planOf(91), older)
   t.match(await planOf(91), /recent_product_events/)
+})
+
+t.test('orders that came since the copies are read where shared files of theirs were merged', async (t) => {
+  const asOf = new Date(START + 7 * STEP)
+  await refreshBrand(pipeline, brand.id, { asOf, smallRows: 0, mostTouched: 0 })
+  for (let merged = 0; merged === 0; merged = await compactStaging(pipeline)) {
+    await order(Number(asOf))
+    await snapshotAll(pipeline)
+  }
+  t.same(await estimated(asOf), await computed(asOf))
+  await refreshBrand(pipeline, brand.id, { asOf, ...INCREMENTAL })
+  t.same(await estimated(asOf), await computed(asOf))
 })

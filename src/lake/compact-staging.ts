@@ -97,6 +97,9 @@ async function mergeShared(
       level,
       rows: count.rows,
       brands,
+      ...(relation !== 'event_ids' && {
+        created_at: new Date(Math.min(...inputs.map(({ created_at }) => Number(created_at)))),
+      }),
       occurred_lo: null,
       occurred_hi: null,
     })

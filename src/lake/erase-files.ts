@@ -202,8 +202,8 @@ async function rewrite({ pipeline, duck, relation }: Work, input: LakeFile, thei
   const folder = isShared ? STAGING_FOLDER : brandFolder(input.brand_id as string)
   const group = isShared ? sharedGroup(range.rows) : undefined
   const file = await writeParquet(duck, pipeline, folder, relation, 'from kept_rows', group)
-  const { brand_id, level, schema_version, tick_lo, tick_hi } = input
+  const { brand_id, level, schema_version, tick_lo, tick_hi, created_at } = input
   const { rows, ...occurredRange } = range
-  const shown = isShared ? { occurred_lo: null, occurred_hi: null } : occurredRange
+  const shown = isShared ? { occurred_lo: null, occurred_hi: null, created_at } : occurredRange
   return { ...file, ...shown, brand_id, relation, level, schema_version, tick_lo, tick_hi, rows, brands }
 }

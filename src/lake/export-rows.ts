@@ -6,7 +6,7 @@ import { log } from '../log.ts'
 import { type Duck, literal } from '../store/duckdb.ts'
 import { statement } from '../store/sqlfile.ts'
 import { LINES_STRUCTURE } from './commerce-relations.ts'
-import { withDerived } from './file-rows.ts'
+import { columnsAsOf } from './file-rows.ts'
 import { LineFile } from './line-file.ts'
 import type { Pipeline } from './pipeline.ts'
 import { isRefusal, refusedLines } from './refused-lines.ts'
@@ -50,7 +50,7 @@ export async function exportRows(
   const read = (from: string) =>
     duck.run(
       `create or replace table ${table} as
-     ${withDerived(relation)} from (
+     select ${columnsAsOf(relation, 0)} from (
      select brand_id::uuid as brand_id, ${Math.trunc(tick)}::bigint as tick, ${typed.join(', ')}
      from (
        select ${textColumns(relation).map(unescaped).join(', ')}

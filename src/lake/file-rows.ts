@@ -9,31 +9,27 @@ export const fileList = (lakeDir: string, files: readonly Pick<LakeFile, 'path'>
   `[${files.map(({ path }) => literal(join(lakeDir, path))).join(', ')}]`
 
 /**
- * The rows of files of one relation, for a FROM clause, with all the columns that it has today: those that files of earlier
- * schema versions lack are derived.
+ * The rows of files of one relation, for a FROM clause, with the columns that it has today and no others: those that files
+ * of earlier schema versions lack are derived.
  */
 export function fileRows(lakeDir: string, relation: FileRelation, files: readonly LakeFile[]): string {
-  if (!isSource(relation)) return parquet(lakeDir, files)
-  const { derived = {} } = RELATIONS[relation] as Relation
-  const lacks = (file: LakeFile) => Object.values(derived).some(({ since }) => file.schema_version < since)
-  const versions = [...Map.groupBy(files, (file) => (lacks(file) ? file.schema_version : null))]
-  const parts = versions.map(([version, these]) =>
-    version === null
-      ? parquet(lakeDir, these)
-      : `(${withDerived(relation, version)} from ${parquet(lakeDir, these)})`,
+  const all = (these: readonly LakeFile[]) => `read_parquet(${fileList(lakeDir, these)})`
+  if (!isSource(relation)) return all(files)
+  const versions = [...Map.groupBy(files, ({ schema_version }) => schema_version)]
+  const parts = versions.map(
+    ([version, these]) => `select ${columnsAsOf(relation, version)} from ${all(these)}`,
   )
-  if (parts.length === 1) return String(parts[0])
-  const columns = columnsOf(relation).join(', ')
-  return `(${parts.map((part) => `select ${columns} from ${part}`).join(' union all ')})`
+  return `(${parts.join(' union all ')})`
 }
 
 const isSource = (relation: FileRelation): relation is RelationName => relation in RELATIONS
 
-const parquet = (lakeDir: string, files: readonly LakeFile[]) => `read_parquet(${fileList(lakeDir, files)})`
-
-/** A SELECT list of rows that have the columns of a schema version, for those that it lacks. */
-export function withDerived(relation: RelationName, version = 0): string {
+/** A SELECT list of a relation's columns over rows that have those of a schema version. */
+export function columnsAsOf(relation: RelationName, version: number): string {
   const { derived = {} } = RELATIONS[relation] as Relation
-  const lacking = Object.entries(derived).filter(([, { since }]) => version < since)
-  return `select ${['*', ...lacking.map(([name, { as }]) => `${as} as ${name}`)].join(', ')}`
+  const columns = columnsOf(relation).map((name) => {
+    const made = derived[name]
+    return made && version < made.since ? `${made.as} as ${name}` : name
+  })
+  return columns.join(', ')
 }

@@ -38,6 +38,8 @@ export interface NewFile {
   brands?: { brand_id: string; rows: number }[]
   /** Of rows that are copied as they are; else the newest version. */
   schema_version?: number
+  /** Of rows that were in others before: since when they wait to be cut. */
+  created_at?: Date
 }
 
 /** What a brand session pins: the brand's own files and the shared ones that hold rows of it. */
@@ -118,6 +120,7 @@ export async function addFiles(tx: Statements, files: readonly NewFile[]): Promi
       file.occurred_lo,
       file.occurred_hi,
       file.sha256,
+      file.created_at ?? null,
     ])
     const brands = file.brands ?? []
     if (brands.length)

@@ -135,7 +135,10 @@ async function openChangedKeys(
   key: string,
   table: string,
 ): Promise<boolean> {
-  const folded = laterFiles(manifest, relation, tick).filter(({ level }) => level > 0)
+  // Of shared files its rows are among those that changed.
+  const folded = laterFiles(manifest, relation, tick).filter(
+    ({ brand_id, level }) => brand_id !== null && level > 0,
+  )
   const versions = [`${relation}_changed`, ...(folded.length ? [fileRows(lakeDir, relation, folded)] : [])]
   const keys = versions.map((rows) => `select ${key} from ${rows} where tick > ${tick}`)
   await duck.run(`create table ${table} as ${keys.join(' union ')}`)
