@@ -336,7 +336,9 @@ t.test('rows wait no longer to be cut for a merge of the files that they are in'
     await tick(pipeline)
     await sql`update lake_file set created_at = created_at - interval '30 minutes'`
   } while ((await compactStaging(pipeline)) === 0)
-  t.ok((await compactBrand(pipeline, brand.id)) > 0)
+  await compactBrand(pipeline, brand.id)
+  const { files } = await brandManifest(pipeline.postgres, brand.id)
+  t.match(files.find(({ relation }) => relation === 'events') ?? null, { rows: Number })
 })
 
 t.test('files are merged once new events no longer come late', async (t) => {
