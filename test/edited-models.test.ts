@@ -5,6 +5,7 @@ import t, { type Test } from 'tap'
 import { CHECKOUT } from '../src/config.ts'
 import { snapshotAll } from '../src/lake/horizon.ts'
 import { openServed } from '../src/lake/served.ts'
+import { createSegment } from '../src/segment/saved.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
 import { lake, logBatch, tick } from './fixtures/lake.ts'
@@ -44,6 +45,8 @@ async function checkout(t: Test) {
   return {
     loadModels,
     write: (text: string, model = MODEL) => writeFileSync(join(folder, model), text),
+    remove: (model: string) => rmSync(join(folder, model)),
+    postgres,
     sql: postgres.sql,
     brand,
     come: async (...emails: string[]) => {
@@ -202,4 +205,50 @@ for (const [what, smallRows] of [
         `round ${round}`,
       )
     }
+  })
+
+const LINES = 'models/staging/stg_order_lines.sql'
+const PRODUCTS = 'models/staging/stg_order_products.sql'
+const bought = (...more: object[]) => ({
+  source: 'commerce_orders',
+  rule: {
+    op: 'count-over-window',
+    window: { days: 30 },
+    where: [{ field: 'product_id', op: '=', value: 'p' }, ...more],
+  },
+})
+
+for (const [what, smallRows] of [
+  ['small', 1_000],
+  ['large', 0],
+] as const)
+  t.test(`rules on products follow edited lines of orders: of a ${what} brand`, async (t) => {
+    const { write, remove, sql, brand, postgres, come, refreshed, published } = await checkout(t)
+    const lines = readFileSync(join(CHECKOUT, LINES), 'utf8')
+    write(lines.replace('from stg_orders\n', "from stg_orders\n    where state != 'cancelled'\n"), LINES)
+    remove(PRODUCTS)
+    for (const [name, definition] of [
+      ['p', bought()],
+      ['one p', bought({ field: 'quantity', op: '>=', value: 1 })],
+    ] as const)
+      await createSegment(postgres.forBrand(brand.id), { name, definition, createdBy: 'test' })
+    const order = (id: string, email: string, state: string) => sql`
+      insert into store_order (brand_id, external_id, id, subject, state, billing_status, currency_code, total, lines,
+        created_at, updated_at)
+      select brand_id, ${id}, gen_random_uuid(), subject, ${state}, 'paid', 'USD', 10,
+        '[{"product_id":"p","quantity":1}]'::text::jsonb, now() - interval '1 hour', now()
+      from customer where brand_id = ${brand.id} and email = ${email}`
+    const members = () =>
+      published('select customers.email from members join customers using (customer) order by segment, email')
+    await come('bob@example.com', 'cleo@example.com')
+    await order('1', 'ann@example.com', 'complete')
+    await order('2', 'bob@example.com', 'cancelled')
+    await come('ann@example.com')
+    t.same((await refreshed(smallRows)).failed, [])
+    const emails = (...names: string[]) => names.map((name) => ({ email: `${name}@example.com` }))
+    t.same(await members(), emails('ann', 'ann'))
+    await order('3', 'cleo@example.com', 'complete')
+    await come('ann@example.com')
+    t.match(await refreshed(smallRows), { full: smallRows > 0, failed: [] })
+    t.same(await members(), emails('ann', 'cleo', 'ann', 'cleo'))
   })

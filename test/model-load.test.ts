@@ -1,4 +1,6 @@
+import { DuckDBInstance } from '@duckdb/node-api'
 import t from 'tap'
+import { columnsOfModels } from '../src/model/columns.ts'
 import { loadModels, loadReadable, type Model } from '../src/model/graph.ts'
 import { HEADER, loadFiles } from './fixtures/model-files.ts'
 
@@ -22,6 +24,26 @@ t.test('a model comes after those that it reads', async (t) => {
   })
   t.match(loaded[0], { layer: 'staging', reads: ['customers_source'] })
 })
+
+t.test(
+  'models that could not be read for want of memory are read when they are asked for again',
+  async (t) => {
+    const folder = t.testdir({ 'a.sql': `${HEADER}select 1 as customer` })
+    const { create } = DuckDBInstance
+    t.teardown(() => {
+      DuckDBInstance.create = create
+    })
+    DuckDBInstance.create = () => Promise.reject(new Error('no memory'))
+    await t.rejects(loadModels(folder), /no memory/)
+    DuckDBInstance.create = create
+    const models = await loadModels(folder)
+    t.same(names(models), ['a'])
+    DuckDBInstance.create = () => Promise.reject(new Error('no memory'))
+    await t.rejects(columnsOfModels(models), /no memory/)
+    DuckDBInstance.create = create
+    t.same(await columnsOfModels(models), new Map([['a', [['customer', 'INTEGER']]]]))
+  },
+)
 
 t.test('marts are stored, but for those that say that they are refreshed at every read', async (t) => {
   const atEveryRead = '-- what: w\n-- grain: customer\n-- refresh: at every read\n\n'

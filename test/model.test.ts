@@ -8,6 +8,12 @@ import { columnsOfModels } from '../src/model/columns.ts'
 import { modelDocs } from '../src/model/docs.ts'
 import { loadModels, type Model, upstreamOf } from '../src/model/graph.ts'
 import type { From } from '../src/model/header.ts'
+import {
+  hashOfLines,
+  linesAreAsKept,
+  ORDER_PRODUCTS,
+  withProductsOfLines,
+} from '../src/model/order-products.ts'
 import { runModels } from '../src/model/run.ts'
 import { modelCases, runCase, withModels } from './fixtures/model-case.ts'
 import { HEADER, loadFiles } from './fixtures/model-files.ts'
@@ -53,6 +59,22 @@ t.test('a model has no rows where what its header says they come from has none',
       await connection.run('rollback')
       t.same(row, ['0'], name)
     }
+  })
+})
+
+t.test('products that are kept beside lines say what these do', async (t) => {
+  t.ok(linesAreAsKept(models), `the models of orders and lines are ${hashOfLines(models)} now`)
+  await withModels(models, {}, async (connection) => {
+    await connection.run(readFileSync(join(CHECKOUT, 'test/fixtures/random-store.sql'), 'utf8'))
+    const rows = async (sql: string) =>
+      (await connection.runAndReadAll(`select * from (${sql}) order by all`)).getRowsJson()
+    const byName = new Map(models.map((model) => [model.name, model]))
+    const kept = byName.get(ORDER_PRODUCTS)?.sql ?? ''
+    byName.delete(ORDER_PRODUCTS)
+    withProductsOfLines(byName)
+    const made = byName.get(ORDER_PRODUCTS)?.sql ?? ''
+    t.not(made, kept)
+    t.same(await rows(made), await rows(kept))
   })
 })
 

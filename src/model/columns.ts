@@ -11,6 +11,8 @@ const described = new WeakMap<readonly Model[], Promise<Map<string, Columns>>>()
 export function columnsOfModels(models: readonly Model[]): Promise<Map<string, Columns>> {
   const known = described.get(models) ?? describe(models)
   described.set(models, known)
+  // What failed may not fail again: there may have been no memory for an instance.
+  known.catch(() => described.delete(models))
   return known
 }
 

@@ -61,7 +61,14 @@ export async function folderNow(folder = 'models'): Promise<Folder> {
   const before = folders.get(path)
   if (before?.fingerprint === fingerprint) return await before.read
   const read = readAfter(before?.read, files, folder, fingerprint)
-  folders.set(path, { fingerprint, read })
+  const now = { fingerprint, read }
+  folders.set(path, now)
+  // What failed may not fail again: there may have been no memory for an instance.
+  read.catch(() => {
+    if (folders.get(path) !== now) return
+    if (before) folders.set(path, before)
+    else folders.delete(path)
+  })
   return await read
 }
 
@@ -72,7 +79,8 @@ async function readAfter(
   fingerprint: string,
 ): Promise<Folder> {
   const reading = await readModels(files, folder)
-  const whole = reading.broken.size === 0 ? reading.models : ((await before)?.whole ?? null)
+  const whole =
+    reading.broken.size === 0 ? reading.models : ((await before?.catch(() => null))?.whole ?? null)
   return { ...reading, fingerprint, whole }
 }
 

@@ -4,6 +4,7 @@ import type { Model } from './graph.ts'
 import { readHeader } from './header.ts'
 import { rowsFrom } from './hollow.ts'
 import { didYouMean } from './nearest.ts'
+import { ORDER_PRODUCTS, withProductsOfLines } from './order-products.ts'
 import { naming } from './run.ts'
 import { readSelect } from './select.ts'
 import { createEmptySources, SOURCES } from './source.ts'
@@ -49,6 +50,7 @@ export async function readModels(files: readonly ModelFile[], folder: string): P
         broken.set(name, error as Error)
       }
     }
+    if (!broken.has(ORDER_PRODUCTS)) withProductsOfLines(models)
     const ordered = inOrder(models, broken)
     await bind(connection, ordered, broken)
     return { models: ordered.filter(({ name }) => !broken.has(name)), broken }

@@ -1,6 +1,8 @@
 import { RELATIONS, type RelationName, sourceName } from '../lake/relations.ts'
 import type { Session } from '../lake/session.ts'
+import { columnsOfModels } from '../model/columns.ts'
 import { type Model, upstreamOf } from '../model/graph.ts'
+import { linesAreAsKept } from '../model/order-products.ts'
 import { over } from '../model/over.ts'
 import { literal } from '../store/duckdb.ts'
 import { cameOf, EVENTS, type Moved, openCameOf } from './came.ts'
@@ -85,10 +87,17 @@ async function passedOf(
     }
   const ofLines = widestOf(asked)
   // Both are of the same rows: what has lines is slow to read.
-  const columns = [...asked.flatMap(columnsOf), ...(ofLines?.madeOf ?? [])]
+  const columns = [...asked.flatMap(columnsOf), ...(ofLines ? await madeOf(ofLines, passing, relation) : [])]
   const passed = await openPassed(passing, slices.map(of(relation)), { relation, source, columns })
   if (!ofLines) return { passed }
   return { passed, lines: `(${over(passing.models, ofLines.name, { [relation]: `from ${passed}` })})` }
+}
+
+/** Columns of rows that their lines follow from: any, where somebody edited the model. */
+async function madeOf(lines: Lines, { models }: Passing, relation: string): Promise<readonly string[]> {
+  if (linesAreAsKept(models)) return lines.madeOf
+  const columns = (await columnsOfModels(models)).get(relation) ?? []
+  return columns.map(([name]) => name)
 }
 
 /** The lines that have all that is asked of one; undefined where nothing is. */
