@@ -44,10 +44,14 @@ export async function runQuick(
   { brands }: Brands,
   control: Control,
   mostMs = QUICK_MS,
+  jobMs = SLOW_MS,
 ): Promise<void> {
   const { signal, send } = control
-  for (const brandId of brands) {
+  const end = performance.now() + jobMs
+  for (const [n, brandId] of brands.entries()) {
     if (signal.aborted) return
+    // Waiting for room takes time of the job, which would be run again from its first brand.
+    if (performance.now() > end) return await send(refresh.queue, { brands: brands.slice(n) })
     await inTurn(pipeline, brandId, control, async () => {
       const late = allowed(mostMs)
       try {

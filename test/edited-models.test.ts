@@ -252,3 +252,17 @@ for (const [what, smallRows] of [
     t.match(await refreshed(smallRows), { full: smallRows > 0, failed: [] })
     t.same(await members(), emails('ann', 'cleo', 'ann', 'cleo'))
   })
+
+t.test('a condition of a header that fails over the rows there are is named', async (t) => {
+  const { write, sql, brand, come, refreshed } = await checkout(t)
+  const header = (more: string) => `-- what: w\n-- grain: event_id\n-- refresh: with the segments\n${more}`
+  const where = "(properties ->> 'n')::integer = 1"
+  write(
+    `${header(`-- from: events where ${where}\n`)}select event_id from events where ${where}\n`,
+    'models/staging/stg_numbered.sql',
+  )
+  write(`${header('')}select event_id from stg_numbered\n`, 'models/numbered.sql')
+  await logBatch(sql, [{ brand_id: brand.id, email: 'ann@example.com', properties: { n: 'one' } }])
+  await come('ann@example.com')
+  await t.rejects(refreshed(1_000), /^models\/staging\/stg_numbered\.sql: Conversion Error/)
+})

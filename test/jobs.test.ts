@@ -535,6 +535,14 @@ t.test('brands over their time have a lane of their own', async (t) => {
     await refreshSlow.run(delayed, { brands: [slow.id] }, control)
     t.same(await ahead(), [])
   })
+
+  await t.test('and those that a job has no time left for are another’s', async (t) => {
+    await record()
+    sent.length = 0
+    const brands = [quick.id, other.id]
+    await runQuick(pipeline, { brands }, control, 10_000, 0)
+    t.same(sent, [[refresh.queue, brands]])
+  })
 })
 
 t.test('a refresh that is cut by its time is a failure, and the brand waits longer each time', async (t) => {

@@ -517,6 +517,39 @@ t.test('an explanation shows what each condition saw', async (t) => {
   t.equal((await request(`GET /v1/segments/${id}/explain?customer_id=nobody`)).status, 404)
 })
 
+t.test('an explanation has amounts as decimal texts, and attributes as they were sent', async (t) => {
+  const { brand, request, save, record, refresh } = await store()
+  const attribute = (name: string, value: unknown) => ({
+    source: 'customer_attributes',
+    ...field(`attributes.${name}`, '=', value),
+  })
+  const id = await save(
+    'Averages',
+    profile({
+      all: [
+        { source: 'product_events', agg: 'avg', field: 'price', op: '>', value: 1 },
+        attribute('seats', 5),
+        attribute('vip', true),
+        attribute('plan', 'gold'),
+      ],
+    }),
+  )
+  const priced = (price: string) => ({
+    ...{ store_customer_id: 'ann', event_type: 'product_viewed', properties: { product_id: 'p', price } },
+  })
+  const properties = { seats: 5, vip: true, plan: 'gold' }
+  await record('2026-04-01T00:00:00Z', priced('10.00'), priced('10.00'), priced('10.01'), {
+    ...{ store_customer_id: 'ann', event_type: 'updateProperties', properties },
+  })
+  await refresh('2026-04-10T00:00:00Z')
+  const customer = `myshopify:${brand.shop_domain.split('.')[0]}:ann`
+  const { body } = await request(`GET /v1/segments/${id}/explain?customer_id=${customer}`)
+  t.same(
+    body.conditions.map(({ actual }: { actual: unknown }) => actual),
+    ['10.003333', 5, true, 'gold'],
+  )
+})
+
 t.test('an explanation of who cannot be reached says what holds, and that nothing decides', async (t) => {
   const { brand, request, save, record, refresh } = await store()
   const id = await save(

@@ -3,6 +3,7 @@ import { RELATIONS, type RelationName, sourceName } from '../lake/relations.ts'
 import type { Session } from '../lake/session.ts'
 import type { Model } from './graph.ts'
 import type { From } from './header.ts'
+import { naming } from './run.ts'
 
 /** Sources of a brand that have no files, and the models that have no rows for that reason. */
 export function hollowIn(models: readonly Model[], manifest: Manifest): Set<string> {
@@ -17,12 +18,20 @@ export async function hollowByRows(
   models: readonly Model[],
   hollow: ReadonlySet<string>,
 ): Promise<ReadonlySet<string>> {
-  const asked = models.flatMap(({ name, from }) =>
-    from?.where !== undefined && sources.has(from.relation) && !hollow.has(name) ? { name, ...from } : [],
+  const asked = models.flatMap(({ name, file, from }) =>
+    from?.where !== undefined && sources.has(from.relation) && !hollow.has(name)
+      ? { name, file, ...from }
+      : [],
   )
   if (asked.length === 0) return hollow
   const found = asked.map((each) => `exists (${rowsFrom(each)}\n) as ${each.name}`)
-  const [row] = await duck.rows<Record<string, boolean>>(`select ${found.join(', ')}`)
+  const [row] = await duck
+    .rows<Record<string, boolean>>(`select ${found.join(', ')}`)
+    .catch(async (error) => {
+      // One by one whichever fails is named.
+      for (const each of asked) await naming(each, () => duck.run(rowsFrom(each)))
+      throw error
+    })
   return withThoseFrom(models, [...hollow, ...asked.flatMap(({ name }) => (row?.[name] ? [] : name))])
 }
 

@@ -109,8 +109,16 @@ async function isMember(sources: Reader, tree: Definition, customer: number): Pr
 
 async function actualOf(sources: Reader, condition: Condition, customer: number): Promise<Actual> {
   const { text, values } = compileActual(condition, customer)
-  const [row] = await sources.rows<{ actual: unknown }>(text, values)
+  const [row] = await sources.rows<{ actual: unknown; kind?: string }>(text, values)
   const actual = row?.actual ?? null
   if (actual instanceof Date) return actual.toISOString()
-  return typeof actual === 'bigint' ? String(actual) : (actual as Actual)
+  if (typeof actual === 'bigint') return String(actual)
+  return row?.kind && typeof actual === 'string' ? attributeOf(actual, row.kind) : (actual as Actual)
+}
+
+/** As it was sent; a number that JavaScript would change stays text. */
+function attributeOf(text: string, kind: string): Actual {
+  if (kind === 'boolean') return text === 'true'
+  if (kind === 'number' && String(Number(text)) === text) return Number(text)
+  return text
 }

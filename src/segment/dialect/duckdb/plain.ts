@@ -164,7 +164,7 @@ const totalSql = ({ agg }: Measure, of: string): string | undefined =>
     max: `max(${of})`,
   })[agg]
 
-/** What a condition compares, of one customer (by ordinal): one row with the column `actual`. */
+/** What a condition compares, of one customer (by ordinal): one row with the column `actual`, of an attribute also its `kind`. */
 export function actualSql({ test }: Condition, customer: number, binding: Binding): string {
   const owner = Math.trunc(customer)
   if (test.of === 'segment') {
@@ -183,10 +183,17 @@ export function actualSql({ test }: Condition, customer: number, binding: Bindin
     binding,
   )
   const of = measuredSql(test.measure, scope)
+  const ofOwner = `${from} where ${[...where, `${row}.customer = ${owner}`].join(' and ')}`
   if (isAttribute)
-    return `select any_value(${row}.value) as actual ${from} where ${[...where, `${row}.customer = ${owner}`].join(' and ')}`
-  const actual = totalSql(test.measure, of) ?? `round(sum(${of})::double / count(${of}), 6)`
-  return `select ${actual} as actual ${from} where ${[...where, `${row}.customer = ${owner}`].join(' and ')}`
+    return `select any_value(${row}.value) as actual, any_value(${row}.kind) as kind ${ofOwner}`
+  return `select ${totalSql(test.measure, of) ?? averageSql(test.measure, of)} as actual ${ofOwner}`
+}
+
+/** To six digits; an amount has two at least. */
+function averageSql({ field }: Measure, of: string): string {
+  const average = `sum(${of})::double / count(${of})`
+  if (field?.type !== 'money') return `round(${average}, 6)`
+  return `regexp_replace((${average})::decimal(28, 6)::varchar, '0{1,4}$', '')`
 }
 
 /** What a test on the customer's own row looks at. */
