@@ -1,8 +1,7 @@
 import { RELATIONS, type RelationName, sourceName } from '../lake/relations.ts'
 import type { Session } from '../lake/session.ts'
-import { columnsOfModels } from '../model/columns.ts'
 import { type Model, upstreamOf } from '../model/graph.ts'
-import { linesAreAsKept } from '../model/order-products.ts'
+import { isEdited } from '../model/order-products.ts'
 import { over } from '../model/over.ts'
 import { literal } from '../store/duckdb.ts'
 import { cameOf, EVENTS, type Moved, openCameOf } from './came.ts'
@@ -94,10 +93,17 @@ async function passedOf(
 }
 
 /** Columns of rows that their lines follow from: any, where somebody edited the model. */
-async function madeOf(lines: Lines, { models }: Passing, relation: string): Promise<readonly string[]> {
-  if (linesAreAsKept(models)) return lines.madeOf
-  const columns = (await columnsOfModels(models)).get(relation) ?? []
-  return columns.map(([name]) => name)
+async function madeOf(
+  lines: Lines,
+  { session, models }: Passing,
+  relation: string,
+): Promise<readonly string[]> {
+  if (!models.some((model) => model.name === lines.name && isEdited(model))) return lines.madeOf
+  const columns = await session.duck.rows<{ name: string }>(
+    `select column_name as name from duckdb_columns() where schema_name = 'main' and table_name = $1`,
+    [relation],
+  )
+  return columns.map(({ name }) => name)
 }
 
 /** The lines that have all that is asked of one; undefined where nothing is. */
