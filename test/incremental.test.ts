@@ -74,6 +74,18 @@ const MOVING = [
     source: 'commerce_orders',
     rule: { agg: 'sum', field: 'total', window: { days: 2 }, op: '>', value: 20 },
   },
+  // Of orders' products alone, and of what their lines say beside.
+  ...[
+    [{ field: 'product_id', op: '=', value: 'p1' }],
+    [{ field: 'product_id', op: '!=', value: 'p1' }],
+    [
+      { field: 'product_id', op: 'in', value: ['p1', 'p2'] },
+      { field: 'quantity', op: '>=', value: 2 },
+    ],
+  ].map((where) => ({
+    source: 'commerce_orders',
+    rule: { op: 'count-over-window', window: { days: 2 }, where },
+  })),
 ]
 
 /** Where days begin at other moments than those of the windows, and in March an hour early or late. */

@@ -203,8 +203,8 @@ function relationsRead({ rows, levels }: Plan): Map<number, Map<string, number>>
       for (const id of atomsOf(formula)) {
         const atom = atoms.get(id)
         if (!atom) continue
-        for (const { name } of [rowsNamed(atom.source).relation, linesOf(atom) ?? []].flat())
-          reads.set(name, Math.max(reads.get(name) ?? 0, atom.days))
+        for (const read of [rowsNamed(atom.source).relation, linesOf(atom)])
+          if (read) reads.set(read.name, Math.max(reads.get(read.name) ?? 0, atom.days))
       }
       return [ordinal, reads]
     }),
