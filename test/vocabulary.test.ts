@@ -243,6 +243,10 @@ t.test('a segment cannot be made of', async (t) => {
       /^condition\.parameterValues\.propertyName: Geography is not supported in rules/,
     ],
     [
+      profile('smsMarketingConsent', 'exists'),
+      /^condition\.parameterValues\.propertyName: Consent is not supported in rules/,
+    ],
+    [
       profile('renews', 'equals', { propertyValueDate: '2026-01-01' }),
       /^condition\.parameterValues\.propertyValueDate: rules compare this as text/,
     ],

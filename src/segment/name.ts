@@ -1,7 +1,7 @@
 import { ATTRIBUTE_FIELD, type Field, SOURCES, type Source, type SourceName } from './catalog.ts'
 import { refusal, shown, unknownName } from './complaint.ts'
 import { type FieldType, OPERATORS, type Operator, positiveOf } from './operators.ts'
-import { UNSUPPORTED } from './unsupported.ts'
+import { leftOut } from './unsupported.ts'
 
 /** Operators that are forms of their own, beside those of the catalog. */
 export const COUNT = 'count-over-window'
@@ -64,16 +64,6 @@ export function readField(json: unknown, path: string, source: SourceName): Fiel
 export function unsupported(name: string, path: string): void {
   const what = leftOut(name)
   if (what !== undefined) throw refusal(path, `${what} not supported in rules`)
-}
-
-/** What rules leave out on purpose, where a name says that. */
-export function leftOut(name: string): string | undefined {
-  const letters = name
-    .slice(0, 100)
-    .replace(/^attributes\./, '')
-    .toLowerCase()
-    .replace(/[^a-z]/g, '')
-  return Object.keys(UNSUPPORTED).find((what) => UNSUPPORTED[what]?.includes(letters))
 }
 
 export function many(source: SourceName, path: string, what: string): void {
