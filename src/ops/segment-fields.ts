@@ -1,6 +1,8 @@
 import * as v from 'valibot'
+import { isObject } from '../event/exact.ts'
 import { count, id, named, time, uuid } from '../fields.ts'
 import type { Ctx } from '../op.ts'
+import { shown } from '../segment/complaint.ts'
 import { definitionSchema } from '../segment/describe.ts'
 import type { SegmentWithDefinition } from '../segment/saved.ts'
 
@@ -24,10 +26,13 @@ const itemFields = {
   audience: v.object(audienceFields),
 }
 export const SegmentItem = named('SegmentItem', itemFields)
-export const definition = v.record(v.string(), v.unknown(), 'must be an object with source and rule')
+const definition = v.record(v.string(), v.unknown())
 /** As clients send it: with all that rules can say. */
 export const sentDefinition = v.pipe(
-  definition,
+  v.custom<Record<string, unknown>>(
+    isObject,
+    ({ input }) => `must be an object with source and rule, not ${shown(input)}`,
+  ),
   v.title('SegmentDefinition'),
   v.metadata({ jsonSchema: definitionSchema() }),
 )
