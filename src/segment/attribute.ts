@@ -1,4 +1,4 @@
-import { digitsOf } from '../event/exact.ts'
+import { decimalOf } from '../event/exact.ts'
 import { ATTRIBUTE_PREFIX, SOURCES, type SourceName } from './catalog.ts'
 import { refusal, shown } from './complaint.ts'
 import {
@@ -102,7 +102,7 @@ export function operandOf({ value: shape, takes }: Operator, json: unknown, path
 /** Of a list, that of its first item; the others must be of the same. */
 function typeOf(json: unknown, takes: readonly FieldType[]): keyof typeof COMPARED {
   const item: unknown = Array.isArray(json) ? json[0] : json
-  if (typeof item === 'number' || digitsOf(item) !== undefined) return 'number'
+  if (typeof item === 'number' || decimalOf(item) !== undefined) return 'number'
   if (typeof item === 'boolean') return 'boolean'
   if (takes.includes('string')) return 'string'
   return takes.includes('number') && isDecimal(item) ? 'number' : 'time'

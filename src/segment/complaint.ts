@@ -1,5 +1,5 @@
 import { type Failure, fail } from '../errors.ts'
-import { digitsOf } from '../event/exact.ts'
+import { decimalOf } from '../event/exact.ts'
 import { didYouMean } from '../model/nearest.ts'
 
 const SHOWN = 80
@@ -30,7 +30,7 @@ export function shown(given: unknown): string {
   if (given === null || typeof given === 'boolean' || typeof given === 'number') return String(given)
   if (typeof given === 'string')
     return JSON.stringify(given.length > SHOWN ? `${given.slice(0, SHOWN)}…` : given)
-  if (!Array.isArray(given)) return digitsOf(given) ?? 'an object'
+  if (!Array.isArray(given)) return decimalOf(given) ?? 'an object'
   return given.length > 0 ? 'a list' : 'an empty list'
 }
 

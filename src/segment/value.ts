@@ -1,4 +1,4 @@
-import { digitsOf, isObject } from '../event/exact.ts'
+import { decimalOf, isObject } from '../event/exact.ts'
 import { member, refusal, shown, unknownName } from './complaint.ts'
 import { parseDecimal } from './decimal.ts'
 import { type Value, type ValueType, value } from './expression.ts'
@@ -133,7 +133,7 @@ export const isDecimal = (json: unknown): boolean => typeof json === 'string' &&
 
 function readNumber(json: unknown, path: string): string {
   if (typeof json === 'number' && Number.isFinite(json)) return String(json)
-  const digits = digitsOf(json)
+  const digits = decimalOf(json)
   if (digits !== undefined) return digits
   if (typeof json === 'string' && DECIMAL.test(json)) return json
   throw refusal(path, `must be a number or a decimal string, not ${shown(json)}`)
