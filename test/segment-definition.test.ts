@@ -88,7 +88,13 @@ t.test('a refusal begins with the failing path and says what is known there', as
     [profile({}), /^definition\.rule\.op: is required\. Known: =, /],
     [profile({ all: [] }), 'definition.rule.all: must be a list of at least one condition'],
     [profile({ any: spend }), 'definition.rule.any: must be a list of at least one condition'],
-    [profile({ all: [spend], any: [spend] }), /^definition\.rule\.any: "any" is not a key here/],
+    [
+      profile({ all: [spend], any: [spend] }),
+      'definition.rule.any: "any" is not a key here. Known: source, all',
+    ],
+    [profile({ ...spend, op: '<>' }), /"<>" is not an operator\. Did you mean "!="\?/],
+    [profile({ ...spend, op: '==' }), /"==" is not an operator\. Did you mean "="\?/],
+    [profile({ ...spend, op: '=>' }), /"=>" is not an operator\. Did you mean ">="\?/],
     [profile({ not: [spend] }), /^definition\.rule\.not: must be a group .* not a list$/],
     [profile({ not: { all: [spend, 7] } }), /^definition\.rule\.not\.all\[1\]: must be a group .* not 7$/],
     [profile({ op: '=', value: 1 }), /^definition\.rule\.field: is required\. Known: total_spend/],
@@ -107,7 +113,7 @@ t.test('a refusal begins with the failing path and says what is known there', as
       /^definition\.rule\.op: ">" does not apply here\. Known: =, in, /,
     ],
     [
-      profile({ ...spend, feild: 1 }),
+      profile({ feild: 'total_spend', op: '>', value: 1 }),
       /^definition\.rule\.feild: "feild" is not a key here\. Did you mean "field"\?/,
     ],
     [profile({ ...spend, 'a b': 1 }), /^definition\.rule\["a b"\]: "a b" is not a key here/],

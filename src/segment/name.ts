@@ -11,7 +11,7 @@ export const MEMBER = 'member-of-segment'
 export function checkOperator(json: unknown, path: string): void {
   const known = [...Object.keys(OPERATORS), COUNT, MEMBER]
   if (json !== COUNT && json !== MEMBER && operatorNamed(json) === undefined)
-    throw unknownName(path, json, 'an operator', known, aliases)
+    throw unknownOperator(path, json, known)
 }
 
 const operatorNamed = (json: unknown): string | undefined =>
@@ -19,7 +19,20 @@ const operatorNamed = (json: unknown): string | undefined =>
     ? Object.keys(OPERATORS).find((name) => name === json || OPERATORS[name]?.alias === json)
     : undefined
 
-const aliases = Object.values(OPERATORS).flatMap(({ alias }) => alias ?? [])
+const ALIASES = Object.values(OPERATORS).flatMap(({ alias }) => alias ?? [])
+
+/** Operators as other languages write them. */
+const ELSEWHERE: ReadonlyMap<unknown, string> = new Map([
+  ['==', '='],
+  ['===', '='],
+  ['<>', '!='],
+  ['!==', '!='],
+  ['=>', '>='],
+  ['=<', '<='],
+])
+
+const unknownOperator = (path: string, json: unknown, known: readonly string[]) =>
+  unknownName(path, json, 'an operator', known, [...known, ...ALIASES], ELSEWHERE.get(json) ?? json)
 
 /** Operators that take a type, by their names in the catalog's order. */
 export const opsFor = (type: FieldType): string[] =>
@@ -35,7 +48,7 @@ export function readOperator(
 ): { operator: Operator; negated: boolean } {
   const name = operatorNamed(json)
   const row = name === undefined ? undefined : OPERATORS[name]
-  if (name === undefined || !row) throw unknownName(path, json, 'an operator', taken, aliases)
+  if (name === undefined || !row) throw unknownOperator(path, json, taken)
   if (!taken.includes(name))
     throw refusal(path, `${shown(json)} does not apply here. Known: ${taken.join(', ')}`)
   return { operator: positiveOf(row), negated: 'not' in row }

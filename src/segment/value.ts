@@ -67,9 +67,11 @@ export function readInteger(json: unknown, path: string, least: number, most: nu
 
 /** The own keys of an object, none but the known ones. */
 export function readObject(json: unknown, path: string, known: readonly string[]): Map<string, unknown> {
-  if (!isObject(json)) throw refusal(path, `must be an object with ${known.join(', ')}, not ${shown(json)}`)
+  const keys = known.length > 0 ? ` with ${known.join(', ')}` : ''
+  if (!isObject(json)) throw refusal(path, `must be an object${keys}, not ${shown(json)}`)
+  const missing = known.filter((key) => !Object.hasOwn(json, key))
   for (const key of Object.keys(json))
-    if (!known.includes(key)) throw unknownName(member(path, key), key, 'a key here', known)
+    if (!known.includes(key)) throw unknownName(member(path, key), key, 'a key here', known, missing)
   return new Map(Object.entries(json))
 }
 
