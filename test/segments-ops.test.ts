@@ -502,6 +502,8 @@ t.test('a signed-in user', async (t) => {
     await wrong({ name: 'x' }, /^definition/)
     await wrong({ name: 'x', definition: { source: 'orders', rule: {} } }, /^definition\.source: "orders"/)
     await wrong({ name: 'x', definition: EVERYONE, scope: 1 }, /^"scope" is not a field of this body/)
-    t.equal((await create({ name: '👋'.repeat(200), definition: EVERYONE })).status, 200)
+  })
+  await t.test('may have spaces around a name as long as names can be', async (t) => {
+    t.equal((await create({ name: ` ${'👋'.repeat(200)}\n`, definition: EVERYONE })).status, 200)
   })
 })

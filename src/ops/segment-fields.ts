@@ -1,10 +1,10 @@
 import * as v from 'valibot'
 import { isObject } from '../event/exact.ts'
-import { count, id, named, time, uuid } from '../fields.ts'
+import { count, id, named, text, time, uuid } from '../fields.ts'
 import type { Ctx } from '../op.ts'
 import { shown } from '../segment/complaint.ts'
 import { definitionSchema } from '../segment/describe.ts'
-import type { SegmentWithDefinition } from '../segment/saved.ts'
+import { NAME_LENGTH, type SegmentWithDefinition } from '../segment/saved.ts'
 
 export const audienceFields = {
   evaluation_status: v.picklist(['not_evaluated', 'evaluating', 'evaluated', 'failed']),
@@ -36,6 +36,8 @@ export const sentDefinition = v.pipe(
   v.title('SegmentDefinition'),
   v.metadata({ jsonSchema: definitionSchema() }),
 )
+/** Spaces around it do not count. */
+export const sentName = v.pipe(v.string('must be a string'), v.trim(), text({ min: 1, max: NAME_LENGTH }))
 export const Segment = named('Segment', { ...itemFields, version: count, schema_version: count, definition })
 
 /** Older changes of members stay in the lake (`member_history` of `recoup sql`). */
