@@ -213,7 +213,7 @@ export interface Op<
    * X-Next-Cursor while there are more.
    */
   ndjson?: Schema
-  /** Integers beyond 2^53 in its body are JSON.rawJSON of their digits, for what is kept and shown as it was sent. */
+  /** Numbers in its body that a double would change are JSON.rawJSON of their digits, for what is kept and shown as it was sent. */
   exact: boolean
   /** Codes that this operation can answer beside those of every operation. */
   errors: readonly string[]

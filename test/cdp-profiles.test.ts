@@ -168,7 +168,6 @@ t.test('what is no bucket, sort, limit, offset or cursor is refused', async (t) 
     ...['bucket=anonymous', 'q=c', 'sort=itemId.keyword:desc', 'sort=properties.firstVisit'].map(
       (query): [string, number] => [`${query}&cursor=${nextCursor}`, 400],
     ),
-    [`cursor=${nextCursor}&offset=20000`, 200],
     [`cursor=${nextCursor}&sort=itemId.keyword`, 200],
     ['offset=9975', 200],
   ]
@@ -178,6 +177,22 @@ t.test('what is no bucket, sort, limit, offset or cursor is refused', async (t) 
   t.match(foreign, { status: 403, body: { error: { code: 'forbidden' } } })
   const rest = (await client(t, as)('/v1/customers?limit=1')).body.next_cursor
   t.equal((await call(`/cdp/profiles?cursor=${rest}`)).status, 400, 'of another list')
+})
+
+t.test('beside a cursor an offset is ignored, whatever it is, and without one refused', async (t) => {
+  const call = client(t, as)
+  const { nextCursor } = (await call('/cdp/profiles?limit=1')).body
+  const next = (await call(`/cdp/profiles?limit=1&cursor=${nextCursor}`)).body
+  for (const [offset, message] of Object.entries({
+    abc: 'offset must be an integer',
+    '': 'offset must be an integer',
+    '-1': 'offset must be at least 0',
+    '20000': 'offset and limit together must be at most 10,000',
+  })) {
+    const query = `/cdp/profiles?limit=1&offset=${offset}`
+    t.same((await call(`${query}&cursor=${nextCursor}`)).body, next, offset)
+    t.match(await call(query), { status: 400, body: { error: { message } } }, offset)
+  }
 })
 
 t.test('a profile has what events set, its identity, and its visits', async (t) => {

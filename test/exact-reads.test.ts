@@ -7,8 +7,9 @@ import { brand as makeBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
 import { lake, lakeOf, logBatch } from './fixtures/lake.ts'
 
-/** What a sender's long integers read as. JSON.parse would change them: the texts are compared. */
+/** What a sender's long numbers read as. JSON.parse would change them: the texts are compared. */
 const LONG = '9007199254740993'
+const CREDIT = '1234567890123456.78'
 const db = await database(t)
 const pipeline = await lake(t, db)
 const { call, tool, key, signIn } = await api(t, db, OPS, { lake: lakeOf(t, pipeline) })
@@ -18,7 +19,12 @@ const as = await key(brand, ['customers:read'])
 const long = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(LONG)
 const email = 'ann@example.com'
 await logBatch(db.postgres.sql, [
-  { brand_id: brand.id, event_type: 'updateProperties', email, properties: { serial: long, parts: [long] } },
+  {
+    brand_id: brand.id,
+    event_type: 'updateProperties',
+    email,
+    properties: { serial: long, parts: [long], credit: CREDIT },
+  },
   { brand_id: brand.id, event_type: 'unit_registered', email, properties: { serial: long } },
 ])
 await snapshotAll(pipeline)
@@ -49,12 +55,13 @@ t.test('those of events keep them in the timeline', async (t) => {
 
 t.test('those of a rule are compared with every digit, and shown as they were sent', async (t) => {
   const editor = signIn(brand)
-  const rule = (number: string) =>
-    `{"source":"customer_attributes","rule":{"field":"attributes.serial","op":"=","value":${number}}}`
-  const count = async (number: string) =>
-    (await call('POST /v1/segments/estimate', { as: editor, text: `{"definition":${rule(number)}}` })).body
-      .count
+  const rule = (number: string, name = 'serial') =>
+    `{"source":"customer_attributes","rule":{"field":"attributes.${name}","op":"=","value":${number}}}`
+  const count = async (...compared: Parameters<typeof rule>) =>
+    (await call('POST /v1/segments/estimate', { as: editor, text: `{"definition":${rule(...compared)}}` }))
+      .body.count
   t.same([await count(LONG), await count('9007199254740992')], [1, 0])
+  t.same([await count(CREDIT, 'credit'), await count('1234567890123456.8', 'credit')], [1, 0])
   const made = await call('POST /v1/segments', {
     as: editor,
     text: `{"name":"Serial","definition":${rule(LONG)}}`,
@@ -66,6 +73,15 @@ t.test('those of a rule are compared with every digit, and shown as they were se
   await refreshBrand(pipeline, brand.id)
   const { body } = await call(`GET /v1/segments/${made.body.id}`, { as: editor })
   t.match(body.audience, { evaluation_status: 'evaluated', member_count: 1 })
+
+  await t.test('and so are those with decimals', async (t) => {
+    const saved = await call('POST /v1/segments', {
+      as: editor,
+      text: `{"name":"Credit","definition":${rule(CREDIT, 'credit')}}`,
+    })
+    t.match(saved.text, `"value":${CREDIT}`)
+    t.match((await call(`GET /v1/segments/${saved.body.id}`, { as: editor })).text, `"value":${CREDIT}`)
+  })
 
   await t.test('and so are those of a condition', async (t) => {
     const condition = (number: string) =>

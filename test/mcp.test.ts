@@ -439,6 +439,7 @@ t.test('MCP', async (t) => {
         ['name must be 1 to 10 characters', { big_thing_id: ID, name: 'x'.repeat(11) }],
         ['loud must be true or false', { big_thing_id: ID, name: 'a', loud: 'true' }],
         ['"id" is not an argument of this tool. Known: big_thing_id, loud, name', { id: ID }],
+        ['"nam" is not an argument of this tool. Did you mean "name"? Known: big_thing_id', { nam: 'x' }],
         ['name must not hold the character U+0000', { big_thing_id: ID, name: '\0' }],
       ] as const) {
         await refused(t, `bad_request: ${message}`, 'rename_thing', values, { as })

@@ -303,6 +303,16 @@ t.test('REST', async (t) => {
         '"offset" is not a parameter of this operation. Known: limit, cursor, even',
         'GET /v1/numbers?offset=1',
       )
+      await refused(
+        t,
+        '"limmit" is not a parameter of this operation. Did you mean "limit"? Known: limit, cursor, even',
+        'GET /v1/numbers?limmit=1',
+      )
+      await refused(
+        t,
+        '"limmit" is not a parameter of this operation. Known: limit, cursor, even',
+        'GET /v1/numbers?limit=1&limmit=1',
+      )
       await refused(t, '"x" is not a parameter of this operation', 'GET /v1/brand?x=')
       await refused(t, '"__proto__" is not a parameter', 'GET /v1/numbers?__proto__=1')
     })
@@ -391,6 +401,7 @@ t.test('REST', async (t) => {
           '"colour" is not a field of this body. Known: name, kind, at, parts, open',
           { name: 'a', colour: 'red' },
         ],
+        ['"kinds" is not a field of this body. Did you mean "kind"? Known: name', { name: 'a', kinds: 1 }],
         ['The body must be a JSON object', []],
         ['The body must be a JSON object', null],
       ] as const) {

@@ -88,7 +88,13 @@ t.test('a refusal begins with the failing path and says what is known there', as
     [profile({}), /^definition\.rule\.op: is required\. Known: =, /],
     [profile({ all: [] }), 'definition.rule.all: must be a list of at least one condition'],
     [profile({ any: spend }), 'definition.rule.any: must be a list of at least one condition'],
-    [profile({ all: [spend], any: [spend] }), /^definition\.rule\.any: "any" is not a key here/],
+    [
+      profile({ all: [spend], any: [spend] }),
+      'definition.rule.any: "any" is not a key here. Known: source, all',
+    ],
+    [profile({ ...spend, op: '<>' }), /"<>" is not an operator\. Did you mean "!="\?/],
+    [profile({ ...spend, op: '==' }), /"==" is not an operator\. Did you mean "="\?/],
+    [profile({ ...spend, op: '=>' }), /"=>" is not an operator\. Did you mean ">="\?/],
     [profile({ not: [spend] }), /^definition\.rule\.not: must be a group .* not a list$/],
     [profile({ not: { all: [spend, 7] } }), /^definition\.rule\.not\.all\[1\]: must be a group .* not 7$/],
     [profile({ op: '=', value: 1 }), /^definition\.rule\.field: is required\. Known: total_spend/],
@@ -107,7 +113,7 @@ t.test('a refusal begins with the failing path and says what is known there', as
       /^definition\.rule\.op: ">" does not apply here\. Known: =, in, /,
     ],
     [
-      profile({ ...spend, feild: 1 }),
+      profile({ feild: 'total_spend', op: '>', value: 1 }),
       /^definition\.rule\.feild: "feild" is not a key here\. Did you mean "field"\?/,
     ],
     [profile({ ...spend, 'a b': 1 }), /^definition\.rule\["a b"\]: "a b" is not a key here/],
@@ -278,27 +284,51 @@ t.test('a refusal begins with the failing path and says what is known there', as
   for (const [definition, message] of refused) t.match(refusal(definition), message)
 })
 
-t.test('what rules leave out on purpose is said to be so', async (t) => {
-  const names = [
-    'rfm_tier',
-    'frequencyScore',
-    'country',
-    'Zip-Code',
-    'attributes.city',
-    'accepts_marketing',
-    'email_opened',
-  ]
-  for (const field of names)
-    t.match(
-      refusal(profile({ field, op: '=', value: 1 })),
-      /^definition\.rule\.field: .* not supported in rules$/,
-      field,
-    )
-  t.match(
-    refusal({ source: 'geography', rule: spend }),
-    /^definition\.source: Geography is not supported in rules$/,
-  )
-  for (const name of ['loyalty_tier', 'email_address', 'capacity', 'delivery_frequency'])
+const LEFT_OUT = {
+  'RFM scores are': ['rfm_tier', 'RFMTier', 'rfmscore', 'frequencyScore', 'r_score'],
+  'Geography is': [
+    ...['country', 'Zip-Code', 'zipcode2', 'billing_city', 'shippingCountry', 'default_address.country'],
+    ...['geo.country', 'province_code', 'address1', 'shipping_state', 'latitude'],
+  ],
+  'Consent is': [
+    ...['sms_consent', 'smsconsent', 'email_marketing_consent', 'sms_marketing_consent', 'marketing_opt_in'],
+    ...['smsoptin', 'opted_out', 'accepts_marketing', 'acceptsSmsMarketing', 'email_subscribed'],
+  ],
+  'Email engagement is': [
+    ...['email_opened', 'emailopens', 'email_open_rate', 'emails_opened', 'last_email_opened_at'],
+    ...['openedEmails', 'emailsBounced', 'email_click_count'],
+  ],
+}
+
+const OWN = [
+  ...['tier', 'tier2', 'frequency', 'recency', 'monetary', 'location', 'region', 'timezone', 'subscribed'],
+  ...['opens', 'clicks'],
+]
+
+t.test('what rules leave out on purpose is said to be so, whichever way it is written', async (t) => {
+  for (const [what, names] of Object.entries(LEFT_OUT))
+    for (const name of names) {
+      const message = `definition.rule.field: ${what} not supported in rules`
+      t.equal(refusal(profile({ field: name, op: 'exists' })), message, name)
+      t.equal(refusal(attributes({ field: `attributes.${name}`, op: 'exists' })), message, name)
+    }
+  const sources = { geography: 'Geography is', rfm_scores: 'RFM scores are' }
+  for (const [source, what] of Object.entries(sources))
+    t.equal(refusal({ source, rule: spend }), `definition.source: ${what} not supported in rules`)
+})
+
+t.test('a word that is left out as a field can be the name of an attribute', async (t) => {
+  for (const name of OWN) {
+    t.match(refusal(profile({ field: name, op: 'exists' })), / not supported in rules$/, name)
+    t.ok(parseDefinition(attributes({ field: `attributes.${name}`, op: 'exists' })), name)
+  }
+})
+
+t.test('letters of another word do not make a name one that is left out', async (t) => {
+  for (const name of [
+    ...['loyalty_tier', 'email_address', 'capacity', 'delivery_frequency', 'delivery_email', 'zipper'],
+    ...['geometry', 'electricity', 'adopt_in_spring', 'email_sentiment', 'doors_open'],
+  ])
     t.ok(parseDefinition(attributes({ field: `attributes.${name}`, op: 'exists' })), name)
 })
 

@@ -433,6 +433,29 @@ t.test(
   },
 )
 
+t.test('a definition that is no object is told what it is, wherever it is sent', async (t) => {
+  const { call, signIn } = await api(t, db, [...segmentOps, ...segmentQuestionOps])
+  const as = signIn(await newBrand(db, { features: ['cdp'] }))
+  const rest = {
+    'POST /v1/segments': '"name":"x",',
+    [`PATCH /v1/segments/${UNKNOWN}`]: '',
+    'POST /v1/segments/estimate': '',
+    'POST /v1/segments/preview': `"segment_id":"${UNKNOWN}",`,
+  }
+  const said = {
+    '[]': 'an empty list',
+    '[{}]': 'a list',
+    '9007199254740993': '9007199254740993',
+    null: 'null',
+  }
+  for (const [route, others] of Object.entries(rest))
+    for (const [definition, what] of Object.entries(said))
+      t.match(await call(route, { as, text: `{${others}"definition":${definition}}` }), {
+        status: 400,
+        body: { error: { message: `definition must be an object with source and rule, not ${what}` } },
+      })
+})
+
 t.test('a signed-in user', async (t) => {
   const { call, signIn } = await api(t, db, segmentOps)
   const mine = await newBrand(db, { features: ['cdp'] })
@@ -477,9 +500,10 @@ t.test('a signed-in user', async (t) => {
       /^description must be at most 2000/,
     )
     await wrong({ name: 'x' }, /^definition/)
-    await wrong({ name: 'x', definition: [] }, /^definition/)
     await wrong({ name: 'x', definition: { source: 'orders', rule: {} } }, /^definition\.source: "orders"/)
     await wrong({ name: 'x', definition: EVERYONE, scope: 1 }, /^"scope" is not a field of this body/)
-    t.equal((await create({ name: '👋'.repeat(200), definition: EVERYONE })).status, 200)
+  })
+  await t.test('may have spaces around a name as long as names can be', async (t) => {
+    t.equal((await create({ name: ` ${'👋'.repeat(200)}\n`, definition: EVERYONE })).status, 200)
   })
 })

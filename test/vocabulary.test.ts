@@ -243,6 +243,10 @@ t.test('a segment cannot be made of', async (t) => {
       /^condition\.parameterValues\.propertyName: Geography is not supported in rules/,
     ],
     [
+      profile('smsMarketingConsent', 'exists'),
+      /^condition\.parameterValues\.propertyName: Consent is not supported in rules/,
+    ],
+    [
       profile('renews', 'equals', { propertyValueDate: '2026-01-01' }),
       /^condition\.parameterValues\.propertyValueDate: rules compare this as text/,
     ],
@@ -346,6 +350,7 @@ t.test('what is wrong is refused with its path', async (t) => {
   const wrong: [condition: unknown, message: string][] = [
     [null, 'condition: must be an object'],
     [[], 'condition: must be an object'],
+    [{ type: 'matchAllCondition', parameterValues: [] }, `${P}: must be an object, not an empty list`],
     [{}, 'condition.type: is required'],
     [{ type: 'sessionCondition' }, 'condition.type: "sessionCondition" is not a condition type'],
     [{ type: 'constructor' }, 'condition.type: "constructor" is not a condition type'],

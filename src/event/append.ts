@@ -9,7 +9,7 @@ const FAST = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
 
 /**
  * An event that the service records itself, checked and normalised as those of senders are. Without a time it happens
- * now; integers beyond 2^53 in `properties` are JSON.rawJSON of their digits.
+ * now; numbers in `properties` that a double would change are JSON.rawJSON of their digits.
  */
 export interface RecordedEvent
   extends Omit<EventLine, 'brand_id' | 'origin' | 'received_at' | 'occurred_at'> {

@@ -7,7 +7,7 @@ export interface Body {
   value: unknown
   /** The text has \u escapes: only then can a string hold NUL or a lone surrogate. */
   escaped: boolean
-  /** The same value with every integer beyond 2^53 as JSON.rawJSON of its digits, as they were sent. */
+  /** The same value with every number that a double would change as JSON.rawJSON of its digits, as they were sent. */
   exact(): unknown
 }
 

@@ -1,5 +1,5 @@
 import { fail } from '../errors.ts'
-import { digitsOf, isExact } from './exact.ts'
+import { decimalOf, isExact } from './exact.ts'
 import { type Report, walk } from './walk.ts'
 
 /** Longest eventType, eventId and identifier, in characters. */
@@ -78,7 +78,7 @@ export function checkIdentifiers(sent: Sent, path: string, report: Report): numb
 /** What an updateProperties event sets: its properties, and those in an object `properties` of theirs. */
 export function setBy(sent: Sent): Sent {
   const { properties: inner, ...others } = sent
-  return isObject(inner) && digitsOf(inner) === undefined ? { ...others, ...inner } : sent
+  return isObject(inner) && decimalOf(inner) === undefined ? { ...others, ...inner } : sent
 }
 
 /** An email or phone that is good enough to identify, among the properties that an event sets; else undefined. */

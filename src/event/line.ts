@@ -1,5 +1,5 @@
 import { isGiven, type Sent, setBy, setIdentifier, UPDATE } from './check.ts'
-import { digitsOf } from './exact.ts'
+import { decimalOf } from './exact.ts'
 
 /** The lines of one request, ready for a record batch. */
 export interface Checked {
@@ -58,7 +58,7 @@ function lineOf(
   id: string | undefined,
   { brandId, receivedAt, origin, time }: LineForm,
 ): EventLine {
-  const text = (value: unknown) => (isGiven(value) ? (digitsOf(value) ?? String(value)).trim() : undefined)
+  const text = (value: unknown) => (isGiven(value) ? (decimalOf(value) ?? String(value)).trim() : undefined)
   return {
     brand_id: brandId,
     origin,

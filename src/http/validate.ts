@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { fail } from '../errors.ts'
 import { shown, step } from '../event/walk.ts'
+import { didYouMean } from '../model/nearest.ts'
 import type { Schema } from '../op.ts'
 
 const NOTHING = v.strictObject({})
@@ -40,11 +41,21 @@ function problemText(
   if (typeof first === 'string' && Object.hasOwn(called, first)) keys[0] = called[first] as string
   const name = keys.map(step).join('').replace(/^\./, '')
   if (issue.type === 'strict_object' && issue.expected === 'never') {
-    const known = keys.length === 1 && 'entries' in schema ? Object.keys(schema.entries as object) : []
-    const hint = known.length > 0 ? `. Known: ${known.join(', ')}` : ''
-    return `${keys.length === 1 ? shown(String(keys[0])) : name} ${PARTS[part].unknown}${hint}`
+    if (keys.length > 1) return `${name} ${PARTS[part].unknown}`
+    const [unknown, sent] = [String(first), issue.path?.[0]?.input as object]
+    const known = 'entries' in schema ? Object.keys(schema.entries as object) : []
+    return `${shown(unknown)} ${PARTS[part].unknown}${hintOf(unknown, known, sent)}`
   }
   return `${name || PARTS[part].whole} ${requirement(issue)}`
+}
+
+const LONGEST_NAME = 80
+
+/** `. Did you mean "limit"? Known: …` of an unknown name; what was sent beside it is not meant. */
+export function hintOf(unknown: string, known: readonly string[], sent: object): string {
+  if (known.length === 0) return ''
+  const others = known.filter((name) => !Object.hasOwn(sent, name))
+  return `.${didYouMean(unknown.slice(0, LONGEST_NAME), others)} Known: ${known.join(', ')}`
 }
 
 /** The problem in our own words; a schema's own message that starts with "must" or "is" is taken as it is. */

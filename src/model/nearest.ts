@@ -1,7 +1,8 @@
 /** The known name that differs least from a mistyped one; undefined when none is near. */
 export function nearest(name: string, known: Iterable<string>): string | undefined {
   let best: string | undefined
-  let least = Math.floor(name.length / 3) + 1
+  // Of a name of one letter nothing would be left.
+  let least = Math.min(Math.floor(name.length / 3) + 1, name.length - 1)
   for (const candidate of known) {
     const distance = edits(name.toLowerCase(), candidate.toLowerCase())
     if (distance > least || (distance === least && best !== undefined)) continue

@@ -12,10 +12,28 @@ export const WINDOW = 10_000
 
 export const LISTED: Page = { default: 25, max: 100, over: 'clamp' }
 
+const OFFSETS = { min: 0, max: Number.MAX_SAFE_INTEGER }
+const offset = queryInteger(OFFSETS)
+
 export const offsetPaging = ({ default: size, max, over }: Page) => ({
   limit: v.optional(queryInteger({ min: 1, max, over }), String(size)),
-  offset: v.optional(queryInteger({ min: 0, max: Number.MAX_SAFE_INTEGER }), '0'),
+  offset: v.optional(offset, '0'),
 })
+
+/** An offset beside a cursor, which has it ignored whatever it is; without one `offsetOf` reads it. */
+export const offsetUnread = v.optional(
+  v.pipe(
+    v.string(),
+    v.metadata({ jsonSchema: { type: 'integer', minimum: OFFSETS.min, maximum: OFFSETS.max } }),
+  ),
+  '0',
+)
+
+export function offsetOf(unread: string): number {
+  const read = v.safeParse(offset, unread, { abortPipeEarly: true })
+  if (read.success) return read.output
+  throw fail('bad_request', `offset ${read.issues[0].message}`)
+}
 
 /** Refuses a page that reaches beyond the window. */
 export function checkWindow({ limit, offset }: { limit: number; offset: number }): void {

@@ -6,7 +6,9 @@ import {
   checkWindow,
   isById,
   LISTED,
+  offsetOf,
   offsetPaging,
+  offsetUnread,
   PROFILES,
   resultsOf,
   sourcesOf,
@@ -89,6 +91,7 @@ export const cdpProfileOps: readonly Op[] = [
         ),
         q: v.optional(v.pipe(text({ max: QUERY_LENGTH }), v.trim())),
         ...offsetPaging(LISTED),
+        offset: offsetUnread,
         cursor,
         sort: PROFILES.schema,
       }),
@@ -110,7 +113,7 @@ export const cdpProfileOps: readonly Op[] = [
       const from = ctx.cursors.open<Position>(query.cursor, { bucket, q })
       if (from && !isById(sort))
         throw fail('bad_request', 'cursor goes with the sort itemId.keyword:asc only')
-      const offset = from ? 0 : query.offset
+      const offset = from ? 0 : offsetOf(query.offset)
       if (!from) checkWindow({ limit, offset })
       const served = await resultsOf(ctx, from?.generation)
       const texts = q === undefined ? q : textsOf(q, ctx.brand)

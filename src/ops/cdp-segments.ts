@@ -4,13 +4,13 @@ import { count, id, jsonObject, named, paging, text, time } from '../fields.ts'
 import { type Op, op, type Page } from '../op.ts'
 import { exportPage } from '../segment/export.ts'
 import { type MemberPosition, placeIn } from '../segment/member-page.ts'
-import { createSegment, DESCRIPTION_LENGTH, NAME_LENGTH, type SavedSegment } from '../segment/saved.ts'
+import { createSegment, DESCRIPTION_LENGTH, type SavedSegment } from '../segment/saved.ts'
 import { definitionOf } from '../segment/vocabulary.ts'
 import * as example from './cdp-example.ts'
 import { checkWindow, LISTED, offsetPaging, PROFILES, resultsOf, WINDOW } from './cdp-fields.ts'
 import { Identity, identitiesOf, Profile, profileOf } from './cdp-profile.ts'
 import { customersNamed } from './customer-rows.ts'
-import { segmentById, segmentPath } from './segment-fields.ts'
+import { segmentById, segmentPath, sentName } from './segment-fields.ts'
 
 /** Clamped at both ends, as the contract says of the export alone. */
 const EXPORTED: Page = { default: 10_000, max: 10_000, over: 'clamp', under: 'clamp' }
@@ -73,7 +73,7 @@ export const cdpSegmentOps: readonly Op[] = [
     what: 'Save a segment that is defined by a condition of the vocabulary. It is saved as the rule that means the same, which the operations of /v1/segments show and change; a condition that rules cannot say is refused. Its members appear with the next refresh, within 15 minutes.',
     input: {
       body: v.strictObject({
-        name: text({ min: 1, max: NAME_LENGTH }),
+        name: sentName,
         description: v.optional(text({ max: DESCRIPTION_LENGTH })),
         condition: jsonObject,
       }),

@@ -1,8 +1,10 @@
 import * as v from 'valibot'
-import { count, id, named, time, uuid } from '../fields.ts'
+import { isObject } from '../event/exact.ts'
+import { count, id, named, text, time, uuid } from '../fields.ts'
 import type { Ctx } from '../op.ts'
+import { shown } from '../segment/complaint.ts'
 import { definitionSchema } from '../segment/describe.ts'
-import type { SegmentWithDefinition } from '../segment/saved.ts'
+import { NAME_LENGTH, type SegmentWithDefinition } from '../segment/saved.ts'
 
 export const audienceFields = {
   evaluation_status: v.picklist(['not_evaluated', 'evaluating', 'evaluated', 'failed']),
@@ -24,13 +26,18 @@ const itemFields = {
   audience: v.object(audienceFields),
 }
 export const SegmentItem = named('SegmentItem', itemFields)
-export const definition = v.record(v.string(), v.unknown(), 'must be an object with source and rule')
+const definition = v.record(v.string(), v.unknown())
 /** As clients send it: with all that rules can say. */
 export const sentDefinition = v.pipe(
-  definition,
+  v.custom<Record<string, unknown>>(
+    isObject,
+    ({ input }) => `must be an object with source and rule, not ${shown(input)}`,
+  ),
   v.title('SegmentDefinition'),
   v.metadata({ jsonSchema: definitionSchema() }),
 )
+/** Spaces around it do not count. */
+export const sentName = v.pipe(v.string('must be a string'), v.trim(), text({ min: 1, max: NAME_LENGTH }))
 export const Segment = named('Segment', { ...itemFields, version: count, schema_version: count, definition })
 
 /** Older changes of members stay in the lake (`member_history` of `recoup sql`). */

@@ -6,7 +6,6 @@ import {
   archiveSegment,
   createSegment,
   DESCRIPTION_LENGTH,
-  NAME_LENGTH,
   type SavedSegment,
   segmentItem,
   segmentWithDefinition,
@@ -19,6 +18,7 @@ import {
   SegmentItem,
   segmentById,
   segmentPath,
+  sentName,
 } from './segment-fields.ts'
 
 const LISTED: Page = { default: 200, max: 500, over: 'refuse' }
@@ -77,7 +77,7 @@ export const segmentOps: readonly Op[] = [
     what: 'Save a segment. Its members appear with the next refresh, within 15 minutes.',
     input: {
       body: v.strictObject({
-        name: text({ min: 1, max: NAME_LENGTH }),
+        name: sentName,
         description: v.optional(text({ max: DESCRIPTION_LENGTH })),
         definition,
       }),

@@ -1,4 +1,4 @@
-import { digitsOf } from '../event/exact.ts'
+import { decimalOf } from '../event/exact.ts'
 import { ATTRIBUTE_PREFIX, SOURCES, type SourceName } from './catalog.ts'
 import { refusal, shown } from './complaint.ts'
 import {
@@ -14,9 +14,10 @@ import {
   type Value,
   value,
 } from './expression.ts'
-import { leftOut, opsFor, readOperator, unsupported } from './name.ts'
+import { opsFor, readOperator, unsupported } from './name.ts'
 import { type FieldType, LIMITS, type Operator } from './operators.ts'
 import { ROWS, type RowsTest, SOME } from './tree.ts'
+import { leftOut } from './unsupported.ts'
 import { isDecimal, type Operand, readOperand, readString } from './value.ts'
 
 /** What an attribute can be compared as: it has no type of its own, the value that it is compared with says which. */
@@ -39,7 +40,7 @@ const isContact = (name: string) => ['email', 'phone'].includes(name.toLowerCase
 
 /** Whether rules can ask of an attribute with this name. */
 export const isRuleAttribute = (name: string): boolean =>
-  name !== '' && leftOut(name) === undefined && !isContact(name)
+  name !== '' && leftOut(`${ATTRIBUTE_PREFIX}${name}`) === undefined && !isContact(name)
 
 /** Whether a comparison looks at `attributes.<name>`. */
 export const isAttribute = (node: Map<string, unknown>, source: SourceName): boolean => {
@@ -81,9 +82,10 @@ export function attributeTest(
 const ONE = { measure: ROWS, holds: SOME }
 
 function readName(json: unknown, path: string): string {
-  const name = readString(json, path).slice(ATTRIBUTE_PREFIX.length)
+  const field = readString(json, path)
+  const name = field.slice(ATTRIBUTE_PREFIX.length)
   if (name === '') throw refusal(path, `must name an attribute, such as ${ATTRIBUTE_PREFIX}size`)
-  unsupported(name, path)
+  unsupported(field, path)
   if (isContact(name))
     throw refusal(path, `contact data is no attribute: use ${name.toLowerCase()} of customer_profile`)
   return name
@@ -100,7 +102,7 @@ export function operandOf({ value: shape, takes }: Operator, json: unknown, path
 /** Of a list, that of its first item; the others must be of the same. */
 function typeOf(json: unknown, takes: readonly FieldType[]): keyof typeof COMPARED {
   const item: unknown = Array.isArray(json) ? json[0] : json
-  if (typeof item === 'number' || digitsOf(item) !== undefined) return 'number'
+  if (typeof item === 'number' || decimalOf(item) !== undefined) return 'number'
   if (typeof item === 'boolean') return 'boolean'
   if (takes.includes('string')) return 'string'
   return takes.includes('number') && isDecimal(item) ? 'number' : 'time'

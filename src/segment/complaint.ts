@@ -1,5 +1,5 @@
 import { type Failure, fail } from '../errors.ts'
-import { digitsOf } from '../event/exact.ts'
+import { decimalOf } from '../event/exact.ts'
 import { didYouMean } from '../model/nearest.ts'
 
 const SHOWN = 80
@@ -11,16 +11,20 @@ export const refusal = (path: string, text: string): Failure => fail('bad_reques
 export const missing = (path: string, known?: readonly string[]): Failure =>
   refusal(path, known ? `is required. Known: ${known.join(', ')}` : 'is required')
 
-/** As `"totl_spend" is not a field of customer_profile. Did you mean "total_spend"? Known: …`. */
+/**
+ * As `"totl_spend" is not a field of customer_profile. Did you mean "total_spend"? Known: …`.
+ * `suggested`: what may be meant, where that is not all that is known or more. `meant`: given as it is spelt here.
+ */
 export function unknownName(
   path: string,
   given: unknown,
   what: string,
   known: readonly string[],
-  aliases: readonly string[] = [],
+  suggested: readonly string[] = known,
+  meant = given,
 ): Failure {
   if (given === undefined) return missing(path, known)
-  const hint = typeof given === 'string' ? didYouMean(given.slice(0, SHOWN), [...known, ...aliases]) : ''
+  const hint = typeof meant === 'string' ? didYouMean(meant.slice(0, SHOWN), suggested) : ''
   return refusal(path, `${shown(given)} is not ${what}.${hint} Known: ${known.join(', ')}`)
 }
 
@@ -30,7 +34,7 @@ export function shown(given: unknown): string {
   if (given === null || typeof given === 'boolean' || typeof given === 'number') return String(given)
   if (typeof given === 'string')
     return JSON.stringify(given.length > SHOWN ? `${given.slice(0, SHOWN)}…` : given)
-  if (!Array.isArray(given)) return digitsOf(given) ?? 'an object'
+  if (!Array.isArray(given)) return decimalOf(given) ?? 'an object'
   return given.length > 0 ? 'a list' : 'an empty list'
 }
 

@@ -1,7 +1,7 @@
 import { ATTRIBUTE_FIELD, type Field, SOURCES, type Source, type SourceName } from './catalog.ts'
 import { refusal, shown, unknownName } from './complaint.ts'
 import { type FieldType, OPERATORS, type Operator, positiveOf } from './operators.ts'
-import { UNSUPPORTED } from './unsupported.ts'
+import { leftOut } from './unsupported.ts'
 
 /** Operators that are forms of their own, beside those of the catalog. */
 export const COUNT = 'count-over-window'
@@ -11,7 +11,7 @@ export const MEMBER = 'member-of-segment'
 export function checkOperator(json: unknown, path: string): void {
   const known = [...Object.keys(OPERATORS), COUNT, MEMBER]
   if (json !== COUNT && json !== MEMBER && operatorNamed(json) === undefined)
-    throw unknownName(path, json, 'an operator', known, aliases)
+    throw unknownOperator(path, json, known)
 }
 
 const operatorNamed = (json: unknown): string | undefined =>
@@ -19,7 +19,20 @@ const operatorNamed = (json: unknown): string | undefined =>
     ? Object.keys(OPERATORS).find((name) => name === json || OPERATORS[name]?.alias === json)
     : undefined
 
-const aliases = Object.values(OPERATORS).flatMap(({ alias }) => alias ?? [])
+const ALIASES = Object.values(OPERATORS).flatMap(({ alias }) => alias ?? [])
+
+/** Operators as other languages write them. */
+const ELSEWHERE: ReadonlyMap<unknown, string> = new Map([
+  ['==', '='],
+  ['===', '='],
+  ['<>', '!='],
+  ['!==', '!='],
+  ['=>', '>='],
+  ['=<', '<='],
+])
+
+const unknownOperator = (path: string, json: unknown, known: readonly string[]) =>
+  unknownName(path, json, 'an operator', known, [...known, ...ALIASES], ELSEWHERE.get(json) ?? json)
 
 /** Operators that take a type, by their names in the catalog's order. */
 export const opsFor = (type: FieldType): string[] =>
@@ -35,7 +48,7 @@ export function readOperator(
 ): { operator: Operator; negated: boolean } {
   const name = operatorNamed(json)
   const row = name === undefined ? undefined : OPERATORS[name]
-  if (name === undefined || !row) throw unknownName(path, json, 'an operator', taken, aliases)
+  if (name === undefined || !row) throw unknownOperator(path, json, taken)
   if (!taken.includes(name))
     throw refusal(path, `${shown(json)} does not apply here. Known: ${taken.join(', ')}`)
   return { operator: positiveOf(row), negated: 'not' in row }
@@ -64,16 +77,6 @@ export function readField(json: unknown, path: string, source: SourceName): Fiel
 export function unsupported(name: string, path: string): void {
   const what = leftOut(name)
   if (what !== undefined) throw refusal(path, `${what} not supported in rules`)
-}
-
-/** What rules leave out on purpose, where a name says that. */
-export function leftOut(name: string): string | undefined {
-  const letters = name
-    .slice(0, 100)
-    .replace(/^attributes\./, '')
-    .toLowerCase()
-    .replace(/[^a-z]/g, '')
-  return Object.keys(UNSUPPORTED).find((what) => UNSUPPORTED[what]?.includes(letters))
 }
 
 export function many(source: SourceName, path: string, what: string): void {

@@ -1,4 +1,4 @@
-import { digitsOf, isObject } from '../event/exact.ts'
+import { decimalOf, isObject } from '../event/exact.ts'
 import { member, refusal, shown, unknownName } from './complaint.ts'
 import { parseDecimal } from './decimal.ts'
 import { type Value, type ValueType, value } from './expression.ts'
@@ -67,9 +67,11 @@ export function readInteger(json: unknown, path: string, least: number, most: nu
 
 /** The own keys of an object, none but the known ones. */
 export function readObject(json: unknown, path: string, known: readonly string[]): Map<string, unknown> {
-  if (!isObject(json)) throw refusal(path, `must be an object with ${known.join(', ')}, not ${shown(json)}`)
+  const keys = known.length > 0 ? ` with ${known.join(', ')}` : ''
+  if (!isObject(json)) throw refusal(path, `must be an object${keys}, not ${shown(json)}`)
+  const missing = known.filter((key) => !Object.hasOwn(json, key))
   for (const key of Object.keys(json))
-    if (!known.includes(key)) throw unknownName(member(path, key), key, 'a key here', known)
+    if (!known.includes(key)) throw unknownName(member(path, key), key, 'a key here', known, missing)
   return new Map(Object.entries(json))
 }
 
@@ -133,7 +135,7 @@ export const isDecimal = (json: unknown): boolean => typeof json === 'string' &&
 
 function readNumber(json: unknown, path: string): string {
   if (typeof json === 'number' && Number.isFinite(json)) return String(json)
-  const digits = digitsOf(json)
+  const digits = decimalOf(json)
   if (digits !== undefined) return digits
   if (typeof json === 'string' && DECIMAL.test(json)) return json
   throw refusal(path, `must be a number or a decimal string, not ${shown(json)}`)

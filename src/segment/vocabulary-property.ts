@@ -73,7 +73,7 @@ function adHoc(name: string, comparison: Comparison, given: Given | undefined, p
     rule: () => {
       const at = `${path}.propertyName`
       const field = readString(`${ATTRIBUTE_PREFIX}${name}`, at)
-      unsupported(name, at)
+      unsupported(field, at)
       if (!isRuleAttribute(name)) throw onlyCounts(`${PREFIX}${name}`, at)
       const said = given && { ...given, json: operand === asNumber ? numbersOf(given.json) : given.json }
       if (said && operandOf(operator, said.json, path).type !== operand.type)

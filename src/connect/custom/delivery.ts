@@ -7,7 +7,7 @@ import { refuse } from './refuse.ts'
 export interface Delivery {
   type: string
   eventId: string
-  /** Integers beyond 2^53 are JSON.rawJSON of their digits. */
+  /** Numbers that a double would change are JSON.rawJSON of their digits. */
   data: Record<string, unknown>
   /** The body as it came. */
   raw: Buffer

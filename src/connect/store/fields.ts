@@ -1,4 +1,4 @@
-import { digitsOf, isObject } from '../../event/exact.ts'
+import { decimalOf, digitsOf, isObject, numberOf } from '../../event/exact.ts'
 import { parseTime } from '../../time.ts'
 import { amountOf } from './money.ts'
 
@@ -80,7 +80,7 @@ export class Fields {
 
   #whole(name: string): string {
     const value = this.#get(name) ?? ''
-    const text = shortDigitsOf(value) ?? (typeof value === 'number' ? String(value) : value)
+    const text = short(decimalOf(value)) ?? (typeof value === 'number' ? String(value) : value)
     return typeof text === 'string' ? text : this.#wrong(name, 'a text')
   }
 
@@ -92,7 +92,7 @@ export class Fields {
   idOrNull(name: string): string | null {
     const value = this.#get(name)
     if (value === undefined) return null
-    const text = shortDigitsOf(value) ?? (Number.isSafeInteger(value) ? String(value) : value)
+    const text = short(digitsOf(value)) ?? (Number.isSafeInteger(value) ? String(value) : value)
     if (typeof text !== 'string' || text.length > LONGEST_ID || CONTROL.test(text) || !text.isWellFormed())
       return this.#wrong(name, `an id of at most ${LONGEST_ID} characters`)
     const id = /^gid:\/\/[^?]*\/([^/?]+)/.exec(text)?.[1] ?? text.trim()
@@ -106,9 +106,8 @@ export class Fields {
   amountOrNull(name: string): string | null {
     const value = this.#get(name)
     if (value === undefined) return null
-    const text =
-      typeof value === 'number' || typeof value === 'string' ? amountOf(String(value).trim()) : null
-    return text ?? this.#wrong(name, 'an amount such as "12.30"')
+    const text = typeof value === 'string' ? value.trim() : String(numberOf(value) ?? '')
+    return amountOf(text) ?? this.#wrong(name, 'an amount such as "12.30"')
   }
 
   /** A quantity, unless something else is counted. */
@@ -202,7 +201,5 @@ function asAddress(given: string): string | null {
   return text !== '' && text.length <= LONGEST_TEXT ? text : null
 }
 
-function shortDigitsOf(value: unknown): string | undefined {
-  const digits = digitsOf(value)
-  return digits !== undefined && digits.length <= MOST_DIGITS ? digits : undefined
-}
+const short = (digits: string | undefined): string | undefined =>
+  digits !== undefined && digits.length <= MOST_DIGITS ? digits : undefined

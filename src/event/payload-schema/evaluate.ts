@@ -67,7 +67,7 @@ export class Check {
     this.spend((text.length * times) / TEXT_FOR_ONE)
   }
 
-  /** An integer beyond 2^53 as a bigint, any other value as it is. */
+  /** A number that kept its digits as a bigint or, with decimals, as a double; any other value as it is. */
   inFull(value: unknown): unknown {
     const number = typeof value === 'object' ? numberOf(value) : undefined
     if (number === undefined) return value

@@ -1,4 +1,4 @@
-import { digitsOf } from '../exact.ts'
+import { decimalOf } from '../exact.ts'
 
 /** What a payload schema may be. Its texts count in UTF-8, as JSON. */
 export const MAX_BYTES = 65_536
@@ -24,7 +24,7 @@ export function overLimit(schema: object): string | null {
     nodes += values.length
     if (nodes > MAX_NODES) return `must have at most ${MAX_NODES} values`
     for (const value of values) {
-      if (typeof value === 'object' && value !== null && digitsOf(value) === undefined)
+      if (typeof value === 'object' && value !== null && decimalOf(value) === undefined)
         waiting.push({ value, depth: next.depth + 1 })
     }
   }

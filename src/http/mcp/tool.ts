@@ -7,6 +7,7 @@ import type { Sent } from '../call.ts'
 import { checkValues } from '../json.ts'
 import { entriesOf, inputSchema, type JsonSchema, outputSchema } from '../json-schema.ts'
 import { titleOf } from '../openapi/operation.ts'
+import { hintOf } from '../validate.ts'
 
 /** An operation as a tool: what a client lists, and how its flat arguments become a call. */
 export interface Tool {
@@ -124,16 +125,16 @@ function sentOf(values: unknown, known: ReadonlyMap<string, Argument>): Sent {
   const called: Record<string, string> = {}
   for (const [name, value] of Object.entries(values)) {
     const argument = known.get(name)
-    if (!argument) throw fail('bad_request', `${shown(name)} is not an argument of this tool${hint(known)}`)
+    if (!argument) {
+      const hint = hintOf(name, [...known.keys()], values)
+      throw fail('bad_request', `${shown(name)} is not an argument of this tool${hint}`)
+    }
     const { part, field, schema } = argument
     parts[part][field] = part === 'body' ? value : written(name, value, schema)
   }
   for (const [name, { part, field }] of known) if (part === 'path') called[field] = name
   return { path: () => parts.path, query: () => parts.query, body: () => parts.body, called }
 }
-
-const hint = (known: ReadonlyMap<string, Argument>) =>
-  known.size > 0 ? `. Known: ${[...known.keys()].join(', ')}` : ''
 
 /** A value of a path or query as it would be written in a URL, which is what the schemas read. */
 function written(name: string, value: unknown, { type, items }: JsonSchema): string {

@@ -1,4 +1,4 @@
-import { digitsOf } from '../../exact.ts'
+import { decimalOf } from '../../exact.ts'
 import type { Check } from '../evaluate.ts'
 
 /** Whether two JSON values are the same one; the order of names does not count. */
@@ -42,7 +42,7 @@ function write(value: unknown, parts: string[], check: Check): void {
     parts.push(JSON.stringify(value))
     return
   }
-  const digits = digitsOf(value)
+  const digits = decimalOf(value)
   if (digits !== undefined) {
     check.spend(LONG_INTEGER)
     parts.push(digits)
