@@ -9,7 +9,7 @@ import { segmentQuestionOps } from '../src/ops/segment-questions.ts'
 import { segmentOps } from '../src/ops/segments.ts'
 import { SOURCES } from '../src/segment/catalog.ts'
 import { type Comparison, fit } from '../src/segment/decimal.ts'
-import { parseDefinition } from '../src/segment/definition.ts'
+import { parseDefinition, parseSaved } from '../src/segment/definition.ts'
 import { catalogText, definitionSchema, describeCatalog } from '../src/segment/describe.ts'
 import { AGGREGATES, OPERATORS } from '../src/segment/operators.ts'
 import { conditionsOf } from '../src/segment/tree.ts'
@@ -645,5 +645,12 @@ t.test('the description of a rule names the operators of each type, and no other
     takes.map((type) => `${type} ${name}`),
   )
   t.same(named.sort(), taken.sort())
+  t.end()
+})
+
+t.test('a saved definition keeps a name that rules have left out since', (t) => {
+  const definition = attributes({ field: 'attributes.billing_city', op: '=', value: 'Paris' })
+  t.match(refusal(definition), /not supported in rules/)
+  t.ok(parseSaved({ definition: JSON.stringify(definition), created_by: 'rest' }))
   t.end()
 })

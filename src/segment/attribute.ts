@@ -1,6 +1,7 @@
 import { decimalOf } from '../event/exact.ts'
 import { ATTRIBUTE_PREFIX, SOURCES, type SourceName } from './catalog.ts'
 import { refusal, shown } from './complaint.ts'
+import type { Walk } from './condition.ts'
 import {
   and,
   column,
@@ -54,8 +55,9 @@ export const isAttribute = (node: Map<string, unknown>, source: SourceName): boo
 export function readAttribute(
   node: Map<string, unknown>,
   path: string,
+  { isSaved = false }: Pick<Walk, 'isSaved'>,
 ): { negated: boolean; test: RowsTest } {
-  const name = readName(node.get('field'), `${path}.field`)
+  const name = readName(node.get('field'), `${path}.field`, isSaved)
   const { operator, negated } = readOperator(node.get('op'), `${path}.op`, OPS)
   const json = node.get('value')
   if (operator.value === 'none' && node.has('value'))
@@ -81,11 +83,11 @@ export function attributeTest(
 
 const ONE = { measure: ROWS, holds: SOME }
 
-function readName(json: unknown, path: string): string {
+function readName(json: unknown, path: string, isSaved: boolean): string {
   const field = readString(json, path)
   const name = field.slice(ATTRIBUTE_PREFIX.length)
   if (name === '') throw refusal(path, `must name an attribute, such as ${ATTRIBUTE_PREFIX}size`)
-  unsupported(field, path)
+  if (!isSaved) unsupported(field, path)
   if (isContact(name))
     throw refusal(path, `contact data is no attribute: use ${name.toLowerCase()} of customer_profile`)
   return name

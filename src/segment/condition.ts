@@ -33,6 +33,8 @@ export interface Walk {
   conditions: number
   /** `built_in` is a field. */
   isBuiltIn: boolean
+  /** It was accepted once: names of attributes that rules leave out since then are as they were. */
+  isSaved?: boolean
 }
 
 type Read = { negated: boolean; test: Test }
@@ -71,7 +73,7 @@ export function readCondition(json: object, path: string, outer: SourceName, wal
   return {
     is: 'condition',
     path,
-    ...(isAttribute(node, source) ? readAttribute(node, path) : readComparison(node, path, source)),
+    ...(isAttribute(node, source) ? readAttribute(node, path, walk) : readComparison(node, path, source)),
   }
 }
 

@@ -15,6 +15,8 @@ export interface DefinitionContext {
   path?: string
   /** The definition is a built-in segment's, which may say what rules cannot. */
   isBuiltIn?: boolean
+  /** It was accepted when it was saved. */
+  isSaved?: boolean
 }
 
 /**
@@ -24,11 +26,11 @@ export interface DefinitionContext {
  */
 export function parseDefinition(
   json: unknown,
-  { path = 'definition', isBuiltIn = false }: DefinitionContext = {},
+  { path = 'definition', isBuiltIn = false, isSaved = false }: DefinitionContext = {},
 ): Definition {
   const definition = readObject(json, path, ['source', 'rule'])
   const source = readSource(definition.get('source'), `${path}.source`)
-  return readNode(definition.get('rule'), `${path}.rule`, source, 0, { conditions: 0, isBuiltIn })
+  return readNode(definition.get('rule'), `${path}.rule`, source, 0, { conditions: 0, isBuiltIn, isSaved })
 }
 
 interface Saved {
@@ -41,7 +43,8 @@ const parsed = new WeakMap<Readonly<Saved>, Definition>()
 /** Reads the definition of a saved segment, which is JSON text; once of each row, which a refresh asks three times. */
 export function parseSaved(segment: Readonly<Saved>): Definition {
   const isBuiltIn = segment.created_by === BUILT_IN
-  const tree = parsed.get(segment) ?? parseDefinition(parseStored(segment.definition), { isBuiltIn })
+  const tree =
+    parsed.get(segment) ?? parseDefinition(parseStored(segment.definition), { isBuiltIn, isSaved: true })
   parsed.set(segment, tree)
   return tree
 }
