@@ -204,6 +204,8 @@ export interface Op<
   /** The contract's own limit, exact over all processes; without it the limit of all operations. */
   rate?: Rate
   page?: Page
+  /** A cursor that was issued to another brand is 403, and not one that was never issued. */
+  tellsForeignCursors: boolean
   /** Status of success, 200 unless said. */
   status: number
   input: { path?: Path; query?: Query; body?: Body }
@@ -225,7 +227,16 @@ export interface Op<
   run(ctx: Ctx, input: { path: Out<Path>; query: Out<Query>; body: Out<Body> }): Promise<Out<Output>>
 }
 
-type Optional = 'surface' | 'signIn' | 'status' | 'exact' | 'errors' | 'tool' | 'input' | 'run'
+type Optional =
+  | 'surface'
+  | 'signIn'
+  | 'tellsForeignCursors'
+  | 'status'
+  | 'exact'
+  | 'errors'
+  | 'tool'
+  | 'input'
+  | 'run'
 
 type Declaration<Path, Query, Body, Output> = Omit<Op<Path, Query, Body, Output>, Optional> &
   Partial<Pick<Op<Path, Query, Body, Output>, Optional>> &
@@ -241,6 +252,7 @@ export function op<
   return {
     surface: 'rest',
     signIn: false,
+    tellsForeignCursors: false,
     status: 200,
     exact: false,
     errors: [],

@@ -205,7 +205,17 @@ t.test('a profile has what events set, its identity, and its visits', async (t) 
     {
       ...event,
       event_type: 'updateProperties',
-      properties: { plan: 'gold', totalSpend: 'x', ordersCount: 'y' },
+      properties: {
+        ...{ plan: 'gold', totalSpend: 'x', ordersCount: 'y' },
+        ...{
+          itemId: 'x',
+          provenance: 'merged',
+          scope: 'x',
+          shopDomain: 'x',
+          mergeIdentifier: 'x',
+          contactId: 'x',
+        },
+      },
     },
     { ...event, occurred_at: now - 200 * MINUTE, properties: { url: 'https://shop.example/a', ...utm } },
     { ...event, occurred_at: now - 190 * MINUTE, properties: { url: 'https://shop.example/b' } },
@@ -223,6 +233,8 @@ t.test('a profile has what events set, its identity, and its visits', async (t) 
     identity: { profileId: one.id, email: one.email, visitorIds: [`v${one.subject}`] },
   })
   t.type(body.profile.properties.ordersCount, 'number')
+  for (const name of ['itemId', 'provenance', 'scope', 'shopDomain', 'mergeIdentifier', 'contactId'])
+    t.notOk(name in body.profile.properties, `${name} is the service's to say`)
   const listed = (await call(`/cdp/profiles?q=${one.id}`)).body
   t.same(listed.list, [body.profile])
   t.same(listed.identities, { [one.id]: body.identity })
@@ -353,6 +365,9 @@ t.test('orders and insights are read by any identifier, told by its shape', asyn
   for (const identifier of [one.id, String(one.email), contact])
     t.equal((await client(t, asOther)(`/cdp/customers/${encodeURIComponent(identifier)}/orders`)).status, 404)
 
+  const ours = (await read(one.id, 'orders', '?limit=5')).body.nextCursor
+  const theirs = await client(t, asOther)(`/cdp/customers/x/orders?cursor=${ours}`)
+  t.match(theirs, { status: 400 }, 'a cursor of another brand is one that was not issued')
   const pages: string[] = []
   for (let cursor = ''; ; ) {
     const { body } = await read(one.id, 'orders', `?limit=5${cursor}`)

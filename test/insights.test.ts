@@ -289,6 +289,11 @@ t.test('as_of lies in the past, and a cursor is of its as_of', async (t) => {
     `customers/${encodeURIComponent(shop.customers[0]?.ids[0] ?? '')}/insights`,
   ])
     t.equal((await ask(`GET /cdp/${path}?as_of=${ahead}`)).status, 400, path)
+  t.equal(
+    (await ask(`GET /cdp/customers/unknown/insights?as_of=${ahead}`)).status,
+    400,
+    'before who is not there',
+  )
   const [day, midnight] = ['2026-01-01', '2026-01-01T00:00:00.000Z']
   t.equal((await ask(`GET /v1/insights/lifetime-value?as_of=${day}`)).body.as_of, midnight, 'a date')
   const { next_cursor } = (await ask('GET /v1/insights/at-risk?limit=1')).body

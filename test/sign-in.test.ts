@@ -78,6 +78,12 @@ t.test('discovery', async (t) => {
     })
     t.equal(answer.headers.get('access-control-allow-origin'), '*')
     t.match(await answer.json(), { error: 'invalid_grant' })
+    const refused = await fetch(`${base}/oauth/register`, {
+      method: 'POST',
+      headers: { origin: 'https://a.example', 'content-type': 'application/json' },
+      body: JSON.stringify({ client_name: 'x'.repeat(5_000) }),
+    })
+    t.match([refused.status, refused.headers.get('access-control-allow-origin')], [413, '*'])
   })
   t.test('answers HEAD as GET without the body, OPTIONS, and 405 for other methods', async (t) => {
     const paths = ['oauth-authorization-server', 'openid-configuration', 'oauth-protected-resource']

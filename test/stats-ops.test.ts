@@ -79,6 +79,11 @@ const valuesOf = (body: {
     ...[name, current_value, previous_value, progress],
   ])
 
+t.test('a list of nothing is refused', async (t) => {
+  const refused = await ask('GET /v1/stats?stats=,')
+  t.match(refused, { status: 400, body: { error: { message: /^stats must not be empty/ } } })
+})
+
 t.test('metrics of the last thirty days against the thirty before, in the order asked for', async (t) => {
   const body = await stats(
     'stats=recovered_sales,profit,recovery_rate,conversations_started&stats=messages_sent&stats=margin',

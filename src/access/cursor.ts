@@ -57,13 +57,13 @@ export function createCursors(...secrets: [Buffer, ...Buffer[]]): Cursors {
 /** The cursors that an operation sees: bound to its name and the caller's brand. */
 export const callCursors = (
   cursors: Cursors,
-  { name: endpoint, surface }: Pick<Op, 'name' | 'surface'>,
+  { name: endpoint, tellsForeignCursors }: Pick<Op, 'name' | 'tellsForeignCursors'>,
   brand: string,
 ): CallCursors => ({
   open<Position>(cursor: string | undefined, filters?: Binding['filters']) {
     if (cursor === undefined) return null
     const binding = { endpoint, brand, filters }
-    const read = surface === 'cdp' ? cursors.read(binding, cursor) : null
+    const read = tellsForeignCursors ? cursors.read(binding, cursor) : null
     if (read && 'problem' in read && read.problem === 'other_brand')
       throw fail('forbidden', 'cursor was issued to another brand')
     return cursors.open<Position>(binding, cursor)

@@ -54,7 +54,7 @@ export const campaignOps: readonly Op[] = [
     route: 'POST /v1/campaigns',
     scopes: ['campaigns:write'],
     signIn: true,
-    what: 'Save a campaign as a paused draft. Triggers, filters, variables and the rules of messages are in get_campaign_composer_options; what is left out takes a default, which the answer shows. Times of starts_at and ends_at carry their zone.',
+    what: 'Save a campaign as a paused draft. Triggers, filters, variables and the rules of messages are in get_campaign_composer_options; what is left out takes a default, which the answer shows.',
     input: { body: sentCampaign },
     output: CampaignDraft,
     example: example.CREATED,

@@ -110,10 +110,12 @@ export const cdpCustomerOps: readonly Op[] = [
     }),
     example: example.INSIGHTS,
     run: async (ctx, { path: { identifier }, query: { as_of } }) => {
+      // What is wrong with the instant is said before who is not there.
+      const past = as_of && (await cdpMartsOf(ctx, as_of))
       const party = await partyOf(ctx, identifier)
       const { profile, generation } = party
       const served = await resultsOf(ctx, undefined, generation)
-      const marts = as_of ? await cdpMartsOf(ctx, as_of) : served
+      const marts = past ?? served
       return {
         identifier,
         matched_by: await matchOf(served, party),

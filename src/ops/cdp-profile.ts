@@ -46,13 +46,17 @@ export const Identity = named('Identity', {
   visitorIds: texts,
 })
 
-const BUILT_IN: ReadonlySet<string> = new Set(SHOWN.map(({ name }) => name))
+/** What the service itself says of a profile: whoever sends events could make it up. */
+const OWN: ReadonlySet<string> = new Set([
+  ...propertiesOf('profiles').map(({ id: name }) => name),
+  ...['scope', 'shopDomain', 'mergeIdentifier', 'contactId'],
+])
 
-/** What is not known is left out, and what events set under the name of a built-in property. */
+/** What is not known is left out, and what events set under the name of what the service says. */
 export const profileOf = (row: CustomerRow): v.InferOutput<typeof Profile> => ({
   itemId: row.customer_id,
   properties: Object.fromEntries([
-    ...Object.entries(parseStored(row.attributes) as object).filter(([name]) => !BUILT_IN.has(name)),
+    ...Object.entries(parseStored(row.attributes) as object).filter(([name]) => !OWN.has(name)),
     ...SHOWN.flatMap(({ name, column }) => {
       const value = (row as unknown as Record<string, unknown>)[column]
       if (value === null || value === undefined) return []

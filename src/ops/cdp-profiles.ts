@@ -81,6 +81,7 @@ export const cdpProfileOps: readonly Op[] = [
     name: 'list_cdp_profiles',
     route: 'GET /cdp/profiles',
     page: LISTED,
+    tellsForeignCursors: true,
     errors: ['upstream_error'],
     what: 'Profiles of customers, or of anonymous visitors, as of the last refresh, with their identities; with `q` those that have this text in their email, phone, name or ids. `totalSize` ends at 10,000; in the order of their ids a walk by `nextCursor` goes on beyond, in the refresh that it began in.',
     input: {

@@ -147,6 +147,7 @@ export const cdpSegmentOps: readonly Op[] = [
     name: 'export_cdp_segment',
     route: 'GET /cdp/segments/{id}/export',
     page: EXPORTED,
+    tellsForeignCursors: true,
     errors: ['upstream_error'],
     what: 'All members of a segment, up to 10,000 lines at a time, in the order of their ids. A walk stays in the refresh that it began in for 24 hours; later it goes on after the same member in the newest.',
     input: { path: segmentPath, query: v.strictObject(paging(EXPORTED)) },

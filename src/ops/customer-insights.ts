@@ -43,7 +43,7 @@ export const Insights = named('CustomerInsights', {
       days_since_last_order: v.pipe(v.number(), v.integer()),
       median_inter_order_days: v.nullable(v.number()),
       brand_median_inter_order_days: v.nullable(v.number()),
-      at_risk_score: v.nullable(v.number()),
+      at_risk_score: v.number(),
       at_risk: v.boolean(),
     }),
   ),
@@ -70,7 +70,8 @@ type ScoresRow = Pick<
   NonNullable<Shown['rfm']>,
   'recency_score' | 'frequency_score' | 'monetary_score' | 'tier'
 >
-type ChurnRow = NonNullable<Shown['churn']>
+/** Without a score where nobody has ordered on two days. */
+type ChurnRow = Omit<NonNullable<Shown['churn']>, 'at_risk_score'> & { at_risk_score: number | null }
 type ProductRow = Omit<v.InferOutput<typeof TopProduct>, 'title'> & { title: string | null }
 
 /** Undefined for who has no order that counts. */
@@ -93,6 +94,9 @@ interface Marts {
   churn: ChurnRow | undefined
   products: readonly ProductRow[]
 }
+
+const hasScore = (churn: ChurnRow | undefined): churn is ChurnRow & { at_risk_score: number } =>
+  churn !== undefined && churn.at_risk_score !== null
 
 /** The greatest first, ties by id. */
 const byRevenue = (one: ProductRow, other: ProductRow): number =>
@@ -129,7 +133,7 @@ function shownOf(spent: SpentRow, { scores, churn, products }: Marts): Shown {
         revenue: product.revenue,
         repeat_purchase_rate: product.repeat_purchase_rate,
       })),
-    churn: churn
+    churn: hasScore(churn)
       ? {
           days_since_last_order: churn.days_since_last_order,
           median_inter_order_days: churn.median_inter_order_days,

@@ -1,15 +1,10 @@
-import type { Reply } from '../reply.ts'
-import type { Handler } from '../server.ts'
+import type { Handler, Request } from '../server.ts'
 
-/** Pages of any site may call what takes no cookies. */
-export const openly = (reply: Reply): Reply => ({
-  ...reply,
-  headers: {
-    ...reply.headers,
-    'access-control-allow-origin': '*',
-    'access-control-expose-headers': 'WWW-Authenticate',
-  },
-})
+/** Pages of any site may call what takes no cookies, and read its answer, a refusal as well. */
+export function openly(request: Pick<Request, 'answerWith'>): void {
+  request.answerWith('access-control-allow-origin', '*')
+  request.answerWith('access-control-expose-headers', 'WWW-Authenticate, Retry-After')
+}
 
 export const PREFLIGHT: Handler = () => ({
   status: 204,

@@ -22,6 +22,12 @@ export function resourceRoutes(issuer: string): Route[] {
     path,
     surface: 'plain',
     bodyLimit: 0,
-    methods: { GET: () => openly({ status: 200, headers, body }), OPTIONS: PREFLIGHT },
+    methods: {
+      GET: (request) => {
+        openly(request)
+        return { status: 200, headers, body }
+      },
+      OPTIONS: PREFLIGHT,
+    },
   }))
 }

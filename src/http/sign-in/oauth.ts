@@ -105,7 +105,15 @@ const open = (path: string, method: HttpMethod, handler: Handler): Route => ({
   path,
   surface: 'mcp',
   bodyLimit: BODY_BYTES,
-  methods: { [method]: async (request: Request) => openly(await handler(request)), OPTIONS: PREFLIGHT },
+  methods: {
+    [method]: {
+      admit: (request: Request) => {
+        openly(request)
+        return handler
+      },
+    },
+    OPTIONS: PREFLIGHT,
+  },
 })
 
 /** Opened by a person's browser. */
