@@ -248,6 +248,38 @@ t.test(
   },
 )
 
+t.test('an order that followed nothing any more is not recovered by erasing its customer', async (t) => {
+  const brand = await newBrand(pipeline)
+  const { conversationId, orderId } = await recovery(brand)
+  await looked()
+  await sql`update store_order set subject = 2 where id = ${orderId}`
+  await looked()
+  t.match(await attributionOf(orderId), { conversation_id: conversationId, recovered: false })
+  await sql`update store_order set subject = null, erased = true where id = ${orderId}`
+  await looked()
+  t.match(await attributionOf(orderId), { conversation_id: conversationId, recovered: false })
+  t.same(await sql`select recovered_at from store_order where id = ${orderId}`, [{ recovered_at: null }])
+})
+
+t.test(
+  'of orders that were pending when their customer was erased those that followed count later',
+  async (t) => {
+    const brand = await newBrand(pipeline)
+    const [{ orderId: followed }, { orderId: another }] = [await recovery(brand), await recovery(brand)]
+    await looked()
+    await sql`update store_order set state = 'pending' where brand_id = ${brand.id}`
+    await looked()
+    await sql`update store_order set subject = 2 where id = ${another}`
+    await looked()
+    await sql`update store_order set subject = null, erased = true where brand_id = ${brand.id}`
+    await looked()
+    await sql`update store_order set state = 'complete' where brand_id = ${brand.id}`
+    await looked()
+    t.match(await attributionOf(followed), { recovered: true })
+    t.match(await attributionOf(another), { recovered: false })
+  },
+)
+
 t.test('a conversation of a contact is its customer’s as soon as that is known', async (t) => {
   const brand = await newBrand(pipeline)
   const contactId = v7()
