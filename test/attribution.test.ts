@@ -416,6 +416,53 @@ t.test('what changed of all brands that are behind is asked for at once', async 
   t.same(await sql`select from attribution_behind`, [])
 })
 
+const setWindow = (brand: Brand, days: number) =>
+  pipeline.postgres.forBrand(brand.id).run('message_policy_put', [null, null, null, null, days])
+
+/** A brand whose order came two days after its message, looked at since. */
+async function late() {
+  const brand = await newBrand(pipeline)
+  const { orderId } = await recovery(brand)
+  await sql`update message set sent_at = ${at(NOW - 2 * DAY)} where brand_id = ${brand.id}`
+  for (let call = 0; call < 2; call++) await looked()
+  return { brand, orderId }
+}
+
+t.test('another window holds for every order of the brand from the next look on', async (t) => {
+  const { brand, orderId } = await late()
+  await setWindow(brand, 1)
+  t.equal(await looked(), 1)
+  t.match(await attributionOf(orderId), { recovered: false })
+  await looked()
+  await setWindow(brand, 2)
+  t.equal(await looked(), 1)
+  t.match(await attributionOf(orderId), { recovered: true })
+})
+
+t.test('the window that a brand has, set once more, has no order looked at', async (t) => {
+  const { brand } = await late()
+  for (const days of [7, 7]) {
+    await setWindow(brand, days)
+    t.same(await lookedAt(), [])
+  }
+})
+
+t.test('a window that changes again during a look is not missed', async (t) => {
+  const { brand, orderId } = await late()
+  await setWindow(brand, 3)
+  const { postgres } = pipeline
+  const tx: typeof postgres.pipeline.tx = async (work) => {
+    await setWindow(brand, 1)
+    return await postgres.pipeline.tx(work)
+  }
+  await passed(pipeline)
+  await attribute({ ...pipeline, postgres: { ...postgres, pipeline: { ...postgres.pipeline, tx } } })
+  t.match(await attributionOf(orderId), { recovered: true })
+  await looked()
+  t.match(await attributionOf(orderId), { recovered: false })
+  t.same(await sql`select from attribution_behind`, [])
+})
+
 const sorted = (rows: Record<string, object>) =>
   Object.entries(rows)
     .map(([id, row]) => [id, Object.entries(row).sort()])
