@@ -248,6 +248,38 @@ t.test(
   },
 )
 
+t.test('an order that followed nothing any more is not recovered by erasing its customer', async (t) => {
+  const brand = await newBrand(pipeline)
+  const { conversationId, orderId } = await recovery(brand)
+  await looked()
+  await sql`update store_order set subject = 2 where id = ${orderId}`
+  await looked()
+  t.match(await attributionOf(orderId), { conversation_id: conversationId, recovered: false })
+  await sql`update store_order set subject = null, erased = true where id = ${orderId}`
+  await looked()
+  t.match(await attributionOf(orderId), { conversation_id: conversationId, recovered: false })
+  t.same(await sql`select recovered_at from store_order where id = ${orderId}`, [{ recovered_at: null }])
+})
+
+t.test(
+  'of orders that were pending when their customer was erased those that followed count later',
+  async (t) => {
+    const brand = await newBrand(pipeline)
+    const [{ orderId: followed }, { orderId: another }] = [await recovery(brand), await recovery(brand)]
+    await looked()
+    await sql`update store_order set state = 'pending' where brand_id = ${brand.id}`
+    await looked()
+    await sql`update store_order set subject = 2 where id = ${another}`
+    await looked()
+    await sql`update store_order set subject = null, erased = true where brand_id = ${brand.id}`
+    await looked()
+    await sql`update store_order set state = 'complete' where brand_id = ${brand.id}`
+    await looked()
+    t.match(await attributionOf(followed), { recovered: true })
+    t.match(await attributionOf(another), { recovered: false })
+  },
+)
+
 t.test('a conversation of a contact is its customer’s as soon as that is known', async (t) => {
   const brand = await newBrand(pipeline)
   const contactId = v7()
@@ -381,6 +413,53 @@ t.test('what changed of all brands that are behind is asked for at once', async 
     late.signal,
   )
   for (const orderId of orders) t.match(await attributionOf(orderId), { recovered: true })
+  t.same(await sql`select from attribution_behind`, [])
+})
+
+const setWindow = (brand: Brand, days: number) =>
+  pipeline.postgres.forBrand(brand.id).run('message_policy_put', [null, null, null, null, days])
+
+/** A brand whose order came two days after its message, looked at since. */
+async function late() {
+  const brand = await newBrand(pipeline)
+  const { orderId } = await recovery(brand)
+  await sql`update message set sent_at = ${at(NOW - 2 * DAY)} where brand_id = ${brand.id}`
+  for (let call = 0; call < 2; call++) await looked()
+  return { brand, orderId }
+}
+
+t.test('another window holds for every order of the brand from the next look on', async (t) => {
+  const { brand, orderId } = await late()
+  await setWindow(brand, 1)
+  t.equal(await looked(), 1)
+  t.match(await attributionOf(orderId), { recovered: false })
+  await looked()
+  await setWindow(brand, 2)
+  t.equal(await looked(), 1)
+  t.match(await attributionOf(orderId), { recovered: true })
+})
+
+t.test('the window that a brand has, set once more, has no order looked at', async (t) => {
+  const { brand } = await late()
+  for (const days of [7, 7]) {
+    await setWindow(brand, days)
+    t.same(await lookedAt(), [])
+  }
+})
+
+t.test('a window that changes again during a look is not missed', async (t) => {
+  const { brand, orderId } = await late()
+  await setWindow(brand, 3)
+  const { postgres } = pipeline
+  const tx: typeof postgres.pipeline.tx = async (work) => {
+    await setWindow(brand, 1)
+    return await postgres.pipeline.tx(work)
+  }
+  await passed(pipeline)
+  await attribute({ ...pipeline, postgres: { ...postgres, pipeline: { ...postgres.pipeline, tx } } })
+  t.match(await attributionOf(orderId), { recovered: true })
+  await looked()
+  t.match(await attributionOf(orderId), { recovered: false })
   t.same(await sql`select from attribution_behind`, [])
 })
 

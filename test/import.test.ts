@@ -10,6 +10,7 @@ import { importFolder } from '../src/connect/import/folder.ts'
 import { type ImportOptions, importFile } from '../src/connect/import/import.ts'
 import { knownEvents } from '../src/connect/import/known-events.ts'
 import type { ImportKind } from '../src/connect/import/targets.ts'
+import { abandonCheckouts } from '../src/connect/store/abandon.ts'
 import { requestErasure } from '../src/identity/erasure-request.ts'
 import { compactBrand } from '../src/lake/compact.ts'
 import { snapshotAll } from '../src/lake/horizon.ts'
@@ -548,7 +549,7 @@ t.test(
     await tell('products/update', { id: 3, title: 'Lamp', ...dates })
     const { sql } = db.postgres
     const known = async () => [
-      ...(await sql`select completed_at::text as said, deleted from checkout where brand_id = ${owner.id}`),
+      ...(await sql`select total::text as said, deleted from checkout where brand_id = ${owner.id}`),
       ...(await sql`select status as said, deleted from subscription where brand_id = ${owner.id}`),
       ...(await sql`select title as said, deleted from product where brand_id = ${owner.id}`),
     ]
@@ -574,7 +575,7 @@ t.test(
     await tell('products/delete', { id: 3 })
     t.same(await imported('2026-11-21'), [1, 1, 1])
     t.match(await known(), [
-      { said: null, deleted: true },
+      { said: '0.00', deleted: true },
       { said: 'active', deleted: false },
       { said: 'Old lamp', deleted: true },
     ])
@@ -1031,6 +1032,45 @@ t.test('checkouts and subscriptions are about the customer that their row names'
   )
   t.match((await run('checkouts', checkouts)).report, { imported: 0, unchanged: 1 })
   t.match((await run('subscriptions', subscriptions)).report, { imported: 0, unchanged: 1 })
+})
+
+/** Checkouts that a file told of, of which two were found abandoned since, and one of these recovered. */
+async function foundCheckouts(t: Test) {
+  const { owner, file, run } = await store(t)
+  await connect(db, owner, { connectedAt: new Date('2026-11-01') })
+  const { sql } = db.postgres
+  const imported = async (...rows: string[]) => {
+    const head = 'external_id,email,created_at,updated_at,completed_at'
+    return (await run('checkouts', file('k.csv', [head, ...rows, ''].join('\n')))).report
+  }
+  const known = async () => [
+    ...(await sql`
+      select external_id, state, abandoned_at, completed_at from checkout where brand_id = ${owner.id} order by 1`),
+  ]
+  const rows = ['k1', 'k2'].map((id) => `${id},${id}@example.com,2026-11-20T10:00,2026-11-20T10:00,`)
+  t.match(await imported(...rows), { imported: 2 })
+  await abandonCheckouts(pipeline, new Date('2026-11-20T12:00:00Z'))
+  await sql`
+    update checkout set state = 'recovered', completed_at = '2026-11-20T13:00Z'
+    where brand_id = ${owner.id} and external_id = 'k2'`
+  return { rows, imported, known }
+}
+
+t.test('the same file again leaves what was found out of its checkouts since', async (t) => {
+  const { rows, imported, known } = await foundCheckouts(t)
+  const before = await known()
+  t.match(before, [{ state: 'abandoned' }, { state: 'recovered' }])
+  t.match(await imported(...rows), { imported: 0, unchanged: 2 })
+  t.same(await known(), before)
+})
+
+t.test('a file that knows of the end of an abandoned checkout completes it', async (t) => {
+  const { imported, known } = await foundCheckouts(t)
+  const row = 'k1,k1@example.com,2026-11-20T10:00,2026-11-21T10:00,2026-11-21T10:00'
+  t.match(await imported(row), { imported: 1 })
+  const [{ abandoned_at: abandonedAt, ...checkout } = {}] = await known()
+  t.ok(abandonedAt)
+  t.match(checkout, { state: 'completed', completed_at: new Date('2026-11-21T10:00:00Z') })
 })
 
 /** Lines of the record batches that name a brand. */

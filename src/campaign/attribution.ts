@@ -27,6 +27,8 @@ interface Cursor {
 interface Behind {
   brand_id: string
   looked_below: string
+  /** As text, to the microsecond. */
+  due_at: string
   is_due: boolean
 }
 
@@ -61,7 +63,8 @@ export async function attribute(parts: AttributionParts, signal?: AbortSignal): 
       if (isTried || (isTried === false && share.from === from))
         await tx.run('attribution_fall_behind', [share.brandId, share.from])
     }
-    for (const { brand_id } of due) if (!left.has(brand_id)) await tx.run('attribution_catch_up', [brand_id])
+    for (const { brand_id, due_at } of due)
+      if (!left.has(brand_id)) await tx.run('attribution_catch_up', [brand_id, due_at])
   })
   return settled + changed
 }

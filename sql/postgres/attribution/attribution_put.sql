@@ -89,6 +89,7 @@ settled as (
         placed.id as order_id,
         coalesce(followed.conversation_id, held.conversation_id) as conversation_id,
         case when followed.order_id is null then held.campaign_id else followed.campaign_id end as campaign_id,
+        followed.order_id is not null as follows,
         followed.order_id is not null and placed.counts as recovered,
         coalesce(followed.touch, held.touch) as touch,
         coalesce(followed.touch_at, held.touch_at) as touch_at,
@@ -103,15 +104,17 @@ settled as (
 )
 
 insert into attribution as held (
-    brand_id, order_id, conversation_id, campaign_id, recovered, touch, touch_at, ordered_at, amount, currency_code
+    brand_id, order_id, conversation_id, campaign_id, follows, recovered, touch, touch_at, ordered_at, amount,
+    currency_code
 )
 select
-    $1, order_id, conversation_id, campaign_id, recovered, touch, touch_at, ordered_at, amount, currency_code
+    $1, order_id, conversation_id, campaign_id, follows, recovered, touch, touch_at, ordered_at, amount, currency_code
 from settled
 order by order_id
 on conflict (brand_id, order_id) do update set
     conversation_id = excluded.conversation_id,
     campaign_id = excluded.campaign_id,
+    follows = excluded.follows,
     recovered = excluded.recovered,
     touch = excluded.touch,
     touch_at = excluded.touch_at,
@@ -121,10 +124,10 @@ on conflict (brand_id, order_id) do update set
     updated_at = now()
 where
     (
-        held.conversation_id, held.campaign_id, held.recovered, held.touch, held.touch_at, held.ordered_at, held.amount,
-        held.currency_code
+        held.conversation_id, held.campaign_id, held.follows, held.recovered, held.touch, held.touch_at, held.ordered_at,
+        held.amount, held.currency_code
     ) is distinct from (
-        excluded.conversation_id, excluded.campaign_id, excluded.recovered, excluded.touch, excluded.touch_at,
-        excluded.ordered_at, excluded.amount, excluded.currency_code
+        excluded.conversation_id, excluded.campaign_id, excluded.follows, excluded.recovered, excluded.touch,
+        excluded.touch_at, excluded.ordered_at, excluded.amount, excluded.currency_code
     )
 returning held.order_id, case when held.recovered then held.ordered_at::text end as recovered_at

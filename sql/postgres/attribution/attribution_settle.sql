@@ -1,8 +1,9 @@
--- Orders of nobody that changed in [$1, $2) stay with the conversation that they have: their customer was erased.
+-- Orders of nobody that changed in [$1, $2) stay with the conversation that they have: their customer was erased. Those that
+-- followed it then count while they are complete.
 with settled as (
     update attribution as held
     set
-        recovered = placed.state = 'complete' and not placed.test and not placed.deleted,
+        recovered = held.follows and placed.state = 'complete' and not placed.test and not placed.deleted,
         amount = placed.total - placed.refunded_total, updated_at = now()
     from store_order as placed
     where
@@ -13,7 +14,8 @@ with settled as (
         and held.order_id = placed.id
         and (held.recovered, held.amount)
         is distinct from (
-            placed.state = 'complete' and not placed.test and not placed.deleted, placed.total - placed.refunded_total
+            held.follows and placed.state = 'complete' and not placed.test and not placed.deleted,
+            placed.total - placed.refunded_total
         )
     returning held.brand_id, held.order_id, held.recovered, held.ordered_at
 )

@@ -1,5 +1,6 @@
 -- $2: JSON rows, $3: they say when they changed last, $4: their subjects, $5: the store says so, no file. Of what the store
 -- described a file knows better only if it says that it is newer. What was typed in it (email, phone) the store alone says.
+-- Of what the service found out since, a file unsays nothing: that it was left or completed, and how far it has come.
 insert into checkout as stored (
     brand_id, external_id, id, subject, state, currency_code, total, item_count, url, created_at, updated_at, abandoned_at,
     completed_at, token, email, phone, deleted, erased
@@ -25,15 +26,22 @@ from rows from (
 )
 on conflict (brand_id, external_id) do update set
     subject = coalesce(excluded.subject, stored.subject),
-    state = excluded.state,
+    state = case
+        when
+            not $5::boolean
+            and array_position(array['open', 'abandoned', 'completed', 'recovered'], excluded.state)
+            < array_position(array['open', 'abandoned', 'completed', 'recovered'], stored.state)
+            then stored.state
+        else excluded.state
+    end,
     currency_code = excluded.currency_code,
     total = excluded.total,
     item_count = excluded.item_count,
     url = excluded.url,
     created_at = excluded.created_at,
     updated_at = case when $3::boolean then excluded.updated_at else greatest(stored.updated_at, excluded.updated_at) end,
-    abandoned_at = excluded.abandoned_at,
-    completed_at = excluded.completed_at,
+    abandoned_at = coalesce(excluded.abandoned_at, case when not $5::boolean then stored.abandoned_at end),
+    completed_at = coalesce(excluded.completed_at, case when not $5::boolean then stored.completed_at end),
     token = coalesce(excluded.token, stored.token),
     email = case when $5::boolean then excluded.email else stored.email end,
     phone = case when $5::boolean then excluded.phone else stored.phone end,
@@ -52,8 +60,18 @@ where
         stored.abandoned_at, stored.completed_at, stored.token, stored.deleted, stored.erased,
         case when $3::boolean then stored.updated_at end, case when $5::boolean then (stored.email, stored.phone) end
     ) is distinct from (
-        coalesce(excluded.subject, stored.subject), excluded.state, excluded.currency_code, excluded.total,
-        excluded.item_count, excluded.url, excluded.created_at, excluded.abandoned_at, excluded.completed_at,
+        coalesce(excluded.subject, stored.subject),
+        case
+            when
+                not $5::boolean
+                and array_position(array['open', 'abandoned', 'completed', 'recovered'], excluded.state)
+                < array_position(array['open', 'abandoned', 'completed', 'recovered'], stored.state)
+                then stored.state
+            else excluded.state
+        end,
+        excluded.currency_code, excluded.total, excluded.item_count, excluded.url, excluded.created_at,
+        coalesce(excluded.abandoned_at, case when not $5::boolean then stored.abandoned_at end),
+        coalesce(excluded.completed_at, case when not $5::boolean then stored.completed_at end),
         coalesce(excluded.token, stored.token), excluded.deleted, stored.erased or excluded.erased,
         case when $3::boolean then excluded.updated_at end, case when $5::boolean then (excluded.email, excluded.phone) end
     )

@@ -1,4 +1,11 @@
--- What is null stays as it is.
+-- What is null stays as it is. With another window the orders of the brand are attributed anew, from the first one.
+with anew as (
+    insert into attribution_behind (brand_id, looked_below, failures)
+    select $1, '0', 0
+    where coalesce((select attribution_days from message_policy where brand_id = $1), 7) <> $6::integer
+    on conflict (brand_id) do update set looked_below = '0', failures = 0, due_at = now()
+)
+
 insert into message_policy (brand_id, quiet_from, quiet_until, cap_messages, cap_days, attribution_days)
 values (
     $1, coalesce($2::time, '21:00'), coalesce($3::time, '08:00'), coalesce($4::integer, 4), coalesce($5::integer, 7),
