@@ -79,6 +79,22 @@ t.test('messages are grouped by the words that tell most of them', async (t) => 
   )
 })
 
+t.test('a word that one person alone says in what is left begins no topic', async (t) => {
+  const said = [
+    ['ann', 'shipping shipping zipper'],
+    ['bob', 'shipping zipper zipper zipper'],
+    ['cat', 'shipping'],
+    ['dan', 'zipper zipper'],
+    ['dan', 'zipper button'],
+    ['eve', 'button'],
+  ] as const
+  const topics = topicsOf(said.map(([author, body], n) => ({ id: `m${n}`, author, body })))
+  t.same(
+    topics.map(({ key, messages }) => [key, messages]),
+    [['zipper', ['m0', 'm1', 'm3', 'm4']]],
+  )
+})
+
 t.test('topics are listed by their messages, with days, keywords and example conversations', async (t) => {
   const brand = await newBrand(db)
   const ask = client(t, made, await made.key(brand, ['insights:read']))
