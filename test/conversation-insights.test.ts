@@ -11,6 +11,7 @@ import { conversationInsightOps } from '../src/ops/conversation-insights.ts'
 import { api } from './fixtures/api.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
+import { fakeAgent } from './fixtures/gateway.ts'
 import { randomSource } from './fixtures/random.ts'
 import { client } from './fixtures/shop.ts'
 
@@ -222,6 +223,25 @@ t.test(
     t.same(asked, ['shipping', 'size', 'size'], 'one that has its name is not asked about again')
   },
 )
+
+t.test('an endpoint that gives no answer is asked for no more names, of no brand', async (t) => {
+  const brands = [await newBrand(db), await newBrand(db)]
+  for (const brand of brands) for (const body of SAID) await heard(brand, body, 1)
+  const endpoint = await fakeAgent(t)
+  endpoint.answers.push(null)
+  const found = await findInsights({ ...parts, agent: { url: endpoint.url, key: null, model: 'm' } }, NOW)
+  t.equal(found, 2, 'all the same')
+  t.equal(endpoint.asked.length, 1)
+})
+
+t.test('an endpoint that answers with an error is asked for the next name', async (t) => {
+  const brand = await newBrand(db)
+  for (const body of SAID) await heard(brand, body, 1)
+  const endpoint = await fakeAgent(t)
+  endpoint.answers.push(500, 'Boot sizes')
+  await findInsights({ ...parts, agent: { url: endpoint.url, key: null, model: 'm' } }, NOW)
+  t.equal(endpoint.asked.length, 2)
+})
 
 t.test('night is that of the brand, and comes once', async (t) => {
   const brand = await newBrand(db)
