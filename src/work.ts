@@ -27,6 +27,7 @@ import { openLakes } from './lake/reader.ts'
 import { openServed } from './lake/served.ts'
 import { errorFields, log } from './log.ts'
 import { openReading } from './segment/reading.ts'
+import { SESSION_OF } from './store/postgres.ts'
 
 type Services = Pipeline & CampaignParts & { refreshCron: string; seal: Seal }
 
@@ -88,7 +89,7 @@ export async function startWorker(
   const boss = new PgBoss({
     ...connection,
     connectionString: app.postgres.url,
-    application_name: 'recoup jobs',
+    application_name: SESSION_OF.worker,
     schema: 'pgboss',
     max: 4,
     useListenNotify: true,

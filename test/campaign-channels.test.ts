@@ -135,6 +135,41 @@ t.test('what a gateway refuses, or never takes, is a dead letter, and its run ha
   }
 })
 
+/** A brand whose message a gateway took, and gave no answer however often it was tried. */
+async function unanswered() {
+  const made = await withGateway()
+  await stage.campaign(made.brand)
+  await abandoned(made.brand)
+  made.gateway.next.push(...Array<'cut'>(8).fill('cut'))
+  await stage.pass(3 * 1_440)
+  return made
+}
+
+t.test('of a message to which a gateway never answered it is not known whether it was sent', async (t) => {
+  const { brand } = await unanswered()
+  t.match(await messagesOf(brand), [{ status: 'failed', reason: 'send_unknown', attempts: 8 }])
+  t.match(await runOf(brand), { state: 'ended', outcome: 'failed' })
+})
+
+t.test('the frequency cap counts a message to which a gateway never answered', async (t) => {
+  const { brand } = await unanswered()
+  const [message] = await sql`select contact_id from message where brand_id = ${brand.id}`
+  const own = stage.db.postgres.forBrand(brand.id)
+  const since = new Date(clock.now().getTime() - 7 * 86_400_000)
+  t.match(await own.many('messages_counted', [[message?.contact_id], since]), [{ messages: 1 }])
+})
+
+t.test('a message that was given up is delivered when the gateway says so', async (t) => {
+  const { brand, tell } = await unanswered()
+  const [message] = await messagesOf(brand)
+  const told = await tell({ type: 'delivered', id: 'gw_1', idempotency_key: message?.idempotency_key })
+  t.strictSame(told, { status: 200, body: { ok: true } })
+  t.match(await sql`select status, reason, error, failed_at from message where brand_id = ${brand.id}`, [
+    { status: 'delivered', reason: null, error: null, failed_at: null },
+  ])
+  t.equal((await reasonsOf(brand)).at(-1), 'message_delivered')
+})
+
 t.test('a channel keeps its rate', async (t) => {
   const { gateway, brand } = await withGateway('2')
   await stage.campaign(brand)

@@ -8,9 +8,10 @@ import { createDefinition, updateDefinition } from '../src/connect/custom/defini
 import { createProvider } from '../src/connect/custom/providers.ts'
 import { listMerges, undoMerge } from '../src/identity/merge.ts'
 import { setLogLevel } from '../src/log.ts'
-import type { Brand } from '../src/op.ts'
+import type { Brand, Lake } from '../src/op.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
 import { createSegment } from '../src/segment/saved.ts'
+import { statement } from '../src/store/sqlfile.ts'
 import { campaignStage } from './fixtures/campaign.ts'
 import { type Line, logBatch } from './fixtures/lake.ts'
 import { SEAL } from './fixtures/store.ts'
@@ -466,6 +467,79 @@ t.test('who entered a segment by a refresh of an instant that was searched befor
   t.equal(await started(), 3, 'by one that ended after one of a later instant')
   await refresh(15)
   t.equal(await started(), 3, 'once')
+})
+
+/** What is read of the lake meanwhile: by which of the searches, and the rows of each time. */
+function searches() {
+  const read: { search: string; rows: unknown[] }[] = []
+  const names = ['trigger_segments', 'trigger_winback', 'trigger_browse']
+  const lake = (brand: Brand): Pick<Lake, 'sources'> => ({
+    sources: async (...asked) => {
+      const reader = await stage.parts.lake(brand).sources(...asked)
+      const rows: typeof reader.rows = async <Row>(text: string, values?: unknown[]) => {
+        const found = await reader.rows<Row>(text, values)
+        const search = names.find((name) => statement('duckdb', name) === text)
+        if (search) read.push({ search, rows: found })
+        return found
+      }
+      return { ...reader, rows }
+    },
+  })
+  return { read, parts: { ...stage.parts, lake } }
+}
+
+/** A brand with a campaign for a segment that these enter, and another segment that they enter as well. */
+async function entering(...people: string[]) {
+  const brand = await stage.brand()
+  const own = stage.db.postgres.forBrand(brand.id)
+  const { id } = await createSegment(own, LOOKED_LATELY)
+  await createSegment(own, { ...LOOKED_LATELY, name: 'Of no campaign' })
+  await stage.tick()
+  await refreshBrand(app.pipeline, brand.id, { asOf: clock.now() })
+  clock.pass(1)
+  await stage.campaign(brand, {
+    trigger_event: 'segment_entered',
+    filters: [{ field: 'event.segment_id', operator: '=', value: id }],
+  })
+  const occurred_at = clock.pass(1).getTime()
+  const viewed = (name: string) => ({
+    ...{ brand_id: brand.id, event_type: 'product_viewed', email: `${name}@example.com`, occurred_at },
+    properties: { product_id: 'p' },
+  })
+  await logBatch(sql, people.map(viewed))
+  await stage.tick()
+  await stage.tick()
+  await refreshBrand(app.pipeline, brand.id, { asOf: clock.pass(10) })
+  return { brand, segment: id }
+}
+
+t.test('only what active campaigns wait for is searched', async (t) => {
+  await entering('ann')
+  const { read, parts } = searches()
+  await startByResults(parts, clock.now)
+  t.strictSame([...new Set(read.map(({ search }) => search))], ['trigger_segments'])
+})
+
+t.test('of segments that no active campaign names nothing is read', async (t) => {
+  const { segment } = await entering('ann', 'bob')
+  const { read, parts } = searches()
+  await startByResults(parts, clock.now)
+  const rows = read.flatMap((one) => one.rows as { segment_id: string }[])
+  t.strictSame(
+    rows.map(({ segment_id }) => segment_id),
+    [segment, segment],
+  )
+})
+
+t.test('entries of segments are read page by page, and each starts', async (t) => {
+  const { brand } = await entering('ann', 'bob', 'cat', 'dan', 'eve')
+  const { read, parts } = searches()
+  t.equal(await startByResults({ ...parts, pageRows: 2 }, clock.now), 5)
+  t.strictSame(
+    read.map(({ rows }) => rows.length),
+    [2, 2, 1],
+  )
+  t.equal((await runsOf(brand)).length, 5)
 })
 
 t.test('who becomes a member with a merge enters the segment, unless one of them was a member', async (t) => {

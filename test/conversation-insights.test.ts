@@ -11,6 +11,7 @@ import { conversationInsightOps } from '../src/ops/conversation-insights.ts'
 import { api } from './fixtures/api.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
+import { fakeAgent } from './fixtures/gateway.ts'
 import { randomSource } from './fixtures/random.ts'
 import { client } from './fixtures/shop.ts'
 
@@ -76,6 +77,22 @@ t.test('messages are grouped by the words that tell most of them', async (t) => 
   t.same(
     wordsOf('Où est mon colis? https://x.example/tracking ÄPFEL, 42 it’s Größe!').map(({ word }) => word),
     ['colis', 'äpfel', 'größe'],
+  )
+})
+
+t.test('a word that one person alone says in what is left begins no topic', async (t) => {
+  const said = [
+    ['ann', 'shipping shipping zipper'],
+    ['bob', 'shipping zipper zipper zipper'],
+    ['cat', 'shipping'],
+    ['dan', 'zipper zipper'],
+    ['dan', 'zipper button'],
+    ['eve', 'button'],
+  ] as const
+  const topics = topicsOf(said.map(([author, body], n) => ({ id: `m${n}`, author, body })))
+  t.same(
+    topics.map(({ key, messages }) => [key, messages]),
+    [['zipper', ['m0', 'm1', 'm3', 'm4']]],
   )
 })
 
@@ -206,6 +223,25 @@ t.test(
     t.same(asked, ['shipping', 'size', 'size'], 'one that has its name is not asked about again')
   },
 )
+
+t.test('an endpoint that gives no answer is asked for no more names, of no brand', async (t) => {
+  const brands = [await newBrand(db), await newBrand(db)]
+  for (const brand of brands) for (const body of SAID) await heard(brand, body, 1)
+  const endpoint = await fakeAgent(t)
+  endpoint.answers.push(null)
+  const found = await findInsights({ ...parts, agent: { url: endpoint.url, key: null, model: 'm' } }, NOW)
+  t.equal(found, 2, 'all the same')
+  t.equal(endpoint.asked.length, 1)
+})
+
+t.test('an endpoint that answers with an error is asked for the next name', async (t) => {
+  const brand = await newBrand(db)
+  for (const body of SAID) await heard(brand, body, 1)
+  const endpoint = await fakeAgent(t)
+  endpoint.answers.push(500, 'Boot sizes')
+  await findInsights({ ...parts, agent: { url: endpoint.url, key: null, model: 'm' } }, NOW)
+  t.equal(endpoint.asked.length, 2)
+})
 
 t.test('night is that of the brand, and comes once', async (t) => {
   const brand = await newBrand(db)

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { mock } from 'node:test'
 import t from 'tap'
+import { openInvalidation } from '../src/access/invalidation.ts'
 import { backup } from '../src/lake/backup.ts'
 import { compactBrand } from '../src/lake/compact.ts'
 import { compactStaging } from '../src/lake/compact-staging.ts'
@@ -14,9 +15,11 @@ import { retain } from '../src/lake/retention.ts'
 import { openSession, type SessionOptions } from '../src/lake/session.ts'
 import { snapshot } from '../src/lake/snapshot.ts'
 import { TICK_BOUNDS } from '../src/lake/tick-bounds.ts'
+import { SESSION_OF } from '../src/store/postgres.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import type { Teardown } from './fixtures/cluster.ts'
 import { type Database, database } from './fixtures/database.ts'
+import { eventually } from './fixtures/eventually.ts'
 import { lake, logBatch, passed, sourceRows, tick } from './fixtures/lake.ts'
 import { randomSource } from './fixtures/random.ts'
 
@@ -562,6 +565,44 @@ t.test('a service that has brands is not restored into, and it is said where to'
   await t.rejects(restore(target.url, join(t.testdirName, 'lake'), folder), {
     code: 'conflict',
     message: /has brands: .* new DATA_DIR or another DATABASE_URL/,
+  })
+})
+
+t.test('a service is not restored into while something runs on it, which is named', async (t) => {
+  const pipeline = await lake(t)
+  const folder = t.testdir()
+  await backup(pipeline, folder)
+  const target = await anotherService(t)
+  const { sql } = target.postgres
+  const into = () => restore(target.url, join(t.testdirName, 'lake'), folder)
+  const refusal = (message: RegExp) => ({ code: 'conflict', message })
+
+  await t.test('a server that was seen within two minutes', async (t) => {
+    await sql`insert into server_process (id, seen_at) values (gen_random_uuid(), now() - interval '110 seconds')`
+    await t.rejects(into(), refusal(/a server \(recoup serve/))
+    await sql`delete from server_process`
+  })
+  await t.test('a server that is asked nothing', async (t) => {
+    const invalidation = await openInvalidation(target.postgres)
+    await sql`delete from server_process`
+    await t.rejects(into(), refusal(/a server \(recoup serve/))
+    await invalidation.close()
+  })
+  await t.test('a worker', async (t) => {
+    const worker = target.postgres.pool({ max: 1, connection: { application_name: SESSION_OF.worker } })
+    await worker`select`
+    await t.rejects(into(), refusal(/runs a worker \(recoup work/))
+    await worker.end()
+  })
+  await t.test('but into one on which something ran', async (t) => {
+    await sql`insert into server_process (id, seen_at) values (gen_random_uuid(), now() - interval '130 seconds')`
+    const isIdle = async () =>
+      (
+        await sql`select from pg_stat_activity where datname = current_database()
+          and application_name in (${SESSION_OF.server}, ${SESSION_OF.worker})`
+      ).length === 0
+    await eventually(isIdle)
+    await t.resolves(into())
   })
 })
 

@@ -30,7 +30,9 @@ t.test('the secret key', async (t) => {
   })
 
   await t.test('is asked for by a restore without it, and no other one is made', async (t) => {
-    t.match(await recoup(['restore', backup], { env }), { code: 1, stderr: '', stdout: missing })
+    const restored = await recoup(['restore', backup], { env })
+    t.match(restored, { code: 1, stderr: '', stdout: missing })
+    t.match(restored.stdout, /\nThen start recoup serve and recoup work\.\n$/, 'and says what to do with it')
     t.notOk(existsSync(key))
   })
 

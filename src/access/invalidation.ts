@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type postgres from 'postgres'
 import { errorFields, log } from '../log.ts'
-import type { Postgres, Sql } from '../store/postgres.ts'
+import { type Postgres, SESSION_OF, type Sql } from '../store/postgres.ts'
 import { statement } from '../store/sqlfile.ts'
 import { heldLease, type Lease } from './lease.ts'
 
@@ -121,6 +121,7 @@ function createConnection(
       idle_timeout: 0,
       max_lifetime: null,
       fetch_types: false,
+      connection: { application_name: SESSION_OF.server },
       backoff: () => RENEW_MS / 1000,
       onclose: () => lease.lose(),
       // In the driver, though not in its types: its own `listen` uses it, but keeps the connection to itself.

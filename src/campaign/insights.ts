@@ -40,11 +40,12 @@ export async function findInsights(parts: InsightParts, now: Date, signal?: Abor
     'insight_brands_due',
     [now],
   )
+  const naming = { ...parts, isSilent: false }
   let done = 0
   for (const { brand_id: brandId, timezone } of brands) {
     if (signal?.aborted) break
     try {
-      await insightsOfBrand(parts, { brandId, timezone }, now, signal)
+      await insightsOfBrand(naming, { brandId, timezone }, now, signal)
       done++
     } catch (error) {
       if (signal?.aborted) throw error
@@ -54,13 +55,18 @@ export async function findInsights(parts: InsightParts, now: Date, signal?: Abor
   return done
 }
 
+interface NamingParts extends InsightParts {
+  /** The endpoint gave no answer: it is asked for no more names. */
+  isSilent: boolean
+}
+
 async function insightsOfBrand(
-  { postgres, agent }: InsightParts,
+  parts: NamingParts,
   { brandId, timezone }: { brandId: string; timezone: string },
   now: Date,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const db = postgres.forBrand(brandId)
+  const db = parts.postgres.forBrand(brandId)
   const since = new Date(now.getTime() - INSIGHT_DAYS * DAY_MS)
   const rows = await db.many<TextRow>('insight_texts', [since, MOST_MESSAGES])
   const said = rows.filter(({ body }) => wishOf(body) === null)
@@ -80,14 +86,24 @@ async function insightsOfBrand(
     const examples = topic.messages.slice(-EXAMPLES).map((message) => bodies.get(message) ?? '')
     const before = known.find((one) => one.id === id)
     const isNamed = before?.named_by?.join() === topic.keywords.join()
-    const given = agent && !isNamed ? await nameOfTopic(agent, { ...topic, examples }, signal) : null
-    const name = isNamed ? (before?.topic ?? null) : given
+    const name = isNamed ? (before?.topic ?? null) : await nameGiven(parts, { ...topic, examples }, signal)
     insights.push({
       ...{ ...topic, id, topic: name ?? topic.keywords.slice(0, 3).join(', ') },
       namedBy: name === null ? null : topic.keywords,
     })
   }
   await db.tx((tx) => write(tx, insights, timezone, now))
+}
+
+async function nameGiven(
+  parts: NamingParts,
+  topic: { keywords: readonly string[]; examples: readonly string[] },
+  signal: AbortSignal | undefined,
+): Promise<string | null> {
+  if (parts.agent === null || parts.isSilent) return null
+  const { name, unanswered } = await nameOfTopic(parts.agent, topic, signal)
+  if (unanswered) parts.isSilent = true
+  return name
 }
 
 async function write(

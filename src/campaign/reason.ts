@@ -173,7 +173,7 @@ export const REASONS = {
     step: 'message',
     label: 'Unknown whether it was sent',
     level: 'error',
-    rule: 'A mail server may have taken a message whose sender was stopped: it is not sent a second time.',
+    rule: 'The channel gave no answer, or the sender was stopped before it came: the message may have arrived, and is not sent again.',
     outcome: 'failed',
   },
   waiting: {

@@ -77,7 +77,10 @@ export function settlementOf(message: HeldMessage, sent: Sent, now: Date): Settl
     case 'later': {
       // `attempts` is without this one.
       const pause = PAUSES_MS[message.attempts]
-      if (pause === undefined) return { message, status: 'failed', reason: 'send_failed', error: sent.error }
+      if (pause === undefined) {
+        const reason = sent.unanswered ? 'send_unknown' : 'send_failed'
+        return { message, status: 'failed', reason, error: sent.error }
+      }
       const nextAttemptAt = new Date(now.getTime() + Math.max(pause, sent.afterMs ?? 0))
       return { message, status: 'queued', reason: 'send_retried', nextAttemptAt, error: sent.error }
     }

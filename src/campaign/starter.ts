@@ -6,7 +6,7 @@ import type { Occurrence } from './occurrence.ts'
 import { TRIGGERS } from './trigger.ts'
 
 /** An active campaign, as what happens finds it. */
-interface Triggered {
+export interface Triggered {
   id: string
   version: number
   trigger_event: string
@@ -32,7 +32,7 @@ export async function startRuns(
 ): Promise<number> {
   const triggers = [...new Set(occurrences.map(({ trigger }) => trigger))]
   if (triggers.length === 0) return 0
-  const campaigns = await tx.many<Triggered>('campaigns_triggered', [triggers])
+  const campaigns = await campaignsTriggered(tx, triggers)
   const starts = campaigns.flatMap((campaign) =>
     occurrences
       .filter((occurrence) => isStart(campaign, occurrence))
@@ -59,6 +59,12 @@ export async function startRuns(
   return made
 }
 
+/** Those that start at one of these triggers. */
+export const campaignsTriggered = (
+  db: Pick<Statements, 'many'>,
+  triggers: readonly string[],
+): Promise<Triggered[]> => db.many<Triggered>('campaigns_triggered', [triggers])
+
 /** What happened before the campaign was turned on or got its trigger, or outside of its time, starts nothing. */
 function isStart(campaign: Triggered, occurrence: Occurrence): boolean {
   const { definition, provider_id, awaits_since } = campaign
@@ -70,8 +76,12 @@ function isStart(campaign: Triggered, occurrence: Occurrence): boolean {
   if (definition.ends_at !== null && at > new Date(definition.ends_at)) return false
   // Of other segments there is no journey to tell.
   if (trigger !== 'segment_entered') return true
-  return factsHold(savedFilters(definition.filters, TRIGGERS.segment_entered.facts), facts, at)
+  return isOfSegment(campaign, facts, at)
 }
+
+/** Whether the campaign names the segment that was entered. */
+export const isOfSegment = ({ definition }: Triggered, facts: Occurrence['facts'], at: Date): boolean =>
+  factsHold(savedFilters(definition.filters, TRIGGERS.segment_entered.facts), facts, at)
 
 /** What was told of under the old name of an event type before that was renamed. */
 const isFormer = ({ formerly }: Triggered, { trigger, definitionId, at }: Occurrence): boolean =>

@@ -70,7 +70,7 @@ export function topicsOf(texts: readonly Text[]): Topic[] {
   const topics: Topic[] = []
   let left = documents
   while (topics.length < MOST_TOPICS) {
-    const first = ranked(left, idf, (word) => isShared(word) && isSaidBy(left, word))[0]
+    const first = ranked(left, idf, isShared).find((word) => isSaidBy(left, word))
     if (first === undefined) break
     const about = left.filter(({ counts }) => counts.has(first))
     const others = ranked(about, idf, (word) => word !== first && isShared(word))
@@ -109,8 +109,7 @@ function commonForms(words: readonly { word: string; plain: string }[]): Map<str
 
 function isSaidBy(documents: readonly Counted[], word: string): boolean {
   const said = new Set<string>()
-  for (const { author, counts } of documents) if (counts.has(word)) said.add(author)
-  return said.size >= LEAST_AUTHORS
+  return documents.some(({ author, counts }) => counts.has(word) && said.add(author).size >= LEAST_AUTHORS)
 }
 
 /** The words of documents by their tf-idf in all of them, the greatest first; a message of many words weighs no more. */

@@ -59,6 +59,7 @@ export const backupCommands = [
       [
         `Restored ${tables} tables and ${files} lake files of ${made_at}`,
         ...(problem === null ? [] : [`The service does not start yet. ${problem}`]),
+        `${problem === null ? 'Now' : 'Then'} start recoup serve and recoup work.`,
       ].join('\n'),
     fails: ({ secret_key_problem }) => secret_key_problem !== null,
   }),

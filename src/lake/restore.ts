@@ -9,6 +9,7 @@ import type postgres from 'postgres'
 import * as v from 'valibot'
 import { fail } from '../errors.ts'
 import connect from '../store/driver.ts'
+import { SESSION_OF } from '../store/postgres.ts'
 import { statement } from '../store/sqlfile.ts'
 import { BACKUP_FORMAT, type BackupDocument, copyDurably } from './backup.ts'
 import { claimLake } from './owner.ts'
@@ -35,7 +36,8 @@ const SPREAD_WAITING = `
 
 /**
  * Fills a migrated, empty database and an empty lake folder from a backup. Every table is read through first, and every
- * lake file is checked by its hash. Throws `conflict` where the folder is the lake of another service.
+ * lake file is checked by its hash. Throws `conflict` where the folder is the lake of another service, and while a server
+ * or a worker runs.
  */
 export async function restore(
   url: string,
@@ -194,5 +196,28 @@ async function checkTarget(sql: postgres.Sql, document: BackupDocument): Promise
       'conflict',
       'The database has brands: restore into an empty one, with a new DATA_DIR or another DATABASE_URL and LAKE_DIR.',
     )
+  await refuseRunning(sql)
   return service.service_id
+}
+
+/**
+ * Whoever runs goes on with the secrets of before. A server that is asked nothing is on no list, but has its session;
+ * behind a pooler of sessions the list alone tells.
+ */
+async function refuseRunning(sql: postgres.Sql): Promise<void> {
+  const [runs] = await sql<{ server: boolean; worker: boolean }[]>`
+    select
+      coalesce(bool_or(application_name = ${SESSION_OF.server}), false)
+        or exists (select from server_process where seen_at > now() - interval '2 minutes') as server,
+      coalesce(bool_or(application_name = ${SESSION_OF.worker}), false) as worker
+    from pg_stat_activity where datname = current_database()`
+  const running = [
+    ...(runs?.server ? ['a server (recoup serve or dev)'] : []),
+    ...(runs?.worker ? ['a worker (recoup work or dev)'] : []),
+  ]
+  if (running.length > 0)
+    throw fail(
+      'conflict',
+      `Of this database there runs ${running.join(' and ')}, which would go on with its old secrets: stop all, then restore. A server that was killed counts for two minutes.`,
+    )
 }

@@ -59,6 +59,9 @@ const LEFT_OPEN = {
 /** A UTC time with microseconds, as statements give it. */
 const EXACT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/
 
+/** Names of sessions that say what runs: of the connection that each server listens on, and of those of workers. */
+export const SESSION_OF = { server: 'recoup server', worker: 'recoup jobs' } as const
+
 export function openPostgres(url: string, options: { max?: number } = {}): Postgres {
   const pool = (role: string, more: postgres.Options<Record<string, postgres.PostgresType>> = {}) =>
     connect(url, {

@@ -1,12 +1,20 @@
 -- Customers who became members of a segment by what they did or as time passed; one who absorbed another customer, unless
 -- one of them was a member. $1, $2: after and until which generation, several of which may be of one instant, and a later
--- one of an earlier; $3: since when anybody waits for it; $4: since when merges were not searched.
-with gone as (
+-- one of an earlier; $3: since when anybody waits for it; $4: since when merges were not searched; $5: the segments, as
+-- JSON. A page: $9 rows after the subject $6, segment $7 and generation $8, which no later merge moves.
+with awaited as (
+    select segment, segment_id
+    from segment_ids
+    where list_contains($5::json::varchar[], segment_id)
+),
+
+gone as (
     select
         exited.segment,
         exited.generation,
         coalesce(redirect.customer, exited.customer) as customer
     from member_history as exited
+    inner join awaited on awaited.segment = exited.segment
     left join subject_redirect as redirect on redirect.subject = exited.customer
     where
         exited.action = 'exited'
@@ -27,13 +35,14 @@ absorbing as (
 )
 
 select
-    segment_ids.segment_id,
+    member_history.customer as subject,
+    awaited.segment_id,
     member_history.generation,
     customers.customer,
     customers.customer_id,
     max(member_history.changed_at) as at
 from member_history
-inner join segment_ids using (segment)
+inner join awaited on awaited.segment = member_history.segment
 left join subject_redirect as redirect on redirect.subject = member_history.customer
 inner join customers on customers.customer = coalesce(redirect.customer, member_history.customer)
 left join gone
@@ -50,4 +59,8 @@ where
     and member_history.generation > $1
     and member_history.generation <= $2
     and member_history.changed_at > $3::timestamp
+    and member_history.customer >= $6::bigint
+    and (member_history.customer, awaited.segment_id, member_history.generation) > ($6::bigint, $7::varchar, $8::bigint)
 group by all
+order by subject, awaited.segment_id, member_history.generation
+limit $9

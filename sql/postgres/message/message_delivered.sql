@@ -1,14 +1,14 @@
 -- A gateway says that a message arrived, by its own id ($4) or by ours ($5). $3: when. A word that comes before the answer
--- to the attempt counts as well.
+-- to the attempt counts as well, and one about a message that was given up.
 update message
 set
     status = 'delivered', delivered_at = coalesce(delivered_at, $3), sent_at = coalesce(sent_at, $3),
     provider_message_id = coalesce(provider_message_id, $4), next_attempt_at = null, claim = null, claimed_until = null,
-    reason = null, error = null
+    reason = null, error = null, failed_at = null
 where
     brand_id = $1
     and channel = $2
     and direction = 'outbound'
-    and status in ('queued', 'sent')
+    and (status in ('queued', 'sent') or (status = 'failed' and reason in ('send_unknown', 'send_failed')))
     and (provider_message_id = $4 or idempotency_key = $5)
 returning id, conversation_id, status
