@@ -20,12 +20,12 @@ export interface Told {
 /** Null: of a store that removed us, which still may ask to be forgotten and nothing else. */
 export function meaningOf(
   { topic, body, triggeredAt }: Told,
-  { status, currency }: Connection,
+  { status, currency, shopDomain }: Connection,
 ): Meaning | null {
   const read = Object.hasOwn(TOPICS, topic) ? TOPICS[topic] : undefined
   if (!read) throw new Unreadable(`the topic ${topic} is not one that this service knows`)
   if (status === 'disconnected' && !COMPLIANCE_TOPICS.includes(topic)) return null
-  const meaning = read(new Fields(bodyOf(body)), { triggeredAt, currency })
+  const meaning = read(new Fields(bodyOf(body)), { triggeredAt, currency, shopDomain })
   return 'records' in meaning ? { records: bounded(meaning.records) } : meaning
 }
 
