@@ -64,6 +64,11 @@ const contacts = async ({ id }: Brand) => [
     select email, phone, first_name, last_name, sms_consent, email_consent from contact
     where brand_id = ${id} and (email is not null or phone is not null) order by email, phone`),
 ]
+/** STOP, of a brand with one contact. */
+const refuse = async (brand: Brand, at: Date) => {
+  const [{ id } = {}] = await sql`select id from contact where brand_id = ${brand.id}`
+  await db.postgres.forBrand(brand.id).tx((tx) => setConsent(tx, id, 'sms', 'unsubscribed', 'reply', at))
+}
 const profile = async ({ id }: Brand) =>
   (
     await sql`
@@ -134,10 +139,7 @@ t.test(
   'a refusal is the person’s: a new number and older or undated words change nothing of it',
   async (t) => {
     const brand = await told(customer(2, { sms_marketing_consent: subscribed(2) }))
-    const [{ id } = {}] = await sql`select id from contact where brand_id = ${brand.id}`
-    await db.postgres
-      .forBrand(brand.id)
-      .tx((tx) => setConsent(tx, id, 'sms', 'unsubscribed', 'reply', new Date(at(5))))
+    await refuse(brand, new Date(at(5)))
     await tell(brand, customer(6, { sms_marketing_consent: UNDATED }))
     t.hasStrict(await contacts(brand), [{ phone: OLD, sms_consent: 'unsubscribed' }])
     await tell(brand, customer(7, { phone: NEW, sms_marketing_consent: subscribed(4) }))
@@ -146,6 +148,24 @@ t.test(
     t.hasStrict(await contacts(brand), [{ phone: NEW, sms_consent: 'subscribed' }])
   },
 )
+
+t.test('a yes without a time undoes no refusal, though its topic names no time at all', async (t) => {
+  const topic = 'customers_marketing_consent/update'
+  const body = JSON.stringify({ id: 77, phone: OLD, sms_marketing_consent: subscribed(null) })
+  const brand = await shop()
+  t.hasStrict(await send(brand, { topic, body }), { body: { ok: true } })
+  t.hasStrict(await contacts(brand), [{ phone: OLD, sms_consent: 'subscribed' }])
+  await refuse(brand, new Date(at(5)))
+  await send(brand, { topic, body })
+  t.hasStrict(await contacts(brand), [{ phone: OLD, sms_consent: 'unsubscribed' }])
+})
+
+t.test('a yes without a time undoes no refusal of before the customer was made', async (t) => {
+  const brand = await told(customer(2))
+  await refuse(brand, new Date('2026-11-19T00:00:00Z'))
+  await tell(brand, customer(3, { sms_marketing_consent: subscribed(null) }))
+  t.hasStrict(await contacts(brand), [{ phone: OLD, sms_consent: 'unsubscribed' }])
+})
 
 t.test('what a record says without a time is kept once, and is an event once', async (t) => {
   const versions = [2, 3, 4, 5].map((hour) => customer(hour, { sms_marketing_consent: UNDATED }))
