@@ -7,7 +7,15 @@ import { database } from './fixtures/database.ts'
 import { lake, logBatch } from './fixtures/lake.ts'
 import { everythingStored, placesOf } from './fixtures/search.ts'
 import { connect, connectedBrand, eventsOf, storeServer } from './fixtures/store.ts'
-import { checkout, order, refund } from './fixtures/store-bodies.ts'
+import {
+  checkout,
+  order,
+  redactCustomer,
+  redactShop,
+  refund,
+  requestData,
+  uninstalled,
+} from './fixtures/store-bodies.ts'
 
 t.capture(process.stderr, 'write')
 const db = await database(t)
@@ -20,15 +28,12 @@ const rowsOf = async (brand: Awaited<ReturnType<typeof shop>>, table: string) =>
 
 t.test('a store that removed the app is heard no more, but for what it must be able to ask', async (t) => {
   const brand = await shop()
-  await send(brand, { topic: 'app/uninstalled', body: '{"id":1}' })
+  await send(brand, { topic: 'app/uninstalled', body: uninstalled(brand) })
   t.hasStrict(await rowsOf(brand, 'store_connection'), [{ status: 'disconnected', access_token: null }])
   t.hasStrict(await send(brand, { topic: 'orders/paid', body: order() }), { status: 200, body: { ok: true } })
   t.same(await rowsOf(brand, 'store_order'), [])
   const customer = { id: 77, email: 'ann@example.com', phone: null }
-  await send(brand, {
-    topic: 'customers/redact',
-    body: JSON.stringify({ shop_id: 1, customer, orders_to_redact: [1] }),
-  })
+  await send(brand, { topic: 'customers/redact', body: redactCustomer(brand, customer) })
   t.hasStrict(await rowsOf(brand, 'erasure'), [
     { requested_by: 'customers/redact', whom: { store_customer_id: '77', email: 'ann@example.com' } },
   ])
@@ -38,7 +43,7 @@ t.test('a late word of an earlier removal ends no newer connection, and that los
   const brand = await shop()
   const at = (time: string) => new Date(`2026-11-20T${time}:00Z`)
   await connect(db, brand, { connectedAt: at('12:05') })
-  const removed = { topic: 'app/uninstalled', body: '{"id":1}' }
+  const removed = { topic: 'app/uninstalled', body: uninstalled(brand) }
   await send(brand, { ...removed, triggeredAt: at('12:00') })
   t.match(await rowsOf(brand, 'store_connection'), [{ status: 'connected', access_token: Buffer }])
   await send(brand, { topic: 'orders/paid', body: order() })
@@ -61,7 +66,7 @@ t.test('a redacted shop has everybody erased who was known when it asked', async
   const dead = JSON.stringify({ ...event, email: 'refused@example.com' })
   await logBatch(db.postgres.sql, [{ ...event, email: 'lately@example.com', phone: '+12025550142' }, dead])
 
-  await send(brand, { topic: 'shop/redact', body: '{"shop_id":1}' })
+  await send(brand, { topic: 'shop/redact', body: redactShop(brand) })
   await snapshotAll(pipeline)
   t.equal((await rowsOf(brand, 'customer')).length, known.length + 1, 'the lake learned of one more')
   t.equal((await rowsOf(brand, 'dead_event')).length, 1)
@@ -99,7 +104,7 @@ t.test('a data request is answered with all that is stored of the shopper, and o
       insert into custom_event (brand_id, id, provider_id, definition_id, external_id, contact_id, event_id, data)
       select brand_id, gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), ${email}, id, '1', ${`{"of":"${email}","nothing":"\\u0000","serial":9007199254740993}`}::text::json
       from contact where brand_id = ${brand.id} and email = ${email}`
-  const body = JSON.stringify({ customer: { id: 77, email: 'ann@example.com' }, data_request: { id: 9999 } })
+  const body = requestData(brand, { id: 77, email: 'ann@example.com' })
   await send(brand, { topic: 'customers/data_request', body })
   await send(brand, { topic: 'customers/data_request', body })
   const [request, ...others] = await dataRequests(pipeline, brand.id)
@@ -129,10 +134,7 @@ t.test('a data request is about one person, whoever else has an address of their
   })
   await send(brand, { topic: 'orders/paid', body: order({ phone }) })
   const answered = async (id: number, customer: object) => {
-    await send(brand, {
-      topic: 'customers/data_request',
-      body: JSON.stringify({ customer, data_request: { id } }),
-    })
+    await send(brand, { topic: 'customers/data_request', body: requestData(brand, customer, id) })
     const asked = (await dataRequests(pipeline, brand.id)).find((one) => one.external_id === String(id))
     return await answerDataRequest(pipeline, brand, asked?.id ?? '')
   }
@@ -146,7 +148,7 @@ t.test('a data request is about one person, whoever else has an address of their
 t.test('of a data request that names an address only, an erasure leaves nothing to read', async (t) => {
   const brand = await shop()
   for (const customer of [{ email: ' Carl@Example.com' }, { phone: '(202) 555-0177' }]) {
-    const body = JSON.stringify({ customer })
+    const body = JSON.stringify({ shop_domain: brand.shop_domain, customer })
     const triggeredAt = new Date('2026-11-20T12:00:00Z')
     for (const _ of [1, 2]) await send(brand, { topic: 'customers/data_request', body, triggeredAt })
     await send(brand, { topic: 'customers/redact', body })
@@ -162,7 +164,7 @@ t.test('an order of an erased customer that comes again stays without a name', a
   const brand = await shop()
   const token = { checkout_token: 'of-ann' }
   await send(brand, { topic: 'orders/paid', body: order(token) })
-  const redact = JSON.stringify({ customer: { id: 77, email: 'ann@example.com' } })
+  const redact = redactCustomer(brand, { id: 77, email: 'ann@example.com' })
   await send(brand, { topic: 'customers/redact', body: redact })
   while (await eraseDue(pipeline, { brandId: brand.id }));
   const nobody = { email: null, phone: null, number: null, subject: null, checkout_token: null }
@@ -184,7 +186,7 @@ async function erasedBrand() {
     topic: 'checkouts/create',
     body: checkout({ token: 'ANN-TOKEN', cart_token: 'ANN-CART' }),
   })
-  const redact = JSON.stringify({ customer: { id: 77, email: 'ann@example.com' } })
+  const redact = redactCustomer(brand, { id: 77, email: 'ann@example.com' })
   await send(brand, { topic: 'customers/redact', body: redact })
   while (await eraseDue(pipeline, { brandId: brand.id }));
   return { brand, codes }
@@ -206,7 +208,7 @@ t.test('a checkout of an erased customer says no more what was typed in it', asy
   const body = checkout({ phone: '+12025550101' })
   await send(brand, { topic: 'checkouts/create', body })
   t.hasStrict(await rowsOf(brand, 'checkout'), [{ email: 'ann@example.com', phone: '+12025550101' }])
-  await send(brand, { topic: 'customers/redact', body: JSON.stringify({ customer: { id: 77 } }) })
+  await send(brand, { topic: 'customers/redact', body: redactCustomer(brand, { id: 77 }) })
   while (await eraseDue(pipeline, { brandId: brand.id }));
   t.hasStrict(await rowsOf(brand, 'checkout'), [{ email: null, phone: null, subject: null }])
 })
@@ -257,7 +259,7 @@ t.test('an erased order that names somebody else since is theirs, with all that 
 t.test('a parcel that was known before its order says nothing of an erased customer', async (t) => {
   const brand = await shop()
   await send(brand, { topic: 'fulfillments/create', body: parcel() })
-  const redact = JSON.stringify({ customer: { id: 77, email: 'ann@example.com' } })
+  const redact = redactCustomer(brand, { id: 77, email: 'ann@example.com' })
   await send(brand, { topic: 'customers/redact', body: redact })
   while (await eraseDue(pipeline, { brandId: brand.id }));
   await send(brand, { topic: 'orders/paid', body: order() })
@@ -284,14 +286,14 @@ t.test('a webhook that could not be read is dead no more once what it says is er
     ['dead', true],
     ['dead', true],
   ])
-  const redact = JSON.stringify({ shop_id: 1, customer: { id: 77, email: 'ann@example.com' } })
+  const redact = redactCustomer(brand, { id: 77, email: 'ann@example.com' })
   await send(brand, { topic: 'customers/redact', body: redact })
   while (await eraseDue(pipeline, { brandId: brand.id }));
   t.same(await outcomes(), [
     ['dead', true],
     ['ignored', false],
   ])
-  await send(brand, { topic: 'shop/redact', body: '{"shop_id":1}' })
+  await send(brand, { topic: 'shop/redact', body: redactShop(brand) })
   while (await eraseDue(pipeline, { brandId: brand.id }));
   t.same(await outcomes(), [
     ['ignored', false],

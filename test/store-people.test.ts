@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { recipientsOf } from '../src/campaign/recipient.ts'
 import { ShopLife } from '../src/connect/demo/store/life.ts'
@@ -64,6 +66,11 @@ const contacts = async ({ id }: Brand) => [
     select email, phone, first_name, last_name, sms_consent, email_consent from contact
     where brand_id = ${id} and (email is not null or phone is not null) order by email, phone`),
 ]
+/** STOP, of a brand with one contact. */
+const refuse = async (brand: Brand, at: Date) => {
+  const [{ id } = {}] = await sql`select id from contact where brand_id = ${brand.id}`
+  await db.postgres.forBrand(brand.id).tx((tx) => setConsent(tx, id, 'sms', 'unsubscribed', 'reply', at))
+}
 const profile = async ({ id }: Brand) =>
   (
     await sql`
@@ -134,10 +141,7 @@ t.test(
   'a refusal is the person’s: a new number and older or undated words change nothing of it',
   async (t) => {
     const brand = await told(customer(2, { sms_marketing_consent: subscribed(2) }))
-    const [{ id } = {}] = await sql`select id from contact where brand_id = ${brand.id}`
-    await db.postgres
-      .forBrand(brand.id)
-      .tx((tx) => setConsent(tx, id, 'sms', 'unsubscribed', 'reply', new Date(at(5))))
+    await refuse(brand, new Date(at(5)))
     await tell(brand, customer(6, { sms_marketing_consent: UNDATED }))
     t.hasStrict(await contacts(brand), [{ phone: OLD, sms_consent: 'unsubscribed' }])
     await tell(brand, customer(7, { phone: NEW, sms_marketing_consent: subscribed(4) }))
@@ -146,6 +150,83 @@ t.test(
     t.hasStrict(await contacts(brand), [{ phone: NEW, sms_consent: 'subscribed' }])
   },
 )
+
+t.test('a yes without a time undoes no refusal, though its topic names no time at all', async (t) => {
+  const topic = 'customers_marketing_consent/update'
+  const body = JSON.stringify({ id: 77, phone: OLD, sms_marketing_consent: subscribed(null) })
+  const brand = await shop()
+  t.hasStrict(await send(brand, { topic, body }), { body: { ok: true } })
+  t.hasStrict(await contacts(brand), [{ phone: OLD, sms_consent: 'subscribed' }])
+  await refuse(brand, new Date(at(5)))
+  await send(brand, { topic, body })
+  t.hasStrict(await contacts(brand), [{ phone: OLD, sms_consent: 'unsubscribed' }])
+})
+
+t.test('a yes without a time undoes no refusal of before the customer was made', async (t) => {
+  const brand = await told(customer(2))
+  await refuse(brand, new Date('2026-11-19T00:00:00Z'))
+  await tell(brand, customer(3, { sms_marketing_consent: subscribed(null) }))
+  t.hasStrict(await contacts(brand), [{ phone: OLD, sms_consent: 'unsubscribed' }])
+})
+
+const AHEAD = '2099-01-01T00:00:00Z'
+
+t.test('a yes that is dated far ahead undoes no refusal, before or after it', async (t) => {
+  const brand = await told(customer(2))
+  const yes = { sms_marketing_consent: { state: 'subscribed', consent_updated_at: AHEAD } }
+  await refuse(brand, new Date(at(1)))
+  await tell(brand, customer(3, yes))
+  t.hasStrict(await contacts(brand), [{ phone: OLD, sms_consent: 'unsubscribed' }])
+  const other = await told(customer(2, yes))
+  t.hasStrict(await contacts(other), [{ phone: OLD, sms_consent: 'subscribed' }])
+  await refuse(other, new Date())
+  await tell(other, customer(3, yes))
+  t.hasStrict(await contacts(other), [{ phone: OLD, sms_consent: 'unsubscribed' }])
+})
+
+t.test('a yes of a clock that is a minute ahead of ours counts from when it came', async (t) => {
+  const brand = await told(customer(2))
+  await refuse(brand, new Date(at(5)))
+  const soon = new Date(Date.now() + 60_000).toISOString()
+  const yes = { sms_marketing_consent: { state: 'subscribed', consent_updated_at: soon } }
+  await tell(brand, customer(3, yes))
+  t.hasStrict(await contacts(brand), [{ phone: OLD, sms_consent: 'subscribed' }])
+  await refuse(brand, new Date())
+  t.hasStrict(await contacts(brand), [{ phone: OLD, sms_consent: 'unsubscribed' }])
+})
+
+t.test('a refusal that is dated ahead is one since it came', async (t) => {
+  const no = { sms_marketing_consent: { state: 'unsubscribed', consent_updated_at: AHEAD } }
+  const brand = await told(customer(2, { sms_marketing_consent: subscribed(2) }), customer(3, no))
+  t.hasStrict(await contacts(brand), [{ phone: OLD, sms_consent: 'unsubscribed' }])
+  const [word] = await sql`
+    select at <= now() as past from contact_consent where brand_id = ${brand.id} and state = 'unsubscribed'`
+  t.same(word, { past: true })
+})
+
+t.test('a version that is dated ahead keeps no later one out', async (t) => {
+  const brand = await told(customer(2, { first_name: 'Bob', updated_at: AHEAD }))
+  await tell(brand, customer(3, { first_name: 'Eve', updated_at: new Date().toISOString() }))
+  t.hasStrict(await profile(brand), { first_name: 'Eve' })
+})
+
+t.test('what was dated ahead before an upgrade counts since it came', async (t) => {
+  const brand = await told(customer(2))
+  await sql`
+    insert into contact_consent (brand_id, contact_id, channel, state, source, at, recorded_at, address)
+    select brand_id, id, 'sms', 'subscribed', 'store', at, ${at(3)}, phone
+    from contact
+    cross join unnest(${['2098-01-01', '2099-01-01']}::timestamptz[]) as at
+    where brand_id = ${brand.id}`
+  await refuse(brand, new Date(at(5)))
+  t.hasStrict(await contacts(brand), [{ sms_consent: 'subscribed' }])
+  await sql`update store_version set updated_at = ${AHEAD} where brand_id = ${brand.id}`
+  const migration = '../migrations/20261126000180_not_ahead.sql'
+  await sql.unsafe(readFileSync(join(import.meta.dirname, migration), 'utf8'))
+  t.hasStrict(await contacts(brand), [{ sms_consent: 'unsubscribed' }])
+  await tell(brand, customer(3, { first_name: 'Eve', updated_at: new Date().toISOString() }))
+  t.hasStrict(await profile(brand), { first_name: 'Eve' })
+})
 
 t.test('what a record says without a time is kept once, and is an event once', async (t) => {
   const versions = [2, 3, 4, 5].map((hour) => customer(hour, { sms_marketing_consent: UNDATED }))

@@ -2,7 +2,15 @@ import t from 'tap'
 import { COMPLIANCE_TOPICS, TOPICS } from '../src/connect/store/shopify/topics.ts'
 import { database } from './fixtures/database.ts'
 import { connectedBrand, eventsOf, storeServer } from './fixtures/store.ts'
-import { checkout, order, refund } from './fixtures/store-bodies.ts'
+import {
+  checkout,
+  order,
+  redactCustomer,
+  redactShop,
+  refund,
+  requestData,
+  uninstalled,
+} from './fixtures/store-bodies.ts'
 
 t.capture(process.stderr, 'write')
 const db = await database(t)
@@ -66,8 +74,18 @@ const REMOVED: [topic: string, body: string][] = [
   ['checkouts/delete', '{"id":501}'],
   ['orders/delete', '{"id":1002}'],
   ['products/delete', '{"id":9}'],
-  ['customers/delete', '{"id":77}'],
-  ['app/uninstalled', '{"id":1}'],
+  [
+    'customers/delete',
+    JSON.stringify({
+      id: 77,
+      phone: null,
+      addresses: [],
+      tax_exemptions: [],
+      email_marketing_consent: null,
+      sms_marketing_consent: null,
+      admin_graphql_api_id: 'gid://shopify/Customer/77',
+    }),
+  ],
 ]
 
 t.test('every topic is written as it says', async (t) => {
@@ -106,7 +124,7 @@ t.test('every topic is written as it says', async (t) => {
     'subscription_changed',
   ])
 
-  await tell(REMOVED)
+  await tell([...REMOVED, ['app/uninstalled', uninstalled(brand)]])
   t.hasStrict(await of('product'), [{ deleted: true }])
   t.hasStrict(await of('checkout'), [{ deleted: true }])
   t.hasStrict(await orders(), [{ deleted: false }, { deleted: true }])
@@ -115,8 +133,50 @@ t.test('every topic is written as it says', async (t) => {
   ])
 })
 
+t.test(
+  'what removes, ends or erases takes no body of another topic or shop, though the signature is right',
+  async (t) => {
+    const brand = await connectedBrand(db, { connectedAt: new Date('2026-11-01T00:00:00Z') })
+    const ann = { id: 77, email: 'ann@example.com' }
+    const own: Record<string, string> = {
+      'app/uninstalled': uninstalled(brand),
+      'customers/redact': redactCustomer(brand, ann),
+      'customers/data_request': requestData(brand, ann),
+      'shop/redact': redactShop(brand),
+    }
+    const smsConsent = JSON.stringify({ id: 77, phone: '+12025550101', sms_marketing_consent: said })
+    const elsewhere = { shop_domain: 'elsewhere.myshopify.com' }
+    const ofAnother: Record<string, string> = {
+      'app/uninstalled': uninstalled(elsewhere),
+      'customers/redact': redactCustomer(elsewhere, ann),
+      'customers/data_request': requestData(elsewhere, ann),
+      'shop/redact': redactShop(elsewhere),
+    }
+    const removals = REMOVED.map(([topic]) => topic)
+    for (const topic of [...removals, ...Object.keys(own)]) {
+      const others = Object.entries(own).flatMap(([name, body]) => (name === topic ? [] : body))
+      const removed = removals.includes(topic) ? [] : REMOVED
+      const bodies = [...DAY, ...removed].map(([, body]) => body)
+      for (const body of [...bodies, smsConsent, ...others, ofAnother[topic] ?? '{}'])
+        t.hasStrict(
+          await send(brand, { topic, body }),
+          { body: { reason: 'dead_letter' } },
+          `${topic} ${body}`,
+        )
+    }
+    for (const table of ['erasure', 'data_request'])
+      t.same([...(await sql`select from ${sql(table)} where brand_id = ${brand.id}`)], [], table)
+  },
+)
+
+t.test('the name of the shop is the same in upper case', async (t) => {
+  const brand = await connectedBrand(db, { connectedAt: new Date('2026-11-01T00:00:00Z') })
+  const body = redactShop({ shop_domain: brand.shop_domain.toUpperCase() })
+  t.hasStrict(await send(brand, { topic: 'shop/redact', body }), { body: { ok: true } })
+})
+
 t.test('no topic is left out', (t) => {
-  const sent = [...DAY, ...REMOVED].map(([topic]) => topic)
+  const sent = [...DAY, ...REMOVED, ['app/uninstalled']].map(([topic]) => topic)
   const wanted = Object.keys(TOPICS).filter((topic) => !COMPLIANCE_TOPICS.includes(topic))
   t.same([...new Set(sent)].sort(), wanted.sort())
   t.end()

@@ -366,6 +366,15 @@ t.test('a refund that was known without its order is the order’s once somebody
   t.hasStrict(await rowsOf(brand, 'store_order'), [{ refunded_total: '20.50' }])
 })
 
+t.test('a trigger that says to be of the future is no newer than what comes after it', async (t) => {
+  const brand = await shop()
+  const tell = (order_id: number | null, triggeredAt: Date) =>
+    send(brand, { topic: 'refunds/create', body: refund({ order_id }), triggeredAt })
+  await tell(null, new Date('2099-01-01T00:00:00Z'))
+  await tell(1001, new Date())
+  t.hasStrict(await rowsOf(brand, 'refund'), [{ order_external_id: '1001' }])
+})
+
 t.test('a refund counts by the money that came back, as the newest word has it', async (t) => {
   const brand = await shop()
   const at = (time: string) => new Date(`2026-11-20T${time}Z`)

@@ -13,7 +13,7 @@ counted as (
     from next
 )
 
-select webhook_id, topic, triggered_at, payload, received_at::text as position
+select webhook_id, topic, triggered_at, received_at, payload, received_at::text as position
 from counted
 where before < $4
 order by received_at, webhook_id

@@ -117,6 +117,7 @@ export async function passOnRemoved(work: StoreWork, removals: readonly Removal[
 
 /** Word of the store on a record as it is, without when the shopper said so. */
 const UNDATED = 'store record'
+const OLDEST = new Date(0)
 
 async function putConsent({ tx, region }: StoreWork, consent: ConsentRecord, subject: number): Promise<void> {
   const { channel, state, at, undatedAt, person } = consent
@@ -126,9 +127,11 @@ async function putConsent({ tx, region }: StoreWork, consent: ConsentRecord, sub
   if (subject === 0 || (address === '' && state !== 'unsubscribed')) return
   await tx.run('store_consent_holder', [v7(), subject])
   const { id } = await tx.one<{ id: string }>('store_consent_contact', [subject])
-  // A yes without a time is the oldest word of all; what takes one back counts from the version that says it.
+  // A yes without a time is the oldest word of all, older than the customer: the shopper may have refused before. What takes
+  // one back counts from the version that says it.
+  const saidAt = undatedAt === null ? new Date(at) : OLDEST
   if (undatedAt === null || state === 'subscribed')
-    return await setConsent(tx, id, channel, state, 'store', new Date(at), address)
+    return await setConsent(tx, id, channel, state, 'store', saidAt, address)
   await setConsent(tx, id, channel, state, UNDATED, new Date(undatedAt), address)
   await tx.run('store_consent_restate', [id, channel, state, UNDATED, undatedAt, address])
 }

@@ -6,6 +6,7 @@ import { bounded } from './bounded.ts'
 import { forgetCustomer, forgetShop, noteDataRequest } from './compliance.ts'
 import type { Connection } from './connection.ts'
 import { Fields, Unreadable } from './fields.ts'
+import { notAhead } from './not-ahead.ts'
 import { COMPLIANCE_TOPICS, type Meaning, TOPICS } from './shopify/topics.ts'
 
 /** A webhook whose signature was right. */
@@ -14,19 +15,20 @@ export interface Told {
   /** The platform's id of the delivery, the same when it is sent again. */
   webhookId: string
   triggeredAt: string
+  receivedAt: string
   body: Buffer
 }
 
 /** Null: of a store that removed us, which still may ask to be forgotten and nothing else. */
 export function meaningOf(
-  { topic, body, triggeredAt }: Told,
-  { status, currency }: Connection,
+  { topic, body, triggeredAt, receivedAt }: Told,
+  { status, currency, shopDomain }: Connection,
 ): Meaning | null {
   const read = Object.hasOwn(TOPICS, topic) ? TOPICS[topic] : undefined
   if (!read) throw new Unreadable(`the topic ${topic} is not one that this service knows`)
   if (status === 'disconnected' && !COMPLIANCE_TOPICS.includes(topic)) return null
-  const meaning = read(new Fields(bodyOf(body)), { triggeredAt, currency })
-  return 'records' in meaning ? { records: bounded(meaning.records) } : meaning
+  const meaning = read(new Fields(bodyOf(body)), { triggeredAt, currency, shopDomain })
+  return 'records' in meaning ? { records: notAhead(bounded(meaning.records), receivedAt) } : meaning
 }
 
 /** Without a word of the body in what is wrong with it. */

@@ -97,6 +97,7 @@ interface KeptRow {
   webhook_id: string
   topic: string
   triggered_at: Date
+  received_at: Date
   payload: Buffer
   position: string
 }
@@ -116,9 +117,10 @@ async function replay(parts: ReceiverParts, connection: Connection): Promise<Rep
 async function replayOne(
   { postgres, storePlatformDomain }: ReceiverParts,
   connection: Connection,
-  { webhook_id: webhookId, topic, triggered_at, payload }: KeptRow,
+  { webhook_id: webhookId, topic, triggered_at, received_at, payload }: KeptRow,
 ): Promise<keyof Replayed> {
-  const told = { webhookId, topic, triggeredAt: triggered_at.toISOString(), body: payload }
+  const [triggeredAt, receivedAt] = [triggered_at.toISOString(), received_at.toISOString()]
+  const told = { webhookId, topic, triggeredAt, receivedAt, body: payload }
   try {
     const meaning = meaningOf(told, connection)
     await persistently(() =>

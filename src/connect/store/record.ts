@@ -118,7 +118,7 @@ export interface ConsentRecord {
   person: Person
   channel: Channel
   state: ConsentState
-  /** When the shopper decided; where the store does not say, when the customer was made. */
+  /** When the shopper decided; where the store does not say, when the customer was made, for the event only. */
   at: string
   /** The version that says so without saying since when. */
   undatedAt: string | null

@@ -18,10 +18,13 @@ export interface Sent {
   triggeredAt: string
   /** The shop's currency, where the body does not say it. */
   currency: string
+  /** Of the connection whose secret signed it. */
+  shopDomain: string
 }
 
 /** An order as webhooks carry it, with the refunds and fulfillments inside it. */
-export function readOrder(fields: Fields, { triggeredAt, currency }: Sent): Batch {
+export function readOrder(fields: Fields, sent: Sent): Batch {
+  const { triggeredAt, currency } = sent
   const externalId = fields.id('id')
   const person = personOf(fields)
   const currencyCode = fields.currency('currency') ?? moneyOf(fields, 'total_price')?.currency ?? currency
@@ -51,7 +54,7 @@ export function readOrder(fields: Fields, { triggeredAt, currency }: Sent): Batc
     cartExternalId: fields.idOrNull('cart_token'),
   }
   const refunds = fields.list('refunds').map((refund) => ({
-    ...readRefund(refund, { triggeredAt, currency: currencyCode }),
+    ...readRefund(refund, { ...sent, currency: currencyCode }),
     orderExternalId: externalId,
     person,
   }))

@@ -1,6 +1,7 @@
 import { fail } from '../../../errors.ts'
 import { bounded } from '../bounded.ts'
 import { Fields, Unreadable } from '../fields.ts'
+import { notAhead } from '../not-ahead.ts'
 import type { Batch } from '../record.ts'
 import type { AdminApi } from './client.ts'
 import { affordable } from './cost.ts'
@@ -56,7 +57,7 @@ export async function readPage(api: AdminApi, wanted: PageWanted): Promise<PageR
   // One after the other: the longer lists of all at once would wait for each other's points.
   for (const node of nodes)
     try {
-      records.push(bounded(NODES[entity](await withLists(api, entity, node), readAt)))
+      records.push(notAhead(bounded(NODES[entity](await withLists(api, entity, node), readAt)), readAt))
     } catch (error) {
       if (!(error instanceof Unreadable)) throw error
       unreadable.push({ ...namedBy(node, readAt), reason: error.message })

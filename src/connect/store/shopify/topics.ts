@@ -2,6 +2,7 @@ import type { Fields } from '../fields.ts'
 import { type Batch, batchOf, type Removal } from '../record.ts'
 import { readConsent, readCustomer } from './customer.ts'
 import { readFulfillment, readOrder, readRefund, type Sent } from './order.ts'
+import { ownOfDataRequest, ownOfRedact, ownOfRemoval, ownOfShopRedact, ownOfUninstall } from './own-body.ts'
 import { readCart, readCheckout, readProduct, readSubscription } from './shopping.ts'
 
 /** What a topic means: records to write, or one of the few things that concern the connection as a whole. */
@@ -35,11 +36,27 @@ const subscription =
   })
 const removal =
   (kind: Removal['kind']): Topic =>
-  (fields, { triggeredAt }) => ({
-    records: batchOf({
-      removals: [{ kind, externalId: fields.id('id'), version: { updatedAt: triggeredAt, triggeredAt } }],
-    }),
-  })
+  (fields, sent) => {
+    ownOfRemoval(fields, sent)
+    const version = { updatedAt: sent.triggeredAt, triggeredAt: sent.triggeredAt }
+    return { records: batchOf({ removals: [{ kind, externalId: fields.id('id'), version }] }) }
+  }
+const uninstalled: Topic = (fields, sent) => {
+  ownOfUninstall(fields, sent)
+  return { uninstalled: true }
+}
+const redactCustomer: Topic = (fields, sent) => {
+  ownOfRedact(fields, sent)
+  return { redactCustomer: fields }
+}
+const dataRequest: Topic = (fields, sent) => {
+  ownOfDataRequest(fields, sent)
+  return { dataRequest: fields }
+}
+const redactShop: Topic = (fields, sent) => {
+  ownOfShopRedact(fields, sent)
+  return { redactShop: true }
+}
 
 /** Every topic that is understood; docs/store.md lists them. */
 export const TOPICS: Readonly<Record<string, Topic>> = {
@@ -69,10 +86,10 @@ export const TOPICS: Readonly<Record<string, Topic>> = {
   'products/delete': removal('product'),
   'subscription_contracts/create': subscription(true),
   'subscription_contracts/update': subscription(false),
-  'app/uninstalled': () => ({ uninstalled: true }),
-  'customers/redact': (fields) => ({ redactCustomer: fields }),
-  'customers/data_request': (fields) => ({ dataRequest: fields }),
-  'shop/redact': () => ({ redactShop: true }),
+  'app/uninstalled': uninstalled,
+  'customers/redact': redactCustomer,
+  'customers/data_request': dataRequest,
+  'shop/redact': redactShop,
 }
 
 /** Topics that an app subscribes to by itself; the others are set in the platform's app settings. */

@@ -1,0 +1,45 @@
+import type { Batch, ConsentRecord, Version } from './record.ts'
+
+/** What two clocks that are kept may differ by. */
+const SKEW_MS = 5 * 60_000
+
+/**
+ * The batch without a version or a consent ahead of when it came: of these the newest counts, so that one of 2099 would
+ * keep out all that is true, and every later STOP. `cameAt` is ISO 8601, as all times here.
+ */
+export function notAhead(batch: Batch, cameAt: string): Batch {
+  const earlier = (time: string) => (time < cameAt ? time : cameAt)
+  const versioned = <Record extends { version: Version }>(records: readonly Record[]): Record[] =>
+    records.map((record) => {
+      const { revision, updatedAt, triggeredAt } = record.version
+      return {
+        ...record,
+        version: { revision, updatedAt: earlier(updatedAt), triggeredAt: earlier(triggeredAt) },
+      }
+    })
+  return {
+    orders: versioned(batch.orders),
+    refunds: versioned(batch.refunds),
+    fulfillments: versioned(batch.fulfillments),
+    customers: versioned(batch.customers),
+    consents: batch.consents.map((consent) => ({ ...consent, ...decided(consent, cameAt) })),
+    checkouts: versioned(batch.checkouts),
+    carts: versioned(batch.carts),
+    products: versioned(batch.products),
+    subscriptions: versioned(batch.subscriptions).map((one) => ({
+      ...one,
+      changedAt: earlier(one.changedAt),
+    })),
+    removals: versioned(batch.removals),
+  }
+}
+
+/** A time far ahead is none: each version would say it anew, as decided when that came, behind a STOP between them. */
+function decided({ at, undatedAt }: ConsentRecord, cameAt: string): Pick<ConsentRecord, 'at' | 'undatedAt'> {
+  const isNone = Date.parse(at) > Date.parse(cameAt) + SKEW_MS
+  const undated = undatedAt ?? (isNone ? cameAt : null)
+  return {
+    at: at < cameAt ? at : cameAt,
+    undatedAt: undated !== null && undated > cameAt ? cameAt : undated,
+  }
+}
