@@ -96,6 +96,7 @@ export const segmentQuestionOps: readonly Op[] = [
     scopes: ['segments:read'],
     feature: 'cdp',
     exact: true,
+    rate: { count: 30, per: 'minute' },
     errors: ['not_found'],
     effect: 'read',
     what: 'What a changed rule would do to a saved segment: how many of its members stay or leave, how many enter. Nothing is saved.',
