@@ -9,11 +9,13 @@ const described = new WeakMap<readonly Model[], Promise<Map<string, Columns>>>()
 
 /** Columns of models in dependency order, by DuckDB's own answer; worked out once for a list of models. */
 export function columnsOfModels(models: readonly Model[]): Promise<Map<string, Columns>> {
-  const known = described.get(models) ?? describe(models)
-  described.set(models, known)
+  const known = described.get(models)
+  if (known) return known
+  const now = describe(models)
+  described.set(models, now)
   // What failed may not fail again: there may have been no memory for an instance.
-  known.catch(() => described.delete(models))
-  return known
+  now.catch(() => described.delete(models))
+  return now
 }
 
 async function describe(models: readonly Model[]): Promise<Map<string, Columns>> {

@@ -8,7 +8,7 @@ const SKEW_MS = 5 * 60_000
  * keep out all that is true, and every later STOP. `cameAt` is ISO 8601, as all times here.
  */
 export function notAhead(batch: Batch, cameAt: string): Batch {
-  const earlier = (time: string) => (time < cameAt ? time : cameAt)
+  const earlier = (time: string) => earliest(time, cameAt)
   const versioned = <Record extends { version: Version }>(records: readonly Record[]): Record[] =>
     records.map((record) => {
       const { revision, updatedAt, triggeredAt } = record.version
@@ -34,12 +34,11 @@ export function notAhead(batch: Batch, cameAt: string): Batch {
   }
 }
 
+const earliest = (time: string, other: string): string => (time < other ? time : other)
+
 /** A time far ahead is none: each version would say it anew, as decided when that came, behind a STOP between them. */
 function decided({ at, undatedAt }: ConsentRecord, cameAt: string): Pick<ConsentRecord, 'at' | 'undatedAt'> {
   const isNone = Date.parse(at) > Date.parse(cameAt) + SKEW_MS
   const undated = undatedAt ?? (isNone ? cameAt : null)
-  return {
-    at: at < cameAt ? at : cameAt,
-    undatedAt: undated !== null && undated > cameAt ? cameAt : undated,
-  }
+  return { at: earliest(at, cameAt), undatedAt: undated && earliest(undated, cameAt) }
 }

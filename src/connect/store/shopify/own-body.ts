@@ -5,7 +5,7 @@ import type { Sent } from './order.ts'
  * The platform signs the body alone, not the topic beside it: whoever has one body can send it again as any topic. So what
  * ends, removes or erases takes no body but its own, and none of another shop.
  */
-type Own = (fields: Fields, sent: Sent) => void
+export type Own = (fields: Fields, sent: Sent) => void
 
 /** Every other body has one of these, or no id. A customer's removal has lists and consents beside the id. */
 const OF_RECORDS = [

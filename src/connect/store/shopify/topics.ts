@@ -2,7 +2,14 @@ import type { Fields } from '../fields.ts'
 import { type Batch, batchOf, type Removal } from '../record.ts'
 import { readConsent, readCustomer } from './customer.ts'
 import { readFulfillment, readOrder, readRefund, type Sent } from './order.ts'
-import { ownOfDataRequest, ownOfRedact, ownOfRemoval, ownOfShopRedact, ownOfUninstall } from './own-body.ts'
+import {
+  type Own,
+  ownOfDataRequest,
+  ownOfRedact,
+  ownOfRemoval,
+  ownOfShopRedact,
+  ownOfUninstall,
+} from './own-body.ts'
 import { readCart, readCheckout, readProduct, readSubscription } from './shopping.ts'
 
 /** What a topic means: records to write, or one of the few things that concern the connection as a whole. */
@@ -34,29 +41,19 @@ const subscription =
   (fields, { triggeredAt }) => ({
     records: batchOf({ subscriptions: [readSubscription(fields, triggeredAt, made)] }),
   })
-const removal =
-  (kind: Removal['kind']): Topic =>
+/** A topic that takes no body but its own. */
+const ofOwn =
+  (own: Own, meaning: Topic): Topic =>
   (fields, sent) => {
-    ownOfRemoval(fields, sent)
-    const version = { updatedAt: sent.triggeredAt, triggeredAt: sent.triggeredAt }
-    return { records: batchOf({ removals: [{ kind, externalId: fields.id('id'), version }] }) }
+    own(fields, sent)
+    return meaning(fields, sent)
   }
-const uninstalled: Topic = (fields, sent) => {
-  ownOfUninstall(fields, sent)
-  return { uninstalled: true }
-}
-const redactCustomer: Topic = (fields, sent) => {
-  ownOfRedact(fields, sent)
-  return { redactCustomer: fields }
-}
-const dataRequest: Topic = (fields, sent) => {
-  ownOfDataRequest(fields, sent)
-  return { dataRequest: fields }
-}
-const redactShop: Topic = (fields, sent) => {
-  ownOfShopRedact(fields, sent)
-  return { redactShop: true }
-}
+const removal = (kind: Removal['kind']): Topic =>
+  ofOwn(ownOfRemoval, (fields, { triggeredAt }) => ({
+    records: batchOf({
+      removals: [{ kind, externalId: fields.id('id'), version: { updatedAt: triggeredAt, triggeredAt } }],
+    }),
+  }))
 
 /** Every topic that is understood; docs/store.md lists them. */
 export const TOPICS: Readonly<Record<string, Topic>> = {
@@ -86,10 +83,10 @@ export const TOPICS: Readonly<Record<string, Topic>> = {
   'products/delete': removal('product'),
   'subscription_contracts/create': subscription(true),
   'subscription_contracts/update': subscription(false),
-  'app/uninstalled': uninstalled,
-  'customers/redact': redactCustomer,
-  'customers/data_request': dataRequest,
-  'shop/redact': redactShop,
+  'app/uninstalled': ofOwn(ownOfUninstall, () => ({ uninstalled: true })),
+  'customers/redact': ofOwn(ownOfRedact, (fields) => ({ redactCustomer: fields })),
+  'customers/data_request': ofOwn(ownOfDataRequest, (fields) => ({ dataRequest: fields })),
+  'shop/redact': ofOwn(ownOfShopRedact, () => ({ redactShop: true })),
 }
 
 /** Topics that an app subscribes to by itself; the others are set in the platform's app settings. */
