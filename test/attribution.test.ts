@@ -380,15 +380,86 @@ t.test('looks that are all cut off come to every brand in the end, the small one
   for (let call = 0; call < 2; call++) await looked()
   const [large, small] = [await newBrand(pipeline), await newBrand(pipeline)]
   const recoveries = [await recovery(large), await recovery(large, { subject: 2 }), await recovery(small)]
-  const cutOff = () => {
-    const over = new AbortController()
-    return lookedAt(over.signal, () => over.abort())
-  }
-  t.same(await cutOff(), [small.id])
+  t.same(await oneStep(), [small.id])
   // Its orders changed, in that they are recovered.
-  t.same(await cutOff(), [small.id])
-  t.same(await cutOff(), [large.id])
+  t.same(await oneStep(), [small.id])
+  t.same(await oneStep(), [large.id])
   for (const { orderId } of recoveries) t.match(await attributionOf(orderId), { recovered: true })
+})
+
+/** A brand of more customers than one transaction takes, each of whom ordered so long after a message. */
+async function largeBrand(customers: number, afterMs = 3_600_000): Promise<Brand> {
+  for (let call = 0; call < 2; call++) await looked()
+  const brand = await newBrand(pipeline)
+  await sql`
+    with talk as (
+      insert into conversation (brand_id, id, channel, subject)
+      select ${brand.id}, gen_random_uuid(), 'sms', n from generate_series(1, ${customers}::integer) as n
+      returning id, subject
+    ), said as (
+      insert into message (brand_id, id, conversation_id, idempotency_key, direction, author, channel, body, status, sent_at)
+      select ${brand.id}, id, id, id::text, 'outbound', 'campaign', 'sms', 'Hi', 'sent', ${at(NOW - afterMs)} from talk
+    )
+    insert into store_order (
+      brand_id, id, external_id, subject, state, billing_status, currency_code, total, created_at, updated_at
+    )
+    select ${brand.id}, gen_random_uuid(), subject::text, subject, 'complete', 'paid', 'USD', 50, ${at(NOW)}, ${at(NOW)}
+    from talk`
+  return brand
+}
+
+const setWindow = (brand: Brand, days: number) =>
+  pipeline.postgres.forBrand(brand.id).run('message_policy_put', [null, null, null, null, days])
+
+/** A look that is cut off as soon as a step is under way. */
+const oneStep = () => {
+  const over = new AbortController()
+  return lookedAt(over.signal, () => over.abort())
+}
+
+const recoveredOf = async (brand: Brand) =>
+  (await sql`select count(*)::integer as n from attribution where brand_id = ${brand.id} and recovered`)[0]?.n
+
+/** Looks until nothing of the brand is left to look at. */
+async function caughtUp(brand: Brand): Promise<void> {
+  for (let call = 0; call < 2; call++) await looked()
+  while ((await sql`select from attribution_behind where brand_id = ${brand.id}`).length) await looked()
+}
+
+t.test(
+  'a brand that no look comes to the end of is done all the same, each goes on where it was',
+  async (t) => {
+    const brand = await largeBrand(1_001)
+    const found: number[] = []
+    for (let call = 0; call < 3; call++) {
+      t.same(await oneStep(), [brand.id])
+      found.push(await recoveredOf(brand))
+    }
+    t.same(found, [500, 1_000, 1_001])
+  },
+)
+
+t.test('what changes while a brand is looked at in rounds is seen in the next', async (t) => {
+  const brand = await largeBrand(501)
+  await oneStep()
+  await sql`update store_order set refunded_total = 20 where brand_id = ${brand.id} and subject = 1`
+  await oneStep()
+  t.equal(await recoveredOf(brand), 501)
+  await caughtUp(brand)
+  const [first] = await sql`
+    select amount from attribution join store_order on store_order.id = order_id
+    where attribution.brand_id = ${brand.id} and subject = 1`
+  t.match(first, { amount: '30.00' })
+})
+
+t.test('another window amid a round holds for those who were done, too', async (t) => {
+  const brand = await largeBrand(501, 2 * DAY)
+  await caughtUp(brand)
+  await setWindow(brand, 3)
+  await oneStep()
+  await setWindow(brand, 1)
+  await caughtUp(brand)
+  t.equal(await recoveredOf(brand), 0)
 })
 
 t.test('what changed of all brands that are behind is asked for at once', async (t) => {
@@ -415,9 +486,6 @@ t.test('what changed of all brands that are behind is asked for at once', async 
   for (const orderId of orders) t.match(await attributionOf(orderId), { recovered: true })
   t.same(await sql`select from attribution_behind`, [])
 })
-
-const setWindow = (brand: Brand, days: number) =>
-  pipeline.postgres.forBrand(brand.id).run('message_policy_put', [null, null, null, null, days])
 
 /** A brand whose order came two days after its message, looked at since. */
 async function late() {

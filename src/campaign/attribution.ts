@@ -8,6 +8,9 @@ import type { Postgres } from '../store/postgres.ts'
 /** Customers of one transaction. */
 const MOST = 500
 
+/** So long a call begins with more of them: what changed meanwhile waits for the next one. */
+const MOST_MS = 30_000
+
 export interface AttributionParts {
   postgres: Postgres
   storePlatformDomain: string
@@ -27,23 +30,34 @@ interface Cursor {
 interface Behind {
   brand_id: string
   looked_below: string
+  /** Of a round that was cut off: what it is about, and the last customer who is done. */
+  round_below: string | null
+  done_to: number | null
   /** As text, to the microsecond. */
   due_at: string
   is_due: boolean
 }
 
-/** Customers of a brand that changed since a place. */
+/** Customers of a brand that changed since a place, and below another, in the order of their numbers. */
 interface Share {
   brandId: string
   from: string
+  below: string
   customers: readonly number[]
+}
+
+/** What came of a share that was not done to the end. */
+interface Left {
+  isTried: boolean
+  /** The last customer who is done. */
+  doneTo: number | null
 }
 
 /**
  * Looks at everything that committed since the last call: the orders of each customer whose orders, messages, clicks or
  * profiles changed are attributed anew. It may be called again, and cut off, at any time: what it writes follows from
- * the rows alone. A brand whose step fails, or that was not come to before the call was cut off, stops no other, and is
- * looked at from its own place by a later one. Resolves with how many attributions changed.
+ * the rows alone. A brand whose step fails, that is too large for one call, or that was not come to before the call was
+ * cut off, stops no other: a later one goes on where it was. Resolves with how many attributions changed.
  */
 export async function attribute(parts: AttributionParts, signal?: AbortSignal): Promise<number> {
   const { pipeline } = parts.postgres
@@ -57,32 +71,57 @@ export async function attribute(parts: AttributionParts, signal?: AbortSignal): 
   await pipeline.tx(async (tx) => {
     // Another call was first: it has seen to all of this.
     if ((await tx.run('attribution_advance', [from, below])) === 0) return
-    for (const share of shares) {
-      const isTried = left.get(share.brandId)
-      // One that was behind, and that nobody has come to, is still due.
-      if (isTried || (isTried === false && share.from === from))
-        await tx.run('attribution_fall_behind', [share.brandId, share.from])
+    await noteLeft(tx, shares, left, due)
+    for (const { brand_id, due_at, round_below } of due) {
+      if (left.has(brand_id)) continue
+      const isNewest = round_below === null || round_below === below
+      await tx.run(isNewest ? 'attribution_catch_up' : 'attribution_next_round', [brand_id, due_at])
     }
-    for (const { brand_id, due_at } of due)
-      if (!left.has(brand_id)) await tx.run('attribution_catch_up', [brand_id, due_at])
   })
   return settled + changed
 }
 
-/** `left`: brands that were not done to the end, and whether they were begun. The smallest come first. */
+async function noteLeft(
+  tx: Statements,
+  shares: readonly Share[],
+  left: ReadonlyMap<string, Left>,
+  due: readonly Behind[],
+): Promise<void> {
+  const behind = new Map(due.map((each) => [each.brand_id, each]))
+  for (const share of shares) {
+    const found = left.get(share.brandId)
+    const before = behind.get(share.brandId)
+    // One that was behind, and that nobody has come to, is still due.
+    if (!found || (before && !found.isTried)) continue
+    const doneTo = found.doneTo ?? before?.done_to ?? null
+    const round = doneTo === null ? null : share.below
+    await tx.run('attribution_fall_behind', [
+      share.brandId,
+      share.from,
+      round,
+      doneTo,
+      before?.due_at ?? null,
+    ])
+  }
+}
+
+/** The smallest shares come first, so that none waits for a large one. */
 async function attributeShares(
   parts: AttributionParts,
   shares: readonly Share[],
   signal?: AbortSignal,
-): Promise<{ changed: number; left: Map<string, boolean> }> {
-  const left = new Map(shares.map(({ brandId }) => [brandId, false]))
+): Promise<{ changed: number; left: Map<string, Left> }> {
+  const left = new Map<string, Left>(shares.map(({ brandId }) => [brandId, { isTried: false, doneTo: null }]))
+  const until = performance.now() + MOST_MS
   let changed = 0
   for (const { brandId, customers } of shares.toSorted((a, b) => a.customers.length - b.customers.length))
     try {
       for (let at = 0; at < customers.length; at += MOST) {
-        if (signal?.aborted) return { changed, left }
-        left.set(brandId, true)
+        if (signal?.aborted || performance.now() > until) return { changed, left }
+        const doneTo = customers[at - 1] ?? null
+        left.set(brandId, { isTried: true, doneTo })
         changed += await attributeSome(parts, brandId, customers.slice(at, at + MOST))
+        left.set(brandId, { isTried: true, doneTo: customers[at + MOST - 1] ?? doneTo })
       }
       left.delete(brandId)
     } catch (error) {
@@ -97,16 +136,18 @@ async function sharesOf(
   [from, below]: readonly [string, string],
   behind: readonly Behind[],
 ): Promise<Share[]> {
-  const rows = await pipeline.many<{ brand_id: string; place: string; customers: number[] }>(
+  const rows = await pipeline.many<{ brand_id: string; place: string; below: string; customers: number[] }>(
     'attribution_changed',
     [
       from,
       below,
       behind.map(({ brand_id }) => brand_id),
       behind.map(({ is_due, looked_below }) => (is_due ? looked_below : null)),
+      behind.map(({ round_below }) => round_below),
+      behind.map(({ done_to }) => done_to),
     ],
   )
-  return rows.map(({ brand_id: brandId, place, customers }) => ({ brandId, from: place, customers }))
+  return rows.map(({ brand_id: brandId, place, ...share }) => ({ brandId, from: place, ...share }))
 }
 
 async function attributeSome(

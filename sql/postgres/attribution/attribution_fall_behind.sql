@@ -1,6 +1,14 @@
--- The brand is tried again from there, at once and then after pauses that grow to an hour: each try looks at more.
-insert into attribution_behind as behind (brand_id, looked_below)
-values ($1, $2::text::xid8)
+-- The brand goes on from there: at once where more of its customers were done, up to $4 of those that changed below $3, and
+-- else, since each try looks at more, after pauses that grow to an hour. Not one that came to be due ($5: since when it
+-- was, null: it was not) anew while it was looked at: its window has changed.
+insert into attribution_behind as behind (brand_id, looked_below, round_below, done_to, failures)
+values ($1, $2::text::xid8, $3::text::xid8, $4::integer, case when $4 is null then 1 else 0 end)
 on conflict (brand_id) do update set
-    failures = behind.failures + 1,
-    due_at = now() + least(interval '1 hour', (2 ^ least(behind.failures, 10) - 1) * interval '15 seconds')
+    round_below = excluded.round_below,
+    done_to = excluded.done_to,
+    failures = case when behind.done_to is distinct from excluded.done_to then 0 else behind.failures + 1 end,
+    due_at = now() + case
+        when behind.done_to is distinct from excluded.done_to then interval '0'
+        else least(interval '1 hour', (2 ^ least(behind.failures, 10) - 1) * interval '15 seconds')
+    end
+where behind.due_at = $5::text::timestamptz

@@ -3,7 +3,8 @@ with anew as (
     insert into attribution_behind (brand_id, looked_below, failures)
     select $1, '0', 0
     where coalesce((select attribution_days from message_policy where brand_id = $1), 7) <> $6::integer
-    on conflict (brand_id) do update set looked_below = '0', failures = 0, due_at = now()
+    on conflict (brand_id) do update
+    set looked_below = '0', round_below = null, done_to = null, failures = 0, due_at = now()
 )
 
 insert into message_policy (brand_id, quiet_from, quiet_until, cap_messages, cap_days, attribution_days)
