@@ -133,6 +133,23 @@ t.test('a customer’s contact, email and phone stand beside the order', async (
   t.same(nobody?.customer, { contact_id: null, email: null, phone: null })
 })
 
+t.test('an order of a customer whom the store removed is of nobody, listed and read alone', async (t) => {
+  const left = await makeBrand(db)
+  await sql`
+    insert into customer (brand_id, subject, id, provenance, email, deleted)
+    values (${left.id}, 1, 'removed', 'server', null, true), (${left.id}, 2, 'absorbed', 'server', 'ann@example.com', false)`
+  await sql`insert into subject_redirect (brand_id, subject, customer) values (${left.id}, 2, 1)`
+  await sql`insert into contact (brand_id, id, subject, email) values (${left.id}, ${v7()}, 1, 'ann@example.com')`
+  const [known] = shop.orders as [KnownOrder]
+  await insertOrders(sql, left, [{ order: known, subject: 2 }])
+  await refreshed(left)
+  const ask = client(t, made, await made.key(left, SCOPES))
+  const [listed] = (await ask('GET /v1/commerce/orders')).body.data
+  const ofNobody = { customer_id: null, customer: { contact_id: null, email: null, phone: null } }
+  t.match(listed, { id: known.id, ...ofNobody })
+  t.same((await ask(`GET /v1/commerce/orders/${known.id}`)).body, listed)
+})
+
 t.test('a walk gives each order of its beginning once while refreshes go on', async (t) => {
   const walked = await makeBrand(db)
   const { orders } = await randomOrders(sql, walked, random, { customers: 10, orders: 40, days: 3, now: NOW })
