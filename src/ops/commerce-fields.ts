@@ -76,7 +76,11 @@ export const orderOf = (
 ): v.InferOutput<typeof Order> => ({
   ...row,
   number: number ?? row.external_id,
-  customer: { contact_id: (customer !== null && row.customer_id && contacts.get(customer)) || null, email, phone },
+  customer: {
+    contact_id: (customer !== null && row.customer_id && contacts.get(customer)) || null,
+    email,
+    phone,
+  },
   created_at: row.created_at.toISOString(),
   recovered_at: row.recovered_at?.toISOString() ?? null,
   cancelled_at: row.cancelled_at?.toISOString() ?? null,
