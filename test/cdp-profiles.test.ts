@@ -84,7 +84,6 @@ t.test('before the first refresh there is none', async (t) => {
     totalSize: 0,
     nextCursor: null,
   })
-  t.match((await call(`/cdp/customers/${known[0]?.id}/insights`)).body.insights, { ltv: '0.00', rfm: null })
 })
 
 t.test('profiles are listed by bucket, with their identities', async (t) => {
@@ -386,6 +385,26 @@ t.test('orders and insights are read by any identifier, told by its shape', asyn
   t.same((await read(one.id, 'orders', '?limit=2&offset=1')).body.list.length, 2)
   for (const query of ['?offset=9999&limit=2', '?limit=0', '?limit=x', '?offset=-1', '?cursor=x', '?sort=id'])
     t.equal((await read(one.id, 'orders', query)).status, 400, query)
+})
+
+t.test('of a customer whom nothing tells of yet insights are of nothing', async (t) => {
+  const empty = await newBrand(pipeline, { features: FEATURES })
+  const [one] = await randomCustomers(sql, empty, random, 1)
+  const { body } = await client(t, await key(empty, SCOPES))(`/cdp/customers/${one?.id}/insights`)
+  t.match(body.insights, { ltv: '0.00', rfm: null })
+})
+
+t.test('before the first refresh the insights of a customer are computed on request', async (t) => {
+  const young = await newBrand(pipeline, { features: FEATURES })
+  const [one] = await randomCustomers(sql, young, random, 1)
+  if (one) await addOrders(sql, young, random, [one], 20)
+  await snapshotAll(pipeline)
+  const call = client(t, await key(young, SCOPES))
+  const read = async () => (await call(`/cdp/customers/${one?.id}/insights`)).body.insights
+  const before = await read()
+  t.ok(before.order_count > 0)
+  await refreshBrand(pipeline, young.id)
+  t.same(before, await read())
 })
 
 t.test('the store knows who has a subscription and nothing else', async (t) => {
