@@ -328,6 +328,19 @@ t.test('a change is the next version, and earlier ones stay as they were', async
   })
 })
 
+t.test('a branch that leaves a message out says that of the campaign, also once that changes', async (t) => {
+  const branches = [
+    { name: 'as ever', weight: 1 },
+    { name: 'own', weight: 1, messages: { initial: `Own. ${HELLO}` } },
+  ]
+  const { id } = await create({ messages: { initial: HELLO }, split: { branches } })
+  const { body } = await call(`PATCH /v1/campaigns/${id}`, { messages: { initial: `New. ${HELLO}` } })
+  t.same(
+    body.split.branches.map(({ messages }: { messages: { initial: string } }) => messages.initial),
+    [`New. ${HELLO}`, `Own. ${HELLO}`],
+  )
+})
+
 t.test('a campaign is turned on, paused and archived with a confirmation', async (t) => {
   const { id } = await create()
   const answer = async (status: string, more?: object) => (await turn(id, status, more)).body.result

@@ -3,6 +3,7 @@ import { fail } from '../errors.ts'
 import type { Db, Statements } from '../op.ts'
 import { refusal } from '../segment/complaint.ts'
 import { type CampaignDefinition, readCampaign, type SentDefinition } from './definition.ts'
+import type { Messages } from './message-rule.ts'
 import { type Start, savedStart } from './start.ts'
 import type { CampaignType } from './trigger.ts'
 
@@ -112,14 +113,28 @@ function typeOf(start: Start, given: CampaignType | undefined): CampaignType {
   return given ?? start.type
 }
 
-/** Another trigger takes along neither its provider nor where its cart link leads. */
+/**
+ * Another trigger takes along neither its provider nor where its cart link leads. A branch goes on to say what the campaign
+ * says, where it did.
+ */
 function changed(before: CampaignDefinition, change: Partial<SentDefinition>): SentDefinition {
   const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
   const isRetriggered = given.trigger_event !== undefined && given.trigger_event !== before.trigger_event
   const kept = isRetriggered ? { ...before, provider_id: null, cart_link: null } : before
-  const messages = change.messages ? { messages: { ...before.messages, ...change.messages } } : {}
-  return { ...kept, ...given, ...messages }
+  if (!change.messages) return { ...kept, ...given }
+  const messages = { ...before.messages, ...change.messages }
+  return { ...kept, split: ownSplit(before), ...given, messages }
 }
+
+/** Branches with what each says of its own. */
+const ownSplit = ({ messages, split }: CampaignDefinition): SentDefinition['split'] => ({
+  branches: split.branches.map((branch) => ({
+    ...branch,
+    messages: Object.fromEntries(
+      Object.entries(branch.messages).filter(([name, text]) => text !== messages[name as keyof Messages]),
+    ),
+  })),
+})
 
 /** Writes the next version of a campaign that the transaction has locked, unless it is the very same. */
 export async function saveVersion(
