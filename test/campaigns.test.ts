@@ -328,6 +328,34 @@ t.test('a change is the next version, and earlier ones stay as they were', async
   })
 })
 
+t.test('a branch that leaves a message out says that of the campaign, also once that changes', async (t) => {
+  const branches = [
+    { name: 'as ever', weight: 1 },
+    { name: 'own', weight: 1, messages: { initial: `Own. ${HELLO}` } },
+  ]
+  const { id } = await create({ messages: { initial: HELLO }, split: { branches } })
+  const { body } = await call(`PATCH /v1/campaigns/${id}`, { messages: { initial: `New. ${HELLO}` } })
+  t.same(
+    body.split.branches.map(({ messages }: { messages: { initial: string } }) => messages.initial),
+    [`New. ${HELLO}`, `Own. ${HELLO}`],
+  )
+})
+
+t.test('a change to null takes the default of whatever has one', async (t) => {
+  const branches = ['A', 'B'].map((name) => ({ name, weight: 1 }))
+  const filters = [{ field: 'event.total', operator: '>', value: 5 }]
+  const sent = { name: 'Own', messages: { initial: HELLO }, filters, split: { branches } }
+  const { id } = await create(sent)
+  const usual = await create()
+  const none = { name: null, type: null, messages: null, filters: null, split: null }
+  const { status, body } = await call(`PATCH /v1/campaigns/${id}`, none)
+  t.equal(status, 200)
+  const shown = ({ name, type, messages, filters: kept, split }: typeof body) => [
+    ...[name, type, messages, kept, split],
+  ]
+  t.same(shown(body), shown((await call(`GET /v1/campaigns/${usual.id}`)).body))
+})
+
 t.test('a campaign is turned on, paused and archived with a confirmation', async (t) => {
   const { id } = await create()
   const answer = async (status: string, more?: object) => (await turn(id, status, more)).body.result

@@ -84,7 +84,6 @@ t.test('before the first refresh there is none', async (t) => {
     totalSize: 0,
     nextCursor: null,
   })
-  t.match((await call(`/cdp/customers/${known[0]?.id}/insights`)).body.insights, { ltv: '0.00', rfm: null })
 })
 
 t.test('profiles are listed by bucket, with their identities', async (t) => {
@@ -285,7 +284,8 @@ t.test('orders and insights are read by any identifier, told by its shape', asyn
     ({ store_customer_id, email, phone }) => store_customer_id && email && phone,
   ) as [MadeCustomer]
   const nobody = known.find(({ email, store_customer_id }) => email && !store_customer_id) as MadeCustomer
-  await sql`update store_order set deleted = true where brand_id = ${brand.id} and subject = ${nobody.subject}`
+  for (const table of ['store_order', 'subscription'])
+    await sql`update ${sql(table)} set deleted = true where brand_id = ${brand.id} and subject = ${nobody.subject}`
   await addOrders(sql, brand, random, [one], 12)
   const contact = randomUUID()
   const lone = randomUUID()
@@ -335,7 +335,7 @@ t.test('orders and insights are read by any identifier, told by its shape', asyn
     ...{ rfm: null, top_products: [], churn: null },
   }
   for (const identifier of [nobody.id, String(nobody.email)]) {
-    t.match((await read(identifier, 'insights')).body, { matched_by: 'none', insights: zero }, 'of no order')
+    t.match((await read(identifier, 'insights')).body, { matched_by: 'none', insights: zero }, 'of nothing')
     t.match((await read(identifier, 'orders')).body, { list: [], totalSize: 0, nextCursor: null })
   }
   for (const [identifier, matched_by] of Object.entries({
@@ -385,6 +385,44 @@ t.test('orders and insights are read by any identifier, told by its shape', asyn
   t.same((await read(one.id, 'orders', '?limit=2&offset=1')).body.list.length, 2)
   for (const query of ['?offset=9999&limit=2', '?limit=0', '?limit=x', '?offset=-1', '?cursor=x', '?sort=id'])
     t.equal((await read(one.id, 'orders', query)).status, 400, query)
+})
+
+t.test('of a customer whom nothing tells of yet insights are of nothing', async (t) => {
+  const empty = await newBrand(pipeline, { features: FEATURES })
+  const [one] = await randomCustomers(sql, empty, random, 1)
+  const { body } = await client(t, await key(empty, SCOPES))(`/cdp/customers/${one?.id}/insights`)
+  t.match(body.insights, { ltv: '0.00', rfm: null })
+})
+
+t.test('before the first refresh the insights of a customer are computed on request', async (t) => {
+  const young = await newBrand(pipeline, { features: FEATURES })
+  const [one] = await randomCustomers(sql, young, random, 1)
+  if (one) await addOrders(sql, young, random, [one], 20)
+  await snapshotAll(pipeline)
+  const call = client(t, await key(young, SCOPES))
+  const read = async () => (await call(`/cdp/customers/${one?.id}/insights`)).body.insights
+  const before = await read()
+  t.ok(before.order_count > 0)
+  await refreshBrand(pipeline, young.id)
+  t.same(before, await read())
+})
+
+t.test('the store knows who has a subscription and nothing else', async (t) => {
+  const subscribed = await newBrand(pipeline, { features: FEATURES })
+  await sql`
+    insert into customer (brand_id, subject, id, provenance, email)
+    values (${subscribed.id}, 1, 'subscriber', 'server', 'sue@example.com')`
+  await sql`insert into identifier (brand_id, kind, value, subject) values (${subscribed.id}, 'email', 'sue@example.com', 1)`
+  await sql`
+    insert into subscription (brand_id, external_id, id, subject, status)
+    values (${subscribed.id}, '1', ${randomUUID()}, 1, 'active')`
+  await refresh(subscribed)
+  const call = client(t, await key(subscribed, SCOPES))
+  for (const identifier of ['subscriber', 'sue@example.com'])
+    t.match(await call(`/cdp/customers/${identifier}/insights`), {
+      status: 200,
+      body: { matched_by: 'email' },
+    })
 })
 
 t.test('an id that is missing from the path is 400, after 401 and 403', async (t) => {

@@ -133,6 +133,38 @@ t.test('a customer’s contact, email and phone stand beside the order', async (
   t.same(nobody?.customer, { contact_id: null, email: null, phone: null })
 })
 
+/** A customer whom the store removed, with whom a profile known by an email had become one, and an order of theirs. */
+async function removedCustomer() {
+  const left = await makeBrand(db)
+  const email = 'ann@example.com'
+  await sql`
+    insert into customer (brand_id, subject, id, provenance, email, deleted)
+    values (${left.id}, 1, 'removed', 'server', null, true), (${left.id}, 2, 'absorbed', 'server', ${email}, false)`
+  await sql`insert into identifier (brand_id, kind, value, subject) values (${left.id}, 'email', ${email}, 2)`
+  await sql`insert into subject_redirect (brand_id, subject, customer) values (${left.id}, 2, 1)`
+  await sql`insert into contact (brand_id, id, subject, email) values (${left.id}, ${v7()}, 1, ${email})`
+  const [order] = shop.orders as [KnownOrder]
+  await insertOrders(sql, left, [{ order, subject: 2 }])
+  await refreshed(left)
+  return { key: await made.key(left, SCOPES), order, email }
+}
+
+t.test('an order of a customer whom the store removed is of nobody, listed and read alone', async (t) => {
+  const { order, ...left } = await removedCustomer()
+  const ask = client(t, made, left.key)
+  const [listed] = (await ask('GET /v1/commerce/orders')).body.data
+  const ofNobody = { customer_id: null, customer: { contact_id: null, email: null, phone: null } }
+  t.match(listed, { id: order.id, ...ofNobody })
+  t.same((await ask(`GET /v1/commerce/orders/${order.id}`)).body, listed)
+})
+
+t.test('whom the store removed no filter finds, by whatever they were named', async (t) => {
+  const { email, ...left } = await removedCustomer()
+  const ask = client(t, made, left.key)
+  for (const filter of [`customer_email=${email}`, 'customer_id=removed', 'customer_id=absorbed'])
+    t.same((await ask(`GET /v1/commerce/orders?${filter}`)).body.data, [], filter)
+})
+
 t.test('a walk gives each order of its beginning once while refreshes go on', async (t) => {
   const walked = await makeBrand(db)
   const { orders } = await randomOrders(sql, walked, random, { customers: 10, orders: 40, days: 3, now: NOW })

@@ -94,6 +94,7 @@ t.test('a conversation shows its checkout, and its goal as it stands at the mome
   await sql`
     insert into checkout (brand_id, external_id, id, state, currency_code, total, url, created_at, updated_at)
     values (${brand.id}, 'k1', ${checkout_id}, 'abandoned', 'USD', 84.5, 'https://shop.example/k1', ${NOW}, ${NOW})`
+  const nothing = { order_id: null, recovered_amount: null, currency_code: null }
   const pending = await converse(brand, { checkout_id, goal_until: minutes(1), last_message_at: NOW })
   t.same((await get(`/${pending}`)).body, {
     ...{ id: pending, contact_id: null, campaign_id: null, status: 'open', channel: 'sms' },
@@ -101,22 +102,31 @@ t.test('a conversation shows its checkout, and its goal as it stands at the mome
       ...{ id: checkout_id, state: 'abandoned', total: '84.50', currency_code: 'USD' },
       url: 'https://shop.example/k1',
     },
-    goal: { state: 'pending', order_id: null, recovered_amount: null },
+    goal: { state: 'pending', ...nothing },
     ...{ last_message_at: NOW.toISOString(), created_at: NOW.toISOString(), updated_at: NOW.toISOString() },
   })
   const expired = await converse(brand, { goal_until: minutes(-1) })
-  t.same((await get(`/${expired}`)).body.goal, { state: 'expired', order_id: null, recovered_amount: null })
+  t.same((await get(`/${expired}`)).body.goal, { state: 'expired', ...nothing })
   t.equal((await get(`/${await converse(brand)}`)).body.goal, null)
 
   const first = await recover(brand, expired, 10, 'USD', minutes(-3))
   await recover(brand, expired, 5.5, 'USD', minutes(-2))
   await recover(brand, expired, 100, 'EUR', minutes(-1))
-  const goal = { state: 'recovered', order_id: first, recovered_amount: '15.50' }
+  const goal = { state: 'recovered', order_id: first, recovered_amount: '15.50', currency_code: 'USD' }
   t.same((await get(`/${expired}`)).body.goal, goal, 'by the first order; other currencies are not added')
   const told = await tool('get_conversation_details', { conversation_id: expired }, { as })
   t.same(told.body.result.structuredContent.goal, goal)
   await sql`update attribution set recovered = false where conversation_id = ${expired}`
   t.equal((await get(`/${expired}`)).body.goal.state, 'expired', 'what was refunded recovers nothing')
+})
+
+t.test('what a conversation recovered is in the currency of its order', async (t) => {
+  const abroad = await converse(brand, { goal_until: minutes(1) })
+  await recover(brand, abroad, 1_200, 'JPY', minutes(-1))
+  const money = { recovered_amount: '1200.00', currency_code: 'JPY' }
+  t.match((await get(`/${abroad}`)).body.goal, money)
+  const [listed] = (await get('?limit=100')).body.data.filter(({ id }: { id: string }) => id === abroad)
+  t.match(listed.goal, money)
 })
 
 t.test('messages come in the order in which they were said, with why one failed', async (t) => {

@@ -3,6 +3,7 @@ import { fail } from '../errors.ts'
 import type { Db, Statements } from '../op.ts'
 import { refusal } from '../segment/complaint.ts'
 import { type CampaignDefinition, readCampaign, type SentDefinition } from './definition.ts'
+import type { Messages } from './message-rule.ts'
 import { type Start, savedStart } from './start.ts'
 import type { CampaignType } from './trigger.ts'
 
@@ -29,10 +30,10 @@ export interface Campaign extends CampaignRow {
 
 type Held = Pick<Campaign, 'id' | 'name' | 'type' | 'status' | 'version' | 'definition'>
 
-/** What names a campaign, beside its definition; absent: what its trigger is called, and the type of that. */
+/** What names a campaign, beside its definition; absent or null: what its trigger is called, and the type of that. */
 export interface Named {
-  name?: string
-  type?: CampaignType
+  name?: string | null
+  type?: CampaignType | null
 }
 
 /** Saves a draft, which is paused. Fails with bad_request. */
@@ -95,7 +96,7 @@ export async function updateCampaign(
     const isRetriggered = definition.trigger_event !== held.definition.trigger_event
     const named = {
       ...held,
-      name: name?.trim() || held.name,
+      name: name === null ? start.label : name?.trim() || held.name,
       type: type === undefined && !isRetriggered ? held.type : typeOf(start, type),
     }
     await saveVersion(tx, named, definition, by)
@@ -106,20 +107,34 @@ export async function updateCampaign(
 }
 
 /** What a predefined trigger starts has its type; an event of the brand’s own can be meant for anything. */
-function typeOf(start: Start, given: CampaignType | undefined): CampaignType {
-  if (given !== undefined && start.kind === 'predefined' && given !== start.type)
+function typeOf(start: Start, given: CampaignType | null | undefined): CampaignType {
+  if (given && start.kind === 'predefined' && given !== start.type)
     throw refusal('type', `${start.event} starts campaigns of the type ${start.type}`)
   return given ?? start.type
 }
 
-/** Another trigger takes along neither its provider nor where its cart link leads. */
+/**
+ * Another trigger takes along neither its provider nor where its cart link leads. A branch goes on to say what the campaign
+ * says, where it did.
+ */
 function changed(before: CampaignDefinition, change: Partial<SentDefinition>): SentDefinition {
   const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
   const isRetriggered = given.trigger_event !== undefined && given.trigger_event !== before.trigger_event
   const kept = isRetriggered ? { ...before, provider_id: null, cart_link: null } : before
-  const messages = change.messages ? { messages: { ...before.messages, ...change.messages } } : {}
-  return { ...kept, ...given, ...messages }
+  if (change.messages === undefined) return { ...kept, ...given }
+  const messages = change.messages && { ...before.messages, ...change.messages }
+  return { ...kept, split: ownSplit(before), ...given, messages }
 }
+
+/** Branches with what each says of its own. */
+const ownSplit = ({ messages, split }: CampaignDefinition): SentDefinition['split'] => ({
+  branches: split.branches.map((branch) => ({
+    ...branch,
+    messages: Object.fromEntries(
+      Object.entries(branch.messages).filter(([name, text]) => text !== messages[name as keyof Messages]),
+    ),
+  })),
+})
 
 /** Writes the next version of a campaign that the transaction has locked, unless it is the very same. */
 export async function saveVersion(

@@ -9,6 +9,7 @@ import {
   offsetPaging,
   PAST_COUNTED,
   resultsOf,
+  sourcesOf,
   WINDOW,
 } from './cdp-fields.ts'
 import { MATCHES, matchOf, partyOf } from './cdp-party.ts'
@@ -115,12 +116,12 @@ export const cdpCustomerOps: readonly Op[] = [
       const party = await partyOf(ctx, identifier)
       const { profile, generation } = party
       const served = await resultsOf(ctx, undefined, generation)
-      const marts = past ?? served
+      const marts = past ?? served ?? (await sourcesOf(ctx))
       return {
         identifier,
         matched_by: await matchOf(served, party),
         scope: ctx.brand.shop_domain,
-        insights: (marts && profile && (await insightsOf(marts, profile.customer))) ?? NONE,
+        insights: (profile && (await insightsOf(marts, profile.customer))) ?? NONE,
       }
     },
   }),

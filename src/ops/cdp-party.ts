@@ -1,5 +1,6 @@
 import { fail } from '../errors.ts'
 import { emailOf, phoneOf } from '../identity/channel.ts'
+import { isOneOf } from '../lake/one-of.ts'
 import type { Ctx, Published } from '../op.ts'
 import { customerRow, type FoundCustomer } from './customer-rows.ts'
 
@@ -58,16 +59,19 @@ export async function partyOf({ db, brand }: Pick<Ctx, 'db' | 'brand'>, identifi
 const unknown = () => fail('not_found', 'There is no customer with this identifier.')
 
 /**
- * What the commerce side knows a party by: none when it has neither a contact nor an order. By the id of a profile that
- * is the first of the profile's own identifiers.
+ * What the commerce side knows a party by: none when it has no contact, no order and no subscription. By the id of a
+ * profile that is the first of the profile's own identifiers.
  */
 export async function matchOf(served: Published | null, { profile, contactId, kind }: Party): Promise<Match> {
   if (!profile) return kind
-  if (contactId === null && !(served && (await hasOrders(served, profile)))) return 'none'
+  if (contactId === null && !(served && (await hasBought(served, profile)))) return 'none'
   if (kind !== 'none') return kind
   const row = served ? await customerRow(served, profile.customer) : undefined
   return (['email', 'store_customer_id', 'phone'] as const).find((name) => row?.[name]) ?? 'contact_id'
 }
 
-const hasOrders = async (served: Published, { subjects }: FoundCustomer): Promise<boolean> =>
-  (await served.of(subjects, ['orders'])).some((rows) => rows('orders').length > 0)
+async function hasBought(served: Published, { subjects }: FoundCustomer): Promise<boolean> {
+  const ordered = await served.of(subjects, ['orders'])
+  if (ordered.some((rows) => rows('orders').length > 0)) return true
+  return (await served.rows(`from subscriptions where ${isOneOf(subjects)} limit 1`)).length > 0
+}

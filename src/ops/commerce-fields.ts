@@ -69,14 +69,18 @@ export const ORDER_COLUMNS = `id, external_id, number, state, billing_status, to
   refunded_total, currency_code, discount_codes, customer, customer_id, lines, created_at, recovered_at, cancelled_at,
   updated_at`
 
-/** `contacts` by customer, as `contactsOf` finds them. */
+/** `contacts` by customer, as `contactsOf` finds them; an order of whom the store removed is of nobody, and has none. */
 export const orderOf = (
   { customer, email, phone, number, ...row }: OrderRow & Reachable,
   contacts: ReadonlyMap<number, string>,
 ): v.InferOutput<typeof Order> => ({
   ...row,
   number: number ?? row.external_id,
-  customer: { contact_id: (customer !== null && contacts.get(customer)) || null, email, phone },
+  customer: {
+    contact_id: (customer !== null && row.customer_id && contacts.get(customer)) || null,
+    email,
+    phone,
+  },
   created_at: row.created_at.toISOString(),
   recovered_at: row.recovered_at?.toISOString() ?? null,
   cancelled_at: row.cancelled_at?.toISOString() ?? null,

@@ -20,6 +20,7 @@ export const CONVERSATION = {
     state: 'recovered',
     order_id: '01a0c20a-4f17-8e93-b2c8-7a1d9e0f6b42',
     recovered_amount: '79.50',
+    currency_code: 'USD',
   },
   last_message_at: '2026-11-20T16:42:10.000Z',
   created_at: '2026-11-20T15:30:04.000Z',

@@ -31,6 +31,7 @@ const CONVERSATION = {
       state: v.picklist(['pending', 'recovered', 'expired']),
       order_id: someId,
       recovered_amount: v.nullable(money),
+      currency_code: v.nullable(currencyCode),
     }),
   ),
   last_message_at: someTime,
@@ -62,6 +63,7 @@ export interface ConversationRow
   checkout_url: string | null
   order_id: string | null
   recovered_amount: string | null
+  recovered_currency_code: string | null
 }
 
 export const conversationOf = (row: ConversationRow, now: Date): Shown => ({
@@ -85,10 +87,12 @@ const checkoutOf = (row: ConversationRow, checkoutId: string): Checkout => ({
   url: row.checkout_url,
 })
 
-function goalOf({ order_id, recovered_amount, goal_until }: ConversationRow, now: Date): Shown['goal'] {
-  if (order_id !== null) return { state: 'recovered', order_id, recovered_amount }
+function goalOf(row: ConversationRow, now: Date): Shown['goal'] {
+  const { order_id, recovered_amount, recovered_currency_code: currency_code, goal_until } = row
+  if (order_id !== null) return { state: 'recovered', order_id, recovered_amount, currency_code }
   if (goal_until === null) return null
-  return { state: goal_until < now ? 'expired' : 'pending', order_id: null, recovered_amount: null }
+  const state = goal_until < now ? 'expired' : 'pending'
+  return { state, order_id: null, recovered_amount: null, currency_code: null }
 }
 
 export const Message = named('Message', {

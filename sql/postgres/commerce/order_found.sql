@@ -1,5 +1,6 @@
 -- The order with our id or the store's, as it is now, under the customer whom it belongs to now. Email and phone are the
--- customer's own, else those of the oldest profile that was merged into it, as in the model stg_customers.
+-- customer's own, else those of the oldest profile that was merged into it, as in the model stg_customers; of a customer
+-- whom the store removed there are none.
 with found as (
     select store_order.*, coalesce(redirect.customer, store_order.subject) as customer
     from store_order
@@ -35,6 +36,6 @@ select
     profile.subject as customer, profile.id as customer_id, coalesce(profile.email, merged.email) as email,
     coalesce(profile.phone, merged.phone) as phone, lines, found.created_at, recovered_at, cancelled_at, found.updated_at
 from found
-cross join merged
 left join customer as profile
     on profile.brand_id = $1 and profile.subject = found.customer and not profile.deleted
+left join merged on profile.subject is not null

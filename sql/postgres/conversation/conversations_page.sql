@@ -1,7 +1,7 @@
 -- The newest conversations behind a place ($2, $3); $4 to $7: of a status, channel, campaign or contact, each null for any.
 select
     id, contact_id, campaign_id, status, channel, goal_until, last_message_at, created_at, updated_at, checkout_id,
-    checkout_state, checkout_total, checkout_currency_code, checkout_url, order_id, recovered_amount,
+    checkout_state, checkout_total, checkout_currency_code, checkout_url, order_id, recovered_amount, recovered_currency_code,
     to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as created_at_exact
 from conversation_shown
 where

@@ -9,7 +9,8 @@ with newest as (
 select
     conversation_shown.id, conversation_shown.contact_id, campaign_id, conversation_shown.status,
     conversation_shown.channel, goal_until, last_message_at, conversation_shown.created_at, updated_at, checkout_id,
-    checkout_state, checkout_total, checkout_currency_code, checkout_url, order_id, recovered_amount, message_id,
+    checkout_state, checkout_total, checkout_currency_code, checkout_url, order_id, recovered_amount,
+    recovered_currency_code, message_id,
     message.body, message.created_at as said_at,
     to_char(newest.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as said_at_exact
 from newest
