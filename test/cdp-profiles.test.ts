@@ -387,6 +387,26 @@ t.test('orders and insights are read by any identifier, told by its shape', asyn
     t.equal((await read(one.id, 'orders', query)).status, 400, query)
 })
 
+t.test(
+  'beside a cursor of orders an offset is ignored, whatever it is, and without one refused',
+  async (t) => {
+    const call = client(t, as)
+    const [one] = known as [MadeCustomer]
+    await addOrders(sql, brand, random, [one], 3)
+    await refresh()
+    const path = `/cdp/customers/${one.id}/orders?limit=1`
+    const { nextCursor } = (await call(path)).body
+    const next = (await call(`${path}&cursor=${nextCursor}`)).body
+    for (const offset of ['abc', '', '-1', '20000']) {
+      t.same((await call(`${path}&offset=${offset}&cursor=${nextCursor}`)).body, next, offset)
+      t.match(await call(`${path}&offset=${offset}`), {
+        status: 400,
+        body: { error: { message: /^offset / } },
+      })
+    }
+  },
+)
+
 t.test('an id that is missing from the path is 400, after 401 and 403', async (t) => {
   const as = await key(await newBrand(pipeline, { features: FEATURES }), SCOPES)
   const paths = [

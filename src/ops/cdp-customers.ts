@@ -6,7 +6,9 @@ import {
   cdpMartsOf,
   checkWindow,
   LISTED,
+  offsetOf,
   offsetPaging,
+  offsetUnread,
   PAST_COUNTED,
   resultsOf,
   WINDOW,
@@ -51,6 +53,7 @@ export const cdpCustomerOps: readonly Op[] = [
       path,
       query: v.strictObject({
         ...offsetPaging(LISTED),
+        offset: offsetUnread,
         cursor: v.optional(v.pipe(v.string(), v.nonEmpty('must not be empty'))),
       }),
     },
@@ -67,7 +70,7 @@ export const cdpCustomerOps: readonly Op[] = [
       const filters = { identifier }
       const from = ctx.cursors.open<Position>(query.cursor, filters)
       const { limit } = query
-      const offset = from ? 0 : query.offset
+      const offset = from ? 0 : offsetOf(query.offset)
       if (!from) checkWindow({ limit, offset })
       const { profile, contactId, generation } = await partyOf(ctx, identifier)
       const served = profile && (await resultsOf(ctx, from?.generation, generation))
