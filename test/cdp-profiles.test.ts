@@ -387,6 +387,18 @@ t.test('orders and insights are read by any identifier, told by its shape', asyn
     t.equal((await read(one.id, 'orders', query)).status, 400, query)
 })
 
+t.test('who came since the last refresh is matched by the same as after it', async (t) => {
+  const newer = await newBrand(pipeline, { features: FEATURES })
+  await logBatch(sql, [{ brand_id: newer.id, origin: 'service', email: 'new@example.com' }])
+  await snapshotAll(pipeline)
+  const [customer] = await sql`select id from customer where brand_id = ${newer.id}`
+  const call = client(t, await key(newer, SCOPES))
+  const matched = async () => (await call(`/cdp/customers/${customer?.id}/insights`)).body.matched_by
+  t.equal(await matched(), 'email')
+  await refresh(newer)
+  t.equal(await matched(), 'email')
+})
+
 t.test(
   'beside a cursor of orders an offset is ignored, whatever it is, and without one refused',
   async (t) => {

@@ -121,7 +121,7 @@ export const cdpCustomerOps: readonly Op[] = [
       const marts = past ?? served
       return {
         identifier,
-        matched_by: await matchOf(served, party),
+        matched_by: await matchOf(ctx, served, party),
         scope: ctx.brand.shop_domain,
         insights: (marts && profile && (await insightsOf(marts, profile.customer))) ?? NONE,
       }
