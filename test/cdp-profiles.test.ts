@@ -387,6 +387,24 @@ t.test('orders and insights are read by any identifier, told by its shape', asyn
     t.equal((await read(one.id, 'orders', query)).status, 400, query)
 })
 
+t.test('who was merged into somebody newer than the last refresh keeps insights', async (t) => {
+  const merging = await newBrand(pipeline, { features: FEATURES })
+  const guest = { brand_id: merging.id, origin: 'service', email: 'guest@example.com' } as const
+  await logBatch(sql, [guest])
+  await snapshotAll(pipeline)
+  const [found] = await sql`select subject from customer where brand_id = ${merging.id}`
+  await addOrders(sql, merging, random, [{ subject: found?.subject } as MadeCustomer], 20)
+  await refresh(merging)
+  const call = client(t, await key(merging, SCOPES))
+  const read = async () => (await call('/cdp/customers/guest@example.com/insights')).body
+  const before = await read()
+  t.ok(before.insights.order_count > 0)
+  await logBatch(sql, [{ ...guest, store_customer_id: '1' }])
+  await snapshotAll(pipeline)
+  t.match(await call('/cdp/profiles?q=guest'), { body: { list: [{ provenance: 'server' }] } })
+  t.same(await read(), before)
+})
+
 t.test('who came since the last refresh is matched by the same as after it', async (t) => {
   const newer = await newBrand(pipeline, { features: FEATURES })
   await logBatch(sql, [{ brand_id: newer.id, origin: 'service', email: 'new@example.com' }])

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { count, named, pathValue } from '../fields.ts'
 import { isOneOf } from '../lake/one-of.ts'
-import { type Op, op, type Reader } from '../op.ts'
+import { type Op, op, type Published, type Reader } from '../op.ts'
 import {
   cdpMartsOf,
   checkWindow,
@@ -19,6 +19,7 @@ import { Order } from './commerce-fields.ts'
 import { isoOf } from './customer-fields.ts'
 import { Insights, insightsOf, NONE } from './customer-insights.ts'
 import { ordersOf } from './customer-orders.ts'
+import type { CustomerRow, FoundCustomer } from './customer-rows.ts'
 import { asOf } from './insights.ts'
 import type { Place } from './keyset.ts'
 
@@ -118,16 +119,29 @@ export const cdpCustomerOps: readonly Op[] = [
       const party = await partyOf(ctx, identifier)
       const { profile, generation } = party
       const served = await resultsOf(ctx, undefined, generation)
-      const marts = past ?? served
+      const insights =
+        profile &&
+        (past
+          ? await insightsOf(past, profile.customer)
+          : served && (await insightsOf(served, await buyerOf(served, profile))))
       return {
         identifier,
         matched_by: await matchOf(ctx, served, party),
         scope: ctx.brand.shop_domain,
-        insights: (marts && profile && (await insightsOf(marts, profile.customer))) ?? NONE,
+        insights: insights ?? NONE,
       }
     },
   }),
 ]
+
+/** Until a merge is published, who has the orders that there are of the profile. */
+async function buyerOf(served: Published, { customer, subjects }: FoundCustomer): Promise<number> {
+  if (subjects.length === 1) return customer
+  const all = [customer, ...subjects]
+  const rows = await served.of(all, ['customers'])
+  const orders = rows.map((of) => of<CustomerRow>('customers')[0]?.orders_count ?? 0)
+  return all[orders.findIndex((count) => count > 0)] ?? customer
+}
 
 async function countOf(reader: Reader, customers: readonly number[]): Promise<number> {
   const [all] = await reader.rows<{ orders: number }>(
