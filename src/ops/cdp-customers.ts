@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { count, named, pathValue } from '../fields.ts'
 import { isOneOf } from '../lake/one-of.ts'
-import { type Op, op, type Published, type Reader } from '../op.ts'
+import { type Ctx, type Op, op, type Published, type Reader } from '../op.ts'
 import {
   cdpMartsOf,
   checkWindow,
@@ -120,10 +120,7 @@ export const cdpCustomerOps: readonly Op[] = [
       const { profile, generation } = party
       const served = await resultsOf(ctx, undefined, generation)
       const insights =
-        profile &&
-        (past
-          ? await insightsOf(past, profile.customer)
-          : served && (await insightsOf(served, await buyerOf(served, profile))))
+        profile && (past ? await insightsOf(past, profile.customer) : await insightsNow(ctx, served, profile))
       return {
         identifier,
         matched_by: await matchOf(ctx, served, party),
@@ -133,6 +130,12 @@ export const cdpCustomerOps: readonly Op[] = [
     },
   }),
 ]
+
+/** Those that are published; before the first refresh they are computed. */
+const insightsNow = async (ctx: Ctx, served: Published | null, profile: FoundCustomer) =>
+  served
+    ? await insightsOf(served, await buyerOf(served, profile))
+    : await insightsOf(await cdpMartsOf(ctx, undefined), profile.customer)
 
 /** Until a merge is published, who has the orders that there are of the profile. */
 async function buyerOf(served: Published, { customer, subjects }: FoundCustomer): Promise<number> {
