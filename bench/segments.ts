@@ -194,10 +194,11 @@ async function exportLines(): Promise<void> {
       'select segment as ordinal from members group by segment order by count(*) desc limit 1',
     )
     if (!largest) return
+    const db = app.postgres.forBrand(brand.id)
     const started = performance.now()
     let [lines, pages, place] = [0, 0, { after: '' } as MemberPlace | null]
     for (; place && pages < 100; pages++) {
-      const page = await exportPage(reader, {
+      const page = await exportPage(reader, db, {
         ...largest,
         ...place,
         limit: 10_000,

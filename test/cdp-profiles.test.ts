@@ -394,19 +394,6 @@ t.test('of a customer whom nothing tells of yet insights are of nothing', async 
   t.match(body.insights, { ltv: '0.00', rfm: null })
 })
 
-t.test('before the first refresh the insights of a customer are computed on request', async (t) => {
-  const young = await newBrand(pipeline, { features: FEATURES })
-  const [one] = await randomCustomers(sql, young, random, 1)
-  if (one) await addOrders(sql, young, random, [one], 20)
-  await snapshotAll(pipeline)
-  const call = client(t, await key(young, SCOPES))
-  const read = async () => (await call(`/cdp/customers/${one?.id}/insights`)).body.insights
-  const before = await read()
-  t.ok(before.order_count > 0)
-  await refreshBrand(pipeline, young.id)
-  t.same(before, await read())
-})
-
 t.test('the store knows who has a subscription and nothing else', async (t) => {
   const subscribed = await newBrand(pipeline, { features: FEATURES })
   await sql`
@@ -424,6 +411,71 @@ t.test('the store knows who has a subscription and nothing else', async (t) => {
       body: { matched_by: 'email' },
     })
 })
+
+t.test('before the first refresh insights are computed', async (t) => {
+  const first = await newBrand(pipeline, { features: FEATURES })
+  await logBatch(sql, [{ brand_id: first.id, origin: 'service', email: 'first@example.com' }])
+  await snapshotAll(pipeline)
+  const [found] = await sql`select subject from customer where brand_id = ${first.id}`
+  await addOrders(sql, first, random, [{ subject: found?.subject } as MadeCustomer], 20)
+  await snapshotAll(pipeline)
+  const call = client(t, await key(first, SCOPES))
+  const read = async () => (await call('/cdp/customers/first@example.com/insights')).body
+  const computed = await read()
+  t.ok(computed.insights.order_count > 0)
+  await refresh(first)
+  t.same(computed, await read())
+})
+
+t.test('who was merged into somebody newer than the last refresh keeps insights', async (t) => {
+  const merging = await newBrand(pipeline, { features: FEATURES })
+  const guest = { brand_id: merging.id, origin: 'service', email: 'guest@example.com' } as const
+  await logBatch(sql, [guest])
+  await snapshotAll(pipeline)
+  const [found] = await sql`select subject from customer where brand_id = ${merging.id}`
+  await addOrders(sql, merging, random, [{ subject: found?.subject } as MadeCustomer], 20)
+  await refresh(merging)
+  const call = client(t, await key(merging, SCOPES))
+  const read = async () => (await call('/cdp/customers/guest@example.com/insights')).body
+  const before = await read()
+  t.ok(before.insights.order_count > 0)
+  await logBatch(sql, [{ ...guest, store_customer_id: '1' }])
+  await snapshotAll(pipeline)
+  t.match(await call('/cdp/profiles?q=guest'), { body: { list: [{ provenance: 'server' }] } })
+  t.same(await read(), before)
+})
+
+t.test('who came since the last refresh is matched by the same as after it', async (t) => {
+  const newer = await newBrand(pipeline, { features: FEATURES })
+  await logBatch(sql, [{ brand_id: newer.id, origin: 'service', email: 'new@example.com' }])
+  await snapshotAll(pipeline)
+  const [customer] = await sql`select id from customer where brand_id = ${newer.id}`
+  const call = client(t, await key(newer, SCOPES))
+  const matched = async () => (await call(`/cdp/customers/${customer?.id}/insights`)).body.matched_by
+  t.equal(await matched(), 'email')
+  await refresh(newer)
+  t.equal(await matched(), 'email')
+})
+
+t.test(
+  'beside a cursor of orders an offset is ignored, whatever it is, and without one refused',
+  async (t) => {
+    const call = client(t, as)
+    const [one] = known as [MadeCustomer]
+    await addOrders(sql, brand, random, [one], 3)
+    await refresh()
+    const path = `/cdp/customers/${one.id}/orders?limit=1`
+    const { nextCursor } = (await call(path)).body
+    const next = (await call(`${path}&cursor=${nextCursor}`)).body
+    for (const offset of ['abc', '', '-1', '20000']) {
+      t.same((await call(`${path}&offset=${offset}&cursor=${nextCursor}`)).body, next, offset)
+      t.match(await call(`${path}&offset=${offset}`), {
+        status: 400,
+        body: { error: { message: /^offset / } },
+      })
+    }
+  },
+)
 
 t.test('an id that is missing from the path is 400, after 401 and 403', async (t) => {
   const as = await key(await newBrand(pipeline, { features: FEATURES }), SCOPES)

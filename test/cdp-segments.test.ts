@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { createKey } from '../src/access/key.ts'
+import { listMerges, undoMerge } from '../src/identity/merge.ts'
 import { snapshotAll } from '../src/lake/horizon.ts'
 import { setLogLevel } from '../src/log.ts'
 import type { Brand, Lake } from '../src/op.ts'
@@ -388,6 +389,43 @@ t.test('after a refresh', async (t) => {
     t.equal(body.scope, scope)
   })
   t.equal((await call('POST /cdp/segments', {})).status, 403, 'defining one takes a sign-in')
+})
+
+t.test('a merged profile is exported with what it was merged by', async (t) => {
+  const merging = await newBrand(app, { features: ['cdp'] })
+  const named = { brand_id: merging.id, origin: 'service' } as const
+  const [email, phone] = ['m"1@example.com', '+12015550123']
+  await logBatch(sql, [
+    { ...named, store_customer_id: '1', email, occurred_at: now - DAY },
+    { ...named, phone, occurred_at: now - DAY },
+    { ...named, store_customer_id: '2', email: 'other@example.com' },
+  ])
+  await logBatch(sql, [{ ...named, store_customer_id: '1', phone }])
+  await snapshotAll(app.pipeline)
+  const { id } = await save(merging, 'Everyone', EVERYONE)
+  await refreshBrand(app.pipeline, merging.id)
+  const call = client(t, await keyOf(merging))
+  const identifiers = async () =>
+    (await call(`GET /cdp/segments/${id}/export`)).text
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line))
+      .map(({ provenance, mergeIdentifier }) => [provenance, mergeIdentifier])
+  t.same(await identifiers(), [
+    ['merged', phone],
+    ['server', undefined],
+  ])
+  const db = app.postgres.forBrand(merging.id)
+  const [merge] = await listMerges(db, 1)
+  await undoMerge(db, String(merge?.id), 'test')
+  t.same(
+    await identifiers(),
+    [
+      ['merged', undefined],
+      ['server', undefined],
+    ],
+    'nothing of a merge that was undone since the refresh',
+  )
 })
 
 t.test('a condition becomes a segment', async (t) => {

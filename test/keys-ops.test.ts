@@ -266,6 +266,11 @@ t.test('keys over REST', async (t) => {
       })
       t.match(body.revoked, [{ id: two.id, brand_id: brand.id }])
     })
+    t.test('refuse the brand of others before what the target lacks', async (t) => {
+      const route = `DELETE /cdp/keys?brand_id=${brand.id}`
+      const outsider = signIn(other, { kind: 'session' })
+      t.match(await call(route, { as: outsider }), { status: 403, body: { error: { code: 'forbidden' } } })
+    })
     t.test('say method_not_allowed', async (t) => {
       const answer = await call('GET /cdp/keys', { as: session })
       t.match(answer, { status: 405, body: { error: { code: 'method_not_allowed' } } })

@@ -1,15 +1,16 @@
 import * as v from 'valibot'
 import { count, named, pathValue } from '../fields.ts'
 import { isOneOf } from '../lake/one-of.ts'
-import { type Op, op, type Reader } from '../op.ts'
+import { type Ctx, type Op, op, type Published, type Reader } from '../op.ts'
 import {
   cdpMartsOf,
   checkWindow,
   LISTED,
+  offsetOf,
   offsetPaging,
+  offsetUnread,
   PAST_COUNTED,
   resultsOf,
-  sourcesOf,
   WINDOW,
 } from './cdp-fields.ts'
 import { MATCHES, matchOf, partyOf } from './cdp-party.ts'
@@ -18,6 +19,7 @@ import { Order } from './commerce-fields.ts'
 import { isoOf } from './customer-fields.ts'
 import { Insights, insightsOf, NONE } from './customer-insights.ts'
 import { ordersOf } from './customer-orders.ts'
+import type { CustomerRow, FoundCustomer } from './customer-rows.ts'
 import { asOf } from './insights.ts'
 import type { Place } from './keyset.ts'
 
@@ -52,6 +54,7 @@ export const cdpCustomerOps: readonly Op[] = [
       path,
       query: v.strictObject({
         ...offsetPaging(LISTED),
+        offset: offsetUnread,
         cursor: v.optional(v.pipe(v.string(), v.nonEmpty('must not be empty'))),
       }),
     },
@@ -68,7 +71,7 @@ export const cdpCustomerOps: readonly Op[] = [
       const filters = { identifier }
       const from = ctx.cursors.open<Position>(query.cursor, filters)
       const { limit } = query
-      const offset = from ? 0 : query.offset
+      const offset = from ? 0 : offsetOf(query.offset)
       if (!from) checkWindow({ limit, offset })
       const { profile, contactId, generation } = await partyOf(ctx, identifier)
       const served = profile && (await resultsOf(ctx, from?.generation, generation))
@@ -116,16 +119,32 @@ export const cdpCustomerOps: readonly Op[] = [
       const party = await partyOf(ctx, identifier)
       const { profile, generation } = party
       const served = await resultsOf(ctx, undefined, generation)
-      const marts = past ?? served ?? (await sourcesOf(ctx))
+      const insights =
+        profile && (past ? await insightsOf(past, profile.customer) : await insightsNow(ctx, served, profile))
       return {
         identifier,
-        matched_by: await matchOf(served, party),
+        matched_by: await matchOf(ctx, served, party),
         scope: ctx.brand.shop_domain,
-        insights: (profile && (await insightsOf(marts, profile.customer))) ?? NONE,
+        insights: insights ?? NONE,
       }
     },
   }),
 ]
+
+/** Those that are published; before the first refresh they are computed. */
+const insightsNow = async (ctx: Ctx, served: Published | null, profile: FoundCustomer) =>
+  served
+    ? await insightsOf(served, await buyerOf(served, profile))
+    : await insightsOf(await cdpMartsOf(ctx, undefined), profile.customer)
+
+/** Until a merge is published, who has the orders that there are of the profile. */
+async function buyerOf(served: Published, { customer, subjects }: FoundCustomer): Promise<number> {
+  if (subjects.length === 1) return customer
+  const all = [customer, ...subjects]
+  const rows = await served.of(all, ['customers'])
+  const orders = rows.map((of) => of<CustomerRow>('customers')[0]?.orders_count ?? 0)
+  return all[orders.findIndex((count) => count > 0)] ?? customer
+}
 
 async function countOf(reader: Reader, customers: readonly number[]): Promise<number> {
   const [all] = await reader.rows<{ orders: number }>(

@@ -2,6 +2,7 @@ import { fail } from '../errors.ts'
 import { emailOf, phoneOf } from '../identity/channel.ts'
 import { isOneOf } from '../lake/one-of.ts'
 import type { Ctx, Published } from '../op.ts'
+import { sourcesOf } from './cdp-fields.ts'
 import { customerRow, type FoundCustomer } from './customer-rows.ts'
 
 /** What an identifier of a customer was found by. */
@@ -62,11 +63,16 @@ const unknown = () => fail('not_found', 'There is no customer with this identifi
  * What the commerce side knows a party by: none when it has no contact, no order and no subscription. By the id of a
  * profile that is the first of the profile's own identifiers.
  */
-export async function matchOf(served: Published | null, { profile, contactId, kind }: Party): Promise<Match> {
+export async function matchOf(
+  ctx: Ctx,
+  served: Published | null,
+  { profile, contactId, kind }: Party,
+): Promise<Match> {
   if (!profile) return kind
   if (contactId === null && !(served && (await hasBought(served, profile)))) return 'none'
   if (kind !== 'none') return kind
-  const row = served ? await customerRow(served, profile.customer) : undefined
+  const published = served && (await customerRow(served, profile.customer))
+  const row = published ?? (await customerRow(await sourcesOf(ctx), profile.customer))
   return (['email', 'store_customer_id', 'phone'] as const).find((name) => row?.[name]) ?? 'contact_id'
 }
 

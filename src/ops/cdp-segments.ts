@@ -34,6 +34,7 @@ const ExportLine = named('ExportLine', {
   zipCode: v.optional(v.string()),
   shopDomain: v.optional(v.string()),
   storeCustomerId: v.optional(v.string()),
+  mergeIdentifier: v.optional(v.string()),
   properties: v.optional(v.object({ firstVisit: v.optional(time), lastVisit: v.optional(time) })),
 })
 
@@ -160,7 +161,7 @@ export const cdpSegmentOps: readonly Op[] = [
       const segment = await segmentById(ctx, segmentId)
       const served = segment.evaluated_at === null ? null : await resultsOf(ctx, from?.generation)
       if (!served) return { lines: '', next_cursor: null }
-      const page = await exportPage(served, {
+      const page = await exportPage(served, ctx.db, {
         ordinal: segment.ordinal,
         ...placeIn(served, from),
         limit,

@@ -65,10 +65,10 @@ interface RevokedRow {
 
 /** Revokes what is active of the target; another call finds nothing left and says so. */
 async function revokeTarget(ctx: Ctx, wanted: Target) {
-  if (wanted.id === undefined && wanted.key_prefix === undefined)
-    throw fail('bad_request', 'Send id or key_prefix')
   const brandId = wanted.brand_id ?? ctx.brand.id
   const db = brandId === ctx.brand.id ? ctx.db : ctx.dbOf(brandId)
+  if (wanted.id === undefined && wanted.key_prefix === undefined)
+    throw fail('bad_request', 'Send id or key_prefix')
   const rows = await db.many<RevokedRow>('keys_revoke', [wanted.id ?? null, wanted.key_prefix ?? null])
   if (rows.length > 0) await ctx.everywhere()
   return {

@@ -1,4 +1,4 @@
-import type { Reader } from '../op.ts'
+import type { Db, Reader } from '../op.ts'
 import { BY_ID, IN_RANGE, type MemberPlace, memberRange, rangeValues } from './member-page.ts'
 
 /** A page of members as NDJSON. */
@@ -18,14 +18,30 @@ export interface ExportAsked extends MemberPlace {
 /** Up to so many members of a segment in the order of their ids, one JSON object a line. */
 export async function exportPage(
   served: Reader,
+  db: Pick<Db, 'many'>,
   { limit, shopDomain, ...asked }: ExportAsked,
 ): Promise<ExportPage> {
   const range = await memberRange(served, { ...asked, count: limit + 1 })
   const [page] = await served.rows<Written>(EXPORT, [...rangeValues(range), limit, shopDomain])
   return {
-    lines: page?.lines ?? '',
+    lines: await withMergeIdentifiers(page?.lines ?? '', db),
     next: page?.more ? { after: page.after, position: page.position } : null,
   }
+}
+
+/** No text can look like it: in JSON a quote is written with a backslash. */
+const MERGED = /,"mergeIdentifier":(\d+)/g
+
+/** What profiles were merged by is in Postgres; lines are written with the ordinal of the customer in its place. */
+async function withMergeIdentifiers(lines: string, db: Pick<Db, 'many'>): Promise<string> {
+  const merged = Array.from(lines.matchAll(MERGED), ([, customer]) => Number(customer))
+  if (merged.length === 0) return lines
+  const found = await db.many<{ customer: number; value: string }>('merge_identifiers', [merged])
+  const values = new Map(found.map(({ customer, value }) => [customer, value]))
+  return lines.replace(MERGED, (_, customer) => {
+    const value = values.get(Number(customer))
+    return value === undefined ? '' : `,"mergeIdentifier":${JSON.stringify(value)}`
+  })
 }
 
 interface Written {
@@ -63,6 +79,7 @@ const EXPORT = `
         ${PLACE.map((name, n) => member(name, `to_json(place[${n + 1}])`)).join(', ')},
         case when store_customer_id is not null then ',"shopDomain":' || to_json($6::varchar) end,
         ${member('storeCustomerId', 'to_json(store_customer_id)')},
+        ${member('mergeIdentifier', "case when provenance = 'merged' then customer end")},
         case
           when coalesce(created_at, last_event_at) is not null
           then ',"properties":{' || ltrim(
