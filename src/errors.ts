@@ -75,10 +75,20 @@ export function isUnavailable(error: unknown): boolean {
   return code !== undefined && (TRANSIENT.test(code) || SOCKET.test(code))
 }
 
-/** True when another transaction was first: a deadlock, or a row that it made or removed. What is there now is seen by a retry. */
-export const isOvertaken = (error: unknown): boolean => OVERTAKEN.test(errorCode(error) ?? '')
+/**
+ * True when another transaction was first: a deadlock, or a row or partition that it made or removed. What is there now is
+ * seen by a retry.
+ */
+export const isOvertaken = (error: unknown): boolean =>
+  OVERTAKEN.test(errorCode(error) ?? '') || isMisplaced(error)
 
 const OVERTAKEN = /^(40|23503$|23505$)/
+
+/** A check of a table without a name is that of a partition: while the row waited, it came to belong to another one. */
+function isMisplaced(error: unknown): boolean {
+  const { table_name, constraint_name } = (error ?? {}) as { table_name?: string; constraint_name?: string }
+  return errorCode(error) === '23514' && table_name !== undefined && constraint_name === undefined
+}
 
 /** The SQLSTATE or system code of a driver error; never its message text. */
 export function errorCode(error: unknown): string | undefined {

@@ -654,6 +654,21 @@ t.test('when Postgres fails', async (t) => {
     t.same(await storedIds(db), ['before', 'after'])
   })
 
+  t.test('a batch that waits while its day gets a partition of its own is stored there', async (t) => {
+    const { db, brand } = await ownCluster(t)
+    const ingest = await ingestOf(t, db)
+    await db.sql`call event_log_drop_before((now() at time zone 'UTC')::date + 2)`
+    await ingest.accept(bodyOf({ ...event, eventId: 'before' }), brand.id)
+    const during = await db.sql.begin(async (tx) => {
+      await tx`call event_log_days((now() at time zone 'UTC')::date - 1, (now() at time zone 'UTC')::date + 1)`
+      const accepted = ingest.accept(bodyOf({ ...event, eventId: 'during' }), brand.id)
+      await eventually(async () => (await db.sql`select from pg_locks where not granted`).count > 0)
+      return { accepted }
+    })
+    t.match(await during.accepted, { accepted: 1 })
+    t.same(await storedIds(db), ['before', 'during'])
+  })
+
   t.test('a brand whose oldest request waits for more than a second gets 503 at once', async (t) => {
     const { db, brand } = await ownCluster(t)
     const ingest = await ingestOf(t, db, { connections: 1 })

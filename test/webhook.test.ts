@@ -511,6 +511,24 @@ t.test('a fault of Postgres is 503, and the same delivery is taken when it is ov
   t.match(await stored(one), { records: 3, deliveries: 3, events: 3 })
 })
 
+t.test('a delivery that waits while its day gets a partition of its own is stored', async (t) => {
+  const one = await source()
+  await sql`call event_log_drop_before((now() at time zone 'UTC')::date + 2)`
+  t.match(await send(one), ACCEPTED)
+  const { delivered } = await sql.begin(async (tx) => {
+    await tx`call event_log_days((now() at time zone 'UTC')::date - 1, (now() at time zone 'UTC')::date + 7)`
+    const delivered = send(one)
+    await eventually(
+      async () =>
+        (await sql`select from pg_locks where relation = 'event_log_default'::regclass and not granted`)
+          .count > 0,
+    )
+    return { delivered }
+  })
+  t.match(await delivered, ACCEPTED)
+  t.match(await stored(one), { letters: 0, events: 2 })
+})
+
 t.test('without Postgres a delivery is 503', async (t) => {
   const away = openPostgres('postgres://nobody@127.0.0.1:1/nothing')
   const routes = webhookRoutes({

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { errorCode, fail, isUnavailable } from '../errors.ts'
+import { errorCode, fail, isOvertaken, isUnavailable } from '../errors.ts'
 import { errorFields, log } from '../log.ts'
 import type { Postgres, Sql } from '../store/postgres.ts'
 import { statement } from '../store/sqlfile.ts'
@@ -69,7 +69,7 @@ export function openLogWriter(postgres: Postgres): LogWriter {
           renew()
           mayBeCommitted ||= leavesOpen(error)
           const retries =
-            isUnavailable(error) &&
+            (isUnavailable(error) || isOvertaken(error)) &&
             errorCode(error) !== DISK_FULL &&
             performance.now() + RETRY_MS < deadline - CANCEL_MS
           if (!retries) throw given(error, batch, mayBeCommitted)
