@@ -191,6 +191,15 @@ t.test('POST /cdp/events', async (t) => {
       }
     },
   )
+  t.test(
+    'says to whom it answers 401 how to authenticate, also with a credential of another kind',
+    async (t) => {
+      const keyClass = 'brand-api'
+      const made = await createKey(db.forBrand(brand.id), { scopes: ['providers:read'], keyClass })
+      for (const authorization of ['', `Bearer ${made.plaintext}`])
+        t.match((await send('not json', { authorization })).headers.get('www-authenticate'), /^Bearer/)
+    },
+  )
   t.test('answers 403 without customer-data features', async (t) => {
     const other = await host(t, db, { features: [] })
     t.match(await other.send('not json'), { status: 403, body: { error: { code: 'insufficient_scope' } } })
