@@ -173,6 +173,10 @@ t.test('every refusal has its status and reason, and does not use up the event i
   t.same(await stored(one), ONE)
 })
 
+t.test('an external id has 256 characters, of whichever plane', async (t) => {
+  t.match(await send(await source(), { data: data({ id: '🧾'.repeat(256) }) }), ACCEPTED)
+})
+
 t.test('of several things that are wrong the first in order is said', async (t) => {
   const one = await source()
   await send(one, { data: data({ member: { phone: '+1 202 555 0101' }, email: undefined }) })
