@@ -6,6 +6,7 @@ import { Failure } from '../src/errors.ts'
 import { checkBrowserEvents } from '../src/event/browser.ts'
 import { quickBrowserEvents, quickEvents } from '../src/event/quick.ts'
 import { type Checked, checkEvents, type EventLine } from '../src/event/shape.ts'
+import { walk } from '../src/event/walk.ts'
 import { parseTime } from '../src/time.ts'
 import { type RandomSource, randomSource } from './fixtures/random.ts'
 
@@ -327,6 +328,11 @@ t.test('hostile values are refused by their path', async (t) => {
     t.match(rejected[0]?.message, says)
     t.equal(quick(withProperties(properties)), undefined)
   }
+  t.test('no more of them are looked up than are told', async (t) => {
+    let told = 0
+    walk({ a: Array(1_000).fill('\0') }, 'properties', 1, true, () => told++)
+    t.equal(told, 100)
+  })
   t.test('32,000 levels are refused without recursion', async (t) => {
     for (const deep of [nested(32_000), `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`]) {
       t.match(refusal(withProperties(deep)).rejected[0]?.message, /too deep/)
