@@ -59,6 +59,10 @@ t.test('GET /cdp/pixel.js', async (t) => {
     t.notMatch(pixelText(), /^\s|\/\/ |\/\*|\bimport\b|\brequire\b/m)
     t.equal(await (await get({ 'accept-encoding': 'identity' })).text(), pixelText())
   })
+  t.test('travels uncompressed to who refuses gzip', async (t) => {
+    for (const coding of ['gzip;q=0', 'gzip; q=0.0, identity'])
+      t.equal((await get({ 'accept-encoding': coding })).headers.get('content-encoding'), null)
+  })
   t.test('may be kept for an hour, and is not sent again to who has it', async (t) => {
     const { headers } = await get()
     t.equal(headers.get('cache-control'), 'public, max-age=3600')
