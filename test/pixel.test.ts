@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm'
 import { gzipSync, zstdDecompressSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { createLimits } from '../src/access/limits.ts'
@@ -96,6 +97,35 @@ interface Storefront {
   /** The first stored line of this type and with these properties. */
   line(type: string, properties?: Record<string, unknown>): Promise<EventLine>
 }
+
+t.test('what is cut off a long text is no half of a character, which the host refuses', async (t) => {
+  const shop = 'a.myshopify.com'
+  const title = `${'x'.repeat(299)}😀`
+  const { promise: sent, resolve } = Promise.withResolvers<string>()
+  const currentScript = { src: `https://collect.example/cdp/pixel.js`, dataset: { shop } }
+  const document = {
+    currentScript,
+    title,
+    cookie: '',
+    referrer: '',
+    readyState: 'loading',
+    addEventListener() {},
+  }
+  const location = new URL(`https://${shop}/?utm_source=${'y'.repeat(499)}${encodeURIComponent('😀')}`)
+  const page = { document, location, addEventListener() {} }
+  const fetch = async (_: string, { body }: { body: string }) => resolve(body)
+  runInNewContext(pixelText(), {
+    ...page,
+    window: page,
+    URL,
+    URLSearchParams,
+    setTimeout,
+    clearTimeout,
+    fetch,
+  })
+  const { properties } = JSON.parse(await sent).events[0]
+  t.same([properties.title, properties.utm_source], ['x'.repeat(299), 'y'.repeat(499)])
+})
 
 t.test('in the pages of a storefront', { skip: noChromium }, async (t) => {
   const tab = await chromium(t, { scripts: true })
