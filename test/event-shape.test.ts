@@ -6,6 +6,7 @@ import { Failure } from '../src/errors.ts'
 import { checkBrowserEvents } from '../src/event/browser.ts'
 import { quickBrowserEvents, quickEvents } from '../src/event/quick.ts'
 import { type Checked, checkEvents, type EventLine } from '../src/event/shape.ts'
+import { walk } from '../src/event/walk.ts'
 import { parseTime } from '../src/time.ts'
 import { type RandomSource, randomSource } from './fixtures/random.ts'
 
@@ -35,9 +36,9 @@ interface Refusal {
 }
 
 /** Why a body is refused; its 400 must be what refuses it. */
-function refusal(body: unknown): Refusal {
+function refusal(body: unknown, checked: (body: unknown) => unknown = check): Refusal {
   try {
-    check(body)
+    checked(body)
   } catch (error) {
     if (!(error instanceof Failure) || error.code !== 'bad_request') throw error
     return { message: error.message, rejected: (error.beside.rejected ?? []) as Refusal['rejected'] }
@@ -327,6 +328,11 @@ t.test('hostile values are refused by their path', async (t) => {
     t.match(rejected[0]?.message, says)
     t.equal(quick(withProperties(properties)), undefined)
   }
+  t.test('no more of them are looked up than are told', async (t) => {
+    let told = 0
+    walk({ a: Array(1_000).fill('\0') }, 'properties', 1, true, () => told++)
+    t.equal(told, 100)
+  })
   t.test('32,000 levels are refused without recursion', async (t) => {
     for (const deep of [nested(32_000), `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`]) {
       t.match(refusal(withProperties(deep)).rejected[0]?.message, /too deep/)
@@ -534,6 +540,10 @@ t.test('events of a page', async (t) => {
     const many = page(...Array(300).fill({ ...view, sessionId: 's', source: { itemType: 'x' } }))
     t.equal(checkPage(bytes({ ...many, requiredProfileProperties: ['*'] })).events, 300)
     t.notOk('sessionId' in stored({ sessionId: 's' }))
+  })
+  t.test('are not all looked at where the body has more than can be valid in it', async (t) => {
+    const body = bytes(page(...Array(30_000).fill(0)))
+    t.equal(refusal(body, () => checkPage(body)).rejected.length, Math.floor(body.length / 44) + 1)
   })
   t.test('of types that only the service records are refused', async (t) => {
     for (const eventType of ['order_created', 'refund_issued', 'checkout_abandoned', 'consent_updated'])

@@ -233,6 +233,7 @@ t.test('bodies', async (t) => {
     route('/v1/a', { POST: counted, GET: ok }),
     route('/v1/lenient', { POST: echo }, { encodings: 400 }),
     route('/v1/lent', { POST: borrow }, { borrows: true }),
+    route('/v1/none', { POST: echo }, { bodyLimit: 0 }),
     route('/v1/guarded', {
       POST: {
         admit: async (request) => {
@@ -298,6 +299,10 @@ t.test('bodies', async (t) => {
       t.equal(calls, before, 'the handler was not called')
     },
   )
+  t.test('a path that takes no body says so', async (t) => {
+    const error = { code: 'bad_request', message: 'The body must be empty' }
+    t.match(await body(await post('/v1/none', 'x')), { status: 413, body: { error } })
+  })
   t.test('a chunked body over the limit is 413 when it ends', async (t) => {
     const wire = (await Wire.open(t, port)).send(
       'POST /v1/a HTTP/1.1\nTransfer-Encoding: chunked',

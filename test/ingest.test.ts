@@ -191,6 +191,15 @@ t.test('POST /cdp/events', async (t) => {
       }
     },
   )
+  t.test(
+    'says to whom it answers 401 how to authenticate, also with a credential of another kind',
+    async (t) => {
+      const keyClass = 'brand-api'
+      const made = await createKey(db.forBrand(brand.id), { scopes: ['providers:read'], keyClass })
+      for (const authorization of ['', `Bearer ${made.plaintext}`])
+        t.match((await send('not json', { authorization })).headers.get('www-authenticate'), /^Bearer/)
+    },
+  )
   t.test('answers 403 without customer-data features', async (t) => {
     const other = await host(t, db, { features: [] })
     t.match(await other.send('not json'), { status: 403, body: { error: { code: 'insufficient_scope' } } })
@@ -652,6 +661,21 @@ t.test('when Postgres fails', async (t) => {
     })
     await ingest.accept(bodyOf({ ...event, eventId: 'after' }), brand.id)
     t.same(await storedIds(db), ['before', 'after'])
+  })
+
+  t.test('a batch that waits while its day gets a partition of its own is stored there', async (t) => {
+    const { db, brand } = await ownCluster(t)
+    const ingest = await ingestOf(t, db)
+    await db.sql`call event_log_drop_before((now() at time zone 'UTC')::date + 2)`
+    await ingest.accept(bodyOf({ ...event, eventId: 'before' }), brand.id)
+    const during = await db.sql.begin(async (tx) => {
+      await tx`call event_log_days((now() at time zone 'UTC')::date - 1, (now() at time zone 'UTC')::date + 1)`
+      const accepted = ingest.accept(bodyOf({ ...event, eventId: 'during' }), brand.id)
+      await eventually(async () => (await db.sql`select from pg_locks where not granted`).count > 0)
+      return { accepted }
+    })
+    t.match(await during.accepted, { accepted: 1 })
+    t.same(await storedIds(db), ['before', 'during'])
   })
 
   t.test('a brand whose oldest request waits for more than a second gets 503 at once', async (t) => {

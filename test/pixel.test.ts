@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm'
 import { gzipSync, zstdDecompressSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { createLimits } from '../src/access/limits.ts'
@@ -59,6 +60,10 @@ t.test('GET /cdp/pixel.js', async (t) => {
     t.notMatch(pixelText(), /^\s|\/\/ |\/\*|\bimport\b|\brequire\b/m)
     t.equal(await (await get({ 'accept-encoding': 'identity' })).text(), pixelText())
   })
+  t.test('travels uncompressed to who refuses gzip', async (t) => {
+    for (const coding of ['gzip;q=0', 'gzip; q=0.0, identity'])
+      t.equal((await get({ 'accept-encoding': coding })).headers.get('content-encoding'), null)
+  })
   t.test('may be kept for an hour, and is not sent again to who has it', async (t) => {
     const { headers } = await get()
     t.equal(headers.get('cache-control'), 'public, max-age=3600')
@@ -92,6 +97,35 @@ interface Storefront {
   /** The first stored line of this type and with these properties. */
   line(type: string, properties?: Record<string, unknown>): Promise<EventLine>
 }
+
+t.test('what is cut off a long text is no half of a character, which the host refuses', async (t) => {
+  const shop = 'a.myshopify.com'
+  const title = `${'x'.repeat(299)}😀`
+  const { promise: sent, resolve } = Promise.withResolvers<string>()
+  const currentScript = { src: `https://collect.example/cdp/pixel.js`, dataset: { shop } }
+  const document = {
+    currentScript,
+    title,
+    cookie: '',
+    referrer: '',
+    readyState: 'loading',
+    addEventListener() {},
+  }
+  const location = new URL(`https://${shop}/?utm_source=${'y'.repeat(499)}${encodeURIComponent('😀')}`)
+  const page = { document, location, addEventListener() {} }
+  const fetch = async (_: string, { body }: { body: string }) => resolve(body)
+  runInNewContext(pixelText(), {
+    ...page,
+    window: page,
+    URL,
+    URLSearchParams,
+    setTimeout,
+    clearTimeout,
+    fetch,
+  })
+  const { properties } = JSON.parse(await sent).events[0]
+  t.same([properties.title, properties.utm_source], ['x'.repeat(299), 'y'.repeat(499)])
+})
 
 t.test('in the pages of a storefront', { skip: noChromium }, async (t) => {
   const tab = await chromium(t, { scripts: true })

@@ -85,6 +85,15 @@ t.test('discovery', async (t) => {
     })
     t.match([refused.status, refused.headers.get('access-control-allow-origin')], [413, '*'])
   })
+  t.test('says to pages of any site that a method is wrong', async (t) => {
+    for (const path of ['/oauth/token', '/oauth/register', '/oauth/revoke', '/oauth/jwks']) {
+      const answer = await fetch(base + path, { method: 'PUT', headers: { origin: 'https://a.example' } })
+      t.equal(answer.headers.get('access-control-allow-origin'), '*', path)
+      t.match([answer.status, await answer.json()], [405, { error: 'method_not_allowed' }], path)
+    }
+    const resource = await fetch(`${base}/.well-known/oauth-protected-resource`, { method: 'PUT' })
+    t.match([resource.status, resource.headers.get('access-control-allow-origin')], [405, '*'])
+  })
   t.test('answers HEAD as GET without the body, OPTIONS, and 405 for other methods', async (t) => {
     const paths = ['oauth-authorization-server', 'openid-configuration', 'oauth-protected-resource']
     for (const path of [

@@ -173,6 +173,10 @@ t.test('every refusal has its status and reason, and does not use up the event i
   t.same(await stored(one), ONE)
 })
 
+t.test('an external id has 256 characters, of whichever plane', async (t) => {
+  t.match(await send(await source(), { data: data({ id: '🧾'.repeat(256) }) }), ACCEPTED)
+})
+
 t.test('of several things that are wrong the first in order is said', async (t) => {
   const one = await source()
   await send(one, { data: data({ member: { phone: '+1 202 555 0101' }, email: undefined }) })
@@ -509,6 +513,24 @@ t.test('a fault of Postgres is 503, and the same delivery is taken when it is ov
   })
   t.ok(then.body.ok || then.body.deduplicated)
   t.match(await stored(one), { records: 3, deliveries: 3, events: 3 })
+})
+
+t.test('a delivery that waits while its day gets a partition of its own is stored', async (t) => {
+  const one = await source()
+  await sql`call event_log_drop_before((now() at time zone 'UTC')::date + 2)`
+  t.match(await send(one), ACCEPTED)
+  const { delivered } = await sql.begin(async (tx) => {
+    await tx`call event_log_days((now() at time zone 'UTC')::date - 1, (now() at time zone 'UTC')::date + 7)`
+    const delivered = send(one)
+    await eventually(
+      async () =>
+        (await sql`select from pg_locks where relation = 'event_log_default'::regclass and not granted`)
+          .count > 0,
+    )
+    return { delivered }
+  })
+  t.match(await delivered, ACCEPTED)
+  t.match(await stored(one), { letters: 0, events: 2 })
 })
 
 t.test('without Postgres a delivery is 503', async (t) => {

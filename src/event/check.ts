@@ -1,6 +1,6 @@
 import { fail } from '../errors.ts'
 import { decimalOf, isExact } from './exact.ts'
-import { type Report, walk } from './walk.ts'
+import { MAX_PROBLEMS, type Report, walk } from './walk.ts'
 
 /** Longest eventType, eventId and identifier, in characters. */
 export const MAX_TYPE = 64
@@ -10,8 +10,6 @@ export const MAX_NAME = 256
 export const UPDATE = 'updateProperties'
 /** Names that one such event may set. */
 const MAX_SET = 100
-/** Problems of a request that are told beside the first one of each event. */
-const MAX_PROBLEMS = 100
 /** The level of an event in its body: object, array, event. */
 export const EVENT_LEVEL = 3
 

@@ -4,6 +4,8 @@ import { isExact } from './exact.ts'
 export const MAX_DEPTH = 32
 /** Values of one event, containers counted. */
 export const MAX_NODES = 5_000
+/** Problems of a request that are told beside the first one of each event. */
+export const MAX_PROBLEMS = 100
 
 /** Notes a problem. It must not throw: a walk would leave what it had not seen yet to the next one. */
 export type Report = (path: string, message: string) => void
@@ -17,28 +19,32 @@ const parents: number[] = []
 const keys: (string | number)[] = []
 
 /**
- * Checks every value inside `root` without recursion and reports what a lake row cannot hold.
+ * Checks every value inside `root` without recursion and reports what a lake row cannot hold, as often as anyone is told.
  * `escaped`: strings may hold NUL or lone surrogates. True when an integer beyond 2^53 was seen.
  */
 export function walk(root: object, path: string, level: number, escaped: boolean, report: Report): boolean {
   let inexact = false
   let nodes = 1
+  let problems = 0
   containers.push(root)
   levels.push(level)
   parents.push(-1)
   keys.push('')
 
+  const note = (at: number, key: string | number | undefined, message: string) => {
+    if (problems++ < MAX_PROBLEMS) report(pathOf(path, at, key), message)
+  }
   const visit = (value: unknown, at: number, key: string | number) => {
     nodes++
     if (typeof value === 'string') {
-      if (escaped) checkText(value, (message) => report(pathOf(path, at, key), message))
+      if (escaped) checkText(value, (message) => note(at, key, message))
     } else if (typeof value === 'number') {
-      if (!Number.isFinite(value)) report(pathOf(path, at, key), 'is a number out of range')
+      if (!Number.isFinite(value)) note(at, key, 'is a number out of range')
       else if (!isExact(value)) inexact = true
     } else if (typeof value === 'object' && value !== null) {
       const inside = (levels[at] ?? 0) + 1
       if (inside > MAX_DEPTH) {
-        report(pathOf(path, at, key), `is nested too deep: a body has at most ${MAX_DEPTH} levels`)
+        note(at, key, `is nested too deep: a body has at most ${MAX_DEPTH} levels`)
         return
       }
       containers.push(value)
@@ -56,8 +62,8 @@ export function walk(root: object, path: string, level: number, escaped: boolean
       continue
     }
     for (const key in container) {
-      if (FORBIDDEN_KEYS.has(key)) report(pathOf(path, at, key), 'has a name that is not allowed')
-      else if (escaped) checkText(key, (message) => report(pathOf(path, at), `has a name that ${message}`))
+      if (FORBIDDEN_KEYS.has(key)) note(at, key, 'has a name that is not allowed')
+      else if (escaped) checkText(key, (message) => note(at, undefined, `has a name that ${message}`))
       visit(container[key], at, key)
       if (nodes > MAX_NODES) break
     }

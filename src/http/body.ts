@@ -171,12 +171,13 @@ export class Body {
     this.#reader = undefined
     if (this.#gone) reader.reject(GONE)
     else if (this.#refused) reader.reject(fail('unavailable', FULL))
-    else if (this.#over)
-      reader.reject(fail('payload_too_large', `The body must be at most ${size(this.#limit)}`))
+    else if (this.#over) reader.reject(fail('payload_too_large', `The body must be ${atMost(this.#limit)}`))
     else reader.resolve(this.#chunks.length === 1 ? (this.#chunks[0] ?? EMPTY) : Buffer.concat(this.#chunks))
     this.#release()
   }
 }
 
-const size = (bytes: number) =>
-  bytes % 1048576 === 0 ? `${bytes / 1048576} MB` : `${Math.floor(bytes / 1024)} KB`
+function atMost(bytes: number): string {
+  if (bytes === 0) return 'empty'
+  return bytes % 1048576 === 0 ? `at most ${bytes / 1048576} MB` : `at most ${Math.floor(bytes / 1024)} KB`
+}

@@ -63,7 +63,8 @@ export function withRoom(
 /** The brand whose events a caller may send. */
 function admitted({ caller, brand }: Identified): string {
   if (caller.kind !== 'key' || caller.keyClass === 'brand-api') {
-    throw fail('unauthorized', 'Events are sent with an API key: create one in the settings')
+    const challenge = { headers: { 'www-authenticate': 'Bearer' } }
+    throw fail('unauthorized', 'Events are sent with an API key: create one in the settings', challenge)
   }
   if (!brand.features.includes('cdp')) {
     throw fail('insufficient_scope', 'Customer-data features are not enabled for this brand')

@@ -82,6 +82,7 @@ export class Exchange {
   }
 
   #reply(): Reply | Promise<Reply> {
+    this.#match?.route.begin?.(this.#request)
     const { path, method, repeated } = this.#request
     const transfer = this.#request.header('transfer-encoding')
     if (transfer !== undefined && transfer !== 'chunked')

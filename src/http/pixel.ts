@@ -5,6 +5,7 @@ import { gzipSync } from 'node:zlib'
 import type { Limits } from '../access/limits.ts'
 import type { Origins } from '../access/origin.ts'
 import { CHECKOUT } from '../config.ts'
+import { takesGzip } from './gzip.ts'
 import { hasTag } from './openapi.ts'
 import type { Reply } from './reply.ts'
 import type { Request } from './request.ts'
@@ -46,7 +47,7 @@ export function pixelRoutes({ origins, limit }: PixelServing): Route[] {
   const serve = async (request: Request): Promise<Reply> => {
     limit?.(await shopOf(request, origins), request.address)
     if (hasTag(request.header('if-none-match'), tag)) return { status: 304, headers }
-    return /\bgzip\b/.test(request.header('accept-encoding') ?? '')
+    return takesGzip(request.header('accept-encoding'))
       ? { status: 200, headers: { ...headers, 'content-encoding': 'gzip' }, body: packed }
       : { status: 200, headers, body: plain }
   }

@@ -12,9 +12,10 @@ export interface Reply {
 
 /**
  * rest, cdp and plain: `{ error: { code, message } }`; collect: the same, and `{ message }` for unserved methods
- * and 429; webhook: `{ ok: false, reason, message }`; mcp, before its messages are read: `{ error, error_description }`.
+ * and 429; webhook: `{ ok: false, reason, message }`; oauth, and mcp before its messages are read:
+ * `{ error, error_description }`.
  */
-export type Surface = 'rest' | 'cdp' | 'collect' | 'webhook' | 'mcp' | 'plain'
+export type Surface = 'rest' | 'cdp' | 'collect' | 'webhook' | 'oauth' | 'mcp' | 'plain'
 
 /** A `{ message }` body and no X-Request-Id. A 503 of this form says that it is unknown what was accepted. */
 export const messageOnly = (status: number, message: string): Reply => ({
@@ -44,7 +45,8 @@ export function errorReply(error: unknown, surface: Surface, requestId: string):
   const code = publicCode(codeOn(surface, failure.code))
   if (surface === 'webhook')
     return { status, headers, body: { ok: false, reason: code, message, ...failure.beside } }
-  if (surface === 'mcp') return { status, headers, body: { error: code, error_description: message } }
+  if (surface === 'oauth' || surface === 'mcp')
+    return { status, headers, body: { error: code, error_description: message } }
   return { status, headers, body: { error: { code, message }, ...failure.beside } }
 }
 

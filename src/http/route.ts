@@ -22,6 +22,8 @@ export interface Route {
   /** Bytes; a longer body is 413. */
   bodyLimit: number
   surface: Surface
+  /** Runs before anything of a request is judged: headers that it sets are those of a refused method, too. */
+  begin?(request: Request): void
   /** Its handlers read the body during their call, not after it: it is lent to them without a copy where it can be. */
   borrows?: boolean
   /** An empty value in its path is an invalid one, not another path. */

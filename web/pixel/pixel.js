@@ -47,6 +47,8 @@
     attempt(() => localStorage.removeItem(key))
   }
   const parsed = (text) => attempt(() => JSON.parse(text))
+  // The host refuses half of a character.
+  const cut = (text, most) => text?.slice(0, most).replace(/[\ud800-\udbff]$/, '')
 
   const random = () =>
     attempt(() => crypto.randomUUID()) ??
@@ -73,11 +75,10 @@
     const now = Date.now()
     const last = parsed(kept(SESSION))
     const isOpen = now - last?.at < 30 * MINUTE
-    const current = isOpen ? last : { id: random(), landing_page: location.href.slice(0, 2_000) }
+    const current = isOpen ? last : { id: random(), landing_page: cut(location.href, 2_000) }
     current.at = now
     const query = new URLSearchParams(location.search)
-    if (UTM.some((name) => query.get(name)))
-      for (const name of UTM) current[name] = query.get(name)?.slice(0, 500)
+    if (UTM.some((name) => query.get(name))) for (const name of UTM) current[name] = cut(query.get(name), 500)
     keep(SESSION, JSON.stringify(current))
     const { id, at, ...rest } = current
     return { session_id: id, ...rest }
@@ -192,10 +193,10 @@
 
   const track = (eventType, properties = {}, about = {}) => {
     const here = {
-      url: location.href.slice(0, 2_000),
-      path: location.pathname.slice(0, 500),
-      title: document.title.slice(0, 300),
-      referrer: document.referrer.slice(0, 2_000),
+      url: cut(location.href, 2_000),
+      path: cut(location.pathname, 500),
+      title: cut(document.title, 300),
+      referrer: cut(document.referrer, 2_000),
     }
     const event = {
       ...named(eventType),

@@ -16,7 +16,7 @@ export interface Identified {
 export function identify(data: Record<string, unknown>, mappings: Mappings): Identified {
   const at = (path: string | undefined) => (path ? textOf(valueAt(path, data)) : null)
   const externalId = at(mappings.external_id_path)
-  if (externalId === null || externalId.length > MAX_NAME) {
+  if (externalId === null || !isShort(externalId)) {
     throw refuse(
       'missing_external_id',
       `external_id_path (${mappings.external_id_path}): must give a text of 1 to ${MAX_NAME} characters or an integer`,
@@ -43,6 +43,8 @@ export const noChannel = () =>
     'missing_contact_channel',
     'Neither email_path nor phone_path gives an email address or phone number',
   )
+
+const isShort = (text: string) => text.length <= MAX_NAME || [...text].length <= MAX_NAME
 
 /** A text that is not blank, or the digits of an integer; null for anything else. */
 function textOf(value: unknown): string | null {

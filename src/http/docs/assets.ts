@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { fail } from '../../errors.ts'
+import { takesGzip } from '../gzip.ts'
 import type { Reply, Request } from '../server.ts'
 
 const compress = promisify(gzip)
@@ -49,7 +50,7 @@ export function loadAssets(folder: string): Assets {
         'x-content-type-options': 'nosniff',
         vary: 'accept-encoding',
       }
-      if (type.startsWith('image/') || !/\bgzip\b/.test(request.header('accept-encoding') ?? ''))
+      if (type.startsWith('image/') || !takesGzip(request.header('accept-encoding')))
         return { status: 200, headers, body: bytes }
       const once = compressed.get(name) ?? compress(bytes)
       compressed.set(name, once)

@@ -9,7 +9,6 @@ export function openly(request: Pick<Request, 'answerWith'>): void {
 export const PREFLIGHT: Handler = () => ({
   status: 204,
   headers: {
-    'access-control-allow-origin': '*',
     'access-control-allow-methods': 'GET, POST',
     'access-control-allow-headers': 'Authorization, Content-Type, MCP-Protocol-Version',
     'access-control-max-age': '86400',

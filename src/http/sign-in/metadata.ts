@@ -21,13 +21,8 @@ export function resourceRoutes(issuer: string): Route[] {
   return [PATH, `${PATH}/mcp`].map((path) => ({
     path,
     surface: 'plain',
+    begin: openly,
     bodyLimit: 0,
-    methods: {
-      GET: (request) => {
-        openly(request)
-        return { status: 200, headers, body }
-      },
-      OPTIONS: PREFLIGHT,
-    },
+    methods: { GET: () => ({ status: 200, headers, body }), OPTIONS: PREFLIGHT },
   }))
 }

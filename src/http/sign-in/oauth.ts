@@ -103,17 +103,10 @@ async function isKept({ Client }: Provider, { query }: Request): Promise<boolean
 /** Called by clients, which may be pages of other sites. Failures of ours look like those of the protocol. */
 const open = (path: string, method: HttpMethod, handler: Handler): Route => ({
   path,
-  surface: 'mcp',
+  surface: 'oauth',
+  begin: openly,
   bodyLimit: BODY_BYTES,
-  methods: {
-    [method]: {
-      admit: (request: Request) => {
-        openly(request)
-        return handler
-      },
-    },
-    OPTIONS: PREFLIGHT,
-  },
+  methods: { [method]: handler, OPTIONS: PREFLIGHT },
 })
 
 /** Opened by a person's browser. */
