@@ -1,6 +1,6 @@
 import { rowsNamed } from '../../catalog.ts'
 import { type Expr, testedBy } from '../../expression.ts'
-import { linesOf } from '../../lines.ts'
+import { holdsWithoutLines, linesOf } from '../../lines.ts'
 import { type Condition, isEveryone, type Measure, type RowsTest, sparse, type Tree } from '../../tree.ts'
 import type { Binding } from './parameter.ts'
 import { type Scope, spell, UNIVERSE } from './spell.ts'
@@ -97,7 +97,11 @@ const isAnyRow = ({ measure, holds }: RowsTest): boolean =>
 
 /** "At least one order with such a line" is "at least one such line": said so, orders need not be read. */
 const isOfLines = (test: RowsTest): boolean =>
-  isAnyRow(test) && test.line.length > 0 && test.row.length === 0 && !rowsNamed(test.source).only
+  isAnyRow(test) &&
+  test.line.length > 0 &&
+  test.row.length === 0 &&
+  !holdsWithoutLines(test.line) &&
+  !rowsNamed(test.source).only
 
 function linesSql(test: RowsTest, binding: Binding): string {
   const { source, line: tests, days } = test
@@ -140,7 +144,9 @@ function rowsOf(test: RowsTest, binding: Binding) {
   } else if (lines && lineTests.length) {
     const same = `${line}.${lines.key} = ${row}.${lines.key}`
     const matching = `select 1 from ${lines.name} as ${line}\nwhere ${[same, ...inTime(), ...lineTests].join('\n  and ')}`
-    where.push(`exists (${indented(`\n${matching}`)}\n)`)
+    const any = `exists (${indented(`\n${matching}`)}\n)`
+    const none = `not exists (select 1 from ${lines.name} as ${line} where ${same})`
+    where.push(holdsWithoutLines(test.line) ? `(${any} or ${none})` : any)
   }
   return { row, scope, from: `${from.join(' ')}, params`, where }
 }

@@ -1,4 +1,5 @@
 import { rowsNamed } from '../../catalog.ts'
+import { holdsWithoutLines } from '../../lines.ts'
 import type { Aggregation, Scan } from '../../pass.ts'
 import { anySet, type Place as Bit, placeOf as bitOf, packed } from './bits.ts'
 import type { Sql } from './parameter.ts'
@@ -44,10 +45,13 @@ const wordName = (word: number): string => `some${word}`
 /** What a row must satisfy, the window first: `case` and `filter` look no further where that ends it. */
 function testsSqlOf(each: Aggregation, scan: Scan, scope: Scope, time: Place['time']): string[] {
   const tests = each.tests.map((test) => spell(test, scope))
-  if (each.match !== undefined) tests.unshift(`matched.l${each.match}`)
+  if (each.match !== undefined) tests.unshift(matchSql(scan, each.match))
   if (each.days < scan.days) tests.unshift(`${time} > ${scope.asOf(each.days)}`)
   return tests
 }
+
+const matchSql = ({ matches }: Scan, match: number): string =>
+  holdsWithoutLines(matches[match] ?? []) ? `coalesce(matched.l${match}, true)` : `matched.l${match}`
 
 function aggregationSql(
   { how, measure: { agg, field } }: Aggregation,
