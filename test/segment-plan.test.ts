@@ -360,6 +360,32 @@ t.test('negative tests of a line hold in where for an order without lines', asyn
   t.same(found, [[0, 2], [0, 2], [2], [1]])
 })
 
+t.test('counts of codes take orders that have one, and each of its codes', async (t) => {
+  const store = storeOf({
+    customers: [0, 1].map((customer) => ({ customer, phone: '+1' })),
+    stg_orders: [
+      [['A', 'B'], ['B'], [], null],
+      [['A'], []],
+    ].flatMap((codes, customer) =>
+      codes.map((discount_codes) => ({ customer, created_at: AS_OF - DAY, discount_codes })),
+    ),
+  })
+  const connection = await openStore(t, store)
+  const counted = (agg: string, value: number, rest: object = {}) => ({
+    source: 'commerce_orders',
+    rule: { agg, field: 'discount_code', op: '=', value, ...rest },
+  })
+  const found = await agree(t, connection, store, [
+    counted('count', 2),
+    counted('count', 1),
+    counted('countDistinct', 2),
+    counted('countDistinct', 1),
+    counted('countDistinct', 2, { op: '!=' }),
+    counted('countDistinct', 0, { where: [where('state', '=', 'pending')] }),
+  ])
+  t.same(found, [[0], [1], [0], [1], [1], [0, 1]])
+})
+
 t.test('sums and averages of money take orders in the brand’s currency only', async (t) => {
   const store = storeOf({
     customers: [{ customer: 0, email: 'a@example.com' }],

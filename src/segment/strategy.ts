@@ -52,7 +52,8 @@ export function passesFor(atoms: readonly Atom[], few = false): Pass[] {
     )
     const others = group.filter((each) => !lookups.some((same) => same.includes(each)))
     const distinct = others.filter(
-      ({ atom }) => atom.measure.agg === 'countDistinct' && reading.level !== 'matched',
+      ({ atom: { measure } }) =>
+        measure.agg === 'countDistinct' && !measure.field?.each && reading.level !== 'matched',
     )
     return [
       ...lookups.flatMap((same) => chunks(same, ENTRIES_MOST).map((part) => lookup(reading, part))),

@@ -3,7 +3,7 @@ import { type Expr, testedBy } from '../../expression.ts'
 import { holdsWithoutLines, linesOf } from '../../lines.ts'
 import { type Condition, isEveryone, type Measure, type RowsTest, sparse, type Tree } from '../../tree.ts'
 import type { Binding } from './parameter.ts'
-import { type Scope, spell, UNIVERSE } from './spell.ts'
+import { differentSql, type Scope, spell, UNIVERSE } from './spell.ts'
 
 /** A segment as one SELECT that says what its definition says, condition by condition. */
 export function plainSql(tree: Tree, binding: Binding, columns: readonly string[] = ['customer']): string {
@@ -160,15 +160,15 @@ function havingSql(test: RowsTest, scope: Scope): string | undefined {
 
 const measuredSql = ({ field }: Measure, scope: Scope) => (field ? spell(field.reads, scope) : '*')
 
-const totalSql = ({ agg }: Measure, of: string): string | undefined =>
+const totalSql = (measure: Measure, of: string): string | undefined =>
   ({
     count: `count(${of})`,
-    countDistinct: `count(distinct ${of})`,
+    countDistinct: differentSql(of, measure),
     sum: `coalesce(sum(${of}), 0)`,
     avg: undefined,
     min: `min(${of})`,
     max: `max(${of})`,
-  })[agg]
+  })[measure.agg]
 
 /** What a condition compares, of one customer (by ordinal): one row with the column `actual`, of an attribute also its `kind`. */
 export function actualSql({ test }: Condition, customer: number, binding: Binding): string {

@@ -4,7 +4,7 @@ import type { Aggregation, Scan } from '../../pass.ts'
 import { anySet, type Place as Bit, placeOf as bitOf, packed } from './bits.ts'
 import type { Sql } from './parameter.ts'
 import { answer, columns, type Place, placeOf, Since, testsSql } from './since.ts'
-import { all, type Scope, spell } from './spell.ts'
+import { all, differentSql, type Scope, spell } from './spell.ts'
 
 /** One row per customer with rows in the longest window, one boolean per atom. */
 export function scanSql(scan: Scan, asOf: Date, gathered?: string): Sql {
@@ -54,12 +54,13 @@ const matchSql = ({ matches }: Scan, match: number): string =>
   holdsWithoutLines(matches[match] ?? []) ? `coalesce(matched.l${match}, true)` : `matched.l${match}`
 
 function aggregationSql(
-  { how, measure: { agg, field } }: Aggregation,
+  { how, measure }: Aggregation,
   name: string,
   tests: readonly string[],
   scope: Scope,
   time: Place['time'],
 ): string[] {
+  const { agg, field } = measure
   const filter = tests.length ? ` filter (where ${tests.join(' and ')})` : ''
   const of = field ? spell(field.reads, scope) : '*'
   switch (how) {
@@ -72,7 +73,7 @@ function aggregationSql(
     case 'latest':
       return [`max(${time})${filter} as ${name}`]
     case 'aggregate':
-      if (agg === 'countDistinct') return [`count(distinct ${of})${filter} as ${name}`]
+      if (agg === 'countDistinct') return [`${differentSql(of, measure, filter)} as ${name}`]
       if (agg === 'avg') return [`sum(${of})${filter} as ${name}`, `count(${of})${filter} as ${name}n`]
       return [`${agg}(${of})${filter} as ${name}`]
   }
