@@ -564,6 +564,7 @@ t.test('the JSON Schema of definitions takes what is valid, and refuses what is 
     ...Object.values(OPERATORS).map(({ example }) => profile(example)),
     ...Array.from({ length: 300 }, () => randomDefinition(random, [segmentId(0)])),
     counted({ window: {} }),
+    counted({ where: [{ source: 'commerce_orders', field: 'total', op: 'exists' }] }),
   ]
   for (const definition of valid)
     if (!validate(definition)) t.same(validate.errors, [], JSON.stringify(definition))
