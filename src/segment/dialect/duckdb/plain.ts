@@ -1,4 +1,4 @@
-import { rowsNamed } from '../../catalog.ts'
+import { type Lines, rowsNamed } from '../../catalog.ts'
 import { type Expr, testedBy } from '../../expression.ts'
 import { holdsWithoutLines, linesOf } from '../../lines.ts'
 import { type Condition, isEveryone, type Measure, type RowsTest, sparse, type Tree } from '../../tree.ts'
@@ -142,13 +142,33 @@ function rowsOf(test: RowsTest, binding: Binding) {
     from.push(`join ${lines.name} as ${line} on ${line}.${lines.key} = ${row}.${lines.key}`)
     where.push(...inTime(), ...lineTests)
   } else if (lines && lineTests.length) {
-    const same = `${line}.${lines.key} = ${row}.${lines.key}`
-    const matching = `select 1 from ${lines.name} as ${line}\nwhere ${[same, ...inTime(), ...lineTests].join('\n  and ')}`
-    const any = `exists (${indented(`\n${matching}`)}\n)`
-    const none = `not exists (select 1 from ${lines.name} as ${line} where ${same})`
-    where.push(holdsWithoutLines(test.line) ? `(${any} or ${none})` : any)
+    const sql = holdsWithoutLines(test.line) ? someOrNoneSql : someSql
+    where.push(sql(lines, row, { inTime: inTime(), tests: lineTests }))
   }
   return { row, scope, from: `${from.join(' ')}, params`, where }
+}
+
+interface LineTests {
+  inTime: readonly string[]
+  tests: readonly string[]
+}
+
+/** That one of the lines of a row satisfies tests. */
+function someSql({ name, alias, key }: Lines, row: string, { inTime, tests }: LineTests): string {
+  const where = [`${alias}.${key} = ${row}.${key}`, ...inTime, ...tests].join('\n  and ')
+  return `exists (${indented(`\nselect 1 from ${name} as ${alias}\nwhere ${where}`)}\n)`
+}
+
+/** The same, or that it has none: by OR between the two it took four times as long. */
+function someOrNoneSql({ name, alias, key }: Lines, row: string, { inTime, tests }: LineTests): string {
+  const failing = [
+    `select ${alias}.${key}`,
+    `from ${name} as ${alias}`,
+    ...inTime.map((each) => `where ${each}`),
+    `group by ${alias}.${key}`,
+    `having not bool_or(${tests.join(' and ')})`,
+  ]
+  return `${row}.${key} not in (${indented(`\n${failing.join('\n')}`)}\n)`
 }
 
 function havingSql(test: RowsTest, scope: Scope): string | undefined {
