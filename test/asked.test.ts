@@ -30,6 +30,7 @@ async function shop() {
   await refreshBrand(pipeline, brand.id, { asOf: at('2026-05-02T00:00:00') })
   return {
     brand,
+    save,
     view,
     members: async () => {
       const { served, lake } = await published()
@@ -43,6 +44,13 @@ async function shop() {
       t.notOk(full)
       return steps.find(({ step }) => step === 'asked')?.rows
     },
+    /** Of bob, with no lines. */
+    order: async (day: string) => {
+      await sql`
+        insert into store_order (brand_id, external_id, id, subject, state, billing_status, currency_code, total, created_at, updated_at)
+        values (${brand.id}, '1', gen_random_uuid(), 2, 'complete', 'paid', 'USD', 10, ${day}, now())`
+      await snapshotAll(pipeline)
+    },
     event: async (time: string, event: object) => {
       const times = { occurred_at: at(time).getTime(), received_at: at(time).getTime() }
       await logBatch(sql, [{ brand_id: brand.id, store_customer_id: 'ann', ...times, ...event } as never])
@@ -52,7 +60,7 @@ async function shop() {
 }
 
 t.test('only segments whose rules are about a row that came are looked at, for its customer', async (t) => {
-  const { brand, view, event, asked, members } = await shop()
+  const { view, event, order, asked, members } = await shop()
   const everyone = ['ann', 'bob', 'cleo']
   await view(at('2026-05-02T12:00:00'), 'ann')
   t.equal(await asked('2026-05-03T00:00:00'), 2, 'those of viewers, and what refers to them')
@@ -62,10 +70,7 @@ t.test('only segments whose rules are about a row that came are looked at, for i
   t.equal(await asked('2026-05-05T00:00:00'), 1)
   t.match(await members(), { viewers: everyone, carters: ['ann'] })
 
-  await sql`
-    insert into store_order (brand_id, external_id, id, subject, state, billing_status, currency_code, total, created_at, updated_at)
-    values (${brand.id}, '1', gen_random_uuid(), 2, 'complete', 'paid', 'USD', 10, '2026-05-05', now())`
-  await snapshotAll(pipeline)
+  await order('2026-05-05')
   t.equal(await asked('2026-05-06T00:00:00'), 2, 'buyers, and spenders: what was spent is more')
   await view(at('2026-05-06T12:00:00'), 'dora')
   t.equal(await asked('2026-05-07T00:00:00'), 5, 'all of who was not there')
@@ -84,4 +89,17 @@ t.test('whom time passes is looked at for the rules that look back so far', asyn
   t.equal(await asked('2026-05-30T00:00:00'), 0)
   t.equal(await asked('2026-05-31T00:00:00.001'), 6, 'the first views are 30 days ago')
   t.match(await members(), { viewers: ['ann'], 'not viewers': ['bob', 'cleo'] })
+})
+
+t.test('whom time passes by an order without lines is looked at for what no line of it says', async (t) => {
+  const { brand, save, order, asked, members } = await shop()
+  const where = [{ field: 'product_id', op: '!=', value: 'p' }]
+  const rule = { op: 'count-over-window', window: { days: 7 }, where }
+  await save('of other products', { source: 'commerce_orders', rule })
+  await refreshBrand(pipeline, brand.id, { asOf: at('2026-05-03T00:00:00') })
+  await order('2026-05-05')
+  t.equal(await asked('2026-05-06T00:00:00'), 3)
+  t.match(await members(), { 'of other products': ['bob'] })
+  t.equal(await asked('2026-05-12T00:00:00.001'), 1)
+  t.match(await members(), { 'of other products': [] })
 })

@@ -557,7 +557,7 @@ t.test('MCP', async (t) => {
 
   t.test('the protocol', async (t) => {
     t.test('takes POST alone: other methods are 405 -32000 with Allow', async (t) => {
-      for (const method of ['GET', 'DELETE', 'PUT', 'PATCH']) {
+      for (const method of ['GET', 'DELETE', 'PUT', 'PATCH', 'PROPFIND', 'PURGE']) {
         const response = await fetch(url, { method })
         t.equal(response.status, 405)
         t.equal(response.headers.get('allow'), 'POST, OPTIONS')

@@ -184,7 +184,9 @@ t.test('the planner shares work in each of its ways, and every way is right', as
         orders({ agg: 'countDistinct', field: 'product_id', op: '>=', value: 2 }),
         orders({ op: 'count-over-window', where: [where('product_id', '=', 'p1'), line] }),
       ],
-      passes: ['distinct', 'scan'].map((is) => ({ is, lines: { name: 'stg_order_lines' } })),
+      passes: [{ is: 'scan', level: 'matched' }, { is: 'distinct' }, { is: 'scan', level: 'line' }].map(
+        (pass) => ({ ...pass, lines: { name: 'stg_order_lines' } }),
+      ),
     },
     'lines bound to their order are joined with it': {
       definitions: [orders({ op: 'count-over-window', where: [where('state', '=', 'complete'), line] })],
@@ -326,6 +328,62 @@ t.test('conditions on lines in one where look at one and the same line', async (
     { source: 'commerce_orders', rule: { agg: 'sum', field: 'quantity', op: '=', value: 6 } },
   ])
   t.same(found, [[1], [0, 1], [0]])
+})
+
+t.test('negative tests of a line hold in where for an order without lines', async (t) => {
+  const store = storeOf({
+    customers: [0, 1, 2].map((customer) => ({ customer, store_customer_id: 's' })),
+    stg_orders: ['none', 'p1', 'p2'].map((order_id, customer) => ({
+      order_id,
+      customer,
+      created_at: AS_OF - DAY,
+    })),
+    stg_order_lines: ['p1', 'p2'].map((product_id, index) => ({
+      order_id: product_id,
+      customer: index + 1,
+      created_at: AS_OF - DAY,
+      product_id,
+    })),
+  })
+  const connection = await openStore(t, store)
+  const [without, unnamed] = [where('product_id', '!=', 'p1'), { field: 'sku', op: 'missing' }]
+  const orders = (...tests: object[]) => ({
+    source: 'commerce_orders',
+    rule: { op: 'count-over-window', where: tests },
+  })
+  const found = await agree(t, connection, store, [
+    orders(without),
+    orders(where('product_id', 'notIn', ['p1', 'p3']), unnamed),
+    orders(without, { field: 'product_id', op: 'exists' }),
+    orders(where('product_id', '=', 'p1')),
+  ])
+  t.same(found, [[0, 2], [0, 2], [2], [1]])
+})
+
+t.test('counts of codes take orders that have one, and each of its codes', async (t) => {
+  const store = storeOf({
+    customers: [0, 1].map((customer) => ({ customer, phone: '+1' })),
+    stg_orders: [
+      [['A', 'B'], ['B'], [], null],
+      [['A'], []],
+    ].flatMap((codes, customer) =>
+      codes.map((discount_codes) => ({ customer, created_at: AS_OF - DAY, discount_codes })),
+    ),
+  })
+  const connection = await openStore(t, store)
+  const counted = (agg: string, value: number, rest: object = {}) => ({
+    source: 'commerce_orders',
+    rule: { agg, field: 'discount_code', op: '=', value, ...rest },
+  })
+  const found = await agree(t, connection, store, [
+    counted('count', 2),
+    counted('count', 1),
+    counted('countDistinct', 2),
+    counted('countDistinct', 1),
+    counted('countDistinct', 2, { op: '!=' }),
+    counted('countDistinct', 0, { where: [where('state', '=', 'pending')] }),
+  ])
+  t.same(found, [[0], [1], [0], [1], [1], [0, 1]])
 })
 
 t.test('sums and averages of money take orders in the brand’s currency only', async (t) => {

@@ -485,6 +485,12 @@ t.test('a signed-in user', async (t) => {
       status: 409,
       body: { error: { code: 'conflict', message: 'An active segment is named "ünïcode 👋" already.' } },
     })
+    await create({ name: 'ΣΑΣ', definition: EVERYONE })
+    t.equal(
+      (await create({ name: 'σας', definition: EVERYONE })).status,
+      409,
+      'whose letters have two small forms',
+    )
     await sql`update segment set status = 'archived' where brand_id = ${mine.id}`
     t.equal((await create({ name: 'Ünïcode 👋', definition: EVERYONE })).status, 200)
   })

@@ -9,7 +9,8 @@ import { interfaceVersion } from './changelog.ts'
 import { messagesOf } from './mcp/messages.ts'
 import { mcpServer, type Serving } from './mcp/server.ts'
 import { isFor, type Tool, toolOf } from './mcp/tool.ts'
-import type { Handler, Reply, Request, Route } from './server.ts'
+import { protocolError } from './reply.ts'
+import type { Reply, Request, Route } from './server.ts'
 
 export interface McpDeps extends CallDeps {
   baseUrl: Config['baseUrl']
@@ -57,10 +58,6 @@ export function mcpRoutes(ops: readonly Op[], deps: McpDeps): Route[] {
           checkSender(request, hosts)
           return { status: 204, headers: request.header('origin') ? PREFLIGHT : ALLOWED }
         },
-        GET: notAllowed,
-        DELETE: notAllowed,
-        PUT: notAllowed,
-        PATCH: notAllowed,
       },
     },
   ]
@@ -111,19 +108,6 @@ async function identify(request: Request, { tools, scopes, deps }: Offered): Pro
     throw fail(error.code, error.message, { cause: error.cause, headers })
   }
 }
-
-/** An error of the protocol before a message is known. */
-const protocolError = (code: number, message: string) => ({
-  jsonrpc: '2.0',
-  error: { code, message },
-  id: null,
-})
-
-const notAllowed: Handler = () => ({
-  status: 405,
-  headers: ALLOWED,
-  body: protocolError(-32000, 'Method not allowed: use POST'),
-})
 
 /** The headers that the protocol reads. */
 const READ = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-method', 'mcp-name']

@@ -24,6 +24,13 @@ export const messageOnly = (status: number, message: string): Reply => ({
   bare: true,
 })
 
+/** An error of JSON-RPC before a message is known. */
+export const protocolError = (code: number, message: string) => ({
+  jsonrpc: '2.0',
+  error: { code, message },
+  id: null,
+})
+
 /** What a surface calls a failure, where that is not its code: the contract has words of the CDP host's own. */
 const SURFACE_CODES: Partial<Record<Surface, Partial<Record<Code, Code>>>> = {
   rest: {
@@ -76,6 +83,8 @@ export function unknownPath(path: string): Reply {
 /** For a method that a route's path does not have. */
 export function unservedMethod(surface: Surface, method: string, allow: string, requestId: string): Reply {
   if (surface === 'collect') return messageOnly(404, 'Not Found')
+  if (surface === 'mcp')
+    return { status: 405, headers: { allow }, body: protocolError(-32000, 'Method not allowed: use POST') }
   const failure = fail('method_not_allowed', `This path does not take ${method}. It takes ${allow}.`, {
     headers: { allow },
   })

@@ -9,6 +9,7 @@ import {
   type Expr,
   element,
   not,
+  present,
   some,
   sorted,
   total,
@@ -149,7 +150,6 @@ function readAggregate(node: Node, path: string, source: SourceName, walk: Walk)
     node.has('field') || aggregate.of.length
       ? readField(node.get('field'), `${path}.field`, source)
       : undefined
-  if (field?.each) throw refusal(`${path}.field`, 'holds a list: aggregates take fields with one value')
   if (field && aggregate.of.length && !aggregate.of.includes(field.type))
     throw refusal(
       `${path}.agg`,
@@ -164,13 +164,17 @@ function readAggregate(node: Node, path: string, source: SourceName, walk: Walk)
   const { currency } = SOURCES[source]
   if (aggregate.brandCurrency && field?.type === 'money' && currency)
     row.push(brandCurrency(column(currency)))
-  const measure: Measure = {
-    agg,
-    ...(field && { field: { reads: field.reads, type: field.type } }),
-    level: field?.line ? 'line' : 'row',
-  }
+  // Rows have a list by one element.
+  if (agg === 'count' && field?.each) row.push(some(field.reads, present(element)))
+  const measure = measureOf(agg, field)
   const holds = operator.means(left, values, days, operand.type)
   return { negated, test: { of: 'rows', source, days: readWindow(node, path), row, line, measure, holds } }
+}
+
+function measureOf(agg: AggregateName, field: Field | undefined): Measure {
+  if (!field || (agg === 'count' && field.each)) return { agg, level: 'row' }
+  const { reads, type, each, line } = field
+  return { agg, field: { reads, type, ...(each && { each }) }, level: line ? 'line' : 'row' }
 }
 
 function aggregateOperand(agg: AggregateName, field: Field | undefined): Operand {

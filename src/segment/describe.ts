@@ -118,7 +118,10 @@ export function definitionSchema() {
         },
         ['op', 'n'],
       ),
-      where: { type: 'array', items: object({ field: { type: 'string' }, op, value: {} }, ['field', 'op']) },
+      where: {
+        type: 'array',
+        items: object({ source, field: { type: 'string' }, op, value: {} }, ['field', 'op']),
+      },
       segmentId: { type: 'string', format: 'uuid' },
     },
     additionalProperties: false,

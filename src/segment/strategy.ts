@@ -1,7 +1,7 @@
 import { rowsNamed } from './catalog.ts'
 import { and, type Expr, keyOf, oneOf, or, testedBy, type Value } from './expression.ts'
 import type { Atom, RowsAtom } from './formula.ts'
-import { linesOf } from './lines.ts'
+import { holdsWithoutLines, linesOf } from './lines.ts'
 import {
   type Aggregation,
   type Distinct,
@@ -52,7 +52,8 @@ export function passesFor(atoms: readonly Atom[], few = false): Pass[] {
     )
     const others = group.filter((each) => !lookups.some((same) => same.includes(each)))
     const distinct = others.filter(
-      ({ atom }) => atom.measure.agg === 'countDistinct' && reading.level !== 'matched',
+      ({ atom: { measure } }) =>
+        measure.agg === 'countDistinct' && !measure.field?.each && reading.level !== 'matched',
     )
     return [
       ...lookups.flatMap((same) => chunks(same, ENTRIES_MOST).map((part) => lookup(reading, part))),
@@ -70,7 +71,8 @@ export function passesFor(atoms: readonly Atom[], few = false): Pass[] {
 /** "At least one row with such a line" is "at least one such line": no need to go by way of the rows. */
 function readingOf(atom: RowsAtom): Reading {
   const { source, row, line, measure, atLeast } = atom
-  const isOfLines = measure.level === 'line' || (line.length > 0 && atLeast === 1)
+  const isAnyLine = line.length > 0 && atLeast === 1 && !holdsWithoutLines(line)
+  const isOfLines = measure.level === 'line' || isAnyLine
   const level = isOfLines ? 'line' : line.length > 0 ? 'matched' : 'row'
   return { source, level, lines: linesOf(atom), withRows: isOfLines && row.length > 0 }
 }

@@ -40,7 +40,7 @@ export interface RowsTest {
 export interface Measure {
   agg: AggregateName
   /** Absent: rows are counted. */
-  field?: { reads: Expr; type: FieldType }
+  field?: { reads: Expr; type: FieldType; each?: true }
   /** line: the lines themselves are what is counted or summed. */
   level: 'row' | 'line'
 }

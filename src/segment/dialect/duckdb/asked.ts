@@ -1,6 +1,7 @@
 import { rowsNamed } from '../../catalog.ts'
 import { columnsIn, type Expr } from '../../expression.ts'
 import type { RowsAtom } from '../../formula.ts'
+import { holdsWithoutLines } from '../../lines.ts'
 import { anySet, maskOf, placeOf } from './bits.ts'
 import type { Sql } from './parameter.ts'
 import { columns, Since, testsSql } from './since.ts'
@@ -59,10 +60,10 @@ export function askedSql(
   ]
   const testsSqlOf = (atom: RowsAtom) => {
     const tests = staticTests(atom)
-    const ofOneLine = sets.flatMap((set, n) => (set === keyOfLines(atom) ? `l${n}` : []))
+    const ofOneLine = sets.flatMap((set, n) => (set === keyOfLines(atom) ? matchSql(set, n) : []))
     return [...(tests.length ? [testsSql(tests, scope)] : []), ...ofOneLine]
   }
-  const ofLines = sets.map((set, n) => `bool_or(${testsSql(JSON.parse(set) as Expr[], scope)}) as l${n}`)
+  const ofLines = sets.map((set, n) => `bool_or(${testsSql(linesIn(set), scope)}) as l${n}`)
   const words = askedWords(atoms, testsSqlOf).map((bits, n) => `bit_or(${bits}) as ${word(n)}`)
   const text = [
     'with',
@@ -127,6 +128,11 @@ const keyOfLines = ({ line }: RowsAtom): string | undefined => {
   const tests = line.filter((test) => !isMoving(test))
   return tests.length ? JSON.stringify(tests) : undefined
 }
+
+const linesIn = (key: string) => JSON.parse(key) as Expr[]
+
+const matchSql = (key: string, n: number): string =>
+  holdsWithoutLines(linesIn(key)) ? `coalesce(l${n}, true)` : `l${n}`
 
 /** By what lines name their row. */
 const keyOf = ([first]: readonly AskedAtom[]): string => {

@@ -1,9 +1,9 @@
-import { rowsNamed } from '../../catalog.ts'
+import { type Lines, rowsNamed } from '../../catalog.ts'
 import { type Expr, testedBy } from '../../expression.ts'
-import { linesOf } from '../../lines.ts'
+import { holdsWithoutLines, linesOf } from '../../lines.ts'
 import { type Condition, isEveryone, type Measure, type RowsTest, sparse, type Tree } from '../../tree.ts'
 import type { Binding } from './parameter.ts'
-import { type Scope, spell, UNIVERSE } from './spell.ts'
+import { differentSql, type Scope, spell, UNIVERSE } from './spell.ts'
 
 /** A segment as one SELECT that says what its definition says, condition by condition. */
 export function plainSql(tree: Tree, binding: Binding, columns: readonly string[] = ['customer']): string {
@@ -97,7 +97,11 @@ const isAnyRow = ({ measure, holds }: RowsTest): boolean =>
 
 /** "At least one order with such a line" is "at least one such line": said so, orders need not be read. */
 const isOfLines = (test: RowsTest): boolean =>
-  isAnyRow(test) && test.line.length > 0 && test.row.length === 0 && !rowsNamed(test.source).only
+  isAnyRow(test) &&
+  test.line.length > 0 &&
+  test.row.length === 0 &&
+  !holdsWithoutLines(test.line) &&
+  !rowsNamed(test.source).only
 
 function linesSql(test: RowsTest, binding: Binding): string {
   const { source, line: tests, days } = test
@@ -138,11 +142,33 @@ function rowsOf(test: RowsTest, binding: Binding) {
     from.push(`join ${lines.name} as ${line} on ${line}.${lines.key} = ${row}.${lines.key}`)
     where.push(...inTime(), ...lineTests)
   } else if (lines && lineTests.length) {
-    const same = `${line}.${lines.key} = ${row}.${lines.key}`
-    const matching = `select 1 from ${lines.name} as ${line}\nwhere ${[same, ...inTime(), ...lineTests].join('\n  and ')}`
-    where.push(`exists (${indented(`\n${matching}`)}\n)`)
+    const sql = holdsWithoutLines(test.line) ? someOrNoneSql : someSql
+    where.push(sql(lines, row, { inTime: inTime(), tests: lineTests }))
   }
   return { row, scope, from: `${from.join(' ')}, params`, where }
+}
+
+interface LineTests {
+  inTime: readonly string[]
+  tests: readonly string[]
+}
+
+/** That one of the lines of a row satisfies tests. */
+function someSql({ name, alias, key }: Lines, row: string, { inTime, tests }: LineTests): string {
+  const where = [`${alias}.${key} = ${row}.${key}`, ...inTime, ...tests].join('\n  and ')
+  return `exists (${indented(`\nselect 1 from ${name} as ${alias}\nwhere ${where}`)}\n)`
+}
+
+/** The same, or that it has none: by OR between the two it took four times as long. */
+function someOrNoneSql({ name, alias, key }: Lines, row: string, { inTime, tests }: LineTests): string {
+  const failing = [
+    `select ${alias}.${key}`,
+    `from ${name} as ${alias}`,
+    ...inTime.map((each) => `where ${each}`),
+    `group by ${alias}.${key}`,
+    `having not bool_or(${tests.join(' and ')})`,
+  ]
+  return `${row}.${key} not in (${indented(`\n${failing.join('\n')}`)}\n)`
 }
 
 function havingSql(test: RowsTest, scope: Scope): string | undefined {
@@ -154,15 +180,15 @@ function havingSql(test: RowsTest, scope: Scope): string | undefined {
 
 const measuredSql = ({ field }: Measure, scope: Scope) => (field ? spell(field.reads, scope) : '*')
 
-const totalSql = ({ agg }: Measure, of: string): string | undefined =>
+const totalSql = (measure: Measure, of: string): string | undefined =>
   ({
     count: `count(${of})`,
-    countDistinct: `count(distinct ${of})`,
+    countDistinct: differentSql(of, measure),
     sum: `coalesce(sum(${of}), 0)`,
     avg: undefined,
     min: `min(${of})`,
     max: `max(${of})`,
-  })[agg]
+  })[measure.agg]
 
 /** What a condition compares, of one customer (by ordinal): one row with the column `actual`, of an attribute also its `kind`. */
 export function actualSql({ test }: Condition, customer: number, binding: Binding): string {

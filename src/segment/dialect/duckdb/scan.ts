@@ -1,9 +1,10 @@
 import { rowsNamed } from '../../catalog.ts'
+import { holdsWithoutLines } from '../../lines.ts'
 import type { Aggregation, Scan } from '../../pass.ts'
 import { anySet, type Place as Bit, placeOf as bitOf, packed } from './bits.ts'
 import type { Sql } from './parameter.ts'
 import { answer, columns, type Place, placeOf, Since, testsSql } from './since.ts'
-import { all, type Scope, spell } from './spell.ts'
+import { all, differentSql, type Scope, spell } from './spell.ts'
 
 /** One row per customer with rows in the longest window, one boolean per atom. */
 export function scanSql(scan: Scan, asOf: Date, gathered?: string): Sql {
@@ -44,18 +45,22 @@ const wordName = (word: number): string => `some${word}`
 /** What a row must satisfy, the window first: `case` and `filter` look no further where that ends it. */
 function testsSqlOf(each: Aggregation, scan: Scan, scope: Scope, time: Place['time']): string[] {
   const tests = each.tests.map((test) => spell(test, scope))
-  if (each.match !== undefined) tests.unshift(`matched.l${each.match}`)
+  if (each.match !== undefined) tests.unshift(matchSql(scan, each.match))
   if (each.days < scan.days) tests.unshift(`${time} > ${scope.asOf(each.days)}`)
   return tests
 }
 
+const matchSql = ({ matches }: Scan, match: number): string =>
+  holdsWithoutLines(matches[match] ?? []) ? `coalesce(matched.l${match}, true)` : `matched.l${match}`
+
 function aggregationSql(
-  { how, measure: { agg, field } }: Aggregation,
+  { how, measure }: Aggregation,
   name: string,
   tests: readonly string[],
   scope: Scope,
   time: Place['time'],
 ): string[] {
+  const { agg, field } = measure
   const filter = tests.length ? ` filter (where ${tests.join(' and ')})` : ''
   const of = field ? spell(field.reads, scope) : '*'
   switch (how) {
@@ -68,7 +73,7 @@ function aggregationSql(
     case 'latest':
       return [`max(${time})${filter} as ${name}`]
     case 'aggregate':
-      if (agg === 'countDistinct') return [`count(distinct ${of})${filter} as ${name}`]
+      if (agg === 'countDistinct') return [`${differentSql(of, measure, filter)} as ${name}`]
       if (agg === 'avg') return [`sum(${of})${filter} as ${name}`, `count(${of})${filter} as ${name}n`]
       return [`${agg}(${of})${filter} as ${name}`]
   }

@@ -1,4 +1,5 @@
 import type { Expr } from '../../expression.ts'
+import type { Measure } from '../../tree.ts'
 import type { Binding } from './parameter.ts'
 
 /** Where an expression stands: what its columns, times and aggregate are called there. */
@@ -89,6 +90,12 @@ function known(text: string | undefined): string {
   if (text === undefined) throw new Error('no aggregate here')
   return text
 }
+
+/** How many different values rows have; of lists, elements. */
+export const differentSql = (of: string, { field }: Measure, filter = ''): string =>
+  field?.each
+    ? `coalesce(len(list_distinct(flatten(list(${of})${filter}))), 0)`
+    : `count(distinct ${of})${filter}`
 
 /** Who can be a member: profiles with a way to be reached or a store record. */
 export const universe = (of: string): string =>
