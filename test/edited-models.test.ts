@@ -18,22 +18,25 @@ const edited = whole.replace("('0-100', 0, 100)", "('0-100', 1, 100)")
 const broken = whole.replace('with buckets as', 'wiht buckets as')
 const unbound = whole.replace('from ltv\n', 'from ltv where spent > 0\n')
 
-/** A checkout whose models a test may edit, the programs of it as a process has them that goes on, and a brand. */
-async function checkout(t: Test) {
-  const folder = mkdtempSync(join(tmpdir(), 'recoup-checkout-'))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-  for (const part of ['src', 'jobs', 'models', 'sql', 'bin', 'migrations', 'package.json'])
-    cpSync(join(CHECKOUT, part), join(folder, part), { recursive: true })
-  symlinkSync(join(CHECKOUT, 'node_modules'), join(folder, 'node_modules'))
-  const its = async <Module>(path: string) => (await import(join(folder, path))) as Module
-  const { plan } = await its<typeof import('../jobs/plan.ts')>('jobs/plan.ts')
-  const { refresh } = await its<typeof import('../jobs/refresh.ts')>('jobs/refresh.ts')
-  const { openReading } = await its<typeof import('../src/segment/reading.ts')>('src/segment/reading.ts')
-  const { refreshBrand } = await its<typeof import('../src/segment/refresh.ts')>('src/segment/refresh.ts')
-  const { loadModels } = await its<typeof import('../src/model/graph.ts')>('src/model/graph.ts')
-  const { setLogLevel } = await its<typeof import('../src/log.ts')>('src/log.ts')
-  setLogLevel('error')
+/** A checkout whose models tests may edit, and the programs of it as a process has them that goes on. */
+const folder = mkdtempSync(join(tmpdir(), 'recoup-checkout-'))
+t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+const copy = (part: string) => cpSync(join(CHECKOUT, part), join(folder, part), { recursive: true })
+for (const part of ['src', 'jobs', 'sql', 'bin', 'migrations', 'package.json']) copy(part)
+symlinkSync(join(CHECKOUT, 'node_modules'), join(folder, 'node_modules'))
+const its = async <Module>(path: string) => (await import(join(folder, path))) as Module
+const { plan } = await its<typeof import('../jobs/plan.ts')>('jobs/plan.ts')
+const { refresh } = await its<typeof import('../jobs/refresh.ts')>('jobs/refresh.ts')
+const { openReading } = await its<typeof import('../src/segment/reading.ts')>('src/segment/reading.ts')
+const { refreshBrand } = await its<typeof import('../src/segment/refresh.ts')>('src/segment/refresh.ts')
+const { loadModels } = await its<typeof import('../src/model/graph.ts')>('src/model/graph.ts')
+const { setLogLevel } = await its<typeof import('../src/log.ts')>('src/log.ts')
+setLogLevel('error')
 
+/** The checkout with its models as they were, and a brand. */
+async function checkout(t: Test) {
+  rmSync(join(folder, 'models'), { recursive: true, force: true })
+  copy('models')
   const { postgres, url } = await database(t)
   const pipeline = await lake(t, { postgres, url })
   const brand = await newBrand({ postgres }, { shop: 'shop.myshopify.com' })
@@ -43,7 +46,6 @@ async function checkout(t: Test) {
   t.teardown(() => served.close())
 
   return {
-    loadModels,
     write: (text: string, model = MODEL) => writeFileSync(join(folder, model), text),
     remove: (model: string) => rmSync(join(folder, model)),
     postgres,
@@ -85,7 +87,7 @@ async function checkout(t: Test) {
 }
 
 t.test('models of a process that goes on', async (t) => {
-  const { write, turn, bound, status, loadModels } = await checkout(t)
+  const { write, turn, bound, status } = await checkout(t)
   const said = t.capture(process.stderr, 'write')
   t.equal(await turn(), 1)
   t.same(await bound(), [0, 0])
