@@ -13,9 +13,10 @@ import type { Brand } from '../src/op.ts'
 import { campaignStage } from './fixtures/campaign.ts'
 import { eventually } from './fixtures/eventually.ts'
 import { fakeAgent, fakeGateway } from './fixtures/gateway.ts'
+import { captureStderr } from './fixtures/stderr.ts'
 import { checkout } from './fixtures/store-bodies.ts'
 
-t.capture(process.stderr, 'write')
+captureStderr(t)
 const stage = await campaignStage(t, 60)
 const { clock, app, clockOrigin } = stage
 const { sql } = stage.db.postgres

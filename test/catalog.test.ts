@@ -11,9 +11,10 @@ import { brand as makeBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
 import { randomSource } from './fixtures/random.ts'
 import { type Client, client, walk } from './fixtures/shop.ts'
+import { captureStderr } from './fixtures/stderr.ts'
 import { connectedBrand, SEAL } from './fixtures/store.ts'
 
-t.capture(process.stderr, 'write')
+captureStderr(t)
 
 const FEATURES = ['cdp', 'beta:cdp-commerce']
 const SCOPES = ['commerce:read']

@@ -15,9 +15,10 @@ import { contract } from './fixtures/contract.ts'
 import { lake, lakeOf, logBatch } from './fixtures/lake.ts'
 import { randomSource } from './fixtures/random.ts'
 import { addOrders, type MadeCustomer, randomCustomers } from './fixtures/random-customers.ts'
+import { captureStderr } from './fixtures/stderr.ts'
 
 setLogLevel('error')
-t.capture(process.stderr, 'write')
+captureStderr(t)
 
 const FEATURES = ['cdp', 'beta:cdp-commerce']
 const SCOPES = ['customers:read', 'commerce:read']

@@ -11,9 +11,10 @@ import { api } from './fixtures/api.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import { logBatch } from './fixtures/lake.ts'
 import { service } from './fixtures/service.ts'
+import { captureStderr } from './fixtures/stderr.ts'
 
 setLogLevel('error')
-t.capture(process.stderr, 'write')
+captureStderr(t)
 
 const CUSTOMERS = 3_000
 const DAY = 86_400_000

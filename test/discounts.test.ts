@@ -14,8 +14,9 @@ import { emptyFolder } from './fixtures/cluster.ts'
 import { database } from './fixtures/database.ts'
 import { recoup } from './fixtures/recoup.ts'
 import { client, walk } from './fixtures/shop.ts'
+import { captureStderr } from './fixtures/stderr.ts'
 
-t.capture(process.stderr, 'write')
+captureStderr(t)
 
 const DAY_MS = 86_400_000
 const db = await database(t)

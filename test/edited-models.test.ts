@@ -10,6 +10,7 @@ import { brand as newBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
 import { lake, logBatch, tick } from './fixtures/lake.ts'
 import { recoup } from './fixtures/recoup.ts'
+import { captureStderr } from './fixtures/stderr.ts'
 import { nextTurn } from './fixtures/turn.ts'
 
 const MODEL = 'models/ltv_buckets.sql'
@@ -88,7 +89,7 @@ async function checkout(t: Test) {
 
 t.test('models of a process that goes on', async (t) => {
   const { write, turn, bound, status } = await checkout(t)
-  const said = t.capture(process.stderr, 'write')
+  const said = captureStderr(t)
   t.equal(await turn(), 1)
   t.same(await bound(), [0, 0])
 

@@ -8,9 +8,10 @@ import { database } from './fixtures/database.ts'
 import { sourceRows, tick } from './fixtures/lake.ts'
 import { hooks } from './fixtures/webhook.ts'
 import './fixtures/checked.ts'
+import { captureStderr } from './fixtures/stderr.ts'
 
 // Anybody can send what a page of the shop could: from the request to contacts, customers and the lake.
-t.capture(process.stderr, 'write')
+captureStderr(t)
 const db = await database(t)
 const { app, port } = await hooks(t, db)
 const { postgres } = app

@@ -13,6 +13,7 @@ import {
   type Route,
   type ServerOptions,
 } from '../src/http/server.ts'
+import { captureStderr } from './fixtures/stderr.ts'
 
 const MB = 1024 * 1024
 
@@ -576,7 +577,7 @@ t.test('replies and errors', async (t) => {
     })
   })
   t.test('an unexpected error is 500 internal, logged with the request id and not shown', async (t) => {
-    const written = t.capture(process.stderr, 'write')
+    const written = captureStderr(t)
     for (const path of ['/v1/bug', '/v1/later', '/v1/cycle', '/v1/split']) {
       const response = await get(path)
       const id = response.headers.get('x-request-id') as string
@@ -595,7 +596,7 @@ t.test('replies and errors', async (t) => {
     }
   })
   t.test('what cannot even be told is logged, and the client is not left waiting', async (t) => {
-    const written = t.capture(process.stderr, 'write')
+    const written = captureStderr(t)
     for (const path of ['/v1/nameless', '/v1/headless']) {
       await t.rejects(get(path), path)
       const lines = written().map((call) => JSON.parse(String(call.args[0])))
@@ -606,7 +607,7 @@ t.test('replies and errors', async (t) => {
     }
   })
   t.test('what throws at the end of a request is logged, also when its client is gone', async (t) => {
-    const written = t.capture(process.stderr, 'write')
+    const written = captureStderr(t)
     const called = Promise.withResolvers<void>()
     const atEnd = (request: Request) =>
       request.atEnd(() => {
@@ -635,7 +636,7 @@ t.test('replies and errors', async (t) => {
     )
   })
   t.test('a database that is away is 503 unavailable', async (t) => {
-    t.capture(process.stderr, 'write')
+    captureStderr(t)
     const response = await get('/v1/away')
     const text = await response.text()
     t.match({ status: response.status, ...JSON.parse(text) }, { status: 503, error: { code: 'unavailable' } })
@@ -653,7 +654,7 @@ t.test('the log', async (t) => {
     ),
   ])
   const logged = async (t: Test, path: string, init?: RequestInit) => {
-    const written = t.capture(process.stderr, 'write')
+    const written = captureStderr(t)
     await (await fetch(base + path, init)).text()
     return written().map((call) => JSON.parse(String(call.args[0])))
   }

@@ -31,6 +31,7 @@ import { database } from './fixtures/database.ts'
 import { eventually } from './fixtures/eventually.ts'
 import { proxy } from './fixtures/proxy.ts'
 import { randomSource } from './fixtures/random.ts'
+import { captureStderr } from './fixtures/stderr.ts'
 
 // What is tested here is logged as warnings, by the hundred.
 setLogLevel('error')
@@ -236,7 +237,7 @@ t.test('POST /cdp/events', async (t) => {
     }
   })
   t.test('answers 500 to what nobody expected, without saying what it was', async (t) => {
-    t.capture(process.stderr, 'write')
+    captureStderr(t)
     const ingest = await ingestOf(t, db)
     const failing = await host(t, db, {
       ingest: { ...ingest, accept: () => Promise.reject(new Error('secret detail')) },

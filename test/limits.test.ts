@@ -12,8 +12,9 @@ import { brand as makeBrand } from './fixtures/brand.ts'
 import { serverProcess } from './fixtures/child.ts'
 import { database } from './fixtures/database.ts'
 import { randomSource } from './fixtures/random.ts'
+import { captureStderr } from './fixtures/stderr.ts'
 
-t.capture(process.stderr, 'write')
+captureStderr(t)
 
 const QUERY = 'POST /cdp/query/{itemType}/count'
 

@@ -10,9 +10,10 @@ import { brand as newBrand } from './fixtures/brand.ts'
 import { lake, logBatch } from './fixtures/lake.ts'
 import { randomSource } from './fixtures/random.ts'
 import { randomCustomers } from './fixtures/random-customers.ts'
+import { captureStderr } from './fixtures/stderr.ts'
 
 setLogLevel('error')
-t.capture(process.stderr, 'write')
+captureStderr(t)
 
 const LARGE: RefreshOptions = { smallRows: 0, mostTouched: 0.5 }
 /** A tenth of those with orders. */
