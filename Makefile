@@ -33,8 +33,8 @@ run: $(INSTALLED) ## Start Postgres, server and workers, with demo data at first
 	@if [ -t 0 ]; then set -m 2>/dev/null; bin/recoup dev; else exec bin/recoup dev; fi
 
 # Node's own runner: the one of tap hooks mocks and coverage into each file, which nobody uses here, for a second of CPU.
-# Files wait for disks, timers and processes in between: one more than there are cores. What tap does not end is killed.
-JOBS ?= $(shell expr $$(nproc) + 1)
+# What tap does not end is killed.
+JOBS ?= $(shell nproc)
 RUN_TESTS = NODE_COMPILE_CACHE=$${NODE_COMPILE_CACHE:-node_modules/.cache/compiled} TAP_TIMEOUT=$(1) \
 	$(NODE) --test --test-concurrency=$(JOBS) --test-timeout=$(1)500 --test-reporter=./test/reporter.ts
 
