@@ -119,7 +119,7 @@ t.test('what is cut off a long text is no half of a character, which the host re
     window: page,
     URL,
     URLSearchParams,
-    setTimeout,
+    setTimeout: (work: () => void, ms: number) => setTimeout(work, ms).unref(),
     clearTimeout,
     fetch,
   })

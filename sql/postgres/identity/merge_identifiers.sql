@@ -9,27 +9,27 @@ cross join lateral (
     select id, merged_at, from_subject, to_subject, evidence ->> 'kind' as kind
     from merge
     where
-        brand_id = $1
+        merge.brand_id = redirect.brand_id
         and from_subject between redirect.subject and redirect.subject
         and undone_at is null
-        and not deleted
+        and not merge.deleted
     order by from_subject
     offset 0
 ) as merge
 cross join lateral (
     select kind, value
     from identifier_claim
-    where brand_id = $1 and subject in (merge.from_subject, merge.to_subject)
+    where identifier_claim.brand_id = redirect.brand_id and subject in (merge.from_subject, merge.to_subject)
     offset 0
 ) as claim
 cross join lateral (
     select value
     from identifier
     where
-        brand_id = $1
+        identifier.brand_id = redirect.brand_id
         and kind = merge.kind
         and value = claim.value
-        and subject in (merge.from_subject, merge.to_subject)
+        and identifier.subject in (merge.from_subject, merge.to_subject)
     limit 1
 ) as held
 where
