@@ -36,7 +36,7 @@ run: $(INSTALLED) ## Start Postgres, server and workers, with demo data at first
 # What tap does not end is killed.
 JOBS ?= $(shell nproc)
 RUN_TESTS = NODE_COMPILE_CACHE=$${NODE_COMPILE_CACHE:-node_modules/.cache/compiled} TAP_TIMEOUT=$(1) \
-	$(NODE) --test --test-concurrency=$(JOBS) --test-timeout=$(1)500 --test-reporter=./test/reporter.ts
+	$(NODE) --test --test-concurrency=$(JOBS) --test-timeout=$(shell expr $(1) + 20)000 --test-reporter=./test/reporter.ts
 
 MISSING_FILES = $(filter-out $(wildcard $(TEST_FILES)),$(TEST_FILES))
 
