@@ -32,27 +32,20 @@ $(INSTALLED): package.json package-lock.json
 run: $(INSTALLED) ## Start Postgres, server and workers, with demo data at first; Ctrl-C stops them
 	@if [ -t 0 ]; then set -m 2>/dev/null; bin/recoup dev; else exec bin/recoup dev; fi
 
-# Node's own runner: the one of tap hooks mocks and coverage into each file, which nobody uses here, for a second of CPU.
-# What tap does not end is killed.
-JOBS ?= $(shell nproc)
-RUN_TESTS = NODE_COMPILE_CACHE=$${NODE_COMPILE_CACHE:-node_modules/.cache/compiled} TAP_TIMEOUT=$(1) \
-	$(NODE) --test --test-concurrency=$(JOBS) --test-timeout=$(shell expr $(1) + 20)000 --test-reporter=./test/reporter.ts
-
-MISSING_FILES = $(filter-out $(wildcard $(TEST_FILES)),$(TEST_FILES))
-
+# What failed is said again at the end, file by file, since it scrolled away.
 test: $(INSTALLED) ## Run the tests (TEST=name for some)
-	$(if $(MISSING_FILES),$(error There is no $(MISSING_FILES)))
-	@$(call RUN_TESTS,120) $(TEST_FILES)
+	@rm -rf .tap/test-results
+	@$(NODE) $(BIN)/tap $(TEST_FILES) || { find .tap/test-results -name '*.tap' -exec awk -f test/failed.awk {} + >&2; exit 1; }
 
 # One seed for all of them, printed by each; it chooses the faults and their moments.
 test-faults: $(INSTALLED) ## Kill, stop and starve the parts under load for about 10 minutes (RANDOM_SEED=n replays)
-	@RANDOM_SEED=$${RANDOM_SEED:-$$(date +%s)} $(NODE) test/faults/faults.test.ts
+	@RANDOM_SEED=$${RANDOM_SEED:-$$(date +%s)} $(NODE) $(BIN)/tap --timeout=7200 test/faults/faults.test.ts
 
 DEEP := SEGMENT_DEFINITIONS=10000 VOCABULARY_CONDITIONS=5000 INCREMENTAL_STEPS=2880 WALK_CUSTOMERS=1000000 MODEL_BRANDS=5000
 
 test-deep: $(INSTALLED) ## Prove segments and models at length, for about two hours (RANDOM_SEED=n replays)
 	@seed=$${RANDOM_SEED:-$$(date +%s)}; echo "RANDOM_SEED=$$seed"; RANDOM_SEED=$$seed $(DEEP) \
-		$(call RUN_TESTS,14400) test/segment-laws.test.ts test/incremental.test.ts test/segment-walk.test.ts \
+		$(NODE) $(BIN)/tap --timeout=14400 test/segment-laws.test.ts test/incremental.test.ts test/segment-walk.test.ts \
 		test/models-naive.test.ts test/vocabulary-naive.test.ts
 
 check: $(INSTALLED) ## Check types, lint, format, generated text and import directions
@@ -81,4 +74,4 @@ clean: ## Remove the data folder .data with its Postgres
 		*) echo "DATA_DIR=$$DATA_DIR is left as it is: this removes .data only." >&2 ;; esac
 
 distclean: clean ## Remove the installed dependencies as well
-	rm -rf node_modules
+	rm -rf node_modules .tap

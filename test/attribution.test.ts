@@ -9,7 +9,6 @@ import { brand as newBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
 import { lake, passed } from './fixtures/lake.ts'
 import { randomSource } from './fixtures/random.ts'
-import { captureStderr } from './fixtures/stderr.ts'
 import { type Attributed, attributedOf, DAY, happen, newTalkBrand, type TalkBrand } from './fixtures/talk.ts'
 
 setLogLevel('error')
@@ -334,7 +333,7 @@ t.test('a brand whose step fails is looked at again, and stops no other', async 
   await owner.unsafe(
     `alter table attribution add constraint test_broken check (brand_id <> '${broken.id}') not valid`,
   )
-  const written = captureStderr(t)
+  const written = t.capture(process.stderr, 'write')
   await looked()
   t.match(
     written().map(({ args: [line] }) => JSON.parse(String(line))),
@@ -356,7 +355,7 @@ t.test('while a brand fails, what changed elsewhere is looked at once', async (t
   await owner.unsafe(
     `alter table attribution add constraint test_broken check (brand_id <> '${broken.id}') not valid`,
   )
-  captureStderr(t)
+  t.capture(process.stderr, 'write')
   const behind = async () => [
     ...(await sql`select failures, due_at > now() as waits from attribution_behind where brand_id = ${broken.id}`),
   ]

@@ -15,7 +15,6 @@ import { brand as makeBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
 import { lake, sourceRows, tick } from './fixtures/lake.ts'
 import './fixtures/checked.ts'
-import { captureStderr } from './fixtures/stderr.ts'
 
 setLogLevel('error')
 
@@ -200,7 +199,7 @@ t.test('POST /cdp/ingest', async (t) => {
     }
   })
   t.test('answers 500 to what nobody expected, without saying what it was', async (t) => {
-    captureStderr(t)
+    t.capture(process.stderr, 'write')
     const failing = await host(t, {
       ingest: { admit: () => () => {}, acceptBrowser: () => Promise.reject(new Error('secret detail')) },
     })

@@ -9,13 +9,12 @@ import { snapshotAll } from '../src/lake/horizon.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
 import { brand as makeBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
-import { captureStderr } from './fixtures/stderr.ts'
 import { hooks } from './fixtures/webhook.ts'
 
 /** A file may begin with this mark, which is none of its text; of a text it is the first character. */
 const MARKED = '\ufeffNina'
 
-captureStderr(t)
+t.capture(process.stderr, 'write')
 const URL = 'https://shop.example.com/'
 
 const db = await database(t)

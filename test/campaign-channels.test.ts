@@ -13,10 +13,9 @@ import type { Brand } from '../src/op.ts'
 import { campaignStage } from './fixtures/campaign.ts'
 import { eventually } from './fixtures/eventually.ts'
 import { fakeAgent, fakeGateway } from './fixtures/gateway.ts'
-import { captureStderr } from './fixtures/stderr.ts'
 import { checkout } from './fixtures/store-bodies.ts'
 
-captureStderr(t)
+t.capture(process.stderr, 'write')
 const stage = await campaignStage(t, 60)
 const { clock, app, clockOrigin } = stage
 const { sql } = stage.db.postgres

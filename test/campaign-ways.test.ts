@@ -23,7 +23,6 @@ import { campaignStage } from './fixtures/campaign.ts'
 import type { Teardown } from './fixtures/cluster.ts'
 import { controlled } from './fixtures/control.ts'
 import { passed } from './fixtures/lake.ts'
-import { captureStderr } from './fixtures/stderr.ts'
 import { SEAL } from './fixtures/store.ts'
 import { checkout, order } from './fixtures/store-bodies.ts'
 import { POINTS } from './fixtures/webhook.ts'
@@ -354,7 +353,7 @@ t.test('runs of a brand that cannot be read wait ten minutes, and ask and say so
   t.match(await look(), { worked: 0 })
   clock.pass(1)
   asked = 0
-  const written = captureStderr(t)
+  const written = t.capture(process.stderr, 'write')
   t.match(await look(), { worked: 2_000 })
   const lines = written().map(({ args }) => JSON.parse(String(args[0])))
   t.match(lines, [

@@ -7,9 +7,8 @@ import { createSegment } from '../src/segment/saved.ts'
 import { api, SEAL_KEY, WEBHOOK_ORIGIN } from './fixtures/api.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
-import { captureStderr } from './fixtures/stderr.ts'
 
-captureStderr(t)
+t.capture(process.stderr, 'write')
 
 const UNKNOWN = '01890a5d-ac96-774b-bcce-b302099a8057'
 /** Everything that the contract says of a created draft, and nothing else. */

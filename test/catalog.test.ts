@@ -11,10 +11,9 @@ import { brand as makeBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
 import { randomSource } from './fixtures/random.ts'
 import { type Client, client, walk } from './fixtures/shop.ts'
-import { captureStderr } from './fixtures/stderr.ts'
 import { connectedBrand, SEAL } from './fixtures/store.ts'
 
-captureStderr(t)
+t.capture(process.stderr, 'write')
 
 const FEATURES = ['cdp', 'beta:cdp-commerce']
 const SCOPES = ['commerce:read']

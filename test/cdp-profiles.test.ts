@@ -15,10 +15,9 @@ import { contract } from './fixtures/contract.ts'
 import { lake, lakeOf, logBatch } from './fixtures/lake.ts'
 import { randomSource } from './fixtures/random.ts'
 import { addOrders, type MadeCustomer, randomCustomers } from './fixtures/random-customers.ts'
-import { captureStderr } from './fixtures/stderr.ts'
 
 setLogLevel('error')
-captureStderr(t)
+t.capture(process.stderr, 'write')
 
 const FEATURES = ['cdp', 'beta:cdp-commerce']
 const SCOPES = ['customers:read', 'commerce:read']

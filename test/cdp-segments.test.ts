@@ -11,10 +11,9 @@ import { api } from './fixtures/api.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import { logBatch } from './fixtures/lake.ts'
 import { service } from './fixtures/service.ts'
-import { captureStderr } from './fixtures/stderr.ts'
 
 setLogLevel('error')
-captureStderr(t)
+t.capture(process.stderr, 'write')
 
 const CUSTOMERS = 3_000
 const DAY = 86_400_000

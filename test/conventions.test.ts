@@ -6,10 +6,9 @@ import { brand as makeBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
 import { leastInput, routeOf, takesBody } from './fixtures/op-input.ts'
 import { noting } from './fixtures/statements.ts'
-import { captureStderr } from './fixtures/stderr.ts'
 import { leastRoute } from './fixtures/tenancy.ts'
 
-captureStderr(t)
+t.capture(process.stderr, 'write')
 
 /** What holds for the route of every operation, also of those that are added later. */
 const db = await database(t)

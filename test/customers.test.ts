@@ -10,10 +10,9 @@ import { logBatch } from './fixtures/lake.ts'
 import { randomSource } from './fixtures/random.ts'
 import { addOrders, type MadeCustomer, randomCustomers } from './fixtures/random-customers.ts'
 import { service } from './fixtures/service.ts'
-import { captureStderr } from './fixtures/stderr.ts'
 
 setLogLevel('error')
-captureStderr(t)
+t.capture(process.stderr, 'write')
 
 const CUSTOMERS = 300
 const UNKNOWN = '01890a5d-ac96-774b-bcce-b302099a8057'

@@ -8,11 +8,10 @@ import type { Brand } from '../src/op.ts'
 import { brand as makeBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
 import { lake, logBatch, passed, sourceRows } from './fixtures/lake.ts'
-import { captureStderr } from './fixtures/stderr.ts'
 import { eventsOf } from './fixtures/store.ts'
 import { hooks } from './fixtures/webhook.ts'
 
-captureStderr(t)
+t.capture(process.stderr, 'write')
 const db = await database(t)
 const { sql } = db.postgres
 const owner = postgres(db.url, { max: 1, onnotice: () => {} })

@@ -14,9 +14,8 @@ import { emptyFolder } from './fixtures/cluster.ts'
 import { database } from './fixtures/database.ts'
 import { recoup } from './fixtures/recoup.ts'
 import { client, walk } from './fixtures/shop.ts'
-import { captureStderr } from './fixtures/stderr.ts'
 
-captureStderr(t)
+t.capture(process.stderr, 'write')
 
 const DAY_MS = 86_400_000
 const db = await database(t)

@@ -10,7 +10,6 @@ import { brand as newBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
 import { lake, logBatch, tick } from './fixtures/lake.ts'
 import { recoup } from './fixtures/recoup.ts'
-import { captureStderr } from './fixtures/stderr.ts'
 import { nextTurn } from './fixtures/turn.ts'
 
 const MODEL = 'models/ltv_buckets.sql'
@@ -89,7 +88,7 @@ async function checkout(t: Test) {
 
 t.test('models of a process that goes on', async (t) => {
   const { write, turn, bound, status } = await checkout(t)
-  const said = captureStderr(t)
+  const said = t.capture(process.stderr, 'write')
   t.equal(await turn(), 1)
   t.same(await bound(), [0, 0])
 

@@ -25,7 +25,6 @@ import { failingAt, killable } from './fixtures/killed.ts'
 import { lake, logBatch, passed, sourceRows, tick } from './fixtures/lake.ts'
 import { randomSource } from './fixtures/random.ts'
 import { everythingStored, placesOf } from './fixtures/search.ts'
-import { captureStderr } from './fixtures/stderr.ts'
 
 setLogLevel('error')
 const AT_ONCE = { patience: { readersMs: 0, writersMs: 0 } }
@@ -131,7 +130,7 @@ const stillNoted = async () =>
   (await sql`select batch_id from erased_line order by batch_id`).map(({ batch_id }) => batch_id)
 
 t.test('what fails of earlier erasures holds up neither the rest of them nor those that wait', async (t) => {
-  captureStderr(t)
+  t.capture(process.stderr, 'write')
   const brand = await newBrand(pipeline)
   const { pipeline: db } = pipeline.postgres
   await sql`

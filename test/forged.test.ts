@@ -8,10 +8,9 @@ import { database } from './fixtures/database.ts'
 import { sourceRows, tick } from './fixtures/lake.ts'
 import { hooks } from './fixtures/webhook.ts'
 import './fixtures/checked.ts'
-import { captureStderr } from './fixtures/stderr.ts'
 
 // Anybody can send what a page of the shop could: from the request to contacts, customers and the lake.
-captureStderr(t)
+t.capture(process.stderr, 'write')
 const db = await database(t)
 const { app, port } = await hooks(t, db)
 const { postgres } = app

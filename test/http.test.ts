@@ -13,7 +13,6 @@ import {
   type Route,
   type ServerOptions,
 } from '../src/http/server.ts'
-import { captureStderr } from './fixtures/stderr.ts'
 
 const MB = 1024 * 1024
 
@@ -577,7 +576,7 @@ t.test('replies and errors', async (t) => {
     })
   })
   t.test('an unexpected error is 500 internal, logged with the request id and not shown', async (t) => {
-    const written = captureStderr(t)
+    const written = t.capture(process.stderr, 'write')
     for (const path of ['/v1/bug', '/v1/later', '/v1/cycle', '/v1/split']) {
       const response = await get(path)
       const id = response.headers.get('x-request-id') as string
@@ -596,7 +595,7 @@ t.test('replies and errors', async (t) => {
     }
   })
   t.test('what cannot even be told is logged, and the client is not left waiting', async (t) => {
-    const written = captureStderr(t)
+    const written = t.capture(process.stderr, 'write')
     for (const path of ['/v1/nameless', '/v1/headless']) {
       await t.rejects(get(path), path)
       const lines = written().map((call) => JSON.parse(String(call.args[0])))
@@ -607,7 +606,7 @@ t.test('replies and errors', async (t) => {
     }
   })
   t.test('what throws at the end of a request is logged, also when its client is gone', async (t) => {
-    const written = captureStderr(t)
+    const written = t.capture(process.stderr, 'write')
     const called = Promise.withResolvers<void>()
     const atEnd = (request: Request) =>
       request.atEnd(() => {
@@ -636,7 +635,7 @@ t.test('replies and errors', async (t) => {
     )
   })
   t.test('a database that is away is 503 unavailable', async (t) => {
-    captureStderr(t)
+    t.capture(process.stderr, 'write')
     const response = await get('/v1/away')
     const text = await response.text()
     t.match({ status: response.status, ...JSON.parse(text) }, { status: 503, error: { code: 'unavailable' } })
@@ -654,7 +653,7 @@ t.test('the log', async (t) => {
     ),
   ])
   const logged = async (t: Test, path: string, init?: RequestInit) => {
-    const written = captureStderr(t)
+    const written = t.capture(process.stderr, 'write')
     await (await fetch(base + path, init)).text()
     return written().map((call) => JSON.parse(String(call.args[0])))
   }

@@ -18,7 +18,6 @@ import type { Brand } from '../src/op.ts'
 import { brand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
 import { lake, sourceRows } from './fixtures/lake.ts'
-import { captureStderr } from './fixtures/stderr.ts'
 import { connect, storeServer } from './fixtures/store.ts'
 import { order as orderBody, refund as refundBody } from './fixtures/store-bodies.ts'
 
@@ -27,7 +26,7 @@ const RETAIL = fileURLToPath(
 )
 const RETAIL_MAP = fileURLToPath(new URL('./fixtures/online-retail.json', import.meta.url))
 
-captureStderr(t)
+t.capture(process.stderr, 'write')
 const db = await database(t)
 const pipeline = await lake(t, db)
 const { send } = await storeServer(t, db)

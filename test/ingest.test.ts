@@ -31,7 +31,6 @@ import { database } from './fixtures/database.ts'
 import { eventually } from './fixtures/eventually.ts'
 import { proxy } from './fixtures/proxy.ts'
 import { randomSource } from './fixtures/random.ts'
-import { captureStderr } from './fixtures/stderr.ts'
 
 // What is tested here is logged as warnings, by the hundred.
 setLogLevel('error')
@@ -237,7 +236,7 @@ t.test('POST /cdp/events', async (t) => {
     }
   })
   t.test('answers 500 to what nobody expected, without saying what it was', async (t) => {
-    captureStderr(t)
+    t.capture(process.stderr, 'write')
     const ingest = await ingestOf(t, db)
     const failing = await host(t, db, {
       ingest: { ...ingest, accept: () => Promise.reject(new Error('secret detail')) },

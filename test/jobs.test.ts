@@ -41,7 +41,6 @@ import { eventually } from './fixtures/eventually.ts'
 import { failingAt, killable } from './fixtures/killed.ts'
 import { lake, logBatch, passed, sourceRows, tick } from './fixtures/lake.ts'
 import { proxy } from './fixtures/proxy.ts'
-import { captureStderr } from './fixtures/stderr.ts'
 import { nextTurn } from './fixtures/turn.ts'
 
 setLogLevel('error')
@@ -185,7 +184,7 @@ t.test('a worker goes on when a Postgres that fell silent answers again', async 
   const { sql } = running.postgres
   const between = await proxy(t, running.postgres.url)
   const behind = { ...running, postgres: { ...running.postgres, url: between.url } }
-  const said = captureStderr(t)
+  const said = t.capture(process.stderr, 'write')
   const worker = await startWorker(behind, { queryMs: 500 })
   t.teardown(() => worker.stop())
   between.silent = true
@@ -307,7 +306,7 @@ t.test(
 t.test('a worker that stops cuts off what does not end in time, and says that nothing failed', async (t) => {
   const running = await app(t)
   const { sql } = running.postgres
-  const said = captureStderr(t)
+  const said = t.capture(process.stderr, 'write')
   const lines = () => said().map(({ args }) => JSON.parse(String(args[0])))
   setLogLevel('info')
   t.teardown(() => setLogLevel('error'))
@@ -347,7 +346,7 @@ t.test('a worker that stops waits for no turn of a channel', async (t) => {
   const running = await app(t)
   const { sql } = running.postgres
   const queues = scheduler(t, running)
-  const said = captureStderr(t)
+  const said = t.capture(process.stderr, 'write')
   setLogLevel('info')
   t.teardown(() => setLogLevel('error'))
   const brand = await newBrand(running)
@@ -580,7 +579,7 @@ t.test('a refresh that is cut by its time is a failure, and the brand waits long
   const wakesIn = (seconds: number) =>
     sql`update lake_brand set retry_at = now() + make_interval(secs => ${seconds}) where brand_id = ${brand.id}`
   const logged: string[] = []
-  captureStderr(t, (line: string) => logged.push(line))
+  t.capture(process.stderr, 'write', (line: string) => logged.push(line))
 
   for (const [count, wait] of [0.1, 0.2, 0.4].entries()) {
     t.same(await turn(), [brand.id])
@@ -760,7 +759,7 @@ t.test('a full refresh that differs from those of what changed is an alarm in lo
     await tick(pipeline)
   }
   const run = async (options: object) => {
-    captureStderr(t, (line: string) => logged.push(line))
+    t.capture(process.stderr, 'write', (line: string) => logged.push(line))
     return await refreshBrand(pipeline, brand.id, options)
   }
   const status = async () => {

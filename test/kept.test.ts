@@ -6,10 +6,9 @@ import type { Brand } from '../src/op.ts'
 import type { Postgres } from '../src/store/postgres.ts'
 import { database } from './fixtures/database.ts'
 import { noting } from './fixtures/statements.ts'
-import { captureStderr } from './fixtures/stderr.ts'
 import { connectedBrand, SEAL, storeServer } from './fixtures/store.ts'
 
-captureStderr(t)
+t.capture(process.stderr, 'write')
 const db = await database(t)
 const { sql } = db.postgres
 const { send } = await storeServer(t, db)

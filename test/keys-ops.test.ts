@@ -12,7 +12,6 @@ import { serverProcess } from './fixtures/child.ts'
 import { type Database, database } from './fixtures/database.ts'
 import { eventually } from './fixtures/eventually.ts'
 import { proxy } from './fixtures/proxy.ts'
-import { captureStderr } from './fixtures/stderr.ts'
 
 /** A change that some process does not confirm waits for 1,250 ms. */
 const UNCONFIRMED_MS = 1_200
@@ -28,7 +27,7 @@ const RECORD = [
   'revoked_at',
 ]
 
-captureStderr(t)
+t.capture(process.stderr, 'write')
 
 t.test('keys over REST', async (t) => {
   const db = await database(t)

@@ -12,9 +12,8 @@ import { brand as makeBrand } from './fixtures/brand.ts'
 import { serverProcess } from './fixtures/child.ts'
 import { database } from './fixtures/database.ts'
 import { randomSource } from './fixtures/random.ts'
-import { captureStderr } from './fixtures/stderr.ts'
 
-captureStderr(t)
+t.capture(process.stderr, 'write')
 
 const QUERY = 'POST /cdp/query/{itemType}/count'
 

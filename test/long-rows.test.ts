@@ -10,11 +10,10 @@ import type { Brand } from '../src/op.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import { type Database, database } from './fixtures/database.ts'
 import { lake, sourceRows } from './fixtures/lake.ts'
-import { captureStderr } from './fixtures/stderr.ts'
 import { connectedBrand, storeServer } from './fixtures/store.ts'
 import { order } from './fixtures/store-bodies.ts'
 
-captureStderr(t)
+t.capture(process.stderr, 'write')
 
 let db: Database
 let pipeline: Pipeline

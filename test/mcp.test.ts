@@ -20,7 +20,6 @@ import { type Lake, type Op, op, type Page } from '../src/op.ts'
 import { brandOps } from '../src/ops/brand.ts'
 import { brand as makeBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
-import { captureStderr } from './fixtures/stderr.ts'
 import { wrongValues } from './fixtures/wrong-input.ts'
 
 const page: Page = { default: 2, max: 5, over: 'refuse' }
@@ -146,7 +145,7 @@ t.test('MCP', async (t) => {
   const featured = await makeBrand({ postgres }, { features: ['cdp'] })
   const authenticator = createAuthenticator(postgres.pipeline)
   t.teardown(() => authenticator.settled())
-  const logged = captureStderr(t)
+  const logged = t.capture(process.stderr, 'write')
 
   const limited = new Set<string>()
   const counted: string[] = []

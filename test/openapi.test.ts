@@ -25,7 +25,6 @@ import { brand as makeBrand } from './fixtures/brand.ts'
 import { contract, type Described, type JsonSchema, type Received } from './fixtures/contract.ts'
 import { database } from './fixtures/database.ts'
 import { type Credential, people } from './fixtures/people.ts'
-import { captureStderr } from './fixtures/stderr.ts'
 import { requestsWith, type Wrong, wrongRequests } from './fixtures/wrong-input.ts'
 
 const ORIGINS = {
@@ -397,7 +396,7 @@ t.test('the linters', async (t) => {
 })
 
 t.test('over HTTP', async (t) => {
-  captureStderr(t)
+  t.capture(process.stderr, 'write')
   const db = await database(t)
   const config = readConfig({
     ...{ DATABASE_URL: db.url, DATA_DIR: t.testdir(), PORT: '0', RATE_LIMITS: 'off', LOG_LEVEL: 'error' },

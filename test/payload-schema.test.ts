@@ -14,9 +14,8 @@ import { brand as makeBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
 import { hostileSchemas } from './fixtures/payload-schemas.ts'
 import { type RandomSource, randomSource } from './fixtures/random.ts'
-import { captureStderr } from './fixtures/stderr.ts'
 
-captureStderr(t)
+t.capture(process.stderr, 'write')
 
 /** The words of a refusal; null for a schema that can be used. */
 function refusal(schema: unknown): string | null {

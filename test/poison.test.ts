@@ -9,9 +9,8 @@ import type { Brand } from '../src/op.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import { type Database, database } from './fixtures/database.ts'
 import { lake, logBatch, passed, sourceRows, tick } from './fixtures/lake.ts'
-import { captureStderr } from './fixtures/stderr.ts'
 
-const logged = captureStderr(t)
+const logged = t.capture(process.stderr, 'write')
 
 /** A rule of the table that nothing before the ticks knows of. */
 async function refusePoison({ url }: Database): Promise<void> {

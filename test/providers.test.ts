@@ -14,9 +14,8 @@ import { renamedIn } from '../src/segment/rename-event.ts'
 import { api, SEAL_KEY, WEBHOOK_ORIGIN } from './fixtures/api.ts'
 import { brand as makeBrand } from './fixtures/brand.ts'
 import { type Database, database } from './fixtures/database.ts'
-import { captureStderr } from './fixtures/stderr.ts'
 
-captureStderr(t)
+t.capture(process.stderr, 'write')
 
 const SCOPES = ['providers:read', 'providers:write', 'integrations:read']
 const SHOWN = ['id', 'key', 'name', 'lookup_id', 'source_template_key', 'is_enabled', 'settings']

@@ -12,7 +12,6 @@ import { type Lake, type Op, op, type Page } from '../src/op.ts'
 import { brandOps } from '../src/ops/brand.ts'
 import { brand as makeBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
-import { captureStderr } from './fixtures/stderr.ts'
 
 const any = v.any()
 const refusing: Page = { default: 2, max: 5, over: 'refuse' }
@@ -156,7 +155,7 @@ t.test('what a call reads of the lake hears when its client goes', async (t) => 
     }),
   )
   const base = `http://127.0.0.1:${await server.listen('127.0.0.1', 0)}`
-  const logged = captureStderr(t)
+  const logged = t.capture(process.stderr, 'write')
   const client = new AbortController()
   const sent = fetch(`${base}/v1/computed`, {
     headers: { authorization: `Bearer ${plaintext}` },
@@ -188,7 +187,7 @@ t.test('REST', async (t) => {
   const server = createServer(restRoutes([...OPS, ...brandOps], deps))
   const base = `http://127.0.0.1:${await server.listen('127.0.0.1', 0)}`
   t.teardown(() => server.drain(0))
-  captureStderr(t)
+  t.capture(process.stderr, 'write')
 
   const key = async (scopes: string[], brand = plain, keyClass: 'cdp' | 'brand-api' = 'cdp') =>
     (await createKey(postgres.forBrand(brand.id), { scopes, keyClass })).plaintext

@@ -10,10 +10,9 @@ import { brand as newBrand } from './fixtures/brand.ts'
 import { lake, logBatch } from './fixtures/lake.ts'
 import { randomSource } from './fixtures/random.ts'
 import { randomCustomers } from './fixtures/random-customers.ts'
-import { captureStderr } from './fixtures/stderr.ts'
 
 setLogLevel('error')
-captureStderr(t)
+t.capture(process.stderr, 'write')
 
 const LARGE: RefreshOptions = { smallRows: 0, mostTouched: 0.5 }
 /** A tenth of those with orders. */

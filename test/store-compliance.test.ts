@@ -6,7 +6,6 @@ import { snapshotAll } from '../src/lake/horizon.ts'
 import { database } from './fixtures/database.ts'
 import { lake, logBatch } from './fixtures/lake.ts'
 import { everythingStored, placesOf } from './fixtures/search.ts'
-import { captureStderr } from './fixtures/stderr.ts'
 import { connect, connectedBrand, eventsOf, storeServer } from './fixtures/store.ts'
 import {
   checkout,
@@ -18,7 +17,7 @@ import {
   uninstalled,
 } from './fixtures/store-bodies.ts'
 
-captureStderr(t)
+t.capture(process.stderr, 'write')
 const db = await database(t)
 const pipeline = await lake(t, db)
 const { send } = await storeServer(t, db)

@@ -14,12 +14,11 @@ import { assignSubjects } from '../src/identity/subject.ts'
 import type { Brand } from '../src/op.ts'
 import { database } from './fixtures/database.ts'
 import { randomSource } from './fixtures/random.ts'
-import { captureStderr } from './fixtures/stderr.ts'
 import { connectedBrand, eventsOf, storeServer } from './fixtures/store.ts'
 import { order as orderBody } from './fixtures/store-bodies.ts'
 import { storeState } from './fixtures/store-state.ts'
 
-captureStderr(t)
+t.capture(process.stderr, 'write')
 const db = await database(t)
 const { sql } = db.postgres
 const { send } = await storeServer(t, db)

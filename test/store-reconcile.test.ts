@@ -6,10 +6,9 @@ import { ShopState } from '../src/connect/demo/store/state.ts'
 import { reconcileAll } from '../src/connect/store/reconcile-all.ts'
 import type { Brand } from '../src/op.ts'
 import { type Database, database } from './fixtures/database.ts'
-import { captureStderr } from './fixtures/stderr.ts'
 import { connectedBrand, SEAL } from './fixtures/store.ts'
 
-captureStderr(t)
+t.capture(process.stderr, 'write')
 const NOW = new Date()
 const SIGNAL = new AbortController().signal
 

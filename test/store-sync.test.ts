@@ -20,11 +20,10 @@ import { emptyFolder } from './fixtures/cluster.ts'
 import { database } from './fixtures/database.ts'
 import { type RandomSource, randomSource } from './fixtures/random.ts'
 import { recoup } from './fixtures/recoup.ts'
-import { captureStderr } from './fixtures/stderr.ts'
 import { connectedBrand, eventsOf, SEAL, storeServer } from './fixtures/store.ts'
 import { storeState } from './fixtures/store-state.ts'
 
-captureStderr(t)
+t.capture(process.stderr, 'write')
 const db = await database(t)
 const { send } = await storeServer(t, db)
 const DAY_MS = 86_400_000

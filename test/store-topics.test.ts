@@ -1,7 +1,6 @@
 import t from 'tap'
 import { COMPLIANCE_TOPICS, TOPICS } from '../src/connect/store/shopify/topics.ts'
 import { database } from './fixtures/database.ts'
-import { captureStderr } from './fixtures/stderr.ts'
 import { connectedBrand, eventsOf, storeServer } from './fixtures/store.ts'
 import {
   checkout,
@@ -13,7 +12,7 @@ import {
   uninstalled,
 } from './fixtures/store-bodies.ts'
 
-captureStderr(t)
+t.capture(process.stderr, 'write')
 const db = await database(t)
 const { sql } = db.postgres
 const { send } = await storeServer(t, db)

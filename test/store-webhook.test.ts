@@ -8,12 +8,11 @@ import { signatureOf } from '../src/connect/store/signature.ts'
 import { database } from './fixtures/database.ts'
 import { eventually } from './fixtures/eventually.ts'
 import { randomSource } from './fixtures/random.ts'
-import { captureStderr } from './fixtures/stderr.ts'
 import { connectedBrand, eventsOf, SEAL, SECRET, storeServer } from './fixtures/store.ts'
 import { checkout, ORDER, order, refund } from './fixtures/store-bodies.ts'
 import { storeState } from './fixtures/store-state.ts'
 
-captureStderr(t)
+t.capture(process.stderr, 'write')
 const db = await database(t)
 const { send, url } = await storeServer(t, db)
 const DAY_MS = 86_400_000

@@ -12,9 +12,8 @@ import type { Brand } from '../src/op.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import { failingAt } from './fixtures/killed.ts'
 import { lake, logBatch, passed, sourceRows, tick } from './fixtures/lake.ts'
-import { captureStderr } from './fixtures/stderr.ts'
 
-captureStderr(t)
+t.capture(process.stderr, 'write')
 
 const event = ({ id }: Brand, pad: number, type = 'page_viewed') => ({
   brand_id: id,

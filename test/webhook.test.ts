@@ -19,11 +19,10 @@ import { HOSTILE } from './fixtures/hostile.ts'
 import { lake, passed, sourceRows } from './fixtures/lake.ts'
 import { proxy } from './fixtures/proxy.ts'
 import { randomSource } from './fixtures/random.ts'
-import { captureStderr } from './fixtures/stderr.ts'
 import { eventsOf } from './fixtures/store.ts'
 import { hooks, POINTS, type Sending, type Source } from './fixtures/webhook.ts'
 
-const logged = captureStderr(t)
+const logged = t.capture(process.stderr, 'write')
 setLogLevel('debug')
 const db = await database(t)
 const { sql } = db.postgres
