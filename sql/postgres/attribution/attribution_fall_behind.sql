@@ -6,9 +6,8 @@ values ($1, $2::text::xid8, $3::text::xid8, $4::integer, case when $4 is null th
 on conflict (brand_id) do update set
     round_below = excluded.round_below,
     done_to = excluded.done_to,
-    failures = case when behind.done_to is distinct from excluded.done_to then 0 else behind.failures + 1 end,
-    due_at = now() + case
-        when behind.done_to is distinct from excluded.done_to then interval '0'
-        else least(interval '1 hour', (2 ^ least(behind.failures, 10) - 1) * interval '15 seconds')
-    end
+    (failures, due_at) = (
+        select failed, now() + least(interval '1 hour', (2 ^ least(greatest(failed - 1, 0), 10) - 1) * interval '15 seconds')
+        from (select case when behind.done_to is distinct from excluded.done_to then 0 else behind.failures + 1 end as failed)
+    )
 where behind.due_at = $5::text::timestamptz

@@ -1,5 +1,2 @@
 select id from segment
-where
-    brand_id = $1
-    and status = 'active'
-    and translate(lower(btrim(name)), 'ς', 'σ') = translate(lower(btrim($2)), 'ς', 'σ')
+where brand_id = $1 and status = 'active' and segment_name_key(name) = segment_name_key($2)
