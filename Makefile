@@ -32,20 +32,18 @@ $(INSTALLED): package.json package-lock.json
 run: $(INSTALLED) ## Start Postgres, server and workers, with demo data at first; Ctrl-C stops them
 	@if [ -t 0 ]; then set -m 2>/dev/null; bin/recoup dev; else exec bin/recoup dev; fi
 
-# What failed is said again at the end, file by file, since it scrolled away.
 test: $(INSTALLED) ## Run the tests (TEST=name for some)
-	@rm -rf .tap/test-results
-	@$(NODE) $(BIN)/tap $(TEST_FILES) || { find .tap/test-results -name '*.tap' -exec awk -f test/failed.awk {} + >&2; exit 1; }
+	@test/run.sh $(TEST_FILES)
 
 # One seed for all of them, printed by each; it chooses the faults and their moments.
 test-faults: $(INSTALLED) ## Kill, stop and starve the parts under load for about 10 minutes (RANDOM_SEED=n replays)
-	@RANDOM_SEED=$${RANDOM_SEED:-$$(date +%s)} $(NODE) $(BIN)/tap --timeout=7200 test/faults/faults.test.ts
+	@RANDOM_SEED=$${RANDOM_SEED:-$$(date +%s)} TAP_TIMEOUT=7200 test/run.sh test/faults/faults.test.ts
 
 DEEP := SEGMENT_DEFINITIONS=10000 VOCABULARY_CONDITIONS=5000 INCREMENTAL_STEPS=2880 WALK_CUSTOMERS=1000000 MODEL_BRANDS=5000
 
 test-deep: $(INSTALLED) ## Prove segments and models at length, for about two hours (RANDOM_SEED=n replays)
-	@seed=$${RANDOM_SEED:-$$(date +%s)}; echo "RANDOM_SEED=$$seed"; RANDOM_SEED=$$seed $(DEEP) \
-		$(NODE) $(BIN)/tap --timeout=14400 test/segment-laws.test.ts test/incremental.test.ts test/segment-walk.test.ts \
+	@seed=$${RANDOM_SEED:-$$(date +%s)}; echo "RANDOM_SEED=$$seed"; RANDOM_SEED=$$seed $(DEEP) TAP_TIMEOUT=14400 \
+		test/run.sh test/segment-laws.test.ts test/incremental.test.ts test/segment-walk.test.ts \
 		test/models-naive.test.ts test/vocabulary-naive.test.ts
 
 check: $(INSTALLED) ## Check types, lint, format, generated text and import directions
