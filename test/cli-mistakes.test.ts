@@ -269,3 +269,27 @@ t.test('campaigns are listed, archived ones when they are asked for', async (t) 
   await sql`update campaign set status = 'archived' where id = ${made.id}`
   t.same([await names(), await names('--archived')], [[], ['Carts']])
 })
+
+t.test('a mistyped command is answered with the nearest one', async (t) => {
+  const near: [string[], string][] = [
+    [['exprot', '--brand', 'one'], '"exprot" is not a command. Did you mean "export"? See recoup --help'],
+    [
+      ['segments', 'list'],
+      '"segments list" is not a command. Did you mean "segment list"? See recoup --help',
+    ],
+    [['refesh', 'one'], '"refesh one" is not a command. Did you mean "refresh"? See recoup --help'],
+    [['brnd'], '"brnd" is not a command. Did you mean "brand"? See recoup --help'],
+    [['nothing'], '"nothing" is not a command. See recoup --help'],
+  ]
+  for (const [args, message] of near) t.match(await recoup(...args), refused(`recoup: ${message}\n`))
+})
+
+t.test('a discount without what it is worth, and a user who is not there, are said as such', async (t) => {
+  const discount = ['discount', 'add', '--brand', 'Shop', '--name', 'Ten', '--type']
+  t.match(await recoup(...discount, 'percentage'), refused('recoup: --value is missing\n'))
+  t.match(await recoup(...discount, 'free_shipping'), { code: 0, stdout: /^Discount Ten \(free shipping\)/ })
+  t.match(
+    await recoup('user', 'remove', '--brand', 'Shop', '--email', 'no@example.com'),
+    refused('recoup: There is no user "no@example.com". See recoup user list\n'),
+  )
+})

@@ -123,7 +123,7 @@ t.test('a mistake is told on stderr with exit code 1, and nothing is on stdout',
   const brand = ['--brand', 'x']
   const notJson = file('not.json', '{"source": }')
   const mistakes: [string[], string | RegExp][] = [
-    [['brnd'], '"brnd" is not a command. See recoup --help'],
+    [['brnd'], '"brnd" is not a command. Did you mean "brand"? See recoup --help'],
     [
       ['segment', 'make'],
       /^recoup: "segment make" is not a command\. Known: segment create, segment list, segment members/,

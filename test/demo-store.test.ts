@@ -8,9 +8,12 @@ import t from 'tap'
 import { serviceSeal } from '../src/access/service-seal.ts'
 import { openApp } from '../src/app.ts'
 import { readConfig } from '../src/config.ts'
+import { ShopLife } from '../src/connect/demo/store/life.ts'
+import { ShopState } from '../src/connect/demo/store/state.ts'
 import { saveConnection } from '../src/connect/store/connection.ts'
 import { database } from './fixtures/database.ts'
 import { eventually } from './fixtures/eventually.ts'
+import { randomSource } from './fixtures/random.ts'
 import { recoup, startRecoup } from './fixtures/recoup.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'recoup-demo-store-'))
@@ -72,4 +75,24 @@ t.test('a brand with a live store keeps it', async (t) => {
     abandonedAfterMinutes: null,
   })
   t.match(await followed('live'), refused(/^recoup: The brand is connected to live\.myshopify\.com/))
+})
+
+t.test('what shoppers leave stays in the store long enough to be abandoned', async (t) => {
+  const life = new ShopLife(new ShopState(), randomSource(t), new Date('2026-11-01T00:00:00Z'))
+  life.open({ products: 12, customers: 60 })
+  for (let step = 0; step < 1000; step++) life.step()
+  const before = life.messages()
+  t.ok(
+    before.some(({ topic }) => topic === 'checkouts/delete'),
+    'in the end the store removes it',
+  )
+  life.live()
+  for (let step = 0; step < 300; step++) life.step()
+  const told = life.messages()
+  const ids = (topic: string) =>
+    new Set(told.filter((one) => one.topic === topic).map(({ body }) => /"id":(\d+)/.exec(body)?.[1]))
+  const made = ids('checkouts/create')
+  const removed = [...ids('checkouts/delete')].filter((id) => made.has(id))
+  t.ok(made.size > 20)
+  t.same(removed, [], 'of five minutes ago none is removed')
 })

@@ -53,10 +53,11 @@ export const discountCommands = [
     },
     run: async (run) => {
       const { values } = run
+      const type = typeOf(required(values, 'type'))
       const given = {
         name: required(values, 'name'),
-        type: typeOf(required(values, 'type')),
-        value: text(values, 'value') ?? null,
+        type,
+        value: type === 'free_shipping' ? (text(values, 'value') ?? null) : required(values, 'value'),
         code: text(values, 'code') ?? null,
         prefix: text(values, 'prefix') ?? null,
         ...minimumOf(run),

@@ -53,7 +53,7 @@ function lake(): string {
           `\`${columns[column]?.[0]}\``,
           `${columns[column]?.[1]}${since(column)}`,
         ])
-      const head = `**${name}** (schema ${schemaVersion}, key ${key.join(', ')}): ${what}. Before these: \`brand_id UUID\`, \`tick BIGINT\`.`
+      const head = `## ${name}\n\nSchema ${schemaVersion}, key \`${key.join(', ')}\`: ${what}.`
       return `${head}\n\n${markdown(['column', 'type', 'what'], listed)}`
     })
     .join('\n\n')
@@ -215,7 +215,6 @@ const partsOf = (all: readonly Command[]): Parts => ({
   settings,
   templates,
   commands: () => commandTable(all),
-  lake,
   operators,
   fields,
   conditions,
@@ -246,6 +245,7 @@ export function textOf(file: string): string {
 /** The texts of all generated files by their name, made anew; `all`: every command of the program. */
 export const generatedTexts = async (all: readonly Command[]): Promise<Record<string, string>> => ({
   'README.md': withParts('README.md', textOf('README.md'), partsOf(all)),
+  'docs/lake.md': withParts('docs/lake.md', textOf('docs/lake.md'), { lake }),
   'docs/campaigns.md': withParts('docs/campaigns.md', textOf('docs/campaigns.md'), CAMPAIGN_PARTS),
   'docs/models.md': `${await modelDocs(await loadModels())}\n${numbers()}\n`,
   'docs/openapi.json': openapiText(OPS, readConfig({})),

@@ -5,6 +5,7 @@ import { type App, type AppOptions, openApp } from '../app.ts'
 import { CHECKOUT, type Config, ConfigError, readConfig } from '../config.ts'
 import { Failure } from '../errors.ts'
 import { setLogLevel } from '../log.ts'
+import { didYouMean } from '../model/nearest.ts'
 import { hasEmbedded } from '../store/embedded.ts'
 import { type Command, UsageError, type Values } from './command.ts'
 import { COMMANDS } from './commands.ts'
@@ -47,7 +48,9 @@ async function dispatch(args: readonly string[], surroundings: Surroundings): Pr
       ? `"${words.join(' ')}" is not a command`
       : `${args[0]} needs a command before it`
     throw new UsageError(
-      `${what}. ${group.length ? `Known: ${group.map(({ name }) => name).join(', ')}` : 'See recoup --help'}`,
+      group.length
+        ? `${what}. Known: ${group.map(({ name }) => name).join(', ')}`
+        : `${what}.${nearestCommand(words)} See recoup --help`,
     )
   }
   const rest = args.slice(found.name.split(' ').length)
@@ -61,6 +64,12 @@ async function dispatch(args: readonly string[], surroundings: Surroundings): Pr
 function version(): string {
   const about = JSON.parse(readFileSync(join(CHECKOUT, 'package.json'), 'utf8')) as { version: string }
   return about.version
+}
+
+/** What stands behind a command is no part of its name, and a group's name is the first word of its commands. */
+function nearestCommand(words: readonly string[]): string {
+  const names = COMMANDS.flatMap(({ name }) => [name, name.split(' ')[0] ?? name])
+  return didYouMean(words.join(' '), names) || didYouMean(words[0] ?? '', names)
 }
 
 const groupOf = (word = '') => COMMANDS.filter(({ name }) => name.startsWith(`${word} `))

@@ -164,7 +164,7 @@ type Pipeline = App['postgres']['pipeline']
 
 async function userOf(pipeline: Pipeline, email: string): Promise<{ id: string; email: string }> {
   const user = await findUser(pipeline, email)
-  if (!user || user.disabled_at) throw new UsageError(`There is no user "${email}": recoup user create`)
+  if (!user || user.disabled_at) throw new UsageError(`There is no user "${email}". See recoup user list`)
   return user
 }
 

@@ -20,6 +20,8 @@ export interface Message {
 }
 
 const MINUTE_MS = 60_000
+/** The store removes a checkout no sooner: until then somebody may remind its shopper. */
+const LEFT_MS = 120 * MINUTE_MS
 
 /** Some that nobody else has: who changes them may come back to one. */
 const numbersOf = ({ id }: ShopCustomer) =>
@@ -254,7 +256,8 @@ export class ShopLife {
       this.#tell('orders/delete', { id: order.id })
       return
     }
-    const checkout = state.checkouts.find(({ completedAt }) => completedAt === null)
+    const left = this.#now - LEFT_MS
+    const checkout = state.checkouts.find((one) => one.completedAt === null && one.updatedAt.getTime() < left)
     if (checkout && this.#choices.chance(0.5)) {
       state.checkouts.splice(state.checkouts.indexOf(checkout), 1)
       this.#tell('checkouts/delete', { id: checkout.id })
