@@ -145,6 +145,29 @@ t.test('statements of statistics say zero where nothing happened', async (t) => 
   }
 })
 
+t.test('where nobody ordered on two days neither statement nor answer says who is at risk', async (t) => {
+  const young = await makeBrand(db, { features: ['cdp', 'beta:cdp-commerce'] })
+  const once = { customers: 1, orders: 1, days: 1, now: new Date() }
+  const { orders } = await randomOrders(db.postgres.sql, young, random, once)
+  await db.postgres.sql`
+    update store_order set subject = 1, state = 'complete', currency_code = 'USD', test = false, deleted = false
+    where brand_id = ${young.id}`
+  await tick(pipeline)
+  const asOf = new Date()
+  await refreshBrand(pipeline, young.id, { asOf })
+  const session = await openReading(pipeline, young, asOf)
+  t.teardown(() => session.close())
+  const values = { customer_id: `customer:${young.id}:1` }
+  const of = NUMBERS.filter(({ operation }) => operation === 'get_cdp_customer_insights')
+  const [spent, churn] = await Promise.all(
+    ['insights', 'insights.churn'].map((at) =>
+      bothOf(of.find((each) => each.at === at) as Numbers, signIn(young), session, values),
+    ),
+  )
+  t.match(spent?.wanted, [{ order_count: orders.length }])
+  t.same([churn?.wanted, churn?.answered], [[], []])
+})
+
 t.test('statements of totals end at 10,000, as what is answered does', async (t) => {
   const busy = await makeBrand(db, { features: ['cdp', 'beta:cdp-commerce'] })
   const visit = { brand_id: busy.id, email: 'busy@example.com' }
