@@ -160,6 +160,15 @@ t.test('commands', async (t) => {
       stderr: /^recoup: models\/ltv_buckets\.sql: syntax error/,
     })
   })
+
+  await t.test('export writes columns that are called like words of SQL', async (t) => {
+    write(whole)
+    const header = '-- what: w\n-- grain: order\n-- refresh: with the segments\n'
+    write(`${header}select 1 as "order", ['a'] as "group"\n`, 'models/worded.sql')
+    const file = join(t.testdir(), 'x.csv')
+    t.match(await its.recoup('export', '--model', 'worded', '--to', file), { code: 0 })
+    t.equal(readFileSync(file, 'utf8'), 'order,group\n1,"[""a""]"\n')
+  })
 })
 
 /** Models of one's own over what visits and profiles move, which no customer's rows alone say. */
