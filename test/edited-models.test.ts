@@ -264,6 +264,31 @@ for (const [what, smallRows] of [
     t.same(await members(), emails('ann', 'cleo', 'ann', 'cleo'))
   })
 
+const TIERS = 'models/rfm_tiers.sql'
+const PEOPLE = 'models/customers.sql'
+
+for (const [what, model, change, message] of [
+  ['a model that is gone', TIERS, undefined, /^models\/rfm_tiers\.sql: is missing, and operations read it$/],
+  [
+    'a model that became a view',
+    TIERS,
+    ['with the segments', 'at every read'],
+    /^models\/rfm_tiers\.sql: operations read what refreshes publish of it/,
+  ],
+  [
+    'customers without the time of their events',
+    PEOPLE,
+    ['-- seen: last_event_at\n', ''],
+    /^models\/customers\.sql: header keys "by" and "seen" are missing/,
+  ],
+] as const)
+  t.test(`a refresh refuses what operations could not read: ${what}`, async (t) => {
+    const { write, remove, refreshed } = await checkout(t)
+    if (change) write(readFileSync(join(CHECKOUT, model), 'utf8').replace(change[0], change[1]), model)
+    else remove(model)
+    await t.rejects(refreshed(1_000), message)
+  })
+
 t.test('a condition of a header that fails over the rows there are is named', async (t) => {
   const { write, sql, brand, come, refreshed } = await checkout(t)
   const header = (more: string) => `-- what: w\n-- grain: event_id\n-- refresh: with the segments\n${more}`
