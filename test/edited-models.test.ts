@@ -160,6 +160,15 @@ t.test('commands', async (t) => {
       stderr: /^recoup: models\/ltv_buckets\.sql: syntax error/,
     })
   })
+
+  await t.test('export writes columns that are called like words of SQL', async (t) => {
+    write(whole)
+    const header = '-- what: w\n-- grain: order\n-- refresh: with the segments\n'
+    write(`${header}select 1 as "order", ['a'] as "group"\n`, 'models/worded.sql')
+    const file = join(t.testdir(), 'x.csv')
+    t.match(await its.recoup('export', '--model', 'worded', '--to', file), { code: 0 })
+    t.equal(readFileSync(file, 'utf8'), 'order,group\n1,"[""a""]"\n')
+  })
 })
 
 /** Models of one's own over what visits and profiles move, which no customer's rows alone say. */
@@ -253,6 +262,31 @@ for (const [what, smallRows] of [
     await come('ann@example.com')
     t.match(await refreshed(smallRows), { full: smallRows > 0, failed: [] })
     t.same(await members(), emails('ann', 'cleo', 'ann', 'cleo'))
+  })
+
+const TIERS = 'models/rfm_tiers.sql'
+const PEOPLE = 'models/customers.sql'
+
+for (const [what, model, change, message] of [
+  ['a model that is gone', TIERS, undefined, /^models\/rfm_tiers\.sql: is missing, and operations read it$/],
+  [
+    'a model that became a view',
+    TIERS,
+    ['with the segments', 'at every read'],
+    /^models\/rfm_tiers\.sql: operations read what refreshes publish of it/,
+  ],
+  [
+    'customers without the time of their events',
+    PEOPLE,
+    ['-- seen: last_event_at\n', ''],
+    /^models\/customers\.sql: header keys "by" and "seen" are missing/,
+  ],
+] as const)
+  t.test(`a refresh refuses what operations could not read: ${what}`, async (t) => {
+    const { write, remove, refreshed } = await checkout(t)
+    if (change) write(readFileSync(join(CHECKOUT, model), 'utf8').replace(change[0], change[1]), model)
+    else remove(model)
+    await t.rejects(refreshed(1_000), message)
   })
 
 t.test('a condition of a header that fails over the rows there are is named', async (t) => {

@@ -60,7 +60,7 @@ t.test('relations are found wherever a SELECT can name one, without the CTEs in 
     'staging/stg_x.sql': `
       with events as (select subject from Events where true),
       recursed as (select subject from events)
-      select subject, (select max(tick) from "PRODUCTS_SOURCE") as newest
+      select subject as customer, (select max(tick) from "PRODUCTS_SOURCE") as newest
       from recursed
       left join subject_redirect using (subject)
       where exists (with orders as (select 1 as n) select n from orders)
@@ -75,7 +75,7 @@ t.test('a recursive CTE reads itself, not a relation of that name', async (t) =>
   const [model] = await loadFiles(t, {
     'staging/stg_x.sql': `
       with recursive orders as (select 1 as n union all select n + 1 from orders where n < 3)
-      select n from orders`,
+      select n as customer from orders`,
   })
   t.same(model?.reads, [])
 })
@@ -192,6 +192,29 @@ const refused: [fact: string, files: Record<string, string>, message: RegExp][] 
     'a time of events of nobody',
     { 'a.sql': '-- what: w\n-- grain: g\n-- refresh: r\n-- seen: g\nselect 1 as g' },
     /a\.sql: header key "seen" is for models by customer/,
+  ],
+  [
+    'a grain of no column',
+    { 'a.sql': '-- what: w\n-- grain: customer, dya\n-- refresh: r\nselect 1 as customer, 2 as "Day"' },
+    /a\.sql: header key "grain" names "dya", which is no column\. Did you mean "Day"\? Known: customer, Day/,
+  ],
+  [
+    'a model by customer without customers',
+    { 'a.sql': '-- what: w\n-- grain: g\n-- refresh: r\n-- by: customer\nselect 1 as g' },
+    /a\.sql: header key "by" names "customer", which is no column/,
+  ],
+  [
+    'a time of events that is no column',
+    {
+      'a.sql':
+        '-- what: w\n-- grain: customer\n-- refresh: r\n-- by: customer\n-- seen: at\nselect 1 as customer',
+    },
+    /a\.sql: header key "seen" names "at", which is no column/,
+  ],
+  [
+    'texts that are no column',
+    { 'a.sql': '-- what: w\n-- grain: g\n-- refresh: r\n-- plain: email\nselect 1 as g' },
+    /a\.sql: header key "plain" names "email", which is no column/,
   ],
   [
     'a header line without key',

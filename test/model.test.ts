@@ -212,6 +212,22 @@ t.test('running', async (t) => {
     await t.rejects(withModels([], {}, run), { message: /a\.sql: Invalid Input Error: no rate/ })
   })
 
+  t.test('a customer in a tier that rfm_tiers does not have fails it, with the name', async (t) => {
+    const reads = upstreamOf(['rfm_tiers'], models).at(-1) as Model
+    for (const [tier, named] of [
+      ["'VIP'", 'VIP'],
+      ['null', 'NULL'],
+    ])
+      await withModels([], {}, async (connection) => {
+        await connection.run(
+          `create table rfm as select 1 as customer, 3 as order_count, 50.00 as ltv, ${tier}::varchar as tier`,
+        )
+        await t.rejects(runModels(connection, [reads]), {
+          message: `models/rfm_tiers.sql: Invalid Input Error: rfm.sql has a tier that is not here: ${named}`,
+        })
+      })
+  })
+
   t.test('a customer in a bucket that ltv_buckets does not have fails it, with the name', async (t) => {
     const reads = upstreamOf(['ltv_buckets'], models).at(-1) as Model
     for (const [bucket, named] of [

@@ -145,6 +145,61 @@ t.test('statements of statistics say zero where nothing happened', async (t) => 
   }
 })
 
+t.test('where nobody ordered on two days neither statement nor answer says who is at risk', async (t) => {
+  const young = await makeBrand(db, { features: ['cdp', 'beta:cdp-commerce'] })
+  const once = { customers: 1, orders: 1, days: 1, now: new Date() }
+  const { orders } = await randomOrders(db.postgres.sql, young, random, once)
+  await db.postgres.sql`
+    update store_order set subject = 1, state = 'complete', currency_code = 'USD', test = false, deleted = false
+    where brand_id = ${young.id}`
+  await tick(pipeline)
+  const asOf = new Date()
+  await refreshBrand(pipeline, young.id, { asOf })
+  const session = await openReading(pipeline, young, asOf)
+  t.teardown(() => session.close())
+  const values = { customer_id: `customer:${young.id}:1` }
+  const of = NUMBERS.filter(({ operation }) => operation === 'get_cdp_customer_insights')
+  const [spent, churn] = await Promise.all(
+    ['insights', 'insights.churn'].map((at) =>
+      bothOf(of.find((each) => each.at === at) as Numbers, signIn(young), session, values),
+    ),
+  )
+  t.match(spent?.wanted, [{ order_count: orders.length }])
+  t.same([churn?.wanted, churn?.answered], [[], []])
+})
+
+t.test(
+  'products of equal revenue and customers that a search finds stand in the order of statements',
+  async (t) => {
+    const wide = await makeBrand(db, { features: ['cdp', 'beta:cdp-commerce'] })
+    const { sql } = db.postgres
+    const names = ['😀', '～']
+    for (const [at, name] of names.entries())
+      await sql`
+      insert into customer (brand_id, subject, id, provenance, email, store_customer_id)
+      values (${wide.id}, ${1 + at}, ${name}, 'server', ${`${at}@example.com`}, ${name})`
+    const lines = names.map((name) => ({ product_id: name, quantity: 1, price: '5.00', total: '5.00' }))
+    await sql`
+    insert into store_order (brand_id, external_id, id, subject, state, billing_status, currency_code, total, lines,
+      created_at, updated_at)
+    values (${wide.id}, '1', gen_random_uuid(), 1, 'complete', 'paid', 'USD', 10, ${sql.json(lines)},
+      now() - interval '1 day', now())`
+    await tick(pipeline)
+    const asOf = new Date()
+    await refreshBrand(pipeline, wide.id, { asOf })
+    const session = await openReading(pipeline, wide, asOf)
+    t.teardown(() => session.close())
+    for (const place of ['insights.top_products', 'data']) {
+      const numbers = NUMBERS.find(
+        ({ operation, at }) => at === place && /search_customers|customer_insights/.test(operation),
+      ) as Numbers
+      const { wanted, answered } = await bothOf(numbers, signIn(wide), session, { customer_id: '😀' })
+      t.equal(wanted.length, 2)
+      t.same(answered, wanted, place)
+    }
+  },
+)
+
 t.test('statements of totals end at 10,000, as what is answered does', async (t) => {
   const busy = await makeBrand(db, { features: ['cdp', 'beta:cdp-commerce'] })
   const visit = { brand_id: busy.id, email: 'busy@example.com' }

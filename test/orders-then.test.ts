@@ -158,6 +158,25 @@ t.test('attributes are as they are now, also of a past instant', async (t) => {
   }
 })
 
+t.test('of an instant since the last refresh marts have attributes as they are now, too', async (t) => {
+  const brand = await newBrand(pipeline)
+  const set = (size: string) =>
+    logBatch(sql, [
+      { brand_id: brand.id, email: 'ann@example.com', event_type: 'updateProperties', properties: { size } },
+    ])
+  await set('S')
+  await snapshotAll(pipeline)
+  await refreshBrand(pipeline, brand.id)
+  const between = new Date(Date.now() - 1)
+  await set('L')
+  await snapshotAll(pipeline)
+  for (const smallRows of [0, 1_000]) {
+    const session = await openReading(pipeline, brand, between, { smallRows })
+    const rows = await session.duck.rows('select properties from profiles').finally(session.close)
+    t.same(rows, [{ properties: '{"size":"L"}' }], `${smallRows}`)
+  }
+})
+
 t.test('an instant since the last refresh is a past one, too', async (t) => {
   const placed = NOW - DAY
   const history = { external_id: 'given back', cents: 5_000, placed, isPaid: true, cancelled: null }

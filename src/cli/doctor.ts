@@ -3,6 +3,7 @@ import { sealProblem } from '../access/service-seal.ts'
 import type { App } from '../app.ts'
 import type { Config } from '../config.ts'
 import { loadModels } from '../model/graph.ts'
+import { checkPublished } from '../model/published.ts'
 import { missingOf } from '../ready.ts'
 import connect from '../store/driver.ts'
 import { command } from './command.ts'
@@ -130,7 +131,9 @@ async function secondsSincePlan(url: string): Promise<number | null> {
 }
 
 async function models(): Promise<Finding> {
-  return { ok: true, detail: `${(await loadModels()).length} load` }
+  const all = await loadModels()
+  checkPublished(all)
+  return { ok: true, detail: `${all.length} load` }
 }
 
 const lakeStatus = ({ postgres }: App) => postgres.pipeline.one<LakeStatus>('status_lake')

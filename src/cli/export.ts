@@ -5,7 +5,7 @@ import type { Session } from '../lake/session.ts'
 import { loadReadable, type Model } from '../model/graph.ts'
 import { didYouMean } from '../model/nearest.ts'
 import { openReading } from '../segment/reading.ts'
-import { literal } from '../store/duckdb.ts'
+import { identifier, literal } from '../store/duckdb.ts'
 import { brandFolder } from '../store/lake.ts'
 import { command, required, text, timeOption, UsageError } from './command.ts'
 import { brandOrOnly, brandUnlessOnly } from './of-brand.ts'
@@ -52,7 +52,7 @@ async function columnsFor({ duck }: Session, model: string, format: string): Pro
   const nested = columns.filter(({ column_type: type }) => type.endsWith('[]') || /^(STRUCT|MAP)/.test(type))
   return nested.length === 0
     ? '*'
-    : `* replace (${nested.map(({ column_name: name }) => `to_json(${name}) as ${name}`).join(', ')})`
+    : `* replace (${nested.map(({ column_name: name }) => `to_json(${identifier(name)}) as ${identifier(name)}`).join(', ')})`
 }
 
 /** Written in the brand's folder, where the session may, in the order of the grain, and moved when it is whole. */
@@ -72,7 +72,7 @@ async function write(
   try {
     await mkdir(dirname(written), { recursive: true })
     const [copied] = await duck.rows<{ Count: number }>(
-      `copy (select ${await columnsFor(session, name, to.format)} from ${name} order by ${grain.join(', ')})
+      `copy (select ${await columnsFor(session, name, to.format)} from ${name} order by ${grain.map(identifier).join(', ')})
        to ${literal(written)} (${to.format})`,
     )
     await copyFile(written, unfinished)

@@ -149,6 +149,18 @@ function inOrder(models: ReadonlyMap<string, Model>, broken: Map<string, Error>)
   return [...ordered]
 }
 
+/** What the header says of columns is of some that there are, however they are written. */
+function checkColumns({ file, grain, by, seen, plain = [] }: Model, columns: readonly string[]): void {
+  const known = columns.map((column) => column.toLowerCase())
+  const named = { grain, by: by ? [by] : [], seen: seen ? [seen] : [], plain }
+  for (const [key, names] of Object.entries(named))
+    for (const name of names) {
+      if (known.includes(name.toLowerCase())) continue
+      const hint = `${didYouMean(name, columns)} Known: ${columns.join(', ')}`
+      throw new Error(`${file}: header key "${key}" names "${name}", which is no column.${hint}`)
+    }
+}
+
 /** Looks whether DuckDB finds every column and function; over empty tables, so that next to nothing is computed. */
 async function bind(
   connection: DuckDBConnection,
@@ -162,6 +174,7 @@ async function bind(
     try {
       if (missing) throw new Error(`${file}: it reads "${missing}", which is broken`)
       await naming(model, () => connection.run(`create table ${name} as\n${sql}`))
+      checkColumns(model, (await connection.runAndReadAll(`from ${name} limit 0`)).columnNames())
       if (from?.where !== undefined) await naming(model, () => connection.run(rowsFrom(from)))
     } catch (error) {
       broken.set(name, error as Error)

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { count, currencyCode, money, named, time } from '../fields.ts'
 import type { Reader } from '../op.ts'
+import { byBytes } from '../segment/member-page.ts'
 import { type CustomerRow, rowsOf } from './customer-rows.ts'
 
 const score = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(5))
@@ -100,7 +101,7 @@ const hasScore = (churn: ChurnRow | undefined): churn is ChurnRow & { at_risk_sc
 
 /** The greatest first, ties by id. */
 const byRevenue = (one: ProductRow, other: ProductRow): number =>
-  Number(other.revenue) - Number(one.revenue) || (one.product_id < other.product_id ? -1 : 1)
+  Number(other.revenue) - Number(one.revenue) || byBytes(one.product_id, other.product_id)
 
 function shownOf(spent: SpentRow, { scores, churn, products }: Marts): Shown {
   const { total_spend: ltv, orders_count: order_count } = spent

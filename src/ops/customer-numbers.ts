@@ -95,7 +95,8 @@ where customer_id = $customer_id`,
     sql: `select
     days_since_last_order, median_inter_order_days, brand_median_inter_order_days, at_risk_score, at_risk
 from churn
-where customer_id = $customer_id`,
+where customer_id = $customer_id
+    and at_risk_score is not null`,
   },
   {
     operation: 'get_cdp_customer_insights',

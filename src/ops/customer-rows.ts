@@ -3,6 +3,7 @@ import { phoneOf } from '../identity/channel.ts'
 import { inAnyCase } from '../lake/any-case.ts'
 import { KNOWN } from '../lake/sorted.ts'
 import type { Brand, Ctx, CustomerRows, Published, Reader } from '../op.ts'
+import { byBytes } from '../segment/member-page.ts'
 
 /** Customers as the published models have them. */
 export interface CustomerRow {
@@ -105,7 +106,7 @@ export async function customersLike(
     served,
     found.map(({ customer }) => customer),
   )
-  return rows.sort((a, b) => (a.customer_id < b.customer_id ? -1 : 1))
+  return rows.sort((a, b) => byBytes(a.customer_id, b.customer_id))
 }
 
 /** Rows of published customers, in the order in which they are named. */

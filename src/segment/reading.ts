@@ -2,7 +2,7 @@ import { attachGeneration, generationOf } from '../lake/generation.ts'
 import type { Pipeline } from '../lake/pipeline.ts'
 import { sourceName } from '../lake/relations.ts'
 import { openSession, type Session, type SessionOptions, SMALL_ROWS } from '../lake/session.ts'
-import { loadReadable } from '../model/graph.ts'
+import { loadReadable, type Model } from '../model/graph.ts'
 import { over } from '../model/over.ts'
 import { runModels } from '../model/run.ts'
 import type { Brand } from '../op.ts'
@@ -49,8 +49,13 @@ export async function openReading(
   try {
     const isPast = past !== undefined && pin?.past !== false
     if (isPast) await openOrdersThen(session.duck)
-    await openMarts(pipeline, session, row, start, smallRows)
-    if (isPast) await openAttributesNow(session.duck)
+    const { models } = await loadReadable()
+    await openMarts(pipeline, session, row, {
+      start,
+      smallRows,
+      recipe: recipeOf(models, row),
+      models: isPast ? models.map(withAttributesNow) : models,
+    })
     await openSegmentMembers(pipeline, session)
     return session
   } catch (error) {
@@ -66,25 +71,28 @@ async function openOrdersThen(duck: Duck): Promise<void> {
   await duck.run(`create view ${orders} as ${statement('duckdb', 'orders_then')}`)
 }
 
-/** Attributes are as they are now, whatever the session's instant: as tags and names are. */
-async function openAttributesNow(duck: Duck): Promise<void> {
-  const { models } = await loadReadable()
-  const [name, now] = ['stg_customer_attributes', literal(new Date().toISOString())]
-  // Of a broken model there is none.
-  if (!models.some((model) => model.name === name)) return
+/** Attributes are as they are now, whatever the session's instant: as tags and names are. Marts say the same. */
+function withAttributesNow(model: Model): Model {
+  if (model.name !== 'stg_customer_attributes') return model
+  const now = literal(new Date().toISOString())
   const params = `select * replace (timestamp ${now} as as_of) from main.params`
-  await duck.run(`create or replace view ${name} as ${over(models, name, { params })}`)
+  return { ...model, sql: over([model], model.name, { params }) }
+}
+
+interface Made {
+  start: Start | null
+  smallRows: number
+  recipe: string
+  models: readonly Model[]
 }
 
 async function openMarts(
   pipeline: Pipeline,
   session: Session,
   brand: BrandRow,
-  start: Start | null,
-  smallRows: number,
+  { start, smallRows, recipe, models }: Made,
 ): Promise<void> {
   const { duck, manifest, asOf } = session
-  const { models } = await loadReadable()
   const marts = models.filter(({ layer }) => layer === 'mart')
   await runModels(
     duck.connection,
@@ -92,7 +100,7 @@ async function openMarts(
   )
   const anew = whyAnew(brand, manifest, {
     asOf,
-    recipe: recipeOf(models, brand),
+    recipe,
     since: Math.min(...(start?.ticks ?? [])),
     smallRows,
   })

@@ -4,6 +4,7 @@ import type { Pipeline } from '../lake/pipeline.ts'
 import { openServing, type Serving } from '../lake/serving.ts'
 import { openSession, type Session } from '../lake/session.ts'
 import { loadModels, type Model } from '../model/graph.ts'
+import { checkPublished } from '../model/published.ts'
 import { leaveArchived } from './archived.ts'
 import { turnsNow } from './cadence.ts'
 import { evaluateSegments } from './evaluate.ts'
@@ -61,6 +62,7 @@ export async function refreshBrand(
   options: RefreshOptions = {},
 ): Promise<RefreshReport> {
   const models = await loadModels()
+  checkPublished(models)
   let brand = await brandRow(pipeline, brandId)
   const asked = options.verify ? [...BOTH] : options.parts
   const [first, second] = roundsOf(brand, isAnew(brand, models), asked)
