@@ -76,7 +76,7 @@ export async function computeMarts(
 
 /**
  * Computes what a refresh needs of the marts by customer, as tables of the touched customers' rows; for segments also
- * `customers_before`, these customers as they were published.
+ * `customers_before`, these customers as they were published, with their positions.
  */
 export async function computeTouched(
   session: Session,
@@ -86,10 +86,7 @@ export async function computeTouched(
 ): Promise<number> {
   const { duck } = session
   if (parts.has('segments'))
-    await duck.run(
-      `create table customers_before as
-       select * exclude (position) from (${publishedRows(asks.places, 'customers', 'touched')})`,
-    )
+    await duck.run(`create table customers_before as ${publishedRows(asks.places, 'customers', 'touched')}`)
   if (!parts.has('models')) return await computeCustomers(session, models, asks)
   const marts = models.filter(({ layer, by }) => layer === 'mart' && by)
   return rowsOf(await runModels(duck.connection, marts))
@@ -125,7 +122,7 @@ async function computeCustomers(
   const steps = await runModels(duck.connection, [model])
   await duck.run(`
     insert into ${OF_SEGMENTS} by name
-    select before.* replace (greatest(${model.seen}, seen_at) as ${model.seen})
+    select before.* exclude (position) replace (greatest(${model.seen}, seen_at) as ${model.seen})
     from (from customers_before anti join remade using (customer)) as before
     left join seen using (customer)`)
   return rowsOf(steps)

@@ -95,16 +95,18 @@ interface WrittenMembers {
 
 /**
  * The touched customers' rows and memberships, with those that earlier generations since the base changed and this one
- * did not. A table `customers` has rows of the touched ones only.
+ * did not. A table `customers` has rows of the touched ones only; `before`: where their positions are, when it is known
+ * that these are among fewer.
  */
 export async function writeTouchedMembers(
   session: Session,
   published: Generation,
   customers: string,
+  before?: string,
 ): Promise<WrittenMembers> {
   const { duck } = session
   await replace(duck, 'changes')
-  await placeTouched(duck, customers)
+  await placeTouched(duck, customers, before)
   await duck.run('create table touched_members as from members join touched_positions using (customer)')
   const earlier = await earlierThan(duck, published)
   const members = served('members', `from (from touched_members${earlier('members')}) ${BY_PLACE}`)
@@ -177,12 +179,10 @@ async function replace(duck: Duck, changes: string | null): Promise<void> {
  * Places of the touched customers, whose rows a table has: who is new since the base has the position of the last one
  * there whose id is not greater.
  */
-async function placeTouched(duck: Duck, table: string): Promise<void> {
+async function placeTouched(duck: Duck, table: string, before = 'published.customers_placed'): Promise<void> {
   await duck.run(`
     create table touched_positions as
-    with known as (
-      select customer, position from published.customers_placed semi join ${table} using (customer)
-    ),
+    with known as (select customer, position from ${before} semi join ${table} using (customer)),
     added as (
       select new.customer, new.customer_id, coalesce(mark.position, 1) as first
       from (from ${table} anti join known using (customer)) as new

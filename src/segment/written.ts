@@ -76,7 +76,9 @@ export async function writeTouched(
     const isAnew = carries && !(await touchMembers(duck, brand, mostMoved))
     const { changes, members } = isAnew
       ? await writeMembersAnew(session, published)
-      : await writeTouchedMembers(session, published, carries ? MOVED : 'customers')
+      : await (carries
+          ? writeTouchedMembers(session, published, MOVED)
+          : writeTouchedMembers(session, published, 'customers', 'customers_before'))
     for (const file of [changes, members]) if (file) note(file, 'served', 0, 0)
     if (changes) written.shown.changes_path = changes.path
     if (members) written.shown.members_path = members.path
