@@ -16,6 +16,7 @@ import { openSession, type SessionOptions } from '../src/lake/session.ts'
 import { snapshot } from '../src/lake/snapshot.ts'
 import { TICK_BOUNDS } from '../src/lake/tick-bounds.ts'
 import { SESSION_OF } from '../src/store/postgres.ts'
+import { statement } from '../src/store/sqlfile.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import type { Teardown } from './fixtures/cluster.ts'
 import { type Database, database } from './fixtures/database.ts'
@@ -244,6 +245,26 @@ t.test('what ended while a tick took its time holds nothing back', async (t) => 
   const slow = { ...pipeline, postgres: { ...pipeline.postgres, pipeline: { ...db, one: one as never } } }
   await snapshotAll(slow, { waitMs: -1 })
   t.equal((await sourceRows(pipeline, brand, 'from events')).length, 1)
+})
+
+t.test('how far the lake is behind is found without a look at what it holds', async (t) => {
+  const { sql, pipeline: db } = (await lake(t)).postgres
+  await sql`call event_log_days((now() at time zone 'UTC')::date - 3, (now() at time zone 'UTC')::date)`
+  await sql`
+    insert into event_log (received_at, batch_id, xid, event_count, payload)
+    select now() - n * interval '5 seconds', gen_random_uuid(), (case when n > 30 then '3' else '5' end)::xid8, 1, '\\x00'
+    from generate_series(1, 50000) as n`
+  await sql`analyze event_log`
+  await sql`update lake_state set exported_below = '4'`
+  t.match(await db.one('lake_lag'), { seconds: 150 })
+  t.match(await db.one('status_lake'), { waiting_events: 30, export_lag_seconds: 150 })
+  for (const name of ['lake_lag', 'event_log_awaited_day', 'event_ids_outdate']) {
+    const text = statement('postgres', name).replace('$1', '16')
+    const [row] = await sql.unsafe(`explain (analyze, format json) ${text}`)
+    const removed = [...JSON.stringify(row).matchAll(/"Rows Removed by Filter":(\d+)/g)]
+    const passedOver = removed.reduce((sum, [, rows]) => sum + Number(rows), 0)
+    t.ok(passedOver <= 30, `${name} passed over ${passedOver} batches`)
+  }
 })
 
 t.test('an event id is taken again more than two weeks after the first, and is kept no longer', async (t) => {
