@@ -196,6 +196,18 @@ t.test('a worker goes on when a Postgres that fell silent answers again', async 
   t.ok(await eventually(async () => (await ticks()).count === 1))
 })
 
+t.test('a worker says that the folder of the lake is gone', async (t) => {
+  const running = await app(t)
+  const said = t.capture(process.stderr, 'write')
+  const worker = await startWorker(running)
+  t.teardown(() => worker.stop())
+  rmSync(running.pipeline.lakeDir, { recursive: true })
+  const failed = await eventually(async () =>
+    said().find(({ args }) => String(args[0]).includes('"job_failed"')),
+  )
+  t.match(String(failed.args[0]), /"queue":"\w+".*ENOENT/)
+})
+
 t.test('of a queue that allows one job two workers run one, and one more waits at most', async (t) => {
   const running = await app(t)
   const { sql } = running.postgres
