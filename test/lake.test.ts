@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { mock } from 'node:test'
+import postgres from 'postgres'
 import t from 'tap'
 import { openInvalidation } from '../src/access/invalidation.ts'
 import type { LakeStatus } from '../src/cli/status.ts'
@@ -270,6 +271,46 @@ t.test('how far the lake is behind is found without a look at what it holds', as
     const passedOver = removed.reduce((sum, [, rows]) => sum + Number(rows), 0)
     t.ok(passedOver <= 30, `${name} passed over ${passedOver} batches`)
   }
+})
+
+t.test('neither a tick nor the planner looks at all that was ever staged', async (t) => {
+  const db = await database(t)
+  const pipeline = await lake(t, db)
+  const brand = await newBrand(pipeline)
+  const { pipeline: own, sql } = pipeline.postgres
+  await logBatch(sql, [{ brand_id: brand.id, email: 'ann@example.com' }])
+  await tick(pipeline)
+  const asked: string[] = []
+  const many = (name: string, args?: unknown[]) => {
+    asked.push(name)
+    return own.many(name, args)
+  }
+  const watched = {
+    ...pipeline,
+    postgres: { ...pipeline.postgres, pipeline: { ...own, many: many as never } },
+  }
+  await logBatch(sql, [{ brand_id: brand.id, email: 'bob@example.com' }])
+  t.match(await tick(watched), { rows: { events: 1, customers: 1 } })
+  t.notOk(asked.includes('lake_brands_with'))
+
+  const owner = postgres(db.url, { max: 1 })
+  await owner`
+    insert into brand (id, name, shop_domain, currency_code, timezone)
+    select gen_random_uuid(), n, n || '.example.com', 'USD', 'UTC' from generate_series(1, 99) as n`
+  await owner`
+    insert into lake_file (relation, path, level, schema_version, rows, bytes, tick_lo, tick_hi, sha256, retired_at)
+    select 'events', n, 0, 1, 100, 1, n, n, '', case when n > 5 then now() end from generate_series(1, 400) as n`
+  await owner`
+    insert into staged_rows (file_id, brand_id, rows)
+    select lake_file.id, brand.id, 1 from lake_file, brand where path = tick_lo::text`
+  await owner`insert into lake_brand (brand_id) select id from brand on conflict do nothing`
+  await owner`analyze lake_file, staged_rows, lake_brand`
+  await owner.end()
+  const text = statement('postgres', 'brands_to_compact').replace('$1', '1').replace('$2', '4')
+  const [row] = await sql.unsafe(`explain (analyze, format json) ${text.replaceAll('$3', "'{}'")}`)
+  const plan = JSON.stringify(row)
+  t.match(plan, /"Relation Name":"staged_rows"/)
+  t.notMatch(plan, /"Node Type":"Seq Scan"[^{}]*"Relation Name":"staged_rows"/)
 })
 
 t.test('an event id is taken again more than two weeks after the first, and is kept no longer', async (t) => {

@@ -112,7 +112,7 @@ async function snapshotOf(
     const files: NewFile[] = []
     const rows: SnapshotReport['rows'] = {}
     const stage = async (relation: RelationName, table: string, shown?: (rows: string) => string) => {
-      const based = await brandsWith(pipeline, relation)
+      const based = (brandIds: readonly string[]) => brandsWith(pipeline, relation, brandIds)
       const written = await stageRows(duck, pipeline.lakeDir, { relation, table, shown, tick, based })
       files.push(...written)
       rows[relation] = written.reduce((sum, file) => sum + file.rows, 0)
@@ -161,10 +161,13 @@ async function snapshotOf(
   })
 }
 
-/** The brands that have rows of a mutable relation already; events have no base, so that nobody asks. */
-async function brandsWith({ postgres }: Pipeline, relation: RelationName): Promise<Set<string>> {
-  if (RELATIONS[relation].kind === 'append') return new Set()
-  const rows = await postgres.pipeline.many<{ brand_id: string }>('lake_brands_with', [relation])
+/** Of brands those that have rows of a relation already. */
+async function brandsWith(
+  { postgres }: Pipeline,
+  relation: RelationName,
+  brandIds: readonly string[],
+): Promise<Set<string>> {
+  const rows = await postgres.pipeline.many<{ brand_id: string }>('lake_brands_with', [relation, brandIds])
   return new Set(rows.map(({ brand_id }) => brand_id))
 }
 
