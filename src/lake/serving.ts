@@ -37,7 +37,7 @@ export interface Serving {
 
 /** Begins a file in a session; one at a time. It is synced when it is finished, and of no use before: it needs no log. */
 export async function openServing({ duck, manifest, isSmall, lake }: Session): Promise<Serving> {
-  const file = await beginLakeFile(lake, brandFolder(manifest.brandId), 'served')
+  const file = await beginLakeFile(lake, brandFolder(manifest.brandId), 'served', 'duckdb')
   const name = 'serving'
   // Only this version of DuckDB reads it: the newest ways to compress are the quickest.
   const stored = `recovery_mode 'no_wal_writes', storage_version 'latest'`
