@@ -7,7 +7,7 @@ where brand_id is null and relation = 'event_ids' and retired_at is null
         select from (
             select received_at
             from event_log
-            where xid >= (select exported_below from lake_state) and xid < pg_snapshot_xmax(pg_current_snapshot())
+            where xid >= (select exported_below from lake_state) and xid <= '18446744073709551615'
             offset 0
         ) as waiting
         where received_at < now() - interval '1 day'

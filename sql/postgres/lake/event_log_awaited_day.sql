@@ -3,6 +3,6 @@ select least((now() at time zone 'UTC')::date, (min(received_at) at time zone 'U
 from (
     select received_at
     from event_log
-    where xid >= (select exported_below from lake_state) and xid < pg_snapshot_xmax(pg_current_snapshot())
+    where xid >= (select exported_below from lake_state) and xid <= '18446744073709551615'
     offset 0
 ) as waiting

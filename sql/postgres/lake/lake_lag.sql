@@ -5,6 +5,6 @@ select coalesce(extract(epoch from now() - min(received_at)), 0)::integer as sec
 from (
     select received_at
     from event_log
-    where xid >= (select exported_below from lake_state) and xid < pg_snapshot_xmax(pg_current_snapshot())
+    where xid >= (select exported_below from lake_state) and xid <= '18446744073709551615'
     offset 0
 ) as waiting
