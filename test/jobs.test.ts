@@ -340,14 +340,11 @@ t.test('a worker that stops cuts off what does not end in time, and says that no
     await release()
   }
   await running.close()
+  // On a busy machine another job may not have ended either.
   const heard = await eventually(async () => {
     const all = lines()
-    return all.some(({ event }) => event === 'job_stopped') && all
+    return all.some(({ event, queue }) => event === 'job_stopped' && queue === 'snapshot') && all
   })
-  t.match(
-    heard.filter(({ event }) => event === 'job_stopped'),
-    [{ level: 'info', queue: 'snapshot' }],
-  )
   t.same(
     heard.filter(({ level }) => level === 'error' || level === 'warn'),
     [],
