@@ -21,7 +21,7 @@ import { serviceSeal } from './access/service-seal.ts'
 import type { App } from './app.ts'
 import type { CampaignParts } from './campaign/round.ts'
 import { removeStale } from './connect/import/folder.ts'
-import { type Job, Stopped } from './job.ts'
+import { following, type Job, Stopped } from './job.ts'
 import { type Pipeline, removeKilledWorkspaces } from './lake/pipeline.ts'
 import { openLakes } from './lake/reader.ts'
 import { openServed } from './lake/served.ts'
@@ -177,17 +177,22 @@ async function runJob(
       ...(afterSeconds && { startAfter: afterSeconds }),
     })
   }
+  const cut = following([over, signal])
+  const asked = following([stopping])
   try {
     // Retention is what frees space; all else would only use more.
     if (job.queue !== retention.queue && (await freeShare(services.lakeDir)) < LEAST_FREE_SHARE)
       return log('error', 'disk_nearly_full', { queue: job.queue, lake_dir: services.lakeDir })
-    const control = { job: id, worker, send, signal: AbortSignal.any([over, signal]), stopping }
+    const control = { job: id, worker, send, signal: cut.signal, stopping: asked.signal }
     await job.run(services, data, control)
   } catch (error) {
     if (!over.aborted) {
       log('error', 'job_failed', { queue: job.queue, ...errorFields(error) })
       throw error
     }
+  } finally {
+    cut.end()
+    asked.end()
   }
   if (!over.aborted) return
   // Another worker runs it again: it may have left something undone.

@@ -1,4 +1,5 @@
 import { hash, randomUUID } from 'node:crypto'
+import { getEventListeners } from 'node:events'
 import {
   existsSync,
   mkdirSync,
@@ -23,7 +24,7 @@ import { snapshot } from '../jobs/snapshot.ts'
 import { type App, openApp } from '../src/app.ts'
 import { statusCommands } from '../src/cli/status.ts'
 import { readConfig } from '../src/config.ts'
-import { Stopped } from '../src/job.ts'
+import { following, Stopped } from '../src/job.ts'
 import { withWorkspace } from '../src/lake/pipeline.ts'
 import { retain } from '../src/lake/retention.ts'
 import { setLogLevel } from '../src/log.ts'
@@ -194,6 +195,20 @@ t.test('a worker goes on when a Postgres that fell silent answers again', async 
   await logBatch(sql, [{ brand_id: brand.id, email: 'ann@example.com' }])
   const ticks = () => sql`select from lake_brand where brand_id = ${brand.id} and changed_tick > 0`
   t.ok(await eventually(async () => (await ticks()).count === 1))
+})
+
+t.test('a job that has ended leaves nothing with the signals of its worker', async (t) => {
+  const [over, stopping] = [new AbortController(), new AbortController()]
+  const held = () => [over, stopping].map(({ signal }) => getEventListeners(signal, 'abort').length)
+  const ended = following([over.signal, stopping.signal])
+  t.same(held(), [1, 1])
+  ended.end()
+  t.same(held(), [0, 0])
+  const running = following([over.signal, stopping.signal])
+  over.abort(new Stopped())
+  t.type(running.signal.reason, Stopped)
+  t.notOk(ended.signal.aborted)
+  t.type(following([over.signal]).signal.reason, Stopped)
 })
 
 t.test('a worker says that the folder of the lake is gone', async (t) => {
