@@ -20,6 +20,23 @@ export class Stopped extends Error {
   }
 }
 
+/**
+ * A signal that aborts with any of these, until `end`. What AbortSignal.any makes of a signal that lives on is never quite
+ * let go of: 170 bytes a job, of which a worker runs about 100,000 a day.
+ */
+export function following(signals: readonly AbortSignal[]): { signal: AbortSignal; end(): void } {
+  const own = new AbortController()
+  const abort = ({ target }: Event) => own.abort((target as AbortSignal).reason)
+  for (const each of signals) {
+    if (each.aborted) own.abort(each.reason)
+    else each.addEventListener('abort', abort)
+  }
+  const end = () => {
+    for (const each of signals) each.removeEventListener('abort', abort)
+  }
+  return { signal: own.signal, end }
+}
+
 /** One queue: a file of jobs/, named like it. Every job can run twice, or be killed and run again, without harm. */
 export interface Job<Services, Data extends object = object> {
   queue: string

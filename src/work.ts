@@ -21,7 +21,7 @@ import { serviceSeal } from './access/service-seal.ts'
 import type { App } from './app.ts'
 import type { CampaignParts } from './campaign/round.ts'
 import { removeStale } from './connect/import/folder.ts'
-import { type Job, Stopped } from './job.ts'
+import { following, type Job, Stopped } from './job.ts'
 import { type Pipeline, removeKilledWorkspaces } from './lake/pipeline.ts'
 import { openLakes } from './lake/reader.ts'
 import { openServed } from './lake/served.ts'
@@ -75,35 +75,11 @@ export async function startWorker(
   app: App,
   { graceMs = GRACE_MS, queryMs = QUERY_MS } = {},
 ): Promise<Worker> {
-  const worker = randomUUID()
   const seal = await serviceSeal(app)
   await Promise.all([removeStale(), removeKilledWorkspaces(app.pipeline)])
   const stopping = new AbortController()
   const over = new AbortController()
-  // For pg, to which pg-boss hands on what its types do not name.
-  const connection = {
-    query_timeout: queryMs,
-    keepAlive: true,
-    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
-  }
-  const boss = new PgBoss({
-    ...connection,
-    connectionString: app.postgres.url,
-    application_name: SESSION_OF.worker,
-    schema: 'pgboss',
-    max: 4,
-    useListenNotify: true,
-    cronWorkerIntervalSeconds: CRON_CHECK_SECONDS,
-    monitorIntervalSeconds: SUPERVISE_SECONDS,
-    superviseIntervalSeconds: SUPERVISE_SECONDS,
-    warningQueueSize: 10_000,
-  })
-  boss.on('error', (error) => {
-    if (!over.signal.aborted) log('error', 'jobs_error', errorFields(error))
-  })
-  boss.on('warning', (warning) => log('warn', 'jobs_warning', { ...warning }))
-  await boss.start()
-
+  const boss = await startScheduler(app.postgres.url, queryMs, over.signal)
   const lakes = openLakes(openServed(app.pipeline), (brand, asked) =>
     openReading(app.pipeline, brand, asked.past, asked),
   )
@@ -115,53 +91,10 @@ export async function startWorker(
     refreshCron: app.config.refreshCron,
     seal,
   }
-  for (const job of JOBS) await createQueue(boss, job)
-  for (const job of JOBS)
-    await boss.updateQueue(job.queue, { expireInSeconds: job.timeoutSeconds, retryLimit: 2 })
-  for (const job of JOBS) {
-    const run = async ({ id, data, signal }: Taken<object>) => {
-      // Retention is what frees space; all else would only use more.
-      if (job.queue !== retention.queue && (await freeShare(app.pipeline.lakeDir)) < LEAST_FREE_SHARE) {
-        return log('error', 'disk_nearly_full', { queue: job.queue, lake_dir: app.pipeline.lakeDir })
-      }
-      const send = async (queue: string, payload: object = {}, afterSeconds = 0) => {
-        await boss.send(queue, payload, {
-          ...groupOf(queue),
-          ...(isEach(queue) && { singletonKey: JSON.stringify(payload) }),
-          ...(afterSeconds && { startAfter: afterSeconds }),
-        })
-      }
-      try {
-        await job.run(services, data, {
-          ...{ job: id, worker, send },
-          signal: AbortSignal.any([over.signal, signal]),
-          stopping: stopping.signal,
-        })
-      } catch (error) {
-        if (!over.signal.aborted) {
-          log('error', 'job_failed', { queue: job.queue, ...errorFields(error) })
-          throw error
-        }
-      }
-      if (!over.signal.aborted) return
-      // Another worker runs it again: it may have left something undone.
-      log('info', 'job_stopped', { queue: job.queue })
-      throw over.signal.reason
-    }
-    await boss.work(
-      job.queue,
-      {
-        localConcurrency: job.workers ?? 1,
-        pollingIntervalSeconds: POLL_SECONDS,
-        notifyPollingIntervalSeconds: POLL_SECONDS,
-        ...(job.policy === 'one' && { groupConcurrency: 1 }),
-      },
-      async ([taken]) => {
-        if (taken) await run(taken as Taken<object>)
-      },
-    )
-    if (job.every) await boss.schedule(job.queue, job.every, {}, groupOf(job.queue))
-  }
+  const running = { boss, services, worker: randomUUID(), stopping: stopping.signal, over: over.signal }
+  // Jobs send each other.
+  for (const job of JOBS) await openQueue(boss, job)
+  for (const job of JOBS) await work(running, job)
   await boss.send(plan.queue, {}, groupOf(plan.queue))
   log('info', 'worker_started', { queues: JOBS.map(({ queue }) => queue) })
 
@@ -176,6 +109,97 @@ export async function startWorker(
   }
 }
 
+/** Says what goes wrong, until it is `over`. */
+async function startScheduler(url: string, queryMs: number, over: AbortSignal): Promise<PgBoss> {
+  // For pg, to which pg-boss hands on what its types do not name.
+  const connection = {
+    query_timeout: queryMs,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+  }
+  const boss = new PgBoss({
+    ...connection,
+    connectionString: url,
+    application_name: SESSION_OF.worker,
+    schema: 'pgboss',
+    max: 4,
+    useListenNotify: true,
+    cronWorkerIntervalSeconds: CRON_CHECK_SECONDS,
+    monitorIntervalSeconds: SUPERVISE_SECONDS,
+    superviseIntervalSeconds: SUPERVISE_SECONDS,
+    warningQueueSize: 10_000,
+  })
+  boss.on('error', (error) => {
+    if (!over.aborted) log('error', 'jobs_error', errorFields(error))
+  })
+  boss.on('warning', (warning) => log('warn', 'jobs_warning', { ...warning }))
+  await boss.start()
+  return boss
+}
+
+interface Running {
+  boss: PgBoss
+  services: Services
+  /** Id of this worker. */
+  worker: string
+  stopping: AbortSignal
+  over: AbortSignal
+}
+
+/** Takes the jobs of a queue, and has them queued by the clock. */
+async function work(running: Running, job: Job<Services>): Promise<void> {
+  const { boss } = running
+  await boss.work(
+    job.queue,
+    {
+      localConcurrency: job.workers ?? 1,
+      pollingIntervalSeconds: POLL_SECONDS,
+      notifyPollingIntervalSeconds: POLL_SECONDS,
+      ...(job.policy === 'one' && { groupConcurrency: 1 }),
+    },
+    async ([taken]) => {
+      if (taken) await runJob(running, job, taken as Taken<object>)
+    },
+  )
+  if (job.every) await boss.schedule(job.queue, job.every, {}, groupOf(job.queue))
+}
+
+/** What it throws the scheduler keeps, and tells nobody. */
+async function runJob(
+  { boss, services, worker, stopping, over }: Running,
+  job: Job<Services>,
+  { id, data, signal }: Taken<object>,
+): Promise<void> {
+  const send = async (queue: string, payload: object = {}, afterSeconds = 0) => {
+    await boss.send(queue, payload, {
+      ...groupOf(queue),
+      ...(isEach(queue) && { singletonKey: JSON.stringify(payload) }),
+      ...(afterSeconds && { startAfter: afterSeconds }),
+    })
+  }
+  const cut = following([over, signal])
+  const asked = following([stopping])
+  try {
+    // Retention is what frees space; all else would only use more.
+    if (job.queue !== retention.queue && (await freeShare(services.lakeDir)) < LEAST_FREE_SHARE)
+      return log('error', 'disk_nearly_full', { queue: job.queue, lake_dir: services.lakeDir })
+    const control = { job: id, worker, send, signal: cut.signal, stopping: asked.signal }
+    await job.run(services, data, control)
+  } catch (error) {
+    if (!over.aborted) {
+      log('error', 'job_failed', { queue: job.queue, ...errorFields(error) })
+      throw error
+    }
+  } finally {
+    cut.end()
+    asked.end()
+  }
+  if (!over.aborted) return
+  // Another worker runs it again: it may have left something undone.
+  log('info', 'job_stopped', { queue: job.queue })
+  throw over.reason
+}
+
 async function freeShare(folder: string): Promise<number> {
   const { bavail, blocks } = await statfs(folder)
   return bavail / blocks
@@ -186,12 +210,14 @@ const groupOf = (queue: string) => ({ group: { id: queue } })
 
 const isEach = (queue: string) => JOBS.some((job) => job.queue === queue && job.policy === 'each')
 
-async function createQueue(boss: PgBoss, job: Job<Services>): Promise<void> {
-  const options = queueOptions(job)
+async function openQueue(boss: PgBoss, job: Job<Services>): Promise<void> {
+  const { policy, ...others } = queueOptions(job)
   // The policy of a queue cannot change; what waits in it is sent again.
   const before = await boss.getQueue(job.queue)
-  if (before && before.policy !== options.policy) await boss.deleteQueue(job.queue)
-  await boss.createQueue(job.queue, options)
+  if (before && before.policy !== policy) await boss.deleteQueue(job.queue)
+  await boss.createQueue(job.queue, { policy, ...others })
+  // One that was there is left as it was.
+  await boss.updateQueue(job.queue, others)
 }
 
 // At most one waits, of the same key if there is one: `short`. That at most one runs is up to the group. `stately` would

@@ -289,6 +289,36 @@ for (const [what, model, change, message] of [
     await t.rejects(refreshed(1_000), message)
   })
 
+t.test('columns of a large brand have any names, those of words of SQL too', async (t) => {
+  const { write, sql, brand, postgres, come, refreshed, published } = await checkout(t)
+  const [orders, lines] = ['models/staging/stg_orders.sql', LINES].map((file) =>
+    readFileSync(join(CHECKOUT, file), 'utf8'),
+  ) as [string, string]
+  write(
+    orders.replace('placed.product_ids\n', 'placed.product_ids, placed.number as "order"\n'),
+    'models/staging/stg_orders.sql',
+  )
+  write(lines.replace('from stg_orders\n', 'from stg_orders\n    where "order" is null\n'), LINES)
+  write(
+    '-- what: w\n-- grain: customer\n-- refresh: with the segments\n-- plain: group\nselect customer, email as "group" from customers\n',
+    'models/groups.sql',
+  )
+  await createSegment(postgres.forBrand(brand.id), { name: 'p', definition: bought(), createdBy: 'test' })
+  await come('ann@example.com')
+  t.same((await refreshed(0)).failed, [])
+  await sql`
+    insert into store_order (brand_id, external_id, id, subject, state, billing_status, currency_code, total, lines,
+      created_at, updated_at)
+    select brand_id, '1', gen_random_uuid(), subject, 'complete', 'paid', 'USD', 10,
+      '[{"product_id":"p","quantity":1}]'::text::jsonb, now() - interval '1 hour', now()
+    from customer where brand_id = ${brand.id}`
+  await come('ann@example.com')
+  t.match(await refreshed(0), { full: false, failed: [] })
+  t.same(await published('select "group" from groups join members using (customer)'), [
+    { group: 'ann@example.com' },
+  ])
+})
+
 t.test('a condition of a header that fails over the rows there are is named', async (t) => {
   const { write, sql, brand, come, refreshed } = await checkout(t)
   const header = (more: string) => `-- what: w\n-- grain: event_id\n-- refresh: with the segments\n${more}`

@@ -20,6 +20,7 @@ import { noIdentifiers, peopleWith } from '../src/identity/people.ts'
 import { compactBrand } from '../src/lake/compact.ts'
 import { compactStaging } from '../src/lake/compact-staging.ts'
 import { sweepAfterErasure } from '../src/lake/erase-disk.ts'
+import { eraseNotedLines } from '../src/lake/erase-log.ts'
 import { snapshotAll } from '../src/lake/horizon.ts'
 import { withWorkspace } from '../src/lake/pipeline.ts'
 import { writeParquet } from '../src/lake/stage.ts'
@@ -518,3 +519,18 @@ t.test(
     t.same(inFolder(), before)
   },
 )
+
+t.test('noted lines of many batches are looked for in the log at once', async (t) => {
+  const { pipeline: own } = pipeline.postgres
+  const ids = Array.from({ length: 300 }, () => v7())
+  await own.run('erased_lines_add', [ids, ids.map(() => 0)])
+  let looks = 0
+  const many = (name: string, args?: unknown[]) => {
+    if (name === 'log_batches_with') looks++
+    return own.many(name, args)
+  }
+  const watched = { ...pipeline.postgres, pipeline: { ...own, many: many as never } }
+  await eraseNotedLines({ ...pipeline, postgres: watched })
+  t.equal(looks, 1)
+  t.same(await own.many('erased_batch_ids'), [])
+})

@@ -2,8 +2,10 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { mock } from 'node:test'
+import postgres from 'postgres'
 import t from 'tap'
 import { openInvalidation } from '../src/access/invalidation.ts'
+import type { LakeStatus } from '../src/cli/status.ts'
 import { backup } from '../src/lake/backup.ts'
 import { compactBrand } from '../src/lake/compact.ts'
 import { compactStaging } from '../src/lake/compact-staging.ts'
@@ -16,6 +18,7 @@ import { openSession, type SessionOptions } from '../src/lake/session.ts'
 import { snapshot } from '../src/lake/snapshot.ts'
 import { TICK_BOUNDS } from '../src/lake/tick-bounds.ts'
 import { SESSION_OF } from '../src/store/postgres.ts'
+import { statement } from '../src/store/sqlfile.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import type { Teardown } from './fixtures/cluster.ts'
 import { type Database, database } from './fixtures/database.ts'
@@ -244,6 +247,70 @@ t.test('what ended while a tick took its time holds nothing back', async (t) => 
   const slow = { ...pipeline, postgres: { ...pipeline.postgres, pipeline: { ...db, one: one as never } } }
   await snapshotAll(slow, { waitMs: -1 })
   t.equal((await sourceRows(pipeline, brand, 'from events')).length, 1)
+})
+
+t.test('how far the lake is behind is found without a look at what it holds', async (t) => {
+  const { sql, pipeline: db } = (await lake(t)).postgres
+  await sql`call event_log_days((now() at time zone 'UTC')::date - 3, (now() at time zone 'UTC')::date)`
+  await sql`
+    insert into event_log (received_at, batch_id, xid, event_count, payload)
+    select now() - n * interval '5 seconds', gen_random_uuid(), (case when n > 30 then '3' else '5' end)::xid8, 1, '\\x00'
+    from generate_series(1, 50000) as n`
+  await sql`analyze event_log`
+  await sql`update lake_state set exported_below = '4'`
+  // The test takes its time, too.
+  const isThat = (seconds: number) => seconds >= 150 && seconds < 1_000
+  t.ok(isThat((await db.one<{ seconds: number }>('lake_lag')).seconds))
+  const status = await db.one<LakeStatus>('status_lake')
+  t.equal(status.waiting_events, 30)
+  t.ok(isThat(status.export_lag_seconds))
+  for (const name of ['lake_lag', 'event_log_awaited_day', 'event_ids_outdate']) {
+    const text = statement('postgres', name).replace('$1', '16')
+    const [row] = await sql.unsafe(`explain (analyze, format json) ${text}`)
+    const removed = [...JSON.stringify(row).matchAll(/"Rows Removed by Filter":(\d+)/g)]
+    const passedOver = removed.reduce((sum, [, rows]) => sum + Number(rows), 0)
+    t.ok(passedOver <= 30, `${name} passed over ${passedOver} batches`)
+  }
+})
+
+t.test('neither a tick nor the planner looks at all that was ever staged', async (t) => {
+  const db = await database(t)
+  const pipeline = await lake(t, db)
+  const brand = await newBrand(pipeline)
+  const { pipeline: own, sql } = pipeline.postgres
+  await logBatch(sql, [{ brand_id: brand.id, email: 'ann@example.com' }])
+  await tick(pipeline)
+  const asked: string[] = []
+  const many = (name: string, args?: unknown[]) => {
+    asked.push(name)
+    return own.many(name, args)
+  }
+  const watched = {
+    ...pipeline,
+    postgres: { ...pipeline.postgres, pipeline: { ...own, many: many as never } },
+  }
+  await logBatch(sql, [{ brand_id: brand.id, email: 'bob@example.com' }])
+  t.match(await tick(watched), { rows: { events: 1, customers: 1 } })
+  t.notOk(asked.includes('lake_brands_with'))
+
+  const owner = postgres(db.url, { max: 1 })
+  await owner`
+    insert into brand (id, name, shop_domain, currency_code, timezone)
+    select gen_random_uuid(), n, n || '.example.com', 'USD', 'UTC' from generate_series(1, 99) as n`
+  await owner`
+    insert into lake_file (relation, path, level, schema_version, rows, bytes, tick_lo, tick_hi, sha256, retired_at)
+    select 'events', n, 0, 1, 100, 1, n, n, '', case when n > 5 then now() end from generate_series(1, 400) as n`
+  await owner`
+    insert into staged_rows (file_id, brand_id, rows)
+    select lake_file.id, brand.id, 1 from lake_file, brand where path = tick_lo::text`
+  await owner`insert into lake_brand (brand_id) select id from brand on conflict do nothing`
+  await owner`analyze lake_file, staged_rows, lake_brand`
+  await owner.end()
+  const text = statement('postgres', 'brands_to_compact').replace('$1', '1').replace('$2', '4')
+  const [row] = await sql.unsafe(`explain (analyze, format json) ${text.replaceAll('$3', "'{}'")}`)
+  const plan = JSON.stringify(row)
+  t.match(plan, /"Relation Name":"staged_rows"/)
+  t.notMatch(plan, /"Node Type":"Seq Scan"[^{}]*"Relation Name":"staged_rows"/)
 })
 
 t.test('an event id is taken again more than two weeks after the first, and is kept no longer', async (t) => {

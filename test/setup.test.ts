@@ -162,6 +162,22 @@ t.test('migrations', async (t) => {
     t.same(await migrate(own.url), { applied: [] })
   })
 
+  t.test('are applied once however long they take', async (t) => {
+    const own = await cluster(t)
+    const { setTimeout: later } = globalThis
+    // Minutes pass in an instant: what would end by itself ends while the first migrations are applied.
+    const hurried = t.intercept(globalThis, 'setTimeout', {
+      value: Object.assign(
+        (work: () => void, ms = 0, ...args: []) => later(work, ms < 60_000 ? ms : 20, ...args),
+        later,
+      ),
+    })
+    const runs = await Promise.all([migrate(own.url), migrate(own.url)]).finally(() => hurried.restore())
+    const applied = runs.flatMap((run) => run.applied)
+    t.equal(new Set(applied).size, applied.length)
+    t.same(await pendingMigrations(own.url), [])
+  })
+
   t.test('are refused on a server older than 16', async (t) => {
     t.match(refusalOf({ version: 150_018, fsync: 'on' }), /16 or newer.* is version 15\./)
     t.equal(refusalOf({ version: 160_000, fsync: 'on' }), null)

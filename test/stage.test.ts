@@ -15,7 +15,8 @@ t.test('of a file that brands share a brand reads few of the rows', async (t) =>
   await duck.run(`
     insert into new_visitors by name
     select md5((n % ${BRANDS})::varchar)::uuid as brand_id, 1 as tick, n::integer as subject from range(${ROWS}) as rows (n)`)
-  const staged = { relation: 'visitors', table: 'new_visitors', tick: 1, based: new Set<string>() } as const
+  const based = async () => new Set<string>()
+  const staged = { relation: 'visitors', table: 'new_visitors', tick: 1, based } as const
   const [file, ...others] = await stageRows(duck, lakeDir, staged)
   t.match(file, { brand_id: null, rows: ROWS })
   t.same(others, [])

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { createCampaign, setCampaignStatus } from '../src/campaign/saved.ts'
+import { firstLinesOf, placeOf } from '../src/lake/batches.ts'
 import { LineFile } from '../src/lake/line-file.ts'
 import { LineWeight } from '../src/lake/line-weight.ts'
 import type { Pipeline } from '../src/lake/pipeline.ts'
@@ -182,4 +183,23 @@ t.test('lines of a file are found by their numbers wherever its chunks end', asy
     await file.copy(`${path}.copy`, 1, 5, new Set([4, 2]))
     t.equal(readFileSync(`${path}.copy`, 'utf8'), ['', '{}', lines[3], '{}', ''].join('\n'))
   }
+})
+
+t.test('the batch of a line is found among a million by few looks', async (t) => {
+  const batches = Array.from({ length: 1_000_000 }, (_, n) => ({
+    batch_id: String(n),
+    event_count: 1 + (n % 3),
+  }))
+  const firstLines = firstLinesOf(batches)
+  let looks = 0
+  const looked = new Proxy(firstLines, {
+    get: (lines, key) => {
+      looks++
+      return Reflect.get(lines, key)
+    },
+  })
+  t.same(placeOf(firstLines[7] ?? 0, batches, looked), { batch_id: '7', line: 0 })
+  t.same(placeOf((firstLines[8] ?? 0) + 2, batches, looked), { batch_id: '8', line: 2 })
+  t.same(placeOf(0, batches, looked), { batch_id: '0', line: 0 })
+  t.ok(looks < 200, `${looks} looks`)
 })

@@ -3,6 +3,7 @@ import { pipeline } from 'node:stream/promises'
 import { Decompressor } from '../event/decompressor.ts'
 import type { Sql } from '../store/postgres.ts'
 import { statement } from '../store/sqlfile.ts'
+import { lastUpTo } from './last-up-to.ts'
 import { LineWeight } from './line-weight.ts'
 import type { TickBounds } from './tick-bounds.ts'
 
@@ -94,7 +95,7 @@ export function placeOf(
   batches: readonly Pick<Batch, 'batch_id'>[],
   firstLines: readonly number[],
 ): { batch_id: string; line: number } {
-  const index = firstLines.findLastIndex((first) => first <= n)
+  const index = lastUpTo(firstLines, n)
   return { batch_id: batches[index]?.batch_id ?? '', line: n - (firstLines[index] ?? 0) }
 }
 

@@ -1,4 +1,5 @@
 import type { Duck } from '../store/duckdb.ts'
+import { makeTable } from '../store/duckdb-table.ts'
 import { STAGING_FOLDER } from '../store/lake.ts'
 import { relationFailed } from './compact.ts'
 import { fileRows } from './file-rows.ts'
@@ -48,69 +49,92 @@ async function mergeShared(
   duck: Duck,
   { relation, inputs, erasures, day }: Merge,
 ): Promise<void> {
-  const { postgres, lakeDir } = pipeline
-  const all = fileRows(lakeDir, relation, inputs)
-  let brands: { brand_id: string; rows: number }[] = []
-  let order = 'id_hash'
-  if (relation === 'event_ids') {
-    await duck.run(`create table output as from ${all} where ${isSeen(day)}`)
-  } else {
-    const cuts = await postgres.pipeline.many<{ brand_id: string; tick: number }>('lake_cut_ticks', [
-      relation,
-    ])
-    await duck.run('create table cuts (brand_id uuid, tick bigint)')
-    for (const { brand_id, tick } of cuts)
-      await duck.run('insert into cuts values ($1::uuid, $2::bigint)', [brand_id, tick])
-    await duck.run(
-      `create table output as select ${columnsOf(relation)
-        .map((name) => `staged.${name}`)
-        .join(', ')}
-       from ${all} as staged left join cuts using (brand_id) where staged.tick > coalesce(cuts.tick, 0)`,
-    )
-    brands = await duck.rows(
-      'select brand_id::varchar as brand_id, count(*) as rows from output group by all order by all',
-    )
-    order = `brand_id, ${RELATIONS[relation].order.join(', ')}`
-  }
-  const [count] = await duck.rows<{ rows: number }>('select count(*) as rows from output')
-  const files: NewFile[] = []
-  if (count?.rows) {
-    const file = await writeParquet(
-      duck,
-      { lakeDir },
-      STAGING_FOLDER,
-      relation,
-      `from output order by ${order}`,
-      // Ids of events are in another order than that of brands.
-      relation === 'event_ids' ? undefined : sharedGroup(count.rows),
-    )
-    const ticks = {
-      tick_lo: inputs[0]?.tick_lo ?? 0,
-      tick_hi: Math.max(...inputs.map(({ tick_hi }) => tick_hi)),
-    }
-    const level = levelAbove(inputs)
-    files.push({
-      ...file,
-      ...ticks,
-      brand_id: null,
-      relation,
-      level,
-      rows: count.rows,
-      brands,
-      ...(relation !== 'event_ids' && {
-        created_at: new Date(Math.min(...inputs.map(({ created_at }) => Number(created_at)))),
-      }),
-      occurred_lo: null,
-      occurred_hi: null,
-    })
-  }
+  const what = `merge of staged ${relation}`
+  const file =
+    relation === 'event_ids'
+      ? await mergedIds(pipeline, duck, inputs, day)
+      : await mergedRows(pipeline, duck, relation, inputs)
+  const files = file ? [file] : []
   await publishFiles(pipeline, files, async (tx) => {
-    if (!(await tx.maybe('lake_unerased', [erasures]))) throw new Outrun(`merge of staged ${relation}`)
+    if (!(await tx.maybe('lake_unerased', [erasures]))) throw new Outrun(what)
     await retireFiles(
       tx,
       inputs.map(({ id }) => id),
-      `merge of staged ${relation}`,
+      what,
     )
     await addFiles(tx, files)
   })
+}
+
+/** Ids that new ones are still compared with. */
+async function mergedIds(
+  { lakeDir }: Pipeline,
+  duck: Duck,
+  inputs: readonly LakeFile[],
+  day: string,
+): Promise<NewFile | null> {
+  await duck.run(`create table output as from ${fileRows(lakeDir, 'event_ids', inputs)} where ${isSeen(day)}`)
+  return await writeOutput(lakeDir, duck, inputs, { relation: 'event_ids', order: 'id_hash' })
+}
+
+/** Rows that their brands have not cut. They wait to be cut for as long as before. */
+async function mergedRows(
+  { postgres, lakeDir }: Pipeline,
+  duck: Duck,
+  relation: RelationName,
+  inputs: readonly LakeFile[],
+): Promise<NewFile | null> {
+  const cuts = await postgres.pipeline.many<{ brand_id: string; tick: number }>('lake_cut_ticks', [relation])
+  await makeTable(
+    duck,
+    'cuts',
+    { brand_id: 'UUID', tick: 'BIGINT' },
+    cuts.map(({ brand_id, tick }) => [brand_id, tick]),
+  )
+  const columns = columnsOf(relation).map((name) => `staged.${name}`)
+  await duck.run(
+    `create table output as select ${columns.join(', ')}
+     from ${fileRows(lakeDir, relation, inputs)} as staged
+     left join cuts using (brand_id) where staged.tick > coalesce(cuts.tick, 0)`,
+  )
+  const brands = await duck.rows<{ brand_id: string; rows: number }>(
+    'select brand_id::varchar as brand_id, count(*) as rows from output group by all order by all',
+  )
+  const order = `brand_id, ${RELATIONS[relation].order.join(', ')}`
+  const created_at = new Date(Math.min(...inputs.map((input) => Number(input.created_at))))
+  return await writeOutput(lakeDir, duck, inputs, { relation, order, brands, created_at })
+}
+
+interface Output extends Pick<NewFile, 'relation' | 'brands' | 'created_at'> {
+  order: string
+}
+
+/** The table `output` as a shared file; null when nothing is left. */
+async function writeOutput(
+  lakeDir: string,
+  duck: Duck,
+  inputs: readonly LakeFile[],
+  { order, ...noted }: Output,
+): Promise<NewFile | null> {
+  const [count] = await duck.rows<{ rows: number }>('select count(*) as rows from output')
+  if (!count?.rows) return null
+  const file = await writeParquet(
+    duck,
+    { lakeDir },
+    STAGING_FOLDER,
+    noted.relation,
+    `from output order by ${order}`,
+    noted.brands && sharedGroup(count.rows),
+  )
+  return {
+    ...file,
+    ...noted,
+    brand_id: null,
+    level: levelAbove(inputs),
+    rows: count.rows,
+    tick_lo: Math.min(...inputs.map(({ tick_lo }) => tick_lo)),
+    tick_hi: Math.max(...inputs.map(({ tick_hi }) => tick_hi)),
+    occurred_lo: null,
+    occurred_hi: null,
+  }
 }

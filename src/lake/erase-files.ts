@@ -1,5 +1,6 @@
 import type { Statements } from '../op.ts'
 import { type Duck, literal } from '../store/duckdb.ts'
+import { makeTable } from '../store/duckdb-table.ts'
 import { brandFolder, STAGING_FOLDER } from '../store/lake.ts'
 import { fileList } from './file-rows.ts'
 import {
@@ -76,7 +77,12 @@ export async function eraseFromFiles(
   if (subjects.length === 0) return false
   return await withWorkspace(pipeline, async (duck) => {
     let found = false
-    await loadSubjects(duck, subjects)
+    await makeTable(
+      duck,
+      'erased_subjects',
+      { subject: 'INTEGER' },
+      subjects.map((subject) => [subject]),
+    )
     for (const relation of Object.keys(RELATIONS) as RelationName[]) {
       if (ERASED_COLUMNS[relation] === null) continue
       const { removals } = await pipeline.postgres.pipeline.one<{ removals: number }>('lake_removals')
@@ -102,16 +108,6 @@ interface Work {
   relation: RelationName
   /** Before the first file was written: a later one may have removed it. */
   removals: number
-}
-
-async function loadSubjects(duck: Duck, subjects: readonly number[]): Promise<void> {
-  await duck.run('create table erased_subjects (subject integer)')
-  const appender = await duck.connection.createAppender('erased_subjects')
-  for (const subject of subjects) {
-    appender.appendInteger(subject)
-    appender.endRow()
-  }
-  appender.closeSync()
 }
 
 /** Rows that still say something: of this brand and of these subjects. */

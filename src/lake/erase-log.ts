@@ -11,8 +11,9 @@ export interface LogCounts {
   events: number
 }
 
-/** Rewritten at a time; a batch is some megabytes at most. */
-const BATCHES = 200
+/** Looked for at a time. By its id alone a batch is found by passing over the keys of the whole log: 300,000 took 0.2 s. */
+const BATCHES = 10_000
+/** Looked through at a time; a batch is some megabytes at most. */
 const PAGE = 16
 const FIRST = { received_at: '-infinity', batch_id: '00000000-0000-0000-0000-000000000000' }
 

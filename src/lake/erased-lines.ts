@@ -1,5 +1,6 @@
 import { erasedAmong } from '../identity/subject.ts'
 import type { Duck } from '../store/duckdb.ts'
+import { makeTable } from '../store/duckdb-table.ts'
 import { statement } from '../store/sqlfile.ts'
 import { IDENTITIES_A_CALL, type IdentityRow, identityOf } from './line-identity.ts'
 import type { Pipeline } from './pipeline.ts'
@@ -9,11 +10,12 @@ export async function leaveOutErased(pipeline: Pipeline, duck: Duck): Promise<nu
   if (!(await loadErasures(pipeline, duck))) return []
   const rows = await duck.rows<IdentityRow>(statement('duckdb', 'perhaps_erased'))
   if (rows.length === 0) return []
-  await duck.run('create table erased_identity (identity varchar, erased_at timestamp)')
+  const found: ErasedIdentity[] = []
   for (const [brandId, identities] of Map.groupBy(rows, (row) => row.brand_id)) {
     for (let at = 0; at < identities.length; at += IDENTITIES_A_CALL)
-      await markErased(pipeline, duck, brandId, identities.slice(at, at + IDENTITIES_A_CALL))
+      found.push(...(await erasedOf(pipeline, brandId, identities.slice(at, at + IDENTITIES_A_CALL))))
   }
+  await makeTable(duck, 'erased_identity', { identity: 'VARCHAR', erased_at: 'TIMESTAMP' }, found)
   const erased = await duck.rows<{ n: number }>(
     `insert into left_out
      select n from living join erased_identity using (identity) where occurred_at <= erased_at
@@ -29,21 +31,26 @@ async function loadErasures({ postgres }: Pipeline, duck: Duck): Promise<boolean
     brands.map(({ id }) => id),
   ])
   if (erasures.length === 0) return false
-  await duck.run('create table newest_erasure (brand_id varchar, erased_at timestamp)')
-  for (const { brand_id, erased_at } of erasures)
-    await duck.run('insert into newest_erasure values ($1, $2::timestamp)', [brand_id, erased_at])
+  await makeTable(
+    duck,
+    'newest_erasure',
+    { brand_id: 'VARCHAR', erased_at: 'TIMESTAMP' },
+    erasures.map(({ brand_id, erased_at }) => [brand_id, erased_at]),
+  )
   return true
 }
 
-async function markErased(
+type ErasedIdentity = [identity: string, erasedAt: Date]
+
+/** Those of the erased, and until when lines that name them are to be left out. */
+async function erasedOf(
   { postgres, storePlatformDomain }: Pipeline,
-  duck: Duck,
   brandId: string,
   rows: readonly IdentityRow[],
-): Promise<void> {
+): Promise<ErasedIdentity[]> {
   const until = await erasedAmong(postgres.sql, brandId, rows.map(identityOf), { storePlatformDomain })
-  for (const [at, erasedAt] of until.entries()) {
-    if (erasedAt)
-      await duck.run('insert into erased_identity values ($1, $2::timestamp)', [rows[at]?.identity, erasedAt])
-  }
+  return rows.flatMap(({ identity }, at) => {
+    const erasedAt = until[at]
+    return erasedAt ? [[identity, erasedAt]] : []
+  })
 }

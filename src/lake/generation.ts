@@ -124,26 +124,7 @@ export async function attachGeneration(
   generation: Generation,
   only?: readonly string[],
 ): Promise<Map<string, Whereabouts>> {
-  const { base_path, changes_path } = generation
-  const ofModels = modelPathsOf(generation)
-  const attached = new Map<string, string>()
-  const attach = async (path: string | null | undefined, as: string): Promise<string | null> => {
-    if (!path) return null
-    const known = attached.get(path)
-    if (known) return known
-    await duck.run(`attach ${literal(join(lakeDir, path))} as ${as} (read_only)`)
-    attached.set(path, as)
-    return as
-  }
-  const segments = { base: await attach(base_path, 'base'), changes: await attach(changes_path, 'changes') }
-  const models = {
-    base: await attach(ofModels.base, 'models_base'),
-    changes: await attach(ofModels.changes, 'models_changes'),
-  }
-  const members = (await attach(generation.members_path, 'members_base')) ?? segments.base
-  const sums = await attach(ofModels.sums, 'models_sums')
-  if (!changes_path) await duck.run(`attach ':memory:' as changes`)
-
+  const { segments, models, members, sums } = await attachFiles({ duck, lakeDir }, generation)
   const tables = await duck.rows<{ at: string; schema: string; name: string }>(
     `select database_name as at, schema_name as schema, table_name as name from duckdb_tables()
      where database_name in ('base', 'members_base', 'changes', 'models_base', 'models_changes', 'models_sums')`,
@@ -186,7 +167,34 @@ export async function attachGeneration(
     `create view published.customers as select * exclude (position) from published.${PLACED}`,
     `create view published.base_members as from ${members}.members`,
   )
-  if (!changes_path) statements.push(...NO_CHANGES.map((table) => `create table changes.${table} limit 0`))
+  if (!generation.changes_path)
+    statements.push(...NO_CHANGES.map((table) => `create table changes.${table} limit 0`))
   await duck.run(statements.join('; '))
   return found
+}
+
+/** Attaches the files of a generation, each once: under which names. */
+async function attachFiles({ duck, lakeDir }: { duck: Duck; lakeDir: string }, generation: Generation) {
+  const attached = new Map<string, string>()
+  const attach = async (path: string | null | undefined, as: string): Promise<string | null> => {
+    if (!path) return null
+    const known = attached.get(path)
+    if (known) return known
+    await duck.run(`attach ${literal(join(lakeDir, path))} as ${as} (read_only)`)
+    attached.set(path, as)
+    return as
+  }
+  const ofModels = modelPathsOf(generation)
+  const segments = {
+    base: await attach(generation.base_path, 'base'),
+    changes: await attach(generation.changes_path, 'changes'),
+  }
+  const models = {
+    base: await attach(ofModels.base, 'models_base'),
+    changes: await attach(ofModels.changes, 'models_changes'),
+  }
+  const members = (await attach(generation.members_path, 'members_base')) ?? segments.base
+  const sums = await attach(ofModels.sums, 'models_sums')
+  if (!generation.changes_path) await duck.run(`attach ':memory:' as changes`)
+  return { segments, models, members, sums }
 }

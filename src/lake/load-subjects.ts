@@ -2,6 +2,7 @@ import { v7 } from 'uuid'
 import type { Subjects } from '../identity/cache.ts'
 import { assignSubjects, type Identity } from '../identity/subject.ts'
 import type { Duck } from '../store/duckdb.ts'
+import { makeTable } from '../store/duckdb-table.ts'
 import type { Postgres } from '../store/postgres.ts'
 import { statement } from '../store/sqlfile.ts'
 import { IDENTITIES_A_CALL, type IdentityRow, identityOf, isSettled } from './line-identity.ts'
@@ -48,13 +49,12 @@ async function unknownIdentities(duck: Duck, subjects: Subjects, append: Append)
     return subject === undefined
   })
   if (unknown.length === 0) return []
-  await duck.run('create table unknown (identity varchar)')
-  const appender = await duck.connection.createAppender('unknown')
-  for (const { identity } of unknown) {
-    appender.appendVarchar(identity)
-    appender.endRow()
-  }
-  appender.closeSync()
+  await makeTable(
+    duck,
+    'unknown',
+    { identity: 'VARCHAR' },
+    unknown.map(({ identity }) => [identity]),
+  )
   return await duck.rows<IdentityRow>(statement('duckdb', 'unknown_identities'))
 }
 

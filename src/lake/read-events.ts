@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { validate as isUuid } from 'uuid'
 import type { Subjects } from '../identity/cache.ts'
 import { type Duck, isBroken, isOutOfMemory, literal } from '../store/duckdb.ts'
+import { makeTable } from '../store/duckdb-table.ts'
 import { statement } from '../store/sqlfile.ts'
 import { type Batch, firstLinesOf, placeOf } from './batches.ts'
 import type { DeadLine } from './dead-lines.ts'
@@ -54,8 +55,12 @@ export async function readEvents(
   const dead = await duck.rows<{ n: number; brand_id: string | null; reason: string }>(
     statement('duckdb', 'dead_lines'),
   )
-  await duck.run('create table dead (n bigint)')
-  if (dead.length) await duck.run(`insert into dead values ${dead.map(({ n }) => `(${n})`).join(', ')}`)
+  await makeTable(
+    duck,
+    'dead',
+    { n: 'BIGINT' },
+    dead.map(({ n }) => [n]),
+  )
   await loadSeen(pipeline, duck, batches)
   await duck.run(statement('duckdb', 'kept_lines'))
   const erased = await leaveOutErased(pipeline, duck)
@@ -96,21 +101,27 @@ async function loadPlaces(
 ): Promise<number> {
   const lines = batches.reduce((sum, { event_count }) => sum + event_count, 0)
   const bits = Math.round(Math.log2(Math.max(1, lines / batches.length)))
-  await duck.run(
-    'create table places (bucket integer, first_line integer, last_line integer, batch_id varchar)',
-  )
-  const appender = await duck.connection.createAppender('places')
+  await makeTable(duck, 'places', PLACES, placesOf(batches, firstLines, bits))
+  return bits
+}
+
+const PLACES = {
+  bucket: 'INTEGER',
+  first_line: 'INTEGER',
+  last_line: 'INTEGER',
+  batch_id: 'VARCHAR',
+} as const
+
+function* placesOf(
+  batches: readonly Pick<Batch, 'batch_id' | 'event_count'>[],
+  firstLines: readonly number[],
+  bits: number,
+) {
   for (const [index, { batch_id, event_count }] of batches.entries()) {
     const first = firstLines[index] ?? 0
     const last = first + event_count - 1
-    for (let bucket = first >> bits; bucket <= last >> bits; bucket++) {
-      for (const each of [bucket, first, last]) appender.appendInteger(each)
-      appender.appendVarchar(batch_id)
-      appender.endRow()
-    }
+    for (let bucket = first >> bits; bucket <= last >> bits; bucket++) yield [bucket, first, last, batch_id]
   }
-  appender.closeSync()
-  return bits
 }
 
 /** Why a line is left out, and whose it is where that is known. */
@@ -186,9 +197,12 @@ export function brandOf(line: Buffer | undefined): string | null {
 
 async function loadBrands({ postgres }: Pipeline, duck: Duck): Promise<void> {
   const brands = await postgres.pipeline.many<{ id: string }>('brand_ids')
-  await duck.run('create table brands (id varchar)')
-  if (brands.length)
-    await duck.run(`insert into brands values ${brands.map(({ id }) => `(${literal(id)})`).join(', ')}`)
+  await makeTable(
+    duck,
+    'brands',
+    { id: 'VARCHAR' },
+    brands.map(({ id }) => [id]),
+  )
 }
 
 async function loadSeen(

@@ -1,5 +1,6 @@
 import { read } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
+import { lastUpTo } from './last-up-to.ts'
 
 /**
  * Rows of single customers, found without a database: to plan a statement, however small, takes ten times as long as
@@ -170,17 +171,6 @@ function rowOf(customer: number, columns: readonly RowColumn[], values: readonly
     row[name] = isTime && value !== null ? new Date(value as number) : value
   })
   return row
-}
-
-/** Place of the last one that is not greater; -1 when there is none. */
-function lastUpTo(ascending: Float64Array, value: number): number {
-  let [low, high] = [0, ascending.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((ascending[middle] as number) <= value) low = middle + 1
-    else high = middle
-  }
-  return low - 1
 }
 
 function missing(table: string): never {

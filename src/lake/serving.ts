@@ -1,4 +1,4 @@
-import { type Duck, literal } from '../store/duckdb.ts'
+import { type Duck, identifier, literal } from '../store/duckdb.ts'
 import { beginLakeFile, beginLakeFileAt, brandFolder, type Reached, type WrittenFile } from '../store/lake.ts'
 import { unfinished } from './manifest.ts'
 import { rowFilePath } from './row-file.ts'
@@ -37,7 +37,7 @@ export interface Serving {
 
 /** Begins a file in a session; one at a time. It is synced when it is finished, and of no use before: it needs no log. */
 export async function openServing({ duck, manifest, isSmall, lake }: Session): Promise<Serving> {
-  const file = await beginLakeFile(lake, brandFolder(manifest.brandId), 'served')
+  const file = await beginLakeFile(lake, brandFolder(manifest.brandId), 'served', 'duckdb')
   const name = 'serving'
   // Only this version of DuckDB reads it: the newest ways to compress are the quickest.
   const stored = `recovery_mode 'no_wal_writes', storage_version 'latest'`
@@ -88,7 +88,10 @@ export async function openServing({ duck, manifest, isSmall, lake }: Session): P
 async function columnsWith(duck: Duck, select: string, plain: readonly string[]): Promise<string> {
   const columns = await duck.rows<{ column_name: string; column_type: string }>(`describe ${select}`)
   return columns
-    .map(({ column_name: name, column_type: type }) => `${name} ${type}${plain.includes(name) ? PLAIN : ''}`)
+    .map(
+      ({ column_name: name, column_type: type }) =>
+        `${identifier(name)} ${type}${plain.includes(name) ? PLAIN : ''}`,
+    )
     .join(', ')
 }
 

@@ -93,14 +93,12 @@ async function snapshotOf(
     ...bounds,
     bytes: Math.min(bounds.bytes, (cursor.attempted_bytes ?? Number.POSITIVE_INFINITY) / 2),
   }
-  const subjects = pipeline.subjects.asOf(cursor.erasures)
   const waiting = await postgres.pipeline.many<Batch>('export_batches', [
     cursor.exported_below,
     cursor.horizon,
     most.events,
     most.compressedBytes,
   ])
-  const tick = cursor.tick + 1
 
   return await withWorkspace(pipeline, async (duck, folder) => {
     const path = join(folder, 'lines.ndjson')
@@ -109,62 +107,86 @@ async function snapshotOf(
     const { batches } = taken
     if (batches.length) await postgres.pipeline.run('lake_state_attempt', [cursor.tick, taken.bytes])
     const below = await boundary(pipeline, cursor, batches)
-    const files: NewFile[] = []
-    const rows: SnapshotReport['rows'] = {}
-    const stage = async (relation: RelationName, table: string, shown?: (rows: string) => string) => {
-      const based = await brandsWith(pipeline, relation)
-      const written = await stageRows(duck, pipeline.lakeDir, { relation, table, shown, tick, based })
-      files.push(...written)
-      rows[relation] = written.reduce((sum, file) => sum + file.rows, 0)
-    }
-
-    let dead: ReadEvents['dead'] = null
-    let erased: ErasedLine[] = []
-    let awaited: AwaitedRows[] = []
-    let repeats = 0
-    if (batches.length) {
-      const events = await readEvents(pipeline, duck, path, batches, { tick, subjects, poison })
-      dead = events.dead
-      erased = events.erased
-      repeats = events.repeats
-      if (events.rows) {
-        await stage('events', 'new_lines', asEvents)
-        awaited = await awaitedEvents(pipeline, duck)
-      }
-      if (events.ids) files.push(await writeSeenIds(pipeline, duck, tick))
-    }
-    // After the events: the profiles that they made are in the relations of the next tick at the latest.
-    for (const relation of Object.keys(RELATIONS).filter((name) => name !== 'events') as RelationName[]) {
-      const table = await exportRows(pipeline, duck, folder, relation, cursor.exported_below, below, tick)
-      if (table) await stage(relation, table)
-    }
+    const span = { cursor, below, batches, poison, folder, path }
+    const { files, rows, events, awaited } = await stageTick(pipeline, duck, span)
+    const { repeats, dead, erased } = events ?? { repeats: 0, dead: null, erased: [] }
     const published = batches.length > 0 || files.length > 0
     // What half of it did, its double is tried with next: what kills would kill again.
     const attempted = most.bytes < bounds.bytes ? most.bytes * 4 : null
     if (published) await publish(pipeline, duck, cursor, { below, files, dead, erased, awaited, attempted })
-
-    const read = batches.reduce((sum, batch) => sum + batch.event_count, 0)
-    const more = below !== cursor.horizon
-    const ms = Math.round(performance.now() - started)
     return {
-      tick: published ? tick : cursor.tick,
+      tick: cursor.tick + (published ? 1 : 0),
       below,
       published,
-      read,
+      read: batches.reduce((sum, batch) => sum + batch.event_count, 0),
       repeats,
       dead: dead?.lines.length ?? 0,
       erased: erased.length,
       rows,
-      more,
-      ms,
+      more: below !== cursor.horizon,
+      ms: Math.round(performance.now() - started),
     }
   })
 }
 
-/** The brands that have rows of a mutable relation already; events have no base, so that nobody asks. */
-async function brandsWith({ postgres }: Pipeline, relation: RelationName): Promise<Set<string>> {
-  if (RELATIONS[relation].kind === 'append') return new Set()
-  const rows = await postgres.pipeline.many<{ brand_id: string }>('lake_brands_with', [relation])
+/** What a tick takes: all that committed from the cursor on, until before a transaction. */
+interface Span {
+  cursor: Cursor
+  below: string
+  batches: readonly Batch[]
+  poison: readonly PoisonLine[]
+  folder: string
+  /** The lines of the batches. */
+  path: string
+}
+
+interface StagedTick {
+  files: NewFile[]
+  rows: SnapshotReport['rows']
+  /** Null without batches. */
+  events: ReadEvents | null
+  awaited: AwaitedRows[]
+}
+
+/** Writes what a tick takes into files that nobody lists yet. */
+async function stageTick(
+  pipeline: Pipeline,
+  duck: Duck,
+  { cursor, below, batches, poison, folder, path }: Span,
+): Promise<StagedTick> {
+  const tick = cursor.tick + 1
+  const staged: StagedTick = { files: [], rows: {}, events: null, awaited: [] }
+  const stage = async (relation: RelationName, table: string, shown?: (rows: string) => string) => {
+    const based = (brandIds: readonly string[]) => brandsWith(pipeline, relation, brandIds)
+    const written = await stageRows(duck, pipeline.lakeDir, { relation, table, shown, tick, based })
+    staged.files.push(...written)
+    staged.rows[relation] = written.reduce((sum, file) => sum + file.rows, 0)
+  }
+  if (batches.length) {
+    const subjects = pipeline.subjects.asOf(cursor.erasures)
+    const events = await readEvents(pipeline, duck, path, batches, { tick, subjects, poison })
+    staged.events = events
+    if (events.rows) {
+      await stage('events', 'new_lines', asEvents)
+      staged.awaited = await awaitedEvents(pipeline, duck)
+    }
+    if (events.ids) staged.files.push(await writeSeenIds(pipeline, duck, tick))
+  }
+  // After the events: the profiles that they made are in the relations of the next tick at the latest.
+  for (const relation of Object.keys(RELATIONS).filter((name) => name !== 'events') as RelationName[]) {
+    const table = await exportRows(pipeline, duck, folder, relation, cursor.exported_below, below, tick)
+    if (table) await stage(relation, table)
+  }
+  return staged
+}
+
+/** Of brands those that have rows of a relation already. */
+async function brandsWith(
+  { postgres }: Pipeline,
+  relation: RelationName,
+  brandIds: readonly string[],
+): Promise<Set<string>> {
+  const rows = await postgres.pipeline.many<{ brand_id: string }>('lake_brands_with', [relation, brandIds])
   return new Set(rows.map(({ brand_id }) => brand_id))
 }
 

@@ -27,8 +27,8 @@ export interface Staged {
   /** A SELECT of the relation's columns over some of these rows that keeps their order; default: they have them. */
   shown?: (rows: string) => string
   tick: number
-  /** Brands with earlier rows of the relation. */
-  based: ReadonlySet<string>
+  /** Of brands those with earlier rows of the relation. */
+  based(brandIds: readonly string[]): Promise<ReadonlySet<string>>
 }
 
 /**
@@ -45,13 +45,15 @@ export async function stageRows(
   const own = counts.filter(({ rows }) => rows >= OWN_FILE_ROWS)
   const shared = counts.filter(({ rows }) => rows < OWN_FILE_ROWS)
   const { kind, order } = RELATIONS[relation]
+  const isMutable = kind === 'versions'
+  const known = isMutable && own.length ? await based(own.map(({ brand_id }) => brand_id)) : null
   const files: NewFile[] = []
   const sorted = (where: string, by: readonly string[]) =>
     `select ${columnsOf(relation).join(', ')} from (${shown(`(from ${table} ${where} order by ${by.join(', ')})`)})`
   for (const { brand_id, rows } of own) {
     const select = sorted(`where brand_id = ${literal(brand_id)}::uuid`, order)
     // The first rows of a mutable relation hold each key once: they are a base already.
-    const level = kind === 'versions' && !based.has(brand_id) ? 1 : 0
+    const level = isMutable && !known?.has(brand_id) ? 1 : 0
     const occurred = await occurredRange(duck, relation, table, brand_id)
     const file = await writeParquet(duck, { lakeDir }, brandFolder(brand_id), relation, select)
     files.push({ ...file, ...occurred, brand_id, relation, level, rows, tick_lo: tick, tick_hi: tick })

@@ -1,8 +1,9 @@
 import { laterFiles } from '../lake/manifest.ts'
 import type { Pipeline } from '../lake/pipeline.ts'
 import type { Session } from '../lake/session.ts'
+import type { BrandRow } from './brand-row.ts'
 import { OF_LAKE } from './members.ts'
-import type { BrandRow, Way } from './way.ts'
+import type { Way } from './way.ts'
 
 /** Members of archived segments who left, by ordinal. */
 export type Left = ReadonlyMap<number, number>

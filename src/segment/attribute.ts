@@ -15,11 +15,11 @@ import {
   type Value,
   value,
 } from './expression.ts'
-import { opsFor, readOperator, unsupported } from './name.ts'
+import { opsFor, readOperator, refuseLeftOut } from './name.ts'
 import { type FieldType, LIMITS, type Operator } from './operators.ts'
 import { ROWS, type RowsTest, SOME } from './tree.ts'
 import { leftOut } from './unsupported.ts'
-import { isDecimal, type Operand, readOperand, readString } from './value.ts'
+import { givenTo, isDecimal, type Operand, readOperand, readString } from './value.ts'
 
 /** What an attribute can be compared as: it has no type of its own, the value that it is compared with says which. */
 const COMPARED = {
@@ -59,10 +59,7 @@ export function readAttribute(
 ): { negated: boolean; test: RowsTest } {
   const name = readName(node.get('field'), `${path}.field`, isSaved)
   const { operator, negated } = readOperator(node.get('op'), `${path}.op`, OPS)
-  const json = node.get('value')
-  if (operator.value === 'none' && node.has('value'))
-    throw refusal(`${path}.value`, 'this operator takes no value')
-  if (operator.value !== 'none' && !node.has('value')) throw refusal(`${path}.value`, 'is required')
+  const json = givenTo(operator, node, path)
   const operand = operandOf(operator, json, `${path}.value`)
   const { values, days } = readOperand(operator, operand, json, `${path}.value`)
   return { negated, test: attributeTest(name, operator, operand, values, days) }
@@ -87,7 +84,7 @@ function readName(json: unknown, path: string, isSaved: boolean): string {
   const field = readString(json, path)
   const name = field.slice(ATTRIBUTE_PREFIX.length)
   if (name === '') throw refusal(path, `must name an attribute, such as ${ATTRIBUTE_PREFIX}size`)
-  if (!isSaved) unsupported(field, path)
+  if (!isSaved) refuseLeftOut(field, path)
   if (isContact(name))
     throw refusal(path, `contact data is no attribute: use ${name.toLowerCase()} of customer_profile`)
   return name

@@ -112,11 +112,11 @@ export function readGiven(
   const of = VALUE_PARAMETERS[given.parameter]?.of
   if (of && !of.includes(operand.type))
     throw refusal(at, `is for ${of.join(' and ')}; the property is ${operand.type}`)
-  if (given.parameter.endsWith('Integer')) whole(given.json, at)
+  if (given.parameter.endsWith('Integer')) checkWhole(given.json, at)
   return readOperand(operator, operand, given.json, at)
 }
 
-function whole(json: unknown, path: string): void {
+function checkWhole(json: unknown, path: string): void {
   for (const [index, each] of [json].flat().entries())
     if (!/^[+-]?\d+$/.test(typeof each === 'string' ? each : shown(each)))
       throw refusal(

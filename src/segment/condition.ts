@@ -15,7 +15,16 @@ import {
   total,
   value,
 } from './expression.ts'
-import { COUNT, checkOperator, MEMBER, many, opsFor, readField, readOperator, readSource } from './name.ts'
+import {
+  COUNT,
+  checkMany,
+  checkOperator,
+  MEMBER,
+  opsFor,
+  readField,
+  readOperator,
+  readSource,
+} from './name.ts'
 import { AGGREGATES, type AggregateName, LIMITS, type Operator, TIMES_OPS } from './operators.ts'
 import {
   type Condition,
@@ -27,7 +36,7 @@ import {
   SOME,
   type Test,
 } from './tree.ts'
-import { type Operand, readDays, readInteger, readObject, readOperand, STORED } from './value.ts'
+import { givenTo, type Operand, readDays, readInteger, readObject, readOperand, STORED } from './value.ts'
 
 /** What reading a definition carries along. */
 export interface Walk {
@@ -117,7 +126,7 @@ function readComparison(node: Node, path: string, source: SourceName): Read {
 }
 
 function readCount(node: Node, path: string, source: SourceName, walk: Walk): Read {
-  many(source, `${path}.op`, COUNT)
+  checkMany(source, `${path}.op`, COUNT)
   const times = node.has('times')
     ? readTimes(node.get('times'), `${path}.times`)
     : { negated: false, holds: SOME }
@@ -145,7 +154,7 @@ function readAggregate(node: Node, path: string, source: SourceName, walk: Walk)
     throw unknownName(`${path}.agg`, name, 'an aggregate', Object.keys(AGGREGATES))
   const agg = name as AggregateName
   const aggregate = AGGREGATES[agg]
-  many(source, `${path}.agg`, 'an aggregate')
+  checkMany(source, `${path}.agg`, 'an aggregate')
   const field =
     node.has('field') || aggregate.of.length
       ? readField(node.get('field'), `${path}.field`, source)
@@ -225,9 +234,5 @@ function readRowTest(
   return { negated, holds: field.each ? some(field.reads, holds) : holds, field }
 }
 
-function valuesOf(operator: Operator, operand: Operand, node: Node, path: string) {
-  if (operator.value === 'none' && node.has('value'))
-    throw refusal(`${path}.value`, 'this operator takes no value')
-  if (operator.value !== 'none' && !node.has('value')) throw refusal(`${path}.value`, 'is required')
-  return readOperand(operator, operand, node.get('value'), `${path}.value`)
-}
+const valuesOf = (operator: Operator, operand: Operand, node: Node, path: string) =>
+  readOperand(operator, operand, givenTo(operator, node, path), `${path}.value`)

@@ -7,7 +7,7 @@ import { type MemberColumn, memberRows } from './dialect/duckdb/member-columns.t
 import type { Sql } from './dialect/duckdb/parameter.ts'
 import type { Hollow } from './dialect/duckdb.ts'
 import type { Asked } from './held.ts'
-import { OF_LAKE } from './members.ts'
+import { OF_LAKE, openSegmentIds } from './members.ts'
 import { compileOne, compileSegments, inLevels, parted } from './plan.ts'
 import { referencesOf } from './tree.ts'
 
@@ -163,13 +163,7 @@ async function oneByOne(
 /** `segment_members` over `evaluated` and those that segments keep: what conditions on another segment read. */
 async function openSegmentMembers(duck: Duck, segments: readonly SegmentRow[]): Promise<void> {
   await duck.run('create table kept_members (segment integer, customer integer)')
-  await duck.run('create table segment_ids (segment integer, segment_id varchar)')
-  const rows = segments.map(({ ordinal, id }) => [ordinal, id])
-  await duck.run(
-    `insert into segment_ids
-     select (pair ->> 0)::integer, pair ->> 1 from (select unnest($1::json::json[]) as pair)`,
-    [JSON.stringify(rows)],
-  )
+  await openSegmentIds(duck, segments)
   await duck.run(`
     create or replace view segment_members as
     select segment_id, customer from (from evaluated union all from kept_members) join segment_ids using (segment)`)

@@ -3,6 +3,7 @@ import { type Places, publishedRows } from '../lake/generation.ts'
 import { filesOf, type Manifest } from '../lake/manifest.ts'
 import type { Session } from '../lake/session.ts'
 import type { Duck } from '../store/duckdb.ts'
+import { makeTable } from '../store/duckdb-table.ts'
 import { amongSegments } from './among.ts'
 import type { SegmentRow } from './evaluate.ts'
 
@@ -109,3 +110,15 @@ export async function openTouchedMembers(
     union all
     select ${COLUMNS} from ${OF_LAKE} semi join touched using (customer) where ${ofLake}`)
 }
+
+/** Makes `segment_ids (segment, segment_id)`. */
+export const openSegmentIds = (
+  duck: Pick<Duck, 'run' | 'connection'>,
+  segments: readonly { ordinal: number; id: string }[],
+): Promise<void> =>
+  makeTable(
+    duck,
+    'segment_ids',
+    { segment: 'INTEGER', segment_id: 'VARCHAR' },
+    segments.map(({ ordinal, id }) => [ordinal, id]),
+  )

@@ -57,7 +57,7 @@ export function readOperator(
 export function readSource(json: unknown, path: string): SourceName {
   if (typeof json === 'string') {
     if (Object.hasOwn(SOURCES, json)) return json as SourceName
-    unsupported(json, path)
+    refuseLeftOut(json, path)
   }
   throw unknownName(path, json, 'a source', Object.keys(SOURCES))
 }
@@ -67,19 +67,20 @@ export function readField(json: unknown, path: string, source: SourceName): Fiel
   if (typeof json === 'string') {
     const field = Object.hasOwn(fields, json) ? fields[json] : undefined
     if (field) return field
-    unsupported(json, path)
+    refuseLeftOut(json, path)
   }
   const known = [...Object.keys(fields), ...(attributes ? [ATTRIBUTE_FIELD] : [])]
   throw unknownName(path, json, `a field of ${source}`, known)
 }
 
 /** Names that people try for what rules leave out on purpose get told so. */
-export function unsupported(name: string, path: string): void {
+export function refuseLeftOut(name: string, path: string): void {
   const what = leftOut(name)
   if (what !== undefined) throw refusal(path, `${what} not supported in rules`)
 }
 
-export function many(source: SourceName, path: string, what: string): void {
+/** Refuses what looks at many rows of a source that has one per customer. */
+export function checkMany(source: SourceName, path: string, what: string): void {
   if (SOURCES[source].rows === 'many') return
   const others = Object.keys(SOURCES).filter((name) => SOURCES[name as SourceName].rows === 'many')
   throw refusal(

@@ -1,6 +1,6 @@
+import type { BrandRow } from './brand-row.ts'
 import { goesOnFrom } from './cadence.ts'
 import type { SegmentRow } from './evaluate.ts'
-import type { BrandRow } from './way.ts'
 
 /** What a refresh makes of a brand, each by itself or both at once: a publication carries on what it does not make. */
 export type Part = 'models' | 'segments'

@@ -2,7 +2,7 @@ import { sourceName } from '../lake/relations.ts'
 import type { Session } from '../lake/session.ts'
 import type { Model } from '../model/graph.ts'
 import { over } from '../model/over.ts'
-import { anyNumber, instant } from '../store/duckdb.ts'
+import { anyNumber, identifier, instant } from '../store/duckdb.ts'
 import { parted } from './plan.ts'
 import { type Copies, copiedRows } from './recent.ts'
 import { DATED_SOURCES, type DatedSource, passedBetween, type Slice } from './slices.ts'
@@ -52,7 +52,7 @@ export async function openPassed(
   })
   const parts = [`from (${sent})`, ...recent.map((slice) => `from (${copied}) where ${spanOf(slice)}`)]
   const table = `passed_${relation}`
-  const list = [...new Set(['customer', ...columns])].join(', ')
+  const list = [...new Set(['customer', ...columns])].map(identifier).join(', ')
   await duck.run(
     `create table ${table}_as_sent as ${parts.map((rows) => `select ${list} ${rows}`).join(' union all ')}`,
   )

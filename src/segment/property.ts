@@ -22,7 +22,8 @@ export interface Property {
   rule?: { source: string; field: string }
 }
 
-const TYPES: Readonly<Record<FieldType, PropertyType>> = {
+/** As what the host shows values of fields. */
+export const PROPERTY_TYPES: Readonly<Record<FieldType, PropertyType>> = {
   number: 'integer',
   money: 'decimal',
   time: 'date',
@@ -97,7 +98,7 @@ function properties(target: Target, rows: readonly Row[], prefix: string): Prope
     id,
     target,
     propertyName: `${prefix}${id}`,
-    type: TYPES[type],
+    type: PROPERTY_TYPES[type],
     multivalued: type === 'tag',
     name: wordsOf(id),
     description,

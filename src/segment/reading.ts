@@ -8,12 +8,13 @@ import { runModels } from '../model/run.ts'
 import type { Brand } from '../op.ts'
 import { type Duck, literal } from '../store/duckdb.ts'
 import { statement } from '../store/sqlfile.ts'
-import { openHistory, openMembers } from './members.ts'
+import type { BrandRow } from './brand-row.ts'
+import { openHistory, openMembers, openSegmentIds } from './members.ts'
 import { areOfSales, salesMoved } from './moved.ts'
 import { BOTH, type Start, startOf } from './part.ts'
 import { openRecent } from './recent.ts'
 import { mergeMarts, openChanged, openDated, openTouched, restrict, rootsOf } from './touched.ts'
-import { type BrandRow, recipeOf, whyAnew } from './way.ts'
+import { recipeOf, whyAnew } from './way.ts'
 
 /** Marts that rules read; the others are computed when a statement asks for them. */
 const READ_OFTEN: ReadonlySet<string> = new Set(['customers'])
@@ -133,12 +134,7 @@ async function openSegmentMembers(pipeline: Pipeline, session: Session): Promise
     'segment_ordinals',
     [manifest.brandId],
   )
-  await duck.run('create table segment_ids (segment integer, segment_id varchar)')
-  await duck.run(
-    `insert into segment_ids
-     select (pair ->> 0)::integer, pair ->> 1 from (select unnest($1::json::json[]) as pair)`,
-    [JSON.stringify(segments.map(({ ordinal, id }) => [ordinal, id]))],
-  )
+  await openSegmentIds(duck, segments)
   // The past is played again from the history: the members of now have lost when someone left.
   await duck.run(`
     create view segment_members as

@@ -1,4 +1,3 @@
-import { fail } from '../errors.ts'
 import { Outrun } from '../lake/manifest.ts'
 import type { Pipeline } from '../lake/pipeline.ts'
 import { openServing, type Serving } from '../lake/serving.ts'
@@ -6,18 +5,20 @@ import { openSession, type Session } from '../lake/session.ts'
 import { loadModels, type Model } from '../model/graph.ts'
 import { checkPublished } from '../model/published.ts'
 import { leaveArchived } from './archived.ts'
+import { type BrandRow, brandRow } from './brand-row.ts'
 import { turnsNow } from './cadence.ts'
 import { evaluateSegments } from './evaluate.ts'
 import { ask } from './held.ts'
 import { carryCustomers, computeMarts, computeTouched, openStaging } from './marts.ts'
 import { diffMembers } from './member-diff.ts'
-import { areOfSales, dayTurned, productsChanged, timeTold } from './moved.ts'
 import { needsOf } from './needed.ts'
+import { nextChangeOf } from './next-change.ts'
 import { BOTH, type Part, type Parts, roundsOf, startOf } from './part.ts'
 import { noteUnchanged, type Publication, publish } from './publish.ts'
 import { type Staying, stayingOf } from './staying.ts'
+import { isUnchanged } from './unchanged.ts'
 import { compareWithPublished } from './verify.ts'
-import { type BrandRow, nextChangeOf, recipeOf, type Task, type Way, type WayOptions, wayOf } from './way.ts'
+import { recipeOf, type Task, type Way, type WayOptions, wayOf } from './way.ts'
 
 export interface Step {
   step: string
@@ -86,12 +87,6 @@ const joined = (first: RefreshReport, second: RefreshReport): RefreshReport => (
   full: first.full || second.full,
   steps: [...first.steps, ...second.steps],
 })
-
-async function brandRow({ postgres }: Pipeline, brandId: string): Promise<BrandRow> {
-  const brand = await postgres.pipeline.maybe<BrandRow>('lake_brand_row', [brandId])
-  if (!brand) throw fail('not_found', `There is no brand ${brandId}.`)
-  return brand
-}
 
 /** Whether results are made with something else than data and time that changed. */
 const isAnew = (brand: BrandRow, models: readonly Model[]) =>
@@ -275,22 +270,4 @@ async function membersIn(
     return { members: { ...members, changes: members.changes + gone }, left }
   }
   return { evaluation, ...(await timed('members', compared, ({ members }) => members.changes)) }
-}
-
-/** Whether members and results are as they were: then there is no new generation. */
-async function isUnchanged(
-  session: Session,
-  { brand, parts, recipe, models, members }: Publication,
-  way: Way,
-): Promise<boolean> {
-  const made = startOf(brand, parts, [])
-  if (members.changes > 0 || !made || !brand.no_erasure_since) return false
-  if (!way.whole || way.carries) {
-    if (way.touched > 0 || (await dayTurned(session, made.from))) return false
-    if (!parts.has('models')) return true
-    if (!areOfSales(models) && session.manifest.changedTick > brand.models_tick) return false
-    return !(await productsChanged(session, brand.models_tick))
-  }
-  const same = brand.recipe === recipe && session.manifest.changedTick <= Math.min(...made.ticks)
-  return same && !(await timeTold(session, made.from))
 }

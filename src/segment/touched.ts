@@ -1,14 +1,12 @@
 import { without } from '../lake/generation.ts'
-import { laterFiles } from '../lake/manifest.ts'
-import { type RelationName, sourceName } from '../lake/relations.ts'
+import { sourceName } from '../lake/relations.ts'
 import type { Serving } from '../lake/serving.ts'
 import type { Session } from '../lake/session.ts'
 import { BY_SUBJECT } from '../lake/sources.ts'
 import type { Model } from '../model/graph.ts'
 import { type Materialization, runModels } from '../model/run.ts'
 import { SOURCES } from '../model/source.ts'
-import { anyNumber, type Duck, instant, literal } from '../store/duckdb.ts'
-import { statement } from '../store/sqlfile.ts'
+import { anyNumber, type Duck, literal } from '../store/duckdb.ts'
 import { widen } from './narrow.ts'
 import { DATED_SOURCES, type DatedSource, passedBetween, type Slice } from './slices.ts'
 
@@ -85,36 +83,6 @@ export async function openTouched(
   )
   const [row] = await duck.rows<{ touched: number }>('select count(*) as touched from touched')
   return row?.touched ?? 0
-}
-
-/**
- * The earliest instant after as_of that a slice passes a row at, or the next day begins at for a brand with orders, in
- * milliseconds; null when there is none.
- */
-export async function nextChange(
-  { duck, asOf, sources, manifest }: Session,
-  slices: readonly Slice[],
-): Promise<number | null> {
-  const has = (relation: RelationName) => laterFiles(manifest, relation, -1).length > 0
-  const dated = Object.keys(DATED_SOURCES) as DatedSource[]
-  const isEmpty = (source: DatedSource) => !sources.has(sourceName(source)) || !has(source)
-  const empty = new Set(dated.filter(isEmpty).map(sourceName))
-  const columns = Map.groupBy(slices, ({ relation, column }) => `${relation}.${column}`)
-  const passes = [...columns.values()].flatMap((group) => {
-    const [{ relation, column }] = group as [Slice]
-    if (empty.has(relation)) return []
-    // A row is passed next by the slice with the fewest days that has not passed it.
-    const days = [...new Set(group.map(({ lessDays }) => Math.trunc(lessDays)))].sort((a, b) => a - b)
-    const ahead = (less: number) => `${column} > ${instant(asOf, less)}`
-    const next = days.map((less) => `when ${ahead(less)} then ${column} + to_days(${less})`)
-    return `select min(case ${next.join(' ')} end) as moment from ${relation} where ${ahead(days.at(-1) ?? 0)}`
-  })
-  if (has('orders')) passes.push(statement('duckdb', 'next_day'))
-  if (passes.length === 0) return null
-  const [row] = await duck.rows<{ next: number | null }>(
-    `select epoch_ms(min(moment)) as next from (${passes.join('\nunion all\n')})`,
-  )
-  return row?.next ?? null
 }
 
 /** Staging models that read sources and are about customers: all others see what these show. */

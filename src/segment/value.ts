@@ -47,10 +47,22 @@ export function readOperand(
     case 'pair': {
       const items = readList(json, path, operator.value)
       const values = items.map((item, index) => one(item, `${path}[${index}]`))
-      if (operator.value === 'pair') inOrder(operand, values, path)
+      if (operator.value === 'pair') checkOrder(operand, values, path)
       return { values, days: 0 }
     }
   }
+}
+
+/** The `value` of a condition; refused where the operator takes none, or needs one. */
+export function givenTo(
+  { value: shape }: Operator,
+  condition: ReadonlyMap<string, unknown>,
+  path: string,
+): unknown {
+  const isGiven = condition.has('value')
+  if (shape === 'none' && isGiven) throw refusal(`${path}.value`, 'this operator takes no value')
+  if (shape !== 'none' && !isGiven) throw refusal(`${path}.value`, 'is required')
+  return condition.get('value')
 }
 
 /** A window: `{ days }` of 1 to 1,095. */
@@ -83,7 +95,7 @@ function readList(json: unknown, path: string, kind: 'list' | 'pair'): unknown[]
   return json
 }
 
-function inOrder({ type }: Operand, [low, high]: Value[], path: string): void {
+function checkOrder({ type }: Operand, [low, high]: Value[], path: string): void {
   const [from, to] = [low?.value ?? '', high?.value ?? '']
   const wrong = type === 'time' ? from > to : lessThan(to, from)
   if (wrong) throw refusal(path, 'the first value must not be greater than the second')

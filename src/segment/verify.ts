@@ -2,8 +2,9 @@ import type { Pipeline } from '../lake/pipeline.ts'
 import type { Session } from '../lake/session.ts'
 import { log } from '../log.ts'
 import { amongSegments } from './among.ts'
+import type { BrandRow } from './brand-row.ts'
 import { withoutScored } from './scored.ts'
-import type { BrandRow, Task } from './way.ts'
+import type { Task } from './way.ts'
 
 /** A full refresh of what was published incrementally just before must find nothing but what came since. */
 export async function compareWithPublished(

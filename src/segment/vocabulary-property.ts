@@ -3,7 +3,7 @@ import { ATTRIBUTE_PREFIX, type RowsName } from './catalog.ts'
 import { type Comparison, type Given, givenValue, readComparison, readGiven } from './comparison.ts'
 import { refusal, unknownName } from './complaint.ts'
 import { type Expr, element, some, sorted } from './expression.ts'
-import { unsupported } from './name.ts'
+import { refuseLeftOut } from './name.ts'
 import { LIMITS, type Operator } from './operators.ts'
 import { inRules, PREFIX, type Property, propertiesOf, propertyNames, type Target } from './property.ts'
 import { ROWS, type RowsTest, SOME } from './tree.ts'
@@ -73,7 +73,7 @@ function adHoc(name: string, comparison: Comparison, given: Given | undefined, p
     rule: () => {
       const at = `${path}.propertyName`
       const field = readString(`${ATTRIBUTE_PREFIX}${name}`, at)
-      unsupported(field, at)
+      refuseLeftOut(field, at)
       if (!isRuleAttribute(name)) throw onlyCounts(`${PREFIX}${name}`, at)
       const said = given && { ...given, json: operand === asNumber ? numbersOf(given.json) : given.json }
       if (said && operandOf(operator, said.json, path).type !== operand.type)

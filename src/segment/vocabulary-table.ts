@@ -1,6 +1,6 @@
 import { COMPARISONS, VALUE_PARAMETERS } from './comparison.ts'
 import { LIMITS } from './operators.ts'
-import { propertyNames, type Target } from './property.ts'
+import { PROPERTY_TYPES, propertyNames, type Target } from './property.ts'
 
 /** What a condition can be asked of. */
 export type ItemType = 'profile' | 'event'
@@ -166,18 +166,8 @@ export function describeVocabulary() {
     operators: COMPARISONS.map(({ id, operator, help }) => ({
       id,
       description: help,
-      types: [...new Set(operator.takes.map((type) => OPERAND_TYPES[type]))],
+      types: [...new Set(operator.takes.map((type) => PROPERTY_TYPES[type]))],
       value: operator.value,
     })),
   }
 }
-
-const OPERAND_TYPES = {
-  number: 'integer',
-  money: 'decimal',
-  time: 'date',
-  string: 'string',
-  email: 'string',
-  tag: 'string',
-  boolean: 'boolean',
-} as const

@@ -8,12 +8,12 @@ import type { Columns } from '../model/columns.ts'
 import type { Model } from '../model/graph.ts'
 import type { Brand } from '../op.ts'
 import type { Duck } from '../store/duckdb.ts'
-import { YEAR_10000 } from '../time.ts'
 import { type AskedRows, openAskedRows } from './asked.ts'
-import { dueAt, type Turns } from './cadence.ts'
+import type { BrandRow } from './brand-row.ts'
+import type { Turns } from './cadence.ts'
 import { openCame } from './came.ts'
 import { parseSaved } from './definition.ts'
-import type { Evaluation, SegmentRow } from './evaluate.ts'
+import type { SegmentRow } from './evaluate.ts'
 import type { PublishedMembers } from './member-words.ts'
 import { openMembers, openPublishedMembers } from './members.ts'
 import { areOfSales, salesMoved } from './moved.ts'
@@ -22,16 +22,8 @@ import { BOTH, changedIn, type Parts, startOf } from './part.ts'
 import { type Plan, parted, plan } from './plan.ts'
 import { resultsHash } from './recipe.ts'
 import { openPublishedScores, SCORES, touchPublishedScores, touchScored } from './scored.ts'
-import { type Slice, slicesOf, slicesOfProfiles } from './slices.ts'
-import {
-  nextChange,
-  openChanged,
-  openDated,
-  openSubjects,
-  openTouched,
-  restrict,
-  rootsOf,
-} from './touched.ts'
+import { type Slice, slicesOfProfiles } from './slices.ts'
+import { openChanged, openDated, openSubjects, openTouched, restrict, rootsOf } from './touched.ts'
 
 export interface WayOptions {
   /** Compute all customers, and say where that differs from what was published incrementally as of the same instant. */
@@ -42,30 +34,6 @@ export interface WayOptions {
   mostTouched?: number
   /** Share of the customers whose memberships an edited rule may move without writing the members of everyone anew. */
   mostMoved?: number
-}
-
-/** A brand as lake_brand_row has it. */
-export interface BrandRow extends Brand {
-  /** Never later than the rules that are read after it. */
-  definitions_version: number
-  refreshed_tick: number
-  generation: number
-  as_of: Date | null
-  recipe: string | null
-  full_at: Date | null
-  changed_customers: number
-  /** Of models, which other refreshes may have made than segments. */
-  models_tick: number
-  models_as_of: Date | null
-  models_changed_customers: number
-  /** Refreshes that failed since the last one that did not. */
-  failures: number
-  /** Of events and orders, in files of the brand's own. */
-  own_rows: number
-  /** So far. */
-  erasures: number
-  /** Null before the first refresh. */
-  no_erasure_since: boolean | null
 }
 
 /** With more of the customers touched, a full refresh is quicker and a new base due. */
@@ -250,20 +218,4 @@ export function planOf(segments: readonly SegmentRow[]): Plan | null {
     log('warn', 'definition_unreadable', errorFields(error))
     return null
   }
-}
-
-/** When time alone changes an answer next, or the turn of a waiting segment comes. Null where finding out would take long, or something failed. */
-export async function nextChangeOf(
-  session: Session,
-  { due, waiting }: Turns,
-  { failed }: Evaluation,
-): Promise<string | null> {
-  const planned =
-    failed.length || sourceRows(session.manifest) >= SMALL_ROWS ? null : planOf([...due, ...waiting])
-  if (!planned) return null
-  const next = await nextChange(session, slicesOf(planned))
-  const turns = waiting.flatMap((segment) => dueAt(segment) ?? [])
-  // Date counts milliseconds, times in the lake have microseconds.
-  const first = Math.min(...turns, ...(next === null ? [] : [next + 1]))
-  return first < YEAR_10000 ? new Date(first).toISOString() : 'infinity'
 }

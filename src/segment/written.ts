@@ -4,6 +4,7 @@ import { type Serving, type WrittenServed, writeServing } from '../lake/serving.
 import type { Session } from '../lake/session.ts'
 import type { Duck } from '../store/duckdb.ts'
 import type { WrittenFile } from '../store/lake.ts'
+import type { BrandRow } from './brand-row.ts'
 import type { Publication } from './publish.ts'
 import { recentTables } from './recent.ts'
 import {
@@ -14,7 +15,7 @@ import {
   writeTouchedMembers,
 } from './served-tables.ts'
 import { mergeMarts } from './touched.ts'
-import { type BrandRow, rowsIn, tooMany } from './way.ts'
+import { rowsIn, tooMany } from './way.ts'
 
 /** Takes a written file, with what lies beside it, among those that are to be published. */
 export type Note = (

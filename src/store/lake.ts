@@ -33,11 +33,12 @@ export interface Reached {
 }
 
 /** Begins one lake file, which a writer fills. A crash leaves an orphan that no manifest names. */
-export const beginLakeFile = (lake: Reached, folder: string, name: string): Promise<Unfinished> =>
-  beginLakeFileAt(
-    lake,
-    join(folder, `${name}-${uuidv7()}${name.includes('served') ? '.duckdb' : '.parquet'}`),
-  )
+export const beginLakeFile = (
+  lake: Reached,
+  folder: string,
+  name: string,
+  ending: 'parquet' | 'duckdb',
+): Promise<Unfinished> => beginLakeFileAt(lake, join(folder, `${name}-${uuidv7()}.${ending}`))
 
 /** The same at a path whose name is unique. */
 export async function beginLakeFileAt(
@@ -61,14 +62,14 @@ export async function beginLakeFileAt(
   }
 }
 
-/** Writes one lake file: `write` gets an absolute path that nobody uses yet. */
+/** Writes one Parquet file: `write` gets an absolute path that nobody uses yet. */
 export async function writeLakeFile(
   lake: Reached,
   folder: string,
   name: string,
   write: (path: string) => Promise<void>,
 ): Promise<WrittenFile> {
-  const file = await beginLakeFile(lake, folder, name)
+  const file = await beginLakeFile(lake, folder, name, 'parquet')
   try {
     await write(file.path)
     return await file.finish()

@@ -129,7 +129,9 @@ async function withConnection<T>(url: string, work: (sql: postgres.Sql) => Promi
   const sql = connect(url, {
     max: 1,
     connect_timeout: 10,
-    idle_timeout: 600,
+    // The lock is the connection's, which says nothing while dbmate works: the driver itself would end it in time.
+    idle_timeout: 0,
+    max_lifetime: null,
     onnotice: () => {},
     fetch_types: false,
   })

@@ -1,12 +1,13 @@
 -- Brands with enough staged rows for a file of their own, rows staged long ago, many own files, or a base that lacks columns
 -- of today ($3: relation -> schema version).
+-- OFFSET has the rows of a file looked up by it: those of files that are retired stay for a day, and are most by far.
 with staged as (
-    select staged_rows.brand_id, relation, sum(staged_rows.rows) as rows, min(lake_file.created_at) as oldest
-    from staged_rows
-    join lake_file on lake_file.id = file_id
+    select lake_brand.brand_id, relation, sum(staged_rows.rows) as rows, min(lake_file.created_at) as oldest
+    from lake_file
+    cross join lateral (select brand_id, rows from staged_rows where file_id = lake_file.id offset 0) as staged_rows
     join lake_brand on lake_brand.brand_id = staged_rows.brand_id
-    where retired_at is null and tick_hi > coalesce((cut_ticks ->> relation)::bigint, 0)
-    group by staged_rows.brand_id, relation
+    where lake_file.brand_id is null and retired_at is null and tick_hi > coalesce((cut_ticks ->> relation)::bigint, 0)
+    group by lake_brand.brand_id, relation
 ),
 
 crowded as (

@@ -1,5 +1,6 @@
 import { emailOf, phoneOf } from '../../identity/channel.ts'
 import type { Duck } from '../../store/duckdb.ts'
+import { makeTable } from '../../store/duckdb-table.ts'
 
 /** The table `phone (given, number)`: each phone of `picked` as E.164, null where it is none. */
 export const loadPhones = (duck: Duck, region: string) =>
@@ -17,14 +18,10 @@ async function load(
   const rows = await duck.rows<{ given: string }>(
     `select distinct ${channel} as given from picked where ${channel} is not null`,
   )
-  await duck.run(`create table ${channel} (given varchar, ${stored} varchar)`)
-  const appender = await duck.connection.createAppender(channel)
-  for (const { given } of rows) {
-    const value = normalise(given)
-    appender.appendVarchar(given)
-    if (value === undefined) appender.appendNull()
-    else appender.appendVarchar(value)
-    appender.endRow()
-  }
-  appender.closeSync()
+  await makeTable(
+    duck,
+    channel,
+    { given: 'VARCHAR', [stored]: 'VARCHAR' },
+    rows.map(({ given }) => [given, normalise(given) ?? null]),
+  )
 }
