@@ -6,6 +6,8 @@ set -u
 cd "$(dirname -- "$0")/.."
 rm -rf .tap && mkdir .tap
 
+# Of few files somebody waits for each test: they are looked at, or take long.
+[ $# -gt 5 ] || export SUBTESTS=1
 printf '%s\n' "$@" | xargs -P "$(nproc)" -n 1 test/run-file.sh
 status=$?
 
