@@ -8,7 +8,7 @@ seconds=${TAP_TIMEOUT:-120}
 began=$(date +%s)
 
 : >"$said"
-[ "${SUBTESTS:-0}" = 0 ] || tail -f --pid=$$ "$said" | sed -un "s/^\(not ok\|ok\) [0-9]* - /$name: \1 - /p" &
+[ "${SUBTESTS:-0}" = 0 ] || tail -f --pid=$$ "$said" | sed -un "s/^\( \{4\}\)\?\(not ok\|ok\) [0-9]* - \(.* # time=\)/$name: \1\2 - \3/p" &
 
 # tap ends what takes too long and says what did not end; what cannot say that any more is killed.
 TAP_TIMEOUT=$seconds timeout --foreground -k 5 "$((seconds + 30))" \
