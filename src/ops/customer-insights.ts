@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { count, currencyCode, money, named, time } from '../fields.ts'
 import type { Reader } from '../op.ts'
-import { byBytes } from '../segment/member-page.ts'
+import { byBytes } from '../store/duckdb-text.ts'
 import { type CustomerRow, rowsOf } from './customer-rows.ts'
 
 const score = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(5))

@@ -3,7 +3,7 @@ import { phoneOf } from '../identity/channel.ts'
 import { inAnyCase } from '../lake/any-case.ts'
 import { KNOWN } from '../lake/sorted.ts'
 import type { Brand, Ctx, CustomerRows, Published, Reader } from '../op.ts'
-import { byBytes } from '../segment/member-page.ts'
+import { byBytes } from '../store/duckdb-text.ts'
 
 /** Customers as the published models have them. */
 export interface CustomerRow {

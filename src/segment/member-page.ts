@@ -1,4 +1,5 @@
 import type { Reader } from '../op.ts'
+import { byBytes } from '../store/duckdb-text.ts'
 
 /** Part of a segment: its members whose position is in a range, those up to `after` left out. */
 export interface MemberRange {
@@ -78,10 +79,6 @@ export async function memberPage(
 
 type Page = Record<keyof MemberRow, string | null>
 type Columns = { [Name in keyof Omit<MemberRow, 'joined_at'>]: MemberRow[Name][] } & { joined_at: number[] }
-
-/** As DuckDB orders texts; `<` would put an emoji before a letter of full width. */
-export const byBytes = (one: string, other: string): number =>
-  Buffer.compare(Buffer.from(one), Buffer.from(other))
 
 /** As BY_ID orders. */
 const byId = (one: MemberRow, other: MemberRow) =>

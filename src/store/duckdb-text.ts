@@ -7,3 +7,7 @@ import accessors from '@duckdb/node-api/lib/vectors/dataAccessors.js'
 export function keepByteOrderMarks(): void {
   Object.assign(accessors, { textDecoder: new TextDecoder('utf-8', { ignoreBOM: true }) })
 }
+
+/** As DuckDB orders texts; `<` would put an emoji before a letter of full width. */
+export const byBytes = (one: string, other: string): number =>
+  Buffer.compare(Buffer.from(one), Buffer.from(other))
