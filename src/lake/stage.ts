@@ -83,7 +83,7 @@ export async function writeParquet(
     return await writeLakeFile(lake, folder, name, (path) =>
       duck.run(
         `copy (${select}) to ${literal(path)}
-         (format parquet, compression zstd, compression_level 1, row_group_size ${groupRows})`,
+         (format parquet, parquet_version v2, compression zstd, compression_level 1, row_group_size ${groupRows})`,
       ),
     )
   } catch (error) {
