@@ -1,6 +1,6 @@
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { CHECKOUT } from '../src/config.ts'
 import { snapshotAll } from '../src/lake/horizon.ts'
@@ -288,6 +288,30 @@ for (const [what, model, change, message] of [
     else remove(model)
     await t.rejects(refreshed(1_000), message)
   })
+
+for (const [what, smallRows] of [
+  ['small', 1_000],
+  ['large', 0],
+] as const)
+  for (const [model, from] of [
+    [PEOPLE, 'from stg_customers as profile'],
+    [MODEL, 'full join filled using (bucket)'],
+  ] as const)
+    t.test(
+      `an edited model that repeats rows is refused, reads go on: ${model} of a ${what} brand`,
+      async (t) => {
+        const { write, come, refreshed, published } = await checkout(t)
+        await come('ann@example.com')
+        await refreshed(smallRows)
+        const all = `from ${basename(model, '.sql')} order by all`
+        const before = await published(all)
+        const text = readFileSync(join(CHECKOUT, model), 'utf8')
+        write(text.replace(from, `${from}\ncross join (values (1), (2)) as twice`), model)
+        const broken = new RegExp(`^${model}: is not one row per .*: rows that repeat one: `)
+        await t.rejects(refreshed(smallRows), broken)
+        t.same(await published(all), before)
+      },
+    )
 
 t.test('columns of a large brand have any names, those of words of SQL too', async (t) => {
   const { write, sql, brand, postgres, come, refreshed, published } = await checkout(t)

@@ -2,6 +2,7 @@ import { Outrun } from '../lake/manifest.ts'
 import type { Pipeline } from '../lake/pipeline.ts'
 import { openServing, type Serving } from '../lake/serving.ts'
 import { openSession, type Session } from '../lake/session.ts'
+import { checkGrains } from '../model/audit.ts'
 import { loadModels, type Model } from '../model/graph.ts'
 import { checkPublished } from '../model/published.ts'
 import { leaveArchived } from './archived.ts'
@@ -185,7 +186,16 @@ async function refreshIn(
     const staying = serving && (await stayingOf(session, pipeline, brand, task))
     await timed(
       'models',
-      () => martsIn(session, way, task, serving, staying),
+      async () => {
+        const rows = await martsIn(session, way, task, serving, staying)
+        // What an edited model makes must not replace what was right before it.
+        if (brand.generation > 0 && brand.recipe !== recipe)
+          await checkGrains(
+            session.duck.connection,
+            models.filter(({ stored }) => stored),
+          )
+        return rows
+      },
       (rows) => rows,
     )
     const { evaluation, members, left } = parts.has('segments')
