@@ -6,8 +6,7 @@ select
     (select count(*) from dead_event) as dead_events,
     (select count(*) from dead_letter where resolved_at is null) as dead_letters
 from lake_state
-cross join lateral (
+cross join (
     select coalesce(sum(event_count), 0)::bigint as events, min(received_at) as oldest
-    from event_log
-    where xid >= exported_below and xid <= '18446744073709551615'
+    from event_log_waiting
 ) as waiting
