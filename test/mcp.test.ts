@@ -626,6 +626,21 @@ t.test('MCP', async (t) => {
       t.match(await modern('things/do'), { status: 404, body: { error: { code: -32601 } } })
       t.match(await legacy('things/do'), { status: 200, body: { error: { code: -32601 } } })
     })
+    t.test('answers wrong parameters of any method with -32602', async (t) => {
+      for (const [method, params] of [
+        ['initialize', {}],
+        ['initialize', { protocolVersion: 5, capabilities: {}, clientInfo: { name: 'test', version: '1' } }],
+        ['tools/list', { cursor: 5 }],
+        ['tools/call', { name: 5 }],
+      ] as const)
+        t.match(
+          await legacy(method, params),
+          { status: 200, body: { id: 1, error: { code: -32602, message: `Invalid ${method} request` } } },
+          `${method} ${JSON.stringify(params)}`,
+        )
+      t.match((await modern('tools/list', { cursor: 5 })).body, { id: 1, error: { code: -32602 } })
+      t.match((await post('{"jsonrpc":"2.0","id":1,"method":"initialize"}')).body.error, { code: -32602 })
+    })
     t.test('answers arguments that are no object with -32602', async (t) => {
       t.match((await modern('tools/call', { name: 'get_brand', arguments: [] })).body, {
         error: { code: -32602 },
