@@ -772,7 +772,7 @@ t.test('MCP', async (t) => {
           const { headers } = await send(origin, 'POST', credential)
           t.equal(headers.get('access-control-allow-origin'), origin)
           t.equal(headers.get('vary'), 'Origin')
-          t.match(headers.get('access-control-expose-headers'), 'WWW-Authenticate')
+          t.equal(headers.get('access-control-expose-headers'), 'WWW-Authenticate, Retry-After, X-Request-Id')
         }
       }
       for (const method of ['OPTIONS', 'POST']) {

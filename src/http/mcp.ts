@@ -77,7 +77,7 @@ function checkSender(request: Request, hosts: ReadonlySet<string>): void {
   if (!hosts.has(hostnameOf(origin)))
     throw fail('insufficient_scope', `The Origin ${JSON.stringify(origin)} is not allowed here`)
   request.answerWith('access-control-allow-origin', origin)
-  request.answerWith('access-control-expose-headers', 'WWW-Authenticate, X-Request-Id')
+  request.answerWith('access-control-expose-headers', 'WWW-Authenticate, Retry-After, X-Request-Id')
 }
 
 const hostnameOf = (url: string) => (URL.canParse(url) ? new URL(url).hostname : '')
