@@ -661,6 +661,21 @@ t.test('MCP', async (t) => {
       const ping = (id: number) => ({ jsonrpc: '2.0', id, method: 'ping' })
       t.match((await post(JSON.stringify([ping(1), ping(2)]))).data, [{ id: 1 }, { id: 2 }])
     })
+    t.test('answers a call that its own batch cancels', async (t) => {
+      const call = {
+        jsonrpc: '2.0',
+        id: 4,
+        method: 'tools/call',
+        params: { name: 'get_brand', arguments: {} },
+      }
+      const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 4 } }
+      for (const batch of [
+        [call, cancel],
+        [cancel, call],
+      ])
+        t.match((await post(JSON.stringify(batch))).data, [{ id: 4, result: { content: Array } }])
+      t.equal((await post(JSON.stringify([cancel]))).status, 202)
+    })
     t.test('answers a batch of more than 20 messages with -32602', async (t) => {
       const batch = Array.from({ length: 21 }, (_, id) => ({ jsonrpc: '2.0', id, method: 'ping' }))
       const { status, body } = await post(JSON.stringify(batch))

@@ -71,6 +71,8 @@ export function mcpServer(serving: Serving): Server {
     },
   )
 
+  // Only a call of the same batch can be meant. The library would leave it, and thereby the whole request, unanswered.
+  server.setNotificationHandler('notifications/cancelled', () => {})
   server.setRequestHandler('tools/list', () => ({
     tools: [...tools.values()]
       .filter((tool) => isFor(tool, identified))
