@@ -571,6 +571,13 @@ t.test('MCP', async (t) => {
         t.match({ status, body }, { status: 400, body: { error: { code: -32700 } } })
       }
     })
+    t.test('answers who accepts anything, and others than it answers in with 406', async (t) => {
+      for (const list of Object.values(eras)) {
+        const { status, body } = await list('tools/list', {}, { headers: { accept: '*/*' } })
+        t.match({ status, body }, { status: 200, body: { result: { tools: Array } } })
+      }
+      t.equal((await legacy('tools/list', {}, { headers: { accept: 'application/xml' } })).status, 406)
+    })
     t.test('answers another Content-Type with 415 -32000', async (t) => {
       const { status, body } = await modern('tools/list', {}, { headers: { 'content-type': 'text/plain' } })
       t.match({ status, body }, { status: 415, body: { error: { code: -32000 } } })

@@ -109,8 +109,11 @@ async function identify(request: Request, { tools, scopes, deps }: Offered): Pro
   }
 }
 
-/** The headers that the protocol reads. */
-const READ = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-method', 'mcp-name']
+/** The headers that the protocol reads, beside Accept. */
+const READ = ['content-type', 'mcp-protocol-version', 'mcp-method', 'mcp-name']
+
+/** Accept as the library wants it, which takes no wildcard for the two types that it answers in. */
+const accepted = (header = '*/*') => (header.includes('*/*') ? 'application/json, text/event-stream' : header)
 
 type Shared = Omit<Serving, 'request' | 'messages'>
 
@@ -128,7 +131,7 @@ async function serve(request: Request, shared: Shared): Promise<Reply> {
   })
   const sent = new globalThis.Request('http://localhost/mcp', {
     method: 'POST',
-    headers,
+    headers: [['accept', accepted(request.header('accept'))], ...headers],
     signal: request.signal,
   })
   return await reply(await handler.fetch(sent, { parsedBody: messages.content }))
