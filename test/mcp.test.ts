@@ -571,6 +571,13 @@ t.test('MCP', async (t) => {
         t.match({ status, body }, { status: 400, body: { error: { code: -32700 } } })
       }
     })
+    t.test('answers who accepts anything, and others than it answers in with 406', async (t) => {
+      for (const list of Object.values(eras)) {
+        const { status, body } = await list('tools/list', {}, { headers: { accept: '*/*' } })
+        t.match({ status, body }, { status: 200, body: { result: { tools: Array } } })
+      }
+      t.equal((await legacy('tools/list', {}, { headers: { accept: 'application/xml' } })).status, 406)
+    })
     t.test('answers another Content-Type with 415 -32000', async (t) => {
       const { status, body } = await modern('tools/list', {}, { headers: { 'content-type': 'text/plain' } })
       t.match({ status, body }, { status: 415, body: { error: { code: -32000 } } })
@@ -626,6 +633,21 @@ t.test('MCP', async (t) => {
       t.match(await modern('things/do'), { status: 404, body: { error: { code: -32601 } } })
       t.match(await legacy('things/do'), { status: 200, body: { error: { code: -32601 } } })
     })
+    t.test('answers wrong parameters of any method with -32602', async (t) => {
+      for (const [method, params] of [
+        ['initialize', {}],
+        ['initialize', { protocolVersion: 5, capabilities: {}, clientInfo: { name: 'test', version: '1' } }],
+        ['tools/list', { cursor: 5 }],
+        ['tools/call', { name: 5 }],
+      ] as const)
+        t.match(
+          await legacy(method, params),
+          { status: 200, body: { id: 1, error: { code: -32602, message: `Invalid ${method} request` } } },
+          `${method} ${JSON.stringify(params)}`,
+        )
+      t.match((await modern('tools/list', { cursor: 5 })).body, { id: 1, error: { code: -32602 } })
+      t.match((await post('{"jsonrpc":"2.0","id":1,"method":"initialize"}')).body.error, { code: -32602 })
+    })
     t.test('answers arguments that are no object with -32602', async (t) => {
       t.match((await modern('tools/call', { name: 'get_brand', arguments: [] })).body, {
         error: { code: -32602 },
@@ -645,6 +667,21 @@ t.test('MCP', async (t) => {
     t.test('answers a batch of the 2025 versions', async (t) => {
       const ping = (id: number) => ({ jsonrpc: '2.0', id, method: 'ping' })
       t.match((await post(JSON.stringify([ping(1), ping(2)]))).data, [{ id: 1 }, { id: 2 }])
+    })
+    t.test('answers a call that its own batch cancels', async (t) => {
+      const call = {
+        jsonrpc: '2.0',
+        id: 4,
+        method: 'tools/call',
+        params: { name: 'get_brand', arguments: {} },
+      }
+      const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 4 } }
+      for (const batch of [
+        [call, cancel],
+        [cancel, call],
+      ])
+        t.match((await post(JSON.stringify(batch))).data, [{ id: 4, result: { content: Array } }])
+      t.equal((await post(JSON.stringify([cancel]))).status, 202)
     })
     t.test('answers a batch of more than 20 messages with -32602', async (t) => {
       const batch = Array.from({ length: 21 }, (_, id) => ({ jsonrpc: '2.0', id, method: 'ping' }))
@@ -757,7 +794,7 @@ t.test('MCP', async (t) => {
           const { headers } = await send(origin, 'POST', credential)
           t.equal(headers.get('access-control-allow-origin'), origin)
           t.equal(headers.get('vary'), 'Origin')
-          t.match(headers.get('access-control-expose-headers'), 'WWW-Authenticate')
+          t.equal(headers.get('access-control-expose-headers'), 'WWW-Authenticate, Retry-After, X-Request-Id')
         }
       }
       for (const method of ['OPTIONS', 'POST']) {

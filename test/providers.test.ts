@@ -111,7 +111,12 @@ t.test('providers', async (t) => {
     )
     t.same((await patch({ request_mapping: { type_matchers: null } })).request_mapping, {})
     t.notOk('request_mapping' in (await patch({ request_mapping: null })))
-    t.match(await call(`PATCH /v1/providers/${id}`, { settings: { request_mapping: 1 } }), { status: 400 })
+    for (const one of [id, UNKNOWN])
+      t.match(
+        await call(`PATCH /v1/providers/${one}`, { settings: { request_mapping: 1 } }),
+        { status: 400, body: { error: { message: 'settings.request_mapping must be an object' } } },
+        one,
+      )
     const { body } = await call(`PATCH /v1/providers/${id}`, { name: 'Other', is_enabled: false })
     t.match(body, { name: 'Other', is_enabled: false, settings: { a: { c: 2 } } })
   })

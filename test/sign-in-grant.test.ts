@@ -143,6 +143,18 @@ t.test('refresh and revocation', async (t) => {
     t.ok(answers.filter(({ status }) => status === 200).length <= 1)
     t.same([...new Set(answers.map(({ status }) => status))].sort(), [200, 400])
   })
+  t.test('it is not used up by what is refused', async (t) => {
+    const { refresh_token: token } = await server.tokens(client, 'admin@a.co')
+    const asked = (more: Record<string, string>) =>
+      server.token(client, { grant_type: 'refresh_token', refresh_token: token, ...more })
+    for (const resource of [server.base, 'https://other.example/mcp'])
+      t.match(await asked({ resource }), { status: 400, body: { error: 'invalid_target' } }, resource)
+    t.match(await asked({ scope: 'commerce:read' }), { status: 400, body: { error: 'invalid_scope' } })
+    const { status, body } = await asked({ resource: `${server.base}/mcp`, scope: 'brand:read' })
+    t.match({ status, body }, { status: 200, body: { scope: 'brand:read' } })
+    const again = await refresh(client, body.refresh_token)
+    t.equal(again.body.scope, 'brand:read segments:read', 'and stays good for all of its scopes')
+  })
   t.test('it is of no use to another client', async (t) => {
     const { refresh_token: token } = await server.tokens(client, 'admin@a.co')
     t.match(await refresh(await server.register(), token), { body: { error: 'invalid_grant' } })

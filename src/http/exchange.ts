@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import { setImmediate } from 'node:timers/promises'
-import { fail } from '../errors.ts'
+import { Failure, fail } from '../errors.ts'
 import { errorFields, log } from '../log.ts'
 import { Body, EMPTY, GONE, type Receiving } from './body.ts'
 import { endResponse } from './end.ts'
@@ -132,8 +132,9 @@ export class Exchange {
   #errorReply(error: unknown): Reply {
     if (error === GONE) return { status: CLIENT_GONE }
     const route = this.#match?.route
-    const reply = errorReply(error, route?.surface ?? 'rest', this.#request.requestId)
-    return reply.status === 413 && route?.tooLarge ? { ...reply, status: route.tooLarge } : reply
+    const isTooLarge = error instanceof Failure && error.code === 'payload_too_large'
+    const told = (isTooLarge && route?.tooLarge?.()) || error
+    return errorReply(told, route?.surface ?? 'rest', this.#request.requestId)
   }
 
   #send(reply: Reply): void {

@@ -77,7 +77,7 @@ function checkSender(request: Request, hosts: ReadonlySet<string>): void {
   if (!hosts.has(hostnameOf(origin)))
     throw fail('insufficient_scope', `The Origin ${JSON.stringify(origin)} is not allowed here`)
   request.answerWith('access-control-allow-origin', origin)
-  request.answerWith('access-control-expose-headers', 'WWW-Authenticate, X-Request-Id')
+  request.answerWith('access-control-expose-headers', 'WWW-Authenticate, Retry-After, X-Request-Id')
 }
 
 const hostnameOf = (url: string) => (URL.canParse(url) ? new URL(url).hostname : '')
@@ -109,8 +109,11 @@ async function identify(request: Request, { tools, scopes, deps }: Offered): Pro
   }
 }
 
-/** The headers that the protocol reads. */
-const READ = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-method', 'mcp-name']
+/** The headers that the protocol reads, beside Accept. */
+const READ = ['content-type', 'mcp-protocol-version', 'mcp-method', 'mcp-name']
+
+/** Accept as the library wants it, which takes no wildcard for the two types that it answers in. */
+const accepted = (header = '*/*') => (header.includes('*/*') ? 'application/json, text/event-stream' : header)
 
 type Shared = Omit<Serving, 'request' | 'messages'>
 
@@ -128,7 +131,7 @@ async function serve(request: Request, shared: Shared): Promise<Reply> {
   })
   const sent = new globalThis.Request('http://localhost/mcp', {
     method: 'POST',
-    headers,
+    headers: [['accept', accepted(request.header('accept'))], ...headers],
     signal: request.signal,
   })
   return await reply(await handler.fetch(sent, { parsedBody: messages.content }))

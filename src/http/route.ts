@@ -1,3 +1,4 @@
+import type { Failure } from '../errors.ts'
 import type { Reply, Surface } from './reply.ts'
 import type { Request } from './request.ts'
 import { parameterNames } from './router.ts'
@@ -30,8 +31,8 @@ export interface Route {
   takesEmpty?: boolean
   /** Status of a body with a Content-Encoding other than identity; 415 unless said. `handler`: its handler sees to it. */
   encodings?: 400 | 415 | 'handler'
-  /** Status of a body over the limit; 413 unless said. */
-  tooLarge?: 400 | 413
+  /** What a body over the limit is answered with; 413 with the limit unless said. */
+  tooLarge?(): Failure
 }
 
 /** A route with what is worked out once. */

@@ -43,7 +43,7 @@ export function webhookRoutes({ receivers, db, storePlatformDomain, room }: Webh
       return { status: 200, body }
     }
   }
-  const common = { surface: 'webhook', bodyLimit: MOST_BYTES, encodings: 'handler', tooLarge: 400 } as const
+  const common = { surface: 'webhook', bodyLimit: MOST_BYTES, encodings: 'handler', tooLarge } as const
   const missing = () => {
     throw refuse('missing_webhook_id', 'The path must end with the webhook id: /custom/{webhookId}')
   }
@@ -85,10 +85,11 @@ const unsigned = () =>
     'The header x-svc-signature must be the lower-case hexadecimal HMAC-SHA256 of the body, by the webhook secret',
   )
 
+const tooLarge = () => fail('bad_request', `The body must be at most ${DELIVERY_BYTES / 1024} KB`)
+
 function deliveryOf(request: Request) {
   refuseEncoding(request, 'bad_request')
-  if (request.body.length > DELIVERY_BYTES)
-    throw fail('payload_too_large', `The body must be at most ${DELIVERY_BYTES / 1024} KB`)
+  if (request.body.length > DELIVERY_BYTES) throw tooLarge()
   // An order of many lines has many names, the same in each, which costs little.
   const tooMuch = sizeProblem(request.body, { maxNames: Number.POSITIVE_INFINITY })
   if (tooMuch !== null) throw refuse('invalid_payload', tooMuch)

@@ -114,7 +114,7 @@ function protocol(issuer: string): Configuration {
     extraParams: { scope: defaultScope },
     issueRefreshToken: async (_ctx, client) => client.grantTypeAllowed('refresh_token'),
     expiresWithSession: async () => false,
-    rotateRefreshToken: true,
+    rotateRefreshToken: refuseOtherResource,
     clientBasedCORS: () => true,
     ttl: TTL,
     routes: {
@@ -150,6 +150,14 @@ function protocol(issuer: string): Configuration {
       },
     },
   }
+}
+
+/** The library refuses it as well, but once the refresh token is used up, whose next use then ends the grant. */
+function refuseOtherResource({ oidc }: KoaContextWithOIDC): true {
+  const [resource] = [oidc.params?.resource].flat()
+  if (resource && !oidc.entities.RefreshToken?.resourceIndicators.has(String(resource)))
+    throw new errors.InvalidTarget()
+  return true
 }
 
 function resourceServer(issuer: string, resource: string) {

@@ -5,7 +5,7 @@ import { errorCode, fail } from '../../errors.ts'
 import { parseExactly } from '../../event/exact.ts'
 import type { Db, Sealing, Statements } from '../../op.ts'
 import { insertDefinition, type Renamed } from './definitions.ts'
-import { changedSettings, checkSettings, renamedSettings, type Settings } from './settings.ts'
+import { changedSettings, checkChange, checkSettings, renamedSettings, type Settings } from './settings.ts'
 import { KEY, KEY_SAYS, keyOf, refuseReservedKey } from './slug.ts'
 import { templateOf } from './templates.ts'
 import { makeWebhookSecret, sealSecret } from './webhook-secret.ts'
@@ -129,8 +129,9 @@ export interface ProviderChange {
 }
 
 /** Changes what is given; settings are merged into those that there are. */
-export function updateProvider(db: Db, id: string, change: ProviderChange): Promise<Provider> {
-  return db.tx(async (tx) => {
+export async function updateProvider(db: Db, id: string, change: ProviderChange): Promise<Provider> {
+  checkChange(change.settings ?? {})
+  return await db.tx(async (tx) => {
     const before = await tx.one<ProviderRow>('provider_for_change', [id])
     const settings = changedSettings(settingsOf(before), change.settings ?? {})
     // A type with a longer name can have made them larger than anyone may send.

@@ -53,10 +53,18 @@ function renamedMatcher(matcher: unknown, from: string, to: string): unknown {
   )
 }
 
+/** Throws `bad_request` for a change that no settings can take. */
+export function checkChange({ request_mapping: mapping = null }: Settings): void {
+  if (mapping !== null) checkMapping(mapping)
+}
+
+function checkMapping(mapping: unknown): void {
+  if (!isObject(mapping)) throw fail('bad_request', 'settings.request_mapping must be an object')
+}
+
 /** Throws `bad_request` for settings that cannot be. */
 export function checkSettings(settings: Settings): void {
-  if (Object.hasOwn(settings, 'request_mapping') && !isObject(settings.request_mapping))
-    throw fail('bad_request', 'settings.request_mapping must be an object')
+  if (Object.hasOwn(settings, 'request_mapping')) checkMapping(settings.request_mapping)
   if (Buffer.byteLength(JSON.stringify(settings)) > MAX_BYTES)
     throw fail('bad_request', `settings must be at most ${MAX_BYTES / 1024} KB`)
 }

@@ -1,8 +1,11 @@
 import {
   type CallToolResult,
+  type JSONRPCRequest,
   type ListToolsResult,
   ProtocolError,
+  type Result,
   Server,
+  type ServerContext,
 } from '@modelcontextprotocol/server'
 import type { Identified } from '../../access/authenticate.ts'
 import { type Failure, publicCode } from '../../errors.ts'
@@ -39,10 +42,27 @@ export interface Serving {
   deps: CallDeps
 }
 
+type Handle = (request: JSONRPCRequest, context: ServerContext) => Promise<Result>
+
+/** The library calls wrong parameters an error that nobody expected, of all methods but a tool's call. */
+class CheckedServer extends Server {
+  protected override _wrapHandler(method: string, handle: Handle): Handle {
+    const wrapped = super._wrapHandler(method, handle)
+    return async (request, context) => {
+      try {
+        return await wrapped(request, context)
+      } catch (error) {
+        if (!(error instanceof Error) || error.constructor !== Error) throw error
+        throw new ProtocolError(CODES.invalidParams, `Invalid ${method} request: ${error.message}`)
+      }
+    }
+  }
+}
+
 /** An MCP server for one request of one credential: it shows and runs what that credential may call. */
 export function mcpServer(serving: Serving): Server {
   const { identified, tools, version } = serving
-  const server = new Server(
+  const server = new CheckedServer(
     { name: 'recoup', title: 'Recoup', version },
     {
       capabilities: { tools: {} },
@@ -51,6 +71,8 @@ export function mcpServer(serving: Serving): Server {
     },
   )
 
+  // Only a call of the same batch can be meant. The library would leave it, and thereby the whole request, unanswered.
+  server.setNotificationHandler('notifications/cancelled', () => {})
   server.setRequestHandler('tools/list', () => ({
     tools: [...tools.values()]
       .filter((tool) => isFor(tool, identified))
