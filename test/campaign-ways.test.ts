@@ -14,6 +14,7 @@ import { createDefinition } from '../src/connect/custom/definitions.ts'
 import { createProvider } from '../src/connect/custom/providers.ts'
 import { startFakeStore } from '../src/connect/demo/store/server.ts'
 import { ShopState } from '../src/connect/demo/store/state.ts'
+import { parseExactly } from '../src/event/exact.ts'
 import { setLogLevel } from '../src/log.ts'
 import type { Brand } from '../src/op.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
@@ -578,6 +579,41 @@ t.test(
     )
   },
 )
+
+t.test('integers beyond 2^53 keep every digit, in filters and in what is said', async (t) => {
+  clock.noon()
+  const brand = await stage.brand()
+  const own = db.postgres.forBrand(brand.id)
+  const options = { seal: SEAL, webhookUrl: stage.origin, withKey: false }
+  const { id: provider_id } = await createProvider(own, { name: 'Loyalty' }, options)
+  await createDefinition(own, provider_id, POINTS)
+  await own.run('message_policy_put', ['00:00', '00:00', null, null, null])
+  await stage.campaign(brand, {
+    ...{ trigger_event: 'points_earned', provider_id, action_type: 'email' },
+    filters: [{ field: 'event.points', operator: '=', value: parseExactly('9007199254740993') }],
+    messages: { initial: 'You have {{event.points}} points. No more: {{opt_out.link}}' },
+  })
+  const { plaintext } = await createKey(own, { scopes: ['customers:read'] })
+  const event = (id: string, points: string) =>
+    `{"eventType":"points_earned","email":"${id}@example.com","properties":{"points":${points}}}`
+  const before = clock.now()
+  t.teardown(() => clock.to(before))
+  clock.to(new Date())
+  const { status } = await fetch(`${stage.origin}/cdp/events`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${plaintext}` },
+    body: `{"events":[${event('ada', '9007199254740993')},${event('bob', '9007199254740992')}]}`,
+  })
+  t.equal(status, 200)
+  clock.to(new Date(Date.now() + 1_000))
+  await stage.tick()
+  await stage.round()
+  await stage.pass(30)
+  t.match(await messagesOf(brand), [
+    { email: 'ada@example.com', body: /^You have 9007199254740993 points\. / },
+  ])
+  t.match(await endsOf(brand), [{ reason: 'filters_not_met' }])
+})
 
 t.test('an accepted event has started its campaign within a minute, by the times of the jobs', async (t) => {
   clock.noon()

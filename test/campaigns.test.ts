@@ -153,6 +153,21 @@ t.test('what is sent is kept, completed, and read back with its version', async 
   t.match(second, { name: 'B', weight: 3, messages: { initial: `Salut! ${HELLO}`, sms: HELLO } })
 })
 
+t.test('the number of a filter keeps every digit, over REST and by the tool', async (t) => {
+  const { id: provider_id } = await provider(brand, 'Long numbers', 'long_number')
+  const filters = '[{"field":"event.points","operator":"=","value":9007199254740993}]'
+  const text = `{"trigger_event":"long_number","provider_id":"${provider_id}","action_type":"agent","filters":${filters}}`
+  const { body, text: created } = await made.call('POST /v1/campaigns', { as: user, text })
+  t.notMatch(created, 'error')
+  const route = `/v1/campaigns/${body.id}`
+  t.match((await call(`GET ${route}`)).text, `"filters":${filters}`)
+  t.match((await made.tool('get_campaign', { campaign_id: body.id }, { as: user })).text, filters)
+  const changed = filters.replace('993', '995')
+  const patched = await made.call(`PATCH ${route}`, { as: user, text: `{"filters":${changed}}` })
+  t.match(patched.text, `"filters":${changed}`)
+  t.match((await call(`PATCH ${route}`, { name: 'Renamed' })).text, `"filters":${changed}`)
+})
+
 t.test('the list has all campaigns of a status, archived ones only with include_historical', async (t) => {
   const mine = await newBrand(db)
   const as = made.signIn(mine)

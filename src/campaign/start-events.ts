@@ -1,3 +1,4 @@
+import { parseWithTexts } from '../event/exact.ts'
 import { errorFields, log } from '../log.ts'
 import type { Statements } from '../op.ts'
 import type { Postgres } from '../store/postgres.ts'
@@ -38,7 +39,7 @@ async function startEach(postgres: Postgres, brandId: string, now: Date): Promis
   const db = postgres.forBrand(brandId)
   const later = new Date(now.getTime() + RETRY_MS)
   let made = 0
-  for (const event of await db.tx((tx) => tx.many<TriggerEvent>('trigger_events_take', [now, MOST])))
+  for (const event of await db.tx((tx) => eventsDue(tx, now, MOST)))
     try {
       made += await db.tx((tx) => startThese(tx, [event], now))
     } catch (error) {
@@ -50,9 +51,21 @@ async function startEach(postgres: Postgres, brandId: string, now: Date): Promis
 
 async function startSome(postgres: Postgres, brandId: string, now: Date, most: number) {
   return await postgres.forBrand(brandId).tx(async (tx) => {
-    const events = await tx.many<TriggerEvent>('trigger_events_take', [now, most])
+    const events = await eventsDue(tx, now, most)
     return { taken: events.length, made: await startThese(tx, events, now) }
   })
+}
+
+/** Numbers that a double would change are texts of their digits: so filters compare them, and messages say them. */
+async function eventsDue(tx: Statements, now: Date, most: number): Promise<TriggerEvent[]> {
+  const rows = await tx.many<Omit<TriggerEvent, 'properties'> & { properties: string }>(
+    'trigger_events_take',
+    [now, most],
+  )
+  return rows.map((row) => ({
+    ...row,
+    properties: parseWithTexts(row.properties) as TriggerEvent['properties'],
+  }))
 }
 
 async function startThese(tx: Statements, events: readonly TriggerEvent[], now: Date): Promise<number> {
