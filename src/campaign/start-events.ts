@@ -2,7 +2,14 @@ import { parseWithTexts } from '../event/exact.ts'
 import { errorFields, log } from '../log.ts'
 import type { Statements } from '../op.ts'
 import type { Postgres } from '../store/postgres.ts'
-import { type Beside, isOnlyTold, type Occurrence, occurrenceOf, type TriggerEvent } from './occurrence.ts'
+import {
+  type Beside,
+  deliveryOf,
+  isOnlyTold,
+  type Occurrence,
+  occurrenceOf,
+  type TriggerEvent,
+} from './occurrence.ts'
 import { startRuns } from './starter.ts'
 
 /** Events of one transaction. */
@@ -98,8 +105,6 @@ async function endByOrders(tx: Statements, orders: readonly Occurrence[], now: D
   await tx.run('runs_wake', [[...new Set(orders.map(({ subject }) => subject))], now])
 }
 
-const PROVIDER_EVENT = /^service:([0-9a-f-]{36}):(.+)$/s
-
 async function besideOf(tx: Statements, events: readonly TriggerEvent[]): Promise<Beside> {
   const valuesOf = (types: readonly string[], name: string) => [
     ...new Set(
@@ -111,10 +116,7 @@ async function besideOf(tx: Statements, events: readonly TriggerEvent[]): Promis
   const checkouts = valuesOf(['checkout_abandoned'], 'checkout_id')
   const orders = valuesOf(['order_created', 'fulfillment_updated'], 'order_id')
   const subscriptions = valuesOf(['subscription_changed'], 'subscription_id')
-  const deliveries = events.flatMap(({ event_id }) => {
-    const [, providerId, eventId] = PROVIDER_EVENT.exec(event_id) ?? []
-    return providerId && eventId ? [{ providerId, eventId }] : []
-  })
+  const deliveries = events.flatMap(({ event_id }) => deliveryOf(event_id) ?? [])
   const rows =
     checkouts.length + orders.length ? await tx.many<RecordRow>('trigger_records', [checkouts, orders]) : []
   const known = subscriptions.length
