@@ -166,6 +166,11 @@ t.test('the number of a filter keeps every digit, over REST and by the tool', as
   const patched = await made.call(`PATCH ${route}`, { as: user, text: `{"filters":${changed}}` })
   t.match(patched.text, `"filters":${changed}`)
   t.match((await call(`PATCH ${route}`, { name: 'Renamed' })).text, `"filters":${changed}`)
+  const misplaced = `{"messages":${'9'.repeat(20)}}`
+  t.match(await made.call(`PATCH ${route}`, { as: user, text: misplaced }), {
+    status: 400,
+    body: { error: { message: 'messages must be an object' } },
+  })
 })
 
 t.test('the list has all campaigns of a status, archived ones only with include_historical', async (t) => {
