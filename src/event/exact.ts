@@ -49,7 +49,7 @@ const MARK = randomUUID()
 /** Parses JSON with every such number as JSON.rawJSON of its digits. A reviver would take ten times as long. */
 export const parseExactly = (text: string): unknown => parsed(text, json.rawJSON)
 
-/** The same with the decimal text of such a number in its place, for what numbers and texts are the same to. */
+/** The same with the decimal text of such a number in its place, where ids and amounts may be numbers or texts. */
 export const parseWithTexts = (text: string): unknown => parsed(text, writtenOut)
 
 type Kept = (digits: string) => RawJson | string
