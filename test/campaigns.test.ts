@@ -71,12 +71,9 @@ const provider = async (of: Brand, name: string, type: string) => {
       identifier_mappings: { external_id_path: 'id', email_path: 'email' },
     },
   })
-  const rename = (to: string) =>
-    made.call(`PATCH /v1/providers/${id}/event-definitions/${definition.body.id}`, {
-      as: key,
-      body: { type: to },
-    })
-  return { id, rename }
+  const change = (body: object) =>
+    made.call(`PATCH /v1/providers/${id}/event-definitions/${definition.body.id}`, { as: key, body })
+  return { id, rename: (to: string) => change({ type: to }), disable: () => change({ is_enabled: false }) }
 }
 
 const saveSegment = (name: string) =>
@@ -398,6 +395,24 @@ t.test('a campaign that is over is not turned on', async (t) => {
   const { id } = await create({ ends_at: '2020-01-01T00:00:00Z' })
   t.match(JSON.stringify((await turn(id, 'active')).body), /ends_at: the campaign is over/)
 })
+
+t.test(
+  'a campaign whose event type was disabled since is not turned on: it conflicts with that',
+  async (t) => {
+    const { id: provider_id, disable } = await provider(brand, 'Gone', 'gone_since')
+    const { id } = await create({
+      trigger_event: 'gone_since',
+      provider_id,
+      messages: { initial: 'Hi. STOP' },
+    })
+    t.equal((await disable()).status, 200)
+    t.match((await turn(id, 'active')).body.result, {
+      isError: true,
+      content: [{ text: /^conflict: trigger_event: "gone_since" is not a trigger of this brand/ }],
+    })
+    t.match((await call(`GET /v1/campaigns/${id}`)).body, { status: 'draft', is_paused: true })
+  },
+)
 
 t.test('an event type of the brand starts campaigns, and takes them along when it is renamed', async (t) => {
   const club = await provider(brand, 'Club', 'points_earned')

@@ -1,5 +1,5 @@
 import { v7 } from 'uuid'
-import { fail } from '../errors.ts'
+import { Failure, fail } from '../errors.ts'
 import { parseStored } from '../event/exact.ts'
 import type { Db, Statements } from '../op.ts'
 import { refusal } from '../segment/complaint.ts'
@@ -161,7 +161,7 @@ export async function saveVersion(
   await tx.run('campaign_update', [id, name, type, version, trigger_event, provider_id])
 }
 
-/** Turns a campaign on, pauses it or archives it for good. Fails with bad_request, not_found or conflict. */
+/** Turns a campaign on, pauses it or archives it for good. Fails with not_found or conflict. */
 export async function setCampaignStatus(
   db: Db,
   id: string,
@@ -178,9 +178,14 @@ export async function setCampaignStatus(
   })
 }
 
-/** What it names may have gone since it was saved. */
+/** What it names may have gone since it was saved: then it is not the call that is wrong. */
 async function readyToRun(tx: Statements, { definition }: Held, now: Date): Promise<void> {
-  await readCampaign(tx, definition)
+  try {
+    await readCampaign(tx, definition)
+  } catch (error) {
+    if (!(error instanceof Failure) || error.code !== 'bad_request') throw error
+    throw fail('conflict', error.message, { cause: error })
+  }
   if (definition.ends_at !== null && new Date(definition.ends_at) <= now)
     throw fail('conflict', 'ends_at: the campaign is over; give it a later end, or none')
 }
