@@ -275,6 +275,8 @@ t.test('a record that a webhook told of, and an event of the brand’s own type'
   await logBatch(sql, [
     { ...line, event_type: 'quiz_done', event_id: 'quiz 1' },
     { ...line, event_type: 'page_viewed', event_id: 'page 1' },
+    { ...line, event_type: 'quiz_done', event_id: 'browser:quiz 2' },
+    { ...line, event_type: 'quiz_done', event_id: 'quiz 3', origin: 'browser' as const },
     { ...line, event_type: 'points_earned', event_id: `${provider.id}:d1`, origin: 'service' as const },
     {
       ...line,
@@ -319,6 +321,18 @@ t.test('a record that a webhook told of, and an event of the brand’s own type'
     },
   })
   t.match(ofQuiz.campaigns, [{ campaign_name: 'Points', outcome: 'completed' }])
+
+  for (const [id, sentAs] of [
+    ['browser:quiz 2', 'browser:quiz 2'],
+    ['quiz 3', 'quiz 3'],
+    [`${provider.id}:forgotten`, 'forgotten'],
+  ] as const)
+    t.equal(
+      (await ask(`GET /v1/events/journey?custom_event_id=${encodeURIComponent(id)}`)).body.source
+        ?.custom_event.external_event_id,
+      sentAs,
+      'an event is named as its sender named it, whatever the lake calls it',
+    )
 
   const stopped = {
     kind: 'subscription_event',

@@ -133,7 +133,8 @@ async function ofCustomEvent(ctx: Ctx, id: string): Promise<JourneySource> {
   // Of an event of the service's own kinds there is its checkout or order to ask about, unless it told of none.
   if (BUILT_IN.has(type) && !(await ctx.db.maybe('journey_runs', ['custom_event', own])))
     throw fail('not_found', 'There is no such record.')
-  const custom_event = { id, type, name: type, source: COLLECTED, external_event_id: own, received_at }
+  const external_event_id = deliveryOf(event_id)?.eventId ?? event_id.replace(ORIGIN, '')
+  const custom_event = { id, type, name: type, source: COLLECTED, external_event_id, received_at }
   return { shown: { kind: 'custom_event', custom_event }, ...ofEvent('custom_event', own) }
 }
 
@@ -171,11 +172,13 @@ const BUILT_IN: ReadonlySet<string> = new Set(EVENT_TYPES.map(({ event_type }) =
 const COLLECTED = 'events'
 
 /** The lake tells where an event came from before its id. */
+const ORIGIN = /^(service|browser|sender):/
+
 const EVENT = `
   select event_id, event_type as type, strftime(received_at, '%Y-%m-%dT%H:%M:%S.%gZ') as received_at,
     strftime(occurred_at, '%Y-%m-%dT%H:%M:%S.%gZ') as occurred_at
   from events
-  where event_id in ($1, 'service:' || $1, 'browser:' || $1)
+  where event_id in ($1, 'service:' || $1, 'sender:' || $1, 'browser:' || $1)
   order by event_id = $1 desc, event_id desc`
 
 interface LakeEvent {
