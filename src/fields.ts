@@ -124,10 +124,11 @@ const elements = <const Item extends v.GenericSchema<string, string>>(
 ) =>
   v.pipe(
     v.string('must be a list'),
-    v.transform((value) => [...new Set(value.split(',').map((one) => one.trim()))].filter(Boolean)),
+    v.transform((value) => value.split(',').flatMap((one) => one.trim() || [])),
+    v.array(item),
+    v.transform((values) => [...new Set(values)]),
     v.nonEmpty('must not be empty'),
     v.maxLength(max, `must have at most ${max} items`),
-    v.array(item),
     jsonSchema({ type: 'array', items, minItems: 1, maxItems: max }),
   )
 

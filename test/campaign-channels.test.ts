@@ -9,6 +9,7 @@ import { channelCommands } from '../src/cli/channel.ts'
 import type { Values } from '../src/cli/command.ts'
 import { policyCommands } from '../src/cli/policy.ts'
 import { signatureOf } from '../src/connect/custom/signature.ts'
+import { parseExactly } from '../src/event/exact.ts'
 import type { Brand } from '../src/op.ts'
 import { campaignStage } from './fixtures/campaign.ts'
 import { eventually } from './fixtures/eventually.ts'
@@ -296,6 +297,26 @@ t.test('a gateway’s word counts when it is signed', async (t) => {
   ] as const)
     t.match(await tell(wrong), { status: 400, body: { message: problem } })
   t.equal(gateway.taken.size, 1)
+})
+
+t.test('ids of gateways that count their messages keep every digit', async (t) => {
+  const { gateway, brand, tell } = await withGateway()
+  const [one, next] = [parseExactly('9007199254740992'), parseExactly('9007199254740993')]
+  gateway.id = '9007199254740993'
+  await stage.campaign(brand)
+  const { phone } = await abandoned(brand)
+  await stage.pass(31)
+  t.match(await messagesOf(brand), [{ provider_message_id: gateway.id }])
+  t.match((await tell({ type: 'delivered', id: one })).body, { ignored: true })
+  t.same((await tell({ type: 'delivered', id: next })).body, { ok: true })
+  for (const [id, text] of [
+    [one, 'Hi'],
+    [next, 'STOP'],
+  ])
+    t.match((await tell({ type: 'message', id, from: phone, text })).body, { ok: true }, String(text))
+  t.match(await sql`select sms_consent from contact where brand_id = ${brand.id} and phone = ${phone}`, [
+    { sms_consent: 'unsubscribed' },
+  ])
 })
 
 t.test('who writes back is answered once with the campaign’s reply, and the run is over', async (t) => {

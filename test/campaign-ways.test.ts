@@ -6,6 +6,7 @@ import { campaignResults } from '../jobs/campaign-results.ts'
 import { campaigns } from '../jobs/campaigns.ts'
 import { snapshot } from '../jobs/snapshot.ts'
 import { createKey } from '../src/access/key.ts'
+import { composerOptions } from '../src/campaign/composer.ts'
 import { addDiscount, type NewDiscount } from '../src/campaign/discount.ts'
 import { runCampaigns } from '../src/campaign/round.ts'
 import { setCampaignStatus } from '../src/campaign/saved.ts'
@@ -14,6 +15,7 @@ import { createDefinition } from '../src/connect/custom/definitions.ts'
 import { createProvider } from '../src/connect/custom/providers.ts'
 import { startFakeStore } from '../src/connect/demo/store/server.ts'
 import { ShopState } from '../src/connect/demo/store/state.ts'
+import { parseExactly } from '../src/event/exact.ts'
 import { setLogLevel } from '../src/log.ts'
 import type { Brand } from '../src/op.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
@@ -578,6 +580,102 @@ t.test(
     )
   },
 )
+
+t.test(
+  'of an event the composer offers what comes with it, and nothing that says who somebody is',
+  async (t) => {
+    clock.noon()
+    const brand = await stage.brand()
+    const own = db.postgres.forBrand(brand.id)
+    const options = { seal: SEAL, webhookUrl: stage.origin, withKey: false }
+    const {
+      id: provider_id,
+      webhook_url,
+      webhook_secret,
+    } = await createProvider(own, { name: 'Club' }, options)
+    const who = ['email', 'phone', 'phoneNumber', 'first_name', 'last_name', 'firstName', 'lastName', 'name']
+    const names = ['id', 'plan', 'e_mail', 'mobile', 'address', ...who]
+    await createDefinition(own, provider_id, {
+      ...{ type: 'club_joined', name: 'Club joined' },
+      payload_schema: {
+        type: 'object',
+        properties: Object.fromEntries(names.map((name) => [name, { type: 'string' }])),
+      },
+      identifier_mappings: { external_id_path: 'id', email_path: "$['e_mail']", phone_path: 'mobile' },
+    })
+    await own.run('message_policy_put', ['00:00', '00:00', null, null, null])
+    const { filters } = await composerOptions(own, 'club_joined')
+    const offered = filters.fields.filter(({ fact }) => fact === 'event').map(({ path }) => path)
+    t.same(offered, ['id', 'plan'])
+    const campaign = (said: readonly string[]) =>
+      stage.campaign(brand, {
+        ...{ trigger_event: 'club_joined', provider_id, action_type: 'email' },
+        messages: { initial: `${said.map((name) => `{{event.${name}}}`).join(' ')} {{opt_out.link}}` },
+      })
+    for (const name of names.filter((name) => !offered.includes(name)))
+      await t.rejects(campaign([name]), { code: 'bad_request' }, name)
+    await campaign(offered)
+    const before = clock.now()
+    t.teardown(() => clock.to(before))
+    clock.to(new Date())
+    const data = {
+      ...Object.fromEntries(names.map((name) => [name, `its-${name}`])),
+      ...{ e_mail: 'ada@example.com', mobile: '+12025550177' },
+    }
+    const body = JSON.stringify({ type: 'club_joined', event_id: 'j1', data })
+    const { status } = await fetch(webhook_url, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'x-svc-signature': createHmac('sha256', webhook_secret).update(body).digest('hex'),
+        'x-svc-event-id': 'j1',
+        'x-svc-topic': 'club_joined',
+      },
+      body,
+    })
+    t.equal(status, 200)
+    clock.to(new Date(Date.now() + 1_000))
+    await stage.tick()
+    await stage.round()
+    await stage.pass(30)
+    t.match(await messagesOf(brand), [{ email: 'ada@example.com', body: /^its-id its-plan http/ }])
+  },
+)
+
+t.test('integers beyond 2^53 keep every digit, in filters and in what is said', async (t) => {
+  clock.noon()
+  const brand = await stage.brand()
+  const own = db.postgres.forBrand(brand.id)
+  const options = { seal: SEAL, webhookUrl: stage.origin, withKey: false }
+  const { id: provider_id } = await createProvider(own, { name: 'Loyalty' }, options)
+  await createDefinition(own, provider_id, POINTS)
+  await own.run('message_policy_put', ['00:00', '00:00', null, null, null])
+  await stage.campaign(brand, {
+    ...{ trigger_event: 'points_earned', provider_id, action_type: 'email' },
+    filters: [{ field: 'event.points', operator: '=', value: parseExactly('9007199254740993') }],
+    messages: { initial: 'You have {{event.points}} points. No more: {{opt_out.link}}' },
+  })
+  const { plaintext } = await createKey(own, { scopes: ['customers:read'] })
+  const event = (id: string, points: string) =>
+    `{"eventType":"points_earned","email":"${id}@example.com","properties":{"points":${points}}}`
+  const before = clock.now()
+  t.teardown(() => clock.to(before))
+  clock.to(new Date())
+  const { status } = await fetch(`${stage.origin}/cdp/events`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${plaintext}` },
+    body: `{"events":[${event('ada', '9007199254740993')},${event('bob', '9007199254740992')}]}`,
+  })
+  t.equal(status, 200)
+  clock.to(new Date(Date.now() + 1_000))
+  await stage.tick()
+  await stage.round()
+  await stage.pass(30)
+  t.match(await messagesOf(brand), [
+    { email: 'ada@example.com', body: /^You have 9007199254740993 points\. / },
+  ])
+  t.match(await endsOf(brand), [{ reason: 'filters_not_met' }])
+})
 
 t.test('an accepted event has started its campaign within a minute, by the times of the jobs', async (t) => {
   clock.noon()

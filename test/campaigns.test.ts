@@ -71,12 +71,9 @@ const provider = async (of: Brand, name: string, type: string) => {
       identifier_mappings: { external_id_path: 'id', email_path: 'email' },
     },
   })
-  const rename = (to: string) =>
-    made.call(`PATCH /v1/providers/${id}/event-definitions/${definition.body.id}`, {
-      as: key,
-      body: { type: to },
-    })
-  return { id, rename }
+  const change = (body: object) =>
+    made.call(`PATCH /v1/providers/${id}/event-definitions/${definition.body.id}`, { as: key, body })
+  return { id, rename: (to: string) => change({ type: to }), disable: () => change({ is_enabled: false }) }
 }
 
 const saveSegment = (name: string) =>
@@ -151,6 +148,26 @@ t.test('what is sent is kept, completed, and read back with its version', async 
   const [first, second] = body.split.branches
   t.match(first, { name: 'A', weight: 1, messages: { initial: HELLO } })
   t.match(second, { name: 'B', weight: 3, messages: { initial: `Salut! ${HELLO}`, sms: HELLO } })
+})
+
+t.test('the number of a filter keeps every digit, over REST and by the tool', async (t) => {
+  const { id: provider_id } = await provider(brand, 'Long numbers', 'long_number')
+  const filters = '[{"field":"event.points","operator":"=","value":9007199254740993}]'
+  const text = `{"trigger_event":"long_number","provider_id":"${provider_id}","action_type":"agent","filters":${filters}}`
+  const { body, text: created } = await made.call('POST /v1/campaigns', { as: user, text })
+  t.notMatch(created, 'error')
+  const route = `/v1/campaigns/${body.id}`
+  t.match((await call(`GET ${route}`)).text, `"filters":${filters}`)
+  t.match((await made.tool('get_campaign', { campaign_id: body.id }, { as: user })).text, filters)
+  const changed = filters.replace('993', '995')
+  const patched = await made.call(`PATCH ${route}`, { as: user, text: `{"filters":${changed}}` })
+  t.match(patched.text, `"filters":${changed}`)
+  t.match((await call(`PATCH ${route}`, { name: 'Renamed' })).text, `"filters":${changed}`)
+  const misplaced = `{"messages":${'9'.repeat(20)}}`
+  t.match(await made.call(`PATCH ${route}`, { as: user, text: misplaced }), {
+    status: 400,
+    body: { error: { message: 'messages must be an object' } },
+  })
 })
 
 t.test('the list has all campaigns of a status, archived ones only with include_historical', async (t) => {
@@ -378,6 +395,24 @@ t.test('a campaign that is over is not turned on', async (t) => {
   const { id } = await create({ ends_at: '2020-01-01T00:00:00Z' })
   t.match(JSON.stringify((await turn(id, 'active')).body), /ends_at: the campaign is over/)
 })
+
+t.test(
+  'a campaign whose event type was disabled since is not turned on: it conflicts with that',
+  async (t) => {
+    const { id: provider_id, disable } = await provider(brand, 'Gone', 'gone_since')
+    const { id } = await create({
+      trigger_event: 'gone_since',
+      provider_id,
+      messages: { initial: 'Hi. STOP' },
+    })
+    t.equal((await disable()).status, 200)
+    t.match((await turn(id, 'active')).body.result, {
+      isError: true,
+      content: [{ text: /^conflict: trigger_event: "gone_since" is not a trigger of this brand/ }],
+    })
+    t.match((await call(`GET /v1/campaigns/${id}`)).body, { status: 'draft', is_paused: true })
+  },
+)
 
 t.test('an event type of the brand starts campaigns, and takes them along when it is renamed', async (t) => {
   const club = await provider(brand, 'Club', 'points_earned')

@@ -418,6 +418,16 @@ t.test('of a rejects file all lines stay byte by byte that name somebody else', 
   t.same(readFileSync(path), Buffer.concat(others))
 })
 
+t.test('a document names somebody by every digit of an id, also where that is a number', async (t) => {
+  const path = await rejectsFile(t)
+  const line = (id: string) => `{"row":1,"data":{"customer":{"id":${id}}}}\n`
+  writeFileSync(path, line('9007199254740993') + line('9007199254740992'))
+  const people = peopleWith({ ...noIdentifiers(), store_customer_id: ['9007199254740993'] }, 'US')
+  const wanted = { brandId: brand.id, erasedAt: new Date(), people }
+  t.same(await eraseRejects(pipeline.postgres.pipeline, wanted), { 'imports.rejected_rows': 1 })
+  t.equal(readFileSync(path, 'utf8'), line('9007199254740992'))
+})
+
 t.test('a rejects file may be longer than a text can be', async (t) => {
   const email = ['erased@example.com']
   const path = await rejectsFile(t)

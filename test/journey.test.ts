@@ -263,6 +263,9 @@ t.test('a record that a webhook told of, and an event of the brand’s own type'
     },
   ])
 
+  await sql`insert into custom_delivery ${sql({
+    ...{ brand_id: brand.id, provider_id: provider.id, event_id: 'd1', definition_id, custom_event_id: id },
+  })}`
   const line = {
     brand_id: brand.id,
     email: 'ada@example.com',
@@ -272,6 +275,15 @@ t.test('a record that a webhook told of, and an event of the brand’s own type'
   await logBatch(sql, [
     { ...line, event_type: 'quiz_done', event_id: 'quiz 1' },
     { ...line, event_type: 'page_viewed', event_id: 'page 1' },
+    { ...line, event_type: 'quiz_done', event_id: 'browser:quiz 2' },
+    { ...line, event_type: 'quiz_done', event_id: 'quiz 3', origin: 'browser' as const },
+    { ...line, event_type: 'points_earned', event_id: `${provider.id}:d1`, origin: 'service' as const },
+    {
+      ...line,
+      event_type: 'points_earned',
+      event_id: `${provider.id}:forgotten`,
+      origin: 'service' as const,
+    },
     {
       ...{
         ...line,
@@ -283,6 +295,16 @@ t.test('a record that a webhook told of, and an event of the brand’s own type'
     },
   ])
   await tick(pipeline)
+  for (const told of [`${provider.id}:d1`, `service:${provider.id}:d1`])
+    t.same(
+      (await ask(`GET /v1/events/journey?custom_event_id=${told}`)).body,
+      body,
+      'an event that a webhook told of, as steps and timelines name it, is its record’s',
+    )
+  t.match((await ask(`GET /v1/events/journey?custom_event_id=${provider.id}:forgotten`)).body, {
+    source: { custom_event: { id: `${provider.id}:forgotten`, type: 'points_earned' } },
+    campaigns: [],
+  })
   await run(brand, started, { kind: 'custom_event', id: 'quiz 1', trigger: 'quiz_done' }, 'completed', [])
   const ofQuiz = (await ask('GET /v1/events/journey?custom_event_id=quiz%201')).body
   t.same(ofQuiz.source, {
@@ -299,6 +321,18 @@ t.test('a record that a webhook told of, and an event of the brand’s own type'
     },
   })
   t.match(ofQuiz.campaigns, [{ campaign_name: 'Points', outcome: 'completed' }])
+
+  for (const [id, sentAs] of [
+    ['browser:quiz 2', 'browser:quiz 2'],
+    ['quiz 3', 'quiz 3'],
+    [`${provider.id}:forgotten`, 'forgotten'],
+  ] as const)
+    t.equal(
+      (await ask(`GET /v1/events/journey?custom_event_id=${encodeURIComponent(id)}`)).body.source
+        ?.custom_event.external_event_id,
+      sentAs,
+      'an event is named as its sender named it, whatever the lake calls it',
+    )
 
   const stopped = {
     kind: 'subscription_event',

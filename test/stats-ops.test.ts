@@ -188,6 +188,12 @@ t.test('campaigns are compared: the active ones, or those named', async (t) => {
     ],
   )
   t.same(named.errors, [`There is no campaign ${missing}.`])
+  const twice = await compare(`campaign_ids=${one},${one.toUpperCase()}`)
+  t.same(
+    twice.campaigns.map(({ id }: { id: string }) => id),
+    [one],
+    'an id counts once, however it is written',
+  )
   t.equal((await ask('GET /v1/campaigns/compare?campaign_ids=x')).status, 400)
   const quiet = await client(
     t,

@@ -1,3 +1,4 @@
+import { digitsOf, parseExactly } from '../event/exact.ts'
 import type { Channel, Parcel, Sent } from './channel.ts'
 
 /** Settings of an HTTP SMS gateway. */
@@ -73,9 +74,13 @@ function outcomeOf(response: Response, text: string): Sent {
 
 function idOf(text: string): string | null {
   try {
-    const { id } = JSON.parse(text) as { id?: unknown }
-    return typeof id === 'string' || typeof id === 'number' ? String(id).slice(0, 256) : null
+    const { id } = parseExactly(text) as { id?: unknown }
+    return gatewayIdOf(id)?.slice(0, 256) ?? null
   } catch {
     return null
   }
 }
+
+/** A gateway's id of a message, with every digit: some count their messages. Undefined for what is none. */
+export const gatewayIdOf = (id: unknown): string | undefined =>
+  typeof id === 'string' || typeof id === 'number' ? String(id) : digitsOf(id)

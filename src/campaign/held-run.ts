@@ -3,6 +3,7 @@ import { channelOf, type DueRun, type Replying } from './advance.ts'
 import type { CampaignDefinition } from './definition.ts'
 import { type Filters, savedFilters } from './filter.ts'
 import { type Recipient, recipientsOf } from './recipient.ts'
+import { definitionOf } from './saved.ts'
 import { savedStart } from './start.ts'
 import type { SourceKind } from './trigger.ts'
 
@@ -82,14 +83,14 @@ export async function versionsOf(
   const keyOf = ({ campaign_id, version }: { campaign_id: string; version: number }) =>
     `${campaign_id} ${version}`
   const unique = [...new Map(runs.map((run) => [keyOf(run), run])).values()]
-  const rows = await db.many<{ campaign_id: string; version: number; definition: CampaignDefinition }>(
+  const rows = await db.many<{ campaign_id: string; version: number; definition: string }>(
     'campaign_versions',
     [unique.map(({ campaign_id }) => campaign_id), unique.map(({ version }) => version)],
   )
   const triggers = new Map(unique.map((run) => [keyOf(run), run.trigger_event]))
   const versions = new Map<string, Version>()
   for (const row of rows) {
-    const { definition } = row
+    const definition = definitionOf(row)
     // Its event type may have another name since.
     const trigger_event = triggers.get(keyOf(row)) ?? definition.trigger_event
     const start = await savedStart(db, { trigger_event, provider_id: definition.provider_id })

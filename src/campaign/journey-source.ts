@@ -1,6 +1,7 @@
 import { fail } from '../errors.ts'
 import { EVENT_TYPES } from '../event/types.ts'
 import type { Ctx } from '../op.ts'
+import { deliveryOf } from './occurrence.ts'
 import type { SourceKind } from './trigger.ts'
 
 /** What an event journey is asked about: exactly one of these. */
@@ -123,20 +124,39 @@ async function ofOrder({ db }: Ctx, id: string): Promise<JourneySource> {
 
 /** A record that a webhook told of, or an event of the brand's own types that was sent to the collect host. */
 async function ofCustomEvent(ctx: Ctx, id: string): Promise<JourneySource> {
-  const found = await ctx.db.maybe<Omit<CustomEvent, 'received_at'> & { received_at: Date }>(
-    'journey_custom_event',
-    [id],
-  )
-  if (found) {
-    const custom_event = { ...found, received_at: found.received_at.toISOString() }
-    return { shown: { kind: 'custom_event', custom_event }, ...ofEvent('custom_event', found.id) }
-  }
-  const { own, type, received_at } = await eventOf(ctx, id, () => true)
+  const named = await ofRecord(ctx, id)
+  if (named) return named
+  const { event_id, own, type, received_at } = await eventOf(ctx, id, () => true)
+  const told = await recordTold(ctx, event_id)
+  const record = told && (await ofRecord(ctx, told))
+  if (record) return record
   // Of an event of the service's own kinds there is its checkout or order to ask about, unless it told of none.
   if (BUILT_IN.has(type) && !(await ctx.db.maybe('journey_runs', ['custom_event', own])))
     throw fail('not_found', 'There is no such record.')
-  const custom_event = { id, type, name: type, source: COLLECTED, external_event_id: own, received_at }
+  const external_event_id = deliveryOf(event_id)?.eventId ?? event_id.replace(ORIGIN, '')
+  const custom_event = { id, type, name: type, source: COLLECTED, external_event_id, received_at }
   return { shown: { kind: 'custom_event', custom_event }, ...ofEvent('custom_event', own) }
+}
+
+async function ofRecord({ db }: Ctx, id: string): Promise<JourneySource | undefined> {
+  const found = await db.maybe<Omit<CustomEvent, 'received_at'> & { received_at: Date }>(
+    'journey_custom_event',
+    [id],
+  )
+  if (!found) return undefined
+  const custom_event = { ...found, received_at: found.received_at.toISOString() }
+  return { shown: { kind: 'custom_event', custom_event }, ...ofEvent('custom_event', found.id) }
+}
+
+/** The record that an event of the lake told of, where a webhook sent it. */
+async function recordTold({ db }: Ctx, eventId: string): Promise<string | null> {
+  const sent = deliveryOf(eventId)
+  if (!sent) return null
+  const [delivery] = await db.many<{ custom_event_id: string | null }>('trigger_deliveries', [
+    [sent.providerId],
+    [sent.eventId],
+  ])
+  return delivery?.custom_event_id ?? null
 }
 
 async function ofSubscriptionEvent(ctx: Ctx, id: string): Promise<JourneySource> {
@@ -152,11 +172,13 @@ const BUILT_IN: ReadonlySet<string> = new Set(EVENT_TYPES.map(({ event_type }) =
 const COLLECTED = 'events'
 
 /** The lake tells where an event came from before its id. */
+const ORIGIN = /^(service|browser|sender):/
+
 const EVENT = `
   select event_id, event_type as type, strftime(received_at, '%Y-%m-%dT%H:%M:%S.%gZ') as received_at,
     strftime(occurred_at, '%Y-%m-%dT%H:%M:%S.%gZ') as occurred_at
   from events
-  where event_id in ($1, 'service:' || $1, 'browser:' || $1)
+  where event_id in ($1, 'service:' || $1, 'sender:' || $1, 'browser:' || $1)
   order by event_id = $1 desc, event_id desc`
 
 interface LakeEvent {
@@ -171,6 +193,5 @@ async function eventOf({ lake }: Ctx, id: string, isWanted: (type: string) => bo
   const sources = await lake.sources()
   const found = (await sources.rows<LakeEvent>(EVENT, [id])).find(({ type }) => isWanted(type))
   if (!found) throw fail('not_found', 'There is no such record.')
-  const { event_id, ...event } = found
-  return { ...event, own: event_id.replace(/^service:/, '') }
+  return { ...found, own: found.event_id.replace(/^service:/, '') }
 }

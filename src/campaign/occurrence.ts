@@ -42,7 +42,19 @@ export interface Beside {
 
 /** Ids of the service's own events begin with this in the lake. */
 const SERVICE = /^service:/
-const OF_PROVIDER = /^([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}):(.+)$/s
+const OF_PROVIDER = /^service:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}):(.+)$/s
+
+/** What a provider sent, and under which id. */
+export interface Sent {
+  providerId: string
+  eventId: string
+}
+
+/** The delivery of a provider that an event of the lake was; undefined for any other event. */
+export function deliveryOf(eventId: string): Sent | undefined {
+  const [, providerId, sentAs] = OF_PROVIDER.exec(eventId) ?? []
+  return providerId !== undefined && sentAs !== undefined ? { providerId, eventId: sentAs } : undefined
+}
 
 const text = (value: unknown): string | null =>
   typeof value === 'string' || typeof value === 'number' ? String(value) : null
@@ -106,12 +118,11 @@ function ofSubscription(event: TriggerEvent, beside: Beside): Occurrence {
 
 function ofCustomEvent(event: TriggerEvent, beside: Beside): Occurrence {
   const id = ownId(event)
-  const [, providerId = null, eventId = ''] =
-    (id !== event.event_id && OF_PROVIDER.exec(id)) || ([] as (string | undefined)[])
-  const delivery = providerId === null ? undefined : beside.delivery(providerId, eventId)
+  const sent = deliveryOf(event.event_id)
+  const delivery = sent && beside.delivery(sent.providerId, sent.eventId)
   return {
     ...told(event, event.event_type),
-    providerId,
+    providerId: sent?.providerId ?? null,
     definitionId: delivery?.definitionId ?? null,
     key: `${event.event_type}:${id}`,
     source: { kind: 'custom_event', id: delivery?.recordId ?? id },

@@ -3,7 +3,7 @@ import type { Statements } from '../op.ts'
 import { isEventTypeField, renamedValue } from '../segment/rename-event.ts'
 import type { CampaignDefinition } from './definition.ts'
 import type { Filter } from './filter.ts'
-import { type Campaign, saveVersion } from './saved.ts'
+import { definitionOf, type Held, type Stored, saveVersion } from './saved.ts'
 
 /**
  * Gives an event type its new name in the campaigns that its provider's events start, and in filters of all, unless
@@ -12,7 +12,8 @@ import { type Campaign, saveVersion } from './saved.ts'
  */
 export async function renameEventInCampaigns(tx: Statements, renamed: Renamed): Promise<void> {
   await tx.run('campaigns_lock')
-  for (const campaign of await tx.many<Campaign>('campaigns_naming', [renamed.from])) {
+  for (const row of await tx.many<Stored<Held>>('campaigns_naming', [renamed.from])) {
+    const campaign = { ...row, definition: definitionOf(row) }
     const definition = renamedIn(campaign.definition, renamed)
     if (definition !== campaign.definition) await saveVersion(tx, campaign, definition, renamed.by)
   }

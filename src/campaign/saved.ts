@@ -1,5 +1,6 @@
 import { v7 } from 'uuid'
-import { fail } from '../errors.ts'
+import { Failure, fail } from '../errors.ts'
+import { parseStored } from '../event/exact.ts'
 import type { Db, Statements } from '../op.ts'
 import { refusal } from '../segment/complaint.ts'
 import { type CampaignDefinition, readCampaign, type SentDefinition } from './definition.ts'
@@ -28,7 +29,7 @@ export interface Campaign extends CampaignRow {
   activated_at: Date | null
 }
 
-type Held = Pick<Campaign, 'id' | 'name' | 'type' | 'status' | 'version' | 'definition'>
+export type Held = Pick<Campaign, 'id' | 'name' | 'type' | 'status' | 'version' | 'definition'>
 
 /** What names a campaign, beside its definition; absent or null: what its trigger is called, and the type of that. */
 export interface Named {
@@ -55,9 +56,19 @@ export async function createCampaign(
   })
 }
 
+/** As Postgres has it: the definition is text, since numbers of filters keep their digits. */
+export type Stored<Row extends { definition: CampaignDefinition }> = Omit<Row, 'definition'> & {
+  definition: string
+}
+
+export const definitionOf = ({ definition }: { definition: string }): CampaignDefinition =>
+  parseStored(definition) as CampaignDefinition
+
 /** Fails with not_found. */
-export const campaignById = (db: Pick<Statements, 'one'>, id: string): Promise<Campaign> =>
-  db.one<Campaign>('campaign_by_id', [id])
+export async function campaignById(db: Pick<Statements, 'one'>, id: string): Promise<Campaign> {
+  const row = await db.one<Stored<Campaign>>('campaign_by_id', [id])
+  return { ...row, definition: definitionOf(row) }
+}
 
 /** The campaign, locked for a change. Fails with not_found, or with conflict for one that is archived. */
 async function changeable(tx: Statements, id: string): Promise<Campaign> {
@@ -150,7 +161,7 @@ export async function saveVersion(
   await tx.run('campaign_update', [id, name, type, version, trigger_event, provider_id])
 }
 
-/** Turns a campaign on, pauses it or archives it for good. Fails with bad_request, not_found or conflict. */
+/** Turns a campaign on, pauses it or archives it for good. Fails with not_found or conflict. */
 export async function setCampaignStatus(
   db: Db,
   id: string,
@@ -167,9 +178,14 @@ export async function setCampaignStatus(
   })
 }
 
-/** What it names may have gone since it was saved. */
+/** What it names may have gone since it was saved: then it is not the call that is wrong. */
 async function readyToRun(tx: Statements, { definition }: Held, now: Date): Promise<void> {
-  await readCampaign(tx, definition)
+  try {
+    await readCampaign(tx, definition)
+  } catch (error) {
+    if (!(error instanceof Failure) || error.code !== 'bad_request') throw error
+    throw fail('conflict', error.message, { cause: error })
+  }
   if (definition.ends_at !== null && new Date(definition.ends_at) <= now)
     throw fail('conflict', 'ends_at: the campaign is over; give it a later end, or none')
 }

@@ -1,7 +1,15 @@
+import { parseWithTexts } from '../event/exact.ts'
 import { errorFields, log } from '../log.ts'
 import type { Statements } from '../op.ts'
 import type { Postgres } from '../store/postgres.ts'
-import { type Beside, isOnlyTold, type Occurrence, occurrenceOf, type TriggerEvent } from './occurrence.ts'
+import {
+  type Beside,
+  deliveryOf,
+  isOnlyTold,
+  type Occurrence,
+  occurrenceOf,
+  type TriggerEvent,
+} from './occurrence.ts'
 import { startRuns } from './starter.ts'
 
 /** Events of one transaction. */
@@ -38,7 +46,7 @@ async function startEach(postgres: Postgres, brandId: string, now: Date): Promis
   const db = postgres.forBrand(brandId)
   const later = new Date(now.getTime() + RETRY_MS)
   let made = 0
-  for (const event of await db.tx((tx) => tx.many<TriggerEvent>('trigger_events_take', [now, MOST])))
+  for (const event of await db.tx((tx) => eventsDue(tx, now, MOST)))
     try {
       made += await db.tx((tx) => startThese(tx, [event], now))
     } catch (error) {
@@ -50,9 +58,21 @@ async function startEach(postgres: Postgres, brandId: string, now: Date): Promis
 
 async function startSome(postgres: Postgres, brandId: string, now: Date, most: number) {
   return await postgres.forBrand(brandId).tx(async (tx) => {
-    const events = await tx.many<TriggerEvent>('trigger_events_take', [now, most])
+    const events = await eventsDue(tx, now, most)
     return { taken: events.length, made: await startThese(tx, events, now) }
   })
+}
+
+/** Numbers that a double would change are texts of their digits: so filters compare them, and messages say them. */
+async function eventsDue(tx: Statements, now: Date, most: number): Promise<TriggerEvent[]> {
+  const rows = await tx.many<Omit<TriggerEvent, 'properties'> & { properties: string }>(
+    'trigger_events_take',
+    [now, most],
+  )
+  return rows.map((row) => ({
+    ...row,
+    properties: parseWithTexts(row.properties) as TriggerEvent['properties'],
+  }))
 }
 
 async function startThese(tx: Statements, events: readonly TriggerEvent[], now: Date): Promise<number> {
@@ -85,8 +105,6 @@ async function endByOrders(tx: Statements, orders: readonly Occurrence[], now: D
   await tx.run('runs_wake', [[...new Set(orders.map(({ subject }) => subject))], now])
 }
 
-const PROVIDER_EVENT = /^service:([0-9a-f-]{36}):(.+)$/s
-
 async function besideOf(tx: Statements, events: readonly TriggerEvent[]): Promise<Beside> {
   const valuesOf = (types: readonly string[], name: string) => [
     ...new Set(
@@ -98,10 +116,7 @@ async function besideOf(tx: Statements, events: readonly TriggerEvent[]): Promis
   const checkouts = valuesOf(['checkout_abandoned'], 'checkout_id')
   const orders = valuesOf(['order_created', 'fulfillment_updated'], 'order_id')
   const subscriptions = valuesOf(['subscription_changed'], 'subscription_id')
-  const deliveries = events.flatMap(({ event_id }) => {
-    const [, providerId, eventId] = PROVIDER_EVENT.exec(event_id) ?? []
-    return providerId && eventId ? [{ providerId, eventId }] : []
-  })
+  const deliveries = events.flatMap(({ event_id }) => deliveryOf(event_id) ?? [])
   const rows =
     checkouts.length + orders.length ? await tx.many<RecordRow>('trigger_records', [checkouts, orders]) : []
   const known = subscriptions.length

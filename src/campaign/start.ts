@@ -1,4 +1,6 @@
+import type { Mappings } from '../connect/custom/mappings.ts'
 import { fail } from '../errors.ts'
+import { parsePath } from '../event/singular-path.ts'
 import type { Statements } from '../op.ts'
 import { refusal, unknownName } from '../segment/complaint.ts'
 import type { FieldType } from '../segment/operators.ts'
@@ -32,6 +34,7 @@ export interface CustomEvent {
   provider_id: string
   provider: string
   payload_schema: Record<string, unknown>
+  identifier_mappings: Partial<Mappings>
   /** Both it and its provider are. */
   is_enabled: boolean
 }
@@ -51,7 +54,10 @@ export async function savedStart(
   const all = await db.many<CustomEvent>('campaign_custom_events')
   const found = all.find((one) => one.type === event && one.provider_id === provider_id)
   return customStart(
-    found ?? { type: event, name: event, provider_id: provider_id ?? '', payload_schema: {} },
+    found ?? {
+      ...{ type: event, name: event, provider_id: provider_id ?? '' },
+      ...{ payload_schema: {}, identifier_mappings: {} },
+    },
   )
 }
 
@@ -96,14 +102,15 @@ export const customStart = ({
   name,
   provider_id,
   payload_schema,
-}: Pick<CustomEvent, 'type' | 'name' | 'provider_id' | 'payload_schema'>): Start => ({
+  identifier_mappings,
+}: Omit<CustomEvent, 'provider' | 'is_enabled'>): Start => ({
   kind: 'custom',
   event,
   label: name,
   providerId: provider_id,
   type: 'custom_event',
   source: 'custom_event',
-  facts: factsOfSchema(payload_schema),
+  facts: factsOfSchema(payload_schema, channelsOf(identifier_mappings)),
   checkout: false,
 })
 
@@ -114,12 +121,27 @@ const TYPES: Readonly<Record<string, FieldType>> = {
   boolean: 'boolean',
 }
 const NAME = /^[A-Za-z_]\w{0,63}$/
+/** Under these names events of the lake have nothing: it keeps with the customer alone who that is. */
+const IDENTIFYING = new Set([
+  ...['email', 'phone', 'phoneNumber', 'first_name', 'last_name', 'firstName', 'lastName', 'name', 'address'],
+])
 
-/** The plain values that a payload has by its schema, at its top level. */
-function factsOfSchema({ properties }: Record<string, unknown>): Record<string, Fact> {
+/** What of a payload's top level is a channel, which its event is without. */
+const channelsOf = ({ email_path, phone_path }: Partial<Mappings>): readonly unknown[] =>
+  [email_path, phone_path].flatMap((path) => {
+    const segments = path === undefined ? [] : parsePath(path)
+    return 'problem' in segments || segments.length > 1 ? [] : segments
+  })
+
+/** The plain values that a payload has by its schema, at its top level, and its event too. */
+function factsOfSchema(
+  { properties }: Record<string, unknown>,
+  channels: readonly unknown[],
+): Record<string, Fact> {
   if (typeof properties !== 'object' || properties === null) return {}
   const facts = Object.entries(properties).flatMap(([name, schema]): [string, Fact][] => {
     if (!NAME.test(name) || typeof schema !== 'object' || schema === null) return []
+    if (IDENTIFYING.has(name) || channels.includes(name)) return []
     const { type: given, format, description } = schema as Record<string, unknown>
     const types = (Array.isArray(given) ? given : [given]).filter((one) => one !== 'null')
     const type = types.length === 1 ? TYPES[types[0] as string] : undefined

@@ -47,10 +47,17 @@ export const isObject = (value: unknown): value is Record<string, unknown> =>
 const MARK = randomUUID()
 
 /** Parses JSON with every such number as JSON.rawJSON of its digits. A reviver would take ten times as long. */
-export function parseExactly(text: string): unknown {
+export const parseExactly = (text: string): unknown => parsed(text, json.rawJSON)
+
+/** The same with the decimal text of such a number in its place, where ids and amounts may be numbers or texts. */
+export const parseWithTexts = (text: string): unknown => parsed(text, writtenOut)
+
+type Kept = (digits: string) => RawJson | string
+
+function parsed(text: string, kept: Kept): unknown {
   const marked = withMarks(text)
   const root = { value: JSON.parse(marked) as unknown }
-  if (marked !== text) unmark(root)
+  if (marked !== text) unmark(root, kept)
   return root.value
 }
 
@@ -121,14 +128,12 @@ const isDigit = (code: number) => code >= 0x30 && code <= 0x39
 const isOfNumber = (code: number) =>
   isDigit(code) || code === 0x2e || code === 0x65 || code === 0x45 || code === 0x2b || code === 0x2d
 
-/** Puts raw JSON in place of marked strings, without recursion: JSON may be nested as deep as its sender likes. */
-function unmark(root: object): void {
+/** Replaces marked strings, without recursion: JSON may be nested as deep as its sender likes. */
+function unmark(root: object, kept: Kept): void {
   const waiting: object[] = [root]
-  const inPlaceOf = (value: unknown): RawJson | undefined => {
+  const inPlaceOf = (value: unknown): ReturnType<Kept> | undefined => {
     if (typeof value === 'object' && value !== null) waiting.push(value)
-    return typeof value === 'string' && value.startsWith(MARK)
-      ? json.rawJSON(value.slice(MARK.length))
-      : undefined
+    return typeof value === 'string' && value.startsWith(MARK) ? kept(value.slice(MARK.length)) : undefined
   }
   for (let container = waiting.pop(); container; container = waiting.pop()) {
     if (Array.isArray(container)) {

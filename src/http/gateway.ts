@@ -1,8 +1,10 @@
+import { gatewayIdOf } from '../campaign/channel-http.ts'
 import { type ChannelRow, openedSecret } from '../campaign/channel-settings.ts'
 import { noteDelivery } from '../campaign/delivered.ts'
 import { receiveMessage } from '../campaign/receive.ts'
 import { isSignature, isSigned } from '../connect/custom/signature.ts'
 import { fail } from '../errors.ts'
+import { isObject, parseExactly } from '../event/exact.ts'
 import type { Sealing } from '../op.ts'
 import type { Postgres } from '../store/postgres.ts'
 import { parseTime } from '../time.ts'
@@ -62,15 +64,12 @@ export function gatewayRoutes({ postgres, seal, now = () => new Date() }: Gatewa
 function bodyOf(bytes: Buffer): Record<string, unknown> {
   let body: unknown
   try {
-    body = JSON.parse(bytes.toString())
+    body = parseExactly(bytes.toString())
   } catch {
     body = null
   }
-  if (typeof body !== 'object' || body === null || Array.isArray(body))
-    throw fail('bad_request', 'The body must be a JSON object')
-  const { id, ...fields } = body as Record<string, unknown>
-  // Some gateways count their messages.
-  return { ...fields, id: typeof id === 'number' ? String(id) : id }
+  if (!isObject(body)) throw fail('bad_request', 'The body must be a JSON object')
+  return { ...body, id: gatewayIdOf(body.id) ?? body.id }
 }
 
 async function told(postgres: Postgres, row: Row, body: Record<string, unknown>, now: Date): Promise<Reply> {

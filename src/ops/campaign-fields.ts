@@ -5,6 +5,7 @@ import { MOST_FILTERS } from '../campaign/filter.ts'
 import { ACTION_TYPES } from '../campaign/message-rule.ts'
 import { CAMPAIGN_STATUSES } from '../campaign/saved.ts'
 import { CAMPAIGN_TYPES } from '../campaign/trigger.ts'
+import { isObject } from '../event/exact.ts'
 import { count, id, named, text, time, timestamp, uuid } from '../fields.ts'
 
 const oneOf = <const Options extends readonly string[]>(options: Options) =>
@@ -28,7 +29,7 @@ const message = v.optional(text({ max: LONGEST_MESSAGE }))
 const sentMessages = v.pipe(
   v.unknown(),
   // A list without elements would pass for an object without fields.
-  v.check((value) => !Array.isArray(value), 'must be an object'),
+  v.check(isObject, 'must be an object'),
   v.strictObject({ initial: message, agent_reply: message, sms: message }, 'must be an object'),
   v.metadata({
     jsonSchema: {

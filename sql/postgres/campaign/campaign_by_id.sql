@@ -1,5 +1,5 @@
 select
-    campaign.id, name, type, status, campaign.version, definition, campaign.created_by, campaign.created_at, updated_at,
+    campaign.id, name, type, status, campaign.version, definition::text as definition, campaign.created_by, campaign.created_at, updated_at,
     activated_at
 from campaign
 join campaign_version

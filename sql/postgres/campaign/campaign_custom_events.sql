@@ -1,6 +1,6 @@
 select
     event_definition.type, event_definition.name, provider_id, provider.name as provider, payload_schema,
-    event_definition.is_enabled and provider.is_enabled as is_enabled
+    identifier_mappings, event_definition.is_enabled and provider.is_enabled as is_enabled
 from event_definition
 join provider on provider.brand_id = event_definition.brand_id and provider.id = provider_id
 where event_definition.brand_id = $1

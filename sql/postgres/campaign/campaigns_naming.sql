@@ -1,5 +1,5 @@
 -- Campaigns whose present version has a text in it.
-select campaign.id, name, type, status, campaign.version, definition
+select campaign.id, name, type, status, campaign.version, definition::text as definition
 from campaign
 join campaign_version
     on campaign_version.brand_id = campaign.brand_id

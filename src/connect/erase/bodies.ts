@@ -2,6 +2,7 @@ import { createWriteStream } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { errorCode } from '../../errors.ts'
+import { parseWithTexts } from '../../event/exact.ts'
 import type { People } from '../../identity/people.ts'
 import { linesOf } from '../../lake/line-file.ts'
 import type { Statements } from '../../op.ts'
@@ -61,7 +62,7 @@ async function* slices(
 
 function names(people: People, text: string): boolean {
   try {
-    return people.areIn(JSON.parse(text))
+    return people.areIn(parseWithTexts(text))
   } catch {
     return people.areInText(text)
   }
