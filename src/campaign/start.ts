@@ -1,6 +1,7 @@
 import type { Mappings } from '../connect/custom/mappings.ts'
 import { fail } from '../errors.ts'
 import { parsePath } from '../event/singular-path.ts'
+import { IDENTIFYING } from '../lake/new-events.ts'
 import type { Statements } from '../op.ts'
 import { refusal, unknownName } from '../segment/complaint.ts'
 import type { FieldType } from '../segment/operators.ts'
@@ -121,10 +122,6 @@ const TYPES: Readonly<Record<string, FieldType>> = {
   boolean: 'boolean',
 }
 const NAME = /^[A-Za-z_]\w{0,63}$/
-/** Under these names events of the lake have nothing: it keeps with the customer alone who that is. */
-const IDENTIFYING = new Set([
-  ...['email', 'phone', 'phoneNumber', 'first_name', 'last_name', 'firstName', 'lastName', 'name', 'address'],
-])
 
 /** What of a payload's top level is a channel, which its event is without. */
 const channelsOf = ({ email_path, phone_path }: Partial<Mappings>): readonly unknown[] =>
@@ -141,7 +138,7 @@ function factsOfSchema(
   if (typeof properties !== 'object' || properties === null) return {}
   const facts = Object.entries(properties).flatMap(([name, schema]): [string, Fact][] => {
     if (!NAME.test(name) || typeof schema !== 'object' || schema === null) return []
-    if (IDENTIFYING.has(name) || channels.includes(name)) return []
+    if (IDENTIFYING.includes(name) || channels.includes(name)) return []
     const { type: given, format, description } = schema as Record<string, unknown>
     const types = (Array.isArray(given) ? given : [given]).filter((one) => one !== 'null')
     const type = types.length === 1 ? TYPES[types[0] as string] : undefined

@@ -22,7 +22,7 @@ export const newLines = (tick: number, bucketBits: number): string => `
   join named using (identity)`
 
 /** Property names whose values identify a person: they live in the customers relation only. */
-const IDENTIFYING = [
+export const IDENTIFYING: readonly string[] = [
   'email',
   'phone',
   'phoneNumber',
