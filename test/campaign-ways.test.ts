@@ -1,4 +1,3 @@
-import { createHmac } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
@@ -13,6 +12,7 @@ import { setCampaignStatus } from '../src/campaign/saved.ts'
 import { startByResults } from '../src/campaign/start-results.ts'
 import { createDefinition } from '../src/connect/custom/definitions.ts'
 import { createProvider } from '../src/connect/custom/providers.ts'
+import { signatureOf } from '../src/connect/custom/signature.ts'
 import { startFakeStore } from '../src/connect/demo/store/server.ts'
 import { ShopState } from '../src/connect/demo/store/state.ts'
 import { parseExactly } from '../src/event/exact.ts'
@@ -528,6 +528,26 @@ t.test('a message that offers a discount is not sent when the store makes no cod
   t.same(await messagesOf(brand), [])
 })
 
+/** A webhook of a provider, with the id of what it tells of as its own. */
+async function deliver(
+  { webhook_url, webhook_secret }: { webhook_url: string; webhook_secret: string },
+  type: string,
+  data: { id: string; [name: string]: unknown },
+) {
+  const body = Buffer.from(JSON.stringify({ type, event_id: data.id, data }))
+  const response = await fetch(webhook_url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'x-svc-signature': signatureOf(Buffer.from(webhook_secret), body),
+      'x-svc-event-id': data.id,
+      'x-svc-topic': type,
+    },
+    body,
+  })
+  return { status: response.status, body: (await response.json()) as { custom_event_id: string } }
+}
+
 t.test(
   'an event of a signed webhook starts the campaign of its provider, and its data is said',
   async (t) => {
@@ -545,24 +565,8 @@ t.test(
       filters: [{ field: 'event.points', operator: '>=', value: 3 }],
       messages: { initial: 'You have {{event.points}} points. No more: {{opt_out.link}}' },
     })
-    const send = async (id: string, points: number, secret = made.webhook_secret) => {
-      const body = JSON.stringify({
-        type: 'points_earned',
-        event_id: id,
-        data: { id, points, email: `${id}@example.com` },
-      })
-      const response = await fetch(made.webhook_url, {
-        method: 'POST',
-        headers: {
-          'content-type': 'application/json',
-          'x-svc-signature': createHmac('sha256', secret).update(body).digest('hex'),
-          'x-svc-event-id': id,
-          'x-svc-topic': 'points_earned',
-        },
-        body,
-      })
-      return { status: response.status, body: (await response.json()) as { custom_event_id: string } }
-    }
+    const send = (id: string, points: number, webhook_secret = made.webhook_secret) =>
+      deliver({ ...made, webhook_secret }, 'points_earned', { id, points, email: `${id}@example.com` })
     const before = clock.now()
     t.teardown(() => clock.to(before))
     clock.to(new Date())
@@ -620,19 +624,9 @@ t.test(
     clock.to(new Date())
     const data = {
       ...Object.fromEntries(names.map((name) => [name, `its-${name}`])),
-      ...{ e_mail: 'ada@example.com', mobile: '+12025550177' },
+      ...{ id: 'its-id', e_mail: 'ada@example.com', mobile: '+12025550177' },
     }
-    const body = JSON.stringify({ type: 'club_joined', event_id: 'j1', data })
-    const { status } = await fetch(webhook_url, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        'x-svc-signature': createHmac('sha256', webhook_secret).update(body).digest('hex'),
-        'x-svc-event-id': 'j1',
-        'x-svc-topic': 'club_joined',
-      },
-      body,
-    })
+    const { status } = await deliver({ webhook_url, webhook_secret }, 'club_joined', data)
     t.equal(status, 200)
     clock.to(new Date(Date.now() + 1_000))
     await stage.tick()

@@ -264,7 +264,7 @@ t.test('how far the lake is behind is found without a look at what it holds', as
   const status = await db.one<LakeStatus>('status_lake')
   t.equal(status.waiting_events, 30)
   t.ok(isThat(status.export_lag_seconds))
-  for (const name of ['lake_lag', 'event_log_awaited_day', 'event_ids_outdate']) {
+  for (const name of ['lake_lag', 'event_log_awaited_day', 'event_ids_outdate', 'status_lake']) {
     const text = statement('postgres', name).replace('$1', '16')
     const [row] = await sql.unsafe(`explain (analyze, format json) ${text}`)
     const removed = [...JSON.stringify(row).matchAll(/"Rows Removed by Filter":(\d+)/g)]

@@ -1,7 +1,7 @@
 import { fail } from '../errors.ts'
 import { EVENT_TYPES } from '../event/types.ts'
 import type { Ctx } from '../op.ts'
-import { deliveryOf } from './occurrence.ts'
+import { deliveryOf, ownId } from './occurrence.ts'
 import type { SourceKind } from './trigger.ts'
 
 /** What an event journey is asked about: exactly one of these. */
@@ -193,5 +193,5 @@ async function eventOf({ lake }: Ctx, id: string, isWanted: (type: string) => bo
   const sources = await lake.sources()
   const found = (await sources.rows<LakeEvent>(EVENT, [id])).find(({ type }) => isWanted(type))
   if (!found) throw fail('not_found', 'There is no such record.')
-  return { ...found, own: found.event_id.replace(/^service:/, '') }
+  return { ...found, own: ownId(found) }
 }

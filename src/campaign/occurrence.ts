@@ -85,7 +85,8 @@ export function occurrenceOf(event: TriggerEvent, beside: Beside): Occurrence | 
 export const isOnlyTold = ({ eventId, source }: Occurrence): boolean =>
   source.kind === 'custom_event' && eventId !== null && !SERVICE.test(eventId)
 
-const ownId = ({ event_id }: TriggerEvent) => event_id.replace(SERVICE, '')
+/** An event's id as runs name it. */
+export const ownId = ({ event_id }: Pick<TriggerEvent, 'event_id'>) => event_id.replace(SERVICE, '')
 
 /**
  * Of a record that has an id in the store, once for each; of one without, once for each event. Where a server told of

@@ -1,6 +1,6 @@
 select
-    campaign.id, name, type, status, campaign.version, definition::text as definition, campaign.created_by, campaign.created_at, updated_at,
-    activated_at
+    campaign.id, name, type, status, campaign.version, definition::text as definition, campaign.created_by,
+    campaign.created_at, updated_at, activated_at
 from campaign
 join campaign_version
     on campaign_version.brand_id = campaign.brand_id
