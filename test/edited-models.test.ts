@@ -266,6 +266,7 @@ for (const [what, smallRows] of [
 
 const TIERS = 'models/rfm_tiers.sql'
 const PEOPLE = 'models/customers.sql'
+const CURRENCIES = 'models/other_currencies.sql'
 
 for (const [what, model, change, message] of [
   ['a model that is gone', TIERS, undefined, /^models\/rfm_tiers\.sql: is missing, and operations read it$/],
@@ -280,6 +281,24 @@ for (const [what, model, change, message] of [
     PEOPLE,
     ['-- seen: last_event_at\n', ''],
     /^models\/customers\.sql: header keys "by" and "seen" are missing/,
+  ],
+  [
+    'a column that is gone',
+    CURRENCIES,
+    [',\n    sum(amount)::decimal(38, 2) as revenue', ''],
+    /^models\/other_currencies\.sql: column "revenue" is missing, and operations read it\.$/,
+  ],
+  [
+    'a column that is called otherwise',
+    CURRENCIES,
+    ['sum(order_count)::bigint as order_count', 'sum(order_count)::bigint as orders_count'],
+    /^models\/other_currencies\.sql: column "order_count" is missing, and operations read it\. Did you mean "orders_count"\?$/,
+  ],
+  [
+    'a column of another type',
+    CURRENCIES,
+    ['::decimal(38, 2) as revenue', '::double as revenue'],
+    /^models\/other_currencies\.sql: column "revenue" is DOUBLE; operations read an amount of money \(DECIMAL with two places\)$/,
   ],
 ] as const)
   t.test(`a refresh refuses what operations could not read: ${what}`, async (t) => {

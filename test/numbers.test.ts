@@ -2,7 +2,9 @@ import t from 'tap'
 import { type JsonSchema, outputSchema } from '../src/http/json-schema.ts'
 import type { Session } from '../src/lake/session.ts'
 import { setLogLevel } from '../src/log.ts'
+import { READ } from '../src/model/published-columns.ts'
 import { OPS } from '../src/ops/all.ts'
+import { ORDER_COLUMNS, SUBSCRIPTION_COLUMNS } from '../src/ops/commerce-fields.ts'
 import { NUMBERS, type Numbers } from '../src/ops/numbers.ts'
 import { STATS_NUMBERS } from '../src/ops/stats-numbers.ts'
 import { openReading } from '../src/segment/reading.ts'
@@ -100,6 +102,9 @@ const VALUES: Readonly<Record<string, string>> = {
 /** `operation field` of each column that was compared. */
 const compared = new Set<string>()
 
+const withValues = (sql: string, values: Readonly<Record<string, string>>) =>
+  sql.replaceAll(/\$(\w+)/g, (_, name) => `'${values[name]}'`)
+
 /** What a brand's statement has, and what the operation answers of the same columns. */
 async function bothOf(
   { operation, query, item, at, sql }: Numbers,
@@ -112,8 +117,7 @@ async function bothOf(
   const path = route.replace(/\{\w+\}/, item ?? encodeURIComponent(values[noun[0] ?? ''] ?? ''))
   const asked = route.startsWith('POST') ? { as, body: {} } : { as }
   const { status, body } = await call(query ? `${path}?${query}` : path, asked)
-  const statement = sql.replaceAll(/\$(\w+)/g, (_, name) => `'${values[name]}'`)
-  const wanted = (await duck.rows<Row>(statement)).map((row) =>
+  const wanted = (await duck.rows<Row>(withValues(sql, values))).map((row) =>
     Object.fromEntries(Object.entries(row).map(([name, value]) => [name, shown(value)])),
   )
   const columns = Object.keys(wanted[0] ?? {})
@@ -133,6 +137,20 @@ for (const numbers of NUMBERS) {
     for (const column of columns) compared.add(`${operation} ${[at, column].filter(Boolean).join('.')}`)
   })
 }
+
+t.test('numbers and rows of commerce are read of columns that refreshes look for', async (t) => {
+  const marts = Object.entries(READ).map(
+    ([name, columns]) => `${name} as (select ${Object.keys(columns).join(', ')} from main.${name})`,
+  )
+  const columns = [
+    { operation: 'orders', sql: `select ${ORDER_COLUMNS} from orders` },
+    { operation: 'subscriptions', sql: `select ${SUBSCRIPTION_COLUMNS} from subscriptions` },
+  ]
+  for (const { operation, sql } of [...NUMBERS, ...columns]) {
+    const text = withValues(sql, VALUES).replace(/^with\b/, ',')
+    await t.resolves(session.duck.rows(`with ${marts.join(', ')} ${text}`), operation)
+  }
+})
 
 t.test('statements of statistics say zero where nothing happened', async (t) => {
   const quiet = await makeBrand(db)

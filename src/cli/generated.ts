@@ -247,6 +247,6 @@ export const generatedTexts = async (all: readonly Command[]): Promise<Record<st
   'README.md': withParts('README.md', textOf('README.md'), partsOf(all)),
   'docs/lake.md': withParts('docs/lake.md', textOf('docs/lake.md'), { lake }),
   'docs/campaigns.md': withParts('docs/campaigns.md', textOf('docs/campaigns.md'), CAMPAIGN_PARTS),
-  'docs/models.md': `${await modelDocs(await loadModels())}\n${numbers()}\n`,
+  'docs/models.md': `${modelDocs(await loadModels())}\n${numbers()}\n`,
   'docs/openapi.json': openapiText(OPS, readConfig({})),
 })

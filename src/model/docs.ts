@@ -1,4 +1,3 @@
-import { columnsOfModels } from './columns.ts'
 import type { Model } from './graph.ts'
 import { PARAMS, SOURCES } from './source.ts'
 
@@ -9,13 +8,11 @@ relation; \`make sql\` opens a shell in which \`from ltv limit 5\` works. Stagin
 (merged customers, test orders, the instant \`as_of\`); marts read staging models and each other, never a source.
 Every row belongs to one brand. Times are UTC, money is DECIMAL(18,2), what everyone spent DECIMAL(38,2).`
 
-/** The text of docs/models.md for models in dependency order; column types are DuckDB's own answer. */
-export async function modelDocs(models: readonly Model[]): Promise<string> {
-  const columns = await columnsOfModels(models)
+/** The text of docs/models.md for models in dependency order. */
+export function modelDocs(models: readonly Model[]): string {
   const inGroup = (layer: Model['layer']) =>
     models.filter((model) => model.layer === layer).sort((a, b) => (a.name < b.name ? -1 : 1))
-  const sections = (layer: Model['layer']) =>
-    inGroup(layer).map((model) => section(model, models, columns.get(model.name) ?? []))
+  const sections = (layer: Model['layer']) => inGroup(layer).map((model) => section(model, models))
   const params = Object.entries(PARAMS).map(([name, [type, what]]) => `| ${name} | ${type} | ${what} |`)
   return `${[
     INTRODUCTION,
@@ -39,7 +36,7 @@ function lineage(models: readonly Model[]): string {
   return ['```mermaid', 'graph LR', ...edges, '```'].join('\n')
 }
 
-function section(model: Model, models: readonly Model[], columns: [name: string, type: string][]): string {
+function section(model: Model, models: readonly Model[]): string {
   const list = (names: string[]) => (names.length ? names.map((name) => `\`${name}\``).join(', ') : 'none')
   const readers = models.filter(({ reads }) => reads.includes(model.name)).map(({ name }) => name)
   return [
@@ -51,6 +48,8 @@ function section(model: Model, models: readonly Model[], columns: [name: string,
       `- Reads: ${list(model.reads)}`,
       `- Read by: ${list(readers.sort())}`,
     ].join('\n'),
-    ['| column | type |', '|---|---|', ...columns.map(([name, type]) => `| ${name} | ${type} |`)].join('\n'),
+    ['| column | type |', '|---|---|', ...model.columns.map(([name, type]) => `| ${name} | ${type} |`)].join(
+      '\n',
+    ),
   ].join('\n\n')
 }

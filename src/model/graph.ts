@@ -17,7 +17,11 @@ export interface Model extends Header {
   sql: string
   /** Relations that it reads, sorted: models, sources, params. */
   reads: string[]
+  columns: Columns
 }
+
+/** Names and types, by DuckDB's own answer. */
+export type Columns = readonly (readonly [name: string, type: string])[]
 
 /** A folder of models as it was read. */
 interface Folder extends Reading {

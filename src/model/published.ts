@@ -1,14 +1,10 @@
 import type { Model } from './graph.ts'
+import { didYouMean } from './nearest.ts'
+import { KINDS, type Kind, READ } from './published-columns.ts'
 
-/** Marts that operations read where refreshes publish them: without one reads would fail, and no refresh say why. */
-const READ = [
-  ...['churn', 'cohorts', 'customer_products', 'customers', 'ltv_buckets', 'orders', 'other_currencies'],
-  ...['product_performance', 'profile_properties', 'rfm', 'rfm_tiers', 'subscriptions'],
-]
-
-/** Throws an error that names the file of one that is not there, or that refreshes do not publish. */
+/** Throws an error that names the file of a mart that operations could not read, or that refreshes do not publish. */
 export function checkPublished(models: readonly Model[]): void {
-  for (const name of READ) {
+  for (const [name, columns] of Object.entries(READ)) {
     const model = models.find((one) => one.name === name)
     if (!model) throw new Error(`models/${name}.sql: is missing, and operations read it`)
     if (!model.stored)
@@ -17,5 +13,16 @@ export function checkPublished(models: readonly Model[]): void {
       )
     if (name === 'customers' && !model.seen)
       throw new Error(`${model.file}: header keys "by" and "seen" are missing; segments go on by them`)
+    for (const [column, kind] of Object.entries(columns)) checkColumn(model, column, kind)
   }
+}
+
+function checkColumn({ file, columns }: Model, name: string, kind: Kind): void {
+  const type = new Map(columns).get(name)
+  if (type === undefined) {
+    const hint = didYouMean(name, new Map(columns).keys())
+    throw new Error(`${file}: column "${name}" is missing, and operations read it.${hint}`)
+  }
+  if (!KINDS[kind].type.test(type))
+    throw new Error(`${file}: column "${name}" is ${type}; operations read ${KINDS[kind].what}`)
 }

@@ -1,6 +1,6 @@
 import { basename, join } from 'node:path'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
-import type { Model } from './graph.ts'
+import type { Columns, Model } from './graph.ts'
 import { readHeader } from './header.ts'
 import { rowsFrom } from './hollow.ts'
 import { didYouMean } from './nearest.ts'
@@ -79,7 +79,7 @@ async function readModel(
   }
   const layer = path.startsWith('staging/') ? 'staging' : 'mart'
   const stored = layer === 'mart' && header.refresh !== AT_EVERY_READ
-  return { name: basename(path, '.sql'), file, layer, stored, sql: text, reads, ...header }
+  return { name: basename(path, '.sql'), file, layer, stored, sql: text, reads, columns: [], ...header }
 }
 
 function checkName(file: string, name: string, taken: Model | undefined): void {
@@ -150,7 +150,8 @@ function inOrder(models: ReadonlyMap<string, Model>, broken: Map<string, Error>)
 }
 
 /** What the header says of columns is of some that there are, however they are written. */
-function checkColumns({ file, grain, by, seen, plain = [] }: Model, columns: readonly string[]): void {
+function checkColumns({ file, grain, by, seen, plain = [], ...model }: Model): void {
+  const columns = model.columns.map(([column]) => column)
   const known = columns.map((column) => column.toLowerCase())
   const named = { grain, by: by ? [by] : [], seen: seen ? [seen] : [], plain }
   for (const [key, names] of Object.entries(named))
@@ -161,7 +162,7 @@ function checkColumns({ file, grain, by, seen, plain = [] }: Model, columns: rea
     }
 }
 
-/** Looks whether DuckDB finds every column and function; over empty tables, so that next to nothing is computed. */
+/** Has DuckDB find every column and function, and say what columns there are; over empty tables: next to nothing is computed. */
 async function bind(
   connection: DuckDBConnection,
   ordered: readonly Model[],
@@ -174,10 +175,16 @@ async function bind(
     try {
       if (missing) throw new Error(`${file}: it reads "${missing}", which is broken`)
       await naming(model, () => connection.run(`create table ${name} as\n${sql}`))
-      checkColumns(model, (await connection.runAndReadAll(`from ${name} limit 0`)).columnNames())
+      model.columns = await columnsOf(connection, name)
+      checkColumns(model)
       if (from?.where !== undefined) await naming(model, () => connection.run(rowsFrom(from)))
     } catch (error) {
       broken.set(name, error as Error)
     }
   }
+}
+
+async function columnsOf(connection: DuckDBConnection, relation: string): Promise<Columns> {
+  const described = await connection.runAndReadAll(`describe ${relation}`)
+  return described.getRows().map(([column, type]) => [String(column), String(type)] as const)
 }

@@ -1,7 +1,6 @@
 import type { Manifest } from '../lake/manifest.ts'
 import { RELATIONS, type RelationName, sourceName } from '../lake/relations.ts'
 import type { Session } from '../lake/session.ts'
-import { columnsOfModels } from '../model/columns.ts'
 import { type Model, upstreamOf } from '../model/graph.ts'
 import { hollowByRows, hollowIn } from '../model/hollow.ts'
 import type { Turns } from './cadence.ts'
@@ -52,7 +51,9 @@ export function needsOf(models: readonly Model[], turns: Turns, parts: Parts): N
       const { models: made, hollow: empty, narrow } = needed(isSmall, manifest)
       if (!isSmall) return { models: made, narrow: new Map(), hollow: new Map() }
       const hollow = await hollowByRows(session, made, empty)
-      const columns = [...(await columnsOfModels(models))].filter(([name]) => hollow.has(name))
+      const columns = models.flatMap((model) =>
+        hollow.has(model.name) ? [[model.name, model.columns] as const] : [],
+      )
       return { models: made, narrow, hollow: new Map(columns) }
     },
   }
