@@ -107,7 +107,7 @@ async function tick(base: WrittenServed): Promise<void> {
     await duck.run(`create table touched as
       select customer from published.customers order by hash(customer) limit ${Math.trunc(Number(values.touched))}`)
     await timed(`a tick that touches ${values.touched} customers, some with orders`, async () => {
-      await timed('  whose rows', async () => restrict(duck, await rootsOf(duck, models)))
+      await timed('  whose rows', async () => restrict(duck, rootsOf(models)))
       for (const mart of marts.filter(({ by }) => by))
         await timed(
           `  ${mart.name} of theirs`,

@@ -86,25 +86,17 @@ async function passedOf(
     }
   const ofLines = widestOf(asked)
   // Both are of the same rows: what has lines is slow to read.
-  const columns = [...asked.flatMap(columnsOf), ...(ofLines ? await madeOf(ofLines, passing, relation) : [])]
+  const columns = [...asked.flatMap(columnsOf), ...(ofLines ? madeOf(ofLines, passing.models, relation) : [])]
   const passed = await openPassed(passing, slices.map(of(relation)), { relation, source, columns })
   if (!ofLines) return { passed }
   return { passed, lines: `(${over(passing.models, ofLines.name, { [relation]: `from ${passed}` })})` }
 }
 
 /** Columns of rows that their lines follow from: any, where somebody edited the model. */
-async function madeOf(
-  lines: Lines,
-  { session, models }: Passing,
-  relation: string,
-): Promise<readonly string[]> {
-  if (!models.some((model) => model.name === lines.name && isEdited(model))) return lines.madeOf
-  const columns = await session.duck.rows<{ name: string }>(
-    `select column_name as name from duckdb_columns() where schema_name = 'main' and table_name = $1`,
-    [relation],
-  )
-  return columns.map(({ name }) => name)
-}
+const madeOf = (lines: Lines, models: readonly Model[], relation: string): readonly string[] =>
+  models.some((model) => model.name === lines.name && isEdited(model))
+    ? models.flatMap(({ name, columns }) => (name === relation ? columns.map(([column]) => column) : []))
+    : lines.madeOf
 
 /** The lines that have all that is asked of one; undefined where nothing is. */
 function widestOf(asked: readonly AskedAtom[]): Lines | undefined {

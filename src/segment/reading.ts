@@ -116,7 +116,7 @@ async function openMarts(
   await openChanged(duck, 'table')
   await openDated(session, start.from)
   await openTouched(duck, [], start.from)
-  await restrict(duck, await rootsOf(duck, models))
+  await restrict(duck, rootsOf(models))
   await runModels(
     duck.connection,
     marts.filter(({ by }) => by),

@@ -86,16 +86,13 @@ export async function openTouched(
 }
 
 /** Staging models that read sources and are about customers: all others see what these show. */
-export async function rootsOf(duck: Duck, models: readonly Model[]): Promise<Model[]> {
-  const columns = await duck.rows<{ table_name: string }>(
-    `select table_name from duckdb_columns() where column_name = 'customer'`,
+export const rootsOf = (models: readonly Model[]): Model[] =>
+  models.filter(
+    ({ layer, columns, reads }) =>
+      layer === 'staging' &&
+      columns.some(([column]) => column === 'customer') &&
+      reads.some((one) => SOURCES.includes(one)),
   )
-  const about = new Set(columns.map(({ table_name }) => table_name))
-  return models.filter(
-    ({ layer, name, reads }) =>
-      layer === 'staging' && about.has(name) && reads.some((one) => SOURCES.includes(one)),
-  )
-}
 
 /**
  * Fills `<to>_subjects (subject)`: all that the customers in a table were sent as; and `<to>_redirects`, those of them.

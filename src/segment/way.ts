@@ -177,7 +177,7 @@ export async function wayOf(
     parts.has('models') && (!areOfSales(models) || (await salesMoved(session, brand.models_tick, start.from)))
   if (carries) await openPublishedScores(duck)
   else if (!moved) await touchPublishedScores(duck, turns.due)
-  const roots = await rootsOf(duck, models)
+  const roots = rootsOf(models)
   if (carries || parts.has('models')) await restrict(duck, roots)
   else await openSubjects(duck)
   if (moved && (await touchScored(duck, models, turns.due))) await restrict(duck, roots)
