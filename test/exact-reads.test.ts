@@ -10,6 +10,9 @@ import { lake, lakeOf, logBatch } from './fixtures/lake.ts'
 /** What a sender's long numbers read as. JSON.parse would change them: the texts are compared. */
 const LONG = '9007199254740993'
 const CREDIT = '1234567890123456.78'
+/** As many decimals as a double prints. */
+const RATIO = 0.1234567890123456
+const TRACE = 1e-7
 const db = await database(t)
 const pipeline = await lake(t, db)
 const { call, tool, key, signIn } = await api(t, db, OPS, { lake: lakeOf(t, pipeline) })
@@ -23,7 +26,7 @@ await logBatch(db.postgres.sql, [
     brand_id: brand.id,
     event_type: 'updateProperties',
     email,
-    properties: { serial: long, parts: [long], credit: CREDIT },
+    properties: { serial: long, parts: [long], credit: CREDIT, ratio: RATIO, ratios: [RATIO], trace: TRACE },
   },
   { brand_id: brand.id, event_type: 'unit_registered', email, properties: { serial: long } },
 ])
@@ -81,6 +84,20 @@ t.test('those of a rule are compared with every digit, and shown as they were se
     })
     t.match(saved.text, `"value":${CREDIT}`)
     t.match((await call(`GET /v1/segments/${saved.body.id}`, { as: editor })).text, `"value":${CREDIT}`)
+  })
+
+  await t.test('every decimal of an attribute counts, too', async (t) => {
+    const compared = async (name: string, op: string, value: number) => {
+      const rule = { source: 'customer_attributes', field: `attributes.${name}`, op, value }
+      const definition = { source: 'customer_profile', rule }
+      return (await call('POST /v1/segments/estimate', { as: editor, body: { definition } })).body.count
+    }
+    for (const name of ['ratio', 'ratios'])
+      t.same([await compared(name, '=', RATIO), await compared(name, '>', RATIO)], [1, 0], name)
+    t.same([await compared('trace', '>', 0), await compared('trace', '=', 0)], [1, 0])
+    const { body } = await call('GET /cdp/definitions/properties', { as })
+    const properties = body.properties as { id: string; type: string }[]
+    t.equal(properties.find(({ id }) => id === 'trace')?.type, 'decimal')
   })
 
   await t.test('and so are those of a condition', async (t) => {

@@ -79,9 +79,9 @@ select
         when 'OBJECT' then []
         else [json_value ->> '$']
     end as elements,
-    try_cast(json_value ->> '$' as decimal(28, 6)) as number,
+    try_cast(json_value ->> '$' as decimal(38, 16)) as number,
     -- Its elements as numbers.
-    list_transform(elements, lambda element: try_cast(element as decimal(28, 6))) as numbers,
+    list_transform(elements, lambda element: try_cast(element as decimal(38, 16))) as numbers,
     -- A time without a zone is UTC, which is the zone of the session. Beyond these years windows cannot be reckoned.
     case
         when try_cast(json_value ->> '$' as timestamptz) between '0001-01-01' and '9999-12-31'

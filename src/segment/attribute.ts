@@ -24,8 +24,7 @@ import { givenTo, isDecimal, type Operand, readOperand, readString } from './val
 /** What an attribute can be compared as: it has no type of its own, the value that it is compared with says which. */
 const COMPARED = {
   string: { type: 'string', stored: 'text' },
-  // As many decimals as the model keeps.
-  number: { type: 'number', stored: 'average' },
+  number: { type: 'number', stored: 'attribute' },
   time: { type: 'time', stored: 'time' },
   boolean: { type: 'boolean', stored: 'text' },
 } as const satisfies Partial<Record<FieldType, Operand>>

@@ -8,6 +8,7 @@ export type ValueType =
   | 'integerSum'
   | 'moneySum'
   | 'average'
+  | 'attribute'
   | 'time'
   | 'text'
   | 'boolean'
@@ -19,6 +20,8 @@ export const GRIDS: Partial<Record<ValueType, Grid>> = {
   integerSum: { scale: 0, digits: 36 },
   moneySum: { scale: 2, digits: 30 },
   average: { scale: 6, digits: 22 },
+  // As many decimals as a double prints.
+  attribute: { scale: 16, digits: 22 },
 }
 
 export interface Value {

@@ -13,6 +13,7 @@ export const TYPES: Readonly<Record<ValueType | 'days', string>> = {
   integerSum: 'HUGEINT',
   moneySum: 'DECIMAL(38,2)',
   average: 'DECIMAL(28,6)',
+  attribute: 'DECIMAL(38,16)',
   time: 'TIMESTAMP',
   text: 'VARCHAR',
   boolean: 'BOOLEAN',
