@@ -45,7 +45,7 @@ async function counted(connection: DuckDBConnection, condition: Condition, item:
   return Number((await connection.runAndReadAll(text, values)).getRows()[0]?.[0])
 }
 
-/** A condition, and the rule that means the same; rules would take some times and long numbers for text. */
+/** A condition, and the rule that means the same; rules would take some times for text. */
 function inSegments(random: RandomSource): [Condition, Sent] {
   for (;;) {
     const condition = randomCondition(random, 'member')

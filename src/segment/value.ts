@@ -102,7 +102,7 @@ function checkOrder({ type }: Operand, [low, high]: Value[], path: string): void
 }
 
 /** Of two decimal numbers. */
-export function lessThan(a: string, b: string): boolean {
+function lessThan(a: string, b: string): boolean {
   const [x, y] = [parseDecimal(a), parseDecimal(b)]
   if (!x || !y) return false
   return x.units * 10n ** BigInt(y.scale) < y.units * 10n ** BigInt(x.scale)

@@ -1,3 +1,5 @@
+import { parseExactly } from '../event/exact.ts'
+import { writtenOut } from '../event/written-out.ts'
 import { asNumber, asTime, attributeTest, isRuleAttribute, operandOf } from './attribute.ts'
 import { ATTRIBUTE_PREFIX, type RowsName } from './catalog.ts'
 import { type Comparison, type Given, givenValue, readComparison, readGiven } from './comparison.ts'
@@ -7,7 +9,7 @@ import { refuseLeftOut } from './name.ts'
 import { LIMITS, type Operator } from './operators.ts'
 import { inRules, PREFIX, type Property, propertiesOf, propertyNames, type Target } from './property.ts'
 import { ROWS, type RowsTest, SOME } from './tree.ts'
-import { lessThan, type Operand, readString, STORED } from './value.ts'
+import { type Operand, readString, STORED } from './value.ts'
 import type { Meant, Parameters } from './vocabulary-node.ts'
 import { isTenantProperty, refuseTenantProperty } from './vocabulary-tenancy.ts'
 
@@ -96,12 +98,10 @@ function operandFor(operator: Operator, given: Given | undefined, path: string):
   return operandOf(operator, given?.json, `${path}.${parameter}`)
 }
 
-/** Rules know a number from a text by what it is in JSON. One with more digits than a JSON number keeps stays a text. */
+/** Rules know a number from a text by what it is in JSON, where it keeps every digit. */
 const numbersOf = (json: unknown): unknown => {
   if (Array.isArray(json)) return json.map(numbersOf)
-  if (typeof json !== 'string') return json
-  const rounded = String(Number(json))
-  return lessThan(json, rounded) || lessThan(rounded, json) ? json : Number(json)
+  return typeof json === 'string' ? parseExactly(writtenOut(json.replace(/^\+/, ''))) : json
 }
 
 const ruleOf = (
