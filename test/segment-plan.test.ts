@@ -407,6 +407,27 @@ t.test('sums and averages of money take orders in the brand’s currency only', 
   t.same(found, [[0], [0], [0]])
 })
 
+t.test('an average is compared with every decimal of the value', async (t) => {
+  const store = storeOf({
+    customers: [{ customer: 0, phone: '+1' }],
+    stg_orders: ['1.00', '1.00', '2.00'].map((total) => ({
+      ...{ customer: 0, created_at: AS_OF - DAY, currency_code: 'USD', item_count: '1', total },
+    })),
+  })
+  const connection = await openStore(t, store)
+  const averaged = (op: string, value: number) => ({
+    source: 'commerce_orders',
+    rule: { agg: 'avg', field: 'total', op, value },
+  })
+  const found = await agree(t, connection, store, [
+    averaged('>', 1.33333333),
+    averaged('>', 1.33333334),
+    averaged('<', 1.33333334),
+    averaged('<', 1.33333333),
+  ])
+  t.same(found, [[0], [], [0], []])
+})
+
 t.test('nobody without an email, a phone or a store id is a member', async (t) => {
   const store = storeOf({
     customers: [

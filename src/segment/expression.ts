@@ -19,7 +19,8 @@ export const GRIDS: Partial<Record<ValueType, Grid>> = {
   money: { scale: 2, digits: 16 },
   integerSum: { scale: 0, digits: 36 },
   moneySum: { scale: 2, digits: 30 },
-  average: { scale: 6, digits: 22 },
+  // Multiplied by a count of rows it stays within 38 digits.
+  average: { scale: 12, digits: 18 },
   // As many decimals as a double prints.
   attribute: { scale: 16, digits: 22 },
 }

@@ -12,7 +12,7 @@ export const TYPES: Readonly<Record<ValueType | 'days', string>> = {
   money: 'DECIMAL(18,2)',
   integerSum: 'HUGEINT',
   moneySum: 'DECIMAL(38,2)',
-  average: 'DECIMAL(28,6)',
+  average: 'DECIMAL(30,12)',
   attribute: 'DECIMAL(38,16)',
   time: 'TIMESTAMP',
   text: 'VARCHAR',
