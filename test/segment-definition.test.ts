@@ -442,6 +442,8 @@ t.test('a list has 500 values and a text 1,000 characters at most', async (t) =>
   const phone = (value: string) => profile({ field: 'phone', op: '=', value })
   t.equal(refusal(phone('1'.repeat(1_000))), 'accepted')
   t.match(refusal(phone('1'.repeat(1_001))), /at most 1000 characters, not 1001$/)
+  t.equal(refusal(phone('😀'.repeat(1_000))), 'accepted', 'characters are code points')
+  t.match(refusal(phone('😀'.repeat(1_001))), /at most 1000 characters, not 1001$/)
 })
 
 t.test('hostile input is refused quickly, with a short message', async (t) => {

@@ -132,8 +132,9 @@ function readText(operand: Operand, json: unknown, path: string): string {
 /** Reads a text that is short enough and can be stored. */
 export function readString(json: unknown, path: string): string {
   if (typeof json !== 'string') throw refusal(path, `must be a string, not ${shown(json)}`)
-  if (json.length > LIMITS.textLength)
-    throw refusal(path, `must have at most ${LIMITS.textLength} characters, not ${json.length}`)
+  const length = json.length > LIMITS.textLength ? [...json].length : json.length
+  if (length > LIMITS.textLength)
+    throw refusal(path, `must have at most ${LIMITS.textLength} characters, not ${length}`)
   if (!json.isWellFormed() || json.includes('\0'))
     throw refusal(path, 'must be well-formed Unicode without NUL')
   return json
