@@ -491,6 +491,11 @@ t.test('a signed-in user', async (t) => {
       409,
       'whose letters have two small forms',
     )
+    t.equal(
+      (await create({ name: 'u\u0308nïcode 👋', definition: EVERYONE })).status,
+      409,
+      'whose accents are characters of their own',
+    )
     await sql`update segment set status = 'archived' where brand_id = ${mine.id}`
     t.equal((await create({ name: 'Ünïcode 👋', definition: EVERYONE })).status, 200)
   })
