@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from 'node:fs'
+import { mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Config } from './config.ts'
 import { errorCode, Failure, fail } from './errors.ts'
@@ -68,7 +68,9 @@ function unusable(url: string, cause: unknown): unknown {
 
 /** Folder by folder: the recursive form of mkdir never returns where the kernel refuses names, as under /proc. */
 function makeFolder(setting: string, path: string): void {
-  if (existsSync(path)) return
+  const found = statSync(path, { throwIfNoEntry: false })
+  if (found?.isDirectory()) return
+  if (found) throw fail('unavailable', `${setting}: ${path} is a file, where a folder is needed.`)
   const parent = dirname(path)
   if (parent !== path) makeFolder(setting, parent)
   try {

@@ -50,7 +50,16 @@ const url =
 
 const origin = (value: string) =>
   url('http:', 'https:')(value) ??
-  (new URL(value).pathname === '/' ? null : 'must be an origin without a path')
+  (new URL(value).href === `${new URL(value).origin}/`
+    ? null
+    : 'must be an origin without a path: scheme, host and port alone')
+
+const inUrl = (host: string) => (host.includes(':') ? `[${host}]` : host)
+
+const address = (value: string) =>
+  /^[\w.:-]+$/.test(value) && URL.canParse(`http://${inUrl(value)}`)
+    ? null
+    : 'must be an IP address or a host name, such as 127.0.0.1'
 
 const oneOf = (values: readonly string[]) => (value: string) =>
   values.includes(value) ? null : `must be one of ${values.join(', ')}`
@@ -70,7 +79,7 @@ const nonEmpty = (value: string) => (value.trim() === '' ? 'must not be empty' :
 
 export const SETTINGS: Record<string, Setting> = {
   PORT: { default: '8080', what: 'Port of the HTTP server', check: integer(0, 65535) },
-  HOST: { default: '127.0.0.1', what: 'Address that the HTTP server listens on', check: nonEmpty },
+  HOST: { default: '127.0.0.1', what: 'Address that the HTTP server listens on', check: address },
   DATA_DIR: {
     default: '<checkout>/.data',
     what: 'Folder of the embedded Postgres and the lake',
@@ -152,10 +161,12 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   const host = given('HOST') ?? '127.0.0.1'
   const port = Number(given('PORT') ?? 8080)
   const dataDir = path(given('DATA_DIR') ?? join(CHECKOUT, '.data'))
-  const shownHost =
-    host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host
-  const trimmed = (name: string) => given(name)?.replace(/\/$/, '')
-  const baseUrl = trimmed('BASE_URL') ?? `http://${shownHost}:${port}`
+  const shownHost = host === '0.0.0.0' || host === '::' ? 'localhost' : inUrl(host)
+  const originOf = (name: string) => {
+    const value = given(name)
+    return value === undefined || !URL.canParse(value) ? value : new URL(value).origin
+  }
+  const baseUrl = originOf('BASE_URL') ?? `http://${shownHost}:${port}`
   const agentUrl = given('AGENT_URL') ?? null
   const [agentKey, agentModel] = [given('AGENT_KEY') ?? null, given('AGENT_MODEL') ?? 'default']
   const config: Config = {
@@ -166,8 +177,8 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     databaseUrl: given('DATABASE_URL') ?? null,
     secretKey: given('SECRET_KEY') ?? null,
     baseUrl,
-    cdpUrl: trimmed('CDP_URL') ?? baseUrl,
-    webhookUrl: trimmed('WEBHOOK_URL') ?? baseUrl,
+    cdpUrl: originOf('CDP_URL') ?? baseUrl,
+    webhookUrl: originOf('WEBHOOK_URL') ?? baseUrl,
     storePlatformDomain: given('STORE_PLATFORM_DOMAIN') ?? 'myshopify.com',
     logLevel: (given('LOG_LEVEL') ?? 'info') as Level,
     refreshCron: given('REFRESH_CRON') ?? '*/15 * * * *',

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import {
   existsSync,
   mkdirSync,
@@ -9,6 +10,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
@@ -212,6 +214,52 @@ t.test('the environment', async (t) => {
 
   await t.test('may be empty', async (t) => {
     t.match(readConfig({}), { port: 8080, host: '127.0.0.1', databaseUrl: null, lakeDir: /lake$/ })
+  })
+
+  await t.test('takes as HOST what can be listened on, and as an origin nothing but that', async (t) => {
+    for (const HOST of ['256.1.1.1', 'http://x', '127.0.0.1 ', '[::1]', '127.0.0.1:80'])
+      t.throws(
+        () => readConfig({ HOST }),
+        { message: /^HOST: .* must be an IP address or a host name/ },
+        HOST,
+      )
+    for (const HOST of ['0.0.0.0', '::', '::1', 'localhost', 'my_host.internal'])
+      t.match(readConfig({ HOST }), { host: HOST })
+    for (const setting of ['BASE_URL', 'CDP_URL', 'WEBHOOK_URL'])
+      for (const value of ['http://x?a=1', 'http://x/#a', 'http://me:secret@x', 'http://x/v1'])
+        t.throws(() => readConfig({ [setting]: value }), {
+          message: `${setting}: "${value}" must be an origin`,
+        })
+    t.match(readConfig({ BASE_URL: 'HTTPS://Api.Example.com:443/' }), { baseUrl: 'https://api.example.com' })
+  })
+
+  await t.test('with a file where a folder belongs is refused before anything is made', async (t) => {
+    const inTheWay = file('in-the-way', '')
+    const DATA_DIR = join(folder, 'not-made')
+    for (const [setting, env] of [
+      ['DATA_DIR', { DATA_DIR: inTheWay }],
+      ['DATA_DIR', { DATA_DIR: join(inTheWay, 'data') }],
+      ['LAKE_DIR', { DATA_DIR, LAKE_DIR: inTheWay }],
+    ] as const)
+      t.match(await inProcess(['migrate'], env), {
+        code: 1,
+        stdout: '',
+        stderr: `recoup: ${setting}: ${inTheWay} is a file, where a folder is needed.\n`,
+      })
+    t.notOk(existsSync(join(DATA_DIR, 'postgres')))
+  })
+
+  await t.test('with a port that is taken ends serve before anything is made', async (t) => {
+    const other = createServer().listen(0, '127.0.0.1')
+    t.teardown(() => other.close())
+    await once(other, 'listening')
+    const DATA_DIR = join(folder, 'never-served')
+    t.match(await inProcess(['serve'], { DATA_DIR, PORT: `${(other.address() as AddressInfo).port}` }), {
+      code: 1,
+      stdout: '',
+      stderr: /^recoup: cannot listen on .* in use by another program\. Set PORT to another one/,
+    })
+    t.notOk(existsSync(DATA_DIR))
   })
 
   await t.test('keep the data of the service out of what the lake clears up', async (t) => {

@@ -1,6 +1,6 @@
 import { serviceSeal } from '../access/service-seal.ts'
 import type { Config } from '../config.ts'
-import { holdPort } from '../http/listen.ts'
+import { holdPort, portIsFree } from '../http/listen.ts'
 import { errorFields, log } from '../log.ts'
 import { type Supervisor, supervise, tellReady } from '../supervise.ts'
 import { command, integerOption, type Run, UsageError, type Values } from './command.ts'
@@ -129,6 +129,7 @@ export const runCommands = [
       const processes = processesOf(values, config)
       if (processes > 1) return await serveMany(processes, run)
       const oneOf = integerOption(values, 'one-of', 0, 1, MOST_PROCESSES)
+      if (!oneOf && config.port !== 0) await portIsFree(config.host, config.port)
       const open = () => (oneOf ? app({ connections: connectionsOf(oneOf) }) : app())
       await longRunning(async () => {
         const { startServer } = await import('../serve.ts')
