@@ -1,10 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { main } from '../src/cli/main.ts'
+import { listedFiles } from '../src/lake/lost.ts'
+import { refreshBrand } from '../src/segment/refresh.ts'
 import connect from '../src/store/driver.ts'
 import { startWorker } from '../src/work.ts'
+import { brand as newBrand } from './fixtures/brand.ts'
 import { eventually } from './fixtures/eventually.ts'
 import { service } from './fixtures/service.ts'
 
@@ -62,4 +65,17 @@ t.test('doctor tries the secret key', async (t) => {
 
 t.test('doctor loads the models', async (t) => {
   t.match(await doctor(), { models: /^ok {5}models: \d+ load$/ })
+})
+
+t.test('doctor names the files of the lake that are gone or cut off', async (t) => {
+  const brand = await newBrand(app.pipeline)
+  await refreshBrand(app.pipeline, brand.id)
+  t.match(await doctor(), { 'lake files': /^ok {5}lake files: \d+ are there, whole$/ })
+  const served = (await listedFiles(app.pipeline, brand.id)).map(({ path }) => path).sort()
+  const [tables, rows] = served.map((path) => join(app.pipeline.lakeDir, path))
+  rmSync(tables ?? '')
+  truncateSync(rows ?? '', 10)
+  t.match(await doctor(), {
+    'lake files': `WRONG  lake files: missing or cut off in ${app.pipeline.lakeDir}: ${served.join(', ')}: recoup refresh`,
+  })
 })

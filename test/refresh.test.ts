@@ -1,11 +1,21 @@
 import { randomUUID } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import postgresDriver from 'postgres'
 import t, { type Test } from 'tap'
 import { compactBrand } from '../src/lake/compact.ts'
 import { snapshotAll } from '../src/lake/horizon.ts'
-import { brandManifest } from '../src/lake/manifest.ts'
+import { listedFiles } from '../src/lake/lost.ts'
+import { brandManifest, Outrun } from '../src/lake/manifest.ts'
 import { retain } from '../src/lake/retention.ts'
 import { openServed } from '../src/lake/served.ts'
 import { openServing } from '../src/lake/serving.ts'
@@ -808,3 +818,38 @@ t.test(
     })
   },
 )
+
+for (const [size, smallRows, lose] of [
+  ['a small brand that are gone', SMALL_ROWS, (path: string) => rmSync(path)],
+  ['a large brand that are gone', 0, (path: string) => rmSync(path)],
+  ['a large brand that are cut off', 0, (path: string) => truncateSync(path, 100)],
+] as const)
+  t.test(`published files of ${size} are made anew by the next refresh`, async (t) => {
+    const { brand, view, viewed, published, audience } = await store(shared)
+    const { id } = await viewed('ever', 1000)
+    const refresh = () => refreshBrand(shared, brand.id, { smallRows })
+    await view(at('2026-01-01T00:00:00'), 'ann', 'bob')
+    await refresh()
+    const before = await published()
+    await view(at('2026-01-02T00:00:00'), 'ann')
+    for (const { relation, path } of await listedFiles(shared, brand.id))
+      if (relation === 'served') lose(join(shared.lakeDir, path))
+    await t.rejects(refresh(), Outrun, 'who asked tries again')
+    await refresh()
+    t.same((await published()).served, before.served)
+    t.match(await audience(id), { member_count: 2, evaluation_status: 'evaluated' })
+    t.same(await sql`select failures from lake_brand where brand_id = ${brand.id}`, [{ failures: 0 }])
+  })
+
+t.test('published files are not given up while files of the sources are lost, too', async (t) => {
+  const { brand, view, refresh } = await store(shared)
+  await view(at('2026-01-01T00:00:00'), 'ann')
+  await refresh()
+  await compactBrand(shared, brand.id, true)
+  const files = await listedFiles(shared, brand.id)
+  for (const { path } of files) renameSync(join(shared.lakeDir, path), join(shared.lakeDir, `${path}.away`))
+  await view(at('2026-01-02T00:00:00'), 'ann')
+  await t.rejects(refresh(), { code: 'ENOENT' })
+  for (const { path } of files) renameSync(join(shared.lakeDir, `${path}.away`), join(shared.lakeDir, path))
+  await refresh()
+})

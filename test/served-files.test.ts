@@ -1,12 +1,16 @@
-import { existsSync, readdirSync, readlinkSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { eraseDue } from '../src/connect/erase/due.ts'
 import { requestErasure } from '../src/identity/erasure-request.ts'
+import { listedFiles } from '../src/lake/lost.ts'
+import { Outrun } from '../src/lake/manifest.ts'
 import { openServed, type Served, type ServedOptions } from '../src/lake/served.ts'
 import { setLogLevel } from '../src/log.ts'
 import type { Brand, Published } from '../src/op.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
+import { eventually } from './fixtures/eventually.ts'
 import { lake, tick } from './fixtures/lake.ts'
 
 setLogLevel('error')
@@ -173,3 +177,27 @@ t.test('after an erasure no file of before is open, also of a brand that nobody 
   await files.sweep()
   t.same(open(brand), [])
 })
+
+for (const [what, lose] of [
+  ['gone', (path: string) => rmSync(path)],
+  ['damaged', (path: string) => writeFileSync(path, readFileSync(path).fill(255))],
+] as const)
+  t.test(`a reader that finds files ${what} has the next refresh make all of the brand anew`, async (t) => {
+    const brand = await publishedBrand(1)
+    for (const { relation, path } of await listedFiles(pipeline, brand.id))
+      if (relation === 'served') lose(join(pipeline.lakeDir, path))
+    await t.rejects(reader(served(t), brand))
+    const { sql } = pipeline.postgres
+    const isMadeAnew = async () => {
+      const [row] = await sql`
+        select results ->> 'recipe' is null as anew from lake_brand where brand_id = ${brand.id}`
+      return row?.anew === true
+    }
+    await eventually(isMadeAnew)
+    const again = (error: unknown) => {
+      if (!(error instanceof Outrun)) throw error
+      return refreshBrand(pipeline, brand.id)
+    }
+    await refreshBrand(pipeline, brand.id).catch(again)
+    t.equal(await count(await reader(served(t), brand)), 1)
+  })

@@ -2,6 +2,7 @@ import { statfsSync } from 'node:fs'
 import { sealProblem } from '../access/service-seal.ts'
 import type { App } from '../app.ts'
 import type { Config } from '../config.ts'
+import { isLost, listedFiles } from '../lake/lost.ts'
 import { loadModels } from '../model/graph.ts'
 import { checkPublished } from '../model/published.ts'
 import { missingOf } from '../ready.ts'
@@ -31,6 +32,7 @@ const CHECKS: readonly (readonly [name: string, look: Look])[] = [
   ['worker', worker],
   ['models', models],
   ['lake lag', lakeLag],
+  ['lake files', lakeFiles],
   ['dead events', deadEvents],
   ['dead letters', deadLetters],
   ['disk', disk],
@@ -142,6 +144,30 @@ async function lakeLag(app: App): Promise<Finding> {
   const { export_lag_seconds: lag } = await lakeStatus(app)
   if (lag < LAG_ALARM_SECONDS) return { ok: true, detail: `${lag} s` }
   return { ok: false, detail: `${lag} s: is a worker running (recoup work)?` }
+}
+
+const MOST_NAMED = 5
+const LOOKED_AT_ONCE = 64
+
+/** Their sizes tell what is gone or cut off; to read them all takes too long. */
+async function lakeFiles({ pipeline }: App): Promise<Finding> {
+  const files = await listedFiles(pipeline, null)
+  const lost: string[] = []
+  for (let at = 0; at < files.length; at += LOOKED_AT_ONCE)
+    await Promise.all(
+      files.slice(at, at + LOOKED_AT_ONCE).map(async (file) => {
+        if (await isLost(pipeline.lakeDir, file)) lost.push(file.path)
+      }),
+    )
+  if (lost.length === 0) return { ok: true, detail: `${files.length} are there, whole` }
+  // An erasure removes files at once.
+  const listed = new Set((await listedFiles(pipeline, null)).map(({ path }) => path))
+  const missing = lost.filter((path) => listed.has(path)).sort()
+  if (missing.length === 0) return { ok: true, detail: `${listed.size} are there, whole` }
+  const named = missing.slice(0, MOST_NAMED).join(', ')
+  const more = missing.length > MOST_NAMED ? ` and ${missing.length - MOST_NAMED} more` : ''
+  const advice = 'recoup refresh makes served-… anew, all others are in a backup'
+  return { ok: false, detail: `missing or cut off in ${pipeline.lakeDir}: ${named}${more}: ${advice}` }
 }
 
 async function deadEvents(app: App): Promise<Finding> {

@@ -38,12 +38,19 @@ export interface OpenGeneration extends Pick<Published, 'of'> {
   close(): Promise<void>
 }
 
-/** Opens the rows that are looked up; the tables, in a locked instance, for the first who asks them: `onTables`. */
+interface Told {
+  /** The tables are about to be opened. */
+  onTables(): void
+  /** They cannot be. */
+  onBroken(): void
+}
+
+/** Opens the rows that are looked up; the tables, in a locked instance, for the first who asks them. */
 export async function openGeneration(
   { lakeDir }: Pipeline,
   brandId: string,
   generation: Generation,
-  onTables: () => void,
+  { onTables, onBroken }: Told,
 ): Promise<OpenGeneration> {
   const lookUps = await openLookUps(lakeDir, generation)
   let memoryMb = 0
@@ -59,6 +66,7 @@ export async function openGeneration(
     opened ??= open()
     const duck = opened
     duck.catch(() => {
+      onBroken()
       if (opened === duck) opened = undefined
     })
     return duck

@@ -2,6 +2,7 @@ import { keep } from '../access/remembered.ts'
 import { errorFields, log } from '../log.ts'
 import type { Published } from '../op.ts'
 import { type Generation, generationOf } from './generation.ts'
+import { noteLostServed } from './lost.ts'
 import { type OpenGeneration, openGeneration } from './open-generation.ts'
 import type { Pipeline } from './pipeline.ts'
 
@@ -87,10 +88,24 @@ export function openServed(pipeline: Pipeline, { memoryMb = SERVED_MEMORY_MB }: 
     }
   }
 
+  /** What cannot be opened is looked at once. */
+  const looked = new Map<string, true>()
+  const missed = (key: string, brandId: string) => {
+    if (looked.has(key)) return
+    keep(looked, MOST, key, true)
+    noteLostServed(pipeline, brandId).catch((error: unknown) => {
+      looked.delete(key)
+      log('warn', 'lost_files_not_looked_for', { brand_id: brandId, ...errorFields(error) })
+    })
+  }
+
   const entryOf = (key: string, brandId: string, generation: Generation): Entry => {
     const found = open.get(key)
     if (found) return found
-    const files = openGeneration(pipeline, brandId, generation, () => makeRoom(entry))
+    const files = openGeneration(pipeline, brandId, generation, {
+      onTables: () => makeRoom(entry),
+      onBroken: () => missed(key, brandId),
+    })
     const entry: Entry = {
       ...{ key, brandId, files, users: 0, lastUse: ++uses },
       published: {
@@ -113,7 +128,10 @@ export function openServed(pipeline: Pipeline, { memoryMb = SERVED_MEMORY_MB }: 
       (opened) => {
         entry.opened = opened
       },
-      () => open.get(key) === entry && open.delete(key),
+      () => {
+        missed(key, brandId)
+        if (open.get(key) === entry) open.delete(key)
+      },
     )
     open.set(key, entry)
     makeRoom(entry)

@@ -1,7 +1,9 @@
+import { leaveLostServed } from '../lake/lost.ts'
 import { Outrun } from '../lake/manifest.ts'
 import type { Pipeline } from '../lake/pipeline.ts'
 import { openServing, type Serving } from '../lake/serving.ts'
 import { openSession, type Session } from '../lake/session.ts'
+import { errorFields, log } from '../log.ts'
 import { checkGrains } from '../model/audit.ts'
 import { loadModels, type Model } from '../model/graph.ts'
 import { checkPublished } from '../model/published.ts'
@@ -140,7 +142,8 @@ async function refreshParts(
     return await refreshIn(session, pipeline, brand, task, worked.since)
   } catch (error) {
     if (leased.length) await db.run('segments_release', [brand.id]).catch(() => {})
-    if (!options.signal?.aborted && (await erasedSince(pipeline, brand)))
+    if (options.signal?.aborted || error instanceof Outrun) throw error
+    if ((await erasedSince(pipeline, brand)) || (await leavesLost(pipeline, brand)))
       throw new Outrun('refresh', { cause: error })
     throw error
   } finally {
@@ -154,6 +157,13 @@ const erasedSince = (pipeline: Pipeline, { id, erasures }: BrandRow): Promise<bo
     (now) => now.erasures !== erasures,
     () => false,
   )
+
+/** Then it is made from the sources when it is tried again. What it failed with counts, not this. */
+const leavesLost = (pipeline: Pipeline, { id }: BrandRow): Promise<boolean> =>
+  leaveLostServed(pipeline, id).catch((error: unknown) => {
+    log('warn', 'lost_files_not_looked_for', { brand_id: id, ...errorFields(error) })
+    return false
+  })
 
 async function refreshIn(
   session: Session,

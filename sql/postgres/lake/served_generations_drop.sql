@@ -1,0 +1,2 @@
+delete from served_generation
+where brand_id = $1
