@@ -1,10 +1,9 @@
-import { mkdirSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
 import type { Config } from './config.ts'
 import { errorCode, Failure, fail } from './errors.ts'
 import { createPipeline, type Pipeline } from './lake/pipeline.ts'
 import { errorFields, log } from './log.ts'
 import { startEmbedded } from './store/embedded.ts'
+import { makeFolder } from './store/folder.ts'
 import { migrate } from './store/migrate.ts'
 import { openPostgres, type Postgres } from './store/postgres.ts'
 
@@ -64,21 +63,4 @@ function unusable(url: string, cause: unknown): unknown {
   const { host, pathname } = new URL(url)
   const why = cause instanceof Error ? cause.message : String(cause)
   return fail('unavailable', `Postgres at ${host}${pathname} cannot be used: ${why}`, { cause })
-}
-
-/** Folder by folder: the recursive form of mkdir never returns where the kernel refuses names, as under /proc. */
-function makeFolder(setting: string, path: string): void {
-  const found = statSync(path, { throwIfNoEntry: false })
-  if (found?.isDirectory()) return
-  if (found) throw fail('unavailable', `${setting}: ${path} is a file, where a folder is needed.`)
-  const parent = dirname(path)
-  if (parent !== path) makeFolder(setting, parent)
-  try {
-    mkdirSync(path, { mode: 0o700 })
-  } catch (cause) {
-    if (errorCode(cause) === 'EEXIST') return
-    throw fail('unavailable', `${setting}: the folder ${path} cannot be made (${errorCode(cause)}).`, {
-      cause,
-    })
-  }
 }

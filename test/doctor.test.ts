@@ -8,6 +8,7 @@ import { refreshBrand } from '../src/segment/refresh.ts'
 import connect from '../src/store/driver.ts'
 import { startWorker } from '../src/work.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
+import { database } from './fixtures/database.ts'
 import { eventually } from './fixtures/eventually.ts'
 import { service } from './fixtures/service.ts'
 
@@ -38,6 +39,13 @@ t.test('doctor finds the server of this service, and says where it looked for on
   const nowhere = 'http://127.0.0.1:1'
   t.match(await doctor({ BASE_URL: nowhere }), {
     server: `WRONG  server: no Recoup answers at ${nowhere}: run`,
+  })
+})
+
+t.test('doctor takes no server of another service for this one’s', async (t) => {
+  const other = await database(t)
+  t.match(await doctor({ DATABASE_URL: other.url }), {
+    server: `WRONG  server: the Recoup at ${origin} is another service, and no server of this one runs`,
   })
 })
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { mock } from 'node:test'
@@ -623,6 +623,16 @@ t.test('a lake that another service has is not restored into until its owner is 
   t.same(await sourceRows(restored, brand, 'select event_id from events'), [{ event_id: 'one' }])
 })
 
+t.test('a backup into a folder that cannot be made is refused with the reason', async (t) => {
+  const pipeline = await lake(t)
+  const inTheWay = join(t.testdir({ file: '' }), 'file')
+  for (const [folder, message] of [
+    [inTheWay, `FOLDER: ${inTheWay} is a file, where a folder is needed.`],
+    ['/proc/none/backup', 'FOLDER: the folder /proc/none cannot be made'],
+  ] as const)
+    await t.rejects(backup(pipeline, folder), { code: 'unavailable', message })
+})
+
 t.test('a service that has brands is not restored into, and it is said where to', async (t) => {
   const pipeline = await lake(t)
   const folder = t.testdir()
@@ -770,6 +780,12 @@ t.test('a restored backup has the same rows, and goes on from where it stopped',
       ...[null, [], 'a'],
     ])
       await refuses('backup.json', () => Buffer.from(JSON.stringify(damage)), /backup\.json is damaged/)
+    const [lost] = document.files as { path: string }[]
+    const [at, away] = [join(folder, 'lake', lost?.path ?? ''), join(folder, 'away')]
+    renameSync(at, away)
+    const message = `${lost?.path} of the backup is damaged: it is not there.`
+    await t.rejects(restore(target.url, restored.lakeDir, folder), { code: 'conflict', message })
+    renameSync(away, at)
     const later = Buffer.from(JSON.stringify({ format: 2 }))
     await refuses('backup.json', () => later, /format 2 is not known here/)
   })

@@ -7,6 +7,7 @@ import { loadModels } from '../model/graph.ts'
 import { checkPublished } from '../model/published.ts'
 import { missingOf } from '../ready.ts'
 import connect from '../store/driver.ts'
+import { runningOn } from '../store/running.ts'
 import { command } from './command.ts'
 import type { LakeStatus } from './status.ts'
 
@@ -94,8 +95,8 @@ async function postgres({ postgres }: App): Promise<Finding> {
   }
 }
 
-async function server({ config }: App): Promise<Finding> {
-  const problem = await serverProblem(config)
+async function server({ config, postgres: { url } }: App): Promise<Finding> {
+  const problem = (await serverProblem(config)) ?? (await foreignServer(config, url))
   return { ok: problem === null, detail: problem ?? `ready at ${config.baseUrl}` }
 }
 
@@ -107,6 +108,17 @@ async function serverProblem({ baseUrl }: Pick<Config, 'baseUrl'>): Promise<stri
     return `${baseUrl} is not ready: ${said.missing?.join('; ') ?? `it answers ${answer.status}`}`
   } catch {
     return `no Recoup answers at ${baseUrl}: run recoup dev or recoup serve, or give PORT or BASE_URL as the server has it`
+  }
+}
+
+/** The address of another service, of which this one's may be a copy. */
+async function foreignServer({ baseUrl }: Pick<Config, 'baseUrl'>, url: string): Promise<string | null> {
+  const sql = connect(url, { max: 1, onnotice: () => {} })
+  try {
+    if ((await runningOn(sql)).server) return null
+    return `the Recoup at ${baseUrl} is another service, and no server of this one runs: run recoup dev or recoup serve with a PORT of its own`
+  } finally {
+    await sql.end()
   }
 }
 

@@ -1,11 +1,12 @@
 import { constants, createWriteStream } from 'node:fs'
-import { copyFile, mkdir, open, readdir, stat, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, open, readdir, writeFile } from 'node:fs/promises'
 import { dirname, join, relative, resolve } from 'node:path'
 import { Transform } from 'node:stream'
 import { pipeline as pipe } from 'node:stream/promises'
 import { createZstdCompress, constants as zlib } from 'node:zlib'
 import { fail } from '../errors.ts'
 import { errorFields, log } from '../log.ts'
+import { makeFolder } from '../store/folder.ts'
 import type { Transaction } from '../store/postgres.ts'
 import { statement } from '../store/sqlfile.ts'
 import type { Pipeline } from './pipeline.ts'
@@ -78,9 +79,7 @@ export async function backup(
 
 /** Whoever may read a backup reads every customer: only its owner may, also where the folder was there before. */
 async function prepare(folder: string): Promise<void> {
-  const found = await stat(folder).catch(() => null)
-  if (found && !found.isDirectory()) throw fail('conflict', `${folder} is not a folder.`)
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+  makeFolder('FOLDER', folder)
   if ((await readdir(folder)).length)
     throw fail('conflict', `${folder} is not empty: a backup needs a folder of its own.`)
   for (const part of ['postgres', 'lake']) await mkdir(join(folder, part), { mode: 0o700 })

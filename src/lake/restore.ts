@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { access, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { pipeline as pipe } from 'node:stream/promises'
@@ -9,7 +9,7 @@ import type postgres from 'postgres'
 import * as v from 'valibot'
 import { fail } from '../errors.ts'
 import connect from '../store/driver.ts'
-import { SESSION_OF } from '../store/postgres.ts'
+import { runningOn } from '../store/running.ts'
 import { statement } from '../store/sqlfile.ts'
 import { BACKUP_FORMAT, type BackupDocument, copyDurably } from './backup.ts'
 import { claimLake } from './owner.ts'
@@ -52,7 +52,11 @@ export async function restore(
     for (const table of document.tables) await checkTable(folder, table)
     await claimLake(lakeDir, serviceId)
     for (const [index, file] of document.files.entries()) {
-      await copyDurably(join(folder, 'lake', file.path), join(lakeDir, file.path))
+      const from = join(folder, 'lake', file.path)
+      await access(from).catch((cause) => {
+        throw damaged(file.path, 'it is not there', cause)
+      })
+      await copyDurably(from, join(lakeDir, file.path))
       const hash = createHash('sha256')
       await pipe(createReadStream(join(lakeDir, file.path)), hash)
       if (hash.digest('hex') !== file.sha256) throw damaged(file.path, 'its SHA-256 differs')
@@ -200,20 +204,12 @@ async function checkTarget(sql: postgres.Sql, document: BackupDocument): Promise
   return service.service_id
 }
 
-/**
- * Whoever runs goes on with the secrets of before. A server that is asked nothing is on no list, but has its session;
- * behind a pooler of sessions the list alone tells.
- */
+/** Whoever runs goes on with the secrets of before. */
 async function refuseRunning(sql: postgres.Sql): Promise<void> {
-  const [runs] = await sql<{ server: boolean; worker: boolean }[]>`
-    select
-      coalesce(bool_or(application_name = ${SESSION_OF.server}), false)
-        or exists (select from server_process where seen_at > now() - interval '2 minutes') as server,
-      coalesce(bool_or(application_name = ${SESSION_OF.worker}), false) as worker
-    from pg_stat_activity where datname = current_database()`
+  const runs = await runningOn(sql)
   const running = [
-    ...(runs?.server ? ['a server (recoup serve or dev)'] : []),
-    ...(runs?.worker ? ['a worker (recoup work or dev)'] : []),
+    ...(runs.server ? ['a server (recoup serve or dev)'] : []),
+    ...(runs.worker ? ['a worker (recoup work or dev)'] : []),
   ]
   if (running.length > 0)
     throw fail(
