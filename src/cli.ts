@@ -2,8 +2,9 @@ import { main } from './cli/main.ts'
 
 // Whoever reads our output, such as head, has seen enough.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error
-  process.exit()
+  if (error.code === 'EPIPE') process.exit()
+  process.stderr.write(`recoup: the output cannot be written: ${error.message}\n`)
+  process.exit(1)
 })
 
 const code = await main(process.argv.slice(2), {

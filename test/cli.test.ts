@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
   existsSync,
@@ -180,6 +181,23 @@ t.test('a mistake is told on stderr with exit code 1, and nothing is on stdout',
   }
   const [[args] = [[]]] = mistakes
   t.match(await recoup(args), await inProcess(args))
+})
+
+t.test('a disk that is full is named as such', async (t) => {
+  const full = () => {
+    throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
+  }
+  let said = ''
+  const err = (text: string) => {
+    said += text
+  }
+  t.equal(await main(['--version'], { env: {}, out: full, err }), 1)
+  t.match(said, /^recoup: ENOSPC: .* is full: free some space, then run it again\n$/)
+  const { status, stderr } = spawnSync('sh', ['-c', `${join(CHECKOUT, 'bin/recoup')} --version > /dev/full`])
+  t.match(
+    { status, stderr: `${stderr}` },
+    { status: 1, stderr: /^recoup: the output cannot be written: ENOSPC.*\n$/ },
+  )
 })
 
 t.test('the environment', async (t) => {

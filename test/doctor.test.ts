@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
+import { diskFinding } from '../src/cli/doctor.ts'
 import { main } from '../src/cli/main.ts'
 import { listedFiles } from '../src/lake/lost.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
@@ -86,4 +87,17 @@ t.test('doctor names the files of the lake that are gone or cut off', async (t) 
   t.match(await doctor(), {
     'lake files': `WRONG  lake files: missing or cut off in ${app.pipeline.lakeDir}: ${served.join(', ')}: recoup refresh`,
   })
+})
+
+t.test('doctor says what a disk that is nearly full means', (t) => {
+  const lake = { path: '/lake', free: 0.5 }
+  t.same(diskFinding([lake, { path: '/data', free: 0.05 }]), {
+    ok: true,
+    detail: '50 % free at /lake, 5 % free at /data',
+  })
+  t.match(diskFinding([lake, { path: '/data', free: 0.0499 }]), {
+    ok: false,
+    detail: '50 % free at /lake, 4 % free at /data: free some space. With less than 5 %',
+  })
+  t.end()
 })

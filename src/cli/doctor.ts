@@ -1,4 +1,4 @@
-import { statfsSync } from 'node:fs'
+import { statfsSync, statSync } from 'node:fs'
 import { sealProblem } from '../access/service-seal.ts'
 import type { App } from '../app.ts'
 import type { Config } from '../config.ts'
@@ -194,8 +194,24 @@ async function deadLetters(app: App): Promise<Finding> {
   return { ok: false, detail: `${dead} deliveries of webhooks: see recoup dead-letter list, then replay` }
 }
 
-function disk({ config: { lakeDir } }: App): Finding {
-  const { bavail, blocks } = statfsSync(lakeDir)
-  const free = bavail / blocks
-  return { ok: free >= LEAST_FREE_SHARE, detail: `${(free * 100).toFixed(0)} % free at ${lakeDir}` }
+function disk({ config: { lakeDir, dataDir, databaseUrl } }: App): Finding {
+  const folders = [lakeDir, ...(databaseUrl === null ? [dataDir] : [])]
+  const dev = (path: string) => statSync(path).dev
+  const disks = folders.filter((path, at) => folders.findIndex((other) => dev(other) === dev(path)) === at)
+  return diskFinding(disks.map((path) => ({ path, free: freeShare(path) })))
+}
+
+function freeShare(path: string): number {
+  const { bavail, blocks } = statfsSync(path)
+  return bavail / blocks
+}
+
+export function diskFinding(disks: readonly { path: string; free: number }[]): Finding {
+  const ok = disks.every(({ free }) => free >= LEAST_FREE_SHARE)
+  const shown = disks.map(({ path, free }) => `${Math.floor(free * 100)} % free at ${path}`).join(', ')
+  if (ok) return { ok, detail: shown }
+  return {
+    ok,
+    detail: `${shown}: free some space. With less than ${LEAST_FREE_SHARE * 100} % nothing goes into the lake; it goes on by itself`,
+  }
 }

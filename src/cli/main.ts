@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type App, type AppOptions, openApp } from '../app.ts'
 import { CHECKOUT, type Config, ConfigError, readConfig } from '../config.ts'
-import { Failure } from '../errors.ts'
+import { errorCode, Failure } from '../errors.ts'
 import { setLogLevel } from '../log.ts'
 import { didYouMean } from '../model/nearest.ts'
 import { hasEmbedded } from '../store/embedded.ts'
@@ -166,11 +166,15 @@ const withNumbers = ({ options }: Command, args: readonly string[]): string[] =>
     return given
   }, [])
 
+const FULL = ['ENOSPC', 'EDQUOT']
+
 /** What a person sees of a failure: its text, and the stack only of mistakes in the program or when debugging. */
 function explain(error: unknown, env: NodeJS.ProcessEnv): string {
   if (error instanceof ConfigError) return `The environment is wrong:\n${error.message}`
   if (error instanceof UsageError || error instanceof Failure) return error.message
   if (!(error instanceof Error)) return String(error)
+  if (FULL.includes(errorCode(error) ?? ''))
+    return `${error.message}. The disk of DATA_DIR, of LAKE_DIR or of what the command writes is full: free some space, then run it again`
   const isMistake = [TypeError, RangeError, ReferenceError].some((kind) => error instanceof kind)
   return (isMistake || env.LOG_LEVEL === 'debug' ? error.stack : undefined) ?? error.message
 }
