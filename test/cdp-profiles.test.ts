@@ -412,6 +412,39 @@ t.test('the store knows who has a subscription and nothing else', async (t) => {
     })
 })
 
+t.test('an address that went from one customer to another is the new one’s', async (t) => {
+  const moved = await newBrand(pipeline, { features: FEATURES })
+  await sql`
+    insert into customer (brand_id, subject, id, provenance, email)
+    values (${moved.id}, 1, 'before', 'server', 'moved@example.com'), (${moved.id}, 2, 'now', 'server', 'ann@example.com')`
+  await sql`
+    insert into identifier (brand_id, kind, value, subject)
+    values (${moved.id}, 'email', 'ann@example.com', 1), (${moved.id}, 'email', 'moved@example.com', 1)`
+  await sql`
+    insert into identifier_claim (brand_id, kind, value, subject, source)
+    values (${moved.id}, 'email', 'ann@example.com', 2, 'store')`
+  await addOrders(sql, moved, random, [{ subject: 2 } as MadeCustomer], 5)
+  await refresh(moved)
+  const call = client(t, await key(moved, SCOPES))
+  const ordered = async (identifier: string) => (await call(`/cdp/customers/${identifier}/orders`)).body.list
+  t.equal((await ordered('ann@example.com')).length, 5)
+  t.same(await ordered('moved@example.com'), [])
+})
+
+t.test('an address that nobody has any more is still that of who had it', async (t) => {
+  const left = await newBrand(pipeline, { features: FEATURES })
+  await sql`
+    insert into customer (brand_id, subject, id, provenance) values (${left.id}, 1, 'first', 'server'), (${left.id}, 2, 'later', 'server')`
+  await sql`insert into identifier (brand_id, kind, value, subject) values (${left.id}, 'email', 'ann@example.com', 1)`
+  await sql`
+    insert into identifier_claim (brand_id, kind, value, subject, source)
+    values (${left.id}, 'email', 'ann@example.com', 2, 'store')`
+  await addOrders(sql, left, random, [{ subject: 1 } as MadeCustomer], 5)
+  await refresh(left)
+  const call = client(t, await key(left, SCOPES))
+  t.equal((await call('/cdp/customers/ann@example.com/orders')).body.list.length, 5)
+})
+
 t.test('before the first refresh insights are computed', async (t) => {
   const first = await newBrand(pipeline, { features: FEATURES })
   await logBatch(sql, [{ brand_id: first.id, origin: 'service', email: 'first@example.com' }])

@@ -26,9 +26,12 @@ await sql`
 await sql`
   insert into conversation (brand_id, id, contact_id, channel)
   select brand_id, gen_random_uuid(), id, 'email' from contact where brand_id = ${brand.id}`
+await sql`
+  insert into identifier_claim (brand_id, kind, value, subject, source)
+  values (${brand.id}, 'email', '29009@example.com', 29010, 'store')`
 const NOBODYS = '01890a5d-ac96-774b-bcce-b302099a8057'
 await sql`insert into contact (brand_id, id, email) values (${brand.id}, ${NOBODYS}, '29007@example.com')`
-await sql`analyze customer, identifier, subject_redirect, contact, conversation`
+await sql`analyze customer, identifier, identifier_claim, subject_redirect, contact, conversation`
 
 type Value = string | number | boolean | null | number[] | string[]
 
@@ -54,6 +57,7 @@ const statements: readonly [what: string, name: string, values: Value[]][] = [
   ['by its id', 'customer/customer_found', ['customer-29007', false]],
   ['by its id, with what it goes by', 'customer/customer_found', ['customer-29007', true]],
   ['by its email', 'customer/party_found', ['email', '29007@example.com']],
+  ['by an email that another had, too', 'customer/party_found', ['email', '29009@example.com']],
   ['by its id or a contact', 'customer/party_found', ['none', 'customer-29007']],
   ['by its id, with all ordinals', 'commerce/subjects_named', ['profile_id', 'customer-29007']],
   ['by its email, with all ordinals', 'commerce/subjects_named', ['email', '29007@example.com']],

@@ -496,6 +496,17 @@ t.test('whom an identifier names follows from its shape', async (t) => {
   })
 })
 
+t.test('an address that went from one customer to another names the new one', async (t) => {
+  const address = 'handed-on@example.com'
+  await sql`
+    insert into customer (brand_id, subject, id, provenance, email)
+    values (${neighbour.id}, 5001, 'had it', 'server', 'new-one@example.com'), (${neighbour.id}, 5002, 'has it', 'server', ${address})`
+  await sql`insert into identifier (brand_id, kind, value, subject) values (${neighbour.id}, 'email', ${address}, 5001)`
+  await sql`
+    insert into identifier_claim (brand_id, kind, value, subject, source) values (${neighbour.id}, 'email', ${address}, 5002, 'store')`
+  t.match(await previewErasure(pipeline, neighbour, { email: address }), { customer_ids: ['has it'] })
+})
+
 t.test('the job erases somebody who is not known, too, and they stay out', async (t) => {
   await sql`
     insert into visitor_claim (brand_id, kind, value, subject)
