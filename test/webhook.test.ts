@@ -583,6 +583,27 @@ t.test('a contact is linked to the customer whose email or phone it has, whoever
   t.equal(await linked('bob@example.com'), later)
 })
 
+t.test('an address that went from one customer to another names the new one', async (t) => {
+  const one = await source()
+  const options = { storePlatformDomain: 'myshopify.com', source: 'store' } as const
+  const told = async (storeCustomerId: string, email: string) => {
+    const [subject = 0] = await assignSubjects(
+      sql,
+      one.brand.id,
+      [{ seenAt: new Date(), storeCustomerId, email }],
+      options,
+    )
+    await sql`update customer set email = ${email} where brand_id = ${one.brand.id} and subject = ${subject}`
+    return subject
+  }
+  await told('1', 'ann@example.com')
+  await told('1', 'moved@example.com')
+  const now = await told('2', 'ann@example.com')
+  await send(one, { data: data({ email: 'ann@example.com' }) })
+  t.match(await eventsOf(db, one.brand), [{ email: 'ann@example.com', store_customer_id: '2' }])
+  t.match(await sql`select subject from contact where brand_id = ${one.brand.id}`, [{ subject: now }])
+})
+
 t.test('what nobody expected is 500, without saying what it was', async (t) => {
   const secret = Buffer.from('whsec_test')
   const fail = () => Promise.reject(new Error('secret detail'))

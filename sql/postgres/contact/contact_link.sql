@@ -3,16 +3,13 @@
 update contact
 set subject = holder.subject, updated_at = now()
 from (
-    select subject
-    from identifier
-    where brand_id = $1 and ((kind = 'email' and value = $3) or (kind = 'phone' and value = $4))
-    order by kind
-    limit 1
+    select coalesce(meant_by($1, 'email', $3), meant_by($1, 'phone', $4)) as subject
 ) as holder
 where
     contact.brand_id = $1
     and contact.id = $2
     and contact.subject is null
+    and holder.subject is not null
     and not exists (
         select from contact as other
         where other.brand_id = $1 and other.subject = holder.subject and (other.email is not null or other.phone is not null)

@@ -118,7 +118,10 @@ async function store(
 
   await linkContact(tx, contact.contactId, { email, phone })
   const record = [v7(), providerId, definitionId, externalId, contact.contactId, eventId]
-  const { id } = await tx.one<{ id: string }>('custom_event_put', [...record, JSON.stringify(data)])
+  const { id, store_customer_id } = await tx.one<{ id: string; store_customer_id: string | null }>(
+    'custom_event_put',
+    [...record, JSON.stringify(data)],
+  )
   await tx.run('custom_delivery_told', [providerId, eventId, id])
   await tx.run('dead_letter_resolve', [providerId, eventId])
   await appendEvent(tx, brandId, {
@@ -126,6 +129,7 @@ async function store(
     // Event ids are a provider's own; the lake knows one name space per brand.
     event_id: `${providerId}:${eventId}`,
     ...said,
+    ...(store_customer_id === null ? {} : { store_customer_id }),
     properties,
   })
   return { ok: true, custom_event_id: id, flow_event_id: null }
