@@ -26,7 +26,17 @@ await logBatch(db.postgres.sql, [
     brand_id: brand.id,
     event_type: 'updateProperties',
     email,
-    properties: { serial: long, parts: [long], credit: CREDIT, ratio: RATIO, ratios: [RATIO], trace: TRACE },
+    properties: {
+      serial: long,
+      parts: [long],
+      credit: CREDIT,
+      ratio: RATIO,
+      ratios: [RATIO],
+      trace: TRACE,
+      vast: 1e30,
+      least: -1e30,
+      infinite: 'Infinity',
+    },
   },
   { brand_id: brand.id, event_type: 'unit_registered', email, properties: { serial: long } },
 ])
@@ -95,6 +105,9 @@ t.test('those of a rule are compared with every digit, and shown as they were se
     for (const name of ['ratio', 'ratios'])
       t.same([await compared(name, '=', RATIO), await compared(name, '>', RATIO)], [1, 0], name)
     t.same([await compared('trace', '>', 0), await compared('trace', '=', 0)], [1, 0])
+    t.same([await compared('vast', '>', 5), await compared('vast', '<', 5)], [1, 0], 'beyond all room')
+    t.same([await compared('least', '>', 5), await compared('least', '<', 5)], [0, 1])
+    t.same([await compared('infinite', '>', 5), await compared('infinite', '<', 5)], [0, 0], 'no number')
     const { body } = await call('GET /cdp/definitions/properties', { as })
     const properties = body.properties as { id: string; type: string }[]
     t.equal(properties.find(({ id }) => id === 'trace')?.type, 'decimal')

@@ -80,8 +80,17 @@ select
         else [json_value ->> '$']
     end as elements,
     try_cast(json_value ->> '$' as decimal(38, 16)) as number,
-    -- Its elements as numbers.
-    list_transform(elements, lambda element: try_cast(element as decimal(38, 16))) as numbers,
+    -- Its elements as numbers. What there is no room for is more, or less, than whatever it is compared with.
+    list_transform(
+        elements,
+        lambda element: coalesce(
+            try_cast(element as decimal(38, 16)),
+            case
+                when isfinite(try_cast(element as double))
+                    then sign(try_cast(element as double)) * 9999999999999999999999::decimal(38, 16)
+            end
+        )
+    ) as numbers,
     -- A time without a zone is UTC, which is the zone of the session. Beyond these years windows cannot be reckoned.
     case
         when try_cast(json_value ->> '$' as timestamptz) between '0001-01-01' and '9999-12-31'
