@@ -136,6 +136,21 @@ t.test('a mail server is not given a sender that is no address', async (t) => {
     t.match(await set(from), { code: 0 }, from)
 })
 
+t.test('a channel is given no option of another adapter', async (t) => {
+  const set = (channel: string, ...args: string[]) =>
+    recoup('channel', 'set', '--brand', 'one', '--channel', channel, '--adapter', ...args)
+  for (const [channel, adapter, option, value] of [
+    ['sms', 'outbox', 'url', 'https://sms.example'],
+    ['sms', 'http_sms', 'host', 'smtp.example'],
+    ['email', 'smtp', 'url', 'https://sms.example'],
+  ] as const)
+    t.match(
+      await set(channel, adapter, `--${option}`, value),
+      refused(`recoup: --${option}: is no setting of ${adapter}. See recoup channel set --help\n`),
+    )
+  t.match(await set('sms', 'outbox', '--rate', '5'), { code: 0 })
+})
+
 t.test('a time without a zone is UTC, and no day is taken for another', (t) => {
   const at = (value: string) => timeOption({ 'as-of': value }, 'as-of')?.toISOString()
   t.equal(at('2026-01-31'), '2026-01-31T00:00:00.000Z')

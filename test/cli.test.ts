@@ -141,6 +141,7 @@ t.test('a mistake is told on stderr with exit code 1, and nothing is on stdout',
     [['import', 'order', 'x.csv', ...brand], /KIND must be one of orders, .*, events, not "order"/],
     [['import', 'orders', ...brand], 'FILE is missing. See recoup import --help'],
     [['demo', ...brand, '--customers', '0'], '--customers must be an integer from 1 to 10000000, not "0"'],
+    [['serve', '--processes', '2', '--one-of', '2'], /^recoup: --processes and --one-of exclude each other/],
     [['demo', ...brand, '--days', '-5'], '--days must be an integer from 1 to 3650, not "-5"'],
     [
       ['demo', '--brand', '--days', '5'],

@@ -32,6 +32,19 @@ function adapterNamed(values: Run['values'], of: ConsentChannel): Adapter {
   return found
 }
 
+/** Which options an adapter takes; another one's would be lost in silence. */
+const TAKES: Readonly<Record<Adapter, readonly string[]>> = {
+  outbox: ['rate'],
+  http_sms: ['rate', 'url', 'from', 'secret-file'],
+  smtp: ['rate', 'host', 'port', 'tls', 'require-tls', 'user', 'from', 'secret-file'],
+}
+
+function refuseOthers(adapter: Adapter, values: Run['values']): void {
+  const known = Object.values(TAKES).flat()
+  const other = Object.keys(values).find((name) => known.includes(name) && !TAKES[adapter].includes(name))
+  if (other) throw new UsageError(`--${other}: is no setting of ${adapter}. See recoup channel set --help`)
+}
+
 /** What each adapter asks for. */
 function settingsOf(adapter: Adapter, values: Run['values']): Record<string, unknown> {
   const web = (name: string) => {
@@ -108,6 +121,7 @@ export const channelCommands = [
       const { app, brand: found, db } = await ofBrand(run)
       const of = channelNamed(run)
       const adapter = adapterNamed(values, of)
+      refuseOthers(adapter, values)
       const settings = settingsOf(adapter, values)
       const rate = integerOption(values, 'rate', RATE, 1, 1_000)
       const seal = await serviceSeal(app)

@@ -127,6 +127,10 @@ export const runCommands = [
     run: async (run: Run) => {
       const { app, values, config } = run
       const processes = processesOf(values, config)
+      if (values.processes !== undefined && values['one-of'] !== undefined)
+        throw new UsageError(
+          '--processes and --one-of exclude each other: servers of one command share the port by themselves',
+        )
       if (processes > 1) return await serveMany(processes, run)
       const oneOf = integerOption(values, 'one-of', 0, 1, MOST_PROCESSES)
       if (!oneOf && config.port !== 0) await portIsFree(config.host, config.port)
