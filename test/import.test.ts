@@ -419,6 +419,32 @@ ${row('c', { price: 1 })}${row('d', [{ price: 2 }])}`,
   )
 })
 
+t.test('halves of a cent go away from zero in prices as in totals', async (t) => {
+  const { file, run, orders } = await store(t)
+  const path = file(
+    'halves.csv',
+    `external_id,created_at,line.quantity,line.price,line.total
+a,2026-01-01,1,1.005,
+a,2026-01-01,1,2.675,
+a,2026-01-01,2,,2.01
+a,2026-01-01,3,,10
+a,2026-01-01,0,,5
+`,
+  )
+  await run('orders', path)
+  const [{ lines = [] } = {}] = (await orders()) as { lines: { price: string; total: string }[] }[]
+  t.same(
+    lines.map(({ price, total }) => [price, total]),
+    [
+      ['1.01', '1.01'],
+      ['2.68', '2.68'],
+      ['1.01', '2.01'],
+      ['3.33', '10.00'],
+      [null, '5.00'],
+    ],
+  )
+})
+
 t.test('amounts beyond eleven digits and quantities beyond an integer are refused', async (t) => {
   const { file, run, orders } = await store(t)
   const head = 'external_id,created_at,total,line.quantity,line.price,line.total'
