@@ -58,6 +58,16 @@ t.test('what a page said of somebody without proof is not erased with them', asy
   t.strictSame(claims, [])
 })
 
+t.test('an address that a customer shared with one who is erased goes on naming them', async (t) => {
+  const shop = await people(db)
+  const email = 'family@example.com'
+  const [, two] = await shop.assign({ storeCustomerId: '1', email }, { storeCustomerId: '2', email })
+  await shop.assign({ storeCustomerId: '3', email })
+  await erase(shop, { storeCustomerId: '1' })
+  t.strictSame(await shop.assign({ email, seenAt: new Date() }), [two])
+  t.equal((await shop.customers()).length, 3)
+})
+
 t.test('a number is found in every spelling that a sender could have used', async (t) => {
   const { mayBeNamedBy, areIn } = peopleWith({ ...noIdentifiers(), phone: ['+14155552671'] }, 'US')
   for (const phone of [
