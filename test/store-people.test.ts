@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { v7 } from 'uuid'
 import { recipientsOf } from '../src/campaign/recipient.ts'
 import { ShopLife } from '../src/connect/demo/store/life.ts'
 import { customerNode } from '../src/connect/demo/store/nodes.ts'
@@ -529,6 +530,38 @@ t.test('a refusal at an address holds for whoever has it, in whatever order it c
     t.hasStrict(await contacts(await told(...order)), [
       { email: 'ann@example.com', email_consent: 'unsubscribed' },
     ])
+})
+
+t.test('a refusal at an address that went from one customer to another is the new one’s', async (t) => {
+  const brand = await told(
+    customer(2, { phone: null, email: 'a@example.com' }),
+    customer(3, { phone: null, email: 'moved@example.com' }),
+    customer(3, { id: 78, phone: NEW, email: null }),
+  )
+  const [{ subject } = {}] = await sql`
+    select subject from customer where brand_id = ${brand.id} and store_customer_id = '78'`
+  // As an import says it, which makes no contact.
+  await sql`update customer set email = 'a@example.com' where brand_id = ${brand.id} and subject = ${subject}`
+  await sql`
+    insert into identifier_claim (brand_id, kind, value, subject, source)
+    values (${brand.id}, 'email', 'a@example.com', ${subject}, 'import')`
+  const unlinked = v7()
+  await sql`insert into contact (brand_id, id, email) values (${brand.id}, ${unlinked}, 'a@example.com')`
+  await db.postgres
+    .forBrand(brand.id)
+    .tx((tx) => setConsent(tx, unlinked, 'email', 'unsubscribed', 'reply', new Date()))
+  t.same(
+    [
+      ...(await sql`select email_consent from contact where brand_id = ${brand.id} and email = 'moved@example.com'`),
+    ],
+    [{ email_consent: 'unknown' }],
+  )
+  t.same(
+    [
+      ...(await sql`select source from contact_consent where brand_id = ${brand.id} and contact_id <> ${unlinked}`),
+    ],
+    [{ source: 'reply' }],
+  )
 })
 
 t.test('an address of a customer whom the store removed is that of the one who has it now', async (t) => {

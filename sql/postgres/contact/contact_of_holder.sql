@@ -13,12 +13,8 @@ with refusing as materialized (
 holder as materialized (
     select refusing.brand_id, held.subject, address
     from refusing
-    cross join lateral (
-        select subject
-        from identifier
-        where identifier.brand_id = refusing.brand_id and identifier.kind = refusing.kind and value = address
-        offset 0
-    ) as held
+    cross join lateral (select meant_by(refusing.brand_id, refusing.kind, address) as subject offset 0) as held
+    where held.subject is not null
 )
 
 select person.id, address
