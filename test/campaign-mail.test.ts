@@ -208,6 +208,7 @@ t.test('a run waits from when its message was sent, and is over only then', asyn
   await sql`update message_channel set settings = ${sql.json({ host, port, from })} where brand_id = ${brand.id}`
   const sentBefore = async () => (await messagesOf(brand)).some(({ status }) => status === 'sent')
   for (let looked = 0; looked < 30 && !(await sentBefore()); looked++) await stage.pass(1)
+  t.match(await messagesOf(brand), [{ status: 'sent', reason: null, error: null }])
   t.equal(mails.length, 1)
   await stage.pass(8)
   t.match(await runOf(), { state: 'waiting' }, 'the wait since it was sent is not over')
