@@ -28,7 +28,7 @@ export async function isLost(lakeDir: string, { path, bytes }: ListedFile): Prom
 
 /**
  * Published files of a brand that are gone or damaged, when all else of it is there: sources and models make them anew.
- * None while the lake is not there.
+ * None while the lake is not there. The log names them.
  */
 async function lostServed(pipeline: Pipeline, brandId: string): Promise<ListedFile[]> {
   const { lakeDir } = pipeline
@@ -43,6 +43,8 @@ async function lostServed(pipeline: Pipeline, brandId: string): Promise<ListedFi
       if (!hash.equals(file.sha256)) lost.push(file)
     }
   }
+  if (lost.length)
+    log('warn', 'served_files_lost', { brand_id: brandId, paths: lost.map(({ path }) => path) })
   return lost
 }
 
@@ -50,7 +52,6 @@ async function lostServed(pipeline: Pipeline, brandId: string): Promise<ListedFi
 export async function noteLostServed(pipeline: Pipeline, brandId: string): Promise<boolean> {
   const lost = await lostServed(pipeline, brandId)
   if (lost.length === 0) return false
-  log('warn', 'served_files_lost', { brand_id: brandId, paths: lost.map(({ path }) => path) })
   await pipeline.postgres.pipeline.run('lake_brand_anew', [brandId])
   return true
 }
@@ -59,7 +60,6 @@ export async function noteLostServed(pipeline: Pipeline, brandId: string): Promi
 export async function leaveLostServed(pipeline: Pipeline, brandId: string): Promise<boolean> {
   const lost = await lostServed(pipeline, brandId)
   if (lost.length === 0) return false
-  log('warn', 'served_files_lost', { brand_id: brandId, paths: lost.map(({ path }) => path) })
   await pipeline.postgres.pipeline.tx(async (tx) => {
     await retireFiles(
       tx,

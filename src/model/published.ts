@@ -18,9 +18,10 @@ export function checkPublished(models: readonly Model[]): void {
 }
 
 function checkColumn({ file, columns }: Model, name: string, kind: Kind): void {
-  const type = new Map(columns).get(name)
+  const types = new Map(columns)
+  const type = types.get(name)
   if (type === undefined) {
-    const hint = didYouMean(name, new Map(columns).keys())
+    const hint = didYouMean(name, types.keys())
     throw new Error(`${file}: column "${name}" is missing, and operations read it.${hint}`)
   }
   if (!KINDS[kind].type.test(type))
