@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { CHECKOUT } from '../src/config.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
 import { createSegment } from '../src/segment/saved.ts'
-import { editRule } from './edited-rule.ts'
+import { editRules } from './edited-rules.ts'
 import { addNews, copyShare } from './lake-slice.ts'
 import { options } from './options.ts'
 import { progress, RESULTS, report, rounded } from './report.ts'
@@ -84,7 +84,7 @@ async function costOf(place: Stage, axis: Cost['axis'], segments: number): Promi
     select sum(rows) filter (where relation = 'events')::bigint as events,
       sum(rows) filter (where relation = 'customers')::bigint as customers
     from lake_file where brand_id = ${brand.id} and retired_at is null and level > 0`
-  const full = await quickest(place, () => editRule(app.postgres, brand.id))
+  const full = await quickest(place, () => editRules(app.postgres, brand.id))
   const step = await quickest(place, () => addNews(place, Number(values.news)))
   const cost = { full_s: full.s, full_cpu_s: full.cpu, step_s: step.s, step_cpu_s: step.cpu }
   return { axis, events: rows?.events ?? 0, customers: rows?.customers ?? 0, segments, ...cost }

@@ -8,7 +8,7 @@ import type { Part } from '../src/segment/part.ts'
 import { resultsHash } from '../src/segment/recipe.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
 import { createSegment } from '../src/segment/saved.ts'
-import { editRule } from './edited-rule.ts'
+import { editRules } from './edited-rules.ts'
 import { options } from './options.ts'
 import { segmentMix } from './segment-mix.ts'
 import { fillLog, rssMb, seconds, stage } from './stage.ts'
@@ -80,7 +80,7 @@ try {
   // Time ends windows during a round, too: the last of these is one in which nothing changed.
   while ((await round('nothing new')) > 0);
   rows.splice(before, rows.length - before - 1)
-  for (const { id } of made) await editRule(app.postgres, id)
+  for (const { id } of made) await editRules(app.postgres, id, 1)
   await round('segments anew, a rule of each was edited', ['segments'])
   process.stdout.write(
     `node bench/round.ts --brands ${brands} --customers ${customers} --events ${events}  (${definitions.length} segments each)\n`,

@@ -15,7 +15,7 @@ import type { Part } from '../src/segment/part.ts'
 import { compileOne } from '../src/segment/plan.ts'
 import { openReading } from '../src/segment/reading.ts'
 import { refreshBrand, type Step } from '../src/segment/refresh.ts'
-import { editRule } from './edited-rule.ts'
+import { editRules } from './edited-rules.ts'
 import { options } from './options.ts'
 import { segmentLake, storeIds } from './segment-lake.ts'
 import { segmentMix } from './segment-mix.ts'
@@ -30,7 +30,7 @@ const { values } = options({
     memory: { type: 'string', default: '2400' },
     lake: { type: 'string', default: join(CHECKOUT, '.bench', 'segments') },
     news: { type: 'string', default: '50000' },
-    only: { type: 'string', default: 'full,plain,step,estimate,members,export' },
+    only: { type: 'string', default: 'full,edit,plain,step,estimate,members,export' },
   },
 })
 const parts = values.only.split(',')
@@ -52,6 +52,7 @@ const say = (what: string, figure: string, more = '') => {
 }
 try {
   if (parts.includes('full')) await full()
+  if (parts.includes('edit')) await edit()
   if (parts.includes('plain')) await plain()
   if (parts.includes('step')) await step()
   if (parts.includes('estimate')) await estimates()
@@ -83,11 +84,18 @@ async function refreshed(what: string, parts: readonly Part[]): Promise<void> {
   say(what, `${seconds(performance.now() - started)} s`, `${all ? 'full' : 'step'}: ${steps.join('; ')}`)
 }
 
-/** Everything of the segments anew, as after a change of a rule. */
+/** Everything of the segments anew, as after a change of all rules. */
 async function full(): Promise<void> {
   for (const round of ['first', 'second']) {
-    await editRule(app.postgres, brand.id)
+    await editRules(app.postgres, brand.id)
     await refreshed(`full refresh, ${round}`, ['segments'])
+  }
+}
+
+async function edit(): Promise<void> {
+  for (const round of ['first', 'second']) {
+    await editRules(app.postgres, brand.id, 1)
+    await refreshed(`refresh after an edit of one rule, ${round}`, ['segments'])
   }
 }
 

@@ -309,11 +309,16 @@ async function differing(): Promise<object> {
   )
 }
 
-const history = async ({ id }: Brand) =>
-  (await memberChanges(pipeline, id)).map(({ tick, ...change }) => ({
+/** In the order of refreshes: one that makes several generations is one. */
+async function history({ id }: Brand) {
+  const changes = (await memberChanges(pipeline, id)).map(({ tick, ...change }) => ({
     ...change,
     made: madeBy.get(`${id} ${tick}`),
   }))
+  return [...Map.groupBy(changes, ({ made }) => made).values()].flatMap((same) =>
+    same.sort((one, other) => one.segment - other.segment || one.customer - other.customer),
+  )
+}
 
 /** Both are refreshed, and show the same; false when they do not. */
 async function agree(t: Test, refresh: string, asOf: Date, edited: string) {

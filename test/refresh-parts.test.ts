@@ -178,7 +178,7 @@ t.test('an edited rule makes the members of everyone anew over the customers tha
   await edit(nobody)
   t.match(await segments('2026-05-03T00:00:00'), { full: true, edited: [] })
   const second = await paths()
-  t.same(second, { ...first, members_path: second.members_path })
+  t.match(second, { base_path: first.base_path, models_base_path: first.models_base_path })
   t.ok(second.members_path)
 
   await view(at('2026-05-03T12:00:00'), 'bob')
@@ -192,6 +192,7 @@ t.test('an edited rule makes the members of everyone anew over the customers tha
   t.match(third, { base_path: first.base_path, models_base_path: first.models_base_path })
   t.ok(third.changes_path, 'bob is new')
   t.not(third.members_path, second.members_path)
+  const seen = await shown()
 
   await view(at('2026-05-04T12:00:00'), 'cleo')
   t.match(await segments('2026-05-05T00:00:00'), { full: false, edited: ['ann', 'bob', 'cleo'] })
@@ -200,7 +201,7 @@ t.test('an edited rule makes the members of everyone anew over the customers tha
   await edit(nobody)
   t.match(await segments('2026-05-06T00:00:00'), { full: true, edited: [], others: { cleo: String } })
   t.equal((await paths()).base_path, first.base_path)
-  t.match(await shown(3), { members: 6, generation: 3 }, 'a walk stays')
+  t.same(await shown(seen.generation), seen, 'a walk stays')
 
   await view(at('2026-05-06T12:00:00'), 'dora')
   await edit(viewedWithin(30))
@@ -366,8 +367,10 @@ t.test('a rule that is edited or made while a refresh begins is evaluated for ev
   await refresh('2026-05-02T00:00:00')
   await view(at('2026-05-02T12:00:00'), 'bob')
   const { pipeline } = shared.postgres
+  let begun = false
   const many: typeof pipeline.many = async (name, args) => {
-    if (name === 'segments_to_evaluate') {
+    if (name === 'segments_to_evaluate' && !begun) {
+      begun = true
       await updateSegment(db, { id, definition: viewedWithin(1), createdBy: 'test' })
       await save('made', { source: 'customer_profile', rule: { field: 'orders_count', op: '>=', value: 1 } })
     }

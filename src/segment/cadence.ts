@@ -13,14 +13,19 @@ export interface Turns {
 
 /**
  * Parts the segments of a brand by whose turn it is. `isAnew`: results are made with something else than data and time
- * that changed, so that earlier members say nothing.
+ * that changed, so that earlier members say nothing. Otherwise those that `waits` is true of wait as well.
  */
-export function turnsOf(segments: readonly SegmentRow[], asOf: Date, isAnew: boolean): Turns {
+export function turnsOf(
+  segments: readonly SegmentRow[],
+  asOf: Date,
+  isAnew: boolean,
+  waits: (segment: SegmentRow) => boolean = () => false,
+): Turns {
   const turns: Turns = { due: [], waiting: [] }
   for (const segment of segments) {
     const at = dueAt(segment)
     const early = at !== null && asOf >= (segment.evaluated_at ?? asOf) && asOf.getTime() < at
-    if (early && !isAnew) turns.waiting.push(segment)
+    if ((early || waits(segment)) && !isAnew) turns.waiting.push(segment)
     else turns.due.push(segment)
   }
   return turns
@@ -32,9 +37,10 @@ export async function turnsNow(
   brandId: string,
   asOf: Date,
   isAnew: boolean,
+  waits?: (segment: SegmentRow) => boolean,
 ): Promise<Turns> {
   const segments = await postgres.pipeline.many<SegmentRow>('segments_to_evaluate', [brandId])
-  return turnsOf(segments, asOf, isAnew)
+  return turnsOf(segments, asOf, isAnew, waits)
 }
 
 /** When a segment's next turn comes, in milliseconds; null for those that are evaluated in every refresh. */
@@ -67,15 +73,22 @@ export function goesOnFrom(
   brand: { refreshed_tick: number; as_of: Date | null },
   due: readonly SegmentRow[],
 ): { ticks: number[]; from: Date } {
-  const own = due.filter(({ every_minutes }) => every_minutes !== null)
-  const ticks = own.map((segment) => tickOf(segment, brand.refreshed_tick))
-  const instants = own.flatMap(({ evaluated_at }) => evaluated_at ?? [])
+  const seen = due.filter(({ failed }) => !failed)
+  const ticks = seen.map((segment) => tickOf(segment, brand.refreshed_tick))
+  const instants = seen.flatMap(({ evaluated_at }) => evaluated_at ?? [])
   return {
     ticks: [...new Set([brand.refreshed_tick, ...ticks])],
     from: new Date(Math.min(...[...instants, brand.as_of ?? Number.POSITIVE_INFINITY].map(Number))),
   }
 }
 
-/** The tick after which a segment has not seen the changes. */
-export const tickOf = ({ every_minutes, evaluated_tick }: SegmentRow, refreshed: number): number =>
-  every_minutes === null ? refreshed : Math.min(evaluated_tick ?? refreshed, refreshed)
+/** The tick after which a segment has not seen the changes; one that failed is evaluated over all. */
+export const tickOf = ({ failed, evaluated_tick }: SegmentRow, refreshed: number): number =>
+  failed ? refreshed : Math.min(evaluated_tick ?? refreshed, refreshed)
+
+/** Whether a segment was evaluated by the brand's last refresh: what that published is what its members follow from. */
+export const sawLast = (
+  { evaluated_at, evaluated_tick }: SegmentRow,
+  { refreshed_tick, as_of }: { refreshed_tick: number; as_of: Date | null },
+): boolean =>
+  evaluated_tick === refreshed_tick && evaluated_at !== null && as_of !== null && evaluated_at >= as_of

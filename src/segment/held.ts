@@ -32,11 +32,11 @@ export interface Asked {
 /** Finds out whose memberships of what are looked at anew, and opens what they follow from. */
 export async function ask(
   { duck, asOf }: Session,
-  { plan, rows, from, roots, places, stale }: Asks,
+  { plan, rows, from, roots, places, stale, skipped }: Asks,
   due: readonly SegmentRow[],
   models: readonly Model[],
 ): Promise<Asked> {
-  const asked = await openAsked(duck, plan, due, rows, { from, asOf })
+  const asked = await openAsked(duck, plan, due, rows, { from, asOf, skipped })
   await openTouchedMembers(duck, places, stale)
   const anew = planOf(due.filter(({ ordinal }) => asked.segments.has(ordinal)))
   if (!anew) return asked
@@ -91,8 +91,7 @@ async function daysMostNeed(duck: Duck, segments: readonly AskedSegment[]): Prom
   )
 }
 
-interface Between {
-  from: Date
+interface Between extends Pick<Asks, 'from' | 'skipped'> {
   asOf: Date
 }
 
@@ -159,14 +158,12 @@ function flagsOf(
   { profile, rows, members, everyone, levels }: Plan,
   due: readonly SegmentRow[],
   asked: readonly AskedRows[],
-  { from, asOf }: Between,
+  { from, asOf, skipped }: Between,
 ): [ordinal: number, when: string][] {
   const questions = new Map(
     asked.flatMap(({ table, ids }) => ids.map((id, n) => [id, isAsked(table, n)] as const)),
   )
   const ordinals = new Map(due.map(({ id, ordinal }) => [id, ordinal]))
-  // Results of a refresh that they skipped are none that they have seen.
-  const own = new Set(due.flatMap(({ ordinal, every_minutes }) => (every_minutes === null ? [] : [ordinal])))
   const when = new Map<number, string>([
     ...rows.map(({ id }): [number, string] => [id, questions.get(id) ?? 'true']),
     ...members.map(({ id, segmentId }): [number, string] => {
@@ -185,12 +182,11 @@ function flagsOf(
     ['false', ...new Set(atomsOf(formula).map((id) => `(${when.get(id) ?? 'true'})`))].join(' or ')
   return [
     ...everyone.map((ordinal): [number, string] => [ordinal, 'true']),
-    ...levels
-      .flat()
-      .map(({ ordinal, formula }): [number, string] => [
-        ordinal,
-        own.has(ordinal) ? 'true' : ofFormula(formula),
-      ]),
+    ...levels.flat().map(({ ordinal, formula }): [number, string] => [
+      ordinal,
+      // Results of a refresh that they skipped are none that they have seen.
+      skipped.has(ordinal) ? 'true' : ofFormula(formula),
+    ]),
   ]
 }
 

@@ -64,7 +64,7 @@ export async function wordTables(duck: Duck, members: string): Promise<ServedTab
 /** What is published of members, where a generation is attached. */
 export interface PublishedMembers {
   places: Places
-  /** Segments that the last refresh evaluated. */
+  /** Segments that were evaluated over the data that the last refresh read. */
   fresh: readonly SegmentRow[]
 }
 

@@ -1,8 +1,7 @@
 import { laterFiles, type Manifest } from '../lake/manifest.ts'
 import { tickOf } from './cadence.ts'
-import { parseSaved } from './definition.ts'
+import { withReferrers } from './edited.ts'
 import type { SegmentRow } from './evaluate.ts'
-import { referencesOf } from './tree.ts'
 
 interface Since {
   refreshedTick: number
@@ -69,20 +68,10 @@ const JOINED = `
 
 /**
  * Segments with a new rule, and those that could not be evaluated the last time, since when what they refer to or are made
- * with may have changed; and those that refer to them, over however many others: their members change by it.
+ * with may have changed; and those that refer to them: their members change by it.
  */
-function redefined(evaluated: readonly SegmentRow[]): Set<string> {
-  const found = new Set(
-    evaluated.flatMap(({ id, version, evaluated_version, failed }) =>
-      failed || evaluated_version !== version ? [id] : [],
-    ),
+const redefined = (evaluated: readonly SegmentRow[]): Set<string> =>
+  withReferrers(
+    evaluated,
+    ({ version, evaluated_version, failed }) => failed || evaluated_version !== version,
   )
-  if (found.size === 0) return found
-  const others = evaluated.map((segment) => ({ id: segment.id, to: referencesOf(parseSaved(segment)) }))
-  let before = 0
-  while (found.size > before) {
-    before = found.size
-    for (const { id, to } of others) if (to.some(({ segmentId }) => found.has(segmentId))) found.add(id)
-  }
-  return found
-}

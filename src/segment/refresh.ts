@@ -1,60 +1,15 @@
-import { leaveLostServed } from '../lake/lost.ts'
-import { Outrun } from '../lake/manifest.ts'
 import type { Pipeline } from '../lake/pipeline.ts'
-import { openServing, type Serving } from '../lake/serving.ts'
-import { openSession, type Session } from '../lake/session.ts'
-import { errorFields, log } from '../log.ts'
-import { checkGrains } from '../model/audit.ts'
-import { loadModels, type Model } from '../model/graph.ts'
+import { SMALL_ROWS } from '../lake/session.ts'
+import { loadModels } from '../model/graph.ts'
 import { checkPublished } from '../model/published.ts'
-import { leaveArchived } from './archived.ts'
 import { type BrandRow, brandRow } from './brand-row.ts'
 import { turnsNow } from './cadence.ts'
-import { evaluateSegments } from './evaluate.ts'
-import { ask } from './held.ts'
-import { carryCustomers, computeMarts, computeTouched, openStaging } from './marts.ts'
-import { diffMembers } from './member-diff.ts'
-import { needsOf } from './needed.ts'
-import { nextChangeOf } from './next-change.ts'
-import { BOTH, type Part, type Parts, roundsOf, startOf } from './part.ts'
-import { noteUnchanged, type Publication, publish } from './publish.ts'
-import { type Staying, stayingOf } from './staying.ts'
-import { isUnchanged } from './unchanged.ts'
-import { compareWithPublished } from './verify.ts'
-import { recipeOf, type Task, type Way, type WayOptions, wayOf } from './way.ts'
+import { editedOf } from './edited.ts'
+import { BOTH, type Part, type Parts, roundsOf } from './part.ts'
+import { type RefreshOptions, type RefreshReport, type Run, refreshParts } from './run.ts'
+import { isAnew } from './way.ts'
 
-export interface Step {
-  step: string
-  rows: number
-  ms: number
-}
-
-export interface RefreshReport {
-  brand_id: string
-  as_of: string
-  generation: number
-  /** False when models and members are as they were: no new generation. */
-  published: boolean
-  /** All customers were computed, not only those whose answers can have changed. */
-  full: boolean
-  failed: { segment_id: string; error: string }[]
-  steps: Step[]
-}
-
-/** A run that dies leaves its segments `evaluating` for this long at most. */
-const LEASE_SECONDS = 600
-
-export interface RefreshOptions extends WayOptions {
-  /** Evaluate as of this instant instead of now. */
-  asOf?: Date
-  onStep?: (step: Step) => void
-  /** Called where it waits for room, and where it has it. */
-  onWait?: (waits: boolean) => void
-  /** Aborted: the refresh fails and changes nothing. */
-  signal?: AbortSignal
-  /** Make these only; default both. A brand that has nothing to carry on gets both. */
-  parts?: readonly Part[]
-}
+export type { RefreshOptions, RefreshReport, Step } from './run.ts'
 
 /**
  * Runs the models and all active segments of one brand over the newest manifest and publishes them: together, or one
@@ -72,12 +27,12 @@ export async function refreshBrand(
   const [first, second] = roundsOf(brand, isAnew(brand, models), asked)
   const run = { models, asOf: options.asOf ?? new Date(), worked: { since: performance.now() } }
   const { failures } = brand
-  let report = await refreshParts(pipeline, brand, { ...run, parts: first }, options)
+  let report = await refreshRound(pipeline, brand, { ...run, parts: first }, options)
   if (second) {
     brand = await brandRow(pipeline, brandId)
     // Segments are published with what they are made with: models made with something else would pass for theirs.
     const parts = isAnew(brand, models) ? BOTH : second
-    report = joined(report, await refreshParts(pipeline, brand, { ...run, parts }, options))
+    report = joined(report, await refreshRound(pipeline, brand, { ...run, parts }, options))
   }
   // Not with the first of the two: a brand whose segments fail each time would never come to three failures.
   if (failures && !options.parts) await pipeline.postgres.pipeline.run('lake_brand_recovered', [brandId])
@@ -88,206 +43,39 @@ const joined = (first: RefreshReport, second: RefreshReport): RefreshReport => (
   ...second,
   published: first.published || second.published,
   full: first.full || second.full,
+  failed: [...first.failed, ...second.failed],
   steps: [...first.steps, ...second.steps],
 })
 
-/** Whether results are made with something else than data and time that changed. */
-const isAnew = (brand: BrandRow, models: readonly Model[]) =>
-  brand.recipe !== recipeOf(models, brand) || !brand.no_erasure_since
-
-type Timed = <T>(step: string, work: () => Promise<T>, rows: (result: T) => number) => Promise<T>
-
-interface Run {
-  parts: Parts
-  models: readonly Model[]
-  asOf: Date
-  /** Since when, less what it waited for room. */
-  worked: { since: number }
-}
-
-async function refreshParts(
+/**
+ * Of a large brand edited segments are evaluated of everyone by themselves: for one of a hundred the others need not be.
+ * Those that fail there keep their members.
+ */
+async function refreshRound(
   pipeline: Pipeline,
   brand: BrandRow,
-  { parts, models, asOf, worked }: Run,
+  run: Run,
   options: RefreshOptions,
 ): Promise<RefreshReport> {
-  const { pipeline: db } = pipeline.postgres
-  const turns = parts.has('segments')
-    ? await turnsNow(pipeline, brand.id, asOf, isAnew(brand, models))
-    : { due: [], waiting: [] }
-  const leased = turns.due.map(({ id }) => id)
-  if (leased.length) await db.run('segments_lease', [brand.id, LEASE_SECONDS, leased])
-  let session: Session | undefined
-  try {
-    const start = startOf(brand, parts, turns.due)
-    const goesOn = start !== null && (brand.as_of === null || asOf >= brand.as_of)
-    const needs = needsOf(models, turns, parts)
-    session = await openSession(pipeline, brand, asOf, {
-      since: goesOn ? start.ticks : [],
-      read: needs.sources,
-      brief: true,
-      onWait: (waits) => {
-        worked.since += (waits ? -1 : 1) * performance.now()
-        options.onWait?.(waits)
-      },
-      signal: options.signal,
-      ...(options.smallRows !== undefined && { smallRows: options.smallRows }),
-    })
-    // What is made then was decided before, and would carry on what names the erased.
-    if (session.manifest.erasures !== brand.erasures) throw new Outrun('refresh')
-    const task = {
-      ...(await needs.in(session)),
-      ...{ parts, turns, recipe: recipeOf(models, brand), options },
-    }
-    return await refreshIn(session, pipeline, brand, task, worked.since)
-  } catch (error) {
-    if (leased.length) await db.run('segments_release', [brand.id]).catch(() => {})
-    if (options.signal?.aborted || error instanceof Outrun) throw error
-    if ((await erasedSince(pipeline, brand)) || (await leavesLost(pipeline, brand)))
-      throw new Outrun('refresh', { cause: error })
-    throw error
-  } finally {
-    await session?.close()
-  }
+  const edited = await editedNow(pipeline, brand, run, options)
+  if (edited.size === 0) return await refreshParts(pipeline, brand, run, options)
+  const alone = { ...run, parts: SEGMENTS, edited }
+  const first = await refreshParts(pipeline, brand, alone, options)
+  const failed = new Set(first.failed.map(({ segment_id }) => segment_id))
+  const after = await brandRow(pipeline, brand.id)
+  const parts = isAnew(after, run.models) ? BOTH : run.parts
+  return joined(first, await refreshParts(pipeline, after, { ...run, parts, failed }, options))
 }
 
-/** Then files that the refresh reads may be gone, which is no fault of the brand. */
-const erasedSince = (pipeline: Pipeline, { id, erasures }: BrandRow): Promise<boolean> =>
-  brandRow(pipeline, id).then(
-    (now) => now.erasures !== erasures,
-    () => false,
-  )
+const SEGMENTS: Parts = new Set<Part>(['segments'])
 
-/** Then it is made from the sources when it is tried again. What it failed with counts, not this. */
-const leavesLost = (pipeline: Pipeline, { id }: BrandRow): Promise<boolean> =>
-  leaveLostServed(pipeline, id).catch((error: unknown) => {
-    log('warn', 'lost_files_not_looked_for', { brand_id: id, ...errorFields(error) })
-    return false
-  })
-
-async function refreshIn(
-  session: Session,
+async function editedNow(
   pipeline: Pipeline,
   brand: BrandRow,
-  task: Task & { options: RefreshOptions },
-  startedAt: number,
-): Promise<RefreshReport> {
-  const { parts, models, turns, recipe, options } = task
-  const { asOf } = session
-  const steps: Step[] = []
-  const timed: Timed = async (step, work, rows) => {
-    options.signal?.throwIfAborted()
-    const started = performance.now()
-    const result = await work()
-    const done = { step, rows: rows(result), ms: Math.round(performance.now() - started) }
-    steps.push(done)
-    options.onStep?.(done)
-    return result
-  }
-
-  await openStaging(session, task)
-  const way = await timed(
-    'touched',
-    () => wayOf(session, pipeline, brand, task),
-    ({ touched }) => touched,
-  )
-  const serving = way.whole && !way.carries ? await openServing(session) : null
-  try {
-    const staying = serving && (await stayingOf(session, pipeline, brand, task))
-    await timed(
-      'models',
-      async () => {
-        const rows = await martsIn(session, way, task, serving, staying)
-        // What an edited model makes must not replace what was right before it.
-        if (brand.generation > 0 && brand.recipe !== recipe)
-          await checkGrains(
-            session.duck.connection,
-            models.filter(({ stored }) => stored),
-          )
-        return rows
-      },
-      (rows) => rows,
-    )
-    const { evaluation, members, left } = parts.has('segments')
-      ? await membersIn(session, pipeline, brand, way, task, timed)
-      : NO_SEGMENTS
-    const publication: Publication = {
-      ...{ brand, parts, recipe, models, evaluation, members, left, serving, staying, startedAt },
-      carries: way.carries,
-      mostMoved: options.mostMoved,
-      salesMoved: way.salesMoved,
-      published: way.published ?? null,
-      nextChangeAt:
-        way.whole && parts.has('segments') ? await nextChangeOf(session, turns, evaluation) : null,
-    }
-    if (options.verify) await compareWithPublished(session, pipeline, brand, task)
-    const unchanged = !options.asOf && (await isUnchanged(session, publication, way))
-    if (unchanged) await serving?.abandon()
-    const made = unchanged ? noteUnchanged : publish
-    const generation = await timed(
-      'publish',
-      () => made(pipeline, session, publication),
-      () => turns.due.length,
-    )
-    const failed = evaluation.failed.map(({ segment, error }) => ({ segment_id: segment.id, error }))
-    const report = { brand_id: brand.id, as_of: asOf.toISOString(), generation, published: !unchanged }
-    return { ...report, full: way.whole, failed, steps }
-  } catch (error) {
-    await serving?.abandon()
-    throw error
-  }
-}
-
-/** Of a refresh that makes models only. */
-const NO_SEGMENTS: Pick<Publication, 'evaluation' | 'members' | 'left'> = {
-  evaluation: { evaluated: [], members: [], failed: [] },
-  members: { changes: 0, counts: new Map(), fold: false },
-  left: new Map(),
-}
-
-/** The marts that are needed, of everyone or of the touched customers. */
-async function martsIn(
-  session: Session,
-  way: Way,
-  { models, parts, hollow }: Task,
-  serving: Serving | null,
-  staying: Staying | null,
-) {
-  if (way.carries) return await carryCustomers(session.duck, models)
-  if (way.asks) return await computeTouched(session, models, parts, way.asks)
-  if (!serving) throw new Error('there is no file to compute the marts of everyone into')
-  return await computeMarts(session, { models, parts, hollow }, serving, staying)
-}
-
-/** The members of all segments that are due, and how they differ from those before. */
-async function membersIn(
-  session: Session,
-  pipeline: Pipeline,
-  brand: BrandRow,
-  way: Way,
-  { turns, models, hollow, options }: Task,
-  timed: Timed,
-) {
-  const { asks } = way
-  const asked = asks
-    ? await timed(
-        'asked',
-        () => ask(session, asks, turns.due, models),
-        ({ memberships }) => memberships,
-      )
-    : undefined
-  const evaluation = await timed(
-    'segments',
-    () => evaluateSegments(session, turns.due, { waiting: turns.waiting, asked, hollow }),
-    ({ evaluated }) => evaluated.length,
-  )
-  const compared = async () => {
-    const members = await diffMembers(
-      ...([session, evaluation, session.asOf, way.whole && { published: way.before }] as const),
-    )
-    const left = await leaveArchived(session, pipeline, brand, way, options.verify)
-    const gone = [...left.values()].reduce((sum, count) => sum + count, 0)
-    return { members: { ...members, changes: members.changes + gone }, left }
-  }
-  return { evaluation, ...(await timed('members', compared, ({ members }) => members.changes)) }
+  { parts, models, asOf }: Run,
+  { verify, smallRows = SMALL_ROWS }: RefreshOptions,
+): Promise<ReadonlySet<string>> {
+  if (verify || !parts.has('segments') || brand.own_rows < smallRows || isAnew(brand, models))
+    return new Set()
+  return editedOf((await turnsNow(pipeline, brand.id, asOf, false)).due)
 }

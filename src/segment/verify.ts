@@ -3,6 +3,8 @@ import type { Session } from '../lake/session.ts'
 import { log } from '../log.ts'
 import { amongSegments } from './among.ts'
 import type { BrandRow } from './brand-row.ts'
+import { sawLast } from './cadence.ts'
+import { whyEveryone } from './edited.ts'
 import { withoutScored } from './scored.ts'
 import type { Task } from './way.ts'
 
@@ -13,10 +15,9 @@ export async function compareWithPublished(
   brand: BrandRow,
   { turns: { due }, models }: Task,
 ): Promise<void> {
-  // Those that did not see the last refresh differ as they should.
+  // Those that did not see the last refresh, or have another rule by now, differ as they should.
   const seen = withoutScored(due).filter(
-    ({ every_minutes, evaluated_at }) =>
-      every_minutes === null || (evaluated_at && brand.as_of && evaluated_at >= brand.as_of),
+    (segment) => sawLast(segment, brand) && whyEveryone([segment]) === null,
   )
   const rows = models.flatMap(({ stored, by, name }) =>
     stored && by

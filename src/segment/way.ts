@@ -9,9 +9,10 @@ import type { Brand } from '../op.ts'
 import type { Duck } from '../store/duckdb.ts'
 import { type AskedRows, openAskedRows } from './asked.ts'
 import type { BrandRow } from './brand-row.ts'
-import type { Turns } from './cadence.ts'
+import { sawLast, type Turns } from './cadence.ts'
 import { openCame } from './came.ts'
 import { parseSaved } from './definition.ts'
+import { whyEveryone } from './edited.ts'
 import type { SegmentRow } from './evaluate.ts'
 import type { PublishedMembers } from './member-words.ts'
 import { openMembers, openPublishedMembers } from './members.ts'
@@ -69,21 +70,16 @@ export function whyAnew(brand: BrandRow, manifest: Manifest, now: Conditions): s
   return folded ? 'folded' : null
 }
 
-/** Why the members of all customers are computed, although their marts can be carried on; null when they need not be. */
-export function whyEveryone(segments: readonly SegmentRow[]): string | null {
-  if (segments.some(({ version, evaluated_version }) => version !== evaluated_version)) return 'definitions'
-  if (segments.some(({ failed }) => failed)) return 'failure'
-  if (segments.some(({ every_minutes, evaluated_tick }) => every_minutes !== null && evaluated_tick === null))
-    return 'built in'
-  return null
-}
-
 /**
  * What results are made with beside data and time: the SQL of the models and of what their rows are found by, and the
  * settings that it reads. The planner puts the same together in SQL.
  */
 export const recipeOf = (models: readonly Model[], { timezone, currency_code }: Brand) =>
   `${resultsHash(models)} ${timezone} ${currency_code}`
+
+/** Whether results are made with something else than data and time that changed. */
+export const isAnew = (brand: BrandRow, models: readonly Model[]): boolean =>
+  brand.recipe !== recipeOf(models, brand) || !brand.no_erasure_since
 
 /** Whether so many touched customers, with those of the generations since the base, are too many of them all. */
 export const tooMany = (touched: number, before: number, customers: number, most = MOST_TOUCHED): boolean =>
@@ -126,8 +122,10 @@ export interface Asks {
   roots: readonly Model[]
   /** Where what is published is. */
   places: Places
-  /** Segments due that the last refresh did not evaluate. */
+  /** Segments due that were evaluated over earlier data than the last refresh read. */
   stale: readonly SegmentRow[]
+  /** Ordinals of the segments due that the last refresh did not evaluate. */
+  skipped: ReadonlySet<number>
 }
 
 /** Finds out whose results are to be computed; when not everyone's, the staging models are restricted to them. */
@@ -152,7 +150,7 @@ export async function wayOf(
   const only = full && !options.verify ? SCORES : undefined
   const places = published && (await attachGeneration(session, published, only))
   const isFresh = ({ evaluated_tick }: SegmentRow) => evaluated_tick === brand.refreshed_tick
-  const [fresh, stale] = parted(turns.due, isFresh)
+  const fresh = [...turns.due, ...turns.waiting].filter(isFresh)
   const before = anew || !places ? null : { places, fresh }
   if (parts.has('segments'))
     await (before ? openPublishedMembers(session, fresh) : openMembers(session, 'table'))
@@ -189,7 +187,10 @@ export async function wayOf(
     published,
     before,
   }
-  return planned ? { ...way, asks: { plan: planned, rows, from: start.from, roots, places, stale } } : way
+  if (!planned) return way
+  const stale = turns.due.filter((segment) => !isFresh(segment))
+  const skipped = new Set(turns.due.flatMap((segment) => (sawLast(segment, brand) ? [] : [segment.ordinal])))
+  return { ...way, asks: { plan: planned, rows, from: start.from, roots, places, stale, skipped } }
 }
 
 /** Slices of rules look at the customers as they were. */

@@ -8,7 +8,7 @@ select
     case
         when generation > 0 then least(
             refreshed_tick, models_tick,
-            (select min(evaluated_tick) from segment where brand_id = $1 and status = 'active' and every_minutes is not null)
+            (select min(evaluated_tick) from segment where brand_id = $1 and status = 'active' and error is null)
         )
     end as seen_tick,
     changed_tick,
