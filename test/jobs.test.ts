@@ -802,7 +802,12 @@ t.test('a full refresh that differs from those of what changed is an alarm in lo
 
   await record('cy@example.com')
   // As if the step before had missed what came.
-  await sql`update lake_brand set refreshed_tick = changed_tick, models_tick = changed_tick where brand_id = ${brand.id}`
+  await sql`
+    with moved as (
+      update lake_brand set refreshed_tick = changed_tick, models_tick = changed_tick
+      where brand_id = ${brand.id} returning changed_tick
+    )
+    update segment set evaluated_tick = changed_tick from moved where brand_id = ${brand.id}`
   t.match(await run({ verify: true }), { full: true })
   t.match(
     logged.join(''),
