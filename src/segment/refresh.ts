@@ -5,6 +5,7 @@ import { checkPublished } from '../model/published.ts'
 import { type BrandRow, brandRow } from './brand-row.ts'
 import { turnsNow } from './cadence.ts'
 import { editedOf } from './edited.ts'
+import type { SegmentRow } from './evaluate.ts'
 import { BOTH, type Part, type Parts, roundsOf } from './part.ts'
 import { type RefreshOptions, type RefreshReport, type Run, refreshParts } from './run.ts'
 import { isAnew } from './way.ts'
@@ -48,8 +49,8 @@ const joined = (first: RefreshReport, second: RefreshReport): RefreshReport => (
 })
 
 /**
- * Of a large brand edited segments are evaluated of everyone by themselves: for one of a hundred the others need not be.
- * Those that fail there keep their members.
+ * Of a large brand edited segments are evaluated of everyone by themselves, after the others, which need not be for one
+ * of a hundred.
  */
 async function refreshRound(
   pipeline: Pipeline,
@@ -59,12 +60,12 @@ async function refreshRound(
 ): Promise<RefreshReport> {
   const edited = await editedNow(pipeline, brand, run, options)
   if (edited.size === 0) return await refreshParts(pipeline, brand, run, options)
-  const alone = { ...run, parts: SEGMENTS, edited }
-  const first = await refreshParts(pipeline, brand, alone, options)
-  const failed = new Set(first.failed.map(({ segment_id }) => segment_id))
+  const others = { ...run, waits: ({ id }: SegmentRow) => edited.has(id) }
+  const first = await refreshParts(pipeline, brand, others, options)
   const after = await brandRow(pipeline, brand.id)
-  const parts = isAnew(after, run.models) ? BOTH : run.parts
-  return joined(first, await refreshParts(pipeline, after, { ...run, parts, failed }, options))
+  const parts = isAnew(after, run.models) ? BOTH : SEGMENTS
+  const alone = { ...run, parts, waits: ({ id }: SegmentRow) => !edited.has(id) }
+  return joined(first, await refreshParts(pipeline, after, alone, options))
 }
 
 const SEGMENTS: Parts = new Set<Part>(['segments'])

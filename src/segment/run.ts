@@ -63,21 +63,18 @@ export interface Run {
   asOf: Date
   /** Since when, less what it waited for room. */
   worked: { since: number }
-  /** The only segments that are evaluated; the others are by the run after it. */
-  edited?: ReadonlySet<string>
-  /** Segments that just failed. */
-  failed?: ReadonlySet<string>
+  /** Of segments that another run of the same refresh evaluates. */
+  waits?: (segment: SegmentRow) => boolean
 }
 
 /** Makes and publishes these parts, of the segments those whose turn it is. */
 export async function refreshParts(
   pipeline: Pipeline,
   brand: BrandRow,
-  { parts, models, asOf, worked, edited, failed }: Run,
+  { parts, models, asOf, worked, waits }: Run,
   options: RefreshOptions,
 ): Promise<RefreshReport> {
   const { pipeline: db } = pipeline.postgres
-  const waits = ({ id }: SegmentRow) => !(edited?.has(id) ?? true) || (failed?.has(id) ?? false)
   const turns = parts.has('segments')
     ? await turnsNow(pipeline, brand.id, asOf, isAnew(brand, models), waits)
     : { due: [], waiting: [] }
@@ -103,7 +100,7 @@ export async function refreshParts(
     if (session.manifest.erasures !== brand.erasures) throw new Outrun('refresh')
     const task = {
       ...(await needs.in(session)),
-      ...{ parts, turns, recipe: recipeOf(models, brand), options, goesOn: edited !== undefined },
+      ...{ parts, turns, recipe: recipeOf(models, brand), options, isApart: waits !== undefined },
     }
     return await refreshIn(session, pipeline, brand, task, worked.since)
   } catch (error) {
@@ -135,10 +132,10 @@ async function refreshIn(
   session: Session,
   pipeline: Pipeline,
   brand: BrandRow,
-  task: Task & { options: RefreshOptions; goesOn: boolean },
+  task: Task & { options: RefreshOptions; isApart: boolean },
   startedAt: number,
 ): Promise<RefreshReport> {
-  const { parts, models, turns, recipe, options, goesOn } = task
+  const { parts, models, turns, recipe, options, isApart } = task
   const { asOf } = session
   const steps: Step[] = []
   const timed: Timed = async (step, work, rows) => {
@@ -183,9 +180,11 @@ async function refreshIn(
       mostMoved: options.mostMoved,
       salesMoved: way.salesMoved,
       published: way.published ?? null,
-      // Where it is not known the brand stays due.
+      // Where it is not known the brand stays due, to the run that ends the refresh.
       nextChangeAt:
-        way.whole && parts.has('segments') && !goesOn ? await nextChangeOf(session, turns, evaluation) : null,
+        way.whole && parts.has('segments') && !isApart
+          ? await nextChangeOf(session, turns, evaluation)
+          : null,
     }
     if (options.verify) await compareWithPublished(session, pipeline, brand, task)
     const unchanged = !options.asOf && (await isUnchanged(session, publication, way))
