@@ -10,8 +10,8 @@ import { at, store, viewedWithin } from './fixtures/viewed-store.ts'
 setLogLevel('error')
 
 /*
- * Of a large brand segments with another rule than before are evaluated of everyone by themselves, and the others where
- * something changed, as in every refresh.
+ * Of a large brand segments with another rule than before are evaluated of everyone by themselves, after the others, which
+ * are looked at where something changed, as in every refresh.
  */
 
 // Few rows: a second thread costs more than it gives.
