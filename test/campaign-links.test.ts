@@ -283,6 +283,26 @@ t.test('variables say what is known of contact, brand, checkout, discount and ev
   t.equal(render('{{checkout.total|it}} {{checkout.items|all}} {{discount.code|}}', bare), 'it all ')
 })
 
+t.test('messages say of each item what filters compare: its product, title and sku', async (t) => {
+  const brand = { ...STORE, name: 'Lumen', currency_code: 'EUR' }
+  const items = [
+    { product_id: 7, product_title: 'Tea', sku: 't-1' },
+    { product_id: 8, product_title: 'Pot' },
+    null,
+  ]
+  for (const trigger of ['checkout_abandoned', 'order_created']) {
+    const values = valuesOf({
+      recipient: { first_name: null, last_name: null },
+      ...{ brand, trigger, facts: { items }, discount: null },
+    })
+    t.equal(
+      render('{{event.product_title}} ({{event.product_id}}, {{event.sku}})', values),
+      'Tea, Pot (7, 8, t-1)',
+      trigger,
+    )
+  }
+})
+
 t.test(
   'of a product that was left nothing is said that only a page said and that a phone would turn into a link',
   async (t) => {

@@ -2,8 +2,10 @@ import type { Brand } from '../op.ts'
 import { storeUrl } from './cart-link.ts'
 import { isClickable } from './clickable.ts'
 import type { Discount } from './discount.ts'
+import { carried } from './fact.ts'
 import type { Recipient } from './recipient.ts'
 import type { Values } from './template.ts'
+import { isPredefined, TRIGGERS } from './trigger.ts'
 
 /** What the variables of a message stand for. */
 export interface Said {
@@ -20,9 +22,11 @@ const MOST_TITLES = 3
 /** The values of all variables but links; null where there is nothing to say. */
 export function valuesOf({ recipient, brand, trigger, facts: given, discount }: Said): Values {
   const facts = trigger === 'browse_abandoned' ? withoutLinks(given) : given
-  const carried = Object.entries(facts).map(([name, value]) => [`event.${name}`, plain(value)] as const)
+  const own = Object.entries(facts).map(([name, value]) => [`event.${name}`, plain(value)])
+  const offered = isPredefined(trigger) ? Object.entries(TRIGGERS[trigger].facts) : []
+  const known = offered.map(([name, fact]) => [`event.${name}`, plain(carried(name, fact, facts))])
   return {
-    ...Object.fromEntries(carried),
+    ...Object.fromEntries([...own, ...known]),
     'contact.first_name': nameOf(recipient.first_name),
     'contact.last_name': nameOf(recipient.last_name),
     'brand.name': brand.name,
