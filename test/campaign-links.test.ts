@@ -283,6 +283,22 @@ t.test('variables say what is known of contact, brand, checkout, discount and ev
   t.equal(render('{{checkout.total|it}} {{checkout.items|all}} {{discount.code|}}', bare), 'it all ')
 })
 
+t.test('amounts that came as numbers are said with two decimals', async (t) => {
+  for (const [total, said] of [
+    [59.9, '59.90'],
+    [12, '12.00'],
+    ['7.05', '7.05'],
+    ['free', 'free'],
+  ] as const) {
+    const values = valuesOf({
+      recipient: { first_name: null, last_name: null },
+      brand: { ...STORE, name: 'Lumen', currency_code: 'EUR' },
+      ...{ trigger: 'checkout_abandoned', facts: { total }, discount: null },
+    })
+    t.equal(render('{{event.total}}, {{checkout.total}}', values), `${said}, ${said} EUR`)
+  }
+})
+
 t.test('messages say of each item what filters compare: its product, title and sku', async (t) => {
   const brand = { ...STORE, name: 'Lumen', currency_code: 'EUR' }
   const items = [

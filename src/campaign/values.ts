@@ -24,7 +24,10 @@ export function valuesOf({ recipient, brand, trigger, facts: given, discount }: 
   const facts = trigger === 'browse_abandoned' ? withoutLinks(given) : given
   const own = Object.entries(facts).map(([name, value]) => [`event.${name}`, plain(value)])
   const offered = isPredefined(trigger) ? Object.entries(TRIGGERS[trigger].facts) : []
-  const known = offered.map(([name, fact]) => [`event.${name}`, plain(carried(name, fact, facts))])
+  const known = offered.map(([name, fact]) => {
+    const value = carried(name, fact, facts)
+    return [`event.${name}`, fact.type === 'money' ? amountOf(value) : plain(value)]
+  })
   return {
     ...Object.fromEntries([...own, ...known]),
     'contact.first_name': nameOf(recipient.first_name),
@@ -61,8 +64,12 @@ function plain(value: unknown): string | null {
   return value === null || value === undefined || typeof value === 'object' ? null : String(value)
 }
 
+/** An amount that was sent as a number has no zeros at its end. */
+const amountOf = (value: unknown): string | null =>
+  plain(value)?.replace(/^-?\d{1,12}(\.\d)?$/, (amount) => Number(amount).toFixed(2)) ?? null
+
 function totalOf({ total, currency_code }: Said['facts'], currency: string): string | null {
-  const amount = plain(total)
+  const amount = amountOf(total)
   return amount === null ? null : `${amount} ${plain(currency_code) ?? currency}`
 }
 
