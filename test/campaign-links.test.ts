@@ -368,6 +368,9 @@ t.test('a name that a phone would turn into a link is not said', async (t) => {
     'a@evil',
     '10.0.0.1/pay',
     'tel:0900',
+    'Call 0900 123-4567',
+    '+1 (900) 555‑0100',
+    '０９００１２３４５６',
   ])
     t.equal(said(name), null, name)
   for (const name of [
@@ -385,6 +388,7 @@ t.test('a name that a phone would turn into a link is not said', async (t) => {
     'Dr. Martens 1460',
     'Jr.',
     'Ada ❤️. Bo',
+    'Ada 123 456',
   ])
     t.equal(said(name), name, name)
 })
