@@ -2,7 +2,8 @@ import { zstdDecompressSync } from 'node:zlib'
 import t from 'tap'
 import { v7 } from 'uuid'
 import { cartUrl, checkoutUrl } from '../src/campaign/cart-link.ts'
-import { compose, emailOf } from '../src/campaign/compose.ts'
+import { compose } from '../src/campaign/compose.ts'
+import { emailOf } from '../src/campaign/headline.ts'
 import { newCode } from '../src/campaign/link.ts'
 import { wishOf } from '../src/campaign/opt-out-word.ts'
 import { type Asked, recipientsOf } from '../src/campaign/recipient.ts'
@@ -283,6 +284,42 @@ t.test('variables say what is known of contact, brand, checkout, discount and ev
   t.equal(render('{{checkout.total|it}} {{checkout.items|all}} {{discount.code|}}', bare), 'it all ')
 })
 
+t.test('amounts that came as numbers are said with two decimals', async (t) => {
+  for (const [total, said] of [
+    [59.9, '59.90'],
+    [12, '12.00'],
+    ['7.05', '7.05'],
+    ['free', 'free'],
+  ] as const) {
+    const values = valuesOf({
+      recipient: { first_name: null, last_name: null },
+      brand: { ...STORE, name: 'Lumen', currency_code: 'EUR' },
+      ...{ trigger: 'checkout_abandoned', facts: { total }, discount: null },
+    })
+    t.equal(render('{{event.total}}, {{checkout.total}}', values), `${said}, ${said} EUR`)
+  }
+})
+
+t.test('messages say of each item what filters compare: its product, title and sku', async (t) => {
+  const brand = { ...STORE, name: 'Lumen', currency_code: 'EUR' }
+  const items = [
+    { product_id: 7, product_title: 'Tea', sku: 't-1' },
+    { product_id: 8, product_title: 'Pot' },
+    null,
+  ]
+  for (const trigger of ['checkout_abandoned', 'order_created']) {
+    const values = valuesOf({
+      recipient: { first_name: null, last_name: null },
+      ...{ brand, trigger, facts: { items }, discount: null },
+    })
+    t.equal(
+      render('{{event.product_title}} ({{event.product_id}}, {{event.sku}})', values),
+      'Tea, Pot (7, 8, t-1)',
+      trigger,
+    )
+  }
+})
+
 t.test(
   'of a product that was left nothing is said that only a page said and that a phone would turn into a link',
   async (t) => {
@@ -332,6 +369,9 @@ t.test('a name that a phone would turn into a link is not said', async (t) => {
     'a@evil',
     '10.0.0.1/pay',
     'tel:0900',
+    'Call 0900 123-4567',
+    '+1 (900) 555‑0100',
+    '０９００１２３４５６',
   ])
     t.equal(said(name), null, name)
   for (const name of [
@@ -349,6 +389,7 @@ t.test('a name that a phone would turn into a link is not said', async (t) => {
     'Dr. Martens 1460',
     'Jr.',
     'Ada ❤️. Bo',
+    'Ada 123 456',
   ])
     t.equal(said(name), name, name)
 })

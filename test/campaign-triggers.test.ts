@@ -130,6 +130,37 @@ t.test('of a store that says what became of an order its word counts, whenever i
   t.same(await starts(), ['2001', '2002'])
 })
 
+t.test(
+  'of an order of which no store says what became of it a server may say that all is on its way',
+  async (t) => {
+    const brand = await stage.brand()
+    await stage.campaign(brand, { trigger_event: 'order_fulfilled' })
+    await tell(brand, {
+      topic: 'orders/paid',
+      body: order({ id: 3001, created_at: iso(), updated_at: iso() }),
+    })
+    const held = order({ id: 3002, fulfillment_status: 'partial', created_at: iso(), updated_at: iso() })
+    await tell(brand, { topic: 'orders/updated', body: held })
+    clock.pass(5)
+    const say = (event_id: string, order_id: string, status: string) => ({
+      ...{ brand_id: brand.id, email: 'ada@example.com', occurred_at: clock.now().getTime() },
+      ...{ event_id, event_type: 'fulfillment_updated', properties: { order_id, status } },
+    })
+    await logBatch(sql, [
+      say('sent', '3001', 'success'),
+      say('all', '3001', 'fulfilled'),
+      say('held', '3002', 'fulfilled'),
+      say('unknown', 'o9', 'fulfilled'),
+    ])
+    await stage.tick()
+    await stage.round()
+    t.match(await runsOf(brand), [
+      { occurrence: 'order_fulfilled:3001', source_kind: 'order', facts: { order_number: '#1001' } },
+      { occurrence: 'order_fulfilled:o9', source_kind: 'custom_event', facts: { order_number: 'o9' } },
+    ])
+  },
+)
+
 t.test('a subscription that stops starts once for each stop', async (t) => {
   const brand = await stage.brand()
   await stage.campaign(brand, { trigger_event: 'subscription_cancelled' })

@@ -271,6 +271,11 @@ t.test('a message is neither empty nor too long, and the first one says how to o
     { action_type: 'email', messages: { initial: 'Hi. Reply STOP.' } },
     /opt out: add \{\{opt_out\.link\}\}/,
   )
+  await refused(
+    t,
+    { action_type: 'email', messages: { initial: 'Subject: Bye {{opt_out.link}}\nHi' } },
+    /^messages\.initial: must say how/,
+  )
   await refused(t, { messages: { sms: 'Hi' } }, /^messages\.sms: must say how/)
   await refused(t, { messages: { sms: '{{x}} STOP' } }, /^messages\.sms: /)
   await refused(t, { action_type: 'sms', messages: { initial: 'Hi' } }, /^messages\.initial: must say how/)

@@ -400,6 +400,8 @@ t.test('the fields are those of customers, and what events set', async (t) => {
       .sort(),
     [...SORTED_BY].sort(),
   )
+  const described = body.data.map(({ description }: { description: string }) => description).join()
+  t.notMatch(described, /[a-z][A-Z]/, 'no name of the customer-data host')
   t.equal((await call('/v1/customers/fields')).body.catalog_version, null)
   t.equal((await call('/v1/customers/fields?catalog=fields-v0')).body.catalog_version, null)
 })

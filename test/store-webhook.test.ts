@@ -493,6 +493,24 @@ t.test('a subscription starts, stops and restarts', async (t) => {
   t.hasStrict(await rowsOf(brand, 'subscription'), [{ status: 'active', cancelled_at: null }])
 })
 
+t.test('a subscription that is paused is not cancelled, and is from when it ends', async (t) => {
+  const brand = await shop()
+  const tell = (status: string, revision_id: number) =>
+    send(brand, {
+      topic: 'subscription_contracts/update',
+      triggeredAt: new Date(`2026-11-20T1${revision_id}:00:00Z`),
+      body: JSON.stringify({ id: 8, customer_id: 77, status, revision_id, currency_code: 'USD' }),
+    })
+  await tell('active', 1)
+  await tell('paused', 2)
+  t.hasStrict(await rowsOf(brand, 'subscription'), [{ status: 'paused', cancelled_at: null }])
+  await tell('cancelled', 4)
+  await tell('paused', 3)
+  t.hasStrict(await rowsOf(brand, 'subscription'), [
+    { status: 'cancelled', cancelled_at: new Date('2026-11-20T14:00:00Z') },
+  ])
+})
+
 t.test('consent reaches the contact, and the newest word counts', async (t) => {
   const brand = await shop()
   const consent = (state: string, at: string) =>

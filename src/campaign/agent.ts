@@ -1,6 +1,7 @@
 import { errorCode } from '../errors.ts'
 import { errorFields, log } from '../log.ts'
 import { type ChatEndpoint, type ChatMessage, chat } from './chat.ts'
+import { isClickable } from './clickable.ts'
 import { MAX_LENGTH } from './message-rule.ts'
 import { checkTemplate, piecesOf } from './template.ts'
 import { type Available, tokenOf, variablesOf } from './variable.ts'
@@ -76,9 +77,6 @@ function questionOf({ brandName, available, messages }: Conversing): ChatMessage
   ]
 }
 
-/** Addresses that nobody but us may put into a message. */
-const ADDRESS =
-  /https?:|www\.|\b[\w-]+\.(com|net|org|io|co|shop|store|example|app|me|ly|link|info|biz|us|uk|de|fr)\b|@\S+\.\S/i
 /** Shares, amounts of money, and what looks like a code. */
 const SHARE = /\d\s*(%|percent\b|per cent\b|prozent\b|pour ?cent\b|por ?ciento\b)|%\s*\d/i
 const AMOUNT =
@@ -101,7 +99,7 @@ export function problemOf(template: string, available: Available): string | null
   // Fallbacks are words of the draft as well.
   const words = pieces.map((piece) => ('text' in piece ? piece.text : piece.fallback)).join(' ')
   const plain = words.normalize('NFKC')
-  if (ADDRESS.test(plain)) return 'an address of its own'
+  if (isClickable(words)) return 'an address or a number of its own'
   if (SHARE.test(plain) || AMOUNT.test(plain)) return 'a share or an amount of its own'
   if (CODE.test(plain)) return 'what looks like a code of its own'
   const offers = pieces.some((piece) => 'variable' in piece && piece.variable.startsWith('discount.'))

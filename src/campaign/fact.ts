@@ -44,12 +44,12 @@ export function factHolds(
   facts: Readonly<Record<string, unknown>>,
   at: Date,
 ): boolean {
-  const cells = given(name, fact, facts).map((cell) => cellOf(cell, fact))
+  const cells = carried(name, fact, facts).map((cell) => cellOf(cell, fact))
   return cells.some((cell) => isTrue(holds, cell, at)) !== negated
 }
 
-/** What lists of items carry stands in each item. */
-function given(name: string, { each }: Fact, facts: Readonly<Record<string, unknown>>): unknown[] {
+/** The values of a fact: what lists of items carry stands in each item. */
+export function carried(name: string, { each }: Fact, facts: Readonly<Record<string, unknown>>): unknown[] {
   const own = Object.hasOwn(facts, name) ? facts[name] : undefined
   if (!each || own !== undefined) return Array.isArray(own) && each ? own : [own]
   return Array.isArray(facts.items)

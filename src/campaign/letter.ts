@@ -1,6 +1,7 @@
 import type { ConsentChannel } from '../identity/contact.ts'
 import type { Statements } from '../op.ts'
-import { compose, type Draft, emailOf } from './compose.ts'
+import { compose, type Draft } from './compose.ts'
+import { emailOf } from './headline.ts'
 import type { LinkPlace } from './link.ts'
 
 /** A message that is about to be written to the outbox. */

@@ -1,4 +1,5 @@
 import { refusal } from '../segment/complaint.ts'
+import { emailOf } from './headline.ts'
 import { checkTemplate, variablesIn } from './template.ts'
 import { type Available, CHECKOUT_URL, OPT_OUT_LINK, tokenOf } from './variable.ts'
 
@@ -69,5 +70,8 @@ export function checkMessages(
   )
 }
 
+/** Of an email its text: nobody follows a link in a subject. */
 const saysHowToOptOut = (text: string, action: ActionType): boolean =>
-  variablesIn(text).includes(OPT_OUT_LINK) || (action !== 'email' && /\bSTOP\b/.test(text))
+  action === 'email'
+    ? variablesIn(emailOf(text).body).includes(OPT_OUT_LINK)
+    : variablesIn(text).includes(OPT_OUT_LINK) || /\bSTOP\b/.test(text)

@@ -32,8 +32,8 @@ export interface TriggerEvent {
 export interface Beside {
   /** Whether there is a record of a checkout or an order, by the store's id. */
   hasRecord(kind: 'checkout' | 'order', id: string): boolean
-  /** The number of an order of which all is on its way, by the store's id of the order. */
-  shipped(orderId: string): { number: string } | undefined
+  /** By the store's id of the order; `is_shipped` is null where nobody has said what became of it. */
+  order(id: string): { number: string | null; is_shipped: boolean | null } | undefined
   /** By the store's id of the subscription. */
   subscription(id: string): Readonly<Record<string, unknown>> | undefined
   /** The record that a delivery of a provider told of, and by which definition. */
@@ -67,13 +67,8 @@ export function occurrenceOf(event: TriggerEvent, beside: Beside): Occurrence | 
       return ofRecord(event, 'checkout_abandoned', 'checkout', text(properties.checkout_id), beside)
     case 'order_created':
       return ofRecord(event, 'order_created', 'order', text(properties.order_id), beside)
-    case 'fulfillment_updated': {
-      const order = text(properties.order_id)
-      const shipped = order === null ? undefined : beside.shipped(order)
-      if (!shipped) return null
-      const told = { ...event, properties: { order_number: shipped.number, ...properties } }
-      return ofRecord(told, 'order_fulfilled', 'order', order, beside)
-    }
+    case 'fulfillment_updated':
+      return ofFulfillment(event, text(properties.order_id), beside)
     case 'subscription_changed':
       return properties.change === 'stopped' ? ofSubscription(event, beside) : null
     default:
@@ -104,6 +99,17 @@ function ofRecord(
       ? { kind, id: recordId }
       : { kind: 'custom_event', id: ownId(event) }
   return { ...told(event, trigger), key: `${trigger}:${recordId ?? ownId(event)}`, source }
+}
+
+/** The record says whether all of the order is on its way, else a server. */
+function ofFulfillment(event: TriggerEvent, orderId: string | null, beside: Beside): Occurrence | null {
+  const { properties } = event
+  const order = orderId === null ? undefined : beside.order(orderId)
+  const isToldOf = !SERVICE.test(event.event_id) && properties.status === 'fulfilled'
+  if (!(order?.is_shipped ?? isToldOf)) return null
+  const number = order?.number ?? orderId
+  const told = { ...event, properties: { ...(number !== null && { order_number: number }), ...properties } }
+  return ofRecord(told, 'order_fulfilled', 'order', orderId, beside)
 }
 
 function ofSubscription(event: TriggerEvent, beside: Beside): Occurrence {

@@ -133,10 +133,7 @@ async function besideOf(tx: Statements, events: readonly TriggerEvent[]): Promis
   const byEvent = new Map(told.map((row) => [`${row.provider_id}:${row.event_id}`, row]))
   return {
     hasRecord: (kind, id) => records.has(`${kind} ${id}`),
-    shipped: (orderId) => {
-      const row = records.get(`order ${orderId}`)
-      return row?.is_shipped ? { number: row.number ?? orderId } : undefined
-    },
+    order: (id) => records.get(`order ${id}`),
     subscription: (id) => byId.get(id),
     delivery: (providerId, eventId) => {
       const row = byEvent.get(`${providerId}:${eventId}`)

@@ -2,8 +2,10 @@ import type { Brand } from '../op.ts'
 import { storeUrl } from './cart-link.ts'
 import { isClickable } from './clickable.ts'
 import type { Discount } from './discount.ts'
+import { carried } from './fact.ts'
 import type { Recipient } from './recipient.ts'
 import type { Values } from './template.ts'
+import { isPredefined, TRIGGERS } from './trigger.ts'
 
 /** What the variables of a message stand for. */
 export interface Said {
@@ -20,9 +22,14 @@ const MOST_TITLES = 3
 /** The values of all variables but links; null where there is nothing to say. */
 export function valuesOf({ recipient, brand, trigger, facts: given, discount }: Said): Values {
   const facts = trigger === 'browse_abandoned' ? withoutLinks(given) : given
-  const carried = Object.entries(facts).map(([name, value]) => [`event.${name}`, plain(value)] as const)
+  const own = Object.entries(facts).map(([name, value]) => [`event.${name}`, plain(value)])
+  const offered = isPredefined(trigger) ? Object.entries(TRIGGERS[trigger].facts) : []
+  const known = offered.map(([name, fact]) => {
+    const value = carried(name, fact, facts)
+    return [`event.${name}`, fact.type === 'money' ? amountOf(value) : plain(value)]
+  })
   return {
-    ...Object.fromEntries(carried),
+    ...Object.fromEntries([...own, ...known]),
     'contact.first_name': nameOf(recipient.first_name),
     'contact.last_name': nameOf(recipient.last_name),
     'brand.name': brand.name,
@@ -57,8 +64,12 @@ function plain(value: unknown): string | null {
   return value === null || value === undefined || typeof value === 'object' ? null : String(value)
 }
 
+/** An amount that was sent as a number has no zeros at its end. */
+const amountOf = (value: unknown): string | null =>
+  plain(value)?.replace(/^-?\d{1,12}(\.\d)?$/, (amount) => Number(amount).toFixed(2)) ?? null
+
 function totalOf({ total, currency_code }: Said['facts'], currency: string): string | null {
-  const amount = plain(total)
+  const amount = amountOf(total)
   return amount === null ? null : `${amount} ${plain(currency_code) ?? currency}`
 }
 

@@ -64,7 +64,7 @@ const PROFILES: readonly Row[] = [
     'averageOrderValue',
     'money',
     'average_order_value',
-    'totalSpend ÷ ordersCount',
+    'Spent on average by complete order; missing without one',
     rule('average_order_value'),
   ],
   ['firstOrderAt', 'time', 'first_order_at', 'First complete order', rule('first_order_at')],

@@ -16,6 +16,12 @@ interface Kept {
   next_billing_at: Date | null
 }
 
+interface Revision {
+  occurred_at: Date
+  active: boolean
+  paused: boolean
+}
+
 /** Writes subscriptions and tells their starts, stops and restarts. */
 export async function writeSubscriptions(
   work: StoreWork,
@@ -32,21 +38,17 @@ export async function writeSubscriptions(
     subscriptions.map(({ version, changedAt }) => revisionOf(version.revision, changedAt)),
     subscriptions.map(({ changedAt }) => changedAt),
     subscriptions.map(({ status }) => String(status === 'active')),
+    subscriptions.map(({ status }) => String(status === 'paused')),
   ])
   const byId = Map.groupBy(subscriptions, ({ externalId }) => externalId)
-  const rows = await tx.many<{ external_id: string; occurred_at: Date; active: boolean }>(
-    'store_revisions_of',
-    [[...byId.keys()]],
-  )
+  const rows = await tx.many<Revision & { external_id: string }>('store_revisions_of', [[...byId.keys()]])
   const runs = Map.groupBy(rows, ({ external_id }) => external_id)
   const started = [...byId].map(([, given]) => earliest(given))
   const turns = [...byId.keys()].map((id) => turnsOf(runs.get(id) ?? []))
-  const stopped = turns.map((times) =>
-    times.length % 2 === 1 ? (times.at(-1)?.toISOString() ?? null) : null,
-  )
+  const ended = [...byId.keys()].map((id) => endOf(runs.get(id) ?? [])?.toISOString() ?? null)
   const times = new Map(latest.map(({ externalId, version }) => [externalId, version.updatedAt]))
   const ids = [...byId.keys()]
-  await tx.run('store_subscriptions_settle', [ids, started, stopped, ids.map((id) => times.get(id) ?? null)])
+  await tx.run('store_subscriptions_settle', [ids, started, ended, ids.map((id) => times.get(id) ?? null)])
   return [...byId].flatMap(([id, given], at) =>
     newsOfTurns(id, given, started[at] ?? null, turns[at] ?? [], subjects),
   )
@@ -93,7 +95,7 @@ const earliest = (given: readonly SubscriptionRecord[]) =>
   given.flatMap(({ startedAt }) => startedAt ?? []).sort()[0] ?? null
 
 /** When a subscription that was active at first was stopped, restarted, stopped again and so on. */
-function turnsOf(revisions: readonly { occurred_at: Date; active: boolean }[]): Date[] {
+function turnsOf(revisions: readonly Revision[]): Date[] {
   let active = true
   return revisions.flatMap((revision) => {
     if (revision.active === active) return []
@@ -101,6 +103,10 @@ function turnsOf(revisions: readonly { occurred_at: Date; active: boolean }[]): 
     return [revision.occurred_at]
   })
 }
+
+/** Since when a subscription neither runs nor is paused. */
+const endOf = (revisions: readonly Revision[]): Date | undefined =>
+  revisions[revisions.findLastIndex(({ active, paused }) => active || paused) + 1]?.occurred_at
 
 /**
  * An event is named by its place among the turns, not by the revision that showed it: a revision that comes late can add
