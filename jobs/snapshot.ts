@@ -27,12 +27,17 @@ export const snapshot: Job<Pipeline> = {
     let read = 0
     let isOutrun = false
     try {
-      do {
+      let profiles = false
+      const go = async () => {
         const report = await tick(pipeline)
         if (report.published) log('info', 'snapshot', { ...report })
-        more = report.more
+        ;({ more, profiles } = report)
         read += report.read
-      } while (more && performance.now() < end && !control.signal.aborted)
+      }
+      do await go()
+      while (more && performance.now() < end && !control.signal.aborted)
+      // A turn later they would be late: reads that ask who somebody is need the profile.
+      if (profiles && pauseAfter(read, more) === EVERY_SECONDS && !control.signal.aborted) await go()
       const lag = await lakeLag(pipeline)
       if (lag.seconds > ALARM_SECONDS) log('error', 'lake_lags', { ...lag })
       await control.send('compact-staging')

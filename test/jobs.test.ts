@@ -30,6 +30,7 @@ import { retain } from '../src/lake/retention.ts'
 import { setLogLevel } from '../src/log.ts'
 import { loadModels } from '../src/model/graph.ts'
 import type { Statements } from '../src/op.ts'
+import { openReading } from '../src/segment/reading.ts'
 import { currentResults } from '../src/segment/recipe.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
 import { archiveSegment, audienceOf, createSegment, type SavedSegment } from '../src/segment/saved.ts'
@@ -160,6 +161,17 @@ t.test('events that an erasure kept out of the lake are read again at once', asy
   const send = async (...job: unknown[]) => void sent.push(job)
   await snapshot.run(erasing, {}, controlled({ send }))
   t.same(sent, [['snapshot', {}, 1]])
+})
+
+t.test('the profile that an event makes reaches the lake in the same turn', async (t) => {
+  const pipeline = await lake(t)
+  const brand = await newBrand(pipeline)
+  await logBatch(pipeline.postgres.sql, [{ brand_id: brand.id, email: 'ann@example.com' }])
+  await passed(pipeline)
+  await snapshot.run(pipeline, {}, controlled())
+  const known = 'select email from stg_events inner join stg_customers using (customer)'
+  const session = await openReading(pipeline, brand)
+  t.same(await session.duck.rows(known).finally(session.close), [{ email: 'ann@example.com' }])
 })
 
 t.test('a worker brings events into the lake and refreshes their brand without being asked', async (t) => {

@@ -71,12 +71,17 @@ function randomHistory(random: RandomSource, n: number): History {
 
 const money = (cents: number) => (cents / 100).toFixed(2)
 
-async function store(brandId: string, histories: readonly History[]): Promise<void> {
+async function store(
+  brandId: string,
+  histories: readonly History[],
+  recovered: number | null,
+): Promise<void> {
   const orders = histories.map((one) => {
     const { cancelled_at, ...now } = stateAt(one, NOW)
     return {
       ...{ brand_id: brandId, id: v7(), subject: 1, currency_code: 'USD', total: money(one.cents), ...now },
       cancelled_at: cancelled_at === null ? null : new Date(cancelled_at),
+      recovered_at: recovered === null ? null : new Date(recovered),
       ...{ created_at: new Date(one.placed), updated_at: new Date(NOW) },
     }
   })
@@ -90,10 +95,13 @@ async function store(brandId: string, histories: readonly History[]): Promise<vo
   if (refunds.length) await sql`insert into refund ${sql(refunds as never)}`
 }
 
-async function madeOf(histories: readonly History[]) {
+async function madeOf(
+  histories: readonly History[],
+  { recovered = null }: { recovered?: number | null } = {},
+) {
   const brand = await newBrand(db, { features: ['cdp', 'beta:cdp-commerce'] })
   await sql`insert into customer (brand_id, subject, id, provenance) values (${brand.id}, 1, ${`one:${brand.id}`}, 'server')`
-  if (histories.length) await store(brand.id, histories)
+  if (histories.length) await store(brand.id, histories, recovered)
   await snapshotAll(pipeline)
   await refreshBrand(pipeline, brand.id)
   return brand
@@ -125,6 +133,20 @@ t.test('orders of a past instant are what they were before later refunds and can
     } finally {
       await session.close()
     }
+  }
+})
+
+t.test('an order of a past instant is recovered only once it was', async (t) => {
+  const [bought, recovered] = [NOW - 9 * DAY, NOW - 5 * DAY]
+  const order = { external_id: 'came back', cents: 5_000, placed: bought, isPaid: true }
+  const brand = await madeOf([{ ...order, refunds: [], cancelled: null }], { recovered })
+  for (const [instant, at] of [
+    [recovered - 1, null],
+    [recovered, recovered],
+  ] as const) {
+    const session = await openReading(pipeline, brand, new Date(instant))
+    const asked = 'select epoch_ms(recovered_at)::double as at from stg_orders'
+    t.same(await session.duck.rows(asked).finally(session.close), [{ at }])
   }
 })
 

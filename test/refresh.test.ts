@@ -717,7 +717,8 @@ t.test('a brand that is set aside says why in its segments, until a refresh succ
   const shown = async (segment = id) => {
     const row = await db.one<SegmentWithDefinition>('segment_by_id', [segment])
     const listed = await db.many<SegmentWithDefinition>('segments_page', ['all', null, null, null])
-    t.equal(listed.find((each) => each.id === segment)?.error, row.error)
+    const { error, last_run_at } = listed.find((each) => each.id === segment) ?? row
+    t.same([error, last_run_at], [row.error, row.last_run_at])
     return [audienceOf(row).evaluation_status, row.error]
   }
   const fails = () => shared.postgres.pipeline.run('lake_brand_failed', [brand.id, 'It broke', null, 0])
@@ -726,6 +727,10 @@ t.test('a brand that is set aside says why in its segments, until a refresh succ
   t.same(await shown(), ['evaluated', null], 'it is tried again')
   await fails()
   t.same(await shown(), ['failed', 'It broke'])
+  const { last_run_at, evaluated_at } = audienceOf(await db.one<SegmentWithDefinition>('segment_by_id', [id]))
+  const [{ failed_at } = {}] = await sql`select failed_at from lake_brand where brand_id = ${brand.id}`
+  t.equal(last_run_at, failed_at.toISOString(), 'its last run is the one that failed')
+  t.not(evaluated_at, last_run_at)
   t.same(await shown(gone.id), ['not_evaluated', null], 'whose evaluation has ended')
   await refresh()
   t.same(await shown(), ['evaluated', null])

@@ -9,7 +9,7 @@ select
     product_title,
     variant_id,
     price,
-    coalesce(stg_events.currency_code, params.currency_code) as currency_code,
+    coalesce(nullif(upper(trim(stg_events.currency_code)), ''), params.currency_code) as currency_code,
     quantity,
     occurred_at
 from stg_events, params

@@ -11,8 +11,11 @@ import type { Pipeline } from './pipeline.ts'
 /** Brands whose identities are worked out at the same time: what a call takes is mostly the way to Postgres and back. */
 const BRANDS_AT_ONCE = 4
 
-/** The subject of every identity of the tick, as table `subjects (identity, subject)`. */
-export async function loadSubjects(pipeline: Pipeline, duck: Duck, subjects: Subjects): Promise<void> {
+/**
+ * The subject of every identity of the tick, as table `subjects (identity, subject)`. True when some were not known: their
+ * profiles were made or changed, or may have been.
+ */
+export async function loadSubjects(pipeline: Pipeline, duck: Duck, subjects: Subjects): Promise<boolean> {
   await duck.run('create table subjects (identity varchar, subject integer)')
   const appender = await duck.connection.createAppender('subjects')
   const append: Append = (identity, subject) => {
@@ -24,7 +27,8 @@ export async function loadSubjects(pipeline: Pipeline, duck: Duck, subjects: Sub
     if (isSettled(row)) subjects.set(row.identity, subject)
     append(row.identity, subject)
   }
-  const waiting = [...Map.groupBy(await unknownIdentities(duck, subjects, append), (row) => row.brand_id)]
+  const unknown = await unknownIdentities(duck, subjects, append)
+  const waiting = [...Map.groupBy(unknown, (row) => row.brand_id)]
   const workers = Array.from({ length: BRANDS_AT_ONCE }, async () => {
     try {
       for (let next = waiting.pop(); next; next = waiting.pop()) await assignBrand(pipeline, ...next, add)
@@ -36,6 +40,7 @@ export async function loadSubjects(pipeline: Pipeline, duck: Duck, subjects: Sub
   // All of them end before the instance is closed.
   for (const ended of await Promise.allSettled(workers)) if (ended.status === 'rejected') throw ended.reason
   appender.closeSync()
+  return unknown.length > 0
 }
 
 type Append = (identity: string, subject: number) => void

@@ -28,6 +28,8 @@ export interface ReadEvents {
   /** In the file of the lines, which is read only when there are any. */
   dead: { file: LineFile; lines: DeadLine[] } | null
   erased: ErasedLine[]
+  /** Profiles were made or changed, or may have been. */
+  profiles: boolean
 }
 
 interface Tick {
@@ -64,7 +66,7 @@ export async function readEvents(
   await loadSeen(pipeline, duck, batches)
   await duck.run(statement('duckdb', 'kept_lines'))
   const erased = await leaveOutErased(pipeline, duck)
-  await loadSubjects(pipeline, duck, subjects)
+  const profiles = await loadSubjects(pipeline, duck, subjects)
 
   await duck.run(newLines(tick, await loadPlaces(duck, batches, firstLines)))
   await duck.run(statement('duckdb', 'seen_ids'))
@@ -87,6 +89,7 @@ export async function readEvents(
     repeats: lines - gone - dead.length - erased.length - rows,
     dead: dead.length ? { file: await LineFile.read(path), lines: deadLines } : null,
     erased: erased.map((n) => placeOf(n, batches, firstLines)),
+    profiles,
   }
 }
 

@@ -29,6 +29,8 @@ export interface SnapshotReport {
   /** Events of erased customers from before the erasure. */
   erased: number
   rows: Partial<Record<RelationName, number>>
+  /** Profiles that its events made or changed may be left for the next tick. */
+  profiles: boolean
   /** More was waiting than one tick takes. */
   more: boolean
   ms: number
@@ -123,6 +125,7 @@ async function snapshotOf(
       dead: dead?.lines.length ?? 0,
       erased: erased.length,
       rows,
+      profiles: events?.profiles ?? false,
       more: below !== cursor.horizon,
       ms: Math.round(performance.now() - started),
     }

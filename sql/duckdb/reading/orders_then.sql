@@ -1,5 +1,5 @@
--- Orders as they were at as_of, as far as it is known when something became of them: refunds and cancellations that came
--- later are taken back. A payment is as it is now, and so are refunds and cancellations without a time.
+-- Orders as they were at as_of, as far as it is known when something became of them: refunds, cancellations and recoveries
+-- that came later are taken back. A payment is as it is now, and so are refunds and cancellations without a time.
 with later as (
     select
         refunded.order_external_id as external_id,
@@ -18,7 +18,8 @@ undone as (
                 when later.total is null then placed.refunded_total
                 else greatest(placed.refunded_total - later.total, 0)::decimal(18, 2)
             end as refunded_total,
-            case when placed.cancelled_at <= params.as_of then placed.cancelled_at end as cancelled_at
+            case when placed.cancelled_at <= params.as_of then placed.cancelled_at end as cancelled_at,
+            case when placed.recovered_at <= params.as_of then placed.recovered_at end as recovered_at
         ),
         later.total is not null as was_refunded_later,
         coalesce(placed.cancelled_at > params.as_of, false) as was_cancelled_later
