@@ -96,7 +96,11 @@ export const SETTINGS: Record<string, Setting> = {
     what: 'Seals the secrets that Postgres holds; the same for all processes',
     check: (value) => (value.length >= 32 ? null : 'must have at least 32 characters'),
   },
-  BASE_URL: { default: 'http://<HOST>:<PORT>', what: 'Public origin of REST and MCP', check: origin },
+  BASE_URL: {
+    default: 'http://<HOST>:<PORT>',
+    what: 'Public origin of REST and MCP; for HOST 0.0.0.0 or :: by default that of localhost',
+    check: origin,
+  },
   CDP_URL: {
     default: '<BASE_URL>',
     what: 'Public origin of the customer-data and collection host',
@@ -108,7 +112,11 @@ export const SETTINGS: Record<string, Setting> = {
     what: 'Domain under which the shops of the store platform live',
     check: matches(/^[a-z0-9-]+(\.[a-z0-9-]+)+$/, 'must be a lower-case domain name'),
   },
-  LOG_LEVEL: { default: 'info', what: 'Least level that is logged', check: oneOf(LEVELS) },
+  LOG_LEVEL: {
+    default: 'info',
+    what: 'Least level that is logged; commands but dev, serve and work log warn and error unless it is set',
+    check: oneOf(LEVELS),
+  },
   REFRESH_CRON: { default: '*/15 * * * *', what: 'When models and segments are refreshed', check: cron },
   DUCKDB_MEMORY_MB: {
     default: '2048',

@@ -108,6 +108,18 @@ t.test(
   },
 )
 
+t.test('a mapping and a definition may begin with a byte order mark', async (t) => {
+  const orders = file('marked.csv', 'No,created_at,total\nm1,2026-01-01,1\n')
+  const map = file(
+    'marked.json',
+    '\ufeff{"fields": {"external_id": "No", "created_at": "created_at", "total": "total"}}',
+  )
+  t.match(await recoup('import', 'orders', orders, '--brand', 'one', '--map', map), { code: 0, stderr: '' })
+  const definition = file('marked-rule.json', '\ufeff{"source": "marks"}')
+  const args = ['--brand', 'one', '--name', 'Marked', '--definition', definition]
+  t.match(await recoup('segment', 'create', ...args), refused(/definition\.source: "marks" is not a source/))
+})
+
 t.test('an import says what a file lacks', async (t) => {
   const orders = (path: string) => recoup('import', 'orders', path, '--brand', 'one')
   t.match(await orders(file('empty.csv', '')), refused(/empty\.csv: is empty/))

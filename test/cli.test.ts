@@ -118,6 +118,8 @@ t.test('--help', async (t) => {
     )
     t.notMatch(group, /brand create|Settings come from/)
     t.match(await help('demo', '--help'), /^Usage: recoup demo \[.*\nSee also:\n {2}demo store /s)
+    t.equal(await help('help'), all)
+    t.equal(await help('--help', 'sql'), all, 'nothing is run of what stands behind it')
     t.match(await recoup(['--help'], { env }), { code: 0, stderr: '', stdout: all })
   })
 })
@@ -131,6 +133,10 @@ t.test('a mistake is told on stderr with exit code 1, and nothing is on stdout',
       ['segment', 'make'],
       /^recoup: "segment make" is not a command\. Known: segment create, segment list, segment members/,
     ],
+    [['help', 'brnd'], '"brnd" is not a command. Did you mean "brand"? See recoup --help'],
+    [['brnd', '--help'], '"brnd" is not a command. Did you mean "brand"? See recoup --help'],
+    [['help', 'segment', 'make'], /^recoup: "segment make" is not a command\. Known: segment create/],
+    [['--json', 'status'], '--json needs a command before it. See recoup --help'],
     [['status', '--all'], "Unknown option '--all'. See recoup status --help"],
     [['status', 'now'], "Unexpected argument 'now'. See recoup status --help"],
     [['brand', 'create', '--name', 'x'], '--shop is missing. See recoup brand create --help'],

@@ -88,11 +88,11 @@ export function integerOption(
   return Number(value)
 }
 
-/** The content of the file that an option names; - is standard input. */
+/** The content of the file that an option names, without a byte order mark; - is standard input. */
 export async function fileOption(values: Values, name: string): Promise<string> {
   const file = required(values, name)
   try {
-    return file === '-' ? await textOf(process.stdin) : await readFile(file, 'utf8')
+    return file === '-' ? await textOf(process.stdin) : new TextDecoder().decode(await readFile(file))
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
     throw new UsageError(`--${name}: ${file}: cannot be read: ${why}`)

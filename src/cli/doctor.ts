@@ -171,11 +171,10 @@ async function lakeFiles({ pipeline }: App): Promise<Finding> {
         if (await isLost(pipeline.lakeDir, file)) lost.push(file.path)
       }),
     )
-  if (lost.length === 0) return { ok: true, detail: `${files.length} are there, whole` }
   // An erasure removes files at once.
   const listed = new Set((await listedFiles(pipeline, null)).map(({ path }) => path))
   const missing = lost.filter((path) => listed.has(path)).sort()
-  if (missing.length === 0) return { ok: true, detail: `${listed.size} are there, whole` }
+  if (missing.length === 0) return { ok: true, detail: `${listed.size} are there, none cut off` }
   const named = missing.slice(0, MOST_NAMED).join(', ')
   const more = missing.length > MOST_NAMED ? ` and ${missing.length - MOST_NAMED} more` : ''
   const advice = 'recoup refresh makes served-… anew, all others are in a backup'

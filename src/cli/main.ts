@@ -34,13 +34,14 @@ async function dispatch(args: readonly string[], surroundings: Surroundings): Pr
     return 0
   }
   if (args[0] === 'help' && args.length > 1) return await dispatch([...args.slice(1), '--help'], surroundings)
-  const words = args.slice(0, 2).filter((word) => !word.startsWith('-'))
+  const words = args[0]?.startsWith('-') ? [] : args.slice(0, 2).filter((word) => !word.startsWith('-'))
   const found =
     COMMANDS.find(({ name }) => name === words.join(' ')) ?? COMMANDS.find(({ name }) => name === words[0])
   if (!found) {
     const group = groupOf(words[0])
-    const asked = args.length === 0 || args.includes('--help') || args[0] === '-h' || words[0] === 'help'
-    if (asked) {
+    const isKnown = words.length === 0 || words[0] === 'help' || (group.length > 0 && words.length === 1)
+    const asked = args.length === 0 || args.some((arg) => ['help', '--help', '-h'].includes(arg))
+    if (isKnown && asked) {
       surroundings.out(`${group.length ? groupHelp(words[0] ?? '', group) : overview(COMMANDS)}\n`)
       return 0
     }

@@ -1,12 +1,12 @@
 import { constants, createWriteStream } from 'node:fs'
-import { copyFile, mkdir, open, readdir, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { dirname, join, relative, resolve } from 'node:path'
 import { Transform } from 'node:stream'
 import { pipeline as pipe } from 'node:stream/promises'
 import { createZstdCompress, constants as zlib } from 'node:zlib'
 import { fail } from '../errors.ts'
 import { errorFields, log } from '../log.ts'
-import { makeFolder } from '../store/folder.ts'
+import { makeFolder, sync, syncFolders } from '../store/folder.ts'
 import type { Transaction } from '../store/postgres.ts'
 import { statement } from '../store/sqlfile.ts'
 import type { Pipeline } from './pipeline.ts'
@@ -70,7 +70,9 @@ export async function backup(
       await copyDurably(join(lakeDir, path), join(folder, 'lake', path))
       onProgress(index + 1, document.files.length)
     }
+    await syncFolders(folder)
     await writeFile(join(folder, 'backup.json'), JSON.stringify(document, null, 2), { flush: true })
+    await sync(folder)
     return document
   } finally {
     clearInterval(renewal)
@@ -103,14 +105,9 @@ async function dump(tx: Transaction, table: string, path: string): Promise<numbe
   return bytes
 }
 
-/** A copy that shares blocks where the file system can; on disk when it returns. */
+/** A copy that shares blocks where the file system can; on disk when it returns, its name once its folders are synced. */
 export async function copyDurably(from: string, to: string): Promise<void> {
   await mkdir(dirname(to), { recursive: true })
   await copyFile(from, to, constants.COPYFILE_FICLONE)
-  const handle = await open(to, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
+  await sync(to)
 }

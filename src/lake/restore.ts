@@ -9,6 +9,7 @@ import type postgres from 'postgres'
 import * as v from 'valibot'
 import { fail } from '../errors.ts'
 import connect from '../store/driver.ts'
+import { syncFolders } from '../store/folder.ts'
 import { runningOn } from '../store/running.ts'
 import { statement } from '../store/sqlfile.ts'
 import { BACKUP_FORMAT, type BackupDocument, copyDurably } from './backup.ts'
@@ -62,6 +63,7 @@ export async function restore(
       if (hash.digest('hex') !== file.sha256) throw damaged(file.path, 'its SHA-256 differs')
       onProgress(index + 1, document.files.length)
     }
+    await syncFolders(lakeDir)
     await sql.begin(async (tx) => {
       if (document.first_log_day)
         await tx`call event_log_days(${document.first_log_day}::date, (now() at time zone 'UTC')::date + 7)`

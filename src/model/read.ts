@@ -1,5 +1,6 @@
 import { basename, join } from 'node:path'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
+import { interrupting } from '../store/duckdb-line.ts'
 import type { Columns, Model } from './graph.ts'
 import { readHeader } from './header.ts'
 import { rowsFrom } from './hollow.ts'
@@ -73,7 +74,7 @@ async function readModel(
   const { reads, columnsNamed } = await readSelect(connection, file, text)
   if (!columnsNamed) throw new Error(`${file}: the last select has a *; name its columns`)
   if (header.from?.where !== undefined) {
-    const asked = await readSelect(connection, file, rowsFrom(header.from))
+    const asked = await readSelect(connection, fromOf(file), rowsFrom(header.from))
     const other = asked.reads.find((name) => name !== header.from?.relation)
     if (other) throw new Error(`${file}: the condition of header key "from" reads "${other}", too`)
   }
@@ -81,6 +82,9 @@ async function readModel(
   const stored = layer === 'mart' && header.refresh !== AT_EVERY_READ
   return { name: basename(path, '.sql'), file, layer, stored, sql: text, reads, columns: [], ...header }
 }
+
+/** Where what is wrong with its condition stands. */
+const fromOf = (file: string) => `${file}: header key "from"`
 
 function checkName(file: string, name: string, taken: Model | undefined): void {
   if (!/^[a-z][a-z0-9_]*$/.test(name))
@@ -94,6 +98,16 @@ function checkReads(
   models: ReadonlyMap<string, Model>,
   broken: ReadonlyMap<string, Error>,
 ): void {
+  const known = [...models.keys(), 'params', ...(model.layer === 'staging' ? SOURCES : [])]
+  for (const name of model.reads) {
+    if (known.includes(name)) continue
+    if (SOURCES.includes(name))
+      throw new Error(
+        `${model.file}: "${name}" is a source, with test orders, merged customers and rows after as_of; ` +
+          `read its staging model instead`,
+      )
+    if (!broken.has(name)) throw new Error(`${model.file}: no relation "${name}".${didYouMean(name, known)}`)
+  }
   for (const name of model.by ? model.reads : []) {
     const upstream = models.get(name)
     if (upstream?.layer === 'mart' && !upstream.by)
@@ -109,16 +123,6 @@ function checkReads(
     throw new Error(
       `${model.file}: header key "from" has a condition on a source only, which "${relation}" is not`,
     )
-  const known = [...models.keys(), 'params', ...(model.layer === 'staging' ? SOURCES : [])]
-  for (const name of model.reads) {
-    if (known.includes(name)) continue
-    if (SOURCES.includes(name))
-      throw new Error(
-        `${model.file}: "${name}" is a source, with test orders, merged customers and rows after as_of; ` +
-          `read its staging model instead`,
-      )
-    if (!broken.has(name)) throw new Error(`${model.file}: no relation "${name}".${didYouMean(name, known)}`)
-  }
 }
 
 /** Depth first by name, so that the order is the same on every machine. Adds what is wrong to `broken`. */
@@ -174,13 +178,36 @@ async function bind(
     const missing = reads.find((read) => broken.has(read) && !GIVEN.has(read))
     try {
       if (missing) throw new Error(`${file}: it reads "${missing}", which is broken`)
-      await naming(model, () => connection.run(`create table ${name} as\n${sql}`))
+      // On one line, so that lines in what DuckDB says are those of the file.
+      await naming(model, () => inTime(connection, `create table ${name} as ${sql}`))
       model.columns = await columnsOf(connection, name)
       checkColumns(model)
-      if (from?.where !== undefined) await naming(model, () => connection.run(rowsFrom(from)))
+      if (from?.where !== undefined)
+        await naming({ file: fromOf(file) }, () => connection.run(rowsFrom(from)))
     } catch (error) {
       broken.set(name, error as Error)
     }
+  }
+}
+
+/** What a model computes of no rows must not keep others waiting: servers load models, too. */
+const BIND_MS = 10_000
+
+async function inTime(connection: DuckDBConnection, text: string): Promise<void> {
+  let rest: (() => void) | undefined
+  const timer = setTimeout(() => {
+    rest = interrupting(connection)
+  }, BIND_MS)
+  try {
+    await connection.run(text)
+  } catch (error) {
+    if (!rest) throw error
+    throw new Error(`takes more than ${BIND_MS / 1000} s where no source has rows: what is so long in it?`, {
+      cause: error,
+    })
+  } finally {
+    clearTimeout(timer)
+    rest?.()
   }
 }
 

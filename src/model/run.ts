@@ -56,8 +56,9 @@ export async function runTogether(
   }
 }
 
+/** Begins on the first line of the model: lines in what DuckDB says are those of the file. */
 const createSql = ({ name, sql }: Model, materialized: Materialization) =>
-  `create or replace ${materialized} ${name} as\n${sql}`
+  `create or replace ${materialized} ${name} as ${sql}`
 
 async function runModel(
   connection: DuckDBConnection,

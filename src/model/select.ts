@@ -35,7 +35,7 @@ export async function readSelect(connection: DuckDBConnection, file: string, tex
   const reader = await connection.runAndReadAll('select json_serialize_sql($1::varchar)', [text])
   const tree: unknown = JSON.parse(String(reader.getRows()[0]?.[0]))
   if (!isNode(tree)) throw new Error(`${file}: DuckDB returned no syntax tree`)
-  if (tree.error) throw new Error(`${file}: ${refusal(tree)}`)
+  if (tree.error) throw new Error(`${file}: ${refusal(tree, text)}`)
   const statements = Array.isArray(tree.statements) ? tree.statements : []
   if (statements.length !== 1)
     throw new Error(`${file}: a model is one SELECT, this has ${statements.length} statements`)
@@ -48,9 +48,11 @@ export async function readSelect(connection: DuckDBConnection, file: string, tex
   return { reads: [...reads].sort(), columnsNamed: !selectsStar(statement.node) }
 }
 
-function refusal(tree: Node): string {
+function refusal(tree: Node, text: string): string {
   if (tree.error_type === 'not implemented') return 'a model is one SELECT, nothing else'
-  return `${tree.error_message}${tree.position === undefined ? '' : ` (character ${tree.position})`}`
+  if (tree.position === undefined || !text.includes('\n')) return String(tree.error_message)
+  const before = Buffer.from(text).subarray(0, Number(tree.position)).toString()
+  return `${tree.error_message} (line ${before.split('\n').length})`
 }
 
 /** Adds the relations under a node to `reads`; `scope` holds the CTE names that hide relations there. */

@@ -95,7 +95,7 @@ export function openLine(connection: DuckDBConnection, keptStatements: number): 
 const INTERRUPT_MS = 50
 
 /** Until what is returned is called: a statement that is only being planned takes no notice of it. */
-function interrupting(connection: DuckDBConnection): () => void {
+export function interrupting(connection: DuckDBConnection): () => void {
   connection.interrupt()
   const timer = setInterval(() => connection.interrupt(), INTERRUPT_MS).unref()
   return () => clearInterval(timer)

@@ -1,10 +1,11 @@
-import { mkdirSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { closeSync, fsyncSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { mkdir, open, readdir } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { errorCode, fail } from '../errors.ts'
 
 /**
- * Makes a folder and those above it that are missing, for their owner alone. `what`: begins the message of what is in
- * the way. Folder by folder: the recursive form of mkdir never returns where the kernel refuses names, as under /proc.
+ * Makes a folder and those above it that are missing, for their owner alone, on disk for good. `what`: begins the message
+ * of what is in the way. Folder by folder: the recursive form of mkdir never returns where the kernel refuses names, as under /proc.
  */
 export function makeFolder(what: string, path: string): void {
   const found = statSync(path, { throwIfNoEntry: false })
@@ -14,8 +15,43 @@ export function makeFolder(what: string, path: string): void {
   if (parent !== path) makeFolder(what, parent)
   try {
     mkdirSync(path, { mode: 0o700 })
+    syncFolder(parent)
   } catch (cause) {
     if (errorCode(cause) === 'EEXIST') return
     throw fail('unavailable', `${what}: the folder ${path} cannot be made (${errorCode(cause)}).`, { cause })
   }
+}
+
+/** Has what is in a folder there for good: names are on disk once their folder is synced, not with their files. */
+export function syncFolder(path: string): void {
+  const folder = openSync(path, 'r')
+  try {
+    fsyncSync(folder)
+  } finally {
+    closeSync(folder)
+  }
+}
+
+/** The same of a file or folder. */
+export async function sync(path: string): Promise<void> {
+  const handle = await open(path, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** A folder with all within it. */
+export async function syncFolders(path: string): Promise<void> {
+  const within = await readdir(path, { recursive: true, withFileTypes: true })
+  for (const one of within) if (one.isDirectory()) await sync(join(one.parentPath, one.name))
+  await sync(path)
+}
+
+/** Makes a folder, by its absolute path, and those above it that are missing, on disk for good. */
+export async function makeFolders(path: string): Promise<void> {
+  const first = await mkdir(path, { recursive: true })
+  if (first === undefined) return
+  for (let made = path; made.length >= first.length; made = dirname(made)) await sync(dirname(made))
 }

@@ -1,6 +1,7 @@
-import { mkdir, open, rename, rm, stat } from 'node:fs/promises'
+import { rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { v7 as uuidv7 } from 'uuid'
+import { makeFolders, sync } from './folder.ts'
 import { hashOf } from './hash.ts'
 
 /** A lake file that is on disk for good: synced with its folder, named for this attempt only. */
@@ -47,7 +48,7 @@ export async function beginLakeFileAt(
 ): Promise<Unfinished> {
   const target = join(lakeDir, path)
   const unfinished = `${join(from, path)}.tmp`
-  await mkdir(dirname(target), { recursive: true })
+  await makeFolders(dirname(target))
   return {
     path: unfinished,
     final: path,
@@ -76,14 +77,5 @@ export async function writeLakeFile(
   } catch (error) {
     await file.abandon()
     throw error
-  }
-}
-
-async function sync(path: string): Promise<void> {
-  const handle = await open(path, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
   }
 }

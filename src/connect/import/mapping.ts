@@ -21,7 +21,8 @@ export interface Mapped {
 export function readMapping(path: string): Mapping {
   let text: string
   try {
-    text = readFileSync(path, 'utf8')
+    // Without a byte order mark.
+    text = new TextDecoder().decode(readFileSync(path))
   } catch (cause) {
     throw fail('bad_request', `${path}: the mapping file cannot be read.`, { cause })
   }

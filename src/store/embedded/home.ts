@@ -14,6 +14,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { syncFolder } from '../folder.ts'
 import { type Account, reaches } from './account.ts'
 
 /** What a data folder remembers of its cluster, in DATA_DIR/postgres.json. */
@@ -62,9 +63,7 @@ export function writeHome(dataDir: string, home: Home): void {
   fsyncSync(file)
   closeSync(file)
   renameSync(`${stateFile(dataDir)}.new`, stateFile(dataDir))
-  const folder = openSync(dataDir, 'r')
-  fsyncSync(folder)
-  closeSync(folder)
+  syncFolder(dataDir)
 }
 
 /** A place for a new cluster that its server can reach, with fresh passwords; the port is chosen at the start. */
