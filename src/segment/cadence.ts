@@ -1,5 +1,5 @@
 import type { Pipeline } from '../lake/pipeline.ts'
-import { whyEveryone } from './edited.ts'
+import { isEdited } from './edited.ts'
 import type { SegmentRow } from './evaluate.ts'
 
 /** Half the time between two refreshes: a segment is evaluated in the one nearest to when its time has come. */
@@ -74,7 +74,7 @@ export function goesOnFrom(
   brand: { refreshed_tick: number; as_of: Date | null },
   due: readonly SegmentRow[],
 ): { ticks: number[]; from: Date } {
-  const seen = due.filter((segment) => whyEveryone([segment]) === null)
+  const seen = due.filter((segment) => !isEdited(segment))
   const ticks = seen.map((segment) => tickOf(segment, brand.refreshed_tick))
   const instants = seen.flatMap(({ evaluated_at }) => evaluated_at ?? [])
   return {
@@ -85,7 +85,7 @@ export function goesOnFrom(
 
 /** The tick after which a segment has not seen the changes; where it is evaluated of everyone there are none. */
 export const tickOf = (segment: SegmentRow, refreshed: number): number =>
-  whyEveryone([segment]) === null ? Math.min(segment.evaluated_tick ?? refreshed, refreshed) : refreshed
+  isEdited(segment) ? refreshed : Math.min(segment.evaluated_tick ?? refreshed, refreshed)
 
 /** Whether a segment was evaluated by the brand's last refresh: what that published is what its members follow from. */
 export const sawLast = (

@@ -2,24 +2,28 @@ import { parseSaved } from './definition.ts'
 import type { SegmentRow } from './evaluate.ts'
 import { referencesOf } from './tree.ts'
 
-/** Why the members of all customers are computed, although their marts can be carried on; null when they need not be. */
-export function whyEveryone(segments: readonly SegmentRow[]): string | null {
-  if (segments.some(({ version, evaluated_version }) => version !== evaluated_version)) return 'definitions'
-  if (segments.some(({ failed }) => failed)) return 'failure'
-  if (segments.some(({ every_minutes, evaluated_tick }) => every_minutes !== null && evaluated_tick === null))
-    return 'built in'
-  return null
-}
+/**
+ * Whether a segment is evaluated of everyone, since members before say nothing of those of now: its rule is another, the
+ * last evaluation failed, or there was none that says what it read.
+ */
+export const isEdited = ({
+  version,
+  evaluated_version,
+  failed,
+  every_minutes,
+  evaluated_tick,
+}: SegmentRow): boolean =>
+  version !== evaluated_version || failed || (every_minutes !== null && evaluated_tick === null)
 
 /** With more of the segments edited, all of them together are quicker. */
 const MOST_EDITED = 0.5
 
 /**
- * Ids of the segments that are evaluated of everyone by themselves, while of the others only what changed is looked at:
- * those that members before say nothing of, and whoever refers to them. None where they are none, or too many.
+ * Ids of the segments that are evaluated of everyone by themselves, while of the others only what changed is looked at: the
+ * edited ones, and whoever refers to them. None where there are none, or too many.
  */
 export function editedOf(due: readonly SegmentRow[]): ReadonlySet<string> {
-  const edited = withReferrers(due, (segment) => whyEveryone([segment]) !== null)
+  const edited = withReferrers(due, isEdited)
   return edited.size > MOST_EDITED * due.length ? new Set() : edited
 }
 

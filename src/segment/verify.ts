@@ -4,7 +4,7 @@ import { log } from '../log.ts'
 import { amongSegments } from './among.ts'
 import type { BrandRow } from './brand-row.ts'
 import { sawLast } from './cadence.ts'
-import { whyEveryone } from './edited.ts'
+import { isEdited } from './edited.ts'
 import { withoutScored } from './scored.ts'
 import type { Task } from './way.ts'
 
@@ -16,9 +16,7 @@ export async function compareWithPublished(
   { turns: { due }, models }: Task,
 ): Promise<void> {
   // Those that did not see the last refresh, or have another rule by now, differ as they should.
-  const seen = withoutScored(due).filter(
-    (segment) => sawLast(segment, brand) && whyEveryone([segment]) === null,
-  )
+  const seen = withoutScored(due).filter((segment) => sawLast(segment, brand) && !isEdited(segment))
   const rows = models.flatMap(({ stored, by, name }) =>
     stored && by
       ? `select customer from ((from ${name} except from published.${name}) union all (from published.${name} except from ${name}))`

@@ -12,7 +12,7 @@ import type { BrandRow } from './brand-row.ts'
 import { sawLast, type Turns } from './cadence.ts'
 import { openCame } from './came.ts'
 import { parseSaved } from './definition.ts'
-import { whyEveryone } from './edited.ts'
+import { isEdited } from './edited.ts'
 import type { SegmentRow } from './evaluate.ts'
 import type { PublishedMembers } from './member-words.ts'
 import { openMembers, openPublishedMembers } from './members.ts'
@@ -140,8 +140,8 @@ export async function wayOf(
   const since = Math.min(...(start?.ticks ?? []))
   const now = { asOf, recipe, since, smallRows: options.smallRows ?? SMALL_ROWS }
   const anew = options.verify ? 'verify' : whyAnew(brand, manifest, now)
-  const everyone = parts.has('segments') ? whyEveryone(turns.due) : null
-  const carries = !anew && everyone !== null && !parts.has('models')
+  const everyone = parts.has('segments') && turns.due.some(isEdited)
+  const carries = !anew && everyone && !parts.has('models')
   const full = !carries && (anew ?? everyone)
   // What is made anew altogether needs nothing of what is published, unless to compare it.
   const goesOn = !full || options.verify || parts.size < BOTH.size
