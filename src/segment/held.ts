@@ -14,6 +14,7 @@ import { openTouchedMembers } from './members.ts'
 import { narrow } from './narrow.ts'
 import type { Plan } from './plan.ts'
 import { passedBetween, slicesOfProfiles } from './slices.ts'
+import { together } from './together.ts'
 import { restrict } from './touched.ts'
 import { type Asks, planOf } from './way.ts'
 
@@ -31,13 +32,16 @@ export interface Asked {
 
 /** Finds out whose memberships of what are looked at anew, and opens what they follow from. */
 export async function ask(
-  { duck, asOf }: Session,
+  { duck, beside, asOf }: Session,
   { plan, rows, from, roots, places, stale, skipped }: Asks,
   due: readonly SegmentRow[],
   models: readonly Model[],
 ): Promise<Asked> {
-  const asked = await openAsked(duck, plan, due, rows, { from, asOf, skipped })
-  await openTouchedMembers(duck, places, stale)
+  // To ask is the work of one thread.
+  const asked = await together(
+    openAsked(duck, plan, due, rows, { from, asOf, skipped }),
+    openTouchedMembers(beside, places, stale),
+  )
   const anew = planOf(due.filter(({ ordinal }) => asked.segments.has(ordinal)))
   if (!anew) return asked
   const segments = [...asked.segments.values()]

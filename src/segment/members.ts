@@ -93,7 +93,7 @@ export async function openPublishedMembers(session: Session, fresh: readonly Seg
  * `customers` of the touched, and `customers_before`.
  */
 export async function openTouchedMembers(
-  duck: Duck,
+  duck: Pick<Duck, 'run' | 'rows'>,
   places: Places,
   stale: readonly SegmentRow[],
 ): Promise<void> {

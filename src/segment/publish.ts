@@ -15,6 +15,7 @@ import type { MemberChanges } from './member-diff.ts'
 import type { Parts } from './part.ts'
 import { reasonsSql } from './reasons.ts'
 import type { Staying } from './staying.ts'
+import { together } from './together.ts'
 import { rowsIn } from './way.ts'
 import { finishWhole, type Note, type Written, writeTouched } from './written.ts'
 
@@ -96,13 +97,6 @@ export async function publish(
     if (parts.has('segments')) await recordRun(tx, brand.id, generation, publication, session)
   })
   return generation
-}
-
-/** What the first answers, when neither goes on any more; an error of either. */
-async function together<Answer>(one: Promise<Answer>, other: Promise<void> | null): Promise<Answer> {
-  await Promise.allSettled([one, other])
-  await other
-  return await one
 }
 
 /** The brand's row goes on to the new generation, unless another refresh was first. */
