@@ -1,6 +1,6 @@
 import { basename, join } from 'node:path'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
-import { interrupting } from '../store/duckdb-line.ts'
+import { interrupted } from '../store/duckdb-line.ts'
 import type { Columns, Model } from './graph.ts'
 import { readHeader } from './header.ts'
 import { rowsFrom } from './hollow.ts'
@@ -194,20 +194,14 @@ async function bind(
 const BIND_MS = 10_000
 
 async function inTime(connection: DuckDBConnection, text: string): Promise<void> {
-  let rest: (() => void) | undefined
-  const timer = setTimeout(() => {
-    rest = interrupting(connection)
-  }, BIND_MS)
+  const late = AbortSignal.timeout(BIND_MS)
   try {
-    await connection.run(text)
+    await interrupted(connection, late, () => connection.run(text))
   } catch (error) {
-    if (!rest) throw error
+    if (!late.aborted) throw error
     throw new Error(`takes more than ${BIND_MS / 1000} s where no source has rows: what is so long in it?`, {
       cause: error,
     })
-  } finally {
-    clearTimeout(timer)
-    rest?.()
   }
 }
 

@@ -89,9 +89,9 @@ export async function refreshParts(
       since: goesOn ? start.ticks : [],
       read: needs.sources,
       brief: true,
-      onWait: (waits) => {
-        worked.since += (waits ? -1 : 1) * performance.now()
-        options.onWait?.(waits)
+      onWait: (isWaiting) => {
+        worked.since += (isWaiting ? -1 : 1) * performance.now()
+        options.onWait?.(isWaiting)
       },
       signal: options.signal,
       ...(options.smallRows !== undefined && { smallRows: options.smallRows }),
@@ -180,7 +180,7 @@ async function refreshIn(
       mostMoved: options.mostMoved,
       salesMoved: way.salesMoved,
       published: way.published ?? null,
-      // Where it is not known the brand stays due, to the run that ends the refresh.
+      // Where it is not known the brand stays due: the other run may not come, or read other data.
       nextChangeAt:
         way.whole && parts.has('segments') && !isApart
           ? await nextChangeOf(session, turns, evaluation)

@@ -95,13 +95,14 @@ export function openLine(connection: DuckDBConnection, keptStatements: number): 
 const INTERRUPT_MS = 50
 
 /** Until what is returned is called: a statement that is only being planned takes no notice of it. */
-export function interrupting(connection: DuckDBConnection): () => void {
+function interrupting(connection: DuckDBConnection): () => void {
   connection.interrupt()
   const timer = setInterval(() => connection.interrupt(), INTERRUPT_MS).unref()
   return () => clearInterval(timer)
 }
 
-async function interrupted<T>(
+/** What runs until the signal aborts, whose reason it throws then. */
+export async function interrupted<T>(
   connection: DuckDBConnection,
   signal: AbortSignal,
   run: () => Promise<T>,
