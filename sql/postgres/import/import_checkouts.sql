@@ -8,10 +8,11 @@ insert into checkout as stored (
 select
     $1, external_id, made_id($1, 'checkout', external_id),
     nullif(subject, 0), state, currency_code, total, item_count, url, created_at, updated_at, abandoned_at, completed_at,
-    token, email, phone, exists (
-        select from store_version
-        where brand_id = $1 and kind = 'checkout' and store_version.external_id = given.external_id and removed
-    ),
+    token, email, phone,
+    coalesce((
+        select removed from store_version
+        where brand_id = $1 and kind = 'checkout' and store_version.external_id = given.external_id
+    ), false),
     coalesce(erased, false)
 from rows from (
     json_to_recordset($2::text::json) as (

@@ -3,10 +3,10 @@
 insert into product as stored (brand_id, id, title, status, variants, images, updated_at, deleted)
 select
     $1, id, title, status, variants, images, updated_at,
-    exists (
-        select from store_version
-        where brand_id = $1 and kind = 'product' and store_version.external_id = given.id and removed
-    )
+    coalesce((
+        select removed from store_version
+        where brand_id = $1 and kind = 'product' and store_version.external_id = given.id
+    ), false)
 from json_to_recordset($2::text::json) as given (
     id text, title text, status text, variants jsonb, images jsonb, updated_at timestamptz
 )

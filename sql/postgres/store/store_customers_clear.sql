@@ -28,7 +28,9 @@ held as (
                 then given.updated_at >= customer.updated_at or not (customer.has_record or customer.updated_at <> customer.created_at)
         end as is_newer
     from given
-    join customer on customer.brand_id = $1 and customer.subject = given.subject
+    -- Told twice whose rows: of a join alone all rows of the brand can be read.
+    join customer
+        on customer.brand_id = $1 and customer.subject = any(array(select subject from given)) and customer.subject = given.subject
 ),
 
 taken as (
@@ -60,6 +62,7 @@ set
 from taken
 where
     customer.brand_id = $1
+    and customer.subject = any(array(select subject from given))
     and customer.subject = taken.subject
     and (
         coalesce(taken.email, taken.phone, taken.first_name, taken.last_name) is not null

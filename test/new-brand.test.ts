@@ -1,0 +1,95 @@
+import postgres from 'postgres'
+import t from 'tap'
+import { setLogLevel } from '../src/log.ts'
+import type { Brand } from '../src/op.ts'
+import { openPostgres } from '../src/store/postgres.ts'
+import { database } from './fixtures/database.ts'
+import { eventually } from './fixtures/eventually.ts'
+import { connectedBrand, storeServer } from './fixtures/store.ts'
+import { checkout, order, refund } from './fixtures/store-bodies.ts'
+
+setLogLevel('error')
+
+const ROWS = 6_000
+const EACH = 6
+const AT = '2026-11-20T10:00:00Z'
+
+const customer = (id: number) => ({ id, email: `c${id}@example.com` })
+const WEBHOOKS: Record<string, (id: number) => string> = {
+  'customers/update': (id) =>
+    JSON.stringify({
+      ...customer(id),
+      phone: `+1202${5_000_000 + id}`,
+      first_name: 'Ann',
+      last_name: 'Lee',
+      tags: '',
+      created_at: AT,
+      updated_at: AT,
+      email_marketing_consent: { state: 'subscribed', consent_updated_at: AT },
+      sms_marketing_consent: null,
+    }),
+  'orders/paid': (id) =>
+    order({ ...customer(id), customer: customer(id), checkout_token: `paid${id}`, name: `#${id}` }),
+  'orders/create': (id) => order({ id: ROWS + id, email: `guest${id}@example.com`, customer: null }),
+  'checkouts/create': (id) => checkout({ ...customer(id), customer: customer(id), token: `token${id}` }),
+  'refunds/create': (id) => refund({ id, order_id: id }),
+}
+
+const STORED = [
+  `insert into customer (brand_id, subject, id, store_customer_id, email, provenance)
+    select $1, n, gen_random_uuid()::text, n::text, 'f' || n || '@example.com', 'server' from generate_series(1, $2::integer) as n`,
+  `insert into contact (brand_id, id, subject, email)
+    select $1, gen_random_uuid(), n, 'f' || n || '@example.com' from generate_series(1, $2::integer) as n`,
+  `insert into store_version (brand_id, kind, external_id, updated_at, triggered_at)
+    select $1, kind, n::text, now(), now()
+    from generate_series(1, $2::integer) as n, unnest('{order,customer,checkout,refund}'::text[]) as kind`,
+  `insert into store_order (brand_id, external_id, id, subject, state, billing_status, currency_code, total, created_at, updated_at)
+    select $1, n::text, gen_random_uuid(), n, 'complete', 'paid', 'USD', 1, now(), now() from generate_series(1, $2::integer) as n`,
+  `insert into checkout (brand_id, external_id, id, subject, state, currency_code, created_at, updated_at, token)
+    select $1, n::text, gen_random_uuid(), n, 'open', 'USD', now(), now(), 'o' || n from generate_series(1, $2::integer) as n`,
+  'update brand set next_subject = $2::integer + 1 where id = $1',
+]
+
+t.test('a webhook reads few rows, however many its brand has and whether Postgres knows that', async (t) => {
+  const db = await database(t)
+  const { sql } = db.postgres
+  const made = async (rows: number) => {
+    const brand = await connectedBrand(db, { connectedAt: new Date('2026-11-01T00:00:00Z') })
+    for (const text of STORED) await sql.unsafe(text, [brand.id, rows])
+    return brand
+  }
+  const known = await made(ROWS)
+  const owner = postgres(db.url, { max: 1, onnotice: () => {} })
+  await owner`analyze`
+  await owner.end()
+  const fresh = await made(ROWS / 2)
+
+  const rowsRead = async () => {
+    const [{ rows } = {}] =
+      await sql`select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::float as rows from pg_stat_user_tables`
+    return Number(rows)
+  }
+  /** What sessions of their own read: each counts it by when it has ended. */
+  const readBy = async (brand: Brand, topic: string, bodyOf: (id: number) => string) => {
+    const own = openPostgres(db.url)
+    const sessions = async () => {
+      const [{ count } = {}] =
+        await sql`select count(*)::integer from pg_stat_activity where datname = current_database()`
+      return Number(count)
+    }
+    const [before, open] = [await rowsRead(), await sessions()]
+    const { send } = await storeServer(t, { ...db, postgres: own })
+    for (let id = 1; id <= EACH; id++) {
+      const { body } = await send(brand, { topic, body: bodyOf(10 * ROWS + id), triggeredAt: new Date(AT) })
+      t.same(body, { ok: true })
+    }
+    await own.close()
+    await eventually(async () => (await sessions()) <= open)
+    return ((await rowsRead()) - before) / EACH
+  }
+  for (const [name, brand] of Object.entries({ known, fresh }))
+    for (const [topic, bodyOf] of Object.entries(WEBHOOKS)) {
+      const read = Math.round(await readBy(brand, topic, bodyOf))
+      t.ok(read < 500, `${topic} of the ${name} brand: ${read} rows`)
+    }
+})
