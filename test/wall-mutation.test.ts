@@ -174,14 +174,24 @@ const mutants: Mutant[] = [...sqlFiles('sql/postgres')].flatMap(([name, original
 const TYPES = new Map(
   (await sql`select oid, typname from pg_type`).map((row) => [row.oid, String(row.typname)]),
 )
-const rowsByTable = new Map<string, Record<string, unknown>[]>()
-for (const { name, column } of [...tables, DEAD_EVENT])
-  rowsByTable.set(name, await sql`select * from ${sql(name)} where ${sql(column)} = ${other.id}`)
-
 type Row = Record<string, unknown>
+type RowsByTable = ReadonlyMap<string, Row[]>
+
+async function rowsOf(...brands: readonly Brand[]): Promise<RowsByTable> {
+  const rows = new Map<string, Row[]>()
+  for (const { name, column } of [...tables, DEAD_EVENT])
+    for (const { id } of brands)
+      rows.set(name, [
+        ...(rows.get(name) ?? []),
+        ...(await sql`select * from ${sql(name)} where ${sql(column)} = ${id}`),
+      ])
+  return rows
+}
+const theirs = await rowsOf(other)
+const everyones = await rowsOf(other, mine)
 
 /** Arguments that fit rows of the other brand, so that nothing but the brand keeps them away; one list per attempt. */
-async function argumentsFor(original: string): Promise<unknown[][]> {
+async function argumentsFor(original: string, rowsByTable: RowsByTable): Promise<unknown[][]> {
   const { types } = await single.unsafe(original).describe()
   const places = types.map((oid, index) => placeOf(original, index + 1, TYPES.get(oid) ?? ''))
   const all = [...rowsByTable.values()].flat()
@@ -290,7 +300,7 @@ function changing(original: string, args: readonly unknown[]): unknown[] {
 }
 
 const UUID = /^[\da-f-]{36}$/
-const uuids = [...rowsByTable.values()]
+const uuids = [...theirs.values()]
   .flatMap((rows) => rows.map((row) => String(row.id)))
   .filter((id) => UUID.test(id))
 
@@ -333,7 +343,9 @@ t.test('a statement that lost its filter is held by the wall, and would be notic
   const unnoticed: string[] = []
   for (const [original, ofIt] of Map.groupBy(mutants, (mutant) => mutant.original)) {
     let waiting = ofIt
-    for (const args of await argumentsFor(original)) {
+    // Some need a row of each brand: they change one that both have, or follow one to the other.
+    const attempts = [theirs, everyones].map((rows) => argumentsFor(original, rows))
+    for (const args of (await Promise.all(attempts)).flat()) {
       for (const { name } of await differing('recoup_app', waiting, args))
         t.fail(`${name} ${JSON.stringify(args)}`)
       const noticed = await differing('recoup_pipeline', waiting, args)
