@@ -1,7 +1,5 @@
-import postgres from 'postgres'
 import t from 'tap'
 import { setLogLevel } from '../src/log.ts'
-import type { Brand } from '../src/op.ts'
 import { openPostgres } from '../src/store/postgres.ts'
 import { database } from './fixtures/database.ts'
 import { eventually } from './fixtures/eventually.ts'
@@ -50,19 +48,18 @@ const STORED = [
   'update brand set next_subject = $2::integer + 1 where id = $1',
 ]
 
-t.test('a webhook reads few rows, however many its brand has and whether Postgres knows that', async (t) => {
+t.test('a webhook reads few rows, however many its brand has', async (t) => {
   const db = await database(t)
   const { sql } = db.postgres
-  const made = async (rows: number) => {
-    const brand = await connectedBrand(db, { connectedAt: new Date('2026-11-01T00:00:00Z') })
-    for (const text of STORED) await sql.unsafe(text, [brand.id, rows])
-    return brand
-  }
-  const known = await made(ROWS)
-  const owner = postgres(db.url, { max: 1, onnotice: () => {} })
-  await owner`analyze`
-  await owner.end()
-  const fresh = await made(ROWS / 2)
+  const brand = await connectedBrand(db, { connectedAt: new Date('2026-11-01T00:00:00Z') })
+  for (const text of STORED) await sql.unsafe(text, [brand.id, ROWS])
+  /** As autovacuum does it, which is the owner of the tables. */
+  const analyze = () =>
+    sql.begin(async (tx) => {
+      await tx`set local role none`
+      for (const table of ['customer', 'contact', 'store_version', 'store_order', 'checkout'])
+        await tx`analyze ${tx(table)}`
+    })
 
   const rowsRead = async () => {
     const [{ rows } = {}] =
@@ -70,7 +67,7 @@ t.test('a webhook reads few rows, however many its brand has and whether Postgre
     return Number(rows)
   }
   /** What sessions of their own read: each counts it by when it has ended. */
-  const readBy = async (brand: Brand, topic: string, bodyOf: (id: number) => string) => {
+  const readBy = async (topic: string, bodyOf: (id: number) => string) => {
     const own = openPostgres(db.url)
     const sessions = async () => {
       const [{ count } = {}] =
@@ -87,9 +84,9 @@ t.test('a webhook reads few rows, however many its brand has and whether Postgre
     await eventually(async () => (await sessions()) <= open)
     return ((await rowsRead()) - before) / EACH
   }
-  for (const [name, brand] of Object.entries({ known, fresh }))
-    for (const [topic, bodyOf] of Object.entries(WEBHOOKS)) {
-      const read = Math.round(await readBy(brand, topic, bodyOf))
-      t.ok(read < 500, `${topic} of the ${name} brand: ${read} rows`)
-    }
+  await analyze()
+  for (const [topic, bodyOf] of Object.entries(WEBHOOKS)) {
+    const read = Math.round(await readBy(topic, bodyOf))
+    t.ok(read < 500, `${topic}: ${read} rows`)
+  }
 })
