@@ -4,6 +4,7 @@ import { setLogLevel } from '../src/log.ts'
 import type { Brand } from '../src/op.ts'
 import { OPS } from '../src/ops/all.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
+import { analyze } from './fixtures/analyze.ts'
 import { api } from './fixtures/api.ts'
 import { brand as makeBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
@@ -217,11 +218,11 @@ t.test(
       const tables = Object.keys(written) as (keyof typeof written)[]
       const another = await makeBrand(own)
       for (const table of tables) await write(table, known ?? 0, another)
-      if (known !== null) await own.postgres.sql`analyze`
+      if (known !== null) await analyze(own.postgres.sql)
       const fresh = await makeBrand(own)
       for (const table of tables) {
         const read = await write(table, 3_000, fresh)
-        t.ok(read < 10_000, `${table}, ${known ?? 'no'} rows in statistics: ${read} rows read`)
+        t.ok(read < 100_000, `${table}, ${known ?? 'no'} rows in statistics: ${read} rows read`)
       }
     }
   },

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { setLogLevel } from '../src/log.ts'
 import { openPostgres } from '../src/store/postgres.ts'
+import { analyze } from './fixtures/analyze.ts'
 import { database } from './fixtures/database.ts'
 import { eventually } from './fixtures/eventually.ts'
 import { connectedBrand, storeServer } from './fixtures/store.ts'
@@ -53,13 +54,7 @@ t.test('a webhook reads few rows, however many its brand has', async (t) => {
   const { sql } = db.postgres
   const brand = await connectedBrand(db, { connectedAt: new Date('2026-11-01T00:00:00Z') })
   for (const text of STORED) await sql.unsafe(text, [brand.id, ROWS])
-  /** As autovacuum does it, which is the owner of the tables. */
-  const analyze = () =>
-    sql.begin(async (tx) => {
-      await tx`set local role none`
-      for (const table of ['customer', 'contact', 'store_version', 'store_order', 'checkout'])
-        await tx`analyze ${tx(table)}`
-    })
+  await analyze(sql)
 
   const rowsRead = async () => {
     const [{ rows } = {}] =
@@ -84,7 +79,6 @@ t.test('a webhook reads few rows, however many its brand has', async (t) => {
     await eventually(async () => (await sessions()) <= open)
     return ((await rowsRead()) - before) / EACH
   }
-  await analyze()
   for (const [topic, bodyOf] of Object.entries(WEBHOOKS)) {
     const read = Math.round(await readBy(topic, bodyOf))
     t.ok(read < 500, `${topic}: ${read} rows`)

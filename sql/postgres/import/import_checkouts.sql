@@ -9,6 +9,7 @@ select
     $1, external_id, made_id($1, 'checkout', external_id),
     nullif(subject, 0), state, currency_code, total, item_count, url, created_at, updated_at, abandoned_at, completed_at,
     token, email, phone,
+    -- By key for each: of "exists" all versions of the brand can be hashed.
     coalesce((
         select removed from store_version
         where brand_id = $1 and kind = 'checkout' and store_version.external_id = given.external_id

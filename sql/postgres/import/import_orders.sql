@@ -11,6 +11,7 @@ select
     made_id($1, 'order', external_id),
     number, nullif(subject, 0), email, phone, state, billing_status, currency_code, subtotal, discount_total, total,
     refunded_total, discount_codes, lines::jsonb, test, created_at, updated_at, cancelled_at, recovered_at,
+    -- By key for each: of "exists" all versions of the brand can be hashed.
     coalesce((
         select removed from store_version
         where brand_id = $1 and kind = 'order' and store_version.external_id = given.external_id

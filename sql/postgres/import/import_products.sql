@@ -3,6 +3,7 @@
 insert into product as stored (brand_id, id, title, status, variants, images, updated_at, deleted)
 select
     $1, id, title, status, variants, images, updated_at,
+    -- By key for each: of "exists" all versions of the brand can be hashed.
     coalesce((
         select removed from store_version
         where brand_id = $1 and kind = 'product' and store_version.external_id = given.id
