@@ -1,8 +1,10 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { setLogLevel } from '../src/log.ts'
+import { migrate } from '../src/store/migrate.ts'
 import { openPostgres } from '../src/store/postgres.ts'
 import { analyze } from './fixtures/analyze.ts'
-import { database } from './fixtures/database.ts'
+import { cluster } from './fixtures/cluster.ts'
+import { type Database, database } from './fixtures/database.ts'
 import { eventually } from './fixtures/eventually.ts'
 import { connectedBrand, storeServer } from './fixtures/store.ts'
 import { checkout, order, refund } from './fixtures/store-bodies.ts'
@@ -51,11 +53,52 @@ const STORED = [
 
 t.test('a webhook reads few rows, however many its brand has', async (t) => {
   const db = await database(t)
-  const { sql } = db.postgres
-  const brand = await connectedBrand(db, { connectedAt: new Date('2026-11-01T00:00:00Z') })
-  for (const text of STORED) await sql.unsafe(text, [brand.id, ROWS])
-  await analyze(sql)
+  const brand = await brandOf(db, ROWS)
+  await analyze(db.postgres.sql)
+  await readsFew(t, db, brand)
+})
 
+t.test('so it does soon after its brand came beside one of ten times as many', async (t) => {
+  const { url } = await cluster(t, { autovacuum_naptime: '1s' })
+  await migrate(url)
+  const postgres = openPostgres(url)
+  t.teardown(() => postgres.close())
+  const db = { url, postgres }
+  await brandOf(db, 10 * ROWS)
+  await analyze(postgres.sql)
+  const brand = await brandOf(db, ROWS)
+  const [{ since } = {}] = await postgres.sql`select clock_timestamp() as since`
+  await eventually(async () => {
+    const [{ analyzed } = {}] = await postgres.sql`
+      select count(*)::integer as analyzed from pg_stat_user_tables
+      where relname in ('customer', 'contact', 'store_version', 'store_order', 'checkout') and last_autoanalyze > ${since}`
+    return analyzed === 5
+  })
+  await readsFew(t, db, brand)
+})
+
+t.test(
+  'Postgres looks at each table of brands again after 2,000 new rows, however many it has',
+  async (t) => {
+    const { postgres } = await database(t)
+    const others = await postgres.sql`
+    select relname as name, reloptions as options
+    from pg_attribute join pg_class on pg_class.oid = attrelid
+    where attname = 'brand_id' and relnamespace = 'public'::regnamespace and relkind = 'r' and not relispartition
+      and not coalesce(
+        reloptions @> '{autovacuum_analyze_scale_factor=0,autovacuum_analyze_threshold=2000}', false)`
+    t.same(others, [])
+  },
+)
+
+async function brandOf(db: Database, rows: number) {
+  const brand = await connectedBrand(db, { connectedAt: new Date('2026-11-01T00:00:00Z') })
+  for (const text of STORED) await db.postgres.sql.unsafe(text, [brand.id, rows])
+  return brand
+}
+
+async function readsFew(t: Test, db: Database, brand: Awaited<ReturnType<typeof brandOf>>): Promise<void> {
+  const { sql } = db.postgres
   const rowsRead = async () => {
     const [{ rows } = {}] =
       await sql`select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::float as rows from pg_stat_user_tables`
@@ -83,4 +126,4 @@ t.test('a webhook reads few rows, however many its brand has', async (t) => {
     const read = Math.round(await readBy(topic, bodyOf))
     t.ok(read < 500, `${topic}: ${read} rows`)
   }
-})
+}
