@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { zstdDecompressSync } from 'node:zlib'
+import { gzipSync, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { eraseDue } from '../src/connect/erase/due.ts'
 import { importFolder } from '../src/connect/import/folder.ts'
@@ -845,6 +845,32 @@ t.test('a file that cannot be read is refused with its name', async (t) => {
     file('h.ndjson', `${order}{"External_ID":"b","created_at":"2026-01-01","total":1}\n`),
     /names differ in capitals only, "(external_id" and "External_ID|External_ID" and "external_id)"/,
   )
+})
+
+t.test('a compressed file is read as what it holds, and one that is cut off is refused', async (t) => {
+  const csv = 'external_id,created_at,total\n1,2026-01-01,1\n2,2026-01-01,1,too many\n3,2026-01-01,x\n'
+  const ndjson =
+    '{"external_id":"1","created_at":"2026-01-01","total":1}\n{"external_id":\n{"external_id":"3"}\n'
+  for (const [ending, text] of Object.entries({ csv, ndjson })) {
+    const compressed = { '': Buffer.from(text), '.gz': gzipSync(text), '.zst': zstdCompressSync(text) }
+    for (const [added, bytes] of Object.entries(compressed)) {
+      const { file, run, orders } = await store(t)
+      const { report } = await run('orders', file(`a.${ending}${added}`, bytes))
+      t.match(report, { read: 3, imported: 1, rejected: 2 }, `.${ending}${added}`)
+      t.same(
+        (await orders()).map(({ external_id }) => external_id),
+        ['1'],
+      )
+    }
+  }
+  const { file, run, orders } = await store(t)
+  const many = `external_id,created_at,total\n${Array.from({ length: 5_000 }, (_, n) => `${n},2026-01-01,1\n`).join('')}`
+  for (const [added, bytes] of Object.entries({ gz: gzipSync(many), zst: zstdCompressSync(many) }))
+    await t.rejects(run('orders', file(`b.csv.${added}`, bytes.subarray(0, bytes.length / 2))), {
+      code: 'bad_request',
+      message: new RegExp(`b\\.csv\\.${added}: is cut off or damaged`),
+    })
+  t.same(await orders(), [])
 })
 
 t.test('long integers of a field keep all digits, whatever else is in it', async (t) => {

@@ -7,7 +7,7 @@ export const importCommands = [
   command({
     name: 'import',
     arguments: ['KIND', 'FILE'],
-    what: `Import a CSV, NDJSON or Parquet file of one KIND: ${KINDS.join(', ')}; the same file twice changes nothing`,
+    what: `Import a file of one KIND: ${KINDS.join(', ')}; CSV or NDJSON, also as .gz or .zst, or Parquet; the same file twice changes nothing`,
     options: {
       brand,
       map: {

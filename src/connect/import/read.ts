@@ -2,6 +2,7 @@ import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fail } from '../../errors.ts'
 import { type Duck, identifier, literal } from '../../store/duckdb.ts'
+import { COMPRESSED } from './compressed.ts'
 import { csvRemains, ndjsonRemains } from './remains.ts'
 
 export interface Column {
@@ -35,16 +36,19 @@ export async function openSource(duck: Duck, file: string): Promise<Source> {
   if (!there) throw fail('bad_request', `${file}: there is no such file.`)
   if (!there.isFile()) throw fail('bad_request', `${file}: is not a file.`)
   if (there.size === 0) throw fail('bad_request', `${file}: is empty.`)
-  const ending = /\.(\w+)(?:\.(?:gz|zst))?$/.exec(path.toLowerCase())?.[1] ?? ''
+  const [, ending = '', compressed] = /\.(\w+)(?:\.(gz|zst))?$/.exec(path.toLowerCase()) ?? []
   const open = FORMATS[ending]
   if (!open) {
     throw fail(
       'bad_request',
       `${file}: the name must end in ${Object.keys(FORMATS)
         .map((name) => `.${name}`)
-        .join(', ')}.`,
+        .join(', ')}; those of texts also in .gz or .zst.`,
     )
   }
+  await COMPRESSED[compressed ?? '']?.(path).catch((cause: Error) => {
+    throw fail('bad_request', `${file}: is cut off or damaged: ${cause.message}.`, { cause })
+  })
   if (isUtf16(path)) throw fail('bad_request', `${file}: is UTF-16: save it as UTF-8.`)
   try {
     const { broken, remains } = await open(duck, literal(path.replace(/[*?[]/g, '[$&]')), file)
