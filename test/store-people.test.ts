@@ -16,7 +16,7 @@ import type { Brand } from '../src/op.ts'
 import { database } from './fixtures/database.ts'
 import { randomSource } from './fixtures/random.ts'
 import { connectedBrand, eventsOf, storeServer } from './fixtures/store.ts'
-import { order as orderBody } from './fixtures/store-bodies.ts'
+import { checkout as checkoutBody, order as orderBody } from './fixtures/store-bodies.ts'
 import { storeState } from './fixtures/store-state.ts'
 
 t.capture(process.stderr, 'write')
@@ -293,6 +293,24 @@ t.test('a number that others said of a customer whose record never had one stays
     const brand = await told(...order)
     t.hasStrict(await profile(brand), { phone: NEW })
     t.hasStrict(await contacts(brand), [{ phone: NEW }])
+  }
+})
+
+t.test('who has an address keeps it, whatever a guest typed beside their other one', async (t) => {
+  const yes = { email_marketing_consent: subscribed(2), sms_marketing_consent: subscribed(2) }
+  const typed = { email: 'guest@example.com', phone: OLD, customer: null }
+  for (const [topic, body] of [
+    ['checkouts/create', checkoutBody({ id: 5, token: 'guest', ...typed })],
+    ['orders/create', orderBody({ id: 5, checkout_token: 'other', ...typed })],
+  ] as const) {
+    const brand = await told(customer(3, yes))
+    t.same((await send(brand, { topic, body, triggeredAt: new Date(at(20)) })).body, { ok: true })
+    t.match(
+      await contacts(brand),
+      [{ email: 'ann@example.com', phone: OLD, email_consent: 'subscribed', sms_consent: 'subscribed' }],
+      topic,
+    )
+    t.match(await profile(brand), { email: 'ann@example.com' })
   }
 })
 
