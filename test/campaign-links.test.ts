@@ -28,8 +28,8 @@ t.teardown(() => server.drain(0))
 
 const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
   fetch(origin + path, { redirect: 'manual', headers: { 'user-agent': 'Mozilla/5.0', ...headers }, method })
-const post = (path: string, body: string) =>
-  fetch(origin + path, {
+const post = (path: string, body: string, to = origin) =>
+  fetch(to + path, {
     method: 'POST',
     headers: { 'content-type': 'application/x-www-form-urlencoded' },
     body,
@@ -65,6 +65,20 @@ async function conversation(brand: Brand, template: string, channel: 'sms' | 'em
     }
     const place = { messageId, conversationId: id, campaignId: null }
     return { id, contactId, messageId, text: await compose(tx, draft, place, '') }
+  })
+}
+
+/** Its message goes to an address. */
+async function sendTo(
+  brand: Brand,
+  address: string,
+  of: { id: string; contactId: string; messageId: string },
+) {
+  const { id, contactId, messageId } = of
+  await db.postgres.forBrand(brand.id).tx(async (tx) => {
+    const row = [messageId, id, contactId, messageId, 'campaign', 'email', 'Hi', 'Hi', null]
+    await tx.run('messages_add', [NOW, ...row.map((value) => [value])])
+    await tx.run('messages_begun', [[messageId], [address], NOW, NOW])
   })
 }
 
@@ -186,23 +200,36 @@ t.test('an opt-out link is honoured at once, on its channel, with a history', as
   }
 })
 
+const later = new Date(NOW.getTime() + 60_000)
+const again = createServer(linkRoutes({ postgres: db.postgres, now: () => later }))
+t.teardown(() => again.drain(0))
+const laterOrigin = `http://127.0.0.1:${await again.listen('127.0.0.1', 0)}`
+const postLater = (path: string, body: string) => post(path, body, laterOrigin)
+
 t.test('a mail program unsubscribes by one click, and the page takes a mistake back', async (t) => {
-  const { contactId, text } = await conversation(await newBrand(db), '{{opt_out.link}}', 'email')
+  const brand = await newBrand(db)
+  const { contactId, text, ...rest } = await conversation(brand, '{{opt_out.link}}', 'email')
   const [path = ''] = pathsIn(text)
-  const consent = async () =>
-    (await sql`select email_consent from contact where id = ${contactId}`)[0]?.email_consent
+  const consent = async () => (await sql`select email, email_consent from contact where id = ${contactId}`)[0]
+  const email = (await consent())?.email
+  await sendTo(brand, email, { contactId, ...rest })
   t.equal((await post(path, 'List-Unsubscribe=One-Click')).status, 200)
-  t.equal(await consent(), 'unsubscribed')
-  const later = new Date(NOW.getTime() + 60_000)
-  const again = createServer(linkRoutes({ postgres: db.postgres, now: () => later }))
-  t.teardown(() => again.drain(0))
-  const port = await again.listen('127.0.0.1', 0)
-  const body = 'wish=start'
-  const headers = { 'content-type': 'application/x-www-form-urlencoded' }
-  const answer = await fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', headers, body })
-  t.equal(answer.status, 200)
-  t.equal(await consent(), 'subscribed')
+  t.match(await consent(), { email_consent: 'unsubscribed' })
+  t.equal((await postLater(path, 'wish=start')).status, 200)
+  t.match(await consent(), { email, email_consent: 'subscribed' })
   t.equal((await post('/t/AAAAAAAAAAAA', '')).status, 404)
+})
+
+t.test('a yes by a link is none for an address that it did not go to', async (t) => {
+  const brand = await newBrand(db)
+  const { contactId, text, ...rest } = await conversation(brand, '{{opt_out.link}}', 'email')
+  const [path = ''] = pathsIn(text)
+  await sendTo(brand, 'before@example.com', { contactId, ...rest })
+  t.equal((await postLater(path, 'wish=start')).status, 200)
+  t.same(await sql`select email_consent from contact where id = ${contactId}`, [{ email_consent: 'unknown' }])
+  t.same(await sql`select state, address from contact_consent where contact_id = ${contactId}`, [
+    { state: 'subscribed', address: 'before@example.com' },
+  ])
 })
 
 t.test('what a trigger carried leads nowhere but to the brand', async (t) => {

@@ -17,6 +17,8 @@ export interface Link {
   conversationId: string
   campaignId: string | null
   channel: ConsentChannel
+  /** Where its message went to; null before it did. */
+  address: string | null
   brandName: string
 }
 
@@ -29,6 +31,7 @@ interface LinkRow {
   conversation_id: string
   campaign_id: string | null
   channel: ConsentChannel
+  address: string | null
   brand_name: string
 }
 
@@ -46,6 +49,7 @@ export async function linkOf(postgres: Postgres, code: string): Promise<Link | u
       conversationId: row.conversation_id,
       campaignId: row.campaign_id,
       channel: row.channel,
+      address: row.address,
       brandName: row.brand_name,
     }
   )
@@ -79,13 +83,17 @@ export async function recordClick(postgres: Postgres, link: Link, at: Date): Pro
   }
 }
 
-/** Honours what somebody asks for by an opt-out link. */
+/**
+ * Honours what somebody asks for by an opt-out link. Whoever has the link has the address that it was sent to, and says yes
+ * for that one only.
+ */
 export async function followWish(
   postgres: Postgres,
-  { brandId, conversationId, channel }: Link,
+  { brandId, conversationId, channel, address }: Link,
   wants: 'stop' | 'start',
   at: Date,
 ): Promise<void> {
-  const wish = { conversationId, channel, wants, source: 'opt-out link', at }
+  const about = wants === 'start' ? { address: address ?? '' } : {}
+  const wish = { conversationId, channel, wants, source: 'opt-out link', at, ...about }
   await postgres.forBrand(brandId).tx((tx) => honour(tx, brandId, wish))
 }

@@ -10,7 +10,7 @@ import type { Channel, Sent } from './channel.ts'
 import { type ChannelRow, channelOfRow, channelRow } from './channel-settings.ts'
 import { LINK_PATH } from './link.ts'
 import { messageBrand } from './message-brand.ts'
-import { addressIn, type HeldMessage, heldBack, type Settlement, settle, settlementOf } from './settle.ts'
+import { addressIn, type HeldMessage, heldBack, settle, settlementOf } from './settle.ts'
 
 export interface SenderParts {
   postgres: Postgres
@@ -126,18 +126,30 @@ async function keep(db: Db, channel: ConsentChannel, now: Date): Promise<number>
     if (taken.length === 0) return 0
     const { policy } = await messageBrand(tx)
     const messages = await tx.many<HeldMessage>('messages_held', [taken, null])
-    const kept = (message: HeldMessage): Settlement => ({
-      ...settlementOf(message, { is: 'sent', providerMessageId: null }, now),
-      attempts: 1,
-    })
+    const held = messages.map((message) => ({ message, barred: heldBack(message, policy, now) }))
+    await inHand(
+      tx,
+      held.flatMap(({ message, barred }) => (barred ? [] : [message])),
+      now,
+    )
+    const kept = { is: 'sent', providerMessageId: null } as const
     await settle(
       tx,
-      messages.map((message) => heldBack(message, policy, now) ?? kept(message)),
+      held.map(({ message, barred }) => barred ?? settlementOf(message, kept, now)),
       now,
     )
     return taken.length
   })
 }
+
+/** From here on they may have been sent, to where they go now. */
+const inHand = (tx: Statements, messages: readonly HeldMessage[], now: Date): Promise<number> =>
+  tx.run('messages_begun', [
+    messages.map(({ id }) => id),
+    messages.map(addressIn),
+    now,
+    new Date(now.getTime() + LEASE_MS),
+  ])
 
 /**
  * One attempt; null: the message may not leave now. That a channel has a message in hand is committed before it gets it:
@@ -201,7 +213,7 @@ async function begin(
       await settle(tx, [settlement], now)
       return null
     }
-    await tx.run('messages_begun', [[id], now, new Date(now.getTime() + LEASE_MS)])
+    await inHand(tx, [message], now)
     return message
   })
 }

@@ -41,8 +41,6 @@ export interface Settlement {
   providerMessageId?: string | null
   nextAttemptAt?: Date
   error?: string
-  /** An attempt was made that is not counted yet. */
-  attempts?: number
 }
 
 /** What the channel could not take is tried again after these pauses; then it is a dead letter. */
@@ -98,7 +96,6 @@ export async function settle(tx: Statements, settlements: readonly Settlement[],
     settlements.map(({ nextAttemptAt }) => nextAttemptAt?.toISOString() ?? null),
     settlements.map(({ status, reason }) => (status === 'sent' ? null : reason)),
     settlements.map(({ error }) => error ?? null),
-    settlements.map(({ attempts }) => attempts ?? 0),
   ])
   const sent = settlements.filter(({ status }) => status === 'sent')
   if (sent.length) {

@@ -1,4 +1,5 @@
--- Channels have them in hand from here on. $3: now, $4: until when the claim is held.
+-- Channels have them in hand from here on, to go to these addresses. $4: now, $5: until when the claim is held.
 update message
-set begun_at = $3, claimed_until = $4, attempts = attempts + 1
-where brand_id = $1 and id = any($2::uuid[])
+set begun_at = $4, claimed_until = $5, attempts = attempts + 1, address = given.address
+from unnest($2::uuid[], $3::text[]) as given (id, address)
+where message.brand_id = $1 and message.id = given.id

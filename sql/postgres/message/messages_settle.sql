@@ -8,11 +8,10 @@ set
     error = given.error,
     sent_at = case when given.status = 'sent' then $2::timestamptz else sent_at end,
     failed_at = case when given.status = 'failed' then $2::timestamptz else failed_at end,
-    attempts = message.attempts + given.attempts,
     claim = null,
     claimed_until = null,
     begun_at = null
-from unnest($3::uuid[], $4::text[], $5::text[], $6::timestamptz[], $7::text[], $8::text[], $9::integer[]) as given (
-    id, status, provider_message_id, next_attempt_at, reason, error, attempts
+from unnest($3::uuid[], $4::text[], $5::text[], $6::timestamptz[], $7::text[], $8::text[]) as given (
+    id, status, provider_message_id, next_attempt_at, reason, error
 )
 where message.brand_id = $1 and message.id = given.id and message.status = 'queued'
