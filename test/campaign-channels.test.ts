@@ -373,6 +373,46 @@ t.test('STOP ends the run, unsubscribes and is not answered; START subscribes ag
   t.match(await consent(), [{ sms_consent: 'subscribed' }])
 })
 
+t.test(
+  'STOP counts since what it answers, by whatever clock, and whatever cannot be stored stands in it',
+  async (t) => {
+    const hoursAgo = (hours: number) => new Date(clock.now().getTime() - hours * 3_600_000).toISOString()
+    for (const said of [
+      { text: 'STOP', at: '2001-01-01T00:00:00Z' },
+      { text: 'STOP', at: hoursAgo(3) },
+      { text: 'STOP\0' },
+      { text: 'STOP \ud83d' },
+    ]) {
+      const { brand, tell } = await withGateway()
+      await stage.campaign(brand)
+      const { phone } = await abandoned(brand)
+      await stage.pass(31)
+      const answer = await tell({ type: 'message', id: 'in_1', from: phone, ...said })
+      t.match(answer, { status: 200 }, JSON.stringify(said))
+      t.match(
+        await sql`
+        select sms_consent, contact_consent.at >= message.sent_at as "isAfter", answer.body
+        from contact join contact_consent on contact_id = contact.id and state = 'unsubscribed'
+        join message on message.contact_id = contact.id and message.direction = 'outbound'
+        join message as answer on answer.contact_id = contact.id and answer.direction = 'inbound'
+        where contact.brand_id = ${brand.id} and phone = ${phone}`,
+        [{ sms_consent: 'unsubscribed', isAfter: true, body: /^STOP/ }],
+      )
+    }
+  },
+)
+
+t.test('a message is not delivered before it was sent, by whatever clock', async (t) => {
+  const { brand, tell } = await withGateway()
+  await stage.campaign(brand)
+  await abandoned(brand)
+  await stage.pass(31)
+  t.match(await tell({ type: 'delivered', id: 'gw_1', at: '2001-01-01T00:00:00Z' }), { status: 200 })
+  t.match(await sql`select delivered_at = sent_at as same from message where brand_id = ${brand.id}`, [
+    { same: true },
+  ])
+})
+
 const NEW_PHONE = '+12025550999'
 
 /** The store has another number of the last customer who left a checkout. */

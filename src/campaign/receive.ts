@@ -17,6 +17,7 @@ export interface Incoming {
   /** Address or number. */
   from: string
   text: string
+  /** By the clock of the gateway. */
   at: Date
 }
 
@@ -37,7 +38,8 @@ export async function receiveMessage(db: Db, brandId: string, incoming: Incoming
     // Before the contact, in the order in which the runner locks them.
     const run = await runOfConversation(tx, conversationId)
     const messageId = v7()
-    const { channel, text, at, gatewayId } = incoming
+    const { channel, text, gatewayId } = incoming
+    const { at } = await tx.one<{ at: Date }>('conversation_heard_at', [conversationId, incoming.at])
     await tx.run('message_receive', [
       ...[messageId, conversationId, contactId, key, channel, at, text, gatewayId],
     ])

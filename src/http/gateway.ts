@@ -8,6 +8,7 @@ import { isObject, parseExactly } from '../event/exact.ts'
 import type { Sealing } from '../op.ts'
 import type { Postgres } from '../store/postgres.ts'
 import { parseTime } from '../time.ts'
+import { textProblem } from './json.ts'
 import type { Reply } from './reply.ts'
 import type { Request } from './request.ts'
 import type { Route } from './route.ts'
@@ -79,7 +80,7 @@ async function told(postgres: Postgres, row: Row, body: Record<string, unknown>,
   switch (body.type) {
     case 'message': {
       const [gatewayId, from] = [required(body, 'id', LONGEST_ID), required(body, 'from', LONGEST_ID)]
-      const text = required(body, 'text', LONGEST_TEXT)
+      const text = required({ text: readable(body.text) }, 'text', LONGEST_TEXT)
       const incoming = { channel, gatewayId, from, text, at }
       const received = await receiveMessage(db, row.brand_id, incoming)
       if ('deduplicated' in received) return { status: 200, body: received }
@@ -104,10 +105,16 @@ async function told(postgres: Postgres, row: Row, body: Record<string, unknown>,
 function optional(body: Record<string, unknown>, name: string, most = LONGEST_ID): string | null {
   const text = body[name]
   if (text === undefined || text === null) return null
-  if (typeof text !== 'string' || text.length > most || text.includes('\0') || !text.isWellFormed())
+  if (typeof text !== 'string' || text.length > most)
     throw fail('bad_request', `${name}: must be a text of at most ${most} characters`)
+  const problem = textProblem(text)
+  if (problem) throw fail('bad_request', `${name}: ${problem}`)
   return text
 }
+
+/** What somebody wrote without what cannot be stored, such as half of an emoji at the end of a part: it may be a STOP. */
+const readable = (text: unknown) =>
+  typeof text === 'string' ? text.replaceAll('\0', '').toWellFormed() : text
 
 function required(body: Record<string, unknown>, name: string, most: number): string {
   const text = optional(body, name, most)

@@ -1,8 +1,9 @@
 -- A gateway says that a message arrived, by its own id ($4) or by ours ($5). $3: when. A word that comes before the answer
--- to the attempt counts as well, and one about a message that was given up.
+-- to the attempt counts as well, and one about a message that was given up. The clock of the gateway may be behind.
 update message
 set
-    status = 'delivered', delivered_at = coalesce(delivered_at, $3), sent_at = coalesce(sent_at, $3),
+    status = 'delivered', delivered_at = coalesce(delivered_at, greatest($3, sent_at, begun_at)),
+    sent_at = coalesce(sent_at, greatest($3, begun_at)),
     provider_message_id = coalesce(provider_message_id, $4), next_attempt_at = null, claim = null, claimed_until = null,
     reason = null, error = null, failed_at = null
 where
