@@ -213,6 +213,23 @@ t.test('a checkout of an erased customer says no more what was typed in it', asy
   t.hasStrict(await rowsOf(brand, 'checkout'), [{ email: null, phone: null, subject: null }])
 })
 
+t.test(
+  'a later version of a checkout does not bring an erased customer back, a new checkout does',
+  async (t) => {
+    const { brand } = await erasedBrand()
+    const updated_at = new Date().toISOString()
+    const token = { token: 'ANN-TOKEN', cart_token: 'ANN-CART' }
+    const contacts = () =>
+      db.postgres.sql`select email from contact where brand_id = ${brand.id} and email is not null`
+    await send(brand, { topic: 'checkouts/update', body: checkout({ ...token, updated_at }) })
+    t.hasStrict(await rowsOf(brand, 'checkout'), [{ email: null, subject: null, url: null, token: null }])
+    t.same([...(await contacts())], [])
+    const next = checkout({ id: 502, token: 'next', cart_token: 'next', created_at: updated_at, updated_at })
+    await send(brand, { topic: 'checkouts/create', body: next })
+    t.same([...(await contacts())], [{ email: 'ann@example.com' }])
+  },
+)
+
 t.test('a checkout of somebody else does not bring the address of an erased customer back', async (t) => {
   const { brand } = await erasedBrand()
   const { sql } = db.postgres

@@ -15,10 +15,9 @@ export function namingsOf(batch: Batch): Naming[] {
   const add = (person: Person, seenAt: string, saidAt: string) => {
     if (!found.has(person)) found.set(person, { person, seenAt, saidAt })
   }
-  for (const { person, createdAt, version } of [...batch.customers, ...batch.checkouts])
-    add(person, createdAt, version.updatedAt)
-  // What the store still does about an old order brings nobody back.
-  for (const { person, createdAt } of batch.orders) add(person, createdAt, createdAt)
+  for (const { person, createdAt, version } of batch.customers) add(person, createdAt, version.updatedAt)
+  // What the store still does about an old order or checkout brings nobody back.
+  for (const { person, createdAt } of [...batch.orders, ...batch.checkouts]) add(person, createdAt, createdAt)
   for (const { person, version } of batch.carts) add(person, version.updatedAt, version.updatedAt)
   for (const { person, changedAt } of batch.subscriptions) add(person, changedAt, changedAt)
   for (const { person, at } of batch.consents) add(person, at, at)
