@@ -637,6 +637,75 @@ t.test('of several versions of an order in one file the latest is taken', async 
   t.match(await orders(), [{ total: '20.00' }])
 })
 
+t.test('rows of one order that do not say when it was changed are gathered', async (t) => {
+  const { file, run, orders } = await store(t)
+  const path = file(
+    'rows.csv',
+    `external_id,created_at,total,email,cancelled_at,refunded_total
+1,2026-01-01T00:00:00Z,30.00,w1@example.com,2026-01-05T00:00:00Z,30.00
+1,2026-01-02T00:00:00Z,30.00,,,
+2,2026-01-03T00:00:00Z,5.00,,,
+2,2026-01-02T00:00:00Z,,w2@example.com,,
+`,
+  )
+  t.match((await run('orders', path)).report, { read: 4, imported: 2, rejected: 0, without_customer: 0 })
+  t.match(await orders(), [
+    {
+      created_at: new Date('2026-01-01T00:00:00Z'),
+      total: '30.00',
+      email: 'w1@example.com',
+      cancelled_at: new Date('2026-01-05T00:00:00Z'),
+      refunded_total: '30.00',
+    },
+    { created_at: new Date('2026-01-02T00:00:00Z'), total: '5.00', email: 'w2@example.com' },
+  ])
+  t.match((await run('orders', path)).report, { imported: 0, unchanged: 2 })
+})
+
+t.test('rows of the latest version of an order are gathered with those that name no version', async (t) => {
+  const { file, run, orders } = await store(t)
+  const path = file(
+    'rows.csv',
+    `external_id,created_at,updated_at,total,number,email
+1,2026-01-01,2026-01-03,10,#9,old@example.com
+1,2026-01-01,2026-01-05,20,,
+1,2026-01-01,2026-01-05,,#1,
+1,2026-01-01,,,,new@example.com
+`,
+  )
+  t.match((await run('orders', path)).report, { read: 4, imported: 1, rejected: 0 })
+  t.match(await orders(), [
+    { total: '20.00', number: '#1', email: 'new@example.com', updated_at: new Date('2026-01-05') },
+  ])
+})
+
+t.test(
+  'an order of several rows with nested lines has them once, and is refused where they differ',
+  async (t) => {
+    const { file, run, orders } = await store(t)
+    const row = (external_id: string, more: object) =>
+      `${JSON.stringify({ external_id, created_at: '2026-01-01', ...more })}\n`
+    const lines = [{ product_id: 'p', price: 2 }]
+    const path = file(
+      'nested.ndjson',
+      row('a', { email: 'a@example.com' }) +
+        row('a', { lines }) +
+        row('a', { lines }) +
+        row('b', { lines }) +
+        row('b', { lines: [...lines, { product_id: 'q', price: 1 }] }),
+    )
+    const { report, rejects } = await run('orders', path)
+    t.match(report, { read: 5, imported: 1, rejected: 2 })
+    t.match(await orders(), [
+      { external_id: 'a', email: 'a@example.com', total: '2.00', lines: [{ product_id: 'p' }] },
+    ])
+    t.match(rejects, [
+      { row: 4, field: 'external_id', reason: /row 5 of this order is refused/ },
+      { row: 5, field: 'lines', reason: /^are other lines than row 4 has of this order/ },
+    ])
+  },
+)
+
 t.test('an import that is killed half-way and run again gives the same as one run', async (t) => {
   const { owner, folder, file, run, orders } = await store(t)
   const rows = Array.from({ length: 10_100 }, (_, at) => {

@@ -1,8 +1,8 @@
--- One row per order: a later version of an order replaces an earlier one.
+-- Rows of one order that say when it was changed are versions of it, of which the latest is taken.
 delete from picked
 where n in (
     select n
     from picked
     where fault is null
-    qualify row_number() over (partition by external_id order by updated_at desc nulls last, n desc) > 1
+    qualify updated_at < max(updated_at) over (partition by external_id)
 )

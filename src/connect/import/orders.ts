@@ -45,7 +45,8 @@ async function readOrders(run: ImportRun): Promise<void> {
   }
   if (!perLine) await duck.run(statement('duckdb', 'import_order_versions'))
   if (nested) {
-    await duck.run(statement('duckdb', 'import_order_elements'))
+    for (const name of ['import_order_elements', 'import_order_nested_faults'])
+      await duck.run(statement('duckdb', name))
     await duck.run(
       pick({
         into: 'line_read',
