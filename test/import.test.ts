@@ -828,6 +828,48 @@ t.test('seconds in a column of any width are a time, the least of numbers is non
   })
 })
 
+t.test('a number that is a date of another form is no time since 1970', async (t) => {
+  const { file, run, orders } = await store(t)
+  const numbers = [46035, 46035.5, 20260113, 202601130815, 20260113081500, 20260113081500120]
+  const rows = numbers.map((created_at, n) => `${JSON.stringify({ external_id: n, created_at, total: 1 })}\n`)
+  const { report, rejects } = await run('orders', file('o.ndjson', rows.join('')))
+  t.match(report, { imported: 0, rejected: 6 })
+  t.match(rejects, [
+    { field: 'created_at', value: '46035', reason: /nor a number .* of seconds, .* since 1970/ },
+    { value: '46035.5' },
+    { value: '20260113' },
+  ])
+  const widths = ['day::integer', 'day::bigint', 'day::decimal(18, 3)', 'day::float']
+  for (const created_at of widths) {
+    const map = { fields: { external_id: 'id', created_at, total: '1' } }
+    const path = file('o.csv', 'id,day\n1,46035\n2,20260113\n')
+    t.match((await run('orders', path, { map })).report, { imported: 0, rejected: 2 }, created_at)
+  }
+  t.same(await orders(), [])
+})
+
+t.test('seconds, milliseconds and microseconds are times, also beside times as text', async (t) => {
+  const { file, run, orders } = await store(t)
+  const seconds = 1767225600
+  const numbers = [seconds, seconds * 1e3, seconds * 1e6, seconds + 0.5, 700_000_000]
+  const rows = numbers.map((created_at, n) => `${JSON.stringify({ external_id: n, created_at, total: 1 })}\n`)
+  const expected = async (path: string) => {
+    t.match((await run('orders', path)).report, { rejected: 0 }, path)
+    const known = (await orders()).slice(0, numbers.length)
+    t.same(
+      known.map(({ created_at }) => created_at.toISOString()),
+      [...Array(3).fill('2026-01-01T00:00:00.000Z'), '2026-01-01T00:00:00.500Z', '1992-03-07T20:26:40.000Z'],
+    )
+  }
+  await expected(file('numbers.ndjson', rows.join('')))
+  const text = '{"external_id":9,"created_at":"2026-01-02T00:00:00Z","total":1}\n'
+  await expected(file('mixed.ndjson', `${rows.join('')}${text}`))
+  const odd = '{"external_id":"odd","created_at":46035,"total":1}\n'
+  t.match((await run('orders', file('odd.ndjson', `${odd}${text}`))).rejects, [
+    { row: 1, field: 'created_at', value: '46035' },
+  ])
+})
+
 t.test('a value in quotes is one however late in the file the first quotes come', async (t) => {
   const { owner, file, run } = await store(t)
   const rows = Array.from({ length: 30_000 }, (_, at) => `${at},Tea`)

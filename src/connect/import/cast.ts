@@ -76,7 +76,8 @@ const CASTS: Record<TargetType, Cast> = {
     // Not straight to TIMESTAMP: that drops an offset without a word.
     value: (text) => `try_cast(${text} as TIMESTAMPTZ)::TIMESTAMP`,
     valid: (value) => `${value} >= '1900-01-01' and ${value} < '2200-01-01'`,
-    reason: () => 'is not a time from 1900 on such as 2026-11-30T08:15:00Z (UTC where it names no zone)',
+    reason: () =>
+      'is not a time from 1900 on such as 2026-11-30T08:15:00Z (UTC where it names no zone), nor a number (no text) of seconds, milliseconds or microseconds since 1970 that comes to 1990 or later',
   },
   flag: {
     column: 'BOOLEAN',
@@ -113,28 +114,39 @@ const BLANKS = `' ' || chr(9) || chr(10) || chr(13) || chr(160)`
 function asText(value: string, source: string, target: TargetType): string {
   const isNested = source.endsWith('[]') || /^(STRUCT|MAP|UNION)\b/.test(source)
   if (isNested) return `to_json(${value})::VARCHAR`
-  if (source === 'JSON')
-    return target === 'object' || target === 'array'
-      ? `nullif(${value}::VARCHAR, 'null')`
-      : blank(`${value} ->> '$'`)
+  if (source === 'JSON') {
+    if (target === 'object' || target === 'array') return `nullif(${value}::VARCHAR, 'null')`
+    const shown = blank(`${value} ->> '$'`)
+    return target === 'time' ? epoch(jsonNumber(value), shown) : shown
+  }
   if (/^(DOUBLE|FLOAT)$/.test(source)) {
     // An id that passed through a floating-point column is 17850.0 there, a missing one NaN.
     const whole = `case when ${value} = trunc(${value}) and abs(${value}) < 1e15 then ${value}::BIGINT::VARCHAR else ${value}::VARCHAR end`
-    const shown = target === 'time' ? epoch(value) : whole
+    const shown = target === 'time' ? epoch(value, whole) : whole
     return `case when not isnan(${value}) then ${shown} end`
   }
   if (target === 'time' && /^(U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|DECIMAL.*)$/.test(source))
-    return epoch(value)
+    return epoch(value, `${value}::VARCHAR`)
   return source === 'VARCHAR' ? blank(value) : `${value}::VARCHAR`
 }
 
 const blank = (value: string) => `nullif(trim(${value}, ${BLANKS}), '')`
 
-// Numbers are seconds since 1970, or milliseconds when they are too large for that. The width of a column may have no room
-// for a thousand times as much, or for the least of its numbers without the sign.
-const epoch = (value: string) =>
-  `case when abs(${value}::DOUBLE) < 1e11 then epoch_ms((${value}::DOUBLE * 1000)::BIGINT)::VARCHAR
-    when abs(${value}::DOUBLE) < 1e14 then epoch_ms(${value}::BIGINT)::VARCHAR else ${value}::VARCHAR end`
+const jsonNumber = (value: string) =>
+  `case when json_type(${value}) in ('UBIGINT', 'BIGINT', 'DOUBLE') then try_cast(${value} ->> '$' as DOUBLE) end`
+
+const SECONDS_UNTIL_1990 = 631_152_000
+
+// Numbers are seconds since 1970, or milliseconds or microseconds when they are too large for that. Smaller ones are dates of
+// another form, such as 46035 of Excel or 20260113. The width of a column may have no room for a thousand times as much, or
+// for the least of its numbers without the sign.
+function epoch(value: string, otherwise: string): string {
+  const isOf = (perSecond: string) =>
+    `abs((${value})::DOUBLE) between ${SECONDS_UNTIL_1990} * ${perSecond} and 1e11 * ${perSecond}`
+  return `case when ${isOf('1')} then epoch_ms(((${value})::DOUBLE * 1000)::BIGINT)::VARCHAR
+    when ${isOf('1e3')} then epoch_ms((${value})::BIGINT)::VARCHAR
+    when ${isOf('1e6')} then make_timestamp((${value})::BIGINT)::VARCHAR else ${otherwise} end`
+}
 
 export interface Pick {
   /** Name of the table to make: `n`, one column per target, and `fault`, the first thing that is wrong with the row. */
