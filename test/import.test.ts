@@ -419,6 +419,48 @@ ${row('c', { price: 1 })}${row('d', [{ price: 2 }])}`,
   )
 })
 
+t.test('an order with a nested line that is no object is refused', async (t) => {
+  const { file, run, orders } = await store(t)
+  const row = (external_id: string, lines: unknown[]) =>
+    `${JSON.stringify({ external_id, created_at: '2026-01-01', total: 5, lines })}\n`
+  const path = file(
+    'odd.ndjson',
+    row('a', ['Hat', null]) +
+      row('b', [{ title: 'Hat' }, null]) +
+      row('c', [{ title: 'Hat' }]) +
+      row('d', []),
+  )
+  const { report, rejects } = await run('orders', path)
+  t.match(report, { imported: 2, rejected: 2, ignored_columns: [] })
+  const reason = 'holds an entry that is no object'
+  t.match(rejects, [
+    { row: 1, field: 'lines', value: '["Hat",null]', reason },
+    { row: 2, field: 'lines', reason },
+  ])
+  t.same(
+    (await orders()).map(({ external_id }) => external_id),
+    ['c', 'd'],
+  )
+})
+
+t.test('keys of nested lines that nothing is imported from are named', async (t) => {
+  const { file, run } = await store(t)
+  const lines = [
+    { sku: 'A', name: 'Hat', unit_price: 5, qty: 3 },
+    { price: 5, Title: 'Hat' },
+  ]
+  const row = { external_id: 1, created_at: '2026-01-01', total: 5, note: 'x', items: lines }
+  const fields = { external_id: 'external_id', created_at: 'created_at', total: 'total', lines: 'items' }
+  const { report } = await run('orders', file('keys.ndjson', JSON.stringify(row)), { map: { fields } })
+  t.same(report.ignored_columns, [
+    'note',
+    'lines[].Title',
+    'lines[].name',
+    'lines[].qty',
+    'lines[].unit_price',
+  ])
+})
+
 t.test('halves of a cent go away from zero in prices as in totals', async (t) => {
   const { file, run, orders } = await store(t)
   const path = file(

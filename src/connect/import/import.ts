@@ -10,6 +10,7 @@ import { importCustomers } from './customers.ts'
 import { importEvents } from './events.ts'
 import type { ImportRun, Written } from './file.ts'
 import { importFolder } from './folder.ts'
+import { lineKeysUnread } from './line-keys.ts'
 import {
   bindMapping,
   columnsUnread,
@@ -55,7 +56,7 @@ export interface ImportResult {
   filtered: number
   /** Those of imported and unchanged that name no customer. */
   without_customer: number
-  /** Columns that nothing is imported from. */
+  /** Columns that nothing is imported from, and keys of nested lines (`lines[].key`). */
   ignored_columns: string[]
 }
 
@@ -108,7 +109,10 @@ export async function importFile(options: ImportOptions): Promise<ImportResult> 
       rejects_file: rejected ? rejects : null,
       filtered: counts.filtered,
       without_customer: await countNameless(duck, kind),
-      ignored_columns: await columnsUnread(duck, source.columns, mapped, mapping.where),
+      ignored_columns: [
+        ...(await columnsUnread(duck, source.columns, mapped, mapping.where)),
+        ...(await lineKeysUnread(duck, mapped)),
+      ],
     }
   } finally {
     duck?.close()
