@@ -15,6 +15,7 @@ import { requestErasure } from '../src/identity/erasure-request.ts'
 import { compactBrand } from '../src/lake/compact.ts'
 import { snapshotAll } from '../src/lake/horizon.ts'
 import type { Brand } from '../src/op.ts'
+import { openDuck } from '../src/store/duckdb.ts'
 import { brand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
 import { lake, sourceRows } from './fixtures/lake.ts'
@@ -46,6 +47,15 @@ async function store(t: Test) {
     return { report, rejects: rejects.map((line) => JSON.parse(line) as Record<string, unknown>) }
   }
   return { owner, folder, file, run, orders: () => orders(owner) }
+}
+
+/** A file of the rows of a query, with its types. */
+async function parquet(folder: string, query: string): Promise<string> {
+  const path = join(folder, 'rows.parquet')
+  const duck = await openDuck({ memoryMb: 64, threads: 1, tempDir: folder })
+  await duck.run(`copy (${query}) to '${path}' (format parquet)`)
+  duck.close()
+  return path
 }
 
 const orders = async ({ id }: Brand) => [
@@ -1032,6 +1042,43 @@ t.test('long integers of a field keep all digits, whatever else is in it', async
   const rows = ids.map((id) => `{"external_id":${id},"created_at":"2026-01-01","total":1,"":"no name"}\n`)
   t.match((await run('orders', file('a.ndjson', rows.join('')))).report, { imported: 4, rejected: 0 })
   t.same((await orders()).map(({ external_id }) => external_id).sort(), ids.sort())
+})
+
+t.test('ids and texts of Parquet are what they say in whatever type of column', async (t) => {
+  const { folder, owner, run } = await store(t)
+  const path = await parquet(
+    folder,
+    `select * from (values
+      (17850.00::decimal(18, 2), encode('Zoë'), encode('z@example.com')), (17850.50, encode('Ann'), null),
+      (7, '\\x5A\\xEB'::blob, encode('bad@example.com')), (8, encode(''), null)
+    ) rows (customer_external_id, first_name, email)`,
+  )
+  const { report, rejects } = await run('customers', path)
+  t.match(report, { read: 4, imported: 3, rejected: 1 })
+  t.match(rejects, [{ row: 3, field: 'first_name', value: 'Z\\xEB', reason: 'is no UTF-8 text' }])
+  const known = db.postgres
+    .sql`select store_customer_id, first_name, email from customer where brand_id = ${owner.id} order by 1`
+  t.same(
+    [...(await known)],
+    [
+      { store_customer_id: '17850', first_name: 'Zoë', email: 'z@example.com' },
+      { store_customer_id: '17850.50', first_name: 'Ann', email: null },
+      { store_customer_id: '8', first_name: null, email: null },
+    ],
+  )
+})
+
+t.test('a whole number of sixteen digits in a column of doubles is an id without a point', async (t) => {
+  const { folder, run, orders } = await store(t)
+  const path = await parquet(
+    folder,
+    `select unnest([17850, 1234567890123456, 0.5])::double as external_id, '2026-01-01' as created_at, 1 as total`,
+  )
+  t.match((await run('orders', path)).report, { imported: 3, rejected: 0 })
+  t.same(
+    (await orders()).map(({ external_id }) => external_id),
+    ['0.5', '1234567890123456', '17850'],
+  )
 })
 
 t.test('a column is no field because JavaScript has a word for it', async (t) => {

@@ -108,6 +108,15 @@ const CASTS: Record<TargetType, Cast> = {
   object: json('{', 'is not a JSON object'),
 }
 
+/** Integers below it are exact as doubles. */
+export const EXACT_BELOW = 2 ** 53
+
+/** Null where bytes are no UTF-8. */
+const decoded = (value: string) => `try(decode(${value}))`
+
+/** Of bytes that Parquet does not mark as text. */
+export const textOf = (value: string) => `coalesce(${decoded(value)}, ${value}::VARCHAR)`
+
 const BLANKS = `' ' || chr(9) || chr(10) || chr(13) || chr(160)`
 
 /** SQL of a value as trimmed text; null for what stands for no value. */
@@ -121,16 +130,22 @@ function asText(value: string, source: string, target: TargetType): string {
   }
   if (/^(DOUBLE|FLOAT)$/.test(source)) {
     // An id that passed through a floating-point column is 17850.0 there, a missing one NaN.
-    const whole = `case when ${value} = trunc(${value}) and abs(${value}) < 1e15 then ${value}::BIGINT::VARCHAR else ${value}::VARCHAR end`
+    const whole = wholeText(value, `abs(${value}) < ${EXACT_BELOW}`)
     const shown = target === 'time' ? epoch(value, whole) : whole
     return `case when not isnan(${value}) then ${shown} end`
   }
   if (target === 'time' && /^(U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|DECIMAL.*)$/.test(source))
     return epoch(value, `${value}::VARCHAR`)
+  if (source.startsWith('DECIMAL')) return wholeText(value, 'true')
+  if (source === 'BLOB') return blank(textOf(value))
   return source === 'VARCHAR' ? blank(value) : `${value}::VARCHAR`
 }
 
 const blank = (value: string) => `nullif(trim(${value}, ${BLANKS}), '')`
+
+/** Without the zeros after the point where a number is whole. */
+const wholeText = (value: string, isExact: string) =>
+  `case when ${value} = trunc(${value}) and ${isExact} then ${value}::HUGEINT::VARCHAR else ${value}::VARCHAR end`
 
 const jsonNumber = (value: string) =>
   `case when json_type(${value}) in ('UBIGINT', 'BIGINT', 'DOUBLE') then try_cast(${value} ->> '$' as DOUBLE) end`
@@ -179,11 +194,11 @@ export function pick({ into, from, row, carry = [], where, targets, mapped, plac
     const at = filled.findIndex((other) => other.name === name)
     return `${at < 0 ? `null::${CASTS[type].column}` : `value_${at}`} as ${identifier(name)}`
   })
-  const faults = filled.flatMap(({ name, target }, at) => faultsOf(name, target, at, place))
+  const faults = filled.flatMap(({ name, target, type }, at) => faultsOf(name, target, type, at, place))
   const list = (...entries: string[]) => entries.join(', ')
   return `create table ${into} as
     with raw as (select ${list(`${row} as n`, ...carry, ...raw)} from ${from} ${where === undefined ? '' : `where (${where}\n)`}),
-    texts as (select ${list('n', ...carry, ...texts)} from raw),
+    texts as (select ${list('*', ...texts)} from raw),
     casts as (select *, ${list(...casts)} from texts),
     typed as (select *, ${list(...values)} from casts)
     select ${list('n', ...carry, ...columns)}, coalesce(${list(...faults, NO_FAULT)}) as fault
@@ -197,12 +212,14 @@ function validValue(value: string, target: Target): string {
 
 const NO_FAULT = 'null::STRUCT(field VARCHAR, "value" VARCHAR, reason VARCHAR)'
 
-function faultsOf(name: string, target: Target, at: number, place: string | undefined): string[] {
+function faultsOf(name: string, target: Target, source: string, at: number, place?: string): string[] {
   const { least, reason } = CASTS[target.type]
   const field = place === undefined ? literal(name) : `${place} || ${literal(name)}`
   const fault = (condition: string, why: string) =>
     `case when ${condition} then {'field': ${field}, 'value': left(text_${at}, 200), 'reason': ${literal(why)}} end`
   const faults = [fault(`value_${at} is null and text_${at} is not null`, reason(target))]
+  if (source === 'BLOB')
+    faults.unshift(fault(`raw_${at} is not null and ${decoded(`raw_${at}`)} is null`, 'is no UTF-8 text'))
   if (target.required) faults.push(fault(`text_${at} is null`, 'is missing'))
   if (least !== undefined) faults.push(fault(`value_${at} < ${least}`, 'is negative'))
   return faults

@@ -1,4 +1,5 @@
 import { literal } from '../../store/duckdb.ts'
+import { EXACT_BELOW, textOf } from './cast.ts'
 import type { Mapped } from './mapping.ts'
 import { PROPERTY, type Target } from './targets.ts'
 
@@ -23,7 +24,8 @@ export function withExtra(mapped: readonly Mapped[]): Mapped[] {
 
 function jsonOf({ expression, type }: Mapped): string {
   const value = `(${expression}\n)`
+  if (type === 'BLOB') return `to_json(${textOf(value)})`
   if (!/^(DOUBLE|FLOAT)$/.test(type)) return `to_json(${value})`
-  const isWhole = `${value} = trunc(${value}) and abs(${value}) < 1e15`
+  const isWhole = `${value} = trunc(${value}) and abs(${value}) < ${EXACT_BELOW}`
   return `case when isnan(${value}) then null when ${isWhole} then to_json(${value}::BIGINT) else to_json(${value}) end`
 }
