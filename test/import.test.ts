@@ -922,6 +922,61 @@ t.test('seconds, milliseconds and microseconds are times, also beside times as t
   ])
 })
 
+t.test(
+  'a time with an abbreviation for its zone is refused, one with an offset or a full name is not',
+  async (t) => {
+    const { file, run, orders } = await store(t)
+    const times: Record<string, string | undefined> = {
+      '2026-07-13 08:15:00 BST': undefined,
+      '2026-07-13 08:15:00 AST': undefined,
+      '2026-07-13 08:15:00 EST5EDT': undefined,
+      '2026-07-13 08:15:00 cet': undefined,
+      epoch: undefined,
+      '2026-07-13 08:15:00 -0500': '13:15',
+      '2026-07-13 08:15:00 -05:00': '13:15',
+      '2026-07-13 08:15:00 +02': '06:15',
+      '2026-07-13 08:15:00.000 +0530': '02:45',
+      '2026-07-13 08:15:00-0500': '13:15',
+      '2026-07-13T08:15:00-05:00': '13:15',
+      '2026-07-13 08:15:00 UTC': '08:15',
+      '2026-07-13 08:15:00 GMT': '08:15',
+      '2026-07-13T08:15:00Z': '08:15',
+      '2026-07-13T08:15:00': '08:15',
+      '2026-07-13 08:15:00 Europe/London': '07:15',
+      '2026-07-13 08:15:00 America/Argentina/Buenos_Aires': '11:15',
+      '2026-07-13': '00:00',
+      '2026/7/13 8:15': '08:15',
+    }
+    const rows = Object.keys(times).map((time) => `${time},${time},1\n`)
+    const { report, rejects } = await run(
+      'orders',
+      file('o.csv', `external_id,created_at,total\n${rows.join('')}`),
+    )
+    t.match(report, { imported: 14, rejected: 5 })
+    t.match(rejects[0], {
+      field: 'created_at',
+      value: '2026-07-13 08:15:00 BST',
+      reason: /a zone is an offset/,
+    })
+    for (const { external_id, created_at } of await orders())
+      t.equal(created_at.toISOString(), `2026-07-13T${times[external_id]}:00.000Z`, external_id)
+  },
+)
+
+t.test('a time that names no zone is UTC, also behind one that names a zone', async (t) => {
+  const { file, run, orders } = await store(t)
+  const rows = ['2026-07-13 08:15:00 America/Lima', '2026-07-13 08:15:00', '2026-07-13']
+  const path = file(
+    'o.csv',
+    `external_id,created_at,total\n${rows.map((time, n) => `${n},${time},1\n`).join('')}`,
+  )
+  t.match((await run('orders', path)).report, { imported: 3 })
+  t.same(
+    (await orders()).map(({ created_at }) => created_at.toISOString()),
+    ['2026-07-13T13:15:00.000Z', '2026-07-13T08:15:00.000Z', '2026-07-13T00:00:00.000Z'],
+  )
+})
+
 t.test('a value in quotes is one however late in the file the first quotes come', async (t) => {
   const { owner, file, run } = await store(t)
   const rows = Array.from({ length: 30_000 }, (_, at) => `${at},Tea`)

@@ -1,6 +1,7 @@
 import { identifier, literal } from '../../store/duckdb.ts'
 import type { Mapped } from './mapping.ts'
 import type { Target, TargetType } from './targets.ts'
+import { epoch, timeOf } from './time.ts'
 
 /** Amounts have at most eleven digits before the point, as those of stores. */
 const AMOUNTS_BELOW = 100_000_000_000
@@ -73,11 +74,10 @@ const CASTS: Record<TargetType, Cast> = {
   },
   time: {
     column: 'TIMESTAMP',
-    // Not straight to TIMESTAMP: that drops an offset without a word.
-    value: (text) => `try_cast(${text} as TIMESTAMPTZ)::TIMESTAMP`,
+    value: timeOf,
     valid: (value) => `${value} >= '1900-01-01' and ${value} < '2200-01-01'`,
     reason: () =>
-      'is not a time from 1900 on such as 2026-11-30T08:15:00Z (UTC where it names no zone), nor a number (no text) of seconds, milliseconds or microseconds since 1970 that comes to 1990 or later',
+      'is not a time from 1900 on such as 2026-11-30T08:15:00Z (UTC where it names no zone; a zone is an offset, UTC, GMT or a name such as Europe/Berlin), nor a number (no text) of seconds, milliseconds or microseconds since 1970 that comes to 1990 or later',
   },
   flag: {
     column: 'BOOLEAN',
@@ -149,19 +149,6 @@ const wholeText = (value: string, isExact: string) =>
 
 const jsonNumber = (value: string) =>
   `case when json_type(${value}) in ('UBIGINT', 'BIGINT', 'DOUBLE') then try_cast(${value} ->> '$' as DOUBLE) end`
-
-const SECONDS_UNTIL_1990 = 631_152_000
-
-// Numbers are seconds since 1970, or milliseconds or microseconds when they are too large for that. Smaller ones are dates of
-// another form, such as 46035 of Excel or 20260113. The width of a column may have no room for a thousand times as much, or
-// for the least of its numbers without the sign.
-function epoch(value: string, otherwise: string): string {
-  const isOf = (perSecond: string) =>
-    `abs((${value})::DOUBLE) between ${SECONDS_UNTIL_1990} * ${perSecond} and 1e11 * ${perSecond}`
-  return `case when ${isOf('1')} then epoch_ms(((${value})::DOUBLE * 1000)::BIGINT)::VARCHAR
-    when ${isOf('1e3')} then epoch_ms((${value})::BIGINT)::VARCHAR
-    when ${isOf('1e6')} then make_timestamp((${value})::BIGINT)::VARCHAR else ${otherwise} end`
-}
 
 export interface Pick {
   /** Name of the table to make: `n`, one column per target, and `fault`, the first thing that is wrong with the row. */

@@ -1,0 +1,29 @@
+import { literal } from '../../store/duckdb.ts'
+
+const DAY = '[0-9]+([^a-z0-9:+][0-9]+){2}'
+const WITHOUT_ZONE = `(?i)^${DAY}([ t]+[0-9:.]+)?$`
+// DuckDB knows abbreviations, which several zones share, as others than are meant: BST is Bangladesh, AST Alaska.
+const ZONE = '([+-][0-9:]+|(z|utc|gmt)([+-][0-9:]+)?|[a-z_]+/[a-z0-9_/+-]+)'
+const WITH_ZONE = `(?i)^(${DAY}[ t]+[0-9:.]+)\\s*${ZONE}$`
+const SPACE_BEFORE_OFFSET = '\\s+([+-][0-9:]+)$'
+
+/** SQL of the time that a text is in UTC; null when it is none, or its zone is an abbreviation. */
+export const timeOf = (text: string) =>
+  // As TIMESTAMP a text loses its offset without a word; as TIMESTAMPTZ one without zone has that of the row before.
+  `case when regexp_matches(${text}, ${literal(WITHOUT_ZONE)}) then try_cast(${text} as TIMESTAMP)
+    when regexp_matches(${text}, ${literal(WITH_ZONE)})
+      then try_cast(regexp_replace(${text}, ${literal(SPACE_BEFORE_OFFSET)}, '\\1') as TIMESTAMPTZ)::TIMESTAMP end`
+
+const SECONDS_UNTIL_1990 = 631_152_000
+
+/** SQL of the time of a number as text, `otherwise` where it is none. */
+export function epoch(value: string, otherwise: string): string {
+  // Seconds since 1970, or milliseconds or microseconds when it is too large for that. Smaller ones are dates of another
+  // form, such as 46035 of Excel or 20260113. The width of a column may have no room for a thousand times as much, or for the
+  // least of its numbers without the sign.
+  const isOf = (perSecond: string) =>
+    `abs((${value})::DOUBLE) between ${SECONDS_UNTIL_1990} * ${perSecond} and 1e11 * ${perSecond}`
+  return `case when ${isOf('1')} then epoch_ms(((${value})::DOUBLE * 1000)::BIGINT)::VARCHAR
+    when ${isOf('1e3')} then epoch_ms((${value})::BIGINT)::VARCHAR
+    when ${isOf('1e6')} then make_timestamp((${value})::BIGINT)::VARCHAR else ${otherwise} end`
+}
