@@ -58,6 +58,19 @@ newest as (
     )
     qualify row_number() over newest_first <= 250
         and sum(strlen(name) + strlen(json_value::varchar)) over newest_first <= 16384
+),
+
+-- A time without a zone is UTC, which is said of each: else DuckDB reads it in the zone that a row before it names.
+timed as (
+    select
+        *,
+        coalesce(
+            try_cast(rtrim(json_value ->> '$') || 'Z' as timestamptz),
+            try_cast(rtrim(json_value ->> '$') || ':00Z' as timestamptz),
+            try_cast(rtrim(json_value ->> '$') || ' 00:00:00Z' as timestamptz),
+            try_cast(json_value ->> '$' as timestamptz)
+        ) as said_at
+    from newest
 )
 
 select
@@ -91,10 +104,7 @@ select
             end
         )
     ) as numbers,
-    -- A time without a zone is UTC, which is the zone of the session. Beyond these years windows cannot be reckoned.
-    case
-        when try_cast(json_value ->> '$' as timestamptz) between '0001-01-01' and '9999-12-31'
-            then try_cast(json_value ->> '$' as timestamptz) at time zone 'UTC'
-    end as moment,
+    -- Beyond these years windows cannot be reckoned.
+    case when said_at between '0001-01-01' and '9999-12-31' then said_at at time zone 'UTC' end as moment,
     set_at
-from newest
+from timed

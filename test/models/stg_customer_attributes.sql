@@ -92,6 +92,18 @@ values
     ('never', 'infinity', null),
     ('old', '44-03-15 (BC)', null)
 
+-- case: a time without a zone is UTC, whatever zone another names
+-- given events: event_id, subject, event_type, properties, occurred_at
+values (1, 1, 'updateProperties', '{"a": "2026-07-13 08:00:00 America/New_York", "b": "2026-07-13 08:00:00", "c": "2026-07-13", "d": "2026-07-13T08:00", "e": "2026-07-13 08:00:00+02", "f": "2026-07-13T08:00:00Z"}', '2025-01-01')
+-- expect stg_customer_attributes: name, moment
+values
+    ('a', '2026-07-13 12:00:00'),
+    ('b', '2026-07-13 08:00:00'),
+    ('c', '2026-07-13 00:00:00'),
+    ('d', '2026-07-13 08:00:00'),
+    ('e', '2026-07-13 06:00:00'),
+    ('f', '2026-07-13 08:00:00')
+
 -- case: an event with more than 16 KB of properties sets nothing
 -- given events: event_id, subject, event_type, properties, occurred_at
 select 'e' || n, 1, 'updateProperties', properties, '2025-03-01'::timestamp + to_days(n)
