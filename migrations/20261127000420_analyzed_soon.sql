@@ -18,17 +18,3 @@ end
 $$;
 
 -- migrate:down
-
-do $$
-declare
-  name regclass;
-begin
-  for name in
-    select attrelid::regclass
-    from pg_attribute join pg_class on pg_class.oid = attrelid
-    where attname = 'brand_id' and relnamespace = 'public'::regnamespace and relkind = 'r' and not relispartition
-  loop
-    execute format('alter table %s reset (autovacuum_analyze_scale_factor, autovacuum_analyze_threshold)', name);
-  end loop;
-end
-$$;
