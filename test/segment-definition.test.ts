@@ -519,6 +519,35 @@ t.test('numbers are fitted to what a column can hold, without loss', async (t) =
     t.same(fit(op, text, money), { op: fittedOp, value }, `${op} ${text}`)
 })
 
+t.test(
+  'a number is rounded as the attributes that it is compared with, all beyond their room are equally far',
+  (t) => {
+    const attribute = { scale: 16, digits: 22, rounded: true } as const
+    const most = `${'9'.repeat(22)}.${'9'.repeat(16)}`
+    const cases: [Comparison, string, Comparison, string | null][] = [
+      ['=', '0.30000000000000004', '=', '0.3000000000000000'],
+      ['>', '0.30000000000000005', '>', '0.3000000000000001'],
+      ['<=', '-0.30000000000000005', '<=', '-0.3000000000000001'],
+      ['<', '0.00000000000000049', '<', '0.0000000000000005'],
+      ['=', '5e-324', '=', '0.0000000000000000'],
+      ['<', '9999999999999999999999', '<', `${'9'.repeat(22)}.${'0'.repeat(16)}`],
+      ['=', most, '=', null],
+      ['=', '1e+23', '=', null],
+      ['>', '1e+23', '>=', most],
+      ['>=', '1e+23', '>=', most],
+      ['<', '1e+23', '<', most],
+      ['<=', '1e+23', '<', most],
+      ['<', '-1e+23', '<=', `-${most}`],
+      ['<=', '-1e+23', '<=', `-${most}`],
+      ['>', '-1e+23', '>', `-${most}`],
+      ['>=', '-1e+23', '>', `-${most}`],
+    ]
+    for (const [op, text, fittedOp, value] of cases)
+      t.same(fit(op, text, attribute), { op: fittedOp, value }, `${op} ${text}`)
+    t.end()
+  },
+)
+
 t.test('times are ISO 8601, read as UTC', async (t) => {
   const times: [given: string, read: string][] = [
     ['2026-01-31', '2026-01-31 00:00:00.000000'],

@@ -104,7 +104,7 @@ select
             try_cast(element as decimal(38, 16)),
             case
                 when isfinite(try_cast(element as double))
-                    then sign(try_cast(element as double)) * 9999999999999999999999::decimal(38, 16)
+                    then sign(try_cast(element as double)) * 9999999999999999999999.9999999999999999::decimal(38, 16)
             end
         )
     ) as numbers,

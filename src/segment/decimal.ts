@@ -19,6 +19,8 @@ export function parseDecimal(text: string): Decimal | undefined {
 export interface Grid {
   scale: number
   digits: number
+  /** Its values were rounded, away from zero, and the greatest and the least stand for all that are beyond. */
+  rounded?: true
 }
 
 export type Comparison = '=' | '>' | '>=' | '<' | '<='
@@ -34,19 +36,30 @@ export interface Fitted {
  * `total > 12.00` where totals have two decimals, and `total < 1e30` holds for every total there is.
  * So no column is widened, no cast overflows, and the shape of a statement doesn't depend on the value.
  */
-export function fit(op: Comparison, text: string, grid: Grid): Fitted {
+export function fit(op: Comparison, text: string, { scale, digits, rounded }: Grid): Fitted {
   const number = parseDecimal(text)
   if (!number) throw new Error(`"${text}" is not a decimal number`)
-  const { floor, exact } = onGrid(number, grid.scale)
-  const limit = 10n ** BigInt(grid.digits + grid.scale) - 1n
+  const { floor, exact } = onGrid(rounded ? round(number, scale) : number, scale)
+  const limit = 10n ** BigInt(digits + scale) - 1n
   if (op === '=' && !exact) return { op, value: null }
   const units = exact || op === '>' || op === '<=' ? floor : floor + 1n
-  if (units >= -limit && units <= limit) return { op, value: print(units, grid.scale) }
-  const above = units > limit
-  if (op === '=' || above === (op === '>' || op === '>=')) return { op, value: null }
-  return above
-    ? { op: '<=', value: print(limit, grid.scale) }
-    : { op: '>=', value: print(-limit, grid.scale) }
+  const most = rounded ? limit - 1n : limit
+  if (units >= -most && units <= most) return { op, value: print(units, scale) }
+  const above = units > most
+  const isBeyond = above === (op === '>' || op === '>=')
+  if (op === '=' || (isBeyond && !rounded)) return { op, value: null }
+  const end = print(above ? limit : -limit, scale)
+  if (isBeyond) return { op: above ? '>=' : '<=', value: end }
+  if (rounded) return { op: above ? '<' : '>', value: end }
+  return { op: above ? '<=' : '>=', value: end }
+}
+
+/** Half units away from zero, as DuckDB casts. */
+function round({ units, scale }: Decimal, target: number): Decimal {
+  if (scale <= target) return { units, scale }
+  const divisor = 10n ** BigInt(scale - target)
+  const half = units < 0n ? -divisor / 2n : divisor / 2n
+  return { units: (units + half) / divisor, scale: target }
 }
 
 function onGrid({ units, scale }: Decimal, target: number): { floor: bigint; exact: boolean } {

@@ -22,7 +22,7 @@ export const GRIDS: Partial<Record<ValueType, Grid>> = {
   // Multiplied by a count of rows it stays within 38 digits.
   average: { scale: 12, digits: 18 },
   // As many decimals as a double prints.
-  attribute: { scale: 16, digits: 22 },
+  attribute: { scale: 16, digits: 22, rounded: true },
 }
 
 export interface Value {
