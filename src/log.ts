@@ -16,9 +16,13 @@ export function log(level: Level, event: string, fields: Record<string, unknown>
   process.stderr.write(`${JSON.stringify({ at: new Date().toISOString(), level, event, ...fields })}\n`)
 }
 
+/** What is left of an error that a library spread into an object of its own. */
+const isSaid = (error: unknown): error is { message: string } =>
+  typeof error === 'object' && error !== null && 'message' in error && typeof error.message === 'string'
+
 /** An error as log fields: message, code and the messages of its causes; the stack for unexpected ones. */
 export function errorFields(error: unknown): Record<string, unknown> {
-  if (!(error instanceof Error)) return { error: String(error) }
+  if (!(error instanceof Error)) return { error: isSaid(error) ? error.message : String(error) }
   const causes: string[] = []
   let cause = error.cause
   while (cause instanceof Error && causes.length < 5) {

@@ -190,6 +190,24 @@ t.test('a mistake is told on stderr with exit code 1, and nothing is on stdout',
   t.match(await recoup(args), await inProcess(args))
 })
 
+t.test('a Postgres that goes away under a command is named as such', async (t) => {
+  const out = () => {
+    throw Object.assign(new Error('write CONNECTION_CLOSED'), { code: 'CONNECTION_CLOSED' })
+  }
+  let said = ''
+  t.equal(await main(['--version'], { env: {}, out, err: (text) => (said += text) }), 1)
+  t.match(said, /^recoup: Postgres went away .*CONNECTION_CLOSED\)\. Run it again once it answers\n$/)
+})
+
+t.test('a data folder that cannot be looked at is not one without a service', async (t) => {
+  const folder = t.testdir({})
+  symlinkSync('postgres.json', join(folder, 'postgres.json'))
+  let said = ''
+  const args = { env: { DATA_DIR: folder }, out() {}, err: (text: string) => (said += text) }
+  t.equal(await main(['brand', 'list'], args), 1)
+  t.match(said, /postgres\.json cannot be read/)
+})
+
 t.test('a disk that is full is named as such', async (t) => {
   const full = () => {
     throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })

@@ -35,6 +35,7 @@ import { brand as newBrand } from './fixtures/brand.ts'
 import { type Canary, canaryOf, fillWithCanary } from './fixtures/canary.ts'
 import { controlled } from './fixtures/control.ts'
 import { database } from './fixtures/database.ts'
+import { eventually } from './fixtures/eventually.ts'
 import { lake, logBatch, sourceRows } from './fixtures/lake.ts'
 import { memberChanges } from './fixtures/published.ts'
 import { everythingStored, placesOf } from './fixtures/search.ts'
@@ -388,6 +389,24 @@ t.test('recoup customer erase prints the certificate, and erasures lists it', as
   const contact = await customer('erase', ['reached@example.com'], { yes: true })
   t.match(contact, { customer_ids: [], removed: { postgres: { contact: 1 } } }, 'a contact is somebody')
 })
+
+t.test(
+  'recoup customer erase waits for a backup that copies files, also when it is called again',
+  async (t) => {
+    const email = 'copied@example.com'
+    await logBatch(sql, [{ brand_id: brand.id, email }])
+    await pipeline.postgres.pipeline.run('backup_pause_removal', [5])
+    let waiting = 0
+    t.capture(process.stderr, 'write', () => ++waiting > 0)
+    const first = customer<Certificate>('erase', [email], { yes: true })
+    await eventually(async () => waiting === 1)
+    const again = customer<Certificate>('erase', [email], { yes: true })
+    await eventually(async () => waiting === 2)
+    await sql`update lake_state set removal_paused_until = null`
+    t.match(await first, { removed: { event_log: { events: 1 } } })
+    t.same(await again, await first, 'one request')
+  },
+)
 
 t.test('an erasure passes over rejects files that are no files any more', async (t) => {
   const email = 'failed@example.com'

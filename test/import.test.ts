@@ -287,7 +287,7 @@ bare,2026-01-01,p,1,,
         field: 'external_id',
         value: 'half',
         reason:
-          /^row 5 of this order is refused, hence the whole order: line\.quantity is not a whole number up to 2,147,483,647$/,
+          /^row 5 with this id is refused, hence all of its rows: line\.quantity is not a whole number up to 2,147,483,647$/,
       },
       { row: 5, field: 'line.quantity', value: 'six', reason: 'is not a whole number up to 2,147,483,647' },
       { row: 6, field: 'created_at', value: 'yesterday', reason: /is not a time/ },
@@ -322,7 +322,7 @@ t.test('an order or a refund is never imported without a row whose form is broke
     row: 2,
     field: 'external_id',
     value: 'long',
-    reason: /^row 3 of this order is refused, hence the whole order: Expected Number of Columns/,
+    reason: /^row 3 with this id is refused, hence all of its rows: Expected Number of Columns/,
   })
   t.same(
     rejects.map(({ row }) => row),
@@ -523,7 +523,7 @@ sum,2026-01-01,,1,,40000000000
     { row: 5, field: 'line.quantity', reason: 'is not a whole number up to 2,147,483,647' },
     { row: 6, field: 'line.total', value: null, reason: 'is too large as quantity × price' },
     { row: 7, field: 'total', reason: 'is too large as the sum of the lines' },
-    { row: 8, field: 'external_id', reason: /^row 7 of this order is refused/ },
+    { row: 8, field: 'external_id', reason: /^row 7 with this id is refused/ },
   ])
   t.match(await orders(), [{ external_id: 'most', total: '99999999999.99' }])
 
@@ -752,7 +752,7 @@ t.test(
       { external_id: 'a', email: 'a@example.com', total: '2.00', lines: [{ product_id: 'p' }] },
     ])
     t.match(rejects, [
-      { row: 4, field: 'external_id', reason: /row 5 of this order is refused/ },
+      { row: 4, field: 'external_id', reason: /row 5 with this id is refused/ },
       { row: 5, field: 'lines', reason: /^are other lines than row 4 has of this order/ },
     ])
   },

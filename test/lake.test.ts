@@ -1,4 +1,13 @@
-import { mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { mock } from 'node:test'
@@ -721,6 +730,23 @@ t.test(
   },
 )
 
+t.test('a backup that fails says why, and leaves its folder as it was', async (t) => {
+  const pipeline = await lake(t)
+  const { pipeline: db } = pipeline.postgres
+  await newBrand(pipeline)
+  const folder = mkdtempSync(join(tmpdir(), 'recoup-backup-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const run: typeof db.run = async (name, args) => {
+    if (name === 'backup_pause_removal') mkdirSync(join(folder, 'postgres', 'brand.copy.zst'))
+    return await db.run(name, args)
+  }
+  const failing = { ...pipeline, postgres: { ...pipeline.postgres, pipeline: { ...db, run } } }
+  await t.rejects(backup(failing, folder), { code: 'EISDIR' })
+  t.same(readdirSync(folder), [])
+  await backup(pipeline, folder)
+  t.match(readdirSync(folder), ['backup.json', 'lake', 'postgres'])
+})
+
 t.test('a restored backup has the same rows, and goes on from where it stopped', async (t) => {
   const { url, ...source } = await database(t)
   const pipeline = await lake(t, { url, ...source })
@@ -786,6 +812,11 @@ t.test('a restored backup has the same rows, and goes on from where it stopped',
     const message = `${lost?.path} of the backup is damaged: it is not there.`
     await t.rejects(restore(target.url, restored.lakeDir, folder), { code: 'conflict', message })
     renameSync(away, at)
+    for (const [migrations, why] of [
+      [[...document.migrations, '99991231'], /The backup has the migration 99991231, this database has not/],
+      [document.migrations.slice(1), /This database has the migration \d+, the backup has not/],
+    ] as const)
+      await refuses('backup.json', () => Buffer.from(JSON.stringify({ ...document, migrations })), why)
     const later = Buffer.from(JSON.stringify({ format: 2 }))
     await refuses('backup.json', () => later, /format 2 is not known here/)
   })

@@ -14,6 +14,7 @@ import {
 } from '../connect/erase/preview.ts'
 import { fail } from '../errors.ts'
 import { requestErasure, type Whom } from '../identity/erasure-request.ts'
+import { PAUSE_MINUTES } from '../lake/backup.ts'
 import { snapshotAll } from '../lake/horizon.ts'
 import type { Pipeline } from '../lake/pipeline.ts'
 import type { Brand } from '../op.ts'
@@ -138,20 +139,37 @@ async function confirm(identifier: string, preview: Preview, brandName: string):
   }
 }
 
-/** Does the request here, or waits for the worker that has taken it. */
+/** Does the request here, or waits for the worker that has taken it, and for a backup that needs the files. */
 async function eraseAndWait(run: Run, app: App, brandId: string, erasureId: string): Promise<Certificate> {
   const { postgres, pipeline } = app
   const shown = run.progress('erase')
   let done = 0
   const options: DueOptions = { brandId, erasureId, onStep: () => shown.update(done++, STEPS) }
   for (;;) {
-    await eraseDue(pipeline, options)
+    const tried = await Promise.allSettled([eraseDue(pipeline, options)])
     const row = await postgres.pipeline.one<ErasureRow>('erasure_state', [brandId, erasureId])
     if (row.certificate) {
       shown.end()
       return readable(row.certificate)
     }
+    if (row.state === 'failed' && (await waitedForBackup(pipeline))) {
+      await postgres.pipeline.run('erasure_try_now', [brandId, erasureId])
+      continue
+    }
+    if (tried[0].status === 'rejected') throw tried[0].reason
     if (row.state === 'failed') throw fail('unavailable', `It failed and will be tried again: ${row.error}`)
     await pause(POLL_MS)
   }
+}
+
+/** False when there was none. */
+async function waitedForBackup({ postgres }: Pipeline): Promise<boolean> {
+  const isPaused = async () =>
+    (await postgres.pipeline.one<{ paused: boolean }>('lake_removal_paused')).paused
+  if (!(await isPaused())) return false
+  process.stderr.write(
+    `They are out of all that is read. Old files go once no backup may need them, within ${PAUSE_MINUTES} minutes of its end; without this command the worker removes them.\n`,
+  )
+  while (await isPaused()) await pause(POLL_MS)
+  return true
 }

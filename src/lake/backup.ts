@@ -1,5 +1,5 @@
 import { constants, createWriteStream } from 'node:fs'
-import { copyFile, mkdir, readdir, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, relative, resolve } from 'node:path'
 import { Transform } from 'node:stream'
 import { pipeline as pipe } from 'node:stream/promises'
@@ -30,7 +30,7 @@ export interface BackupDocument {
 const CHECKED = { params: { [zlib.ZSTD_c_checksumFlag]: 1 } }
 
 /** Removal of lake files waits for a backup, and for so long after it has ended or died. */
-const PAUSE_MINUTES = 5
+export const PAUSE_MINUTES = 5
 const RENEW_MS = 60_000
 
 /**
@@ -50,6 +50,8 @@ export async function backup(
   const renewal = setInterval(() => {
     pause().catch((error) => log('warn', 'backup_pause_failed', errorFields(error)))
   }, RENEW_MS)
+  /** Postgres says of a transaction that ends within a copy only that. */
+  let failed: unknown
   try {
     const document = await postgres.sql.begin('isolation level repeatable read read only', async (tx) => {
       await ask(tx, 'backup_take_time')
@@ -61,8 +63,13 @@ export async function backup(
       const tables = await ask<{ name: string }>(tx, 'backup_tables')
       const files = await ask<BackupDocument['files'][number]>(tx, 'backup_files')
       const dumped: BackupDocument['tables'] = []
-      for (const { name } of tables)
-        dumped.push({ name, bytes: await dump(tx, name, join(folder, 'postgres', `${name}.copy.zst`)) })
+      for (const { name } of tables) {
+        const bytes = await dump(tx, name, join(folder, 'postgres', `${name}.copy.zst`)).catch((error) => {
+          failed = error
+          throw error
+        })
+        dumped.push({ name, bytes })
+      }
       const made_at = new Date().toISOString()
       return { format: BACKUP_FORMAT, made_at, ...state, tables: dumped, files }
     })
@@ -74,6 +81,9 @@ export async function backup(
     await writeFile(join(folder, 'backup.json'), JSON.stringify(document, null, 2), { flush: true })
     await sync(folder)
     return document
+  } catch (error) {
+    await clear(folder)
+    throw failed ?? error
   } finally {
     clearInterval(renewal)
   }
@@ -84,7 +94,14 @@ async function prepare(folder: string): Promise<void> {
   makeFolder('FOLDER', folder)
   if ((await readdir(folder)).length)
     throw fail('conflict', `${folder} is not empty: a backup needs a folder of its own.`)
-  for (const part of ['postgres', 'lake']) await mkdir(join(folder, part), { mode: 0o700 })
+  for (const part of PARTS) await mkdir(join(folder, part), { mode: 0o700 })
+}
+
+const PARTS = ['postgres', 'lake']
+
+/** What is not whole is of no use, and would be in the way of the next try. */
+async function clear(folder: string): Promise<void> {
+  for (const part of [...PARTS, 'backup.json']) await rm(join(folder, part), { recursive: true, force: true })
 }
 
 const ask = async <Row>(tx: Transaction, name: string): Promise<Row[]> =>

@@ -189,10 +189,14 @@ async function checkTable(folder: string, { name, bytes }: BackupDocument['table
 async function checkTarget(sql: postgres.Sql, document: BackupDocument): Promise<string> {
   const rows = await sql<{ version: string }[]>`select version from schema_migrations order by version`
   const here = rows.map(({ version }) => version)
-  if (here.join() !== document.migrations.join())
+  const known = new Set(here)
+  const before = new Set(document.migrations)
+  const older = document.migrations.find((version) => !known.has(version))
+  const newer = here.find((version) => !before.has(version))
+  if (older ?? newer)
     throw fail(
       'conflict',
-      `The backup has the schema ${document.migrations.at(-1)}, this database ${here.at(-1)}: use the version that made it.`,
+      `${older ? `The backup has the migration ${older}, this database has not` : `This database has the migration ${newer}, the backup has not`}: use the version that made it.`,
     )
   const [service] = await sql<{ service_id: string; has_brands: boolean }[]>`
     select service_id, exists (select from brand) as has_brands from lake_state`

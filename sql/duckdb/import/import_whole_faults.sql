@@ -1,7 +1,7 @@
 -- Rows that share an external id are one record, which is never imported without one of them: when one row is refused or
 -- broken, all are.
 insert into fault
-select picked.n, 'external_id', picked.external_id, 'row ' || bad.row || ' of this order is refused, hence the whole order: ' || bad.reason
+select picked.n, 'external_id', picked.external_id, 'row ' || bad.row || ' with this id is refused, hence all of its rows: ' || bad.reason
 from picked
 join (
     select external_id, min("row") as "row", min_by(reason, "row") as reason

@@ -36,19 +36,22 @@ const stateFile = (dataDir: string) => join(dataDir, 'postgres.json')
 
 /** What the folder remembers; null before its first start. */
 export function readHome(dataDir: string): Home | null {
-  if (!existsSync(stateFile(dataDir))) return null
   try {
     const { cluster, port, password, adminPassword } = JSON.parse(
       readFileSync(stateFile(dataDir), 'utf8'),
     ) as Home
     return { cluster: resolve(dataDir, cluster), port, password, adminPassword }
   } catch (cause) {
+    if (MISSING.includes((cause as NodeJS.ErrnoException).code ?? '')) return null
     throw new Error(
       `${stateFile(dataDir)} cannot be read: it holds place and password of the embedded Postgres.`,
       { cause },
     )
   }
 }
+
+/** The data folder may be a file. */
+const MISSING = ['ENOENT', 'ENOTDIR']
 
 /** Atomic and durable: without this file the cluster cannot be opened. */
 export function writeHome(dataDir: string, home: Home): void {
