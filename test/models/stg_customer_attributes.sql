@@ -92,6 +92,17 @@ values
     ('never', 'infinity', null),
     ('old', '44-03-15 (BC)', null)
 
+-- case: times with zones are read behind minutes, too, and behind a space; abbreviations of several zones are none
+-- given events: event_id, subject, event_type, properties, occurred_at
+values (1, 1, 'updateProperties', '{"a": "2026-07-13T08:00Z", "b": "2026-07-13 08:00 +02:00", "c": "2026-07-13 08:00 Europe/Berlin", "d": "2026-07-13 08:00:00 BST", "e": " 2026-07-13T08:00-0530 "}', '2025-01-01')
+-- expect stg_customer_attributes: name, moment
+values
+    ('a', '2026-07-13 08:00:00'),
+    ('b', '2026-07-13 06:00:00'),
+    ('c', '2026-07-13 06:00:00'),
+    ('d', null),
+    ('e', '2026-07-13 13:30:00')
+
 -- case: a time without a zone is UTC, whatever zone another names
 -- given events: event_id, subject, event_type, properties, occurred_at
 values (1, 1, 'updateProperties', '{"a": "2026-07-13 08:00:00 America/New_York", "b": "2026-07-13 08:00:00", "c": "2026-07-13", "d": "2026-07-13T08:00", "e": "2026-07-13 08:00:00+02", "f": "2026-07-13T08:00:00Z"}', '2025-01-01')

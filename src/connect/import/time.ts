@@ -5,14 +5,19 @@ const WITHOUT_ZONE = `(?i)^${DAY}([ t]+[0-9:.]+)?$`
 // DuckDB knows abbreviations, which several zones share, as others than are meant: BST is Bangladesh, AST Alaska.
 const ZONE = '([+-][0-9:]+|(z|utc|gmt)([+-][0-9:]+)?|[a-z_]+/[a-z0-9_/+-]+)'
 const WITH_ZONE = `(?i)^(${DAY}[ t]+[0-9:.]+)\\s*${ZONE}$`
+// DuckDB reads no zone behind minutes, and no offset behind a space.
+const MINUTES = '(?i)([ t][0-9]+:[0-9]+)(\\s*[a-z+-])'
 const SPACE_BEFORE_OFFSET = '\\s+([+-][0-9:]+)$'
+
+const readable = (text: string) =>
+  `regexp_replace(regexp_replace(${text}, ${literal(MINUTES)}, '\\1:00\\2'), ${literal(SPACE_BEFORE_OFFSET)}, '\\1')`
 
 /** SQL of the time that a text is in UTC; null when it is none, or its zone is an abbreviation. */
 export const timeOf = (text: string) =>
   // As TIMESTAMP a text loses its offset without a word; as TIMESTAMPTZ one without zone has that of the row before.
   `case when regexp_matches(${text}, ${literal(WITHOUT_ZONE)}) then try_cast(${text} as TIMESTAMP)
     when regexp_matches(${text}, ${literal(WITH_ZONE)})
-      then try_cast(regexp_replace(${text}, ${literal(SPACE_BEFORE_OFFSET)}, '\\1') as TIMESTAMPTZ)::TIMESTAMP end`
+      then try_cast(${readable(text)} as TIMESTAMPTZ)::TIMESTAMP end`
 
 const SECONDS_UNTIL_1990 = 631_152_000
 
