@@ -1494,6 +1494,15 @@ t.test('what the lake has of a file that has grown comes in once, however long a
   t.same(kept, { rows: 3, ids: 3 })
 })
 
+t.test('of rows with one event id the first good one is imported', async (t) => {
+  const { file, run } = await store(t)
+  const said = { event_id: 'e', event_type: 'spoke', email: 'a@example.com', occurred_at: '2026-01-01' }
+  const row = (properties: object) => `${JSON.stringify({ ...said, properties })}\n`
+  const path = file('twice.ndjson', `${row({ constructor: 1 })}${row({ size: 1 })}${row({ size: 2 })}`)
+  t.match((await run('events', path)).report, { read: 3, imported: 1, unchanged: 1, rejected: 1 })
+  t.match((await run('events', path)).report, { imported: 0, unchanged: 2, rejected: 1 })
+})
+
 t.test('ids are looked up in the lake as an erasure meanwhile left it', async (t) => {
   const { owner, run, file } = await store(t)
   const csv = file(

@@ -1,6 +1,8 @@
 -- Lines of a record batch without their time of receipt, which the batch decides; absent fields are left out.
+-- `repeated`: the id that other rows have, too.
 select
     n,
+    case when event_id in (select event_id from repeated_id) then event_id end as repeated,
     coalesce(properties, '{}') as properties,
     epoch_ms(occurred_at) as occurred_ms,
     json_merge_patch('{}', json_object(

@@ -46,3 +46,7 @@ union all by name
 select * exclude (content, copy), content || case when copy > 1 then '-' || copy else '' end as event_id
 from (select *, row_number() over (partition by content order by n) as copy from hashed)
 order by n;
+
+-- Of rows with one id the lake keeps the first.
+create table repeated_id as
+select event_id from ready group by event_id having count(*) > 1;

@@ -22,6 +22,8 @@ interface EventRow {
   properties: string
   occurred_ms: number
   head: string
+  /** Its event id, where other rows of the file have it, too. */
+  repeated: string | null
 }
 
 /**
@@ -64,6 +66,12 @@ interface Chunks {
 async function writeChunks(run: ImportRun, { source, chunks, done, known }: Chunks): Promise<Written> {
   const total = chunks.reduce((sum, { rows }) => sum + rows, 0)
   const written = { imported: 0, unchanged: 0 }
+  const ids = new Set<string>()
+  const isFirst = ({ repeated }: EventRow) => {
+    if (repeated === null) return true
+    const before = ids.size
+    return ids.add(repeated).size > before
+  }
   for (const { chunk, rows } of chunks) {
     const refused = done.get(chunk)
     if (refused?.size === 0) written.unchanged += rows
@@ -71,7 +79,7 @@ async function writeChunks(run: ImportRun, { source, chunks, done, known }: Chun
       const good = await withoutErased(run, await readLines(run.duck, chunk))
       const there = await known.rowsOf(chunk)
       const isNew = ({ n }: EventRow) => !there.has(n) && (refused?.has(n) ?? true)
-      const lines = good.filter(isNew)
+      const lines = good.filter((row) => isFirst(row) && isNew(row))
       const left = new Set(refused ?? (await rowsOfChunk(run.duck, chunk)))
       for (const { n } of good) left.delete(n)
       const isWritten = await writeBatch(run, { source, chunk, left }, lines)
