@@ -679,6 +679,16 @@ t.test(
   },
 )
 
+t.test('a version of an order without a time comes after those with one, in any order of rows', async (t) => {
+  const rows = ['1,2026-01-01,,100,complete,#1', '1,2026-01-01,2026-01-05,40,cancelled,']
+  for (const sorted of [rows, rows.toReversed()]) {
+    const { file, run, orders } = await store(t)
+    const head = 'external_id,created_at,updated_at,total,state,number'
+    await run('orders', file('undated.csv', [head, ...sorted].join('\n')))
+    t.match(await orders(), [{ total: '40.00', state: 'cancelled', number: '#1' }])
+  }
+})
+
 t.test('of several versions of an order in one file the latest is taken', async (t) => {
   const { file, run, orders } = await store(t)
   const path = file(

@@ -1,27 +1,32 @@
 -- The orders in the order of their making; min_by takes the first row of an order that says something.
 create table ready as
-with head as (
+with placed as (
+    select *, n + case when getvariable('undated_last') and updated_at is null then 1::bigint << 60 else 0 end as place
+    from picked
+    where n not in (select n from fault)
+),
+
+head as (
     select
         external_id,
         min(created_at) as created_at,
         max(updated_at) as updated_at,
-        min_by(number, n) as number,
-        min_by(state, n) as state,
-        min_by(billing_status, n) as billing_status,
-        min_by(currency_code, n) as currency_code,
-        min_by(subtotal, n) as subtotal,
-        min_by(discount_total, n) as discount_total,
-        min_by(total, n) as total,
-        min_by(refunded_total, n) as refunded_total,
-        min_by(discount_codes, n) as discount_codes,
-        min_by(test, n) as test,
-        min_by(cancelled_at, n) as cancelled_at,
-        min_by(recovered_at, n) as recovered_at,
-        min_by(customer_external_id, n) as customer_external_id,
-        min_by(email, n) as email,
-        min_by(phone, n) as phone
-    from picked
-    where n not in (select n from fault)
+        min_by(number, place) as number,
+        min_by(state, place) as state,
+        min_by(billing_status, place) as billing_status,
+        min_by(currency_code, place) as currency_code,
+        min_by(subtotal, place) as subtotal,
+        min_by(discount_total, place) as discount_total,
+        min_by(total, place) as total,
+        min_by(refunded_total, place) as refunded_total,
+        min_by(discount_codes, place) as discount_codes,
+        min_by(test, place) as test,
+        min_by(cancelled_at, place) as cancelled_at,
+        min_by(recovered_at, place) as recovered_at,
+        min_by(customer_external_id, place) as customer_external_id,
+        min_by(email, place) as email,
+        min_by(phone, place) as phone
+    from placed
     group by external_id
 ),
 

@@ -5,4 +5,7 @@ where n in (
     from picked
     where fault is null
     qualify updated_at < max(updated_at) over (partition by external_id)
-)
+);
+
+-- One that does not say when comes after those that do.
+set variable undated_last = true
