@@ -223,6 +223,7 @@ t.test('bodies', async (t) => {
     return echo(request)
   }
   const borrow = async (request: Request) => {
+    calls++
     const { body } = request
     const text = body.toString()
     if (text === 'wrong') throw fail('bad_request', 'Wrong')
@@ -275,6 +276,15 @@ t.test('bodies', async (t) => {
     t.same(JSON.parse((await wire.answer()).text), { text: 'abcd', later: 0 })
     t.equal((await post('/v1/lent', 'wrong')).status, 400)
     t.equal((await post('/v1/lent', 'x'.repeat(1001))).status, 413)
+  })
+  t.test('what is refused for its trailers is not done', async (t) => {
+    const before = calls
+    for (const path of ['/v1/a', '/v1/lent']) {
+      const wire = await Wire.open(t, port)
+      wire.send(`POST ${path} HTTP/1.1\nTransfer-Encoding: chunked`, chunked('ab'), '0\r\nx-sum: 1\r\n\r\n')
+      t.match(await wire.answer(), { status: 505 })
+    }
+    t.equal(calls, before)
   })
   t.test('no body and Content-Length 0 are an empty body', async (t) => {
     const wire = (await Wire.open(t, port))

@@ -53,6 +53,8 @@ export class Body {
   #chunks: Buffer[] = []
   #received = 0
   #complete = false
+  /** It may be used. */
+  #whole = false
   #gone = false
   #kept = true
   #keptBytes = 0
@@ -136,9 +138,10 @@ export class Body {
   #arrived(chunk: ArrayBuffer, last: boolean): void {
     this.#received += chunk.byteLength
     this.#complete = last
+    if (last) this.#end()
     if (this.#over) this.forget()
     const reader = this.#reader
-    if (reader?.borrows && this.#kept && last && this.#chunks.length === 0) {
+    if (reader?.borrows && this.#kept && this.#whole && this.#chunks.length === 0) {
       this.#reader = undefined
       reader.resolve(Buffer.from(chunk))
     } else {
@@ -151,6 +154,19 @@ export class Body {
       this.#drained = undefined
       done(last)
     }
+  }
+
+  /**
+   * What follows a chunked body in one piece, such as trailers, the engine takes for a request, and answers it with an
+   * error: that must not be the answer to something that was done.
+   */
+  #end(): void {
+    this.#whole = this.#declared !== null
+    if (!this.#whole)
+      setImmediate(() => {
+        this.#whole = true
+        this.#settle()
+      })
   }
 
   #keep(chunk: Buffer, last: boolean): void {
@@ -167,7 +183,7 @@ export class Body {
 
   #settle(): void {
     const reader = this.#reader
-    if (!reader || !(this.#gone || this.#over || this.#refused || this.#complete)) return
+    if (!reader || !(this.#gone || this.#over || this.#refused || this.#whole)) return
     this.#reader = undefined
     if (this.#gone) reader.reject(GONE)
     else if (this.#refused) reader.reject(fail('unavailable', FULL))
