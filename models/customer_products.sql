@@ -1,4 +1,4 @@
--- what: what each customer bought in orders that count, product by product
+-- what: what each customer bought in orders that count, product by product, as the newest of these orders calls it
 -- grain: customer, product_id
 -- refresh: with the segments
 -- from: orders
