@@ -282,6 +282,21 @@ t.test('a consent of after the erasure is of somebody new', async (t) => {
   t.hasStrict(await rowsOf(brand, 'contact'), [{ email: 'ann@example.com', email_consent: 'subscribed' }])
 })
 
+t.test('a refusal without a time is heard for who came back, and of nobody else kept', async (t) => {
+  const { brand } = await erasedBrand()
+  const consent = { state: 'unsubscribed', consent_updated_at: null }
+  const body = JSON.stringify({ ...UNDATED[EMAIL_CONSENT], email_marketing_consent: consent })
+  const refuse = () => send(brand, { topic: EMAIL_CONSENT, body })
+  await refuse()
+  t.same(await rowsOf(brand, 'contact'), [])
+  const email_marketing_consent = { state: 'subscribed', consent_updated_at: new Date().toISOString() }
+  const back = { ...NEVER_DATED, updated_at: new Date().toISOString(), email_marketing_consent }
+  await send(brand, { topic: 'customers/update', body: JSON.stringify(back) })
+  t.hasStrict(await rowsOf(brand, 'contact'), [{ email_consent: 'subscribed' }])
+  await refuse()
+  t.hasStrict(await rowsOf(brand, 'contact'), [{ email_consent: 'unsubscribed' }])
+})
+
 t.test(
   'a subscription that does not say when is that of who came back, once the store says when',
   async (t) => {
