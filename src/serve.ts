@@ -109,7 +109,7 @@ export async function startServer(app: App, { oneOf }: ServerShare = {}): Promis
         createReceiver({ postgres, seal, storePlatformDomain: config.storePlatformDomain }),
         room,
       ),
-      ...gatewayRoutes({ postgres, seal }),
+      ...gatewayRoutes({ postgres, seal, storePlatformDomain: config.storePlatformDomain }),
       ...linkRoutes({ postgres, limit: config.rateLimits ? limits.collect : undefined }),
       ...restRoutes(OPS, deps),
       ...mcpRoutes(OPS, deps),

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { httpChannel } from '../src/campaign/channel-http.ts'
 import { workCampaigns } from '../src/campaign/round.ts'
 import { setCampaignStatus } from '../src/campaign/saved.ts'
@@ -12,12 +12,13 @@ import { signatureOf } from '../src/connect/custom/signature.ts'
 import { parseExactly } from '../src/event/exact.ts'
 import type { Brand } from '../src/op.ts'
 import { campaignStage } from './fixtures/campaign.ts'
+import { askErasure, goOnErasing } from './fixtures/erasing.ts'
 import { eventually } from './fixtures/eventually.ts'
 import { fakeAgent, fakeGateway } from './fixtures/gateway.ts'
 import { checkout } from './fixtures/store-bodies.ts'
 
 t.capture(process.stderr, 'write')
-const stage = await campaignStage(t, 60)
+const stage = await campaignStage(t, 90)
 const { clock, app, clockOrigin } = stage
 const { sql } = stage.db.postgres
 const folder = t.testdir()
@@ -673,3 +674,65 @@ t.test('the rules of a brand are shown and changed', async (t) => {
   const over = { brand: brand.id, channel: 'sms', adapter: 'http_sms', url: 'http://example.com' }
   await t.rejects(cli('channel set', over), /https/)
 })
+
+/** A shopper was messaged and is erased since; the clock shows a moment of two days later. */
+async function erasedShopper(t: Test) {
+  const { brand, tell } = await withGateway()
+  await stage.campaign(brand)
+  const { phone } = await abandoned(brand)
+  await stage.pass(31)
+  await askErasure(app.pipeline, brand.id, String(70 + people))
+  await goOnErasing(app.pipeline, brand.id)
+  const before = clock.now()
+  const [{ erased_at: cut } = { erased_at: before }] = await sql<{ erased_at: Date }[]>`
+    select erased_at from erasure where brand_id = ${brand.id}`
+  clock.to(new Date(cut.getTime() + 48 * 3_600_000))
+  t.teardown(() => clock.to(before))
+  const said = (text: string, at?: Date) =>
+    tell({ type: 'message', id: text, from: phone, text, ...(at && { at: at.toISOString() }) })
+  const contacts = () => sql`select phone, sms_consent from contact where brand_id = ${brand.id}`
+  return { brand, tell, said, cut, contacts }
+}
+
+t.test('what was written up to an erasure and comes after it is not kept', async (t) => {
+  const { brand, said, cut, contacts } = await erasedShopper(t)
+  for (const text of ['Do you ship to Peru?', 'STOP', 'START'])
+    t.same(await said(text, cut), { status: 200, body: { ok: true, ignored: true } })
+  t.same([...(await contacts())], [])
+  t.match(await messagesOf(brand), [{ direction: 'outbound', body: '' }])
+  t.equal((await sql`select from conversation where brand_id = ${brand.id}`).length, 1)
+})
+
+t.test('what is written after an erasure is of somebody new', async (t) => {
+  const { brand, said, cut, contacts } = await erasedShopper(t)
+  await said('Hi', new Date(cut.getTime() + 1))
+  await said('Anybody?')
+  t.match(await contacts(), [{ phone: /^\+1202/ }])
+  t.match(await messagesOf(brand), [{ body: '' }, { body: 'Hi' }, { body: 'Anybody?' }])
+})
+
+for (const talk of ['open', 'closed'])
+  t.test(
+    `an old STOP is heard for who has the number now, and not kept: their talk is ${talk}`,
+    async (t) => {
+      const { brand, said, cut, contacts } = await erasedShopper(t)
+      await said('Hi')
+      await sql`update conversation set status = ${talk} where brand_id = ${brand.id} and contact_id is not null`
+      await said('STOP', cut)
+      t.match(await contacts(), [{ sms_consent: 'unsubscribed' }])
+      t.match(await messagesOf(brand), [{ body: '' }, { body: 'Hi' }])
+    },
+  )
+
+for (const type of ['failed', 'delivered'])
+  t.test(`of an erased message a gateway’s word that it ${type} names nobody`, async (t) => {
+    const { brand, tell } = await erasedShopper(t)
+    const [message] = await messagesOf(brand)
+    const word = { id: 'gw_late', idempotency_key: message?.idempotency_key, error: 'No such number' }
+    t.same(await tell({ type, ...word }), { status: 200, body: { ok: true } })
+    t.match(await messagesOf(brand), [{ status: type, error: null, provider_message_id: null }])
+    t.same(
+      [...(await sql`select error from run_step where brand_id = ${brand.id} and error is not null`)],
+      [],
+    )
+  })

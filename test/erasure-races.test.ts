@@ -41,13 +41,10 @@ async function dueBrand() {
 }
 
 const say = (brand: Brand, db: Db, gatewayId: string) =>
-  receiveMessage(db, brand.id, {
-    channel: 'sms',
-    gatewayId,
-    from: PHONE,
-    text: 'Do you ship to Peru?',
-    at: clock.now(),
-  })
+  receiveMessage(
+    { db, brandId: brand.id, storePlatformDomain: app.config.storePlatformDomain },
+    { channel: 'sms', gatewayId, from: PHONE, text: 'Do you ship to Peru?', at: clock.now() },
+  )
 
 async function messagedBrand() {
   const brand = await dueBrand()

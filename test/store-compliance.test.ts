@@ -230,6 +230,93 @@ t.test(
   },
 )
 
+const NEVER_DATED = { id: 77, email: 'ann@example.com', phone: '+12025550101', first_name: 'Annabel' }
+const EMAIL_CONSENT = 'customers_email_marketing_consent/update'
+/** What a store can say of Ann without saying when, by topic. */
+const UNDATED: Readonly<Record<string, object>> = {
+  'customers/create': NEVER_DATED,
+  [EMAIL_CONSENT]: {
+    customer_id: 77,
+    email_address: 'ann@example.com',
+    email_marketing_consent: { state: 'subscribed', consent_updated_at: null },
+  },
+  'carts/update': { id: 'c', token: 'c', email: 'ann@example.com', customer: NEVER_DATED, line_items: [] },
+  'subscription_contracts/update': { id: 60, customer_id: 77, status: 'ACTIVE', revision_id: 1 },
+}
+const living = ({ id }: { id: string }) =>
+  db.postgres.sql`select store_customer_id, email from customer where brand_id = ${id} and erased_at is null`
+
+for (const [topic, body] of Object.entries(UNDATED)) {
+  t.test(`${topic} without a time does not bring an erased customer back`, async (t) => {
+    const { brand } = await erasedBrand()
+    const before = await eventsOf(db, brand)
+    const sent = await send(brand, { topic, body: JSON.stringify(body) })
+    t.hasStrict(sent, { status: 200, body: { ok: true } })
+    t.same([...(await living(brand))], [])
+    t.same(await rowsOf(brand, 'contact'), [])
+    t.same(await eventsOf(db, brand), before)
+    t.same(placesOf(await everythingStored(pipeline), ['annabel', '2025550101']), {})
+  })
+
+  t.test(`${topic} without a time tells of who was never erased`, async (t) => {
+    const { brand } = await erasedBrand()
+    const text = JSON.stringify(body).replaceAll('ann@', 'bob@').replaceAll('77', '78')
+    await send(brand, { topic, body: text.replaceAll('Annabel', 'Bobby').replace('0101', '0102') })
+    t.hasStrict([...(await living(brand))], [{ store_customer_id: '78' }])
+  })
+}
+
+t.test('a consent that is dated far ahead does not bring an erased customer back', async (t) => {
+  const { brand } = await erasedBrand()
+  const consent = { state: 'subscribed', consent_updated_at: '2099-01-01T00:00:00Z' }
+  const body = JSON.stringify({ ...UNDATED[EMAIL_CONSENT], email_marketing_consent: consent })
+  await send(brand, { topic: EMAIL_CONSENT, body })
+  t.same([...(await living(brand))], [])
+})
+
+t.test('a consent of after the erasure is of somebody new', async (t) => {
+  const { brand } = await erasedBrand()
+  const consent = { state: 'subscribed', consent_updated_at: new Date().toISOString() }
+  const body = JSON.stringify({ ...UNDATED[EMAIL_CONSENT], email_marketing_consent: consent })
+  await send(brand, { topic: EMAIL_CONSENT, body })
+  t.hasStrict(await rowsOf(brand, 'contact'), [{ email: 'ann@example.com', email_consent: 'subscribed' }])
+})
+
+t.test('a refusal without a time is heard for who came back, and of nobody else kept', async (t) => {
+  const { brand } = await erasedBrand()
+  const consent = { state: 'unsubscribed', consent_updated_at: null }
+  const body = JSON.stringify({ ...UNDATED[EMAIL_CONSENT], email_marketing_consent: consent })
+  const refuse = () => send(brand, { topic: EMAIL_CONSENT, body })
+  await refuse()
+  t.same(await rowsOf(brand, 'contact'), [])
+  const email_marketing_consent = { state: 'subscribed', consent_updated_at: new Date().toISOString() }
+  const back = { ...NEVER_DATED, updated_at: new Date().toISOString(), email_marketing_consent }
+  await send(brand, { topic: 'customers/update', body: JSON.stringify(back) })
+  t.hasStrict(await rowsOf(brand, 'contact'), [{ email_consent: 'subscribed' }])
+  await refuse()
+  t.hasStrict(await rowsOf(brand, 'contact'), [{ email_consent: 'unsubscribed' }])
+})
+
+t.test(
+  'a subscription that does not say when is that of who came back, once the store says when',
+  async (t) => {
+    const { brand } = await erasedBrand()
+    const topic = 'subscription_contracts/update'
+    const now = new Date().toISOString()
+    const started = async () =>
+      (await eventsOf(db, brand)).filter(({ event_type }) => event_type === 'subscription_changed').length
+    await send(brand, {
+      topic: 'customers/update',
+      body: JSON.stringify({ ...NEVER_DATED, updated_at: now }),
+    })
+    await send(brand, { topic, body: JSON.stringify(UNDATED[topic]) })
+    t.equal(await started(), 0)
+    const body = JSON.stringify({ ...UNDATED[topic], created_at: now, updated_at: now })
+    await send(brand, { topic, body })
+    t.equal(await started(), 1)
+  },
+)
+
 t.test('a checkout of somebody else does not bring the address of an erased customer back', async (t) => {
   const { brand } = await erasedBrand()
   const { sql } = db.postgres

@@ -13,6 +13,12 @@ export interface DeliveryWord {
   at: Date
 }
 
+interface Told {
+  id: string
+  conversation_id: string
+  error: string | null
+}
+
 /** Notes what became of a message; false when there is none of these ids that it could be said of. */
 export async function noteDelivery(
   db: Db,
@@ -22,14 +28,14 @@ export async function noteDelivery(
   return await db.tx(async (tx) => {
     const args = [channel, at, gatewayId, key]
     const rows = hasFailed
-      ? await tx.many<{ id: string; conversation_id: string }>('message_undelivered', [...args, error])
-      : await tx.many<{ id: string; conversation_id: string }>('message_delivered', args)
-    for (const { id, conversation_id: conversationId } of rows) {
+      ? await tx.many<Told>('message_undelivered', [...args, error])
+      : await tx.many<Told>('message_delivered', args)
+    for (const { id, conversation_id: conversationId, error } of rows) {
       const run = await runOfConversation(tx, conversationId)
       if (!run) continue
       const place = { runId: run.id, ordinal: run.ordinal, conversationId, messageId: id }
       const step = hasFailed
-        ? ({ step: 'message', state: 'failed', reason: 'send_failed', error } as const)
+        ? ({ step: 'message', state: 'failed', reason: 'send_failed', error: error ?? undefined } as const)
         : ({ step: 'message', state: 'done', reason: 'message_delivered' } as const)
       await recordSteps(tx, [{ ...step, ...place }], at)
       if (hasFailed && run.state === 'waiting' && run.step === 'wait')

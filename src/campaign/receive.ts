@@ -1,8 +1,17 @@
 import { v7 } from 'uuid'
+import type { Place } from '../connect/custom/accept.ts'
 import { persistently } from '../connect/store/persistently.ts'
 import { fail } from '../errors.ts'
-import { type ConsentChannel, channelsOf, linkContact, upsertContact } from '../identity/contact.ts'
-import type { Db, Statements } from '../op.ts'
+import {
+  type Channels,
+  type ConsentChannel,
+  channelsOf,
+  linkContact,
+  setConsent,
+  upsertContact,
+} from '../identity/contact.ts'
+import { erasedAmong } from '../identity/subject.ts'
+import type { Statements } from '../op.ts'
 import { ending } from './advance.ts'
 import { type ConversationRun, runOfConversation } from './locked-run.ts'
 import { honour } from './opt-out.ts'
@@ -19,22 +28,49 @@ export interface Incoming {
   text: string
   /** By the clock of the gateway. */
   at: Date
+  /** The same, however long ago, where that is not `at`: whether it is from before an erasure. */
+  saidAt?: Date
 }
 
-export type Received = { conversationId: string; messageId: string } | { deduplicated: true }
+interface Sender extends Channels {
+  address: string
+}
+
+interface Open {
+  id: string
+  contact_id: string
+}
+
+export type Received =
+  | { conversationId: string; messageId: string }
+  | { deduplicated: true }
+  /** It is of somebody who was erased since: nothing is kept. */
+  | { erased: true }
 
 /**
  * Takes a message: to the newest open conversation of its contact and channel, before others one in which something was
  * said to them, or a new one. A wish for no more messages goes to that of whoever had the address before, too, where
  * nobody has it now. It, and one for messages again, is honoured in the same transaction; all else the conversation's
- * run answers. Throws `bad_request` for a sender that is no address.
+ * run answers. Of what was said before its sender was erased only a wish for no more messages is heard, for who has the
+ * address now. Throws `bad_request` for a sender that is no address.
  */
-export async function receiveMessage(db: Db, brandId: string, incoming: Incoming): Promise<Received> {
+export async function receiveMessage(
+  { db, brandId, storePlatformDomain }: Pick<Place, 'db' | 'brandId' | 'storePlatformDomain'>,
+  incoming: Incoming,
+): Promise<Received> {
   const key = `${incoming.channel}:${incoming.gatewayId}`
   const take = async (tx: Statements): Promise<Received> => {
     if (await tx.maybe('message_of_key', [key])) return { deduplicated: true }
     const wants = wishOf(incoming.text)
-    const { id: conversationId, contactId, address } = await conversationFor(tx, incoming, wants)
+    const sender = await senderOf(tx, incoming)
+    const { at: seenAt, saidAt } = incoming
+    const named = { email: sender.email ?? undefined, phone: sender.phone ?? undefined, seenAt, saidAt }
+    const [erasedAt] = await erasedAmong(tx, brandId, [named], { storePlatformDomain })
+    if (erasedAt) {
+      if (wants === 'stop') await stopHolder(tx, brandId, incoming, sender)
+      return { erased: true }
+    }
+    const { id: conversationId, contactId } = await conversationFor(tx, incoming, sender, wants)
     // Before the contact, in the order in which the runner locks them.
     const run = await runOfConversation(tx, conversationId)
     const messageId = v7()
@@ -48,6 +84,7 @@ export async function receiveMessage(db: Db, brandId: string, incoming: Incoming
     if (wants === null && run && isAnswered(run)) await tx.run('run_reply', [run.id, at])
     if (wants !== null) {
       const source = 'reply'
+      const { address } = sender
       await honour(tx, brandId, { conversationId, channel, wants, source, address, at })
     }
     return { conversationId, messageId }
@@ -62,29 +99,46 @@ function isAnswered({ state, step, outcome, action_type }: ConversationRun): boo
   return action_type === 'agent' && (outcome === 'replied' || outcome === 'completed')
 }
 
-async function conversationFor(
-  tx: Statements,
-  { channel, from, at }: Incoming,
-  wants: ReturnType<typeof wishOf>,
-) {
+async function senderOf(tx: Statements, { channel, from }: Incoming): Promise<Sender> {
   const given = channel === 'sms' ? { email: null, phone: from } : { email: from, phone: null }
   const { email, phone } = await channelsOf(tx, given)
   const address = email ?? phone
   if (address === null)
     throw fail('bad_request', channel === 'sms' ? 'from: must be a phone number' : 'from: must be an address')
-  const open = await tx.maybe<{ id: string; contact_id: string }>('conversation_open', [
-    channel,
-    email,
-    phone,
-    wants === 'stop',
-  ])
-  if (open) return { id: open.id, contactId: open.contact_id, address }
+  return { email, phone, address }
+}
+
+async function stopHolder(
+  tx: Statements,
+  brandId: string,
+  { channel, at }: Incoming,
+  { email, phone, address }: Sender,
+): Promise<void> {
+  const source = 'reply'
+  const open = await tx.maybe<Open>('conversation_open', [channel, email, phone, true])
+  if (open) {
+    const heard = await tx.one<{ at: Date }>('conversation_heard_at', [open.id, at])
+    const wish = { conversationId: open.id, channel, wants: 'stop', source, address, at: heard.at } as const
+    return await honour(tx, brandId, wish)
+  }
+  const [holder] = await tx.many<{ id: string }>('contacts_like', [email, phone, null])
+  if (holder) await setConsent(tx, holder.id, channel, 'unsubscribed', source, at, address)
+}
+
+async function conversationFor(
+  tx: Statements,
+  { channel, at }: Incoming,
+  { email, phone }: Sender,
+  wants: ReturnType<typeof wishOf>,
+) {
+  const open = await tx.maybe<Open>('conversation_open', [channel, email, phone, wants === 'stop'])
+  if (open) return { id: open.id, contactId: open.contact_id }
   const contact = await upsertContact(tx, { subject: null, email, phone, firstName: null, lastName: null })
   if ('conflict' in contact) throw fail('conflict', 'The address belongs to several contacts.')
   await linkContact(tx, contact.contactId, { email, phone })
   const id = v7()
   await tx.run('conversation_begin', [id, contact.contactId, channel, at])
-  return { id, contactId: contact.contactId, address }
+  return { id, contactId: contact.contactId }
 }
 
 async function stopRun(

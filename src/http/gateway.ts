@@ -23,13 +23,15 @@ const MOST_AGE_MS = 24 * 3_600_000
 export interface Gateways {
   postgres: Postgres
   seal: Pick<Sealing, 'open'>
+  storePlatformDomain: string
   now?(): Date
 }
 
 type Row = ChannelRow & { brand_id: string }
 
 /** Where gateways tell of deliveries and of messages that came in: POST /gateway/{channelId}, signed. */
-export function gatewayRoutes({ postgres, seal, now = () => new Date() }: Gateways): Route[] {
+export function gatewayRoutes(gateways: Gateways): Route[] {
+  const { postgres, seal, now = () => new Date() } = gateways
   const unsigned = () =>
     fail(
       'unauthorized',
@@ -53,7 +55,7 @@ export function gatewayRoutes({ postgres, seal, now = () => new Date() }: Gatewa
             if (!row || !secret || !isSignature(signature)) throw unsigned()
             return async ({ body }) => {
               if (!isSigned(Buffer.from(secret.signing), body, signature)) throw unsigned()
-              return await told(postgres, row, bodyOf(body), now())
+              return await told(gateways, row, bodyOf(body), now())
             }
           },
         },
@@ -73,17 +75,24 @@ function bodyOf(bytes: Buffer): Record<string, unknown> {
   return { ...body, id: gatewayIdOf(body.id) ?? body.id }
 }
 
-async function told(postgres: Postgres, row: Row, body: Record<string, unknown>, now: Date): Promise<Reply> {
+async function told(
+  { postgres, storePlatformDomain }: Gateways,
+  row: Row,
+  body: Record<string, unknown>,
+  now: Date,
+): Promise<Reply> {
   const db = postgres.forBrand(row.brand_id)
   const { channel } = row
-  const at = timeOf(body.at, now)
+  const saidAt = timeOf(body.at, now)
+  const at = new Date(Math.max(saidAt.getTime(), now.getTime() - MOST_AGE_MS))
   switch (body.type) {
     case 'message': {
       const [gatewayId, from] = [required(body, 'id', LONGEST_ID), required(body, 'from', LONGEST_ID)]
       const text = required({ text: readable(body.text) }, 'text', LONGEST_TEXT)
-      const incoming = { channel, gatewayId, from, text, at }
-      const received = await receiveMessage(db, row.brand_id, incoming)
+      const incoming = { channel, gatewayId, from, text, at, saidAt }
+      const received = await receiveMessage({ db, brandId: row.brand_id, storePlatformDomain }, incoming)
       if ('deduplicated' in received) return { status: 200, body: received }
+      if ('erased' in received) return { status: 200, body: { ok: true, ignored: true } }
       return { status: 200, body: { ok: true, message_id: received.messageId } }
     }
     case 'delivered':
@@ -122,10 +131,10 @@ function required(body: Record<string, unknown>, name: string, most: number): st
   return text
 }
 
-/** Clocks of gateways may go wrong: never ahead of ours, and not days behind it. */
+/** Clocks of gateways may go wrong: never ahead of ours. */
 function timeOf(given: unknown, now: Date): Date {
   if (given === undefined || given === null) return now
   const time = typeof given === 'string' ? parseTime(Buffer.from(given)) : Number.NaN
   if (Number.isNaN(time)) throw fail('bad_request', 'at: must be an ISO 8601 time')
-  return new Date(Math.min(Math.max(time, now.getTime() - MOST_AGE_MS), now.getTime()))
+  return new Date(Math.min(time, now.getTime()))
 }

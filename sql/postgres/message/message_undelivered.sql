@@ -1,10 +1,13 @@
--- A gateway says that a message it took did not arrive. $3: when, $6: why.
+-- A gateway says that a message it took did not arrive. $3: when, $6: why, which may name somebody:
+-- of a message of nobody it is not kept.
 update message
-set status = 'failed', failed_at = $3, reason = 'send_failed', error = $6, next_attempt_at = null, claim = null, claimed_until = null
+set
+    status = 'failed', failed_at = $3, reason = 'send_failed', error = case when contact_id is not null then $6 end,
+    next_attempt_at = null, claim = null, claimed_until = null
 where
     brand_id = $1
     and channel = $2
     and direction = 'outbound'
     and status in ('queued', 'sent')
     and (provider_message_id = $4 or idempotency_key = $5)
-returning id, conversation_id
+returning id, conversation_id, error

@@ -1,5 +1,5 @@
 import type { Statements } from '../../op.ts'
-import { passOnRemoved, writeContacts } from './contacts.ts'
+import { hearRefusals, passOnRemoved, writeContacts } from './contacts.ts'
 import { withoutErased } from './erased.ts'
 import { recordEvents } from './events.ts'
 import { newsOf, type Owner } from './news.ts'
@@ -49,6 +49,10 @@ export async function applyRecords(work: StoreWork, given: Batch): Promise<void>
   const subjects = await subjectsOf(work, batch)
   const cleared = await writeCustomers(work, batch.customers, newest, subjects)
   await writeContacts(work, batch, newest, subjects, cleared)
+  await hearRefusals(
+    work,
+    given.consents.filter((consent) => !batch.consents.includes(consent)),
+  )
   await writeProducts(
     work,
     batch.products.filter((product) => newest.has('product', product)),

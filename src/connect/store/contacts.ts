@@ -119,14 +119,37 @@ export async function passOnRemoved(work: StoreWork, removals: readonly Removal[
 const UNDATED = 'store record'
 const OLDEST = new Date(0)
 
-async function putConsent({ tx, region }: StoreWork, consent: ConsentRecord, subject: number): Promise<void> {
-  const { channel, state, at, undatedAt, person } = consent
+const addressOf = ({ channel, person }: ConsentRecord, region: string) => {
   const { email, phone } = channelsIn(person, region)
-  const address = (channel === 'sms' ? phone : email) ?? ''
+  return (channel === 'sms' ? phone : email) ?? ''
+}
+
+/** Of old consents of erased customers only a no is heard, for a contact who has the address now. */
+export async function hearRefusals({ tx, region }: StoreWork, old: readonly ConsentRecord[]): Promise<void> {
+  for (const consent of old) {
+    const address = addressOf(consent, region)
+    if (consent.state !== 'unsubscribed' || address === '') continue
+    const asked = consent.channel === 'sms' ? [null, address, null] : [address, null, null]
+    const [holder] = await tx.many<{ id: string }>('contacts_like', asked)
+    if (holder) await sayConsent(tx, holder.id, consent, address)
+  }
+}
+
+async function putConsent({ tx, region }: StoreWork, consent: ConsentRecord, subject: number): Promise<void> {
+  const address = addressOf(consent, region)
   // Without an address only a no says anything.
-  if (subject === 0 || (address === '' && state !== 'unsubscribed')) return
+  if (subject === 0 || (address === '' && consent.state !== 'unsubscribed')) return
   await tx.run('store_consent_holder', [v7(), subject])
   const { id } = await tx.one<{ id: string }>('store_consent_contact', [subject])
+  await sayConsent(tx, id, consent, address)
+}
+
+async function sayConsent(
+  tx: Statements,
+  id: string,
+  { channel, state, at, undatedAt }: ConsentRecord,
+  address: string,
+): Promise<void> {
   // A yes without a time is the oldest word of all, older than the customer: the shopper may have refused before. What takes
   // one back counts from the version that says it.
   const saidAt = undatedAt === null ? new Date(at) : OLDEST

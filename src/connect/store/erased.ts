@@ -1,13 +1,16 @@
 import { erasedAmong, type Identity } from '../../identity/subject.ts'
 import type { StoreWork } from './apply.ts'
-import type { Batch, Person } from './record.ts'
+import type { Batch, Person, Version } from './record.ts'
 
-/** When a record said whom it is about. */
+/** When a record said whom it is about: what does not say when is older than any erasure. */
 export interface Naming {
   person: Person
   seenAt: string
   saidAt: string
 }
+
+const OLDEST = new Date(0).toISOString()
+const writtenAt = ({ updatedAt, undated }: Version) => (undated ? OLDEST : updatedAt)
 
 /** Whom the records name, each person of theirs once. */
 export function namingsOf(batch: Batch): Naming[] {
@@ -15,12 +18,14 @@ export function namingsOf(batch: Batch): Naming[] {
   const add = (person: Person, seenAt: string, saidAt: string) => {
     if (!found.has(person)) found.set(person, { person, seenAt, saidAt })
   }
-  for (const { person, createdAt, version } of batch.customers) add(person, createdAt, version.updatedAt)
+  for (const { person, createdAt, version } of batch.customers) add(person, createdAt, writtenAt(version))
   // What the store still does about an old order or checkout brings nobody back.
   for (const { person, createdAt } of [...batch.orders, ...batch.checkouts]) add(person, createdAt, createdAt)
-  for (const { person, version } of batch.carts) add(person, version.updatedAt, version.updatedAt)
-  for (const { person, changedAt } of batch.subscriptions) add(person, changedAt, changedAt)
-  for (const { person, at } of batch.consents) add(person, at, at)
+  for (const { person, version } of batch.carts) add(person, version.updatedAt, writtenAt(version))
+  for (const { person, changedAt, version } of batch.subscriptions)
+    add(person, changedAt, version.undated ? OLDEST : changedAt)
+  for (const { person, at, undatedAt, undated } of batch.consents)
+    add(person, at, undated ? OLDEST : (undatedAt ?? at))
   for (const { person, orderExternalId, createdAt } of batch.refunds)
     if (orderExternalId === null) add(person, createdAt, createdAt)
   return [...found.values()]
@@ -62,6 +67,9 @@ export async function withoutErased(work: StoreWork, batch: Batch): Promise<Batc
     refunds: batch.refunds.map((one) => nameless(one)),
     checkouts: batch.checkouts.map((one) => nameless(one, { erased: true })),
     carts: batch.carts.map((one) => nameless(one)),
-    subscriptions: batch.subscriptions.map((one) => nameless(one)),
+    // One that does not say when is left to the reconcile: as nobody's, its events would be lost to who came back.
+    subscriptions: batch.subscriptions
+      .filter((one) => !(isErased(one) && one.version.undated))
+      .map((one) => nameless(one)),
   }
 }

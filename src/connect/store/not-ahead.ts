@@ -11,11 +11,9 @@ export function notAhead(batch: Batch, cameAt: string): Batch {
   const earlier = (time: string) => earliest(time, cameAt)
   const versioned = <Record extends { version: Version }>(records: readonly Record[]): Record[] =>
     records.map((record) => {
-      const { revision, updatedAt, triggeredAt } = record.version
-      return {
-        ...record,
-        version: { revision, updatedAt: earlier(updatedAt), triggeredAt: earlier(triggeredAt) },
-      }
+      const { version } = record
+      const [updatedAt, triggeredAt] = [earlier(version.updatedAt), earlier(version.triggeredAt)]
+      return { ...record, version: { ...version, updatedAt, triggeredAt } }
     })
   return {
     orders: versioned(batch.orders),
@@ -37,8 +35,15 @@ export function notAhead(batch: Batch, cameAt: string): Batch {
 const earliest = (time: string, other: string): string => (time < other ? time : other)
 
 /** A time far ahead is none: each version would say it anew, as decided when that came, behind a STOP between them. */
-function decided({ at, undatedAt }: ConsentRecord, cameAt: string): Pick<ConsentRecord, 'at' | 'undatedAt'> {
+function decided(
+  { at, undatedAt, undated }: ConsentRecord,
+  cameAt: string,
+): Pick<ConsentRecord, 'at' | 'undatedAt' | 'undated'> {
   const isNone = Date.parse(at) > Date.parse(cameAt) + SKEW_MS
-  const undated = undatedAt ?? (isNone ? cameAt : null)
-  return { at: earliest(at, cameAt), undatedAt: undated && earliest(undated, cameAt) }
+  const saidAt = undatedAt ?? (isNone ? cameAt : null)
+  return {
+    at: earliest(at, cameAt),
+    undatedAt: saidAt && earliest(saidAt, cameAt),
+    undated: undated || isNone ? true : undefined,
+  }
 }

@@ -16,6 +16,8 @@ export interface Version {
   updatedAt: string
   /** When the store sent it or we asked for it. */
   triggeredAt: string
+  /** The record does not say when it was written: `updatedAt` is that of the trigger, and only orders versions. */
+  undated?: true
 }
 
 interface Versioned {
@@ -122,6 +124,8 @@ export interface ConsentRecord {
   at: string
   /** The version that says so without saying since when. */
   undatedAt: string | null
+  /** Nor does it say when it was written itself. */
+  undated?: true
 }
 
 export interface ItemRecord {

@@ -28,7 +28,11 @@ const TAKEN: JsonSchema = {
   properties: {
     ok: { type: 'boolean', const: true },
     message_id: { type: 'string', format: 'uuid' },
-    ignored: { type: 'boolean', const: true, description: 'No message has this id, or it is over.' },
+    ignored: {
+      type: 'boolean',
+      const: true,
+      description: 'No message has this id, or it is over, or its sender was erased since.',
+    },
   },
   required: ['ok'],
 }
@@ -50,7 +54,7 @@ export function gatewayDocumented(components: Components): DocumentedRoute[] {
         tags: ['Campaigns'],
         summary: 'Tell of a delivery, or of a message that came in',
         description:
-          'What the gateway of a message channel tells, signed; answered after the commit. A message goes to the newest open conversation of its sender, or begins one; STOP and its like are honoured at once.',
+          'What the gateway of a message channel tells, signed; answered after the commit. A message goes to the newest open conversation of its sender, or begins one; STOP and its like are honoured at once. What was written before its sender was erased is ignored.',
         security: [],
         'x-scopes': [],
         'x-sign-in': false,

@@ -63,13 +63,14 @@ function consentOf(
   const state = said?.text('state')?.toLowerCase()
   if (!said || !state) return []
   const decidedAt = said.timeOrNull('consent_updated_at')
+  const { updatedAt, undated } = versionOf(fields, triggeredAt)
   return {
     storeCustomerId: person.storeCustomerId ?? '',
     person,
     channel,
     state: consentState(state),
     at: decidedAt ?? fields.timeOrNull('created_at') ?? triggeredAt,
-    undatedAt: decidedAt === null ? versionOf(fields, triggeredAt).updatedAt : null,
+    ...(decidedAt === null ? { undatedAt: updatedAt, undated } : { undatedAt: null }),
   }
 }
 

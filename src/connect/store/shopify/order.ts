@@ -155,10 +155,12 @@ export function readFulfillment(fields: Fields, triggeredAt: string): Fulfillmen
 }
 
 /** `updated_at` has seconds only; the time of the trigger tells the versions of one second apart. */
-export const versionOf = (fields: Fields, triggeredAt: string): Version => ({
-  updatedAt: fields.timeOrNull('updated_at') ?? fields.timeOrNull('created_at') ?? triggeredAt,
-  triggeredAt,
-})
+export function versionOf(fields: Fields, triggeredAt: string): Version {
+  const updatedAt = fields.timeOrNull('updated_at') ?? fields.timeOrNull('created_at')
+  return updatedAt === null
+    ? { updatedAt: triggeredAt, triggeredAt, undated: true }
+    : { updatedAt, triggeredAt }
+}
 
 /** Whom an order, a checkout or a cart names: its own address, else that of the customer in it. */
 export function personOf(fields: Fields): Person {
