@@ -342,6 +342,19 @@ t.test('who writes back is answered once with the campaign’s reply, and the ru
   t.equal((await sql`select from conversation where brand_id = ${brand.id}`).length, 1)
 })
 
+t.test('what was written by somebody who was erased since is not taken again', async (t) => {
+  const { brand, tell } = await withGateway()
+  await stage.campaign(brand)
+  const { phone } = await abandoned(brand)
+  await stage.pass(31)
+  const incoming = { type: 'message', id: `of ${phone}`, from: phone, text: 'Do you ship to Peru?' }
+  t.match(await tell(incoming), { status: 200, body: { ok: true } })
+  await askErasure(app.pipeline, brand.id, String(70 + people))
+  await goOnErasing(app.pipeline, brand.id)
+  t.match(await tell(incoming), { status: 200, body: { deduplicated: true } })
+  t.same(await sql`select from contact where brand_id = ${brand.id}`, [])
+})
+
 t.test('who writes back answers what was sent to them, not what waits to be', async (t) => {
   const { brand, tell } = await withGateway()
   for (const amount of [30, 40])

@@ -16,6 +16,7 @@ import { setLogLevel } from '../src/log.ts'
 import type { Brand, Statements } from '../src/op.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
+import { eventually } from './fixtures/eventually.ts'
 import './fixtures/checked.ts'
 
 setLogLevel('error')
@@ -141,6 +142,48 @@ t.test('links whose contact was erased lead nowhere', async (t) => {
   const { id, text } = await conversation(await newBrand(db), '{{cart.link}}')
   await sql`update short_link set url = null where conversation_id = ${id}`
   t.equal((await get(pathsIn(text)[0] ?? '')).status, 404)
+})
+
+t.test('an opt-out link whose contact was erased says that it changes nothing', async (t) => {
+  for (const [channel, instead] of [
+    ['sms', /no more text messages from Lumen, answer STOP to/],
+    ['email', /no more emails from Lumen, use the link in/],
+  ] as const) {
+    const brand = await newBrand(db, { name: 'Lumen' })
+    const { contactId, text } = await conversation(brand, '{{opt_out.link}}', channel)
+    const [path = ''] = pathsIn(text)
+    await sql`delete from contact where id = ${contactId}`
+    t.equal((await get(path, {}, 'HEAD')).status, 404)
+    const answers = [
+      () => get(path),
+      () => get(path, PRERENDERED),
+      () => post(path, 'wish=stop'),
+      () => post(path, 'wish=start'),
+    ]
+    for (const ask of answers) {
+      const answer = await ask()
+      t.equal(answer.status, 404)
+      const page = await answer.text()
+      t.match(page, instead)
+      t.notMatch(page, /You get|<form/)
+    }
+    t.same(await eventsOf(brand), [])
+  }
+})
+
+t.test('an opt-out link confirms nothing while its contact is being erased', async (t) => {
+  const brand = await newBrand(db)
+  const { contactId, text } = await conversation(brand, '{{opt_out.link}}')
+  const { answer } = await sql.begin(async (tx) => {
+    await tx`delete from contact where id = ${contactId}`
+    const answer = get(pathsIn(text)[0] ?? '')
+    const waiting = () => sql`
+      select from pg_locks join pg_stat_activity using (pid) where not granted and datname = current_database()`
+    await eventually(async () => (await waiting()).length > 0, { everyMs: 5 })
+    return { answer }
+  })
+  t.equal((await answer).status, 404)
+  t.same(await eventsOf(brand), [])
 })
 
 t.test('who only looks at a link does not click it', async (t) => {

@@ -13,6 +13,7 @@ import { refreshBrand } from '../src/segment/refresh.ts'
 import { createSegment } from '../src/segment/saved.ts'
 import { statement } from '../src/store/sqlfile.ts'
 import { campaignStage } from './fixtures/campaign.ts'
+import { askErasure, goOnErasing } from './fixtures/erasing.ts'
 import { type Line, logBatch } from './fixtures/lake.ts'
 import { SEAL } from './fixtures/store.ts'
 import { order } from './fixtures/store-bodies.ts'
@@ -362,6 +363,32 @@ t.test('a checkout or an order that only an event tells of is explained by that 
     })
   for (const query of ['custom_event_id=seen', 'custom_event_id=again', 'checkout_id=c9'])
     t.equal((await journey(query)).status, 404, query)
+})
+
+t.test('what started for somebody who was erased since starts nothing again', async (t) => {
+  const brand = await stage.brand()
+  await stage.campaign(brand, { trigger_event: 'order_created' })
+  clock.pass(5)
+  const paid = (id: string) => ({
+    ...{ brand_id: brand.id, event_id: v7(), event_type: 'order_created' },
+    ...{ store_customer_id: '7', occurred_at: clock.now().getTime(), properties: { order_id: id } },
+  })
+  await logBatch(sql, [paid('o1 of ann@example.com')])
+  await stage.tick()
+  await stage.round()
+  await askErasure(app.pipeline, brand.id, '7')
+  await goOnErasing(app.pipeline, brand.id)
+  const before = clock.now()
+  t.teardown(() => clock.to(before))
+  clock.to(new Date(Date.now() + 1_000))
+  await logBatch(sql, [paid('o1 of ann@example.com'), paid('o2')])
+  clock.pass(1)
+  await stage.tick()
+  await stage.round()
+  t.match(
+    (await runsOf(brand)).map(({ occurrence }) => occurrence),
+    [/^erased:[0-9a-f]{64}$/, 'order_created:o2'],
+  )
 })
 
 t.test('an order that only an event of a server tells of ends what waits for its customer', async (t) => {

@@ -244,7 +244,7 @@ function placeOf(original: string, n: number, type: string): Place {
   }
   const kind = new RegExp(`'(\\w+)', ${place}`).exec(original)?.[1]
   const column = new RegExp(
-    `(\\w+)(?:::text)?\\)* (?:=|is not distinct from) (?:any ?\\()?(?:\\w+\\()*${place}`,
+    `(\\w+)(?:::text)?\\)* (?:=|is not distinct from|in) (?:(?:any ?)?\\()?(?:\\w+\\()*${place}`,
   ).exec(original)?.[1]
   const name = column ?? unnestedAs(original, place) ?? ''
   if (/^\d+$/.test(name)) return only(Number(name))

@@ -6,9 +6,11 @@ import { providerCommands } from '../src/cli/provider.ts'
 import { CHECKOUT } from '../src/config.ts'
 import { createReceivers } from '../src/connect/custom/receivers.ts'
 import { isSigned, signatureOf } from '../src/connect/custom/signature.ts'
+import { cutIdentity } from '../src/connect/erase/cut.ts'
 import { parseExactly } from '../src/event/exact.ts'
 import { createServer } from '../src/http/server.ts'
 import { webhookRoutes } from '../src/http/webhook.ts'
+import { requestErasure } from '../src/identity/erasure-request.ts'
 import { assignSubjects } from '../src/identity/subject.ts'
 import { snapshotAll } from '../src/lake/horizon.ts'
 import { setLogLevel } from '../src/log.ts'
@@ -26,7 +28,7 @@ const logged = t.capture(process.stderr, 'write')
 setLogLevel('debug')
 const db = await database(t)
 const { sql } = db.postgres
-const { send, source, cli } = await hooks(t, db)
+const { app, send, source, cli } = await hooks(t, db)
 
 /** How many rows of each table a brand has, and events in the log. */
 async function stored({ brand }: Pick<Source, 'brand'>) {
@@ -272,6 +274,20 @@ t.test('the same event id 1,000 times over 32 connections is one record', async 
   t.equal(answers.filter(({ body }) => body.ok).length, 1)
   t.equal(answers.filter(({ body }) => body.deduplicated).length, 999)
   t.same(await stored(one), ONE)
+})
+
+t.test('a delivery that told of somebody who was erased since is a repeat', async (t) => {
+  const one = await source()
+  const own = db.postgres.forBrand(one.brand.id)
+  const email = 'repeated@example.com'
+  const sent = { eventId: `earned:${email}`, data: data({ email }) }
+  t.match(await send(one, sent), ACCEPTED)
+  const { erasureId } = await own.tx((tx) => requestErasure(tx, { email }, 'a test'))
+  await cutIdentity(app.pipeline, { brand_id: one.brand.id, id: erasureId })
+  t.match(await send(one, sent), REPEATED)
+  t.equal(await own.run('custom_delivery_claim', [one.id, sent.eventId, randomUUID()]), 0)
+  t.match(await stored(one), { records: 0, deliveries: 1, contacts: 0 })
+  t.match(await send(one, { ...sent, eventId: 'another' }), ACCEPTED, 'who comes back')
 })
 
 t.test('many at once for the same people and entities end in one record of each', async (t) => {

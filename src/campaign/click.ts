@@ -20,6 +20,8 @@ export interface Link {
   /** Where its message went to; null before it did. */
   address: string | null
   brandName: string
+  /** Whether whom its message was for is erased. */
+  erased: boolean
 }
 
 interface LinkRow {
@@ -33,6 +35,7 @@ interface LinkRow {
   channel: ConsentChannel
   address: string | null
   brand_name: string
+  erased: boolean
 }
 
 /** Read across brands: only the code says whose it is. */
@@ -51,6 +54,7 @@ export async function linkOf(postgres: Postgres, code: string): Promise<Link | u
       channel: row.channel,
       address: row.address,
       brandName: row.brand_name,
+      erased: row.erased,
     }
   )
 }
@@ -85,15 +89,15 @@ export async function recordClick(postgres: Postgres, link: Link, at: Date): Pro
 
 /**
  * Honours what somebody asks for by an opt-out link. Whoever has the link has the address that it was sent to, and says yes
- * for that one only.
+ * for that one only. False: whom it was for is erased, and nothing was done.
  */
 export async function followWish(
   postgres: Postgres,
   { brandId, conversationId, channel, address }: Link,
   wants: 'stop' | 'start',
   at: Date,
-): Promise<void> {
+): Promise<boolean> {
   const about = wants === 'start' ? { address: address ?? '' } : {}
   const wish = { conversationId, channel, wants, source: 'opt-out link', at, ...about }
-  await postgres.forBrand(brandId).tx((tx) => honour(tx, brandId, wish))
+  return await postgres.forBrand(brandId).tx((tx) => honour(tx, brandId, wish))
 }

@@ -18,17 +18,17 @@ export interface Wish {
 
 /**
  * Honours a wish at once, within a transaction of the brand: consent with its history, the conversation, and the event
- * `consent_updated`. Of an erased contact there is nobody left to honour it for.
+ * `consent_updated`. False: the contact is erased, and there is nobody left to honour it for.
  */
 export async function honour(
   tx: Statements,
   brandId: string,
   { conversationId, channel, wants, source, address, at }: Wish,
-): Promise<void> {
+): Promise<boolean> {
   const whom = await whomOf(tx, conversationId)
-  if (whom.contactId === null) return
+  if (whom.contactId === null) return false
   const state = wants === 'stop' ? 'unsubscribed' : 'subscribed'
-  await setConsent(tx, whom.contactId, channel, state, source, at, address)
+  if (!(await setConsent(tx, whom.contactId, channel, state, source, at, address))) return false
   await tx.run('conversation_opted_out', [conversationId, wants === 'stop' ? at : null])
   await appendEvent(tx, brandId, {
     event_type: 'consent_updated',
@@ -37,4 +37,5 @@ export async function honour(
     ...whom.identifiers,
     properties: { channel, state, conversation_id: conversationId },
   })
+  return true
 }

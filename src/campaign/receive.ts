@@ -119,7 +119,8 @@ async function stopHolder(
   if (open) {
     const heard = await tx.one<{ at: Date }>('conversation_heard_at', [open.id, at])
     const wish = { conversationId: open.id, channel, wants: 'stop', source, address, at: heard.at } as const
-    return await honour(tx, brandId, wish)
+    await honour(tx, brandId, wish)
+    return
   }
   const [holder] = await tx.many<{ id: string }>('contacts_like', [email, phone, null])
   if (holder) await setConsent(tx, holder.id, channel, 'unsubscribed', source, at, address)

@@ -15,6 +15,7 @@ import {
 import { fail } from '../errors.ts'
 import { requestErasure, type Whom } from '../identity/erasure-request.ts'
 import { PAUSE_MINUTES } from '../lake/backup.ts'
+import { REMOVAL_PAUSED } from '../lake/erase-disk.ts'
 import { snapshotAll } from '../lake/horizon.ts'
 import type { Pipeline } from '../lake/pipeline.ts'
 import type { Brand } from '../op.ts'
@@ -152,7 +153,8 @@ async function eraseAndWait(run: Run, app: App, brandId: string, erasureId: stri
       shown.end()
       return readable(row.certificate)
     }
-    if (row.state === 'failed' && (await waitedForBackup(pipeline))) {
+    if (row.state === 'failed' && row.error === REMOVAL_PAUSED) {
+      await backupsEnd(pipeline)
       await postgres.pipeline.run('erasure_try_now', [brandId, erasureId])
       continue
     }
@@ -162,14 +164,12 @@ async function eraseAndWait(run: Run, app: App, brandId: string, erasureId: stri
   }
 }
 
-/** False when there was none. */
-async function waitedForBackup({ postgres }: Pipeline): Promise<boolean> {
+async function backupsEnd({ postgres }: Pipeline): Promise<void> {
   const isPaused = async () =>
     (await postgres.pipeline.one<{ paused: boolean }>('lake_removal_paused')).paused
-  if (!(await isPaused())) return false
+  if (!(await isPaused())) return
   process.stderr.write(
     `They are out of all that is read. Old files go once no backup may need them, within ${PAUSE_MINUTES} minutes of its end; without this command the worker removes them.\n`,
   )
   while (await isPaused()) await pause(POLL_MS)
-  return true
 }

@@ -31,13 +31,16 @@ export function linkRoutes({ postgres, limit, now = () => new Date() }: Links): 
     limit?.(ANY_BRAND, request.address)
     return await linkOf(postgres, request.params.code ?? '')
   }
+  const followed = async (link: Link, wants: 'stop' | 'start'): Promise<Reply> => {
+    if (!(await followWish(postgres, link, wants, now()))) return nobodys(link)
+    return wants === 'start' ? started(link) : stopped(link)
+  }
   const follow = async (request: Request): Promise<Reply> => {
     const link = await found(request)
     if (!link) return gone()
     if (link.kind === 'opt_out') {
-      if (!isPerson(request)) return asked(link)
-      await followWish(postgres, link, 'stop', now())
-      return stopped(link)
+      if (link.erased) return nobodys(link)
+      return isPerson(request) ? await followed(link, 'stop') : asked(link)
     }
     if (link.url === null) return gone()
     if (isPerson(request)) await recordClick(postgres, link, now())
@@ -47,8 +50,7 @@ export function linkRoutes({ postgres, limit, now = () => new Date() }: Links): 
     const link = await found(request)
     if (link?.kind !== 'opt_out') return gone()
     const wants = new URLSearchParams(request.body.toString()).get('wish') === 'start' ? 'start' : 'stop'
-    await followWish(postgres, link, wants, now())
-    return wants === 'start' ? started(link) : stopped(link)
+    return await followed(link, wants)
   }
   return [
     {
@@ -88,6 +90,15 @@ const gone = (): Reply =>
   })
 
 const WHAT = { sms: 'text messages', email: 'emails' } as const
+const INSTEAD = { sms: 'answer STOP to the last of them', email: 'use the link in the last of them' } as const
+
+const nobodys = ({ brandName, channel }: Link): Reply =>
+  page({
+    status: 404,
+    title: 'Link not valid',
+    content: html`<h1>This link is nobody’s any more</h1>
+<p>Nothing was changed by it. To get no more ${WHAT[channel]} from ${brandName}, ${INSTEAD[channel]}.</p>`,
+  })
 
 /** For a person who was taken for a program, or whose browser got the page before they opened it. */
 const asked = ({ brandName, channel }: Link): Reply =>

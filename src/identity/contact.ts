@@ -131,7 +131,7 @@ function ownerOf(
  * Records what somebody said about a channel at an instant, and where; `address` (normalised, '' for none) is what it
  * is about, else the contact's own. A contact shows the newest word on its address, and the newest no of the person on any,
  * however late an older one comes; saying the same again changes nothing. Who is linked to nobody refuses for the customer
- * who has their address as well.
+ * who has their address as well. False: there is no such contact any more.
  */
 export async function setConsent(
   tx: Statements,
@@ -141,15 +141,17 @@ export async function setConsent(
   source: string,
   at: Date,
   address?: string,
-): Promise<void> {
+): Promise<boolean> {
   // Held, so that two at once see each other's word.
   const [email, phone] = channel === 'email' ? [address, null] : [null, address]
   const held = await tx.many<{ id: string }>('contacts_hold', [contactId, email || null, phone || null])
+  if (!held.some(({ id }) => id === contactId)) return false
   await tx.run('consent_insert', [contactId, channel, state, source, at, address ?? null])
   await tx.run('consent_apply', [held.map(({ id }) => id)])
-  if (state !== 'unsubscribed') return
+  if (state !== 'unsubscribed') return true
   const theirs = await tx.maybe<{ id: string; address: string }>('contact_of_holder', [
     ...[contactId, channel, address ?? null],
   ])
   if (theirs) await setConsent(tx, theirs.id, channel, state, source, at, theirs.address)
+  return true
 }

@@ -15,6 +15,8 @@ export interface Patience {
 
 export const PATIENCE: Patience = { readersMs: 60_000, writersMs: 20 * 60_000 }
 
+export const REMOVAL_PAUSED = 'A backup copies files of the lake: they go within an hour of its end.'
+
 /** The clock of the file system stands still for some milliseconds. */
 const CLOCK_MS = 50
 
@@ -37,8 +39,7 @@ export async function removeErasedFiles(
   const readers = await postgres.pipeline.one<{ some: boolean }>('lake_readers')
   if (retired.length && readers.some) await pause(patience.readersMs)
   const { paused } = await postgres.pipeline.one<{ paused: boolean }>('lake_removal_paused')
-  if (paused)
-    throw fail('unavailable', 'A backup copies files of the lake: they go within an hour of its end.')
+  if (paused) throw fail('unavailable', REMOVAL_PAUSED)
   for (const { path } of retired) await rm(join(lakeDir, path), { force: true })
   await postgres.pipeline.run('lake_files_forget', [retired.map(({ id }) => id)])
   const unlisted = await removeUnlisted(pipeline, brandId, fence)

@@ -55,6 +55,8 @@ rows as (
     union all
     select 'campaign_steps', to_jsonb(r) from runs join run_step as r on r.brand_id = runs.brand_id and r.run_id = runs.id
     union all
+    select 'deliveries', to_jsonb(r) from custom_delivery as r where r.brand_id = $1 and r.contact_id in (select id from contacts)
+    union all
     select 'carts', to_jsonb(r) from store_cart as r where r.brand_id = $1 and r.subject = any($2::integer[])
     union all
     select 'data_requests', to_jsonb(r)

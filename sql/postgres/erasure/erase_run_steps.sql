@@ -1,5 +1,5 @@
-update run_step set error = null
-where error is not null
+update run_step set error = null, event_id = null
+where (error is not null or event_id is not null)
     and (brand_id, run_id) in (
         select brand_id, id
         from campaign_run

@@ -1,4 +1,5 @@
--- One that waits ends here: there is nobody to go on with.
+-- One that waits ends here: there is nobody to go on with. Ids of senders stay as hashes; those of the store's records lead
+-- to journeys.
 with theirs as (
     select brand_id, id, state
     from campaign_run
@@ -20,7 +21,8 @@ told as (
 
 update campaign_run
 set
-    contact_id = null, subject = null, facts = '{}', updated_at = now(),
+    contact_id = null, subject = null, facts = '{}', updated_at = now(), occurrence = erased_id($1, occurrence), event_id = null,
+    source_id = case when source_kind in ('custom_event', 'subscription_event') then erased_id($1, source_id) else source_id end,
     state = 'ended', step = 'end', due_at = null, claim = null, claimed_until = null,
     outcome = coalesce(outcome, 'stopped'), ended_at = coalesce(ended_at, now())
 from theirs

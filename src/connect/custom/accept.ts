@@ -122,7 +122,7 @@ async function store(
     'custom_event_put',
     [...record, JSON.stringify(data)],
   )
-  await tx.run('custom_delivery_told', [providerId, eventId, id])
+  await tx.run('custom_delivery_told', [providerId, eventId, id, contact.contactId])
   await tx.run('dead_letter_resolve', [providerId, eventId])
   await appendEvent(tx, brandId, {
     event_type: type,

@@ -9,7 +9,6 @@ export const KEPT_TABLES: Readonly<Record<string, string>> = {
   campaign: 'campaigns of the brand',
   campaign_version: 'campaigns of the brand',
   conversation_insight: 'words that several contacts used',
-  custom_delivery: 'ids of deliveries',
   discount: 'discounts of the brand',
   erased_line: 'places in the log, until they are erased',
   erasure: 'requests and certificates; identifiers go when it is done',

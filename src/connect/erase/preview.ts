@@ -61,7 +61,11 @@ export async function standingOf(pipeline: Pipeline, brand: Brand, whom: Whom): 
   const { email, phone } = identifiers
   const contact = await db.one<{ some: boolean }>('erasure_contacts_named', [brand.id, email, phone])
   if (subjects.length || contact.some) return { known: true }
-  const named = Object.entries(identifiers).flatMap(([kind, values]) => values.map((value) => [kind, value]))
+  // The id of a contact that was erased is like any id to `whomOf`.
+  const contactIds = identifiers.profile_id.map((id) => id.toLowerCase())
+  const named = Object.entries({ ...identifiers, contact_id: contactIds }).flatMap(([kind, values]) =>
+    values.map((value) => [kind, value]),
+  )
   const [stone] = await db.many<{ erased_at: Date }>('tombstones_among', [
     brand.id,
     named.map(([kind]) => kind),

@@ -42,6 +42,7 @@ const REMOVALS: readonly [table: string, statement: string, args: Arguments][] =
   ['store_cart', 'erase_store_carts', bySubject],
   ['subscription', 'erase_subscriptions', bySubject],
   ['refund', 'erase_refunds', bySubject],
+  ['custom_delivery', 'erase_custom_deliveries', byContact],
   ['custom_event', 'erase_custom_events', byContact],
   ['trigger_event', 'erase_trigger_events', bySubject],
   ['message', 'erase_messages', byContact],

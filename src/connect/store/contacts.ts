@@ -153,8 +153,10 @@ async function sayConsent(
   // A yes without a time is the oldest word of all, older than the customer: the shopper may have refused before. What takes
   // one back counts from the version that says it.
   const saidAt = undatedAt === null ? new Date(at) : OLDEST
-  if (undatedAt === null || state === 'subscribed')
-    return await setConsent(tx, id, channel, state, 'store', saidAt, address)
+  if (undatedAt === null || state === 'subscribed') {
+    await setConsent(tx, id, channel, state, 'store', saidAt, address)
+    return
+  }
   await setConsent(tx, id, channel, state, UNDATED, new Date(undatedAt), address)
   await tx.run('store_consent_restate', [id, channel, state, UNDATED, undatedAt, address])
 }

@@ -1,4 +1,5 @@
--- One run for each campaign and occurrence; the same one starts nothing again.
+-- One run for each campaign and occurrence; the same one starts nothing again, also of who was erased. That one is asked for
+-- as a value, so that it is looked up by the key.
 insert into campaign_run (
     brand_id, id, campaign_id, version, occurrence, subject, trigger_event, event_id, source_kind, source_id, triggered_at,
     facts, step, due_at, created_at, updated_at
@@ -12,4 +13,12 @@ from unnest(
 ) as given (
     id, campaign_id, version, occurrence, subject, trigger_event, event_id, source_kind, source_id, triggered_at, facts
 )
+where (
+        select erased.id
+        from campaign_run as erased
+        where
+            erased.brand_id = $1
+            and erased.campaign_id = given.campaign_id
+            and erased.occurrence = erased_id($1, given.occurrence)
+    ) is null
 on conflict (brand_id, campaign_id, occurrence) do nothing
