@@ -4,7 +4,7 @@ import { createPipeline, type Pipeline } from './lake/pipeline.ts'
 import { errorFields, log } from './log.ts'
 import { startEmbedded } from './store/embedded.ts'
 import { makeFolder } from './store/folder.ts'
-import { migrate } from './store/migrate.ts'
+import { type MigrateOptions, migrate } from './store/migrate.ts'
 import { openPostgres, type Postgres } from './store/postgres.ts'
 
 /** The stores of one process, opened from the configuration. */
@@ -17,7 +17,7 @@ export interface App {
   close(): Promise<void>
 }
 
-export interface AppOptions {
+export interface AppOptions extends MigrateOptions {
   connections?: number
 }
 
@@ -29,10 +29,11 @@ export async function openApp(config: Config, options: AppOptions = {}): Promise
   if (!url) throw new Error('neither DATABASE_URL nor the embedded Postgres gave an address')
   embedded?.keepRunning()
   try {
-    const { applied } = await migrate(url).catch((cause: unknown) => {
+    const { applied, unknown } = await migrate(url, options).catch((cause: unknown) => {
       throw unusable(url, cause)
     })
     if (applied.length) log('info', 'migrated', { applied })
+    if (unknown.length) log('warn', 'schema_is_newer', { unknown })
     const postgres = openPostgres(url, { max: options.connections ?? 8 })
     const pipeline = createPipeline({
       postgres,

@@ -1,20 +1,26 @@
 import { accessSync, constants } from 'node:fs'
 import type { App } from './app.ts'
-import { pendingMigrations } from './store/migrate.ts'
+import { isLakeAway } from './lake/lost.ts'
+import { schemaOf } from './store/migrate.ts'
 
 /** What keeps the service from its work, in words; empty when it is ready. */
-export async function missingOf({ postgres, config }: App): Promise<string[]> {
+export async function missingOf({ postgres, pipeline, config }: App): Promise<string[]> {
   const missing: string[] = []
   try {
-    const pending = await pendingMigrations(postgres.sql)
+    const { pending } = await schemaOf(postgres.sql)
     if (pending.length) missing.push(`migrations ${pending.join(', ')}: run recoup migrate`)
   } catch {
     missing.push('postgres: does not answer')
+    return missing
   }
   try {
     accessSync(config.lakeDir, constants.W_OK)
   } catch {
     missing.push(`lake: ${config.lakeDir} is not writable`)
   }
+  if (await isLakeAway(pipeline))
+    missing.push(
+      `lake: ${config.lakeDir} has none of the files of this service: is LAKE_DIR as it was, and mounted?`,
+    )
   return missing
 }

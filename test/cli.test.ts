@@ -878,6 +878,9 @@ t.test('where there is no service, only what begins one makes it', async (t) => 
     COMMANDS.filter(({ begins }) => begins).map(({ name }) => name),
     begin,
   )
+  const whose = (may: 'migrates' | 'overNewer') => COMMANDS.filter((one) => one[may]).map(({ name }) => name)
+  t.same(whose('migrates'), ['dev', 'serve', 'work', 'migrate'])
+  t.same(whose('overNewer'), ['serve'])
   for (const args of [
     ['status'],
     ['doctor'],

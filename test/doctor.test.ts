@@ -1,9 +1,10 @@
-import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { diskFinding } from '../src/cli/doctor.ts'
 import { main } from '../src/cli/main.ts'
+import { snapshotAll } from '../src/lake/horizon.ts'
 import { listedFiles } from '../src/lake/lost.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
 import connect from '../src/store/driver.ts'
@@ -11,6 +12,7 @@ import { startWorker } from '../src/work.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
 import { eventually } from './fixtures/eventually.ts'
+import { logBatch } from './fixtures/lake.ts'
 import { service } from './fixtures/service.ts'
 
 const { app, db, origin } = await service(t)
@@ -74,6 +76,23 @@ t.test('doctor tries the secret key', async (t) => {
 
 t.test('doctor loads the models', async (t) => {
   t.match(await doctor(), { models: /^ok {5}models: \d+ load$/ })
+})
+
+t.test('a lake folder that is not the one of the service keeps it from being ready', async (t) => {
+  const ready = async () => await (await fetch(`${origin}/readyz`)).json()
+  const brand = await newBrand(app.pipeline)
+  await logBatch(app.postgres.sql, [{ brand_id: brand.id, email: 'ann@example.com' }])
+  await snapshotAll(app.pipeline)
+  t.match(await ready(), { ok: true })
+  const { lakeDir } = app.config
+  renameSync(lakeDir, `${lakeDir}-away`)
+  mkdirSync(lakeDir)
+  const away = await ready().finally(() => {
+    rmSync(lakeDir, { recursive: true })
+    renameSync(`${lakeDir}-away`, lakeDir)
+  })
+  t.match(away, { ok: false, missing: [/has none of the files of this service/] })
+  t.match(await ready(), { ok: true })
 })
 
 t.test('doctor names the files of the lake that are gone or cut off', async (t) => {

@@ -27,6 +27,7 @@ import { readConfig } from '../src/config.ts'
 import { following, Stopped } from '../src/job.ts'
 import { withWorkspace } from '../src/lake/pipeline.ts'
 import { retain } from '../src/lake/retention.ts'
+import { openServed } from '../src/lake/served.ts'
 import { setLogLevel } from '../src/log.ts'
 import { loadModels } from '../src/model/graph.ts'
 import type { Statements } from '../src/op.ts'
@@ -449,6 +450,24 @@ t.test('a brand whose id has the least of all hashes has its turn, and stops no 
   const slot = new Date(Date.now() - 3_600_000)
   const due = await pipeline.many<{ brand_id: string }>('brands_to_refresh', [slot, 900, null])
   t.same(due.map(({ brand_id }) => brand_id).sort(), [id, other.id].sort())
+})
+
+t.test('a brand whose results are gone says so to who reads them, and has its turn at once', async (t) => {
+  const { pipeline, postgres } = await app(t)
+  const brand = await evaluated({ pipeline, postgres })
+  const served = openServed(pipeline)
+  t.teardown(() => served.close())
+  const due = async () => {
+    const slot = new Date(Date.now() - 900_000)
+    return (await postgres.pipeline.many('brands_to_refresh', [slot, 86_400, null])).length
+  }
+  await postgres.sql`update lake_brand set refresh_planned_at = now() - interval '3 minutes'`
+  t.equal(await due(), 0)
+  await postgres.sql`delete from served_generation`
+  await t.rejects(served.reader(brand.id), { code: 'unavailable', message: /computed anew/ })
+  t.equal(await due(), 1)
+  await refreshBrand(pipeline, brand.id)
+  t.ok(await served.reader(brand.id))
 })
 
 t.test('a refresh by hand, or one that ended late, takes no turn of the interval', async (t) => {

@@ -8,7 +8,7 @@ import postgres from 'postgres'
 import t, { type Test } from 'tap'
 import { findPostmaster } from '../src/store/embedded/postmaster.ts'
 import { type Embedded, removeEmbedded, startEmbedded } from '../src/store/embedded.ts'
-import { migrate, pendingMigrations, refusalOf, withSslMode } from '../src/store/migrate.ts'
+import { migrate, refusalOf, schemaOf, withSslMode } from '../src/store/migrate.ts'
 import { cluster, clusterFolder, emptyFolder, startIn } from './fixtures/cluster.ts'
 import { eventually } from './fixtures/eventually.ts'
 import { databaseUrl, quiet, SMALL } from './fixtures/shared.ts'
@@ -158,8 +158,8 @@ t.test('migrations', async (t) => {
     const applied = runs.flatMap((run) => run.applied)
     t.ok(applied.length >= 5)
     t.equal(new Set(applied).size, applied.length)
-    t.same(await pendingMigrations(own.url), [])
-    t.same(await migrate(own.url), { applied: [] })
+    t.same((await schemaOf(own.url)).pending, [])
+    t.same(await migrate(own.url), { applied: [], unknown: [] })
   })
 
   t.test('are applied once however long they take', async (t) => {
@@ -175,7 +175,21 @@ t.test('migrations', async (t) => {
     const runs = await Promise.all([migrate(own.url), migrate(own.url)]).finally(() => hurried.restore())
     const applied = runs.flatMap((run) => run.applied)
     t.equal(new Set(applied).size, applied.length)
-    t.same(await pendingMigrations(own.url), [])
+    t.same((await schemaOf(own.url)).pending, [])
+  })
+
+  t.test('are left to who may apply them, and those of a newer version are refused', async (t) => {
+    const own = await cluster(t)
+    const onlyNew = { onlyNew: true }
+    t.ok((await migrate(own.url, onlyNew)).applied.length > 0, 'a database without a schema gets one')
+    const sql = postgres(own.url, { max: 1, onnotice: () => {} })
+    t.teardown(() => sql.end())
+    const [last] = await sql`
+      delete from schema_migrations where version = (select max(version) from schema_migrations) returning version`
+    await t.rejects(migrate(own.url, onlyNew), { code: 'conflict', message: /has 1 migration more/ })
+    await sql`insert into schema_migrations (version) values (${last?.version}), ('99991231')`
+    await t.rejects(migrate(own.url), { code: 'conflict', message: /newer version: 99991231/ })
+    t.same(await migrate(own.url, { newerToo: true }), { applied: [], unknown: ['99991231'] })
   })
 
   t.test('are refused on a server older than 16', async (t) => {

@@ -42,6 +42,10 @@ export interface Command {
   options: Record<string, Option>
   /** May be the first of a service: where there is none yet it makes the embedded Postgres, others refuse. */
   begins?: boolean
+  /** Brings an older database to the schema of this version; others refuse it. */
+  migrates?: boolean
+  /** Also over a database of a newer version, as while servers are replaced one by one; others refuse it. */
+  overNewer?: boolean
   /** Logs at LOG_LEVEL; other commands log warnings and errors only, unless LOG_LEVEL is set. */
   logs?: boolean
   run(run: Run): Promise<unknown>
@@ -56,6 +60,8 @@ export const command = <Result, const Arguments extends readonly string[] = read
   what: string
   options: Record<string, Option>
   begins?: boolean
+  migrates?: boolean
+  overNewer?: boolean
   logs?: boolean
   run(run: Run<Given<Arguments>>): Promise<Result>
   text?(result: Result): string

@@ -93,7 +93,11 @@ async function runCommand(
   try {
     const app = async (options?: AppOptions) => {
       if (!found.begins) checkService(config)
-      opened ??= openApp(config, options)
+      opened ??= openApp(config, {
+        ...options,
+        onlyNew: found.migrates !== true,
+        newerToo: found.overNewer === true,
+      })
       return await opened
     }
     const result = await found.run({ config, values, positionals, app, progress: begin })

@@ -89,6 +89,7 @@ export const runCommands = [
     name: 'dev',
     what: 'Run server and worker; makes a demo brand when there is none',
     begins: true,
+    migrates: true,
     logs: true,
     options: { 'no-demo': { type: 'boolean', what: 'Make no demo brand' }, ...processesOption },
     run: async ({ app: open, values, config, progress }: Run) => {
@@ -115,6 +116,8 @@ export const runCommands = [
     name: 'serve',
     what: 'Run the HTTP server',
     begins: true,
+    migrates: true,
+    overNewer: true,
     options: {
       ...processesOption,
       'one-of': {
@@ -145,6 +148,7 @@ export const runCommands = [
     name: 'work',
     what: 'Run the workers: snapshots, refreshes, compaction, retention',
     begins: true,
+    migrates: true,
     options: {},
     logs: true,
     run: async ({ app }: Run) =>
@@ -157,6 +161,7 @@ export const runCommands = [
     name: 'migrate',
     what: 'Bring the database to the newest schema',
     begins: true,
+    migrates: true,
     options: {},
     run: async ({ app: open }: Run) => ({ applied: (await open()).migrated }),
     text: ({ applied }) =>

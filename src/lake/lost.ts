@@ -20,6 +20,16 @@ export const listedFiles = (
   brandId: string | null,
 ): Promise<ListedFile[]> => postgres.pipeline.many<ListedFile>('lake_files_live', [brandId])
 
+/** Whether the folder has none of the files that the manifest lists: it is another one, or nothing is mounted there. */
+export async function isLakeAway({
+  postgres,
+  lakeDir,
+}: Pick<Pipeline, 'postgres' | 'lakeDir'>): Promise<boolean> {
+  const some = await postgres.pipeline.many<{ path: string }>('lake_some_files')
+  const found = await Promise.all(some.map(({ path }) => stat(join(lakeDir, path)).catch(() => null)))
+  return found.length > 0 && found.every((one) => one === null)
+}
+
 /** Whether a file that the manifest lists is gone, or cut off. */
 export async function isLost(lakeDir: string, { path, bytes }: ListedFile): Promise<boolean> {
   const found = await stat(join(lakeDir, path)).catch(() => null)

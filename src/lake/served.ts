@@ -1,4 +1,5 @@
 import { keep } from '../access/remembered.ts'
+import { fail } from '../errors.ts'
 import { errorFields, log } from '../log.ts'
 import type { Published } from '../op.ts'
 import { type Generation, generationOf } from './generation.ts'
@@ -38,6 +39,12 @@ export interface ServedCall {
 export interface ServedOptions {
   memoryMb?: number
 }
+
+const RETRY_SECONDS = 60
+const anew = () =>
+  fail('unavailable', 'What is known of this brand is being computed anew, as after an upgrade. Try again.', {
+    headers: { 'retry-after': String(RETRY_SECONDS) },
+  })
 
 interface Entry {
   key: string
@@ -146,6 +153,13 @@ export function openServed(pipeline: Pipeline, { memoryMb = SERVED_MEMORY_MB }: 
     return found
   }
 
+  /** Null before the first refresh: what was published and is not there is no empty result. */
+  const unpublished = async (brandId: string): Promise<null> => {
+    const { some } = await pipeline.postgres.pipeline.one<{ some: boolean }>('lake_was_published', [brandId])
+    if (some) throw anew()
+    return null
+  }
+
   const sweep = async () => {
     const asked = [...open.values()]
     const until = uses
@@ -170,7 +184,7 @@ export function openServed(pipeline: Pipeline, { memoryMb = SERVED_MEMORY_MB }: 
   return {
     async reader(brandId, wanted, { newest, signal } = {}) {
       const found = await find(brandId, wanted, newest)
-      if (!found) return null
+      if (!found) return await unpublished(brandId)
       const entry = entryOf(keyOf(brandId, found.generation), brandId, found)
       await entry.files
       const { published } = entry

@@ -12,11 +12,21 @@ const OLDEST_VERSION = 160_000
 /** Advisory lock of one migration run in a database: "recoup" in ASCII, as a bigint. */
 const MIGRATION_LOCK = 0x7265636f7570
 
+export interface MigrateOptions {
+  /** Applies nothing to a database that has a schema: it throws `conflict` where that is older. */
+  onlyNew?: boolean
+  /** Goes on with a schema that has versions which are not known here; else it throws `conflict`. */
+  newerToo?: boolean
+}
+
 /**
- * Brings a database to the newest schema, made when missing; safe from several processes at once.
- * Returns the versions that this call applied. Throws `unavailable` for a server that would lose or refuse data.
+ * Brings a database to the newest schema, made when missing; safe from several processes at once. Returns the versions
+ * that this call applied, and those that are not known here. Throws `unavailable` for a server that would lose or refuse data.
  */
-export async function migrate(url: string): Promise<{ applied: string[] }> {
+export async function migrate(
+  url: string,
+  { onlyNew = false, newerToo = false }: MigrateOptions = {},
+): Promise<{ applied: string[]; unknown: string[] }> {
   const target = withSslMode(url)
   await ensureDatabase(target)
   return await withConnection(target, async (sql) => {
@@ -27,17 +37,40 @@ export async function migrate(url: string): Promise<{ applied: string[] }> {
 
     // dbmate itself does not keep two runs apart.
     await sql`select pg_advisory_lock(${MIGRATION_LOCK})`
-    const before = await pendingMigrations(sql)
-    if (before.length) await dbmate(target)
-    return { applied: before }
+    const { pending, unknown, isNew } = await schemaOf(sql)
+    if (unknown.length && !newerToo)
+      throw fail(
+        'conflict',
+        `The database was migrated by a newer version: ${unknown.join(', ')} is not known here. Use that version.`,
+      )
+    if (pending.length && onlyNew && !isNew)
+      throw fail(
+        'conflict',
+        `The database is older than this version, which has ${counted(pending.length)}. Start the new server (recoup dev or serve), or run: recoup migrate`,
+      )
+    if (pending.length) await dbmate(target)
+    return { applied: pending, unknown }
   })
 }
 
-/** Versions of the migration files that a database does not have yet, oldest first; the whole list when it has no schema. */
-export async function pendingMigrations(database: string | postgres.Sql): Promise<string[]> {
-  if (typeof database === 'string') return await withConnection(withSslMode(database), pendingMigrations)
+const counted = (migrations: number) => `${migrations} migration${migrations === 1 ? '' : 's'} more`
+
+interface Schema {
+  /** Versions of the migration files that the database does not have yet, oldest first. */
+  pending: string[]
+  /** Those that it has and no file is of. */
+  unknown: string[]
+  /** It has no schema. */
+  isNew: boolean
+}
+
+/** What a database has of the schema that is known here. */
+export async function schemaOf(database: string | postgres.Sql): Promise<Schema> {
+  if (typeof database === 'string') return await withConnection(withSslMode(database), schemaOf)
   const done = new Set(await appliedMigrations(database))
-  return versionsOf(readdirSync(FOLDER)).filter((version) => !done.has(version))
+  const known = new Set(versionsOf(readdirSync(FOLDER)))
+  const pending = [...known].filter((version) => !done.has(version))
+  return { pending, unknown: [...done].filter((version) => !known.has(version)), isNew: done.size === 0 }
 }
 
 export interface ServerFacts {

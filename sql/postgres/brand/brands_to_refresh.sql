@@ -3,16 +3,18 @@
 -- a window of theirs passed a row. One that failed waits until it is tried again, unless with other models; those that
 -- failed three times wait for a change, too, or for an hour when only time changes their segments; that a broken model is
 -- as it was before is one. A refresh that somebody else asked for, or that ended late, takes no turn. Of those that are not due and
--- of which nothing can have changed, the segments are as good as evaluated again.
+-- of which nothing can have changed, the segments are as good as evaluated again. One whose results are not there any more, as after
+-- an upgrade, is not kept waiting.
 with turns as (
     select
         lake_brand.brand_id,
         refresh_ms,
         as_of,
-        next_change_at > now() and failures = 0 as is_quiet,
+        next_change_at > now() and failures = 0 and not is_lost as is_quiet,
         (coalesce(retry_at, '-infinity') <= now() or results ->> 'failed_recipe' <> recipe)
         and (
-            changed_tick > least(refreshed_tick, models_tick)
+            is_lost
+            or changed_tick > least(refreshed_tick, models_tick)
             or definitions_version > refreshed_definitions_version
             or (
                 generation > 0
@@ -30,9 +32,18 @@ with turns as (
     from lake_brand
     inner join brand on brand.id = lake_brand.brand_id
     cross join lateral (select $3::text || ' ' || timezone || ' ' || currency_code as recipe) as recipes
+    cross join lateral (
+        select generation > 0 and not exists (
+            select from served_generation
+            where served_generation.brand_id = lake_brand.brand_id and served_generation.generation = lake_brand.generation
+        ) as is_lost
+    ) as losses
     where
-        coalesce(refresh_planned_at, '-infinity') < $1::timestamptz
-        and now() >= $1::timestamptz + make_interval(secs => abs(hashtext(lake_brand.brand_id::text)::bigint) % greatest($2::integer - 60, 1))
+        (
+            coalesce(refresh_planned_at, '-infinity') < $1::timestamptz
+            and now() >= $1::timestamptz + make_interval(secs => abs(hashtext(lake_brand.brand_id::text)::bigint) % greatest($2::integer - 60, 1))
+        )
+        or (is_lost and coalesce(refresh_planned_at, '-infinity') < now() - interval '2 minutes')
     -- One that is just being changed is looked at a minute later.
     for no key update of lake_brand skip locked
 ),
