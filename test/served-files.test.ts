@@ -77,6 +77,19 @@ async function tablesOf(brand: Brand, generation: number): Promise<number> {
   return found
 }
 
+t.test('where no folder for what spills can be made, what fits into memory is read', async (t) => {
+  const brand = await publishedBrand(1)
+  const files = served(t)
+  const published = await reader(files, brand)
+  const scratch = join(pipeline.lakeDir, 'tmp')
+  rmSync(scratch, { recursive: true, force: true })
+  writeFileSync(scratch, '')
+  t.equal(await count(published), 1)
+  await files.close()
+  const again = await reader(served(t), brand)
+  t.equal(await count(again).finally(() => rmSync(scratch)), 1)
+})
+
 t.test('each has a folder of its own for what does not fit into memory, as long as it is open', async (t) => {
   const files = served(t)
   const folders = []

@@ -1,10 +1,10 @@
-import { mkdirSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { v7 as uuidv7 } from 'uuid'
 import { fail } from '../errors.ts'
 import type { Published } from '../op.ts'
-import { type Duck, type OwnDuck, openDuck } from '../store/duckdb.ts'
+import { type Duck, makeSpillFolder, type OwnDuck, openDuck } from '../store/duckdb.ts'
 import { brandFolder } from '../store/lake.ts'
 import { attachGeneration, type Generation, tablePathsOf } from './generation.ts'
 import { openLookUps } from './look-up.ts'
@@ -128,7 +128,7 @@ async function openTables(lakeDir: string, brandId: string, generation: Generati
       ...duck,
       rows: (...asked) => {
         // What nobody changed for long is cleared away, and DuckDB does not make it twice.
-        mkdirSync(tempDir, { recursive: true })
+        makeSpillFolder(tempDir)
         return duck.rows(...asked)
       },
       close,

@@ -57,8 +57,18 @@ export async function openDuck(options: DuckOptions): Promise<OwnDuck> {
   }
 }
 
+/**
+ * Makes the folder that queries spill into. Where none can be made, as on a disk that is full or read-only, what fits into
+ * memory is read all the same.
+ */
+export function makeSpillFolder(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true })
+  } catch {}
+}
+
 export async function openInstance({ memoryMb, threads, tempDir, blockBytes }: InstanceOptions) {
-  mkdirSync(tempDir, { recursive: true })
+  makeSpillFolder(tempDir)
   return await DuckDBInstance.create(':memory:', {
     memory_limit: `${memoryMb}MB`,
     threads: String(threads),
