@@ -11,14 +11,13 @@ export async function missingOf({ postgres, pipeline, config }: App): Promise<st
     if (pending.length) missing.push(`migrations ${pending.join(', ')}: run recoup migrate`)
   } catch {
     missing.push('postgres: does not answer')
-    return missing
   }
   try {
     accessSync(config.lakeDir, constants.W_OK)
   } catch {
     missing.push(`lake: ${config.lakeDir} is not writable`)
   }
-  if (await isLakeAway(pipeline))
+  if (missing.length === 0 && (await isLakeAway(pipeline).catch(() => false)))
     missing.push(
       `lake: ${config.lakeDir} has none of the files of this service: is LAKE_DIR as it was, and mounted?`,
     )

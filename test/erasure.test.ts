@@ -436,6 +436,20 @@ t.test(
   },
 )
 
+t.test('what began once more while an erasure committed is erased beside it', async (t) => {
+  const [subject] = await sql`select 900000 + count(*)::integer as n from customer`
+  const [campaign] = await sql`select id from campaign where brand_id = ${brand.id} limit 1`
+  const begin = () => sql`
+    insert into campaign_run (brand_id, id, campaign_id, version, occurrence, subject, trigger_event, source_kind, source_id, triggered_at, facts, step, due_at, created_at, updated_at)
+    values (${brand.id}, ${v7()}, ${campaign?.id}, 1, 'twice', ${subject?.n}, 'order_fulfilled', 'order', 'o1', now(), '{}', 'start', now(), now(), now())`
+  for (const _ of [1, 2]) {
+    await begin()
+    await pipeline.postgres.pipeline.run('erase_runs', [brand.id, [subject?.n], [], [], new Date()])
+  }
+  const left = await sql`select from campaign_run where brand_id = ${brand.id} and subject = ${subject?.n}`
+  t.equal(left.count, 0)
+})
+
 t.test('an erasure passes over rejects files that are no files any more', async (t) => {
   const email = 'failed@example.com'
   const broken = join(t.testdir({ file: '' }), 'file')

@@ -86,7 +86,7 @@ timed as (
     from (
         select
             *,
-            trim(json_value ->> '$') as said
+            trim(json_value ->> '$', E' \t\r\n') as said
         from newest
     )
 )

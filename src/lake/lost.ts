@@ -25,9 +25,14 @@ export async function isLakeAway({
   postgres,
   lakeDir,
 }: Pick<Pipeline, 'postgres' | 'lakeDir'>): Promise<boolean> {
+  const isThere = async ({ path }: { path: string }) =>
+    (await stat(join(lakeDir, path)).catch(() => null)) !== null
   const some = await postgres.pipeline.many<{ path: string }>('lake_some_files')
-  const found = await Promise.all(some.map(({ path }) => stat(join(lakeDir, path)).catch(() => null)))
-  return found.length > 0 && found.every((one) => one === null)
+  if (some.length === 0) return false
+  for (const file of some) if (await isThere(file)) return false
+  // A brand's files may lie side by side in the manifest, and be lost together.
+  for (const file of await listedFiles({ postgres }, null)) if (await isThere(file)) return false
+  return true
 }
 
 /** Whether a file that the manifest lists is gone, or cut off. */

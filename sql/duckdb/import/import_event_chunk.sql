@@ -1,8 +1,8 @@
 -- Lines of a record batch without their time of receipt, which the batch decides; absent fields are left out.
--- `repeated`: the id that other rows have, too.
+-- `first`: where several rows have its id, the number of the first.
 select
     n,
-    case when event_id in (select event_id from repeated_id) then event_id end as repeated,
+    first,
     coalesce(properties, '{}') as properties,
     epoch_ms(occurred_at) as occurred_ms,
     json_merge_patch('{}', json_object(
@@ -10,5 +10,6 @@ select
         'email', lower(email), 'phone', phone, 'store_customer_id', customer_external_id
     ))::varchar as head
 from ready
+left join (select n, first from repeated_row where chunk = $1) as repeated using (n)
 where chunk = $1
 order by n

@@ -47,6 +47,16 @@ select * exclude (content, copy), content || case when copy > 1 then '-' || copy
 from (select *, row_number() over (partition by content order by n) as copy from hashed)
 order by n;
 
--- Of rows with one id the lake keeps the first.
-create table repeated_id as
-select event_id from ready group by event_id having count(*) > 1;
+-- Of rows with one id the lake keeps the first: `first` is its number.
+create table repeated_row as
+with repeated as (
+    select event_id, min(n) as first
+    from ready
+    group by event_id
+    having count(*) > 1
+)
+
+select n, chunk, first
+from ready
+join repeated using (event_id)
+order by n;

@@ -43,7 +43,8 @@ with turns as (
             coalesce(refresh_planned_at, '-infinity') < $1::timestamptz
             and now() >= $1::timestamptz + make_interval(secs => abs(hashtext(lake_brand.brand_id::text)::bigint) % greatest($2::integer - 60, 1))
         )
-        or (is_lost and coalesce(refresh_planned_at, '-infinity') < now() - interval '2 minutes')
+        -- Once, and after that in its turns.
+        or (is_lost and coalesce(refresh_planned_at, '-infinity') <= coalesce(refreshed_at, '-infinity'))
     -- One that is just being changed is looked at a minute later.
     for no key update of lake_brand skip locked
 ),

@@ -1,5 +1,5 @@
 -- One that waits ends here: there is nobody to go on with. Ids of senders stay as hashes; those of the store's records lead
--- to journeys.
+-- to journeys. What began once more while an erasure committed has the hash of the one before it, and gets one of its own.
 with theirs as (
     select brand_id, id, state
     from campaign_run
@@ -21,7 +21,17 @@ told as (
 
 update campaign_run
 set
-    contact_id = null, subject = null, facts = '{}', updated_at = now(), occurrence = erased_id($1, occurrence), event_id = null,
+    contact_id = null, subject = null, facts = '{}', updated_at = now(), event_id = null,
+    occurrence = case
+        when exists (
+            select from campaign_run as before
+            where
+                before.brand_id = campaign_run.brand_id
+                and before.campaign_id = campaign_run.campaign_id
+                and before.occurrence = erased_id($1, campaign_run.occurrence)
+        ) then erased_id($1, campaign_run.id::text)
+        else erased_id($1, occurrence)
+    end,
     source_id = case when source_kind in ('custom_event', 'subscription_event') then erased_id($1, source_id) else source_id end,
     state = 'ended', step = 'end', due_at = null, claim = null, claimed_until = null,
     outcome = coalesce(outcome, 'stopped'), ended_at = coalesce(ended_at, now())

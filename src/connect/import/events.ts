@@ -22,8 +22,8 @@ interface EventRow {
   properties: string
   occurred_ms: number
   head: string
-  /** Its event id, where other rows of the file have it, too. */
-  repeated: string | null
+  /** Where several rows of the file have its event id, the number of the first. */
+  first: number | null
 }
 
 /**
@@ -66,17 +66,17 @@ interface Chunks {
 async function writeChunks(run: ImportRun, { source, chunks, done, known }: Chunks): Promise<Written> {
   const total = chunks.reduce((sum, { rows }) => sum + rows, 0)
   const written = { imported: 0, unchanged: 0 }
-  const ids = new Set<string>()
-  const isFirst = ({ repeated }: EventRow) => {
-    if (repeated === null) return true
-    const before = ids.size
-    return ids.add(repeated).size > before
-  }
+  /** Rows whose event id is that of a later one, which takes their place. */
+  const leftOut = new Set([...done.values()].flatMap((refused) => [...refused]))
+  const isFirst = ({ n, first }: EventRow) => leftOut.delete(first ?? n) || first === null || first === n
   for (const { chunk, rows } of chunks) {
     const refused = done.get(chunk)
     if (refused?.size === 0) written.unchanged += rows
     else {
-      const good = await withoutErased(run, await readLines(run.duck, chunk))
+      const read = await run.duck.rows<EventRow>(statement('duckdb', 'import_event_chunk'), [chunk])
+      const good = await withoutErased(run, await storable(run.duck, read))
+      const kept = new Set(good.map(({ n }) => n))
+      for (const { n, first } of read) if (first === n && !kept.has(n)) leftOut.add(n)
       const there = await known.rowsOf(chunk)
       const isNew = ({ n }: EventRow) => !there.has(n) && (refused?.has(n) ?? true)
       const lines = good.filter((row) => isFirst(row) && isNew(row))
@@ -107,9 +107,8 @@ async function sourceOf({ file, mapping }: ImportRun): Promise<Buffer> {
   return hash.update(JSON.stringify([fields, mapping.where ?? null])).digest()
 }
 
-/** The rows of a chunk whose properties a lake row can hold; the others are refused. */
-async function readLines(duck: Duck, chunk: number): Promise<EventRow[]> {
-  const rows = await duck.rows<EventRow>(statement('duckdb', 'import_event_chunk'), [chunk])
+/** The rows whose properties a lake row can hold; the others are refused. */
+async function storable(duck: Duck, rows: readonly EventRow[]): Promise<EventRow[]> {
   const good: EventRow[] = []
   for (const row of rows) {
     const reason = refusal(row.properties)
