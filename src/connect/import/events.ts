@@ -68,7 +68,7 @@ async function writeChunks(run: ImportRun, { source, chunks, done, known }: Chun
   const written = { imported: 0, unchanged: 0 }
   /** Rows whose event id is that of a later one, which takes their place. */
   const leftOut = new Set([...done.values()].flatMap((refused) => [...refused]))
-  const isFirst = ({ n, first }: EventRow) => leftOut.delete(first ?? n) || first === null || first === n
+  const isFirst = ({ n, first }: EventRow) => first === null || leftOut.delete(first) || first === n
   for (const { chunk, rows } of chunks) {
     const refused = done.get(chunk)
     if (refused?.size === 0) written.unchanged += rows

@@ -4,7 +4,7 @@ import { log } from '../../log.ts'
 import type { Statements } from '../../op.ts'
 import type { StoreWork } from './apply.ts'
 import { type Cleared, channelsIn, type Subjects } from './people.ts'
-import type { Batch, ConsentRecord, Person, Removal } from './record.ts'
+import { type Batch, type ConsentRecord, OLDEST, type Person, type Removal } from './record.ts'
 import type { Newest } from './versions.ts'
 
 interface Known {
@@ -117,7 +117,6 @@ export async function passOnRemoved(work: StoreWork, removals: readonly Removal[
 
 /** Word of the store on a record as it is, without when the shopper said so. */
 const UNDATED = 'store record'
-const OLDEST = new Date(0)
 
 const addressOf = ({ channel, person }: ConsentRecord, region: string) => {
   const { email, phone } = channelsIn(person, region)

@@ -1,6 +1,6 @@
 import { erasedAmong, type Identity } from '../../identity/subject.ts'
 import type { StoreWork } from './apply.ts'
-import type { Batch, Person, Version } from './record.ts'
+import { type Batch, OLDEST, type Person, type Version } from './record.ts'
 
 /** When a record said whom it is about: what does not say when is older than any erasure. */
 export interface Naming {
@@ -9,8 +9,8 @@ export interface Naming {
   saidAt: string
 }
 
-const OLDEST = new Date(0).toISOString()
-const writtenAt = ({ updatedAt, undated }: Version) => (undated ? OLDEST : updatedAt)
+const unless = (undated: true | undefined, at: string) => (undated ? OLDEST.toISOString() : at)
+const writtenAt = ({ updatedAt, undated }: Version) => unless(undated, updatedAt)
 
 /** Whom the records name, each person of theirs once. */
 export function namingsOf(batch: Batch): Naming[] {
@@ -23,9 +23,9 @@ export function namingsOf(batch: Batch): Naming[] {
   for (const { person, createdAt } of [...batch.orders, ...batch.checkouts]) add(person, createdAt, createdAt)
   for (const { person, version } of batch.carts) add(person, version.updatedAt, writtenAt(version))
   for (const { person, changedAt, version } of batch.subscriptions)
-    add(person, changedAt, version.undated ? OLDEST : changedAt)
+    add(person, changedAt, unless(version.undated, changedAt))
   for (const { person, at, undatedAt, undated } of batch.consents)
-    add(person, at, undated ? OLDEST : (undatedAt ?? at))
+    add(person, at, unless(undated, undatedAt ?? at))
   for (const { person, orderExternalId, createdAt } of batch.refunds)
     if (orderExternalId === null) add(person, createdAt, createdAt)
   return [...found.values()]

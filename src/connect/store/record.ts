@@ -9,6 +9,9 @@ export interface Person {
   lastName?: string
 }
 
+/** When what does not say when was said: before anything else. */
+export const OLDEST = new Date(0)
+
 /** Tells two versions of a record apart: the later one wins, compared in this order. */
 export interface Version {
   /** A number of the platform's that grows with each version; where it has none, 0. */
