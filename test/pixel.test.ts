@@ -119,6 +119,7 @@ t.test('what is cut off a long text is no half of a character, which the host re
     window: page,
     URL,
     URLSearchParams,
+    TextEncoder,
     setTimeout: (work: () => void, ms: number) => setTimeout(work, ms).unref(),
     clearTimeout,
     fetch,
@@ -395,7 +396,7 @@ t.test('in the pages of a storefront', { skip: noChromium }, async (t) => {
     }`)
     await front.line('view', { n: 1 })
     await eventually(async () => !String(await storedKeys()).includes('recoup_q'))
-    t.same((await types(front)).toSorted(), ['page_viewed', 'updateProperties', 'view', 'view'])
+    t.same((await types(front)).toSorted(), ['page_viewed', 'updateProperties', 'view', 'view', 'view'])
     tab.complaints.length = 0
   })
 
@@ -420,6 +421,177 @@ t.test('in the pages of a storefront', { skip: noChromium }, async (t) => {
         t.match((await front.line('view')).anonymous_id, /^[0-9a-f-]{32,36}$/, what)
       quiet(t)
     }
+  })
+
+  t.test('characters that the host refuses are left out, wherever they come from', async (t) => {
+    const front = await storefront({ '/': '', '/next': '' })
+    await tab.open(`${front.origin}/?utm_source=a%00b&utm_campaign=spring`)
+    t.match(await front.line('page_viewed', { path: '/' }), {
+      properties: { utm_source: 'ab', utm_campaign: 'spring' },
+    })
+    await tab.open(`${front.origin}/next`)
+    t.match(await front.line('page_viewed', { path: '/next' }), { properties: { utm_source: 'ab' } })
+    await tab.run(String.raw`{
+      document.title = 'Linen \ud83d…'
+      recoup('track', 'view', {
+        n: 1,
+        'na\0me\udc00': [{ 'k\ud800': '\ud800\0\udc00', path: 'C:\\ud800 \\\ud800', whole: '😀 \\u0000 \n' }],
+      })
+      recoup('identify', { email: 'ann\x01@example.com', phone: '+1555\t0100', first_name: 'Ann\ud83d' })
+    }`)
+    const { properties } = await front.line('view', { n: 1 })
+    t.match(properties, {
+      title: 'Linen …',
+      name: [{ k: '', path: String.raw`C:\ud800 ${'\\'}`, whole: '😀 \\u0000 \n' }],
+    })
+    const update = await front.line('updateProperties')
+    t.same([update.email, update.phone], [undefined, undefined], 'what names nobody keeps nothing back')
+    t.match(update.properties, { first_name: 'Ann' })
+    quiet(t)
+  })
+
+  const hearing = `window.said = []; console.warn = (...said) => window.said.push(said.join(' '))`
+  const said = () => tab.run('said.splice(0)') as Promise<string[]>
+
+  t.test('an event may be as large as the host takes it', async (t) => {
+    const front = await storefront({ '/': '' }, 'data-auto="off"', hearing)
+    await tab.open(`${front.origin}/`)
+    const items = Array.from({ length: 150 }, (_, index) => ({
+      product_id: `${index}`,
+      title: 'é'.repeat(100),
+    }))
+    await tab.run(`recoup('track', 'checkout_started', { items: ${JSON.stringify(items)} })`)
+    t.same(((await front.line('checkout_started')).properties as { items: unknown }).items, items)
+
+    // To the byte: what the body of an event has beside its text is seen from a body that has none.
+    const bodies: string[] = []
+    trouble = async (body, shop) => {
+      bodies.push(String(body))
+      return await ingest.acceptBrowser(body, shop)
+    }
+    t.teardown(() => {
+      trouble = undefined
+    })
+    await tab.run(`recoup('track', 'view', { n: 1, text: '' })`)
+    await front.line('view', { n: 1 })
+    const room = 65_536 - Buffer.byteLength(bodies[0] ?? '')
+    const text = `${'€'.repeat(Math.floor(room / 3))}${'x'.repeat(room % 3)}`
+    await tab.run(`{
+      const text = ${JSON.stringify(text)}
+      recoup('track', 'view', { n: 2, text })
+      recoup('track', 'view', { n: 3, text: text + 'x', brief: 'kept' })
+      recoup('track', 'view', { n: 4 })
+    }`)
+    await front.line('view', { n: 4 })
+    t.equal(((await front.line('view', { n: 2 })).properties as { text: string }).text, text)
+    const tooLarge = (await front.line('view', { n: 3 })).properties as Record<string, unknown>
+    t.same([tooLarge.text, tooLarge.brief], [undefined, 'kept'], 'what is too large goes without its largest')
+    t.match(await said(), [/^recoup: view .*64 KB.*: text$/])
+    await tab.run(`recoup('track', 'x'.repeat(70_000)); recoup('track', 'no type')`)
+    const [lost, refused] = await eventually(async () => {
+      const heard = (await tab.run('said')) as string[]
+      return heard.length === 2 && heard
+    })
+    t.match(lost, /^recoup: x+ .*64 KB/)
+    t.match(refused, /^recoup: .*events\[0\]\.eventType: must be a letter/)
+    tab.complaints.length = 0
+  })
+
+  t.test('a large event keeps none from leaving with the page', async (t) => {
+    const front = await storefront({ '/': '' }, 'data-auto="off"')
+    await tab.open(`${front.origin}/`)
+    await tab.run(`{
+      for (const n of [1, 2]) recoup('track', 'view', { n, text: 'x'.repeat(60_000) })
+      recoup('track', 'view', { n: 3 })
+      location.href = 'about:blank'
+    }`)
+    await front.line('view', { n: 1 })
+    await front.line('view', { n: 3 })
+    quiet(t)
+  })
+
+  t.test('large events that wait leave the shop most of the storage', async (t) => {
+    const front = await storefront({ '/': '' }, 'data-auto="off"')
+    await tab.open(`${front.origin}/`)
+    await tab.offline(true)
+    await tab.run(`for (let n = 0; n < 40; n++) recoup('track', 'view', { n, text: 'x'.repeat(60_000) })`)
+    const stored = (await tab.run('Object.values(localStorage).join().length')) as number
+    t.ok(stored < 1_000_000 && stored > 900_000, `${stored} characters`)
+    await tab.offline(false)
+    await tab.run(`window.dispatchEvent(new Event('online'))`)
+    await front.line('view', { n: 39 })
+    tab.complaints.length = 0
+  })
+
+  t.test('a choice counts for what other tabs hold', async (t) => {
+    // A frame is a second pixel over the same storage, as another tab would be.
+    const pending = () =>
+      storefront({ '/': '<iframe src="/frame"></iframe>', '/frame': '' }, 'data-consent="pending"')
+    // Two tabs may send the same event, which counts once.
+    const once = async ({ lines }: Storefront) =>
+      [...new Map((await lines()).map((line) => [line.event_id, line.event_type])).values()].sort()
+
+    await t.test('which are told of it too', async (t) => {
+      const front = await pending()
+      await tab.open(`${front.origin}/`)
+      await tab.run(`recoup('consent', 'granted'); frames[0].recoup('consent', 'granted')`)
+      await front.line('page_viewed', { path: '/frame' })
+      t.same(await once(front), ['modifyConsent', 'page_viewed', 'page_viewed'])
+    })
+    await t.test('or hear of it by themselves', async () => {
+      const front = await pending()
+      await tab.open(`${front.origin}/`)
+      await tab.run(`recoup('consent', 'granted')`)
+      await front.line('page_viewed', { path: '/frame' })
+    })
+    for (const told of ['', `frames[0].recoup('consent', 'denied')`])
+      await t.test(`nothing from before a denial is sent after it${told && ', told'}`, async (t) => {
+        const front = await pending()
+        await tab.open(`${front.origin}/`)
+        await tab.run(`recoup('consent', 'denied'); ${told}`)
+        await front.line('modifyConsent', { consent: 'denied' })
+        await tab.run(`frames[0].recoup('consent', 'granted'); frames[0].recoup('track', 'view', { n: 1 })`)
+        await front.line('view', { n: 1 })
+        t.same(await once(front), ['modifyConsent', 'modifyConsent', 'view'])
+      })
+    await t.test('nor where both choices are made at once', async (t) => {
+      const front = await pending()
+      await tab.open(`${front.origin}/`)
+      await tab.run(
+        `recoup('consent', 'denied'); recoup('consent', 'granted'); recoup('track', 'view', { n: 1 })`,
+      )
+      await front.line('view', { n: 1 })
+      await tab.run(`frames[0].recoup('track', 'view', { n: 2 })`)
+      await front.line('view', { n: 2 })
+      t.same(await once(front), ['modifyConsent', 'modifyConsent', 'view', 'view'])
+    })
+    quiet(t)
+  })
+
+  t.test('a page that the browser kept and shows again is viewed again', async (t) => {
+    const front = await storefront({ '/': '', '/next': '' })
+    await tab.open(`${front.origin}/`)
+    await front.line('page_viewed', { path: '/' })
+    await eventually(async () => !String(await storedKeys()).includes('recoup_q'))
+    await tab.run(`addEventListener('pageshow', ({ persisted }) => { window.isBack = persisted })`)
+    await tab.open(`${front.origin}/next`)
+    await front.line('page_viewed', { path: '/next' })
+    await eventually(async () => !String(await storedKeys()).includes('recoup_q'))
+    await tab.run('history.back()')
+    await eventually(async () => (await tab.run('window.isBack')) === true)
+    const views = await eventually(async () => {
+      const lines = await front.lines()
+      return lines.length > 2 && lines
+    })
+    t.same(
+      views.map(({ event_type, properties }) => [event_type, (properties as { path: string }).path]),
+      [
+        ['page_viewed', '/'],
+        ['page_viewed', '/next'],
+        ['page_viewed', '/'],
+      ],
+    )
+    quiet(t)
   })
 
   t.test('twice in a page it works once', async (t) => {

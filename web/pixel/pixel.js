@@ -4,6 +4,7 @@
   const VISITOR = 'recoup_id'
   const SESSION = 'recoup_session'
   const CONSENT = 'recoup_consent'
+  const SINCE = 'recoup_since'
   const QUEUED = 'recoup_q.'
   const UTM = ['utm_source', 'utm_medium', 'utm_campaign', 'utm_term', 'utm_content']
   const MINUTE = 60_000
@@ -11,8 +12,12 @@
   const KEPT_MS = 1_440 * MINUTE
   const MOST_QUEUED = 100
   const MOST_IN_BATCH = 25
-  // In UTF-16 units, of which UTF-8 takes up to three bytes each: the host takes 65,536.
+  // Of a body: the host takes no more, nor does a browser when the page is left.
+  const MOST_BYTES = 65_536
+  // Of a batch of several events, in UTF-16 units, of which UTF-8 takes up to three bytes each.
   const MOST_UNITS = 20_000
+  // Of all that waits: browsers keep 5 million units for a shop, which are the shop's.
+  const MOST_QUEUED_UNITS = 1_000_000
   const MOST_HELD = 50
   const BATCH_MS = 200
 
@@ -47,8 +52,12 @@
     attempt(() => localStorage.removeItem(key))
   }
   const parsed = (text) => attempt(() => JSON.parse(text))
-  // The host refuses half of a character.
-  const cut = (text, most) => text?.slice(0, most).replace(/[\ud800-\udbff]$/, '')
+  const cut = (text, most) => text?.slice(0, most)
+  const warn = (...words) => attempt(() => console.warn('recoup:', ...words))
+  // The host refuses U+0000 and half of a character. JSON escapes both; an escaped backslash before a u is text.
+  const textOf = (value) => JSON.stringify(value).replace(/(\\\\)|\\u(?:0000|d[89a-f]..)/g, '$1')
+  const bytesOf = (text) => new TextEncoder().encode(text).length
+  const bodyOf = (texts) => `{"source":{"scope":${JSON.stringify(shop)}},"events":[${texts.join()}]}`
 
   const random = () =>
     attempt(() => crypto.randomUUID()) ??
@@ -90,13 +99,42 @@
       .filter((key) => key.startsWith(QUEUED))
       .sort()
 
+  // An event too large to be sent goes without its largest properties: that it happened counts most.
+  const fitting = (event) => {
+    const text = textOf(event)
+    let excess = bytesOf(bodyOf([text])) - MOST_BYTES
+    if (excess <= 0) return text
+    const { ...properties } = event.properties
+    const sizes = Object.keys(properties).map((name) => ({
+      name,
+      bytes: bytesOf(textOf({ [name]: properties[name] })) - 1,
+    }))
+    const without = []
+    for (const { name, bytes } of sizes.sort((a, b) => b.bytes - a.bytes)) {
+      if (excess <= 0) break
+      delete properties[name]
+      excess -= bytes
+      without.push(name)
+    }
+    const fits = excess <= 0
+    warn(
+      event.eventType,
+      `is over 64 KB, so it is ${fits ? `sent without: ${without.join(', ')}` : 'not sent'}`,
+    )
+    return fits ? textOf({ ...event, properties }) : ''
+  }
+
   let stamp = 0
   const enqueue = (event) => {
-    const text = JSON.stringify(event)
-    if (text.length > MOST_UNITS) return
+    const text = fitting(event)
+    if (!text) return
     stamp = Math.max(Date.now(), stamp + 1)
     keep(`${QUEUED}${stamp.toString(36)}.${event.eventId}`, text)
-    for (const key of queued().slice(0, -MOST_QUEUED)) drop(key)
+    let units = 0
+    for (const [index, key] of queued().reverse().entries()) {
+      units += kept(key).length
+      if (index >= MOST_QUEUED || units > MOST_QUEUED_UNITS) drop(key)
+    }
     wait(BATCH_MS)
   }
 
@@ -116,8 +154,8 @@
     wait(0)
   }
 
-  // What is under way is left out: it is either confirmed or sent again later.
-  const nextBatch = () => {
+  // What is under way is left out: it is either confirmed or sent again later. A large event goes alone.
+  const nextBatch = (underWay) => {
     const oldest = `${QUEUED}${(Date.now() - KEPT_MS).toString(36)}`
     const keys = []
     const texts = []
@@ -125,19 +163,19 @@
     for (const key of queued()) {
       const text = kept(key)
       if (key < oldest || !parsed(text)) drop(key)
-      else if (!sending.includes(key)) {
+      else if (!underWay.includes(key)) {
         units += text.length
-        if (keys.length === MOST_IN_BATCH || units > MOST_UNITS) break
+        if (keys.length === MOST_IN_BATCH || (keys.length > 0 && units > MOST_UNITS)) break
         keys.push(key)
         texts.push(text)
       }
     }
-    return { keys, body: `{"source":{"scope":${JSON.stringify(shop)}},"events":[${texts.join()}]}` }
+    return { keys, body: bodyOf(texts) }
   }
 
   const send = async () => {
     if (sending.length > 0) return
-    const { keys, body } = nextBatch()
+    const { keys, body } = nextBatch([])
     // Another tab has sent what this one could not.
     if (keys.length === 0) {
       failures = 0
@@ -158,6 +196,7 @@
   const settle = (keys, status, answer) => {
     const again = status === 0 || status === 429 || status >= 500
     failures = again ? failures + 1 : 0
+    if (!again && status >= 300) warn('refused:', answer?.error?.message ?? status)
     const named = answer?.failed ?? answer?.rejected?.map((one) => one.index)
     const isNamed = (index) => Array.isArray(named) && named.includes(index)
     for (const [index, key] of keys.entries()) {
@@ -166,12 +205,17 @@
     }
   }
 
-  // Whether it arrives cannot be known, so nothing is dropped: the next page sends it again.
-  let left = ''
+  // Whether it arrives cannot be known, so nothing is dropped: the next page sends it again. What is too much for the
+  // browser at once may be followed by less.
+  /** @type {string[]} */
+  const left = []
   const leave = () => {
-    const { keys, body } = nextBatch()
-    if (keys.length > 0 && body !== left) navigator.sendBeacon(host, body)
-    left = body
+    for (;;) {
+      const { keys, body } = nextBatch([...sending, ...left])
+      if (keys.length === 0) return
+      left.push(...keys)
+      navigator.sendBeacon(host, body)
+    }
   }
 
   /** @type {any[]} */
@@ -207,29 +251,43 @@
     else if (consent() !== 'denied' && held.length < MOST_HELD) held.push(event)
   }
 
+  // What the host would refuse names nobody, and keeps nothing else back.
+  const naming = (value, form) => {
+    const text = String(value ?? '').trim()
+    return form.test(text) && text.length <= 256 && !/[\0-\x1f\x7f]/.test(text) ? text : undefined
+  }
   const identify = ({ ...values }) => {
-    const { email, phone } = values
-    track('updateProperties', values, {
-      ...(/^[^\s@]+@[^\s@]+$/.test(String(email ?? '')) && { email }),
-      ...(/\d/.test(String(phone ?? '')) && { phone: String(phone) }),
-    })
+    const email = naming(values.email, /^[^\s@]+@[^\s@]+$/)
+    track('updateProperties', values, { email, phone: naming(values.phone, /\d/) })
+  }
+
+  // The choice counts for what this tab holds, whichever tab it was made in; what is from before a denial is not sent.
+  const follow = () => {
+    const choice = consent()
+    if (choice !== 'granted' && choice !== 'denied') return
+    if (choice === 'granted')
+      for (const event of held) if (event.timeStamp >= kept(SINCE)) attempt(() => record(event))
+    held = []
   }
 
   const decide = (choice) => {
-    if ((choice !== 'granted' && choice !== 'denied') || choice === kept(CONSENT)) return
+    if (choice !== 'granted' && choice !== 'denied') return
+    if (choice !== kept(CONSENT)) choose(choice)
+    follow()
+  }
+
+  const choose = (choice) => {
     const known = choice === 'denied' ? visitor() : madeVisitor()
     if (choice === 'denied') {
-      for (const key of [...queued(), VISITOR, SESSION]) drop(key)
+      for (const key of [...queued(), VISITOR, SESSION, SINCE]) drop(key)
       attempt(() => setCookie('', 0))
-    }
+    } else if (kept(CONSENT) === 'denied') keep(SINCE, new Date().toISOString())
     keep(CONSENT, choice)
     enqueue({
       ...named('modifyConsent'),
       ...(known && { anonymousId: known }),
       properties: { consent: choice },
     })
-    if (choice === 'granted') for (const event of held) record(event)
-    held = []
   }
 
   /** @type {Record<string, (...values: any[]) => void>} */
@@ -255,6 +313,17 @@
     if (recoup) run('track', recoup, parsed(recoupProperties ?? ''))
   }
 
+  // The browser kept the page while the visitor was elsewhere, so nothing in it runs anew.
+  const shownAgain = () => {
+    follow()
+    if (auto !== 'off') run('page')
+  }
+  // By another tab, so that what this one had no room for is older.
+  const changed = (key) => {
+    delete memory[key]
+    if (key === CONSENT) follow()
+  }
+
   attempt(() => {
     const waiting = [...(page.recoup?.q ?? [])].map((values) => [...values])
     page.recoup = run
@@ -268,6 +337,8 @@
     on('visibilitychange', () => document.visibilityState === 'hidden' && leave())
     on('pagehide', leave, window)
     on('online', retry, window)
+    on('pageshow', ({ persisted }) => persisted && shownAgain(), window)
+    on('storage', ({ key }) => changed(key), window)
     if (document.readyState === 'loading') on('DOMContentLoaded', declared)
     else declared()
     wait(BATCH_MS)
