@@ -284,6 +284,27 @@ t.test('a search finds a name in letters whose cases are no pairs', async (t) =>
   for (const query of ['straße', 'STRAẞE']) await finds(query, ['Straße'])
 })
 
+t.test('a search finds an address as it was sent, in letters whose cases are no pairs', async (t) => {
+  const turkish = await newBrand(app, { features: ['cdp'] })
+  const addresses = ['İx@example.com', 'ΝΙΚΟΣ@example.com']
+  await logBatch(
+    sql,
+    addresses.map((email) => ({ brand_id: turkish.id, email })),
+  )
+  await snapshotAll(app.pipeline)
+  await refreshBrand(app.pipeline, turkish.id)
+  const { plaintext } = await createKey(app.postgres.forBrand(turkish.id), { scopes: ['customers:read'] })
+  const call = client(t, plaintext)
+  for (const email of addresses) {
+    for (const query of [email, email.toLowerCase(), email.slice(0, 6)].map(encodeURIComponent)) {
+      const { data } = (await call(`/v1/customers/search?query=${query}`)).body
+      t.match(data, [{ email: email.toLowerCase() }], query)
+      t.equal(data.length, 1)
+      t.equal((await call(`/cdp/profiles?q=${query}`)).body.totalSize, 1, `${query} among profiles`)
+    }
+  }
+})
+
 t.test(
   'a search finds whoever absorbed a profile by what that one went by, and no visitor’s word',
   async (t) => {

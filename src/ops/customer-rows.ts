@@ -47,13 +47,19 @@ export interface FoundVisitors {
 
 export const BUCKETS = { customers: KNOWN, anonymous: `provenance = 'pixel'` } as const
 
+const ASCII = /^[\0-\x7f]*$/
 /** What a phone number is written with. */
 const PHONE = /^[+\d\s()./-]+$/
 
-/** What a search looks for: its text, and the number that it means where it is a phone as people write them. */
+/**
+ * What a search looks for: its text, the same as addresses are stored where that may be another one in any case, and the
+ * number that it means where it is a phone as people write them.
+ */
 export function textsOf(query: string, { default_phone_region: region }: Brand): string[] {
   const phone = PHONE.test(query) ? phoneOf(query, region) : undefined
-  return phone === undefined || phone.includes(query) ? [query] : [query, phone]
+  if (phone !== undefined && !phone.includes(query)) return [query, phone]
+  const lowered = query.toLowerCase()
+  return lowered === query || ASCII.test(query) ? [query] : [query, lowered]
 }
 
 /** That one of these texts, which parameters from this one on have, is in a column. */
