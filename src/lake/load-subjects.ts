@@ -24,7 +24,7 @@ export async function loadSubjects(pipeline: Pipeline, duck: Duck, subjects: Sub
     appender.endRow()
   }
   const add = (row: IdentityRow, subject: number) => {
-    if (isSettled(row)) subjects.set(row.identity, subject)
+    if (isSettled(row)) subjects.set(row.identity, { subject, seenAt: row.seen_at.getTime() })
     append(row.identity, subject)
   }
   const unknown = await unknownIdentities(duck, subjects, append)
@@ -45,13 +45,19 @@ export async function loadSubjects(pipeline: Pipeline, duck: Duck, subjects: Sub
 
 type Append = (identity: string, subject: number) => void
 
-/** Appends those whose subject is known, which are most, and of whom the identity alone is read. */
+/**
+ * Appends those whose subject is known, which are most, and of whom little is read. Who was seen earlier than their profile
+ * knows is not among them.
+ */
 async function unknownIdentities(duck: Duck, subjects: Subjects, append: Append): Promise<IdentityRow[]> {
-  const named = await duck.rows<{ identity: string }>('select distinct identity from kept')
-  const unknown = named.filter(({ identity }) => {
-    const subject = subjects.get(identity)
-    if (subject !== undefined) append(identity, subject)
-    return subject === undefined
+  const named = await duck.rows<{ identity: string; seen_at: number }>(
+    'select identity, epoch_ms(min(occurred_at))::double as seen_at from kept group by identity',
+  )
+  const unknown = named.filter(({ identity, seen_at }) => {
+    const known = subjects.get(identity)
+    if (!known || seen_at < known.seenAt) return true
+    append(identity, known.subject)
+    return false
   })
   if (unknown.length === 0) return []
   await makeTable(
