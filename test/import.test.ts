@@ -1511,7 +1511,9 @@ t.test('no row is known by the id that a page or the service chose', async (t) =
   }))
   await logBatch(db.postgres.sql, ofOthers)
   await snapshotAll(pipeline)
-  const rows = ['e1', 'browser:e1', 'service:e1', 'sender:e1'].map((id) => `${id},bought,2026-01-01,a@example.com`)
+  const rows = ['e1', 'browser:e1', 'service:e1', 'sender:e1'].map(
+    (id) => `${id},bought,2026-01-01,a@example.com`,
+  )
   const csv = (more: string[]) =>
     file('e.csv', ['event_id,event_type,occurred_at,email', ...rows, ...more].join('\n'))
   t.match((await run('events', csv([]))).report, { imported: 4, unchanged: 0 })

@@ -146,5 +146,12 @@ async function fromMessages({ db }: Ctx, { whose, after, limit }: EntriesAsked):
     after === null || turn > 0 ? null : turn < 0 ? '' : after.id,
     limit,
   ])
-  return rows.map(({ id, direction, at, ...data }) => ({ id, kind: 'message', type: direction, at, turn: '', data }))
+  return rows.map(({ id, direction, at, ...data }) => ({
+    id,
+    kind: 'message',
+    type: direction,
+    at,
+    turn: '',
+    data,
+  }))
 }

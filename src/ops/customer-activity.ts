@@ -35,7 +35,10 @@ export const customerActivityOps: readonly Op[] = [
         ...{ at: last.at, kind: last.kind, turn: last.turn, id: last.id },
       }
       return {
-        data: entries.map(({ at, turn: _, ...entry }) => ({ ...entry, occurred_at: new Date(at).toISOString() })),
+        data: entries.map(({ at, turn: _, ...entry }) => ({
+          ...entry,
+          occurred_at: new Date(at).toISOString(),
+        })),
         next_cursor: next ? ctx.cursors.seal(next, { id }) : null,
       }
     },

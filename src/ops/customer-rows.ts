@@ -1,5 +1,5 @@
 import { fail } from '../errors.ts'
-import { phoneOf } from '../identity/channel.ts'
+import { emailOf, phoneOf } from '../identity/channel.ts'
 import { inAnyCase } from '../lake/any-case.ts'
 import { KNOWN } from '../lake/sorted.ts'
 import type { Brand, Ctx, CustomerRows, Published, Reader } from '../op.ts'
@@ -113,6 +113,29 @@ export async function customersLike(
     found.map(({ customer }) => customer),
   )
   return rows.sort((a, b) => byBytes(a.customer_id, b.customer_id))
+}
+
+/**
+ * The same, and whoever an email or a phone identifies that stands in no text of theirs any more, as `/cdp/customers` finds
+ * them: a newer one took its place.
+ */
+export async function customersFound(
+  { db, brand }: Pick<Ctx, 'db' | 'brand'>,
+  served: Published,
+  query: string,
+  limit: number,
+): Promise<CustomerRow[]> {
+  const texts = textsOf(query, brand)
+  const rows = await customersLike(served, texts, limit)
+  const email = emailOf(query)
+  const phone = PHONE.test(query) ? phoneOf(query, brand.default_phone_region) : undefined
+  if (email === undefined && phone === undefined) return rows
+  const { customer } = await db.one<{ customer: number | null }>('party_found', [
+    ...(email === undefined ? ['phone', phone] : ['email', email]),
+  ])
+  if (customer === null || rows.some((row) => row.customer === customer)) return rows
+  const named = await customersNamed(served, [customer])
+  return [...named, ...rows].slice(0, limit).sort((a, b) => byBytes(a.customer_id, b.customer_id))
 }
 
 /** Rows of published customers, in the order in which they are named. */
