@@ -147,6 +147,8 @@ t.test('what a server says of a profile last is what it goes by', async (t) => {
     await tick(pipeline)
   }
   const shownAs = async () => {
+    // A profile that a tick made is brought by the next one.
+    await tick(pipeline)
     await refreshBrand(pipeline, brand.id)
     const { data } = await ask('/v1/customers')
     const [{ id, email, first_name, last_name, contact_id }] = data
