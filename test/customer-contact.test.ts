@@ -141,7 +141,7 @@ t.test('what a server says of a profile last is what it goes by', async (t) => {
   const as = await made.key(brand, ['customers:read', 'contacts:read'])
   const ask = async (path: string) => (await made.call(`GET ${path}`, { as })).body
   const at = Date.now() - 3_600_000
-  const said = async (minute: number, properties: object, more: object = {}) => {
+  const said = async (minute: number, properties: Record<string, unknown>, more: object = {}) => {
     const event = { brand_id: brand.id, event_type: 'updateProperties', profile_id: 'P-S1', properties }
     await logBatch(sql, [{ ...event, ...properties, occurred_at: at + minute * 60_000, ...more }])
     await tick(pipeline)
