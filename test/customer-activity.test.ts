@@ -80,24 +80,22 @@ t.test('a timeline has events, orders, messages and segments in one order, each 
   const db = pipeline.postgres.forBrand(brand.id)
   const segment = await createSegment(db, { name: 'Everyone', definition: EVERYONE, createdBy: 'test' })
   const at = Math.floor(Date.now() / HOUR) * HOUR - HOUR
-  await logBatch(
-    sql,
-    [one, merged].flatMap(({ store_customer_id }) =>
-      Array.from({ length: 40 }, (_, n) => ({
-        ...{
-          brand_id: brand.id,
-          store_customer_id: String(store_customer_id),
-          event_id: `${store_customer_id}-é${n}`,
-        },
-        // Eight at each instant.
-        ...{
-          occurred_at: at - (n % 5) * HOUR,
-          event_type: 'product_viewed',
-          properties: { product_id: `p${n}` },
-        },
-      })),
-    ),
+  const sent = [one, merged].flatMap(({ store_customer_id }) =>
+    Array.from({ length: 40 }, (_, n) => ({
+      ...{
+        brand_id: brand.id,
+        store_customer_id: String(store_customer_id),
+        event_id: `${store_customer_id}-é${n}`,
+      },
+      // Eight at each instant.
+      ...{
+        occurred_at: at - (n % 5) * HOUR,
+        event_type: 'product_viewed',
+        properties: { product_id: `p${n}` },
+      },
+    })),
   )
+  await logBatch(sql, sent)
   const [conversation, contact] = [randomUUID(), randomUUID()]
   await sql`insert into contact ${sql({ brand_id: brand.id, id: contact, subject: one.subject, email: 'x@example.com' })}`
   await sql`insert into conversation ${sql({ brand_id: brand.id, id: conversation, contact_id: contact, channel: 'sms' })}`
@@ -133,13 +131,17 @@ t.test('a timeline has events, orders, messages and segments in one order, each 
     where brand_id = ${brand.id} and subject in (${one.subject}, ${merged.subject})`
   t.equal(kinds.get('order')?.length, orders)
   t.match(kinds.get('segment'), [{ type: 'entered', data: { segment_id: segment.id, name: 'Everyone' } }])
-  const places = all.map(({ occurred_at, kind, id }) => ({ occurred_at, kind, id: Buffer.from(id) }))
+  const lineOf = (id: string) => sent.findIndex(({ event_id }) => event_id === id)
+  const places = all.map(({ occurred_at, kind, id }) => ({
+    ...{ occurred_at, kind, id: Buffer.from(id), line: kind === 'event' ? lineOf(id) : 0 },
+  }))
   t.same(
     places,
     [...places].sort(
       (a, b) =>
         b.occurred_at.localeCompare(a.occurred_at) ||
         a.kind.localeCompare(b.kind) ||
+        b.line - a.line ||
         Buffer.compare(a.id, b.id),
     ),
   )

@@ -195,6 +195,25 @@ t.test('who became known after the last refresh is read as of now', async (t) =>
   })
 })
 
+t.test('who was seen earlier is known from then on, whoever was asked of them before', async (t) => {
+  const brand = await newBrand(app, { features: ['cdp'] })
+  const { plaintext } = await createKey(app.postgres.forBrand(brand.id), { scopes: ['customers:read'] })
+  const call = client(t, plaintext)
+  const began = Date.now()
+  const early = Math.floor(began / 1000) * 1000 - 700 * 86_400_000
+  const event = (email: string, occurred_at: number) => ({ brand_id: brand.id, email, occurred_at })
+  await logBatch(sql, [event('later@example.com', began)])
+  await logBatch(sql, [event('once@example.com', began), event('once@example.com', early)])
+  await snapshotAll(app.pipeline)
+  await logBatch(sql, [event('later@example.com', early)])
+  await snapshotAll(app.pipeline)
+  await refreshBrand(app.pipeline, brand.id)
+  const { data } = (await call('/v1/customers')).body
+  const created_at = new Date(early).toISOString()
+  t.match(data, [{ created_at }, { created_at }])
+  for (const { updated_at } of data) t.ok(Date.parse(updated_at) >= began - 1000, 'changed now, not then')
+})
+
 t.test('a search finds the first by id with a text in email, phone, name or ids, in any case', async (t) => {
   const call = client(t)
   const everyone = await walk(call, '/v1/customers?limit=200')
@@ -282,6 +301,27 @@ t.test('a search finds a name in letters whose cases are no pairs', async (t) =>
   for (const query of ['Işıl', 'IŞIL', 'işil']) await finds(query, ['Işıl'])
   for (const query of ['ΝΙΚΟΣ', 'Νικος', 'νικοσ']) await finds(query, ['ΝΙΚΟΣ', 'Νικος'])
   for (const query of ['straße', 'STRAẞE']) await finds(query, ['Straße'])
+})
+
+t.test('a search finds an address as it was sent, in letters whose cases are no pairs', async (t) => {
+  const turkish = await newBrand(app, { features: ['cdp'] })
+  const addresses = ['İx@example.com', 'ΝΙΚΟΣ@example.com']
+  await logBatch(
+    sql,
+    addresses.map((email) => ({ brand_id: turkish.id, email })),
+  )
+  await snapshotAll(app.pipeline)
+  await refreshBrand(app.pipeline, turkish.id)
+  const { plaintext } = await createKey(app.postgres.forBrand(turkish.id), { scopes: ['customers:read'] })
+  const call = client(t, plaintext)
+  for (const email of addresses) {
+    for (const query of [email, email.toLowerCase(), email.slice(0, 6)].map(encodeURIComponent)) {
+      const { data } = (await call(`/v1/customers/search?query=${query}`)).body
+      t.match(data, [{ email: email.toLowerCase() }], query)
+      t.equal(data.length, 1)
+      t.equal((await call(`/cdp/profiles?q=${query}`)).body.totalSize, 1, `${query} among profiles`)
+    }
+  }
 })
 
 t.test(

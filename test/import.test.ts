@@ -18,7 +18,7 @@ import type { Brand } from '../src/op.ts'
 import { openDuck } from '../src/store/duckdb.ts'
 import { brand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
-import { lake, sourceRows } from './fixtures/lake.ts'
+import { lake, logBatch, sourceRows } from './fixtures/lake.ts'
 import { connect, storeServer } from './fixtures/store.ts'
 import { order as orderBody, refund as refundBody } from './fixtures/store-bodies.ts'
 
@@ -1502,6 +1502,26 @@ t.test('what the lake has of a file that has grown comes in once, however long a
     'select count(*) as rows, count(distinct event_id) as ids from events',
   )
   t.same(kept, { rows: 3, ids: 3 })
+})
+
+t.test('no row is known by the id that a page or the service chose', async (t) => {
+  const { owner, run, file } = await store(t)
+  const ofOthers = (['browser', 'service'] as const).map((origin) => ({
+    ...{ brand_id: owner.id, event_id: 'e1', event_type: 'viewed', anonymous_id: 'v1', origin },
+  }))
+  await logBatch(db.postgres.sql, ofOthers)
+  await snapshotAll(pipeline)
+  const rows = ['e1', 'browser:e1', 'service:e1', 'sender:e1'].map(
+    (id) => `${id},bought,2026-01-01,a@example.com`,
+  )
+  const csv = (more: string[]) =>
+    file('e.csv', ['event_id,event_type,occurred_at,email', ...rows, ...more].join('\n'))
+  t.match((await run('events', csv([]))).report, { imported: 4, unchanged: 0 })
+  await snapshotAll(pipeline)
+  const [kept] = await sourceRows(pipeline, owner, 'select count(*) as rows from events')
+  t.same(kept, { rows: 6 })
+  const { report } = await run('events', csv(['e5,bought,2026-01-01,a@example.com']))
+  t.match(report, { imported: 1, unchanged: 4 })
 })
 
 t.test('of rows with one event id the first good one is imported', async (t) => {

@@ -10,7 +10,9 @@ select
     event.event_type,
     event.occurred_at,
     event.received_at,
-    event.session_id,
+    event.line,
+    -- An id without a character names no visit.
+    nullif(event.session_id, '') as session_id,
     event.url,
     event.path,
     event.referrer,

@@ -11,9 +11,9 @@ with seen as (
         session_id,
         event_id,
         occurred_at,
-        -- A number, since columns are looked up many times by it. Of events at one instant always the same one is first.
-        -- Times before 1970 are negative, which `<<` takes for an overflow.
-        epoch_us(occurred_at)::hugeint * 18446744073709551616 + hash(event_id) as place,
+        -- A number, since columns are looked up many times by it. Events at one instant are in the order of their receipt
+        -- and, as a request's share theirs, of their lines. Times before 1970 are negative, which `<<` takes for an overflow.
+        epoch_us(occurred_at)::hugeint * 18446744073709551616 + (epoch_ms(received_at) * 1048576 + line) as place,
         url,
         path,
         coalesce(url, path) is not null as is_page,

@@ -1,4 +1,4 @@
-/** Identities resolved lately; about 60 MB when full. */
+/** Identities resolved lately; about 75 MB when full. */
 const MOST = 300_000
 
 /**
@@ -6,8 +6,14 @@ const MOST = 300_000
  * undone: these change redirects only. So an entry stays true in every process until somebody is erased.
  */
 export interface Subjects {
-  get(identity: string): number | undefined
-  set(identity: string, subject: number): void
+  get(identity: string): Resolved | undefined
+  set(identity: string, resolved: Resolved): void
+}
+
+export interface Resolved {
+  subject: number
+  /** The earliest that the profile was told of, in milliseconds since 1970: what is earlier is news of it. */
+  seenAt: number
 }
 
 export interface SubjectCache {
@@ -32,20 +38,20 @@ export function createSubjectCache(most = MOST): SubjectCache {
 
 export function createSubjects(most = MOST): Subjects {
   // Two generations instead of a list of uses: the older one goes when the newer one is half of all.
-  let recent = new Map<string, number>()
-  let older = new Map<string, number>()
-  const set = (identity: string, subject: number) => {
-    recent.set(identity, subject)
+  let recent = new Map<string, Resolved>()
+  let older = new Map<string, Resolved>()
+  const set = (identity: string, resolved: Resolved) => {
+    recent.set(identity, resolved)
     if (recent.size * 2 < most) return
     older = recent
     recent = new Map()
   }
   return {
     get(identity) {
-      const subject = recent.get(identity)
-      if (subject !== undefined) return subject
+      const resolved = recent.get(identity)
+      if (resolved) return resolved
       const aged = older.get(identity)
-      if (aged !== undefined) set(identity, aged)
+      if (aged) set(identity, aged)
       return aged
     },
     set,

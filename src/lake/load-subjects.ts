@@ -1,6 +1,7 @@
 import { v7 } from 'uuid'
 import type { Subjects } from '../identity/cache.ts'
 import { assignSubjects, type Identity } from '../identity/subject.ts'
+import { type Told, tellProfiles } from '../identity/tell.ts'
 import type { Duck } from '../store/duckdb.ts'
 import { makeTable } from '../store/duckdb-table.ts'
 import type { Postgres } from '../store/postgres.ts'
@@ -10,6 +11,8 @@ import type { Pipeline } from './pipeline.ts'
 
 /** Brands whose identities are worked out at the same time: what a call takes is mostly the way to Postgres and back. */
 const BRANDS_AT_ONCE = 4
+/** What is said of profiles is written so many at a time: contacts follow one by one, within a transaction of a second or two. */
+const TOLD_A_CALL = 1_000
 
 /**
  * The subject of every identity of the tick, as table `subjects (identity, subject)`. True when some were not known: their
@@ -24,7 +27,7 @@ export async function loadSubjects(pipeline: Pipeline, duck: Duck, subjects: Sub
     appender.endRow()
   }
   const add = (row: IdentityRow, subject: number) => {
-    if (isSettled(row)) subjects.set(row.identity, subject)
+    if (isSettled(row)) subjects.set(row.identity, { subject, seenAt: row.seen_at.getTime() })
     append(row.identity, subject)
   }
   const unknown = await unknownIdentities(duck, subjects, append)
@@ -40,18 +43,37 @@ export async function loadSubjects(pipeline: Pipeline, duck: Duck, subjects: Sub
   // All of them end before the instance is closed.
   for (const ended of await Promise.allSettled(workers)) if (ended.status === 'rejected') throw ended.reason
   appender.closeSync()
-  return unknown.length > 0
+  const isTold = await tellBrands(pipeline, duck)
+  return unknown.length > 0 || isTold
+}
+
+/** What servers set on profiles that the lake has in the customers relation only; true when anything changed. */
+async function tellBrands({ postgres }: Pipeline, duck: Duck): Promise<boolean> {
+  const told = await duck.rows<Told & { brand_id: string }>(statement('duckdb', 'told_profiles'))
+  let isNews = false
+  for (const [brandId, all] of Map.groupBy(told, ({ brand_id }) => brand_id))
+    for (let at = 0; at < all.length; at += TOLD_A_CALL) {
+      const some = all.slice(at, at + TOLD_A_CALL)
+      if (await postgres.forBrand(brandId).tx((tx) => tellProfiles(tx, some))) isNews = true
+    }
+  return isNews
 }
 
 type Append = (identity: string, subject: number) => void
 
-/** Appends those whose subject is known, which are most, and of whom the identity alone is read. */
+/**
+ * Appends those whose subject is known, which are most, and of whom little is read. Who was seen earlier than their profile
+ * knows is not among them.
+ */
 async function unknownIdentities(duck: Duck, subjects: Subjects, append: Append): Promise<IdentityRow[]> {
-  const named = await duck.rows<{ identity: string }>('select distinct identity from kept')
-  const unknown = named.filter(({ identity }) => {
-    const subject = subjects.get(identity)
-    if (subject !== undefined) append(identity, subject)
-    return subject === undefined
+  const named = await duck.rows<{ identity: string; seen_at: number }>(
+    'select identity, epoch_ms(min(occurred_at))::double as seen_at from kept group by identity',
+  )
+  const unknown = named.filter(({ identity, seen_at }) => {
+    const known = subjects.get(identity)
+    if (!known || seen_at < known.seenAt) return true
+    append(identity, known.subject)
+    return false
   })
   if (unknown.length === 0) return []
   await makeTable(

@@ -20,11 +20,13 @@ export interface Entry {
   type: string
   /** ISO 8601 in UTC, to the microsecond. */
   at: string
+  /** Of events at one instant the later one has the greater text; of other entries it is empty. */
+  turn: string
   data: Record<string, unknown>
 }
 
-/** Newest first, those at one instant by kind and then by id: all of it a total order. */
-export type EntryPlace = Pick<Entry, 'at' | 'kind' | 'id'>
+/** Newest first, those at one instant by kind, events the last received first, and then by id: all of it a total order. */
+export type EntryPlace = Pick<Entry, 'at' | 'kind' | 'turn' | 'id'>
 
 export interface EntriesAsked {
   whose: FoundCustomer
@@ -61,17 +63,18 @@ export async function pageOf(
 const lakeSql = (models: readonly Model[], subjects: readonly number[]) => `
   with placed as (${aboutSubjects(models, 'stg_orders', subjects)}),
   entries as (
-    select 'event' as kind, event_id as id, event_type as type, occurred_at as moment, properties::varchar as data
+    select 'event' as kind, event_id as id, event_type as type, occurred_at as moment,
+      concat(strftime(received_at, '%Y%m%d%H%M%S%f'), batch_id, lpad(line::varchar, 10, '0')) as turn, properties::varchar as data
     from events, params
     where ${isOneOf(subjects, 'subject')} and occurred_at <= as_of
     union all
-    select 'order', order_id, state, created_at, json_object(
+    select 'order', order_id, state, created_at, '', json_object(
       'external_id', external_id, 'number', coalesce(number, external_id), 'billing_status', billing_status,
       'total', total::varchar, 'currency_code', currency_code, 'item_count', item_count
     )::varchar
     from placed
     union all
-    select 'segment', concat_ws('-', segment_id, generation, customer), action, changed_at, json_object(
+    select 'segment', concat_ws('-', segment_id, generation, customer), action, changed_at, '', json_object(
       'segment_id', segment_id, 'reason', reason, 'generation', generation
     )::varchar
     from member_history join segment_ids using (segment)
@@ -79,17 +82,19 @@ const lakeSql = (models: readonly Model[], subjects: readonly number[]) => `
   ),
   page as (
     from entries
-    where $3::timestamp is null or moment < $3::timestamp or (moment = $3::timestamp and (kind, id) > ($4::varchar, $5::varchar))
-    order by moment desc, kind, id
+    where $3::timestamp is null or moment < $3::timestamp or (moment = $3::timestamp and (
+      kind > $4::varchar or (kind = $4::varchar and (turn < $5::varchar or (turn = $5::varchar and id > $6::varchar)))
+    ))
+    order by moment desc, kind, turn desc, id
     limit $1
   )
-  select kind, id, type, strftime(moment, '%Y-%m-%dT%H:%M:%S.%fZ') as "at",
+  select kind, id, type, turn, strftime(moment, '%Y-%m-%dT%H:%M:%S.%fZ') as "at",
     case
       when row_number() over newest_first = 1 or sum(strlen(data)) over newest_first <= ${PAGE_BYTES} then data
     end as data
   from page
-  window newest_first as (order by moment desc, kind, id rows unbounded preceding)
-  order by moment desc, kind, id`
+  window newest_first as (order by moment desc, kind, turn desc, id rows unbounded preceding)
+  order by moment desc, kind, turn desc, id`
 
 async function fromLake(ctx: Ctx, { whose, after, limit }: EntriesAsked): Promise<Found[]> {
   const sources = await ctx.lake.sources(undefined, whose.generation)
@@ -99,6 +104,8 @@ async function fromLake(ctx: Ctx, { whose, after, limit }: EntriesAsked): Promis
     new Date(ctx.now.getTime() - HISTORY_DAYS * 86_400_000),
     after?.at ?? null,
     after?.kind ?? null,
+    // A cursor of before events had turns: those of its instant come once more.
+    after && (after.turn ?? '~'),
     after?.id ?? null,
   ])
   const entries = rows.map(
@@ -139,5 +146,12 @@ async function fromMessages({ db }: Ctx, { whose, after, limit }: EntriesAsked):
     after === null || turn > 0 ? null : turn < 0 ? '' : after.id,
     limit,
   ])
-  return rows.map(({ id, direction, at, ...data }) => ({ id, kind: 'message', type: direction, at, data }))
+  return rows.map(({ id, direction, at, ...data }) => ({
+    id,
+    kind: 'message',
+    type: direction,
+    at,
+    turn: '',
+    data,
+  }))
 }

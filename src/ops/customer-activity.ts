@@ -31,9 +31,14 @@ export const customerActivityOps: readonly Op[] = [
       const whose = await findCustomer(ctx, id)
       const { entries, goesOn } = await pageOf(ctx, { whose, after, limit })
       const last = goesOn ? entries.at(-1) : undefined
-      const next: EntryPlace | undefined = last && { at: last.at, kind: last.kind, id: last.id }
+      const next: EntryPlace | undefined = last && {
+        ...{ at: last.at, kind: last.kind, turn: last.turn, id: last.id },
+      }
       return {
-        data: entries.map(({ at, ...entry }) => ({ ...entry, occurred_at: new Date(at).toISOString() })),
+        data: entries.map(({ at, turn: _, ...entry }) => ({
+          ...entry,
+          occurred_at: new Date(at).toISOString(),
+        })),
         next_cursor: next ? ctx.cursors.seal(next, { id }) : null,
       }
     },

@@ -1,5 +1,5 @@
 import { fail } from '../errors.ts'
-import { phoneOf } from '../identity/channel.ts'
+import { emailOf, phoneOf } from '../identity/channel.ts'
 import { inAnyCase } from '../lake/any-case.ts'
 import { KNOWN } from '../lake/sorted.ts'
 import type { Brand, Ctx, CustomerRows, Published, Reader } from '../op.ts'
@@ -47,13 +47,19 @@ export interface FoundVisitors {
 
 export const BUCKETS = { customers: KNOWN, anonymous: `provenance = 'pixel'` } as const
 
+const ASCII = /^[\0-\x7f]*$/
 /** What a phone number is written with. */
 const PHONE = /^[+\d\s()./-]+$/
 
-/** What a search looks for: its text, and the number that it means where it is a phone as people write them. */
+/**
+ * What a search looks for: its text, the same as addresses are stored where that may be another one in any case, and the
+ * number that it means where it is a phone as people write them.
+ */
 export function textsOf(query: string, { default_phone_region: region }: Brand): string[] {
   const phone = PHONE.test(query) ? phoneOf(query, region) : undefined
-  return phone === undefined || phone.includes(query) ? [query] : [query, phone]
+  if (phone !== undefined && !phone.includes(query)) return [query, phone]
+  const lowered = query.toLowerCase()
+  return lowered === query || ASCII.test(query) ? [query] : [query, lowered]
 }
 
 /** That one of these texts, which parameters from this one on have, is in a column. */
@@ -107,6 +113,29 @@ export async function customersLike(
     found.map(({ customer }) => customer),
   )
   return rows.sort((a, b) => byBytes(a.customer_id, b.customer_id))
+}
+
+/**
+ * The same, and whoever an email or a phone identifies that stands in no text of theirs any more, as `/cdp/customers` finds
+ * them: a newer one took its place.
+ */
+export async function customersFound(
+  { db, brand }: Pick<Ctx, 'db' | 'brand'>,
+  served: Published,
+  query: string,
+  limit: number,
+): Promise<CustomerRow[]> {
+  const texts = textsOf(query, brand)
+  const rows = await customersLike(served, texts, limit)
+  const email = emailOf(query)
+  const phone = PHONE.test(query) ? phoneOf(query, brand.default_phone_region) : undefined
+  if (email === undefined && phone === undefined) return rows
+  const { customer } = await db.one<{ customer: number | null }>('party_found', [
+    ...(email === undefined ? ['phone', phone] : ['email', email]),
+  ])
+  if (customer === null || rows.some((row) => row.customer === customer)) return rows
+  const named = await customersNamed(served, [customer])
+  return [...named, ...rows].slice(0, limit).sort((a, b) => byBytes(a.customer_id, b.customer_id))
 }
 
 /** Rows of published customers, in the order in which they are named. */

@@ -11,10 +11,9 @@ import { Customer, customerOf, customerPath, customersOf, LISTED } from './custo
 import {
   type CustomerRow,
   customerRow,
-  customersLike,
+  customersFound,
   type FoundCustomer,
   findCustomer,
-  textsOf,
 } from './customer-rows.ts'
 import { type SortedPlace, sortedCustomers } from './sorted-customers.ts'
 
@@ -89,7 +88,7 @@ export const customerOps: readonly Op[] = [
     ...reading,
     name: 'search_customers',
     route: 'GET /v1/customers/search',
-    what: 'Up to 25 customers with a text in an email, a phone, a name or an id of theirs, those of profiles merged into them included, in whatever case, as of the last refresh.',
+    what: 'Up to 25 customers with a text in an email, a phone, a name or an id of theirs, those of profiles merged into them included, in whatever case, as of the last refresh. A whole email or phone finds whom it identifies, also where a newer one is shown.',
     input: {
       query: v.strictObject({
         query: v.pipe(text({ min: 1, max: QUERY_LENGTH }), v.trim(), v.nonEmpty('must not be empty')),
@@ -100,7 +99,7 @@ export const customerOps: readonly Op[] = [
     example: { query: { query: 'ada@' }, output: { data: [example.CUSTOMER], next_cursor: null } },
     run: async (ctx, { query: { query, limit } }) => {
       const served = await ctx.lake.served()
-      const rows = served ? await customersLike(served, textsOf(query, ctx.brand), limit) : []
+      const rows = served ? await customersFound(ctx, served, query, limit) : []
       return { data: await customersOf(ctx, rows), next_cursor: null }
     },
   }),

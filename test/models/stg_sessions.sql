@@ -68,3 +68,24 @@ values (2, 1)
 values ('e1', 1, 's1', '2025-03-01', '/a'), ('e2', 2, 's2', '2025-03-01', '/b')
 -- expect stg_sessions: customer, session_id
 values (1, 's1'), (1, 's2')
+
+-- case: at one instant the first page is the one that was sent first
+-- given events: event_id, subject, session_id, occurred_at, received_at, line, path
+values
+    ('e1', 1, 's1', '2025-03-01 10:00', '2025-03-01 10:00', 9, '/c'),
+    ('e2', 1, 's1', '2025-03-01 10:00', '2025-03-01 10:00', 10, '/d'),
+    ('e3', 1, 's1', '2025-03-01 10:00', '2025-03-01 10:00', 8, '/b'),
+    ('e4', 1, null, '2025-03-01 10:00', '2025-03-01 11:00', 0, '/y'),
+    ('e5', 1, null, '2025-03-01 10:00', '2025-03-01 10:30', 1, '/x'),
+    ('e6', 1, null, '2025-03-01 10:00', '2025-03-01 11:00', 1, '/z')
+-- expect stg_sessions: session_id, events, entry_path
+values ('s1', 3, '/b'), ('e5', 3, '/x')
+
+-- case: an empty session id is none
+-- given events: event_id, subject, session_id, occurred_at, path
+values
+    ('e1', 1, '', '2025-03-01 10:00', '/a'),
+    ('e2', 1, '', '2025-03-07 10:00', '/b'),
+    ('e3', 1, '', '2025-03-07 10:00', null)
+-- expect stg_sessions: session_id, by_pauses, events, entry_path
+values ('e1', true, 1, '/a'), ('e2', true, 1, '/b')

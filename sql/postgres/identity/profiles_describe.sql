@@ -16,6 +16,7 @@ set
     updated_at = case
         when customer.has_record or customer.updated_at <> customer.created_at then customer.updated_at
         else least(customer.created_at, given.created_at)
-    end
+    end,
+    changed_at = now()
 from given
 where customer.brand_id = given.brand_id and customer.subject = given.subject

@@ -40,6 +40,7 @@ described as (
             when customer.has_record or customer.updated_at <> customer.created_at then customer.updated_at
             else least(customer.created_at, given.created_at)
         end,
+        changed_at = case when given.updated_at is null then now() end,
         has_record = customer.has_record or given.updated_at is not null,
         deleted = coalesce(told.removed, false)
     from given
@@ -66,7 +67,7 @@ described as (
 -- Of the same record, written before it was noted that there is one: no change.
 noted as (
     update customer
-    set has_record = true
+    set has_record = true, changed_at = null
     from given
     where
         customer.brand_id = given.brand_id

@@ -48,6 +48,12 @@ async function filledSession(run: Asked, chunks: readonly number[]): Promise<Ses
   }
 }
 
+/** What the lake calls a sender's event (`read_lines`): pages and the service have ids of their own. */
+const AS_IN_LAKE = `case
+  when event_id like 'browser:%' or event_id like 'service:%' or event_id like 'sender:%' then 'sender:' || event_id
+  else event_id
+end`
+
 /** Chunk by chunk: a file can have more ids than Node can hold. */
 async function fillKnown({ duck }: Session, run: Asked, chunks: readonly number[]): Promise<void> {
   await duck.run('create temp table known (chunk integer, n bigint)')
@@ -64,6 +70,9 @@ async function fillKnown({ duck }: Session, run: Asked, chunks: readonly number[
       [chunk, row?.ids ?? '[]'],
     )
   }
-  await duck.run('insert into known select chunk, n from given semi join events using (event_id)')
+  await duck.run(
+    `insert into known
+     select chunk, n from (select * replace (${AS_IN_LAKE} as event_id) from given) semi join events using (event_id)`,
+  )
   await duck.run('drop table given')
 }
