@@ -13,6 +13,12 @@ const matching = (pattern: RegExp, message: string) => v.pipe(v.string(message),
 
 // Input
 
+/** What is not there to be seen: white space, controls, and characters without a form of their own, such as U+200B. */
+const UNSEEN = /^[\s\p{Cc}\p{Default_Ignorable_Code_Point}]*$/u
+
+/** Whether nothing of a text can be seen. */
+export const isBlank = (value: string): boolean => UNSEEN.test(value)
+
 const UUID = /^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/
 
 /** A UUID in a path, query or body; lower-cased. */
@@ -31,7 +37,7 @@ export const text = ({ min = 0, max }: { min?: number; max: number }) => {
       const length = [...value].length
       return length >= min && length <= max
     }, range),
-    v.check((value) => min === 0 || value.trim() !== '', `${range}, not only blanks`),
+    v.check((value) => min === 0 || !isBlank(value), `${range}, not only blanks`),
     jsonSchema({ type: 'string', ...(min > 0 ? { minLength: min } : {}), maxLength: max }),
   )
 }

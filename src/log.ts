@@ -20,20 +20,25 @@ export function log(level: Level, event: string, fields: Record<string, unknown>
 const isSaid = (error: unknown): error is { message: string } =>
   typeof error === 'object' && error !== null && 'message' in error && typeof error.message === 'string'
 
+/** What does not parse is quoted by V8, whosever text it is. */
+const said = (error: Error): string => (error instanceof SyntaxError ? error.name : error.message)
+
+const stackOf = ({ stack = '', message }: Error, shown: string): string => stack.replace(message, () => shown)
+
 /** An error as log fields: message, code and the messages of its causes; the stack for unexpected ones. */
 export function errorFields(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { error: isSaid(error) ? error.message : String(error) }
   const causes: string[] = []
   let cause = error.cause
   while (cause instanceof Error && causes.length < 5) {
-    causes.push(cause.message)
+    causes.push(said(cause))
     cause = cause.cause
   }
   const code = (error as { code?: unknown }).code
   return {
-    error: error.message,
+    error: said(error),
     ...(typeof code === 'string' || typeof code === 'number' ? { code } : {}),
     ...(causes.length ? { causes } : {}),
-    ...(error.name === 'Failure' ? {} : { stack: error.stack }),
+    ...(error.name === 'Failure' ? {} : { stack: stackOf(error, said(error)) }),
   }
 }

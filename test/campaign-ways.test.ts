@@ -1,5 +1,6 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import t from 'tap'
 import { campaignResults } from '../jobs/campaign-results.ts'
 import { campaigns } from '../jobs/campaigns.ts'
@@ -15,6 +16,7 @@ import { createProvider } from '../src/connect/custom/providers.ts'
 import { signatureOf } from '../src/connect/custom/signature.ts'
 import { startFakeStore } from '../src/connect/demo/store/server.ts'
 import { ShopState } from '../src/connect/demo/store/state.ts'
+import { importFile } from '../src/connect/import/import.ts'
 import { parseExactly } from '../src/event/exact.ts'
 import { setLogLevel } from '../src/log.ts'
 import type { Brand } from '../src/op.ts'
@@ -635,6 +637,37 @@ t.test(
     t.match(await messagesOf(brand), [{ email: 'ada@example.com', body: /^its-id its-plan http/ }])
   },
 )
+
+t.test('whom a webhook names by address alone is called as the customer is', async (t) => {
+  clock.noon()
+  const brand = await stage.brand()
+  const own = db.postgres.forBrand(brand.id)
+  const file = t.testdir({ 'customers.ndjson': '{"email":"ada@example.com","first_name":"Ada"}\n' })
+  await importFile({
+    pipeline: app.pipeline,
+    brand,
+    kind: 'customers',
+    file: join(file, 'customers.ndjson'),
+  })
+  const options = { seal: SEAL, webhookUrl: stage.origin, withKey: false }
+  const provider = await createProvider(own, { name: 'Loyalty' }, options)
+  await createDefinition(own, provider.id, POINTS)
+  await own.run('message_policy_put', ['00:00', '00:00', null, null, null])
+  await stage.campaign(brand, {
+    ...{ trigger_event: 'points_earned', provider_id: provider.id, action_type: 'sms' },
+    messages: { sms: 'Hi {{contact.first_name|there}}. Reply STOP to opt out.' },
+  })
+  const before = clock.now()
+  t.teardown(() => clock.to(before))
+  clock.to(new Date())
+  const data = { id: 'a1', email: 'ada@example.com', member: { phone: '+12025550178' }, points: 4 }
+  t.equal((await deliver(provider, 'points_earned', data)).status, 200)
+  clock.to(new Date(Date.now() + 1_000))
+  await stage.tick()
+  await stage.round()
+  await stage.pass(30)
+  t.match(await messagesOf(brand), [{ phone: '+12025550178', body: /^Hi Ada\./ }])
+})
 
 t.test('integers beyond 2^53 keep every digit, in filters and in what is said', async (t) => {
   clock.noon()

@@ -352,6 +352,39 @@ t.test('a contact is shown with its consent and the customer that its own was me
   t.match((await call('GET /v1/contacts', { as })).body, { data: [contact], next_cursor: null })
 })
 
+t.test('a contact without a name of its own has that of its customer', async (t) => {
+  const { call, key } = await api(t, db, contactOps)
+  const { brand, ofBrand, upsert } = await shop()
+  const as = await key(brand, ['contacts:read'])
+  const named = await upsert({ subject: 1, email: 'a@example.com', lastName: 'Own' })
+  const nameless = await upsert({ subject: 2, phone: '+12015550123' })
+  const unknown = await upsert({ email: 'c@example.com' })
+  const customers = [1, 2, 3].map((subject) => ({
+    ...{ brand_id: brand.id, subject, id: `c${subject}`, provenance: 'server' },
+    ...{ first_name: `First ${subject}`, last_name: `Last ${subject}` },
+  }))
+  await sql`insert into customer ${sql(customers)}`
+  const held = async () => {
+    const ids = [named, nameless, unknown]
+    const rows = await ofBrand.many<{ id: string }>('recipients_held', [ids])
+    return Object.fromEntries(rows.map((row) => [row.id, row]))
+  }
+  const names = async () => {
+    const { data } = (await call('GET /v1/contacts', { as })).body
+    const sent = await held()
+    for (const { id, first_name, last_name } of data) t.match(sent[id], { first_name, last_name })
+    return data.map(({ first_name, last_name }: Record<string, unknown>) => [first_name, last_name])
+  }
+  const first = [null, 'Own']
+  t.same(await names(), [[null, null], ['First 2', 'Last 2'], first])
+  t.match((await call(`GET /v1/contacts/${nameless}`, { as })).body, { first_name: 'First 2' })
+  t.match(await ofBrand.many('recipients_of_customers', [[2]]), [{ id: nameless, first_name: 'First 2' }])
+  await sql`insert into subject_redirect (brand_id, subject, customer) values (${brand.id}, 2, 3)`
+  t.same(await names(), [[null, null], ['First 3', 'Last 3'], first], 'of whom they were merged into')
+  await sql`update customer set deleted = true where brand_id = ${brand.id} and subject = 3`
+  t.same(await names(), [[null, null], [null, null], first], 'and none of who was erased')
+})
+
 t.test('contacts of new and of merged people are added without reading those of all', async (t) => {
   const own = await database(t)
   const people = 2_000

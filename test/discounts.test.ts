@@ -99,6 +99,7 @@ t.test('a discount that cannot be is refused by the field that is wrong', async 
   const brand = await makeBrand(db)
   const wrong: [Partial<NewDiscount>, RegExp][] = [
     [{ name: '  ' }, /^name must be/],
+    [{ name: '\u200b' }, /^name must be/],
     [{ value: null }, /^value must be an amount above 0/],
     [{ value: '0' }, /^value must be an amount above 0/],
     [{ value: 'ten' }, /^value must be an amount above 0/],

@@ -81,6 +81,8 @@ t.test('those of a rule are compared with every digit, and shown as they were se
   })
   t.equal(made.status, 200)
   t.match(made.text, `"value":${LONG}`)
+  const again = { as: editor, text: `{"definition":${rule(LONG)}}` }
+  t.match((await call(`PATCH /v1/segments/${made.body.id}`, again)).text, `"value":${LONG}`)
   t.match((await call(`GET /v1/segments/${made.body.id}`, { as: editor })).text, `"value":${LONG}`)
   t.match((await tool('get_segment', { segment_id: made.body.id }, { as: editor })).text, `"value":${LONG}`)
   await refreshBrand(pipeline, brand.id)

@@ -513,7 +513,18 @@ t.test('replies and errors', async (t) => {
   }
   const secret = 'password=hunter2'
   const limited = fail('rate_limited', 'Too many requests', { headers: { 'retry-after': '3' } })
+  const parses = (then: (cause: unknown) => Error) => () => {
+    try {
+      return JSON.parse(secret)
+    } catch (cause) {
+      throw then(cause)
+    }
+  }
   const { base } = await serve(t, [
+    route('/v1/unreadable', { GET: parses((cause) => fail('bad_request', secret, { cause })) }),
+    route('/v1/taken', { GET: throws(fail('conflict', secret, { cause: new Error('unique') })) }),
+    route('/v1/garbled', { GET: parses((cause) => cause as Error) }),
+    route('/v1/upstream', { GET: parses((cause) => fail('upstream_error', 'No JSON came.', { cause })) }),
     route('/v1/text', {
       GET: () => ({ status: 201, body: 'plain', headers: { 'set-cookie': ['a=1', 'b=2'] } }),
     }),
@@ -603,6 +614,28 @@ t.test('replies and errors', async (t) => {
         { event: 'request', request_id: id, status: 500 },
       ])
     }
+  })
+  t.test('a client error is not logged, whatever it was made of', async (t) => {
+    const written = t.capture(process.stderr, 'write')
+    for (const path of ['/v1/unreadable', '/v1/taken']) t.match(await get(path), { ok: false })
+    const lines = written().map((call) => JSON.parse(String(call.args[0])))
+    t.match(lines, [
+      { event: 'request', status: 400 },
+      { event: 'request', status: 409 },
+    ])
+    t.notMatch(JSON.stringify(lines), secret)
+  })
+  t.test('what does not parse is not quoted in the log', async (t) => {
+    const written = t.capture(process.stderr, 'write')
+    for (const path of ['/v1/garbled', '/v1/upstream']) t.match(await get(path), { ok: false })
+    const lines = written().map((call) => JSON.parse(String(call.args[0])))
+    t.match(lines, [
+      { event: 'request_failed', error: 'SyntaxError', stack: / at / },
+      { event: 'request', status: 500 },
+      { event: 'failure', error: 'No JSON came.', causes: ['SyntaxError'] },
+      { event: 'request', status: 502 },
+    ])
+    t.notMatch(JSON.stringify(lines), secret)
   })
   t.test('what cannot even be told is logged, and the client is not left waiting', async (t) => {
     const written = t.capture(process.stderr, 'write')

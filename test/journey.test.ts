@@ -301,6 +301,13 @@ t.test('a record that a webhook told of, and an event of the brand’s own type'
       body,
       'an event that a webhook told of, as steps and timelines name it, is its record’s',
     )
+  const bySender = 'GET /v1/events/journey?custom_event_id=d1'
+  t.same((await ask(bySender)).body, body, 'and so is one by the id that its sender gave it')
+  const another = await createProvider(own, { name: 'Another club' }, making)
+  await sql`insert into custom_delivery ${sql({
+    ...{ brand_id: brand.id, provider_id: another.id, event_id: 'd1', definition_id },
+  })}`
+  t.equal((await ask(bySender)).status, 404, 'unless two providers have sent that')
   t.match((await ask(`GET /v1/events/journey?custom_event_id=${provider.id}:forgotten`)).body, {
     source: { custom_event: { id: `${provider.id}:forgotten`, type: 'points_earned' } },
     campaigns: [],
@@ -342,6 +349,11 @@ t.test('a record that a webhook told of, and an event of the brand’s own type'
   await run(brand, started, stopped, 'stopped', [{ step: 'check', state: 'stopped', reason: 'opted_out' }])
   const ofSubscription = (await ask('GET /v1/events/journey?subscription_event_id=subscription_changed:s1:2'))
     .body
+  t.same(
+    (await ask('GET /v1/events/journey?subscription_event_id=service:subscription_changed:s1:2')).body,
+    ofSubscription,
+    'the same one has the same id, however it is asked about',
+  )
   t.same(ofSubscription.source, {
     kind: 'subscription_event',
     subscription_event: {

@@ -221,12 +221,18 @@ t.test('keys over REST', async (t) => {
       for (const target of [
         `id=${id}`,
         `id=${UNKNOWN}`,
+        'id=nonsense',
         `id=${foreign.id}`,
         `key_prefix=${foreign.key_prefix}`,
+        `key_prefix=${'x'.repeat(65)}`,
       ]) {
         t.same((await call(`DELETE /cdp/keys?${target}`, { as: session })).body, { revoked: [] }, target)
       }
-      t.equal((await call('POST /cdp/keys/revoke', { as: session, body: { id: UNKNOWN } })).status, 200)
+      for (const id of [UNKNOWN, 'nonsense'])
+        t.match(await call('POST /cdp/keys/revoke', { as: session, body: { id } }), {
+          status: 200,
+          body: { revoked: [] },
+        })
     })
     t.test('want id or key_prefix', async (t) => {
       for (const route of [

@@ -148,10 +148,11 @@ t.test('providers', async (t) => {
         body: { error: { code: 'conflict' } },
       })
     t.match(await call('POST /v1/providers', { name: 'Order created' }), { status: 409 })
-    t.match(await call('POST /v1/providers', { name: ' \t ' }), {
-      status: 400,
-      body: { error: { message: 'name must be 1 to 200 characters, not only blanks' } },
-    })
+    for (const name of [' \t ', '\u200b', '\u2060\u00a0\ufeff', '\u00ad\u0085'])
+      t.match(await call('POST /v1/providers', { name }), {
+        status: 400,
+        body: { error: { message: 'name must be 1 to 200 characters, not only blanks' } },
+      })
     t.match(await call('POST /v1/providers', { name: '日本' }), {
       status: 200,
       body: { key: /^source_[0-9a-f]{8}$/ },

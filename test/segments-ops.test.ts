@@ -504,7 +504,8 @@ t.test('a signed-in user', async (t) => {
       t.match(await create(body), { status: 400, body: { error: { code: 'bad_request', message } } })
     await wrong({ definition: EVERYONE }, 'name is required')
     await wrong({ name: '', definition: EVERYONE }, 'name must be 1 to 200 characters')
-    await wrong({ name: '   ', definition: EVERYONE }, /^name must .* 1 to 200 characters/)
+    for (const name of ['   ', '\u200b', '\u2060\ufeff', '\u00a0\u00ad'])
+      await wrong({ name, definition: EVERYONE }, /^name must .* 1 to 200 characters/)
     await wrong({ name: 'x'.repeat(201), definition: EVERYONE }, 'name must be 1 to 200 characters')
     await wrong(
       { name: 'x', definition: EVERYONE, description: 'x'.repeat(2001) },

@@ -1,6 +1,7 @@
 import { v7 } from 'uuid'
 import { amountOf } from '../connect/store/money.ts'
 import { errorCode, fail } from '../errors.ts'
+import { isBlank } from '../fields.ts'
 import type { Db, Statements } from '../op.ts'
 
 export const DISCOUNT_TYPES = ['percentage', 'fixed_amount', 'free_shipping'] as const
@@ -68,7 +69,7 @@ const exactAmount = (text: string) => (/^\d+(\.\d{1,2}0*)?$/.test(text) ? amount
 
 function check({ name, type, value, ...rest }: NewDiscount, given: NewDiscount): void {
   const refuse = (problem: string) => fail('bad_request', problem)
-  if (name === '' || [...name].length > NAME_LENGTH)
+  if (isBlank(name) || [...name].length > NAME_LENGTH)
     throw refuse(`name must be 1 to ${NAME_LENGTH} characters`)
   if (type === 'free_shipping') {
     if (given.value !== null) throw refuse('value is not for free_shipping')

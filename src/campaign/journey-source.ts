@@ -126,13 +126,14 @@ async function ofOrder({ db }: Ctx, id: string): Promise<JourneySource> {
 async function ofCustomEvent(ctx: Ctx, id: string): Promise<JourneySource> {
   const named = await ofRecord(ctx, id)
   if (named) return named
-  const { event_id, own, type, received_at } = await eventOf(ctx, id, () => true)
+  const found = await eventOf(ctx, id, () => true)
+  if (!found) return (await ofDelivery(ctx, id)) ?? missing()
+  const { event_id, own, type, received_at } = found
   const told = await recordTold(ctx, event_id)
   const record = told && (await ofRecord(ctx, told))
   if (record) return record
   // Of an event of the service's own kinds there is its checkout or order to ask about, unless it told of none.
-  if (BUILT_IN.has(type) && !(await ctx.db.maybe('journey_runs', ['custom_event', own])))
-    throw fail('not_found', 'There is no such record.')
+  if (BUILT_IN.has(type) && !(await ctx.db.maybe('journey_runs', ['custom_event', own]))) missing()
   const external_event_id = deliveryOf(event_id)?.eventId ?? event_id.replace(ORIGIN, '')
   const custom_event = { id, type, name: type, source: COLLECTED, external_event_id, received_at }
   return { shown: { kind: 'custom_event', custom_event }, ...ofEvent('custom_event', own) }
@@ -148,6 +149,12 @@ async function ofRecord({ db }: Ctx, id: string): Promise<JourneySource | undefi
   return { shown: { kind: 'custom_event', custom_event }, ...ofEvent('custom_event', found.id) }
 }
 
+/** The record that a webhook told of under an id of its sender's, where one provider alone has sent that. */
+async function ofDelivery(ctx: Ctx, id: string): Promise<JourneySource | undefined> {
+  const [told, ...others] = await ctx.db.many<{ record: string | null }>('journey_deliveries', [id])
+  return told?.record && others.length === 0 ? await ofRecord(ctx, told.record) : undefined
+}
+
 /** The record that an event of the lake told of, where a webhook sent it. */
 async function recordTold({ db }: Ctx, eventId: string): Promise<string | null> {
   const sent = deliveryOf(eventId)
@@ -160,8 +167,9 @@ async function recordTold({ db }: Ctx, eventId: string): Promise<string | null> 
 }
 
 async function ofSubscriptionEvent(ctx: Ctx, id: string): Promise<JourneySource> {
-  const { own, type, occurred_at } = await eventOf(ctx, id, (name) => name === 'subscription_changed')
-  const subscription_event = { id, type, triggered_at: occurred_at }
+  const { own, type, occurred_at } =
+    (await eventOf(ctx, id, (name) => name === 'subscription_changed')) ?? missing()
+  const subscription_event = { id: own, type, triggered_at: occurred_at }
   return { shown: { kind: 'subscription_event', subscription_event }, ...ofEvent('subscription_event', own) }
 }
 
@@ -188,10 +196,13 @@ interface LakeEvent {
   occurred_at: string
 }
 
-/** An event of the lake by its id, as runs name it. Throws `not_found`. */
+/** An event of the lake by its id, as runs name it. */
 async function eventOf({ lake }: Ctx, id: string, isWanted: (type: string) => boolean) {
   const sources = await lake.sources()
   const found = (await sources.rows<LakeEvent>(EVENT, [id])).find(({ type }) => isWanted(type))
-  if (!found) throw fail('not_found', 'There is no such record.')
-  return { ...found, own: ownId(found) }
+  return found && { ...found, own: ownId(found) }
+}
+
+function missing(): never {
+  throw fail('not_found', 'There is no such record.')
 }

@@ -1,3 +1,4 @@
+import { isBlank } from '../fields.ts'
 import { refusal } from '../segment/complaint.ts'
 import { emailOf } from './headline.ts'
 import { checkTemplate, variablesIn } from './template.ts'
@@ -54,8 +55,8 @@ export function checkMessages(
   for (const [name, text] of Object.entries(messages)) {
     const at = `${path}.${nameOf(name as keyof Messages)}`
     const length = [...text].length
-    if (text.trim() === '' || length > MAX_LENGTH)
-      throw refusal(at, `must have 1 to ${MAX_LENGTH} characters, not ${text.trim() === '' ? 0 : length}`)
+    if (isBlank(text) || length > MAX_LENGTH)
+      throw refusal(at, `must have 1 to ${MAX_LENGTH} characters, not ${isBlank(text) ? 0 : length}`)
     if (!text.isWellFormed() || text.includes('\0'))
       throw refusal(at, 'must be well-formed Unicode without NUL')
     checkTemplate(text, at, available)

@@ -3,7 +3,7 @@ import { text as textOf } from 'node:stream/consumers'
 import * as v from 'valibot'
 import type { App, AppOptions } from '../app.ts'
 import type { Config } from '../config.ts'
-import { timestamp } from '../fields.ts'
+import { isBlank, timestamp } from '../fields.ts'
 import type { Progress } from './progress.ts'
 
 export type Values = Record<string, string | boolean | string[] | undefined>
@@ -76,7 +76,7 @@ export const text = (values: Values, name: string): string | undefined =>
 
 export function required(values: Values, name: string): string {
   const value = text(values, name)
-  if (value === undefined || value.trim() === '') throw new UsageError(`--${name} is missing`)
+  if (value === undefined || isBlank(value)) throw new UsageError(`--${name} is missing`)
   return value
 }
 

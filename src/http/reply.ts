@@ -57,10 +57,12 @@ export function errorReply(error: unknown, surface: Surface, requestId: string):
   return { status, headers, body: { error: { code, message }, ...failure.beside } }
 }
 
-/** What a client may know of whatever was thrown; the rest is logged under the request id. */
+/** What a client may know of whatever was thrown; the rest is logged under the request id, unless the client is at fault. */
 export function asFailure(error: unknown, requestId: string): Failure {
   if (error instanceof Failure) {
-    if (error.cause !== undefined) log('warn', 'failure', { request_id: requestId, ...errorFields(error) })
+    // Of an ordinary client error both texts may quote what was sent, which is for its sender alone.
+    if (error.cause !== undefined && error.status >= 500)
+      log('warn', 'failure', { request_id: requestId, ...errorFields(error) })
     return error
   }
   if (isUnavailable(error)) {

@@ -46,9 +46,10 @@ const revoking = {
   errors: ['forbidden'],
   tool: false,
 } as const
+/** Whatever no key has is a target of which nothing is left. */
 const target = v.strictObject({
-  id: v.optional(uuid),
-  key_prefix: v.optional(text({ min: 1, max: 64 })),
+  id: v.optional(text({ min: 1, max: 200 })),
+  key_prefix: v.optional(text({ min: 1, max: 200 })),
   brand_id: v.optional(uuid),
 })
 type Target = v.InferOutput<typeof target>

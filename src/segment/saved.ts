@@ -1,6 +1,7 @@
 import { v7 as uuidv7 } from 'uuid'
 import { errorCode, fail } from '../errors.ts'
 import { parseStored } from '../event/exact.ts'
+import { isBlank } from '../fields.ts'
 import type { Db, Statements } from '../op.ts'
 import { BUILT_IN } from './built-in.ts'
 import { type Definition, parseDefinition } from './definition.ts'
@@ -50,7 +51,7 @@ const UNIQUE_VIOLATION = '23505'
 /** Saves a valid definition as version 1 of a new active segment. Fails with bad_request or conflict. */
 export async function createSegment(db: Db, segment: NewSegment): Promise<SegmentWithDefinition> {
   const name = segment.name.trim()
-  checkLength('name', name, 1, NAME_LENGTH)
+  checkLength('name', isBlank(name) ? '' : name, 1, NAME_LENGTH)
   checkLength('description', segment.description ?? '', 0, DESCRIPTION_LENGTH)
   const tree = parseDefinition(segment.definition)
   const id = uuidv7()

@@ -1,7 +1,8 @@
 -- Contacts, held so that what is known of them stays so until the message is written.
 -- `offset 0` keeps it a lookup by the key: else the planner may read all rows of a brand that is most of a table.
-select contact.id, email, phone, first_name, last_name, sms_consent, email_consent
+select contact.id, email, phone, whose.first_name, whose.last_name, sms_consent, email_consent
 from (select id from unnest($2::uuid[]) as id order by id) as asked
 cross join lateral (select * from contact where brand_id = $1 and contact.id = asked.id offset 0) as contact
+cross join lateral customer_of_contact($1, contact.subject, contact.first_name, contact.last_name) as whose
 order by contact.id
 for no key update of contact

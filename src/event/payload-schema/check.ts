@@ -77,7 +77,8 @@ function checkKeywords(pointer: string, schema: Schema, dialect: Dialect): void 
   for (const [keyword, value] of Object.entries(schema)) {
     const refuse = (message: string) => new Flawed(pathOf(pointer) + step(keyword), message)
     const rule = VOCABULARY.get(keyword)
-    if (!rule) throw refuse(`is not a keyword of JSON Schema ${dialect}`)
+    // As the standard has it, a keyword that it does not know is an annotation.
+    if (!rule) continue
     if (rule.only && rule.only !== dialect)
       throw refuse(`is not a keyword of ${dialect}${rule.instead ? `: use ${rule.instead}` : ''}`)
     const problem = rule.problem?.(value)

@@ -57,7 +57,7 @@ const inPlace: Keyword = { holds: 'schema', inPlace: true }
 const modern = { only: '2020-12' } as const
 const old = (instead: string) => ({ only: 'draft-07', instead }) as const
 
-/** Every keyword that a payload schema can have. */
+/** Every keyword that says something of data, of the schema, or to its readers; others are annotations. */
 export const VOCABULARY: ReadonlyMap<string, Keyword> = new Map(
   Object.entries({
     $schema: text,
