@@ -1,8 +1,15 @@
-/** One JSON object per line on stderr. Personal data and secrets never belong in a field. */
+/** One JSON object per line on stderr; the first after some that could not be written has `dropped_lines`. Personal data and secrets never belong in a field. */
 export const LEVELS = ['debug', 'info', 'warn', 'error'] as const
 export type Level = (typeof LEVELS)[number]
 
 let threshold = LEVELS.indexOf('info')
+
+/** Bytes that wait for a reader who does not read; lines beyond them are dropped. */
+const MOST_WAITING = 1 << 20
+let dropped = 0
+
+// A line that cannot be written, as on a full disk, is no reason to end. The next one is tried anew.
+process.stderr.on('error', () => {})
 
 export function setLogLevel(level: Level): void {
   threshold = LEVELS.indexOf(level)
@@ -13,7 +20,23 @@ export const isLogged = (level: Level) => LEVELS.indexOf(level) >= threshold
 
 export function log(level: Level, event: string, fields: Record<string, unknown> = {}): void {
   if (!isLogged(level)) return
-  process.stderr.write(`${JSON.stringify({ at: new Date().toISOString(), level, event, ...fields })}\n`)
+  if (process.stderr.writableLength > MOST_WAITING) {
+    dropped++
+    return
+  }
+  const before = dropped
+  dropped = 0
+  const line = {
+    at: new Date().toISOString(),
+    level,
+    event,
+    ...fields,
+    ...(before && { dropped_lines: before }),
+  }
+  // A part of a dropped one may have been written.
+  process.stderr.write(`${before ? '\n' : ''}${JSON.stringify(line)}\n`, (error) => {
+    if (error) dropped += before + 1
+  })
 }
 
 /** What is left of an error that a library spread into an object of its own. */

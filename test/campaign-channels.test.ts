@@ -8,6 +8,7 @@ import { sendMessages } from '../src/campaign/sending.ts'
 import { channelCommands } from '../src/cli/channel.ts'
 import type { Values } from '../src/cli/command.ts'
 import { policyCommands } from '../src/cli/policy.ts'
+import { NO_STOP } from '../src/cli/stop.ts'
 import { signatureOf } from '../src/connect/custom/signature.ts'
 import { parseExactly } from '../src/event/exact.ts'
 import type { Brand } from '../src/op.ts'
@@ -27,7 +28,7 @@ async function cli<Result>(name: string, values: Values): Promise<Result> {
   const command = [...channelCommands, ...policyCommands].find((one) => one.name === name)
   if (!command) throw new Error(`no command ${name}`)
   const progress = () => ({ update() {}, end() {} })
-  const run = { config: app.config, values, positionals: [], app: async () => app, progress }
+  const run = { config: app.config, values, positionals: [], app: async () => app, progress, stop: NO_STOP }
   return (await command.run(run)) as Result
 }
 

@@ -8,6 +8,7 @@ import { erase } from '../jobs/erase.ts'
 import type { App } from '../src/app.ts'
 import type { Values } from '../src/cli/command.ts'
 import { customerCommands } from '../src/cli/customer.ts'
+import { NO_STOP } from '../src/cli/stop.ts'
 import { readConfig } from '../src/config.ts'
 import { eraseRejects, OPENED_TABLES } from '../src/connect/erase/bodies.ts'
 import { type Certificate, digestOf } from '../src/connect/erase/certificate.ts'
@@ -98,7 +99,8 @@ async function customer<Result>(name: string, positionals: string[], values: Val
   const command = customerCommands.find((one) => one.name === `customer ${name}`)
   const app = async () => ({ config: readConfig({}), postgres: pipeline.postgres, pipeline }) as App
   const progress = () => ({ update() {}, end() {} })
-  const run = { config: readConfig({}), values: { brand: brand.id, ...values }, positionals, app, progress }
+  const given = { values: { brand: brand.id, ...values }, positionals }
+  const run = { config: readConfig({}), ...given, app, progress, stop: NO_STOP }
   return (await command?.run(run)) as Result
 }
 

@@ -6,6 +6,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  watch,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -745,6 +746,31 @@ t.test('a backup that fails says why, and leaves its folder as it was', async (t
   t.same(readdirSync(folder), [])
   await backup(pipeline, folder)
   t.match(readdirSync(folder), ['backup.json', 'lake', 'postgres'])
+})
+
+t.test('a backup that is cut short leaves its folder as it was', async (t) => {
+  const pipeline = await lake(t)
+  const { pipeline: db } = pipeline.postgres
+  const brand = await newBrand(pipeline)
+  await logBatch(pipeline.postgres.sql, [{ brand_id: brand.id, anonymous_id: 'v' }])
+  await tick(pipeline)
+  const folder = mkdtempSync(join(tmpdir(), 'recoup-backup-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const reason = new Error('cut short')
+  for (const at of ['its start', 'its tables', 'its files'])
+    await t.test(`at ${at}`, async (t) => {
+      const cutting = new AbortController()
+      const cut = () => cutting.abort(reason)
+      const run: typeof db.run = async (name, args) => {
+        if (at === 'its start') cut()
+        if (at === 'its tables') watch(join(folder, 'postgres')).once('change', cut).unref()
+        return await db.run(name, args)
+      }
+      const watched = { ...pipeline, postgres: { ...pipeline.postgres, pipeline: { ...db, run } } }
+      const onFile = () => at === 'its files' && cut()
+      await t.rejects(backup(watched, folder, onFile, cutting.signal), reason)
+      t.same(readdirSync(folder), [])
+    })
 })
 
 t.test('a restored backup has the same rows, and goes on from where it stopped', async (t) => {

@@ -3,6 +3,7 @@ import type { App } from '../src/app.ts'
 import type { Values } from '../src/cli/command.ts'
 import { mergeCommands } from '../src/cli/merge.ts'
 import { statusCommands } from '../src/cli/status.ts'
+import { NO_STOP } from '../src/cli/stop.ts'
 import { readConfig } from '../src/config.ts'
 import { listMerges, mergeOf, sharedIdentifiers, undoMerge } from '../src/identity/merge.ts'
 import { type Database, database } from './fixtures/database.ts'
@@ -345,7 +346,8 @@ t.test('recoup merge lists, shows and undoes, and status counts what too many sh
     const progress = () => {
       throw new Error('not used')
     }
-    const result = await command?.run({ config, values, positionals, app: async () => app, progress })
+    const given = { config, values, positionals, app: async () => app, progress, stop: NO_STOP }
+    const result = await command?.run(given)
     return { result: result as { data: { id: string }[] }, text: command?.text?.(result as never) ?? '' }
   }
   const brand = shop.owner.id

@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import postgres from 'postgres'
 import t, { type Test } from 'tap'
@@ -9,6 +8,7 @@ import { ownerUrl, readHome } from '../src/store/embedded/home.ts'
 import { findPostmaster } from '../src/store/embedded/postmaster.ts'
 import { emptyFolder } from './fixtures/cluster.ts'
 import { eventually } from './fixtures/eventually.ts'
+import { freePort } from './fixtures/free-port.ts'
 import { recoup, type Started, startRecoup } from './fixtures/recoup.ts'
 
 const dataDir = await emptyFolder(t)
@@ -129,14 +129,6 @@ async function command(...args: string[]): Promise<{ code: number; out: string }
   }
   const code = await main(args, { env, out: write, err: write })
   return { code, out }
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo
-  probe.close()
-  return port
 }
 
 function dev(t: Test): Started {

@@ -1,15 +1,19 @@
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readlinkSync } from 'node:fs'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { Agent, get, type IncomingMessage } from 'node:http'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
 import { PgBoss } from 'pg-boss'
 import postgres from 'postgres'
 import t, { type Test } from 'tap'
+import { CHECKOUT } from '../src/config.ts'
 import { supervise } from '../src/supervise.ts'
 import { childrenOf } from './fixtures/children.ts'
 import { emptyFolder } from './fixtures/cluster.ts'
 import { database } from './fixtures/database.ts'
 import { eventually } from './fixtures/eventually.ts'
+import { freePort } from './fixtures/free-port.ts'
 import { recoup, type Started, startRecoup } from './fixtures/recoup.ts'
 
 /** Several servers on one port, from their start to their end under one command. */
@@ -117,22 +121,50 @@ t.test(
   },
 )
 
-t.test('recoup dev with one server replaces it, too', async (t) => {
-  const run = startRecoup(['dev', '--no-demo'], { env })
-  t.teardown(async () => {
-    run.child.kill('SIGKILL')
-    await run.ended
+t.test(
+  'recoup dev with one server replaces it, too, also where SIGHUP goes to all of its group',
+  async (t) => {
+    const run = startRecoup(['dev', '--no-demo'], { env, detached: true })
+    const dev = run.child.pid as number
+    t.teardown(async () => {
+      run.child.kill('SIGKILL')
+      await run.ended
+    })
+    await eventually(async () => run.output.stdout.includes('Recoup is at'), { withinMs: 90_000 })
+    for (const [n, to] of [dev, -dev].entries()) {
+      const old = childrenOf(dev)
+      process.kill(to, 'SIGHUP')
+      await eventually(async () => run.output.stderr.split('"processes_replaced"').length === n + 2, {
+        withinMs: 90_000,
+      })
+      t.notMatch(run.output.stderr, /process_not_replaced|process_died/)
+      const now = childrenOf(dev)
+      t.same([now.length, now.filter((pid) => old.includes(pid))], [2, []])
+      t.equal(await answer(), 200)
+    }
+    run.child.kill('SIGTERM')
+    t.match(await run.ended, { code: 0 })
+  },
+)
+
+t.test('recoup dev ends with its terminal', async (t) => {
+  const output = join(t.testdir(), 'output')
+  const command = `exec bin/recoup dev --no-demo >${output} 2>&1`
+  const terminal = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
+    cwd: CHECKOUT,
+    env: { PATH: process.env.PATH, SHELL: '/bin/sh', ...env },
+    stdio: 'ignore',
   })
-  await eventually(async () => run.output.stdout.includes('Recoup is at'), { withinMs: 90_000 })
-  const old = childrenOf(run.child.pid as number)
-  run.child.kill('SIGHUP')
-  await eventually(async () => run.output.stderr.includes('"processes_replaced"'), { withinMs: 90_000 })
-  t.notMatch(run.output.stderr, 'process_not_replaced')
-  const now = childrenOf(run.child.pid as number)
-  t.same([now.length, now.filter((pid) => old.includes(pid))], [2, []])
-  t.equal(await answer(), 200)
-  run.child.kill('SIGTERM')
-  t.match(await run.ended, { code: 0 })
+  t.teardown(() => terminal.kill('SIGKILL'))
+  const said = async () => readFileSync(output, 'utf8')
+  await eventually(async () => (await said()).includes('Recoup is at'), { withinMs: 90_000 })
+  const [dev = 0] = childrenOf(terminal.pid as number)
+  const children = childrenOf(dev)
+  t.equal(children.length, 2)
+  terminal.kill('SIGKILL')
+  await eventually(async () => (await said()).endsWith('Stopped; everything is kept.\n'))
+  t.notMatch(await said(), 'replac')
+  for (const pid of children) t.throws(() => process.kill(pid, 0))
 })
 
 t.test('what fails half-way through its start ends, with exit code 1', async (t) => {
@@ -186,14 +218,6 @@ t.test('a process that cannot be started', async (t) => {
 const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0)
 
 const listening = (text: string) => text.split('"event":"listening"').length - 1
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo
-  probe.close()
-  return port
-}
 
 const socketsOf = (pid: number) =>
   readdirSync(`/proc/${pid}/fd`).filter((fd) => {

@@ -5,6 +5,7 @@ import { isPassword } from '../src/access/sign-in/password.ts'
 import { findUser, membershipsOf } from '../src/access/sign-in/user.ts'
 import type { App } from '../src/app.ts'
 import type { Values } from '../src/cli/command.ts'
+import { NO_STOP } from '../src/cli/stop.ts'
 import { userCommands } from '../src/cli/user.ts'
 import { readConfig } from '../src/config.ts'
 import { brand as makeBrand } from './fixtures/brand.ts'
@@ -27,7 +28,8 @@ const run = async (name: string, values: Values): Promise<Result> => {
   const progress = () => {
     throw new Error('not used')
   }
-  return (await command?.run({ config, values, positionals: [], app: async () => app, progress })) as Result
+  const given = { config, values, positionals: [], app: async () => app, progress, stop: NO_STOP }
+  return (await command?.run(given)) as Result
 }
 const stored = async (email: string) => (await findUser(pipeline, email))?.password_hash
 

@@ -26,11 +26,12 @@ export const backupCommands = [
     arguments: ['FOLDER'],
     what: 'Write all tables, as of one instant, and the lake into an empty folder; the service may run',
     options: {},
-    run: async ({ app: open, config, positionals: [given], progress }) => {
+    stops: true,
+    run: async ({ app: open, config, positionals: [given], progress, stop: { signal } }) => {
       const folder = resolve(given)
       const { pipeline } = await open()
       const shown = progress('backup')
-      const document = await backup(pipeline, folder, shown.update)
+      const document = await backup(pipeline, folder, shown.update, signal)
       shown.end()
       const secret_key = config.secretKey === null ? keyFile(config) : 'SECRET_KEY'
       return { folder, ...summary(document), secret_key }

@@ -5,6 +5,7 @@ import type { App, AppOptions } from '../app.ts'
 import type { Config } from '../config.ts'
 import { isBlank, timestamp } from '../fields.ts'
 import type { Progress } from './progress.ts'
+import type { Stop } from './stop.ts'
 
 export type Values = Record<string, string | boolean | string[] | undefined>
 
@@ -30,6 +31,7 @@ export interface Run<Positionals extends readonly (string | undefined)[] = reado
   /** The stores, opened on first use and closed after the command. */
   app(options?: AppOptions): Promise<App>
   progress(title: string): Progress
+  stop: Stop
 }
 
 /** One command of bin/recoup. `run` returns the document that --json prints; `text` says the same to a person. */
@@ -48,6 +50,8 @@ export interface Command {
   overNewer?: boolean
   /** Logs at LOG_LEVEL; other commands log warnings and errors only, unless LOG_LEVEL is set. */
   logs?: boolean
+  /** Heeds `stop.signal`: it is waited for. Others are left where they are. */
+  stops?: boolean
   run(run: Run): Promise<unknown>
   text?(result: never): string
   /** Whether the result, printed all the same, stands for exit code 1. */
@@ -63,6 +67,7 @@ export const command = <Result, const Arguments extends readonly string[] = read
   migrates?: boolean
   overNewer?: boolean
   logs?: boolean
+  stops?: boolean
   run(run: Run<Given<Arguments>>): Promise<Result>
   text?(result: Result): string
   fails?(result: Result): boolean

@@ -21,6 +21,7 @@ import type { Pipeline } from '../lake/pipeline.ts'
 import type { Brand } from '../op.ts'
 import { command, type Run, UsageError } from './command.ts'
 import { brand, ofBrand } from './of-brand.ts'
+import { heedInterrupt } from './stop.ts'
 import { table } from './table.ts'
 
 const STEPS = 7
@@ -132,6 +133,7 @@ async function confirm(identifier: string, preview: Preview, brandName: string):
     : `No customer of ${brandName} has this identifier. What names it goes, and older data stays out.`
   process.stderr.write(`${known}\n`)
   const reader = createInterface({ input: process.stdin, output: process.stderr })
+  heedInterrupt(reader)
   try {
     const answer = await reader.question(`This cannot be undone. Type ${identifier} to erase: `)
     if (answer.trim() !== identifier) throw new UsageError('customer erase: nothing was erased')

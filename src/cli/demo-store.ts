@@ -8,7 +8,6 @@ import type { Brand } from '../op.ts'
 import { command, integerOption } from './command.ts'
 import { checkEmpty, filledWith } from './demo-brand.ts'
 import { brand, ofBrand } from './of-brand.ts'
-import { stopSignal } from './run.ts'
 import { ABANDONED_AFTER, abandonedAfter } from './store.ts'
 
 const HISTORY = 1_000
@@ -39,8 +38,9 @@ export const demoStoreCommands = [
       'abandoned-after': ABANDONED_AFTER,
       every: { type: 'string', placeholder: 'MS', what: `Pause between its steps (default ${EVERY_MS})` },
     },
+    stops: true,
     run: async (run) => {
-      const { values } = run
+      const { values, stop } = run
       const history = integerOption(values, 'history', HISTORY, 0, 100_000)
       const everyMs = integerOption(values, 'every', EVERY_MS, 0, 3_600_000)
       const abandonedAfterMinutes = abandonedAfter(values)
@@ -48,8 +48,6 @@ export const demoStoreCommands = [
       const seal = await serviceSeal(app)
       await checkMayFollow(app, seal, found)
       const { storePlatformDomain, webhookUrl } = app.config
-      const stopping = new AbortController()
-      void stopSignal().asked.then(() => stopping.abort())
       let sent = 0
       await runDemoStore({
         postgres: app.postgres,
@@ -60,7 +58,7 @@ export const demoStoreCommands = [
         history,
         everyMs,
         abandonedAfterMinutes,
-        signal: stopping.signal,
+        signal: stop.signal,
         onStep: (count) => {
           sent += count
           process.stderr.write(`webhooks sent: ${sent}\n`)

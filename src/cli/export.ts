@@ -106,14 +106,15 @@ export const exportCommands = [
       brand: brandUnlessOnly,
       'as-of': { type: 'string', placeholder: 'TIME', what: 'The model as of this instant (default: now)' },
     },
-    run: async ({ app: open, values, progress }) => {
+    stops: true,
+    run: async ({ app: open, values, progress, stop: { signal } }) => {
       const model = await checkModel(required(values, 'model'))
       const to = await checkTarget(required(values, 'to'))
       const past = timeOption(values, 'as-of')
       const app = await open()
       const brand = await brandOrOnly(app, text(values, 'brand'))
       const shown = progress(`export ${model.name}`)
-      const session = await openReading(app.pipeline, brand, past, { counted: true })
+      const session = await openReading(app.pipeline, brand, past, { counted: true, signal })
       try {
         return {
           model: model.name,

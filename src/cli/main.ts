@@ -11,11 +11,14 @@ import { type Command, UsageError, type Values } from './command.ts'
 import { COMMANDS } from './commands.ts'
 import { commandHelp, groupHelp, overview } from './help.ts'
 import { type Progress, progress } from './progress.ts'
+import { NO_STOP, type Stop } from './stop.ts'
 
 export interface Surroundings {
   env: NodeJS.ProcessEnv
   out(text: string): void
   err(text: string): void
+  /** Default: nothing cuts the command short. */
+  stop?: Stop
 }
 
 /** Runs a command line; the exit code. */
@@ -78,7 +81,7 @@ const groupOf = (word = '') => COMMANDS.filter(({ name }) => name.startsWith(`${
 async function runCommand(
   found: Command,
   args: readonly string[],
-  { env, out }: Surroundings,
+  { env, out, stop = NO_STOP }: Surroundings,
 ): Promise<number> {
   const { values, positionals } = parse(found, args)
   const config = readConfig(env)
@@ -100,16 +103,24 @@ async function runCommand(
       })
       return await opened
     }
-    const result = await found.run({ config, values, positionals, app, progress: begin })
+    const work = found.run({ config, values, positionals, app, progress: begin, stop })
+    const result = await (found.stops ? work : Promise.race([work, cut(stop)]))
     if (result === undefined) return 0
     const text = found.text as ((result: unknown) => string) | undefined
     out(`${values.json || !text ? JSON.stringify(result, null, 2) : text(result)}\n`)
     return found.fails?.(result as never) ? 1 : 0
+  } catch (error) {
+    if (stop.signal.aborted && !found.logs) return stop.code()
+    throw error
   } finally {
     // What failed half-way is told on a line of its own, below the bar.
     for (const one of shown) one.end()
     await (await opened?.catch(() => undefined))?.close()
   }
+}
+
+const cut = async ({ asked }: Stop): Promise<never> => {
+  throw new Error(await asked)
 }
 
 /** A command that reads or changes a service is not where one begins: in the wrong folder it would show an empty one. */

@@ -5,39 +5,17 @@ import { errorFields, log } from '../log.ts'
 import { type Supervisor, supervise, tellReady } from '../supervise.ts'
 import { command, integerOption, type Run, UsageError, type Values } from './command.ts'
 import { ensureDemo, welcome } from './demo.ts'
+import type { Stop } from './stop.ts'
 
-interface Stop {
-  /** Resolves at the first SIGINT or SIGTERM, or when the supervisor died. */
-  asked: Promise<string>
-  stopped(): boolean
-}
-
-/** A second signal ends the process at once. */
-export function stopSignal(): Stop {
-  const { promise, resolve } = Promise.withResolvers<string>()
-  let reason: string | undefined
-  const stop = (why: string) => {
-    reason ??= why
-    resolve(reason)
-  }
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    let again = false
-    process.on(signal, () => {
-      if (again) process.exit(130)
-      again = true
-      stop(signal)
-    })
-  }
-  process.once('disconnect', () => stop('the supervisor is gone'))
-  process.channel?.unref()
-  return { asked: promise, stopped: () => reason !== undefined }
-}
-
-const longRunning = async (work: () => Promise<{ stop(): Promise<void> }>): Promise<undefined> => {
-  const { asked } = stopSignal()
+const longRunning = async (
+  { stop }: Run,
+  work: () => Promise<{ stop(): Promise<void> }>,
+): Promise<undefined> => {
+  // The supervisor decides what one to all of a group means.
+  if (process.channel) stop.atHangup(() => {})
   const running = await work()
   tellReady()
-  const signal = await asked
+  const signal = await stop.asked
   log('info', 'stopping', { signal })
   await running.stop().catch((error) => log('error', 'stop_failed', errorFields(error)))
 }
@@ -65,20 +43,19 @@ const servers = (processes: number, { port }: Config): string[][] =>
   Array.from({ length: processes }, () => ['serve', ...(port === 0 ? [] : ['--one-of', `${processes}`])])
 
 /** SIGHUP replaces the processes one by one: the way to new code, or new settings of theirs, without a pause. */
-function replaceAtHangup({ replace }: Supervisor): void {
-  process.on('SIGHUP', () => {
+function replaceAtHangup({ atHangup }: Stop, { replace }: Supervisor): void {
+  atHangup(() => {
     log('info', 'replacing', {})
     void replace()
   })
 }
 
-async function serveMany(processes: number, { app, config }: Run): Promise<void> {
-  const { asked } = stopSignal()
+async function serveMany(processes: number, { app, config, stop }: Run): Promise<void> {
   const letPortGo = await holdPort(config.host, config.port)
   await serviceSeal(await app())
   const supervisor = supervise(servers(processes, config), { ...process.env, LOG_LEVEL: config.logLevel })
-  replaceAtHangup(supervisor)
-  log('info', 'stopping', { signal: await asked })
+  replaceAtHangup(stop, supervisor)
+  log('info', 'stopping', { signal: await stop.asked })
   letPortGo()
   await supervisor.stop()
 }
@@ -92,21 +69,21 @@ export const runCommands = [
     migrates: true,
     logs: true,
     options: { 'no-demo': { type: 'boolean', what: 'Make no demo brand' }, ...processesOption },
-    run: async ({ app: open, values, config, progress }: Run) => {
+    stops: true,
+    run: async ({ app: open, values, config, progress, stop }: Run) => {
       const processes = processesOf(values, config)
-      const { asked, stopped } = stopSignal()
       const letPortGo = config.port === 0 ? null : await holdPort(config.host, config.port)
       const app = await open()
       await serviceSeal(app)
       const demo = values['no-demo'] === true ? null : await ensureDemo(app, progress)
       // Asked to stop while the demo was made: there is nothing to start any more.
-      if (stopped()) return
+      if (stop.signal.aborted) return
       const commands = [...servers(processes, config), ['work']]
       const supervisor = supervise(commands, { ...process.env, LOG_LEVEL: config.logLevel })
-      replaceAtHangup(supervisor)
-      await Promise.race([supervisor.ready, asked])
-      if (!stopped()) process.stdout.write(welcome(config, demo))
-      await asked
+      replaceAtHangup(stop, supervisor)
+      await Promise.race([supervisor.ready, stop.asked])
+      if (!stop.signal.aborted) process.stdout.write(welcome(config, demo))
+      await stop.asked
       letPortGo?.()
       await supervisor.stop()
       process.stdout.write('Stopped; everything is kept.\n')
@@ -127,6 +104,7 @@ export const runCommands = [
       },
     },
     logs: true,
+    stops: true,
     run: async (run: Run) => {
       const { app, values, config } = run
       const processes = processesOf(values, config)
@@ -138,7 +116,7 @@ export const runCommands = [
       const oneOf = integerOption(values, 'one-of', 0, 1, MOST_PROCESSES)
       if (!oneOf && config.port !== 0) await portIsFree(config.host, config.port)
       const open = () => (oneOf ? app({ connections: connectionsOf(oneOf) }) : app())
-      await longRunning(async () => {
+      await longRunning(run, async () => {
         const { startServer } = await import('../serve.ts')
         return await startServer(await open(), oneOf ? { oneOf } : {})
       })
@@ -151,10 +129,11 @@ export const runCommands = [
     migrates: true,
     options: {},
     logs: true,
-    run: async ({ app }: Run) =>
-      await longRunning(async () => {
+    stops: true,
+    run: async (run: Run) =>
+      await longRunning(run, async () => {
         const { startWorker } = await import('../work.ts')
-        return await startWorker(await app())
+        return await startWorker(await run.app())
       }),
   }),
   command({

@@ -6,6 +6,7 @@ import type { Brand } from '../op.ts'
 import { openReading } from '../segment/reading.ts'
 import { command, text, timeOption, UsageError } from './command.ts'
 import { brandOrOnly, brandUnlessOnly } from './of-brand.ts'
+import { heedInterrupt } from './stop.ts'
 import { table } from './table.ts'
 
 const SHOWN_ROWS = 1_000
@@ -72,11 +73,15 @@ export async function prompt(
   { name, shop_domain }: Pick<Brand, 'name' | 'shop_domain'>,
   input: NodeJS.ReadableStream,
   output: NodeJS.WritableStream,
+  signal?: AbortSignal,
 ): Promise<void> {
   const say = (words: string) => output.write(`${words}\n`)
   say(`DuckDB over ${name} (${shop_domain}) as of ${session.asOf.toISOString()}.`)
   say('Statements end with ; and Ctrl-D leaves. Try: from ltv limit 5;   or: show tables;   or: .help')
-  const lines = createInterface({ input, output, prompt: 'recoup> ' })
+  const lines = createInterface({ input, output, prompt: 'recoup> ', ...(signal && { signal }) })
+  heedInterrupt(lines)
+  // Nobody reads the answers any more.
+  output.once('error', () => lines.close())
   let statement = ''
   lines.prompt()
   for await (const line of lines) {
@@ -88,6 +93,7 @@ export async function prompt(
       try {
         say(answersAsText(await query(session, statement)))
       } catch (error) {
+        signal?.throwIfAborted()
         say(error instanceof Error ? error.message : String(error))
       }
       statement = ''
@@ -96,6 +102,7 @@ export async function prompt(
     lines.prompt()
   }
   lines.close()
+  signal?.throwIfAborted()
   say('')
 }
 
@@ -108,15 +115,16 @@ export const sqlCommands = [
       brand: brandUnlessOnly,
       'as-of': { type: 'string', placeholder: 'TIME', what: 'Models as of this instant (default: now)' },
     },
-    run: async ({ app: open, values, positionals }) => {
+    stops: true,
+    run: async ({ app: open, values, positionals, stop: { signal } }) => {
       const app = await open()
       const brand = await brandOrOnly(app, text(values, 'brand'))
-      const session = await openReading(app.pipeline, brand, timeOption(values, 'as-of'))
+      const session = await openReading(app.pipeline, brand, timeOption(values, 'as-of'), { signal })
       for (const { message } of (await loadReadable()).leftOut.values())
         process.stderr.write(`left out: ${message}\n`)
       try {
         if (!positionals.length && process.stdin.isTTY)
-          return await prompt(session, brand, process.stdin, process.stdout)
+          return await prompt(session, brand, process.stdin, process.stdout, signal)
         const statements = positionals.length ? statementsOf(positionals) : await textOf(process.stdin)
         const answers = await query(session, statements)
         return answers.length === 1 ? answers[0] : answers

@@ -18,6 +18,7 @@ import {
 import type { App } from '../app.ts'
 import { command, integerOption, required, text, UsageError, type Values } from './command.ts'
 import { brand, brandOf, ofBrand } from './of-brand.ts'
+import { heedInterrupt } from './stop.ts'
 import { table } from './table.ts'
 
 const email = { type: 'string', required: true, placeholder: 'EMAIL', what: 'Email of the user' } as const
@@ -209,6 +210,7 @@ async function asked(): Promise<string> {
   process.stderr.write('Password (leave empty to have one made): ')
   const output = new Writable({ write: (_chunk, _encoding, done) => done() })
   const reader = createInterface({ input: process.stdin, output, terminal: true })
+  heedInterrupt(reader)
   try {
     return await reader.question('')
   } finally {

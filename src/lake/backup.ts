@@ -35,25 +35,32 @@ const RENEW_MS = 60_000
 
 /**
  * Writes all tables, as of one instant, and the lake files that they name into an empty folder. The service goes on
- * meanwhile: lake files are immutable, and the removal of retired ones pauses.
+ * meanwhile: lake files are immutable, and the removal of retired ones pauses. The signal ends it as a failure does.
  */
 export async function backup(
   { postgres, lakeDir }: Pipeline,
   folder: string,
   onProgress: (done: number, total: number) => void = () => {},
+  signal: AbortSignal = new AbortController().signal,
 ): Promise<BackupDocument> {
   if (!relative(lakeDir, resolve(folder)).startsWith('..'))
     throw fail('conflict', `${folder} is within the lake: a backup needs a folder of its own.`)
   await prepare(folder)
   const pause = () => postgres.pipeline.run('backup_pause_removal', [PAUSE_MINUTES])
-  await pause()
   const renewal = setInterval(() => {
     pause().catch((error) => log('warn', 'backup_pause_failed', errorFields(error)))
   }, RENEW_MS)
   /** Postgres says of a transaction that ends within a copy only that. */
   let failed: unknown
+  let dumping: Promise<unknown> = Promise.resolve()
+  const cut = Promise.withResolvers<never>()
+  cut.promise.catch(() => {})
+  const stop = () => cut.reject(signal.reason)
+  signal.addEventListener('abort', stop)
   try {
-    const document = await postgres.sql.begin('isolation level repeatable read read only', async (tx) => {
+    signal.throwIfAborted()
+    await pause()
+    const taken = postgres.sql.begin('isolation level repeatable read read only', async (tx) => {
       await ask(tx, 'backup_take_time')
       const [state] = await ask<Pick<BackupDocument, 'exported_below' | 'first_log_day' | 'migrations'>>(
         tx,
@@ -64,27 +71,32 @@ export async function backup(
       const files = await ask<BackupDocument['files'][number]>(tx, 'backup_files')
       const dumped: BackupDocument['tables'] = []
       for (const { name } of tables) {
-        const bytes = await dump(tx, name, join(folder, 'postgres', `${name}.copy.zst`)).catch((error) => {
+        const dumpingOne = dump(tx, name, join(folder, 'postgres', `${name}.copy.zst`), signal)
+        dumping = dumpingOne.catch((error) => {
           failed = error
-          throw error
         })
-        dumped.push({ name, bytes })
+        dumped.push({ name, bytes: await dumpingOne })
       }
       const made_at = new Date().toISOString()
       return { format: BACKUP_FORMAT, made_at, ...state, tables: dumped, files }
     })
+    // What Postgres still sends of a table may take as long as the table is.
+    const document = await Promise.race([taken, cut.promise])
     for (const [index, { path }] of document.files.entries()) {
       await copyDurably(join(lakeDir, path), join(folder, 'lake', path))
       onProgress(index + 1, document.files.length)
+      signal.throwIfAborted()
     }
     await syncFolders(folder)
     await writeFile(join(folder, 'backup.json'), JSON.stringify(document, null, 2), { flush: true })
     await sync(folder)
     return document
   } catch (error) {
+    await dumping
     await clear(folder)
-    throw failed ?? error
+    throw signal.aborted ? signal.reason : (failed ?? error)
   } finally {
+    signal.removeEventListener('abort', stop)
     clearInterval(renewal)
   }
 }
@@ -92,8 +104,13 @@ export async function backup(
 /** Whoever may read a backup reads every customer: only its owner may, also where the folder was there before. */
 async function prepare(folder: string): Promise<void> {
   makeFolder('FOLDER', folder)
-  if ((await readdir(folder)).length)
-    throw fail('conflict', `${folder} is not empty: a backup needs a folder of its own.`)
+  const there = await readdir(folder)
+  if (there.length && there.every((name) => PARTS.includes(name)))
+    throw fail(
+      'conflict',
+      `${folder} holds a backup without its backup.json: one that was killed, or is still being written. If none is, remove ${there.map((name) => join(folder, name)).join(' and ')}, or give another folder.`,
+    )
+  if (there.length) throw fail('conflict', `${folder} is not empty: a backup needs a folder of its own.`)
   for (const part of PARTS) await mkdir(join(folder, part), { mode: 0o700 })
 }
 
@@ -107,7 +124,8 @@ async function clear(folder: string): Promise<void> {
 const ask = async <Row>(tx: Transaction, name: string): Promise<Row[]> =>
   (await tx.unsafe(statement('postgres', name))) as unknown as Row[]
 
-async function dump(tx: Transaction, table: string, path: string): Promise<number> {
+async function dump(tx: Transaction, table: string, path: string, signal: AbortSignal): Promise<number> {
+  signal.throwIfAborted()
   await mkdir(dirname(path), { recursive: true })
   let bytes = 0
   const counted = new Transform({
@@ -118,7 +136,9 @@ async function dump(tx: Transaction, table: string, path: string): Promise<numbe
   })
   // Names come from the catalog, quoted by Postgres itself.
   const rows = await tx.unsafe(`copy (select * from ${table}) to stdout`).readable()
-  await pipe(rows, counted, createZstdCompress(CHECKED), createWriteStream(path, { flush: true }))
+  // What is made from here on would stay behind.
+  signal.throwIfAborted()
+  await pipe(rows, counted, createZstdCompress(CHECKED), createWriteStream(path, { flush: true }), { signal })
   return bytes
 }
 

@@ -33,7 +33,8 @@ export async function takeLock(
 function flock(file: number, kind: 'shared' | 'exclusive', milliseconds: number): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const options = [kind === 'shared' ? '-s' : '-x', ...(milliseconds === 0 ? ['-n'] : []), '3']
-    const child = spawn('flock', options, { stdio: ['ignore', 'ignore', 'ignore', file] })
+    // In a group of its own: Ctrl-C on our terminal would take the lock from whoever is about to end in good order.
+    const child = spawn('flock', options, { stdio: ['ignore', 'ignore', 'ignore', file], detached: true })
     const timer = milliseconds === 0 ? undefined : setTimeout(() => child.kill('SIGKILL'), milliseconds)
     child.once('error', (cause) => {
       clearTimeout(timer)
