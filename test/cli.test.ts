@@ -559,6 +559,21 @@ t.test('from an empty service to members', async (t) => {
         bytes: 'aa',
       },
     ])
+    const written = `select date '2023-05-01' as day, time '10:00' as at, timetz '10:00:00+02' as there, interval 1 day as long,
+      '101'::bit as bits, [date '2023-05-01'] as days, {'at': time '10:00:00.5'} as row, date 'infinity' as never`
+    t.strictSame(document(t, await run([...args, written, '--json'])), [
+      {
+        day: '2023-05-01',
+        at: '10:00:00',
+        there: '10:00:00+02',
+        long: '1 day',
+        bits: '101',
+        days: ['2023-05-01'],
+        row: { at: '10:00:00.5' },
+        never: 'infinity',
+      },
+    ])
+    t.match((await here([...args, "select date '2023-05-01' as day"])).stdout, /\n2023-05-01\n$/)
     const whole =
       'select 9007199254740991 as safe, [-9007199254740993] as below, 18446744073709551615 as beyond'
     t.strictSame(document(t, await run([...args, whole, '--json'])), [

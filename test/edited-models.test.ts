@@ -308,6 +308,23 @@ for (const [what, model, change, message] of [
     await t.rejects(refreshed(1_000), message)
   })
 
+t.test(
+  'a model that is called like a relation of refreshes is named, and left out of what is read',
+  async (t) => {
+    const { write, remove, refreshed, bound } = await checkout(t)
+    await refreshed(1_000)
+    for (const name of ['members', 'segment_members']) {
+      const model = `models/${name}.sql`
+      write('-- what: w\n-- grain: customer\n-- refresh: r\n\nselect customer from stg_customers', model)
+      await t.rejects(refreshed(1_000), {
+        message: `${model}: "${name}" is the name of a relation that refreshes make`,
+      })
+      t.same(await bound(), [0, 0])
+      remove(model)
+    }
+  },
+)
+
 for (const [what, smallRows] of [
   ['small', 1_000],
   ['large', 0],

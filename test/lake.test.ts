@@ -59,6 +59,54 @@ t.test('committed events are in the sources of their brand after a tick', async 
   t.equal((await sourceRows(pipeline, other, 'from events')).length, 1)
 })
 
+t.test('units of an event that are no whole number from 0 on are missing, and not rounded', async (t) => {
+  const pipeline = await lake(t)
+  const brand = await newBrand(pipeline)
+  const sent = [
+    2,
+    '3',
+    '2.0',
+    1e3,
+    0,
+    1.5,
+    '0.4',
+    -1,
+    '-0.2',
+    'x',
+    '',
+    true,
+    '2147483648',
+    'nan',
+    'inf',
+    '1e308',
+  ]
+  await logBatch(
+    pipeline.postgres.sql,
+    sent.map((units, at) => ({
+      brand_id: brand.id,
+      event_id: String(at),
+      anonymous_id: 'v',
+      properties: { quantity: units, item_count: units },
+    })),
+  )
+  t.match(await tick(pipeline), { dead: 0 })
+  const rows = await sourceRows<{ quantity: number | null; item_count: number | null }>(
+    pipeline,
+    brand,
+    'select quantity, item_count from events order by event_id::integer',
+  )
+  const known = [2, 3, 2, 1000, 0]
+  const expected = sent.map((_, at) => known[at] ?? null)
+  t.same(
+    rows.map(({ quantity }) => quantity),
+    expected,
+  )
+  t.same(
+    rows.map(({ item_count }) => item_count),
+    expected,
+  )
+})
+
 t.test('an event without an id is named by its batch and line', async (t) => {
   const pipeline = await lake(t)
   const brand = await newBrand(pipeline)

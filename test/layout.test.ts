@@ -2,6 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import t from 'tap'
 import { CHECKOUT } from '../src/config.ts'
+import { loadModels } from '../src/model/graph.ts'
+import { isOwn } from '../src/model/own.ts'
+import { SOURCES } from '../src/model/source.ts'
 
 /** Imports go only to the left, or stay in their own group. */
 const ORDER: readonly (readonly string[])[] = [
@@ -79,4 +82,74 @@ t.test('jobs and operations never import each other', async (t) => {
 
 t.test('imports name the file with its ending', async (t) => {
   t.same(told(imports.filter(({ path }) => !path.endsWith('.ts'))), [])
+})
+
+/** What makes relations in a session that has models. */
+const MAKES =
+  /^(src\/(segment|model)\/.*|src\/lake\/(generation|serving|session|sources|write-rows)\.ts|sql\/duckdb\/(reading|refresh)\/.*)$/
+
+/** What stands in the names of relations, by how the program calls it. */
+const CALLED: Readonly<Record<string, readonly string[]>> = {
+  all: ['orders_versions'],
+  'cameOf(relation)': ['came_stg_orders'],
+  'copyOf(copied)': ['recent_orders'],
+  current: ['orders_changed'],
+  'index + 1': ['1'],
+  later: ['orders_versions'],
+  model: ['stg_orders'],
+  name: ['rfm', 'churn'],
+  named: ['member_before', 'member_lake'],
+  orders: ['orders_source'],
+  'pass.source': ['customer_profile'],
+  'relation.name': ['stg_orders'],
+  shared: ['events_versions'],
+  'sourceName(relation)': ['orders_source'],
+  table: ['passed_stg_orders'],
+  target: ['members'],
+  to: ['touched', 'remade', 'asked_of_stg_orders'],
+}
+
+/** Names as they can come out; of one that nobody foresaw the name as it is written. */
+const spelled = ({ path, name }: { path: string; name: string }): string[] =>
+  name
+    .replaceAll(`\${relation}`, path.startsWith('src/lake/') ? 'orders' : 'stg_orders')
+    .split(/\$\{([^}]+)\}/)
+    .reduce<string[]>(
+      (begun, part, at) =>
+        begun.flatMap((start) =>
+          (at % 2 ? (CALLED[part] ?? [`\${${part}}`]) : [part]).map((one) => start + one),
+        ),
+      [''],
+    )
+
+t.test('no model can have the name of a relation that refreshes make', async (t) => {
+  const statements = readdirSync(join(CHECKOUT, 'sql/duckdb'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.sql'))
+    .map((name) => join(CHECKOUT, 'sql/duckdb', name))
+  const made = [...files, ...statements].flatMap((file) => {
+    const path = relative(CHECKOUT, file)
+    if (!MAKES.test(path)) return []
+    const text = readFileSync(file, 'utf8')
+    const constants = new Map(
+      [...text.matchAll(/const ([A-Z_]+) = '(\w+)'/g)].map(([, name, value]) => [`\${${name}}`, value]),
+    )
+    const names = [
+      ...text.matchAll(
+        /\b(?:create (?:or replace )?(?:temp )?(?:table|view|macro|\$\{\w+\})|rename to) ((?:\w|[.()]|\$\{[^}]+\})+)/g,
+      ),
+      // Names under which one is created elsewhere.
+      ...text.matchAll(/\b(?:to|table|replaced|current|later|shared|all) = `((?:\w|\$\{[^}]+\})+)`/g),
+      ...text.matchAll(/\bmade\(\s*`((?:\w|\$\{[^}]+\})+)`/g),
+      ...text.matchAll(/\b(?:named = |makeTable\(\s*duck,\s*|served\(\s*)'([a-z_]+)'/g),
+    ]
+    return names.map(([, name = '']) => ({ path, name: constants.get(name) ?? name }))
+  })
+  t.ok(made.length > 80, 'names are found at all')
+  const known = new Set([...(await loadModels()).map(({ name }) => name), ...SOURCES, 'params'])
+  const isTaken = (name: string) => known.has(name) || isOwn(name)
+  // Those in the database of changes are beside no marts but the ones that they replace.
+  const free = made.filter(
+    (each) => !/^(published|changes)\./.test(each.name) && !spelled(each).every(isTaken),
+  )
+  t.same(free, [])
 })

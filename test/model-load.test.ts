@@ -316,6 +316,19 @@ const refused: [fact: string, files: Record<string, string>, message: RegExp][] 
   ],
   ['chance', { 'a.sql': 'select random() as x' }, /a\.sql: random\(\) depends on more than rows and params/],
 ]
+for (const name of [
+  'members',
+  'segment_members',
+  'touched',
+  'ltv_touched',
+  'customer_texts',
+  'orders_changed',
+])
+  refused.push([
+    `the name ${name}`,
+    { [`${name}.sql`]: 'select 1 as customer' },
+    new RegExp(`/${name}\\.sql: "${name}" is the name of a relation that refreshes make$`),
+  ])
 for (const statement of [
   'create table x as select 1',
   'drop table x',

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import t from 'tap'
 import { CHECKOUT } from '../src/config.ts'
+import { timeOf } from '../src/connect/import/time.ts'
 import { checkGrains } from '../src/model/audit.ts'
 import { modelDocs } from '../src/model/docs.ts'
 import { loadModels, type Model, upstreamOf } from '../src/model/graph.ts'
@@ -70,6 +71,51 @@ t.test('products that are kept beside lines say what these do', async (t) => {
     const made = byName.get(ORDER_PRODUCTS)?.sql ?? ''
     t.not(made, kept)
     t.same(await rows(made), await rows(kept))
+  })
+})
+
+t.test('a text is the same time on a profile as in a file that is imported', async (t) => {
+  const clocks = ['10:00', 't10:00:00', 'T9:5', ' 23:59:59.5', ' 24:00', '']
+  const names = ['Europe/Berlin', ' etc/gmt-14', ' Etc/UTC', 'BST', ' America/Argentina/Buenos_Aires', ' a/b']
+  const words = ['', ' ', 'z', ' Z', 'utc', ' UTC', 'GMT', ' gmt ', 'UT']
+  const offsets = [
+    '+2',
+    '-02',
+    '+0530',
+    '-5:30',
+    '+05:30:15',
+    '+15:59',
+    '-16:00',
+    '+99:00',
+    '+01:60',
+    '+530',
+    '+',
+    '+:',
+  ]
+  const zones = [...names, ...words, ...words.flatMap((word) => offsets.map((offset) => word + offset))]
+  const texts = ['2026-07-13', '2026/7/3', '13.7.2026', '2026-7']
+    .flatMap((day) => clocks.flatMap((clock) => zones.map((zone) => day + clock + zone)))
+    .concat(['infinity', '2026', '10:00'])
+  await withModels(models, {}, async (connection) => {
+    await connection.run(
+      `insert into events by name
+       select n as subject, n::varchar as event_id, 'updateProperties' as event_type, timestamp '2026-01-01' as occurred_at,
+         json_object('at', text) as properties
+       from (select unnest($1::json::varchar[]) as text, generate_subscripts($1::json::varchar[], 1) as n)`,
+      [JSON.stringify(texts)],
+    )
+    const rows = async (select: string) => (await connection.runAndReadAll(select)).getRowsJson()
+    const read =
+      "(select value, moment, trim(value) as text from stg_customer_attributes where value ~ '^[0-9].*')"
+    const [[all, times] = []] = await rows(`select count(*)::integer, count(moment)::integer from ${read}`)
+    t.equal(all, texts.length - 1)
+    t.ok(Number(times) > texts.length / 10 && Number(times) < texts.length / 2, `${times} are times`)
+    t.same(
+      await rows(
+        `select * from (select *, ${timeOf('text')} as imported from ${read}) where moment is distinct from imported`,
+      ),
+      [],
+    )
   })
 })
 

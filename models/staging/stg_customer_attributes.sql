@@ -69,18 +69,20 @@ timed as (
             -- Only what begins with a digit: to find that a text is no time takes half a microsecond.
             when not coalesce(said >= '0' and said < ':', false) then null
             when regexp_matches(said, '(?i)^[0-9]+([^a-z0-9:+][0-9]+){2}([ t]+[0-9:.]+)?$')
-                then try_cast(said as timestamp)
+                then try_cast(upper(said) as timestamp)
+            -- Offsets to 15:59, as far as PostgreSQL reads: DuckDB takes 99 hours.
             when regexp_matches(
                 said,
-                '(?i)^[0-9]+([^a-z0-9:+][0-9]+){2}[ t]+[0-9:.]+\s*([+-][0-9:]+|(z|utc|gmt)([+-][0-9:]+)?|[a-z_]+/[a-z0-9_/+-]+)$'
+                '(?i)^[0-9]+([^a-z0-9:+][0-9]+){2}[ t]+[0-9:.]+\s*(z|(utc|gmt)?\s*[+-]([0-9](:[0-5][0-9])?|(0[0-9]|1[0-5])(:?[0-5][0-9](:[0-5][0-9])?)?)|utc|gmt|[a-z_]+/[a-z0-9_/+-]+)$'
             )
                 then try_cast(
-                    regexp_replace(
-                        -- DuckDB reads no zone behind minutes, and no offset behind a space.
-                        regexp_replace(said, '(?i)([ t][0-9]+:[0-9]+)(\s*[a-z+-])', '\1:00\2'),
-                        '\s+([+-][0-9:]+)$',
-                        '\1'
-                    ) as timestamptz
+                    -- What DuckDB does not read: a zone behind minutes, UTC without a space before it, an offset behind a
+                    -- space or GMT, and one of a single digit.
+                    upper(said)
+                    .regexp_replace('([ T][0-9]+:[0-9]+)(\s*[A-Z+-])', '\1:00\2')
+                    .regexp_replace('([0-9:.])\s*(UTC|GMT|Z)$', '\1Z')
+                    .regexp_replace('([0-9:.])\s*(UTC|GMT)?\s*([+-][0-9:]+)$', '\1\3')
+                    .regexp_replace('([0-9:.][+-])([0-9](:[0-9]+)?)$', '\10\2') as timestamptz
                 ) at time zone 'UTC'
         end as said_at
     from (

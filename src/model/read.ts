@@ -6,6 +6,7 @@ import { readHeader } from './header.ts'
 import { rowsFrom } from './hollow.ts'
 import { didYouMean } from './nearest.ts'
 import { ORDER_PRODUCTS, withProductsOfLines } from './order-products.ts'
+import { isOwn } from './own.ts'
 import { naming } from './run.ts'
 import { readSelect } from './select.ts'
 import { createEmptySources, SOURCES } from './source.ts'
@@ -91,6 +92,7 @@ function checkName(file: string, name: string, taken: Model | undefined): void {
     throw new Error(`${file}: a model's file name is snake_case, as its relation`)
   if (taken) throw new Error(`${file}: a model named "${name}" exists already in ${taken.file}`)
   if (GIVEN.has(name)) throw new Error(`${file}: "${name}" is the name of a source`)
+  if (isOwn(name)) throw new Error(`${file}: "${name}" is the name of a relation that refreshes make`)
 }
 
 function checkReads(

@@ -1,5 +1,6 @@
 import {
   type DuckDBConnection,
+  DuckDBDateValue,
   type DuckDBMaterializedResult,
   type DuckDBPreparedStatement,
   DuckDBTypeId,
@@ -24,8 +25,8 @@ export interface Duck {
     signal?: AbortSignal,
   ): Promise<Row[]>
   /**
-   * What each statement of a text answers; of those that answer nothing, such as parts of a pivot, no list. Those that
-   * write files are refused.
+   * What each statement of a text answers, as `rows` has it, but for dates, times of day, intervals and bits, which are
+   * texts; of those that answer nothing, such as parts of a pivot, no list. Those that write files are refused.
    */
   answers<Row = Record<string, unknown>>(text: string): Promise<Row[][]>
   /** For the appender and for reading chunks. */
@@ -130,7 +131,7 @@ async function answersOf<Row>(connection: DuckDBConnection, text: string): Promi
   if (namesWriter(text)) throw new Error(NO_FILES)
   const statements = await connection.extractStatements(text).catch(() => null)
   // An empty text, or a mistake, which DuckDB explains when it is asked to run it.
-  if (!statements) return [(await connection.runAndReadAll(text)).convertRowObjects(toJs) as never]
+  if (!statements) return [(await connection.runAndReadAll(text)).convertRowObjects(toAnswer) as never]
   const answers: Row[][] = []
   for (let at = 0; at < statements.count; at++) {
     const statement = await statements.prepare(at)
@@ -138,7 +139,7 @@ async function answersOf<Row>(connection: DuckDBConnection, text: string): Promi
       if (mayWrite(statement.statementType, text)) throw new Error(NO_FILES)
       const reader = await statement.runAndReadAll()
       if (reader.returnType !== ResultReturnType.NOTHING)
-        answers.push(reader.convertRowObjects(toJs) as never)
+        answers.push(reader.convertRowObjects(toAnswer) as never)
     } finally {
       statement.destroySync()
     }
@@ -219,3 +220,22 @@ const OURS: Partial<Record<DuckDBTypeId, DuckDBValueConverter<JS>>> = {
 
 const toJs: DuckDBValueConverter<JS> = (value, type, converter) =>
   value === null ? null : (OURS[type.typeId] ?? JSDuckDBValueConverter)(value, type, converter)
+
+/** What JSON and JavaScript have no word for, to be read by people: as DuckDB writes it. */
+const WRITTEN: ReadonlySet<DuckDBTypeId> = new Set([
+  DuckDBTypeId.DATE,
+  DuckDBTypeId.TIME,
+  DuckDBTypeId.TIME_NS,
+  DuckDBTypeId.TIME_TZ,
+  DuckDBTypeId.INTERVAL,
+  DuckDBTypeId.BIT,
+])
+
+const toAnswer: DuckDBValueConverter<JS> = (value, type, converter) =>
+  value !== null && WRITTEN.has(type.typeId) ? written(value) : toJs(value, type, converter)
+
+/** Of the days that stand for what never ends the binding makes dates. */
+function written(value: NonNullable<DuckDBValue>): string {
+  if (!(value instanceof DuckDBDateValue) || value.isFinite) return String(value)
+  return value.days > 0 ? 'infinity' : '-infinity'
+}

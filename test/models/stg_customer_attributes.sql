@@ -103,6 +103,19 @@ values
     ('d', null),
     ('e', '2026-07-13 13:30:00')
 
+-- case: zones are read in any case, behind GMT and of one digit, and are none further from UTC than 15:59
+-- given events: event_id, subject, event_type, properties, occurred_at
+values (1, 1, 'updateProperties', '{"a": "2026-07-13t08:00:00z", "b": "2026-07-13 08:00 GMT+2", "c": "2026-07-13 08:00:00 utc -05:30", "d": "2026-07-13 08:00:00+99:00", "e": "2026-07-13 08:00:00+05:60", "f": "2026-07-13t08:00", "g": "2026-07-13 08:00:00 Etc/GMT+2"}', '2025-01-01')
+-- expect stg_customer_attributes: name, moment
+values
+    ('a', '2026-07-13 08:00:00'),
+    ('b', '2026-07-13 06:00:00'),
+    ('c', '2026-07-13 13:30:00'),
+    ('d', null),
+    ('e', null),
+    ('f', '2026-07-13 08:00:00'),
+    ('g', '2026-07-13 10:00:00')
+
 -- case: a time without a zone is UTC, whatever zone another names
 -- given events: event_id, subject, event_type, properties, occurred_at
 values (1, 1, 'updateProperties', '{"a": "2026-07-13 08:00:00 America/New_York", "b": "2026-07-13 08:00:00", "c": "2026-07-13", "d": "2026-07-13T08:00", "e": "2026-07-13 08:00:00+02", "f": "2026-07-13T08:00:00Z"}', '2025-01-01')

@@ -2,20 +2,33 @@ import { literal } from '../../store/duckdb.ts'
 
 const DAY = '[0-9]+([^a-z0-9:+][0-9]+){2}'
 const WITHOUT_ZONE = `(?i)^${DAY}([ t]+[0-9:.]+)?$`
+// As far from UTC as PostgreSQL reads: no place is, or ever was, further. DuckDB takes 99 hours.
+const OFFSET = '[+-]([0-9](:[0-5][0-9])?|(0[0-9]|1[0-5])(:?[0-5][0-9](:[0-5][0-9])?)?)'
 // DuckDB knows abbreviations, which several zones share, as others than are meant: BST is Bangladesh, AST Alaska.
-const ZONE = '([+-][0-9:]+|(z|utc|gmt)([+-][0-9:]+)?|[a-z_]+/[a-z0-9_/+-]+)'
-const WITH_ZONE = `(?i)^(${DAY}[ t]+[0-9:.]+)\\s*${ZONE}$`
-// DuckDB reads no zone behind minutes, and no offset behind a space.
-const MINUTES = '(?i)([ t][0-9]+:[0-9]+)(\\s*[a-z+-])'
-const SPACE_BEFORE_OFFSET = '\\s+([+-][0-9:]+)$'
+const ZONE = `(z|(utc|gmt)?\\s*${OFFSET}|utc|gmt|[a-z_]+/[a-z0-9_/+-]+)`
+const WITH_ZONE = `(?i)^${DAY}[ t]+[0-9:.]+\\s*${ZONE}$`
+
+/**
+ * In capitals, what DuckDB does not read becomes what it does: a zone behind minutes, UTC without a space before it, an offset
+ * behind a space or GMT, and one of a single digit.
+ */
+const READABLE: readonly (readonly [found: string, written: string])[] = [
+  ['([ T][0-9]+:[0-9]+)(\\s*[A-Z+-])', '\\1:00\\2'],
+  ['([0-9:.])\\s*(UTC|GMT|Z)$', '\\1Z'],
+  ['([0-9:.])\\s*(UTC|GMT)?\\s*([+-][0-9:]+)$', '\\1\\3'],
+  ['([0-9:.][+-])([0-9](:[0-9]+)?)$', '\\10\\2'],
+]
 
 const readable = (text: string) =>
-  `regexp_replace(regexp_replace(${text}, ${literal(MINUTES)}, '\\1:00\\2'), ${literal(SPACE_BEFORE_OFFSET)}, '\\1')`
+  READABLE.reduce(
+    (read, [found, written]) => `regexp_replace(${read}, ${literal(found)}, ${literal(written)})`,
+    `upper(${text})`,
+  )
 
 /** SQL of the time that a text is in UTC; null when it is none, or its zone is an abbreviation. */
 export const timeOf = (text: string) =>
   // As TIMESTAMP a text loses its offset without a word; as TIMESTAMPTZ one without zone has that of the row before.
-  `case when regexp_matches(${text}, ${literal(WITHOUT_ZONE)}) then try_cast(${text} as TIMESTAMP)
+  `case when regexp_matches(${text}, ${literal(WITHOUT_ZONE)}) then try_cast(upper(${text}) as TIMESTAMP)
     when regexp_matches(${text}, ${literal(WITH_ZONE)})
       then try_cast(${readable(text)} as TIMESTAMPTZ)::TIMESTAMP end`
 
