@@ -13,38 +13,41 @@ import { away } from './fixtures/away.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import { lake, logBatch, sourceRows } from './fixtures/lake.ts'
 
-t.test('nothing is written where the disk of the lake is not mounted, and what came goes on after', async (t) => {
-  const pipeline = await lake(t)
-  const brand = await newBrand(pipeline)
-  const add = (event_id: string) =>
-    logBatch(pipeline.postgres.sql, [{ brand_id: brand.id, event_id, email: 'ann@example.com' }])
-  await add('one')
-  await snapshotAll(pipeline)
-  const back = away(pipeline)
-  try {
-    await add('two')
-    const refused = { code: 'unavailable', message: /has none of the files of this service.* mounted/ }
-    await t.rejects(snapshotAll(pipeline), refused)
-    await t.rejects(compactBrand(pipeline, brand.id, true), refused)
-    await t.rejects(refreshBrand(pipeline, brand.id), refused)
-    await t.rejects(retain(pipeline), refused)
-    const [file] = await listedFiles(pipeline, null)
-    await t.rejects(
-      publishFiles(pipeline, [], async () => t.fail(`published beside ${file?.path}`)),
-      refused,
-    )
-    await noteFailed(pipeline, brand.id, new Error('away'), { results: null, ms: 1 })
-    t.same(readdirSync(pipeline.lakeDir), [])
-  } finally {
-    back()
-  }
-  t.equal(await lakeProblem(pipeline), null)
-  await snapshotAll(pipeline)
-  const events = await sourceRows(pipeline, brand, 'select event_id from events order by all')
-  t.same(events, [{ event_id: 'one' }, { event_id: 'two' }])
-  const { sql } = pipeline.postgres
-  t.same(await sql`select failures from lake_brand where brand_id = ${brand.id}`, [{ failures: 0 }])
-})
+t.test(
+  'nothing is written where the disk of the lake is not mounted, and what came goes on after',
+  async (t) => {
+    const pipeline = await lake(t)
+    const brand = await newBrand(pipeline)
+    const add = (event_id: string) =>
+      logBatch(pipeline.postgres.sql, [{ brand_id: brand.id, event_id, email: 'ann@example.com' }])
+    await add('one')
+    await snapshotAll(pipeline)
+    const back = away(pipeline)
+    try {
+      await add('two')
+      const refused = { code: 'unavailable', message: /has none of the files of this service.* mounted/ }
+      await t.rejects(snapshotAll(pipeline), refused)
+      await t.rejects(compactBrand(pipeline, brand.id, true), refused)
+      await t.rejects(refreshBrand(pipeline, brand.id), refused)
+      await t.rejects(retain(pipeline), refused)
+      const [file] = await listedFiles(pipeline, null)
+      await t.rejects(
+        publishFiles(pipeline, [], async () => t.fail(`published beside ${file?.path}`)),
+        refused,
+      )
+      await noteFailed(pipeline, brand.id, new Error('away'), { results: null, ms: 1 })
+      t.same(readdirSync(pipeline.lakeDir), [])
+    } finally {
+      back()
+    }
+    t.equal(await lakeProblem(pipeline), null)
+    await snapshotAll(pipeline)
+    const events = await sourceRows(pipeline, brand, 'select event_id from events order by all')
+    t.same(events, [{ event_id: 'one' }, { event_id: 'two' }])
+    const { sql } = pipeline.postgres
+    t.same(await sql`select failures from lake_brand where brand_id = ${brand.id}`, [{ failures: 0 }])
+  },
+)
 
 t.test('a lake without an owner is taken when it has most of the files, not for a few', async (t) => {
   const pipeline = await lake(t)
