@@ -30,7 +30,6 @@ t.test(
       await t.rejects(compactBrand(pipeline, brand.id, true), refused)
       await t.rejects(refreshBrand(pipeline, brand.id), refused)
       await t.rejects(retain(pipeline), refused)
-      const [file] = await listedFiles(pipeline, null)
       await t.rejects(
         publishFiles(pipeline, [], async () => void t.fail('published')),
         refused,
