@@ -9,6 +9,7 @@ export const compactStaging: Job<Pipeline> = {
   queue: 'compact-staging',
   timeoutSeconds: 900,
   policy: 'one',
+  writesLake: true,
   async run(pipeline) {
     try {
       const files = await mergeShared(pipeline)

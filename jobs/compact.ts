@@ -10,6 +10,7 @@ export const compact: Job<Pipeline, { brands: string[] }> = {
   timeoutSeconds: 900,
   policy: 'many',
   workers: 1,
+  writesLake: true,
   async run(pipeline, { brands }, control) {
     for (const brandId of brands) {
       if (control.signal.aborted) return

@@ -9,6 +9,7 @@ export const erase: Job<Pipeline> = {
   every: '* * * * *',
   timeoutSeconds: 3_600,
   policy: 'one',
+  writesLake: true,
   async run(pipeline, _data, control) {
     const late = eraseLate(pipeline)
     // What fails of the earlier ones is thrown after those that wait.

@@ -158,6 +158,7 @@ export const refresh: Job<Pipeline, Brands> = {
   policy: 'many',
   // Small brands are computed by one thread each; what one waits for (the disk, Postgres) others use.
   workers: 6,
+  writesLake: true,
   run: runQuick,
 }
 

@@ -21,6 +21,7 @@ export const snapshot: Job<Pipeline> = {
   queue: 'snapshot',
   timeoutSeconds: 300,
   policy: 'one',
+  writesLake: true,
   async run(pipeline, _data, control) {
     const end = performance.now() + TURN_MS
     let more = false

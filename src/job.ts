@@ -49,5 +49,7 @@ export interface Job<Services, Data extends object = object> {
    */
   policy: 'one' | 'many' | 'each'
   workers?: number
+  /** It writes to the lake: it is not run while the folder is not known to be this service's. */
+  writesLake?: true
   run(services: Services, data: Data, control: Control): Promise<void>
 }

@@ -39,6 +39,16 @@ export function log(level: Level, event: string, fields: Record<string, unknown>
   })
 }
 
+/** For what fails again and again while something is away: a line at first, and one in each so many milliseconds. */
+export function rareLog(everyMs: number): typeof log {
+  let next = Number.NEGATIVE_INFINITY
+  return (...line) => {
+    if (performance.now() < next) return
+    next = performance.now() + everyMs
+    log(...line)
+  }
+}
+
 /** What is left of an error that a library spread into an object of its own. */
 const isSaid = (error: unknown): error is { message: string } =>
   typeof error === 'object' && error !== null && 'message' in error && typeof error.message === 'string'

@@ -1,7 +1,8 @@
 import { accessSync, constants } from 'node:fs'
 import type { App } from './app.ts'
-import { isLakeAway } from './lake/lost.ts'
+import { lakeProblem } from './lake/owner.ts'
 import { schemaOf } from './store/migrate.ts'
+import { readOnlyReason } from './store/read-only.ts'
 
 /** What keeps the service from its work, in words; empty when it is ready. */
 export async function missingOf({ postgres, pipeline, config }: App): Promise<string[]> {
@@ -9,6 +10,8 @@ export async function missingOf({ postgres, pipeline, config }: App): Promise<st
   try {
     const { pending } = await schemaOf(postgres.sql)
     if (pending.length) missing.push(`migrations ${pending.join(', ')}: run recoup migrate`)
+    const readOnly = await readOnlyReason(postgres)
+    if (readOnly) missing.push(`postgres: ${readOnly}`)
   } catch {
     missing.push('postgres: does not answer')
   }
@@ -17,9 +20,10 @@ export async function missingOf({ postgres, pipeline, config }: App): Promise<st
   } catch {
     missing.push(`lake: ${config.lakeDir} is not writable`)
   }
-  if (missing.length === 0 && (await isLakeAway(pipeline).catch(() => false)))
-    missing.push(
-      `lake: ${config.lakeDir} has none of the files of this service: is LAKE_DIR as it was, and mounted?`,
-    )
+  if (missing.length) return missing
+  const problem = await lakeProblem(pipeline).catch((error: unknown) =>
+    error instanceof Error ? error.message : String(error),
+  )
+  if (problem) missing.push(`lake: ${problem}`)
   return missing
 }

@@ -21,11 +21,13 @@ import { serviceSeal } from './access/service-seal.ts'
 import type { App } from './app.ts'
 import type { CampaignParts } from './campaign/round.ts'
 import { removeStale } from './connect/import/folder.ts'
+import { isUnavailable } from './errors.ts'
 import { following, type Job, Stopped } from './job.ts'
+import { lakeProblem } from './lake/owner.ts'
 import { type Pipeline, removeKilledWorkspaces } from './lake/pipeline.ts'
 import { openLakes } from './lake/reader.ts'
 import { openServed } from './lake/served.ts'
-import { errorFields, log } from './log.ts'
+import { errorFields, log, rareLog } from './log.ts'
 import { openReading } from './segment/reading.ts'
 import { SESSION_OF } from './store/postgres.ts'
 
@@ -63,6 +65,8 @@ export const POLL_SECONDS = 2
 const SUPERVISE_SECONDS = 10
 /** A Postgres whose host is gone says nothing; queries of the scheduler, which take milliseconds, wait for it so long. */
 const QUERY_MS = 60_000
+/** Each queue says every two seconds that Postgres is away. */
+const SAY_MS = 60_000
 const KEEP_ALIVE_MS = 10_000
 
 export interface Worker {
@@ -129,8 +133,9 @@ async function startScheduler(url: string, queryMs: number, over: AbortSignal): 
     superviseIntervalSeconds: SUPERVISE_SECONDS,
     warningQueueSize: 10_000,
   })
+  const saidAway = rareLog(SAY_MS)
   boss.on('error', (error) => {
-    if (!over.aborted) log('error', 'jobs_error', errorFields(error))
+    if (!over.aborted) (isUnavailable(error) ? saidAway : log)('error', 'jobs_error', errorFields(error))
   })
   boss.on('warning', (warning) => log('warn', 'jobs_warning', { ...warning }))
   await boss.start()
@@ -183,6 +188,8 @@ async function runJob(
     // Retention is what frees space; all else would only use more.
     if (job.queue !== retention.queue && (await freeShare(services.lakeDir)) < LEAST_FREE_SHARE)
       return log('error', 'disk_nearly_full', { queue: job.queue, lake_dir: services.lakeDir })
+    const problem = job.writesLake ? await lakeProblem(services) : null
+    if (problem) return log('error', 'lake_away', { queue: job.queue, problem })
     const control = { job: id, worker, send, signal: cut.signal, stopping: asked.signal }
     await job.run(services, data, control)
   } catch (error) {

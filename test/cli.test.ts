@@ -199,6 +199,18 @@ t.test('a Postgres that goes away under a command is named as such', async (t) =
   t.match(said, /^recoup: Postgres went away .*CONNECTION_CLOSED\)\. Run it again once it answers\n$/)
 })
 
+t.test('a Postgres that takes no writes is named as such', async (t) => {
+  const out = () => {
+    throw Object.assign(new Error('cannot execute INSERT in a read-only transaction'), { code: '25006' })
+  }
+  let said = ''
+  t.equal(await main(['--version'], { env: {}, out, err: (text) => (said += text) }), 1)
+  t.match(
+    said,
+    /^recoup: Postgres takes no writes \(cannot execute INSERT .*\): it is a standby, or default_trans/,
+  )
+})
+
 t.test('a data folder that cannot be looked at is not one without a service', async (t) => {
   const folder = t.testdir({})
   symlinkSync('postgres.json', join(folder, 'postgres.json'))

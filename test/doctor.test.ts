@@ -1,15 +1,20 @@
-import { mkdirSync, mkdtempSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
+import { openApp } from '../src/app.ts'
 import { diskFinding } from '../src/cli/doctor.ts'
 import { main } from '../src/cli/main.ts'
+import { readConfig } from '../src/config.ts'
 import { snapshotAll } from '../src/lake/horizon.ts'
 import { listedFiles } from '../src/lake/lost.ts'
+import { missingOf } from '../src/ready.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
 import connect from '../src/store/driver.ts'
 import { startWorker } from '../src/work.ts'
+import { away } from './fixtures/away.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
+import { cluster } from './fixtures/cluster.ts'
 import { database } from './fixtures/database.ts'
 import { eventually } from './fixtures/eventually.ts'
 import { logBatch } from './fixtures/lake.ts'
@@ -84,15 +89,32 @@ t.test('a lake folder that is not the one of the service keeps it from being rea
   await logBatch(app.postgres.sql, [{ brand_id: brand.id, email: 'ann@example.com' }])
   await snapshotAll(app.pipeline)
   t.match(await ready(), { ok: true })
-  const { lakeDir } = app.config
-  renameSync(lakeDir, `${lakeDir}-away`)
-  mkdirSync(lakeDir)
-  const away = await ready().finally(() => {
-    rmSync(lakeDir, { recursive: true })
-    renameSync(`${lakeDir}-away`, lakeDir)
-  })
-  t.match(away, { ok: false, missing: [/has none of the files of this service/] })
+  const back = away(app.pipeline)
+  try {
+    t.match(await ready(), { ok: false, missing: [/has none of the files of this service/] })
+    const why = /^WRONG .*has none of the files of this service/
+    t.match(await doctor({ LAKE_DIR: app.config.lakeDir }), { ready: why, 'lake files': why })
+  } finally {
+    back()
+  }
   t.match(await ready(), { ok: true })
+})
+
+t.test('a Postgres that takes no writes keeps the service from being ready', async (t) => {
+  const server = await cluster(t)
+  const admin = connect(server.adminUrl, { max: 1, onnotice: () => {} })
+  t.teardown(() => admin.end())
+  const dataDir = t.testdir()
+  const own = await openApp(readConfig({ DATABASE_URL: server.url, DATA_DIR: dataDir }))
+  t.teardown(() => own.close())
+  t.same(await missingOf(own), [])
+  await admin`set default_transaction_read_only = off`
+  await admin`alter system set default_transaction_read_only = on`
+  await admin`select pg_reload_conf()`
+  const why = 'takes no writes: default_transaction_read_only is on'
+  await eventually(async () => (await missingOf(own)).includes(`postgres: ${why}`))
+  const said = await doctor({ DATABASE_URL: server.url, DATA_DIR: dataDir })
+  t.match(said, { ready: `WRONG  ready: postgres: ${why}`, postgres: new RegExp(`^WRONG .*: ${why}$`) })
 })
 
 t.test('doctor names the files of the lake that are gone or cut off', async (t) => {

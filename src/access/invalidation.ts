@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type postgres from 'postgres'
-import { errorFields, log } from '../log.ts'
+import { errorFields, log, rareLog } from '../log.ts'
 import { type Postgres, SESSION_OF, type Sql } from '../store/postgres.ts'
 import { statement } from '../store/sqlfile.ts'
 import { heldLease, type Lease } from './lease.ts'
@@ -15,6 +15,9 @@ const MARGIN_MS = 250
 const IDLE_MS = 60_000
 /** A connection that has not answered for so long is given up for another one. */
 const STUCK_MS = 5_000
+
+/** It is tried again four times a second for as long as Postgres is away. */
+const SAY_MS = 60_000
 
 const LEAVE_MS = 1_000
 
@@ -110,6 +113,7 @@ function createConnection(
   onnotify: (channel: string, payload: string) => void,
 ) {
   const lease = heldLease(LEASE_MS)
+  const said = rareLog(SAY_MS)
   let usedAt = performance.now()
   let closed = false
   let renewal: { since: number; done: Promise<void> } | undefined
@@ -151,7 +155,7 @@ function createConnection(
     if (renewal) replace()
     const done = renew()
       .catch((error: unknown) => {
-        if (!closed) log('warn', 'access_lease_not_renewed', errorFields(error))
+        if (!closed) said('warn', 'access_lease_not_renewed', errorFields(error))
       })
       .finally(() => {
         if (renewal?.done === done) renewal = undefined

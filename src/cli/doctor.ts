@@ -3,10 +3,12 @@ import { sealProblem } from '../access/service-seal.ts'
 import type { App } from '../app.ts'
 import type { Config } from '../config.ts'
 import { isLost, listedFiles } from '../lake/lost.ts'
+import { lakeProblem } from '../lake/owner.ts'
 import { loadModels } from '../model/graph.ts'
 import { checkPublished } from '../model/published.ts'
 import { missingOf } from '../ready.ts'
 import connect from '../store/driver.ts'
+import { readOnlyReason } from '../store/read-only.ts'
 import { runningOn } from '../store/running.ts'
 import { command } from './command.ts'
 import type { LakeStatus } from './status.ts'
@@ -89,10 +91,9 @@ async function postgres({ postgres }: App): Promise<Finding> {
     fsync: string
     synchronous_commit: string
   }>('status_server')
-  return {
-    ok: fsync === 'on',
-    detail: `${version}, fsync ${fsync}, synchronous_commit ${synchronous_commit}`,
-  }
+  const readOnly = await readOnlyReason(postgres)
+  const facts = `${version}, fsync ${fsync}, synchronous_commit ${synchronous_commit}`
+  return { ok: fsync === 'on' && readOnly === null, detail: readOnly ? `${facts}: ${readOnly}` : facts }
 }
 
 async function server({ config, postgres: { url } }: App): Promise<Finding> {
@@ -163,6 +164,8 @@ const LOOKED_AT_ONCE = 64
 
 /** Their sizes tell what is gone or cut off; to read them all takes too long. */
 async function lakeFiles({ pipeline }: App): Promise<Finding> {
+  const problem = await lakeProblem(pipeline)
+  if (problem) return { ok: false, detail: problem }
   const files = await listedFiles(pipeline, null)
   const lost: string[] = []
   for (let at = 0; at < files.length; at += LOOKED_AT_ONCE)

@@ -182,6 +182,7 @@ const withNumbers = ({ options }: Command, args: readonly string[]): string[] =>
     return given
   }, [])
 
+const READ_ONLY = '25006'
 const FULL = ['ENOSPC', 'EDQUOT']
 
 /** What a person sees of a failure: its text, and the stack only of mistakes in the program or when debugging. */
@@ -191,6 +192,8 @@ function explain(error: unknown, env: NodeJS.ProcessEnv): string {
   if (!(error instanceof Error)) return String(error)
   if (FULL.includes(errorCode(error) ?? ''))
     return `${error.message}. The disk of DATA_DIR, of LAKE_DIR or of what the command writes is full: free some space, then run it again`
+  if (errorCode(error) === READ_ONLY)
+    return `Postgres takes no writes (${error.message}): it is a standby, or default_transaction_read_only is on. Set DATABASE_URL to the primary, or have this one take writes, then run it again`
   if (isUnavailable(error))
     return `Postgres went away while the command ran, or did not answer (${error.message}). Run it again once it answers`
   const isMistake = [TypeError, RangeError, ReferenceError].some((kind) => error instanceof kind)

@@ -1,3 +1,4 @@
+import { lakeProblem } from '../lake/owner.ts'
 import { command } from './command.ts'
 import { table } from './table.ts'
 
@@ -27,20 +28,29 @@ export interface LakeStatus {
   dead_letters: number
 }
 
+interface ShownLake extends LakeStatus {
+  /** Why nothing is written to it. */
+  problem: string | null
+}
+
 export const statusCommands = [
   command({
     name: 'status',
     what: 'What each brand has, how far the lake is behind, and what failed',
     options: {},
     run: async ({ app: open }) => {
-      const { postgres } = await open()
-      const lake = await postgres.pipeline.one<LakeStatus>('status_lake')
+      const { postgres, pipeline } = await open()
+      const lake: ShownLake = {
+        ...(await postgres.pipeline.one<LakeStatus>('status_lake')),
+        problem: await lakeProblem(pipeline),
+      }
       const brands = await postgres.pipeline.many<BrandStatus>('status_brands')
       return { lake, brands }
     },
     text: ({ lake, brands }) =>
       [
         `lake: tick ${lake.tick}, ${lake.waiting_events} events waiting, ${lake.export_lag_seconds} s behind, ${lake.dead_events} dead; ${lake.dead_letters} dead letters of webhooks`,
+        ...(lake.problem ? [`lake: ${lake.problem} Events wait in Postgres meanwhile.`] : []),
         table(
           [
             'shop',

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fail } from '../errors.ts'
 import { brandFolder, STAGING_FOLDER } from '../store/lake.ts'
-import { refuseForeignLake } from './owner.ts'
+import { requireOwnLake } from './owner.ts'
 import type { Pipeline } from './pipeline.ts'
 
 export interface Patience {
@@ -30,7 +30,7 @@ export async function removeErasedFiles(
   patience: Patience,
 ): Promise<number> {
   const { postgres, lakeDir } = pipeline
-  await refuseForeignLake(pipeline)
+  await requireOwnLake(pipeline)
   const fence = Date.now() - CLOCK_MS
   await outrunWriters(pipeline, brandId)
   const retired = await postgres.pipeline.many<{ id: number; path: string }>('lake_files_retired_of', [
@@ -60,7 +60,7 @@ export async function sweepAfterErasure(
   brandId: string,
   { writersMs }: Patience,
 ): Promise<number> {
-  await refuseForeignLake(pipeline)
+  await requireOwnLake(pipeline)
   const { paused } = await pipeline.postgres.pipeline.one<{ paused: boolean }>('lake_removal_paused')
   if (paused) return 0
   const before = Date.now() - writersMs

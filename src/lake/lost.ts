@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { log } from '../log.ts'
 import { hashOf } from '../store/hash.ts'
 import { type FileRelation, retireFiles } from './manifest.ts'
+import { lakeProblem } from './owner.ts'
 import type { Pipeline } from './pipeline.ts'
 
 export interface ListedFile {
@@ -20,21 +21,6 @@ export const listedFiles = (
   brandId: string | null,
 ): Promise<ListedFile[]> => postgres.pipeline.many<ListedFile>('lake_files_live', [brandId])
 
-/** Whether the folder has none of the files that the manifest lists: it is another one, or nothing is mounted there. */
-export async function isLakeAway({
-  postgres,
-  lakeDir,
-}: Pick<Pipeline, 'postgres' | 'lakeDir'>): Promise<boolean> {
-  const isThere = async ({ path }: { path: string }) =>
-    (await stat(join(lakeDir, path)).catch(() => null)) !== null
-  const some = await postgres.pipeline.many<{ path: string }>('lake_some_files')
-  if (some.length === 0) return false
-  for (const file of some) if (await isThere(file)) return false
-  // A brand's files may lie side by side in the manifest, and be lost together.
-  for (const file of await listedFiles({ postgres }, null)) if (await isThere(file)) return false
-  return true
-}
-
 /** Whether a file that the manifest lists is gone, or cut off. */
 export async function isLost(lakeDir: string, { path, bytes }: ListedFile): Promise<boolean> {
   const found = await stat(join(lakeDir, path)).catch(() => null)
@@ -46,6 +32,7 @@ export async function isLost(lakeDir: string, { path, bytes }: ListedFile): Prom
  * None while the lake is not there. The log names them.
  */
 async function lostServed(pipeline: Pipeline, brandId: string): Promise<ListedFile[]> {
+  if (await lakeProblem(pipeline)) return []
   const { lakeDir } = pipeline
   const lost: ListedFile[] = []
   for (const file of await listedFiles(pipeline, brandId)) {

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { errorCode } from '../errors.ts'
 import type { Statements } from '../op.ts'
 import type { Postgres } from '../store/postgres.ts'
+import { requireOwnLake } from './owner.ts'
 import { RELATIONS, type RelationName } from './relations.ts'
 
 /** Relations with lake files: those of events and the store, the ids seen lately, and what a refresh publishes. */
@@ -160,6 +161,8 @@ export async function publishFiles(
   files: readonly Pick<NewFile, 'path'>[],
   work: (tx: Statements) => Promise<void>,
 ): Promise<void> {
+  // What was mounted when they were begun may not be by now.
+  await requireOwnLake({ postgres, lakeDir })
   try {
     await postgres.pipeline.tx(work)
   } catch (error) {

@@ -4,6 +4,7 @@ import { createSubjectCache, type SubjectCache } from '../identity/cache.ts'
 import { type Duck, openDuck } from '../store/duckdb.ts'
 import { lockedFolder, removeUnlocked } from '../store/locked-folder.ts'
 import type { Postgres } from '../store/postgres.ts'
+import { requireOwnLake } from './owner.ts'
 import { createSandboxes, type Sandboxes } from './sandbox.ts'
 import { createSlots, type Slots } from './slots.ts'
 
@@ -34,12 +35,16 @@ export const createPipeline = (
   large: createSlots({ all: MOST_LARGE, past: MOST_LARGE }),
 })
 
-/** A trusted DuckDB with a scratch folder; both are gone after the work. Work that can wait takes one thread. */
+/**
+ * A trusted DuckDB with a scratch folder; both are gone after the work. Work that can wait takes one thread. Throws where
+ * nothing is written to the lake.
+ */
 export async function withWorkspace<T>(
-  { lakeDir, memoryMb, threads: most }: Pipeline,
+  { postgres, lakeDir, memoryMb, threads: most }: Pipeline,
   work: (duck: Duck, folder: string) => Promise<T>,
   { threads = most }: { threads?: number } = {},
 ): Promise<T> {
+  await requireOwnLake({ postgres, lakeDir })
   const folder = await lockedFolder(join(lakeDir, 'tmp'), uuidv7())
   try {
     const duck = await openDuck({ memoryMb, threads, tempDir: folder.path })

@@ -4,7 +4,7 @@ import { basename, join } from 'node:path'
 import { LAKE_FOLDERS } from '../config.ts'
 import { errorCode } from '../errors.ts'
 import { errorFields, log } from '../log.ts'
-import { refuseForeignLake } from './owner.ts'
+import { requireOwnLake } from './owner.ts'
 import type { Pipeline } from './pipeline.ts'
 
 /** Longer than the longest cursor, so that a walk which began on a file can end on it. */
@@ -57,7 +57,7 @@ async function unlessRead(work: () => Promise<unknown>): Promise<void> {
 const LOCK_NOT_AVAILABLE = '55P03'
 
 async function removeFiles({ postgres, lakeDir }: Pipeline): Promise<RetentionReport> {
-  await refuseForeignLake({ postgres, lakeDir })
+  await requireOwnLake({ postgres, lakeDir })
   const { paused } = await postgres.pipeline.one<{ paused: boolean }>('lake_removal_paused')
   if (paused) return { removed: 0, orphans: 0 }
 

@@ -1,3 +1,4 @@
+import { requireOwnLake } from '../lake/owner.ts'
 import type { Pipeline } from '../lake/pipeline.ts'
 import { SMALL_ROWS } from '../lake/session.ts'
 import { loadModels } from '../model/graph.ts'
@@ -21,6 +22,7 @@ export async function refreshBrand(
   brandId: string,
   options: RefreshOptions = {},
 ): Promise<RefreshReport> {
+  await requireOwnLake(pipeline)
   const models = await loadModels()
   checkPublished(models)
   let brand = await brandRow(pipeline, brandId)

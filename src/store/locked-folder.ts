@@ -1,5 +1,6 @@
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { errorCode } from '../errors.ts'
 import { takeLock } from './embedded/lock.ts'
 
 export interface LockedFolder {
@@ -37,8 +38,12 @@ export async function lockedFolder(parent: string, name: string): Promise<Locked
 
 /** Removes the folders of killed work, by the part of their names, or of those of their locks, that `pattern` captures. */
 export async function removeUnlocked(parent: string, pattern: RegExp): Promise<void> {
-  await mkdir(parent, { recursive: true })
-  const names = new Set((await readdir(parent)).flatMap((name) => pattern.exec(name)?.[1] ?? []))
+  // Made by whoever has work: where the disk of a lake is not mounted nothing is to be.
+  const entries = await readdir(parent).catch((error: unknown) => {
+    if (errorCode(error) === 'ENOENT') return []
+    throw error
+  })
+  const names = new Set(entries.flatMap((name) => pattern.exec(name)?.[1] ?? []))
   for (const name of names) {
     const path = join(parent, name)
     // Of another user, perhaps, or there is no flock here: what cannot be removed is left.

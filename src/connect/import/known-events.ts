@@ -1,5 +1,5 @@
 import { brandManifest } from '../../lake/manifest.ts'
-import { refuseForeignLake } from '../../lake/owner.ts'
+import { requireOwnLake } from '../../lake/owner.ts'
 import { openSession, type Session } from '../../lake/session.ts'
 import type { ImportRun } from './file.ts'
 
@@ -16,12 +16,12 @@ type Asked = Pick<ImportRun, 'pipeline' | 'brand'> & { duck: Pick<ImportRun['duc
 
 /**
  * Looks the ids of some chunks of the table `ready` up in the lake, however long ago they came: by itself it compares new
- * ones with those of 14 days, and a file that is exported anew each month holds those of years. Throws `conflict` where the
- * lake is another service's.
+ * ones with those of 14 days, and a file that is exported anew each month holds those of years. Throws where the lake is
+ * not known to be this service's.
  */
 export async function knownEvents(run: Asked, chunks: readonly number[]): Promise<KnownEvents> {
   if (chunks.length === 0) return NOTHING_ASKED
-  await refuseForeignLake(run.pipeline)
+  await requireOwnLake(run.pipeline)
   const session = await filledSession(run, chunks)
   return {
     rowsOf: async (chunk) => {

@@ -1,1 +1,0 @@
-select service_id from lake_state
