@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { setConsent } from '../src/identity/contact.ts'
 import type { Brand } from '../src/op.ts'
 import { OPS } from '../src/ops/all.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
@@ -135,75 +134,3 @@ t.test(
     t.same(linked, customer)
   },
 )
-
-t.test('what a server says of a profile last is what it goes by', async (t) => {
-  const brand = await makeBrand(db, { features: ['cdp', 'beta:cdp-commerce'] })
-  const as = await made.key(brand, ['customers:read', 'contacts:read'])
-  const ask = async (path: string) => (await made.call(`GET ${path}`, { as })).body
-  const at = Date.now() - 3_600_000
-  const said = async (minute: number, properties: Record<string, unknown>, more: object = {}) => {
-    const event = { brand_id: brand.id, event_type: 'updateProperties', profile_id: 'P-S1', properties }
-    await logBatch(sql, [{ ...event, ...properties, occurred_at: at + minute * 60_000, ...more }])
-    await tick(pipeline)
-  }
-  const shownAs = async () => {
-    // A profile that a tick made is brought by the next one.
-    await tick(pipeline)
-    await refreshBrand(pipeline, brand.id)
-    const { data } = await ask('/v1/customers')
-    const [{ id, email, first_name, last_name, contact_id }] = data
-    const { identity } = await ask(`/cdp/profiles/${id}`)
-    const contact = await ask(`/v1/contacts/${contact_id}`)
-    t.equal(data.length, 1)
-    t.match(identity, { email, firstName: first_name, lastName: last_name }, 'the same everywhere')
-    t.match(contact, { email, first_name, last_name }, 'the same everywhere')
-    return [email, first_name, last_name, contact.consent.email]
-  }
-  await said(1, { email: 'old@example.com', first_name: 'Ann', last_name: 'Old' })
-  t.same(await shownAs(), ['old@example.com', 'Ann', 'Old', 'unknown'])
-  const [{ id: contact } = { id: '' }] = await sql<
-    { id: string }[]
-  >`select id from contact where brand_id = ${brand.id}`
-  await db.postgres
-    .forBrand(brand.id)
-    .tx((tx) => setConsent(tx, contact, 'email', 'subscribed', 'test', new Date(at)))
-  t.same(await shownAs(), ['old@example.com', 'Ann', 'Old', 'subscribed'])
-
-  await said(3, { email: 'New@example.com', lastName: 'New' })
-  t.same(await shownAs(), ['new@example.com', 'Ann', 'New', 'unknown'], 'consent is of an address')
-  for (const query of ['old@example.com', 'OLD@example.com', 'new@example.com'])
-    t.equal((await ask(`/v1/customers/search?query=${query}`)).data.length, 1, query)
-  t.equal((await ask('/cdp/customers/old@example.com/insights')).matched_by, 'email')
-
-  await said(2, { email: 'old@example.com', first_name: 'Late', last_name: 'Late' })
-  t.same(await shownAs(), ['new@example.com', 'Late', 'New', 'unknown'], 'older words come late')
-  await said(4, { first_name: 'Eve', last_name: 'Forged' }, { origin: 'browser' })
-  await said(5, { first_name: 7, last_name: ' ', email: 'none' })
-  t.same(
-    await shownAs(),
-    ['new@example.com', 'Late', 'New', 'unknown'],
-    'a page names nobody, and neither does nonsense',
-  )
-  await said(6, { email: 'old@example.com' })
-  t.same(await shownAs(), ['old@example.com', 'Late', 'New', 'subscribed'], 'whoever was cached')
-})
-
-t.test('the store alone says what its record says, and a server what it lacks', async (t) => {
-  const brand = await makeBrand(db, { features: ['cdp'] })
-  const names = { first_name: 'Ann', email: 'ann@example.com', email_by_record: true, has_record: true }
-  const row = {
-    brand_id: brand.id,
-    subject: 1,
-    id: 'myshopify:x:1',
-    store_customer_id: '1',
-    provenance: 'server',
-  }
-  await sql`insert into customer ${sql({ ...row, ...names })}`
-  await sql`insert into identifier ${sql({ brand_id: brand.id, kind: 'store_customer_id', value: '1', subject: 1 })}`
-  const properties = { first_name: 'Anna', last_name: 'Lee', email: 'other@example.com' }
-  const event = { brand_id: brand.id, event_type: 'updateProperties', store_customer_id: '1' }
-  await logBatch(sql, [{ ...event, email: properties.email, properties }])
-  await tick(pipeline)
-  const kept = await sql`select email, first_name, last_name from customer where brand_id = ${brand.id}`
-  t.same([...kept], [{ email: 'ann@example.com', first_name: 'Ann', last_name: 'Lee' }])
-})

@@ -554,6 +554,20 @@ t.test('in the pages of a storefront', { skip: noChromium }, async (t) => {
         await front.line('view', { n: 1 })
         t.same(await once(front), ['modifyConsent', 'modifyConsent', 'view'])
       })
+    await t.test('nor what had no room in the storage that tabs share', async (t) => {
+      const front = await storefront({ '/': '<iframe src="/frame"></iframe>', '/frame': '' })
+      await tab.open(`${front.origin}/`)
+      await front.line('page_viewed', { path: '/frame' })
+      await tab.run(`{
+        frames[0].Storage.prototype.setItem = () => { throw new Error('full') }
+        frames[0].recoup('track', 'view', { n: 1 })
+        recoup('consent', 'denied')
+      }`)
+      await front.line('modifyConsent', { consent: 'denied' })
+      await tab.run(`recoup('consent', 'granted'); frames[0].recoup('track', 'view', { n: 2 })`)
+      await front.line('view', { n: 2 })
+      t.same((await front.lines()).filter(({ event_type }) => event_type === 'view').length, 1)
+    })
     await t.test('nor where both choices are made at once', async (t) => {
       const front = await pending()
       await tab.open(`${front.origin}/`)

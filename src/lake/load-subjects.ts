@@ -1,7 +1,6 @@
 import { v7 } from 'uuid'
 import type { Subjects } from '../identity/cache.ts'
 import { assignSubjects, type Identity } from '../identity/subject.ts'
-import { type Told, tellProfiles } from '../identity/tell.ts'
 import type { Duck } from '../store/duckdb.ts'
 import { makeTable } from '../store/duckdb-table.ts'
 import type { Postgres } from '../store/postgres.ts'
@@ -11,8 +10,6 @@ import type { Pipeline } from './pipeline.ts'
 
 /** Brands whose identities are worked out at the same time: what a call takes is mostly the way to Postgres and back. */
 const BRANDS_AT_ONCE = 4
-/** What is said of profiles is written so many at a time: contacts follow one by one, within a transaction of a second or two. */
-const TOLD_A_CALL = 1_000
 
 /**
  * The subject of every identity of the tick, as table `subjects (identity, subject)`. True when some were not known: their
@@ -43,20 +40,7 @@ export async function loadSubjects(pipeline: Pipeline, duck: Duck, subjects: Sub
   // All of them end before the instance is closed.
   for (const ended of await Promise.allSettled(workers)) if (ended.status === 'rejected') throw ended.reason
   appender.closeSync()
-  const isTold = await tellBrands(pipeline, duck)
-  return unknown.length > 0 || isTold
-}
-
-/** What servers set on profiles that the lake has in the customers relation only; true when anything changed. */
-async function tellBrands({ postgres }: Pipeline, duck: Duck): Promise<boolean> {
-  const told = await duck.rows<Told & { brand_id: string }>(statement('duckdb', 'told_profiles'))
-  let isNews = false
-  for (const [brandId, all] of Map.groupBy(told, ({ brand_id }) => brand_id))
-    for (let at = 0; at < all.length; at += TOLD_A_CALL) {
-      const some = all.slice(at, at + TOLD_A_CALL)
-      if (await postgres.forBrand(brandId).tx((tx) => tellProfiles(tx, some))) isNews = true
-    }
-  return isNews
+  return unknown.length > 0
 }
 
 type Append = (identity: string, subject: number) => void

@@ -2,8 +2,9 @@ import { OF_SEGMENTS } from '../lake/generation.ts'
 import { RELATIONS } from '../lake/relations.ts'
 
 /**
- * Relations that refreshes, and sessions that read, make beside sources and models: `*` for any name, `#` for a number. A
- * model that is called like one could not be made, or they could not. A test finds those that the program makes.
+ * Relations that refreshes, and sessions that read, make beside sources and models: `*` for any name, `#` for a number of
+ * at most three digits. A model that is called like one could not be made, or they could not. A test finds those that the
+ * program makes.
  */
 const OWN: readonly string[] = [
   // Of what changed.
@@ -35,14 +36,12 @@ const OWN: readonly string[] = [
   'rfm_now',
   'scored',
   'seen',
-  'stg_*_rows',
   'touched',
   'touched_before',
   'touched_members',
   'touched_positions',
   'touched_redirects',
   'touched_subjects',
-  '*_touched',
   // Of members.
   'evaluated',
   'kept_members',
@@ -73,9 +72,14 @@ const OWN: readonly string[] = [
   'recent_product_events_*',
 ]
 
+/** Behind the name of a model or source. */
+const BESIDE: readonly string[] = ['_rows', '_touched']
+
 const PATTERN = new RegExp(
-  `^(${OWN.map((name) => name.replaceAll('*', '.+').replace('#', '\\d+')).join('|')})$`,
+  `^(${OWN.map((name) => name.replaceAll('*', '.+').replace('#', '\\d{1,3}')).join('|')})$`,
 )
 
-/** Whether a relation of that name is none of a model. */
-export const isOwn = (name: string): boolean => PATTERN.test(name)
+/** Whether a relation of that name is none of a model, beside models and sources of which `isThere` knows the names. */
+export const isOwn = (name: string, isThere: (name: string) => boolean): boolean =>
+  PATTERN.test(name) ||
+  BESIDE.some((ending) => name.endsWith(ending) && isThere(name.slice(0, -ending.length)))

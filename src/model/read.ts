@@ -43,10 +43,11 @@ export async function readModels(files: readonly ModelFile[], folder: string): P
   try {
     const models = new Map<string, Model>()
     const broken = new Map<string, Error>()
+    const names = new Set([...GIVEN, ...files.map(([path]) => basename(path, '.sql'))])
     for (const [path, text] of files) {
       const name = basename(path, '.sql')
       try {
-        checkName(join(folder, path), name, models.get(name))
+        checkName(join(folder, path), name, models.get(name), names)
         models.set(name, await readModel(connection, folder, path, text))
       } catch (error) {
         broken.set(name, error as Error)
@@ -87,12 +88,13 @@ async function readModel(
 /** Where what is wrong with its condition stands. */
 const fromOf = (file: string) => `${file}: header key "from"`
 
-function checkName(file: string, name: string, taken: Model | undefined): void {
+function checkName(file: string, name: string, taken: Model | undefined, names: ReadonlySet<string>): void {
   if (!/^[a-z][a-z0-9_]*$/.test(name))
     throw new Error(`${file}: a model's file name is snake_case, as its relation`)
   if (taken) throw new Error(`${file}: a model named "${name}" exists already in ${taken.file}`)
   if (GIVEN.has(name)) throw new Error(`${file}: "${name}" is the name of a source`)
-  if (isOwn(name)) throw new Error(`${file}: "${name}" is the name of a relation that refreshes make`)
+  if (isOwn(name, (other) => names.has(other)))
+    throw new Error(`${file}: "${name}" is the name of a relation that refreshes make`)
 }
 
 function checkReads(

@@ -270,6 +270,11 @@
     held = []
   }
 
+  // What localStorage has no room for is in no other tab, so that a denial there cannot remove it.
+  const forget = () => {
+    for (const key of Object.keys(memory)) if (key !== CONSENT) delete memory[key]
+  }
+
   const decide = (choice) => {
     if (choice !== 'granted' && choice !== 'denied') return
     if (choice !== kept(CONSENT)) choose(choice)
@@ -321,7 +326,9 @@
   // By another tab, so that what this one had no room for is older.
   const changed = (key) => {
     delete memory[key]
-    if (key === CONSENT) follow()
+    if (key !== CONSENT) return
+    if (consent() === 'denied') forget()
+    follow()
   }
 
   attempt(() => {

@@ -58,8 +58,6 @@ export const STOREFRONT_PROPERTIES: Record<
     properties: {
       email: text('Email address'),
       phone: text('Phone number'),
-      first_name: text('First name of the customer, where a server says it'),
-      last_name: text('Last name of the customer, where a server says it'),
     },
   },
   view: { what: 'Something of the store is looked at.', properties: PAGE },
