@@ -134,3 +134,22 @@ t.test(
     t.same(linked, customer)
   },
 )
+
+t.test('a search finds a customer by any address that identifies them, shown or not', async (t) => {
+  const brand = await makeBrand(db, { features: ['cdp'] })
+  const as = await made.key(brand, ['customers:read'])
+  const sent = { brand_id: brand.id, phone: '+12125550123' }
+  await logBatch(sql, [{ ...sent, email: 'first@example.com' }])
+  await tick(pipeline)
+  await logBatch(sql, [{ ...sent, email: 'second@example.com' }])
+  await tick(pipeline)
+  await refreshBrand(pipeline, brand.id)
+  for (const query of ['first@example.com', 'SECOND@example.com', 'second@example.com']) {
+    const { data } = (await made.call(`GET /v1/customers/search?query=${query}`, { as })).body
+    t.same(
+      data.map(({ email }: { email: string }) => email),
+      ['first@example.com'],
+      query,
+    )
+  }
+})
