@@ -20,6 +20,7 @@ import { lake, logBatch, sourceRows, tick } from './fixtures/lake.ts'
 import { randomSource } from './fixtures/random.ts'
 
 const db = await database(t)
+const pipeline = await lake(t, db)
 const { sql } = db.postgres
 const NOBODY: FoundContact = { subject: null, email: null, phone: null, firstName: null, lastName: null }
 
@@ -246,7 +247,6 @@ t.test('who turns out to have refused at another address shows so at all of thei
 })
 
 t.test('recorded events are in the lake when their transaction commits, and only then', async (t) => {
-  const pipeline = await lake(t, db)
   const { brand, ofBrand } = await shop()
   const event = (name: string) => ({
     event_type: 'loyalty_points',
@@ -285,7 +285,6 @@ t.test(
   'whom an event of a server names by a channel is a contact, whom a browser names is none',
   async (t) => {
     const { brand, upsert, contacts } = await shop()
-    const pipeline = await lake(t, db)
     const before = await upsert({ phone: '+12015550999' })
     const event = { brand_id: brand.id, event_type: 'page_viewed' }
     const lines = [

@@ -27,6 +27,7 @@ import { hooks, POINTS, type Sending, type Source } from './fixtures/webhook.ts'
 const logged = t.capture(process.stderr, 'write')
 setLogLevel('debug')
 const db = await database(t)
+const pipeline = await lake(t, db)
 const { sql } = db.postgres
 const { app, send, source, cli } = await hooks(t, db)
 
@@ -431,7 +432,6 @@ t.test('deliveries are in the lake with their type, whom they are about and ever
   await send(one, { eventId: 'e2', data: data({ email: undefined, member: { phone: '202 555 0101' } }) })
   await send(one, { eventId: 'e2', data: data() })
   await send(one, { eventId: 'e3', type: 'points_spent', data: data() })
-  const pipeline = await lake(t, db)
   await passed(pipeline)
   await snapshotAll(pipeline)
   const rows = await sourceRows(
@@ -579,7 +579,6 @@ t.test('no secret, no personal data and no error is in the log', async (t) => {
 
 t.test('a contact is linked to the customer whose email or phone it has, whoever came first', async (t) => {
   const one = await source()
-  const pipeline = await lake(t, db)
   const assign = (identity: object) =>
     assignSubjects(sql, one.brand.id, [{ seenAt: new Date(), ...identity }], pipeline)
   const linked = async (email: string) => {
