@@ -8,6 +8,7 @@ import { readConfig } from '../src/config.ts'
 import { listMerges, mergeOf, sharedIdentifiers, undoMerge } from '../src/identity/merge.ts'
 import { type Database, database } from './fixtures/database.ts'
 import { auditRedirects, type Named, type People, people } from './fixtures/identities.ts'
+import { lake } from './fixtures/lake.ts'
 
 /** One database for the file: every test has a brand of its own. */
 let db: Database
@@ -340,7 +341,7 @@ t.test('recoup merge lists, shows and undoes, and status counts what too many sh
   const [a, b] = [{ email: 'a@example.com' }, { email: 'b@example.com' }]
   await shop.assign(a, b, { ...a, phone: PHONE }, { ...b, phone: PHONE })
   const config = readConfig({})
-  const app = { config, postgres: db.postgres } as App
+  const app = { config, postgres: db.postgres, pipeline: await lake(t, db) } as App
   const run = async (name: string, values: Values, ...positionals: string[]) => {
     const command = [...mergeCommands, ...statusCommands].find((one) => one.name === name)
     const progress = () => {

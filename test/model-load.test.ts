@@ -41,6 +41,10 @@ t.test(
   },
 )
 
+t.test('a name that refreshes give to what is beside a model is free where there is none', async (t) => {
+  t.same(names(await loadFiles(t, { 'ads_touched.sql': 'select 1 as customer' })), ['ads_touched'])
+})
+
 t.test('marts are stored, but for those that say that they are refreshed at every read', async (t) => {
   const atEveryRead = '-- what: w\n-- grain: customer\n-- refresh: at every read\n\n'
   const loaded = await loadFiles(t, {
@@ -326,7 +330,7 @@ for (const name of [
 ])
   refused.push([
     `the name ${name}`,
-    { [`${name}.sql`]: 'select 1 as customer' },
+    { 'ltv.sql': 'select 1 as customer', [`${name}.sql`]: 'select 1 as customer' },
     new RegExp(`/${name}\\.sql: "${name}" is the name of a relation that refreshes make$`),
   ])
 for (const statement of [
