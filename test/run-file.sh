@@ -4,7 +4,7 @@
 set -u
 name=$(basename -- "$1" .test.ts)
 said=.tap/$name.tap
-seconds=${TAP_TIMEOUT:-120}
+seconds=${TAP_TIMEOUT:-240}
 began=$(date +%s)
 
 : >"$said"
