@@ -1,5 +1,5 @@
 -- What identities add to a profile: channels that it lacked, an earlier first sight. `updated_at` is the store's word on
--- its own record and moves only along with `created_at` while the store has said nothing.
+-- its own record and moves only along with `created_at` while the store has said nothing, when `changed_at` is now.
 -- Materialized with the brand in it, so that the whole key is joined, whatever the statistics say.
 with given as materialized (
     select $1::uuid as brand_id, subject, profile_id, email, phone, to_timestamp(created_ms / 1000) as created_at
@@ -17,6 +17,6 @@ set
         when customer.has_record or customer.updated_at <> customer.created_at then customer.updated_at
         else least(customer.created_at, given.created_at)
     end,
-    changed_at = now()
+    changed_at = case when not (customer.has_record or customer.updated_at <> customer.created_at) then now() end
 from given
 where customer.brand_id = given.brand_id and customer.subject = given.subject
