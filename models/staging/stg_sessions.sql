@@ -13,7 +13,7 @@ with seen as (
         occurred_at,
         -- A number, since columns are looked up many times by it. Events at one instant are in the order of their receipt
         -- and, as a request's share theirs, of their lines. Times before 1970 are negative, which `<<` takes for an overflow.
-        epoch_us(occurred_at)::hugeint * 18446744073709551616 + (epoch_ms(received_at) * 1048576 + line) as place,
+        epoch_us(occurred_at)::hugeint * 18446744073709551616 + coalesce(epoch_ms(received_at) * 1048576 + line, 0) as place,
         url,
         path,
         coalesce(url, path) is not null as is_page,
