@@ -172,7 +172,7 @@ t.test('a session that is still being opened ends with the last who wants it', a
 })
 
 t.test('what takes too long is given up', async (t) => {
-  const { lakes } = lakesOf(t, { mostMs: 100 })
+  const { lakes } = lakesOf(t, { mostMs: 1_000 })
   const sources = await lakes.forBrand(one, client().call).sources(instant(1))
   await t.rejects(sources.rows(ENDLESS), unavailable)
 })
