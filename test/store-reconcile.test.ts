@@ -38,7 +38,7 @@ t.test('stores that do not answer keep no other from being reconciled', async (t
   const store = await startFakeStore({ state, shopDomain: 'any', accessToken: 'shpat_test' })
   t.teardown(() => store.close())
   const alive = await connectedBrand(db, { connectedAt: NOW, apiOrigin: store.origin })
-  await run(db, { shareMs: 1_500 })
+  await run(db, { shareMs: 4_000 })
   t.hasStrict(await db.postgres.sql`select id from product where brand_id = ${alive.id}`, [
     { id: String(state.products[0]?.id) },
   ])
