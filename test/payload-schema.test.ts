@@ -368,20 +368,24 @@ t.test('hostile schemas', async (t) => {
     t.ok(Number(stdout) > 10, stderr)
   })
 
-  await t.test('do not hold up the event loop when they are sent', async (t) => {
+  await t.test('hold up the event loop by 25 ms more than any body of a megabyte, at most', async (t) => {
     const db = await database(t)
     const { call, key } = await api(t, db, OPS)
     const brand = await makeBrand(db)
     const as = await key(brand, ['providers:write'])
     const { body: provider } = await call('POST /v1/providers', { as, body: { name: 'Hostile' } })
     const route = `POST /v1/providers/${provider.id}/event-definitions`
-    const idle = await longestTurn(() => new Promise((resolve) => setTimeout(resolve, 100)))
+    const ordinary = JSON.stringify({ name: 'x'.repeat(1_000_000) })
+    const turns: number[] = []
+    for (let n = 0; n < 6; n++)
+      turns.push(await longestTurn(async () => void (await call(route, { as, text: ordinary }))))
+    const usual = Math.min(...turns)
     const best = new Map<string, number>()
     // The best of some: other processes hold up the loop too, and only what is slow does so every time.
     for (let salt = 1; salt <= 6; salt++) {
       for (const { name, schema, data } of hostileSchemas(salt)) {
         const before = best.get(name) ?? Number.POSITIVE_INFINITY
-        if (before <= idle + HELD_UP_MS) continue
+        if (before <= usual + 25) continue
         const identifier_mappings = { external_id_path: 'id', email_path: 'email' }
         const text = JSON.stringify({ type: `t${salt}`, name, payload_schema: schema, identifier_mappings })
         let status = 0
@@ -395,12 +399,9 @@ t.test('hostile schemas', async (t) => {
       }
     }
     for (const [name, turn] of best)
-      t.ok(turn <= idle + HELD_UP_MS, `${name}: ${turn.toFixed(1)} ms, idle ${idle.toFixed(1)} ms`)
+      t.ok(turn <= usual + 25, `${name}: ${turn.toFixed(1)} ms, usual ${usual.toFixed(1)} ms`)
   })
 })
-
-/** What is worse than linear takes seconds; a megabyte of text takes 25 to 100 ms, as the machine is. */
-const HELD_UP_MS = 250
 
 /** The longest time, in milliseconds, that the loop did not turn while `work` was under way. */
 async function longestTurn(work: () => Promise<unknown>): Promise<number> {
