@@ -423,6 +423,15 @@ t.test('in the pages of a storefront', { skip: noChromium }, async (t) => {
     }
   })
 
+  t.test('forms that stand in place of what the browser says keep no event back', async (t) => {
+    const names = ['title', 'referrer', 'cookie']
+    const front = await storefront({ '/': names.map((name) => `<form name="${name}"></form>`).join('') })
+    await tab.open(`${front.origin}/`)
+    await tab.run(`recoup('track', 'view')`)
+    t.match((await front.line('view', { path: '/' })).properties, { title: undefined, referrer: undefined })
+    quiet(t)
+  })
+
   t.test('characters that the host refuses are left out, wherever they come from', async (t) => {
     const front = await storefront({ '/': '', '/next': '' })
     await tab.open(`${front.origin}/?utm_source=a%00b&utm_campaign=spring`)

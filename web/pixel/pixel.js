@@ -52,7 +52,8 @@
     attempt(() => localStorage.removeItem(key))
   }
   const parsed = (text) => attempt(() => JSON.parse(text))
-  const cut = (text, most) => text?.slice(0, most)
+  // A form of a page may stand in place of what the browser says: `document.title` is a form of that name.
+  const cut = (text, most) => (typeof text === 'string' ? text.slice(0, most) : undefined)
   const warn = (...words) => attempt(() => console.warn('recoup:', ...words))
   // The host refuses U+0000 and half of a character. JSON escapes both; an escaped backslash before a u is text.
   const textOf = (value) => JSON.stringify(value).replace(/(\\\\)|\\u(?:0000|d[89a-f]..)/g, '$1')
