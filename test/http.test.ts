@@ -397,6 +397,14 @@ t.test('bodies', async (t) => {
       t.match(await wire.answer(), { status: 400, text: /Transfer-Encoding/ }, encoding)
     }
   })
+  t.test('a Content-Length that is no number is 400, and nothing is done', async (t) => {
+    const before = calls
+    for (const length of ['abc', '3,3', '-5', '-Infinity', '1e1', '0x10', '+3']) {
+      const wire = (await Wire.open(t, port)).send(`POST /v1/a HTTP/1.1\nContent-Length: ${length}`, 'abc')
+      t.match(await wire.answer(), { status: 400 }, length)
+    }
+    t.equal(calls, before, 'the handler was not called')
+  })
   t.test('a header that decides is refused when it comes twice with two values', async (t) => {
     for (const [name, ...values] of [
       ['Authorization', 'Bearer yes', 'Bearer no'],

@@ -84,6 +84,14 @@ t.test('imports name the file with its ending', async (t) => {
   t.same(told(imports.filter(({ path }) => !path.endsWith('.ts'))), [])
 })
 
+t.test('one file loads DuckDB, so that its allocator is set before', async (t) => {
+  const loads = /^(?:import (?!type )|export ).*'@duckdb\/node-api'/m
+  t.same(
+    files.filter((file) => loads.test(readFileSync(file, 'utf8'))).map((file) => relative(CHECKOUT, file)),
+    ['src/store/duckdb-api.ts'],
+  )
+})
+
 /** What makes relations in a session that has models. */
 const MAKES =
   /^(src\/(segment|model)\/.*|src\/lake\/(generation|serving|session|sources|write-rows)\.ts|sql\/duckdb\/(reading|refresh)\/.*)$/

@@ -1,12 +1,15 @@
+import { randomUUID } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { createCampaign, setCampaignStatus } from '../src/campaign/saved.ts'
+import { createSubjects } from '../src/identity/cache.ts'
 import { firstLinesOf, placeOf } from '../src/lake/batches.ts'
 import { LineFile } from '../src/lake/line-file.ts'
 import { LineWeight } from '../src/lake/line-weight.ts'
-import type { Pipeline } from '../src/lake/pipeline.ts'
+import { type Pipeline, withWorkspace } from '../src/lake/pipeline.ts'
+import { readEvents } from '../src/lake/read-events.ts'
 import { snapshot } from '../src/lake/snapshot.ts'
 import { TICK_BOUNDS, type TickBounds } from '../src/lake/tick-bounds.ts'
 import type { Brand } from '../src/op.ts'
@@ -53,7 +56,7 @@ t.test('a tick takes so many bytes of long lines, and more of others', async (t)
   t.equal((await sourceRows(pipeline, brand, 'from events')).length, 15)
 })
 
-t.test('a transaction of more events, or bytes, than a tick takes is one', async (t) => {
+t.test('a transaction of more events, batches or bytes than a tick takes is one', async (t) => {
   const pipeline = await lake(t)
   const { sql } = pipeline.postgres
   const brand = await newBrand(pipeline)
@@ -61,10 +64,30 @@ t.test('a transaction of more events, or bytes, than a tick takes is one', async
     sql.begin(async (tx) => {
       for (let n = 0; n < batches; n++) await logBatch(tx as never, [event(brand, 10), event(brand, 10)])
     })
-  for (const bounds of [{ events: 2 }, { compressedBytes: 100 }]) {
+  for (const bounds of [{ events: 2 }, { batches: 1 }, { compressedBytes: 100 }]) {
     for (const batches of [4, 1, 4]) await transaction(batches)
     t.same(await ticks(pipeline, bounds), [8, 2, 8], JSON.stringify(bounds))
   }
+})
+
+t.test('a tick may have more batches than a call has room for arguments', async (t) => {
+  const pipeline = await lake(t)
+  const now = Date.now()
+  const batches = Array.from({ length: 140_000 }, () => ({
+    batch_id: randomUUID(),
+    event_count: 1,
+    received_at: new Date(now),
+  }))
+  const said = { ...event(await newBrand(pipeline), 1), received_at: now, occurred_at: now }
+  const rows = await withWorkspace(pipeline, async (duck, folder) => {
+    const path = join(folder, 'lines.ndjson')
+    writeFileSync(
+      path,
+      batches.map(({ batch_id }) => `${JSON.stringify({ ...said, event_id: batch_id })}\n`).join(''),
+    )
+    return (await readEvents(pipeline, duck, path, batches, { tick: 0, subjects: createSubjects() })).rows
+  })
+  t.equal(rows, 140_000)
 })
 
 t.test('a transaction is never split', async (t) => {

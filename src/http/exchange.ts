@@ -87,6 +87,9 @@ export class Exchange {
     const transfer = this.#request.header('transfer-encoding')
     if (transfer !== undefined && transfer !== 'chunked')
       return this.#refuseAmbiguous('Transfer-Encoding must be chunked')
+    // The engine judges it after this one, and handlers may have done what they are asked for by then.
+    if (!/^\d*$/.test(this.#request.header('content-length') ?? ''))
+      return this.#refuseAmbiguous('Content-Length must be a number')
     if (repeated) return this.#refuseAmbiguous(`The header ${repeated} is given more than once`)
     if (!this.#match) return unknownPath(path)
 

@@ -25,7 +25,7 @@ export async function snapshotAll(pipeline: Pipeline, options: SnapshotOptions =
   // The second round takes the profiles that the events of the first one made.
   for (let round = 0; round < 2; round++) {
     const { xid } = await pipeline.postgres.pipeline.one<{ xid: string }>('lake_xmax')
-    const deadline = Date.now() + waitMs
+    const deadline = performance.now() + waitMs
     for (;;) {
       const report = await snapshot(pipeline).catch((error: unknown) => {
         if (error instanceof Outrun) return null
@@ -40,7 +40,7 @@ export async function snapshotAll(pipeline: Pipeline, options: SnapshotOptions =
       if (BigInt(below) >= BigInt(xid)) break
       if (report?.more) continue
       // Read anew: a tick takes its time, and what it waited for may have ended meanwhile.
-      if (Date.now() > deadline && BigInt((await state(pipeline)).horizon) < BigInt(xid))
+      if (performance.now() > deadline && BigInt((await state(pipeline)).horizon) < BigInt(xid))
         throw await heldBack(pipeline)
       onWait?.()
       await sleep(RETRY_MS)

@@ -213,8 +213,11 @@ async function loadSeen(
   duck: Duck,
   batches: readonly Pick<Batch, 'received_at'>[],
 ): Promise<void> {
-  const oldest = new Date(Math.min(...batches.map(({ received_at }) => Number(received_at))))
-  const day = oldest.toISOString().slice(0, 10)
+  const oldest = batches.reduce(
+    (least, { received_at }) => Math.min(least, Number(received_at)),
+    Number.POSITIVE_INFINITY,
+  )
+  const day = new Date(oldest).toISOString().slice(0, 10)
   const files = await postgres.pipeline.many<{ path: string }>('lake_shared_files', ['event_ids'])
   const list = files.map(({ path }) => literal(join(lakeDir, path))).join(', ')
   await duck.run(

@@ -99,6 +99,7 @@ async function snapshotOf(
     cursor.exported_below,
     cursor.horizon,
     most.events,
+    most.batches,
     most.compressedBytes,
   ])
 

@@ -4,6 +4,8 @@
  */
 export interface TickBounds {
   events: number
+  /** Of one event each where little comes at once: each of them is read and expanded by itself. */
+  batches: number
   /** As they are in the log. */
   compressedBytes: number
   /** Of the lines: 61 KB of the log can be 380 MB of them. */
@@ -17,6 +19,7 @@ export interface TickBounds {
 
 export const TICK_BOUNDS: TickBounds = {
   events: 1_000_000,
+  batches: 100_000,
   compressedBytes: 64 << 20,
   bytes: 384 << 20,
   longBytes: 64 << 20,

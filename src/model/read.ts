@@ -1,5 +1,5 @@
 import { basename, join } from 'node:path'
-import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
+import { type DuckDBConnection, DuckDBInstance } from '../store/duckdb-api.ts'
 import { interrupted } from '../store/duckdb-line.ts'
 import type { Columns, Model } from './graph.ts'
 import { readHeader } from './header.ts'

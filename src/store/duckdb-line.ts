@@ -9,7 +9,7 @@ import {
   type JS,
   JSDuckDBValueConverter,
   ResultReturnType,
-} from '@duckdb/node-api'
+} from './duckdb-api.ts'
 import { mayWrite, namesWriter } from './duckdb-statements.ts'
 import { keepByteOrderMarks } from './duckdb-text.ts'
 

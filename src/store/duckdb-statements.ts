@@ -1,4 +1,4 @@
-import { StatementType } from '@duckdb/node-api'
+import { StatementType } from './duckdb-api.ts'
 
 /** Those that write a file, or that run one of these unseen. */
 const WRITING: ReadonlySet<StatementType> = new Set([

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs'
-import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { YEAR_10000 } from '../time.ts'
+import { type DuckDBConnection, DuckDBInstance } from './duckdb-api.ts'
 import { type Duck, openLine, openLines } from './duckdb-line.ts'
 
 export type { Duck } from './duckdb-line.ts'

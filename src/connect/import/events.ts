@@ -97,7 +97,7 @@ async function setRowsPerChunk(duck: Duck): Promise<void> {
     'select avg(strlen(properties))::double as bytes from picked',
   )
   const rows = Math.floor(BYTES_PER_CHUNK / (300 + (row?.bytes ?? 0)))
-  await duck.run(`set variable rows_per_chunk = ${Math.min(ROWS_PER_CHUNK, rows)}`)
+  await duck.run(`set variable rows_per_chunk = ${Math.max(1, Math.min(ROWS_PER_CHUNK, rows))}`)
 }
 
 /** What the notes of written chunks go by: another mapping of the same file makes other events. */

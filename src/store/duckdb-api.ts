@@ -1,0 +1,3 @@
+import './duckdb-memory.ts'
+
+export * from '@duckdb/node-api'
