@@ -52,7 +52,7 @@ async function store(t: Test) {
 /** A file of the rows of a query, with its types. */
 async function parquet(folder: string, query: string): Promise<string> {
   const path = join(folder, 'rows.parquet')
-  const duck = await openDuck({ memoryMb: 64, threads: 1, tempDir: folder })
+  const duck = await openDuck({ memoryMb: 256, threads: 1, tempDir: folder })
   await duck.run(`copy (${query}) to '${path}' (format parquet)`)
   duck.close()
   return path
@@ -1145,6 +1145,17 @@ t.test('ids and texts of Parquet are what they say in whatever type of column', 
       { store_customer_id: '8', first_name: null, email: null },
     ],
   )
+})
+
+t.test('an event far too large keeps none from being imported beside it', async (t) => {
+  const { folder, run } = await store(t)
+  const path = await parquet(
+    folder,
+    `select 'e' || n as event_id, 'page_viewed' as event_type, '2026-01-01' as occurred_at, 'v' as anonymous_id,
+       if(n = 1, '{"text":"' || repeat('x', 17_000_000) || '"}', null) as properties
+     from range(1, 4) rows (n)`,
+  )
+  t.match((await run('events', path)).report, { read: 3, imported: 2, rejected: 1 })
 })
 
 t.test('a whole number of sixteen digits in a column of doubles is an id without a point', async (t) => {
