@@ -38,11 +38,28 @@ const settings = (port: number) => ({
   from: 'Lumen <hello@lumen.example>',
 })
 
-/** A mail server that says what it is told to and then hangs up, at the command that begins with a word. */
-async function rudeServer(t: Test, hangsUpAt: 'EHLO' | 'MAIL' | 'DATA' | '.' | 'never') {
+const hangUp = (socket: Socket) => {
+  socket.destroy()
+}
+
+const LINE = '250-wait\r\n'
+const LINES = 60
+
+/** Answers without an end, line by line for three seconds. */
+const trickle = (socket: Socket) => {
+  let lines = 0
+  const more = setInterval(() => (++lines > LINES ? socket.destroy() : socket.write(LINE)), 50)
+  socket.once('close', () => clearInterval(more))
+}
+
+/**
+ * A mail server that takes what it is told and then is rude, at the command that begins with a word; at `never` it does not
+ * say that it has the text. It hears no goodbye.
+ */
+async function rudeServer(t: Test, rudeAt: 'EHLO' | 'MAIL' | 'DATA' | '.' | 'QUIT' | 'never', be = hangUp) {
   const texts: string[] = []
   const sockets = new Set<Socket>()
-  const server = createServer((socket) => {
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
     sockets.add(socket)
     socket.on('error', () => {})
     socket.write('220 here\r\n')
@@ -53,11 +70,12 @@ async function rudeServer(t: Test, hangsUpAt: 'EHLO' | 'MAIL' | 'DATA' | '.' | '
         data += text
         if (!data.endsWith('\r\n.\r\n')) return
         texts.push(data)
-        if (hangsUpAt === '.') socket.destroy()
-        else if (hangsUpAt !== 'never') socket.write('250 taken\r\n')
+        data = null
+        if (rudeAt === '.') be(socket)
+        else if (rudeAt !== 'never') socket.write('250 taken\r\n')
         return
       }
-      if (text.startsWith(hangsUpAt)) return socket.destroy()
+      if (text.startsWith(rudeAt)) return be(socket)
       if (text.startsWith('DATA')) {
         data = ''
         socket.write('354 go on\r\n')
@@ -70,7 +88,7 @@ async function rudeServer(t: Test, hangsUpAt: 'EHLO' | 'MAIL' | 'DATA' | '.' | '
     for (const socket of sockets) socket.destroy()
     server.close()
   })
-  return { texts, port: (server.address() as AddressInfo).port }
+  return { texts, sockets, port: (server.address() as AddressInfo).port }
 }
 
 t.test('a mail server gets a message with its subject, its text and a way out', async (t) => {
@@ -114,6 +132,29 @@ t.test('a server that hangs up has not got the message until the text was on its
     const { texts, port } = await rudeServer(t, hangsUpAt)
     t.match(await smtpChannel(settings(port), null, 1_000).send(PARCEL), { is }, hangsUpAt)
     t.equal(texts.length, is === 'unknown' ? 1 : 0)
+  }
+})
+
+t.test('a delivery ends with its time though the server goes on answering', async (t) => {
+  for (const [tricklesAt, is] of [
+    ['EHLO', 'later'],
+    ['MAIL', 'later'],
+    ['DATA', 'later'],
+    ['.', 'unknown'],
+  ] as const) {
+    const { port } = await rudeServer(t, tricklesAt, trickle)
+    const sent = await smtpChannel(settings(port), null, 1_000, 300).send(PARCEL)
+    t.match(sent, { is, error: /took too long/ }, tricklesAt)
+  }
+})
+
+t.test('no connection outlives its delivery’s time, whatever the server still says', async (t) => {
+  for (const tricklesAt of ['EHLO', 'QUIT'] as const) {
+    const { sockets, port } = await rudeServer(t, tricklesAt, trickle)
+    await smtpChannel(settings(port), null, 1_000, 300).send(PARCEL)
+    const [socket] = sockets
+    if (socket?.closed === false) await new Promise((resolve) => socket.once('close', resolve))
+    t.ok((socket?.bytesWritten ?? 0) < LINES * LINE.length, tricklesAt)
   }
 })
 

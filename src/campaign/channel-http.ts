@@ -1,4 +1,5 @@
 import { digitsOf, parseExactly } from '../event/exact.ts'
+import { postJson } from '../post.ts'
 import type { Channel, Parcel, Sent } from './channel.ts'
 
 /** Settings of an HTTP SMS gateway. */
@@ -25,18 +26,15 @@ export function httpChannel(
   return {
     takesOnce: 'by_key',
     async send({ key, to, body }: Parcel, signal) {
-      const late = AbortSignal.timeout(timeoutMs)
       try {
-        const response = await fetch(url, {
-          method: 'POST',
-          redirect: 'error',
+        const response = await postJson(url, {
           headers: {
-            'content-type': 'application/json',
             'idempotency-key': key,
             ...(token !== null && { authorization: `Bearer ${token}` }),
           },
-          body: JSON.stringify({ to, ...(from !== null && { from }), text: body }),
-          signal: signal ? AbortSignal.any([signal, late]) : late,
+          body: { to, ...(from !== null && { from }), text: body },
+          timeoutMs,
+          signal,
         })
         return outcomeOf(response, await textOf(response))
       } catch (error) {

@@ -14,7 +14,10 @@ export interface MailSettings {
   from: string
 }
 
+/** So long the server may say nothing. */
 const TIMEOUT_MS = 30_000
+/** So long a delivery takes at most, whatever the server says. */
+const LONGEST_MS = 60_000
 
 /**
  * A mail server. It takes a message that is sent again for another one: once the text of a message is on its way, only
@@ -24,21 +27,23 @@ export function smtpChannel(
   settings: MailSettings,
   password: string | null,
   timeoutMs = TIMEOUT_MS,
+  longestMs = LONGEST_MS,
 ): Channel {
   return {
     takesOnce: 'never_again',
-    send: (parcel, signal) => deliver(parcel, settings, { password, timeoutMs, signal }),
+    send: (parcel, signal) => deliver(parcel, settings, { password, timeoutMs, longestMs, signal }),
   }
 }
 
 interface Delivery {
   password: string | null
   timeoutMs: number
+  longestMs: number
   signal: AbortSignal | undefined
 }
 
 async function deliver(parcel: Parcel, settings: MailSettings, delivery: Delivery): Promise<Sent> {
-  const { password, timeoutMs, signal } = delivery
+  const { password, timeoutMs, longestMs, signal } = delivery
   const mail = await composed(parcel, settings.from)
   // Not before a brand has a mail server.
   const { default: SMTPConnection } = await import('nodemailer/lib/smtp-connection/index.js')
@@ -54,7 +59,16 @@ async function deliver(parcel: Parcel, settings: MailSettings, delivery: Deliver
   const { promise: broken, reject } = Promise.withResolvers<never>()
   broken.catch(() => {})
   connection.once('error', reject)
-  connection.once('end', () => reject(new Error('The connection was closed.')))
+  const late = setTimeout(() => {
+    reject(new Error('The mail server took too long.'))
+    connection.close()
+  }, longestMs)
+  connection.once('end', () => {
+    clearTimeout(late)
+    reject(new Error('The connection was closed.'))
+    // A closed connection still waits for the server to end its half of it.
+    if (connection._socket) connection._socket.destroy()
+  })
   const stop = () => connection.close()
   signal?.addEventListener('abort', stop)
   // The text is read once the server has said that it may come.

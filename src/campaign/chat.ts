@@ -1,4 +1,5 @@
 import { fail } from '../errors.ts'
+import { postJson } from '../post.ts'
 
 /** An endpoint that speaks as OpenAI's chat completions do. */
 export interface ChatEndpoint {
@@ -37,17 +38,12 @@ export async function chat(
   messages: readonly ChatMessage[],
   { mostTokens, timeoutMs, signal }: ChatOptions,
 ): Promise<ChatAnswer> {
-  const late = AbortSignal.timeout(timeoutMs)
   try {
-    const response = await fetch(`${url.replace(/\/$/, '')}/chat/completions`, {
-      method: 'POST',
-      redirect: 'error',
-      headers: {
-        'content-type': 'application/json',
-        ...(key !== null && { authorization: `Bearer ${key}` }),
-      },
-      body: JSON.stringify({ model, messages, max_tokens: mostTokens }),
-      signal: signal ? AbortSignal.any([signal, late]) : late,
+    const response = await postJson(`${url.replace(/\/$/, '')}/chat/completions`, {
+      headers: key === null ? {} : { authorization: `Bearer ${key}` },
+      body: { model, messages, max_tokens: mostTokens },
+      timeoutMs,
+      signal,
     })
     const text = await textOf(response)
     if (!response.ok) throw fail('upstream_error', `The endpoint of the agent answered ${response.status}.`)

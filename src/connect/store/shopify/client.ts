@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Failure, fail } from '../../../errors.ts'
 import { parseBody } from '../../../event/body.ts'
+import { postJson } from '../../../post.ts'
 
 /** The Admin API of a shop, through GraphQL. */
 export interface AdminApi {
@@ -98,16 +99,14 @@ async function ask(
   query: string,
   variables: Record<string, unknown>,
 ): Promise<Record<string, unknown>> {
-  const timeout = AbortSignal.timeout(timeoutMs)
   let response: Response
   let bytes: Buffer
   try {
-    response = await fetch(`${origin}/admin/api/${API_VERSION}/graphql.json`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'x-shopify-access-token': accessToken },
-      body: JSON.stringify({ query, variables }),
-      redirect: 'error',
-      signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+    response = await postJson(`${origin}/admin/api/${API_VERSION}/graphql.json`, {
+      headers: { 'x-shopify-access-token': accessToken },
+      body: { query, variables },
+      timeoutMs,
+      signal,
     })
     bytes = await readBounded(response)
   } catch (cause) {
