@@ -54,6 +54,11 @@ const reader = async (
 const count = async (published: Published) =>
   (await published.rows<{ count: number }>('select count(*) as count from customers'))[0]?.count
 
+/** DuckDB 1.5.6 fails to plan it, with an internal error. */
+const BREAKING = `
+  select n from range(2) as a (n) group by n
+  having (select count(*) from range(2) as b (m) where try(a.n + a.n) > 0) > 0`
+
 /** Files of published results that this process has open, of a brand. */
 const open = ({ id }: Brand): string[] =>
   readdirSync('/proc/self/fd').flatMap((fd) => {
@@ -102,6 +107,17 @@ t.test('each has a folder of its own for what does not fit into memory, as long 
   t.same(folders.map(existsSync), [true, true])
   await files.close()
   t.same(folders.map(existsSync), [false, false])
+})
+
+t.test('after an internal error of DuckDB the tables are opened anew, the others closed', async (t) => {
+  const found = await reader(served(t), await publishedBrand(1))
+  const folder = async () =>
+    String((await found.rows(`select current_setting('temp_directory') as folder`))[0]?.folder)
+  const before = await folder()
+  await t.rejects(found.rows(BREAKING), { message: /^INTERNAL Error/ })
+  t.not(await folder(), before)
+  t.equal(await count(found), 1)
+  await eventually(async () => !existsSync(before))
 })
 
 t.test('an earlier generation that nobody reads any more is closed, the newest one is not', async (t) => {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { v7 as uuidv7 } from 'uuid'
 import { fail } from '../errors.ts'
 import type { Published } from '../op.ts'
-import { type Duck, makeSpillFolder, type OwnDuck, openDuck } from '../store/duckdb.ts'
+import { type Duck, isBroken, makeSpillFolder, type OwnDuck, openDuck } from '../store/duckdb.ts'
 import { brandFolder } from '../store/lake.ts'
 import { attachGeneration, type Generation, tablePathsOf } from './generation.ts'
 import { openLookUps } from './look-up.ts'
@@ -71,6 +71,19 @@ export async function openGeneration(
     })
     return duck
   }
+  const rows: Duck['rows'] = async (...asked) => {
+    const duck = tables()
+    const own = await duck
+    try {
+      return await own.rows(...asked)
+    } catch (error) {
+      if (isBroken(error) && opened === duck) {
+        opened = undefined
+        leave(own)
+      }
+      throw error
+    }
+  }
   return {
     get memoryMb() {
       return memoryMb
@@ -80,7 +93,7 @@ export async function openGeneration(
       if (waiting >= MOST_WAITING) throw busy()
       waiting++
       try {
-        return await (await tables()).rows(...asked)
+        return await rows(...asked)
       } finally {
         waiting--
       }
@@ -91,6 +104,13 @@ export async function openGeneration(
     },
   }
 }
+
+/** Closes it behind the statements that wait for their turn. */
+const leave = (duck: OwnDuck) =>
+  duck
+    .run('select 1')
+    .catch(() => {})
+    .finally(duck.close)
 
 async function bytesOf(lakeDir: string, generation: Generation): Promise<number> {
   const files = [...tablePathsOf(generation)].map((path) => stat(join(lakeDir, path)))
