@@ -497,6 +497,24 @@ t.test('a brand that failed three times is tried again for time alone an hour la
   t.same(await nextTurn({ plan, refresh }, pipeline), [brand.id], 'until an hour later')
 })
 
+for (const [failures, what, hours] of [
+  [1, 'once', 0],
+  [3, 'three times, an hour later', 1],
+] as const)
+  t.test(`a brand that has nothing left to do is tried again when it failed ${what}`, async (t) => {
+    const { pipeline, postgres } = await app(t)
+    const { sql } = postgres
+    const brand = await evaluated({ pipeline, postgres })
+    await sql`update lake_brand set next_change_at = 'infinity'`
+    const results = await currentResults()
+    for (let n = 0; n < failures; n++)
+      await postgres.pipeline.run('lake_brand_failed', [brand.id, 'It broke', results, 0])
+    if (hours) t.same(await nextTurn({ plan, refresh }, pipeline), [], 'not before')
+    await sql`update lake_brand set failed_at = failed_at - make_interval(hours => ${hours}, mins => 1)`
+    t.same(await nextTurn({ plan, refresh }, pipeline), [brand.id])
+    t.match(await sql`select failures, error from lake_brand`, [{ failures: 0, error: null }])
+  })
+
 t.test('what a planner did not hand to the workers before it was killed the next one does', async (t) => {
   const { pipeline, postgres } = await app(t)
   const brand = await newBrand({ postgres })

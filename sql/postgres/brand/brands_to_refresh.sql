@@ -1,9 +1,10 @@
 -- A brand's turn comes at its own moment of the interval. It is due when data or definitions changed since its last
 -- refresh, or what results are made with ($3: the models, null when there are none to read), or when it has segments and
--- a window of theirs passed a row. One that failed waits until it is tried again, unless with other models; those that
--- failed three times wait for a change, too, or for an hour when only time changes their segments; that a broken model is
--- as it was before is one. A refresh that somebody else asked for, or that ended late, takes no turn. Of those that are not due and
--- of which nothing can have changed, the segments are as good as evaluated again. One whose results are not there any more, as after
+-- a window of theirs passed a row, or when it failed, maybe with all published already: otherwise that would stand in its
+-- status for good. One that failed waits until it is tried again, unless with other models; those that failed three times
+-- wait for a change, too, or for an hour when nothing else than time changed; that a broken model is as it was before is
+-- one. A refresh that somebody else asked for, or that ended late, takes no turn. Of those that are not due and of which
+-- nothing can have changed, the segments are as good as evaluated again. One whose results are not there any more, as after
 -- an upgrade, is not kept waiting.
 with turns as (
     select
@@ -25,8 +26,13 @@ with turns as (
             or (failures > 0 and results ->> 'failed_recipe' <> recipe)
             or (
                 (failures < 3 or failed_at < now() - interval '1 hour')
-                and coalesce(next_change_at, '-infinity') <= now()
-                and exists (select from segment where segment.brand_id = lake_brand.brand_id and status = 'active')
+                and (
+                    (failures > 0 and results ->> 'recipe' = recipe)
+                    or (
+                        coalesce(next_change_at, '-infinity') <= now()
+                        and exists (select from segment where segment.brand_id = lake_brand.brand_id and status = 'active')
+                    )
+                )
             )
         ) as is_due
     from lake_brand
