@@ -139,6 +139,32 @@ for (const [how, options] of Object.entries({ whole: {}, 'in steps': { smallRows
     t.same(await state(), [2, 2, ['merged', 'erased']], 'and that once')
   })
 
+for (const [how, options] of Object.entries({ whole: {}, 'in steps': { smallRows: 0, mostTouched: 1 } }))
+  t.test(`who is merged while a segment fails leaves it when archived; refreshed ${how}`, async (t) => {
+    const { brand, request, save, record } = await store()
+    const come = async (...who: Omit<Line, 'brand_id'>[]) => {
+      await record(new Date().toISOString(), ...who)
+      await refreshBrand(pipeline, brand.id, options)
+    }
+    const id = await save('Gone', anyone)
+    await save('Kept', anyone)
+    const [guest, ann] = [{ email: 'ann@example.com' }, { store_customer_id: '9' }]
+    await come(guest, ann, { store_customer_id: '10' })
+    await pipeline.postgres.sql`
+      update segment_version set definition = '{"source":"nowhere","rule":{}}' where segment_id = ${id}`
+    await come({ ...ann, ...guest })
+    await request(`POST /v1/segments/${id}/archive`)
+    const left = async () =>
+      (await memberChanges(pipeline, brand.id)).flatMap(({ segment, action, reason }) =>
+        segment === 1 && action === 'exited' ? [reason] : [],
+      )
+    t.same(await left(), [])
+    t.match(await refreshBrand(pipeline, brand.id, options), { full: how === 'whole' })
+    t.same(await left(), ['merged'])
+    const { body } = await request(`GET /v1/segments/${id}`)
+    t.equal(body.audience.member_count, 2)
+  })
+
 t.test('a changed rule is the next version, evaluated with the next refresh', async (t) => {
   const { request, save, view, refresh, members } = await store()
   const id = await save('Viewers', viewed(10))

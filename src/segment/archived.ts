@@ -8,6 +8,12 @@ import type { Way } from './way.ts'
 /** Members of archived segments who left, by ordinal. */
 export type Left = ReadonlyMap<number, number>
 
+interface Archived {
+  ordinal: number
+  /** Members may have been merged in a refresh that did not evaluate it. */
+  is_behind: boolean
+}
+
 /**
  * Adds to `member_diff` those members of archived segments who were merged or erased: nobody evaluates these segments, but
  * whoever copied one must learn who left it. Whom the store only hides stays a member, shown again when it gives them back.
@@ -22,12 +28,14 @@ export async function leaveArchived(
   const changed = (['customers', 'subject_redirect'] as const).some(
     (relation) => laterFiles(manifest, relation, brand.refreshed_tick).length > 0,
   )
-  if (!changed && brand.no_erasure_since && !verify) return new Map()
-  const archived = await postgres.pipeline.many<{ ordinal: number }>('segments_archived', [brand.id])
+  const edited = brand.definitions_version > brand.refreshed_definitions_version
+  if (!changed && brand.no_erasure_since && !edited && !verify) return new Map()
+  const archived = await postgres.pipeline.many<Archived>('segments_archived', [brand.id])
   if (archived.length === 0) return new Map()
+  const behind = edited && archived.some(({ is_behind }) => is_behind)
   const isArchived = isOf(archived.map(({ ordinal }) => ordinal))
   const members = way.whole && !way.before ? 'member_before' : OF_LAKE
-  const touched = way.whole ? '' : 'semi join touched using (customer)'
+  const touched = way.whole || behind ? '' : 'semi join touched using (customer)'
   await duck.run(`
     insert into member_diff
     select segment, customer, 'exited'

@@ -6,6 +6,8 @@ import type { Brand } from '../op.ts'
 export interface BrandRow extends Brand {
   /** Never later than the rules that are read after it. */
   definitions_version: number
+  /** That of the last refresh. */
+  refreshed_definitions_version: number
   refreshed_tick: number
   generation: number
   as_of: Date | null

@@ -1,7 +1,7 @@
 -- Nothing is carried on of results that are not there any more: they have no recipe.
 select
     brand.id, name, shop_domain, storefront_domains, currency_code, timezone, default_phone_region, features,
-    brand.created_at, definitions_version, refreshed_tick, generation, as_of,
+    brand.created_at, definitions_version, refreshed_definitions_version, refreshed_tick, generation, as_of,
     (
         select results ->> 'recipe' from served_generation
         where served_generation.brand_id = brand.id and served_generation.generation = lake_brand.generation
