@@ -395,6 +395,19 @@ t.test('recoup customer erase prints the certificate, and erasures lists it', as
   t.match(contact, { customer_ids: [], removed: { postgres: { contact: 1 } } }, 'a contact is somebody')
 })
 
+t.test('brands take turns: one of many requests lets others in between', async (t) => {
+  const waiting = async (of: Brand, email: string, asked: string) => {
+    const { erasureId } = await ask({ email }, of)
+    await sql`update erasure set requested_at = ${asked}, tried_at = null where id = ${erasureId}`
+  }
+  await waiting(brand, 'first@example.com', '2026-01-01T00:00:00Z')
+  t.equal(await eraseDue(pipeline, AT_ONCE), brand.id)
+  await waiting(brand, 'second@example.com', '2026-01-01T00:00:00Z')
+  await waiting(neighbour, 'third@example.com', '2026-01-02T00:00:00Z')
+  const turns = [await eraseDue(pipeline, AT_ONCE), await eraseDue(pipeline, AT_ONCE)]
+  t.same(turns, [neighbour.id, brand.id])
+})
+
 /** A contact that only an address names. */
 async function newContact(email: string): Promise<string> {
   const id = v7()

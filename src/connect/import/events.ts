@@ -190,7 +190,8 @@ async function writeBatch(
 
 async function rowsOfChunk(duck: Duck, chunk: number): Promise<number[]> {
   const rows = await duck.rows<{ n: number }>(
-    `select n from picked where (n - 1) // getvariable('rows_per_chunk')::bigint = $1`,
+    `select n from picked
+     where n > $1::bigint * getvariable('rows_per_chunk') and n <= ($1::bigint + 1) * getvariable('rows_per_chunk')`,
     [chunk],
   )
   return rows.map(({ n }) => n)
