@@ -121,6 +121,25 @@ t.test('what a server answers says whether another attempt may help', async (t) 
   t.equal(mails.length, 1)
 })
 
+t.test('an address is one address, or nothing is sent', async (t) => {
+  const { mails, port } = await mailServer(t)
+  const channel = smtpChannel(settings(port), null)
+  for (const to of [
+    'x,victim@shop.example',
+    'x;victim@shop.example',
+    'x<victim@shop.example',
+    'victim(1)@shop.example',
+    'team:victim@shop.example',
+    'anna@shop.example,bert.example',
+    '"a"@shop.example',
+  ])
+    t.match(await channel.send({ ...PARCEL, to }), { is: 'refused' }, to)
+  t.same(mails, [])
+  const odd = `o'neil+cart!#$%&*/=?^_{|}~@shop.example`
+  t.match(await channel.send({ ...PARCEL, to: odd }), { is: 'sent' })
+  t.match(mails, [{ to: [odd] }])
+})
+
 t.test('a server that hangs up has not got the message until the text was on its way', async (t) => {
   for (const [hangsUpAt, is] of [
     ['EHLO', 'later'],

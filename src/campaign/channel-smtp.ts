@@ -42,8 +42,13 @@ interface Delivery {
   signal: AbortSignal | undefined
 }
 
+/** Of lists, groups, names and comments: `x,victim@example.com` would be sent to the victim. */
+const SYNTAX = /[\s,;:<>()[\]\\"]/
+
 async function deliver(parcel: Parcel, settings: MailSettings, delivery: Delivery): Promise<Sent> {
   const { password, timeoutMs, longestMs, signal } = delivery
+  if (SYNTAX.test(parcel.to))
+    return { is: 'refused', error: 'The address has characters that mail gives a meaning.' }
   const mail = await composed(parcel, settings.from)
   // Not before a brand has a mail server.
   const { default: SMTPConnection } = await import('nodemailer/lib/smtp-connection/index.js')
@@ -122,7 +127,7 @@ async function composed({ id, to, headline, body, optOutUrl }: Parcel, from: str
   const { default: MailComposer } = await import('nodemailer/lib/mail-composer/index.js')
   const mail = new MailComposer({
     from,
-    to,
+    to: [{ name: '', address: to }],
     subject: headline ?? '',
     text: body,
     messageId,
