@@ -592,6 +592,17 @@ t.test('from an empty service to members', async (t) => {
       { safe: 9007199254740991, below: ['-9007199254740993'], beyond: '18446744073709551615' },
     ])
     t.match((await here([...args, types])).stdout, /revenue .*\n-+ .*\n +30\.50 /)
+    const far = `select timestamp 'infinity' as never, timestamptz '-infinity' as ever, timestamp '290000-01-01' as late,
+      170141183460469231731687303715884105728::uhugeint as huge, 12::bignum as small`
+    t.strictSame(document(t, await run([...args, far, '--json'])), [
+      {
+        never: 'infinity',
+        ever: '-infinity',
+        late: '290000-01-01 00:00:00',
+        huge: '170141183460469231731687303715884105728',
+        small: 12,
+      },
+    ])
     const refused = async (statement: string, stderr: RegExp) =>
       t.match(await here([...args, statement]), { code: 1, stdout: '', stderr })
     await refused('select total from orders_of_all', /^recoup: Catalog Error: .*orders_of_all/)

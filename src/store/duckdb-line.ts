@@ -215,6 +215,8 @@ const OURS: Partial<Record<DuckDBTypeId, DuckDBValueConverter<JS>>> = {
   [DuckDBTypeId.BIGINT]: whole,
   [DuckDBTypeId.UBIGINT]: whole,
   [DuckDBTypeId.HUGEINT]: whole,
+  [DuckDBTypeId.UHUGEINT]: whole,
+  [DuckDBTypeId.BIGNUM]: whole,
   [DuckDBTypeId.DECIMAL]: String,
 }
 
@@ -231,8 +233,16 @@ const WRITTEN: ReadonlySet<DuckDBTypeId> = new Set([
   DuckDBTypeId.BIT,
 ])
 
-const toAnswer: DuckDBValueConverter<JS> = (value, type, converter) =>
-  value !== null && WRITTEN.has(type.typeId) ? written(value) : toJs(value, type, converter)
+const toAnswer: DuckDBValueConverter<JS> = (value, type, converter) => {
+  if (value !== null && WRITTEN.has(type.typeId)) return written(value)
+  try {
+    return toJs(value, type, converter)
+  } catch (error) {
+    // Times that no Date can be.
+    if (error instanceof Error && /out of range/.test(error.message)) return String(value)
+    throw error
+  }
+}
 
 /** Of the days that stand for what never ends the binding makes dates. */
 function written(value: NonNullable<DuckDBValue>): string {
