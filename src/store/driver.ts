@@ -9,8 +9,9 @@ interface Mend {
 }
 
 /**
- * What postgres.js 3.4.9 does when connections end under it or a copy is read slowly, and must not; and bytes, which it
- * sends as text. The faults were seen in tests; upstream knows the first (porsager/postgres issues 1066, 1154, 1208).
+ * What postgres.js 3.4.9 does when connections end under it or a copy is read slowly or fails, and must not; and bytes,
+ * which it sends as text. The faults were seen in tests; upstream knows the first (porsager/postgres issues 1066, 1154,
+ * 1208) and that of the copy that fails (1173).
  */
 const MENDS: readonly Mend[] = [
   // A write after the end threw from a timer, which ended the process. The statement must fail instead.
@@ -26,24 +27,23 @@ const MENDS: readonly Mend[] = [
   },
   // What was not sent yet went to the next session, ahead of its start; and the timer that would have sent that never
   // ran, so the connection was lost to its pool for good. An answer of the old session failed a statement of the new.
+  // And a peer that closed each connection before its session began was connected to without a pause, for one statement
+  // that never failed. Of several hosts the next one is still tried.
   {
     file: 'connection.js',
     before: 'socket = null\n\n    if (initial)\n      return reconnect()\n\n    !hadError && (query',
     after: `socket = null
     chunk = nextWriteTimer = null
-    if (initial) {
-      query = results = errorResponse = null
-      result = new Result()
-      return reconnect()
-    }
-
-    ;(query`,
+    ;(query || initial`,
   },
   {
     file: 'connection.js',
     before: 'closedTime = performance.now()\n    hadError',
     after: `query = results = errorResponse = null
     result = new Result()
+    if (initial)
+      return reconnect()
+
     closedTime = performance.now()
     hadError`,
   },
@@ -91,6 +91,14 @@ const MENDS: readonly Mend[] = [
         done(error)
       }
     })`,
+  },
+  // Who wrote a copy that failed after its last byte was never told.
+  {
+    file: 'connection.js',
+    before: 'stream && (stream.destroy(err), stream = null)\n',
+    after: `stream && (stream.destroy(err), stream = null)
+    final && (final(err), final = null)
+`,
   },
   // bytea left as text of its hexadecimal digits: twice the bytes. 14 % more events of 1.5 KB are stored without that.
   {
@@ -176,6 +184,16 @@ const MENDS: readonly Mend[] = [
     before: 'const query = { reserve: resolve, reject }',
     after: 'const query = { reserve: resolve, reject: (error) => (queries.remove(query), reject(error)) }',
   },
+  // One that was to end while it was reserved, as after its longest life, was given to the next one first: the statement
+  // after that failed. It ends once it has answered all; an ending pool gives it to who waits, as it makes no other.
+  {
+    file: 'connection.js',
+    before: '    cancel,\n    end,\n',
+    after: `    cancel,
+    end,
+    retire: () => ending && (query || sent.length || terminate(), true),
+`,
+  },
   // A connection that ended and was made again took the rest of a transaction: outside of any transaction.
   {
     file: 'index.js',
@@ -192,7 +210,7 @@ const MENDS: readonly Mend[] = [
     before: 'c.reserved = null\n      onopen(c)\n    }\n\n    return sql',
     after: `if (c.reserved !== mine) return
       c.reserved = null
-      onopen(c)
+      if ((ending && queries.length) || !c.retire()) onopen(c)
     }
 
     return sql`,
