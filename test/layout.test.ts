@@ -85,7 +85,7 @@ t.test('imports name the file with its ending', async (t) => {
 })
 
 t.test('one file loads DuckDB, so that its allocator is set before', async (t) => {
-  const loads = /^(?:import (?!type )|export ).*'@duckdb\/node-api'/m
+  const loads = /^(?:import (?!type )|export )[^']*'@duckdb\/node-(?:api|bindings)[/']/m
   t.same(
     files.filter((file) => loads.test(readFileSync(file, 'utf8'))).map((file) => relative(CHECKOUT, file)),
     ['src/store/duckdb-api.ts'],

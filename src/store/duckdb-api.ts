@@ -1,3 +1,4 @@
 import './duckdb-memory.ts'
 
 export * from '@duckdb/node-api'
+export { default as accessors } from '@duckdb/node-api/lib/vectors/dataAccessors.js'

@@ -1,4 +1,4 @@
-import accessors from '@duckdb/node-api/lib/vectors/dataAccessors.js'
+import { accessors } from './duckdb-api.ts'
 
 /**
  * A text that DuckDB answers keeps the U+FEFF that it begins with: the binding reads each as if it were a file, whose byte
