@@ -121,7 +121,7 @@ t.test('an event without an id is named by its batch and line', async (t) => {
   ])
 })
 
-t.test('a batch that is damaged holds back the lake and loses none of its neighbours', async (t) => {
+t.test('a batch that is damaged holds back those behind it, and loses none of them', async (t) => {
   const pipeline = await lake(t)
   const { sql } = pipeline.postgres
   const brand = await newBrand(pipeline)
@@ -133,14 +133,18 @@ t.test('a batch that is damaged holds back the lake and loses none of its neighb
   const damage = async (payload: (whole: Buffer) => Buffer) => {
     const [row] = await sql`select payload from event_log where batch_id = ${batch}`
     await sql`update event_log set payload = ${payload(row?.payload)} where batch_id = ${batch}`
-    await t.rejects(tick(pipeline))
-    t.same(await sourceRows(pipeline, brand, 'from events'), [])
+    await t.rejects(async () => {
+      while ((await tick(pipeline)).published);
+    })
+    const rows = await sourceRows(pipeline, brand, 'select event_id from events order by event_id')
+    t.same(rows, [{ event_id: 'a0' }, { event_id: 'a1' }])
     await sql`update event_log set payload = ${row?.payload} where batch_id = ${batch}`
   }
   await damage((whole) => whole.subarray(0, -3))
   await damage((whole) => Buffer.concat([whole, Buffer.from('more')]))
   await damage((whole) => Buffer.concat([Buffer.from('more'), whole]))
-  t.match(await tick(pipeline), { read: 6, rows: { events: 6 } })
+  while ((await tick(pipeline)).published);
+  t.equal((await sourceRows(pipeline, brand, 'from events')).length, 6)
 })
 
 t.test('events are named by their batch and line whatever the sizes of the batches of a tick', async (t) => {

@@ -66,6 +66,47 @@ t.test('a line that no tick can take stays behind, and all others of all brands 
   )
 })
 
+/** The pipeline with a fault that nobody foresaw, for these people. */
+function faulty(pipeline: Pipeline, isFatal: (subjects: readonly number[]) => boolean | Promise<boolean>) {
+  const statements = pipeline.postgres.pipeline
+  const run = async (name: string, args: unknown[] = []) => {
+    if (name === 'contacts_of_events' && (await isFatal(args[1] as number[])))
+      throw new RangeError('Maximum call stack size exceeded')
+    return await statements.run(name, args)
+  }
+  return { ...pipeline, postgres: { ...pipeline.postgres, pipeline: { ...statements, run } } }
+}
+
+t.test('what fails on many lines at once for no known reason is halved until it does not', async (t) => {
+  const pipeline = await lake(t)
+  const brand = await newBrand(pipeline)
+  const ids = 'abcdefghij'.split('')
+  for (const id of ids)
+    await logBatch(pipeline.postgres.sql, [
+      { brand_id: brand.id, event_id: id, email: `${id}@example.com` },
+    ])
+  await ticks(faulty(pipeline, (subjects) => subjects.length > 3))
+  t.same(await namesOf(pipeline, brand), ids)
+})
+
+t.test('a line that fails for no known reason stays behind, too', async (t) => {
+  const pipeline = await lake(t)
+  const { sql } = pipeline.postgres
+  const brand = await newBrand(pipeline)
+  const event = (id: string) => ({ brand_id: brand.id, event_id: id, email: `${id}@example.com` })
+  await logBatch(sql, ['a', 'b', 'poison', 'c'].map(event))
+  await logBatch(sql, [event('d')])
+  const isPoison = async (subjects: readonly number[]) => {
+    const [found] = await sql`
+      select 1 from identifier where value = 'poison@example.com' and subject = any(${subjects as number[]})`
+    return found !== undefined
+  }
+  await ticks(faulty(pipeline, isPoison))
+  t.same(await namesOf(pipeline, brand), ['a', 'b', 'c', 'd'])
+  const dead = await sql`select line, reason from dead_event`
+  t.same([...dead], [{ line: 2, reason: 'the lake cannot take it (RangeError)' }])
+})
+
 t.test('a file of the lake that cannot be read is the fault of no event', async (t) => {
   const pipeline = await lake(t)
   const { sql } = pipeline.postgres

@@ -47,9 +47,9 @@ interface Cursor {
 
 /**
  * One tick: everything that committed since the last one becomes lake files, published by a compare-and-set on the
- * tick. Throws Outrun when another worker published the same tick first. What is too much for the memory, is refused, or
- * had its process killed, is halved until it is one transaction, of which the lines that are refused stay behind: nobody's
- * events may hold up those of all others.
+ * tick. Throws Outrun when another worker published the same tick first. What is too much for the memory, had its process
+ * killed, or fails otherwise than by a neighbour's fault, is halved until it is one transaction, of which the lines that
+ * are refused stay behind: nobody's events may hold up those of all others.
  */
 export async function snapshot(
   pipeline: Pipeline,
@@ -58,7 +58,7 @@ export async function snapshot(
   let most = bounds
   let poison: PoisonLine[] = []
   for (;;) {
-    let taken: TakenBatches | undefined
+    let taken: TakenBatches = { batches: [], bytes: 0 }
     let tick: number | undefined
     try {
       return await snapshotOf(pipeline, most, poison, (batches, after) => {
@@ -66,12 +66,14 @@ export async function snapshot(
         tick = after
       })
     } catch (error) {
-      if (taken) await pipeline.postgres.pipeline.run('lake_state_attempt', [tick, null]).catch(() => {})
-      const { batches = [], bytes = 0 } = (taken as TakenBatches | undefined) ?? {}
+      const { batches, bytes } = taken as TakenBatches
+      if (bytes) await pipeline.postgres.pipeline.run('lake_state_attempt', [tick, null]).catch(() => {})
       const isRefused = isRefusal(error)
       if (!isRefused && !isOutOfMemory(error)) throw error
       if (batches[0]?.xid !== batches.at(-1)?.xid) {
-        most = { ...most, bytes: Math.min(most.bytes, bytes) / 2 }
+        most = bytes
+          ? { ...most, bytes: Math.min(most.bytes, bytes) / 2 }
+          : { ...most, batches: Math.ceil(batches.length / 2) }
         log('warn', 'tick_halved', { bytes, batches: batches.length, error: kindOf(error) })
         continue
       }
@@ -105,6 +107,7 @@ async function snapshotOf(
 
   return await withWorkspace(pipeline, async (duck, folder) => {
     const path = join(folder, 'lines.ndjson')
+    onTaken({ batches: waiting, bytes: 0 }, cursor.tick)
     const taken = await writeLines(postgres.sql, waiting, path, most)
     onTaken(taken, cursor.tick)
     const { batches } = taken
