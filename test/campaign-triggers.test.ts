@@ -9,6 +9,7 @@ import { createProvider } from '../src/connect/custom/providers.ts'
 import { listMerges, undoMerge } from '../src/identity/merge.ts'
 import { setLogLevel } from '../src/log.ts'
 import type { Brand, Lake } from '../src/op.ts'
+import { currentResults } from '../src/segment/recipe.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
 import { createSegment } from '../src/segment/saved.ts'
 import { statement } from '../src/store/sqlfile.ts'
@@ -770,3 +771,26 @@ t.test('what happened before a campaign got its trigger starts nothing', async (
     ['late', '62'],
   )
 })
+
+t.test(
+  'a brand whose campaign waits for products that were left has turns for an hour after its news',
+  async (t) => {
+    const [brand, other] = [await stage.brand(), await stage.brand()]
+    await stage.campaign(brand, { trigger_event: 'browse_abandoned' })
+    for (const { id } of [brand, other])
+      await logBatch(sql, [{ brand_id: id, event_type: 'product_viewed', email: 'ann@example.com' }])
+    await stage.tick()
+    await stage.tick()
+    for (const { id } of [brand, other]) await refreshBrand(app.pipeline, id)
+    await sql`update lake_brand set next_change_at = 'infinity'`
+    const due = async () => {
+      await sql`update lake_brand set refresh_planned_at = null`
+      const asked = [new Date(), 60, await currentResults()]
+      const rows = await stage.db.postgres.pipeline.many<{ brand_id: string }>('brands_to_refresh', asked)
+      return rows.map(({ brand_id }) => brand_id).filter((id) => id === brand.id || id === other.id)
+    }
+    t.same(await due(), [brand.id])
+    await sql`update lake_brand set changed_at = changed_at - interval '61 minutes'`
+    t.same(await due(), [])
+  },
+)

@@ -515,6 +515,24 @@ for (const [failures, what, hours] of [
     t.match(await sql`select failures, error from lake_brand`, [{ failures: 0, error: null }])
   })
 
+t.test(
+  'a brand that failed three times with other models than it has results of is tried an hour later',
+  async (t) => {
+    const { pipeline, postgres } = await app(t)
+    const { sql } = postgres
+    const brand = await evaluated({ pipeline, postgres })
+    await sql`
+    update lake_brand
+    set next_change_at = 'infinity', results = results || '{"recipe": "of before the upgrade"}'`
+    const results = await currentResults()
+    for (let n = 0; n < 3; n++)
+      await postgres.pipeline.run('lake_brand_failed', [brand.id, 'It broke', results, 0])
+    t.same(await nextTurn({ plan, refresh }, pipeline), [], 'not before')
+    await sql`update lake_brand set failed_at = failed_at - interval '61 minutes'`
+    t.same(await nextTurn({ plan, refresh }, pipeline), [brand.id])
+  },
+)
+
 t.test('what a planner did not hand to the workers before it was killed the next one does', async (t) => {
   const { pipeline, postgres } = await app(t)
   const brand = await newBrand({ postgres })

@@ -82,9 +82,7 @@ t.test('what fails on many lines at once for no known reason is halved until it 
   const brand = await newBrand(pipeline)
   const ids = 'abcdefghij'.split('')
   for (const id of ids)
-    await logBatch(pipeline.postgres.sql, [
-      { brand_id: brand.id, event_id: id, email: `${id}@example.com` },
-    ])
+    await logBatch(pipeline.postgres.sql, [{ brand_id: brand.id, event_id: id, email: `${id}@example.com` }])
   await ticks(faulty(pipeline, (subjects) => subjects.length > 3))
   t.same(await namesOf(pipeline, brand), ids)
 })

@@ -21,7 +21,8 @@ export function isRefusal(error: unknown): boolean {
 
 /** Of an error its code, or what DuckDB calls it: the message may quote what was read. */
 export const kindOf = (error: unknown): string =>
-  errorCode(error) ?? (error instanceof Error ? (/^[\w ]* Error(?=:)/.exec(error.message)?.[0] ?? error.name) : 'Error')
+  errorCode(error) ??
+  (error instanceof Error ? (/^[\w ]* Error(?=:)/.exec(error.message)?.[0] ?? error.name) : 'Error')
 
 /**
  * Which of so many lines are refused by themselves. `isRead` is asked for lines from `low` until before `high`: of all first,

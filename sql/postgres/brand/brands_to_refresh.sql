@@ -2,8 +2,8 @@
 -- refresh, or what results are made with ($3: the models, null when there are none to read), or when it has segments and
 -- a window of theirs passed a row, or when it failed, maybe with all published already: otherwise that would stand in its
 -- status for good. One that failed waits until it is tried again, unless with other models; those that failed three times
--- wait for a change, too, or for an hour when nothing else than time changed; that a broken model is as it was before is
--- one. A refresh that somebody else asked for, or that ended late, takes no turn. Of those that are not due and of which
+-- wait for a change, too, or for an hour; that a broken model is as it was before is one. Where a campaign waits for products
+-- that were looked at and left for an hour, time is a reason until that is over for all that is known. A refresh that somebody else asked for, or that ended late, takes no turn. Of those that are not due and of which
 -- nothing can have changed, the segments are as good as evaluated again. One whose results are not there any more, as after
 -- an upgrade, is not kept waiting.
 with turns as (
@@ -27,7 +27,17 @@ with turns as (
             or (
                 (failures < 3 or failed_at < now() - interval '1 hour')
                 and (
-                    (failures > 0 and results ->> 'recipe' = recipe)
+                    (failures > 0 and recipe is not null)
+                    or (
+                        as_of < changed_at + interval '1 hour'
+                        and exists (
+                            select from campaign
+                            where
+                                campaign.brand_id = lake_brand.brand_id
+                                and status = 'active'
+                                and trigger_event = 'browse_abandoned'
+                        )
+                    )
                     or (
                         coalesce(next_change_at, '-infinity') <= now()
                         and exists (select from segment where segment.brand_id = lake_brand.brand_id and status = 'active')
