@@ -121,6 +121,16 @@ t.test('a gateway gets a message once per key, however often the attempt fails',
   ])
 })
 
+t.test('what a gateway refuses with a page in UTF-16 is a dead letter at once', async (t) => {
+  const { gateway, brand } = await withGateway()
+  await stage.campaign(brand, { wait: { amount: 20, unit: 'days' } })
+  await abandoned(brand)
+  gateway.says = Buffer.from('Bad request', 'utf16le')
+  gateway.next.push(400)
+  await stage.pass(60)
+  t.match(await messagesOf(brand), [{ status: 'failed', error: '400 Bad request', attempts: 1 }])
+})
+
 t.test('what a gateway refuses, or never takes, is a dead letter, and its run has failed', async (t) => {
   for (const [fates, attempts] of [
     [[400], 1],

@@ -99,6 +99,21 @@ t.test('refused: a model that computes for ever of no rows', async (t) => {
   })
 })
 
+t.test('a model that took too long once is read again a minute later, though no file changed', async (t) => {
+  const folder = t.testdir({ 'a.sql': `${HEADER}select 1 as customer` })
+  const { timeout } = AbortSignal
+  const now = performance.now.bind(performance)
+  let later = 0
+  mock.method(performance, 'now', () => now() + later)
+  t.teardown(() => mock.restoreAll())
+  const late = mock.method(AbortSignal, 'timeout', () => AbortSignal.abort())
+  await t.rejects(loadModels(folder), { message: /a\.sql: takes more than 10 s/ })
+  late.mock.mockImplementation(timeout.bind(AbortSignal))
+  await t.rejects(loadModels(folder), { message: /a\.sql: takes more than 10 s/ }, 'not before')
+  later = 61_000
+  t.same(names(await loadModels(folder)), ['a'])
+})
+
 t.test('what is computed on request does without broken models and those that read them', async (t) => {
   const folder = t.testdir({
     'a.sql': `${HEADER}select customer from b`,

@@ -52,6 +52,7 @@ const MOST_ASKED = 3
 /** Another transaction was first, such as an erasure. */
 const OVERTAKEN = /^40/
 const ATTEMPTS = 3
+const STATEMENT_TIMEOUT = '57014'
 
 const NOTHING: Foreknown = { holds: new Map(), codes: new Map(), drafts: new Map() }
 
@@ -74,6 +75,7 @@ export async function workDueRuns(parts: RunnerParts, now: Date): Promise<number
       answering: { none: null },
       unreadable: new Map(),
       later: { count: 0, asked: 0 },
+      pace: { isTooSlow: false },
     }
     brands.push(ofBrand)
     for (let at = 0; at < runs.length; at += AT_ONCE) {
@@ -101,6 +103,8 @@ interface OfBrand {
   unreadable: Unreadable
   /** Runs that were put off, and how many of them asked the store. */
   later: { count: number; asked: number }
+  /** Whether a run took a statement too long by itself: what was claimed beside it comes again, while it is put off. */
+  pace: { isTooSlow: boolean }
 }
 
 function logLater({ brandId, answering, unreadable, later }: OfBrand): void {
@@ -124,14 +128,19 @@ async function workSome(parts: RunnerParts, some: Some, attempt = 1): Promise<nu
   } catch (error) {
     if (OVERTAKEN.test(errorCode(error) ?? '') && attempt < ATTEMPTS)
       return await workSome(parts, some, attempt + 1)
-    if (isUnavailable(error) || parts.signal?.aborted) throw error
+    const isTooSlow = errorCode(error) === STATEMENT_TIMEOUT
+    if ((isUnavailable(error) && !isTooSlow) || parts.signal?.aborted) throw error
     const [id] = some.ids
     if (some.ids.length === 1) {
+      some.pace.isTooSlow ||= isTooSlow
       log('error', 'run_failed', { brand_id: some.brandId, run_id: id, ...errorFields(error) })
       return await putOff(parts, some, error)
     }
     let worked = 0
-    for (const id of some.ids) worked += await workSome(parts, { ...some, ids: [id] })
+    for (const id of some.ids) {
+      if (some.pace.isTooSlow) break
+      worked += await workSome(parts, { ...some, ids: [id] })
+    }
     return worked
   }
 }

@@ -6,6 +6,7 @@ import { barrierTo, hasOptedOut, type Policy } from './gate.ts'
 import { lockRuns } from './locked-run.ts'
 import { type Outcome, REASONS, type ReasonCode, type Step } from './reason.ts'
 import { recordSteps } from './record-steps.ts'
+import { storable } from './storable.ts'
 
 /** A message of the outbox that somebody sends, locked. */
 export interface HeldMessage {
@@ -85,9 +86,20 @@ export function settlementOf(message: HeldMessage, sent: Sent, now: Date): Settl
   }
 }
 
+/** What gateways say as Postgres takes it: a message that could not be settled for it would be sent for ever. */
+const storableIn = (settlement: Settlement): Settlement => {
+  const { error, providerMessageId } = settlement
+  return {
+    ...settlement,
+    ...(error !== undefined && { error: storable(error) }),
+    ...(providerMessageId && { providerMessageId: storable(providerMessageId) }),
+  }
+}
+
 /** Writes what messages came to and what that means for their runs, within a transaction. */
-export async function settle(tx: Statements, settlements: readonly Settlement[], now: Date): Promise<void> {
-  if (settlements.length === 0) return
+export async function settle(tx: Statements, given: readonly Settlement[], now: Date): Promise<void> {
+  if (given.length === 0) return
+  const settlements = given.map(storableIn)
   await tx.run('messages_settle', [
     now,
     settlements.map(({ message }) => message.id),

@@ -2,6 +2,7 @@ import { gatewayIdOf } from '../campaign/channel-http.ts'
 import { type ChannelRow, openedSecret } from '../campaign/channel-settings.ts'
 import { noteDelivery } from '../campaign/delivered.ts'
 import { receiveMessage } from '../campaign/receive.ts'
+import { storable } from '../campaign/storable.ts'
 import { isSignature, isSigned } from '../connect/custom/signature.ts'
 import { fail } from '../errors.ts'
 import { isObject, parseExactly } from '../event/exact.ts'
@@ -122,8 +123,7 @@ function optional(body: Record<string, unknown>, name: string, most = LONGEST_ID
 }
 
 /** What somebody wrote without what cannot be stored, such as half of an emoji at the end of a part: it may be a STOP. */
-const readable = (text: unknown) =>
-  typeof text === 'string' ? text.replaceAll('\0', '').toWellFormed() : text
+const readable = (text: unknown) => (typeof text === 'string' ? storable(text) : text)
 
 function required(body: Record<string, unknown>, name: string, most: number): string {
   const text = optional(body, name, most)

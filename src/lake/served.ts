@@ -14,6 +14,7 @@ const MOST_OF_BRAND = 3
 export const SERVED_MEMORY_MB = 1024
 /** Erased files go a minute after the results are published without them: none is open here by then. */
 const SWEEP_MS = 20_000
+const LOOK_MS = 60_000
 
 export interface Served {
   /**
@@ -95,11 +96,12 @@ export function openServed(pipeline: Pipeline, { memoryMb = SERVED_MEMORY_MB }: 
     }
   }
 
-  /** What cannot be opened is looked at once. */
-  const looked = new Map<string, true>()
+  /** What cannot be opened is looked at once a minute at most: it may be damaged later than it was missed first. */
+  const looked = new Map<string, number>()
   const missed = (key: string, brandId: string) => {
-    if (looked.has(key)) return
-    keep(looked, MOST, key, true)
+    const now = performance.now()
+    if (now < (looked.get(key) ?? Number.NEGATIVE_INFINITY) + LOOK_MS) return
+    keep(looked, MOST, key, now)
     noteLostServed(pipeline, brandId).catch((error: unknown) => {
       looked.delete(key)
       log('warn', 'lost_files_not_looked_for', { brand_id: brandId, ...errorFields(error) })

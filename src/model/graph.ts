@@ -31,7 +31,16 @@ interface Folder extends Reading {
   whole: Model[] | null
 }
 
-const folders = new Map<string, { fingerprint: string; read: Promise<Folder> }>()
+interface Kept {
+  fingerprint: string
+  read: Promise<Folder>
+  /** By performance.now(): then the same files are read again. */
+  until: number
+}
+
+const folders = new Map<string, Kept>()
+/** What was broken for want of memory, disk or time is tried again after so long. */
+const RETRY_MS = 60_000
 
 /**
  * All models of a folder tree, each after those that it reads: as they are now, and the same list while no file changes.
@@ -63,10 +72,16 @@ export async function folderNow(folder = 'models'): Promise<Folder> {
   const files = filesOf(path)
   const fingerprint = hash('sha256', JSON.stringify(files.map(([name, text]) => [name, String(text)])))
   const before = folders.get(path)
-  if (before?.fingerprint === fingerprint) return await before.read
+  if (before?.fingerprint === fingerprint && performance.now() < before.until) return await before.read
   const read = readAfter(before?.read, files, folder, fingerprint)
-  const now = { fingerprint, read }
+  const now: Kept = { fingerprint, read, until: Number.POSITIVE_INFINITY }
   folders.set(path, now)
+  read.then(
+    ({ isPassing }) => {
+      if (isPassing) now.until = performance.now() + RETRY_MS
+    },
+    () => {},
+  )
   // What failed may not fail again: there may have been no memory for an instance.
   read.catch(() => {
     if (folders.get(path) !== now) return

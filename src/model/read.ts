@@ -1,4 +1,5 @@
 import { basename, join } from 'node:path'
+import { isOfDisk, isOutOfMemory } from '../store/duckdb.ts'
 import { type DuckDBConnection, DuckDBInstance } from '../store/duckdb-api.ts'
 import { interrupted } from '../store/duckdb-line.ts'
 import type { Columns, Model } from './graph.ts'
@@ -19,6 +20,8 @@ export interface Reading {
   models: Model[]
   /** Why the others cannot, by name: what is wrong with their files, or with those of models that they read. */
   broken: ReadonlyMap<string, Error>
+  /** Memory, disk or time was short for one of these: the same files may be read a while later. */
+  isPassing: boolean
 }
 
 /** What the header of a mart says that is not stored. */
@@ -56,7 +59,11 @@ export async function readModels(files: readonly ModelFile[], folder: string): P
     if (!broken.has(ORDER_PRODUCTS)) withProductsOfLines(models)
     const ordered = inOrder(models, broken)
     await bind(connection, ordered, broken)
-    return { models: ordered.filter(({ name }) => !broken.has(name)), broken }
+    return {
+      models: ordered.filter(({ name }) => !broken.has(name)),
+      broken,
+      isPassing: [...broken.values()].some(isPassing),
+    }
   } finally {
     connection.closeSync()
     instance.closeSync()
@@ -203,11 +210,16 @@ async function inTime(connection: DuckDBConnection, text: string): Promise<void>
     await interrupted(connection, late, () => connection.run(text))
   } catch (error) {
     if (!late.aborted) throw error
-    throw new Error(`takes more than ${BIND_MS / 1000} s where no source has rows: what is so long in it?`, {
+    throw new Late(`takes more than ${BIND_MS / 1000} s where no source has rows: what is so long in it?`, {
       cause: error,
     })
   }
 }
+
+class Late extends Error {}
+
+const isPassing = (error: unknown): boolean =>
+  error instanceof Late || isOutOfMemory(error) || isOfDisk(error) || (error instanceof Error && isPassing(error.cause))
 
 async function columnsOf(connection: DuckDBConnection, relation: string): Promise<Columns> {
   const described = await connection.runAndReadAll(`describe ${relation}`)

@@ -99,6 +99,9 @@ export const isBroken = (error: unknown): boolean =>
 export const isOutOfMemory = (error: unknown): boolean =>
   error instanceof Error && error.message.startsWith('Out of Memory Error')
 
+export const isOfDisk = (error: unknown): boolean =>
+  error instanceof Error && error.message.startsWith('IO Error')
+
 /** A string as a SQL literal, for the places that take no parameter: paths and settings. */
 export const literal = (value: string) => `'${value.replaceAll("'", "''")}'`
 
