@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { mock } from 'node:test'
 import t, { type Test } from 'tap'
 import { eraseDue } from '../src/connect/erase/due.ts'
 import { requestErasure } from '../src/identity/erasure-request.ts'
@@ -230,3 +231,34 @@ for (const [what, lose] of [
     await refreshBrand(pipeline, brand.id).catch(again)
     t.equal(await count(await reader(served(t), brand)), 1)
   })
+
+t.test('files that were lost while the lake was not there are looked for again a minute later', async (t) => {
+  const brand = await publishedBrand(1)
+  const { sql, pipeline: statements } = pipeline.postgres
+  const asked: string[] = []
+  const one: typeof statements.one = (name, args) => {
+    asked.push(name)
+    return statements.one(name, args)
+  }
+  const postgres = { ...pipeline.postgres, pipeline: { ...statements, one } }
+  const files = openServed({ ...pipeline, postgres })
+  t.teardown(() => files.close())
+  for (const { relation, path } of await listedFiles(pipeline, brand.id))
+    if (relation === 'served') rmSync(join(pipeline.lakeDir, path))
+  const owner = join(pipeline.lakeDir, 'service-id')
+  const id = readFileSync(owner, 'utf8')
+  writeFileSync(owner, 'another')
+  await t.rejects(reader(files, brand))
+  await eventually(async () => asked.includes('lake_known_by'))
+  for (let n = 0; n < 20; n++) await sql`select 1`
+  writeFileSync(owner, id)
+  const now = performance.now.bind(performance)
+  mock.method(performance, 'now', () => now() + 61_000)
+  t.teardown(() => mock.restoreAll())
+  await t.rejects(reader(files, brand))
+  await eventually(async () => {
+    const [row] = await sql`
+      select results ->> 'recipe' is null as anew from lake_brand where brand_id = ${brand.id}`
+    return row?.anew === true
+  })
+})
