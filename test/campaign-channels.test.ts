@@ -235,7 +235,7 @@ t.test('once a gateway gives no answer its other messages wait for the next turn
   await stage.campaign(brand)
   await due(brand, 12)
   gateway.next.push(...Array<'hang'>(12).fill('hang'))
-  const open = () => httpChannel({ url: gateway.url, from: null }, null, 100)
+  const open = () => httpChannel({ url: gateway.url, from: null }, null, 1_000)
   t.equal(await sendMessages({ ...stage.parts, open }, clock.now), 8)
   t.equal(gateway.calls.size, 8, 'as many as are sent at the same time')
   const rows = await sql`

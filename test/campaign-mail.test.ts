@@ -149,7 +149,7 @@ t.test('a server that hangs up has not got the message until the text was on its
     ['never', 'unknown'],
   ] as const) {
     const { texts, port } = await rudeServer(t, hangsUpAt)
-    t.match(await smtpChannel(settings(port), null, 1_000).send(PARCEL), { is }, hangsUpAt)
+    t.match(await smtpChannel(settings(port), null, 2_000).send(PARCEL), { is }, hangsUpAt)
     t.equal(texts.length, is === 'unknown' ? 1 : 0)
   }
 })
@@ -162,7 +162,7 @@ t.test('a delivery ends with its time though the server goes on answering', asyn
     ['.', 'unknown'],
   ] as const) {
     const { port } = await rudeServer(t, tricklesAt, trickle)
-    const sent = await smtpChannel(settings(port), null, 1_000, 300).send(PARCEL)
+    const sent = await smtpChannel(settings(port), null, 5_000, 1_000).send(PARCEL)
     t.match(sent, { is, error: /took too long/ }, tricklesAt)
   }
 })
@@ -170,7 +170,7 @@ t.test('a delivery ends with its time though the server goes on answering', asyn
 t.test('no connection outlives its delivery’s time, whatever the server still says', async (t) => {
   for (const tricklesAt of ['EHLO', 'QUIT'] as const) {
     const { sockets, port } = await rudeServer(t, tricklesAt, trickle)
-    await smtpChannel(settings(port), null, 1_000, 300).send(PARCEL)
+    await smtpChannel(settings(port), null, 5_000, 1_000).send(PARCEL)
     const [socket] = sockets
     if (socket?.closed === false) await new Promise((resolve) => socket.once('close', resolve))
     t.ok((socket?.bytesWritten ?? 0) < LINES * LINE.length, tricklesAt)
@@ -238,9 +238,12 @@ async function dieInHand(brand: Brand): Promise<void> {
   await stage.round()
   clock.pass(31)
   await workDueRuns(stage.parts, clock.now())
-  void sendMessages({ ...stage.parts, open: () => dying }, clock.now)
+  const dead = new AbortController()
+  void sendMessages({ ...stage.parts, open: () => dying, stopping: dead.signal }, clock.now)
   const begun = () => sql`select from message where brand_id = ${brand.id} and begun_at is not null`
   await eventually(async () => (await begun()).length > 0)
+  // The dead take nothing more in hand, such as what another test has to send.
+  dead.abort()
 }
 
 t.test('so is a message whose sender died while it had it in hand', async (t) => {

@@ -51,8 +51,9 @@ async function batches(db: Pick<Postgres, 'sql'>): Promise<EventLine[][]> {
 }
 const storedIds = async (db: Pick<Postgres, 'sql'>) => (await batches(db)).flat().map((line) => line.event_id)
 
+/** It sheds no load of a busy machine, but for who asks for that. */
 async function ingestOf(t: Test, db: Postgres, options?: Parameters<typeof openIngest>[1]): Promise<Ingest> {
-  const ingest = await openIngest(db, options)
+  const ingest = await openIngest(db, { shedder: { takes: () => true }, ...options })
   t.teardown(() => ingest.close())
   return ingest
 }
@@ -143,7 +144,7 @@ t.test('POST /cdp/events', async (t) => {
       },
       { event_id: 'b' },
     ])
-    t.ok(Math.abs(Number(lines[0]?.received_at) - Date.now()) < 10_000)
+    t.ok(Math.abs(Number(lines[0]?.received_at) - Date.now()) < 60_000)
   })
   t.test('reads JSON whatever Content-Type says', async (t) => {
     t.match(await send(bodyOf(event), { 'content-type': 'text/plain' }), { status: 200 })
@@ -587,10 +588,17 @@ t.test('an event loop that does not keep up', async (t) => {
     }
     const stop = watchLoop(shedder)
     t.teardown(stop)
-    // Later each time: one that catches up is cut no further.
-    for (const ms of [350, 450, 550]) await lateTurn(ms)
+    const refuses = () => {
+      for (let request = 0; request < 1e7; request++) if (!shedder.takes('one')) return true
+      return false
+    }
+    // A look between two of them, where this process had to wait, is in time: then they are begun anew.
     let refused = false
-    for (let request = 0; request < 1e7 && !refused; request++) refused = !shedder.takes('one')
+    for (let times = 0; times < 10 && !refused; times++) {
+      // Later each time: one that catches up is cut no further.
+      for (const ms of [350, 450, 550]) await lateTurn(ms)
+      refused = refuses()
+    }
     t.ok(refused)
   })
 })
@@ -638,7 +646,7 @@ t.test('when Postgres fails', async (t) => {
     const { postgres: db, url } = await database(t)
     const between = await proxy(t, url)
     const through = openPostgres(between.url)
-    const ingest = await ingestOf(t, through, { answerMs: 800 })
+    const ingest = await ingestOf(t, through, { answerMs: 2_500 })
     const { send, brand } = await host(t, db, { ingest })
     t.match(await send(bodyOf(event)), { status: 200 })
     between.silent = true
@@ -653,7 +661,7 @@ t.test('when Postgres fails', async (t) => {
 
   t.test('a batch that waits for a lock is given up as not stored, by the deadline', async (t) => {
     const { db, brand } = await ownCluster(t)
-    const ingest = await ingestOf(t, db, { answerMs: 800 })
+    const ingest = await ingestOf(t, db, { answerMs: 2_500 })
     await ingest.accept(bodyOf({ ...event, eventId: 'before' }), brand.id)
     await db.sql.begin(async (tx) => {
       await tx`lock table event_log in access exclusive mode`
@@ -681,22 +689,26 @@ t.test('when Postgres fails', async (t) => {
   t.test('a brand whose oldest request waits for more than a second gets 503 at once', async (t) => {
     const { db, brand } = await ownCluster(t)
     const ingest = await ingestOf(t, db, { connections: 1 })
+    /** Without a wait for anything. */
+    const isRefused = async () => {
+      const outcome = failureOf(ingest.accept(bodyOf(event), brand.id))
+      return isUnavailable(await Promise.race([outcome, pause(0)]))
+    }
     await db.sql.begin(async (tx) => {
       await tx`lock table event_log in access exclusive mode`
-      const under = ingest.accept(bodyOf(event), brand.id)
-      await pause(20)
-      const waiting = ingest.accept(bodyOf(event), brand.id)
-      await pause(1_050)
       const began = performance.now()
-      t.ok(isUnavailable(await failureOf(ingest.accept(bodyOf(event), brand.id))))
-      t.ok(performance.now() - began < 100)
-      for (const left of [under, waiting]) left.catch(() => {})
+      t.notOk(await isRefused(), 'under way')
+      await eventually(async () => (await db.sql`select from pg_locks where not granted`).count > 0)
+      t.notOk(await isRefused(), 'waiting')
+      // Those that are not refused wait, too: of them one is the oldest when those before it were given up.
+      await eventually(isRefused)
+      t.ok(performance.now() - began > 1_000)
     })
   })
 
   t.test('while it is away events get 503, and it heals by itself when Postgres is back', async (t) => {
     const { server, db } = await ownCluster(t)
-    const { send } = await host(t, db, { ingest: await ingestOf(t, db, { answerMs: 700 }) })
+    const { send } = await host(t, db, { ingest: await ingestOf(t, db, { answerMs: 2_500 }) })
     t.match(await send(bodyOf(event)), { status: 200 })
     await server.stop('immediate')
     // On a connection whose end is not noticed yet the outcome is unknown; after that it is known.
@@ -704,9 +716,7 @@ t.test('when Postgres fails', async (t) => {
     t.match(await send(bodyOf(event)), { status: 503, body: { error: { code: 'unavailable' } } })
     await server.start()
     const back = performance.now()
-    let status = 0
-    while (status !== 200 && performance.now() - back < 10_000) ({ status } = await send(bodyOf(event)))
-    t.equal(status, 200)
+    await eventually(async () => (await send(bodyOf(event))).status === 200)
     t.comment(`200 again ${Math.round(performance.now() - back)} ms after the start`)
   })
 

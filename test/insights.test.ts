@@ -323,9 +323,10 @@ t.test('each insight takes ten requests a second of a credential, routes and too
   for (const [at, path] of INSIGHTS.entries()) {
     const route = () => limited.call(`GET /v1/insights/${path}?limit=0`, { as })
     const tool = () => limited.tool(tools[at] ?? '', { limit: 0 }, { as })
-    const calls = await Promise.all(Array.from({ length: 7 }, () => [route(), tool()]).flat())
+    // As many of each as are admitted at once, which takes less than the second in which as many more are.
+    const calls = await Promise.all(Array.from({ length: 10 }, () => [route(), tool()]).flat())
     const refused = calls.filter(({ text }) => text.includes('rate_limited'))
-    t.ok(refused.length >= 1 && refused.length <= 4, `${path}: ${refused.length} of 14`)
+    t.ok(refused.length >= 1 && refused.length <= 10, `${path}: ${refused.length} of 20`)
     t.match(calls.find(({ status }) => status === 429)?.headers['retry-after'] ?? '1', /^1$/)
     t.not((await limited.call(`GET /v1/insights/${path}?limit=0`, { as: another })).status, 429)
   }
@@ -345,14 +346,14 @@ t.test(
     const refused = async (more: string) => {
       const calls = await Promise.all(
         keys.flatMap((as) =>
-          paths.flatMap((path) => [1, 2, 3, 4].map(() => limited.call(`GET /${path}${more}`, { as }))),
+          paths.flatMap((path) => [1, 2, 3, 4, 5].map(() => limited.call(`GET /${path}${more}`, { as }))),
         ),
       )
       return calls.filter(({ status }) => status === 429).length
     }
     t.equal(await refused(''), 0)
     const many = await refused(query(new Date(Date.now() + 60_000)))
-    t.ok(many >= 1 && many <= 6, `${many} of 16`)
+    t.ok(many >= 1 && many <= 10, `${many} of 20`)
   },
 )
 

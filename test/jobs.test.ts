@@ -97,6 +97,8 @@ async function holding(
   const held = Promise.withResolvers<void>()
   const locked = Promise.withResolvers<void>()
   const holder = sql.begin(async (tx) => {
+    // It says nothing for as long as workers start here.
+    await tx`set local idle_in_transaction_session_timeout = 0`
     await lock(tx)
     locked.resolve()
     await held.promise
@@ -199,8 +201,10 @@ t.test('a worker goes on when a Postgres that fell silent answers again', async 
   const { sql } = running.postgres
   const between = await proxy(t, running.postgres.url)
   const behind = { ...running, postgres: { ...running.postgres, url: between.url } }
+  // The tables of the scheduler are made by one that may take its time.
+  await (await startWorker(running)).stop()
   const said = t.capture(process.stderr, 'write')
-  const worker = await startWorker(behind, { queryMs: 500 })
+  const worker = await startWorker(behind, { queryMs: 1_000 })
   t.teardown(() => worker.stop())
   between.silent = true
   const error = await eventually(async () =>
@@ -622,7 +626,8 @@ t.test('brands over their time have a lane of their own', async (t) => {
   await t.test('when they turn out to be, and those beside them have their turn meanwhile', async (t) => {
     await record()
     sent.length = 0
-    const time = 1_500
+    // Those beside it take a tenth of that.
+    const time = 4_000
     const tried = { ...postgres.pipeline, many: waiting(postgres.pipeline.many, slow.id, time + 100) }
     const delayed = { ...pipeline, postgres: { ...postgres, pipeline: tried } }
     await runQuick(delayed, { brands: [slow.id, quick.id, other.id] }, control, time)
@@ -741,7 +746,8 @@ t.test('a brand whose refresh', async (t) => {
     await news()
     const job = randomUUID()
     const stop = new AbortController()
-    const many = waiting(postgres.pipeline.many, bad.id, 1_000)
+    const stopped = new Promise<void>((resolve) => stop.signal.addEventListener('abort', () => resolve()))
+    const many = waiting(postgres.pipeline.many, bad.id, stopped)
     const slow = { ...pipeline, postgres: { ...postgres, pipeline: { ...postgres.pipeline, many } } }
     const run = refresh.run(slow, { brands }, controlled({ job, signal: stop.signal }))
     await eventually(async () => {
@@ -834,11 +840,12 @@ t.test('a brand that was planned again waits once in the slow lane', async (t) =
   }
 })
 
-/** A way to read that is slow for one brand. */
+/** A way to read that is slow for one brand: by so many milliseconds, or until something has happened. */
 const waiting =
-  (many: Statements['many'], brandId: string, ms: number): Statements['many'] =>
+  (many: Statements['many'], brandId: string, until: number | Promise<void>): Statements['many'] =>
   async (name, args) => {
-    if (args?.[0] === brandId && name === 'segments_to_evaluate') await sleep(ms)
+    if (args?.[0] === brandId && name === 'segments_to_evaluate')
+      await (typeof until === 'number' ? sleep(until) : until)
     return await many(name, args)
   }
 

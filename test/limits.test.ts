@@ -213,22 +213,16 @@ t.test('over Postgres', async (t) => {
 
   t.test('a limit of an operation is exact over several processes', async (t) => {
     const processes = await Promise.all([serverProcess(t, db.url), serverProcess(t, db.url)])
-    const answers = (await Promise.all(
-      processes.map(({ ask }) => ask('take', estimate, 'k1', 50)),
-    )) as number[]
-    t.equal(
-      answers.reduce((sum, count) => sum + count),
-      30,
-    )
-    for (const [op, burst] of [
-      [insights, 10],
-      [query, 20],
+    for (const [op, burst, everyMs] of [
+      [estimate, 30, 2_000],
+      [insights, 10, 100],
+      [query, 20, 100],
     ] as const) {
       const began = performance.now()
       const rounds = await Promise.all(
         processes.flatMap(({ ask }) => [ask('take', op, 'k1', 100), ask('take', op, 'k1', 100)]),
       )
-      const most = burst + Math.floor((performance.now() - began) / 100)
+      const most = burst + Math.floor((performance.now() - began) / everyMs)
       const count = (rounds as number[]).reduce((sum, one) => sum + one)
       t.ok(count >= burst && count <= most, `${op.name}: ${count} of ${burst} to ${most}`)
     }
@@ -236,21 +230,27 @@ t.test('over Postgres', async (t) => {
 
   t.test('calls at the same moment are counted one by one', async (t) => {
     const { limits } = counted()
+    const began = performance.now()
     const waits = await Promise.all(
       Array.from({ length: 60 }, () => refused(() => limits.call(estimate, 'k2'))),
     )
-    t.equal(waits.filter((wait) => wait === 0).length, 30)
+    const took = Math.floor((performance.now() - began) / 1_000)
+    const admitted = waits.filter((wait) => wait === 0).length
+    t.ok(admitted >= 30 && admitted <= 30 + took / 2, `${admitted} in ${took} s`)
     // From the call's own beginning, which is a moment before the last one that was admitted.
     t.ok(
-      waits.every((wait) => wait === 0 || wait === 2 || wait === 3),
+      waits.every((wait) => wait === 0 || (wait >= 2 - took && wait <= 3 + took)),
       'the others wait 2 s',
     )
   })
 
   t.test('refused calls cost no statement', async (t) => {
     const { limits, made } = counted()
+    const began = performance.now()
     for (let at = 0; at < 300; at++) await refused(() => limits.call(estimate, 'k3'))
-    t.equal(made.statements, 31)
+    // One call more is admitted every two seconds, and the next one looks again.
+    const most = 31 + 2 * Math.floor((performance.now() - began) / 2_000)
+    t.ok(made.statements >= 31 && made.statements <= most, `${made.statements} of 31 to ${most}`)
   })
 
   t.test('Postgres being away is not a 429', async (t) => {
@@ -265,11 +265,14 @@ t.test('over Postgres', async (t) => {
     for (let at = 0; at < 19; at++) await limits.call({ name: 'a' }, 'k4')
     await limits.settled()
     t.equal(made.statements, 0)
+    const began = performance.now()
     for (let at = 0; at < 1_000; at++) {
       await refused(() => limits.call({ name: 'a' }, 'k4'))
       await limits.settled()
     }
-    t.ok(made.statements > 5 && made.statements < 30, String(made.statements))
+    // A hundred calls a second come beside the burst of two hundred.
+    const most = 30 + (performance.now() - began) / 200
+    t.ok(made.statements > 5 && made.statements < most, String(made.statements))
   })
 
   t.test('reports do not make one process stricter than it is alone', async (t) => {
@@ -372,12 +375,15 @@ t.test('over HTTP', async (t) => {
   const as = await key(brand, ['stats:read'])
 
   t.test('a call too many is 429 rate_limited with Retry-After in whole seconds', async (t) => {
+    const began = performance.now()
     for (let at = 0; at < 2; at++) t.equal((await call('GET /v1/scarce', { as })).status, 200)
     const { status, headers, body } = await call('GET /v1/scarce', { as })
+    const took = Math.floor((performance.now() - began) / 1_000)
     t.equal(status, 429)
-    t.equal(headers['retry-after'], '30')
+    const seconds = headers['retry-after']
+    t.ok(Number(seconds) <= 30 && Number(seconds) >= 30 - took, `${seconds} s`)
     t.match(body, {
-      error: { code: 'rate_limited', message: 'At most 2 requests per minute. Try again in 30 s' },
+      error: { code: 'rate_limited', message: `At most 2 requests per minute. Try again in ${seconds} s` },
     })
     t.ok(headers['x-request-id'])
   })

@@ -31,22 +31,24 @@ function cpuOf(work: () => unknown): number {
 }
 
 t.test('no keyword takes long for data of any shape', async (t) => {
+  // On a fast machine 50; what is not bounded takes seconds.
+  const most = 400
   let worst = { name: '', took: 0 }
   for (const { name, schema } of exactly([...askingSchemas()])) {
     checkSchema(schema, name)
     for (const [shape, a] of Object.entries(EXACT_SHAPES)) {
       let took = Number.POSITIVE_INFINITY
-      for (let times = 0; times < 3 && took > 150; times++)
+      for (let times = 0; times < 3 && took > most; times++)
         took = Math.min(
           took,
           cpuOf(() => validatePayload(schema, { a })),
         )
-      if (took > 150) t.fail(`${name}, ${shape}: ${took} ms`)
+      if (took > most) t.fail(`${name}, ${shape}: ${took} ms`)
       if (took > worst.took) worst = { name: `${name}, ${shape}`, took }
     }
   }
   t.comment(`worst: ${worst.name}, ${worst.took.toFixed(1)} ms`)
-  t.ok(worst.took > 0 && worst.took <= 150)
+  t.ok(worst.took > 0 && worst.took <= most)
 })
 
 function workOf(schema: object, data: unknown): number {

@@ -23,7 +23,8 @@ setLogLevel('error')
 
 const made = await database(t)
 const { postgres: db } = made
-const ingest = await openIngest(db)
+// It sheds no load of a busy machine.
+const ingest = await openIngest(db, { shedder: { takes: () => true } })
 /** What goes wrong at the collect host, where something shall. */
 let trouble: Ingest['acceptBrowser'] | undefined
 const origins = createOrigins(db.pipeline)
@@ -73,7 +74,8 @@ t.test('GET /cdp/pixel.js', async (t) => {
   t.test('answers another method with a message alone, and too many requests with 429', async (t) => {
     const wrong = await get({}, 'POST')
     t.same([wrong.status, await wrong.json()], [404, { message: 'Not Found' }])
-    const limits = createLimits(db.pipeline)
+    // In one instant, however long that takes here.
+    const limits = createLimits(db.pipeline, () => 0)
     t.teardown(() => limits.close())
     const limited = createServer(pixelRoutes({ origins, limit: limits.collect }))
     const at = await limited.listen('127.0.0.1', 0)
@@ -192,7 +194,7 @@ t.test('in the pages of a storefront', { skip: noChromium }, async (t) => {
         session_id: /^[0-9a-f-]{36}$/,
       },
     })
-    t.ok(first.received_at - first.occurred_at < 5_000)
+    t.ok(first.received_at - first.occurred_at < 60_000)
 
     await tab.open(`${front.origin}/products/linen`)
     const { session_id, landing_page, utm_source } = first.properties as Record<string, string>

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
@@ -198,11 +198,18 @@ t.test('a command that is cut short leaves no Postgres behind', async (t) => {
 
   await t.test('and no half of a backup, but for one that was killed, which it names', async (t) => {
     const folder = join(t.testdir(), 'backup')
-    mkdirSync(folder)
-    const { child, ended } = begin(t, ['backup', folder])
-    await eventually(async () => readdirSync(folder).length > 0, { everyMs: 1 })
-    child.kill('SIGINT')
-    t.same(await ended, [null, 'SIGINT'])
+    /** In the middle of it, unless it was over by then. */
+    const cutShort = async () => {
+      rmSync(folder, { recursive: true, force: true })
+      mkdirSync(folder)
+      const { child, ended } = begin(t, ['backup', folder])
+      await eventually(async () => readdirSync(folder).length > 0, { everyMs: 1 })
+      child.kill('SIGINT')
+      return await ended
+    }
+    let end = await cutShort()
+    for (let more = 0; more < 4 && end[0] === 0; more++) end = await cutShort()
+    t.same(end, [null, 'SIGINT'])
     t.same(readdirSync(folder), [])
     t.equal(findPostmaster(cluster), null)
 

@@ -1,5 +1,3 @@
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Test } from 'tap'
@@ -13,6 +11,7 @@ import { openPostgres } from '../../src/store/postgres.ts'
 import { brand as makeBrand } from '../fixtures/brand.ts'
 import { cluster, emptyFolder } from '../fixtures/cluster.ts'
 import { eventually } from '../fixtures/eventually.ts'
+import { freePort } from '../fixtures/free-port.ts'
 import { sourceRows } from '../fixtures/lake.ts'
 import { proxy } from '../fixtures/proxy.ts'
 import type { RandomSource } from '../fixtures/random.ts'
@@ -132,12 +131,4 @@ function followLake(pipeline: Pipeline) {
       return following
     },
   }
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo
-  probe.close()
-  return port
 }

@@ -26,6 +26,8 @@ export interface StoreWork {
   region: string
   /** What happened before it makes no events. */
   connectedAt: Date
+  /** Another clock than that of this machine. */
+  now?: () => Date
 }
 
 /**

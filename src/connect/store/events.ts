@@ -24,8 +24,8 @@ interface Due extends Content {
 const OF_VERSIONS = ['cart_updated', 'customer_updated', 'consent_updated', 'fulfillment_updated']
 const NEWS_MS = 30 * 86_400_000
 
-function isNews({ type, occurredAt }: News, connectedAt: Date): boolean {
-  const oldest = OF_VERSIONS.includes(type) ? Date.now() - NEWS_MS : 0
+function isNews({ type, occurredAt }: News, { connectedAt, now = () => new Date() }: StoreWork): boolean {
+  const oldest = OF_VERSIONS.includes(type) ? now().getTime() - NEWS_MS : 0
   return occurredAt.getTime() >= Math.max(oldest, connectedAt.getTime())
 }
 
@@ -43,10 +43,8 @@ export async function recordEvents(
   owners: readonly Owner[],
   all: readonly News[],
 ): Promise<void> {
-  const { tx, brandId, connectedAt } = work
-  const fresh = [...new Map(all.map((news) => [news.id, news])).values()].filter((news) =>
-    isNews(news, connectedAt),
-  )
+  const { tx, brandId } = work
+  const fresh = [...new Map(all.map((news) => [news.id, news])).values()].filter((news) => isNews(news, work))
   const known = await knownOwners(work, [...owners, ...fresh.flatMap(({ owner }) => owner ?? [])])
   const waitsFor = ({ owner, subject }: News) =>
     owner && subject === 0 && !known.has(ownerKey(owner)) ? ownerKey(owner) : null

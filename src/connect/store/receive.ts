@@ -38,6 +38,8 @@ export interface ReceiverParts {
   postgres: Postgres
   seal: Seal
   storePlatformDomain: string
+  /** Another clock than that of this machine, which says what is news. */
+  now?: () => Date
 }
 
 /** The platform waits five seconds for an answer. */
@@ -54,7 +56,7 @@ export function createReceiver(parts: ReceiverParts): Receiver {
 }
 
 async function receive(
-  { postgres, storePlatformDomain }: ReceiverParts,
+  { postgres, storePlatformDomain, now }: ReceiverParts,
   inLane: ReturnType<typeof createLanes>,
   connection: Connection,
   delivery: Delivery,
@@ -70,7 +72,7 @@ async function receive(
         const outcome = meaning === null ? 'ignored' : 'applied'
         if ((await tx.run('store_delivery_add', [...rowOf(delivery), outcome, null, null])) === 0)
           return { ok: true, deduplicated: true }
-        if (meaning) await carryOut({ tx, storePlatformDomain, ...connection }, delivery, meaning)
+        if (meaning) await carryOut({ tx, storePlatformDomain, now, ...connection }, delivery, meaning)
         return { ok: true }
       })
     // Read in its turn, too: a body takes several times its bytes when it is parsed.
@@ -115,7 +117,7 @@ async function replay(parts: ReceiverParts, connection: Connection): Promise<Rep
 }
 
 async function replayOne(
-  { postgres, storePlatformDomain }: ReceiverParts,
+  { postgres, storePlatformDomain, now }: ReceiverParts,
   connection: Connection,
   { webhook_id: webhookId, topic, triggered_at, received_at, payload }: KeptRow,
 ): Promise<keyof Replayed> {
@@ -126,7 +128,7 @@ async function replayOne(
     await persistently(() =>
       postgres.forBrand(connection.brandId).tx(async (tx) => {
         await tx.run('store_dead_done', [webhookId, meaning ? 'applied' : 'ignored'])
-        if (meaning) await carryOut({ tx, storePlatformDomain, ...connection }, told, meaning)
+        if (meaning) await carryOut({ tx, storePlatformDomain, now, ...connection }, told, meaning)
       }),
     )
     return 'applied'
