@@ -1,3 +1,4 @@
+import connect from 'postgres'
 import t from 'tap'
 import { setLogLevel } from '../src/log.ts'
 import { campaignStage, recoveredCheckout } from './fixtures/campaign.ts'
@@ -79,4 +80,40 @@ t.test('an SMS about a checkout goes to its number, not to one of an older order
   const { contacts, messages } = await guest(null, '+12025550101')
   t.same(contacts, [{ email: 'ann@example.com', phone: '+12025550202' }])
   t.match(messages, [{ channel: 'sms', status: 'sent' }])
+})
+
+t.test('a run whose statement takes too long is put off, and those beside it go on', async (t) => {
+  stage.clock.noon()
+  const brand = await stage.brand()
+  await stage.campaign(brand)
+  const at = stage.clock.pass(1)
+  for (const n of [1, 2, 3]) {
+    const times = { created_at: at.toISOString(), updated_at: at.toISOString() }
+    const whose = { email: `slow${n}@example.com`, phone: `+1202555030${n}`, customer: { id: 9300 + n } }
+    const body = checkout({ id: 9300 + n, ...whose, ...times })
+    await stage.tell(brand, { topic: 'checkouts/create', triggeredAt: at, body })
+  }
+  stage.clock.pass(60)
+  await stage.tick()
+  await stage.round()
+  const [slow] = await sql`select id from campaign_run where brand_id = ${brand.id} order by id desc limit 1`
+  const owner = connect(stage.db.url, { max: 1, onnotice: () => {} })
+  t.teardown(async () => {
+    await owner`drop function too_slow cascade`
+    await owner.end()
+  })
+  await owner.unsafe(`
+    create function too_slow() returns trigger language plpgsql as $$ begin
+      raise exception 'canceling statement due to statement timeout' using errcode = '57014';
+    end $$;
+    create trigger too_slow before insert on run_step for each row when (new.run_id = '${slow?.id}' and new.step = 'message') execute function too_slow()`)
+  stage.clock.pass(31)
+  for (let round = 0; round < 3; round++) {
+    await stage.round()
+    stage.clock.pass(3)
+  }
+  t.same(
+    [...(await sql`select status from message where brand_id = ${brand.id}`)],
+    [{ status: 'sent' }, { status: 'sent' }],
+  )
 })
