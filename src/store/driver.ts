@@ -8,6 +8,9 @@ interface Mend {
   after: string
 }
 
+/** Postgres ends what its client has ended within milliseconds. */
+const LEAVE_MS = 5_000
+
 /**
  * What postgres.js 3.4.9 does when connections end under it or a copy is read slowly or fails, and must not; and bytes,
  * which it sends as text. The faults were seen in tests; upstream knows the first (porsager/postgres issues 1066, 1154,
@@ -193,6 +196,15 @@ const MENDS: readonly Mend[] = [
     end,
     retire: () => ending && (query || sent.length || terminate(), true),
 `,
+  },
+  // One that ended by itself, as when nobody used it, was lost to its pool until the other side had ended, too: where that was
+  // gone for as long as TCP takes, a quarter of an hour.
+  {
+    file: 'connection.js',
+    before: "socket.readyState === 'open' && socket.end(b().X().end())",
+    after: `const to = socket
+      to.setTimeout(${LEAVE_MS}, () => to.destroy())
+      to.readyState === 'open' && to.end(b().X().end())`,
   },
   // Connections whose other side is gone are ended from outside, see silence.ts: here is what it goes by.
   {
