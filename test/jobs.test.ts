@@ -1004,6 +1004,29 @@ t.test('retired lake files are removed after 26 hours, live ones stay', async (t
   t.equal((await sql`select from lake_file where relation = 'events'`).count, 0)
 })
 
+t.test('a lake file that cannot be removed keeps none of the others', async (t) => {
+  const pipeline = await lake(t)
+  const { sql } = pipeline.postgres
+  const brand = await newBrand(pipeline)
+  for (let n = 0; n < 2; n++) {
+    await logBatch(sql, [{ brand_id: brand.id, anonymous_id: 'v' }])
+    await tick(pipeline)
+  }
+  const [stuck, other] = await sql<{ path: string }[]>`
+    update lake_file set retired_at = now() - id * interval '-1 minute' - interval '2 days'
+    where relation = 'events' returning path`
+  const paths = [stuck, other].map((file) => join(pipeline.lakeDir, file?.path as string)) as [string, string]
+  rmSync(paths[0])
+  mkdirSync(paths[0])
+  const orphan = oldFile(join(pipeline.lakeDir, 'staging/events-1.parquet'))
+  const said = t.capture(process.stderr, 'write')
+  await t.rejects(retain(pipeline, 1), { code: 'ERR_FS_EISDIR' })
+  t.same([paths[1], orphan].filter(existsSync), [])
+  const left = await sql`select path from lake_file where relation = 'events'`
+  t.same([...left], [{ path: stuck?.path }], 'it is tried again')
+  t.match(String(said()[0]?.args[0]), /"lake_files_not_removed","files":1,/)
+})
+
 /** The file system refuses links, as exFAT does. */
 function withoutLinks(t: Teardown): void {
   const { link } = files
