@@ -273,6 +273,71 @@ t.test('of a queue that allows one job two workers run one, and one more waits a
   }
 })
 
+t.test('queues go on when the clock of Postgres, which was ahead, is set back', async (t) => {
+  const running = await app(t)
+  const queues = scheduler(t, running)
+  await (await startWorker(running)).stop()
+  // As they are a day later.
+  await queues`delete from pgboss.job`
+  await queues`insert into pgboss.job (name, policy, group_id, start_after)
+    values ('snapshot', 'short', 'snapshot', now() + interval '1 day')`
+  await queues`insert into pgboss.job (name, policy, state, started_on, heartbeat_on, heartbeat_seconds)
+    values ('refresh', 'standard', 'active', now() + interval '1 day', now() + interval '1 day', 20)`
+  await queues`insert into pgboss.job (name, policy, state, singleton_on)
+    values ('__pgboss__send-it', 'standard', 'completed', now() + interval '1 day')`
+  await queues`update pgboss.version set cron_on = now() + interval '1 day'`
+  await queues`update pgboss.queue set monitor_claim_on = now() + interval '1 day', maintain_on = now() + interval '1 day'`
+  const worker = await startWorker(running, { setBackMs: 100 })
+  t.teardown(() => worker.stop())
+  const ahead = async () => [
+    (
+      await queues`select from pgboss.job where greatest(start_after, started_on, heartbeat_on) > now() + interval '1 hour'`
+    ).count,
+    (await queues`select from pgboss.job where singleton_on > now() + interval '1 hour'`).count,
+    (await queues`select from pgboss.version where cron_on > now()`).count,
+    (await queues`select from pgboss.queue where greatest(monitor_claim_on, maintain_on) > now()`).count,
+  ]
+  t.same(await ahead(), [0, 0, 0, 0], 'when a worker starts')
+  const ended = () => queues`select from pgboss.job where name = 'snapshot' and state = 'completed'`
+  await eventually(async () => (await ended()).count > 0)
+  await queues`update pgboss.job set start_after = now() + interval '1 day' where name = 'campaigns' and state = 'created'`
+  await queues`update pgboss.version set cron_on = now() + interval '1 day'`
+  await eventually(async () => (await ahead()).every((n) => n === 0))
+  t.pass('when one runs')
+})
+
+t.test('brands have their turns when the clock of Postgres, which was ahead, is set back', async (t) => {
+  const { pipeline, postgres } = await app(t)
+  const { sql } = postgres
+  const brand = await newBrand({ postgres })
+  await logBatch(sql, [{ brand_id: brand.id, email: 'ann@example.com' }])
+  await tick(pipeline)
+  await sql`update lake_brand set refresh_planned_at = now() + interval '1 day', compact_planned_at = now() + interval '1 day',
+    retry_at = now() + interval '1 day', failed_at = now() + interval '1 day', failures = 1`
+  await sql`insert into erasure (brand_id, id, requested_by, tried_at)
+    values (${brand.id}, gen_random_uuid(), 'test', now() + interval '1 day')`
+  await sql`insert into attribution_behind (brand_id, looked_below, due_at)
+    values (${brand.id}, '1', now() + interval '1 day')`
+  t.same(await nextTurn({ plan, refresh }, pipeline), [brand.id])
+  const [times] = await sql`
+    select greatest(refresh_planned_at, compact_planned_at, retry_at, failed_at, erasures.tried_at, due_at) <= now() as past
+    from lake_brand, (select tried_at from erasure) as erasures, (select due_at from attribution_behind) as behind`
+  t.same(times, { past: true })
+})
+
+t.test('what waits for as long as it should is left to wait', async (t) => {
+  const { pipeline, postgres } = await app(t)
+  const { sql } = postgres
+  const brand = await newBrand({ postgres })
+  await sql`update lake_brand set retry_at = now() + interval '4 hours'`
+  await sql`insert into attribution_behind (brand_id, looked_below, due_at)
+    values (${brand.id}, '1', now() + interval '1 hour')`
+  const times = () => sql`select retry_at, due_at from lake_brand, attribution_behind`
+  const before = [...(await times())]
+  await nextTurn({ plan, refresh }, pipeline)
+  t.same([...(await times())], before)
+})
+
 t.test('a queue of an earlier version gets the policy of this one', async (t) => {
   const running = await app(t)
   const queues = scheduler(t, running)
