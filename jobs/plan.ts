@@ -22,6 +22,7 @@ export const plan: Job<Pipeline & { refreshCron: string }> = {
   policy: 'one',
   async run({ postgres, refreshCron }, _data, control) {
     await control.send('snapshot')
+    await postgres.pipeline.run('set_back_brands')
     const { slot, interval } = slotAt(refreshCron, new Date())
     const results = await currentResults()
     // Brands that a planner handed to nobody before it was killed have had no turn: another may hand them out twice.

@@ -67,7 +67,7 @@ export const fail = (code: Code, message: string, detail?: FailureDetail) =>
 
 /** SQLSTATE classes after which Postgres may answer again without a change: it is away, full or shedding. */
 const TRANSIENT = /^(08|53|55006|55P03|57|58|40001|40P01|25006|XX000)/
-const SOCKET = /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|CONNECTION_|CONNECT_TIMEOUT)/
+const SOCKET = /^(ECONN|EHOST|ENET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|CONNECTION_|CONNECT_TIMEOUT)/
 
 /** True when Postgres is away, starting, shutting down, full or out of connections. */
 export function isUnavailable(error: unknown): boolean {

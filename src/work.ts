@@ -30,6 +30,7 @@ import { openServed } from './lake/served.ts'
 import { errorFields, log, rareLog } from './log.ts'
 import { openReading } from './segment/reading.ts'
 import { SESSION_OF } from './store/postgres.ts'
+import { statement } from './store/sqlfile.ts'
 
 type Services = Pipeline & CampaignParts & { refreshCron: string; seal: Seal }
 
@@ -68,6 +69,8 @@ const QUERY_MS = 60_000
 /** Each queue says every two seconds that Postgres is away. */
 const SAY_MS = 60_000
 const KEEP_ALIVE_MS = 10_000
+/** So often is looked for what a clock that was set back would have wait. */
+const SET_BACK_MS = 60_000
 
 export interface Worker {
   /** Lets running jobs finish for a while; those that do not are run again by another worker. */
@@ -77,7 +80,7 @@ export interface Worker {
 /** Runs the jobs of all queues in this process. */
 export async function startWorker(
   app: App,
-  { graceMs = GRACE_MS, queryMs = QUERY_MS } = {},
+  { graceMs = GRACE_MS, queryMs = QUERY_MS, setBackMs = SET_BACK_MS } = {},
 ): Promise<Worker> {
   const seal = await serviceSeal(app)
   await Promise.all([removeStale(), removeKilledWorkspaces(app.pipeline)])
@@ -98,6 +101,8 @@ export async function startWorker(
   const running = { boss, services, worker: randomUUID(), stopping: stopping.signal, over: over.signal }
   // Jobs send each other.
   for (const job of JOBS) await openQueue(boss, job)
+  await bringBack(boss)
+  const clock = setInterval(() => void bringBack(boss), setBackMs)
   for (const job of JOBS) await work(running, job)
   await boss.send(plan.queue, {}, groupOf(plan.queue))
   log('info', 'worker_started', { queues: JOBS.map(({ queue }) => queue) })
@@ -105,6 +110,7 @@ export async function startWorker(
   return {
     stop: async () => {
       stopping.abort(new Stopped())
+      clearInterval(clock)
       const timer = setTimeout(() => over.abort(new Stopped()), graceMs)
       await boss.stop({ graceful: true, timeout: graceMs + END_MS, close: true })
       clearTimeout(timer)
@@ -140,6 +146,17 @@ async function startScheduler(url: string, queryMs: number, over: AbortSignal): 
   boss.on('warning', (warning) => log('warn', 'jobs_warning', { ...warning }))
   await boss.start()
   return boss
+}
+
+/** Has queues go on whose times are ahead of the clock of Postgres. Not a job: none would be queued then. */
+async function bringBack(boss: PgBoss): Promise<void> {
+  try {
+    const { rows } = await boss.getDb().executeSql(statement('postgres', 'set_back_queues'))
+    const queues = rows.map(({ name }: { name: string }) => name)
+    if (queues.length) log('warn', 'clock_was_set_back', { queues })
+  } catch (error) {
+    log(isUnavailable(error) ? 'warn' : 'error', 'queues_not_brought_back', errorFields(error))
+  }
 }
 
 interface Running {

@@ -277,6 +277,67 @@ t.test('of a queue that allows one job two workers run one, and one more waits a
   }
 })
 
+t.test('queues go on when the clock of Postgres, which was ahead, is set back', async (t) => {
+  const running = await app(t)
+  const queues = scheduler(t, running)
+  const worker = await startWorker(running, { setBackMs: 500 })
+  t.teardown(() => worker.stop())
+  const waiting = () => queues<{ id: string }[]>`
+    update pgboss.job set start_after = now() + interval '1 day'
+    where name = 'snapshot' and state = 'created'
+    returning id`
+  const next = await eventually(async () => (await waiting())[0])
+  await queues`insert into pgboss.job (name, policy, state, started_on, heartbeat_on, heartbeat_seconds)
+    values ('refresh', 'standard', 'active', now() + interval '1 day', now() + interval '1 day', 20)`
+  await queues`insert into pgboss.job (name, policy, state, singleton_on)
+    values ('__pgboss__send-it', 'standard', 'completed', now() + interval '1 day')`
+  await queues`update pgboss.version set cron_on = now() + interval '1 day'`
+  await queues`update pgboss.queue set monitor_claim_on = now() + interval '1 day', maintain_on = now() + interval '1 day'`
+  const ahead = () => queues`
+    select from pgboss.job
+    where greatest(start_after, started_on, heartbeat_on, singleton_on) > now() + interval '1 hour'
+    union all
+    select from pgboss.version where cron_on > now() + interval '1 hour'
+    union all
+    select from pgboss.queue where greatest(monitor_claim_on, maintain_on) > now() + interval '1 hour'`
+  await eventually(async () => (await ahead()).count === 0)
+  const done = () => queues`select from pgboss.job where id = ${next.id} and state = 'completed'`
+  await eventually(async () => (await done()).count)
+  t.pass('they do')
+})
+
+t.test('brands have their turns when the clock of Postgres, which was ahead, is set back', async (t) => {
+  const { pipeline, postgres } = await app(t)
+  const { sql } = postgres
+  const brand = await newBrand({ postgres })
+  await logBatch(sql, [{ brand_id: brand.id, email: 'ann@example.com' }])
+  await tick(pipeline)
+  await sql`update lake_brand set refresh_planned_at = now() + interval '1 day', compact_planned_at = now() + interval '1 day',
+    retry_at = now() + interval '1 day', failed_at = now() + interval '1 day', failures = 1`
+  await sql`insert into erasure (brand_id, id, requested_by, tried_at)
+    values (${brand.id}, gen_random_uuid(), 'test', now() + interval '1 day')`
+  await sql`insert into attribution_behind (brand_id, looked_below, due_at)
+    values (${brand.id}, '1', now() + interval '1 day')`
+  t.same(await nextTurn({ plan, refresh }, pipeline), [brand.id])
+  const [times] = await sql`
+    select greatest(refresh_planned_at, compact_planned_at, retry_at, failed_at, erasures.tried_at, due_at) <= now() as past
+    from lake_brand, (select tried_at from erasure) as erasures, (select due_at from attribution_behind) as behind`
+  t.same(times, { past: true })
+})
+
+t.test('what waits for as long as it should is left to wait', async (t) => {
+  const { pipeline, postgres } = await app(t)
+  const { sql } = postgres
+  const brand = await newBrand({ postgres })
+  await sql`update lake_brand set retry_at = now() + interval '4 hours'`
+  await sql`insert into attribution_behind (brand_id, looked_below, due_at)
+    values (${brand.id}, '1', now() + interval '1 hour')`
+  const times = () => sql`select retry_at, due_at from lake_brand, attribution_behind`
+  const before = [...(await times())]
+  await nextTurn({ plan, refresh }, pipeline)
+  t.same([...(await times())], before)
+})
+
 t.test('a queue of an earlier version gets the policy of this one', async (t) => {
   const running = await app(t)
   const queues = scheduler(t, running)
@@ -1027,6 +1088,29 @@ t.test('retired lake files are removed after 26 hours, live ones stay', async (t
   await sql`update lake_file set retired_at = now() - interval '27 hours' where relation = 'events'`
   t.match(await retain(pipeline), { removed: 1 })
   t.equal((await sql`select from lake_file where relation = 'events'`).count, 0)
+})
+
+t.test('a lake file that cannot be removed keeps none of the others', async (t) => {
+  const pipeline = await lake(t)
+  const { sql } = pipeline.postgres
+  const brand = await newBrand(pipeline)
+  for (let n = 0; n < 2; n++) {
+    await logBatch(sql, [{ brand_id: brand.id, anonymous_id: 'v' }])
+    await tick(pipeline)
+  }
+  const [stuck, other] = await sql<{ path: string }[]>`
+    update lake_file set retired_at = now() - id * interval '-1 minute' - interval '2 days'
+    where relation = 'events' returning path`
+  const paths = [stuck, other].map((file) => join(pipeline.lakeDir, file?.path as string)) as [string, string]
+  rmSync(paths[0])
+  mkdirSync(paths[0])
+  const orphan = oldFile(join(pipeline.lakeDir, 'staging/events-1.parquet'))
+  const said = t.capture(process.stderr, 'write')
+  await t.rejects(retain(pipeline, 1), { code: 'ERR_FS_EISDIR' })
+  t.same([paths[1], orphan].filter(existsSync), [])
+  const left = await sql`select path from lake_file where relation = 'events'`
+  t.same([...left], [{ path: stuck?.path }], 'it is tried again')
+  t.match(String(said()[0]?.args[0]), /"lake_files_not_removed","files":1,/)
 })
 
 /** The file system refuses links, as exFAT does. */

@@ -24,8 +24,8 @@ export interface RetentionReport {
  * Removes retired and orphaned files, makes event_log days ahead and drops those that the lake has held for 7 days. What
  * fails stops none of the others, and is thrown after them.
  */
-export async function retain(pipeline: Pipeline): Promise<RetentionReport> {
-  const [report, days] = await Promise.allSettled([removeFiles(pipeline), moveLogDays(pipeline)])
+export async function retain(pipeline: Pipeline, filesAtOnce = FILES_AT_ONCE): Promise<RetentionReport> {
+  const [report, days] = await Promise.allSettled([removeFiles(pipeline, filesAtOnce), moveLogDays(pipeline)])
   if (days.status === 'rejected') throw days.reason
   if (report.status === 'rejected') throw report.reason
   return report.value
@@ -56,29 +56,68 @@ async function unlessRead(work: () => Promise<unknown>): Promise<void> {
 
 const LOCK_NOT_AVAILABLE = '55P03'
 
-async function removeFiles({ postgres, lakeDir }: Pipeline): Promise<RetentionReport> {
+async function removeFiles({ postgres, lakeDir }: Pipeline, filesAtOnce: number): Promise<RetentionReport> {
   await requireOwnLake({ postgres, lakeDir })
   const { paused } = await postgres.pipeline.one<{ paused: boolean }>('lake_removal_paused')
   if (paused) return { removed: 0, orphans: 0 }
 
+  const removal = newRemoval(lakeDir)
   let removed = 0
+  const stay: number[] = []
   for (let left = true; left; ) {
     const retired = await postgres.pipeline.many<{ id: number; path: string }>('lake_files_removable', [
       KEEP_HOURS,
-      FILES_AT_ONCE,
+      filesAtOnce,
+      stay,
     ])
-    for (const { path } of retired) await rm(join(lakeDir, path), { force: true })
+    const gone: number[] = []
+    for (const { id, path } of retired) ((await removal.remove(path)) ? gone : stay).push(id)
     // Rows go after their files: a crash between leaves rows whose removal is tried again.
-    await postgres.pipeline.run('lake_files_forget', [retired.map(({ id }) => id)])
-    removed += retired.length
-    left = retired.length === FILES_AT_ONCE
+    await postgres.pipeline.run('lake_files_forget', [gone])
+    removed += gone.length
+    left = retired.length === filesAtOnce
   }
   await postgres.pipeline.run('served_generations_forget', [KEEP_HOURS])
-  return { removed, orphans: await removeOrphans({ postgres, lakeDir }) }
+  const orphans = await removeOrphans({ postgres, lakeDir }, removal)
+  removal.end()
+  return { removed, orphans }
+}
+
+interface Removal {
+  /** Whether it is gone now. */
+  remove(path: string, options?: { recursive: boolean }): Promise<boolean>
+  /** Tells of what is still there, and throws why. */
+  end(): void
+}
+
+/** Of files of the lake: one that cannot be removed keeps none of the others. */
+function newRemoval(lakeDir: string): Removal {
+  const failures: { path: string; error: unknown }[] = []
+  return {
+    async remove(path, options) {
+      try {
+        await rm(join(lakeDir, path), { force: true, ...options })
+        return true
+      } catch (error) {
+        failures.push({ path, error })
+        return false
+      }
+    },
+    end() {
+      const [first] = failures
+      if (!first) return
+      const { path, error } = first
+      log('error', 'lake_files_not_removed', { files: failures.length, path, ...errorFields(error) })
+      throw error
+    },
+  }
 }
 
 /** Files that no manifest names, and scratch folders of killed work, that are too old to belong to work under way. */
-async function removeOrphans({ postgres, lakeDir }: Pick<Pipeline, 'postgres' | 'lakeDir'>): Promise<number> {
+async function removeOrphans(
+  { postgres, lakeDir }: Pick<Pipeline, 'postgres' | 'lakeDir'>,
+  removal: Removal,
+): Promise<number> {
   const before = Date.now() - KEEP_HOURS * 3_600_000
   const listed = await postgres.pipeline.many<{ path: string }>('lake_paths')
   const known = new Set(listed.map(({ path }) => path))
@@ -90,8 +129,7 @@ async function removeOrphans({ postgres, lakeDir }: Pick<Pipeline, 'postgres' | 
     if (known.has(path)) continue
     const info = await stat(absolute).catch(() => null)
     if (!info || info.mtimeMs > before) continue
-    await rm(absolute, { force: true, recursive: isScratch(entry) })
-    orphans++
+    if (await removal.remove(path, { recursive: isScratch(entry) })) orphans++
   }
   return orphans
 }

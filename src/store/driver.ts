@@ -8,6 +8,9 @@ interface Mend {
   after: string
 }
 
+/** Postgres ends what its client has ended within milliseconds. */
+const LEAVE_MS = 5_000
+
 /**
  * What postgres.js 3.4.9 does when connections end under it or a copy is read slowly or fails, and must not; and bytes,
  * which it sends as text. The faults were seen in tests; upstream knows the first (porsager/postgres issues 1066, 1154,
@@ -194,6 +197,53 @@ const MENDS: readonly Mend[] = [
     retire: () => ending && (query || sent.length || terminate(), true),
 `,
   },
+  // One that ended by itself, as when nobody used it, was lost to its pool until the other side had ended, too: where that was
+  // gone for as long as TCP takes, a quarter of an hour.
+  {
+    file: 'connection.js',
+    before: "socket.readyState === 'open' && socket.end(b().X().end())",
+    after: `const to = socket
+      to.setTimeout(${LEAVE_MS}, () => to.destroy())
+      to.readyState === 'open' && to.end(b().X().end())`,
+  },
+  // Connections whose other side is gone are ended from outside, see silence.ts: here is what it goes by.
+  {
+    file: 'index.js',
+    before: 'onparameter     : o.onparameter,',
+    after: 'onparameter     : o.onparameter,\n    watched         : o.watched,',
+  },
+  {
+    file: 'connection.js',
+    before: '    count: 0,\n',
+    after: `    heard: 0,
+    waits: () => !!(socket && query) && !query.cursorFn && !socket.isPaused() && !(stream && stream.writable),
+    unsent: () => socket?._handle?.writeQueueSize ?? 0,
+    session: () => ({ pid: backend.pid, host: socket?.host, port: socket?.port }),
+    drop: () => socket && socket.destroy(),
+    dropIdle: () => connection.queue === queues.open && (end(), socket && socket.destroy()),
+    count: 0,
+`,
+  },
+  {
+    file: 'connection.js',
+    before: '(query = q, query.active = true)',
+    after: '(query = q, query.active = true, connection.heard = performance.now())',
+  },
+  {
+    file: 'connection.js',
+    before: 'function data(x) {\n',
+    after: 'function data(x) {\n    connection.heard = performance.now()\n',
+  },
+  {
+    file: 'connection.js',
+    before: '      lifeTimer.start()\n',
+    after: '      lifeTimer.start()\n      options.watched && options.watched.add(connection)\n',
+  },
+  {
+    file: 'connection.js',
+    before: '    lifeTimer.cancel()\n',
+    after: '    lifeTimer.cancel()\n    options.watched && options.watched.delete(connection)\n',
+  },
   // A connection that ended and was made again took the rest of a transaction: outside of any transaction.
   {
     file: 'index.js',
@@ -245,6 +295,21 @@ const MENDS: readonly Mend[] = [
     after: ', prepare = null\n      , mine\n\n    try {',
   },
 ]
+
+/** A connection that the driver put into the set that its option `watched` is. */
+export interface Watched {
+  /** By performance.now(): when its last byte came, or when it was asked something after that. */
+  readonly heard: number
+  /** A statement waits for its answer, and it is not for this side to go on. */
+  waits(): boolean
+  /** Bytes that the system has not taken yet. */
+  unsent(): number
+  session(): { pid: number; host?: string; port?: number }
+  /** Ends it; what was asked of it fails with CONNECTION_CLOSED. */
+  drop(): void
+  /** Ends it when nobody uses it. */
+  dropIdle(): void
+}
 
 /** The driver with its mends. Fails when the installed version is another one than they were made for. */
 function mended(): typeof postgres {

@@ -1,8 +1,9 @@
 import type postgres from 'postgres'
 import { fail } from '../errors.ts'
 import type { Db, Statements } from '../op.ts'
-import connect from './driver.ts'
+import connect, { type Watched } from './driver.ts'
 import { inBrandAtOnce, setsBrand } from './one-trip.ts'
+import { type SilenceTimes, watchSilence } from './silence.ts'
 import { statement } from './sqlfile.ts'
 
 export type Sql = postgres.Sql
@@ -18,11 +19,13 @@ export interface Postgres {
   /** Raw access as the pipeline role, for COPY, LISTEN and set-based work. */
   readonly sql: Sql
   /** A pool of its own with other settings, as the pipeline role; the caller ends it. */
-  pool(options: postgres.Options<Record<string, postgres.PostgresType>>): Sql
+  pool(options: Options): Sql
   close(): Promise<void>
 }
 
-const POOL: postgres.Options<Record<string, postgres.PostgresType>> = {
+type Options = postgres.Options<Record<string, postgres.PostgresType>>
+
+const POOL: Options = {
   max: 8,
   idle_timeout: 60,
   connect_timeout: 5,
@@ -62,12 +65,18 @@ const EXACT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/
 /** Names of sessions that say what runs: of the connection that each server listens on, and of those of workers. */
 export const SESSION_OF = { server: 'recoup server', worker: 'recoup jobs' } as const
 
-export function openPostgres(url: string, options: { max?: number } = {}): Postgres {
-  const pool = (role: string, more: postgres.Options<Record<string, postgres.PostgresType>> = {}) =>
-    connect(url, {
+export function openPostgres(
+  url: string,
+  { silence, ...options }: { max?: number; silence?: Partial<SilenceTimes> } = {},
+): Postgres {
+  const { connections: watched, stop } = watchSilence(url, silence)
+  const pool = (role: string, more: Options = {}) => {
+    // In the driver as it is mended, though not in its types.
+    const all: Options & { watched: Set<Watched> } = {
       ...POOL,
       ...options,
       ...more,
+      watched,
       // What is acknowledged is on disk, whatever the database or the role says by itself.
       connection: {
         ...LEFT_OPEN,
@@ -76,7 +85,9 @@ export function openPostgres(url: string, options: { max?: number } = {}): Postg
         synchronous_commit: 'on',
         ...more.connection,
       },
-    })
+    }
+    return connect(url, all)
+  }
   const app = pool('recoup_app', {
     connection: { statement_timeout: 30_000, idle_in_transaction_session_timeout: 10_000 },
   })
@@ -105,6 +116,7 @@ export function openPostgres(url: string, options: { max?: number } = {}): Postg
     sql: pipeline,
     pool: (more) => pool('recoup_pipeline', more),
     close: async () => {
+      stop()
       await Promise.all([app.end({ timeout: 5 }), pipeline.end({ timeout: 5 })])
     },
   }

@@ -1,0 +1,25 @@
+-- After the clock of Postgres was ahead and was set back: what was done with a brand later than now, or waits for longer than
+-- anything does, would not be done again until then.
+with planned as (
+    update lake_brand
+    set
+        refresh_planned_at = case when refresh_planned_at <= now() + interval '5 minutes' then refresh_planned_at end,
+        compact_planned_at = case when compact_planned_at <= now() + interval '5 minutes' then compact_planned_at end,
+        -- A refresh of 15 minutes at most, 16 times as long.
+        retry_at = case when retry_at <= now() + interval '5 hours' then retry_at end,
+        failed_at = case when failed_at > now() + interval '5 minutes' then now() else failed_at end
+    where
+        greatest(refresh_planned_at, compact_planned_at, failed_at) > now() + interval '5 minutes'
+        or retry_at > now() + interval '5 hours'
+),
+
+erasures as (
+    update erasure
+    set tried_at = null
+    where state <> 'done' and tried_at > now() + interval '5 minutes'
+)
+
+update attribution_behind
+set due_at = now()
+-- It waits for an hour at most.
+where due_at > now() + interval '65 minutes'
