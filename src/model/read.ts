@@ -219,7 +219,10 @@ async function inTime(connection: DuckDBConnection, text: string): Promise<void>
 class Late extends Error {}
 
 const isPassing = (error: unknown): boolean =>
-  error instanceof Late || isOutOfMemory(error) || isOfDisk(error) || (error instanceof Error && isPassing(error.cause))
+  error instanceof Late ||
+  isOutOfMemory(error) ||
+  isOfDisk(error) ||
+  (error instanceof Error && isPassing(error.cause))
 
 async function columnsOf(connection: DuckDBConnection, relation: string): Promise<Columns> {
   const described = await connection.runAndReadAll(`describe ${relation}`)
