@@ -192,6 +192,24 @@ t.test('migrations', async (t) => {
     t.same(await migrate(own.url, { newerToo: true }), { applied: [], unknown: ['99991231'] })
   })
 
+  t.test('make an index anew that a run was killed over', async (t) => {
+    const own = await cluster(t)
+    await migrate(own.url)
+    const sql = postgres(own.url, { max: 1, onnotice: () => {} })
+    t.teardown(() => sql.end())
+    await sql`drop index identifier_subject`
+    await sql`create table twice as select 1 as n from generate_series(1, 2)`
+    await t.rejects(sql`create unique index concurrently identifier_subject on twice (n)`, { code: '23505' })
+    // The other indexes are there, as when a run is killed before it notes them.
+    await sql`delete from schema_migrations where version >= '20261128000481' and version <= '20261128000485'`
+    t.equal((await migrate(own.url)).applied.length, 5)
+    t.same([...(await sql`select indexrelid::regclass::text from pg_index where not indisvalid`)], [])
+    t.match(
+      await sql`select indrelid::regclass::text as of from pg_index where indexrelid = 'identifier_subject'::regclass`,
+      [{ of: 'identifier' }],
+    )
+  })
+
   t.test('are refused on a server older than 16', async (t) => {
     t.match(refusalOf({ version: 150_018, fsync: 'on' }), /16 or newer.* is version 15\./)
     t.equal(refusalOf({ version: 160_000, fsync: 'on' }), null)

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { resolveBinary } from 'dbmate'
 import type postgres from 'postgres'
 import { CHECKOUT } from '../config.ts'
@@ -11,6 +12,7 @@ const FOLDER = join(CHECKOUT, 'migrations')
 const OLDEST_VERSION = 160_000
 /** Advisory lock of one migration run in a database: "recoup" in ASCII, as a bigint. */
 const MIGRATION_LOCK = 0x7265636f7570
+const LOCK_RETRY_MS = 100
 
 export interface MigrateOptions {
   /** Applies nothing to a database that has a schema: it throws `conflict` where that is older. */
@@ -35,8 +37,7 @@ export async function migrate(
     const refusal = refusalOf(server as ServerFacts)
     if (refusal) throw fail('unavailable', refusal)
 
-    // dbmate itself does not keep two runs apart.
-    await sql`select pg_advisory_lock(${MIGRATION_LOCK})`
+    await haveLock(sql)
     const { pending, unknown, isNew } = await schemaOf(sql)
     if (unknown.length && !newerToo)
       throw fail(
@@ -48,9 +49,36 @@ export async function migrate(
         'conflict',
         `The database is older than this version, which has ${counted(pending.length)}. Start the new server (recoup dev or serve), or run: recoup migrate`,
       )
-    if (pending.length) await dbmate(target)
+    if (pending.length) {
+      await dropHalfMade(sql)
+      await dbmate(target)
+    }
     return { applied: pending, unknown }
   })
+}
+
+/**
+ * dbmate itself does not keep two runs apart. Not by a statement that waits: `create index concurrently` waits for every
+ * statement that is older, and the one that waits for the lock of who makes the index would be among them.
+ */
+async function haveLock(sql: postgres.Sql): Promise<void> {
+  for (;;) {
+    const [lock] = await sql`select pg_try_advisory_lock(${MIGRATION_LOCK}) as taken`
+    if (lock?.taken) return
+    await pause(LOCK_RETRY_MS)
+  }
+}
+
+/** Drops what is left of indexes that a run was killed over; its Postgres may be at work on one still, and is waited for. */
+async function dropHalfMade(sql: postgres.Sql): Promise<void> {
+  const found = () => sql<{ name: string; relation: string }[]>`
+    select index.relname as name, indrelid::regclass::text as relation
+    from pg_index
+    join pg_class as index on index.oid = indexrelid
+    where not indisvalid and index.relkind = 'i' and index.relnamespace = 'public'::regnamespace`
+  for (const { relation } of await found())
+    await sql.begin((tx) => tx.unsafe(`lock table ${relation} in share update exclusive mode`))
+  for (const { name } of await found()) await sql`drop index concurrently if exists ${sql(name)}`
 }
 
 const counted = (migrations: number) => `${migrations} migration${migrations === 1 ? '' : 's'} more`

@@ -1,3 +1,3 @@
 -- Their consents and discount codes go with them.
 delete from contact
-where brand_id = $1 and id in (select erased_contacts($1, $2::integer[], $3::text[], $4::text[], $5))
+where brand_id = $1 and id = any(array(select erased_contacts($1, $2::integer[], $3::text[], $4::text[], $5)))

@@ -1,7 +1,7 @@
 -- Their ids stay as hashes, by which repeats are told.
 with theirs as (
     delete from custom_delivery
-    where brand_id = $1 and contact_id in (select erased_contacts($1, $2::integer[], $3::text[], $4::text[], $5))
+    where brand_id = $1 and contact_id = any(array(select erased_contacts($1, $2::integer[], $3::text[], $4::text[], $5)))
     returning provider_id, event_id, definition_id, received_at, custom_event_id
 )
 

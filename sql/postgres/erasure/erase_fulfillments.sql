@@ -1,4 +1,3 @@
--- Also of orders that are erased already, which are nobody's: one may have been written meanwhile.
 update fulfillment set tracking_numbers = '{}', tracking_urls = '{}'
 where brand_id = $1
     and (tracking_numbers <> '{}' or tracking_urls <> '{}')
@@ -6,5 +5,5 @@ where brand_id = $1
         select external_id
         from store_order
         where brand_id = $1
-            and (subject = any($2::integer[]) or (subject is null and (erased or (created_at <= $5 and (lower(btrim(email)) = any($3::text[]) or phone = any($4::text[]))))))
+            and (subject = any($2::integer[]) or (subject is null and created_at <= $5 and (lower(btrim(email)) = any($3::text[]) or phone = any($4::text[]))))
     )

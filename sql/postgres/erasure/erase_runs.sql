@@ -4,7 +4,7 @@ with theirs as (
     select brand_id, id, state
     from campaign_run
     where brand_id = $1
-        and (subject = any($2::integer[]) or contact_id in (select erased_contacts($1, $2::integer[], $3::text[], $4::text[], $5)))
+        and (subject = any($2::integer[]) or contact_id = any(array(select erased_contacts($1, $2::integer[], $3::text[], $4::text[], $5))))
     order by id
     for update
 ),

@@ -1,6 +1,6 @@
 -- Nothing is written any more that names them.
 select id
 from contact
-where brand_id = $1 and id in (select erased_contacts($1, $2::integer[], $3::text[], $4::text[], $5))
+where brand_id = $1 and id = any(array(select erased_contacts($1, $2::integer[], $3::text[], $4::text[], $5)))
 order by id
 for update

@@ -2,6 +2,6 @@
 select id
 from campaign_run
 where brand_id = $1
-    and (subject = any($2::integer[]) or contact_id in (select erased_contacts($1, $2::integer[], $3::text[], $4::text[], $5)))
+    and (subject = any($2::integer[]) or contact_id = any(array(select erased_contacts($1, $2::integer[], $3::text[], $4::text[], $5))))
 order by id
 for update

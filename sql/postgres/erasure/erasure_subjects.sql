@@ -3,7 +3,5 @@ select subject, id
 from customer
 where brand_id = $1
     and erased_at is null
-    and (
-        subject = $2
-        or subject in (select subject from subject_redirect where brand_id = $1 and customer = $2 and not deleted)
-    )
+    -- As an array, by which the customers are looked up: joined by `or` with the subquery, all of the brand were read.
+    and subject = any($2::integer || array(select subject from subject_redirect where brand_id = $1 and customer = $2 and not deleted))

@@ -6,6 +6,7 @@ import { eraseNotedLines, eraseOtherLines } from '../../lake/erase-log.ts'
 import { snapshotAll } from '../../lake/horizon.ts'
 import { Outrun } from '../../lake/manifest.ts'
 import type { Pipeline } from '../../lake/pipeline.ts'
+import { snapshot } from '../../lake/snapshot.ts'
 import type { Statements } from '../../op.ts'
 import { refreshBrand } from '../../segment/refresh.ts'
 import { removeStale } from '../import/folder.ts'
@@ -18,6 +19,7 @@ export interface EraseOptions {
   patience?: Patience
   onStep?: (step: string) => void
   onProgress?: (done: number, total: number) => void
+  tickMs?: number
 }
 
 /** An erasure whose customer is cut out of the tables. */
@@ -34,6 +36,8 @@ export interface Begun {
 /** Others work on the same files: whose turn it is, is decided at each publish. */
 const TRIES = 20
 const RETRY_MS = 200
+/** A cut voids the ticks that began before it. After so long one is made between two cuts, by who would void it. */
+const TICK_MS = 10_000
 
 /**
  * Erases the customers of some requests of one brand everywhere: tables, event log, lake, results, what imports and
@@ -45,9 +49,15 @@ export async function eraseCustomers(
   requested: readonly Requested[],
   options: EraseOptions = {},
 ): Promise<void> {
-  const { patience = PATIENCE, onStep = () => {}, onProgress } = options
+  const { patience = PATIENCE, onStep = () => {}, onProgress, tickMs = TICK_MS } = options
   onStep('tables')
-  for (const one of requested) await cutIdentity(pipeline, one)
+  let ticked = performance.now()
+  for (const one of requested) {
+    await cutIdentity(pipeline, one)
+    if (performance.now() - ticked <= tickMs) continue
+    await inTurn(() => snapshot(pipeline))
+    ticked = performance.now()
+  }
   const ids = requested.map(({ id }) => id)
   const begun = await pipeline.postgres.pipeline.many<Begun>('erasures_begun', [brandId, ids])
   if (begun.length === 0) return
@@ -94,6 +104,7 @@ function openRun(pipeline: Pipeline, brandId: string, begun: readonly Begun[]) {
       await db.tx(async (tx) => {
         await tx.one('erasure_brand', [brandId])
         await note(tx, await eraseRows(tx, { brandId, subjects, identifiers, erasedAt }))
+        await note(tx, { 'postgres.fulfillment': await tx.run('erase_fulfillments_late', [brandId]) })
       })
       const wanted = { brandId, erasedAt, people: await people() }
       await note(db, await eraseBodies(db, wanted))

@@ -1,0 +1,76 @@
+import t from 'tap'
+import { findPerson } from '../src/connect/erase/cut.ts'
+import { eraseDue } from '../src/connect/erase/due.ts'
+import { eraseRows } from '../src/connect/erase/tables.ts'
+import { requestErasure } from '../src/identity/erasure-request.ts'
+import { setLogLevel } from '../src/log.ts'
+import connect from '../src/store/driver.ts'
+import { statements } from '../src/store/postgres.ts'
+import { brand as newBrand } from './fixtures/brand.ts'
+import { database } from './fixtures/database.ts'
+import { lake, logBatch } from './fixtures/lake.ts'
+
+setLogLevel('error')
+const db = await database(t)
+const pipeline = await lake(t, db)
+const { sql } = pipeline.postgres
+
+t.test('between two cuts the lake takes what waits of all brands', async (t) => {
+  const [brand, other] = [await newBrand(pipeline), await newBrand(pipeline)]
+  for (const email of ['one@example.com', 'two@example.com'])
+    await pipeline.postgres.forBrand(brand.id).tx((tx) => requestErasure(tx, { email }, 'a test'))
+  await logBatch(sql, [{ brand_id: other.id, anonymous_id: 'v' }])
+  const onStep = (step: string) => {
+    if (step === 'snapshot') throw new Error(step)
+  }
+  const events = async () => (await sql`select from lake_file where relation = 'events'`).count
+  t.equal(await events(), 0)
+  await t.rejects(eraseDue(pipeline, { brandId: brand.id, tickMs: 0, onStep }), { message: 'snapshot' })
+  t.equal(await events(), 1)
+})
+
+t.test('who is erased is found without reading all of the brand', async (t) => {
+  const people = 5_000
+  const { id } = await newBrand(pipeline)
+  await sql`
+    insert into customer (brand_id, subject, id, provenance, email)
+    select ${id}, n, n::text, 'server', n || '@example.com' from generate_series(1, ${people}::integer) as n`
+  await sql`
+    insert into identifier (brand_id, kind, value, subject)
+    select brand_id, 'email', email, subject from customer where brand_id = ${id}`
+  await sql`
+    insert into contact (brand_id, id, email, subject)
+    select brand_id, gen_random_uuid(), email, subject from customer where brand_id = ${id}`
+  await sql`
+    insert into conversation (brand_id, id, contact_id, subject, channel)
+    select brand_id, gen_random_uuid(), id, subject, 'sms' from contact where brand_id = ${id}`
+  await sql`
+    insert into message (
+      brand_id, id, conversation_id, contact_id, idempotency_key, direction, author, channel, body)
+    select brand_id, gen_random_uuid(), id, contact_id, id, 'outbound', 'campaign', 'sms', ''
+    from conversation where brand_id = ${id}`
+  // Of nobody: erased before.
+  await sql`
+    insert into store_order (
+      brand_id, external_id, id, state, billing_status, currency_code, total, erased, created_at, updated_at)
+    select ${id}, n::text, gen_random_uuid(), 'complete', 'paid', 'USD', 1, true, now(), now()
+    from generate_series(1, ${people}::integer) as n`
+  const owner = connect(db.url, { max: 1 })
+  await owner`analyze customer, identifier, contact, conversation, message, store_order`
+  await owner.end()
+  const read = await sql.begin(async (tx) => {
+    const soFar = async () => {
+      const [all] = await tx<{ read: number }[]>`
+        select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::integer as read from pg_stat_xact_user_tables`
+      return all?.read ?? 0
+    }
+    const before = await soFar()
+    const within = statements((text, args) => tx.unsafe(text, args as never[]))
+    const found = await findPerson(within, pipeline, id, { email: '7@example.com' })
+    t.same(found.subjects, [7])
+    const theirs = { ...found, brandId: id, erasedAt: new Date() }
+    t.match(await eraseRows(within, theirs), { 'postgres.customer': 1, 'postgres.message': 1 })
+    return (await soFar()) - before
+  })
+  t.ok(read < people / 10, `${read} rows`)
+})
