@@ -4,15 +4,14 @@ import { eraseDue } from '../src/connect/erase/due.ts'
 import { eraseRows } from '../src/connect/erase/tables.ts'
 import { requestErasure } from '../src/identity/erasure-request.ts'
 import { setLogLevel } from '../src/log.ts'
-import connect from '../src/store/driver.ts'
 import { statements } from '../src/store/postgres.ts'
+import { analyze } from './fixtures/analyze.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
-import { database } from './fixtures/database.ts'
 import { lake, logBatch } from './fixtures/lake.ts'
+import { rowsRead } from './fixtures/rows-read.ts'
 
 setLogLevel('error')
-const db = await database(t)
-const pipeline = await lake(t, db)
+const pipeline = await lake(t)
 const { sql } = pipeline.postgres
 
 t.test('between two cuts the lake takes what waits of all brands', async (t) => {
@@ -55,22 +54,15 @@ t.test('who is erased is found without reading all of the brand', async (t) => {
       brand_id, external_id, id, state, billing_status, currency_code, total, erased, created_at, updated_at)
     select ${id}, n::text, gen_random_uuid(), 'complete', 'paid', 'USD', 1, true, now(), now()
     from generate_series(1, ${people}::integer) as n`
-  const owner = connect(db.url, { max: 1 })
-  await owner`analyze customer, identifier, contact, conversation, message, store_order`
-  await owner.end()
-  const read = await sql.begin(async (tx) => {
-    const soFar = async () => {
-      const [all] = await tx<{ read: number }[]>`
-        select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::integer as read from pg_stat_xact_user_tables`
-      return all?.read ?? 0
-    }
-    const before = await soFar()
-    const within = statements((text, args) => tx.unsafe(text, args as never[]))
-    const found = await findPerson(within, pipeline, id, { email: '7@example.com' })
-    t.same(found.subjects, [7])
-    const theirs = { ...found, brandId: id, erasedAt: new Date() }
-    t.match(await eraseRows(within, theirs), { 'postgres.customer': 1, 'postgres.message': 1 })
-    return (await soFar()) - before
-  })
+  await analyze(sql)
+  const read = await sql.begin((tx) =>
+    rowsRead(tx, async () => {
+      const within = statements((text, args) => tx.unsafe(text, args as never[]))
+      const found = await findPerson(within, pipeline, id, { email: '7@example.com' })
+      t.same(found.subjects, [7])
+      const theirs = { ...found, brandId: id, erasedAt: new Date() }
+      t.match(await eraseRows(within, theirs), { 'postgres.customer': 1, 'postgres.message': 1 })
+    }),
+  )
   t.ok(read < people / 10, `${read} rows`)
 })

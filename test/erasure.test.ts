@@ -40,6 +40,7 @@ import { database } from './fixtures/database.ts'
 import { eventually } from './fixtures/eventually.ts'
 import { lake, logBatch, sourceRows } from './fixtures/lake.ts'
 import { memberChanges } from './fixtures/published.ts'
+import { rowsRead } from './fixtures/rows-read.ts'
 import { everythingStored, placesOf } from './fixtures/search.ts'
 
 setLogLevel('error')
@@ -541,16 +542,9 @@ t.test('the parcels of who is erased are found without reading the orders of all
   const owner = connect(db.url, { max: 1 })
   await owner`analyze store_order, fulfillment`
   await owner.end()
-  const read = await sql.begin(async (tx) => {
-    const soFar = async () => {
-      const [all] = await tx<{ read: number }[]>`
-        select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::integer as read from pg_stat_xact_user_tables`
-      return all?.read ?? 0
-    }
-    const before = await soFar()
-    await tx.unsafe(statement('postgres', 'erase_fulfillments'), [id, [1], [], [], new Date()])
-    return (await soFar()) - before
-  })
+  const read = await sql.begin((tx) =>
+    rowsRead(tx, () => tx.unsafe(statement('postgres', 'erase_fulfillments'), [id, [1], [], [], new Date()])),
+  )
   t.ok(read < orders / 10, `${read} rows`)
   const left = await sql`select from fulfillment where brand_id = ${id} and tracking_numbers = '{}'`
   t.equal(left.length, 11)

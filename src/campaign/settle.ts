@@ -1,3 +1,4 @@
+import { storable } from '../event/storable.ts'
 import type { ConsentChannel, ConsentState } from '../identity/contact.ts'
 import type { Statements } from '../op.ts'
 import type { StepState } from './advance.ts'
@@ -6,7 +7,6 @@ import { barrierTo, hasOptedOut, type Policy } from './gate.ts'
 import { lockRuns } from './locked-run.ts'
 import { type Outcome, REASONS, type ReasonCode, type Step } from './reason.ts'
 import { recordSteps } from './record-steps.ts'
-import { storable } from './storable.ts'
 
 /** A message of the outbox that somebody sends, locked. */
 export interface HeldMessage {

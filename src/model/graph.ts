@@ -80,14 +80,13 @@ export async function folderNow(folder = 'models'): Promise<Folder> {
     ({ isPassing }) => {
       if (isPassing) now.until = performance.now() + RETRY_MS
     },
-    () => {},
+    // What failed may not fail again: there may have been no memory for an instance.
+    () => {
+      if (folders.get(path) !== now) return
+      if (before) folders.set(path, before)
+      else folders.delete(path)
+    },
   )
-  // What failed may not fail again: there may have been no memory for an instance.
-  read.catch(() => {
-    if (folders.get(path) !== now) return
-    if (before) folders.set(path, before)
-    else folders.delete(path)
-  })
   return await read
 }
 

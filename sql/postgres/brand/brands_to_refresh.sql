@@ -1,11 +1,12 @@
 -- A brand's turn comes at its own moment of the interval. It is due when data or definitions changed since its last
--- refresh, or what results are made with ($3: the models, null when there are none to read), or when it has segments and
--- a window of theirs passed a row, or when it failed, maybe with all published already: otherwise that would stand in its
--- status for good. One that failed waits until it is tried again, unless with other models; those that failed three times
--- wait for a change, too, or for an hour; that a broken model is as it was before is one. Where a campaign waits for products
--- that were looked at and left for an hour, time is a reason until that is over for all that is known. A refresh that somebody else asked for, or that ended late, takes no turn. Of those that are not due and of which
--- nothing can have changed, the segments are as good as evaluated again. One whose results are not there any more, as after
--- an upgrade, is not kept waiting.
+-- refresh, or what results are made with ($3: the models, null when there are none to read), or when it has segments
+-- and a window of theirs passed a row, or when it failed, maybe with all published already: otherwise that would stand
+-- in its status for good. One that failed waits until it is tried again, unless with other models; those that failed
+-- three times wait for a change, too, or for an hour; that a broken model is as it was before is one. Where a campaign
+-- waits for products that were looked at and left for an hour, time is a reason until that is over for all that is
+-- known. A refresh that somebody else asked for, or that ended late, takes no turn. Of those that are not due and of
+-- which nothing can have changed, the segments are as good as evaluated again. One whose results are not there any
+-- more, as after an upgrade, is not kept waiting.
 with turns as (
     select
         lake_brand.brand_id,

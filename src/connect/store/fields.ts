@@ -1,4 +1,5 @@
 import { decimalOf, digitsOf, isObject, numberOf } from '../../event/exact.ts'
+import { storable } from '../../event/storable.ts'
 import { parseTime } from '../../time.ts'
 import { amountOf } from './money.ts'
 
@@ -197,7 +198,7 @@ const asText = (given: string): string | null =>
   given.replaceAll('\0', '').slice(0, LONGEST_TEXT).toWellFormed().trim() || null
 
 function asAddress(given: string): string | null {
-  const text = given.replaceAll('\0', '').toWellFormed().trim()
+  const text = storable(given).trim()
   return text !== '' && text.length <= LONGEST_TEXT ? text : null
 }
 
