@@ -15,7 +15,7 @@ const LONGEST_ERROR = 500
 const ANSWER_BYTES = 65_536
 
 /**
- * A gateway that takes `POST { id, to, from, text }` with the header Idempotency-Key: however often it is sent, the
+ * A gateway that takes `POST { to, from, text }` with the header Idempotency-Key: however often it is sent, the
  * message is taken once. `{ "id": "…" }` in its answer is what its callbacks call the message.
  */
 export function httpChannel(

@@ -10,7 +10,7 @@ export function overview(commands: readonly Command[]): string {
     '',
     ...listed(commands),
     '',
-    'Every command takes --help, and --json for one JSON document on stdout. recoup --version says which one this is.',
+    'Every command takes --help, and those that end by themselves --json for one JSON document on stdout. recoup --version says which one this is.',
     `Settings come from the environment: ${Object.keys(SETTINGS).join(', ')}.`,
   ].join('\n')
 }

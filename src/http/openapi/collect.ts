@@ -102,7 +102,7 @@ export const collectDocumented = (components: Components): DocumentedRoute[] => 
       operationId: 'collect_events',
       tags: ['Data collection'],
       summary: 'Collect events',
-      description: `Send up to ${MAX_EVENTS} events, at most 256 KB. Either all of them are valid or none is stored. They are in every read within 60 seconds.\n\nTakes any API key (\`svc_…\`) of a brand with customer-data features and a connected store.`,
+      description: `Send up to ${MAX_EVENTS} events, at most 256 KB. Either all of them are valid or none is stored. They are in the lake, and in timelines, sessions and counts, within 60 seconds; in lists of customers, segments and insights after the next refresh.\n\nTakes any API key (\`svc_…\`) of a brand with customer-data features and a connected store.`,
       security: components.security('apiKey'),
       'x-scopes': [],
       'x-sign-in': false,
