@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { v7 } from 'uuid'
 import { fail } from '../errors.ts'
 import type { Statements } from '../op.ts'
@@ -98,8 +99,23 @@ export async function linkContact(
 
 /** All contacts of the person show what was said by any of them. */
 async function applyConsents(tx: Statements, contactId: string): Promise<void> {
-  const held = await tx.many<{ id: string }>('contacts_hold', [contactId, null, null])
-  await tx.run('consent_apply', [held.map(({ id }) => id)])
+  await tx.run('consent_apply', [await holdContacts(tx, [contactId, null, null])])
+}
+
+/**
+ * The contacts of a person, and who else has an email or phone, so that all who speak at once see each other's word. Who
+ * was waited for may have become one with others meanwhile: these are held, too.
+ */
+async function holdContacts(
+  tx: Statements,
+  named: [contactId: string, email: string | null, phone: string | null],
+): Promise<string[]> {
+  let held: string[] = []
+  for (;;) {
+    const ids = (await tx.many<{ id: string }>('contacts_hold', named)).map(({ id }) => id)
+    if (isDeepStrictEqual(ids, held)) return held
+    held = ids
+  }
 }
 
 const locksOf = ({ email, phone }: Channels, subject: number | null) => [
@@ -142,12 +158,11 @@ export async function setConsent(
   at: Date,
   address?: string,
 ): Promise<boolean> {
-  // Held, so that two at once see each other's word.
   const [email, phone] = channel === 'email' ? [address, null] : [null, address]
-  const held = await tx.many<{ id: string }>('contacts_hold', [contactId, email || null, phone || null])
-  if (!held.some(({ id }) => id === contactId)) return false
+  const held = await holdContacts(tx, [contactId, email || null, phone || null])
+  if (!held.includes(contactId)) return false
   await tx.run('consent_insert', [contactId, channel, state, source, at, address ?? null])
-  await tx.run('consent_apply', [held.map(({ id }) => id)])
+  await tx.run('consent_apply', [held])
   if (state !== 'unsubscribed') return true
   const theirs = await tx.maybe<{ id: string; address: string }>('contact_of_holder', [
     ...[contactId, channel, address ?? null],

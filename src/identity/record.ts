@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { v7 } from 'uuid'
+import { mergeConsents } from './consents.ts'
 import { EMAIL, KINDS, PHONE, type Profile, survivorOf } from './profile.ts'
 import type { Resolution } from './resolve.ts'
 import type { Ask } from './subject.ts'
@@ -18,7 +19,7 @@ export async function record(ask: Ask, resolution: Resolution, prefix: string): 
   await addClaims(ask, resolution)
   if (detached.size) await ask('merges_of_visitors_end', [[...detached].map(({ subject }) => subject)])
   const merged = await addRedirects(ask, redirected)
-  if (linked.length || merged.length) await ask('consents_merged', [[...linked, ...merged]])
+  await mergeConsents(ask, [...linked, ...merged])
   if (merges.length) {
     await ask('merges_add', [
       merges.map(() => v7()),

@@ -1,5 +1,6 @@
 import { v7 } from 'uuid'
 import { MOST_SHARING } from './claim.ts'
+import { mergeConsents } from './consents.ts'
 import { type GroupMember, Groups } from './groups.ts'
 import { KINDS } from './profile.ts'
 import type { Source } from './resolve.ts'
@@ -93,6 +94,6 @@ async function redirect(ask: Ask, members: readonly Member[], groups: Groups): P
     others.map(() => 0),
   ])
   // Those who were left as well as those who went: what either said counts for themselves again.
-  await ask('consents_merged', [[...new Set(moved.flatMap(({ subject, customer }) => [subject, customer]))]])
+  await mergeConsents(ask, [...new Set(moved.flatMap(({ subject, customer }) => [subject, customer]))])
   await ask('visitors_follow', [standing.map(({ subject }) => subject), standing.map(({ now }) => now)])
 }
