@@ -311,6 +311,24 @@ t.test('a gateway’s word counts when it is signed', async (t) => {
   t.equal(gateway.taken.size, 1)
 })
 
+t.test('what a gateway tells of a message before it answers for it is told again', async (t) => {
+  const { gateway, brand, tell } = await withGateway()
+  await stage.campaign(brand)
+  const told: Promise<{ status: number }>[] = []
+  gateway.next.push('hang')
+  gateway.onHanging = () => {
+    const early = tell({ type: 'failed', id: 'gw_1' })
+    told.push(early)
+    void early.then(() => gateway.goOn())
+  }
+  await abandoned(brand)
+  await stage.pass(31)
+  t.match(await Promise.all(told), [{ status: 503 }])
+  t.match(await tell({ type: 'failed', id: 'gw_1' }), { status: 200, body: { ok: true } })
+  t.match(await messagesOf(brand), [{ status: 'failed', reason: 'send_failed' }])
+  t.match((await tell({ type: 'failed', id: 'gw_1' })).body, { ignored: true })
+})
+
 t.test('ids of gateways that count their messages keep every digit', async (t) => {
   const { gateway, brand, tell } = await withGateway()
   const [one, next] = [parseExactly('9007199254740992'), parseExactly('9007199254740993')]

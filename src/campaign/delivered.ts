@@ -1,3 +1,4 @@
+import { fail } from '../errors.ts'
 import type { ConsentChannel } from '../identity/contact.ts'
 import type { Db } from '../op.ts'
 import { runOfConversation } from './locked-run.ts'
@@ -13,13 +14,18 @@ export interface DeliveryWord {
   at: Date
 }
 
+const RETRY = { headers: { 'retry-after': '2' } }
+
 interface Told {
   id: string
   conversation_id: string
   error: string | null
 }
 
-/** Notes what became of a message; false when there is none of these ids that it could be said of. */
+/**
+ * Notes what became of a message; false when there is none of these ids that it could be said of. Throws `unavailable` where it
+ * may be one whose id is not known yet: gateways tell sooner than their answer is read.
+ */
 export async function noteDelivery(
   db: Db,
   { channel, gatewayId, key, error, at }: DeliveryWord,
@@ -41,6 +47,11 @@ export async function noteDelivery(
       if (hasFailed && run.state === 'waiting' && run.step === 'wait')
         await tx.run('runs_end', [at, [run.id], ['failed']])
     }
-    return rows.length > 0
+    if (rows.length > 0 || gatewayId === null || key !== null) return rows.length > 0
+    const { is_unanswered: isUnanswered } = await tx.one<{ is_unanswered: boolean }>('message_unanswered', [
+      ...[channel, gatewayId],
+    ])
+    if (isUnanswered) throw fail('unavailable', 'Which message this is is not known yet', RETRY)
+    return false
   })
 }
