@@ -59,13 +59,15 @@ async function conversation(brand: Brand, template: string, channel: 'sms' | 'em
   await sql`insert into conversation (brand_id, id, contact_id, channel) values (${brand.id}, ${id}, ${contactId}, ${channel})`
   return await own.tx(async (tx) => {
     const draft = {
-      template,
+      headline: null,
+      body: template,
       values: { 'contact.first_name': 'Ada' },
       cart: cartUrl({ type: 'cart', url: null }, { items: [{ variant_id: 7, quantity: 2 }] }, STORE),
       checkout: checkoutUrl({ checkout_url: 'https://www.lumen.example/checkouts/c1?key=k' }, STORE),
     }
     const place = { messageId, conversationId: id, campaignId: null }
-    return { id, contactId, messageId, text: await compose(tx, draft, place, '') }
+    const { body: text } = await compose(tx, draft, place, '')
+    return { id, contactId, messageId, text }
   })
 }
 
@@ -606,6 +608,13 @@ t.test('a number that was refused stays refused when a contact has it again', as
 t.test('the first line of an email may be its subject', async (t) => {
   t.same(emailOf('Subject: Your cart \r\n\r\nHi'), { headline: 'Your cart', body: 'Hi' })
   t.same(emailOf('Hi\nSubject: no'), { headline: null, body: 'Hi\nSubject: no' })
+})
+
+t.test('a variable is whole in the subject of an email, though its fallback has lines', async (t) => {
+  t.same(emailOf('Subject: For {{contact.first_name|all\nof you}}!\nHi'), {
+    headline: 'For {{contact.first_name|all of you}}!',
+    body: 'Hi',
+  })
 })
 
 t.test(
