@@ -70,5 +70,5 @@ export const render = (template: string, values: Values): string =>
     .join('')
 
 /** On one line and not endless, whatever the data says. */
-const said = (value: string | null | undefined): string =>
+export const said = (value: string | null | undefined): string =>
   [...(value ?? '').replace(/[\s\p{Cc}]+/gu, ' ').trim()].slice(0, LONGEST_VALUE).join('')

@@ -101,6 +101,7 @@ function draftOf({ run, recipient, progress, code: given, cartLink }: Move, bran
       trigger: run.trigger_event,
       facts,
       discount,
+      template,
     }),
     cart: cartUrl(cartLink, facts, brand, code),
     checkout: checkoutUrl(facts, brand, code),
