@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { createServer, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import { sealedSecret } from '../src/campaign/channel-settings.ts'
+import { channelOfRow, sealedSecret } from '../src/campaign/channel-settings.ts'
 import { smtpChannel } from '../src/campaign/channel-smtp.ts'
 import type { Duration } from '../src/campaign/duration.ts'
 import { workDueRuns } from '../src/campaign/runner.ts'
@@ -34,6 +34,7 @@ const settings = (port: number) => ({
   port,
   secure: false,
   requireTls: false,
+  allowPlain: false,
   user: null,
   from: 'Lumen <hello@lumen.example>',
 })
@@ -118,6 +119,51 @@ t.test('what a server answers says whether another attempt may help', async (t) 
   t.match(await smtpChannel(user, 'secret').send(PARCEL), { is: 'sent' })
   t.match(await smtpChannel({ ...settings(port), requireTls: true }, null).send(PARCEL), { is: 'later' })
   t.match(await smtpChannel(settings(9), null).send(PARCEL), { is: 'later', error: /ECONNREFUSED/ })
+  t.equal(mails.length, 1)
+})
+
+/** This machine, by an address that does not say so. */
+const ELSEWHERE = '0.0.0.0'
+
+t.test('a password is told only to a server that offers TLS', async (t) => {
+  const { logins, port } = await mailServer(t)
+  const user = { ...settings(port), host: ELSEWHERE, user: 'lumen' }
+  t.match(await smtpChannel(user, 'secret').send(PARCEL), { is: 'later' })
+  t.same(logins, [])
+})
+
+t.test('so it is by settings that were made before', async (t) => {
+  const { logins, port } = await mailServer(t)
+  const channel = channelOfRow(
+    {
+      ...{ channel: 'email', adapter: 'smtp', lookup_id: 'x', messages_per_second: 10 },
+      settings: {
+        host: ELSEWHERE,
+        port,
+        secure: false,
+        require_tls: false,
+        user: 'lumen',
+        from: 'a@b.example',
+      },
+      secret: sealedSecret(SEAL, 'brand', 'email', { password: 'secret', signing: 'whsec_x' }),
+    },
+    SEAL,
+    'brand',
+  )
+  t.match(await channel?.send(PARCEL), { is: 'later' })
+  t.same(logins, [])
+})
+
+t.test('a password is told without TLS where that is allowed', async (t) => {
+  const { logins, port } = await mailServer(t)
+  const allowed = { ...settings(port), host: ELSEWHERE, user: 'lumen', allowPlain: true }
+  t.match(await smtpChannel(allowed, 'secret').send(PARCEL), { is: 'sent' })
+  t.same(logins, ['lumen'])
+})
+
+t.test('a server that asks for no password needs no TLS', async (t) => {
+  const { mails, port } = await mailServer(t)
+  t.match(await smtpChannel({ ...settings(port), host: ELSEWHERE }, null).send(PARCEL), { is: 'sent' })
   t.equal(mails.length, 1)
 })
 
