@@ -717,6 +717,40 @@ t.test('the rules of a brand are shown and changed', async (t) => {
   await t.rejects(cli('channel set', over), /https/)
 })
 
+t.test(
+  'a channel with a password requires TLS, but of this machine and where it is allowed without',
+  async (t) => {
+    const brand = await stage.brand()
+    const set = async (values: Values) => {
+      const smtp = { channel: 'email', adapter: 'smtp', from: 'a@shop.example' }
+      const { settings } = await cli<{ settings: object }>('channel set', {
+        brand: brand.id,
+        ...smtp,
+        ...values,
+      })
+      return settings
+    }
+    t.match(await set({ host: 'smtp.example', user: 'u' }), { require_tls: true, allow_plain: false })
+    t.match(await set({ host: 'smtp.example' }), { require_tls: false })
+    for (const host of ['localhost', '127.0.0.1', '::1'])
+      t.match(await set({ host, user: 'u' }), { require_tls: false }, host)
+    t.match(await set({ host: 'smtp.example', user: 'u', 'allow-plain': true }), {
+      require_tls: false,
+      allow_plain: true,
+    })
+  },
+)
+
+t.test('a channel does not require TLS and allow none', async (t) => {
+  const brand = await stage.brand()
+  const smtp = { channel: 'email', adapter: 'smtp', from: 'a@shop.example', host: 'smtp.example' }
+  for (const option of ['tls', 'require-tls'])
+    await t.rejects(
+      cli('channel set', { brand: brand.id, ...smtp, 'allow-plain': true, [option]: true }),
+      new RegExp(`--allow-plain: .*--${option}`),
+    )
+})
+
 /** A shopper was messaged and is erased since; the clock shows a moment of two days later. */
 async function erasedShopper(t: Test) {
   const { brand, tell } = await withGateway()

@@ -8,7 +8,7 @@ import { newCode } from '../src/campaign/link.ts'
 import { wishOf } from '../src/campaign/opt-out-word.ts'
 import { type Asked, recipientsOf } from '../src/campaign/recipient.ts'
 import { render } from '../src/campaign/template.ts'
-import { valuesOf } from '../src/campaign/values.ts'
+import { type Said, valuesOf } from '../src/campaign/values.ts'
 import { linkRoutes } from '../src/http/link.ts'
 import { createServer } from '../src/http/server.ts'
 import { type FoundContact, setConsent, upsertContact } from '../src/identity/contact.ts'
@@ -59,13 +59,15 @@ async function conversation(brand: Brand, template: string, channel: 'sms' | 'em
   await sql`insert into conversation (brand_id, id, contact_id, channel) values (${brand.id}, ${id}, ${contactId}, ${channel})`
   return await own.tx(async (tx) => {
     const draft = {
-      template,
+      headline: null,
+      body: template,
       values: { 'contact.first_name': 'Ada' },
       cart: cartUrl({ type: 'cart', url: null }, { items: [{ variant_id: 7, quantity: 2 }] }, STORE),
       checkout: checkoutUrl({ checkout_url: 'https://www.lumen.example/checkouts/c1?key=k' }, STORE),
     }
     const place = { messageId, conversationId: id, campaignId: null }
-    return { id, contactId, messageId, text: await compose(tx, draft, place, '') }
+    const { body: text } = await compose(tx, draft, place, '')
+    return { id, contactId, messageId, text }
   })
 }
 
@@ -325,7 +327,14 @@ t.test('variables say what is known of contact, brand, checkout, discount and ev
   const saved = { name: 'Back', type: 'percentage', value: '10.00' } as const
   const recipient = { first_name: 'Ada', last_name: null }
   const trigger = 'checkout_abandoned'
-  const values = valuesOf({ recipient, brand, trigger, facts, discount: { saved, code: 'TEN' } })
+  const values = valuesOf({
+    recipient,
+    brand,
+    trigger,
+    facts,
+    discount: { saved, code: 'TEN' },
+    template: '',
+  })
   t.match(values, {
     'contact.first_name': 'Ada',
     'contact.last_name': null,
@@ -345,12 +354,13 @@ t.test('variables say what is known of contact, brand, checkout, discount and ev
       trigger,
       facts: {},
       discount: { saved: { name: '', type, value }, code: '' },
+      template: '',
     })['discount.value']
   t.equal(valueOfDiscount('percentage', '12.50'), '12.5%')
   t.equal(valueOfDiscount('percentage', '100.00'), '100%')
   t.equal(valueOfDiscount('fixed_amount', '5.00'), '5.00 EUR')
   t.equal(valueOfDiscount('free_shipping', null), 'free shipping')
-  const bare = valuesOf({ recipient, brand, trigger, facts: {}, discount: null })
+  const bare = valuesOf({ recipient, brand, trigger, facts: {}, discount: null, template: '' })
   t.equal(render('{{checkout.total|it}} {{checkout.items|all}} {{discount.code|}}', bare), 'it all ')
 })
 
@@ -364,7 +374,7 @@ t.test('amounts that came as numbers are said with two decimals', async (t) => {
     const values = valuesOf({
       recipient: { first_name: null, last_name: null },
       brand: { ...STORE, name: 'Lumen', currency_code: 'EUR' },
-      ...{ trigger: 'checkout_abandoned', facts: { total }, discount: null },
+      ...{ trigger: 'checkout_abandoned', facts: { total }, discount: null, template: '' },
     })
     t.equal(render('{{event.total}}, {{checkout.total}}', values), `${said}, ${said} EUR`)
   }
@@ -380,7 +390,7 @@ t.test('messages say of each item what filters compare: its product, title and s
   for (const trigger of ['checkout_abandoned', 'order_created']) {
     const values = valuesOf({
       recipient: { first_name: null, last_name: null },
-      ...{ brand, trigger, facts: { items }, discount: null },
+      ...{ brand, trigger, facts: { items }, discount: null, template: '' },
     })
     t.equal(
       render('{{event.product_title}} ({{event.product_id}}, {{event.sku}})', values),
@@ -401,7 +411,14 @@ t.test(
       currency_code: 'evil.example',
     }
     const said = (trigger: string, more: object = {}) => {
-      const values = valuesOf({ recipient, brand, trigger, facts: { ...facts, ...more }, discount: null })
+      const values = valuesOf({
+        recipient,
+        brand,
+        trigger,
+        facts: { ...facts, ...more },
+        discount: null,
+        template: '',
+      })
       return [values['event.product_id'], values['event.product_title'], values['event.currency_code']]
     }
     t.same(said('browse_abandoned', { in_catalog: false }), [undefined, undefined, undefined])
@@ -415,13 +432,29 @@ t.test(
   },
 )
 
+t.test('amounts, dates and lists of sizes that only a page said are no number to call', async (t) => {
+  const facts = { price: '1,234,567.00', since: '21.11.2026', product_title: 'Jeans 501, 505, 5010' }
+  const values = valuesOf({
+    recipient: { first_name: null, last_name: null },
+    brand: { ...STORE, name: 'Lumen', currency_code: 'EUR' },
+    ...{ trigger: 'browse_abandoned', facts: { ...facts, in_catalog: false }, discount: null, template: '' },
+  })
+  t.equal(
+    render('{{event.price}} {{event.since}} {{event.product_title}}', values),
+    '1,234,567.00 21.11.2026 Jeans 501, 505, 5010',
+  )
+})
+
+/** What a template says of whom a message goes to. */
+function saidOf(template: string, recipient: Said['recipient']): string {
+  const brand = { ...STORE, name: 'Lumen', currency_code: 'EUR' }
+  const given = { brand, trigger: 'checkout_abandoned', facts: {}, discount: null }
+  return render(template, valuesOf({ recipient, template, ...given }))
+}
+
 t.test('a name that a phone would turn into a link is not said', async (t) => {
   const said = (first_name: string) =>
-    valuesOf({
-      recipient: { first_name, last_name: null },
-      brand: { ...STORE, name: 'Lumen', currency_code: 'EUR' },
-      ...{ trigger: 'checkout_abandoned', facts: {}, discount: null },
-    })['contact.first_name']
+    saidOf('{{contact.first_name|nobody}}', { first_name, last_name: null })
   for (const name of [
     'https://x',
     'pay at evil.example',
@@ -442,8 +475,16 @@ t.test('a name that a phone would turn into a link is not said', async (t) => {
     'Call 0900 123-4567',
     '+1 (900) 555‑0100',
     '０９００１２３４５６',
+    '212.555.0199',
+    '(212) 555.0199',
+    '212·555·0199',
+    '212 • 555 • 0199',
+    '212,555,0199',
+    '555   0199',
+    '212        555        0199',
+    '１２３.４５６.７８９０',
   ])
-    t.equal(said(name), null, name)
+    t.equal(said(name), 'nobody', name)
   for (const name of [
     'Ada',
     'J. R. R.',
@@ -460,8 +501,33 @@ t.test('a name that a phone would turn into a link is not said', async (t) => {
     'Jr.',
     'Ada ❤️. Bo',
     'Ada 123 456',
+    'Ada, 1. FC 1846',
+    'R2-D2 – 1977',
   ])
     t.equal(said(name), name, name)
+})
+
+t.test('neither of two names is said that together are what a phone would turn into a link', async (t) => {
+  for (const [first_name, last_name] of [
+    ['212555', '0199'],
+    ['0199', '212555'],
+    ['evil.', 'com/x'],
+    ['com/x', 'evil.'],
+    ['evil. ', ' com'],
+    [`${'x'.repeat(195)}evil. it is`, 'com'],
+  ] as const)
+    t.equal(
+      saidOf('{{contact.first_name|one}}{{contact.last_name|other}}', { first_name, last_name }),
+      'oneother',
+    )
+  const number = { first_name: '212555', last_name: '0199' }
+  t.equal(saidOf('{{contact.first_name|one}} {{contact.last_name|other}}', number), 'one other')
+})
+
+t.test('initials and titles are said before other names', async (t) => {
+  const template = '{{contact.first_name}} {{contact.last_name}}'
+  t.equal(saidOf(template, { first_name: 'J.', last_name: 'Smith' }), 'J. Smith')
+  t.equal(saidOf(template, { first_name: 'Ada', last_name: 'Smith Jr.' }), 'Ada Smith Jr.')
 })
 
 const asking = (given: Partial<Asked>): Asked => ({
@@ -606,6 +672,13 @@ t.test('a number that was refused stays refused when a contact has it again', as
 t.test('the first line of an email may be its subject', async (t) => {
   t.same(emailOf('Subject: Your cart \r\n\r\nHi'), { headline: 'Your cart', body: 'Hi' })
   t.same(emailOf('Hi\nSubject: no'), { headline: null, body: 'Hi\nSubject: no' })
+})
+
+t.test('a variable is whole in the subject of an email, though its fallback has lines', async (t) => {
+  t.same(emailOf('Subject: For {{contact.first_name|all\nof you}}!\nHi'), {
+    headline: 'For {{contact.first_name|all of you}}!',
+    body: 'Hi',
+  })
 })
 
 t.test(

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { createServer, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import { sealedSecret } from '../src/campaign/channel-settings.ts'
+import { channelOfRow, sealedSecret } from '../src/campaign/channel-settings.ts'
 import { smtpChannel } from '../src/campaign/channel-smtp.ts'
 import type { Duration } from '../src/campaign/duration.ts'
 import { workDueRuns } from '../src/campaign/runner.ts'
@@ -34,6 +34,7 @@ const settings = (port: number) => ({
   port,
   secure: false,
   requireTls: false,
+  allowPlain: false,
   user: null,
   from: 'Lumen <hello@lumen.example>',
 })
@@ -121,6 +122,51 @@ t.test('what a server answers says whether another attempt may help', async (t) 
   t.equal(mails.length, 1)
 })
 
+/** This machine, by an address that does not say so. */
+const ELSEWHERE = '0.0.0.0'
+
+t.test('a password is told only to a server that offers TLS', async (t) => {
+  const { logins, port } = await mailServer(t)
+  const user = { ...settings(port), host: ELSEWHERE, user: 'lumen' }
+  t.match(await smtpChannel(user, 'secret').send(PARCEL), { is: 'later' })
+  t.same(logins, [])
+})
+
+t.test('so it is by settings that were made before', async (t) => {
+  const { logins, port } = await mailServer(t)
+  const channel = channelOfRow(
+    {
+      ...{ channel: 'email', adapter: 'smtp', lookup_id: 'x', messages_per_second: 10 },
+      settings: {
+        host: ELSEWHERE,
+        port,
+        secure: false,
+        require_tls: false,
+        user: 'lumen',
+        from: 'a@b.example',
+      },
+      secret: sealedSecret(SEAL, 'brand', 'email', { password: 'secret', signing: 'whsec_x' }),
+    },
+    SEAL,
+    'brand',
+  )
+  t.match(await channel?.send(PARCEL), { is: 'later' })
+  t.same(logins, [])
+})
+
+t.test('a password is told without TLS where that is allowed', async (t) => {
+  const { logins, port } = await mailServer(t)
+  const allowed = { ...settings(port), host: ELSEWHERE, user: 'lumen', allowPlain: true }
+  t.match(await smtpChannel(allowed, 'secret').send(PARCEL), { is: 'sent' })
+  t.same(logins, ['lumen'])
+})
+
+t.test('a server that asks for no password needs no TLS', async (t) => {
+  const { mails, port } = await mailServer(t)
+  t.match(await smtpChannel({ ...settings(port), host: ELSEWHERE }, null).send(PARCEL), { is: 'sent' })
+  t.equal(mails.length, 1)
+})
+
 t.test('an address is one address, or nothing is sent', async (t) => {
   const { mails, port } = await mailServer(t)
   const channel = smtpChannel(settings(port), null)
@@ -178,8 +224,16 @@ t.test('no connection outlives its delivery’s time, whatever the server still 
 })
 
 let people = 0
+const MESSAGE = 'Subject: Still here\n\n{{cart.link}} {{opt_out.link}}'
+
+interface Mailing {
+  wait?: Duration
+  initial?: string
+  firstName?: string
+}
+
 /** A brand whose emails leave over a server, with one that is due. */
-async function withMail(port: number, wait?: Duration): Promise<Brand> {
+async function withMail(port: number, { wait, initial = MESSAGE, firstName }: Mailing = {}): Promise<Brand> {
   clock.noon()
   const brand = await stage.brand()
   const db = stage.db.postgres.forBrand(brand.id)
@@ -196,12 +250,13 @@ async function withMail(port: number, wait?: Duration): Promise<Brand> {
   await stage.campaign(brand, {
     action_type: 'email',
     ...(wait && { wait }),
-    messages: { initial: 'Subject: Still here\n\n{{cart.link}} {{opt_out.link}}' },
+    messages: { initial },
   })
   const at = clock.pass(1).toISOString()
   const body = checkout({
     id: 900 + ++people,
     email: `m${people}@example.com`,
+    customer: { id: 900 + people, first_name: firstName },
     created_at: at,
     updated_at: at,
   })
@@ -212,7 +267,7 @@ async function withMail(port: number, wait?: Duration): Promise<Brand> {
 }
 
 const messagesOf = (brand: Brand) =>
-  sql`select status, reason, error, attempts, headline from message where brand_id = ${brand.id}`
+  sql`select status, reason, error, attempts, headline, body from message where brand_id = ${brand.id}`
 
 t.test('a message of a campaign arrives over a mail server', async (t) => {
   const { mails, port } = await mailServer(t)
@@ -220,6 +275,41 @@ t.test('a message of a campaign arrives over a mail server', async (t) => {
   await stage.pass(31)
   t.match(await messagesOf(brand), [{ status: 'sent', attempts: 1, headline: 'Still here' }])
   t.match(mails, [{ text: /^Subject: Still here$/m }])
+})
+
+/** An email of a campaign with this message. */
+async function written(initial: string, firstName?: string) {
+  const { port } = await mailServer(t)
+  const brand = await withMail(port, { initial, firstName })
+  await stage.pass(31)
+  const [message] = await messagesOf(brand)
+  return { brand, message }
+}
+
+t.test('a name is never the subject of an email', async (t) => {
+  const { brand, message } = await written(
+    '{{contact.first_name|Hi}}, your cart waits. No more mails: {{opt_out.link}}\nGo on: {{cart.link}}',
+    'Subject: Your account is locked',
+  )
+  t.match(message, {
+    headline: brand.name,
+    body: /^Subject: Your account is locked, your cart waits\. No more mails: \S+\/t\/\w{12}\nGo on: /,
+  })
+})
+
+t.test('a subject says what its variables stand for', async (t) => {
+  const { message } = await written('Subject: For {{contact.first_name}}\n\n{{opt_out.link}}', 'Ada')
+  t.match(message, { headline: 'For Ada', body: /^\S+\/t\/\w{12}$/ })
+})
+
+t.test('the subject of an email whose variables stand for nothing is the name of the brand', async (t) => {
+  const { brand, message } = await written('Subject: {{contact.first_name}}\n\n{{opt_out.link}}')
+  t.match(message, { headline: brand.name, body: /^\S+\/t\/\w{12}$/ })
+})
+
+t.test('a link that stands in the subject of an email and in its text is one', async (t) => {
+  const { message } = await written('Subject: {{cart.link}}\n\n{{cart.link}} {{opt_out.link}}')
+  t.equal(message?.body.split(' ')[0], message?.headline)
 })
 
 t.test('a message that a mail server may have is shown as that, and never sent again', async (t) => {
@@ -259,7 +349,7 @@ t.test('so is a message whose sender died while it had it in hand', async (t) =>
 
 t.test('a run waits from when its message was sent, and is over only then', async (t) => {
   const busy = await rudeServer(t, 'EHLO')
-  const brand = await withMail(busy.port, { amount: 10, unit: 'minutes' })
+  const brand = await withMail(busy.port, { wait: { amount: 10, unit: 'minutes' } })
   const runOf = async () =>
     (await sql`select state, outcome, due_at from campaign_run where brand_id = ${brand.id}`)[0]
   await stage.pass(31)
@@ -281,7 +371,7 @@ t.test('a run waits from when its message was sent, and is over only then', asyn
 
 t.test('a run whose message may have been sent has failed, however short its wait', async (t) => {
   const { texts, port } = await rudeServer(t, '.')
-  const brand = await withMail(port, { amount: 0, unit: 'minutes' })
+  const brand = await withMail(port, { wait: { amount: 0, unit: 'minutes' } })
   await dieInHand(brand)
   await stage.pass(60)
   t.match(await messagesOf(brand), [{ status: 'failed', reason: 'send_unknown' }])

@@ -64,6 +64,7 @@ export function channelOfRow(
           port: Number(row.settings.port),
           secure: row.settings.secure === true,
           requireTls: row.settings.require_tls === true,
+          allowPlain: row.settings.allow_plain === true,
           user: text('user'),
           from: text('from') ?? '',
         },

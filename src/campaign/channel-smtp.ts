@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import type { Channel, Parcel, Sent } from './channel.ts'
+import { isThisMachine } from './this-machine.ts'
 
 /** Settings of a mail server. */
 export interface MailSettings {
@@ -9,10 +10,16 @@ export interface MailSettings {
   secure: boolean
   /** Refuses a server that offers no TLS. */
   requireTls: boolean
+  /** The password of the account may be told without TLS. */
+  allowPlain: boolean
   user: string | null
   /** Address, or `Name <address>`. */
   from: string
 }
+
+/** Else whoever stands between, and leaves TLS out of what the server offers, is told the password. */
+export const needsTls = ({ host, user, allowPlain }: Pick<MailSettings, 'host' | 'user' | 'allowPlain'>) =>
+  user !== null && !allowPlain && !isThisMachine(host)
 
 /** So long the server may say nothing. */
 const TIMEOUT_MS = 30_000
@@ -56,7 +63,8 @@ async function deliver(parcel: Parcel, settings: MailSettings, delivery: Deliver
     host: settings.host,
     port: settings.port,
     secure: settings.secure,
-    requireTLS: settings.requireTls,
+    // Settings that were made before say nothing of passwords.
+    requireTLS: settings.requireTls || needsTls(settings),
     connectionTimeout: timeoutMs,
     greetingTimeout: timeoutMs,
     socketTimeout: timeoutMs,

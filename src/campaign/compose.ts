@@ -1,12 +1,12 @@
 import type { Statements } from '../op.ts'
 import { isWebAddress } from './definition.ts'
+import type { Text } from './headline.ts'
 import { type LinkKind, type LinkPlace, shorten } from './link.ts'
 import { piecesOf, render, type Values } from './template.ts'
 import { CHECKOUT_URL, OPT_OUT_LINK, tokenOf } from './variable.ts'
 
-/** What a message is written from. */
-export interface Draft {
-  template: string
+/** What a message is written from: the templates of its text. */
+export interface Draft extends Text {
   /** Of variables that are no links. */
   values: Values
   /** Where the links lead. */
@@ -23,14 +23,14 @@ const ADDRESS = /https:\/\/[^\s<>"'{}]+/g
 
 /**
  * The text of a message, within the transaction that writes it: variables get their values, its links and the
- * addresses in its template are shortened. What values bring along stays as it is.
+ * addresses in its templates are shortened, each once. What values bring along stays as it is.
  */
 export async function compose(
   tx: Pick<Statements, 'run'>,
-  { template, values, cart, checkout }: Draft,
+  { headline, body, values, cart, checkout }: Draft,
   place: LinkPlace,
   baseUrl: string,
-): Promise<string> {
+): Promise<Text> {
   const made = new Map<string, string>()
   const short = async (kind: LinkKind, url: string | null): Promise<string> => {
     const key = `${kind} ${url}`
@@ -39,16 +39,19 @@ export async function compose(
     return link
   }
   const targets: Partial<Record<LinkKind, string>> = { cart, checkout }
-  const parts: string[] = []
-  for (const piece of piecesOf(template)) {
-    if ('text' in piece) parts.push(await shortened(piece.text, (url) => short('url', url)))
-    else {
-      const kind = LINKS[piece.variable]
-      const token = `${tokenOf(`${piece.variable}|${piece.fallback}`)}`
-      parts.push(kind ? await short(kind, targets[kind] ?? null) : render(token, values))
+  const written = async (template: string): Promise<string> => {
+    const parts: string[] = []
+    for (const piece of piecesOf(template)) {
+      if ('text' in piece) parts.push(await shortened(piece.text, (url) => short('url', url)))
+      else {
+        const kind = LINKS[piece.variable]
+        const token = `${tokenOf(`${piece.variable}|${piece.fallback}`)}`
+        parts.push(kind ? await short(kind, targets[kind] ?? null) : render(token, values))
+      }
     }
+    return parts.join('')
   }
-  return parts.join('')
+  return { headline: headline && (await written(headline)).trim(), body: await written(body) }
 }
 
 /** A text with its addresses shortened; punctuation that ends a sentence belongs to the sentence. */

@@ -1,8 +1,16 @@
+import { onOneLine } from './template.ts'
+
+/** What a message says, or the templates of that; an sms has no headline. */
+export interface Text {
+  headline: string | null
+  body: string
+}
+
 const HEADLINE = /^Subject:[ \t]*(\S[^\r\n]*)(?:\r?\n)+/
 
-/** An email's subject, when its first line says so, and its text. */
-export function emailOf(text: string): { headline: string | null; body: string } {
-  const found = HEADLINE.exec(text)
-  if (!found) return { headline: null, body: text }
-  return { headline: found[1]?.trim() ?? null, body: text.slice(found[0].length) }
+/** The templates of an email: of its subject, when the first line says so, and of its text. */
+export function emailOf(template: string): Text {
+  const found = HEADLINE.exec(onOneLine(template))
+  if (!found) return { headline: null, body: template }
+  return { headline: found[1]?.trim() ?? null, body: template.slice(found[0].length) }
 }

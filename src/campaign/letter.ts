@@ -1,7 +1,7 @@
 import type { ConsentChannel } from '../identity/contact.ts'
 import type { Statements } from '../op.ts'
 import { compose, type Draft } from './compose.ts'
-import { emailOf } from './headline.ts'
+import type { Text } from './headline.ts'
 import type { LinkPlace } from './link.ts'
 
 /** A message that is about to be written to the outbox. */
@@ -37,15 +37,11 @@ export async function writeLetters(
       return 1
     },
   }
-  const texts: { headline: string | null; body: string }[] = []
+  const texts: Text[] = []
   for (const { id: messageId, conversationId, campaignId, channel, draft, headline } of letters) {
     const place: LinkPlace = { messageId, conversationId, campaignId }
     const text = await compose(keeping, draft, place, baseUrl)
-    if (channel === 'sms') texts.push({ headline: null, body: text })
-    else {
-      const email = emailOf(text)
-      texts.push({ ...email, headline: email.headline ?? headline })
-    }
+    texts.push(channel === 'sms' ? text : { ...text, headline: text.headline || headline })
   }
   await tx.run('messages_add', [
     now,

@@ -21,6 +21,10 @@ export function piecesOf(template: string): Piece[] {
   return pieces
 }
 
+/** A template whose variables are each on one line, as long as before. */
+export const onOneLine = (template: string): string =>
+  template.replace(TOKEN, (token) => token.replace(/[\r\n]/g, ' '))
+
 /** Names of the variables of a template, each once. */
 export const variablesIn = (template: string): string[] => [
   ...new Set(piecesOf(template).flatMap((piece) => ('variable' in piece ? [piece.variable] : []))),
@@ -66,5 +70,5 @@ export const render = (template: string, values: Values): string =>
     .join('')
 
 /** On one line and not endless, whatever the data says. */
-const said = (value: string | null | undefined): string =>
+export const said = (value: string | null | undefined): string =>
   [...(value ?? '').replace(/[\s\p{Cc}]+/gu, ' ').trim()].slice(0, LONGEST_VALUE).join('')

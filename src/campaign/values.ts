@@ -1,10 +1,10 @@
 import type { Brand } from '../op.ts'
 import { storeUrl } from './cart-link.ts'
-import { isClickable } from './clickable.ts'
+import { isClickable, isClickableName } from './clickable.ts'
 import type { Discount } from './discount.ts'
 import { carried } from './fact.ts'
 import type { Recipient } from './recipient.ts'
-import type { Values } from './template.ts'
+import { said, type Values } from './template.ts'
 import { isPredefined, TRIGGERS } from './trigger.ts'
 
 /** What the variables of a message stand for. */
@@ -15,12 +15,14 @@ export interface Said {
   /** What the trigger carried. */
   facts: Readonly<Record<string, unknown>>
   discount: { saved: Pick<Discount, 'name' | 'type' | 'value'>; code: string } | null
+  /** The message that they are said in. */
+  template: string
 }
 
 const MOST_TITLES = 3
 
 /** The values of all variables but links; null where there is nothing to say. */
-export function valuesOf({ recipient, brand, trigger, facts: given, discount }: Said): Values {
+export function valuesOf({ recipient, brand, trigger, facts: given, discount, template }: Said): Values {
   const facts = trigger === 'browse_abandoned' ? withoutLinks(given) : given
   const own = Object.entries(facts).map(([name, value]) => [`event.${name}`, plain(value)])
   const offered = isPredefined(trigger) ? Object.entries(TRIGGERS[trigger].facts) : []
@@ -30,8 +32,7 @@ export function valuesOf({ recipient, brand, trigger, facts: given, discount }: 
   })
   return {
     ...Object.fromEntries([...own, ...known]),
-    'contact.first_name': nameOf(recipient.first_name),
-    'contact.last_name': nameOf(recipient.last_name),
+    ...namesOf(recipient, template),
     'brand.name': brand.name,
     'brand.url': storeUrl(brand),
     'checkout.total': totalOf(facts, brand.currency_code),
@@ -55,8 +56,23 @@ function withoutLinks(facts: Said['facts']): Said['facts'] {
   return Object.fromEntries(Object.entries(facts).filter(([name, value]) => isSaid(name, value)))
 }
 
-/** Anyone can write a name into a checkout with somebody else's address: a message must not carry their link. */
-const nameOf = (name: string | null): string | null => (name === null || isClickable(name) ? null : name)
+/**
+ * Anyone can write a name into a checkout with somebody else's address: a message must not carry their link, nor one
+ * that two names make together. Without a space between them only where the message has none, or "J." of "Smith" would
+ * be taken for one.
+ */
+function namesOf({ first_name, last_name }: Said['recipient'], template: string): Values {
+  const [first, last] = [nameOf(first_name), nameOf(last_name)]
+  const together = (template.includes('}}{{') ? ['', ' '] : [' ']).flatMap((between) => [
+    first + between + last,
+    last + between + first,
+  ])
+  return together.some(isClickableName)
+    ? {}
+    : { 'contact.first_name': first || null, 'contact.last_name': last || null }
+}
+
+const nameOf = (name: string | null): string => (isClickableName(said(name)) ? '' : said(name))
 
 /** Texts, numbers and truths as they are; lists of them one after the other. */
 function plain(value: unknown): string | null {

@@ -1,9 +1,11 @@
 import type { Brand, Statements } from '../op.ts'
 import type { Progress } from './advance.ts'
 import { cartUrl, checkoutUrl } from './cart-link.ts'
+import type { Draft } from './compose.ts'
 import type { CartLink } from './definition.ts'
 import type { Discount } from './discount.ts'
 import type { Policy } from './gate.ts'
+import { emailOf } from './headline.ts'
 import type { HeldRun } from './held-run.ts'
 import { type Letter, writeLetters } from './letter.ts'
 import type { Recipient } from './recipient.ts'
@@ -85,18 +87,21 @@ const stepsOf = ({ run, progress, conversationId, messageId }: Move) =>
     messageId: isSaying(step.step) ? messageId : null,
   }))
 
-function draftOf({ run, recipient, progress, code: given, cartLink }: Move, brand: Brand) {
+function draftOf({ run, recipient, progress, code: given, cartLink }: Move, brand: Brand): Draft {
   const { facts } = run
   const discount = given && { saved: given.discount, code: given.code }
   const code = given?.code ?? null
+  const { channel = 'sms', template = '' } = progress.message ?? {}
   return {
-    template: progress.message?.template ?? '',
+    // Before values come in: none of them can become the subject.
+    ...(channel === 'email' ? emailOf(template) : { headline: null, body: template }),
     values: valuesOf({
       recipient: recipient ?? { first_name: null, last_name: null },
       brand,
       trigger: run.trigger_event,
       facts,
       discount,
+      template,
     }),
     cart: cartUrl(cartLink, facts, brand, code),
     checkout: checkoutUrl(facts, brand, code),

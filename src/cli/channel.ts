@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { serviceSeal } from '../access/service-seal.ts'
 import { ADAPTERS, type Adapter } from '../campaign/channel.ts'
 import { type ChannelRow, channelRow, openedSecret, sealedSecret } from '../campaign/channel-settings.ts'
+import { needsTls } from '../campaign/channel-smtp.ts'
+import { isThisMachine } from '../campaign/this-machine.ts'
 import type { ConsentChannel } from '../identity/contact.ts'
 import { command, fileOption, integerOption, type Run, required, text, UsageError } from './command.ts'
 import { brand, ofBrand } from './of-brand.ts'
@@ -36,7 +38,7 @@ function adapterNamed(values: Run['values'], of: ConsentChannel): Adapter {
 const TAKES: Readonly<Record<Adapter, readonly string[]>> = {
   outbox: ['rate'],
   http_sms: ['rate', 'url', 'from', 'secret-file'],
-  smtp: ['rate', 'host', 'port', 'tls', 'require-tls', 'user', 'from', 'secret-file'],
+  smtp: ['rate', 'host', 'port', 'tls', 'require-tls', 'allow-plain', 'user', 'from', 'secret-file'],
 }
 
 function refuseOthers(adapter: Adapter, values: Run['values']): void {
@@ -50,7 +52,7 @@ function settingsOf(adapter: Adapter, values: Run['values']): Record<string, unk
   const web = (name: string) => {
     const given = required(values, name)
     const url = URL.parse(given)
-    const isLocal = url !== null && ['127.0.0.1', 'localhost', '[::1]'].includes(url.hostname)
+    const isLocal = url !== null && isThisMachine(url.hostname)
     if (url?.protocol === 'https:' || (isLocal && url.protocol === 'http:')) return given
     throw new UsageError(`--${name} must be an address that begins with https://, not "${given}"`)
   }
@@ -61,16 +63,27 @@ function settingsOf(adapter: Adapter, values: Run['values']): Record<string, unk
       return { url: web('url'), from: text(values, 'from') ?? null }
     case 'smtp': {
       const secure = values.tls === true
+      const host = required(values, 'host')
+      const user = text(values, 'user') ?? null
+      const allowPlain = allowsPlain(values)
       return {
-        host: required(values, 'host'),
+        host,
         port: integerOption(values, 'port', secure ? 465 : 587, 1, 65_535),
         secure,
-        require_tls: values['require-tls'] === true,
-        user: text(values, 'user') ?? null,
+        require_tls: values['require-tls'] === true || needsTls({ host, user, allowPlain }),
+        allow_plain: allowPlain,
+        user,
         from: senderOf(values),
       }
     }
   }
+}
+
+function allowsPlain(values: Run['values']): boolean {
+  const other = ['tls', 'require-tls'].find((name) => values[name] === true)
+  if (values['allow-plain'] === true && other)
+    throw new UsageError(`--allow-plain: cannot be given with --${other}`)
+  return values['allow-plain'] === true
 }
 
 /** An address, alone or behind a name: a mail server refuses every message of anything else. */
@@ -106,7 +119,11 @@ export const channelCommands = [
       host: { type: 'string', placeholder: 'HOST', what: 'smtp: the mail server' },
       port: { type: 'string', placeholder: 'N', what: 'smtp: its port (default: 587, with --tls 465)' },
       tls: { type: 'boolean', what: 'smtp: TLS from the first byte on' },
-      'require-tls': { type: 'boolean', what: 'smtp: refuse a server that offers no TLS' },
+      'require-tls': {
+        type: 'boolean',
+        what: 'smtp: refuse a server that offers no TLS (default with --user, unless it is on this machine)',
+      },
+      'allow-plain': { type: 'boolean', what: 'smtp: tell the password also to a server that offers no TLS' },
       user: { type: 'string', placeholder: 'NAME', what: 'smtp: account' },
       from: { type: 'string', placeholder: 'FROM', what: 'Address, number or name that messages come from' },
       'secret-file': {
