@@ -304,6 +304,12 @@ t.test('the flow', async (t) => {
     const limited = await server.register({ scope: 'stats:read' })
     t.equal((await server.tokens(limited, 'admin@a.co', { scope: undefined })).scope, 'stats:read')
   })
+  t.test('says that who sees customers sees what they bought', async (t) => {
+    const visitor = server.browser()
+    const login = await visitor.open(server.authorizeUrl(await server.register(), { scope: 'customers:read' }))
+    const consent = await visitor.submit(login, '/login', { email: 'admin@a.co', password: PASSWORD })
+    t.match(consent.text, /Customers, what they did and what they bought/)
+  })
   t.test('leaves out scopes that do not exist', async (t) => {
     const client = await server.register()
     t.equal(
