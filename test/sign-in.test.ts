@@ -306,7 +306,9 @@ t.test('the flow', async (t) => {
   })
   t.test('says that who sees customers sees what they bought', async (t) => {
     const visitor = server.browser()
-    const login = await visitor.open(server.authorizeUrl(await server.register(), { scope: 'customers:read' }))
+    const login = await visitor.open(
+      server.authorizeUrl(await server.register(), { scope: 'customers:read' }),
+    )
     const consent = await visitor.submit(login, '/login', { email: 'admin@a.co', password: PASSWORD })
     t.match(consent.text, /Customers, what they did and what they bought/)
   })
