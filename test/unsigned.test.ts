@@ -7,7 +7,7 @@ import { signatureOf } from '../src/connect/custom/signature.ts'
 import { createReceiver } from '../src/connect/store/receive.ts'
 import { signatureOf as storeSignatureOf } from '../src/connect/store/signature.ts'
 import { gatewayRoutes } from '../src/http/gateway.ts'
-import type { Admission } from '../src/http/route.ts'
+import type { Admission, Route } from '../src/http/route.ts'
 import { createServer } from '../src/http/server.ts'
 import { storeRoutes } from '../src/http/store.ts'
 import type { Db } from '../src/op.ts'
@@ -133,8 +133,8 @@ t.test('shops that somebody made up share statements', async (t) => {
 
 t.test('channels that somebody made up share statements', async (t) => {
   asked.length = 0
-  const [route] = gatewayRoutes(parts)
-  const { admit } = route?.methods.POST as Admission
+  const [{ methods }] = gatewayRoutes(parts) as [Route]
+  const { admit } = methods.POST as Admission
   const request = (at: number) => ({
     params: { channelId: `made-up-${at}` },
     header: () => WRONG.toString('hex'),
