@@ -117,7 +117,11 @@ export const SETTINGS: Record<string, Setting> = {
     what: 'Least level that is logged; commands but dev, serve and work log warn and error unless it is set',
     check: oneOf(LEVELS),
   },
-  REFRESH_CRON: { default: '*/15 * * * *', what: 'When models and segments are refreshed, in UTC: each brand once an interval, at a minute of its own', check: cron },
+  REFRESH_CRON: {
+    default: '*/15 * * * *',
+    what: 'When models and segments are refreshed, in UTC: each brand once an interval, at a minute of its own',
+    check: cron,
+  },
   DUCKDB_MEMORY_MB: {
     default: '2048',
     what: 'Memory that one refresh, snapshot or merge of files may take; what does not fit goes to the disk. Some run at once',

@@ -26,7 +26,11 @@ const SHARED_CONNECTIONS = 16
 const connectionsOf = (oneOf: number) => Math.min(8, Math.max(3, Math.ceil(SHARED_CONNECTIONS / oneOf)))
 
 const processesOption = {
-  processes: { type: 'string', placeholder: 'N', what: 'Server processes that share the port, 1 to 16; default 1' },
+  processes: {
+    type: 'string',
+    placeholder: 'N',
+    what: 'Server processes that share the port, 1 to 16; default 1',
+  },
 } as const
 
 function processesOf(values: Values, { port }: Config): number {

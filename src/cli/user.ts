@@ -132,7 +132,11 @@ export const userCommands = [
       user: { type: 'string', required: true, placeholder: 'EMAIL', what: 'Email of the user' },
       scopes: { type: 'string', required: true, placeholder: 'A,B', what: 'Scopes, separated by commas' },
       brand: { ...brand, required: false, what: 'Id, shop or name; needed when the user has several' },
-      ttl: { type: 'string', placeholder: 'SECONDS', what: 'How long it is valid, 60 to 2592000 (default 3600)' },
+      ttl: {
+        type: 'string',
+        placeholder: 'SECONDS',
+        what: 'How long it is valid, 60 to 2592000 (default 3600)',
+      },
     },
     run: async ({ app: open, values, config }) => {
       const ttlSeconds = integerOption(values, 'ttl', 3600, 60, 30 * DAY)

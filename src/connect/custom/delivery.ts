@@ -52,7 +52,10 @@ export function readBody(raw: Buffer, receivedAt: Date): Delivery {
   if (typeof type !== 'string' || type === '')
     throw refuse('missing_field', 'type: must be the slug of a registered event definition')
   if (typeof eventId !== 'string' || !EVENT_ID.test(eventId))
-    throw refuse('missing_field', `event_id: must be 1 to ${MAX_ID} printable ASCII characters, neither the first nor the last a space`)
+    throw refuse(
+      'missing_field',
+      `event_id: must be 1 to ${MAX_ID} printable ASCII characters, neither the first nor the last a space`,
+    )
   if (!isObject(read)) throw refuse('invalid_payload', 'data: must be a JSON object')
   const problems: string[] = []
   // As deep as properties of an event may be, which it becomes.
