@@ -1,9 +1,10 @@
+import { join } from 'node:path'
 import type { Config } from './config.ts'
 import { errorCode, Failure, fail } from './errors.ts'
 import { createPipeline, type Pipeline } from './lake/pipeline.ts'
 import { errorFields, log } from './log.ts'
 import { startEmbedded } from './store/embedded.ts'
-import { makeFolder } from './store/folder.ts'
+import { closeFolder, makeFolder } from './store/folder.ts'
 import { type MigrateOptions, migrate } from './store/migrate.ts'
 import { openPostgres, type Postgres } from './store/postgres.ts'
 
@@ -24,6 +25,7 @@ export interface AppOptions extends MigrateOptions {
 export async function openApp(config: Config, options: AppOptions = {}): Promise<App> {
   makeFolder('DATA_DIR', config.dataDir)
   makeFolder('LAKE_DIR', config.lakeDir)
+  for (const part of ['brands', 'staging', 'tmp']) closeFolder(join(config.lakeDir, part))
   const embedded = config.databaseUrl === null ? await startEmbedded({ dataDir: config.dataDir }) : null
   const url = config.databaseUrl ?? embedded?.url
   if (!url) throw new Error('neither DATABASE_URL nor the embedded Postgres gave an address')

@@ -1,6 +1,6 @@
 import { constants } from 'node:buffer'
 import { createHash } from 'node:crypto'
-import { closeSync, openSync, readdirSync, readFileSync, writeFileSync, writeSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, readFileSync, statSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { v7 } from 'uuid'
@@ -496,6 +496,7 @@ t.test('of a rejects file all lines stay byte by byte that name somebody else', 
   writeFileSync(path, Buffer.concat(others.flatMap((line) => [theirs, line])))
   t.match(await customer('erase', [email], { yes: true }), { removed: { imports: { rejected_rows: 3 } } })
   t.same(readFileSync(path), Buffer.concat(others))
+  t.equal(statSync(path).mode & 0o777, 0o600)
 })
 
 t.test('a document names somebody by every digit of an id, also where that is a number', async (t) => {

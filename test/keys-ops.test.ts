@@ -323,9 +323,9 @@ t.test('changes of keys and brands take effect at once', async (t) => {
     let reads = 0
     const counted: Statements = {
       ...db.postgres.pipeline,
-      maybe: (name, args) => {
+      many: (name, args) => {
         reads++
-        return db.postgres.pipeline.maybe(name, args)
+        return db.postgres.pipeline.many(name, args)
       },
     }
     const clock = { now: Date.now() }

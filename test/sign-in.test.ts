@@ -304,6 +304,14 @@ t.test('the flow', async (t) => {
     const limited = await server.register({ scope: 'stats:read' })
     t.equal((await server.tokens(limited, 'admin@a.co', { scope: undefined })).scope, 'stats:read')
   })
+  t.test('says that who sees customers sees what they bought', async (t) => {
+    const visitor = server.browser()
+    const login = await visitor.open(
+      server.authorizeUrl(await server.register(), { scope: 'customers:read' }),
+    )
+    const consent = await visitor.submit(login, '/login', { email: 'admin@a.co', password: PASSWORD })
+    t.match(consent.text, /Customers, what they did and what they bought/)
+  })
   t.test('leaves out scopes that do not exist', async (t) => {
     const client = await server.register()
     t.equal(
@@ -386,6 +394,53 @@ t.test(
     )
   },
 )
+
+t.test('a client that is a document is counted wherever it would be fetched', async (t) => {
+  const seen: unknown[] = []
+  const limited = await signInServer(t, db, {
+    limitShared: async (key: string, rate: object) => {
+      seen.push([key, rate])
+      if (key === 'oauth_authorize') throw fail('rate_limited', 'Slowly', { headers: { 'retry-after': '3' } })
+    },
+    trustedHops: 1,
+  })
+  const { lookup } = dns
+  t.teardown(() => Object.assign(dns, { lookup }))
+  dns.lookup = (async (name: string) => {
+    seen.push(name)
+    return [{ address: '127.0.0.1', family: 4 }]
+  }) as unknown as typeof lookup
+  for (const path of ['/oauth/token', '/oauth/revoke']) {
+    seen.length = 0
+    const answer = await limited.call(path, undefined, {
+      method: 'POST',
+      headers: { 'x-forwarded-for': '2001:db8:1:2::3' },
+      body: new URLSearchParams({
+        client_id: 'https://client.example/app.json',
+        grant_type: 'refresh_token',
+        refresh_token: 'x',
+        token: 'x',
+      }),
+    })
+    t.match(answer, { status: 429, body: { error: 'rate_limited', error_description: 'Slowly' } }, path)
+    t.equal(answer.headers.get('retry-after'), '3')
+    t.same(seen, [
+      ['oauth_authorize of 2001:db8:1', { count: 300, per: 'minute' }],
+      ['oauth_authorize', { count: 600, per: 'minute', burst: 1_200 }],
+    ])
+  }
+})
+
+t.test('a sign-in whose client is a document is counted once', async (t) => {
+  const seen: string[] = []
+  const limited = await signInServer(t, db, { limitShared: async (key: string) => void seen.push(key) })
+  const { lookup } = dns
+  t.teardown(() => Object.assign(dns, { lookup }))
+  dns.lookup = (async () => [{ address: '127.0.0.1', family: 4 }]) as unknown as typeof lookup
+  const away = { id: 'https://client.example/app.json', redirectUri: 'https://client.example/' }
+  t.match(await limited.browser().open(limited.authorizeUrl(away)), { status: 400 })
+  t.same(seen, ['oauth_authorize'])
+})
 
 t.test('what a sign-in is asked for with may have 4 KB, since it is kept', async (t) => {
   const client = await server.register()

@@ -1,5 +1,6 @@
 import { errorFields, log } from '../log.ts'
 import type { Brand, KeyCaller, Statements } from '../op.ts'
+import { gathered } from './gathered.ts'
 import type { Announced } from './invalidation.ts'
 import type { KeyClass } from './key.ts'
 import type { Lease } from './lease.ts'
@@ -27,15 +28,22 @@ export interface KeyLookup {
   settled(): Promise<void>
 }
 
-/** Keys by hash, read across brands and kept while the lease covers them. `now` is in milliseconds. */
+/**
+ * Keys by hash, read across brands and kept while the lease covers them. `now` is in milliseconds. Anybody may make up
+ * keys: whatever is asked meanwhile shares a statement.
+ */
 export function createKeyLookup(
   pipeline: Statements,
   now: () => number = Date.now,
   lease?: Lease,
 ): KeyLookup {
   const writes = new Set<Promise<void>>()
+  const look = gathered<KeyRow>(async (hashes) => {
+    const rows = await pipeline.many<KeyRow>('keys_by_hash', [hashes])
+    return new Map(rows.map((row) => [row.hash, row]))
+  })
   const read = async (hash: string) => {
-    const row = await pipeline.maybe<KeyRow>('key_by_hash', [Buffer.from(hash, 'hex')])
+    const row = await look(hash)
     return row && found(row)
   }
   const keys = remembered(read, now, lease)
@@ -66,6 +74,8 @@ export function createKeyLookup(
 }
 
 interface KeyRow extends Omit<Brand, 'created_at'> {
+  /** In hexadecimal. */
+  hash: string
   key_id: string
   key_class: KeyClass
   scopes: string[]
@@ -76,6 +86,7 @@ interface KeyRow extends Omit<Brand, 'created_at'> {
 }
 
 function found({
+  hash: _,
   key_id,
   key_class,
   scopes,

@@ -1,4 +1,4 @@
-import { fail } from '../errors.ts'
+import { type Failure, fail } from '../errors.ts'
 import type { EngineResponse } from './engine.ts'
 
 /** What is still read (and dropped) of a body that is refused, so that the client reads the answer, not a reset. */
@@ -42,11 +42,17 @@ export class Receiving {
   }
 }
 
+interface BodyLimit {
+  bytes: number
+  /** What a longer body is refused with; 413 unless given. */
+  tooLarge?: ((bytes: number) => Failure) | undefined
+}
+
 /**
  * Reads one request body: counts what arrives, keeps it up to the limit, drops the rest.
  */
 export class Body {
-  readonly #limit: number
+  readonly #limit: BodyLimit
   /** Content-Length; null for a chunked body. */
   readonly #declared: number | null
   readonly #receiving: Receiving
@@ -62,7 +68,7 @@ export class Body {
   #reader: { resolve(body: Buffer): void; reject(reason: unknown): void; borrows: boolean } | undefined
   #drained: ((whole: boolean) => void) | undefined
 
-  constructor(response: EngineResponse, declared: number | null, limit: number, receiving: Receiving) {
+  constructor(response: EngineResponse, declared: number | null, limit: BodyLimit, receiving: Receiving) {
     this.#declared = declared
     this.#limit = limit
     this.#receiving = receiving
@@ -132,7 +138,7 @@ export class Body {
   }
 
   get #over(): boolean {
-    return Math.max(this.#received, this.#declared ?? 0) > this.#limit
+    return Math.max(this.#received, this.#declared ?? 0) > this.#limit.bytes
   }
 
   #arrived(chunk: ArrayBuffer, last: boolean): void {
@@ -149,7 +155,7 @@ export class Body {
       if (this.#kept && chunk.byteLength > 0) this.#keep(Buffer.from(new Uint8Array(chunk)), last)
       this.#settle()
     }
-    if (this.#drained && (last || this.#received > this.#limit + MOST_DROPPED)) {
+    if (this.#drained && (last || this.#received > this.#limit.bytes + MOST_DROPPED)) {
       const done = this.#drained
       this.#drained = undefined
       done(last)
@@ -187,11 +193,14 @@ export class Body {
     this.#reader = undefined
     if (this.#gone) reader.reject(GONE)
     else if (this.#refused) reader.reject(fail('unavailable', FULL))
-    else if (this.#over) reader.reject(fail('payload_too_large', `The body must be ${atMost(this.#limit)}`))
+    else if (this.#over) reader.reject((this.#limit.tooLarge ?? tooLong)(this.#limit.bytes))
     else reader.resolve(this.#chunks.length === 1 ? (this.#chunks[0] ?? EMPTY) : Buffer.concat(this.#chunks))
     this.#release()
   }
 }
+
+/** Of a body over a limit. */
+export const tooLong = (limit: number) => fail('payload_too_large', `The body must be ${atMost(limit)}`)
 
 function atMost(bytes: number): string {
   if (bytes === 0) return 'empty'

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import { setImmediate } from 'node:timers/promises'
-import { Failure, fail } from '../errors.ts'
+import { fail } from '../errors.ts'
 import { errorFields, log } from '../log.ts'
 import { Body, EMPTY, GONE, type Receiving } from './body.ts'
 import { endResponse } from './end.ts'
@@ -53,7 +53,8 @@ export class Exchange {
     const chunked = this.#request.header('transfer-encoding') !== undefined
     const length = Number(this.#request.header('content-length') ?? 0)
     if (chunked || length > 0) {
-      const limit = this.#match?.route.bodyLimit ?? 0
+      const { bodyLimit = 0, tooLarge } = this.#match?.route ?? {}
+      const limit = { bytes: bodyLimit, tooLarge }
       this.#body = new Body(this.#response, chunked ? null : length, limit, this.#server.receiving)
     }
     this.#response.onAborted(() => this.#gone())
@@ -134,10 +135,7 @@ export class Exchange {
 
   #errorReply(error: unknown): Reply {
     if (error === GONE) return { status: CLIENT_GONE }
-    const route = this.#match?.route
-    const isTooLarge = error instanceof Failure && error.code === 'payload_too_large'
-    const told = (isTooLarge && route?.tooLarge?.()) || error
-    return errorReply(told, route?.surface ?? 'rest', this.#request.requestId)
+    return errorReply(error, this.#match?.route.surface ?? 'rest', this.#request.requestId)
   }
 
   #send(reply: Reply): void {

@@ -1,3 +1,4 @@
+import { gathered } from '../access/gathered.ts'
 import { gatewayIdOf } from '../campaign/channel-http.ts'
 import { type ChannelRow, openedSecret } from '../campaign/channel-settings.ts'
 import { noteDelivery } from '../campaign/delivered.ts'
@@ -11,11 +12,13 @@ import type { Postgres } from '../store/postgres.ts'
 import { parseTime } from '../time.ts'
 import { textProblem } from './json.ts'
 import type { Reply } from './reply.ts'
-import type { Request } from './request.ts'
+import { type Request, refuseEncoding, refuseLength } from './request.ts'
 import type { Route } from './route.ts'
 
 export const GATEWAY_PATH = '/gateway/'
 const BODY_BYTES = 65_536
+/** So much of a body is received: who signed it is said before its length is. */
+const MOST_BYTES = 4 * BODY_BYTES
 const LONGEST_TEXT = 10_000
 const LONGEST_ID = 256
 /** A word older than this is one that somebody recorded. */
@@ -33,30 +36,33 @@ type Row = ChannelRow & { brand_id: string }
 /** Where gateways tell of deliveries and of messages that came in: POST /gateway/{channelId}, signed. */
 export function gatewayRoutes(gateways: Gateways): Route[] {
   const { postgres, seal, now = () => new Date() } = gateways
-  const unsigned = () =>
-    fail(
-      'unauthorized',
-      'The header x-svc-signature must be the lower-case hexadecimal HMAC-SHA256 of the body, by the signing secret of the channel',
-    )
+  // Anybody may name any channel: whatever is asked meanwhile shares a statement.
+  const look = gathered<Row>(async (channelIds) => {
+    const rows = await postgres.pipeline.many<Row>('gateway_channels', [channelIds])
+    return new Map(rows.map((row) => [row.lookup_id, row]))
+  })
   return [
     {
       path: `${GATEWAY_PATH}{channelId}`,
       surface: 'webhook',
-      bodyLimit: BODY_BYTES,
+      bodyLimit: MOST_BYTES,
+      encodings: 'handler',
+      tooLarge: unsigned,
       methods: {
         POST: {
           async admit(request: Request) {
             const signature = request.header('x-svc-signature')
             const { channelId = '' } = request.params
-            const row = /^[\w-]{1,64}$/.test(channelId)
-              ? await postgres.pipeline.maybe<Row>('gateway_channel', [channelId])
-              : undefined
-            // Answered like a wrong signature: nobody learns which channels there are.
+            if (!isSignature(signature)) throw unsigned()
+            const row = /^[\w-]{1,64}$/.test(channelId) ? await look(channelId) : undefined
             const secret = row && openedSecret(seal, row.brand_id, row)
-            if (!row || !secret || !isSignature(signature)) throw unsigned()
-            return async ({ body }) => {
-              if (!isSigned(Buffer.from(secret.signing), body, signature)) throw unsigned()
-              return await told(gateways, row, bodyOf(body), now())
+            return async (sent) => {
+              // Answered like a wrong signature, and no sooner: nobody learns which channels there are.
+              if (!row || !secret || !isSigned(Buffer.from(secret.signing), sent.body, signature))
+                throw unsigned()
+              refuseEncoding(sent, 'unsupported_media_type')
+              refuseLength(sent, BODY_BYTES)
+              return await told(gateways, row, bodyOf(sent.body), now())
             }
           },
         },
@@ -64,6 +70,12 @@ export function gatewayRoutes(gateways: Gateways): Route[] {
     },
   ]
 }
+
+const unsigned = () =>
+  fail(
+    'unauthorized',
+    'The header x-svc-signature must be the lower-case hexadecimal HMAC-SHA256 of the body, by the signing secret of the channel',
+  )
 
 function bodyOf(bytes: Buffer): Record<string, unknown> {
   let body: unknown

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { fail } from '../errors.ts'
-import { EMPTY, GONE } from './body.ts'
+import { EMPTY, GONE, tooLong } from './body.ts'
 import type { EngineRequest, EngineResponse } from './engine.ts'
 
 /** A request as handlers see it. Everything that costs is made when it is first asked for. */
@@ -157,6 +157,11 @@ function decoded(name: string, value: string): string {
   } catch {
     throw fail('bad_request', `${name} must be valid percent-encoded UTF-8 in the path`)
   }
+}
+
+/** Throws for a body of more bytes. */
+export function refuseLength({ body }: Request, limit: number): void {
+  if (body.length > limit) throw tooLong(limit)
 }
 
 /** Throws for a body with a Content-Encoding other than identity. */

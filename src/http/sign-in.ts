@@ -1,5 +1,6 @@
 import { createProvider } from '../access/sign-in/provider.ts'
 import type { Route } from './server.ts'
+import { countDocument } from './sign-in/document.ts'
 import { interactionRoutes } from './sign-in/interaction.ts'
 import { resourceRoutes } from './sign-in/metadata.ts'
 import { type OAuthDeps, oauthRoutes } from './sign-in/oauth.ts'
@@ -19,6 +20,7 @@ export function signInRoutes({ signIn, everywhere = async () => {}, ...limits }:
       signIn.forget('grant', id)
       await everywhere()
     },
+    beforeFetch: limits.limitShared && countDocument(limits.limitShared),
     showError: (ctx, { error, error_description: description }) => {
       const { headers, body } = errorPage(400, 'This app cannot sign you in', description ?? error)
       ctx.set(headers as Record<string, string>)

@@ -2,13 +2,15 @@ import { createRoom, type RoomLimits } from '../connect/room.ts'
 import { PLATFORMS } from '../connect/store/connection.ts'
 import { timeOf } from '../connect/store/fields.ts'
 import type { Receiver } from '../connect/store/receive.ts'
-import { isSignature } from '../connect/store/signature.ts'
+import { isSignature, isSignedBy } from '../connect/store/signature.ts'
 import { fail } from '../errors.ts'
-import type { Request } from './request.ts'
+import { type Request, refuseEncoding, refuseLength } from './request.ts'
 import type { Route } from './route.ts'
 
 /** Orders with hundreds of lines stay below it. */
-export const WEBHOOK_BYTES = 2 * 1024 * 1024
+const WEBHOOK_BYTES = 2 * 1024 * 1024
+/** So much of a body is received: who signed it is said before its length is. */
+const MOST_BYTES = 2 * WEBHOOK_BYTES
 
 const SHOP = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/
 const TOPIC = /^[a-z_]{1,60}\/[a-z_]{1,60}$/
@@ -21,7 +23,9 @@ export function storeRoutes(receiver: Receiver, room: RoomLimits): Route[] {
     {
       path: '/store/{platform}/webhooks',
       surface: 'webhook',
-      bodyLimit: WEBHOOK_BYTES,
+      bodyLimit: MOST_BYTES,
+      encodings: 'handler',
+      tooLarge: unsigned,
       methods: {
         POST: {
           async admit(request) {
@@ -30,24 +34,26 @@ export function storeRoutes(receiver: Receiver, room: RoomLimits): Route[] {
               throw fail('not_found', `platform must be one of ${PLATFORMS.join(', ')}`)
             const sent = headersOf(request, platform)
             const connection = await receiver.find(platform, sent.shopDomain)
-            // Answered like a wrong signature: nobody learns which shops are connected.
-            if (!connection)
-              throw fail(
-                'unauthorized',
-                'The signature is not that of this body with the secret of this store',
-              )
-            return async ({ body }) => ({
-              status: 200,
-              body: await inRoom(connection.brandId, body.length, () =>
+            return async (delivered) => {
+              const { body } = delivered
+              // Answered like a wrong signature, and no sooner: nobody learns which shops are connected.
+              if (!connection || !isSignedBy(body, sent.signature, connection.webhookSecret)) throw unsigned()
+              refuseEncoding(delivered, 'unsupported_media_type')
+              refuseLength(delivered, WEBHOOK_BYTES)
+              const outcome = await inRoom(connection.brandId, body.length, () =>
                 receiver.receive(connection, { ...sent, body }),
-              ),
-            })
+              )
+              return { status: 200, body: outcome }
+            }
           },
         },
       },
     },
   ]
 }
+
+const unsigned = () =>
+  fail('unauthorized', 'The signature is not that of this body with the secret of this store')
 
 function headersOf(request: Request, platform: string) {
   const header = (name: string) => request.header(`x-${platform}-${name}`)

@@ -144,7 +144,7 @@ async function dump(tx: Transaction, table: string, path: string, signal: AbortS
 
 /** A copy that shares blocks where the file system can; on disk when it returns, its name once its folders are synced. */
 export async function copyDurably(from: string, to: string): Promise<void> {
-  await mkdir(dirname(to), { recursive: true })
+  await mkdir(dirname(to), { recursive: true, mode: 0o700 })
   await copyFile(from, to, constants.COPYFILE_FICLONE)
   await sync(to)
 }

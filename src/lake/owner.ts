@@ -87,7 +87,7 @@ const ownerOf = (lakeDir: string): Promise<string | null> =>
 /** Whose it is then: somebody else may have been first. */
 async function claim(lakeDir: string, serviceId: string): Promise<string | null> {
   const written = join(lakeDir, 'tmp', `${OWNER}-${uuidv7()}`)
-  await mkdir(dirname(written), { recursive: true })
+  await mkdir(dirname(written), { recursive: true, mode: 0o700 })
   await writeFile(written, serviceId, { flush: true })
   const owner = join(lakeDir, OWNER)
   try {

@@ -68,7 +68,7 @@ function linkAll(
   folders: readonly string[],
   files: readonly Pick<LakeFile, 'path'>[],
 ): string[] {
-  for (const folder of folders) mkdirSync(folder, { recursive: true })
+  for (const folder of folders) mkdirSync(folder, { recursive: true, mode: 0o700 })
   return files.map(({ path }) => {
     const to = join(root, path)
     link(join(lakeDir, path), to)

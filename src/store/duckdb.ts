@@ -63,7 +63,7 @@ export async function openDuck(options: DuckOptions): Promise<OwnDuck> {
  */
 export function makeSpillFolder(path: string): void {
   try {
-    mkdirSync(path, { recursive: true })
+    mkdirSync(path, { recursive: true, mode: 0o700 })
   } catch {}
 }
 

@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { mkdir, open, readdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { errorCode, fail } from '../errors.ts'
@@ -20,6 +20,15 @@ export function makeFolder(what: string, path: string): void {
     if (errorCode(cause) === 'EEXIST') return
     throw fail('unavailable', `${what}: the folder ${path} cannot be made (${errorCode(cause)}).`, { cause })
   }
+}
+
+/** Of a folder that is there, is ours and is open to others: from here on it is not, where its disk knows modes. */
+export function closeFolder(path: string): void {
+  const found = statSync(path, { throwIfNoEntry: false })
+  if (!found || found.uid !== process.getuid?.() || (found.mode & 0o077) === 0) return
+  try {
+    chmodSync(path, found.mode & 0o700)
+  } catch {}
 }
 
 /** Has what is in a folder there for good: names are on disk once their folder is synced, not with their files. */
@@ -49,9 +58,9 @@ export async function syncFolders(path: string): Promise<void> {
   await sync(path)
 }
 
-/** Makes a folder, by its absolute path, and those above it that are missing, on disk for good. */
+/** Makes a folder, by its absolute path, and those above it that are missing, for their owner alone, on disk for good. */
 export async function makeFolders(path: string): Promise<void> {
-  const first = await mkdir(path, { recursive: true })
+  const first = await mkdir(path, { recursive: true, mode: 0o700 })
   if (first === undefined) return
   for (let made = path; made.length >= first.length; made = dirname(made)) await sync(dirname(made))
 }

@@ -16,7 +16,7 @@ const LOCK_SECONDS = 1
  * killed work are told apart.
  */
 export async function lockedFolder(parent: string, name: string): Promise<LockedFolder> {
-  await mkdir(parent, { recursive: true })
+  await mkdir(parent, { recursive: true, mode: 0o700 })
   const path = join(parent, name)
   const lock = await takeLock(`${path}.lock`, 'exclusive', LOCK_SECONDS).catch(() => null)
   // Whoever finds a lock that nobody holds takes the folder for that of killed work.

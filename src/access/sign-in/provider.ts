@@ -43,6 +43,8 @@ export interface ProviderDeps {
   issuer: string
   sessions: Sessions
   grantEnded(id: string): Promise<void>
+  /** Before the document of a client is fetched, which anybody may name; throws what refuses it. */
+  beforeFetch?: ((ctx: KoaContextWithOIDC | undefined) => Promise<void>) | undefined
   /** Fills in the answer when there is nobody to send an error back to. */
   showError(ctx: KoaContextWithOIDC, out: { error: string; error_description?: string | undefined }): void
 }
@@ -52,7 +54,7 @@ export function createProvider(deps: ProviderDeps): Provider {
   const { issuer } = deps
   const provider = new Provider(issuer, {
     ...identity(deps),
-    ...protocol(issuer),
+    ...protocol(deps),
     adapter: recordsOf(deps),
     interactions: interactionsOf(deps.sessions),
     jwks: { keys: [deps.key.jwk] } as NonNullable<Configuration['jwks']>,
@@ -96,7 +98,7 @@ function identity({ pipeline }: ProviderDeps): Configuration {
   }
 }
 
-function protocol(issuer: string): Configuration {
+function protocol({ issuer, beforeFetch }: ProviderDeps): Configuration {
   return {
     scopes: [...API_SCOPES, ...PROTOCOL_SCOPES],
     responseTypes: ['code'],
@@ -140,7 +142,10 @@ function protocol(issuer: string): Configuration {
         enabled: true,
         ack: 'draft-02',
         // The library ends a connection to an address inside the network, but only once there is one.
-        allowFetch: (_ctx, clientId) => isPublicSite(clientId),
+        allowFetch: async (ctx, clientId) => {
+          await beforeFetch?.(ctx)
+          return await isPublicSite(clientId)
+        },
       },
       resourceIndicators: {
         enabled: true,

@@ -1,9 +1,9 @@
+import { gathered } from '../../access/gathered.ts'
 import type { Lease } from '../../access/lease.ts'
 import { remembered } from '../../access/remembered.ts'
 import type { Seal } from '../../access/seal.ts'
 import type { Statements } from '../../op.ts'
 import type { Receiver } from './accept.ts'
-import { gathered } from './gathered.ts'
 import { secretPlace } from './webhook-secret.ts'
 
 /** A provider as its webhook needs it. */

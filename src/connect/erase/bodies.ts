@@ -104,6 +104,6 @@ async function replaceByOthers(path: string, people: People): Promise<void> {
   const others = async function* () {
     for await (const lines of linesOf(path)) yield* lines.filter((line) => !names(people, String(line)))
   }
-  await pipeline(others, createWriteStream(`${path}.new`, { flush: true }))
+  await pipeline(others, createWriteStream(`${path}.new`, { flush: true, mode: 0o600 }))
   await rename(`${path}.new`, path)
 }

@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto'
 import { accessSync, constants, type Stats, statSync } from 'node:fs'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { fail } from '../../errors.ts'
@@ -15,8 +17,8 @@ interface Of {
 }
 
 /**
- * Where the refused rows go: beside the file, or in the temporary folder where that cannot be written. Looked at before
- * anything is imported; `read` are files that the import reads, which they must not replace.
+ * Where the refused rows go: beside the file, or into a new folder among the temporary ones where that cannot be written.
+ * Looked at before anything is imported; `read` are files that the import reads, which they must not replace.
  */
 export function rejectsPath(
   { file, brand, kind }: Of,
@@ -25,7 +27,8 @@ export function rejectsPath(
 ): string {
   const folder = dirname(resolve(file))
   const name = `${basename(file)}.${brand.shop_domain}.${kind}.rejects.ndjson`
-  const path = given === undefined ? join(canWrite(folder) ? folder : tmpdir(), name) : resolve(given)
+  if (given === undefined && !canWrite(folder)) return join(tmpdir(), `recoup-rejects-${randomUUID()}`, name)
+  const path = given === undefined ? join(folder, name) : resolve(given)
   if (!canWrite(dirname(path)))
     throw fail('bad_request', `${path}: the folder of the rejects file cannot be written.`)
   const there = statSync(path, { throwIfNoEntry: false })
@@ -64,14 +67,22 @@ export async function writeRejects(
   )
   if (!found?.rows) return 0
   await beforeWriting()
+  await makePrivate(path)
   await duck.run(`copy (
     select n as "row", null::varchar as field, null::varchar as value, reason, to_json(data) as data from broken
     union all
     select row_of(fault.n) as "row", field, value, reason, to_json(${struct(columns)}) as data
     from fault join source on source.__row = fault.n
     order by "row"
-  ) to ${literal(path)} (format json, array false)`)
+  ) to ${literal(path)} (format json, array false, use_tmp_file false)`)
   return found.rows
+}
+
+/** Readable for its owner alone from the first byte; what is written into it then keeps that. */
+async function makePrivate(path: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  await rm(path, { force: true })
+  await writeFile(path, '', { flag: 'wx', mode: 0o600 })
 }
 
 const struct = (columns: readonly Column[]) =>

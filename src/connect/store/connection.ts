@@ -1,4 +1,5 @@
 import { v7 } from 'uuid'
+import { gathered } from '../../access/gathered.ts'
 import type { Seal } from '../../access/seal.ts'
 import type { Statements } from '../../op.ts'
 
@@ -46,16 +47,25 @@ interface ConnectionRow {
 const tokenPlace = (brandId: string) => `the store token of ${brandId}`
 const secretPlace = (brandId: string) => `the store secret of ${brandId}`
 
-/** The connection of a shop, for webhooks: they name the shop and no brand. `pipeline` is cross-brand. */
-export async function connectionOfShop(
-  pipeline: Statements,
-  seal: Seal,
-  platform: string,
-  shopDomain: string,
-): Promise<Connection | null> {
-  const row = await pipeline.maybe<ConnectionRow>('store_connection_by_shop', [platform, shopDomain])
-  return row ? opened(row, seal) : null
+/**
+ * The connection of a shop, for webhooks: they name the shop and no brand. `pipeline` is cross-brand. Anybody may name
+ * any shop: whatever is asked meanwhile shares a statement.
+ */
+export function connectionsOfShops(pipeline: Statements, seal: Seal) {
+  const look = gathered<ConnectionRow>(async (keys) => {
+    const shops = keys.map((key) => key.split(' '))
+    const asked = [shops.map(([platform]) => platform), shops.map(([, shopDomain]) => shopDomain)]
+    const rows = await pipeline.many<ConnectionRow>('store_connections_by_shop', asked)
+    return new Map(rows.map((row) => [shopKey(row.platform, row.shop_domain), row]))
+  })
+  return async (platform: string, shopDomain: string): Promise<Connection | null> => {
+    const row = await look(shopKey(platform, shopDomain))
+    return row ? opened(row, seal) : null
+  }
 }
+
+/** Neither has a space in it. */
+const shopKey = (platform: string, shopDomain: string) => `${platform} ${shopDomain}`
 
 /** The brand's own; null when it has none. */
 export async function connectionOf(db: Statements, seal: Seal): Promise<Connection | null> {

@@ -1,13 +1,12 @@
 import type Provider from 'oidc-provider'
 import { errors } from 'oidc-provider'
 import type { Counted } from '../../access/limits.ts'
-import { siteOf } from '../../access/network.ts'
 import type { SignIn } from '../../access/sign-in/open.ts'
 import { PATHS } from '../../access/sign-in/paths.ts'
 import { fail } from '../../errors.ts'
-import type { Rate } from '../../op.ts'
 import type { Handler, HttpMethod, Request, Route } from '../server.ts'
 import { openly, PREFLIGHT } from './cors.ts'
+import { countAuthorization, type LimitShared } from './document.ts'
 import { answerOf } from './in-process.ts'
 import { registrationBody } from './registration.ts'
 import { revoke } from './revocation.ts'
@@ -24,18 +23,13 @@ const ALL_REGISTRATIONS = { count: 120, per: 'minute', burst: 1_200 } as const
 const AUTHORIZATION_BYTES = 4 * 1024
 /** By one address, which an office may share. */
 const AUTHORIZATIONS = { count: 60, per: 'minute' } as const
-/** By all networks of one site: half of what all have. */
-const SITE_AUTHORIZATIONS = { count: 300, per: 'minute' } as const
-/** By all together, of those that may be kept: in the two hours until they are swept, 350 MB. */
-const ALL_AUTHORIZATIONS = { count: 600, per: 'minute', burst: 1_200 } as const
 
 export interface OAuthDeps {
   provider: Provider
   signIn: SignIn
   /** Counts a call from an address; throws `rate_limited`. */
   limit?(op: Counted, address: string): void | Promise<void>
-  /** Counts what all share; throws `rate_limited`. */
-  limitShared?(key: string, rate: Rate): Promise<void>
+  limitShared?: LimitShared | undefined
 }
 
 /** The endpoints of the authorization server itself. */
@@ -57,11 +51,8 @@ export function oauthRoutes({ provider, signIn, limit, limitShared }: OAuthDeps)
         'bad_request',
         `What a sign-in is asked for with must be at most ${AUTHORIZATION_BYTES / 1024} KB`,
       )
-    if (limitShared && (isDocument(request) || (await isKept(provider, request)))) {
-      const site = siteOf(request.address)
-      if (site) await limitShared(`oauth_authorize of ${site}`, SITE_AUTHORIZATIONS)
-      await limitShared('oauth_authorize', ALL_AUTHORIZATIONS)
-    }
+    if (limitShared && (isDocument(request) || (await isKept(provider, request))))
+      await countAuthorization(limitShared, request.address)
     return await answered(request)
   }
 

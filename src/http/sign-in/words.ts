@@ -10,7 +10,7 @@ const change = (says: string): Words => ({ says, changes: true })
 /** Scopes as a person reads them who is asked to grant them. */
 export const SCOPE_WORDS: Readonly<Record<string, Words>> = {
   'brand:read': see('The brand’s profile'),
-  'customers:read': see('Customers and what they did'),
+  'customers:read': see('Customers, what they did and what they bought'),
   'commerce:read': see('Orders, subscriptions and products'),
   'segments:read': see('Segments and who is in them'),
   'conversations:read': see('Conversations and messages with customers'),

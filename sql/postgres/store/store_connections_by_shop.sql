@@ -4,4 +4,4 @@ select
     default_phone_region as region
 from store_connection
 join brand on brand.id = store_connection.brand_id
-where store_connection.platform = $1 and store_connection.shop_domain = $2
+where (platform, store_connection.shop_domain) in (select * from unnest($1::text[], $2::text[]))

@@ -1,4 +1,4 @@
-import { fail } from '../../errors.ts'
+import { fail } from '../errors.ts'
 
 /** More keys than this do not wait. */
 const MOST_WAITING = 5_000

@@ -1,4 +1,0 @@
--- Across brands: only the last part of the address says whose channel it is.
-select brand_id, channel, adapter, settings, secret, lookup_id, messages_per_second
-from message_channel
-where lookup_id = $1 and adapter <> 'outbox'
