@@ -1,4 +1,5 @@
 import type { Identity } from '../../identity/subject.ts'
+import type { Transaction } from '../../store/postgres.ts'
 import { statement } from '../../store/sqlfile.ts'
 import type { ImportRun, Written } from './file.ts'
 
@@ -44,6 +45,16 @@ export async function writeChunks(
   }
   return written
 }
+
+/** In turn with what the live store says: what a file may say of a record depends on whether the store said anything. */
+export const inStoreTurn = (
+  { postgres, brand }: ImportRun,
+  work: (tx: Transaction) => Promise<number>,
+): Promise<number> =>
+  postgres.sql.begin(async (tx) => {
+    await tx.unsafe(statement('postgres', 'store_lock'), [brand.id])
+    return await work(tx)
+  }) as Promise<number>
 
 /**
  * Identities from JSON rows of [store customer id, email, phone, milliseconds of the first sight, visitor id,
