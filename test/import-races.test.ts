@@ -28,10 +28,10 @@ t.teardown(() => rmSync(folder, { recursive: true, force: true }))
 const AT = '2026-11-20T10:00:00Z'
 const shop = () => connectedBrand(db, { connectedAt: new Date('2026-11-01T00:00:00Z') })
 
-function importText(brand: Brand, kind: ImportKind, text: string) {
+function importText(brand: Brand, kind: ImportKind, text: string, onProgress?: (done: number) => void) {
   const file = join(folder, `${brand.shop_domain}.csv`)
   writeFileSync(file, text)
-  return importFile({ pipeline, brand, kind, file })
+  return importFile({ pipeline, brand, kind, file, onProgress })
 }
 
 async function whileTold(brand: Brand, topic: string, body: string, work: () => Promise<unknown>) {
@@ -105,4 +105,12 @@ t.test('so does that on a subscription', async (t) => {
     importText(brand, 'subscriptions', file),
   )
   t.match(await sql`select status from subscription where brand_id = ${brand.id}`, [{ status: 'cancelled' }])
+})
+
+t.test('beside a live store no more than 2,000 rows are written at once', async (t) => {
+  const brand = await shop()
+  const rows = Array.from({ length: 2_001 }, (_, id) => `${id},Lamp\n`)
+  const done: number[] = []
+  await importText(brand, 'products', `id,title\n${rows.join('')}`, (count) => done.push(count))
+  t.same(done, [2_000, 2_001])
 })

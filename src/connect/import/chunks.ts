@@ -12,6 +12,17 @@ export interface Chunk {
   identities?: string
 }
 
+const ROWS = 10_000
+/** A webhook waits for the chunk that is being written, and the platform for the webhook. */
+const ROWS_BESIDE_STORE = 2_000
+
+/** Tells DuckDB how many rows a chunk has. */
+export async function sizeChunks({ duck, postgres, brand }: Pick<ImportRun, 'duck' | 'postgres' | 'brand'>) {
+  const store = await postgres.forBrand(brand.id).maybe<{ status: string }>('store_connection_of')
+  const isLive = store !== undefined && store.status !== 'disconnected'
+  await duck.run(`set variable chunk_size = ${isLive ? ROWS_BESIDE_STORE : ROWS}`)
+}
+
 /**
  * Writes the chunks of the table `ready` one after the other, each in one transaction of the caller's; the next one is
  * read meanwhile.
