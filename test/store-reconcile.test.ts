@@ -6,7 +6,7 @@ import { ShopState } from '../src/connect/demo/store/state.ts'
 import { reconcileAll } from '../src/connect/store/reconcile-all.ts'
 import type { Brand } from '../src/op.ts'
 import { type Database, database } from './fixtures/database.ts'
-import { connectedBrand, SEAL } from './fixtures/store.ts'
+import { connect, connectedBrand, SEAL } from './fixtures/store.ts'
 
 t.capture(process.stderr, 'write')
 const NOW = new Date()
@@ -75,4 +75,51 @@ t.test('webhooks of more than 30 days ago go before any store is asked', async (
     (await db.postgres.sql`select webhook_id from store_delivery`).map((row) => ({ ...row })),
     [{ webhook_id: '29' }],
   )
+})
+
+/** What the status says after a reconcile with a token that is renewed, and tried, before the store's answer is noted. */
+async function statusOfRenewed(t: Test, tokenOfStore: string, error: string | null) {
+  const db = await database(t)
+  const { postgres } = db
+  const state = new ShopState()
+  const store = await startFakeStore({ state, shopDomain: 'any', accessToken: tokenOfStore })
+  t.teardown(() => store.close())
+  const given = { apiOrigin: store.origin, connectedAt: new Date(NOW.getTime() - 1000) }
+  const brand = await connectedBrand(db, given)
+  const own = postgres.forBrand(brand.id)
+  const renewed = async (name: string, args?: unknown[]) => {
+    if (name === 'store_connection_refused') {
+      await connect(db, brand, { ...given, connectedAt: NOW })
+      await postgres.sql`
+        update store_connection set error = ${error}, status = ${error === null ? 'connected' : 'refused'}
+        where brand_id = ${brand.id}`
+    }
+    return await own.run(name, args)
+  }
+  await run(
+    { ...db, postgres: { ...postgres, forBrand: () => ({ ...own, run: renewed }) } },
+    { shareMs: 4_000 },
+  )
+  return await own.one<{ status: string; error: string | null }>('store_connection_of')
+}
+
+t.test('a token that was withdrawn says nothing against the one that came after it', async (t) => {
+  t.match(await statusOfRenewed(t, 'shpat_other', null), { status: 'connected', error: null })
+})
+
+t.test('a token that the store took says nothing for the one that came after it', async (t) => {
+  t.match(await statusOfRenewed(t, 'shpat_test', 'No more.'), { status: 'refused', error: 'No more.' })
+})
+
+t.test('a store that refuses its token is noted as one that does', async (t) => {
+  const db = await database(t)
+  const store = await startFakeStore({
+    state: new ShopState(),
+    shopDomain: 'any',
+    accessToken: 'shpat_other',
+  })
+  t.teardown(() => store.close())
+  const { id } = await connectedBrand(db, { connectedAt: NOW, apiOrigin: store.origin })
+  await run(db, { shareMs: 4_000 })
+  t.match(await db.postgres.forBrand(id).one('store_connection_of'), { status: 'refused' })
 })

@@ -132,11 +132,15 @@ async function conversationFor(
   { email, phone }: Sender,
   wants: ReturnType<typeof wishOf>,
 ) {
-  const open = await tx.maybe<Open>('conversation_open', [channel, email, phone, wants === 'stop'])
+  const findOpen = () => tx.maybe<Open>('conversation_open', [channel, email, phone, wants === 'stop'])
+  const open = await findOpen()
   if (open) return { id: open.id, contactId: open.contact_id }
   const contact = await upsertContact(tx, { subject: null, email, phone, firstName: null, lastName: null })
   if ('conflict' in contact) throw fail('conflict', 'The address belongs to several contacts.')
   await linkContact(tx, contact.contactId, { email, phone })
+  // Another message of theirs, for which this one waited, may have begun one.
+  const begun = await findOpen()
+  if (begun) return { id: begun.id, contactId: begun.contact_id }
   const id = v7()
   await tx.run('conversation_begin', [id, contact.contactId, channel, at])
   return { id, contactId: contact.contactId }

@@ -16,7 +16,7 @@ join phone on phone.given = picked.phone
 where phone.number is null and n not in (select n from fault);
 
 create table ready as
-select picked.* exclude (fault), email.address, phone.number, (row_number() over (order by n) - 1) // 10000 as chunk
+select picked.* exclude (fault), email.address, phone.number, (row_number() over (order by n) - 1) // getvariable('chunk_size') as chunk
 from picked
 left join email on email.given = picked.email
 left join phone on phone.given = picked.phone

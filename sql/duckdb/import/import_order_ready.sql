@@ -66,8 +66,8 @@ select
         final_billing_status as billing_status,
         coalesce(refunded_total, case when final_billing_status = 'refunded' then total else 0 end) as refunded_total
     ),
-    -- 10,000 orders or 100,000 lines a transaction, so that none lasts.
-    floor(sum(1 / 10000 + line_count / 100000) over in_order - 1e-9)::integer as chunk,
+    -- Orders of a transaction, or ten times as many lines, so that none lasts.
+    floor(sum(1 / getvariable('chunk_size') + line_count / (10 * getvariable('chunk_size'))) over in_order - 1e-9)::integer as chunk,
     row_number() over in_order as position
 from stated
 window in_order as (order by created_at, external_id rows unbounded preceding);

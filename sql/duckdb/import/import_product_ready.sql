@@ -41,7 +41,7 @@ where strlen(to_json(variants)::varchar) + strlen(to_json(images)::varchar) > 20
 
 -- A later version of a product replaces an earlier one.
 create table ready as
-select *, (row_number() over (order by n) - 1) // 10000 as chunk
+select *, (row_number() over (order by n) - 1) // getvariable('chunk_size') as chunk
 from (
     select *
     from product

@@ -1,6 +1,6 @@
 -- A later version of a record replaces an earlier one.
 create table ready as
-select * exclude (fault), (row_number() over (order by n) - 1) // 10000 as chunk
+select * exclude (fault), (row_number() over (order by n) - 1) // getvariable('chunk_size') as chunk
 from (
     select *
     from picked

@@ -1,6 +1,6 @@
 -- Rows of one external id are one refund of the sum of their totals.
 create table ready as
-select *, (row_number() over (order by n) - 1) // 10000 as chunk
+select *, (row_number() over (order by n) - 1) // getvariable('chunk_size') as chunk
 from (
     select
         min(n) as n,

@@ -1,6 +1,6 @@
 select
     store_connection.brand_id, store_connection.id, platform, store_connection.shop_domain, api_origin, access_token,
-    webhook_secret, scopes, status, error, connected_at, disconnected_at, abandoned_after_minutes, currency_code,
+    webhook_secret, scopes, status, error, connected_at, token_at, disconnected_at, abandoned_after_minutes, currency_code,
     default_phone_region as region
 from store_connection
 join brand on brand.id = store_connection.brand_id

@@ -171,6 +171,8 @@ async function follow(
   renamed: Omit<Renamed, 'isStillUsed'>,
   followers: readonly Follower[],
 ): Promise<void> {
+  // Two providers that both rename a type would each see the other's old name.
+  await tx.one('providers_lock')
   const { used: isStillUsed } = await tx.one<{ used: boolean }>('definition_type_used', [renamed.from])
   for (const takeUp of followers) await takeUp(tx, { ...renamed, isStillUsed })
 }

@@ -1,4 +1,5 @@
 import type { Identity } from '../../identity/subject.ts'
+import type { Transaction } from '../../store/postgres.ts'
 import { statement } from '../../store/sqlfile.ts'
 import type { ImportRun, Written } from './file.ts'
 
@@ -9,6 +10,17 @@ export interface Chunk {
   lines?: string
   count: number
   identities?: string
+}
+
+const ROWS = 10_000
+/** A webhook waits for the chunk that is being written, and the platform for the webhook. */
+const ROWS_BESIDE_STORE = 2_000
+
+/** Tells DuckDB how many rows a chunk has. */
+export async function sizeChunks({ duck, postgres, brand }: Pick<ImportRun, 'duck' | 'postgres' | 'brand'>) {
+  const store = await postgres.forBrand(brand.id).maybe<{ status: string }>('store_connection_of')
+  const isLive = store !== undefined && store.status !== 'disconnected'
+  await duck.run(`set variable chunk_size = ${isLive ? ROWS_BESIDE_STORE : ROWS}`)
 }
 
 /**
@@ -44,6 +56,16 @@ export async function writeChunks(
   }
   return written
 }
+
+/** In turn with what the live store says: what a file may say of a record depends on whether the store said anything. */
+export const inStoreTurn = (
+  { postgres, brand }: ImportRun,
+  work: (tx: Transaction) => Promise<number>,
+): Promise<number> =>
+  postgres.sql.begin(async (tx) => {
+    await tx.unsafe(statement('postgres', 'store_lock'), [brand.id])
+    return await work(tx)
+  }) as Promise<number>
 
 /**
  * Identities from JSON rows of [store customer id, email, phone, milliseconds of the first sight, visitor id,

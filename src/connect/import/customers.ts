@@ -1,17 +1,17 @@
 import { assignSubjects } from '../../identity/subject.ts'
 import { statement } from '../../store/sqlfile.ts'
 import { loadEmails, loadPhones } from './channels.ts'
-import { identitiesOf, writeChunks } from './chunks.ts'
+import { identitiesOf, inStoreTurn, writeChunks } from './chunks.ts'
 import type { ImportRun, Written } from './file.ts'
 
 /** Writes the customer records of the table `picked`. */
 export async function importCustomers(run: ImportRun): Promise<Written> {
-  const { postgres, duck, brand, storePlatformDomain } = run
+  const { duck, brand, storePlatformDomain } = run
   await loadEmails(duck)
   await loadPhones(duck, brand.default_phone_region)
   await duck.run(statement('duckdb', 'import_customer_ready'))
   return writeChunks(run, 'import_customer_chunk', ({ rows, identities = '[]' }) =>
-    postgres.sql.begin(async (tx) => {
+    inStoreTurn(run, async (tx) => {
       const named = identitiesOf(identities, new Date())
       const subjects = await assignSubjects(tx, brand.id, named, { storePlatformDomain, source: 'import' })
       const args = [brand.id, rows, [...subjects]]

@@ -5,7 +5,7 @@ import { statement } from '../../store/sqlfile.ts'
 import { attributeBroken } from './broken.ts'
 import { pick } from './cast.ts'
 import { loadPhones } from './channels.ts'
-import { identitiesOf, writeChunks } from './chunks.ts'
+import { identitiesOf, inStoreTurn, writeChunks } from './chunks.ts'
 import { erasedRows, marked } from './erased.ts'
 import type { ImportRun, Written } from './file.ts'
 import { LINE_TARGETS } from './targets.ts'
@@ -13,10 +13,10 @@ import { LINE_TARGETS } from './targets.ts'
 /** Makes orders of the table `picked`, one from all rows that share an external id, and writes them. */
 export async function importOrders(run: ImportRun): Promise<Written> {
   await readOrders(run)
-  const { postgres, brand, storePlatformDomain, mapped } = run
+  const { brand, storePlatformDomain, mapped } = run
   const saysWhen = mapped.some(({ target }) => target === 'updated_at')
   return writeChunks(run, 'import_order_chunk', ({ rows, lines, identities = '[]' }) =>
-    postgres.sql.begin(async (tx) => {
+    inStoreTurn(run, async (tx) => {
       const named = identitiesOf(identities, new Date())
       const subjects = await assignSubjects(tx, brand.id, named, { storePlatformDomain, source: 'import' })
       const given = marked(rows, await erasedRows(tx, run, named))

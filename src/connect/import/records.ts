@@ -1,7 +1,7 @@
 import { assignSubjects } from '../../identity/subject.ts'
 import { literal } from '../../store/duckdb.ts'
 import { statement } from '../../store/sqlfile.ts'
-import { identitiesOf, writeChunks } from './chunks.ts'
+import { identitiesOf, inStoreTurn, writeChunks } from './chunks.ts'
 import { erasedRows, marked } from './erased.ts'
 import type { ImportRun, Written } from './file.ts'
 
@@ -9,12 +9,12 @@ import type { ImportRun, Written } from './file.ts'
 export const importRecords =
   (noun: 'product' | 'checkout' | 'subscription') =>
   async (run: ImportRun): Promise<Written> => {
-    const { postgres, duck, brand, mapped, storePlatformDomain } = run
+    const { duck, brand, mapped, storePlatformDomain } = run
     await duck.run(`set variable currency_code = ${literal(brand.currency_code)}`)
     await duck.run(statement('duckdb', noun === 'product' ? 'import_product_ready' : 'import_record_ready'))
     const saysWhen = mapped.some(({ target }) => target === 'updated_at')
     return writeChunks(run, `import_${noun}_chunk`, ({ rows, identities }) =>
-      postgres.sql.begin(async (tx) => {
+      inStoreTurn(run, async (tx) => {
         const args: unknown[] = [brand.id, rows, saysWhen]
         if (identities !== undefined) {
           const named = identitiesOf(identities, new Date())

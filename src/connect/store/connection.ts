@@ -21,6 +21,8 @@ export interface Connection {
   status: 'connected' | 'refused' | 'disconnected'
   error: string | null
   connectedAt: Date
+  /** Since when it has its token. */
+  tokenAt: Date
   abandonedAfterMinutes: number
   /** Of the brand: the shop's currency, and the region of phone numbers without a country code. */
   currency: string
@@ -39,6 +41,7 @@ interface ConnectionRow {
   status: Connection['status']
   error: string | null
   connected_at: Date
+  token_at: Date
   abandoned_after_minutes: number
   currency_code: string
   region: string
@@ -87,6 +90,7 @@ function opened(row: ConnectionRow, seal: Seal): Connection {
     status: row.status,
     error: row.error,
     connectedAt: row.connected_at,
+    tokenAt: row.token_at,
     abandonedAfterMinutes: row.abandoned_after_minutes,
     currency: row.currency_code,
     region: row.region,

@@ -2,7 +2,7 @@ import type { Seal } from '../../access/seal.ts'
 import { Failure } from '../../errors.ts'
 import { errorFields, log } from '../../log.ts'
 import type { Postgres } from '../../store/postgres.ts'
-import { connectionOf } from './connection.ts'
+import { type Connection, connectionOf } from './connection.ts'
 import { reconcile } from './sync.ts'
 
 export interface ReconcileParts {
@@ -53,9 +53,10 @@ async function reconcileOne(
 ): Promise<void> {
   const db = postgres.forBrand(brandId)
   const share = AbortSignal.timeout(shareMs)
+  let connection: Connection | null = null
   try {
     await db.run('store_reconcile_begin')
-    const connection = await connectionOf(db, seal)
+    connection = await connectionOf(db, seal)
     if (!connection?.accessToken) return
     const walked = await reconcile({
       db,
@@ -64,7 +65,7 @@ async function reconcileOne(
       signal: AbortSignal.any([signal, share]),
       patienceMs: PATIENCE_MS,
     })
-    await db.run('store_connection_refused', [null])
+    await db.run('store_connection_refused', [connection.tokenAt, null])
     const read = walked.reduce((sum, one) => sum + one.read, 0)
     log('info', 'store_reconciled', { brand_id: brandId, read })
   } catch (error) {
@@ -74,7 +75,7 @@ async function reconcileOne(
       return
     }
     log('error', 'reconcile_failed', { brand_id: brandId, ...errorFields(error) })
-    if (error instanceof Failure && error.code === 'integration_not_connected')
-      await db.run('store_connection_refused', [error.message])
+    if (connection && error instanceof Failure && error.code === 'integration_not_connected')
+      await db.run('store_connection_refused', [connection.tokenAt, error.message])
   }
 }
