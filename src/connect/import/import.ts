@@ -75,7 +75,8 @@ const MEMORY_MB = 1024
 
 /**
  * Imports a file into a brand: nothing bad is taken, nothing good is lost, and the same file again changes nothing.
- * It commits every 10,000 orders, customers or events (fewer beside a live store), so a killed import is finished by running it again.
+ * It commits every 10,000 orders, customers or events (fewer beside a live store), so a killed import is finished by
+ * running it again.
  */
 export async function importFile(options: ImportOptions): Promise<ImportResult> {
   const { kind, file } = options
