@@ -48,10 +48,10 @@ export async function noteDelivery(
         await tx.run('runs_end', [at, [run.id], ['failed']])
     }
     if (rows.length > 0 || gatewayId === null || key !== null) return rows.length > 0
-    const { is_unanswered: isUnanswered } = await tx.one<{ is_unanswered: boolean }>('message_unanswered', [
+    const { known, begun } = await tx.one<{ known: number; begun: number }>('message_unanswered', [
       ...[channel, gatewayId],
     ])
-    if (isUnanswered) throw fail('unavailable', 'Which message this is is not known yet', RETRY)
+    if (known === 0 && begun > 0) throw fail('unavailable', 'Which message this is is not known yet', RETRY)
     return false
   })
 }
