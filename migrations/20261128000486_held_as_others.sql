@@ -14,23 +14,7 @@ begin
         new.email_consent := 'unsubscribed';
     end if;
     if new.subject is not null then
-        -- Held: what one of them is saying meanwhile counts for this one, too.
-        perform
-        from subjects_of_person(new.brand_id, new.subject) as theirs (subject)
-        cross join lateral (
-            select from contact
-            where contact.brand_id = new.brand_id and contact.subject = theirs.subject and contact.id <> new.id
-            offset 0
-            for no key update
-        ) as other;
-    end if;
-    if
-        new.subject is not null
-        and exists (
-            select from contact
-            where brand_id = new.brand_id and (sms_consent = 'unsubscribed' or email_consent = 'unsubscribed')
-        )
-    then
+        -- Held, and read as they are then: what one of them is saying meanwhile counts for this one, too.
         select
             coalesce(bool_or(sms_consent = 'unsubscribed'), false) as sms,
             coalesce(bool_or(email_consent = 'unsubscribed'), false) as email
@@ -39,12 +23,9 @@ begin
         cross join lateral (
             select sms_consent, email_consent
             from contact
-            where
-                contact.brand_id = new.brand_id
-                and contact.subject = theirs.subject
-                and (sms_consent = 'unsubscribed' or email_consent = 'unsubscribed')
-                and contact.id <> new.id
+            where contact.brand_id = new.brand_id and contact.subject = theirs.subject and contact.id <> new.id
             offset 0
+            for no key update
         ) as other;
         if refused.sms then
             new.sms_consent := 'unsubscribed';

@@ -2,7 +2,7 @@ import dns from 'node:dns/promises'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { decodeJwt } from 'jose'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { isPublicSite } from '../src/access/sign-in/public-host.ts'
 import { fail } from '../src/errors.ts'
 import { brand as makeBrand } from './fixtures/brand.ts'
@@ -19,6 +19,16 @@ await server.user('member@a.co', [[brand, 'member']])
 /** The answer of the authorization endpoint, as it reaches the client. */
 const answerOf = (url: string) => Object.fromEntries(new URL(url).searchParams)
 const brandOf = (token: string) => server.call('/v1/brand', token)
+
+/** Notes the names that are looked up, each of which is an address inside the network. */
+function lookingUp(t: Test, seen: unknown[]): void {
+  const { lookup } = dns
+  t.teardown(() => Object.assign(dns, { lookup }))
+  dns.lookup = (async (name: string) => {
+    seen.push(name)
+    return [{ address: '127.0.0.1', family: 4 }]
+  }) as unknown as typeof lookup
+}
 
 t.test('discovery', async (t) => {
   t.test('says the same at the paths of OAuth and of OpenID', async (t) => {
@@ -379,12 +389,7 @@ t.test(
     t.same(seen, [own], 'an unknown client is kept nothing of')
     t.match(await ask(client, { redirect_uri: 'https://elsewhere.example/' }, '192.0.2.1'), { status: 400 })
     t.same(seen, [own], 'nor who wants the answer elsewhere')
-    const { lookup } = dns
-    t.teardown(() => Object.assign(dns, { lookup }))
-    dns.lookup = (async (name: string) => {
-      seen.push(name)
-      return [{ address: '127.0.0.1', family: 4 }]
-    }) as unknown as typeof lookup
+    lookingUp(t, seen)
     const away = { ...client, id: 'HTTPS://client.example/app.json' }
     t.match(await ask(away, {}, '2001:db8:1:2::3'), { status: 429, body: /Slowly/ })
     t.same(
@@ -404,12 +409,7 @@ t.test('a client that is a document is counted wherever it would be fetched', as
     },
     trustedHops: 1,
   })
-  const { lookup } = dns
-  t.teardown(() => Object.assign(dns, { lookup }))
-  dns.lookup = (async (name: string) => {
-    seen.push(name)
-    return [{ address: '127.0.0.1', family: 4 }]
-  }) as unknown as typeof lookup
+  lookingUp(t, seen)
   for (const path of ['/oauth/token', '/oauth/revoke']) {
     seen.length = 0
     const answer = await limited.call(path, undefined, {

@@ -23,8 +23,8 @@ interface Told {
 }
 
 /**
- * Notes what became of a message; false when there is none of these ids that it could be said of. Throws `unavailable` where it
- * may be one whose id is not known yet: gateways tell sooner than their answer is read.
+ * Notes what became of a message; false when there is none of these ids that it could be said of. Throws `unavailable`
+ * where it may be one whose id is not known yet: gateways tell sooner than their answer is read.
  */
 export async function noteDelivery(
   db: Db,

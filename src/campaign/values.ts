@@ -72,7 +72,10 @@ function namesOf({ first_name, last_name }: Said['recipient'], template: string)
     : { 'contact.first_name': first || null, 'contact.last_name': last || null }
 }
 
-const nameOf = (name: string | null): string => (isClickableName(said(name)) ? '' : said(name))
+function nameOf(given: string | null): string {
+  const name = said(given)
+  return isClickableName(name) ? '' : name
+}
 
 /** Texts, numbers and truths as they are; lists of them one after the other. */
 function plain(value: unknown): string | null {
