@@ -94,7 +94,13 @@ export async function linkContact(
   contactId: string,
   { email, phone }: Channels,
 ): Promise<void> {
-  if ((await tx.run('contact_link', [contactId, email, phone])) > 0) await applyConsents(tx, contactId)
+  const holder = await tx.maybe<{ subject: number; locked: boolean }>('contact_link_lock', [
+    contactId,
+    email,
+    phone,
+  ])
+  if (!holder?.locked) return
+  if ((await tx.run('contact_link', [contactId, holder.subject])) > 0) await applyConsents(tx, contactId)
 }
 
 /** All contacts of the person show what was said by any of them. */

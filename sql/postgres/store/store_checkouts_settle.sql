@@ -1,5 +1,5 @@
--- A checkout is completed once it has an order, and recovered when its shopper had been messaged before. $2: external
--- ids, $3: their items as JSON, $4: their carts, null where nothing new is known.
+-- A checkout is completed once it has an order, and recovered when its shopper had been messaged before: who is messaging
+-- them now is waited for. $2: external ids, $3: their items as JSON, $4: their carts, null where nothing new is known.
 with given as (
     select *
     from unnest($2::text[], $3::text[], $4::text[]) as given (external_id, items, cart_id)
@@ -12,7 +12,7 @@ ordered as (
     group by checkout_external_id
 ),
 
-known as (
+known as materialized (
     select
         started.external_id,
         coalesce(given.items::jsonb, started.items) as items,
@@ -23,6 +23,8 @@ known as (
     from given
     join checkout as started on started.brand_id = $1 and started.external_id = given.external_id
     left join ordered on ordered.checkout_external_id = given.external_id
+    order by started.id
+    for no key update of started
 ),
 
 settled as (
