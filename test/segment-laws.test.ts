@@ -5,7 +5,7 @@ import { agree, planned, type Sent, segmentId } from './fixtures/evaluators.ts'
 import { type Law, lawsOf, splitWindow } from './fixtures/laws.ts'
 import type { Store } from './fixtures/oracle-rows.ts'
 import { type RandomSource, randomSource } from './fixtures/random.ts'
-import { randomComparison, randomDefinition, randomFamily } from './fixtures/random-definition.ts'
+import { randomComparison, randomDefinition, randomFamily, randomLong } from './fixtures/random-definition.ts'
 import { openStore, randomStore } from './fixtures/segment-store.ts'
 
 /** Definitions of each test; `make test-deep` takes more. */
@@ -25,6 +25,7 @@ function batchOf(random: RandomSource): Sent[] {
   const made: Sent[] = []
   const add = () => made.push(randomDefinition(random, ids.slice(0, made.length)))
   for (let n = 0; n < 30; n++) add()
+  for (let n = 0; n < 4; n++) made.push(randomLong(random, ids.slice(0, made.length)))
   for (let n = 0; n < 4; n++) made.push(...randomFamily(random, 10))
   while (made.length < BATCH) add()
   return made.map((_, ordinal) => made[ids.indexOf(segmentId(ordinal))] as Sent)

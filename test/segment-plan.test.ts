@@ -5,7 +5,7 @@ import { CHECKOUT } from '../src/config.ts'
 import { loadModels } from '../src/model/graph.ts'
 import { SOURCES, type SourceName } from '../src/segment/catalog.ts'
 import { parseDefinition } from '../src/segment/definition.ts'
-import { OPERATORS } from '../src/segment/operators.ts'
+import { LIMITS, OPERATORS } from '../src/segment/operators.ts'
 import { compileOne, compileSegments, plan } from '../src/segment/plan.ts'
 import { agree, ascending, customers, planned, type Sent } from './fixtures/evaluators.ts'
 import { withModels } from './fixtures/model-case.ts'
@@ -207,6 +207,20 @@ t.test('the planner shares work in each of its ways, and every way is right', as
       await agree(t, connection, store, definitions)
     })
   }
+})
+
+t.test('as many conditions as there may be need no more memory than one', async (t) => {
+  const store = randomStore(randomSource(t), 60)
+  const connection = await openStore(t, store)
+  await connection.run(`set memory_limit = '64MB'`)
+  const conditions = Array.from(
+    { length: LIMITS.conditions },
+    (_, n) => count({ window: { days: 1 + n } }).rule,
+  )
+  const [members = []] = await agree(t, connection, store, [
+    { source: 'product_events', rule: { any: conditions } },
+  ])
+  t.ok(members.length > 0)
 })
 
 t.test('a window of N days ends exactly N × 24 hours ago, over a leap day too', async (t) => {

@@ -362,6 +362,10 @@ t.test('what is wrong is refused with its path', async (t) => {
     [session('scope', 'equals', of('x')), `${P}.propertyName: cannot be used`],
     [property('profilePropertyCondition', '')('source.scope', 'exists'), `${P}.propertyName: cannot be used`],
     [
+      property('profilePropertyCondition', '')('properties.shopDomain.keyword', 'exists'),
+      `${P}.propertyName: cannot be used`,
+    ],
+    [
       property('profilePropertyCondition', '')('email', 'exists'),
       `${P}.propertyName: "email" is not a property of profiles`,
     ],

@@ -10,9 +10,12 @@ export function refuseTenancy(json: unknown, path: string): void {
   if (name !== undefined) throw refusal(member(path, name), TENANCY_REFUSED)
 }
 
-/** `source.scope` is no better than `scope`. */
+/** `source.scope` and `scope.keyword` are no better than `scope`. */
 export const isTenantProperty = (name: string): boolean =>
-  TENANCY.includes(name.toLowerCase().split('.').at(-1) ?? '')
+  name
+    .toLowerCase()
+    .split('.')
+    .some((part) => TENANCY.includes(part))
 
 export function refuseTenantProperty(name: string, path: string): void {
   if (isTenantProperty(name)) throw refusal(path, TENANCY_REFUSED)

@@ -1,6 +1,6 @@
 import type { Condition, RowsTest, Tree } from '../../tree.ts'
 import type { Binding } from './parameter.ts'
-import { conditionOn, indented, scopeOf, treeSql } from './plain.ts'
+import { customersWhere, indented, scopeOf, treeSql } from './plain.ts'
 import { spell } from './spell.ts'
 
 /**
@@ -26,11 +26,8 @@ function eventConditionSql(condition: Condition, binding: Binding): string {
   if (test.of === 'rows' && test.source === 'any_event')
     return `coalesce(${testsSql(test, 'events', binding)}, false)`
   if (test.of === 'rows' && test.source === 'sessions') return sessionSql(test, binding)
-  const customers = [
-    'select customers.customer',
-    'from customers, params',
-    `where ${indented(treeSql(condition, conditionOn(binding), false))}`,
-  ].join('\n')
+  const { from, where } = customersWhere(condition, binding)
+  const customers = ['select customers.customer', from, `where ${where}`].join('\n')
   return `coalesce(events.customer in (${indented(`\n${customers}`)}\n), false)`
 }
 

@@ -1,7 +1,16 @@
 import { type Lines, rowsNamed } from '../../catalog.ts'
 import { type Expr, testedBy } from '../../expression.ts'
 import { holdsWithoutLines, linesOf } from '../../lines.ts'
-import { type Condition, isEveryone, type Measure, type RowsTest, sparse, type Tree } from '../../tree.ts'
+import {
+  type Condition,
+  isEveryone,
+  type Measure,
+  type MemberTest,
+  type RowsTest,
+  sparse,
+  type Tree,
+} from '../../tree.ts'
+import { areMany, Joined } from './joined.ts'
 import type { Binding } from './parameter.ts'
 import { differentSql, type Scope, spell, UNIVERSE } from './spell.ts'
 
@@ -9,21 +18,23 @@ import { differentSql, type Scope, spell, UNIVERSE } from './spell.ts'
 export function plainSql(tree: Tree, binding: Binding, columns: readonly string[] = ['customer']): string {
   const selected = `select ${columns.map((name) => `customers.${name}`).join(', ')}`
   if (isEveryone(tree)) return `${selected}\nfrom customers`
-  return [
-    selected,
-    'from customers, params',
-    `where ${UNIVERSE}`,
-    `  and ${indented(treeSql(tree, conditionOn(binding), false))}`,
-  ].join('\n')
+  const { from, where } = customersWhere(tree, binding)
+  return [selected, from, `where ${UNIVERSE}`, `  and ${where}`].join('\n')
 }
 
 /** Over all profiles, those that no segment can have included: how many satisfy the conditions. */
-export const profileCountSql = (tree: Tree, binding: Binding): string =>
-  [
-    'select count(*) as count',
-    'from customers, params',
-    `where ${indented(treeSql(tree, conditionOn(binding), false))}`,
-  ].join('\n')
+export function profileCountSql(tree: Tree, binding: Binding): string {
+  const { from, where } = customersWhere(tree, binding)
+  return ['select count(*) as count', from, `where ${where}`].join('\n')
+}
+
+/** The customers who satisfy conditions. */
+export function customersWhere(tree: Tree, binding: Binding): { from: string; where: string } {
+  const joined = areMany(tree) ? new Joined() : undefined
+  const where = indented(treeSql(tree, conditionOn(binding, joined), false))
+  const join = joined ? `\n${joined.join('customers.customer')}` : ''
+  return { from: `from customers${indented(join)}, params`, where }
+}
 
 /** How a condition is spelt. `exact`: a NULL would matter here, below a `not`. */
 export type Leaf = (condition: Condition, exact: boolean) => string
@@ -42,40 +53,47 @@ export function treeSql(tree: Tree, leaf: Leaf, exact: boolean): string {
   return `(\n  ${parts.join(tree.is === 'all' ? '\n  and ' : '\n  or ')}\n)`
 }
 
-/** Conditions over the customers of the surrounding SELECT. */
-export const conditionOn =
-  (binding: Binding): Leaf =>
-  (condition, exact) =>
-    conditionSql(condition, binding, exact)
-
-function conditionSql({ negated, test }: Condition, binding: Binding, exact: boolean): string {
-  if (test.of === 'segment') {
-    const members = `select customer from segment_members where segment_id = ${binding.value('text', test.segmentId)}`
-    return `customers.customer ${negated ? 'not in' : 'in'} (${members})`
+/** Conditions over the customers of the surrounding SELECT, which has `joined` where they are many. */
+const conditionOn =
+  (binding: Binding, joined?: Joined): Leaf =>
+  ({ negated, test }, exact) => {
+    if (test.of === 'everyone') return String(!negated)
+    if (test.of === 'profile') {
+      const scope = scopeOf('customers', 'customers', binding)
+      const holds: Expr = negated ? { is: 'not', part: test.holds } : test.holds
+      return exact && !negated ? `coalesce(${spell(holds, scope)}, false)` : spell(holds, scope)
+    }
+    const { of, flipped } = foundSql(test, binding)
+    const isIn = negated === flipped
+    if (joined) return `${isIn ? '' : 'not '}${joined.holds(JSON.stringify(test), of)}`
+    return `customers.customer ${isIn ? 'in' : 'not in'} (${indented(`\n${of()}`)}\n)`
   }
-  if (test.of === 'everyone') return String(!negated)
-  if (test.of === 'profile') {
-    const scope = scopeOf('customers', 'customers', binding)
-    const holds: Expr = negated ? { is: 'not', part: test.holds } : test.holds
-    return exact && !negated ? `coalesce(${spell(holds, scope)}, false)` : spell(holds, scope)
+
+/** The customers who satisfy a test, or with `flipped` those who do not; never NULL, so that `not in` is exact. */
+function foundSql(test: RowsTest | MemberTest, binding: Binding): { of: () => string; flipped: boolean } {
+  if (test.of === 'segment') {
+    const members = 'select customer from segment_members where segment_id ='
+    return { of: () => `${members} ${binding.value('text', test.segmentId)}`, flipped: false }
   }
   const { holds, flipped } = sparse(test)
-  const member = negated === flipped ? 'in' : 'not in'
-  return `customers.customer ${member} (${indented(`\n${rowsSql({ ...test, holds }, binding)}`)}\n)`
+  return { of: () => rowsSql({ ...test, holds }, binding), flipped }
 }
 
 export const scopeOf = (row: string, line: string, binding: Binding): Scope => ({
   row,
   line,
   binding,
-  asOf: (days) => {
-    const asOf = binding.asOf?.() ?? 'params.as_of'
-    return days === 0 ? asOf : `${asOf} - to_days(${binding.value('days', String(days))})`
-  },
+  asOf: timeIn('params.as_of', binding),
   currency: 'params.currency_code',
 })
 
-/** The customers whose rows satisfy a test; never NULL, so that `not in` is exact. */
+/** The evaluation time, which `inParams` reads, less some days. */
+const timeIn = (inParams: string, binding: Binding) => (days: number) => {
+  const asOf = binding.asOf?.() ?? inParams
+  return days === 0 ? asOf : `${asOf} - to_days(${binding.value('days', String(days))})`
+}
+
+/** The customers whose rows satisfy a test. */
 function rowsSql(test: RowsTest, binding: Binding): string {
   if (binding.asOf && isOfLines(test)) return linesSql(test, binding)
   const { row, scope, from, where } = rowsOf(test, binding)
@@ -175,7 +193,10 @@ function havingSql(test: RowsTest, scope: Scope): string | undefined {
   if (isAnyRow(test)) return undefined
   const { measure, holds } = test
   const of = measuredSql(measure, scope)
-  return spell(holds, { ...scope, total: totalSql(measure, of), sum: `sum(${of})`, count: `count(${of})` })
+  const totals = { total: totalSql(measure, of), sum: `sum(${of})`, count: `count(${of})` }
+  // Of a group only what is the same for all of its rows can be read.
+  const asOf = timeIn('(select as_of from params)', scope.binding)
+  return spell(holds, { ...scope, ...totals, asOf })
 }
 
 const measuredSql = ({ field }: Measure, scope: Scope) => (field ? spell(field.reads, scope) : '*')
