@@ -209,7 +209,7 @@ t.test('the planner shares work in each of its ways, and every way is right', as
   }
 })
 
-t.test('as many conditions as there may be need no more memory than one', async (t) => {
+t.test('as many conditions as there may be are evaluated within 64 MB', async (t) => {
   const store = randomStore(randomSource(t), 60)
   const connection = await openStore(t, store)
   await connection.run(`set memory_limit = '64MB'`)

@@ -2,7 +2,7 @@ import { type Condition, conditionsOf, type Tree } from '../../tree.ts'
 
 /**
  * Conditions that are each a join of their own: so many as a person reads. Each holds its memory, 10 MB and more, until the
- * last is done; those of one join are found one after the other, as quickly for 16 and in half of the time for 100.
+ * last is done; those of one join are found one after the other, as quickly for 17 and in half of the time for 100.
  */
 const JOINS_MOST = 16
 
