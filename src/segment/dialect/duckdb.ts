@@ -3,13 +3,14 @@ import { atomsOf, type Formula } from '../formula.ts'
 import type { Pass } from '../pass.ts'
 import type { Plan } from '../plan.ts'
 import { distinctSql } from './duckdb/distinct.ts'
+import { flagsSql } from './duckdb/flags.ts'
 import { gatheredOf } from './duckdb/gather.ts'
 import { lookupSql } from './duckdb/lookup.ts'
 import type { MemberColumn } from './duckdb/member-columns.ts'
 import { Parameters, type Sql } from './duckdb/parameter.ts'
 import { scanSql } from './duckdb/scan.ts'
 import { answer, columns, PROFILES, Since } from './duckdb/since.ts'
-import { all, any, spell, UNIVERSE } from './duckdb/spell.ts'
+import { spell, UNIVERSE } from './duckdb/spell.ts'
 
 export interface Statement extends Sql {
   /** The temporary table that it makes. */
@@ -86,7 +87,7 @@ function levelSql(index: number, segments: Ruled, found: readonly Found[], membe
   const several = segments.filter(({ formula }) => !columnOf(formula, found))
   return {
     ordinals: segments.map(({ ordinal }) => ordinal),
-    statements: several.length ? flagsSql(index, table, several, found, members) : [],
+    statements: several.length ? flagsOf(index, table, several, found, members) : [],
     members: segments.map(({ ordinal, formula }) => ({
       ordinal: integer(ordinal),
       ...(columnOf(formula, found) ?? { table, holds: flag(ordinal) }),
@@ -94,8 +95,7 @@ function levelSql(index: number, segments: Ruled, found: readonly Found[], membe
   }
 }
 
-/** One row per customer with a flag for each segment. */
-function flagsSql(
+function flagsOf(
   index: number,
   table: string,
   segments: Ruled,
@@ -104,18 +104,25 @@ function flagsSql(
 ): Statement[] {
   const atoms = new Set(segments.flatMap(({ formula }) => atomsOf(formula)))
   const referred = members.filter(({ id }) => atoms.has(id))
-  const before = referred.length ? [made(`segment_referred_${index + 1}`, referredSql(referred))] : []
-  const joined = [
-    ...found.filter(({ name, answers }) => name !== PROFILES && answers.some((id) => atoms.has(id))),
-    ...before,
-  ]
-  const flags = segments.map(({ ordinal, formula }) => `${formulaSql(formula)} as ${flag(ordinal)}`)
-  const text = [
-    `select ${columns([`${PROFILES}.customer`, ...flags])}`,
-    `from ${PROFILES}`,
-    ...joined.map(({ name }) => `left join ${name} on ${name}.customer = ${PROFILES}.customer`),
-  ].join('\n')
-  return [...before, made(table, { text, values: [] })]
+  const before = referred.length
+    ? [
+        {
+          ...made(`segment_referred_${index + 1}`, referredSql(referred)),
+          answers: referred.map(({ id }) => id),
+        },
+      ]
+    : []
+  const flags = segments.map(({ ordinal, formula }) => ({ name: flag(ordinal), formula }))
+  return [...before, made(table, { text: flagsSql(flags, [...found, ...before]), values: [] })]
+}
+
+/** One row per member of any of the segments that others refer to. */
+function referredSql(members: Plan['members']): Sql {
+  const binding = new Parameters({ shared: true })
+  const ids = members.map(({ segmentId }) => binding.value('text', segmentId))
+  const answers = members.map(({ id }, index) => `bool_or(segment_id = ${ids[index]}) as ${answer(id)}`)
+  const text = `select ${columns(['customer', ...answers])}\nfrom segment_members\nwhere segment_id in (${ids.join(', ')})\ngroup by customer`
+  return { text, values: binding.values }
 }
 
 /** Where a formula of one condition on the customers' rows is answered. */
@@ -128,15 +135,6 @@ function columnOf(
   const { id } = formula
   const place = found.find(({ answers }) => answers.includes(id))
   return place && { table: place.name, holds: answer(id) }
-}
-
-/** One row per member of any of the segments that others refer to. */
-function referredSql(members: Plan['members']): Sql {
-  const binding = new Parameters({ shared: true })
-  const ids = members.map(({ segmentId }) => binding.value('text', segmentId))
-  const answers = members.map(({ id }, index) => `bool_or(segment_id = ${ids[index]}) as ${answer(id)}`)
-  const text = `select ${columns(['customer', ...answers])}\nfrom segment_members\nwhere segment_id in (${ids.join(', ')})\ngroup by customer`
-  return { text, values: binding.values }
 }
 
 const made = (name: string, { text, values }: Sql): Statement => ({
@@ -184,20 +182,6 @@ function profileSql(profile: Plan['profile'], asOf: Date): Sql {
     `where ${UNIVERSE}`,
   ].join('\n')
   return { text, values: since.binding.values }
-}
-
-/** Never NULL: who has no row has no answer, which is false. */
-function formulaSql(formula: Formula): string {
-  switch (formula.is) {
-    case 'atom':
-      return `coalesce(${answer(formula.id)}, false)`
-    case 'not':
-      return `not ${formulaSql(formula.part)}`
-    case 'and':
-      return all(formula.parts.map(formulaSql))
-    case 'or':
-      return any(formula.parts.map(formulaSql))
-  }
 }
 
 const flag = (ordinal: number): string => `s${integer(ordinal)}`
