@@ -12,7 +12,7 @@ import { withModels } from './fixtures/model-case.ts'
 import { oracle } from './fixtures/oracle.ts'
 import { DAY, type Row } from './fixtures/oracle-rows.ts'
 import { randomSource } from './fixtures/random.ts'
-import { randomComparison, takes } from './fixtures/random-definition.ts'
+import { randomComparison, randomLong, takes } from './fixtures/random-definition.ts'
 import { openStore, randomStore, storeOf } from './fixtures/segment-store.ts'
 import { AS_OF } from './fixtures/segment-values.ts'
 
@@ -221,6 +221,18 @@ t.test('as many conditions as there may be are evaluated within 64 MB', async (t
     { source: 'product_events', rule: { any: conditions } },
   ])
   t.ok(members.length > 0)
+})
+
+t.test('many long definitions are evaluated together within 64 MB', async (t) => {
+  const random = randomSource(t)
+  const store = randomStore(random, 60)
+  const connection = await openStore(t, store)
+  await connection.run(`set memory_limit = '64MB'`)
+  const found = await planned(
+    connection,
+    Array.from({ length: 10 }, () => parseDefinition(randomLong(random))),
+  )
+  t.ok(found.some((members) => members.length > 0))
 })
 
 t.test('a window of N days ends exactly N × 24 hours ago, over a leap day too', async (t) => {

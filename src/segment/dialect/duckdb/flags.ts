@@ -39,7 +39,8 @@ function withBits(joined: readonly { name: string; asked: readonly number[] }[],
       const place = places.get(id)
       return place ? { ...place, holds: answer(id) } : []
     })
-    const named = wordsOf(bits, words).map((bit, n) => `${bit} as ${word(n)}`)
+    const own = [...new Set(bits.map((place) => place.word))]
+    const named = own.flatMap((n) => wordsOf(bits, [n]).map((sql) => `${sql} as ${word(n)}`))
     return `select ${['customer', ...named].join(', ')} from ${name}`
   })
   const of = (spelled: (name: string) => string) => words.map((n) => `${spelled(word(n))} as ${word(n)}`)
@@ -49,7 +50,7 @@ function withBits(joined: readonly { name: string; asked: readonly number[] }[],
     `  from ${PROFILES}`,
     '  left join (',
     `    select ${columns(['customer', ...of((name) => `bit_or(${name})`)], '      ')}`,
-    `    from (\n${selects.join('\nunion all\n')}\n    )`,
+    `    from (\n${selects.join('\nunion all by name\n')}\n    )`,
     '    group by customer',
     `  ) as joined on joined.customer = ${PROFILES}.customer`,
     ')',
