@@ -11,7 +11,7 @@ export interface Answers {
 
 /**
  * One row per possible member with a flag for each formula. What tables say is one join of their bits: for 100 segments
- * of four conditions, found by 20 passes, a third of the CPU that a join of each table takes.
+ * of four conditions, found by 20 passes, a third of the CPU that a join of each takes.
  */
 export function flagsSql(
   flags: readonly { name: string; formula: Formula }[],
