@@ -349,6 +349,13 @@ t.test('a queue of an earlier version gets the policy of this one', async (t) =>
   t.equal(queue?.policy, 'short')
 })
 
+t.test('a job that was done is kept for a day', async (t) => {
+  const running = await app(t)
+  await (await startWorker(running)).stop()
+  const [planned] = await scheduler(t, running)`select deletion_seconds from pgboss.job where name = 'plan'`
+  t.equal(planned?.deletion_seconds, 86_400)
+})
+
 t.test('a worker merges the files that brands share', async (t) => {
   const running = await app(t)
   const { pipeline, postgres } = running
