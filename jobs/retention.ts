@@ -1,4 +1,5 @@
 import { forgetDeadLetters, forgetDeliveries } from '../src/connect/custom/forget.ts'
+import { forgetCarts, forgetStoreDeliveries, forgetVersions } from '../src/connect/store/forget.ts'
 import { forgetClaims } from '../src/identity/forget.ts'
 import type { Job } from '../src/job.ts'
 import type { Pipeline } from '../src/lake/pipeline.ts'
@@ -6,8 +7,8 @@ import { retain } from '../src/lake/retention.ts'
 import { log } from '../src/log.ts'
 
 /**
- * Hourly: event_log days made ahead and dropped, retired and orphaned lake files removed, ids of old webhooks, claims of
- * old visitors and dead letters forgotten.
+ * Hourly: event_log days made ahead and dropped, retired and orphaned lake files removed, old webhooks and their ids, what
+ * stores told of old carts and versions, claims of old visitors and dead letters forgotten.
  */
 export const retention: Job<Pipeline> = {
   queue: 'retention',
@@ -16,10 +17,19 @@ export const retention: Job<Pipeline> = {
   policy: 'one',
   async run(pipeline) {
     const { pipeline: db } = pipeline.postgres
-    const works = [retain(pipeline), forgetDeliveries(db), forgetClaims(db), forgetDeadLetters(db)] as const
+    const works = [
+      retain(pipeline),
+      forgetDeliveries(db),
+      forgetClaims(db),
+      forgetDeadLetters(db),
+      forgetStoreDeliveries(db),
+      forgetCarts(db),
+      forgetVersions(db),
+    ] as const
     // One that fails stops no other.
     await Promise.allSettled(works)
-    const [{ removed, orphans }, deliveries, claims, letters] = await Promise.all(works)
-    log('info', 'retention', { removed, orphans, deliveries, claims, letters })
+    const [{ removed, orphans }, deliveries, claims, letters, webhooks, carts, versions] =
+      await Promise.all(works)
+    log('info', 'retention', { removed, orphans, deliveries, claims, letters, webhooks, carts, versions })
   },
 }

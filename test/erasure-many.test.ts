@@ -48,6 +48,13 @@ t.test('who is erased is found without reading all of the brand', async (t) => {
       brand_id, id, conversation_id, contact_id, idempotency_key, direction, author, channel, body)
     select brand_id, gen_random_uuid(), id, contact_id, id, 'outbound', 'campaign', 'sms', ''
     from conversation where brand_id = ${id}`
+  await sql`
+    insert into checkout (brand_id, external_id, id, subject, state, currency_code, created_at, updated_at)
+    select brand_id, id, gen_random_uuid(), subject, 'completed', 'USD', now(), now()
+    from customer where brand_id = ${id}`
+  await sql`
+    insert into refund (brand_id, external_id, id, subject, currency_code, total, created_at)
+    select brand_id, id, gen_random_uuid(), subject, 'USD', 1, now() from customer where brand_id = ${id}`
   // Of nobody: erased before.
   await sql`
     insert into store_order (

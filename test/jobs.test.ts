@@ -349,6 +349,13 @@ t.test('a queue of an earlier version gets the policy of this one', async (t) =>
   t.equal(queue?.policy, 'short')
 })
 
+t.test('a job that was done is kept for a day', async (t) => {
+  const running = await app(t)
+  await (await startWorker(running)).stop()
+  const [planned] = await scheduler(t, running)`select deletion_seconds from pgboss.job where name = 'plan'`
+  t.equal(planned?.deletion_seconds, 86_400)
+})
+
 t.test('a worker merges the files that brands share', async (t) => {
   const running = await app(t)
   const { pipeline, postgres } = running
@@ -1178,6 +1185,51 @@ t.test('ids of webhooks are kept for three months and claims of visitors for 13'
   t.same([...(await sql`select event_id from custom_delivery`)], [{ event_id: '89' }])
   t.same([...(await sql`select value from visitor_claim`)], [{ value: '399' }])
 })
+
+t.test('webhooks of stores are kept for 30 days', async (t) => {
+  const pipeline = await lake(t)
+  const { sql } = pipeline.postgres
+  const brand = await newBrand(pipeline)
+  await sql`
+    insert into store_delivery (brand_id, webhook_id, topic, triggered_at, received_at, outcome)
+    select ${brand.id}, days::text, 'orders/create', now(), now() - make_interval(days => days), 'applied'
+    from (select 29 as days union all select 31 + n from generate_series(0, 20000) as n) as given`
+  await retention.run(pipeline, {}, controlled())
+  t.same([...(await sql`select webhook_id from store_delivery`)], [{ webhook_id: '29' }])
+})
+
+t.test(
+  'whose carts were, and which versions were told, is kept for 60 days, what orders did for good',
+  async (t) => {
+    const pipeline = await lake(t)
+    const { sql } = pipeline.postgres
+    const brand = await newBrand(pipeline)
+    await sql`
+    insert into store_cart (brand_id, external_id, subject, created_at)
+    select ${brand.id}, days::text, 1, now() - make_interval(days => days)
+    from (select 59 as days union all select 61 + n from generate_series(0, 20000) as n) as given`
+    await sql`
+    insert into store_event (brand_id, id, created_at)
+    select ${brand.id}::uuid, type || ':' || days, now() - make_interval(days => days)
+    from
+      (select 59 as days union all select 61 + n from generate_series(0, 5000) as n) as given,
+      unnest('{cart_updated,customer_updated,consent_updated,fulfillment_updated}'::text[]) as type
+    union all
+    select ${brand.id}::uuid, 'order_created:1', now() - interval '2 years'`
+    await retention.run(pipeline, {}, controlled())
+    t.same([...(await sql`select external_id from store_cart`)], [{ external_id: '59' }])
+    t.same(
+      (await sql`select id from store_event order by id`).map(({ id }) => id),
+      [
+        'cart_updated:59',
+        'consent_updated:59',
+        'customer_updated:59',
+        'fulfillment_updated:59',
+        'order_created:1',
+      ],
+    )
+  },
+)
 
 t.test('dead letters are kept for 180 days, dead events until they are replayed', async (t) => {
   const pipeline = await lake(t)

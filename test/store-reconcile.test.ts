@@ -62,21 +62,6 @@ t.test('a run that is cut off is followed by one that begins with those it did n
   t.same(asked.slice(1, 3), reached)
 })
 
-t.test('webhooks of more than 30 days ago go before any store is asked', async (t) => {
-  const db = await database(t)
-  const cut = new AbortController()
-  const brand = await deadStore(t, db, () => cut.abort())
-  await db.postgres.sql`
-    insert into store_delivery (brand_id, webhook_id, topic, triggered_at, received_at, outcome)
-    select ${brand.id}, age::text, 'orders/create', now(), now() - make_interval(days => age), 'applied'
-    from unnest(array[29, 31]) as age`
-  await t.rejects(run(db, { signal: cut.signal }))
-  t.strictSame(
-    (await db.postgres.sql`select webhook_id from store_delivery`).map((row) => ({ ...row })),
-    [{ webhook_id: '29' }],
-  )
-})
-
 /** What the status says after a reconcile with a token that is renewed, and tried, before the store's answer is noted. */
 async function statusOfRenewed(t: Test, tokenOfStore: string, error: string | null) {
   const db = await database(t)

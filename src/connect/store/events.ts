@@ -20,7 +20,7 @@ interface Due extends Content {
   subject: number
 }
 
-/** Of these there is one per version; what was noted of them is forgotten after 60 days (store_prune). */
+/** Of these there is one per version; what was noted of them is forgotten after 60 days (store_events_forget). */
 const OF_VERSIONS = ['cart_updated', 'customer_updated', 'consent_updated', 'fulfillment_updated']
 const NEWS_MS = 30 * 86_400_000
 

@@ -31,9 +31,7 @@ export async function reconcileAll(
   signal: AbortSignal,
   { atOnce, shareMs }: Shares = SHARES,
 ): Promise<void> {
-  const { pipeline } = parts.postgres
-  await pipeline.one('store_prune', [new Date()])
-  const brands = await pipeline.many<{ brand_id: string }>('store_connections_live')
+  const brands = await parts.postgres.pipeline.many<{ brand_id: string }>('store_connections_live')
   const rest = brands.values()
   const reconcileRest = async () => {
     for (const { brand_id } of rest) {
