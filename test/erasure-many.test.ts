@@ -55,6 +55,9 @@ t.test('who is erased is found without reading all of the brand', async (t) => {
   await sql`
     insert into refund (brand_id, external_id, id, subject, currency_code, total, created_at)
     select brand_id, id, gen_random_uuid(), subject, 'USD', 1, now() from customer where brand_id = ${id}`
+  await sql`
+    insert into subscription (brand_id, external_id, id, subject, status)
+    select brand_id, id, gen_random_uuid(), subject, 'active' from customer where brand_id = ${id}`
   // Of nobody: erased before.
   await sql`
     insert into store_order (
