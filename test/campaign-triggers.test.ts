@@ -765,8 +765,7 @@ t.test('a product that a customer without email and phone left starts, with nobo
 })
 
 t.test('a visitor whom nobody knows enters Visitors and starts nothing', async (t) => {
-  const brand = await stage.brand()
-  await stage.db.postgres.pipeline.run('segments_built_in', [brand.id])
+  const brand = await stage.brand({ builtIns: true })
   const [visitors] = await sql`select id from segment where brand_id = ${brand.id} and name = 'Visitors'`
   const filters = [{ field: 'event.segment_id', operator: '=', value: visitors?.id }]
   await campaigning({ trigger_event: 'segment_entered', filters }, brand)
