@@ -725,6 +725,58 @@ t.test(
   },
 )
 
+/** A brand with a campaign that has been on since a refresh. */
+async function campaigning(sent: Parameters<typeof stage.campaign>[1], brand?: Brand): Promise<Brand> {
+  const its = brand ?? (await stage.brand())
+  await stage.tick()
+  await refreshBrand(app.pipeline, its.id, { asOf: clock.now() })
+  clock.pass(1)
+  await stage.campaign(its, sent)
+  return its
+}
+
+/** Each looks at a product and is gone when the next refresh comes. */
+async function look(brand: Brand, ...people: Omit<Line, 'brand_id'>[]) {
+  const occurred_at = clock.pass(5).getTime()
+  const view = { event_type: 'product_viewed', occurred_at, properties: { product_id: 'cup' } }
+  await logBatch(
+    sql,
+    people.map((who) => ({ brand_id: brand.id, ...view, ...who })),
+  )
+  await stage.tick()
+  await stage.tick()
+  await refreshBrand(app.pipeline, brand.id, { asOf: clock.pass(90) })
+  await startByResults(stage.parts, clock.now)
+}
+
+const VISITOR = { anonymous_id: 'v', origin: 'browser' } as const
+
+t.test('a product that a visitor whom nobody knows looked at starts nothing', async (t) => {
+  const brand = await campaigning({ trigger_event: 'browse_abandoned' })
+  await look(brand, VISITOR)
+  t.same(await runsOf(brand), [])
+})
+
+t.test('a product that a customer without email and phone left starts, with nobody to message', async (t) => {
+  const brand = await campaigning({ trigger_event: 'browse_abandoned' })
+  await look(brand, { store_customer_id: '7' })
+  await stage.round()
+  t.same(await sql`select reason from run_step where brand_id = ${brand.id}`, [{ reason: 'contact_missing' }])
+})
+
+t.test('a visitor whom nobody knows enters Visitors and starts nothing', async (t) => {
+  const brand = await stage.brand({ builtIns: true })
+  const [visitors] = await sql`select id from segment where brand_id = ${brand.id} and name = 'Visitors'`
+  const filters = [{ field: 'event.segment_id', operator: '=', value: visitors?.id }]
+  await campaigning({ trigger_event: 'segment_entered', filters }, brand)
+  await look(brand, VISITOR, { email: 'ann@example.com' })
+  const [ann] = await sql`select id from customer where brand_id = ${brand.id} and email is not null`
+  t.strictSame(
+    (await runsOf(brand)).map(({ occurrence }) => occurrence.split(':')[2]),
+    [ann?.id],
+  )
+})
+
 t.test('what happened before a campaign got its trigger starts nothing', async (t) => {
   const brand = await stage.brand()
   const { id } = await stage.campaign(brand)

@@ -7,6 +7,7 @@ import { setLogLevel } from '../src/log.ts'
 import { segmentMemberOps } from '../src/ops/segment-members.ts'
 import { segmentQuestionOps } from '../src/ops/segment-questions.ts'
 import { segmentOps } from '../src/ops/segments.ts'
+import { openReading } from '../src/segment/reading.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
 import { api } from './fixtures/api.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
@@ -235,6 +236,35 @@ t.test('an archived segment', async (t) => {
     t.match(await request(`POST /v1/segments/${other}/archive`, { force: true }), invalid(/^"force"/))
     const { body } = await tool('archive_segment', { segment_id: other }, { as })
     t.match(body.result.structuredContent, { id: other, status: 'archived' })
+  })
+})
+
+t.test('the members of a session', async (t) => {
+  const { brand, save, view, refresh } = await store()
+  await save('Lately', viewed(5))
+  await view('2026-04-09T00:00:00Z', 'ann')
+  await refresh('2026-04-10T00:00:00Z')
+  await view('2026-04-19T00:00:00Z', 'bob')
+  await refresh('2026-04-20T00:00:00Z')
+  const read = async <Row>(instant: string, text: string) => {
+    const session = await openReading(pipeline, brand, new Date(instant))
+    return await session.duck.rows<Row>(text).finally(session.close)
+  }
+  const [before, after] = ['2026-04-11T00:00:00Z', '2026-04-21T00:00:00Z']
+
+  for (const [instant, member] of [
+    [before, 'ann'],
+    [after, 'bob'],
+  ] as const)
+    await t.test(`at ${instant} are those of the generation valid then`, async (t) => {
+      const text = 'select store_customer_id as member from segment_members join customers using (customer)'
+      t.same(await read(instant, text), [{ member }])
+    })
+  await t.test('after the last change are not played again from the history', async (t) => {
+    const planOf = async (instant: string) =>
+      JSON.stringify(await read(instant, 'explain (format json) from segment_members'))
+    t.match(await planOf(before), /arg_max/)
+    t.notMatch(await planOf(after), /arg_max/)
   })
 })
 

@@ -43,7 +43,7 @@ export const Identity = named('Identity', {
   lastName: v.nullable(v.string()),
   storeCustomerId: v.nullable(v.string()),
   contactId: v.nullable(id),
-  visitorIds: texts,
+  visitorIds: v.pipe(texts, v.description('The newest 100, the newest first.')),
 })
 
 /** What the service itself says of a profile: whoever sends events could make it up. */
@@ -66,7 +66,7 @@ export const profileOf = (row: CustomerRow): v.InferOutput<typeof Profile> => ({
   provenance: row.provenance,
 })
 
-/** `contactId` and `visitorIds`: those of the profile and of the ones that were merged into it. */
+/** `contactId` and `visitorIds`: of the profile and of the ones that were merged into it; of visitors the newest. */
 export const identityOf = (
   row: CustomerRow,
   { contactId, visitorIds }: { contactId: string | null; visitorIds: string[] },

@@ -40,7 +40,7 @@ export interface FoundCustomer {
   generation: number
 }
 
-/** The visitors that a profile was. */
+/** The newest visitors that a profile was. */
 export interface FoundVisitors {
   visitor_ids: string[]
 }

@@ -6,7 +6,7 @@ import { loadReadable, type Model } from '../model/graph.ts'
 import { over } from '../model/over.ts'
 import { runModels } from '../model/run.ts'
 import type { Brand } from '../op.ts'
-import { type Duck, literal } from '../store/duckdb.ts'
+import { type Duck, instant, literal } from '../store/duckdb.ts'
 import { statement } from '../store/sqlfile.ts'
 import type { BrandRow } from './brand-row.ts'
 import { openHistory, openMembers, openSegmentIds } from './members.ts'
@@ -127,7 +127,7 @@ async function openMarts(
 }
 
 async function openSegmentMembers(pipeline: Pipeline, session: Session): Promise<void> {
-  const { duck, manifest } = session
+  const { duck, manifest, asOf } = session
   await openMembers(session, 'view')
   await openHistory(session)
   const segments = await pipeline.postgres.pipeline.many<{ id: string; ordinal: number }>(
@@ -135,23 +135,16 @@ async function openSegmentMembers(pipeline: Pipeline, session: Session): Promise
     [manifest.brandId],
   )
   await openSegmentIds(duck, segments)
+  const [later] = await duck.rows(`from member_history where changed_at > ${instant(asOf)} limit 1`)
   // The past is played again from the history: the members of now have lost when someone left.
+  const members = later
+    ? `select segment, customer from member_history where changed_at <= ${instant(asOf)}
+       group by segment, customer having arg_max(action, generation) = 'entered'`
+    : 'select segment, customer from member_before'
   await duck.run(`
     create view segment_members as
-    with changed_later as (
-      select exists (from member_history, params where changed_at > params.as_of) as yes
-    ),
-    then_members as (
-      select segment, customer from member_history, params where changed_at <= params.as_of
-      group by segment, customer having arg_max(action, generation) = 'entered'
-    ),
-    at_instant as (
-      select segment, customer from then_members, changed_later where yes
-      union all
-      select segment, customer from member_before, changed_later where not yes
-    )
     select distinct segment_id, coalesce(redirect.customer, at_instant.customer) as customer
-    from at_instant
+    from (${members}) as at_instant
     join segment_ids using (segment)
     left join subject_redirect as redirect on redirect.subject = at_instant.customer`)
 }

@@ -1,5 +1,5 @@
--- Products that customers looked at last, of those who did nothing more for $3 minutes. $1, $2: after and until when
--- these passed.
+-- Products that customers looked at last, of those who did nothing more for $3 minutes; not visitors, whom anybody can
+-- make up and nobody can write to. $1, $2: after and until when these passed.
 with lately as (
     select *
     from stg_events
@@ -51,5 +51,6 @@ left join acted using (customer)
 left join stg_products as product using (product_id)
 cross join params
 where
-    viewed.at <= $2::timestamp - to_minutes($3::bigint)
+    customers.provenance <> 'pixel'
+    and viewed.at <= $2::timestamp - to_minutes($3::bigint)
     and (acted.at is null or acted.at < viewed.at)

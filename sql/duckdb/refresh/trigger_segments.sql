@@ -1,7 +1,7 @@
--- Customers who became members of a segment by what they did or as time passed; one who absorbed another customer, unless
--- one of them was a member. $1, $2: after and until which generation, several of which may be of one instant, and a later
--- one of an earlier; $3: since when anybody waits for it; $4: since when merges were not searched; $5: the segments, as
--- JSON. A page: $9 rows after the subject $6, segment $7 and generation $8, which no later merge moves.
+-- Customers, not visitors, who became members of a segment by what they did or as time passed; one who absorbed another
+-- customer, unless one of them was a member. $1, $2: after and until which generation, several of which may be of one
+-- instant, and a later one of an earlier; $3: since when anybody waits for it; $4: since when merges were not searched;
+-- $5: the segments, as JSON. A page: $9 rows after the subject $6, segment $7 and generation $8, which no later merge moves.
 with awaited as (
     select segment, segment_id
     from segment_ids
@@ -52,6 +52,7 @@ left join gone
 left join absorbing on absorbing.customer = customers.customer
 where
     member_history.action = 'entered'
+    and customers.provenance <> 'pixel'
     and (
         member_history.reason in ('data_changed', 'window_elapsed')
         or (member_history.reason = 'merged' and absorbing.customer is not null and gone.customer is null)
