@@ -1,8 +1,13 @@
 -- The orders in the order of their making; min_by takes the first row of an order that says something.
 create table ready as
 with placed as (
-    select *, n + case when getvariable('undated_last') and updated_at is null then 1::bigint << 60 else 0 end as place
+    -- An email or phone that is none would name nobody.
+    select
+        picked.* replace (email.address as email, phone.number as phone),
+        n + case when getvariable('undated_last') and updated_at is null then 1::bigint << 60 else 0 end as place
     from picked
+    left join email on email.given = picked.email
+    left join phone on phone.given = picked.phone
     where n not in (select n from fault)
 ),
 
