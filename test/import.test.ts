@@ -1342,6 +1342,29 @@ t.test('the first email of the rows of an order that is one is the order’s', a
   t.match(await orders(), [{ email: 'ann@example.com' }])
 })
 
+t.test('what is written at once has a bound in bytes, too', async (t) => {
+  const { owner, file, run } = await store(t)
+  const long = 'x'.repeat(2_000_000)
+  const ids = [...Array(9).keys()]
+  const rows = ids.map((id) => `${id},2025-01-01,5,${long}`)
+  await run('orders', file('o.csv', ['external_id,created_at,total,discount_codes', ...rows].join('\n')))
+  const tagged = ids.map((id) => `${id},${long}`)
+  await run('customers', file('c.csv', ['external_id,tags', ...tagged].join('\n')))
+  const [written] = await db.postgres.sql`
+    select
+      (select count(distinct xid) from store_order where brand_id = ${owner.id})::integer as orders,
+      (select count(distinct xid) from customer where brand_id = ${owner.id})::integer as customers`
+  t.same(written, { orders: 2, customers: 2 })
+})
+
+t.test('a file whose rows need more memory than there is is refused with that reason', async (t) => {
+  const { file, run } = await store(t)
+  const row = `1,"${'x,'.repeat(500_000)}"\n`
+  const path = file('c.csv', `external_id,tags\n${row.repeat(40)}`)
+  const said = /c\.csv: its rows need more memory than the 64 MB that an import has\. Split it/
+  await t.rejects(run('customers', path, { memoryMb: 64 }), { code: 'bad_request', message: said })
+})
+
 t.test('products keep their variants and images, and a later row replaces an earlier one', async (t) => {
   const { owner, file, run } = await store(t)
   const rows = [

@@ -39,6 +39,7 @@ summed as (
     select
         head.* replace (coalesce(head.total, line_sum.total) as total, coalesce(subtotal, case when is_priced then line_sum.total end) as subtotal),
         coalesce(line_sum.lines, 0) as line_count,
+        coalesce(line_sum.bytes, 0) + coalesce(strlen(number), 0) + coalesce(strlen(discount_codes::varchar), 0) as bytes,
         coalesce(refunded_total, 0) as refunded,
         refunded > 0 and refunded >= coalesce(head.total, line_sum.total) as is_refunded
     from head
@@ -72,7 +73,7 @@ select
         coalesce(refunded_total, case when final_billing_status = 'refunded' then total else 0 end) as refunded_total
     ),
     -- Orders of a transaction, or ten times as many lines, so that none lasts.
-    floor(sum(1 / getvariable('chunk_size') + line_count / (10 * getvariable('chunk_size'))) over in_order - 1e-9)::integer as chunk,
+    floor(sum(1 / getvariable('chunk_size') + line_count / (10 * getvariable('chunk_size')) + bytes / getvariable('chunk_bytes')) over in_order - 1e-9)::integer as chunk,
     row_number() over in_order as position
 from stated
 window in_order as (order by created_at, external_id rows unbounded preceding);
