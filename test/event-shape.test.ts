@@ -190,6 +190,19 @@ t.test('an event', async (t) => {
     t.match(refusesField({ email: 'a@b@c' }), /email must be an email address/)
     t.match(refusesField({ phone: 'none' }), /phone must be a phone number/)
   })
+  t.test('an email that is too long to identify anybody is none', async (t) => {
+    // As they are stored, in lower case, the second ones are twice as long as the first ones were.
+    for (const local of ['😀'.repeat(252), 'İ'.repeat(252)]) {
+      const email = `${local}@b.c`
+      t.match(refusesField({ email }), /email must be an email address/)
+      t.match(
+        refusesField({ email: undefined, eventType: 'updateProperties', properties: { email } }),
+        /must say who it is about/,
+      )
+    }
+    const identifies = `${'é'.repeat(252)}@b.c`
+    t.equal(line({ email: identifies }).email, identifies)
+  })
   t.test('an eventId is a string of 1 to 128 characters', async (t) => {
     t.equal(line({ eventId: 'é'.repeat(128) }).event_id, 'é'.repeat(128))
     for (const eventId of ['', 'x'.repeat(129), 7, {}])

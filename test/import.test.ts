@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
@@ -1310,6 +1311,60 @@ t.test('what is no email address replaces none', async (t) => {
   t.match(await email(), { email: 'ann@example.com', first_name: 'Ann' })
 })
 
+t.test('an order keeps no email or phone that is none, however long', async (t) => {
+  const { file, run, orders } = await store(t)
+  const random = randomBytes(3_000).toString('hex')
+  const { report } = await run(
+    'orders',
+    file(
+      'o.csv',
+      `external_id,created_at,total,email,phone
+1,2025-01-01,5,${random},
+2,2025-01-01,5,,${random}
+3,2025-01-01,5,n/a,call me
+4,2025-01-01,5, Ann@Example.com,(415) 555-2671
+`,
+    ),
+  )
+  t.match(report, { imported: 4, rejected: 0, without_customer: 3 })
+  t.match(await orders(), [
+    { email: null, phone: null },
+    { email: null, phone: null },
+    { email: null, phone: null },
+    { email: 'ann@example.com', phone: '+14155552671' },
+  ])
+})
+
+t.test('the first email of the rows of an order that is one is the order’s', async (t) => {
+  const { file, run, orders } = await store(t)
+  const head = 'external_id,created_at,line.price,email'
+  await run('orders', file('o.csv', `${head}\n1,2025-01-01,5,n/a\n1,2025-01-01,5,ann@example.com\n`))
+  t.match(await orders(), [{ email: 'ann@example.com' }])
+})
+
+t.test('what is written at once has a bound in bytes, too', async (t) => {
+  const { owner, file, run } = await store(t)
+  const long = 'x'.repeat(2_000_000)
+  const ids = [...Array(9).keys()]
+  const rows = ids.map((id) => `${id},2025-01-01,5,${long}`)
+  await run('orders', file('o.csv', ['external_id,created_at,total,discount_codes', ...rows].join('\n')))
+  const tagged = ids.map((id) => `${id},${long}`)
+  await run('customers', file('c.csv', ['external_id,tags', ...tagged].join('\n')))
+  const [written] = await db.postgres.sql`
+    select
+      (select count(distinct xid) from store_order where brand_id = ${owner.id})::integer as orders,
+      (select count(distinct xid) from customer where brand_id = ${owner.id})::integer as customers`
+  t.same(written, { orders: 2, customers: 2 })
+})
+
+t.test('a file whose rows need more memory than there is is refused with that reason', async (t) => {
+  const { file, run } = await store(t)
+  const row = `1,"${'x,'.repeat(500_000)}"\n`
+  const path = file('c.csv', `external_id,tags\n${row.repeat(40)}`)
+  const said = /c\.csv: its rows need more memory than the 64 MB that an import has\. Split it/
+  await t.rejects(run('customers', path, { memoryMb: 64 }), { code: 'bad_request', message: said })
+})
+
 t.test('products keep their variants and images, and a later row replaces an earlier one', async (t) => {
   const { owner, file, run } = await store(t)
   const rows = [
@@ -1466,6 +1521,7 @@ no type,2019-05-01T10:02:00Z,v1,,,,
 page_viewed,2019-05-01T10:02:00Z,,n/a,,,
 page_viewed,2019-05-01T10:02:00Z,v1,,,,[1]
 page_viewed,2199-05-01T10:02:00Z,v1,,,,
+page_viewed,2019-05-01T10:02:00Z,,${'a'.repeat(320)}@example.com,,,
 `,
   )
   const map = {
@@ -1480,12 +1536,13 @@ page_viewed,2199-05-01T10:02:00Z,v1,,,,
     },
   }
   const { report, rejects } = await run('events', path, { map })
-  t.match(report, { read: 7, imported: 3, unchanged: 0, rejected: 4 })
+  t.match(report, { read: 8, imported: 3, unchanged: 0, rejected: 5 })
   t.match(rejects, [
     { row: 4, field: 'event_type' },
     { row: 5, reason: /names nobody/ },
     { row: 6, field: 'properties', reason: /is not a JSON object/ },
     { row: 7, field: 'occurred_at', reason: /24 hours ahead/ },
+    { row: 8, reason: /names nobody/ },
   ])
   const lines = await logged(owner)
   t.match(lines, [
@@ -1500,7 +1557,7 @@ page_viewed,2199-05-01T10:02:00Z,v1,,,,
   ])
   t.equal(new Set(lines.map(({ event_id }) => event_id)).size, 3, 'equal rows are two events')
   t.strictNotSame(Object.keys(lines[0] ?? {}).includes('email'), true)
-  t.match((await run('events', path, { map })).report, { imported: 0, unchanged: 3, rejected: 4 })
+  t.match((await run('events', path, { map })).report, { imported: 0, unchanged: 3, rejected: 5 })
   t.equal((await logged(owner)).length, 3)
 })
 

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -207,6 +208,32 @@ t.test('migrations', async (t) => {
     t.match(
       await sql`select indrelid::regclass::text as of from pg_index where indexrelid = 'identifier_subject'::regclass`,
       [{ of: 'identifier' }],
+    )
+  })
+
+  t.test('make indexes of the emails and phones of orders where one was too long for any', async (t) => {
+    const own = await cluster(t)
+    await migrate(own.url)
+    const sql = postgres(own.url, { max: 1, onnotice: () => {} })
+    t.teardown(() => sql.end())
+    await sql`drop index store_order_email_of_nobody, store_order_phone_of_nobody`
+    await sql`alter table store_order drop constraint store_order_channels_short`
+    await sql`
+      delete from schema_migrations where version in ('20261128000479', '20261128000481', '20261128000482')`
+    const long = randomBytes(3_000).toString('hex')
+    await sql`
+      insert into store_order (
+        brand_id, external_id, id, email, phone, state, billing_status, currency_code, total, created_at, updated_at
+      )
+      select gen_random_uuid(), id, gen_random_uuid(), email, phone, 'complete', 'paid', 'USD', 1, now(), now()
+      from (values ('1', ${long}, ${long}), ('2', 'ann@example.com', ${long})) as given (id, email, phone)`
+    t.equal((await migrate(own.url)).applied.length, 3)
+    t.same(
+      [...(await sql`select email, phone from store_order order by external_id`)],
+      [
+        { email: null, phone: null },
+        { email: 'ann@example.com', phone: null },
+      ],
     )
   })
 

@@ -1,4 +1,5 @@
 import { fail } from '../errors.ts'
+import { emailOf } from './email.ts'
 import { decimalOf, isExact } from './exact.ts'
 import { MAX_PROBLEMS, type Report, walk } from './walk.ts'
 
@@ -16,7 +17,10 @@ export const EVENT_LEVEL = 3
 export type Sent = Record<string, unknown>
 
 const EVENT_TYPE = /^[A-Za-z][A-Za-z0-9_]{0,63}$/
-const IDENTIFIER = { email: /^[^\s@]+@[^\s@]+$/, phone: /\d/ }
+const IDENTIFIES = {
+  email: (text: string) => emailOf(text) !== undefined,
+  phone: (text: string) => /\d/.test(text),
+}
 const CONTROL = /[\0-\x1f\x7f]/
 
 export const isGiven = (value: unknown) => value !== undefined && value !== null
@@ -67,8 +71,8 @@ export function checkIdentifiers(sent: Sent, path: string, report: Report): numb
     }
     if (typeof value === 'string') value = value.trim()
     if (!checkName(value, MAX_NAME, refuse)) continue
-    if (field === 'email' && !IDENTIFIER.email.test(value as string)) refuse('must be an email address')
-    if (field === 'phone' && !IDENTIFIER.phone.test(value as string)) refuse('must be a phone number')
+    if (field === 'email' && !IDENTIFIES.email(value as string)) refuse('must be an email address')
+    if (field === 'phone' && !IDENTIFIES.phone(value as string)) refuse('must be a phone number')
   }
   return given
 }
@@ -84,7 +88,7 @@ export function setIdentifier({ eventType, properties }: Sent, field: 'email' | 
   const value = eventType === UPDATE && isObject(properties) ? setBy(properties)[field] : undefined
   if (typeof value !== 'string') return undefined
   const text = value.trim()
-  return checkName(text, MAX_NAME, () => {}) && IDENTIFIER[field].test(text) ? text : undefined
+  return checkName(text, MAX_NAME, () => {}) && IDENTIFIES[field](text) ? text : undefined
 }
 
 function checkName(value: unknown, longest: number, refuse: (message: string) => void): boolean {

@@ -1,13 +1,6 @@
 import { type CountryCode, parsePhoneNumberFromString } from 'libphonenumber-js'
 
-const EMAIL = /^[^\s@]+@[^\s@]+$/
-const LONGEST_EMAIL = 320
-
-/** An email address trimmed and in lower case; undefined for a text that is none ("n/a" must not join people). */
-export function emailOf(text: string): string | undefined {
-  const email = text.trim().toLowerCase()
-  return email.length <= LONGEST_EMAIL && EMAIL.test(email) ? email : undefined
-}
+export { emailOf } from '../event/email.ts'
 
 /**
  * A phone number as E.164; undefined for a text that is none. `region` (ISO 3166 alpha-2) is that of a number without

@@ -16,7 +16,9 @@ join phone on phone.given = picked.phone
 where phone.number is null and n not in (select n from fault);
 
 create table ready as
-select picked.* exclude (fault), email.address, phone.number, (row_number() over (order by n) - 1) // getvariable('chunk_size') as chunk
+select
+    picked.* exclude (fault), email.address, phone.number,
+    floor(sum(1 / getvariable('chunk_size') + (coalesce(strlen(tags::varchar), 0) + coalesce(strlen(first_name), 0) + coalesce(strlen(last_name), 0)) / getvariable('chunk_bytes')) over (order by n rows unbounded preceding) - 1e-9)::integer as chunk
 from picked
 left join email on email.given = picked.email
 left join phone on phone.given = picked.phone

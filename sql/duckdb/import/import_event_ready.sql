@@ -16,10 +16,10 @@ where strlen(properties) > 65536 and n not in (select n from fault);
 insert into fault (n, field, value, reason)
 select n, 'customer_external_id', null, 'the event names nobody: customer_external_id, profile_id, email, phone or anonymous_id'
 from picked
+left join email on email.given = picked.email
 left join phone on phone.given = picked.phone
 where
-    coalesce(customer_external_id, profile_id, anonymous_id, phone.number) is null
-    and not coalesce(regexp_matches(trim(email), '^[^\s\p{Z}@]+@[^\s\p{Z}@]+$'), false)
+    coalesce(customer_external_id, profile_id, anonymous_id, email.address, phone.number) is null
     and n not in (select n from fault);
 
 -- An event without an id gets one from what it says, so that the same file again adds nothing; equal rows are counted,

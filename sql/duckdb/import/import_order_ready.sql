@@ -1,8 +1,13 @@
 -- The orders in the order of their making; min_by takes the first row of an order that says something.
 create table ready as
 with placed as (
-    select *, n + case when getvariable('undated_last') and updated_at is null then 1::bigint << 60 else 0 end as place
+    -- An email or phone that is none would name nobody.
+    select
+        picked.* replace (email.address as email, phone.number as phone),
+        n + case when getvariable('undated_last') and updated_at is null then 1::bigint << 60 else 0 end as place
     from picked
+    left join email on email.given = picked.email
+    left join phone on phone.given = picked.phone
     where n not in (select n from fault)
 ),
 
@@ -34,6 +39,7 @@ summed as (
     select
         head.* replace (coalesce(head.total, line_sum.total) as total, coalesce(subtotal, case when is_priced then line_sum.total end) as subtotal),
         coalesce(line_sum.lines, 0) as line_count,
+        coalesce(line_sum.bytes, 0) + coalesce(strlen(number), 0) + coalesce(strlen(discount_codes::varchar), 0) as bytes,
         coalesce(refunded_total, 0) as refunded,
         refunded > 0 and refunded >= coalesce(head.total, line_sum.total) as is_refunded
     from head
@@ -67,7 +73,7 @@ select
         coalesce(refunded_total, case when final_billing_status = 'refunded' then total else 0 end) as refunded_total
     ),
     -- Orders of a transaction, or ten times as many lines, so that none lasts.
-    floor(sum(1 / getvariable('chunk_size') + line_count / (10 * getvariable('chunk_size'))) over in_order - 1e-9)::integer as chunk,
+    floor(sum(1 / getvariable('chunk_size') + line_count / (10 * getvariable('chunk_size')) + bytes / getvariable('chunk_bytes')) over in_order - 1e-9)::integer as chunk,
     row_number() over in_order as position
 from stated
 window in_order as (order by created_at, external_id rows unbounded preceding);

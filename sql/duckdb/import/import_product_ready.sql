@@ -25,23 +25,25 @@ where n not in (select n from fault)
 create table product as
 select
     n, id, title, coalesce(status, 'active') as status, updated_at,
-    list_transform(coalesce(variant_list, []), lambda entry: {
+    to_json(list_transform(coalesce(variant_list, []), lambda entry: {
         'id': entry ->> '$.id', 'price': try_cast(entry ->> '$.price' as decimal(18, 2))::varchar, 'sku': entry ->> '$.sku'
-    }) as variants,
-    list_transform(coalesce(image_list, []), lambda entry: {
+    })) as variants,
+    to_json(list_transform(coalesce(image_list, []), lambda entry: {
         'id': entry ->> '$.id', 'url': entry ->> '$.url', 'alt_text': coalesce(entry ->> '$.alt_text', entry ->> '$.altText')
-    }) as images
+    })) as images
 from product_read
 where n not in (select n from fault);
 
 insert into fault (n, field, value, reason)
-select n, 'variants', len(variants) || ' variants, ' || len(images) || ' images', 'come to more than 2 MB'
+select n, 'variants', json_array_length(variants) || ' variants, ' || json_array_length(images) || ' images', 'come to more than 2 MB'
 from product
-where strlen(to_json(variants)::varchar) + strlen(to_json(images)::varchar) > 2097152;
+where strlen(variants) + strlen(images) > 2097152;
 
 -- A later version of a product replaces an earlier one.
 create table ready as
-select *, (row_number() over (order by n) - 1) // getvariable('chunk_size') as chunk
+select
+    *,
+    floor(sum(1 / getvariable('chunk_size') + (strlen(title) + strlen(variants) + strlen(images)) / getvariable('chunk_bytes')) over (order by n rows unbounded preceding) - 1e-9)::integer as chunk
 from (
     select *
     from product

@@ -15,12 +15,16 @@ export interface Chunk {
 const ROWS = 10_000
 /** A webhook waits for the chunk that is being written, and the platform for the webhook. */
 const ROWS_BESIDE_STORE = 2_000
+/** A chunk is one text of JavaScript, which has a longest one. */
+const BYTES = 16 << 20
 
-/** Tells DuckDB how many rows a chunk has. */
+/** Tells DuckDB how many rows a chunk has, and how many bytes. */
 export async function sizeChunks({ duck, postgres, brand }: Pick<ImportRun, 'duck' | 'postgres' | 'brand'>) {
   const store = await postgres.forBrand(brand.id).maybe<{ status: string }>('store_connection_of')
   const isLive = store !== undefined && store.status !== 'disconnected'
-  await duck.run(`set variable chunk_size = ${isLive ? ROWS_BESIDE_STORE : ROWS}`)
+  await duck.run(
+    `set variable chunk_size = ${isLive ? ROWS_BESIDE_STORE : ROWS}; set variable chunk_bytes = ${BYTES}`,
+  )
 }
 
 /**

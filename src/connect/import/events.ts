@@ -5,7 +5,7 @@ import type { EventLine } from '../../event/shape.ts'
 import { walk } from '../../event/walk.ts'
 import type { Duck } from '../../store/duckdb.ts'
 import { statement } from '../../store/sqlfile.ts'
-import { loadPhones } from './channels.ts'
+import { loadEmails, loadPhones } from './channels.ts'
 import { erasedRows } from './erased.ts'
 import { hashOf, type ImportRun, type Written } from './file.ts'
 import { type KnownEvents, knownEvents } from './known-events.ts'
@@ -32,6 +32,7 @@ interface EventRow {
  */
 export async function importEvents(run: ImportRun): Promise<Written> {
   const { postgres, duck, brand } = run
+  await loadEmails(duck)
   await loadPhones(duck, brand.default_phone_region)
   await setRowsPerChunk(duck)
   await duck.run(`set variable now = '${new Date().toISOString().slice(0, -1)}'`)

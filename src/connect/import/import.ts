@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import { fail } from '../../errors.ts'
 import type { Pipeline } from '../../lake/pipeline.ts'
 import type { Brand } from '../../op.ts'
-import { type Duck, type OwnDuck, openDuck } from '../../store/duckdb.ts'
+import { type Duck, isOutOfMemory, type OwnDuck, openDuck } from '../../store/duckdb.ts'
 import { statement } from '../../store/sqlfile.ts'
 import { findBroken } from './broken.ts'
 import { pick } from './cast.ts'
@@ -40,6 +40,8 @@ export interface ImportOptions {
   shiftToNow?: boolean
   /** Default: beside the file, by its name, the shop and the kind. */
   rejectsFile?: string
+  /** Of DuckDB; default 1,024. */
+  memoryMb?: number
   onProgress?(done: number, total: number): void
 }
 
@@ -75,18 +77,18 @@ const MEMORY_MB = 1024
 
 /**
  * Imports a file into a brand: nothing bad is taken, nothing good is lost, and the same file again changes nothing.
- * It commits every 10,000 orders, customers or events (fewer beside a live store), so a killed import is finished by
+ * It commits every 10,000 orders, customers or events (fewer of long ones, and beside a live store), so a killed import is finished by
  * running it again.
  */
 export async function importFile(options: ImportOptions): Promise<ImportResult> {
-  const { kind, file } = options
+  const { kind, file, memoryMb = MEMORY_MB } = options
   const read = typeof options.map === 'string' ? [file, options.map] : [file]
   const rejects = rejectsPath(options, options.rejectsFile, read)
   const threads = Math.min(4, availableParallelism())
   const folder = await importFolder()
   let duck: OwnDuck | undefined
   try {
-    duck = await openDuck({ memoryMb: MEMORY_MB, threads, tempDir: folder.path })
+    duck = await openDuck({ memoryMb, threads, tempDir: folder.path })
     const source = await openSource(duck, file)
     const mapping = mappingFor(options, source.columns)
     const mapped = await bindMapping(duck, kind, source.columns, mapping)
@@ -117,6 +119,13 @@ export async function importFile(options: ImportOptions): Promise<ImportResult> 
         ...(await lineKeysUnread(duck, mapped)),
       ],
     }
+  } catch (cause) {
+    if (!isOutOfMemory(cause)) throw cause
+    throw fail(
+      'bad_request',
+      `${file}: its rows need more memory than the ${memoryMb.toLocaleString('en')} MB that an import has. Split it into smaller files, all rows of one id in the same, and import one after the other.`,
+      { cause },
+    )
   } finally {
     duck?.close()
     await folder.remove()
@@ -152,6 +161,7 @@ async function readRows(duck: Duck, kind: ImportKind, { where }: Mapping, mapped
   try {
     await duck.run(pick({ into: 'picked', from: 'source', row: '__row', where, targets, mapped: columns }))
   } catch (cause) {
+    if (isOutOfMemory(cause)) throw cause
     const message = firstLine((cause as Error).message)
     const help =
       'An expression of the mapping fails on a value: map the column alone, whose bad values are rejected row by row, or use try_cast.'

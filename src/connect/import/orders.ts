@@ -4,7 +4,7 @@ import { literal } from '../../store/duckdb.ts'
 import { statement } from '../../store/sqlfile.ts'
 import { attributeBroken } from './broken.ts'
 import { pick } from './cast.ts'
-import { loadPhones } from './channels.ts'
+import { loadEmails, loadPhones } from './channels.ts'
 import { identitiesOf, inStoreTurn, writeChunks } from './chunks.ts'
 import { erasedRows, marked } from './erased.ts'
 import type { ImportRun, Written } from './file.ts'
@@ -66,6 +66,7 @@ async function readOrders(run: ImportRun): Promise<void> {
   await attributeBroken(run, 'orders', perLine)
   for (const name of ['import_order_lines', 'import_order_faults', 'import_whole_faults'])
     await duck.run(statement('duckdb', name))
+  await loadEmails(duck)
   await loadPhones(duck, brand.default_phone_region)
   await duck.run(`set variable currency_code = ${literal(brand.currency_code)}`)
   await duck.run(statement('duckdb', 'import_order_ready'))

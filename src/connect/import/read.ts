@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fail } from '../../errors.ts'
-import { type Duck, identifier, literal } from '../../store/duckdb.ts'
+import { type Duck, identifier, isOutOfMemory, literal } from '../../store/duckdb.ts'
 import { COMPRESSED } from './compressed.ts'
 import { csvRemains, ndjsonRemains } from './remains.ts'
 
@@ -62,7 +62,7 @@ export async function openSource(duck: Duck, file: string): Promise<Source> {
       throw fail('bad_request', `${file}: cannot be read: ${NO_FORM}`)
     return { broken, remains: remains(columns), skipsBroken: open === openCsv, columns }
   } catch (cause) {
-    if ((cause as Error).name === 'Failure') throw cause
+    if ((cause as Error).name === 'Failure' || isOutOfMemory(cause)) throw cause
     throw fail('bad_request', `${file}: cannot be read: ${reasonOf((cause as Error).message)}`, { cause })
   }
 }
