@@ -71,6 +71,26 @@ t.test(
   },
 )
 
+t.test('attributes are read once, however many filters look at them', async (t) => {
+  const connection = await openStore(t, randomStore(randomSource(t), CUSTOMERS))
+  const plans: string[] = []
+  const explaining: Reader = {
+    generation: 0,
+    rows: async (statement, values) => {
+      const plan = await connection.runAndReadAll(`explain (format json) ${statement}`, values as never)
+      plans.push(...plan.getRows().map(String))
+      return []
+    },
+  }
+  const filters = Array.from({ length: 50 }, (_, n) => ({
+    field: `customer_attributes.attributes.p${n}`,
+    operator: '>=',
+    value: n,
+  }))
+  await customersThatHold(readFilters(filters, {}), explaining, [3, 4])
+  t.equal(plans.join().match(/main\.stg_customer_attributes/g)?.length, 1)
+})
+
 /** Facts of the same types as these fields of customers. */
 const FACTS: Readonly<Record<string, Fact>> = {
   total_spend: { type: 'money', help: '' },

@@ -263,6 +263,72 @@ t.test('lists end at row 10,000, and a cursor that lies there is refused', async
   t.equal((await walk(ask, 'GET /v1/commerce/orders?limit=100')).length, 10_000)
 })
 
+/** A customer of 40 orders with lines of 60 KB, but for one with 2 MB. */
+async function largeOrders() {
+  const large = await makeBrand(db, { features: ['cdp', 'beta:cdp-commerce'] })
+  await sql`insert into customer (brand_id, subject, id, provenance, email)
+    values (${large.id}, 1, 'large', 'server', 'large@example.com')`
+  await sql`
+    insert into store_order (brand_id, subject, external_id, id, state, billing_status, currency_code, total, created_at, updated_at, lines)
+    select ${large.id}, 1, n::text, gen_random_uuid(), 'complete', 'paid', 'USD', 1, now() - n * interval '1 hour', now(), (
+      select jsonb_agg(jsonb_build_object('id', line::text, 'title', repeat('x', 600), 'quantity', 1, 'price', '1.00'))
+      from generate_series(1, case n when 20 then 3000 else 80 end) as line)
+    from generate_series(1, 40) as n`
+  await refreshed(large)
+  const as = await made.key(large, [...SCOPES, 'customers:read'])
+  return { as, ask: client(t, made, as) }
+}
+
+t.test('pages of large orders end early, and walks go on behind them', async (t) => {
+  const { ask } = await largeOrders()
+  for (const list of ['/v1/commerce/orders?limit=100', '/v1/customers/large/orders?limit=200']) {
+    const sizes: number[] = []
+    const found: { external_id: string }[] = []
+    for (let cursor = ''; ; ) {
+      const { body } = await ask(`GET ${list}${cursor}`)
+      sizes.push(JSON.stringify(body.data).length)
+      found.push(...body.data)
+      if (body.next_cursor === null) break
+      cursor = `&cursor=${body.next_cursor}`
+    }
+    t.ok(sizes.length > 3, `${sizes.length} pages of ${list}`)
+    t.equal(sizes.filter((size) => size > 1 << 20).length, 1, 'that of the order which alone is larger')
+    t.same(
+      found.map(({ external_id }) => Number(external_id)),
+      Array.from({ length: 40 }, (_, n) => n + 1),
+    )
+  }
+})
+
+t.test('the orders of a customer on the customer-data host are read without lines', async (t) => {
+  const { as } = await largeOrders()
+  const statements: string[] = []
+  const served = lakeOf(t, pipeline)
+  const spied = await api(t, db, OPS, {
+    lake: (brand) => {
+      const found = served(brand)
+      return {
+        ...found,
+        served: async (...asked) => {
+          const published = await found.served(...asked)
+          return (
+            published && {
+              ...published,
+              rows: (statement, values) => {
+                statements.push(statement)
+                return published.rows(statement, values)
+              },
+            }
+          )
+        },
+      }
+    },
+  })
+  const { body } = await spied.call('GET /cdp/customers/large/orders?limit=100', { as })
+  t.equal(body.list.length, 40)
+  t.notMatch(statements.join(), /lines/)
+})
+
 /** Some with a start, of which several are at one instant, and some without. */
 async function subscribe(to: Brand, own: ReturnType<typeof randomSource>, count: number) {
   const rows = Array.from({ length: count }, (_, at) => ({

@@ -183,6 +183,15 @@ t.test('what is asked for somebody who is gone is not read', async (t) => {
   t.equal(await count(await reader(files, brand)), 1)
 })
 
+t.test('what takes more memory than there is says so', async (t) => {
+  const published = await reader(served(t), await publishedBrand(1))
+  const tooMuch = published.rows('select len(list(range)) as length from range(30000000)')
+  await t.rejects(tooMuch, {
+    code: 'unavailable',
+    message: /^It takes more memory than one request may have/,
+  })
+})
+
 t.test('beyond so many statements that wait the next one is refused until some were answered', async (t) => {
   const brand = await publishedBrand(1)
   const found = await reader(served(t), brand)

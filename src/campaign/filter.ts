@@ -1,5 +1,7 @@
 import { Failure } from '../errors.ts'
+import { isOneOf } from '../lake/one-of.ts'
 import type { Reader } from '../op.ts'
+import { rowsNamed } from '../segment/catalog.ts'
 import { unknownName } from '../segment/complaint.ts'
 import { readCondition } from '../segment/condition.ts'
 import { readOperator } from '../segment/name.ts'
@@ -132,6 +134,9 @@ export const segmentsOf = ({ customer, facts }: Filters): string[] => [
 export const factsHold = (filters: Filters, facts: Readonly<Record<string, unknown>>, at: Date): boolean =>
   filters.facts.every((test) => factHolds(test, facts, at))
 
+/** A view over all events that set any: read once, of those who are asked for, for all conditions together. */
+const ATTRIBUTES = rowsNamed('attributes').relation.name
+
 /**
  * Of these customers (by the ordinals of today) those for whom all filters on the customer hold, by the compiler of
  * segments over the brand's sources and results.
@@ -143,10 +148,11 @@ export async function customersThatHold(
 ): Promise<Set<number>> {
   if (customer === null || customers.length === 0) return new Set(customers)
   const { text, values } = compileOne(customer)
+  const asked = isOneOf(customers)
   const rows = await sources.rows<{ customer: number }>(
-    `select customer from (${text})
-     where customer in (select unnest($${values.length + 1}::json::integer[]))`,
-    [...values, JSON.stringify(customers)],
+    `with ${ATTRIBUTES} as materialized (from main.${ATTRIBUTES} where ${asked})
+     select customer from (${text}) where ${asked}`,
+    values,
   )
   return new Set(rows.map((row) => row.customer))
 }

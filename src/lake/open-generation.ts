@@ -10,6 +10,7 @@ import { attachGeneration, type Generation, tablePathsOf } from './generation.ts
 import { openLookUps } from './look-up.ts'
 import type { Pipeline } from './pipeline.ts'
 import { sortedViews } from './sorted.ts'
+import { tooMuch } from './too-much.ts'
 
 const MOST_MEMORY_MB = 256
 /** Of an instance without any rows. */
@@ -94,6 +95,8 @@ export async function openGeneration(
       waiting++
       try {
         return await rows(...asked)
+      } catch (error) {
+        return tooMuch(error)
       } finally {
         waiting--
       }

@@ -1,9 +1,9 @@
 import { fail } from '../errors.ts'
 import type { Brand, Lake, Pin, Sources } from '../op.ts'
-import { isOutOfMemory } from '../store/duckdb.ts'
 import type { Served } from './served.ts'
 import type { Session } from './session.ts'
 import { createSlots } from './slots.ts'
+import { tooMuch } from './too-much.ts'
 
 export interface Asked {
   /** Default: as of now. */
@@ -202,7 +202,7 @@ export function openLakes(
     return {
       ...opened,
       rows: <Row>(statement: string, values?: readonly unknown[]) =>
-        use(({ duck }) => duck.rows<Row>(statement, values, signal).catch(refused)),
+        use(({ duck }) => duck.rows<Row>(statement, values, signal).catch(tooMuch)),
     }
   }
 
@@ -239,14 +239,6 @@ function limited({ signal }: Call, mostMs: number): AbortSignal {
     late.abort(fail('unavailable', `It was not computed within ${seconds} s. Try again with backoff.`))
   }, mostMs).unref()
   return AbortSignal.any([signal, late.signal])
-}
-
-/** What DuckDB says of memory is for operators. */
-function refused(cause: unknown): never {
-  if (!isOutOfMemory(cause)) throw cause
-  const what =
-    'It takes more memory than one request may have. Ask for less at once, such as fewer conditions.'
-  throw fail('unavailable', what, { cause })
 }
 
 async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {

@@ -5,13 +5,11 @@ import { loadReadable, type Model } from '../model/graph.ts'
 import type { Ctx } from '../op.ts'
 import type { FoundCustomer } from './customer-rows.ts'
 import { HISTORY_DAYS } from './segment-fields.ts'
+import { PAGE_BYTES } from './walk.ts'
 
 /** The kinds of entries, in the order of those at one instant. */
 export const KINDS = ['event', 'message', 'order', 'segment'] as const
 type Kind = (typeof KINDS)[number]
-
-/** What entries of a page from the lake come to at most, in bytes of their data; the first is there however large it is. */
-const PAGE_BYTES = 1 << 20
 
 /** An entry of a customer's timeline. */
 export interface Entry {

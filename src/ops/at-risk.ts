@@ -6,7 +6,7 @@ import { type Op, op, type Page, type Reader } from '../op.ts'
 import { contactsOf } from './commerce-fields.ts'
 import * as example from './insight-example.ts'
 import { asOf, INSIGHT_RATE } from './insights.ts'
-import { walked } from './walk.ts'
+import { type Part, partOf, walked } from './walk.ts'
 
 const LISTED: Page = { default: 25, max: 100, over: 'refuse' }
 
@@ -58,19 +58,24 @@ const BEHIND = `and (
  * Who is on the page, and then how they are reached: to join all customers before takes ten times as long. Who was
  * merged or removed since the models were made is none of the customers any more.
  */
-async function pageOf(marts: Reader, after: Place | null, count: number): Promise<Row[]> {
+async function pageOf(marts: Reader, after: Place | null, most: number): Promise<Part<Row>> {
   const found = await marts.rows<AtRiskRow>(
     `select customer, customer_id, days_since_last_order, median_inter_order_days, brand_median_inter_order_days,
        at_risk_score, last_order_at, order_count, ltv, currency_code
      from churn cross join params where at_risk ${after ? BEHIND : ''}
      order by at_risk_score desc, ltv desc, customer_id limit $1`,
-    [count, ...(after ?? [])],
+    [most + 1, ...(after ?? [])],
   )
+  const { rows, goesOn } = partOf(found, most)
   const reached = await marts.rows<ChannelsRow>(
-    `select customer, email, phone from customers where ${isOneOf(found.map(({ customer }) => customer))}`,
+    `select customer, email, phone from customers where ${isOneOf(rows.map(({ customer }) => customer))}`,
   )
   const channels = new Map(reached.map(({ customer, email, phone }) => [customer, { email, phone }]))
-  return found.map((row) => ({ ...row, ...(channels.get(row.customer) ?? { email: null, phone: null }) }))
+  const reachable = rows.map((row) => ({
+    ...row,
+    ...(channels.get(row.customer) ?? { email: null, phone: null }),
+  }))
+  return { rows: reachable, goesOn }
 }
 
 export const atRiskOps: readonly Op[] = [

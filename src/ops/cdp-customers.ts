@@ -15,13 +15,14 @@ import {
 } from './cdp-fields.ts'
 import { MATCHES, matchOf, partyOf } from './cdp-party.ts'
 import * as example from './cdp-profile-example.ts'
-import { Order } from './commerce-fields.ts'
+import { Order, type OrderRow } from './commerce-fields.ts'
 import { isoOf } from './customer-fields.ts'
 import { Insights, insightsOf, NONE } from './customer-insights.ts'
-import { ordersOf } from './customer-orders.ts'
+import { placedBy } from './customer-orders.ts'
 import type { CustomerRow, FoundCustomer } from './customer-rows.ts'
 import { asOf } from './insights.ts'
 import type { Place } from './keyset.ts'
+import { partOf } from './walk.ts'
 
 const reading = { surface: 'cdp', feature: 'beta:cdp-commerce', tool: false } as const
 
@@ -35,6 +36,20 @@ const CdpOrder = named('CdpOrder', {
   customer: v.object({ contact_id: Order.entries.customer.entries.contact_id }),
   ...{ created_at, recovered_at },
 })
+
+/** Without lines: those of a page may come to 200 MB, and none is shown. */
+const SHOWN = [
+  'id',
+  'external_id',
+  'number',
+  'state',
+  'billing_status',
+  'total',
+  'currency_code',
+  'created_at',
+  'recovered_at',
+] as const satisfies (keyof OrderRow)[]
+type Shown = Pick<OrderRow, (typeof SHOWN)[number]>
 
 /** A walk stays in the generation that it began in while that is kept; later it goes on in the newest. */
 interface Position extends Place {
@@ -76,12 +91,14 @@ export const cdpCustomerOps: readonly Op[] = [
       const { profile, contactId, generation } = await partyOf(ctx, identifier)
       const served = profile && (await resultsOf(ctx, from?.generation, generation))
       const whose = profile?.subjects ?? []
-      const rows = served ? await ordersOf(served, whose, { after: from, limit: limit + 1, offset }) : []
-      const page = rows.slice(0, limit)
-      const last = rows.length > limit ? page.at(-1) : undefined
+      const found = served
+        ? await placedBy<Shown>(served, whose, SHOWN.join(', '), { after: from, limit, offset })
+        : []
+      const { rows, goesOn } = partOf(found, limit)
+      const last = goesOn ? rows.at(-1) : undefined
       const next = served && last && { generation: served.generation, value: last.value, id: last.id }
       return {
-        list: page.map(({ number: shown, ...row }) => ({
+        list: rows.map(({ number: shown, ...row }) => ({
           ...{ id: row.id, external_id: row.external_id, number: shown ?? row.external_id },
           ...{ state: row.state, billing_status: row.billing_status, total: row.total },
           currency_code: row.currency_code,
@@ -140,10 +157,12 @@ const insightsNow = async (ctx: Ctx, served: Published | null, profile: FoundCus
 /** Until a merge is published, who has the orders that there are of the profile. */
 async function buyerOf(served: Published, { customer, subjects }: FoundCustomer): Promise<number> {
   if (subjects.length === 1) return customer
-  const all = [customer, ...subjects]
-  const rows = await served.of(all, ['customers'])
-  const orders = rows.map((of) => of<CustomerRow>('customers')[0]?.orders_count ?? 0)
-  return all[orders.findIndex((count) => count > 0)] ?? customer
+  const [own] = await served.of([customer], ['customers'])
+  if (own?.<CustomerRow>('customers')[0]?.orders_count) return customer
+  const [buyer] = await served.rows<Pick<CustomerRow, 'customer'>>(
+    `select customer from customers where ${isOneOf(subjects)} and orders_count > 0 order by customer limit 1`,
+  )
+  return buyer?.customer ?? customer
 }
 
 async function countOf(reader: Reader, customers: readonly number[]): Promise<number> {

@@ -43,6 +43,9 @@ export const Order = named('Order', {
   updated_at: time,
 })
 
+/** The texts of a line. */
+export const LINE_TEXTS = ['id', 'product_id', 'variant_id', 'title', 'sku'] as const
+
 /** A row of the mart `orders`. */
 export interface OrderRow {
   id: string

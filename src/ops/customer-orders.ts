@@ -5,9 +5,7 @@ import { type Ctx, type Op, op, type Published, type Reader } from '../op.ts'
 import * as example from './commerce-example.ts'
 import {
   contactsOf,
-  ORDER_COLUMNS,
   Order,
-  type OrderRow,
   orderOf,
   reachable,
   SUBSCRIPTION_COLUMNS,
@@ -19,13 +17,13 @@ import * as customer from './customer-example.ts'
 import { customerPath, LISTED } from './customer-fields.ts'
 import { findCustomer } from './customer-rows.ts'
 import { afterSql, orderSql, type Place, type RowOrder } from './keyset.ts'
+import { type OrderPlace, ordersAt, PLACED } from './order-page.ts'
+import { type Part, partOf } from './walk.ts'
 
 const reading = { scopes: ['customers:read'], feature: 'cdp', page: LISTED } as const
 const input = { path: customerPath, query: v.strictObject(paging(LISTED)) }
 
-const newest = (column: string): RowOrder => ({ column, type: 'timestamp', descending: true, id: 'id' })
-const PLACED = newest('created_at')
-const STARTED = newest('started_at')
+const STARTED: RowOrder = { column: 'started_at', type: 'timestamp', descending: true, id: 'id' }
 
 /** A walk stays in the generation that it began in while that is kept; later it goes on in the newest. */
 interface Position extends Place {
@@ -47,15 +45,14 @@ interface Asked {
 async function pageOf<Found extends Row>(
   ctx: Ctx,
   { path: { id }, query: { limit, cursor } }: Asked,
-  rowsOf: (served: Published, customers: readonly number[], part: Part) => Promise<Found[]>,
+  rowsOf: (served: Published, customers: readonly number[], from: From) => Promise<Part<Found>>,
 ): Promise<{ rows: Found[]; next_cursor: string | null }> {
   const from = ctx.cursors.open<Position>(cursor, { id })
   const { subjects } = await findCustomer(ctx, id)
   const served = await ctx.lake.served(from?.generation)
   if (!served) return { rows: [], next_cursor: null }
-  const found = await rowsOf(served, subjects, { after: from, limit: limit + 1 })
-  const rows = found.slice(0, limit)
-  const last = found.length > limit ? rows.at(-1) : undefined
+  const { rows, goesOn } = await rowsOf(served, subjects, { after: from, limit })
+  const last = goesOn ? rows.at(-1) : undefined
   const next: Position | undefined = last && {
     generation: served.generation,
     value: last.value,
@@ -64,35 +61,46 @@ async function pageOf<Found extends Row>(
   return { rows, next_cursor: next ? ctx.cursors.seal(next, { id }) : null }
 }
 
-interface Part {
+interface From {
   after: Place | null
   limit: number
   offset?: number
 }
 
-/** Orders of these customers, newest first. */
-export function ordersOf(
+/** Of orders of these customers, newest first, some columns. */
+export function placedBy<Columns>(
   reader: Reader,
   customers: readonly number[],
-  { after, limit, offset = 0 }: Part,
-): Promise<(OrderRow & Row)[]> {
+  columns: string,
+  { after, limit, offset = 0 }: From,
+): Promise<(Columns & OrderPlace)[]> {
   const place = afterSql(PLACED, after, 3)
   return reader.rows(
-    `select ${ORDER_COLUMNS}, created_at::varchar as value
+    `select ${columns}, created_at::varchar as value
      from orders where ${isOneOf(customers)} and ${place.text}
      order by ${orderSql(PLACED)} limit $1 offset $2`,
-    [limit, offset, ...place.values],
+    [limit + 1, offset, ...place.values],
   )
 }
 
-function subscriptionsOf(reader: Reader, customers: readonly number[], { after, limit }: Part) {
+async function ordersOf(served: Published, customers: readonly number[], from: From) {
+  const places = await placedBy<OrderPlace>(served, customers, 'id', from)
+  const { rows, goesOn } = await ordersAt(served, places, from.limit, {
+    where: [isOneOf(customers)],
+    values: [],
+  })
+  return { rows: await reachable(served, rows), goesOn }
+}
+
+async function subscriptionsOf(reader: Reader, customers: readonly number[], { after, limit }: From) {
   const place = afterSql(STARTED, after, 2)
-  return reader.rows<SubscriptionRow & Row>(
+  const found = await reader.rows<SubscriptionRow & Row>(
     `select ${SUBSCRIPTION_COLUMNS}, started_at::varchar as value from subscriptions
      where ${isOneOf(customers)} and ${place.text}
      order by ${orderSql(STARTED)} limit $1`,
-    [limit, ...place.values],
+    [limit + 1, ...place.values],
   )
+  return partOf(found, limit)
 }
 
 export const customerOrderOps: readonly Op[] = [
@@ -100,14 +108,12 @@ export const customerOrderOps: readonly Op[] = [
     ...reading,
     name: 'list_customer_orders',
     route: 'GET /v1/customers/{id}/orders',
-    what: 'Orders of a customer in whatever state as of the last refresh, newest first.',
+    what: 'Orders of a customer in whatever state as of the last refresh, newest first. A page of large orders is shorter than its limit.',
     input,
     output: list(Order),
     example: { path: { id: customer.ID }, output: example.ORDERS.output },
     run: async (ctx, asked) => {
-      const { rows, next_cursor } = await pageOf(ctx, asked, async (served, customers, part) =>
-        reachable(served, await ordersOf(served, customers, part)),
-      )
+      const { rows, next_cursor } = await pageOf(ctx, asked, ordersOf)
       const contacts = await contactsOf(ctx.db, rows)
       return { data: rows.map(({ value: _, ...row }) => orderOf(row, contacts)), next_cursor }
     },

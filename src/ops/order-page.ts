@@ -1,11 +1,12 @@
 import { isOneOf } from '../lake/one-of.ts'
 import type { Reader } from '../op.ts'
-import { ORDER_COLUMNS, type OrderRow } from './commerce-fields.ts'
+import { LINE_TEXTS, ORDER_COLUMNS, type OrderRow } from './commerce-fields.ts'
 import { afterSql, orderSql, type Place, type RowOrder } from './keyset.ts'
+import { PAGE_BYTES, type Part } from './walk.ts'
 
 /** Pages of the published orders of a brand. */
 
-const PLACED: RowOrder = { column: 'created_at', type: 'timestamp', descending: true, id: 'id' }
+export const PLACED: RowOrder = { column: 'created_at', type: 'timestamp', descending: true, id: 'id' }
 
 export interface OrderFilters {
   created_at_gte?: Date | undefined
@@ -16,33 +17,94 @@ export interface OrderFilters {
   customers?: readonly number[] | undefined
 }
 
-export interface ListedOrder extends OrderRow {
+export interface OrderPlace {
+  id: string
   /** When it was placed, to the microsecond. */
   value: string
 }
 
-/** So many orders behind a place, newest first. */
+export type ListedOrder = OrderRow & OrderPlace
+
+/** Up to so many orders behind a place, newest first, fewer where these are large. */
 export async function ordersBehind(
   reader: Reader,
   filters: OrderFilters,
   after: Place | null,
-  count: number,
-): Promise<ListedOrder[]> {
+  most: number,
+): Promise<Part<ListedOrder>> {
   const { where, values } = conditionsOf(filters)
   // Somebody's orders are few.
-  const least = filters.customers ? null : await leastTime(reader, { where, values }, after, count)
+  const least = filters.customers ? null : await leastTime(reader, { where, values }, after, most + 1)
   const place = afterSql(PLACED, after, values.length + 1)
   const all = [...values, ...place.values]
-  if (least) where.push(`created_at >= $${all.push(least)}::timestamp`)
-  return await reader.rows<ListedOrder>(
-    `select ${ORDER_COLUMNS}, created_at::varchar as value
-     from orders where ${[...where, place.text].join(' and ')}
-     order by ${orderSql(PLACED)} limit $${all.push(count)}`,
+  const behind = [...where, place.text]
+  if (least) behind.push(`created_at >= $${all.push(least)}::timestamp`)
+  const places = await reader.rows<OrderPlace>(
+    `select id, created_at::varchar as value
+     from orders where ${behind.join(' and ')}
+     order by ${orderSql(PLACED)} limit $${all.push(most + 1)}`,
+    all,
+  )
+  return await ordersAt(reader, places, most, { where, values })
+}
+
+/** Of a line as JSON, beside its texts. */
+const LINE_BYTES = 110
+const ORDER_BYTES = `coalesce(list_sum(list_transform(lines, lambda line:
+  ${[LINE_BYTES, ...LINE_TEXTS.map((text) => `coalesce(strlen(line.${text}), 0)`)].join(' + ')})), 0)::double`
+
+/**
+ * The orders at the first `most` of these places, as far as a page has room. Lines are read of them alone: those of 100
+ * orders may come to 200 MB.
+ */
+export async function ordersAt(
+  reader: Reader,
+  places: readonly OrderPlace[],
+  most: number,
+  conditions: Conditions,
+): Promise<Part<ListedOrder>> {
+  const asked = places.slice(0, most)
+  if (asked.length === 0) return { rows: [], goesOn: false }
+  const sizes = await read<{ id: string; bytes: number }>(
+    reader,
+    `id, ${ORDER_BYTES} as bytes`,
+    asked,
+    conditions,
+  )
+  const bytesOf = new Map(sizes.map(({ id, bytes }) => [id, bytes]))
+  let sum = 0
+  const end = asked.findIndex(({ id }, n) => {
+    sum += bytesOf.get(id) ?? 0
+    return n > 0 && sum > PAGE_BYTES
+  })
+  const fit = end < 0 ? asked : asked.slice(0, end)
+  const rows = await read<ListedOrder>(
+    reader,
+    `${ORDER_COLUMNS}, created_at::varchar as value`,
+    fit,
+    conditions,
+  )
+  return { rows, goesOn: places.length > fit.length }
+}
+
+function read<Row>(
+  reader: Reader,
+  columns: string,
+  places: readonly OrderPlace[],
+  { where, values }: Conditions,
+): Promise<Row[]> {
+  const all = [...values]
+  const bind = (value: unknown) => `$${all.push(value)}`
+  const [first, last] = [places[0], places.at(-1)].map((place) => `${bind(place?.value)}::timestamp`)
+  const ids = places.map(({ id }) => bind(id)).join(', ')
+  const theirs = [...where, `created_at between ${last} and ${first}`, `list_contains([${ids}], id)`]
+  return reader.rows<Row>(
+    `select ${columns} from orders where ${theirs.join(' and ')} order by ${orderSql(PLACED)}`,
     all,
   )
 }
 
-interface Conditions {
+export interface Conditions {
   where: string[]
   values: unknown[]
 }

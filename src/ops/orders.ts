@@ -68,7 +68,7 @@ export const orderOps: readonly Op[] = [
     route: 'GET /v1/commerce/orders',
     scopes: ['commerce:read'],
     page: LISTED,
-    what: 'Orders of the store as of the last refresh (every 15 minutes), newest first, by when they were placed, their state, or the customer whom they belong to. The list ends at row 10,000: narrow it with filters.',
+    what: 'Orders of the store as of the last refresh (every 15 minutes), newest first, by when they were placed, their state, or the customer whom they belong to. A page of large orders is shorter than its limit. The list ends at row 10,000: narrow it with filters.',
     input: { query: v.strictObject({ ...paging(LISTED), ...FILTERS }) },
     output: list(Order),
     example: example.ORDERS,
@@ -81,8 +81,10 @@ export const orderOps: readonly Op[] = [
         cursor,
         filters: { ...filters, ...identifiers },
         open: newest(ctx.lake),
-        rows: async (served, after, count) =>
-          reachable(served, await ordersBehind(served, { ...filters, customers }, after, count)),
+        rows: async (served, after, most) => {
+          const { rows, goesOn } = await ordersBehind(served, { ...filters, customers }, after, most)
+          return { rows: await reachable(served, rows), goesOn }
+        },
         keyOf: ({ value, id }) => ({ value, id }),
       })
       const contacts = await contactsOf(ctx.db, rows)

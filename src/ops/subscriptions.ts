@@ -9,7 +9,7 @@ import {
   subscriptionOf,
 } from './commerce-fields.ts'
 import { afterSql, orderSql, type Place, type RowOrder } from './keyset.ts'
-import { newest, walked } from './walk.ts'
+import { newest, partOf, walked } from './walk.ts'
 
 const LISTED: Page = { default: 25, max: 100, over: 'refuse' }
 
@@ -37,13 +37,14 @@ export const subscriptionOps: readonly Op[] = [
         cursor,
         filters: {},
         open: newest(lake),
-        rows: (reader, after, count) => {
+        rows: async (reader, after, most) => {
           const place = afterSql(STARTED, after, 2)
-          return reader.rows(
+          const found = await reader.rows<Listed>(
             `select ${SUBSCRIPTION_COLUMNS}, started_at::varchar as value from subscriptions
              where ${place.text} order by ${orderSql(STARTED)} limit $1`,
-            [count, ...place.values],
+            [most + 1, ...place.values],
           )
+          return partOf(found, most)
         },
         keyOf: ({ value, id }) => ({ value, id }),
       })

@@ -5,6 +5,9 @@ import type { CallCursors, Lake, Reader } from '../op.ts'
 /** Lists of orders, subscriptions and customers at risk end here. */
 const MOST_ROWS = 10_000
 
+/** What the rows of a page come to at most, in bytes; the first is there however large it is. */
+export const PAGE_BYTES = 1 << 20
+
 /** Where a page begins: behind a row, and behind so many rows, of what the walk began in. */
 interface Position<After> extends Begun {
   row: number
@@ -18,10 +21,22 @@ export interface Walk<Row, After, From extends Reader = Reader> {
   filters: Readonly<Record<string, unknown>>
   /** What the rows come from; null: nothing yet. Later pages come from what the walk began in. */
   open(begun: Begun | null): Promise<From | null>
-  rows(from: From, after: After | null, count: number): Promise<Row[]>
+  rows(from: From, after: After | null, most: number): Promise<Part<Row>>
   /** What orders the rows, of this one. */
   keyOf(row: Row): After
 }
+
+/** Up to so many rows, and whether more come after them. */
+export interface Part<Row> {
+  rows: Row[]
+  goesOn: boolean
+}
+
+/** Of `most` rows and the one behind them, as far as there are any. */
+export const partOf = <Row>(found: readonly Row[], most: number): Part<Row> => ({
+  rows: found.slice(0, most),
+  goesOn: found.length > most,
+})
 
 export interface Walked<Row> {
   rows: Row[]
@@ -46,16 +61,14 @@ export async function walked<Row, After, From extends Reader = Reader>(
   const reader = await walk.open(from)
   if (!reader) return { rows: [], next_cursor: null }
   const size = Math.min(limit, MOST_ROWS - done)
-  const found = await walk.rows(reader, from?.after ?? null, size + 1)
-  const rows = found.slice(0, size)
+  const { rows, goesOn } = await walk.rows(reader, from?.after ?? null, size)
   const last = rows.at(-1)
-  const row = done + size
-  const goesOn = last !== undefined && found.length > size && row < MOST_ROWS
+  const row = done + rows.length
   const next = (): Position<After> => ({
     ...{ generation: reader.generation, pin: reader.pin },
     ...{ row, after: walk.keyOf(last as Row) },
   })
-  return { rows, next_cursor: goesOn ? cursors.seal(next(), filters) : null }
+  return { rows, next_cursor: goesOn && last && row < MOST_ROWS ? cursors.seal(next(), filters) : null }
 }
 
 /** What a walk reads that is not as of an instant of the past. */
