@@ -112,5 +112,7 @@ t.test('beside a live store no more than 2,000 rows are written at once', async 
   const rows = Array.from({ length: 2_001 }, (_, id) => `${id},Lamp\n`)
   const done: number[] = []
   await importText(brand, 'products', `id,title\n${rows.join('')}`, (count) => done.push(count))
-  t.same(done, [2_000, 2_001])
+  const written = done.map((count, n) => count - (done[n - 1] ?? 0))
+  t.ok(written.length === 2 && Math.max(...written) <= 2_000, written.join())
+  t.equal(done.at(-1), rows.length)
 })
