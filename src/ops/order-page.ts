@@ -53,6 +53,9 @@ const LINE_BYTES = 110
 const ORDER_BYTES = `coalesce(list_sum(list_transform(lines, lambda line:
   ${[LINE_BYTES, ...LINE_TEXTS.map((text) => `coalesce(strlen(line.${text}), 0)`)].join(' + ')})), 0)::double`
 
+/** Of that many the lines are read at once, of 2 MB each at most; of more where they are smaller. */
+const AT_ONCE = 25
+
 /**
  * The orders at the first `most` of these places, as far as a page has room. Lines are read of them alone: those of 100
  * orders may come to 200 MB.
@@ -64,42 +67,37 @@ export async function ordersAt(
   conditions: Conditions,
 ): Promise<Part<ListedOrder>> {
   const asked = places.slice(0, most)
-  if (asked.length === 0) return { rows: [], goesOn: false }
-  const sizes = await read<{ id: string; bytes: number }>(
-    reader,
-    `id, ${ORDER_BYTES} as bytes`,
-    asked,
-    conditions,
-  )
-  const bytesOf = new Map(sizes.map(({ id, bytes }) => [id, bytes]))
+  const rows: ListedOrder[] = []
   let sum = 0
-  const end = asked.findIndex(({ id }, n) => {
-    sum += bytesOf.get(id) ?? 0
-    return n > 0 && sum > PAGE_BYTES
-  })
-  const fit = end < 0 ? asked : asked.slice(0, end)
-  const rows = await read<ListedOrder>(
-    reader,
-    `${ORDER_COLUMNS}, created_at::varchar as value`,
-    fit,
-    conditions,
-  )
-  return { rows, goesOn: places.length > fit.length }
+  for (let at = 0, count = AT_ONCE; at < asked.length; ) {
+    for (const { bytes, ...row } of await read(reader, asked.slice(at, at + count), conditions)) {
+      sum += bytes
+      if (rows.length > 0 && sum > PAGE_BYTES) return { rows, goesOn: true }
+      rows.push(row)
+    }
+    at += count
+    count = Math.max(1, Math.floor((PAGE_BYTES / (sum + 1) - 1) * rows.length))
+  }
+  return { rows, goesOn: places.length > asked.length }
 }
 
-function read<Row>(
+function read(
   reader: Reader,
-  columns: string,
   places: readonly OrderPlace[],
   { where, values }: Conditions,
-): Promise<Row[]> {
+): Promise<(ListedOrder & { bytes: number })[]> {
   const all = [...values]
   const bind = (value: unknown) => `$${all.push(value)}`
   const [first, last] = [places[0], places.at(-1)].map((place) => `${bind(place?.value)}::timestamp`)
-  const ids = places.map(({ id }) => bind(id)).join(', ')
-  const theirs = [...where, `created_at between ${last} and ${first}`, `list_contains([${ids}], id)`]
-  return reader.rows<Row>(
-    `select ${columns} from orders where ${theirs.join(' and ')} order by ${orderSql(PLACED)}`,
+  const ids = bind(JSON.stringify(places.map(({ id }) => id)))
+  const theirs = [
+    ...where,
+    `created_at between ${last} and ${first}`,
+    `list_contains(${ids}::json::varchar[], id)`,
+  ]
+  return reader.rows(
+    `select ${ORDER_COLUMNS}, created_at::varchar as value, ${ORDER_BYTES} as bytes
+     from orders where ${theirs.join(' and ')} order by ${orderSql(PLACED)}`,
     all,
   )
 }
