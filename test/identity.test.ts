@@ -1,5 +1,6 @@
 import t from 'tap'
-import { emailOf, phoneOf } from '../src/identity/channel.ts'
+import { emailOf } from '../src/event/email.ts'
+import { phoneOf } from '../src/identity/channel.ts'
 import { type GroupMember, Groups } from '../src/identity/groups.ts'
 import { outlives } from '../src/identity/profile.ts'
 import { assignSubjects, type Identity } from '../src/identity/subject.ts'

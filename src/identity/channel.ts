@@ -1,7 +1,5 @@
 import { type CountryCode, parsePhoneNumberFromString } from 'libphonenumber-js'
 
-export { emailOf } from '../event/email.ts'
-
 /**
  * A phone number as E.164; undefined for a text that is none. `region` (ISO 3166 alpha-2) is that of a number without
  * a country code. Length decides, not the ranges in use now: those change faster than libraries do.

@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { v7 } from 'uuid'
 import { fail } from '../errors.ts'
+import { emailOf } from '../event/email.ts'
 import type { Statements } from '../op.ts'
-import { emailOf, phoneOf } from './channel.ts'
+import { phoneOf } from './channel.ts'
 
 export type ContactChannel = 'email' | 'phone'
 export type ConsentChannel = 'sms' | 'email'

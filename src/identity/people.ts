@@ -1,4 +1,5 @@
-import { emailOf, phoneOf } from './channel.ts'
+import { emailOf } from '../event/email.ts'
+import { phoneOf } from './channel.ts'
 import { KINDS } from './profile.ts'
 
 /** The kinds of identifier with their values, normalised. */

@@ -1,5 +1,6 @@
 import { fail } from '../errors.ts'
-import { emailOf, phoneOf } from '../identity/channel.ts'
+import { emailOf } from '../event/email.ts'
+import { phoneOf } from '../identity/channel.ts'
 import { isOneOf } from '../lake/one-of.ts'
 import type { Ctx, Published } from '../op.ts'
 import { sourcesOf } from './cdp-fields.ts'

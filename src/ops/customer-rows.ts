@@ -1,5 +1,6 @@
 import { fail } from '../errors.ts'
-import { emailOf, phoneOf } from '../identity/channel.ts'
+import { emailOf } from '../event/email.ts'
+import { phoneOf } from '../identity/channel.ts'
 import { inAnyCase } from '../lake/any-case.ts'
 import { KNOWN } from '../lake/sorted.ts'
 import type { Brand, Ctx, CustomerRows, Published, Reader } from '../op.ts'

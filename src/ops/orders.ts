@@ -1,7 +1,8 @@
 import * as v from 'valibot'
 import { fail } from '../errors.ts'
+import { emailOf } from '../event/email.ts'
 import { list, paging, pathValue, timestamp } from '../fields.ts'
-import { emailOf, phoneOf } from '../identity/channel.ts'
+import { phoneOf } from '../identity/channel.ts'
 import { type Ctx, type Op, op, type Page, type Published } from '../op.ts'
 import * as example from './commerce-example.ts'
 import {

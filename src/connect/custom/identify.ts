@@ -1,7 +1,7 @@
+import { emailOf } from '../../event/email.ts'
 import { digitsOf } from '../../event/exact.ts'
 import { MAX_NAME } from '../../event/shape.ts'
 import { valueAt, withoutValueAt } from '../../event/singular-path.ts'
-import { emailOf } from '../../identity/channel.ts'
 import type { Mappings } from './mappings.ts'
 import { refuse } from './refuse.ts'
 

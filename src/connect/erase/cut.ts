@@ -1,4 +1,5 @@
-import { emailOf, phoneOf } from '../../identity/channel.ts'
+import { emailOf } from '../../event/email.ts'
+import { phoneOf } from '../../identity/channel.ts'
 import { type Identifiers, noIdentifiers } from '../../identity/people.ts'
 import { KINDS } from '../../identity/profile.ts'
 import type { Pipeline } from '../../lake/pipeline.ts'

@@ -1,4 +1,5 @@
-import { emailOf, phoneOf } from '../../identity/channel.ts'
+import { emailOf } from '../../event/email.ts'
+import { phoneOf } from '../../identity/channel.ts'
 import type { Duck } from '../../store/duckdb.ts'
 import { makeTable } from '../../store/duckdb-table.ts'
 

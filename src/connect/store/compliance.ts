@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { v7 } from 'uuid'
-import { emailOf, phoneOf } from '../../identity/channel.ts'
+import { emailOf } from '../../event/email.ts'
+import { phoneOf } from '../../identity/channel.ts'
 import { requestErasure, requestErasureOfEverybody } from '../../identity/erasure-request.ts'
 import type { Statements } from '../../op.ts'
 import { type Fields, Unreadable } from './fields.ts'

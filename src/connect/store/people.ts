@@ -1,4 +1,5 @@
-import { emailOf, phoneOf } from '../../identity/channel.ts'
+import { emailOf } from '../../event/email.ts'
+import { phoneOf } from '../../identity/channel.ts'
 import type { Channels } from '../../identity/contact.ts'
 import { assignSubjects } from '../../identity/subject.ts'
 import type { StoreWork } from './apply.ts'
