@@ -57,8 +57,8 @@ const ORDER_BYTES = `coalesce(list_sum(list_transform(lines, lambda line:
 const AT_ONCE = 25
 
 /**
- * The orders at the first `most` of these places, as far as a page has room. Lines are read of them alone: those of 100
- * orders may come to 200 MB.
+ * The orders at the first `most` of these places, as far as a page has room. Lines are read of some at a time: those of
+ * 100 orders may come to 200 MB.
  */
 export async function ordersAt(
   reader: Reader,

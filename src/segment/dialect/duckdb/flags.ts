@@ -18,13 +18,11 @@ export function flagsSql(
   found: readonly Answers[],
 ): string {
   const atoms = new Set(flags.flatMap(({ formula }) => atomsOf(formula)))
-  const joined = found.flatMap(({ name, answers }) => {
-    const asked = answers.filter((id) => atoms.has(id))
-    return name === PROFILES || asked.length === 0 ? [] : { name, asked }
-  })
-  const places = new Map(joined.flatMap(({ asked }) => asked).map((id, n) => [id, placeOf(n)]))
+  const tables = found.filter(({ name }) => name !== PROFILES)
+  const asked = tables.flatMap(({ answers }) => answers.filter((id) => atoms.has(id)))
+  const places = new Map(asked.map((id, n) => [id, placeOf(n)]))
   const selected = flags.map(({ name, formula }) => `${formulaSql(formula, places)} as ${name}`)
-  return `select ${columns(['customer', ...selected])}\nfrom ${joined.length ? withBits(joined, places) : PROFILES}`
+  return `select ${columns(['customer', ...selected])}\nfrom ${places.size ? withBits(tables, places) : PROFILES}`
 }
 
 type Places = ReadonlyMap<number, Place>
@@ -32,16 +30,17 @@ type Places = ReadonlyMap<number, Place>
 const word = (n: number): string => `w${n}`
 
 /** The profiles with the bits of what other tables say. */
-function withBits(joined: readonly { name: string; asked: readonly number[] }[], places: Places): string {
+function withBits(tables: readonly Answers[], places: Places): string {
   const words = [...new Set([...places.values()].map((place) => place.word))]
-  const selects = joined.map(({ name, asked }) => {
-    const bits = asked.flatMap((id) => {
+  const selects = tables.flatMap(({ name, answers }) => {
+    const bits = answers.flatMap((id) => {
       const place = places.get(id)
       return place ? { ...place, holds: answer(id) } : []
     })
-    const own = [...new Set(bits.map((place) => place.word))]
-    const named = own.flatMap((n) => wordsOf(bits, [n]).map((sql) => `${sql} as ${word(n)}`))
-    return `select ${['customer', ...named].join(', ')} from ${name}`
+    const named = [...Map.groupBy(bits, (place) => place.word)].map(
+      ([n, same]) => `${wordsOf(same, [n])} as ${word(n)}`,
+    )
+    return named.length ? `select ${['customer', ...named].join(', ')} from ${name}` : []
   })
   const of = (spelled: (name: string) => string) => words.map((n) => `${spelled(word(n))} as ${word(n)}`)
   return [
