@@ -8,11 +8,11 @@ import {
   type NewFile,
   publishFiles,
 } from '../src/lake/manifest.ts'
-import { withWorkspace } from '../src/lake/pipeline.ts'
 import type { Relation } from '../src/lake/relation.ts'
 import { columnsOf, RELATIONS, type RelationName } from '../src/lake/relations.ts'
 import { columnTypes } from '../src/lake/sources.ts'
 import { writeParquet } from '../src/lake/stage.ts'
+import { withWorkspace } from '../src/lake/workspace.ts'
 import type { Brand } from '../src/op.ts'
 import { type Duck, literal } from '../src/store/duckdb.ts'
 import { brandFolder } from '../src/store/lake.ts'

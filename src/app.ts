@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Config } from './config.ts'
 import { errorCode, Failure, fail } from './errors.ts'
-import { createPipeline, type Pipeline } from './lake/pipeline.ts'
+import { closePipeline, createPipeline, type Pipeline } from './lake/pipeline.ts'
 import { errorFields, log } from './log.ts'
 import { startEmbedded } from './store/embedded.ts'
 import { closeFolder, makeFolder } from './store/folder.ts'
@@ -49,7 +49,7 @@ export async function openApp(config: Config, options: AppOptions = {}): Promise
       pipeline,
       migrated: applied,
       close: async () => {
-        pipeline.sandboxes.close()
+        await closePipeline(pipeline)
         await postgres.close()
         await embedded?.release()
       },

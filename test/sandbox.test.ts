@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { compactBrand } from '../src/lake/compact.ts'
 import { filesOf } from '../src/lake/manifest.ts'
-import type { Pipeline } from '../src/lake/pipeline.ts'
+import { closePipeline, type Pipeline } from '../src/lake/pipeline.ts'
 import { retain } from '../src/lake/retention.ts'
 import { openSession, type Session } from '../src/lake/session.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
@@ -38,7 +38,7 @@ t.test('sessions of small brands take turns in one place, and each has its own r
     await session.close()
   }
   t.equal(seen.size, 1)
-  pipeline.sandboxes.close()
+  await closePipeline(pipeline)
   t.same(places(pipeline), [], 'a place that is closed leaves nothing')
 })
 

@@ -7,11 +7,12 @@ import { isLate } from './horizon.ts'
 import { levelAbove, mergeable } from './levels.ts'
 import { addFiles, type LakeFile, type NewFile, Outrun, publishFiles, retireFiles } from './manifest.ts'
 import { onEach } from './on-each.ts'
-import { type Pipeline, withWorkspace } from './pipeline.ts'
+import type { Pipeline } from './pipeline.ts'
 import { columnsOf, RELATIONS, type RelationName } from './relations.ts'
 import { isSeen, SEEN_DAYS } from './seen.ts'
 import { sharedGroup, writeParquet } from './stage.ts'
 import { withinMemory } from './within-memory.ts'
+import { withWorkspace } from './workspace.ts'
 
 /** Merges the shared files: rows that brands have cut and event ids of long ago are left out. */
 export async function compactStaging(pipeline: Pipeline): Promise<number> {

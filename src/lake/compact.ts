@@ -16,12 +16,13 @@ import {
   retireFiles,
 } from './manifest.ts'
 import { onEach } from './on-each.ts'
-import { type Pipeline, withWorkspace } from './pipeline.ts'
+import type { Pipeline } from './pipeline.ts'
 import type { Relation } from './relation.ts'
 import { columnsOf, RELATIONS, type RelationName } from './relations.ts'
 import { columnTypes } from './sources.ts'
 import { OWN_FILE_ROWS, writeParquet } from './stage.ts'
 import { withinMemory } from './within-memory.ts'
+import { withWorkspace } from './workspace.ts'
 
 /** Staged rows leave for the brand's own file at this age at the latest. */
 export const STAGED_HOURS = 4

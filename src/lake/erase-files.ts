@@ -13,9 +13,10 @@ import {
   publishFiles,
   retireFiles,
 } from './manifest.ts'
-import { type Pipeline, withWorkspace } from './pipeline.ts'
+import type { Pipeline } from './pipeline.ts'
 import { RELATIONS, type RelationName } from './relations.ts'
 import { sharedGroup, writeParquet } from './stage.ts'
+import { withWorkspace } from './workspace.ts'
 
 /**
  * What becomes of a customer's rows in the lake: rows of events go; of the others some columns are blanked, and what

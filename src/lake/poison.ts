@@ -6,10 +6,11 @@ import { awaitedEvents, keepAwaited } from './awaited.ts'
 import { type Batch, firstLinesOf, placeOf, writeLines } from './batches.ts'
 import { LineFile } from './line-file.ts'
 import { asEvents } from './new-events.ts'
-import { type Pipeline, withWorkspace } from './pipeline.ts'
+import type { Pipeline } from './pipeline.ts'
 import { brandOf, readEvents } from './read-events.ts'
 import { isRefusal, kindOf, refusedLines } from './refused-lines.ts'
 import { TICK_BOUNDS } from './tick-bounds.ts'
+import { withWorkspace } from './workspace.ts'
 
 /** After so many rehearsals of a transaction, 50 ms each, what is left is set aside: the ticks of all brands wait. */
 const REHEARSALS = 1_000

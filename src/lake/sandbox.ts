@@ -1,11 +1,11 @@
 import { copyFileSync, existsSync, linkSync, mkdirSync, rmdirSync, rmSync, unlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { v7 as uuidv7 } from 'uuid'
-import { errorFields, log } from '../log.ts'
 import type { Duck } from '../store/duckdb.ts'
 import { openTurns, type Turns } from '../store/duckdb-turns.ts'
 import { brandFolder, STAGING_FOLDER } from '../store/lake.ts'
 import { hasNoLink } from '../store/no-link.ts'
+import { createKept } from './kept.ts'
 import type { LakeFile } from './manifest.ts'
 
 /*
@@ -30,7 +30,7 @@ export interface Place {
 export interface Sandboxes {
   enter(brandId: string, files: readonly LakeFile[], signal: AbortSignal | undefined): Promise<Place>
   /** From here on whoever leaves one closes it. */
-  close(): void
+  close(): Promise<void>
 }
 
 /** Settings of DuckDB where sessions are. */
@@ -47,16 +47,9 @@ export const SMALL_SETTINGS = [
   `set global disabled_optimizers = 'common_subplan'`,
 ]
 
-/** A sandbox that nobody enters for so long is closed. */
-const IDLE_MS = 30_000
-/** Another takes its place then: what DuckDB keeps of files that it read, 0.1 MB a turn, is of no use to the next. */
-const MOST_TURNS = 200
-
-interface Kept {
+interface Sandbox {
   root: string
   turns: Turns
-  left: number
-  idle?: NodeJS.Timeout
 }
 
 const remove = (path: string) => rmSync(path, { recursive: true, force: true })
@@ -99,43 +92,26 @@ function link(from: string, to: string): void {
 
 /** As many as are entered at the same time, of one thread each. */
 export function createSandboxes({ lakeDir, memoryMb }: { lakeDir: string; memoryMb: number }): Sandboxes {
-  const free: Kept[] = []
-  const open = async (): Promise<Kept> => {
+  const open = async (): Promise<Sandbox> => {
     const root = join(lakeDir, 'tmp', uuidv7())
     const instance = { memoryMb, threads: 1, tempDir: join(root, 'spill'), blockBytes: SMALL_BLOCK }
     try {
       const turns = await openTurns({ ...instance, folder: root, settings: SMALL_SETTINGS })
-      return { root, turns, left: MOST_TURNS }
+      return { root, turns }
     } catch (error) {
       remove(root)
       throw error
     }
   }
-  const end = ({ root, turns, idle }: Kept) => {
-    clearTimeout(idle)
-    try {
-      turns.close()
-      remove(root)
-    } catch (error) {
-      // Retention removes the folder.
-      log('warn', 'sandbox_left', { folder: root, ...errorFields(error) })
-    }
+  const close = async ({ root, turns }: Sandbox) => {
+    turns.close()
+    remove(root)
   }
-  let closed = false
-  const keep = (sandbox: Kept) => {
-    sandbox.left--
-    if (closed || sandbox.left === 0) return end(sandbox)
-    sandbox.idle = setTimeout(() => {
-      free.splice(free.indexOf(sandbox), 1)
-      end(sandbox)
-    }, IDLE_MS).unref()
-    free.push(sandbox)
-  }
+  const sandboxes = createKept({ open, close, name: 'sandbox' })
   return {
     enter: async (brandId, files, signal) => {
-      const sandbox = free.pop() ?? (await open())
-      clearTimeout(sandbox.idle)
-      const { root, turns } = sandbox
+      const { one, keep, end } = await sandboxes.take()
+      const { root, turns } = one
       const [own, shared] = [join(root, brandFolder(brandId)), join(root, STAGING_FOLDER)]
       try {
         const links = linkAll(lakeDir, root, [own, shared], files)
@@ -157,19 +133,16 @@ export function createSandboxes({ lakeDir, memoryMb }: { lakeDir: string; memory
               for (const folder of [own, shared]) removeFolder(folder, links)
             } catch {
               // Interrupted, or broken: nobody enters it again.
-              return end(sandbox)
+              return await end()
             }
-            keep(sandbox)
+            await keep()
           },
         }
       } catch (error) {
-        end(sandbox)
+        await end()
         throw error
       }
     },
-    close: () => {
-      closed = true
-      free.splice(0).forEach(end)
-    },
+    close: sandboxes.close,
   }
 }

@@ -8,13 +8,14 @@ import { keepDead } from './dead-lines.ts'
 import { exportRows } from './export-rows.ts'
 import { addFiles, type NewFile, Outrun, publishFiles } from './manifest.ts'
 import { asEvents } from './new-events.ts'
-import { type Pipeline, withWorkspace } from './pipeline.ts'
+import type { Pipeline } from './pipeline.ts'
 import { type PoisonLine, poisonIn } from './poison.ts'
 import { type ErasedLine, type ReadEvents, readEvents } from './read-events.ts'
 import { isRefusal, kindOf } from './refused-lines.ts'
 import { RELATIONS, type RelationName } from './relations.ts'
 import { stageRows, writeParquet } from './stage.ts'
 import { TICK_BOUNDS, type TickBounds } from './tick-bounds.ts'
+import { withWorkspace } from './workspace.ts'
 
 export interface SnapshotReport {
   tick: number

@@ -7,7 +7,7 @@ export interface Turn extends Duck {
   end(): Promise<void>
 }
 
-/** An in-memory DuckDB instance that one user has after the other, locked in a folder from the first. */
+/** An in-memory DuckDB instance that one user has after the other. */
 export interface Turns {
   /** The signal interrupts the turn; the instance is not to be used after that. */
   begin(signal: AbortSignal | undefined): Promise<Turn>
@@ -15,8 +15,8 @@ export interface Turns {
 }
 
 export interface TurnsOptions extends InstanceOptions {
-  /** All that can be read and written. */
-  folder: string
+  /** All that can be read and written, from the first user on; default: no lock. */
+  folder?: string
   /** Statements that set what cannot be set any more once it is locked. */
   settings: readonly string[]
 }
@@ -26,7 +26,7 @@ export async function openTurns({ folder, settings, ...options }: TurnsOptions):
   try {
     const first = await instance.connect()
     await first.run([`set global TimeZone = 'UTC'`, ...settings].join('; '))
-    await lockIn(first, [folder])
+    if (folder) await lockIn(first, [folder])
     first.closeSync()
   } catch (error) {
     instance.closeSync()
