@@ -65,6 +65,16 @@ t.test('work has the memory and the threads that it asks for', async (t) => {
   t.same(await sizeOf(small, 1), { threads: 1, memory: '122.0 MiB' })
 })
 
+t.test('what did not fit into memory is gone from the disk after the work', async (t) => {
+  const spilled = (place: string) => readdirSync(join(place, 'spill'))
+  const place = await withWorkspace({ ...pipeline, memoryMb: 64 }, async (duck, folder) => {
+    await duck.run('create table many as select uuid() as said, uuid() as again from range(3000000)')
+    t.not(spilled(dirname(folder)).length, 0)
+    return dirname(folder)
+  })
+  t.same(spilled(place), [])
+})
+
 t.test('the next work has the place of work that failed', async (t) => {
   const before = await place()
   await t.rejects(

@@ -17,8 +17,8 @@ export interface Kept<One> {
   close(): Promise<void>
 }
 
-/** One that nobody takes for so long is closed. */
-const IDLE_MS = 30_000
+/** One that nobody takes for so long is closed: ticks come every half a minute. */
+const IDLE_MS = 75_000
 /** Another takes its place then: what DuckDB keeps of files that it read, 0.1 MB a turn, is of no use to the next. */
 const MOST_TURNS = 200
 
