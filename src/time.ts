@@ -66,3 +66,13 @@ function daysOf(year: number, month: number): number {
   const leap = month === 2 && year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
   return leap ? 29 : (DAYS_OF_MONTH[month - 1] ?? 0)
 }
+
+/** The name that ICU has for a time zone, such as Asia/Calcutta for Asia/Kolkata; undefined when there is none of this name. */
+export function knownTimezone(name: string): string | undefined {
+  if (!/^[A-Za-z]/.test(name)) return undefined
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone
+  } catch {
+    return undefined
+  }
+}

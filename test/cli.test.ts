@@ -801,6 +801,20 @@ t.test('brand set', async (t) => {
     )
     t.same(both.map(({ code }) => code).sort(), [0, 1])
   })
+  await t.test('takes a time zone by the name that it has at home, and by its older one', async (t) => {
+    for (const zone of [
+      'Asia/Kolkata',
+      'Asia/Calcutta',
+      'Europe/Kyiv',
+      'America/Argentina/Buenos_Aires',
+      'GMT',
+    ]) {
+      await set('--timezone', zone)
+      t.match(await shown(), { timezone: zone })
+    }
+    await set('--timezone', 'europe/berlin')
+    t.match(await shown(), { timezone: 'Europe/Berlin' })
+  })
   await t.test('refuses what is no setting, and what is no brand', async (t) => {
     t.match((await set('--timezone', 'Mars')).stderr, /^recoup: --timezone must be an IANA time zone/)
     t.match((await set('--name', ' ')).stderr, /^recoup: --name is missing/)

@@ -32,16 +32,6 @@ export const daysOf = (range: DateRange): string[] =>
 export const dayIn = (timezone: string, now: Date): string =>
   new Intl.DateTimeFormat('en-CA', { timeZone: timezone }).format(now)
 
-/** The name that a time zone goes by now; undefined when there is none of this name. */
-export function knownTimezone(name: string): string | undefined {
-  if (!/^[A-Za-z]/.test(name)) return undefined
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone
-  } catch {
-    return undefined
-  }
-}
-
 /**
  * The ranges that are asked for: by default the last 30 days up to today, against as many days before them. Throws
  * `bad_request`.

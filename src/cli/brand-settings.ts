@@ -3,6 +3,7 @@ import * as v from 'valibot'
 import type { Config } from '../config.ts'
 import { domain } from '../fields.ts'
 import type { Brand } from '../op.ts'
+import { knownTimezone } from '../time.ts'
 import { type Option, required, UsageError, type Values } from './command.ts'
 
 /** What of a brand an operator can set. */
@@ -97,7 +98,9 @@ function currencyOf(value: string): string {
 }
 
 function timezoneOf(value: string): string {
-  if (value === 'UTC' || Intl.supportedValuesOf('timeZone').includes(value)) return value
+  const known = knownTimezone(value)
+  // ICU, DuckDB and Postgres all take older and newer names; ICU lists one of them only.
+  if (known) return known.toLowerCase() === value.toLowerCase() ? known : value
   throw new UsageError(`--timezone must be an IANA time zone such as Europe/Berlin, not "${value}"`)
 }
 
