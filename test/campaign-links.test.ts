@@ -364,19 +364,44 @@ t.test('variables say what is known of contact, brand, checkout, discount and ev
   t.equal(render('{{checkout.total|it}} {{checkout.items|all}} {{discount.code|}}', bare), 'it all ')
 })
 
-t.test('amounts that came as numbers are said with two decimals', async (t) => {
-  for (const [total, said] of [
-    [59.9, '59.90'],
-    [12, '12.00'],
-    ['7.05', '7.05'],
-    ['free', 'free'],
+t.test('amounts are said with as many decimals as their currency has', async (t) => {
+  for (const [total, currency_code, said] of [
+    [59.9, 'EUR', '59.90'],
+    [12, 'EUR', '12.00'],
+    ['7.05', 'EUR', '7.05'],
+    ['7.0500', 'EUR', '7.05'],
+    ['7.055', 'EUR', '7.055'],
+    ['free', 'EUR', 'free'],
+    [5000, 'JPY', '5000'],
+    ['39000.00', 'KRW', '39000'],
+    ['-12.5', 'KWD', '-12.500'],
+    [12, 'no code', '12.00'],
   ] as const) {
     const values = valuesOf({
       recipient: { first_name: null, last_name: null },
       brand: { ...STORE, name: 'Lumen', currency_code: 'EUR' },
-      ...{ trigger: 'checkout_abandoned', facts: { total }, discount: null, template: '' },
+      ...{ trigger: 'checkout_abandoned', facts: { total, currency_code }, discount: null, template: '' },
     })
-    t.equal(render('{{event.total}}, {{checkout.total}}', values), `${said}, ${said} EUR`)
+    t.equal(render('{{event.total}}, {{checkout.total}}', values), `${said}, ${said} ${currency_code}`)
+  }
+})
+
+t.test('the text behind an address without a space is no part of it', async (t) => {
+  const brand = await newBrand(db)
+  for (const [template, url, after] of [
+    ['セール：https://shop.jp/sale。STOPで停止', 'https://shop.jp/sale', '。STOPで停止'],
+    ['https://shop.jp/saleをご覧ください', 'https://shop.jp/sale', 'をご覧ください'],
+    ['https://shop.jp/saleＳＴＯＰ', 'https://shop.jp/sale', 'ＳＴＯＰ'],
+    ['（https://shop.jp/%E3%82%BB?a=1&b=[2]#c）', 'https://shop.jp/%E3%82%BB?a=1&b=[2]#c', '）'],
+    ['https://shop.sa/sale، أو رد', 'https://shop.sa/sale', '، أو رد'],
+    ['«https://shop.fr/été»', 'https://shop.fr/été', '»'],
+    ['https://shop.kr/sale에서', 'https://shop.kr/sale', '에서'],
+    ['(https://müller.example/größe).', 'https://müller.example/größe', ').'],
+  ] as const) {
+    const { id, text } = await conversation(brand, template)
+    t.equal(text.slice(text.indexOf('/t/') + 15), after, template)
+    const [link] = await sql`select url from short_link where conversation_id = ${id}`
+    t.equal(link?.url, url)
   }
 })
 
@@ -693,6 +718,14 @@ t.test(
       'Opt  out',
       'please stop',
       'Arre\u0302t',
+      'arret',
+      'ＳＴＯＰ',
+      'S\u200bTOP',
+      'İPTAL',
+      'Стоп',
+      'הסר',
+      '退订',
+      '配信停止。',
     ])
       t.equal(wishOf(stop), 'stop', stop)
     for (const start of ['START', 'unstop']) t.equal(wishOf(start), 'start')

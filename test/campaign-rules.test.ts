@@ -102,6 +102,9 @@ t.test(
     t.equal(until('+447912000001', evening), '08:00', 'Great Britain')
     t.equal(until('+819012000001', evening), '23:00', 'Japan')
     t.equal(until('+18761234567', evening), null, 'Jamaica')
+    t.equal(until('+8613812345678', evening), '00:00', 'China, where ICU has a second clock')
+    t.equal(until('+380501234567', evening), '06:00', 'Ukraine')
+    t.equal(until('+38349123456', evening), '07:00', 'Kosovo, of which ICU has no zone')
     for (const phone of [
       '+12025550101',
       '+14165550101',

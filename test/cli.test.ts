@@ -801,6 +801,17 @@ t.test('brand set', async (t) => {
     )
     t.same(both.map(({ code }) => code).sort(), [0, 1])
   })
+  await t.test('takes a domain as people write it', async (t) => {
+    for (const [written, kept] of [
+      ['Müller.example', 'xn--mller-kva.example'],
+      ['магазин.рф', 'xn--80aaxitdbjk.xn--p1ai'],
+      ['1.2.3.example', '1.2.3.example'],
+    ] as const) {
+      await set('--storefront', written)
+      t.match(await shown(), { storefront_domains: [kept] })
+    }
+    await set('--storefront', 'none')
+  })
   await t.test('takes a time zone by the name that it has at home, and by its older one', async (t) => {
     for (const zone of [
       'Asia/Kolkata',

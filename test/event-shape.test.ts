@@ -189,6 +189,7 @@ t.test('an event', async (t) => {
     t.match(refusesField({ email: 'nobody' }), /email must be an email address/)
     t.match(refusesField({ email: 'a@b@c' }), /email must be an email address/)
     t.match(refusesField({ phone: 'none' }), /phone must be a phone number/)
+    t.equal(line({ phone: '٠٥٠١٢٣٤٥٦٧' }).phone, '٠٥٠١٢٣٤٥٦٧', 'the digits of any script')
   })
   t.test('an email that is too long to identify anybody is none', async (t) => {
     // As they are stored, in lower case, the second ones are twice as long as the first ones were.

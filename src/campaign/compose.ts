@@ -19,7 +19,12 @@ const LINKS: Readonly<Record<string, LinkKind>> = {
   [CHECKOUT_URL]: 'checkout',
   [OPT_OUT_LINK]: 'opt_out',
 }
-const ADDRESS = /https:\/\/[^\s<>"'{}]+/g
+/**
+ * An address ends where one written in ASCII would, and where a text goes on without a space: with a sign of punctuation,
+ * or in a script that puts none between words. What stands behind it, such as how to opt out, is no part of it.
+ */
+const ADDRESS =
+  /https:\/\/(?:[\w.~:/?#[\]@!$&()*+,;=%-]|(?![\p{scx=Hani}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}\uff00-\uffef])[\p{L}\p{M}\p{N}])+/gu
 
 /**
  * The text of a message, within the transaction that writes it: variables get their values, its links and the

@@ -26,9 +26,10 @@ export function valuesOf({ recipient, brand, trigger, facts: given, discount, te
   const facts = trigger === 'browse_abandoned' ? withoutLinks(given) : given
   const own = Object.entries(facts).map(([name, value]) => [`event.${name}`, plain(value)])
   const offered = isPredefined(trigger) ? Object.entries(TRIGGERS[trigger].facts) : []
+  const currency = currencyOf(facts, brand.currency_code)
   const known = offered.map(([name, fact]) => {
     const value = carried(name, fact, facts)
-    return [`event.${name}`, fact.type === 'money' ? amountOf(value) : plain(value)]
+    return [`event.${name}`, fact.type === 'money' ? amountOf(value, currency) : plain(value)]
   })
   return {
     ...Object.fromEntries([...own, ...known]),
@@ -83,13 +84,32 @@ function plain(value: unknown): string | null {
   return value === null || value === undefined || typeof value === 'object' ? null : String(value)
 }
 
-/** An amount that was sent as a number has no zeros at its end. */
-const amountOf = (value: unknown): string | null =>
-  plain(value)?.replace(/^-?\d{1,12}(\.\d)?$/, (amount) => Number(amount).toFixed(2)) ?? null
+/** An amount with as many decimals as its currency has: one that was sent as a number has no zeros at its end. */
+function amountOf(value: unknown, currency: string): string | null {
+  const said = plain(value)
+  const [amount, whole, , decimals = ''] = /^(-?\d{1,15})(\.(\d+))?$/.exec(said ?? '') ?? []
+  if (amount === undefined) return said
+  const kept = decimals.replace(/0+$/, '').padEnd(decimalsOf(currency), '0')
+  return kept ? `${whole}.${kept}` : `${whole}`
+}
 
-function totalOf({ total, currency_code }: Said['facts'], currency: string): string | null {
-  const amount = amountOf(total)
-  return amount === null ? null : `${amount} ${plain(currency_code) ?? currency}`
+/** None of JPY, three of KWD. */
+function decimalsOf(currency: string): number {
+  try {
+    const options = { style: 'currency', currency } as const
+    return new Intl.NumberFormat('en', options).resolvedOptions().maximumFractionDigits ?? 2
+  } catch {
+    return 2
+  }
+}
+
+const currencyOf = ({ currency_code }: Said['facts'], ofBrand: string): string =>
+  plain(currency_code) ?? ofBrand
+
+function totalOf(facts: Said['facts'], ofBrand: string): string | null {
+  const currency = currencyOf(facts, ofBrand)
+  const amount = amountOf(facts.total, currency)
+  return amount === null ? null : `${amount} ${currency}`
 }
 
 function titlesOf({ items }: Said['facts']): string | null {
@@ -103,5 +123,7 @@ function titlesOf({ items }: Said['facts']): string | null {
 /** 10% or 5.00 USD. */
 function discountValue({ type, value }: Pick<Discount, 'type' | 'value'>, currency: string): string {
   if (type === 'free_shipping' || value === null) return 'free shipping'
-  return type === 'percentage' ? `${value.replace(/\.?0+$/, '')}%` : `${value} ${currency}`
+  return type === 'percentage'
+    ? `${value.replace(/\.?0+$/, '')}%`
+    : `${amountOf(value, currency)} ${currency}`
 }

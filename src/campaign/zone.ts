@@ -1,5 +1,12 @@
 import { countryOf } from '../identity/channel.ts'
 
+/** Countries of one time of which ICU lists zones with another clock, or none. */
+const OF_ONE_TIME: Readonly<Record<string, string>> = {
+  CN: 'Asia/Shanghai',
+  UA: 'Europe/Kiev',
+  XK: 'Europe/Belgrade',
+}
+
 const zones = new Map<string, string | null>()
 
 /**
@@ -11,7 +18,7 @@ export function zoneOf(phone: string): string | null {
   if (country === undefined) return null
   const known = zones.get(country)
   if (known !== undefined) return known
-  const zone = onlyZone(country)
+  const zone = OF_ONE_TIME[country] ?? onlyZone(country)
   zones.set(country, zone)
   return zone
 }

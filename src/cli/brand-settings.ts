@@ -1,3 +1,4 @@
+import { domainToASCII } from 'node:url'
 import { isSupportedCountry } from 'libphonenumber-js'
 import * as v from 'valibot'
 import type { Config } from '../config.ts'
@@ -82,7 +83,9 @@ function shopOf(value: string, config: Config): string {
 }
 
 function storefrontOf(value: string, { storePlatformDomain: platform }: Config): string {
-  const checked = v.safeParse(domain, value)
+  // As browsers name where a page is from.
+  const ascii = /^[\0-\x7f]*$/.test(value) ? value : domainToASCII(value.trim())
+  const checked = v.safeParse(domain, ascii)
   if (checked.success && checked.output.endsWith(`.${platform}`))
     throw new UsageError(
       `--storefront must be a domain of the brand's own: ${value} is a shop of ${platform}`,

@@ -19,7 +19,7 @@ export type Sent = Record<string, unknown>
 const EVENT_TYPE = /^[A-Za-z][A-Za-z0-9_]{0,63}$/
 const IDENTIFIES = {
   email: (text: string) => emailOf(text) !== undefined,
-  phone: (text: string) => /\d/.test(text),
+  phone: (text: string) => /\p{Nd}/u.test(text),
 }
 const CONTROL = /[\0-\x1f\x7f]/
 

@@ -100,8 +100,10 @@ async function removeScratch({ lakeDir }: Pipeline, brandId: string, writersMs: 
   let removed = 0
   const shared = join(lakeDir, 'tmp')
   for (const folder of [shared, join(lakeDir, brandFolder(brandId), 'tmp')]) {
-    for (const { name } of await entriesOf(folder)) {
-      const path = join(folder, name)
+    for (const entry of await entriesOf(folder)) {
+      // A file is a lock, and as old as the work that holds it.
+      if (!entry.isDirectory()) continue
+      const path = join(folder, entry.name)
       const newest = await Promise.all(
         [path, ...(await entriesOf(path)).map((one) => join(path, one.name))].map(changedAt),
       )

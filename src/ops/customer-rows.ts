@@ -50,13 +50,16 @@ export const BUCKETS = { customers: KNOWN, anonymous: `provenance = 'pixel'` } a
 
 const ASCII = /^[\0-\x7f]*$/
 /** What a phone number is written with. */
-const PHONE = /^[+\d\s()./-]+$/
+const PHONE = /^[+＋\p{Nd}\s()./\p{Pd}\p{Cf}]+$/u
 
 /**
  * What a search looks for: its text, the same as addresses are stored where that may be another one in any case, and the
  * number that it means where it is a phone as people write them.
  */
-export function textsOf(query: string, { default_phone_region: region }: Brand): string[] {
+export function textsOf(
+  query: string,
+  { default_phone_region: region }: Pick<Brand, 'default_phone_region'>,
+): string[] {
   const phone = PHONE.test(query) ? phoneOf(query, region) : undefined
   if (phone !== undefined && !phone.includes(query)) return [query, phone]
   const lowered = query.toLowerCase()

@@ -259,7 +259,7 @@
   }
   const identify = ({ ...values }) => {
     const email = naming(values.email, /^[^\s@]+@[^\s@]+$/)
-    track('updateProperties', values, { email, phone: naming(values.phone, /\d/) })
+    track('updateProperties', values, { email, phone: naming(values.phone, /\p{Nd}/u) })
   }
 
   // The choice counts for what this tab holds, whichever tab it was made in; what is from before a denial is not sent.
