@@ -1055,6 +1055,12 @@ t.test('batches of days that nobody made in time move to where they belong, unch
   const before = await batches()
   t.equal(before.length, 2)
   t.same(await places(), ['event_log_default'])
+  const missing = await pipeline.postgres.pipeline.many<{ day: string }>('event_log_days_missing', [1])
+  t.same(
+    missing.map(({ day }) => day.replaceAll('-', '')),
+    [0, 1, -1].map(dayName),
+    'today is first: what comes waits for days that move out of where it goes',
+  )
   await retain(pipeline)
   t.same(await batches(), before)
   t.same(

@@ -329,6 +329,33 @@ t.test('over Postgres', async (t) => {
     t.same(await db.postgres.sql`select from rate_limit`, [])
   })
 
+  t.test('what is full again in hours, since the clock was set back, is removed', async (t) => {
+    const clock = { now: 0 }
+    const limits = createLimits(pipeline, () => clock.now)
+    t.teardown(limits.close)
+    await limits.call(estimate, 'k8')
+    await db.postgres.sql`update rate_limit set full_at = full_at + interval '5 hours'`
+    t.not(await refused(() => limits.call(estimate, 'k8')), 0)
+    t.ok((await pipeline.run('limit_sweep')) > 0)
+    clock.now += 60_000
+    t.equal(await refused(() => limits.call(estimate, 'k8')), 0)
+  })
+
+  t.test('a clock that was set back makes no process wait for longer than a bucket holds', async (t) => {
+    const clock = { now: 0 }
+    const limits = createLimits(pipeline, () => clock.now)
+    t.teardown(limits.close)
+    const calls = () => Array.from({ length: 20 }, () => limits.call({ name: 'a' }, 'k9'))
+    await Promise.all(calls())
+    await limits.settled()
+    await db.postgres.sql`update rate_limit set full_at = full_at + interval '5 hours'`
+    await Promise.all(calls())
+    await limits.settled()
+    await pipeline.run('limit_sweep')
+    clock.now += 60_000
+    t.equal(await refused(() => limits.call({ name: 'a' }, 'k9')), 0)
+  })
+
   t.test('neither credentials nor addresses are stored', async (t) => {
     const { limits } = counted()
     for (let at = 0; at < 100; at++) limits.collect('shop.myshopify.com', '192.0.2.77')

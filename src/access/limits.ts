@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { fail } from '../errors.ts'
 import { errorFields, log } from '../log.ts'
 import type { Op, Rate, Statements } from '../op.ts'
-import { afterCall, bucketOf, waitOf } from './gcra.ts'
+import { afterCall, type Bucket, bucketOf, waitOf } from './gcra.ts'
 import { networkOf } from './network.ts'
 
 /** Of operations without a limit of their own. */
@@ -80,6 +80,12 @@ function limited(waitMs: number, { count, per }: Rate) {
 }
 
 /**
+ * No wait is longer than for all that a bucket holds, or the clock of Postgres was set back: then the next sweep removes the
+ * bucket.
+ */
+const bounded = (waitMs: number, { depth }: Bucket): number => Math.min(waitMs, depth)
+
+/**
  * Buckets that lie in Postgres: exact over all processes, for a round trip per admitted call. Refused ones cost none
  * from the second on, since a bucket never fills sooner than it was said to.
  */
@@ -89,14 +95,15 @@ function createExact(pipeline: Statements, now: () => number) {
     const until = refusedUntil.get(key) ?? 0
     if (until > now()) throw limited(until - now(), rate)
     const askedAt = now()
-    const { interval, depth } = bucketOf(rate)
-    const args = [hashOf(key), interval, depth]
+    const bucket = bucketOf(rate)
+    const args = [hashOf(key), bucket.interval, bucket.depth]
     const answer = await pipeline.maybe<{ admitted: boolean; wait_ms: number }>('limit_take', args)
     if (answer?.admitted) return
     // Refused by what another call did while this one looked: only now it can be read.
     if (!answer || answer.wait_ms <= 0) return await take(key, rate)
-    remember(refusedUntil, key, askedAt + answer.wait_ms)
-    throw limited(answer.wait_ms, rate)
+    const wait = bounded(answer.wait_ms, bucket)
+    remember(refusedUntil, key, askedAt + wait)
+    throw limited(wait, rate)
   }
   return take
 }
@@ -141,7 +148,7 @@ function createReported(pipeline: Statements, rate: Rate, now: () => number) {
     const fullIn = new Map(rows.map((row) => [row.key, row.full_in_ms]))
     for (const { one, hash, ms } of sent) {
       one.expectedAt = Math.max(one.expectedAt, sentAt) + ms
-      const ofOthers = sentAt + (fullIn.get(hash) ?? 0) - one.expectedAt
+      const ofOthers = bounded(sentAt + (fullIn.get(hash) ?? 0) - one.expectedAt, bucket)
       if (ofOthers <= 0) continue
       one.fullAt = Math.max(one.fullAt, now()) + ofOthers
       one.expectedAt += ofOthers
