@@ -804,7 +804,7 @@ t.test('brand set', async (t) => {
   await t.test('takes a domain as people write it', async (t) => {
     for (const [written, kept] of [
       ['Müller.example', 'xn--mller-kva.example'],
-      ['магазин.рф', 'xn--80aaxitdbjk.xn--p1ai'],
+      ['магазин.рф', 'xn--80aairftm.xn--p1ai'],
       ['1.2.3.example', '1.2.3.example'],
     ] as const) {
       await set('--storefront', written)
