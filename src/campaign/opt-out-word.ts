@@ -10,36 +10,13 @@ const lettersOf = (text: string): string =>
 
 /** Words that end messages when they are all that somebody writes, as carriers and laws know them. */
 const STOP: ReadonlySet<string> = new Set(
-  [
-    ...['stop', 'stopall', 'stop all', 'unsubscribe', 'cancel', 'end', 'quit', 'revoke', 'optout', 'opt out'],
-    ...[
-      'opt-out',
-      'remove me',
-      'stop please',
-      'please stop',
-      'stopp',
-      'arrêt',
-      'baja',
-      'alto',
-      'parar',
-      'cancelar',
-    ],
-    ...[
-      'sair',
-      'iptal',
-      'ret',
-      'td',
-      'стоп',
-      'הסר',
-      'توقف',
-      '停止',
-      '配信停止',
-      '退订',
-      '退訂',
-      '수신거부',
-      'ยกเลิก',
-    ],
-  ].map(lettersOf),
+  `
+    stop, stopall, stop all, unsubscribe, cancel, end, quit, revoke, optout, opt out, opt-out, remove me, stop please,
+    please stop, stopp, arrêt, baja, alto, parar, cancelar, sair, iptal, ret, td,
+    стоп, הסר, توقف, 停止, 配信停止, 退订, 退訂, 수신거부, ยกเลิก
+  `
+    .split(',')
+    .map(lettersOf),
 )
 /** Words with which somebody who ended them asks for messages again. */
 const START: ReadonlySet<string> = new Set(['start', 'unstop', 'subscribe'])
