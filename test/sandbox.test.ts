@@ -8,6 +8,7 @@ import { retain } from '../src/lake/retention.ts'
 import { openSession, type Session } from '../src/lake/session.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import { lake, logBatch, tick } from './fixtures/lake.ts'
+import { LEAVE, leftIn } from './fixtures/left-in-duck.ts'
 
 /** Two small brands with an event each, one in a file of its own, the other in a shared one. */
 async function twoBrands(t: Test) {
@@ -47,10 +48,7 @@ t.test('nothing of a turn is there in the next one', async (t) => {
   const first = await enter(own)
   const left = fileOf(first.lakeDir, first)
   t.ok(existsSync(left))
-  await first.duck.run(`
-    create table kept as select 1 as one; create temp table kept_temp as from kept; create schema kept_schema;
-    create view kept_view as from kept; create macro kept_macro() as 1; create type kept_type as enum ('a');
-    set variable kept_variable = 1; attach ':memory:' as kept_database; prepare kept_statement as from kept`)
+  await first.duck.run(LEAVE)
   await first.duck.run(`attach '${join(first.lakeDir, 'brands', own.id, 'kept.duckdb')}' as kept_file`)
   await first.close()
   t.notOk(existsSync(left), 'its links are gone')
@@ -58,16 +56,7 @@ t.test('nothing of a turn is there in the next one', async (t) => {
   const second = await enter(staged)
   t.teardown(() => second.close())
   t.equal(second.lakeDir, first.lakeDir)
-  const [row] = await second.duck.rows(`
-    select
-      (select count(*) from duckdb_tables() where table_name like 'kept%') as tables,
-      (select count(*) from duckdb_views() where view_name like 'kept%') as views,
-      (select count(*) from duckdb_schemas() where schema_name like 'kept%') as schemas,
-      (select count(*) from duckdb_types() where type_name like 'kept%') as types,
-      (select count(*) from duckdb_functions() where function_name like 'kept%') as macros,
-      (select count(*) from duckdb_databases() where database_name like 'kept%') as databases,
-      getvariable('kept_variable') as variable`)
-  t.same(row, { tables: 0, views: 0, schemas: 0, types: 0, macros: 0, databases: 0, variable: null })
+  t.same(await leftIn(second.duck), [])
   await t.rejects(second.duck.run('execute kept_statement'), /kept_statement/)
 })
 

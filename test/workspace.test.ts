@@ -1,9 +1,12 @@
-import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
+import { PATIENCE, sweepAfterErasure } from '../src/lake/erase-disk.ts'
 import { closePipeline, type Pipeline } from '../src/lake/pipeline.ts'
 import { withWorkspace } from '../src/lake/workspace.ts'
+import { brand as newBrand } from './fixtures/brand.ts'
 import { lake } from './fixtures/lake.ts'
+import { LEAVE, leftIn } from './fixtures/left-in-duck.ts'
 
 const pipeline = await lake(t)
 
@@ -14,23 +17,13 @@ const place = (size: Partial<Pipeline> = {}) =>
 t.test('work takes turns in one place, where nothing of the turn before is left', async (t) => {
   const first = await withWorkspace(pipeline, async (duck, folder) => {
     writeFileSync(join(folder, 'lines'), '')
-    await duck.run(`
-      create table kept as select 1 as one; create temp table kept_temp as from kept; create schema kept_schema;
-      create macro kept_macro() as 1; create type kept_type as enum ('a'); set variable kept_variable = 1;
-      attach ':memory:' as kept_database`)
+    await duck.run(LEAVE)
+    t.equal((await leftIn(duck)).length, 9, 'all of it is seen where it is')
     return folder
   })
   t.notOk(existsSync(first))
   const second = await withWorkspace(pipeline, async (duck, folder) => {
-    const [row] = await duck.rows(`
-      select
-        (select count(*) from duckdb_tables() where table_name like 'kept%') as tables,
-        (select count(*) from duckdb_schemas() where schema_name like 'kept%') as schemas,
-        (select count(*) from duckdb_types() where type_name like 'kept%') as types,
-        (select count(*) from duckdb_functions() where function_name like 'kept%') as macros,
-        (select count(*) from duckdb_databases() where database_name like 'kept%') as databases,
-        getvariable('kept_variable') as variable`)
-    t.same(row, { tables: 0, schemas: 0, types: 0, macros: 0, databases: 0, variable: null })
+    t.same(await leftIn(duck), [])
     t.same(readdirSync(folder), [])
     return folder
   })
@@ -102,6 +95,17 @@ t.test('a place whose folder somebody removed is left', async (t) => {
   const before = await place()
   rmSync(before, { recursive: true })
   t.not(await place(), before)
+})
+
+t.test('an erasure leaves the lock of a place alone, however old it is', async (t) => {
+  const brand = await newBrand(pipeline)
+  await withWorkspace(pipeline, async (_, folder) => {
+    const lock = `${dirname(folder)}.lock`
+    const old = new Date(Date.now() - 2 * PATIENCE.writersMs)
+    utimesSync(lock, old, old)
+    await sweepAfterErasure(pipeline, brand.id, PATIENCE)
+    t.ok(existsSync(lock))
+  })
 })
 
 t.test('a pipeline that is closed leaves nothing', async (t) => {

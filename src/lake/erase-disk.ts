@@ -101,7 +101,7 @@ async function removeScratch({ lakeDir }: Pipeline, brandId: string, writersMs: 
   const shared = join(lakeDir, 'tmp')
   for (const folder of [shared, join(lakeDir, brandFolder(brandId), 'tmp')]) {
     for (const entry of await entriesOf(folder)) {
-      // A file is a lock, and as old as the work that holds it.
+      // Files are locks, as old as the work that holds them, and name nobody.
       if (!entry.isDirectory()) continue
       const path = join(folder, entry.name)
       const newest = await Promise.all(
