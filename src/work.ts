@@ -32,6 +32,7 @@ import { errorFields, log, rareLog } from './log.ts'
 import { openReading } from './segment/reading.ts'
 import { SESSION_OF } from './store/postgres.ts'
 import { statement } from './store/sqlfile.ts'
+import { openWatch, type Watch } from './store/watch.ts'
 
 type Services = Pipeline & CampaignParts & { refreshCron: string; seal: Seal }
 
@@ -101,7 +102,10 @@ export async function startWorker(
     refreshCron: app.config.refreshCron,
     seal,
   }
-  const running = { boss, services, worker: randomUUID(), stopping: stopping.signal, over: over.signal }
+  const running = {
+    ...{ boss, services, worker: randomUUID(), stopping: stopping.signal, over: over.signal },
+    watch: openWatch(app.postgres),
+  }
   // Jobs send each other.
   for (const job of JOBS) await openQueue(boss, job)
   await bringBack(boss)
@@ -169,6 +173,7 @@ interface Running {
   worker: string
   stopping: AbortSignal
   over: AbortSignal
+  watch: Watch
 }
 
 /** Takes the jobs of a queue, and has them queued by the clock. */
@@ -191,7 +196,7 @@ async function work(running: Running, job: Job<Services>): Promise<void> {
 
 /** What it throws the scheduler keeps, and tells nobody. */
 async function runJob(
-  { boss, services, worker, stopping, over }: Running,
+  { boss, services, worker, stopping, over, watch }: Running,
   job: Job<Services>,
   { id, data, signal }: Taken<object>,
 ): Promise<void> {
@@ -205,6 +210,10 @@ async function runJob(
   const cut = following([over, signal])
   const asked = following([stopping])
   try {
+    if (await watch()) {
+      log('warn', 'jobs_resumed')
+      await send(reconcile.queue)
+    }
     // Retention is what frees space; all else would only use more.
     if (job.queue !== retention.queue && (await freeShare(services.lakeDir)) < LEAST_FREE_SHARE)
       return log('error', 'disk_nearly_full', { queue: job.queue, lake_dir: services.lakeDir })

@@ -91,11 +91,13 @@ t.test(
   'it is as late as in the country of the number, where that has one time, else as for the brand',
   async (t) => {
     const quiet = { from: '21:00', until: '08:00' }
-    const policy = { timezone: 'America/New_York', quiet, cap: { messages: 1, days: 1 }, attributionDays: 7 }
+    const cap = { messages: 1, days: 1 }
+    const policy = { timezone: 'America/New_York', quiet, cap, attributionDays: 7, silentUntil: null }
     const until = (phone: string | null, at: string) => {
       const contact = { sms_consent: 'unknown', email_consent: 'unknown', phone } as const
-      const barrier = barrierTo(contact, 'email', null, policy, new Date(at))
-      return barrier && 'until' in barrier ? barrier.until.toISOString().slice(11, 16) : null
+      const intended = { channel: 'email', dueAt: new Date(at), boughtAt: null } as const
+      const barrier = barrierTo(contact, intended, policy, new Date(at))
+      return barrier?.until ? barrier.until.toISOString().slice(11, 16) : null
     }
     const evening = '2026-11-20T22:30:00Z'
     t.equal(until('+4915122000001', evening), '07:00', 'Germany, whose two zones have one time')

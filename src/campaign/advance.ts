@@ -138,9 +138,10 @@ function check(run: DueRun, given: Circumstances): Progress {
   if (run.contact_id === null || recipient === null) return ending('contact_erased')
   const isOver = definition.ends_at !== null && new Date(definition.ends_at) <= now
   if (!isActive || isOver) return ending('campaign_off')
-  const barrier = barrierTo(recipient, channel, run.bought_at, policy, now)
-  if (barrier?.reason === 'quiet_hours')
-    return progress([{ step: 'check', state: 'waiting', reason: 'quiet_hours' }], {
+  const dueAt = after(run.triggered_at, definition.trigger_delay)
+  const barrier = barrierTo(recipient, { channel, dueAt, boughtAt: run.bought_at }, policy, now)
+  if (barrier?.until)
+    return progress([{ step: 'check', state: 'waiting', reason: barrier.reason }], {
       step: 'check',
       dueAt: barrier.until,
     })

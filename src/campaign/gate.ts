@@ -9,6 +9,8 @@ export interface Policy {
   quiet: QuietHours
   cap: { messages: number; days: number }
   attributionDays: number
+  /** Until when it is waited for what the store sold while nobody listened; null: it is not. */
+  silentUntil: Date | null
 }
 
 /** Somebody who may be messaged, as it is known at the moment of the message. */
@@ -19,18 +21,34 @@ export interface Addressee {
 }
 
 /** Why a message must not leave now: never, or not before an instant. */
-export type Barrier = { reason: 'already_bought' | 'opted_out' } | { reason: 'quiet_hours'; until: Date }
+export type Barrier =
+  | { reason: 'already_bought' | 'opted_out' | 'too_late'; until: null }
+  | { reason: 'store_awaited' | 'quiet_hours'; until: Date }
+
+/** What happened longer ago is nothing to write to anybody about. */
+const LATEST_MS = 3 * 86_400_000
+
+/** A message that somebody may be sent. */
+export interface Intended {
+  channel: ConsentChannel
+  /** When it was to leave, by its campaign. */
+  dueAt: Date
+  /** When its customer bought since the trigger; null: not yet. */
+  boughtAt: Date | null
+}
 
 /** What a message of a campaign has to stop at, when it is written and again when it leaves. */
 export function barrierTo(
   contact: Addressee,
-  channel: ConsentChannel,
-  boughtAt: Date | null,
+  { channel, dueAt, boughtAt }: Intended,
   policy: Policy,
   now: Date,
 ): Barrier | null {
-  if (boughtAt !== null) return { reason: 'already_bought' }
-  if (hasOptedOut(contact, channel)) return { reason: 'opted_out' }
+  if (boughtAt !== null) return { reason: 'already_bought', until: null }
+  if (hasOptedOut(contact, channel)) return { reason: 'opted_out', until: null }
+  if (now.getTime() - dueAt.getTime() > LATEST_MS) return { reason: 'too_late', until: null }
+  const { silentUntil } = policy
+  if (silentUntil !== null && silentUntil > now) return { reason: 'store_awaited', until: silentUntil }
   const timezone = (contact.phone !== null && zoneOf(contact.phone)) || policy.timezone
   const until = quietUntil(now, timezone, policy.quiet)
   return until && { reason: 'quiet_hours', until }

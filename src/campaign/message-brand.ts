@@ -7,12 +7,13 @@ interface Row extends Brand {
   cap_messages: number
   cap_days: number
   attribution_days: number
+  silent_until: Date | null
 }
 
 /** A brand and its rules for messages. */
 export async function messageBrand(db: Pick<Statements, 'one'>): Promise<{ brand: Brand; policy: Policy }> {
   const row = await db.one<Row>('message_brand')
-  const { quiet_from, quiet_until, cap_messages, cap_days, attribution_days, ...brand } = row
+  const { quiet_from, quiet_until, cap_messages, cap_days, attribution_days, silent_until, ...brand } = row
   return {
     brand,
     policy: {
@@ -20,6 +21,7 @@ export async function messageBrand(db: Pick<Statements, 'one'>): Promise<{ brand
       quiet: { from: quiet_from, until: quiet_until },
       cap: { messages: cap_messages, days: cap_days },
       attributionDays: attribution_days,
+      silentUntil: silent_until,
     },
   }
 }

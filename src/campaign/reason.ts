@@ -104,6 +104,19 @@ export const REASONS = {
     level: 'info',
     rule: 'Nothing is sent during the brand’s quiet hours, by the clock of the country of the contact’s number where that has one time, else by the brand’s.',
   },
+  store_awaited: {
+    step: 'check',
+    label: 'Waits for the store’s orders',
+    level: 'info',
+    rule: 'After a time in which the service did not run nothing is sent before the orders that came meanwhile were read from the store, for an hour at most.',
+  },
+  too_late: {
+    step: 'check',
+    label: 'Too late',
+    level: 'warning',
+    rule: 'Nothing is sent more than three days after it was to be, because the service did not run or was told of it late.',
+    outcome: 'stopped',
+  },
   frequency_cap: {
     step: 'check',
     label: 'Messaged enough',

@@ -19,6 +19,7 @@ export interface HeldMessage {
   body: string
   /** The message that it answers; null: nobody asked for it. */
   answers: string | null
+  written_at: Date
   attempts: number
   begun_at: Date | null
   is_active: boolean
@@ -59,9 +60,10 @@ export function heldBack(message: HeldMessage, policy: Policy, now: Date): Settl
   if (!message.is_active) return failed('campaign_off')
   if (message.answers !== null) return hasOptedOut(message, message.channel) ? failed('opted_out') : null
   if (message.ends_at !== null && new Date(message.ends_at) <= now) return failed('campaign_off')
-  const barrier = barrierTo(message, message.channel, message.bought_at, policy, now)
-  if (barrier?.reason !== 'quiet_hours') return barrier && failed(barrier.reason)
-  return { message, status: 'queued', reason: 'quiet_hours', nextAttemptAt: barrier.until }
+  const { channel, written_at: dueAt, bought_at: boughtAt } = message
+  const barrier = barrierTo(message, { channel, dueAt, boughtAt }, policy, now)
+  if (!barrier?.until) return barrier && failed(barrier.reason)
+  return { message, status: 'queued', reason: barrier.reason, nextAttemptAt: barrier.until }
 }
 
 /** What a message comes to by an attempt. */

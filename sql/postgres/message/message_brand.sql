@@ -6,7 +6,8 @@ select
     coalesce(quiet_until, '08:00')::text as quiet_until,
     coalesce(cap_messages, 4) as cap_messages,
     coalesce(cap_days, 7) as cap_days,
-    coalesce(attribution_days, 7) as attribution_days
+    coalesce(attribution_days, 7) as attribution_days,
+    store_awaited_until(brand.id) as silent_until
 from brand
 left join message_policy on brand_id = brand.id
 where brand.id = $1

@@ -3,6 +3,7 @@ select brand_id
 from store_connection
 where
     status <> 'disconnected'
+    and coalesce(store_awaited_until(brand_id) <= $1::timestamptz, true)
     and exists (
         select
         from checkout

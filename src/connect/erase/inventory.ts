@@ -27,6 +27,7 @@ export const KEPT_TABLES: Readonly<Record<string, string>> = {
   merge: 'ordinals: what joined whom',
   message_channel: 'how the brand’s messages leave',
   message_policy: 'rules of the brand',
+  worker_watch: 'when the jobs of the service were done',
   oidc_record: 'sealed records of sign-in',
   product: 'the catalog',
   provider: 'sources of the brand',

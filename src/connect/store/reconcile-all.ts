@@ -64,6 +64,7 @@ async function reconcileOne(
       patienceMs: PATIENCE_MS,
     })
     await db.run('store_connection_refused', [connection.tokenAt, null])
+    await db.run('store_awaited_over')
     const read = walked.reduce((sum, one) => sum + one.read, 0)
     log('info', 'store_reconciled', { brand_id: brandId, read })
   } catch (error) {
