@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { keyFile } from '../access/seal.ts'
 import { sealProblem } from '../access/service-seal.ts'
 import { backup } from '../lake/backup.ts'
-import { restore } from '../lake/restore.ts'
+import { type Restored, restore } from '../lake/restore.ts'
 import { command } from './command.ts'
 
 const summary = ({
@@ -18,6 +18,11 @@ const summary = ({
   tables: tables.length,
   files: files.length,
   bytes: files.reduce((sum, file) => sum + file.bytes, 0),
+})
+
+const ended = ({ campaigns: { messages, runs } }: Restored) => ({
+  ended_messages: messages,
+  ended_runs: runs,
 })
 
 export const backupCommands = [
@@ -54,11 +59,14 @@ export const backupCommands = [
       const shown = progress('restore')
       const document = await restore(postgres.url, pipeline.lakeDir, resolve(folder), shown.update)
       shown.end()
-      return { ...summary(document), secret_key_problem: await sealProblem(app) }
+      return { ...summary(document), ...ended(document), secret_key_problem: await sealProblem(app) }
     },
-    text: ({ tables, files, made_at, secret_key_problem: problem }) =>
+    text: ({ tables, files, made_at, ended_messages, ended_runs, secret_key_problem: problem }) =>
       [
         `Restored ${tables} tables and ${files} lake files of ${made_at}`,
+        'What happened since then is not in it: opt-outs, too, but for those that a connected store tells of again. Active',
+        'campaigns start at what happens from now on; what was due since then may have been sent, and is not sent again:',
+        `${ended_messages} messages and ${ended_runs} runs ended as “send_unknown”.`,
         ...(problem === null ? [] : [`The service does not start yet. ${problem}`]),
         `${problem === null ? 'Now' : 'Then'} start recoup serve and recoup work.`,
       ].join('\n'),

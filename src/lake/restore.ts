@@ -35,6 +35,11 @@ const SPREAD_WAITING = `
   from waiting, ids
   where event_log.received_at = waiting.received_at and event_log.batch_id = waiting.batch_id`
 
+export interface Restored extends BackupDocument {
+  /** What ended because it was due since the backup was made, and campaigns that start at what happens from now on only. */
+  campaigns: { messages: number; runs: number; campaigns: number }
+}
+
 /**
  * Fills a migrated, empty database and an empty lake folder from a backup. Every table is read through first, and every
  * lake file is checked by its hash. Throws `conflict` where the folder is the lake of another service, and while a server
@@ -45,7 +50,7 @@ export async function restore(
   lakeDir: string,
   folder: string,
   onProgress: (done: number, total: number) => void = () => {},
-): Promise<BackupDocument> {
+): Promise<Restored> {
   const document = await readDocument(folder)
   const sql = connect(url, { max: 1, onnotice: () => {} })
   try {
@@ -64,7 +69,7 @@ export async function restore(
       onProgress(index + 1, document.files.length)
     }
     await syncFolders(lakeDir)
-    await sql.begin(async (tx) => {
+    const campaigns = await sql.begin(async (tx) => {
       if (document.first_log_day)
         await tx`call event_log_days(${document.first_log_day}::date, (now() at time zone 'UTC')::date + 7)`
       for (const name of OF_AN_EMPTY_SERVICE) await tx.unsafe(`delete from ${name}`)
@@ -96,6 +101,7 @@ export async function restore(
       }
       // The files of replaced ones are in no backup: who walks one goes on in the newest.
       await tx`delete from served_generation where replaced_at is not null`
+      const [ended] = await tx.unsafe<[Restored['campaigns']]>(statement('postgres', 'restore_campaigns'))
       for (const { name } of walled) await tx.unsafe(`alter table ${name} force row level security`)
       // Not the service of the backup, which may live on with a lake of its own.
       await tx`
@@ -104,8 +110,9 @@ export async function restore(
       await tx`update attribution_state set looked_below = '0'`
       await tx`delete from attribution_behind`
       await tx.unsafe(statement('postgres', 'restore_sequences'))
+      return ended
     })
-    return document
+    return { ...document, campaigns }
   } finally {
     await sql.end()
   }
@@ -113,7 +120,7 @@ export async function restore(
 
 /** Tables that fill in a service that has run already without a brand. */
 const OF_AN_EMPTY_SERVICE = [
-  ...['secret', 'lake_state', 'attribution_state', 'event_log_day'],
+  ...['secret', 'lake_state', 'attribution_state', 'event_log_day', 'worker_watch'],
   ...['server_process', 'rate_limit', 'sign_in_attempt', 'oidc_record'],
 ]
 
