@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -148,6 +148,26 @@ t.test('the embedded Postgres', async (t) => {
       await second.release()
       t.equal(await removeEmbedded(dataDir), true)
       t.notOk(existsSync(place))
+      t.notOk(existsSync(`${place}.data-dir`))
+    },
+  )
+
+  t.test(
+    'that lies outside follows its data folder, and is not that of a copy',
+    { skip: !IS_ROOT && 'the server runs as this user' },
+    async (t) => {
+      const above = await emptyFolder(t)
+      const [first, moved, copy] = [join(above, 'first'), join(above, 'moved'), join(above, 'copy')]
+      await (await startIn(t, first)).release()
+      renameSync(first, moved)
+      await (await startIn(t, moved)).release()
+      cpSync(moved, copy, { recursive: true })
+      await t.rejects(startEmbedded({ dataDir: copy, log: quiet }), {
+        message: `${copy} is a copy of ${moved}`,
+      })
+      t.equal(await removeEmbedded(copy), true)
+      t.ok(existsSync(homeOf(moved).cluster as string), 'that of the original stays')
+      await removeEmbedded(moved)
     },
   )
 })

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, realpathSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { log as defaultLog } from '../log.ts'
-import { adminUrl, ownerUrl, readHome } from './embedded/home.ts'
+import { adminUrl, otherOwner, ownerUrl, readHome, removeCluster } from './embedded/home.ts'
 import { keepRunning } from './embedded/keep.ts'
 import { type Lock, takeLock } from './embedded/lock.ts'
 import { findPostmaster, type StopMode, stopPostmaster } from './embedded/postmaster.ts'
@@ -90,9 +90,9 @@ export async function removeEmbedded(path: string): Promise<boolean> {
   return await folder.starting(async () => {
     if (!(await folder.unused())) return false
     const home = readHome(folder.dataDir)
-    if (home) {
+    if (home && otherOwner(folder.dataDir, home) === null) {
       await stopPostmaster(home.cluster, 'immediate')
-      rmSync(home.cluster, { recursive: true, force: true })
+      removeCluster(home)
     }
     for (const name of ['postgres.json', USERS, STARTING]) rmSync(join(folder.dataDir, name), { force: true })
     return true

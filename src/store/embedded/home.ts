@@ -10,7 +10,9 @@ import {
   openSync,
   readFileSync,
   renameSync,
+  rmSync,
   statSync,
+  writeFileSync,
   writeSync,
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
@@ -101,6 +103,38 @@ function letPass(account: Account | null, dataDir: string): boolean {
   chownSync(dataDir, uid, gid)
   chmodSync(dataDir, mode & 0o777)
   return false
+}
+
+/** Beside a cluster outside of its data folder: which one that is. */
+const ownerFile = ({ cluster }: Home) => `${cluster}.data-dir`
+
+/**
+ * The data folder whose cluster this is, other than the given one, which then is a copy of it; null: it is the given one's,
+ * also one that was moved.
+ */
+export function otherOwner(dataDir: string, home: Home): string | null {
+  if (!existsSync(ownerFile(home))) return null
+  const owner = readFileSync(ownerFile(home), 'utf8').trimEnd()
+  return owner !== dataDir && readHome(owner)?.cluster === home.cluster ? owner : null
+}
+
+/** Throws where a cluster that lies outside is another data folder's. */
+export function claimOutside(dataDir: string, home: Home): void {
+  if (home.cluster === join(dataDir, 'postgres')) return
+  const owner = otherOwner(dataDir, home)
+  if (owner !== null) {
+    throw new Error(
+      `${dataDir} is a copy of ${owner}, whose Postgres is the one in ${home.cluster}: use DATA_DIR=${owner}, ` +
+        `or remove ${stateFile(dataDir)} to begin anew. To copy a service use recoup backup and recoup restore.`,
+    )
+  }
+  writeFileSync(ownerFile(home), `${dataDir}\n`)
+}
+
+/** Removes a cluster that is the data folder's own. */
+export function removeCluster(home: Home): void {
+  rmSync(home.cluster, { recursive: true, force: true })
+  rmSync(ownerFile(home), { force: true })
 }
 
 /** A folder that root owns and the account can reach, outside of a private data folder. */

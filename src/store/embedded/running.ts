@@ -5,7 +5,7 @@ import { errorCode } from '../../errors.ts'
 import type { log as Log } from '../../log.ts'
 import connect from '../driver.ts'
 import { type Account, ownerAccount, reaches, serverAccount } from './account.ts'
-import { adminUrl, type Home, newHome, readHome, writeHome } from './home.ts'
+import { adminUrl, claimOutside, type Home, newHome, readHome, writeHome } from './home.ts'
 import { endOrphans, findPostmaster, isOutdated, stopPostmaster } from './postmaster.ts'
 import { type Programs, programsFor } from './programs.ts'
 import { createCluster, freePort, isFree, type Settings, startServer } from './server.ts'
@@ -26,6 +26,7 @@ const PATIENCE_MS = 600_000
 export async function ensureRunning(start: Start): Promise<Home> {
   const { dataDir, log } = start
   const known = readHome(dataDir)
+  if (known) claimOutside(dataDir, known)
   if (known && existsSync(join(known.cluster, 'PG_VERSION'))) return await existing(known, start)
   if (known?.port) {
     throw new Error(
@@ -41,6 +42,7 @@ export async function ensureRunning(start: Start): Promise<Home> {
     log('warn', 'postgres_outside_data_dir', { cluster: home.cluster, data_dir: dataDir, why })
   }
   writeHome(dataDir, home)
+  claimOutside(dataDir, home)
   createCluster(home.cluster, programs, account, home.adminPassword)
   return await startOnFreePort(home, programs, account, start)
 }
