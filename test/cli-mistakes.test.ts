@@ -38,6 +38,13 @@ async function recoup(...args: string[]) {
 const refused = (stderr: RegExp | string) => ({ code: 1, stdout: '', stderr })
 await recoup('brand', 'create', '--name', 'Shop', '--shop', 'one')
 
+t.test('a refresh as of a time to come is refused: its results would be those of the brand', async (t) => {
+  t.match(
+    await recoup('refresh', '--brand', 'one', '--as-of', '2099-01-01'),
+    refused(/--as-of must be in the past/),
+  )
+})
+
 t.test('an import never writes its rejects over what it reads', async (t) => {
   const text = 'external_id,created_at\na1,soon\na2,2026-01-01\n'
   const orders = file('orders.csv', text)

@@ -264,8 +264,21 @@ for (const [what, smallRows] of [
     t.same(await members(), emails('ann', 'cleo', 'ann', 'cleo'))
   })
 
+for (const [what, smallRows] of [
+  ['small', 1_000],
+  ['large', 0],
+] as const)
+  t.test(`what a model divides by zero is missing: of a ${what} brand`, async (t) => {
+    const { write, refreshed, published } = await checkout(t)
+    const text = 'select 1 as customer, 1.0::double / 0 as one, 0.0::double / 0 as none from params'
+    write(`-- what: w\n-- grain: customer\n-- refresh: with the segments\n${text}\n`, 'models/shares.sql')
+    await refreshed(smallRows)
+    t.same(await published('select one, none from shares'), [{ one: null, none: null }])
+  })
+
 const TIERS = 'models/rfm_tiers.sql'
 const PEOPLE = 'models/customers.sql'
+const CHECKOUTS = 'models/staging/stg_checkouts.sql'
 const CURRENCIES = 'models/other_currencies.sql'
 
 for (const [what, model, change, message] of [
@@ -299,6 +312,18 @@ for (const [what, model, change, message] of [
     CURRENCIES,
     ['::decimal(38, 2) as revenue', '::double as revenue'],
     /^models\/other_currencies\.sql: column "revenue" is DOUBLE; operations read an amount of money \(DECIMAL with two places\)$/,
+  ],
+  [
+    'a column of rules that is called otherwise',
+    CHECKOUTS,
+    ['checkout.total,', 'checkout.total as amount,'],
+    /^models\/staging\/stg_checkouts\.sql: column "total" is missing, and rules of segments read it\.$/,
+  ],
+  [
+    'a column of rules of another type',
+    CHECKOUTS,
+    ['checkout.created_at,', 'checkout.created_at::varchar as created_at,'],
+    /^models\/staging\/stg_checkouts\.sql: column "created_at" is VARCHAR; rules of segments read a time \(TIMESTAMP\)$/,
   ],
 ] as const)
   t.test(`a refresh refuses what operations could not read: ${what}`, async (t) => {

@@ -217,6 +217,14 @@ const refused: [fact: string, files: Record<string, string>, message: RegExp][] 
     /a\.sql: is of sales, but reads "b", which is not/,
   ],
   [
+    'sales that follow from visits',
+    {
+      'a.sql': '-- what: w\n-- grain: g\n-- refresh: r\n-- of: sales\nselect g, at from customers',
+      'customers.sql': `-- what: w\n-- grain: g\n-- refresh: r\n-- by: g\n-- seen: at\nselect 1 as g, now()::timestamp as at`,
+    },
+    /a\.sql: is of sales, but reads customers\.at, which visits move/,
+  ],
+  [
     'sales that follow from an unknown relation',
     {
       'a.sql': '-- what: w\n-- grain: g\n-- refresh: r\n-- of: sales\nselect g from custmers',

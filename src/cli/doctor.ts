@@ -7,6 +7,7 @@ import { lakeProblem } from '../lake/owner.ts'
 import { loadModels } from '../model/graph.ts'
 import { checkPublished } from '../model/published.ts'
 import { missingOf } from '../ready.ts'
+import { checkRuled } from '../segment/ruled.ts'
 import connect from '../store/driver.ts'
 import { readOnlyReason } from '../store/read-only.ts'
 import { runningOn } from '../store/running.ts'
@@ -148,6 +149,7 @@ async function secondsSincePlan(url: string): Promise<number | null> {
 async function models(): Promise<Finding> {
   const all = await loadModels()
   checkPublished(all)
+  checkRuled(all)
   return { ok: true, detail: `${all.length} load` }
 }
 

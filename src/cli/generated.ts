@@ -88,14 +88,15 @@ function operators(): string {
 const fields = () =>
   markdown(
     ['source', 'field', 'type', 'meaning'],
-    describeCatalog().sources.flatMap((source) =>
-      source.fields.map(({ name, type, help, values }) => [
-        `\`${source.name}\``,
+    describeCatalog().sources.flatMap((source) => [
+      [`\`${source.name}\``, '', source.rows === 'one' ? 'one row' : 'many rows', source.help],
+      ...source.fields.map(({ name, type, help, values }) => [
+        '',
         `\`${name}\``,
         type,
         values ? `${help}: ${values.join(', ')}` : help,
       ]),
-    ),
+    ]),
   )
 
 function conditions(): string {

@@ -6,7 +6,7 @@ import { waitingAfter } from '../segment/cadence.ts'
 import { noteFailed } from '../segment/failed.ts'
 import { currentResults } from '../segment/recipe.ts'
 import { type RefreshOptions, refreshBrand, type Step } from '../segment/refresh.ts'
-import { command, timeOption } from './command.ts'
+import { command, timeOption, UsageError } from './command.ts'
 import { brand, ofBrand } from './of-brand.ts'
 import { table } from './table.ts'
 
@@ -41,12 +41,18 @@ export const refreshCommands = [
     what: 'Bring everything committed into the lake, run models and segments of a brand, and wait',
     options: {
       brand,
-      'as-of': { type: 'string', placeholder: 'TIME', what: 'Evaluate as of this instant (default: now)' },
+      'as-of': {
+        type: 'string',
+        placeholder: 'TIME',
+        what: 'Evaluate and publish as of this instant, until the next refresh (default: now)',
+      },
     },
     run: async (run) => {
       const { values, progress } = run
-      const { app, brand: found } = await ofBrand(run)
       const asOf = timeOption(values, 'as-of')
+      if (asOf && asOf > new Date())
+        throw new UsageError('--as-of must be in the past: a refresh publishes what it finds')
+      const { app, brand: found } = await ofBrand(run)
       const shown = progress('refresh')
       const started = performance.now()
       const events = await snapshotAll(app.pipeline)

@@ -13,17 +13,23 @@ export function checkPublished(models: readonly Model[]): void {
       )
     if (name === 'customers' && !model.seen)
       throw new Error(`${model.file}: header keys "by" and "seen" are missing; segments go on by them`)
-    for (const [column, kind] of Object.entries(columns)) checkColumn(model, column, kind)
+    for (const [column, kind] of Object.entries(columns)) checkColumn(model, column, kind, 'operations')
   }
 }
 
-function checkColumn({ file, columns }: Model, name: string, kind: Kind): void {
+/** Throws where those who read the model would find no such column, or one of which they can make nothing. */
+export function checkColumn(
+  { file, columns }: Pick<Model, 'file' | 'columns'>,
+  name: string,
+  kind: Kind | undefined,
+  readers: string,
+): void {
   const types = new Map(columns)
   const type = types.get(name)
   if (type === undefined) {
     const hint = didYouMean(name, types.keys())
-    throw new Error(`${file}: column "${name}" is missing, and operations read it.${hint}`)
+    throw new Error(`${file}: column "${name}" is missing, and ${readers} read it.${hint}`)
   }
-  if (!KINDS[kind].type.test(type))
-    throw new Error(`${file}: column "${name}" is ${type}; operations read ${KINDS[kind].what}`)
+  if (kind && !KINDS[kind].type.test(type))
+    throw new Error(`${file}: column "${name}" is ${type}; ${readers} read ${KINDS[kind].what}`)
 }

@@ -1,5 +1,5 @@
 import { basename, join } from 'node:path'
-import { isOfDisk, isOutOfMemory } from '../store/duckdb.ts'
+import { identifier, isOfDisk, isOutOfMemory } from '../store/duckdb.ts'
 import { type DuckDBConnection, DuckDBInstance } from '../store/duckdb-api.ts'
 import { interrupted } from '../store/duckdb-line.ts'
 import type { Columns, Model } from './graph.ts'
@@ -193,11 +193,32 @@ async function bind(
       await naming(model, () => inTime(connection, `create table ${name} as ${sql}`))
       model.columns = await columnsOf(connection, name)
       checkColumns(model)
+      const people = ordered.find((other) => other.seen && reads.includes(other.name))
+      if (model.of && people) await checkOfSales(connection, model, people)
       if (from?.where !== undefined)
         await naming({ file: fromOf(file) }, () => connection.run(rowsFrom(from)))
     } catch (error) {
       broken.set(name, error as Error)
     }
+  }
+}
+
+/** A model of sales is not made anew for visits: it must do without the column that they move. */
+async function checkOfSales(
+  connection: DuckDBConnection,
+  { file, sql }: Model,
+  { name, seen = '' }: Model,
+): Promise<void> {
+  // Of two relations with one name that of the session is read.
+  await connection.run(
+    `create temp table ${name} as select * exclude (${identifier(seen)}) from main.${name}`,
+  )
+  try {
+    await connection.run(`explain ${sql}`)
+  } catch (cause) {
+    throw new Error(`${file}: is of sales, but reads ${name}.${seen}, which visits move`, { cause })
+  } finally {
+    await connection.run(`drop table temp.${name}`)
   }
 }
 

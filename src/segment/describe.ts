@@ -61,10 +61,10 @@ export function catalogText(): string {
     'or { op: "member-of-segment", segmentId }. Any rule may have its own source.',
     ...sources.map(
       (source) =>
-        `Source ${source.name}${source.rows === 'many' ? ', many rows a customer' : ''}: ${fieldsOf(source).join(', ')}.`,
+        `Source ${source.name} (${source.help}${source.rows === 'many' ? '; many rows a customer' : ''}): ${fieldsOf(source).join(', ')}.`,
     ),
     `Operators: ${takenBy(operators)}.`,
-    'between takes [low, high], in and notIn a list, withinLast { days }. Numbers are JSON numbers or decimal strings, times ISO 8601.',
+    'between takes [low, high], in and notIn a list, withinLast { days }. Numbers are JSON numbers or decimal strings, times ISO 8601; a date is its midnight in UTC.',
     'Without a window the last 1,095 days count. Not supported: RFM scores, geography, consent, email engagement.',
   ].join(' ')
 }

@@ -119,4 +119,4 @@ export function compileActual(condition: Condition, customer: number): Sql {
 }
 
 /** A segment as compileOne has it, with its values written out: it runs as it is in a DuckDB shell over the models. */
-export const displayOne = (tree: Tree): string => `${plainSql(tree, literals, ['customer', 'customer_id'])};`
+export const displayOne = (tree: Tree): string => plainSql(tree, literals, ['customer', 'customer_id'])

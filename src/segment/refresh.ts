@@ -8,6 +8,7 @@ import { turnsNow } from './cadence.ts'
 import { editedOf } from './edited.ts'
 import type { SegmentRow } from './evaluate.ts'
 import { BOTH, type Part, type Parts, roundsOf } from './part.ts'
+import { checkRuled } from './ruled.ts'
 import { type RefreshOptions, type RefreshReport, type Run, refreshParts } from './run.ts'
 import { isAnew } from './way.ts'
 
@@ -25,6 +26,7 @@ export async function refreshBrand(
   await requireOwnLake(pipeline)
   const models = await loadModels()
   checkPublished(models)
+  checkRuled(models)
   let brand = await brandRow(pipeline, brandId)
   const asked = options.verify ? [...BOTH] : options.parts
   const [first, second] = roundsOf(brand, isAnew(brand, models), asked)

@@ -1,4 +1,5 @@
 import { isObject } from '../event/exact.ts'
+import { SOURCES, type SourceName } from './catalog.ts'
 import { member } from './complaint.ts'
 import { COUNT, MEMBER } from './name.ts'
 import { LIMITS } from './operators.ts'
@@ -41,7 +42,9 @@ function wordsOf(node: Node, source: string): string {
     return `count(${rowsOf(node, source)}) ${op} ${n}`
   }
   const field = 'field' in node ? `${source}.${node.field}` : source
-  return 'agg' in node ? `${node.agg}(${rowsOf(node, field)}) ${tested(node)}` : `${field} ${tested(node)}`
+  if ('agg' in node) return `${node.agg}(${rowsOf(node, field)}) ${tested(node)}`
+  const isLookedBack = SOURCES[source as SourceName]?.rows === 'many'
+  return `${field} ${tested(node)}${isLookedBack ? ` in ${LIMITS.maxDays} days` : ''}`
 }
 
 function rowsOf({ window, where = [] }: Node, what: string): string {
