@@ -219,10 +219,11 @@ const refused: [fact: string, files: Record<string, string>, message: RegExp][] 
   [
     'sales that follow from visits',
     {
-      'a.sql': '-- what: w\n-- grain: g\n-- refresh: r\n-- of: sales\nselect g, at from customers',
-      'customers.sql': `-- what: w\n-- grain: g\n-- refresh: r\n-- by: g\n-- seen: at\nselect 1 as g, now()::timestamp as at`,
+      'a.sql':
+        '-- what: w\n-- grain: g\n-- refresh: r\n-- of: sales\nselect customer as g, seen_at from customers',
+      'customers.sql': `-- what: w\n-- grain: customer\n-- refresh: r\n-- by: customer\n-- seen: seen_at\nselect 1 as customer, timestamp '2026-01-01' as seen_at`,
     },
-    /a\.sql: is of sales, but reads customers\.at, which visits move/,
+    /a\.sql: is of sales, but reads customers\.seen_at, which visits move/,
   ],
   [
     'sales that follow from an unknown relation',
