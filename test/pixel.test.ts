@@ -1,4 +1,3 @@
-import { runInNewContext } from 'node:vm'
 import { gzipSync, zstdDecompressSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { createLimits } from '../src/access/limits.ts'
@@ -17,6 +16,7 @@ import { chromium, noChromium } from './fixtures/chromium.ts'
 import { database } from './fixtures/database.ts'
 import { eventually } from './fixtures/eventually.ts'
 import { lake, sourceRows, tick } from './fixtures/lake.ts'
+import { shopBrowser } from './fixtures/shop-browser.ts'
 import './fixtures/checked.ts'
 
 setLogLevel('error')
@@ -43,6 +43,7 @@ t.teardown(async () => {
   await server.drain(1_000)
   await ingest.close()
 })
+const SHOP = 'https://a.myshopify.com'
 const collect = `http://127.0.0.1:${port}`
 
 t.test('GET /cdp/pixel.js', async (t) => {
@@ -101,33 +102,11 @@ interface Storefront {
 }
 
 t.test('what is cut off a long text is no half of a character, which the host refuses', async (t) => {
-  const shop = 'a.myshopify.com'
-  const title = `${'x'.repeat(299)}😀`
-  const { promise: sent, resolve } = Promise.withResolvers<string>()
-  const currentScript = { src: `https://collect.example/cdp/pixel.js`, dataset: { shop } }
-  const document = {
-    currentScript,
-    title,
-    cookie: '',
-    referrer: '',
-    readyState: 'loading',
-    addEventListener() {},
-  }
-  const location = new URL(`https://${shop}/?utm_source=${'y'.repeat(499)}${encodeURIComponent('😀')}`)
-  const page = { document, location, addEventListener() {} }
-  const fetch = async (_: string, { body }: { body: string }) => resolve(body)
-  runInNewContext(pixelText(), {
-    ...page,
-    window: page,
-    URL,
-    URLSearchParams,
-    TextEncoder,
-    setTimeout: (work: () => void, ms: number) => setTimeout(work, ms).unref(),
-    clearTimeout,
-    fetch,
-  })
-  const { properties } = JSON.parse(await sent).events[0]
-  t.same([properties.title, properties.utm_source], ['x'.repeat(299), 'y'.repeat(499)])
+  const browser = shopBrowser()
+  const campaign = `${'y'.repeat(499)}${encodeURIComponent('😀')}`
+  browser.open(`${SHOP}/?utm_source=${campaign}`, {}, `${'x'.repeat(299)}😀`)
+  const [view] = await browser.sent(1)
+  t.same([view?.properties.title, view?.properties.utm_source], ['x'.repeat(299), 'y'.repeat(499)])
 })
 
 t.test('in the pages of a storefront', { skip: noChromium }, async (t) => {
