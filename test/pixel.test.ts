@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { gzipSync, zstdDecompressSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { createLimits } from '../src/access/limits.ts'
@@ -71,6 +72,10 @@ t.test('GET /cdp/pixel.js', async (t) => {
     t.equal(headers.get('cache-control'), 'public, max-age=3600')
     t.equal((await get({ 'if-none-match': headers.get('etag') ?? '' })).status, 304)
     t.equal((await get({ 'if-none-match': '"another"' })).status, 200)
+  })
+  t.test('may be read by any page, so that it can be included with `crossorigin`', async (t) => {
+    t.equal((await get({ origin: SHOP })).headers.get('access-control-allow-origin'), '*')
+    t.equal((await get({ 'if-none-match': '*' })).headers.get('access-control-allow-origin'), '*')
   })
   t.test('answers another method with a message alone, and too many requests with 429', async (t) => {
     const wrong = await get({}, 'POST')
@@ -246,6 +251,14 @@ t.test('in the pages of a storefront', { skip: noChromium }, async (t) => {
     await front.line('page_viewed')
     await tab.run(`recoup('track', 'view'); location.href = 'about:blank'`)
     await front.line('view')
+    quiet(t)
+  })
+
+  t.test('a page may include it with a hash, which needs crossorigin', async (t) => {
+    const hash = createHash('sha256').update(pixelText()).digest('base64')
+    const front = await storefront({ '/': '' }, `crossorigin integrity="sha256-${hash}"`)
+    await tab.open(`${front.origin}/`)
+    await front.line('page_viewed')
     quiet(t)
   })
 
