@@ -17,7 +17,7 @@ import { chromium, noChromium } from './fixtures/chromium.ts'
 import { database } from './fixtures/database.ts'
 import { eventually } from './fixtures/eventually.ts'
 import { lake, sourceRows, tick } from './fixtures/lake.ts'
-import { shopBrowser } from './fixtures/shop-browser.ts'
+import { type Sent, shopBrowser } from './fixtures/shop-browser.ts'
 import './fixtures/checked.ts'
 
 setLogLevel('error')
@@ -112,6 +112,180 @@ t.test('what is cut off a long text is no half of a character, which the host re
   browser.open(`${SHOP}/?utm_source=${campaign}`, {}, `${'x'.repeat(299)}😀`)
   const [view] = await browser.sent(1)
   t.same([view?.properties.title, view?.properties.utm_source], ['x'.repeat(299), 'y'.repeat(499)])
+})
+
+const MANUAL = { auto: 'off' }
+
+t.test('somebody else at the same browser', async (t) => {
+  /** Of each event in turn, who it is of: the first visitor is 0, the next 1. */
+  const visitors = (events: Sent[]) => {
+    const seen = [...new Set(events.map(({ anonymousId }) => anonymousId))]
+    return events.map(({ anonymousId }) => seen.indexOf(anonymousId))
+  }
+  const viewsOf = (events: Sent[]) => events.filter(({ eventType }) => eventType === 'view')
+  const sessions = (events: Sent[]) => new Set(events.map(({ properties }) => properties.session_id))
+
+  t.test(
+    'is a new visitor in a new session after a reset, and what waits stays with the first',
+    async (t) => {
+      const browser = shopBrowser()
+      const page = browser.open(SHOP, MANUAL)
+      page.recoup('track', 'view')
+      page.recoup('reset')
+      page.recoup('track', 'view')
+      const events = await browser.sent(2)
+      t.same(visitors(events), [0, 1])
+      t.equal(sessions(events).size, 2)
+    },
+  )
+  t.test('finds nothing of the first after a reset', async (t) => {
+    const browser = shopBrowser()
+    const page = browser.open(SHOP, MANUAL)
+    page.recoup('identify', { email: 'ann@example.com' })
+    page.recoup('track', 'view')
+    await browser.sent(2)
+    await eventually(async () => !Object.keys(browser.storage).join().includes('recoup_q'))
+    page.recoup('reset')
+    t.same([browser.cookies.size, Object.keys(browser.storage)], [0, []])
+  })
+  t.test('has the choice that was made in this browser', async (t) => {
+    const browser = shopBrowser()
+    const page = browser.open(SHOP, { ...MANUAL, consent: 'pending' })
+    page.recoup('consent', 'granted')
+    page.recoup('reset')
+    page.recoup('track', 'view')
+    t.same(visitors(await browser.sent(2)), [0, 1])
+  })
+  t.test('is a new visitor in a new session when identified by another address', async (t) => {
+    const browser = shopBrowser()
+    const page = browser.open(SHOP, MANUAL)
+    for (const email of ['ann@example.com', 'bob@example.com']) {
+      page.recoup('identify', { email })
+      page.recoup('track', 'view')
+    }
+    const events = await browser.sent(4)
+    t.same(visitors(events), [0, 0, 1, 1])
+    t.equal(sessions(viewsOf(events)).size, 2)
+  })
+  t.test('is one on a later page, where a mark of the address is kept and not the address', async (t) => {
+    const browser = shopBrowser()
+    browser.open(SHOP, MANUAL).recoup('identify', { email: 'ann@example.com' })
+    t.match(browser.storage.recoup_named, /^\d{1,7}$/)
+    browser.open(SHOP, MANUAL).recoup('identify', { email: 'bob@example.com' })
+    t.same(visitors(await browser.sent(2)), [0, 1])
+  })
+  t.test('is one by an event that identifies, too', async (t) => {
+    const browser = shopBrowser()
+    const page = browser.open(SHOP, MANUAL)
+    page.recoup('track', 'updateProperties', { email: 'ann@example.com' })
+    page.recoup('track', 'updateProperties', { email: 'bob@example.com' })
+    t.same(visitors(await browser.sent(2)), [0, 1])
+  })
+  t.test('is not who writes the address otherwise, or names none', async (t) => {
+    const browser = shopBrowser()
+    const page = browser.open(SHOP, MANUAL)
+    for (const email of ['ann@example.com', ' Ann@Example.COM ', undefined, 'nobody', 'ann@example.com'])
+      page.recoup('identify', { email, plan: 'gold' })
+    t.same(visitors(await browser.sent(5)), [0, 0, 0, 0, 0])
+  })
+  const changes: [command: string, values?: object][] = [
+    ['reset'],
+    ['identify', { email: 'bob@example.com' }],
+  ]
+  for (const change of changes)
+    t.test(`is told apart in what was held back, by ${change[0]}`, async (t) => {
+      const browser = shopBrowser()
+      const page = browser.open(SHOP, { ...MANUAL, consent: 'pending' })
+      page.recoup('identify', { email: 'ann@example.com' })
+      page.recoup('track', 'view')
+      page.recoup(...change)
+      page.recoup('track', 'view')
+      page.recoup('consent', 'granted')
+      const events = await browser.sent(change[0] === 'reset' ? 4 : 5)
+      const views = viewsOf(events)
+      t.same(visitors(views), [0, 1])
+      t.equal(sessions(views).size, 2)
+      const choice = events.find(({ eventType }) => eventType === 'modifyConsent')
+      t.equal(choice?.anonymousId, views[1]?.anonymousId, 'who chose')
+    })
+})
+
+t.test('before a choice', async (t) => {
+  const landing = `${SHOP}/?utm_source=newsletter`
+  const viewsOf = (events: Sent[]) => events.filter(({ eventType }) => eventType === 'page_viewed')
+
+  t.test('events are of where the page was then, and of the campaign that the visitor came by', async (t) => {
+    const browser = shopBrowser()
+    const page = browser.open(landing, { consent: 'pending' })
+    page.go('/products/linen')
+    page.recoup('page')
+    page.recoup('consent', 'granted')
+    page.go('/cart')
+    page.recoup('page')
+    const views = viewsOf(await browser.sent(4)).map(({ properties }) => properties)
+    t.same(
+      views.map(({ path, utm_source, landing_page }) => [path, utm_source, landing_page]),
+      ['/', '/products/linen', '/cart'].map((path) => [path, 'newsletter', landing]),
+    )
+    t.equal(new Set(views.map(({ session_id }) => session_id)).size, 1)
+  })
+  for (const attributes of [{ consent: 'denied' }, { ...MANUAL, consent: 'pending' }])
+    t.test(`where the visitor came in counts when ${attributes.consent}, with nothing held`, async (t) => {
+      const browser = shopBrowser()
+      const page = browser.open(landing, attributes)
+      page.go('/products/linen')
+      page.recoup('consent', 'granted')
+      page.recoup('page')
+      const [view] = viewsOf(await browser.sent(2))
+      t.match(view?.properties, { utm_source: 'newsletter', landing_page: landing })
+    })
+  t.test('nothing is kept in the browser', async (t) => {
+    const { open, cookies, storage } = shopBrowser()
+    const page = open(landing, { consent: 'pending' })
+    page.recoup('identify', { email: 'ann@example.com' })
+    page.recoup('reset')
+    page.recoup('page')
+    t.same([cookies.size, Object.keys(storage)], [0, []])
+  })
+  t.test('nothing of before a denial counts after it', async (t) => {
+    const browser = shopBrowser()
+    const page = browser.open(landing, { consent: 'pending' })
+    page.recoup('consent', 'denied')
+    page.go('/products/linen')
+    page.recoup('consent', 'granted')
+    page.recoup('page')
+    const [view] = viewsOf(await browser.sent(3))
+    t.match(view?.properties, { utm_source: undefined, landing_page: `${SHOP}/products/linen` })
+  })
+})
+
+t.test('of what a page says about an event', async (t) => {
+  const purchase = async (about: unknown) => {
+    const browser = shopBrowser()
+    browser.open(SHOP, MANUAL).recoup('track', 'checkout_completed', { order_id: '1' }, about)
+    const [event] = await browser.sent(1)
+    return event as Sent
+  }
+
+  t.test('the id is taken, so that a page loaded again tells the same event', async (t) => {
+    t.equal((await purchase({ eventId: 'order-1' })).eventId, 'order-1')
+    t.equal((await purchase({ eventId: 1 })).eventId, '1')
+  })
+  t.test('an id that the host would refuse keeps no event back', async (t) => {
+    for (const about of [{ eventId: 'x'.repeat(129) }, { eventId: 'a\nb' }, { eventId: ' ' }, {}, null])
+      t.match((await purchase(about)).eventId, /^[0-9a-f]{32}$/)
+  })
+  t.test('nothing else is taken', async (t) => {
+    const other = {
+      scope: 'other.myshopify.com',
+      eventType: 'view',
+      anonymousId: 'ann',
+      email: 'a@example.com',
+    }
+    const event = await purchase({ ...other, eventId: 'order-1' })
+    t.match(event, { scope: new URL(SHOP).host, eventType: 'checkout_completed', email: undefined })
+    t.not(event.anonymousId, 'ann')
+  })
 })
 
 t.test('in the pages of a storefront', { skip: noChromium }, async (t) => {
@@ -251,6 +425,19 @@ t.test('in the pages of a storefront', { skip: noChromium }, async (t) => {
     await front.line('page_viewed')
     await tab.run(`recoup('track', 'view'); location.href = 'about:blank'`)
     await front.line('view')
+    quiet(t)
+  })
+
+  t.test('after a reset every tab goes on as the same new visitor', async (t) => {
+    const front = await storefront({ '/': '<iframe src="/frame"></iframe>', '/frame': '' })
+    await tab.open(`${front.origin}/`)
+    const { anonymous_id } = await front.line('page_viewed', { path: '/frame' })
+    await tab.run(`recoup('reset')`)
+    t.equal(await visitorOf(), null)
+    await tab.run(`frames[0].recoup('track', 'view', { n: 1 }); recoup('track', 'view', { n: 2 })`)
+    const { anonymous_id: next } = await front.line('view', { n: 1 })
+    t.not(next, anonymous_id)
+    t.equal((await front.line('view', { n: 2 })).anonymous_id, next)
     quiet(t)
   })
 

@@ -3,6 +3,7 @@
 ;(() => {
   const VISITOR = 'recoup_id'
   const SESSION = 'recoup_session'
+  const NAMED = 'recoup_named'
   const CONSENT = 'recoup_consent'
   const SINCE = 'recoup_since'
   const QUEUED = 'recoup_q.'
@@ -32,6 +33,9 @@
   // Where a browser keeps nothing for this page, it is kept as long as the page.
   /** @type {Record<string, string>} */
   const memory = {}
+  // What would be kept, had the visitor chosen: until then it goes with the page.
+  /** @type {Record<string, string>} */
+  let early = {}
   const attempt = (work) => {
     try {
       return work()
@@ -39,7 +43,7 @@
       return undefined
     }
   }
-  const kept = (key) => memory[key] ?? attempt(() => localStorage.getItem(key)) ?? ''
+  const kept = (key) => early[key] ?? memory[key] ?? attempt(() => localStorage.getItem(key)) ?? ''
   const keep = (key, value) => {
     memory[key] = value
     attempt(() => {
@@ -48,8 +52,14 @@
     })
   }
   const drop = (key) => {
+    delete early[key]
     delete memory[key]
     attempt(() => localStorage.removeItem(key))
+  }
+  const consent = () => kept(CONSENT) || initialConsent
+  const remember = (key, value) => {
+    if (consent() === 'granted') keep(key, value)
+    else if (kept(CONSENT) !== 'denied') early[key] = value
   }
   const parsed = (text) => attempt(() => JSON.parse(text))
   // A form of a page may stand in place of what the browser says: `document.title` is a form of that name.
@@ -79,6 +89,10 @@
     attempt(() => setCookie(id, 34_000_000))
     return id
   }
+  const dropVisitor = () => {
+    for (const key of [VISITOR, NAMED, SESSION]) drop(key)
+    attempt(() => setCookie('', 0))
+  }
 
   // Half an hour without an event ends a session. A campaign counts until the next one, or the session's end.
   const session = () => {
@@ -89,7 +103,7 @@
     current.at = now
     const query = new URLSearchParams(location.search)
     if (UTM.some((name) => query.get(name))) for (const name of UTM) current[name] = cut(query.get(name), 500)
-    keep(SESSION, JSON.stringify(current))
+    remember(SESSION, JSON.stringify(current))
     const { id, at, ...rest } = current
     return { session_id: id, ...rest }
   }
@@ -221,13 +235,7 @@
 
   /** @type {any[]} */
   let held = []
-  const consent = () => kept(CONSENT) || initialConsent
-
-  const record = (event) => {
-    const isUpdate = event.eventType === 'updateProperties'
-    const properties = isUpdate ? event.properties : { ...session(), ...event.properties }
-    enqueue({ ...event, anonymousId: madeVisitor(), properties })
-  }
+  const record = (event) => enqueue({ anonymousId: madeVisitor(), ...event })
 
   const named = (eventType) => ({
     scope: shop,
@@ -236,30 +244,57 @@
     timeStamp: new Date().toISOString(),
   })
 
-  const track = (eventType, properties = {}, about = {}) => {
-    const here = {
-      url: cut(location.href, 2_000),
-      path: cut(location.pathname, 500),
-      title: cut(document.title, 300),
-      referrer: cut(document.referrer, 2_000),
-    }
+  /** @type {(eventType: string, properties?: any, about?: any) => void} */
+  const track = (eventType, properties = {}, about = undefined) => {
+    const choice = consent()
+    if (choice === 'denied') return
+    const isUpdate = eventType === 'updateProperties'
+    const eventId = naming(about?.eventId, /^.{1,128}$/)
     const event = {
       ...named(eventType),
-      ...about,
-      properties: eventType === 'updateProperties' ? properties : { ...here, ...properties },
+      ...(eventId && { eventId }),
+      ...(isUpdate && identifiers(properties)),
+      properties: isUpdate ? properties : { ...here(), ...properties },
     }
-    if (consent() === 'granted') record(event)
-    else if (consent() !== 'denied' && held.length < MOST_HELD) held.push(event)
+    if (choice === 'granted') record(event)
+    else if (held.length < MOST_HELD) held.push(event)
   }
+
+  const here = () => ({
+    ...session(),
+    url: cut(location.href, 2_000),
+    path: cut(location.pathname, 500),
+    title: cut(document.title, 300),
+    referrer: cut(document.referrer, 2_000),
+  })
 
   // What the host would refuse names nobody, and keeps nothing else back.
   const naming = (value, form) => {
     const text = String(value ?? '').trim()
     return form.test(text) && text.length <= 256 && !/[\0-\x1f\x7f]/.test(text) ? text : undefined
   }
-  const identify = ({ ...values }) => {
-    const email = naming(values.email, /^[^\s@]+@[^\s@]+$/)
-    track('updateProperties', values, { email, phone: naming(values.phone, /\p{Nd}/u) })
+  // One of a million: enough to tell that an address is another one, too few to tell which one it was.
+  const markOf = (text) => {
+    let mark = 0
+    for (const unit of text) mark = Math.imul(mark ^ unit.charCodeAt(0), 16_777_619)
+    return `${mark >>> 12}`
+  }
+  // Whoever names another address than the last one is somebody else at the same browser.
+  const identifiers = ({ email: address, phone }) => {
+    const email = naming(address, /^[^\s@]+@[^\s@]+$/)
+    if (email) {
+      const mark = markOf(email.toLowerCase())
+      if (![mark, ''].includes(kept(NAMED))) reset()
+      remember(NAMED, mark)
+    }
+    return { email, phone: naming(phone, /\p{Nd}/u) }
+  }
+
+  // What happened before stays with the visitor who was: what is queued says who, and what is held does from now on.
+  const reset = () => {
+    const anonymousId = visitor() || random()
+    for (const event of held) event.anonymousId ??= anonymousId
+    dropVisitor()
   }
 
   // The choice counts for what this tab holds, whichever tab it was made in; what is from before a denial is not sent.
@@ -269,6 +304,7 @@
     if (choice === 'granted')
       for (const event of held) if (event.timeStamp >= kept(SINCE)) attempt(() => record(event))
     held = []
+    early = {}
   }
 
   // What localStorage has no room for is in no other tab, so that a denial there cannot remove it.
@@ -285,9 +321,12 @@
   const choose = (choice) => {
     const known = choice === 'denied' ? visitor() : madeVisitor()
     if (choice === 'denied') {
-      for (const key of [...queued(), VISITOR, SESSION, SINCE]) drop(key)
-      attempt(() => setCookie('', 0))
-    } else if (kept(CONSENT) === 'denied') keep(SINCE, new Date().toISOString())
+      for (const key of [...queued(), SINCE]) drop(key)
+      dropVisitor()
+    } else {
+      if (kept(CONSENT) === 'denied') keep(SINCE, new Date().toISOString())
+      for (const key of Object.keys(early)) keep(key, early[key])
+    }
     keep(CONSENT, choice)
     enqueue({
       ...named('modifyConsent'),
@@ -299,7 +338,8 @@
   /** @type {Record<string, (...values: any[]) => void>} */
   const COMMANDS = {
     track,
-    identify,
+    identify: ({ ...values }) => track('updateProperties', values),
+    reset,
     consent: decide,
     page: (properties) => track('page_viewed', properties),
   }
@@ -337,6 +377,8 @@
     page.recoup = run
     page.recoup.loaded = true
     for (const values of waiting) if (values[0] === 'consent') run('consent', values[1])
+    // Where the visitor came in counts, wherever the page has gone by the time of the choice.
+    if (consent() !== 'granted') session()
     if (auto !== 'off') run('page')
     for (const [command, ...values] of waiting) if (command !== 'consent') run(command, ...values)
 
