@@ -426,6 +426,39 @@ t.test('a provider that is disabled, and a secret that is replaced, take effect 
   }
 })
 
+t.test('a secret that is replaced may be taken for some hours more, the one before that never', async (t) => {
+  const one = await source()
+  const rotate = (keep: string) =>
+    cli<{ webhook_secret: string }>(providerCommands, 'provider rotate-secret', [], {
+      ...{ brand: one.brand.id, provider: one.webhookId },
+      'keep-hours': keep,
+    })
+  const first = one.secret
+  const { webhook_secret: second } = await rotate('24')
+  t.match(await send(one), ACCEPTED)
+  one.secret = second
+  t.match(await send(one), ACCEPTED)
+  one.secret = 'whsec_of_nobody'
+  t.match(await send(one), refusal(401, 'invalid_signature'))
+  await rotate('24')
+  one.secret = first
+  t.match(await send(one), refusal(401, 'invalid_signature'))
+  one.secret = second
+  t.match(await send(one), ACCEPTED)
+  await rotate('0')
+  t.match(await send(one), refusal(401, 'invalid_signature'))
+})
+
+t.test('it ends with them', async (t) => {
+  const one = await source()
+  await cli(providerCommands, 'provider rotate-secret', [], {
+    ...{ brand: one.brand.id, provider: one.webhookId },
+    'keep-hours': '24',
+  })
+  await sql`update provider set former_until = now() where id = ${one.id}`
+  t.match(await send(one), refusal(401, 'invalid_signature'))
+})
+
 t.test('deliveries are in the lake with their type, whom they are about and every digit', async (t) => {
   const one = await source(undefined, [{}, { type: 'points_spent' }])
   await send(one, { eventId: 'e1', data: '{"id":9007199254740993,"email":" Ada@Example.com","points":4}' })
@@ -623,7 +656,12 @@ t.test('what nobody expected is 500, without saying what it was', async (t) => {
   const secret = Buffer.from('whsec_test')
   const fail = () => Promise.reject(new Error('secret detail'))
   const routes = webhookRoutes({
-    receivers: { find: () => ({ brandId: randomUUID(), providerId: randomUUID(), isEnabled: true, secret }) },
+    receivers: {
+      find: () => ({
+        ...{ brandId: randomUUID(), providerId: randomUUID() },
+        ...{ isEnabled: true, secret, former: null },
+      }),
+    },
     db: () => ({ one: fail, maybe: fail, many: fail, run: fail, tx: fail }),
     storePlatformDomain: 'myshopify.com',
     room: { total: 1_000, brand: 1_000 },

@@ -9,7 +9,7 @@ import {
 } from '../connect/custom/providers.ts'
 import { keyOf } from '../connect/custom/slug.ts'
 import { sourceTemplates } from '../connect/custom/templates.ts'
-import { command, type Run, required, text, UsageError } from './command.ts'
+import { command, integerOption, type Run, required, text, UsageError } from './command.ts'
 import { everywhere } from './everywhere.ts'
 import { brand, ofBrand } from './of-brand.ts'
 import { table } from './table.ts'
@@ -45,6 +45,9 @@ const switching = (name: string, isEnabled: boolean, what: string) =>
     },
     text: ({ key }) => `Provider ${key} is ${name}d`,
   })
+
+/** A week. */
+const MOST_KEPT_HOURS = 168
 
 export const providerCommands = [
   command({
@@ -118,21 +121,31 @@ export const providerCommands = [
   switching('disable', false, 'Refuse the deliveries of a custom data source'),
   command({
     name: 'provider rotate-secret',
-    what: 'Replace the webhook secret of a custom data source at once; its webhook URL stays',
-    options: { brand, provider },
+    what: 'Replace the webhook secret of a custom data source; its webhook URL stays',
+    options: {
+      brand,
+      provider,
+      'keep-hours': {
+        type: 'string',
+        placeholder: 'N',
+        what: 'Take the one before as well for so long, until its senders have the new one (default 0: it ends at once)',
+      },
+    },
     run: async (run) => {
+      const kept_hours = integerOption(run.values, 'keep-hours', 0, 0, MOST_KEPT_HOURS)
       const { db, found } = await providerOf(run)
-      const secret = await rotateSecret(db, found.id, await serviceSeal(await run.app()))
+      const secret = await rotateSecret(db, found.id, await serviceSeal(await run.app()), kept_hours)
       await everywhere(await run.app())
       return {
         id: found.id,
         key: found.key,
         webhook_secret: secret,
         webhook_url: webhookUrlOf(run.config.webhookUrl, found.lookup_id),
+        kept_hours,
       }
     },
-    text: ({ key, webhook_secret }) =>
-      `${webhook_secret}\n\nThe webhook secret of ${key}. Keep it now: it is not shown again, and the one before is refused.`,
+    text: ({ key, webhook_secret, kept_hours }) =>
+      `${webhook_secret}\n\nThe webhook secret of ${key}. Keep it now: it is not shown again, and the one before is refused${kept_hours ? ` in ${kept_hours} hours` : ''}.`,
   }),
   command({
     name: 'provider templates',

@@ -33,10 +33,13 @@ export function webhookRoutes({ receivers, db, storePlatformDomain, room }: Webh
     return { ...brand, tx: (work) => inLane(brandId, () => brand.tx(work)) }
   }
   const admit = (found: WebhookReceiver | undefined, signature: string | undefined): Handler => {
-    const { secret, brandId, providerId } = admitted(found)
+    const { secret, former, brandId, providerId } = admitted(found)
+    const isOurs = (body: Buffer, given: string) =>
+      isSigned(secret, body, given) ||
+      (former !== null && former.until > new Date() && isSigned(former.secret, body, given))
     if (!isSignature(signature)) throw unsigned()
     return async (request) => {
-      if (!isSigned(secret, request.body, signature)) throw unsigned()
+      if (!isOurs(request.body, signature)) throw unsigned()
       const delivery = deliveryOf(request)
       const place: Place = { brandId, providerId, db: inTurn(brandId), storePlatformDomain }
       const body = await inRoom(brandId, request.body.length, () => deliver(place, delivery))

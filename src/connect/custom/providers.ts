@@ -153,10 +153,18 @@ export async function renameEventInSettings(
     await tx.one('provider_update', [providerId, row.name, row.is_enabled, settings])
 }
 
-/** Gives a provider a new webhook secret; its webhook URL stays. The one before ends with this. */
-export async function rotateSecret(db: Statements, id: string, seal: Sealing): Promise<string> {
+/**
+ * Gives a provider a new webhook secret; its webhook URL stays. The one before ends with this, or so many hours later; one that
+ * was kept before it ends now.
+ */
+export async function rotateSecret(
+  db: Statements,
+  id: string,
+  seal: Sealing,
+  keepHours: number,
+): Promise<string> {
   const secret = makeWebhookSecret()
-  const changed = await db.run('provider_set_secret', [id, sealSecret(seal, id, secret)])
+  const changed = await db.run('provider_set_secret', [id, sealSecret(seal, id, secret), keepHours])
   if (changed === 0) throw fail('not_found', 'There is no such record.')
   return secret
 }

@@ -10,6 +10,8 @@ import { secretPlace } from './webhook-secret.ts'
 export interface WebhookReceiver extends Receiver {
   isEnabled: boolean
   secret: Buffer | null
+  /** The one before, and until when it is taken beside it. */
+  former: { secret: Buffer; until: Date } | null
 }
 
 /** Receivers by the last part of their webhook URL. */
@@ -26,6 +28,8 @@ interface ReceiverRow {
   id: string
   is_enabled: boolean
   webhook_secret: Buffer | null
+  former_secret: Buffer | null
+  former_until: Date | null
 }
 
 /**
@@ -58,12 +62,17 @@ export function createReceivers(
   }
 }
 
-const receiverOf = (row: ReceiverRow, seal: Pick<Seal, 'open'>): WebhookReceiver => ({
-  brandId: row.brand_id,
-  providerId: row.id,
-  isEnabled: row.is_enabled,
-  secret: row.webhook_secret && seal.open(row.webhook_secret, secretPlace(row.id)),
-})
+function receiverOf(row: ReceiverRow, seal: Pick<Seal, 'open'>): WebhookReceiver {
+  const { id, former_secret: former, former_until: until } = row
+  const opened = (secret: Buffer) => seal.open(secret, secretPlace(id))
+  return {
+    brandId: row.brand_id,
+    providerId: id,
+    isEnabled: row.is_enabled,
+    secret: row.webhook_secret && opened(row.webhook_secret),
+    former: former && until && { secret: opened(former), until },
+  }
+}
 
 /** What cannot be one needs no look-up. */
 const isWebhookId = (text: string) => /^[\w-]{1,64}$/.test(text)
