@@ -1028,6 +1028,15 @@ t.test('a row is no comment because it begins with #, nor are notes above the he
   })
 })
 
+t.test('a header may be written with capitals and blanks', async (t) => {
+  const { owner, file, run } = await store(t)
+  const path = file('a.csv', 'External_ID, Created_At,Total\no1,2026-01-01,1\n')
+  t.match((await run('orders', path)).report, { imported: 1 })
+  t.match(await db.postgres.sql`select external_id, total from store_order where brand_id = ${owner.id}`, [
+    { external_id: 'o1', total: '1.00' },
+  ])
+})
+
 t.test('a mistake in a mapping is named with its place and the nearest known name', async (t) => {
   const { file, run } = await store(t)
   const path = file('a.csv', 'Order ID,Total,Day\n1,2,2026-01-01\n')
@@ -1050,7 +1059,10 @@ t.test('a mistake in a mapping is named with its place and the nearest known nam
   await refused({ ...good, total: 'Total +' }, /^fields\.total: Parser Error/)
   await refused(good, /^where: "Dy" is not a column/, `Dy > '2026'`)
   await refused(good, /^where: Binder Error: .* text: write try_cast\("column" as integer\)/, 'Total > 0')
-  await refused({ external_id: 'Order ID', total: 'Total' }, /^fields\.created_at: is required for orders\.$/)
+  await refused(
+    { external_id: 'Order ID', total: 'Total' },
+    /^fields\.created_at: is required for orders: no column .* Columns: Order ID, /,
+  )
   await refused({ external_id: 'Order ID', created_at: 'Day' }, /^fields\.total: map total, or the lines/)
   await refused({ ...good, lines: 'Total', 'line.id': 'Total' }, /^fields\.lines: map either/)
   await refused({ ...good, total: 'Day::int' }, /Conversion Error.*try_cast/)

@@ -58,6 +58,7 @@ t.test('a delivery is a contact, a record and an event in the log', async (t) =>
   const answer = await send(one, { eventId: 'e1' })
   t.match(answer, ACCEPTED)
   t.same(Object.keys(answer.body), ['ok', 'custom_event_id', 'flow_event_id'])
+  t.match(await send(one, { eventId: 'e1', path: `/custom/${one.webhookId}/` }), REPEATED)
   t.same(await stored(one), ONE)
   t.match(await eventsOf(db, one.brand), [
     {

@@ -50,22 +50,20 @@ export function webhookRoutes({ receivers, db, storePlatformDomain, room }: Webh
   const missing = () => {
     throw refuse('missing_webhook_id', 'The path must end with the webhook id: /custom/{webhookId}')
   }
-  return [
-    {
-      ...common,
-      path: '/custom/{webhookId}',
-      methods: {
-        POST: {
-          admit(request: Request) {
-            const signature = request.header('x-svc-signature')
-            const found = receivers.find(request.params.webhookId ?? '')
-            return found instanceof Promise
-              ? found.then((receiver) => admit(receiver, signature))
-              : admit(found, signature)
-          },
-        },
+  const methods = {
+    POST: {
+      admit(request: Request) {
+        const signature = request.header('x-svc-signature')
+        const found = receivers.find(request.params.webhookId ?? '')
+        return found instanceof Promise
+          ? found.then((receiver) => admit(receiver, signature))
+          : admit(found, signature)
       },
     },
+  }
+  return [
+    { ...common, path: '/custom/{webhookId}', methods },
+    { ...common, path: '/custom/{webhookId}/', methods },
     { ...common, path: '/custom', methods: { POST: { admit: missing } } },
     { ...common, path: '/custom/', methods: { POST: { admit: missing } } },
   ]

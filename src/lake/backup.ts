@@ -83,7 +83,14 @@ export async function backup(
     // What Postgres still sends of a table may take as long as the table is.
     const document = await Promise.race([taken, cut.promise])
     for (const [index, { path }] of document.files.entries()) {
-      await copyDurably(join(lakeDir, path), join(folder, 'lake', path))
+      await copyDurably(join(lakeDir, path), join(folder, 'lake', path)).catch((cause) => {
+        if (!isMissing(cause)) throw cause
+        throw fail(
+          'conflict',
+          `${join(lakeDir, path)} is missing, and the tables name it: no backup is whole without it. Put it back, from an earlier backup where there is one.`,
+          { cause },
+        )
+      })
       onProgress(index + 1, document.files.length)
       signal.throwIfAborted()
     }
@@ -141,6 +148,8 @@ async function dump(tx: Transaction, table: string, path: string, signal: AbortS
   await pipe(rows, counted, createZstdCompress(CHECKED), createWriteStream(path, { flush: true }), { signal })
   return bytes
 }
+
+const isMissing = (error: unknown) => (error as NodeJS.ErrnoException).code === 'ENOENT'
 
 /** A copy that shares blocks where the file system can; on disk when it returns, its name once its folders are synced. */
 export async function copyDurably(from: string, to: string): Promise<void> {

@@ -62,7 +62,10 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 
 /** Without a mapping, the columns that are named like targets fill them. */
 export function mappingByName(kind: ImportKind, columns: readonly Column[]): Mapping {
-  const named = columns.filter(({ name }) => targetNamed(kind, name) !== undefined)
+  const named = columns.flatMap(({ name }) => {
+    const field = fieldOf(kind, name)
+    return field === undefined ? [] : [[field, name] as const]
+  })
   if (named.length === 0) {
     const names = columns.map(({ name }) => name)
     throw fail(
@@ -70,7 +73,15 @@ export function mappingByName(kind: ImportKind, columns: readonly Column[]): Map
       `No column of the file is named like a field of ${kind}; give a mapping (--map FILE). Columns: ${names.join(', ')}. Fields: ${Object.keys(TARGETS[kind]).join(', ')}.`,
     )
   }
-  return { fields: Object.fromEntries(named.map(({ name }) => [name, name])) }
+  return { fields: Object.fromEntries(named) }
+}
+
+/** The field that a column's name is of, by itself or but for capitals and blanks around it. */
+function fieldOf(kind: ImportKind, name: string): string | undefined {
+  const isKnown = (field: string) => Object.hasOwn(TARGETS[kind], targetNamed(kind, field) ?? '')
+  const plain = name.trim().toLowerCase()
+  if (!isKnown(name) && isKnown(plain)) return plain
+  return targetNamed(kind, name) === undefined ? undefined : name
 }
 
 /** The columns that neither a field nor `where` reads. */
@@ -116,7 +127,10 @@ export async function bindMapping(
   }
   for (const [target, { required }] of Object.entries(TARGETS[kind])) {
     if (required && !mapped.some((other) => other.target === target)) {
-      throw fail('bad_request', `fields.${target}: is required for ${kind}.`)
+      throw fail(
+        'bad_request',
+        `fields.${target}: is required for ${kind}: no column of the file is named like it, and no mapping (--map FILE) says which one it is. Columns: ${columns.map(({ name }) => name).join(', ')}.`,
+      )
     }
   }
   if (where !== undefined) await typeOf(duck, where, 'where', columns)
