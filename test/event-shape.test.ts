@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import { CHECKOUT } from '../src/config.ts'
 import { Failure } from '../src/errors.ts'
 import { checkBrowserEvents } from '../src/event/browser.ts'
+import { NO_IDS } from '../src/event/id.ts'
 import { quickBrowserEvents, quickEvents } from '../src/event/quick.ts'
 import { type Checked, checkEvents, type EventLine } from '../src/event/shape.ts'
 import { walk } from '../src/event/walk.ts'
@@ -29,6 +30,7 @@ const linesOf = ({ lines }: Checked): EventLine[] =>
     .slice(0, -1)
     .map((line) => JSON.parse(line))
 const line = (changes: object) => linesOf(check(one(changes)))[0] as EventLine
+const quickLine = (changes: object) => linesOf(quick(one(changes)) as Checked)[0]
 
 interface Refusal {
   message: string
@@ -190,6 +192,39 @@ t.test('an event', async (t) => {
     t.match(refusesField({ email: 'a@b@c' }), /email must be an email address/)
     t.match(refusesField({ phone: 'none' }), /phone must be a phone number/)
     t.equal(line({ phone: '٠٥٠١٢٣٤٥٦٧' }).phone, '٠٥٠١٢٣٤٥٦٧', 'the digits of any script')
+  })
+  t.test('a word that stands for no id is refused where an id is due', async (t) => {
+    for (const field of ['profileId', 'anonymousId', 'storeCustomerId']) {
+      for (const value of [...NO_IDS, 'Undefined', ' NULL ', '\\N', '[object Object]']) {
+        t.match(
+          refusesField({ [field]: value }),
+          new RegExp(`^events\\[0\\]\\.${field} must be an id`),
+          value,
+        )
+        t.equal(quick(one({ [field]: value })), undefined, value)
+      }
+    }
+    for (const storeCustomerId of [0, 'gid://shopify/Customer/undefined']) {
+      t.match(refusesField({ storeCustomerId }), /^events\[0\]\.storeCustomerId must be an id/)
+      t.equal(quick(one({ storeCustomerId })), undefined)
+    }
+    t.equal(quickLine({ storeCustomerId: '00' })?.store_customer_id, '00')
+    t.equal(quickLine({ profileId: 'guests' })?.profile_id, 'guests')
+  })
+  t.test('a store’s id as its own API writes it is the id alone', async (t) => {
+    const storeCustomerId = 'gid://shopify/Customer/6940095564'
+    t.equal(line({ storeCustomerId }).store_customer_id, '6940095564')
+    t.equal(quick(one({ storeCustomerId })), undefined)
+  })
+  t.test('a phone that alone says who it is has the digits of a number', async (t) => {
+    const alone = (phone: string) => one({ email: undefined, phone })
+    for (const phone of ['1', '+1 555 01', '٠٥٠١٢٣']) {
+      t.match(refusal(alone(phone)).message, /events\[0\]\.phone: must have at least 7 digits/, phone)
+      t.equal(quick(alone(phone)), undefined, phone)
+      t.equal(line({ phone }).phone, phone, 'an email says who it is')
+    }
+    for (const phone of ['+290 1234', '٠٥٠١٢٣٤']) t.equal(check(alone(phone)).events, 1, phone)
+    t.ok(quick(alone('+290 1234')))
   })
   t.test('an email that is too long to identify anybody is none', async (t) => {
     // As they are stored, in lower case, the second ones are twice as long as the first ones were.
@@ -377,7 +412,7 @@ t.test('a store customer id as a number is a whole one of at most 20 digits', as
   const stored = (number: string) =>
     linesOf(check(`{"events":[{"eventType":"a","storeCustomerId":${number},"properties":{}}]}`))[0]
       ?.store_customer_id
-  t.equal(stored('0'), '0')
+  t.equal(stored('1'), '1')
   t.equal(stored('99999999999999999999'), '99999999999999999999')
   t.equal(stored('1e20'), '100000000000000000000')
   for (const storeCustomerId of [-1, 1.5, 1e21, -1e300]) {
@@ -412,6 +447,19 @@ const normal = (read: Checked) => `${read.events} ${read.repeats} ${JSON.stringi
 const SHOP = { brandId: BRAND, scope: 'lumen.myshopify.com' }
 const checkPage = (body: Buffer) => checkBrowserEvents(body, SHOP, NOW)
 const quickPage = (body: Buffer) => quickBrowserEvents(body, SHOP, NOW)
+
+t.test('an event of a page is kept without the word that stands for no id', async (t) => {
+  const sent = { scope: SHOP.scope, eventType: 'product_viewed', properties: {} }
+  const names = { profileId: 'NULL', anonymousId: 'undefined', storeCustomerId: 0, email: 'ann@example.com' }
+  const body = bytes({ source: { scope: SHOP.scope }, events: [{ ...sent, ...names }] })
+  const [kept] = linesOf(checkPage(body))
+  t.equal(kept?.email, 'ann@example.com')
+  t.same(
+    ['profile_id', 'anonymous_id', 'store_customer_id'].filter((name) => name in (kept as object)),
+    [],
+  )
+  t.equal(quickPage(body), undefined)
+})
 
 /** Compares the two forms on right bodies and on those with some bytes changed. */
 function agree(t: Test, random: RandomSource, body: () => Buffer, forms: Forms): void {
@@ -594,6 +642,7 @@ t.test('updateProperties', async (t) => {
       { email: 'nobody' },
       { email: 7 },
       { phone: 'none' },
+      { phone: '1' },
       { email: 'a\u0000@b.c' },
     ])
       t.match(paths(set(properties))[0], /^events\[0\]/)

@@ -1,6 +1,7 @@
 import { fail } from '../errors.ts'
 import { emailOf } from './email.ts'
 import { decimalOf, isExact } from './exact.ts'
+import { isNoId } from './id.ts'
 import { MAX_PROBLEMS, type Report, walk } from './walk.ts'
 
 /** Longest eventType, eventId and identifier, in characters. */
@@ -11,6 +12,8 @@ export const MAX_NAME = 256
 export const UPDATE = 'updateProperties'
 /** Names that one such event may set. */
 const MAX_SET = 100
+/** Digits of the shortest phone number, with its country code. */
+export const LEAST_DIGITS = 7
 /** The level of an event in its body: object, array, event. */
 export const EVENT_LEVEL = 3
 
@@ -56,13 +59,11 @@ export function checkProperties(sent: Sent, path: string, escaped: boolean, repo
   return walk(properties, at, EVENT_LEVEL + 1, escaped, report)
 }
 
-/** Checks what says who an event is about; how many of these fields are given. */
-export function checkIdentifiers(sent: Sent, path: string, report: Report): number {
-  let given = 0
+/** Checks what says who an event is about. */
+export function checkIdentifiers(sent: Sent, path: string, report: Report): void {
   for (const field of ['profileId', 'anonymousId', 'email', 'phone', 'storeCustomerId']) {
     let value = sent[field]
     if (!isGiven(value)) continue
-    given++
     const refuse = (message: string) => report(`${path}.${field}`, message)
     if (field === 'storeCustomerId' && typeof value === 'number') {
       if (!Number.isInteger(value) || value < 0 || value > 1e20)
@@ -74,7 +75,25 @@ export function checkIdentifiers(sent: Sent, path: string, report: Report): numb
     if (field === 'email' && !IDENTIFIES.email(value as string)) refuse('must be an email address')
     if (field === 'phone' && !IDENTIFIES.phone(value as string)) refuse('must be a phone number')
   }
-  return given
+}
+
+/** Checks that an event is about somebody, which those of pages need not be. */
+export function checkNamesSomebody(sent: Sent, path: string, report: Report): void {
+  const ids = ['profileId', 'anonymousId', 'storeCustomerId']
+  for (const field of ids) {
+    if (isGiven(sent[field]) && isNoId(String(sent[field])))
+      report(`${path}.${field}`, 'must be an id: leave it out where there is none')
+  }
+  if ([...ids, 'email'].some((field) => isGiven(sent[field])) || setIdentifier(sent, 'email')) return
+  const phone = sent.phone ?? setIdentifier(sent, 'phone')
+  const digits = String(phone ?? '').match(/\p{Nd}/gu)?.length ?? 0
+  if (!isGiven(phone))
+    report(path, 'must say who it is about: profileId, anonymousId, email, phone or storeCustomerId')
+  else if (digits > 0 && digits < LEAST_DIGITS)
+    report(
+      `${path}${isGiven(sent.phone) ? '' : '.properties'}.phone`,
+      `must have at least ${LEAST_DIGITS} digits, with the country code, where nothing else says who it is about`,
+    )
 }
 
 /** What an updateProperties event sets: its properties, and those in an object `properties` of theirs. */

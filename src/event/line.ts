@@ -1,5 +1,6 @@
 import { isGiven, type Sent, setBy, setIdentifier, UPDATE } from './check.ts'
 import { decimalOf } from './exact.ts'
+import { isNoId, storeIdOf } from './id.ts'
 
 /** The lines of one request, ready for a record batch. */
 export interface Checked {
@@ -59,6 +60,12 @@ function lineOf(
   { brandId, receivedAt, origin, time }: LineForm,
 ): EventLine {
   const text = (value: unknown) => (isGiven(value) ? (decimalOf(value) ?? String(value)).trim() : undefined)
+  // Servers are refused what is no id; a page's event is kept without it.
+  const idIn = (value: unknown) => {
+    const found = text(value)
+    return found !== undefined && isNoId(found) ? undefined : found
+  }
+  const storeCustomerId = idIn(event.storeCustomerId)
   return {
     brand_id: brandId,
     origin,
@@ -66,11 +73,11 @@ function lineOf(
     occurred_at: isGiven(event.timeStamp) ? Math.min(time(event.timeStamp), receivedAt) : receivedAt,
     event_type: event.eventType as string,
     event_id: id,
-    profile_id: text(event.profileId),
-    anonymous_id: text(event.anonymousId),
+    profile_id: idIn(event.profileId),
+    anonymous_id: idIn(event.anonymousId),
     email: text(event.email ?? setIdentifier(event, 'email'))?.toLowerCase(),
     phone: text(event.phone ?? setIdentifier(event, 'phone')),
-    store_customer_id: text(event.storeCustomerId),
+    store_customer_id: storeCustomerId && storeIdOf(storeCustomerId),
     properties: event.eventType === UPDATE ? setBy(event.properties as Sent) : (event.properties as object),
   }
 }

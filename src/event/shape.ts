@@ -3,13 +3,13 @@ import { parseTime } from '../time.ts'
 import { parseBody } from './body.ts'
 import {
   checkIdentifiers,
+  checkNamesSomebody,
   checkProperties,
   checkType,
   hasInexactId,
   isGiven,
   isObject,
   Problems,
-  setIdentifier,
 } from './check.ts'
 import { type Checked, linesOf } from './line.ts'
 import { type Report, shown, step } from './walk.ts'
@@ -90,12 +90,8 @@ function checkEvent(
   checkType(sent, path, report)
   if (isGiven(sent.timeStamp))
     checkTime(sent.timeStamp, receivedAt, (message) => report(`${path}.timeStamp`, message))
-  if (
-    checkIdentifiers(sent, path, report) === 0 &&
-    !(setIdentifier(sent, 'email') ?? setIdentifier(sent, 'phone'))
-  ) {
-    report(path, 'must say who it is about: profileId, anonymousId, email, phone or storeCustomerId')
-  }
+  checkIdentifiers(sent, path, report)
+  checkNamesSomebody(sent, path, report)
   const inexact = checkProperties(sent, path, escaped, report)
   return inexact || hasInexactId(sent)
 }

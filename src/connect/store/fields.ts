@@ -1,4 +1,5 @@
 import { decimalOf, digitsOf, isObject, numberOf } from '../../event/exact.ts'
+import { storeIdOf } from '../../event/id.ts'
 import { storable } from '../../event/storable.ts'
 import { parseTime } from '../../time.ts'
 import { amountOf } from './money.ts'
@@ -96,8 +97,7 @@ export class Fields {
     const text = short(digitsOf(value)) ?? (Number.isSafeInteger(value) ? String(value) : value)
     if (typeof text !== 'string' || text.length > LONGEST_ID || CONTROL.test(text) || !text.isWellFormed())
       return this.#wrong(name, `an id of at most ${LONGEST_ID} characters`)
-    const id = /^gid:\/\/[^?]*\/([^/?]+)/.exec(text)?.[1] ?? text.trim()
-    return id || null
+    return storeIdOf(text) || null
   }
 
   amount(name: string): string {

@@ -1,3 +1,5 @@
+import { LEAST_DIGITS } from '../../event/check.ts'
+import { NO_IDS } from '../../event/id.ts'
 import { MAX_EVENTS, MAX_ID, MAX_NAME } from '../../event/shape.ts'
 import type { JsonSchema } from '../json-schema.ts'
 import { type Answer, errorAnswer, errorAnswers } from './answers.ts'
@@ -11,6 +13,8 @@ const identifier = (description: string, more: JsonSchema = {}): JsonSchema => (
   description,
   ...more,
 })
+
+const NO_ID = `None of ${NO_IDS.map((word) => `\`${word}\``).join(', ')} in any case: leave it out where there is none.`
 
 export const EVENT: JsonSchema = {
   type: 'object',
@@ -36,11 +40,16 @@ export const EVENT: JsonSchema = {
       description: 'Details of the event. Unknown names are kept.',
       additionalProperties: {},
     },
-    profileId: identifier('A customer id of this service.'),
-    anonymousId: identifier('The id of a visitor.'),
+    profileId: identifier(`A customer id of this service. ${NO_ID}`),
+    anonymousId: identifier(`The id of a visitor. ${NO_ID}`),
     email: identifier('An email address.'),
-    phone: identifier('A phone number, best in E.164 form.'),
-    storeCustomerId: identifier("The store's id of the customer.", { type: ['string', 'integer', 'null'] }),
+    phone: identifier(
+      `A phone number, best in E.164 form; of at least ${LEAST_DIGITS} digits where nothing else says who it is.`,
+    ),
+    storeCustomerId: identifier(
+      `The store's id of the customer, also as \`gid://shopify/Customer/1\`. ${NO_ID}`,
+      { type: ['string', 'integer', 'null'] },
+    ),
   },
   required: ['eventType', 'properties'],
   additionalProperties: false,
