@@ -68,6 +68,29 @@ t.test('an address that a customer shared with one who is erased goes on naming 
   t.equal((await shop.customers()).length, 3)
 })
 
+t.test('a store’s id is found as the store’s own API writes it', async (t) => {
+  const id = 'gid://shopify/Customer/990001'
+  for (const store_customer_id of ['990001', id]) {
+    const { mayBeNamedBy, areIn } = peopleWith(
+      { ...noIdentifiers(), store_customer_id: [store_customer_id] },
+      'US',
+    )
+    t.ok(mayBeNamedBy({ store_customer_id: '990001' }) && mayBeNamedBy({ store_customer_id: id }))
+    t.ok(areIn({ customer: { id: 990001 } }) && areIn({ customer: { id } }))
+    t.notOk(mayBeNamedBy({ store_customer_id: 'gid://shopify/Customer/99000' }))
+    t.notOk(areIn({ order: { name: 'gid://shopify/Order/990001' } }))
+  }
+})
+
+t.test('what names an erased customer in another spelling of the id stays out', async (t) => {
+  const shop = await people(db)
+  const named = { storeCustomerId: 'gid://shopify/Customer/990001' }
+  const [customer] = await shop.assign({ storeCustomerId: '990001' })
+  t.strictSame(await shop.assign(named), [customer])
+  await erase(shop, { storeCustomerId: '990001' })
+  t.strictSame(await shop.assign(named), [0])
+})
+
 t.test('a number is found in every spelling that a sender could have used', async (t) => {
   const { mayBeNamedBy, areIn } = peopleWith({ ...noIdentifiers(), phone: ['+14155552671'] }, 'US')
   for (const phone of [

@@ -558,6 +558,8 @@ t.test('whom an identifier names follows from its shape', async (t) => {
   t.same(await whom(' a@b.co '), { email: 'a@b.co' })
   t.same(await whom('+12025550177'), { phone: '+12025550177' })
   t.same(await whom('123'), { storeCustomerId: '123' })
+  const global = 'gid://shopify/Customer/123'
+  t.same(await whom(global), { storeCustomerId: '123', profileId: global })
   t.same(await whom('myshopify:shop:1'), { profileId: 'myshopify:shop:1' })
   t.same(await whom(contact), { profileId: null, email: 'contact@example.com', phone: null })
   t.match(await previewErasure(pipeline, brand, { email: 'other1@example.com' }), {

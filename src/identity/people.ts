@@ -1,4 +1,5 @@
 import { emailOf } from '../event/email.ts'
+import { customerIdOf, storeIdOf } from '../event/id.ts'
 import { phoneOf } from './channel.ts'
 import { KINDS } from './profile.ts'
 
@@ -32,8 +33,6 @@ const DIGITS = /[0-9\uff10-\uff19\u0660-\u0669\u06f0-\u06f9]/g
 /** What is longer is no phone number to `phoneOf` either. */
 const LONGEST_PHONE = 250
 const ID_KEY = /(^|_)(id|customer|user|email|phone)s?$|Id$/i
-/** How stores write ids in their own APIs, such as gid://shopify/Customer/123. */
-const GLOBAL_ID = /^gid:\/\/[^/]+\/Customer\/([^/?]+)/
 
 export const noIdentifiers = (): Identifiers =>
   Object.fromEntries(KINDS.map((kind) => [kind, [] as string[]])) as Identifiers
@@ -43,7 +42,7 @@ export function peopleWith(identifiers: Identifiers, region: string): People {
   const emails = new Set(identifiers.email)
   const phones = new Set(identifiers.phone)
   const tails = new Set(identifiers.phone.map((phone) => phone.slice(-PHONE_TAIL)))
-  const stored = new Set(identifiers.store_customer_id)
+  const stored = new Set(identifiers.store_customer_id.flatMap((id) => [id, storeIdOf(id)]))
   const profiles = new Set(identifiers.profile_id)
   const visitors = new Set(identifiers.anonymous_id)
   const ids = new Set([...stored, ...profiles, ...visitors])
@@ -59,7 +58,7 @@ export function peopleWith(identifiers: Identifiers, region: string): People {
   const isIdentifier = (text: string, key: string): boolean => {
     if (ids.has(text)) return text.length >= TELLING_LENGTH || key === '' || ID_KEY.test(key)
     if (text.includes('@')) return emails.has(emailOf(text) ?? '')
-    const global = GLOBAL_ID.exec(text)?.[1]
+    const global = customerIdOf(text)
     if (global !== undefined) return stored.has(global)
     return mayBePhone(text) && phones.has(phoneOf(text, region) ?? '')
   }
@@ -72,7 +71,7 @@ export function peopleWith(identifiers: Identifiers, region: string): People {
   }
   return {
     mayBeNamedBy: ({ store_customer_id, profile_id, email, phone, anonymous_id }) =>
-      (store_customer_id !== undefined && stored.has(store_customer_id.trim())) ||
+      (store_customer_id !== undefined && stored.has(storeIdOf(store_customer_id))) ||
       (profile_id !== undefined && (profiles.has(profile_id.trim()) || stored.has(lastPart(profile_id)))) ||
       (email !== undefined && emails.has(email.trim().toLowerCase())) ||
       (phone !== undefined && mayBePhone(phone)) ||

@@ -1,5 +1,6 @@
 import { fail } from '../errors.ts'
 import { emailOf } from '../event/email.ts'
+import { storeIdOf } from '../event/id.ts'
 import type { Statements } from '../op.ts'
 import type { Sql, Transaction } from '../store/postgres.ts'
 import { statement } from '../store/sqlfile.ts'
@@ -138,7 +139,7 @@ function tupleOf(identity: Identity, region: string, prefix: string): Tuple {
   const storeIdInName = named?.startsWith(prefix) ? idOf(named.slice(prefix.length)) : undefined
   const email = identity.email === undefined ? undefined : emailOf(identity.email)
   return [
-    idOf(identity.storeCustomerId) ?? storeIdInName,
+    idOf(identity.storeCustomerId && storeIdOf(identity.storeCustomerId)) ?? storeIdInName,
     storeIdInName === undefined ? named : undefined,
     email?.isWellFormed() && !email.includes('\0') ? email : undefined,
     identity.phone === undefined ? undefined : phoneOf(identity.phone, region),

@@ -1,3 +1,4 @@
+import { customerIdOf } from '../../event/id.ts'
 import type { Whom } from '../../identity/erasure-request.ts'
 import { isOneOf } from '../../lake/one-of.ts'
 import type { Pipeline } from '../../lake/pipeline.ts'
@@ -24,6 +25,9 @@ export async function whomOf({ postgres }: Pipeline, brandId: string, identifier
   if (given.includes('@')) return { email: given }
   if (given.startsWith('+')) return { phone: given }
   if (/^\d+$/.test(given)) return { storeCustomerId: given }
+  const storeCustomerId = customerIdOf(given)
+  // A sender's own id may be written so, too.
+  if (storeCustomerId !== undefined) return { storeCustomerId, profileId: given }
   const db = postgres.pipeline
   if (!UUID.test(given) || (await db.maybe('erasure_public_id', [brandId, given])))
     return { profileId: given }
