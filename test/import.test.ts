@@ -1184,6 +1184,68 @@ t.test('a whole number of sixteen digits in a column of doubles is an id without
   )
 })
 
+t.test('ids of the store are the same however a file writes them', async (t) => {
+  const { owner, file, run, orders } = await store(t)
+  const { sql } = db.postgres
+  const head = 'external_id,customer_external_id,created_at,total\n'
+  await run('orders', file('plain.csv', `${head}990001,7,2025-01-01,5\n`))
+  const written = `${head}990001.0,7.0,2025-01-01,5\ngid://shopify/Order/990001,gid://shopify/Customer/7,2025-01-01,5\n`
+  t.match((await run('orders', file('written.csv', written))).report, { imported: 0, unchanged: 1 })
+  await run('orders', file('other.csv', `${head}1.50,7.0.0,2025-01-01,5\n`))
+  t.match(await orders(), [
+    { external_id: '1.50', store_customer_id: '7.0.0' },
+    { external_id: '990001', store_customer_id: '7' },
+  ])
+  const line = '[{""id"":""gid://shopify/LineItem/1"",""product_id"":2.0,""variant_id"":""3.0"",""price"":5}]'
+  await run('orders', file('lines.csv', `external_id,created_at,lines\n5,2025-01-01,"${line}"\n`))
+  t.match((await orders()).find(({ external_id }) => external_id === '5')?.lines, [
+    { id: '1', product_id: '2', variant_id: '3' },
+  ])
+  const variants = '[{""id"":""gid://shopify/ProductVariant/3"",""price"":5}]'
+  await run('products', file('products.csv', `id,title,variants\n2.0,Lamp,"${variants}"\n`))
+  t.match(
+    [...(await sql`select id, variants from product where brand_id = ${owner.id}`)],
+    [{ id: '2', variants: [{ id: '3' }] }],
+  )
+})
+
+t.test('a row whose customer is a word for none names no customer', async (t) => {
+  const { owner, file, run } = await store(t)
+  const words = ['NULL', '\\N', '0', 'None', 'nan', '0.0', 'undefined']
+  const rows = (more: string) => words.map((word, n) => `x${n},${word},2025-01-01${more}\n`).join('')
+  const head = 'external_id,customer_external_id,created_at'
+  for (const [kind, text] of [
+    ['orders', `${head},total\n${rows(',5')}`],
+    ['refunds', `${head},total,order_external_id\n${rows(',5,NULL')}`],
+    ['checkouts', `${head},anonymous_id\n${rows(',undefined')}`],
+    ['subscriptions', `external_id,customer_external_id,started_at\n${rows('')}`],
+  ] as const)
+    t.match(
+      (await run(kind, file(`${kind}.csv`, text))).report,
+      { imported: words.length, without_customer: words.length, rejected: 0 },
+      kind,
+    )
+  const events = words.map((word) => `page_viewed,2025-01-01,${word},${word},${word}\n`).join('')
+  const names = 'event_type,occurred_at,customer_external_id,profile_id,anonymous_id'
+  t.match((await run('events', file('events.csv', `${names}\n${events}`))).report, {
+    rejected: words.length,
+  })
+  t.match(await db.postgres.sql`select count(*) as customers from customer where brand_id = ${owner.id}`, [
+    { customers: 0 },
+  ])
+})
+
+t.test('a customer whose id is a word for none is refused', async (t) => {
+  const { file, run } = await store(t)
+  const text = 'external_id,email\nNULL,ann@example.com\n0,bob@example.com\n,cy@example.com\n'
+  const { report, rejects } = await run('customers', file('c.csv', text))
+  t.match(report, { imported: 1, rejected: 2 })
+  t.match(rejects, [
+    { row: 1, field: 'customer_external_id', value: 'NULL', reason: /stands for no id/ },
+    { row: 2, field: 'customer_external_id', value: '0', reason: /stands for no id/ },
+  ])
+})
+
 t.test('a column is no field because JavaScript has a word for it', async (t) => {
   const { file, run } = await store(t)
   const path = file('a.csv', 'external_id,created_at,total,constructor\n1,2026-01-01,1,x\n')
@@ -1357,7 +1419,7 @@ t.test('the first email of the rows of an order that is one is the order’s', a
 t.test('what is written at once has a bound in bytes, too', async (t) => {
   const { owner, file, run } = await store(t)
   const long = 'x'.repeat(2_000_000)
-  const ids = [...Array(9).keys()]
+  const ids = Array.from({ length: 9 }, (_, n) => n + 1)
   const rows = ids.map((id) => `${id},2025-01-01,5,${long}`)
   await run('orders', file('o.csv', ['external_id,created_at,total,discount_codes', ...rows].join('\n')))
   const tagged = ids.map((id) => `${id},${long}`)

@@ -26,10 +26,10 @@ create table product as
 select
     n, id, title, coalesce(status, 'active') as status, updated_at,
     to_json(list_transform(coalesce(variant_list, []), lambda entry: {
-        'id': entry ->> '$.id', 'price': try_cast(entry ->> '$.price' as decimal(18, 2))::varchar, 'sku': entry ->> '$.sku'
+        'id': store_id(entry ->> '$.id'), 'price': try_cast(entry ->> '$.price' as decimal(18, 2))::varchar, 'sku': entry ->> '$.sku'
     })) as variants,
     to_json(list_transform(coalesce(image_list, []), lambda entry: {
-        'id': entry ->> '$.id', 'url': entry ->> '$.url', 'alt_text': coalesce(entry ->> '$.alt_text', entry ->> '$.altText')
+        'id': store_id(entry ->> '$.id'), 'url': entry ->> '$.url', 'alt_text': coalesce(entry ->> '$.alt_text', entry ->> '$.altText')
     })) as images
 from product_read
 where n not in (select n from fault);

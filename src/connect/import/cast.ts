@@ -1,4 +1,5 @@
 import { identifier, literal } from '../../store/duckdb.ts'
+import { asId } from './ids.ts'
 import type { Mapped } from './mapping.ts'
 import type { Target, TargetType } from './targets.ts'
 import { epoch, timeOf } from './time.ts'
@@ -172,9 +173,10 @@ export function pick({ into, from, row, carry = [], where, targets, mapped, plac
     return column ? [{ ...column, name, target }] : []
   })
   const raw = filled.map(({ expression }, at) => `(${expression}\n) as raw_${at}`)
-  const texts = filled.map(
-    ({ type, target }, at) => `${asText(`raw_${at}`, type, target.type)} as text_${at}`,
-  )
+  const texts = filled.map(({ type, target }, at) => {
+    const text = asText(`raw_${at}`, type, target.type)
+    return `${target.type === 'id' ? asId(text, target) : text} as text_${at}`
+  })
   const casts = filled.map(({ target }, at) => `${CASTS[target.type].value(`text_${at}`)} as cast_${at}`)
   const values = filled.map(({ target }, at) => `${validValue(`cast_${at}`, target)} as value_${at}`)
   const columns = Object.entries(targets).map(([name, { type }]) => {
@@ -207,6 +209,8 @@ function faultsOf(name: string, target: Target, source: string, at: number, plac
   const faults = [fault(`value_${at} is null and text_${at} is not null`, reason(target))]
   if (source === 'BLOB')
     faults.unshift(fault(`raw_${at} is not null and ${decoded(`raw_${at}`)} is null`, 'is no UTF-8 text'))
+  if (target.noId === 'refused')
+    faults.push(fault(`is_no_id(text_${at})`, 'stands for no id: leave it empty where there is none'))
   if (target.required) faults.push(fault(`text_${at} is null`, 'is missing'))
   if (least !== undefined) faults.push(fault(`value_${at} < ${least}`, 'is negative'))
   return faults

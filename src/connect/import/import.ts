@@ -11,6 +11,7 @@ import { importCustomers } from './customers.ts'
 import { importEvents } from './events.ts'
 import type { ImportRun, Written } from './file.ts'
 import { importFolder } from './folder.ts'
+import { makeIdMacros } from './ids.ts'
 import { lineKeysUnread } from './line-keys.ts'
 import {
   bindMapping,
@@ -89,6 +90,7 @@ export async function importFile(options: ImportOptions): Promise<ImportResult> 
   let duck: OwnDuck | undefined
   try {
     duck = await openDuck({ memoryMb, threads, tempDir: folder.path })
+    await makeIdMacros(duck)
     const source = await openSource(duck, file)
     const mapping = mappingFor(options, source.columns)
     const mapped = await bindMapping(duck, kind, source.columns, mapping)

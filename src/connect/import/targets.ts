@@ -23,6 +23,10 @@ export interface Target {
   required?: true
   /** Of a `choice`. */
   values?: readonly string[]
+  /** An `id` that the store did not make: it is read as it is. */
+  own?: true
+  /** What a word that stands for no id is (`event/id.ts`), of an `id` that says whose a row is. */
+  noId?: 'missing' | 'refused'
 }
 
 export const KINDS = [
@@ -37,7 +41,7 @@ export const KINDS = [
 export type ImportKind = (typeof KINDS)[number]
 
 const customer = {
-  customer_external_id: { type: 'id', what: 'the store’s id of the customer' },
+  customer_external_id: { type: 'id', noId: 'missing', what: 'the store’s id of the customer' },
   email: { type: 'text', what: 'email address of the customer' },
   phone: { type: 'text', what: 'phone number; without country code it is of the brand’s default region' },
 } as const satisfies Record<string, Target>
@@ -103,6 +107,7 @@ export const TARGETS: Record<ImportKind, Readonly<Record<string, Target>>> = {
     },
     order_external_id: {
       type: 'id',
+      noId: 'missing',
       what: 'the store’s id of the order, whose refunded_total has it already; without it the refund lowers what its customer spent',
     },
     total: { type: 'money', required: true, what: 'given back; of several rows the sum' },
@@ -112,6 +117,7 @@ export const TARGETS: Record<ImportKind, Readonly<Record<string, Target>>> = {
   },
   customers: {
     ...customer,
+    customer_external_id: { ...customer.customer_external_id, noId: 'refused' },
     email: { type: 'email', what: customer.email.what },
     phone: { type: 'phone', what: customer.phone.what },
     first_name: { type: 'text', what: 'first name' },
@@ -131,7 +137,7 @@ export const TARGETS: Record<ImportKind, Readonly<Record<string, Target>>> = {
   checkouts: {
     external_id: { type: 'id', required: true, what: 'the store’s id of the checkout' },
     ...customer,
-    anonymous_id: { type: 'id', what: 'visitor id' },
+    anonymous_id: { type: 'id', own: true, noId: 'missing', what: 'visitor id' },
     state: {
       type: 'choice',
       values: ['open', 'abandoned', 'recovered', 'completed'],
@@ -166,12 +172,17 @@ export const TARGETS: Record<ImportKind, Readonly<Record<string, Target>>> = {
     updated_at: { type: 'time', what: 'last change: an older one never replaces a newer one' },
   },
   events: {
-    event_id: { type: 'id', what: 'the sender’s id; default a hash of the row' },
+    event_id: { type: 'id', own: true, what: 'the sender’s id; default a hash of the row' },
     event_type: { type: 'type', required: true, what: 'type: a letter, then letters, digits or underscores' },
     occurred_at: { type: 'time', required: true, what: 'when it happened; any time in the past' },
     ...customer,
-    profile_id: { type: 'id', what: 'public customer id, or the sender’s own id of a person' },
-    anonymous_id: { type: 'id', what: 'visitor id' },
+    profile_id: {
+      type: 'id',
+      own: true,
+      noId: 'missing',
+      what: 'public customer id, or the sender’s own id of a person',
+    },
+    anonymous_id: { type: 'id', own: true, noId: 'missing', what: 'visitor id' },
     properties: { type: 'object', what: 'a JSON object or a struct; `properties.<name>` sets one of them' },
   },
 }

@@ -1,0 +1,24 @@
+import { GLOBAL_ID, NO_IDS } from '../../event/id.ts'
+import { type Duck, literal } from '../../store/duckdb.ts'
+import type { Target } from './targets.ts'
+
+/** A whole number as columns of floating-point numbers are written: 990001.0. */
+const WHOLE = /^(\d+)\.0+$/
+
+/** Makes the macros that read ids of a file as `event/id.ts` reads those that are sent. */
+export async function makeIdMacros(duck: Duck): Promise<void> {
+  const first = (pattern: string) => `regexp_replace(id, ${literal(pattern)}, '\\1')`
+  await duck.run(`
+    create macro store_id(id) as case
+      when starts_with(id, 'gid://') then ${first(`(?s)${GLOBAL_ID.source}.*$`)}
+      when contains(id, '.0') then ${first(WHOLE.source)}
+      else id
+    end;
+    create macro is_no_id(id) as lower(store_id(id)) in (${NO_IDS.map(literal).join(', ')})`)
+}
+
+/** SQL of an id from its text; null for a word that is missing to its target. */
+export function asId(text: string, { own, noId }: Target): string {
+  const id = own ? text : `store_id(${text})`
+  return noId === 'missing' ? `case when not is_no_id(${text}) then ${id} end` : id
+}
