@@ -1,5 +1,6 @@
 import { emailOf } from '../../event/email.ts'
 import { digitsOf } from '../../event/exact.ts'
+import { isNoId } from '../../event/id.ts'
 import { MAX_NAME } from '../../event/shape.ts'
 import { valueAt, withoutValueAt } from '../../event/singular-path.ts'
 import type { Mappings } from './mappings.ts'
@@ -16,10 +17,10 @@ export interface Identified {
 export function identify(data: Record<string, unknown>, mappings: Mappings): Identified {
   const at = (path: string | undefined) => (path ? textOf(valueAt(path, data)) : null)
   const externalId = at(mappings.external_id_path)
-  if (externalId === null || !isShort(externalId)) {
+  if (externalId === null || isNoId(externalId) || !isShort(externalId)) {
     throw refuse(
       'missing_external_id',
-      `external_id_path (${mappings.external_id_path}): must give a text of 1 to ${MAX_NAME} characters or an integer`,
+      `external_id_path (${mappings.external_id_path}): must give an id: a text of 1 to ${MAX_NAME} characters or an integer`,
     )
   }
   const [email, phone] = [at(mappings.email_path), at(mappings.phone_path)]
