@@ -63,6 +63,32 @@ t.test('an order that is paid starts once, a test order or one from before the c
   ])
 })
 
+t.test('an order starts once, also where a server names it as the store’s own API does', async (t) => {
+  const brand = await stage.brand()
+  await stage.campaign(brand, { trigger_event: 'order_created' })
+  clock.pass(10)
+  await tell(brand, {
+    topic: 'orders/paid',
+    body: order({ id: 5001, processed_at: iso(), updated_at: iso() }),
+  })
+  await logBatch(sql, [
+    {
+      ...{ brand_id: brand.id, email: 'ada@example.com', occurred_at: clock.now().getTime() },
+      ...{
+        event_id: 'paid',
+        event_type: 'order_created',
+        properties: { order_id: 'gid://shopify/Order/5001' },
+      },
+    },
+  ])
+  await stage.tick()
+  await stage.round()
+  t.same(
+    (await runsOf(brand)).map(({ occurrence }) => occurrence),
+    ['order_created:5001'],
+  )
+})
+
 t.test('an order starts as fulfilled when all that was sent of it is on its way', async (t) => {
   const brand = await stage.brand()
   await stage.campaign(brand, { trigger_event: 'order_fulfilled' })

@@ -102,6 +102,8 @@ t.test('an order is found by its id and by the store’s, as it is now', async (
     t.same(byExternal.body, byId.body)
   }
   const [one] = inOrder(shop.orders)
+  const global = encodeURIComponent(`gid://shopify/Order/${one?.external_id}`)
+  t.match((await ask(`GET /v1/commerce/orders/${global}`)).body, { id: one?.id })
   await sql`update store_order set billing_status = 'voided' where brand_id = ${brand.id} and id = ${one?.id ?? ''}`
   t.match((await ask(`GET /v1/commerce/orders/${one?.id}`)).body, { billing_status: 'voided' })
   const [stale] = (await ask('GET /v1/commerce/orders?limit=1')).body.data

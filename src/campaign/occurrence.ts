@@ -1,3 +1,4 @@
+import { storeIdOf } from '../event/id.ts'
 import type { SourceKind } from './trigger.ts'
 
 /** Something that happened and that campaigns start at. */
@@ -56,19 +57,19 @@ export function deliveryOf(eventId: string): Sent | undefined {
   return providerId !== undefined && sentAs !== undefined ? { providerId, eventId: sentAs } : undefined
 }
 
-const text = (value: unknown): string | null =>
-  typeof value === 'string' || typeof value === 'number' ? String(value) : null
+const idIn = (value: unknown): string | null =>
+  typeof value === 'string' || typeof value === 'number' ? storeIdOf(String(value)) : null
 
 /** What an event stands for; null when it is none of what campaigns start at. */
 export function occurrenceOf(event: TriggerEvent, beside: Beside): Occurrence | null {
   const { event_type, properties } = event
   switch (event_type) {
     case 'checkout_abandoned':
-      return ofRecord(event, 'checkout_abandoned', 'checkout', text(properties.checkout_id), beside)
+      return ofRecord(event, 'checkout_abandoned', 'checkout', idIn(properties.checkout_id), beside)
     case 'order_created':
-      return ofRecord(event, 'order_created', 'order', text(properties.order_id), beside)
+      return ofRecord(event, 'order_created', 'order', idIn(properties.order_id), beside)
     case 'fulfillment_updated':
-      return ofFulfillment(event, text(properties.order_id), beside)
+      return ofFulfillment(event, idIn(properties.order_id), beside)
     case 'subscription_changed':
       return properties.change === 'stopped' ? ofSubscription(event, beside) : null
     default:
@@ -114,7 +115,7 @@ function ofFulfillment(event: TriggerEvent, orderId: string | null, beside: Besi
 
 function ofSubscription(event: TriggerEvent, beside: Beside): Occurrence {
   const id = ownId(event)
-  const subscription = beside.subscription(text(event.properties.subscription_id) ?? '')
+  const subscription = beside.subscription(idIn(event.properties.subscription_id) ?? '')
   return {
     ...told(event, 'subscription_cancelled'),
     key: id,

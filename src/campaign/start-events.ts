@@ -1,4 +1,5 @@
 import { parseWithTexts } from '../event/exact.ts'
+import { storeIdOf } from '../event/id.ts'
 import { errorFields, log } from '../log.ts'
 import type { Statements } from '../op.ts'
 import type { Postgres } from '../store/postgres.ts'
@@ -109,7 +110,9 @@ async function besideOf(tx: Statements, events: readonly TriggerEvent[]): Promis
   const valuesOf = (types: readonly string[], name: string) => [
     ...new Set(
       events.flatMap(({ event_type, properties }) =>
-        types.includes(event_type) && properties[name] !== undefined ? [String(properties[name])] : [],
+        types.includes(event_type) && properties[name] !== undefined
+          ? [storeIdOf(String(properties[name]))]
+          : [],
       ),
     ),
   ]

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { fail } from '../errors.ts'
 import { emailOf } from '../event/email.ts'
+import { storeIdOf } from '../event/id.ts'
 import { list, paging, pathValue, timestamp } from '../fields.ts'
 import { phoneOf } from '../identity/channel.ts'
 import { type Ctx, type Op, op, type Page, type Published } from '../op.ts'
@@ -102,7 +103,7 @@ export const orderOps: readonly Op[] = [
     output: Order,
     example: example.ORDER_READ,
     run: async ({ db }, { path }) => {
-      const row = await db.one<OrderRow & Reachable>('order_found', [path.id])
+      const row = await db.one<OrderRow & Reachable>('order_found', [path.id, storeIdOf(path.id)])
       return orderOf(row, await contactsOf(db, [row]))
     },
   }),

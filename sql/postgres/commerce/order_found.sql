@@ -9,13 +9,13 @@ with found as (
     where
         store_order.brand_id = $1
         and (
-            store_order.external_id = $2
+            store_order.external_id in ($2, $3)
             or store_order.id = case when $2 ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then $2::uuid end
         )
         and not store_order.deleted
         and not store_order.test
     -- An id of ours counts before one that a store chose like it.
-    order by store_order.external_id = $2
+    order by store_order.external_id in ($2, $3), store_order.external_id = $2
     limit 1
 ),
 
