@@ -325,6 +325,24 @@ t.test('brands have their turns when the clock of Postgres, which was ahead, is 
   t.same(times, { past: true })
 })
 
+t.test(
+  'so do the messages of a channel, what refreshes found for campaigns, and the removal of files',
+  async (t) => {
+    const { pipeline, postgres } = await app(t)
+    const { sql } = postgres
+    const brand = await newBrand({ postgres })
+    await postgres.forBrand(brand.id).run('message_channel_put', ['sms', 'http', '{}', null, 'lookup', 1])
+    await sql`update message_channel set next_send_at = now() + interval '1 day'`
+    await sql`insert into trigger_cursor (brand_id, generation, as_of) values (${brand.id}, 1, now() + interval '1 day')`
+    await sql`update lake_state set removal_paused_until = now() + interval '1 day'`
+    await nextTurn({ plan, refresh }, pipeline)
+    const [times] = await sql`
+    select greatest(next_send_at, as_of, removal_paused_until) <= now() as past
+    from message_channel, trigger_cursor, lake_state`
+    t.same(times, { past: true })
+  },
+)
+
 t.test('what waits for as long as it should is left to wait', async (t) => {
   const { pipeline, postgres } = await app(t)
   const { sql } = postgres

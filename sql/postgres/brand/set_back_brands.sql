@@ -17,6 +17,24 @@ erasures as (
     update erasure
     set tried_at = null
     where state <> 'done' and tried_at > now() + interval '5 minutes'
+),
+
+channels as (
+    update message_channel
+    set next_send_at = now()
+    where next_send_at > now() + interval '5 minutes'
+),
+
+searched as (
+    update trigger_cursor
+    set as_of = now()
+    where as_of > now() + interval '5 minutes'
+),
+
+removal as (
+    update lake_state
+    set removal_paused_until = null
+    where removal_paused_until > now() + interval '1 hour'
 )
 
 update attribution_behind
