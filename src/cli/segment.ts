@@ -214,7 +214,8 @@ export const segmentCommands = [
       const { row } = await segmentOf(run)
       return { segment_id: row.id, sql: displayOne(parseSaved(row)) }
     },
-    text: ({ sql }) => sql,
+    // As a prompt takes it; in JSON it can be a part of another SELECT.
+    text: ({ sql }) => `${sql};`,
   }),
 ]
 
