@@ -61,6 +61,16 @@ export const timestamp = v.pipe(
   }),
 )
 
+/** The end of a range that has it. */
+export const lastInstant = v.pipe(
+  timestamp,
+  jsonSchema({
+    type: 'string',
+    format: 'date-time',
+    description: 'Up to this instant. A date is its first one, in UTC: for all of a day say its last second.',
+  }),
+)
+
 /** Also with a space for the T, as people type it. */
 function timeOf(text: string): Date | undefined {
   const at = parseTime(Buffer.from(text.replace(/^(.{10}) /, '$1T')))

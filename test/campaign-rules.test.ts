@@ -92,7 +92,14 @@ t.test(
   async (t) => {
     const quiet = { from: '21:00', until: '08:00' }
     const cap = { messages: 1, days: 1 }
-    const policy = { timezone: 'America/New_York', quiet, cap, attributionDays: 7, silentUntil: null }
+    const policy = {
+      timezone: 'America/New_York',
+      quiet,
+      cap,
+      attributionDays: 7,
+      silentUntil: null,
+      resumedAt: null,
+    }
     const until = (phone: string | null, at: string) => {
       const contact = { sms_consent: 'unknown', email_consent: 'unknown', phone } as const
       const intended = { channel: 'email', dueAt: new Date(at), boughtAt: null } as const

@@ -77,6 +77,8 @@ t.test('a store’s id is found as the store’s own API writes it', async (t) =
     )
     t.ok(mayBeNamedBy({ store_customer_id: '990001' }) && mayBeNamedBy({ store_customer_id: id }))
     t.ok(areIn({ customer: { id: 990001 } }) && areIn({ customer: { id } }))
+    t.ok(areIn({ customer_id: '990001.0' }), 'as a column of floating-point numbers has it')
+    t.notOk(areIn({ total: '990001.0' }))
     t.notOk(mayBeNamedBy({ store_customer_id: 'gid://shopify/Customer/99000' }))
     t.notOk(areIn({ order: { name: 'gid://shopify/Order/990001' } }))
   }

@@ -208,6 +208,8 @@ t.test('an event', async (t) => {
       t.match(refusesField({ storeCustomerId }), /^events\[0\]\.storeCustomerId must be an id/)
       t.equal(quick(one({ storeCustomerId })), undefined)
     }
+    for (const field of ['profileId', 'phone'])
+      t.match(refusesField({ [field]: { toString: 1 } }), new RegExp(`^events\\[0\\]\\.${field} must be`))
     t.equal(quickLine({ storeCustomerId: '00' })?.store_customer_id, '00')
     t.equal(quickLine({ profileId: 'guests' })?.profile_id, 'guests')
   })

@@ -1037,6 +1037,18 @@ t.test('a header may be written with capitals and blanks', async (t) => {
   ])
 })
 
+t.test('of two columns the one that is named as the field fills it', async (t) => {
+  const { owner, file, run } = await store(t)
+  const path = file(
+    'a.csv',
+    'customer_external_id,External_ID,email, Email\n1,2,ann@example.com,bob@example.com\n',
+  )
+  t.match((await run('customers', path)).report, { imported: 1 })
+  t.match(await db.postgres.sql`select store_customer_id, email from customer where brand_id = ${owner.id}`, [
+    { store_customer_id: '1', email: 'ann@example.com' },
+  ])
+})
+
 t.test('a mistake in a mapping is named with its place and the nearest known name', async (t) => {
   const { file, run } = await store(t)
   const path = file('a.csv', 'Order ID,Total,Day\n1,2,2026-01-01\n')

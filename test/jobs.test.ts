@@ -306,6 +306,19 @@ t.test('queues go on when the clock of Postgres, which was ahead, is set back', 
   t.pass('they do')
 })
 
+t.test('a worker that comes after a day without one has the stores asked at once', async (t) => {
+  const running = await app(t)
+  await running.postgres.sql`update worker_watch set seen_at = now() - interval '1 day'`
+  const worker = await startWorker(running)
+  t.teardown(() => worker.stop())
+  const queues = scheduler(t, running)
+  const [asked] = await eventually(async () => {
+    const found = await queues`select priority from pgboss.job where name = 'reconcile'`
+    return found.length > 0 && found
+  })
+  t.ok(asked)
+})
+
 t.test('brands have their turns when the clock of Postgres, which was ahead, is set back', async (t) => {
   const { pipeline, postgres } = await app(t)
   const { sql } = postgres
@@ -331,7 +344,7 @@ t.test(
     const { pipeline, postgres } = await app(t)
     const { sql } = postgres
     const brand = await newBrand({ postgres })
-    await postgres.forBrand(brand.id).run('message_channel_put', ['sms', 'http', '{}', null, 'lookup', 1])
+    await postgres.forBrand(brand.id).run('message_channel_put', ['sms', 'http_sms', '{}', null, 'lookup', 1])
     await sql`update message_channel set next_send_at = now() + interval '1 day'`
     await sql`insert into trigger_cursor (brand_id, generation, as_of) values (${brand.id}, 1, now() + interval '1 day')`
     await sql`update lake_state set removal_paused_until = now() + interval '1 day'`

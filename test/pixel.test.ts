@@ -239,6 +239,17 @@ t.test('before a choice', async (t) => {
       const [view] = viewsOf(await browser.sent(2))
       t.match(view?.properties, { utm_source: 'newsletter', landing_page: landing })
     })
+  t.test('a page keeps what it knows when the choice is made in another one', async (t) => {
+    const browser = shopBrowser()
+    const first = browser.open(landing, { consent: 'pending' })
+    first.recoup('identify', { email: 'ann@example.com' })
+    const other = browser.open(`${SHOP}/other`, { ...MANUAL, consent: 'pending' })
+    other.recoup('consent', 'granted')
+    first.hears('recoup_consent')
+    first.recoup('identify', { email: 'bob@example.com' })
+    const named = (await browser.sent(4)).filter(({ eventType }) => eventType === 'updateProperties')
+    t.equal(new Set(named.map(({ anonymousId }) => anonymousId)).size, 2, 'and so tells people apart')
+  })
   t.test('nothing is kept in the browser', async (t) => {
     const { open, cookies, storage } = shopBrowser()
     const page = open(landing, { consent: 'pending' })

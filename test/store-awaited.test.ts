@@ -3,6 +3,7 @@ import { startFakeStore } from '../src/connect/demo/store/server.ts'
 import { ShopState } from '../src/connect/demo/store/state.ts'
 import { reconcileAll } from '../src/connect/store/reconcile-all.ts'
 import type { Brand } from '../src/op.ts'
+import { statement } from '../src/store/sqlfile.ts'
 import { openWatch } from '../src/store/watch.ts'
 import { type CampaignStage, campaignStage } from './fixtures/campaign.ts'
 import { type Database, database } from './fixtures/database.ts'
@@ -30,6 +31,19 @@ t.test('one that was away for longer is, and whoever comes after it is not', asy
   const db = await database(t)
   t.equal(await isBack(db, '11 minutes'), true)
   t.equal(await openWatch(db.postgres)(), false)
+})
+
+t.test('whoever says so with an earlier time, but later, takes nothing back', async (t) => {
+  const { postgres } = await database(t)
+  await postgres.sql`update worker_watch set seen_at = now() - interval '1 day'`
+  const resumed = () => postgres.sql`select resumed_at from worker_watch`
+  await postgres.sql.begin(async (tx) => {
+    await tx`select now()`
+    t.equal(await openWatch(postgres)(), true)
+    const before = [...(await resumed())]
+    await tx.unsafe(statement('postgres', 'worker_seen'))
+    t.same([...(await tx`select resumed_at from worker_watch`)], before)
+  })
 })
 
 t.test('a machine that slept is back without a new process', async (t) => {
@@ -82,7 +96,8 @@ async function awaiting(t: Test): Promise<Awaiting> {
     shop,
     state,
     back: async () => {
-      await db.postgres.sql`update worker_watch set resumed_at = ${clock.now()}`
+      await db.postgres.sql`update worker_watch set seen_at = now() - interval '1 day'`
+      await openWatch(db.postgres)()
     },
     reconcile: () =>
       reconcileAll(
@@ -143,13 +158,7 @@ t.test('a message waits until the store was asked, and leaves then', async (t) =
 })
 
 t.test('so does one that had been written', async (t) => {
-  const stage = await awaiting(t)
-  stage.clock.pass(61)
-  await stage.tick()
-  stage.clock.pass(15)
-  await stage.round()
-  await stage.db.postgres
-    .sql`update message set status = 'queued', sent_at = null, next_attempt_at = ${stage.clock.now()}`
+  const stage = await written(t)
   toNow(stage)
   await stage.back()
   await stage.round()
@@ -164,7 +173,7 @@ t.test('a store that cannot be asked keeps nobody waiting for more than an hour'
   const stage = await awaiting(t)
   stage.clock.pass(61)
   await stage.tick()
-  stage.clock.pass(15)
+  toNow(stage)
   await stage.back()
   await stage.round()
   await stage.pass(59)
@@ -200,16 +209,46 @@ t.test('what was to be said nearly as long ago is', async (t) => {
   t.same((await stage.seen()).messages, ['sent'])
 })
 
-t.test('what was written more than three days ago is sent to nobody', async (t) => {
+/** A message that is written, and does not leave. */
+async function written(t: Test): Promise<Awaiting> {
   const stage = await awaiting(t)
   stage.clock.pass(61)
   await stage.tick()
   stage.clock.pass(15)
   await stage.round()
-  await stage.db.postgres
-    .sql`update message set status = 'queued', sent_at = null, next_attempt_at = ${stage.clock.now()}`
+  await stage.db.postgres.sql`
+    update message set status = 'queued', sent_at = null, next_attempt_at = ${stage.clock.now()}`
+  return stage
+}
+
+t.test('what was written more than three days ago, before an outage, is sent to nobody', async (t) => {
+  const stage = await written(t)
+  await stage.back()
   stage.clock.pass(3 * 24 * 60 + 1)
   await stage.round()
   t.same((await stage.seen()).reasons.at(-1), 'too_late')
   t.same((await stage.seen()).messages, ['failed'])
+})
+
+t.test('what a channel had no turn for in three days is sent', async (t) => {
+  const stage = await written(t)
+  stage.clock.pass(3 * 24 * 60 + 1)
+  await stage.round()
+  t.same((await stage.seen()).messages, ['sent'])
+})
+
+t.test('what waits for orders is due once these were read, whatever else cannot be', async (t) => {
+  const stage = await awaiting(t)
+  stage.clock.pass(61)
+  await stage.tick()
+  toNow(stage)
+  await stage.back()
+  await stage.round()
+  await stage.db.postgres.sql`
+    insert into store_sync (brand_id, purpose, entity, since, total, started_at, finished_at)
+    values (${stage.shop.id}, 'reconcile', 'orders', now(), 0, now(), now())`
+  await stage.db.postgres.forBrand(stage.shop.id).run('store_awaited_over')
+  toNow(stage)
+  await stage.round()
+  t.same((await stage.seen()).messages, ['sent'])
 })

@@ -11,6 +11,8 @@ export interface Policy {
   attributionDays: number
   /** Until when it is waited for what the store sold while nobody listened; null: it is not. */
   silentUntil: Date | null
+  /** When somebody last began to do the jobs of the service after a time in which nobody had. */
+  resumedAt: Date | null
 }
 
 /** Somebody who may be messaged, as it is known at the moment of the message. */

@@ -1,4 +1,5 @@
 import { fail } from '../errors.ts'
+import { storeIdOf } from '../event/id.ts'
 import { EVENT_TYPES } from '../event/types.ts'
 import type { Ctx } from '../op.ts'
 import { deliveryOf, ownId } from './occurrence.ts'
@@ -88,7 +89,7 @@ async function ofCheckout({ db }: Ctx, id: string): Promise<JourneySource> {
     created_at: Date
     abandoned_at: Date | null
     completed_at: Date | null
-  }>('journey_checkout', [id])
+  }>('journey_checkout', [id, storeIdOf(id)])
   const checkout: Checkout = {
     ...{ id: row.id, state: row.state, total: { amount: total, currency: currency_code } },
     created_at: row.created_at.toISOString(),
@@ -110,7 +111,7 @@ async function ofOrder({ db }: Ctx, id: string): Promise<JourneySource> {
     total: string
     currency_code: string
     created_at: Date
-  }>('journey_order', [id])
+  }>('journey_order', [id, storeIdOf(id)])
   const order: Order = {
     ...{ id: row.id, number: row.number, total: { amount: total, currency: currency_code } },
     created_at: row.created_at.toISOString(),

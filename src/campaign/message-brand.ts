@@ -8,12 +8,22 @@ interface Row extends Brand {
   cap_days: number
   attribution_days: number
   silent_until: Date | null
+  resumed_at: Date | null
 }
 
 /** A brand and its rules for messages. */
 export async function messageBrand(db: Pick<Statements, 'one'>): Promise<{ brand: Brand; policy: Policy }> {
   const row = await db.one<Row>('message_brand')
-  const { quiet_from, quiet_until, cap_messages, cap_days, attribution_days, silent_until, ...brand } = row
+  const {
+    quiet_from,
+    quiet_until,
+    cap_messages,
+    cap_days,
+    attribution_days,
+    silent_until,
+    resumed_at,
+    ...brand
+  } = row
   return {
     brand,
     policy: {
@@ -22,6 +32,7 @@ export async function messageBrand(db: Pick<Statements, 'one'>): Promise<{ brand
       cap: { messages: cap_messages, days: cap_days },
       attributionDays: attribution_days,
       silentUntil: silent_until,
+      resumedAt: resumed_at,
     },
   }
 }

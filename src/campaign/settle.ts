@@ -60,7 +60,10 @@ export function heldBack(message: HeldMessage, policy: Policy, now: Date): Settl
   if (!message.is_active) return failed('campaign_off')
   if (message.answers !== null) return hasOptedOut(message, message.channel) ? failed('opted_out') : null
   if (message.ends_at !== null && new Date(message.ends_at) <= now) return failed('campaign_off')
-  const { channel, written_at: dueAt, bought_at: boughtAt } = message
+  const { channel, written_at, bought_at: boughtAt } = message
+  // What a channel has had no turn for since is not late: thousands wait for one that takes few a second.
+  const isInterrupted = policy.resumedAt !== null && policy.resumedAt > written_at
+  const dueAt = isInterrupted ? written_at : now
   const barrier = barrierTo(message, { channel, dueAt, boughtAt }, policy, now)
   if (!barrier?.until) return barrier && failed(barrier.reason)
   return { message, status: 'queued', reason: barrier.reason, nextAttemptAt: barrier.until }

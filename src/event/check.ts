@@ -77,16 +77,19 @@ export function checkIdentifiers(sent: Sent, path: string, report: Report): void
   }
 }
 
+const plainText = (value: unknown): string =>
+  typeof value === 'string' || typeof value === 'number' ? String(value) : ''
+
 /** Checks that an event is about somebody, which those of pages need not be. */
 export function checkNamesSomebody(sent: Sent, path: string, report: Report): void {
   const ids = ['profileId', 'anonymousId', 'storeCustomerId']
   for (const field of ids) {
-    if (isGiven(sent[field]) && isNoId(String(sent[field])))
+    if (isNoId(plainText(sent[field])))
       report(`${path}.${field}`, 'must be an id: leave it out where there is none')
   }
   if ([...ids, 'email'].some((field) => isGiven(sent[field])) || setIdentifier(sent, 'email')) return
   const phone = sent.phone ?? setIdentifier(sent, 'phone')
-  const digits = String(phone ?? '').match(/\p{Nd}/gu)?.length ?? 0
+  const digits = plainText(phone).match(/\p{Nd}/gu)?.length ?? 0
   if (!isGiven(phone))
     report(path, 'must say who it is about: profileId, anonymousId, email, phone or storeCustomerId')
   else if (digits > 0 && digits < LEAST_DIGITS)

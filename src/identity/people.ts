@@ -58,8 +58,9 @@ export function peopleWith(identifiers: Identifiers, region: string): People {
   const isIdentifier = (text: string, key: string): boolean => {
     if (ids.has(text)) return text.length >= TELLING_LENGTH || key === '' || ID_KEY.test(key)
     if (text.includes('@')) return emails.has(emailOf(text) ?? '')
-    const global = customerIdOf(text)
-    if (global !== undefined) return stored.has(global)
+    // As files and the store's own API write ids.
+    const id = storeIdOf(text.replace(/^(\d+)\.0+$/, '$1'))
+    if (id !== text) return stored.has(id) && (customerIdOf(text) !== undefined || ID_KEY.test(key))
     return mayBePhone(text) && phones.has(phoneOf(text, region) ?? '')
   }
   const areIn = (value: unknown, key: string): boolean => {

@@ -66,8 +66,16 @@ const fields = {
   name: text({ min: 1, max: 200 }),
   type: oneOf(CAMPAIGN_TYPES),
   messages: sentMessages,
-  trigger_delay: sentDuration,
-  wait: sentDuration,
+  trigger_delay: v.pipe(
+    sentDuration,
+    v.description('From what starts the campaign to the first message; 30 minutes unless given.'),
+  ),
+  wait: v.pipe(
+    sentDuration,
+    v.description(
+      'After the message: how long an answer or an order is waited for, a day unless given. It does not delay the message.',
+    ),
+  ),
   cart_link: v.strictObject({ type: oneOf(cartLinks), url: v.optional(v.nullable(text({ max: 2_000 }))) }),
   discount_id: uuid,
   filters: sentFilters,

@@ -86,7 +86,6 @@ export const contactOps: readonly Op[] = [
     what: 'One contact with its consent.',
     input: { path: v.strictObject({ id: uuid }) },
     output: Contact,
-    tool: false,
     example: { path: { id: ID }, output: EXAMPLE },
     run: async ({ db }, { path }) => shown(await db.one<ContactRow>('contact_by_id', [path.id])),
   }),

@@ -55,7 +55,6 @@ export const conversationOps: readonly Op[] = [
       }),
     },
     output: list(Conversation),
-    tool: false,
     example: example.LISTED,
     run: async ({ db, cursors, now }, { query: { limit, cursor, ...filters } }) => {
       const after = cursors.open<Position>(cursor, filters)

@@ -9,8 +9,9 @@ export interface CustomProperty {
   multivalued: boolean
 }
 
-/** Names that events set are those of whoever sends events: beyond so many the rarest are left out. */
+/** Names that events set are those of whoever sends events: beyond so many the rarest are left out, and long ones. */
 const MOST = 1_000
+const LONGEST = 128
 
 /** Those of a brand, read from its sources. */
 export const customProperties = (sources: Reader): Promise<CustomProperty[]> => sources.rows(CUSTOM)
@@ -27,7 +28,7 @@ const CUSTOM = `
     end as type,
     bool_or(kind = 'list') as multivalued
   from stg_customer_attributes
-  where kind <> 'object'
+  where kind <> 'object' and length(name) <= ${LONGEST}
   group by name
   order by count(*) desc, name
   limit ${MOST}`

@@ -140,7 +140,7 @@ export const insightOps: readonly Op[] = [
     name: 'get_top_products',
     route: 'GET /v1/insights/top-products',
     scopes: ['commerce:read'],
-    what: 'The products that brought in most, by the revenue of complete orders in the currency of the brand, with how many customers bought them and which share of those did so in more than one order.',
+    what: 'The products that brought in most in complete orders in the currency of the brand, with how many customers bought them and which share of those (0.25 is a quarter) did so in more than one order. Revenue is of order lines, before discounts and refunds and also of unknown customers: lifetime values are less.',
     input: {
       query: v.strictObject({ limit: v.optional(queryInteger({ min: 1, max: 100 }), '10'), as_of: asOf }),
     },

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { fail } from '../errors.ts'
 import { emailOf } from '../event/email.ts'
 import { storeIdOf } from '../event/id.ts'
-import { list, paging, pathValue, timestamp } from '../fields.ts'
+import { lastInstant, list, paging, pathValue, timestamp } from '../fields.ts'
 import { phoneOf } from '../identity/channel.ts'
 import { type Ctx, type Op, op, type Page, type Published } from '../op.ts'
 import * as example from './commerce-example.ts'
@@ -28,12 +28,20 @@ const named = v.optional(v.pipe(v.string(), v.nonEmpty('must not be empty')))
 
 const FILTERS = {
   created_at_gte: v.optional(timestamp),
-  created_at_lte: v.optional(timestamp),
+  created_at_lte: v.optional(lastInstant),
   state: oneOf(STATES),
   billing_status: oneOf(BILLING_STATUSES),
   customer_email: named,
   customer_phone: named,
-  customer_id: named,
+  customer_id: v.optional(
+    v.pipe(
+      v.string(),
+      v.nonEmpty('must not be empty'),
+      v.description(
+        'As customers have it (id), neither a contact_id nor the store’s id; who is unknown has no orders.',
+      ),
+    ),
+  ),
 }
 
 type Filters = v.InferOutput<v.ObjectSchema<typeof FILTERS, undefined>>
@@ -70,7 +78,7 @@ export const orderOps: readonly Op[] = [
     route: 'GET /v1/commerce/orders',
     scopes: ['commerce:read'],
     page: LISTED,
-    what: 'Orders of the store as of the last refresh (every 15 minutes), newest first, by when they were placed, their state, or the customer whom they belong to. A page of large orders is shorter than its limit. The list ends at row 10,000: narrow it with filters.',
+    what: 'Orders of the store as of the last refresh (every 15 minutes), newest first, by when they were placed, their state, or the customer whom they belong to. Orders in every state are listed; sales are those that are complete, their total less refunded_total. A page of large orders is shorter than its limit. The list ends at row 10,000: narrow it with filters.',
     input: { query: v.strictObject({ ...paging(LISTED), ...FILTERS }) },
     output: list(Order),
     example: example.ORDERS,

@@ -128,7 +128,7 @@ export const statsOps: readonly Op[] = [
     name: 'compare_campaigns',
     route: 'GET /v1/campaigns/compare',
     scopes: ['campaigns:read'],
-    what: `Campaigns side by side: those in campaign_ids, else all active ones, by some metrics or by all, each against as many days before. ${WHAT}`,
+    what: `Campaigns side by side: those in campaign_ids, else all active ones, by some metrics or by all, each against as many days before. Days as of get_performance_stats. ${WHAT}`,
     input: {
       query: v.strictObject({
         campaign_ids: v.optional(queryIds({ max: MOST_CAMPAIGNS })),

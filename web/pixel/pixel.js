@@ -301,8 +301,10 @@
   const follow = () => {
     const choice = consent()
     if (choice !== 'granted' && choice !== 'denied') return
-    if (choice === 'granted')
+    if (choice === 'granted') {
       for (const event of held) if (event.timeStamp >= kept(SINCE)) attempt(() => record(event))
+      for (const key in early) if (!attempt(() => localStorage.getItem(key))) keep(key, early[key])
+    }
     held = []
     early = {}
   }

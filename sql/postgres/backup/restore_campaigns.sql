@@ -1,6 +1,6 @@
 -- What the service did after the backup was made is not known here. What it was to send by now may have been sent, and what
--- happened by now may have started campaigns: neither is done again. Whoever entered a segment meanwhile is found by the next
--- refresh, and not searched for.
+-- happened by now may have started campaigns: neither is done again. Whoever entered a segment meanwhile is found again within
+-- four hours, by when every segment had its turn: until then entries start nothing.
 with unsent as (
     update message
     set
@@ -57,17 +57,9 @@ steps as (
 
 campaigns as (
     update campaign
-    set awaits_since = now()
+    set awaits_since = now() + case when trigger_event = 'segment_entered' then interval '5 hours' else interval '0' end
     where status = 'active'
     returning brand_id
-),
-
-searched as (
-    insert into trigger_cursor (brand_id, generation, as_of)
-    select brand_id, generation::integer + 1, as_of
-    from lake_brand
-    where as_of is not null and brand_id in (select brand_id from campaigns)
-    on conflict (brand_id) do update set generation = greatest(trigger_cursor.generation, excluded.generation)
 )
 
 select

@@ -6,9 +6,9 @@ where
     brand_id = $1
     and not deleted
     and (
-        external_id = $2
+        external_id in ($2, $3)
         or id = case when $2 ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then $2::uuid end
     )
 -- An id of ours counts before one that a store chose like it.
-order by external_id = $2
+order by external_id in ($2, $3), external_id = $2
 limit 1

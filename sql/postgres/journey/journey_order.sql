@@ -7,8 +7,8 @@ where
     and not deleted
     and not test
     and (
-        external_id = $2
+        external_id in ($2, $3)
         or id = case when $2 ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then $2::uuid end
     )
-order by external_id = $2
+order by external_id in ($2, $3), external_id = $2
 limit 1

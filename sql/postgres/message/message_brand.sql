@@ -7,7 +7,8 @@ select
     coalesce(cap_messages, 4) as cap_messages,
     coalesce(cap_days, 7) as cap_days,
     coalesce(attribution_days, 7) as attribution_days,
-    store_awaited_until(brand.id) as silent_until
+    store_awaited_until(brand.id) as silent_until,
+    jobs_resumed_at() as resumed_at
 from brand
 left join message_policy on brand_id = brand.id
 where brand.id = $1

@@ -1,5 +1,8 @@
--- What waited for the store to be asked, until the hour that it would have waited at most, is due now.
-with hour as (select jobs_resumed_at() + interval '1 hour' as ends_at),
+-- What waited for the store's orders, until the hour that it would have waited at most, is due once these were read.
+with hour as (
+    select jobs_resumed_at() + interval '1 hour' as ends_at
+    where store_awaited_until($1) is null
+),
 
 runs as (
     update campaign_run

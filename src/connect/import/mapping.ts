@@ -60,11 +60,18 @@ export function mappingOf(value: unknown, place = 'mapping'): Mapping {
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Without a mapping, the columns that are named like targets fill them. */
+/**
+ * Without a mapping, the columns that are named like targets fill them; of targets that none is named like, those that are but
+ * for capitals and blanks around them.
+ */
 export function mappingByName(kind: ImportKind, columns: readonly Column[]): Mapping {
-  const named = columns.flatMap(({ name }) => {
-    const field = fieldOf(kind, name)
-    return field === undefined ? [] : [[field, name] as const]
+  const isField = (name: string) => Object.hasOwn(TARGETS[kind], targetNamed(kind, name) ?? '')
+  const filled = new Set(columns.flatMap(({ name }) => targetNamed(kind, name) ?? []))
+  const named = columns.flatMap(({ name }): [field: string, column: string][] => {
+    const plain = name.trim().toLowerCase()
+    const isPlainly = !isField(name) && isField(plain) && !filled.has(targetNamed(kind, plain) ?? '')
+    if (isPlainly) return [[plain, name]]
+    return targetNamed(kind, name) === undefined ? [] : [[name, name]]
   })
   if (named.length === 0) {
     const names = columns.map(({ name }) => name)
@@ -74,14 +81,6 @@ export function mappingByName(kind: ImportKind, columns: readonly Column[]): Map
     )
   }
   return { fields: Object.fromEntries(named) }
-}
-
-/** The field that a column's name is of, by itself or but for capitals and blanks around it. */
-function fieldOf(kind: ImportKind, name: string): string | undefined {
-  const isKnown = (field: string) => Object.hasOwn(TARGETS[kind], targetNamed(kind, field) ?? '')
-  const plain = name.trim().toLowerCase()
-  if (!isKnown(name) && isKnown(plain)) return plain
-  return targetNamed(kind, name) === undefined ? undefined : name
 }
 
 /** The columns that neither a field nor `where` reads. */

@@ -62,9 +62,8 @@ async function reconcileOne(
       storePlatformDomain,
       signal: AbortSignal.any([signal, share]),
       patienceMs: PATIENCE_MS,
-    })
+    }).finally(() => db.run('store_awaited_over'))
     await db.run('store_connection_refused', [connection.tokenAt, null])
-    await db.run('store_awaited_over')
     const read = walked.reduce((sum, one) => sum + one.read, 0)
     log('info', 'store_reconciled', { brand_id: brandId, read })
   } catch (error) {

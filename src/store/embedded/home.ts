@@ -128,6 +128,7 @@ export function claimOutside(dataDir: string, home: Home): void {
         `or remove ${stateFile(dataDir)} to begin anew. To copy a service use recoup backup and recoup restore.`,
     )
   }
+  mkdirSync(dirname(home.cluster), { recursive: true })
   writeFileSync(ownerFile(home), `${dataDir}\n`)
 }
 
