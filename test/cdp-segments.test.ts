@@ -75,6 +75,8 @@ await logBatch(sql, [
       when: '2026-01-01',
       scope: 'x',
       itemId: 'x',
+      // Names are anybody's words: long ones are not listed.
+      ['n'.repeat(129)]: 1,
     },
   },
   { brand_id: brand.id, store_customer_id: '7', anonymous_id: 'v7', occurred_at: now - DAY },
