@@ -65,7 +65,8 @@ export const backupCommands = [
       [
         `Restored ${tables} tables and ${files} lake files of ${made_at}`,
         'What happened since then is not in it: opt-outs, too, but for those that a connected store tells of again. Active',
-        'campaigns start at what happens from now on; what was due since then may have been sent, and is not sent again:',
+        'campaigns start at what happens from now on, at entries of segments from in five hours. What was due since then may',
+        'have been sent, and is not sent again:',
         `${ended_messages} messages and ${ended_runs} runs ended as “send_unknown”.`,
         ...(problem === null ? [] : [`The service does not start yet. ${problem}`]),
         `${problem === null ? 'Now' : 'Then'} start recoup serve and recoup work.`,
