@@ -16,6 +16,9 @@ const db = await database(t)
 const { sql } = db.postgres
 const mine = await makeBrand(db, { features: ['cdp'] })
 const other = await makeBrand(db, { features: ['cdp'] })
+// A run and a message wait for the orders of a store, which were read.
+await sql`update worker_watch set resumed_at = date_trunc('milliseconds', now())`
+const WAITING = sql`select resumed_at + interval '1 hour' from worker_watch`
 // The other one's rows first: where the oldest of some counts, it is theirs.
 for (const brand of [other, mine]) {
   await fillBrand(db, brand)
@@ -24,6 +27,22 @@ for (const brand of [other, mine]) {
     insert into dead_event (batch_id, line, brand_id, reason, payload)
     values (gen_random_uuid(), 1, ${brand.id}, 'not json', ${brand.id})`
   await sql`update lake_brand set failures = 1 where brand_id = ${brand.id}`
+  await sql`
+    insert into store_sync (brand_id, purpose, entity, total, started_at, finished_at)
+    values (${brand.id}, 'reconcile', 'orders', 0, now(), now() + interval '1 day')
+    on conflict (brand_id, purpose, entity) do update set finished_at = excluded.finished_at`
+  await sql`
+    insert into campaign_run
+    select (jsonb_populate_record(run, jsonb_build_object(
+      'id', gen_random_uuid(), 'occurrence', 'waits', 'state', 'waiting', 'step', 'check', 'outcome', null, 'due_at', (${WAITING})
+    ))).*
+    from campaign_run as run where brand_id = ${brand.id} limit 1`
+  await sql`
+    insert into message
+    select (jsonb_populate_record(message, jsonb_build_object(
+      'id', gen_random_uuid(), 'idempotency_key', 'waits', 'status', 'queued', 'next_attempt_at', (${WAITING})
+    ))).*
+    from message where brand_id = ${brand.id} limit 1`
 }
 const tables = await brandTables(sql)
 /** Some of its lines are of no brand. */
