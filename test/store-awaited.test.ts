@@ -121,6 +121,21 @@ async function awaiting(t: Test): Promise<Awaiting> {
 /** The clock is that of everybody. */
 const toNow = ({ clock }: CampaignStage) => clock.to(new Date())
 
+/** The same, whose checkout is abandoned by then. */
+async function abandoned(t: Test): Promise<Awaiting> {
+  const stage = await awaiting(t)
+  stage.clock.pass(61)
+  await stage.tick()
+  return stage
+}
+
+/** Nobody listened until now, and what is due is looked at. */
+async function backNow(stage: Awaiting): Promise<void> {
+  toNow(stage)
+  await stage.back()
+  await stage.round()
+}
+
 t.test('no checkout is abandoned before the store was asked, and one that was bought is not', async (t) => {
   const stage = await awaiting(t)
   toNow(stage)
@@ -144,12 +159,8 @@ t.test('once the store was asked checkouts are abandoned as ever', async (t) => 
 })
 
 t.test('a message waits until the store was asked, and leaves then', async (t) => {
-  const stage = await awaiting(t)
-  stage.clock.pass(61)
-  await stage.tick()
-  toNow(stage)
-  await stage.back()
-  await stage.round()
+  const stage = await abandoned(t)
+  await backNow(stage)
   t.same((await stage.seen()).reasons, ['started', 'store_awaited'])
   await stage.reconcile()
   toNow(stage)
@@ -159,9 +170,7 @@ t.test('a message waits until the store was asked, and leaves then', async (t) =
 
 t.test('so does one that had been written', async (t) => {
   const stage = await written(t)
-  toNow(stage)
-  await stage.back()
-  await stage.round()
+  await backNow(stage)
   t.same((await stage.seen()).messages, ['queued'])
   await stage.reconcile()
   toNow(stage)
@@ -170,12 +179,8 @@ t.test('so does one that had been written', async (t) => {
 })
 
 t.test('a store that cannot be asked keeps nobody waiting for more than an hour', async (t) => {
-  const stage = await awaiting(t)
-  stage.clock.pass(61)
-  await stage.tick()
-  toNow(stage)
-  await stage.back()
-  await stage.round()
+  const stage = await abandoned(t)
+  await backNow(stage)
   await stage.pass(59)
   t.same((await stage.seen()).messages, [])
   await stage.pass(2)
@@ -192,18 +197,14 @@ t.test('a store that refuses its token is not waited for', async (t) => {
 })
 
 t.test('what was to be said more than three days ago is not', async (t) => {
-  const stage = await awaiting(t)
-  stage.clock.pass(61)
-  await stage.tick()
+  const stage = await abandoned(t)
   stage.clock.pass(10 + 3 * 24 * 60)
   await stage.round()
   t.same((await stage.seen()).reasons, ['started', 'too_late'])
 })
 
 t.test('what was to be said nearly as long ago is', async (t) => {
-  const stage = await awaiting(t)
-  stage.clock.pass(61)
-  await stage.tick()
+  const stage = await abandoned(t)
   stage.clock.pass(8 + 3 * 24 * 60)
   await stage.round()
   t.same((await stage.seen()).messages, ['sent'])
@@ -211,9 +212,7 @@ t.test('what was to be said nearly as long ago is', async (t) => {
 
 /** A message that is written, and does not leave. */
 async function written(t: Test): Promise<Awaiting> {
-  const stage = await awaiting(t)
-  stage.clock.pass(61)
-  await stage.tick()
+  const stage = await abandoned(t)
   stage.clock.pass(15)
   await stage.round()
   await stage.db.postgres.sql`
@@ -238,12 +237,8 @@ t.test('what a channel had no turn for in three days is sent', async (t) => {
 })
 
 t.test('what waits for orders is due once these were read, whatever else cannot be', async (t) => {
-  const stage = await awaiting(t)
-  stage.clock.pass(61)
-  await stage.tick()
-  toNow(stage)
-  await stage.back()
-  await stage.round()
+  const stage = await abandoned(t)
+  await backNow(stage)
   await stage.db.postgres.sql`
     insert into store_sync (brand_id, purpose, entity, since, total, started_at, finished_at)
     values (${stage.shop.id}, 'reconcile', 'orders', now(), 0, now(), now())`

@@ -23,6 +23,9 @@ export const LONGEST_NO_ID_OF_DIGITS = Math.max(
 export const GLOBAL_ID = /^gid:\/\/[^?]*\/([^/?]+)/
 const GLOBAL_CUSTOMER = /^gid:\/\/[^/]+\/Customer\//
 
+/** A whole number as columns of floating-point numbers are written to files: 990001.0. */
+export const WHOLE = /^(\d+)\.0+$/
+
 /** A store's id as it is stored: the last part of `gid://shopify/Order/1`, else the text itself. */
 export function storeIdOf(text: string): string {
   const id = text.trim()

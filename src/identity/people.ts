@@ -1,5 +1,5 @@
 import { emailOf } from '../event/email.ts'
-import { customerIdOf, storeIdOf } from '../event/id.ts'
+import { customerIdOf, storeIdOf, WHOLE } from '../event/id.ts'
 import { phoneOf } from './channel.ts'
 import { KINDS } from './profile.ts'
 
@@ -59,7 +59,7 @@ export function peopleWith(identifiers: Identifiers, region: string): People {
     if (ids.has(text)) return text.length >= TELLING_LENGTH || key === '' || ID_KEY.test(key)
     if (text.includes('@')) return emails.has(emailOf(text) ?? '')
     // As files and the store's own API write ids.
-    const id = storeIdOf(text.replace(/^(\d+)\.0+$/, '$1'))
+    const id = storeIdOf(text.replace(WHOLE, '$1'))
     if (id !== text) return stored.has(id) && (customerIdOf(text) !== undefined || ID_KEY.test(key))
     return mayBePhone(text) && phones.has(phoneOf(text, region) ?? '')
   }

@@ -1,9 +1,6 @@
-import { GLOBAL_ID, NO_IDS } from '../../event/id.ts'
+import { GLOBAL_ID, NO_IDS, WHOLE } from '../../event/id.ts'
 import { type Duck, literal } from '../../store/duckdb.ts'
 import type { Target } from './targets.ts'
-
-/** A whole number as columns of floating-point numbers are written: 990001.0. */
-const WHOLE = /^(\d+)\.0+$/
 
 /** Makes the macros that read ids of a file as `event/id.ts` reads those that are sent. */
 export async function makeIdMacros(duck: Duck): Promise<void> {
