@@ -7,7 +7,9 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import postgres from 'postgres'
 import t, { type Test } from 'tap'
+import { takeLock } from '../src/store/embedded/lock.ts'
 import { findPostmaster } from '../src/store/embedded/postmaster.ts'
+import { SERVER_LOCK } from '../src/store/embedded/server.ts'
 import { type Embedded, removeEmbedded, startEmbedded } from '../src/store/embedded.ts'
 import { migrate, refusalOf, schemaOf, withSslMode } from '../src/store/migrate.ts'
 import { cluster, clusterFolder, emptyFolder, startIn } from './fixtures/cluster.ts'
@@ -98,6 +100,25 @@ t.test('the embedded Postgres', async (t) => {
     process.kill(pid(), 'SIGQUIT')
     await own.release()
     t.equal(findPostmaster(clusterOf(dataDir)), null)
+  })
+
+  t.test('is not started beside one whose processes cannot be seen, as in another container', async (t) => {
+    const dataDir = await clusterFolder(t)
+    const unseen = await takeLock(join(clusterOf(dataDir), SERVER_LOCK), 'exclusive', 0)
+    await t.rejects(startIn(t, dataDir), /Another Postgres works in .*Stop the other Recoup first/)
+    unseen?.release()
+    await startIn(t, dataDir)
+  })
+
+  t.test('holds its lock until it has ended', async (t) => {
+    const dataDir = await clusterFolder(t)
+    const own = await startIn(t, dataDir)
+    const path = join(clusterOf(dataDir), SERVER_LOCK)
+    t.equal(await takeLock(path, 'exclusive', 0), null)
+    await own.stop('kill')
+    const free = await takeLock(path, 'exclusive', 0)
+    t.ok(free)
+    free?.release()
   })
 
   t.test('never makes an empty database in place of one that is gone', async (t) => {

@@ -3,6 +3,8 @@ import { closeSync, fstatSync, openSync, statSync } from 'node:fs'
 
 /** A lock of the kernel on a file: it ends with the process, however that ends. */
 export interface Lock {
+  /** A process that is started with this open file keeps the lock, too. */
+  file: number
   release(): void
 }
 
@@ -24,7 +26,7 @@ export async function takeLock(
       throw error
     })
     // The file may have been removed, or replaced, while we waited for it.
-    if (held && isStill(file, path)) return { release: once(() => closeSync(file)) }
+    if (held && isStill(file, path)) return { file, release: once(() => closeSync(file)) }
     closeSync(file)
     if (!held) return null
   }

@@ -15,6 +15,7 @@ import {
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { type Account, as } from './account.ts'
+import { takeLock } from './lock.ts'
 import type { Programs } from './programs.ts'
 
 export type Settings = Record<string, string | number>
@@ -51,6 +52,9 @@ const SETTINGS: Settings = {
 }
 
 const OWN_SETTINGS = 'recoup.conf'
+
+/** Locked by the server and its backends for as long as they live, also for who does not see these processes. */
+export const SERVER_LOCK = 'server.lock'
 
 /** Makes a cluster; a kill half-way leaves nothing that counts as one. */
 export function createCluster(
@@ -92,8 +96,31 @@ export function createCluster(
   renameSync(attempt, cluster)
 }
 
-/** Starts the server in a session of its own, so that Ctrl-C on our terminal does not reach it; resolves when it is up. */
+/**
+ * Starts the server in a session of its own, so that Ctrl-C on our terminal does not reach it; resolves when it is up.
+ * The caller sees no process of the cluster.
+ */
 export async function startServer(
+  cluster: string,
+  programs: Programs,
+  account: Account | null,
+  settings: Settings,
+): Promise<void> {
+  const held = await takeLock(join(cluster, SERVER_LOCK), 'exclusive', 1)
+  if (!held)
+    throw new Error(
+      `Another Postgres works in ${cluster}, which cannot be seen from here, such as that of another container with this ` +
+        'volume: two would destroy the data. Stop the other Recoup first.',
+    )
+  try {
+    await startHolding(held.file, cluster, programs, account, settings)
+  } finally {
+    held.release()
+  }
+}
+
+async function startHolding(
+  held: number,
   cluster: string,
   programs: Programs,
   account: Account | null,
@@ -101,7 +128,7 @@ export async function startServer(
 ): Promise<void> {
   const lines = Object.entries({ ...SETTINGS, ...settings }).map(([name, value]) => `${name} = '${value}'`)
   writeOwned(join(cluster, OWN_SETTINGS), `# Written at every start.\n${lines.join('\n')}\n`, account)
-  // Nothing lives in this cluster: the caller has checked. A recycled pid would only mislead Postgres.
+  // Nothing lives in this cluster: its lock is ours. A recycled pid would only mislead Postgres.
   rmSync(join(cluster, 'postmaster.pid'), { force: true })
 
   const since = new Date()
@@ -112,7 +139,7 @@ export async function startServer(
     cwd: cluster,
     env: environment(cluster),
     detached: true,
-    stdio: ['ignore', file, file],
+    stdio: ['ignore', file, file, held],
     ...as(account),
   })
   closeSync(file)
