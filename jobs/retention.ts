@@ -1,4 +1,4 @@
-import { forgetDeadLetters, forgetDeliveries } from '../src/connect/custom/forget.ts'
+import { forgetDeadLetters, forgetDeliveries, forgetFormerSecrets } from '../src/connect/custom/forget.ts'
 import { forgetCarts, forgetStoreDeliveries, forgetVersions } from '../src/connect/store/forget.ts'
 import { forgetClaims } from '../src/identity/forget.ts'
 import type { Job } from '../src/job.ts'
@@ -8,7 +8,7 @@ import { log } from '../src/log.ts'
 
 /**
  * Hourly: event_log days made ahead and dropped, retired and orphaned lake files removed, old webhooks and their ids, what
- * stores told of old carts and versions, claims of old visitors and dead letters forgotten.
+ * stores told of old carts and versions, claims of old visitors, dead letters and secrets that were replaced forgotten.
  */
 export const retention: Job<Pipeline> = {
   queue: 'retention',
@@ -22,14 +22,25 @@ export const retention: Job<Pipeline> = {
       forgetDeliveries(db),
       forgetClaims(db),
       forgetDeadLetters(db),
+      forgetFormerSecrets(db),
       forgetStoreDeliveries(db),
       forgetCarts(db),
       forgetVersions(db),
     ] as const
     // One that fails stops no other.
     await Promise.allSettled(works)
-    const [{ removed, orphans }, deliveries, claims, letters, webhooks, carts, versions] =
+    const [{ removed, orphans }, deliveries, claims, letters, secrets, webhooks, carts, versions] =
       await Promise.all(works)
-    log('info', 'retention', { removed, orphans, deliveries, claims, letters, webhooks, carts, versions })
+    log('info', 'retention', {
+      removed,
+      orphans,
+      deliveries,
+      claims,
+      letters,
+      secrets,
+      webhooks,
+      carts,
+      versions,
+    })
   },
 }

@@ -828,18 +828,23 @@ t.test('a backup that is cut short leaves its folder as it was', async (t) => {
     })
 })
 
-t.test('a backup says which file of the lake is missing, and leaves nothing', async (t) => {
-  const pipeline = await lake(t)
-  const brand = await newBrand(pipeline)
-  await logBatch(pipeline.postgres.sql, [{ brand_id: brand.id, email: 'ann@example.com' }])
-  await snapshotAll(pipeline)
-  const [file] = await pipeline.postgres.sql<{ path: string }[]>`select path from lake_file limit 1`
-  const path = join(pipeline.lakeDir, file?.path ?? '')
-  rmSync(path)
-  const folder = join(t.testdir(), 'backup')
-  await t.rejects(backup(pipeline, folder), { code: 'conflict', message: new RegExp(`^${path} is missing`) })
-  t.same(readdirSync(folder), [])
-})
+for (const [how, harm] of [
+  ['missing', (path: string) => rmSync(path)],
+  ['damaged', (path: string) => writeFileSync(path, readFileSync(path).reverse())],
+] as const)
+  t.test(`a backup says which file of the lake is ${how}, and leaves nothing`, async (t) => {
+    const pipeline = await lake(t)
+    const brand = await newBrand(pipeline)
+    await logBatch(pipeline.postgres.sql, [{ brand_id: brand.id, email: 'ann@example.com' }])
+    await snapshotAll(pipeline)
+    const [file] = await pipeline.postgres.sql<{ path: string }[]>`select path from lake_file limit 1`
+    const path = join(pipeline.lakeDir, file?.path ?? '')
+    harm(path)
+    const folder = join(t.testdir(), 'backup')
+    const message = new RegExp(`^${path} is ${how}`)
+    await t.rejects(backup(pipeline, folder), { code: 'conflict', message })
+    t.same(readdirSync(folder), [])
+  })
 
 t.test('a restored backup has the same rows, and goes on from where it stopped', async (t) => {
   const { url, ...source } = await database(t)

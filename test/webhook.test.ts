@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { providerCommands } from '../src/cli/provider.ts'
 import { CHECKOUT } from '../src/config.ts'
+import { forgetFormerSecrets } from '../src/connect/custom/forget.ts'
 import { createReceivers } from '../src/connect/custom/receivers.ts'
 import { isSigned, signatureOf } from '../src/connect/custom/signature.ts'
 import { cutIdentity } from '../src/connect/erase/cut.ts'
@@ -459,6 +460,20 @@ t.test('it ends with them', async (t) => {
   })
   await sql`update provider set former_until = now() where id = ${one.id}`
   t.match(await send(one), refusal(401, 'invalid_signature'))
+})
+
+t.test('it is forgotten then, and not before', async (t) => {
+  const [over, taken] = [await source(), await source()]
+  for (const { brand, webhookId } of [over, taken])
+    await cli(providerCommands, 'provider rotate-secret', [], {
+      ...{ brand: brand.id, provider: webhookId },
+      'keep-hours': '24',
+    })
+  await sql`update provider set former_until = now() where id = ${over.id}`
+  await forgetFormerSecrets(pipeline.postgres.pipeline)
+  const kept = await sql`
+    select id from provider where id in (${over.id}, ${taken.id}) and num_nonnulls(former_secret, former_until) > 0`
+  t.same([...kept], [{ id: taken.id }])
 })
 
 t.test('deliveries are in the lake with their type, whom they are about and every digit', async (t) => {

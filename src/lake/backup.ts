@@ -7,6 +7,7 @@ import { createZstdCompress, constants as zlib } from 'node:zlib'
 import { fail } from '../errors.ts'
 import { errorFields, log } from '../log.ts'
 import { makeFolder, sync, syncFolders } from '../store/folder.ts'
+import { hashOf } from '../store/hash.ts'
 import type { Transaction } from '../store/postgres.ts'
 import { statement } from '../store/sqlfile.ts'
 import type { Pipeline } from './pipeline.ts'
@@ -82,15 +83,12 @@ export async function backup(
     })
     // What Postgres still sends of a table may take as long as the table is.
     const document = await Promise.race([taken, cut.promise])
-    for (const [index, { path }] of document.files.entries()) {
-      await copyDurably(join(lakeDir, path), join(folder, 'lake', path)).catch((cause) => {
-        if (!isMissing(cause)) throw cause
-        throw fail(
-          'conflict',
-          `${join(lakeDir, path)} is missing, and the tables name it: no backup is whole without it. Put it back, from an earlier backup where there is one.`,
-          { cause },
-        )
+    for (const [index, file] of document.files.entries()) {
+      const from = join(lakeDir, file.path)
+      const isWhole = await copyChecked(from, join(folder, 'lake', file.path), file).catch((cause) => {
+        throw isMissing(cause) ? notWhole(from, 'is missing', cause) : cause
       })
+      if (!isWhole) throw notWhole(from, 'is damaged: its SHA-256 differs')
       onProgress(index + 1, document.files.length)
       signal.throwIfAborted()
     }
@@ -151,9 +149,24 @@ async function dump(tx: Transaction, table: string, path: string, signal: AbortS
 
 const isMissing = (error: unknown) => (error as NodeJS.ErrnoException).code === 'ENOENT'
 
-/** A copy that shares blocks where the file system can; on disk when it returns, its name once its folders are synced. */
-export async function copyDurably(from: string, to: string): Promise<void> {
+const notWhole = (path: string, why: string, cause?: unknown) =>
+  fail(
+    'conflict',
+    `${path} ${why}, and the tables name it: no backup is whole without it. Put it back, from an earlier backup where there is one.`,
+    { cause },
+  )
+
+/**
+ * A copy that shares blocks where the file system can; on disk when it returns, its name once its folders are synced.
+ * False where it is not what was written once.
+ */
+export async function copyChecked(
+  from: string,
+  to: string,
+  { sha256, bytes }: BackupDocument['files'][number],
+): Promise<boolean> {
   await mkdir(dirname(to), { recursive: true, mode: 0o700 })
   await copyFile(from, to, constants.COPYFILE_FICLONE)
   await sync(to)
+  return (await hashOf(to, bytes)).toString('hex') === sha256
 }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { access, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -12,7 +11,7 @@ import connect from '../store/driver.ts'
 import { syncFolders } from '../store/folder.ts'
 import { runningOn } from '../store/running.ts'
 import { statement } from '../store/sqlfile.ts'
-import { BACKUP_FORMAT, type BackupDocument, copyDurably } from './backup.ts'
+import { BACKUP_FORMAT, type BackupDocument, copyChecked } from './backup.ts'
 import { claimLake } from './owner.ts'
 
 /** First normal transaction id: what the lake holds already is below it, what it does not is above. */
@@ -62,10 +61,8 @@ export async function restore(
       await access(from).catch((cause) => {
         throw damaged(file.path, 'it is not there', cause)
       })
-      await copyDurably(from, join(lakeDir, file.path))
-      const hash = createHash('sha256')
-      await pipe(createReadStream(join(lakeDir, file.path)), hash)
-      if (hash.digest('hex') !== file.sha256) throw damaged(file.path, 'its SHA-256 differs')
+      if (!(await copyChecked(from, join(lakeDir, file.path), file)))
+        throw damaged(file.path, 'its SHA-256 differs')
       onProgress(index + 1, document.files.length)
     }
     await syncFolders(lakeDir)

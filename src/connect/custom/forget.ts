@@ -14,3 +14,7 @@ const LETTER_DAYS = 180
 /** Forgets dead letters, those that were stored meanwhile as well. */
 export const forgetDeadLetters = (pipeline: Statements): Promise<number> =>
   sliceBySlice((most) => pipeline.run('dead_letters_forget', [LETTER_DAYS, most]))
+
+/** Forgets secrets that were replaced, once they are taken no more. */
+export const forgetFormerSecrets = (pipeline: Statements): Promise<number> =>
+  pipeline.run('former_secrets_forget')
