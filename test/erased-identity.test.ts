@@ -1,5 +1,6 @@
 import t from 'tap'
 import { cutIdentity } from '../src/connect/erase/cut.ts'
+import { setConsent, upsertContact } from '../src/identity/contact.ts'
 import { requestErasure, type Whom } from '../src/identity/erasure-request.ts'
 import { noIdentifiers, peopleWith } from '../src/identity/people.ts'
 import { erasedAmong } from '../src/identity/subject.ts'
@@ -111,4 +112,61 @@ t.test('a number is found in every spelling that a sender could have used', asyn
   }
   for (const phone of ['+14155552672', '+14155552672 ext. 2671', '5552671', ''])
     t.notOk(areIn({ billing: { phone } }), phone)
+})
+
+const ADA = { email: 'ada@example.com', phone: '+12015550123' }
+
+/** A contact of somebody with these channels; who has them already is the same one. */
+async function contactOf(shop: People, channels: Partial<typeof ADA>): Promise<string> {
+  const found = { subject: null, email: null, phone: null, firstName: null, lastName: null, ...channels }
+  const made = await shop.db.tx((tx) => upsertContact(tx, found))
+  if ('conflict' in made) throw new Error(made.conflict)
+  return made.contactId
+}
+
+const consents = async (shop: People, id: string) =>
+  (
+    await db.postgres.sql`
+      select sms_consent as sms, email_consent as email from contact where brand_id = ${shop.owner.id} and id = ${id}`
+  )[0]
+
+const says = (shop: People, id: string, state: 'subscribed' | 'unsubscribed', at: Date) =>
+  shop.db.tx((tx) => setConsent(tx, id, 'sms', state, 'test', at))
+
+t.test('who refused messages and was erased is not messaged when they come back', async (t) => {
+  const shop = await people(db)
+  await says(shop, await contactOf(shop, ADA), 'unsubscribed', day(1))
+  await erase(shop, ADA)
+  t.strictSame(await consents(shop, await contactOf(shop, ADA)), { sms: 'unsubscribed', email: 'unknown' })
+})
+
+t.test('who agreed after the refusal is somebody without a word when they come back', async (t) => {
+  const shop = await people(db)
+  const id = await contactOf(shop, ADA)
+  await says(shop, id, 'unsubscribed', day(1))
+  await says(shop, id, 'subscribed', day(2))
+  await erase(shop, ADA)
+  t.strictSame(await consents(shop, await contactOf(shop, ADA)), { sms: 'unknown', email: 'unknown' })
+})
+
+t.test('a yes of somebody who came back counts when it is newer than the refusal', async (t) => {
+  const shop = await people(db)
+  await says(shop, await contactOf(shop, ADA), 'unsubscribed', day(2))
+  await erase(shop, ADA)
+  const id = await contactOf(shop, ADA)
+  await says(shop, id, 'subscribed', day(1))
+  t.match(await consents(shop, id), { sms: 'unsubscribed' })
+  await says(shop, id, 'subscribed', new Date())
+  t.match(await consents(shop, id), { sms: 'subscribed' })
+})
+
+t.test('a refusal holds at the address that the erased had before, too', async (t) => {
+  const shop = await people(db)
+  const id = await contactOf(shop, { phone: ADA.phone })
+  await says(shop, id, 'unsubscribed', day(1))
+  await db.postgres.sql`
+    update contact set phone = '+12015550199', email = ${ADA.email} where brand_id = ${shop.owner.id} and id = ${id}`
+  await erase(shop, { email: ADA.email })
+  for (const phone of [ADA.phone, '+12015550199'])
+    t.match(await consents(shop, await contactOf(shop, { phone })), { sms: 'unsubscribed' }, phone)
 })

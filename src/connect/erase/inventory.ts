@@ -18,6 +18,7 @@ export const KEPT_TABLES: Readonly<Record<string, string>> = {
   import_rejects: 'paths of files, whose rows are erased',
   insight_message: 'ids of messages, whose texts are emptied',
   insight_state: 'when topics were looked for',
+  kept_refusal: 'hashes of addresses that are not to be messaged',
   lake_brand: 'what the lake published',
   lake_file: 'what the lake published',
   lake_state: 'what the lake published',
