@@ -131,6 +131,22 @@ t.test('a customer who becomes at risk is messaged, once for the order they last
   t.match(await endsOf(brand), [{ outcome: 'completed', reason: 'completed' }])
 })
 
+t.test('who has ordered since in another currency is not won back', async (t) => {
+  clock.noon()
+  const brand = await stage.brand()
+  for (const id of [1, 2])
+    for (const [n, days] of [40, 30, 20].entries())
+      await bought(brand, { id }, 10 * id + n, -days * DAY_MINUTES)
+  await bought(brand, { id: 1 }, 19, -60, { currency: 'EUR' })
+  await stage.tick()
+  await refreshBrand(app.pipeline, brand.id, { asOf: clock.now() })
+  await stage.campaign(brand, { trigger_event: 'customer_winback' })
+  await refreshBrand(app.pipeline, brand.id, { asOf: clock.pass(DAY_MINUTES) })
+  await startByResults(stage.parts, clock.now)
+  await stage.pass(60)
+  t.match(await messagesOf(brand), [{ phone: phoneOf({ id: 2 }) }])
+})
+
 t.test('who became at risk while a campaign was paused is not messaged when it goes on', async (t) => {
   clock.noon()
   const brand = await stage.brand()

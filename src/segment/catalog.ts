@@ -76,10 +76,10 @@ const SOURCE_TABLE = {
     help: 'The customer: one row each',
     fields: fields({
       total_spend: field('money', 'spent on complete orders, less refunds, in the brand’s currency'),
-      orders_count: field('number', 'complete orders'),
+      orders_count: field('number', 'complete orders in the brand’s currency'),
       average_order_value: field('money', 'total_spend ÷ orders_count; missing without orders'),
-      first_order_at: field('time', 'first complete order'),
-      last_order_at: field('time', 'last complete order'),
+      first_order_at: field('time', 'first complete order in the brand’s currency'),
+      last_order_at: field('time', 'last complete order in the brand’s currency'),
       days_since_last_order: field('number', 'whole 24-hour periods since last_order_at', {
         reads: daysSince(column('last_order_at')),
       }),

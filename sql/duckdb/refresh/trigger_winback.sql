@@ -50,3 +50,8 @@ select
 from dated
 inner join customers using (customer)
 cross join params
+-- What was paid in another currency than the brand's counts in no model, and is an order all the same.
+anti join stg_orders as paid
+    on paid.customer = dated.customer
+    and paid.state = 'complete'
+    and paid.created_at > customers.last_order_at
