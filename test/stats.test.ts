@@ -124,7 +124,8 @@ t.test('a day has the hours that it has in its zone', async (t) => {
     )
     for (const [n, at] of [...times, '2026-11-01T04:00:00', '2026-11-02T04:59:59'].entries())
       await connection.run(
-        `insert into conversations (conversation_id, created_at) values ('c${n}', '${at}')`,
+        `insert into conversations (conversation_id, created_at) values ('c${n}', '${at}');
+        insert into messages (conversation_id, direction, created_at, sent_at) values ('c${n}', 'outbound', '${at}', '${at}')`,
       )
     const of = async (from: string, to: string) => {
       const { range, compare } = rangesOf({ from, to }, to)

@@ -2,14 +2,17 @@
 -- grain: kind, id
 -- refresh: at every read
 
--- A conversation counts at its beginning, whatever came of it later; a message when it was sent, an order when it was
--- placed. Rates divide sums: recovery_rate is sum(recovered) / sum(conversations). Orders in another currency than the
+-- A conversation in which something was said counts at its beginning, whatever came of it later; a message when it was
+-- sent, an order when it was placed. Rates divide sums: recovery_rate is sum(recovered) / sum(conversations). Orders in another currency than the
 -- brand's make their conversation recovered, and count nowhere else. A view, so that the last minute counts: a mart would
 -- wait for the next refresh.
-with replied as (
-    select distinct conversation_id
+with said as (
+    select
+        conversation_id,
+        bool_or(direction = 'inbound') as replied
     from stg_messages
-    where direction = 'inbound'
+    where direction = 'inbound' or sent_at is not null
+    group by conversation_id
 ),
 
 recovered as (
@@ -31,10 +34,11 @@ counted as (
         conversation_id,
         created_at as happened_at,
         1 as conversations,
-        (conversation_id in (from replied))::integer as replied,
+        said.replied::integer as replied,
         (opted_out_at is not null)::integer as opted_out,
         (conversation_id in (from recovered))::integer as recovered
     from stg_conversations
+    inner join said using (conversation_id)
     union all by name
     select
         'message' as kind,

@@ -43,7 +43,7 @@ export const METRICS = {
   },
   conversations_started: {
     title: 'Conversations started',
-    description: 'Conversations begun by campaigns and contacts.',
+    description: 'Conversations begun by campaigns and contacts in which a message left or came.',
     kind: 'count',
     sum: 'conversations',
   },
