@@ -8,9 +8,12 @@ import { snapshot } from '../jobs/snapshot.ts'
 import { createKey } from '../src/access/key.ts'
 import { composerOptions } from '../src/campaign/composer.ts'
 import { addDiscount, type NewDiscount } from '../src/campaign/discount.ts'
+import { REASONS } from '../src/campaign/reason.ts'
 import { runCampaigns } from '../src/campaign/round.ts'
 import { setCampaignStatus } from '../src/campaign/saved.ts'
 import { startByResults } from '../src/campaign/start-results.ts'
+import { campaignCommands } from '../src/cli/campaign.ts'
+import { NO_STOP } from '../src/cli/stop.ts'
 import { createDefinition } from '../src/connect/custom/definitions.ts'
 import { createProvider } from '../src/connect/custom/providers.ts'
 import { signatureOf } from '../src/connect/custom/signature.ts'
@@ -315,6 +318,31 @@ t.test('filters on the customer hold at the start, and again before the message'
     { source_id: '2' },
     { source_id: '3', outcome: 'stopped', reason: 'filters_changed' },
   ])
+})
+
+t.test('campaign runs says whom which rule kept from a message, of a campaign by its name', async (t) => {
+  clock.noon()
+  const brand = await stage.brand()
+  const filters = [{ field: 'event.total', operator: '>=', value: '75.00' }]
+  await stage.campaign(brand, { name: 'Large carts', filters })
+  await stage.campaign(brand, { name: 'All carts' })
+  clock.pass(5)
+  for (const [id, total_price] of ['74.99', '10.00', '75.00'].entries())
+    await left(brand, { id: 1 + id, total_price })
+  await abandoned()
+  const runsOf = async (campaign: string) => {
+    const command = campaignCommands.find(({ name }) => name === 'campaign runs')
+    const values = { brand: brand.id, campaign }
+    const run = { config: app.config, values, positionals: [], app: async () => app, stop: NO_STOP }
+    return (await command?.run({ ...run, progress: () => ({ update() {}, end() {} }) })) as { data: object[] }
+  }
+  const { rule } = REASONS.filters_not_met
+  t.match((await runsOf('Large carts')).data, [
+    { campaign_name: 'Large carts', outcome: 'not_started', reason: 'filters_not_met', runs: 2, rule },
+    { campaign_name: 'Large carts', outcome: 'in_progress', runs: 1 },
+  ])
+  t.match((await runsOf('All carts')).data, [{ campaign_name: 'All carts', outcome: 'in_progress', runs: 3 }])
+  await t.rejects(runsOf('Nothing'), /--campaign: there is no campaign "Nothing".*"All carts"/)
 })
 
 const SOURCES = {

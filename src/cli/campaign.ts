@@ -1,7 +1,33 @@
+import { shownReason } from '../campaign/reason.ts'
 import type { CampaignRow } from '../campaign/saved.ts'
-import { command } from './command.ts'
-import { brand, ofBrand } from './of-brand.ts'
+import type { Db } from '../op.ts'
+import { command, integerOption, text, UsageError } from './command.ts'
+import { brand, ofBrand, UUID } from './of-brand.ts'
 import { table } from './table.ts'
+
+const DAYS = 30
+const MOST_DAYS = 3_650
+
+interface RunsRow {
+  campaign_id: string
+  campaign_name: string
+  outcome: string
+  reason: string | null
+  runs: number
+}
+
+/** The id of a campaign, given by that or by its exact name. */
+async function campaignNamed(db: Db, wanted: string): Promise<string> {
+  const all = await db.many<CampaignRow>('campaigns_of_brand', [null, true])
+  const found = all.filter(({ id, name }) =>
+    UUID.test(wanted) ? id === wanted.toLowerCase() : name === wanted,
+  )
+  const [one] = found
+  if (found.length > 1) throw new UsageError(`--campaign: several are named "${wanted}"; use the id`)
+  if (one) return one.id
+  const known = all.length ? all.map(({ name }) => `"${name}"`).join(', ') : 'none'
+  throw new UsageError(`--campaign: there is no campaign "${wanted}" of this brand. Known: ${known}`)
+}
 
 export const campaignCommands = [
   command({
@@ -17,5 +43,32 @@ export const campaignCommands = [
         ['name', 'type', 'status', 'id'],
         data.map((one) => [one.name, one.type, one.status, one.id]),
       ),
+  }),
+  command({
+    name: 'campaign runs',
+    what: 'Count how the journeys of campaigns ended, and why: whom each rule kept from a message',
+    options: {
+      brand,
+      campaign: { type: 'string', placeholder: 'CAMPAIGN', what: 'Of this one only: its id or name' },
+      days: { type: 'string', placeholder: 'N', what: `Begun in the last N days (default ${DAYS})` },
+    },
+    run: async (run) => {
+      const { values } = run
+      const days = integerOption(values, 'days', DAYS, 1, MOST_DAYS)
+      const { db } = await ofBrand(run)
+      const since = new Date(Date.now() - days * 86_400_000)
+      const named = text(values, 'campaign')
+      const campaignId = named === undefined ? null : await campaignNamed(db, named)
+      const rows = await db.many<RunsRow>('runs_by_reason', [since, campaignId])
+      const data = rows.map((row) => ({ ...row, rule: shownReason(row.reason)?.rule ?? null }))
+      return { since: since.toISOString(), data }
+    },
+    text: ({ since, data }) =>
+      data.length === 0
+        ? `No journey of a campaign has begun since ${since}.`
+        : table(
+            ['campaign', 'outcome', 'reason', 'runs', 'rule'],
+            data.map((one) => [one.campaign_name, one.outcome, one.reason, one.runs, one.rule]),
+          ),
   }),
 ]
