@@ -320,6 +320,33 @@ t.test('filters on the customer hold at the start, and again before the message'
   ])
 })
 
+/** What recoup campaign runs prints. */
+async function runsNow(brand: Brand, campaign: string) {
+  const command = campaignCommands.find(({ name }) => name === 'campaign runs')
+  const values = { brand: brand.id, campaign }
+  const run = { config: app.config, values, positionals: [], app: async () => app, stop: NO_STOP }
+  return (await command?.run({ ...run, progress: () => ({ update() {}, end() {} }) })) as { data: object[] }
+}
+
+t.test('campaign runs tells the branches of a split apart', async (t) => {
+  clock.noon()
+  const brand = await stage.brand()
+  const branches = ['A', 'B'].map((name) => ({ name, weight: 1 }))
+  await stage.campaign(brand, { name: 'Split', split: { branches } })
+  clock.pass(5)
+  for (let id = 1; id <= 20; id++) await left(brand, { id })
+  await abandoned()
+  await stage.pass(60)
+  const { data } = (await runsNow(brand, 'Split')) as { data: { branch: string; runs: number }[] }
+  const chosen = await sql`
+    select branch, count(*)::integer as runs from campaign_run where brand_id = ${brand.id} group by branch order by branch`
+  t.match(data, [...chosen])
+  t.strictSame(
+    data.map(({ branch }) => branch),
+    ['A', 'B'],
+  )
+})
+
 t.test('campaign runs says whom which rule kept from a message, of a campaign by its name', async (t) => {
   clock.noon()
   const brand = await stage.brand()
@@ -330,19 +357,15 @@ t.test('campaign runs says whom which rule kept from a message, of a campaign by
   for (const [id, total_price] of ['74.99', '10.00', '75.00'].entries())
     await left(brand, { id: 1 + id, total_price })
   await abandoned()
-  const runsOf = async (campaign: string) => {
-    const command = campaignCommands.find(({ name }) => name === 'campaign runs')
-    const values = { brand: brand.id, campaign }
-    const run = { config: app.config, values, positionals: [], app: async () => app, stop: NO_STOP }
-    return (await command?.run({ ...run, progress: () => ({ update() {}, end() {} }) })) as { data: object[] }
-  }
   const { rule } = REASONS.filters_not_met
-  t.match((await runsOf('Large carts')).data, [
+  t.match((await runsNow(brand, 'Large carts')).data, [
     { campaign_name: 'Large carts', outcome: 'not_started', reason: 'filters_not_met', runs: 2, rule },
     { campaign_name: 'Large carts', outcome: 'in_progress', runs: 1 },
   ])
-  t.match((await runsOf('All carts')).data, [{ campaign_name: 'All carts', outcome: 'in_progress', runs: 3 }])
-  await t.rejects(runsOf('Nothing'), /--campaign: there is no campaign "Nothing".*"All carts"/)
+  t.match((await runsNow(brand, 'All carts')).data, [
+    { campaign_name: 'All carts', outcome: 'in_progress', runs: 3 },
+  ])
+  await t.rejects(runsNow(brand, 'Nothing'), /--campaign: there is no campaign "Nothing".*"All carts"/)
 })
 
 const SOURCES = {

@@ -11,6 +11,8 @@ const MOST_DAYS = 3_650
 interface RunsRow {
   campaign_id: string
   campaign_name: string
+  /** Of its split; null where there is none, or before it. */
+  branch: string | null
   outcome: string
   reason: string | null
   runs: number
@@ -46,7 +48,7 @@ export const campaignCommands = [
   }),
   command({
     name: 'campaign runs',
-    what: 'Count how the journeys of campaigns ended, and why: whom each rule kept from a message',
+    what: 'Count how the journeys of campaigns ended, by branch, and why: whom each rule kept from a message',
     options: {
       brand,
       campaign: { type: 'string', placeholder: 'CAMPAIGN', what: 'Of this one only: its id or name' },
@@ -67,8 +69,8 @@ export const campaignCommands = [
       data.length === 0
         ? `No journey of a campaign has begun since ${since}.`
         : table(
-            ['campaign', 'outcome', 'reason', 'runs', 'rule'],
-            data.map((one) => [one.campaign_name, one.outcome, one.reason, one.runs, one.rule]),
+            ['campaign', 'branch', 'outcome', 'reason', 'runs', 'rule'],
+            data.map((one) => [one.campaign_name, one.branch, one.outcome, one.reason, one.runs, one.rule]),
           ),
   }),
 ]

@@ -1,7 +1,8 @@
--- How runs that began since $2 stand, and the reason of their last step that has one; of one campaign where $3 names it.
+-- How runs that began since $2 stand, by the branch of their split, and the reason of their last step that has one; of one campaign where $3 names it.
 select
     run.campaign_id,
     campaign.name as campaign_name,
+    run.branch,
     coalesce(run.outcome, 'in_progress') as outcome,
     last.reason,
     count(*)::integer as runs
@@ -17,5 +18,5 @@ left join lateral (
 where run.brand_id = $1
     and run.created_at >= $2
     and ($3::uuid is null or run.campaign_id = $3)
-group by run.campaign_id, campaign.name, run.outcome, last.reason
-order by campaign.name, run.campaign_id, runs desc, outcome, last.reason
+group by run.campaign_id, campaign.name, run.branch, run.outcome, last.reason
+order by campaign.name, run.campaign_id, run.branch nulls first, runs desc, outcome, last.reason
