@@ -273,6 +273,42 @@ t.test('who enters the segment that a campaign names is messaged', async (t) => 
   t.equal((await messagesOf(brand)).length, 1, 'neither who was a member before nor who is none')
 })
 
+t.test('who bought otherwise since they left a checkout is not messaged about it', async (t) => {
+  clock.noon()
+  const brand = await stage.brand()
+  const [desk, before] = [{ id: 1 }, { id: 2 }]
+  await stage.campaign(brand)
+  clock.pass(5)
+  await bought(brand, before, 31, -1)
+  for (const shopper of [desk, before]) await left(brand, shopper)
+  clock.pass(20)
+  await bought(brand, desk, 30, 0)
+  clock.pass(-20)
+  await abandoned()
+  await stage.pass(60)
+  t.match(await endsOf(brand), [{ source_id: '1', outcome: 'converted', reason: 'already_bought' }])
+  const messages = await messagesOf(brand)
+  t.same(
+    messages.map(({ phone }) => phone),
+    [phoneOf(before)],
+    'but who bought before is',
+  )
+})
+
+t.test('so it is when the store touches that checkout again', async (t) => {
+  clock.noon()
+  const brand = await stage.brand()
+  await stage.campaign(brand)
+  clock.pass(5)
+  await left(brand, { id: 1 })
+  await bought(brand, { id: 1 }, 30, 20)
+  await abandoned()
+  clock.pass(5)
+  await left(brand, { id: 1, total_price: '80.00' })
+  await stage.pass(60)
+  t.same(await messagesOf(brand), [])
+})
+
 t.test('filters on the customer hold at the start, and again before the message', async (t) => {
   clock.noon()
   const brand = await stage.brand()

@@ -88,7 +88,7 @@ export const REASONS = {
     step: 'check',
     label: 'Bought already',
     level: 'success',
-    rule: 'An order of the customer since the trigger makes the message needless.',
+    rule: 'An order of the customer since the trigger, or since they left the checkout, makes the message needless.',
     outcome: 'converted',
   },
   opted_out: {
