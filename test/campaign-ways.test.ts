@@ -309,6 +309,77 @@ t.test('so it is when the store touches that checkout again', async (t) => {
   t.same(await messagesOf(brand), [])
 })
 
+/** A campaign, half an hour after somebody entered a segment of tagged customers. */
+async function enteringVips(brand: Brand) {
+  await tagged(brand, { id: 1 }, 'early')
+  await stage.tick()
+  const { id: value } = await createSegment(db.postgres.forBrand(brand.id), {
+    name: 'VIPs',
+    definition: { source: 'customer_attributes', rule: { field: 'tags', op: 'contains', value: 'vip' } },
+    createdBy: 'test',
+  })
+  await refreshBrand(app.pipeline, brand.id, { asOf: clock.now() })
+  clock.pass(1)
+  await stage.campaign(brand, {
+    trigger_event: 'segment_entered',
+    filters: [{ field: 'event.segment_id', operator: '=', value }],
+    trigger_delay: { amount: 30, unit: 'minutes' },
+  })
+  return async (tags: string) => {
+    clock.pass(5)
+    await tagged(brand, { id: 1 }, tags)
+    await stage.tick()
+    await refreshBrand(app.pipeline, brand.id, { asOf: clock.now() })
+    await startByResults(stage.parts, clock.now)
+    await stage.round()
+  }
+}
+
+t.test('who has left the segment again before the message is not messaged', async (t) => {
+  clock.noon()
+  const brand = await stage.brand()
+  const become = await enteringVips(brand)
+  await become('vip')
+  t.same(await endsOf(brand), [], 'its run has begun')
+  await become('early')
+  await stage.pass(60)
+  t.same(await messagesOf(brand), [])
+  t.match(await endsOf(brand), [{ outcome: 'stopped', reason: 'filters_changed' }])
+})
+
+t.test('who enters a segment again before the message is messaged once', async (t) => {
+  clock.noon()
+  const brand = await stage.brand()
+  const become = await enteringVips(brand)
+  await become('vip')
+  await become('early')
+  await become('vip')
+  await stage.pass(60)
+  t.match(await messagesOf(brand), [{ phone: phoneOf({ id: 1 }), status: 'sent' }])
+  t.equal((await messagesOf(brand)).length, 1)
+  t.match(await endsOf(brand), [{ outcome: 'stopped', reason: 'superseded' }])
+})
+
+t.test('of checkouts that a customer left together the newest one is messaged about', async (t) => {
+  clock.noon()
+  const brand = await stage.brand()
+  await stage.campaign(brand)
+  clock.pass(5)
+  const leave = async (id: number) =>
+    tell(brand, {
+      topic: 'checkouts/create',
+      triggeredAt: clock.now(),
+      body: checkout({ id, ...person({ id: 1 }), ...times(0) }),
+    })
+  await leave(1)
+  clock.pass(0.5)
+  await leave(2)
+  await abandoned()
+  await stage.pass(60)
+  t.equal((await messagesOf(brand)).length, 1)
+  t.match(await endsOf(brand), [{ source_id: '1', outcome: 'stopped', reason: 'superseded' }])
+})
+
 t.test('filters on the customer hold at the start, and again before the message', async (t) => {
   clock.noon()
   const brand = await stage.brand()

@@ -128,7 +128,14 @@ export const REASONS = {
     step: 'check',
     label: 'Filters hold no longer',
     level: 'info',
-    rule: 'Every filter must still hold just before the message.',
+    rule: 'Every filter must still hold just before the message, and who entered a segment must still be a member of it.',
+    outcome: 'stopped',
+  },
+  superseded: {
+    step: 'check',
+    label: 'Another run messages',
+    level: 'info',
+    rule: 'A campaign messages a customer once for what waited at the same time: about the newest checkout or order, else about what was first.',
     outcome: 'stopped',
   },
   campaign_off: {
