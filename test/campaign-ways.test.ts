@@ -8,9 +8,11 @@ import { snapshot } from '../jobs/snapshot.ts'
 import { createKey } from '../src/access/key.ts'
 import { composerOptions } from '../src/campaign/composer.ts'
 import { addDiscount, type NewDiscount } from '../src/campaign/discount.ts'
+import type { Occurrence } from '../src/campaign/occurrence.ts'
 import { runCampaigns } from '../src/campaign/round.ts'
 import { setCampaignStatus } from '../src/campaign/saved.ts'
 import { startByResults } from '../src/campaign/start-results.ts'
+import { startRuns } from '../src/campaign/starter.ts'
 import { createDefinition } from '../src/connect/custom/definitions.ts'
 import { createProvider } from '../src/connect/custom/providers.ts'
 import { signatureOf } from '../src/connect/custom/signature.ts'
@@ -379,6 +381,39 @@ t.test('of checkouts that a customer left together the newest one is messaged ab
   t.equal((await messagesOf(brand)).length, 1)
   t.match(await endsOf(brand), [{ source_id: '1', outcome: 'stopped', reason: 'superseded' }])
 })
+
+for (const [when, minutes] of [
+  ['at the same time', 30],
+  ['later', 60],
+] as const)
+  t.test(`the frequency cap holds for a person with two contacts, messaged ${when}`, async (t) => {
+    clock.noon()
+    const brand = await stage.brand()
+    const own = db.postgres.forBrand(brand.id)
+    await own.run('message_policy_put', ['00:00', '00:00', 1, 7, null])
+    await sql`
+      insert into customer (brand_id, subject, id, provenance)
+      values (${brand.id}, 1, 'phone', 'server'), (${brand.id}, 2, 'email', 'server')`
+    await sql`insert into subject_redirect (brand_id, subject, customer) values (${brand.id}, 2, 1)`
+    await sql`
+      insert into contact (brand_id, id, subject, phone, email)
+      values
+        (${brand.id}, gen_random_uuid(), 1, ${phoneOf({ id: 1 })}, null),
+        (${brand.id}, gen_random_uuid(), 2, null, ${emailOf({ id: 1 })})`
+    await stage.campaign(brand, { trigger_delay: { amount: 30, unit: 'minutes' } })
+    await stage.campaign(brand, {
+      action_type: 'email',
+      trigger_delay: { amount: minutes, unit: 'minutes' },
+    })
+    const occurrence: Occurrence = {
+      ...{ trigger: 'checkout_abandoned', providerId: null, definitionId: null, eventId: null },
+      ...{ key: 'left', source: { kind: 'checkout', id: 'left' }, subject: 1, at: clock.now(), facts: {} },
+    }
+    await own.tx((tx) => startRuns(tx, [occurrence], clock.now()))
+    await stage.pass(90)
+    t.equal((await messagesOf(brand)).length, 1)
+    t.match(await endsOf(brand), [{ outcome: 'stopped', reason: 'frequency_cap' }])
+  })
 
 t.test('filters on the customer hold at the start, and again before the message', async (t) => {
   clock.noon()

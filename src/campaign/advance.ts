@@ -36,7 +36,7 @@ export interface Circumstances {
   customerHolds: boolean
   /** Another run of the campaign is to message the customer before this one, or has since it began. */
   isBehind: boolean
-  /** Campaign messages to the contact within the days of the cap. */
+  /** Campaign messages to the person within the days of the cap. */
   messages: number
   /** Of a run that is about to answer. */
   replying: Replying | null

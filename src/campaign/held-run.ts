@@ -45,7 +45,7 @@ export interface Known {
   replies: ReadonlyMap<string, Replying>
   /** Of runs that are about to message. */
   ahead: Ahead
-  /** Campaign messages to a contact that the cap counts. */
+  /** Campaign messages that the cap counts, to the person whose contact it is. */
   messagesTo(contactId: string): number
   /** One more is on its way. */
   count(contactId: string): void
@@ -65,17 +65,22 @@ export async function know(tx: Statements, runs: readonly HeldRun[], since: Date
   )
   const ids = [...new Set([...recipients.values()].map(({ id }) => id))]
   const counted = ids.length
-    ? await tx.many<{ contact_id: string; messages: number }>('messages_counted', [ids, since])
+    ? await tx.many<{ contact_id: string; person: string; messages: number }>('messages_counted', [
+        ids,
+        since,
+      ])
     : []
   const replies = await repliesOf(tx, runs)
-  const messages = new Map(counted.map((row) => [row.contact_id, row.messages]))
+  const persons = new Map(counted.map((row) => [row.contact_id, row.person]))
+  const messages = new Map(counted.map((row) => [row.person, row.messages]))
+  const messagesTo = (contactId: string) => messages.get(persons.get(contactId) ?? contactId) ?? 0
   return {
     versionOf,
     recipients,
     replies,
     ahead,
-    messagesTo: (contactId) => messages.get(contactId) ?? 0,
-    count: (contactId) => messages.set(contactId, (messages.get(contactId) ?? 0) + 1),
+    messagesTo,
+    count: (contactId) => messages.set(persons.get(contactId) ?? contactId, messagesTo(contactId) + 1),
   }
 }
 

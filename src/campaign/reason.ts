@@ -121,7 +121,7 @@ export const REASONS = {
     step: 'check',
     label: 'Messaged enough',
     level: 'warning',
-    rule: 'A contact gets at most as many campaign messages as the brand’s cap allows.',
+    rule: 'A customer gets at most as many campaign messages as the brand’s cap allows, whichever of their contacts they go to.',
     outcome: 'stopped',
   },
   filters_changed: {
