@@ -8,10 +8,12 @@ import { snapshot } from '../jobs/snapshot.ts'
 import { createKey } from '../src/access/key.ts'
 import { composerOptions } from '../src/campaign/composer.ts'
 import { addDiscount, type NewDiscount } from '../src/campaign/discount.ts'
+import type { Occurrence } from '../src/campaign/occurrence.ts'
 import { REASONS } from '../src/campaign/reason.ts'
 import { runCampaigns } from '../src/campaign/round.ts'
 import { setCampaignStatus } from '../src/campaign/saved.ts'
 import { startByResults } from '../src/campaign/start-results.ts'
+import { startRuns } from '../src/campaign/starter.ts'
 import { campaignCommands } from '../src/cli/campaign.ts'
 import { NO_STOP } from '../src/cli/stop.ts'
 import { createDefinition } from '../src/connect/custom/definitions.ts'
@@ -291,6 +293,160 @@ t.test('who enters the segment that a campaign names is messaged', async (t) => 
   t.match(await messagesOf(brand), [{ phone: phoneOf(regular), status: 'sent' }])
   t.equal((await messagesOf(brand)).length, 1, 'neither who was a member before nor who is none')
 })
+
+t.test('who bought otherwise since they left a checkout is not messaged about it', async (t) => {
+  clock.noon()
+  const brand = await stage.brand()
+  const [desk, before] = [{ id: 1 }, { id: 2 }]
+  await stage.campaign(brand)
+  clock.pass(5)
+  await bought(brand, before, 31, -1)
+  for (const shopper of [desk, before]) await left(brand, shopper)
+  clock.pass(20)
+  await bought(brand, desk, 30, 0)
+  clock.pass(-20)
+  await abandoned()
+  await stage.pass(60)
+  t.match(await endsOf(brand), [{ source_id: '1', outcome: 'converted', reason: 'already_bought' }])
+  const messages = await messagesOf(brand)
+  t.same(
+    messages.map(({ phone }) => phone),
+    [phoneOf(before)],
+    'but who bought before is',
+  )
+})
+
+t.test('so it is when the store touches that checkout again', async (t) => {
+  clock.noon()
+  const brand = await stage.brand()
+  await stage.campaign(brand)
+  clock.pass(5)
+  await left(brand, { id: 1 })
+  await bought(brand, { id: 1 }, 30, 20)
+  await abandoned()
+  clock.pass(5)
+  await left(brand, { id: 1, total_price: '80.00' })
+  await stage.pass(60)
+  t.same(await messagesOf(brand), [])
+})
+
+/** A campaign, half an hour after somebody entered a segment of tagged customers. */
+async function enteringVips(brand: Brand) {
+  await tagged(brand, { id: 1 }, 'early')
+  await stage.tick()
+  const { id: value } = await createSegment(db.postgres.forBrand(brand.id), {
+    name: 'VIPs',
+    definition: { source: 'customer_attributes', rule: { field: 'tags', op: 'contains', value: 'vip' } },
+    createdBy: 'test',
+  })
+  await refreshBrand(app.pipeline, brand.id, { asOf: clock.now() })
+  clock.pass(1)
+  await stage.campaign(brand, {
+    trigger_event: 'segment_entered',
+    filters: [{ field: 'event.segment_id', operator: '=', value }],
+    trigger_delay: { amount: 30, unit: 'minutes' },
+  })
+  return async (tags: string) => {
+    clock.pass(5)
+    await tagged(brand, { id: 1 }, tags)
+    await stage.tick()
+    await refreshBrand(app.pipeline, brand.id, { asOf: clock.now() })
+    await startByResults(stage.parts, clock.now)
+    await stage.round()
+  }
+}
+
+t.test('who has left the segment again before the message is not messaged', async (t) => {
+  clock.noon()
+  const brand = await stage.brand()
+  const become = await enteringVips(brand)
+  await become('vip')
+  t.same(await endsOf(brand), [], 'its run has begun')
+  await become('early')
+  await stage.pass(60)
+  t.same(await messagesOf(brand), [])
+  t.match(await endsOf(brand), [{ outcome: 'stopped', reason: 'filters_changed' }])
+})
+
+t.test('who enters a segment again before the message is messaged once', async (t) => {
+  clock.noon()
+  const brand = await stage.brand()
+  const become = await enteringVips(brand)
+  await become('vip')
+  await become('early')
+  await become('vip')
+  await stage.pass(60)
+  t.match(await messagesOf(brand), [{ phone: phoneOf({ id: 1 }), status: 'sent' }])
+  t.equal((await messagesOf(brand)).length, 1)
+  t.match(await endsOf(brand), [{ outcome: 'stopped', reason: 'superseded' }])
+})
+
+t.test('each of two orders of a customer is told of', async (t) => {
+  clock.noon()
+  const brand = await stage.brand()
+  await stage.campaign(brand, { trigger_event: 'order_created', trigger_delay: { amount: 1, unit: 'hours' } })
+  clock.pass(5)
+  for (const id of [201, 202]) await bought(brand, { id: 1 }, id, 0)
+  await stage.tick()
+  await stage.pass(90)
+  t.strictSame(
+    (await endsOf(brand)).map(({ reason }) => reason).filter((reason) => reason === 'superseded'),
+    [],
+  )
+})
+
+t.test('of checkouts that a customer left together the newest one is messaged about', async (t) => {
+  clock.noon()
+  const brand = await stage.brand()
+  await stage.campaign(brand)
+  clock.pass(5)
+  const leave = async (id: number) =>
+    tell(brand, {
+      topic: 'checkouts/create',
+      triggeredAt: clock.now(),
+      body: checkout({ id, ...person({ id: 1 }), ...times(0) }),
+    })
+  await leave(1)
+  clock.pass(0.5)
+  await leave(2)
+  await abandoned()
+  await stage.pass(60)
+  t.equal((await messagesOf(brand)).length, 1)
+  t.match(await endsOf(brand), [{ source_id: '1', outcome: 'stopped', reason: 'superseded' }])
+})
+
+for (const [when, minutes] of [
+  ['at the same time', 30],
+  ['later', 60],
+] as const)
+  t.test(`the frequency cap holds for a person with two contacts, messaged ${when}`, async (t) => {
+    clock.noon()
+    const brand = await stage.brand()
+    const own = db.postgres.forBrand(brand.id)
+    await own.run('message_policy_put', ['00:00', '00:00', 1, 7, null])
+    await sql`
+      insert into customer (brand_id, subject, id, provenance)
+      values (${brand.id}, 1, 'phone', 'server'), (${brand.id}, 2, 'email', 'server')`
+    await sql`insert into subject_redirect (brand_id, subject, customer) values (${brand.id}, 2, 1)`
+    await sql`
+      insert into contact (brand_id, id, subject, phone, email)
+      values
+        (${brand.id}, gen_random_uuid(), 1, ${phoneOf({ id: 1 })}, null),
+        (${brand.id}, gen_random_uuid(), 2, null, ${emailOf({ id: 1 })})`
+    await stage.campaign(brand, { trigger_delay: { amount: 30, unit: 'minutes' } })
+    await stage.campaign(brand, {
+      action_type: 'email',
+      trigger_delay: { amount: minutes, unit: 'minutes' },
+    })
+    const occurrence: Occurrence = {
+      ...{ trigger: 'checkout_abandoned', providerId: null, definitionId: null, eventId: null },
+      ...{ key: 'left', source: { kind: 'checkout', id: 'left' }, subject: 1, at: clock.now(), facts: {} },
+    }
+    await own.tx((tx) => startRuns(tx, [occurrence], clock.now()))
+    await stage.pass(90)
+    t.equal((await messagesOf(brand)).length, 1)
+    t.match(await endsOf(brand), [{ outcome: 'stopped', reason: 'frequency_cap' }])
+  })
 
 t.test('filters on the customer hold at the start, and again before the message', async (t) => {
   clock.noon()

@@ -34,7 +34,9 @@ export interface Circumstances {
   /** Whether the filters hold for what the trigger carried, and for the customer as they are now. */
   factsHold: boolean
   customerHolds: boolean
-  /** Campaign messages to the contact within the days of the cap. */
+  /** Another run of the campaign is to message the customer before this one, or has since it began. */
+  isBehind: boolean
+  /** Campaign messages to the person within the days of the cap. */
   messages: number
   /** Of a run that is about to answer. */
   replying: Replying | null
@@ -150,6 +152,7 @@ function check(run: DueRun, given: Circumstances): Progress {
   if (addressOf(recipient, channel) === null)
     return ending(channel === 'sms' ? 'phone_missing' : 'email_missing')
   if (!given.factsHold || !given.customerHolds) return ending('filters_changed')
+  if (given.isBehind) return ending('superseded')
   if (given.messages >= policy.cap.messages) return ending('frequency_cap')
   return say(run, given, channel)
 }

@@ -9,7 +9,14 @@ import type { FieldType } from '../segment/operators.ts'
 import { compileOne } from '../segment/plan.ts'
 import { referencesOf, type Tree } from '../segment/tree.ts'
 import { type FactTest, factHolds, readFact } from './fact.ts'
-import { ATTRIBUTE_FIELD, ATTRIBUTE_FIELDS, EVENT, filterFields, SEGMENT } from './filter-field.ts'
+import {
+  ATTRIBUTE_FIELD,
+  ATTRIBUTE_FIELDS,
+  EVENT,
+  filterFields,
+  SEGMENT,
+  SEGMENT_FIELD,
+} from './filter-field.ts'
 import type { Fact } from './trigger.ts'
 
 /** One condition of a campaign; all of its filters have to hold. */
@@ -122,6 +129,17 @@ function inFilterWords<Read>(at: string, read: () => Read): Read {
     if (!(error instanceof Failure)) throw error
     throw new Failure(error.code, error.message.replace(`${at}.segmentId:`, `${at}.value:`), { cause: error })
   }
+}
+
+/** The filters, and that the customer is a member of a segment. */
+export const withMember = ({ customer, facts }: Filters, segmentId: string): Filters => {
+  const member: Tree = {
+    is: 'condition',
+    path: SEGMENT_FIELD,
+    negated: false,
+    test: { of: 'segment', segmentId },
+  }
+  return { facts, customer: { is: 'all', nodes: [...(customer ? [customer] : []), member] } }
 }
 
 /** Segments that the filters name. */

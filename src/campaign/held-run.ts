@@ -1,7 +1,8 @@
 import type { Statements } from '../op.ts'
 import { channelOf, type DueRun, type Replying } from './advance.ts'
+import { Ahead } from './ahead.ts'
 import type { CampaignDefinition } from './definition.ts'
-import { type Filters, savedFilters } from './filter.ts'
+import { type Filters, savedFilters, withMember } from './filter.ts'
 import { type Recipient, recipientsOf } from './recipient.ts'
 import { definitionOf } from './saved.ts'
 import { savedStart } from './start.ts'
@@ -25,8 +26,11 @@ export interface HeldRun extends DueRun {
   checkout_id: string | null
 }
 
+/** What says which version a run is judged by. */
+type Versioned = Pick<HeldRun, 'campaign_id' | 'version' | 'trigger_event' | 'source_kind' | 'source_id'>
+
 export interface Version {
-  /** Of this version of this campaign. */
+  /** Of this version of this campaign, and of the segment that was entered. */
   key: string
   definition: CampaignDefinition
   filters: Filters
@@ -34,33 +38,49 @@ export interface Version {
 
 /** What runs are judged by beside themselves. */
 export interface Known {
-  versionOf(run: Pick<HeldRun, 'campaign_id' | 'version' | 'trigger_event'>): Version
+  versionOf(run: Versioned): Version
   /** By run. */
   recipients: ReadonlyMap<string, Recipient>
   /** Of runs that are about to answer. */
   replies: ReadonlyMap<string, Replying>
-  /** Campaign messages to a contact that the cap counts. */
+  /** Of runs that are about to message. */
+  ahead: Ahead
+  /** Campaign messages that the cap counts, to the person whose contact it is. */
   messagesTo(contactId: string): number
   /** One more is on its way. */
   count(contactId: string): void
 }
 
+/** A run says something of its own accord next, if nothing is against it. */
+const CHECKED: ReadonlySet<string> = new Set(['check', 'split', 'message'])
+
 /** Reads it, with the contacts held. `since`: what the cap counts. */
 export async function know(tx: Statements, runs: readonly HeldRun[], since: Date): Promise<Known> {
   const versionOf = await versionsOf(tx, runs)
   const recipients = await recipientsOfRuns(tx, runs, versionOf)
+  const checking = runs.filter(({ id, step }) => CHECKED.has(step) && recipients.has(id))
+  const ahead = await Ahead.of(
+    tx,
+    checking.map(({ id }) => id),
+  )
   const ids = [...new Set([...recipients.values()].map(({ id }) => id))]
   const counted = ids.length
-    ? await tx.many<{ contact_id: string; messages: number }>('messages_counted', [ids, since])
+    ? await tx.many<{ contact_id: string; person: string; messages: number }>('messages_counted', [
+        ids,
+        since,
+      ])
     : []
   const replies = await repliesOf(tx, runs)
-  const messages = new Map(counted.map((row) => [row.contact_id, row.messages]))
+  const persons = new Map(counted.map((row) => [row.contact_id, row.person]))
+  const messages = new Map(counted.map((row) => [row.person, row.messages]))
+  const messagesTo = (contactId: string) => messages.get(persons.get(contactId) ?? contactId) ?? 0
   return {
     versionOf,
     recipients,
     replies,
-    messagesTo: (contactId) => messages.get(contactId) ?? 0,
-    count: (contactId) => messages.set(contactId, (messages.get(contactId) ?? 0) + 1),
+    ahead,
+    messagesTo,
+    count: (contactId) => messages.set(persons.get(contactId) ?? contactId, messagesTo(contactId) + 1),
   }
 }
 
@@ -75,10 +95,10 @@ export async function repliesOf(
   return new Map(rows.map((row) => [row.run_id, row]))
 }
 
-/** The versions that runs are on, with their filters read. */
+/** The versions that runs are on, with their filters read; who entered a segment has to be a member of it, too. */
 export async function versionsOf(
   db: Pick<Statements, 'many'>,
-  runs: readonly Pick<HeldRun, 'campaign_id' | 'version' | 'trigger_event'>[],
+  runs: readonly Versioned[],
 ): Promise<Known['versionOf']> {
   const keyOf = ({ campaign_id, version }: { campaign_id: string; version: number }) =>
     `${campaign_id} ${version}`
@@ -97,10 +117,19 @@ export async function versionsOf(
     const key = keyOf(row)
     versions.set(key, { key, definition, filters: savedFilters(definition.filters, start.facts) })
   }
+  const ofMembers = (version: Version, segmentId: string): Version => {
+    const key = `${version.key} ${segmentId}`
+    const known = versions.get(key)
+    if (known) return known
+    const { definition, filters } = version
+    const made = { key, definition, filters: withMember(filters, segmentId) }
+    versions.set(key, made)
+    return made
+  }
   return (run) => {
     const found = versions.get(keyOf(run))
     if (!found) throw new Error(`campaign ${run.campaign_id} has no version ${run.version}`)
-    return found
+    return run.source_kind === 'segment' ? ofMembers(found, run.source_id) : found
   }
 }
 

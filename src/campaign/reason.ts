@@ -88,7 +88,7 @@ export const REASONS = {
     step: 'check',
     label: 'Bought already',
     level: 'success',
-    rule: 'An order of the customer since the trigger makes the message needless.',
+    rule: 'An order of the customer since the trigger, or since they left the checkout, makes the message needless.',
     outcome: 'converted',
   },
   opted_out: {
@@ -121,14 +121,21 @@ export const REASONS = {
     step: 'check',
     label: 'Messaged enough',
     level: 'warning',
-    rule: 'A contact gets at most as many campaign messages as the brand’s cap allows.',
+    rule: 'A customer gets at most as many campaign messages as the brand’s cap allows, whichever of their contacts they go to.',
     outcome: 'stopped',
   },
   filters_changed: {
     step: 'check',
     label: 'Filters hold no longer',
     level: 'info',
-    rule: 'Every filter must still hold just before the message.',
+    rule: 'Every filter must still hold just before the message, and who entered a segment must still be a member of it.',
+    outcome: 'stopped',
+  },
+  superseded: {
+    step: 'check',
+    label: 'Another run messages',
+    level: 'info',
+    rule: 'A campaign messages a customer once about checkouts, segments, products or winbacks that waited at the same time: about the newest checkout, else about what was first.',
     outcome: 'stopped',
   },
   campaign_off: {

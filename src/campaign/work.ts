@@ -67,7 +67,7 @@ export async function workOn(
   const known = await know(tx, runs, new Date(now.getTime() - policy.cap.days * DAY_MS))
   const wanting: Wanting[] = []
   const moves: Move[] = []
-  for (const run of runs) {
+  for (const run of known.ahead.inOrder(runs)) {
     const next = moveOf(run, known, foreknown, { ...options, policy })
     if ('needs' in next) wanting.push(next)
     else moves.push(next)
@@ -101,6 +101,7 @@ function moveOf(
     isActive: run.is_active,
     factsHold: factsHold(filters, run.facts, now),
     customerHolds: holds.get(run.id) ?? true,
+    isBehind: known.ahead.isAny(run.id),
     messages: recipient ? known.messagesTo(recipient.id) : 0,
     replying: reply,
     draft: draft?.template ?? null,
@@ -112,6 +113,7 @@ function moveOf(
     if ('failed' in code) progress = ending('discount_failed', code.failed)
   }
   const { message } = progress
+  if (message === null && 'outcome' in progress.next) known.ahead.ended(run.id)
   if (message?.answers === null && recipient) known.count(recipient.id)
   return {
     run,

@@ -12,7 +12,10 @@ select
     case
         when run.id is not null
         then least(
-            run.bought_at, bought_since(run.brand_id, run.subject, run.source_kind, run.source_id, run.triggered_at)
+            run.bought_at,
+            bought_since(
+                run.brand_id, run.subject, run.source_kind, run.source_id, coalesce(run.orders_since, run.triggered_at)
+            )
         )
     end as bought_at
 from (select id from unnest($2::uuid[]) as id order by id) as asked

@@ -5,7 +5,10 @@ with told as (
     from unnest($2::integer[], $3::timestamptz[], $4::text[]) as given (subject, ordered_at, occurrence)
     cross join lateral same_customer($1, array[given.subject]) as person (subject)
     join campaign_run as run on run.brand_id = $1 and run.subject = person.subject
-    where run.state = 'waiting' and run.triggered_at < given.ordered_at and run.occurrence <> given.occurrence
+    where
+        run.state = 'waiting'
+        and coalesce(run.orders_since, run.triggered_at) < given.ordered_at
+        and run.occurrence <> given.occurrence
     group by run.id
 )
 

@@ -5,7 +5,10 @@ select
     run.trigger_event, run.event_id, run.source_kind, run.source_id, run.triggered_at, run.facts, run.branch, run.step, run.attempts,
     campaign.status = 'active' as is_active,
     least(
-        run.bought_at, bought_since(run.brand_id, run.subject, run.source_kind, run.source_id, run.triggered_at)
+        run.bought_at,
+        bought_since(
+            run.brand_id, run.subject, run.source_kind, run.source_id, coalesce(run.orders_since, run.triggered_at)
+        )
     ) as bought_at,
     coalesce((select max(ordinal) + 1 from run_step where run_step.brand_id = run.brand_id and run_id = run.id), 0) as ordinal,
     case

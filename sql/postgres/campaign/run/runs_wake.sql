@@ -6,4 +6,4 @@ where
     and subject in (select same_customer($1, $2::integer[]))
     and state = 'waiting'
     and step in ('check', 'wait')
-    and coalesce(bought_at, bought_since($1, subject, source_kind, source_id, triggered_at)) is not null
+    and coalesce(bought_at, bought_since($1, subject, source_kind, source_id, coalesce(orders_since, triggered_at))) is not null
