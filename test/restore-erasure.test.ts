@@ -52,7 +52,7 @@ const known = async () =>
 t.test('a restore says that who was erased since the backup is back, and what to do', async (t) => {
   const again = 'recoup customer erase --brand BRAND_ID CUSTOMER_ID'
   t.hasStrict(restored, { erase_again: { completed_after: made_at, command: again } })
-  const said = backupCommands.find(({ name }) => name === 'restore')?.text(restored as never)
+  const said = backupCommands.find(({ name }) => name === 'restore')?.text?.(restored as never)
   t.match(said, /^Who was erased since then is back, and can be messaged\./m)
   t.match(said, `completed_at after ${made_at}`)
   t.match(said, again)

@@ -145,7 +145,7 @@ t.test('with the last membership the account goes, its sessions and grants with 
   t.notOk(await findUser(pipeline, email))
   t.same(await left(), { sessions: 0, grants: 0, records: 0 })
   const command = userCommands.find(({ name }) => name === 'user remove')
-  t.match(command?.text(removed as never), /the account was removed\.$/)
+  t.match(command?.text?.(removed as never), /the account was removed\.$/)
 })
 
 t.test('a new password is shown once', async (t) => {
