@@ -30,6 +30,12 @@ const { refresh } = await its<typeof import('../jobs/refresh.ts')>('jobs/refresh
 const { openReading } = await its<typeof import('../src/segment/reading.ts')>('src/segment/reading.ts')
 const { refreshBrand } = await its<typeof import('../src/segment/refresh.ts')>('src/segment/refresh.ts')
 const { loadModels } = await its<typeof import('../src/model/graph.ts')>('src/model/graph.ts')
+const { dataOf } = await its<typeof import('../src/connect/erase/person-data.ts')>(
+  'src/connect/erase/person-data.ts',
+)
+const { personOf } = await its<typeof import('../src/connect/erase/preview.ts')>(
+  'src/connect/erase/preview.ts',
+)
 const { setLogLevel } = await its<typeof import('../src/log.ts')>('src/log.ts')
 setLogLevel('error')
 
@@ -60,6 +66,11 @@ async function checkout(t: Test) {
     },
     refreshed: (smallRows: number) => refreshBrand(pipeline, brand.id, { smallRows, mostTouched: 9 }),
     published: async (statement: string) => (await served.reader(brand.id))?.rows(statement),
+    /** What an export of a customer has of models. */
+    exported: async (email: string) => {
+      const { models } = await dataOf(pipeline, brand, await personOf(pipeline, brand, { email }))
+      return models as { model: string; rows: object[] }[]
+    },
     /** What the next interval does, and which brands had their turn. */
     turn: async () => {
       await postgres.sql`update lake_brand set refresh_planned_at = null, retry_at = null`
@@ -217,6 +228,26 @@ for (const [what, smallRows] of [
       )
     }
   })
+
+t.test('what models of a data team say of a customer is in an export', async (t) => {
+  const { write, refreshed, come, exported } = await checkout(t)
+  const header = '-- what: w\n-- grain: customer_id\n-- refresh: with the segments\n'
+  write(`${header}select customer, customer_id, 1 as score from customers\n`, 'models/by_number.sql')
+  write(`${header}select customer_id, 2 as score from customers\n`, 'models/by_id.sql')
+  await come('bob@example.com')
+  await refreshed(0)
+  const models = await exported('ann@example.com')
+  const own = models.filter(({ model }) => model.startsWith('by_'))
+  t.match(own, [
+    { model: 'by_id', rows: [{ score: 2 }] },
+    { model: 'by_number', rows: [{ score: 1 }] },
+  ])
+  t.same(
+    own.map(({ rows }) => rows.length),
+    [1, 1],
+    'and nothing of others',
+  )
+})
 
 const LINES = 'models/staging/stg_order_lines.sql'
 const PRODUCTS = 'models/staging/stg_order_products.sql'

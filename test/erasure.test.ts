@@ -14,7 +14,7 @@ import { eraseRejects, OPENED_TABLES } from '../src/connect/erase/bodies.ts'
 import { type Certificate, digestOf } from '../src/connect/erase/certificate.ts'
 import { cutIdentity } from '../src/connect/erase/cut.ts'
 import { eraseDue, eraseLate } from '../src/connect/erase/due.ts'
-import { KEPT_TABLES } from '../src/connect/erase/inventory.ts'
+import { KEPT_TABLES, NOT_EXPORTED_TABLES } from '../src/connect/erase/inventory.ts'
 import { previewErasure, whomOf } from '../src/connect/erase/preview.ts'
 import { ERASED_TABLES } from '../src/connect/erase/tables.ts'
 import { requestErasure, type Whom } from '../src/identity/erasure-request.ts'
@@ -134,6 +134,80 @@ t.test('recoup customer export knows what the event of a moment ago says', async
   t.same(printed.identifiers.map(({ value }) => value).sort(), [storeId, email])
 })
 
+interface Told {
+  memberships: { name: string; joined_at: string }[]
+  membership_history: { name: string; action: string; reason: string; changed_at: string }[]
+  models: { model: string; rows: Record<string, unknown>[] }[]
+}
+
+t.test('an export has the segments of a customer, with when and why it entered and left them', async (t) => {
+  const printed = await customer<Told>('export', [canary.email])
+  t.match(printed.memberships, [{ name: 'Buyers', joined_at: String }])
+  t.match(printed.membership_history, [
+    { name: 'Buyers', action: 'entered', reason: 'segment_created', changed_at: String },
+  ])
+})
+
+t.test('an export has what each published model says of a customer', async (t) => {
+  const { models } = await customer<Told>('export', [canary.email])
+  t.same(
+    models.map(({ model }) => model),
+    [...['cadence', 'churn', 'customer_products', 'customers', 'ltv', 'orders', 'rfm', 'subscriptions']],
+  )
+  const row = (name: string) => models.find(({ model }) => model === name)?.rows[0]
+  t.match(row('rfm'), { tier: String })
+  t.match(row('customers'), { customer_id: publicId, email: canary.email, orders_count: 2 })
+  t.notOk('position' in (row('customers') ?? {}), 'nor how the files find it')
+})
+
+t.test('an export has the merges that made profiles one customer', async (t) => {
+  const printed = await customer('export', [canary.email])
+  t.match(printed, { merges: [{ evidence: { kind: 'anonymous_id' }, undone_at: null }] })
+})
+
+t.test('an export has the orders that messages brought, and topics of messages', async (t) => {
+  const topic = v7()
+  await sql`
+    insert into conversation_insight (brand_id, id, topic, keywords)
+    values (${neighbour.id}, ${topic}, 'Late parcels', ${['parcel']})`
+  await sql`
+    insert into insight_message (brand_id, insight_id, message_id, conversation_id, at, day)
+    select brand_id, ${topic}, id, conversation_id, now(), now()::date from message
+    where brand_id = ${neighbour.id} and direction = 'inbound'`
+  for (const order of ['o1', 'x1'])
+    await sql`
+      insert into attribution (brand_id, order_id, conversation_id, touch, touch_at, ordered_at, amount, currency_code)
+      select placed.brand_id, placed.id, conversation.id, 'message', now(), now(), 20, 'USD'
+      from store_order as placed
+      left join conversation on conversation.brand_id = placed.brand_id
+      where placed.brand_id = ${neighbour.id} and external_id = ${order}`
+  const printed = await customer('export', [other.email], { brand: neighbour.id })
+  t.hasStrict(printed, {
+    attributions: [{ amount: 20 }, { amount: 20 }],
+    message_topics: [{ topic: 'Late parcels' }],
+  })
+  const bought = await customer<{ attributions: unknown[] }>('export', ['other1@example.com'], {
+    brand: neighbour.id,
+  })
+  t.equal(bought.attributions.length, 1, 'of whoever ordered, too')
+})
+
+t.test('of a brand that was never refreshed an export has no results, and all else', async (t) => {
+  const fresh = await newBrand(pipeline)
+  await logBatch(sql, [{ brand_id: fresh.id, email: 'early@example.com', event_type: 'page_viewed' }])
+  const printed = await customer('export', ['early@example.com'], { brand: fresh.id })
+  t.match(printed, { events: [{ event_type: 'page_viewed' }] })
+  t.hasStrict(printed, { memberships: [], membership_history: [], models: [] })
+})
+
+t.test('an export does not pass for whole while results are computed anew', async (t) => {
+  const [gone, email] = [await newBrand(pipeline), 'early@example.com']
+  await logBatch(sql, [{ brand_id: gone.id, email }])
+  await snapshotAll(pipeline)
+  await sql`update lake_brand set generation = 3 where brand_id = ${gone.id}`
+  await t.rejects(customer('export', [email], { brand: gone.id }), { code: 'unavailable' })
+})
+
 t.test('every table is erased from, opened, or holds nobody', async (t) => {
   const tables = await sql<{ name: string }[]>`
     select relname as name from pg_class
@@ -148,6 +222,29 @@ t.test('every table is erased from, opened, or holds nobody', async (t) => {
     [...known].filter((name) => !tables.some((table) => table.name === name)),
     [],
   )
+})
+
+/** Columns by which a row leads to a customer, or names one. */
+const LEADS_TO_CUSTOMER =
+  /^((from_|to_)?subjects?|customer(_ids?)?|contact_id|conversation_id|message_id|order_id|run_id|email|phone)$/
+
+t.test('every table is in the export, left out of it for a reason, or leads to no customer', async (t) => {
+  const columns = await sql<{ table: string; name: string }[]>`
+    select relname as table, attname as name from pg_attribute join pg_class on pg_class.oid = attrelid
+    where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition
+      and attnum > 0 and not attisdropped order by relname`
+  const exported = new Set(
+    [...statement('postgres', 'data_of_person').matchAll(/\b(?:from|join) (\w+)/g)].map(([, name]) => name),
+  )
+  const leads = new Set(
+    columns
+      .filter(({ table, name }) => !(table in KEPT_TABLES) || LEADS_TO_CUSTOMER.test(name))
+      .map(({ table }) => table),
+  )
+  const unsaid = [...leads].filter((name) => !exported.has(name) && !(name in NOT_EXPORTED_TABLES))
+  t.same(unsaid, [], 'add it to sql/postgres/erasure/data_of_person.sql or to NOT_EXPORTED_TABLES')
+  const needless = Object.keys(NOT_EXPORTED_TABLES).filter((name) => exported.has(name) || !leads.has(name))
+  t.same(needless, [])
 })
 
 /** Columns of erased tables that say nothing of anybody: ids, kinds, states, amounts, and times of the brand. */

@@ -108,6 +108,46 @@ t.test('a token is for one brand and for scopes of the role', async (t) => {
   t.equal(await signIn.verify(access_token), undefined, 'and ends with the membership')
 })
 
+t.test('with the last membership the account goes, its sessions and grants with it', async (t) => {
+  const { sql } = db.postgres
+  const email = 'leaver@d.co'
+  for (const brand of ['One', 'Two']) await run('user create', { brand, email, role: 'member' })
+  const id = String((await findUser(pipeline, email))?.id)
+  for (const [brand, hash] of [
+    [one, 'a'],
+    [two, 'b'],
+  ] as const) {
+    await sql`
+      insert into web_session (id, user_id, brand_id, expires_at)
+      values (${hash}, ${id}, ${brand.id}, now() + interval '1 day')`
+    await sql`
+      insert into sign_in_grant (id, user_id, brand_id, client_id, expires_at)
+      values (${hash}, ${id}, ${brand.id}, 'c', now() + interval '1 day')`
+    await sql`
+      insert into oidc_record (model, id, content, grant_id)
+      values
+        ('Grant', sha256(convert_to(${hash}, 'UTF8')), '', null),
+        ('RefreshToken', ${Buffer.from(hash)}, '', ${hash})`
+  }
+  const left = async () => {
+    const [row] = await sql`
+      select
+        (select count(*) from web_session where user_id = ${id})::integer as sessions,
+        (select count(*) from sign_in_grant where user_id = ${id})::integer as grants,
+        (select count(*) from oidc_record where content = '')::integer as records`
+    return row
+  }
+  t.match(await run('user remove', { brand: 'One', email }), { account_removed: false })
+  t.ok(await findUser(pipeline, email), 'not before')
+  t.same(await left(), { sessions: 1, grants: 1, records: 2 })
+  const removed = await run('user remove', { brand: 'Two', email })
+  t.match(removed, { account_removed: true })
+  t.notOk(await findUser(pipeline, email))
+  t.same(await left(), { sessions: 0, grants: 0, records: 0 })
+  const command = userCommands.find(({ name }) => name === 'user remove')
+  t.match(command?.text?.(removed as never), /the account was removed\.$/)
+})
+
 t.test('a new password is shown once', async (t) => {
   const { password } = await run('user password', { email: 'new@d.co' })
   t.ok(await isPassword(String(password), await stored('new@d.co')))

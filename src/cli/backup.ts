@@ -25,6 +25,12 @@ const ended = ({ campaigns: { messages, runs } }: Restored) => ({
   ended_runs: runs,
 })
 
+/** Who was erased after the backup is back: by which certificates to erase them again, and how. */
+const eraseAgain = ({ made_at }: Restored) => ({
+  completed_after: made_at,
+  command: 'recoup customer erase --brand BRAND_ID CUSTOMER_ID',
+})
+
 export const backupCommands = [
   command({
     name: 'backup',
@@ -59,15 +65,31 @@ export const backupCommands = [
       const shown = progress('restore')
       const document = await restore(postgres.url, pipeline.lakeDir, resolve(folder), shown.update)
       shown.end()
-      return { ...summary(document), ...ended(document), secret_key_problem: await sealProblem(app) }
+      return {
+        ...summary(document),
+        ...ended(document),
+        erase_again: eraseAgain(document),
+        secret_key_problem: await sealProblem(app),
+      }
     },
-    text: ({ tables, files, made_at, ended_messages, ended_runs, secret_key_problem: problem }) =>
+    text: ({
+      tables,
+      files,
+      made_at,
+      ended_messages,
+      ended_runs,
+      erase_again,
+      secret_key_problem: problem,
+    }) =>
       [
         `Restored ${tables} tables and ${files} lake files of ${made_at}`,
         'What happened since then is not in it: opt-outs, too, but for those that a connected store tells of again. Active',
         'campaigns start at what happens from now on, at entries of segments from in five hours. What was due since then may',
         'have been sent, and is not sent again:',
         `${ended_messages} messages and ${ended_runs} runs ended as “send_unknown”.`,
+        'Who was erased since then is back, and can be messaged. Erase them again before recoup work starts, by the certificates',
+        `that you keep with a completed_at after ${erase_again.completed_after}, each with its brand_id and customer_ids:`,
+        erase_again.command,
         ...(problem === null ? [] : [`The service does not start yet. ${problem}`]),
         `${problem === null ? 'Now' : 'Then'} start recoup serve and recoup work.`,
       ].join('\n'),

@@ -42,7 +42,7 @@ export const customerCommands = [
   command({
     name: 'customer export',
     arguments: ['IDENTIFIER'],
-    what: 'Print all that is stored of a customer as JSON: by email, phone, store id, customer or contact id',
+    what: 'Print all that is stored of a customer as JSON, what segments and models say among it: by email, phone, store id, customer or contact id',
     options: { brand },
     run: async (run) => {
       const [identifier] = run.positionals

@@ -9,6 +9,7 @@ import { issueToken } from '../access/sign-in/token.ts'
 import {
   changePassword,
   createUser,
+  endMembership,
   findUser,
   type Membership,
   membershipsOf,
@@ -113,17 +114,26 @@ export const userCommands = [
   }),
   command({
     name: 'user remove',
-    what: 'Take a user from a brand and end the sign-ins for it',
+    what: 'Take a user from a brand and end the sign-ins for it; without another brand the account is removed',
     options: { brand, email },
     run: async (run) => {
       const { app, brand: found } = await ofBrand(run)
       const { id: brandId, name } = found
       const user = await userOf(app.postgres.pipeline, required(run.values, 'email'))
-      const removed = await app.postgres.pipeline.run('membership_end', [brandId, user.id])
-      if (removed === 0) throw new UsageError(`--email: ${user.email} does not belong to ${name}`)
-      return { user_id: user.id, email: user.email, brand_id: brandId, brand: name }
+      const { ended, accountRemoved } = await app.postgres.pipeline.tx((tx) =>
+        endMembership(tx, { brandId, userId: user.id }),
+      )
+      if (!ended) throw new UsageError(`--email: ${user.email} does not belong to ${name}`)
+      return {
+        user_id: user.id,
+        email: user.email,
+        brand_id: brandId,
+        brand: name,
+        account_removed: accountRemoved,
+      }
     },
-    text: ({ email, brand }) => `${email} no longer belongs to ${brand}.`,
+    text: ({ email, brand, account_removed }) =>
+      `${email} no longer belongs to ${brand}${account_removed ? ', nor to any brand: the account was removed' : ''}.`,
   }),
   command({
     name: 'token',

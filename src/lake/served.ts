@@ -42,7 +42,8 @@ export interface ServedOptions {
 }
 
 const RETRY_SECONDS = 60
-const anew = () =>
+/** Results that were published are not there: what would be read is no empty result. */
+export const computedAnew = () =>
   fail('unavailable', 'What is known of this brand is being computed anew, as after an upgrade. Try again.', {
     headers: { 'retry-after': String(RETRY_SECONDS) },
   })
@@ -158,7 +159,7 @@ export function openServed(pipeline: Pipeline, { memoryMb = SERVED_MEMORY_MB }: 
   /** Null before the first refresh: what was published and is not there is no empty result. */
   const unpublished = async (brandId: string): Promise<null> => {
     const { some } = await pipeline.postgres.pipeline.one<{ some: boolean }>('lake_was_published', [brandId])
-    if (some) throw anew()
+    if (some) throw computedAnew()
     return null
   }
 

@@ -24,6 +24,10 @@ rows as (
     union all
     select 'claims', to_jsonb(r) from visitor_claim as r where r.brand_id = $1 and r.subject = any($2::integer[])
     union all
+    select 'merges', to_jsonb(r)
+    from merge as r
+    where r.brand_id = $1 and (r.from_subject = any($2::integer[]) or r.to_subject = any($2::integer[]))
+    union all
     select 'contacts', to_jsonb(r) from contact as r where r.brand_id = $1 and r.id in (select id from contacts)
     union all
     select 'consents', to_jsonb(r) from contact_consent as r where r.brand_id = $1 and r.contact_id in (select id from contacts)
@@ -76,6 +80,20 @@ rows as (
     select 'link_clicks', to_jsonb(r)
     from talks
     join link_click as r on r.brand_id = talks.brand_id and r.conversation_id = talks.id
+    union all
+    select 'message_topics', to_jsonb(r) || jsonb_build_object('topic', said.topic)
+    from talks
+    join insight_message as r on r.brand_id = talks.brand_id and r.conversation_id = talks.id
+    join conversation_insight as said on said.brand_id = r.brand_id and said.id = r.insight_id
+    union all
+    select 'attributions', to_jsonb(r)
+    from attribution as r
+    where
+        r.brand_id = $1
+        and (
+            r.conversation_id in (select id from talks)
+            or r.order_id in (select id from store_order where store_order.brand_id = $1 and store_order.subject = any($2::integer[]))
+        )
 )
 
 select kind, (row - 'brand_id' - 'xid')::text as row

@@ -73,6 +73,19 @@ export async function setMembership(
   await pipeline.run('membership_put', [brandId, userId, role])
 }
 
+/**
+ * Ends the membership, if there is one, and with it the sign-ins for the brand; of a user who belongs to no other brand also
+ * the account.
+ */
+export async function endMembership(
+  tx: Statements,
+  { brandId, userId }: { brandId: string; userId: string },
+): Promise<{ ended: boolean; accountRemoved: boolean }> {
+  await tx.maybe('user_hold', [userId])
+  const ended = (await tx.run('membership_end', [brandId, userId])) > 0
+  return { ended, accountRemoved: ended && (await tx.run('user_remove', [userId])) > 0 }
+}
+
 /** Brands of a user by name. */
 export const membershipsOf = (pipeline: Statements, userId: string) =>
   pipeline.many<Membership>('memberships_of_user', [userId])

@@ -52,3 +52,16 @@ export const KEPT_TABLES: Readonly<Record<string, string>> = {
   trigger_cursor: 'how far the results of refreshes were searched',
   web_session: 'users of the service',
 }
+
+/** Tables that lead to a customer, or hold what names one, of which an export has nothing, and why. */
+export const NOT_EXPORTED_TABLES: Readonly<Record<string, string>> = {
+  app_user: 'users of the service',
+  dead_event: 'of no customer: it could not be read',
+  dead_letter: 'of no customer: it could not be stored',
+  erasure: 'requests: when one is done, nobody is there who could ask',
+  event_log: 'events, which are exported as the lake has them',
+  store_delivery: 'of no customer: it could not be read',
+  store_event: 'of no customer yet: it waits for an order',
+  subject_redirect: 'which profiles are one: all that are exported',
+  trigger_event: 'events, which are exported as the lake has them',
+}
