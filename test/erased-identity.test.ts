@@ -94,6 +94,49 @@ t.test('what names an erased customer in another spelling of the id stays out', 
   t.strictSame(await shop.assign(named), [0])
 })
 
+t.test('an address is found within the texts and keys of a document', async (t) => {
+  const { areIn, areInText } = peopleWith({ ...noIdentifiers(), email: ['fine.one@example.com'] }, 'US')
+  for (const text of [
+    'Fay Fine <Fine.One@example.com>',
+    'please mail fine.one@example.com.',
+    '/?email=fine.one%40example.com&x=1',
+    '/?to=https%3A%2F%2Fshop.example%2F%3Femail%3Dfine.one%2540example.com',
+    '{"email":"fine.one\\u0040example.com"}',
+    'first line\\nfine.one@example.com\\nlast line',
+    '100% of fine.one@example.com %E9',
+  ]) {
+    t.ok(areIn({ note: text }), text)
+    t.ok(areIn({ [text]: 1 }), `key ${text}`)
+    t.ok(areInText(`{"note": ${text}`), `no document ${text}`)
+  }
+  for (const text of [
+    'define.one@example.com',
+    'fine.one@example.com.br',
+    'fine.one@example.community',
+    'fine.one',
+  ])
+    t.notOk(areIn({ note: text }), text)
+})
+
+t.test('a number is found within the texts of a document', async (t) => {
+  const { areIn, areInText } = peopleWith({ ...noIdentifiers(), phone: ['+14155552671'] }, 'US')
+  for (const text of [
+    'call me at (415) 555-2671 after 6',
+    '2026-01-01 415-555-2671',
+    'tel=%2B14155552671',
+    'SMS:+1 415 555 2671/415 555 9999',
+  ]) {
+    t.ok(areIn({ note: text }), text)
+    t.ok(areInText(`{"note": ${text}`), `no document ${text}`)
+  }
+  for (const text of ['order 94155552671003', 'call 5552671', 'at 2671']) t.notOk(areIn({ note: text }), text)
+})
+
+t.test('a store’s id is a whole value, never part of a text', async (t) => {
+  const { areIn } = peopleWith({ ...noIdentifiers(), store_customer_id: ['1', '990001'] }, 'US')
+  t.notOk(areIn({ note: 'order 1 of 990001' }))
+})
+
 t.test('a number is found in every spelling that a sender could have used', async (t) => {
   const { mayBeNamedBy, areIn } = peopleWith({ ...noIdentifiers(), phone: ['+14155552671'] }, 'US')
   for (const phone of [

@@ -215,7 +215,7 @@ t.test('a tick that knew somebody from before an erasure tells no later one', as
   const { pipeline: db } = pipeline.postgres
   const erasureId = randomUUID()
   const run: typeof db.run = async (name, args) => {
-    if (name === 'contacts_of_events') {
+    if (name === 'contacts_of_named') {
       await db.run('erasure_request', [brand.id, erasureId, '{"email": "back@example.com"}', 'a test'])
       await cutIdentity(pipeline, { brand_id: brand.id, id: erasureId })
       await tick(pipeline)

@@ -70,7 +70,7 @@ t.test('a line that no tick can take stays behind, and all others of all brands 
 function faulty(pipeline: Pipeline, isFatal: (subjects: readonly number[]) => boolean | Promise<boolean>) {
   const statements = pipeline.postgres.pipeline
   const run = async (name: string, args: unknown[] = []) => {
-    if (name === 'contacts_of_events' && (await isFatal(args[1] as number[])))
+    if (name === 'contacts_of_named' && (await isFatal(args[1] as number[])))
       throw new RangeError('Maximum call stack size exceeded')
     return await statements.run(name, args)
   }

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { v7 } from 'uuid'
 import { eraseDue } from '../src/connect/erase/due.ts'
@@ -77,6 +79,40 @@ t.test('a redacted shop has everybody erased who was known when it asked', async
   t.ok((await rowsOf(brand, 'customer')).every(({ erased_at }) => erased_at))
   const certificates = (await rowsOf(brand, 'erasure')).map(({ certificate }) => certificate)
   t.hasStrict(certificates, new Array(known.length + 2).fill({ requested_by: 'shop/redact' }))
+})
+
+t.test('a redacted shop keeps nothing of who was never known', async (t) => {
+  const brand = await shop()
+  const neighbour = await shop()
+  const { sql } = db.postgres
+  const folder = t.testdir({ rejects: '{"row":1,"data":{"email":"nobody"}}\n', others: '' })
+  const [rejects, there] = [join(folder, 'rejects'), join(folder, 'others')]
+  for (const [{ id }, path] of [
+    [brand, rejects],
+    [brand, join(folder, 'absent')],
+    [neighbour, there],
+  ] as const) {
+    await sql`insert into import_rejects (brand_id, path) values (${id}, ${path})`
+  }
+  for (const { id } of [brand, neighbour])
+    await sql`insert into visitor_claim (brand_id, kind, value, subject) values (${id}, 'email', 'claimed@example.com', 0)`
+  for (const one of [brand, neighbour])
+    await send(one, {
+      topic: 'customers/data_request',
+      body: requestData(one, { id: 771_177, email: 'stranger@example.com', phone: '+12025550143' }),
+    })
+
+  await send(brand, { topic: 'shop/redact', body: redactShop(brand) })
+  while (await eraseDue(pipeline, { brandId: brand.id, patience: { readersMs: 0, writersMs: 0 } }));
+
+  t.hasStrict(await rowsOf(brand, 'data_request'), [{ store_customer_id: null, email: null, phone: null }])
+  t.same(await rowsOf(brand, 'visitor_claim'), [])
+  t.notOk(existsSync(rejects))
+  t.same(await rowsOf(brand, 'import_rejects'), [])
+  t.hasStrict(await rowsOf(neighbour, 'data_request'), [{ email: 'stranger@example.com' }])
+  t.equal((await rowsOf(neighbour, 'visitor_claim')).length, 1)
+  t.ok(existsSync(there))
+  t.equal((await rowsOf(neighbour, 'import_rejects')).length, 1)
 })
 
 /** More digits than a part of a UUID has. */

@@ -1,6 +1,7 @@
 import { emailOf } from '../event/email.ts'
 import { customerIdOf, storeIdOf, WHOLE } from '../event/id.ts'
 import { phoneOf } from './channel.ts'
+import { mentionsOf } from './mentions.ts'
 import { KINDS } from './profile.ts'
 
 /** The kinds of identifier with their values, normalised. */
@@ -10,7 +11,10 @@ export type Identifiers = Record<(typeof KINDS)[number], string[]>
 export interface People {
   /** Whether a line of the event log could be about one of them; tombstones then say whether it is. */
   mayBeNamedBy(line: NamingLine): boolean
-  /** Whether a document holds an identifier of one of them anywhere; short ids count under keys of ids only. */
+  /**
+   * Whether a document holds an identifier of one of them anywhere; short ids count under keys of ids only. Ids are whole
+   * values, addresses and numbers may stand within a text or a key.
+   */
   areIn(document: unknown): boolean
   /** The same of a text that is no document. */
   areInText(text: string): boolean
@@ -46,6 +50,7 @@ export function peopleWith(identifiers: Identifiers, region: string): People {
   const profiles = new Set(identifiers.profile_id)
   const visitors = new Set(identifiers.anonymous_id)
   const ids = new Set([...stored, ...profiles, ...visitors])
+  const isMentionedIn = mentionsOf(identifiers.email, identifiers.phone, region)
 
   /** To read every text as a number takes 10 to 30 µs each. */
   const mayBePhone = (text: string): boolean => {
@@ -64,11 +69,13 @@ export function peopleWith(identifiers: Identifiers, region: string): People {
     return mayBePhone(text) && phones.has(phoneOf(text, region) ?? '')
   }
   const areIn = (value: unknown, key: string): boolean => {
-    if (typeof value === 'string') return isIdentifier(value.trim(), key)
+    if (typeof value === 'string') return isIdentifier(value.trim(), key) || isMentionedIn(value)
     if (typeof value === 'number') return isIdentifier(String(value), key || 'number')
     if (Array.isArray(value)) return value.some((entry) => areIn(entry, key))
     if (typeof value !== 'object' || value === null) return false
-    return Object.entries(value).some(([name, entry]) => areIn(entry, name === 'id' ? key || name : name))
+    return Object.entries(value).some(
+      ([name, entry]) => isMentionedIn(name) || areIn(entry, name === 'id' ? key || name : name),
+    )
   }
   return {
     mayBeNamedBy: ({ store_customer_id, profile_id, email, phone, anonymous_id }) =>
@@ -78,13 +85,8 @@ export function peopleWith(identifiers: Identifiers, region: string): People {
       (phone !== undefined && mayBePhone(phone)) ||
       (anonymous_id !== undefined && visitors.has(anonymous_id.trim())),
     areIn: (document) => areIn(document, 'document'),
-    areInText: (text) => {
-      const lower = text.toLowerCase()
-      const telling = [...ids].filter((id) => id.length >= TELLING_LENGTH)
-      return (
-        [...emails, ...phones].some((one) => lower.includes(one)) || telling.some((id) => text.includes(id))
-      )
-    },
+    areInText: (text) =>
+      isMentionedIn(text) || [...ids].some((id) => id.length >= TELLING_LENGTH && text.includes(id)),
   }
 }
 

@@ -96,5 +96,5 @@ async function addContacts(
   )
   const subjects = [...new Set(named)].filter((subject) => subject > 0).sort((a, b) => a - b)
   if (subjects.length === 0) return
-  await postgres.pipeline.run('contacts_of_events', [brandId, subjects, subjects.map(() => v7())])
+  await postgres.pipeline.run('contacts_of_named', [brandId, subjects, subjects.map(() => v7())])
 }

@@ -1,4 +1,5 @@
--- All that is kept as it was sent, whomever it names; of events that the lake refused the lines of the log as well.
+-- All that is kept as it was sent, whomever it names, and what people who have no profile asked or claimed to be; of events
+-- that the lake refused the lines of the log as well.
 with deliveries as (
     update store_delivery set outcome = 'ignored', reason = 'erased', payload = null
     where brand_id = $1 and payload is not null
@@ -11,6 +12,16 @@ waiting as (
 
 letters as (
     delete from dead_letter
+    where brand_id = $1
+),
+
+requests as (
+    update data_request set store_customer_id = null, email = null, phone = null
+    where brand_id = $1 and (store_customer_id is not null or email is not null or phone is not null)
+),
+
+claims as (
+    delete from visitor_claim
     where brand_id = $1
 ),
 

@@ -1,5 +1,5 @@
 -- Customer records of one chunk ($2: JSON rows, $3: their subjects), after assignSubjects made them. The last row of a
--- customer wins; empty fields leave what is known. Counts the customers that this transaction made or changed.
+-- customer wins; empty fields leave what is known. Lists the customers that this transaction made or changed.
 -- A row describes its own profile, merged or not, so that a merge can be undone. One that does not say when it was written
 -- may be of any time: it changes no record of the store, and makes none newer.
 with given as materialized (
@@ -77,7 +77,7 @@ noted as (
         and customer.subject not in (select subject from described)
 )
 
-select count(*) as changed
+select subject
 from given
 where subject in (select subject from described)
     or exists (

@@ -1,5 +1,5 @@
 import { createWriteStream } from 'node:fs'
-import { rename, rm } from 'node:fs/promises'
+import { rename, rm, unlink } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { errorCode } from '../../errors.ts'
 import { parseWithTexts } from '../../event/exact.ts'
@@ -87,6 +87,17 @@ export async function eraseRejects(db: Statements, { brandId, erasedAt, people }
     }
   }
   return { 'imports.rejected_rows': rows }
+}
+
+/** Removes the files in which imports of the brand left what they refused, whomever that names. */
+export async function eraseAllRejects(db: Statements, brandId: string): Promise<void> {
+  const { now } = await db.one<{ now: Date }>('erasure_now')
+  for (const { path } of await db.many<{ path: string }>('rejects_of_brand', [brandId, now])) {
+    await unlink(path).catch((error: unknown) => {
+      if (!NO_FILE.includes(errorCode(error) ?? '')) throw error
+    })
+    await db.run('rejects_forget', [brandId, path])
+  }
 }
 
 async function rowsIn(path: string, people: People): Promise<{ theirs: number; others: number }> {

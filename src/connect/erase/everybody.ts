@@ -1,5 +1,6 @@
 import { snapshotAll } from '../../lake/horizon.ts'
 import type { Pipeline } from '../../lake/pipeline.ts'
+import { eraseAllRejects } from './bodies.ts'
 import type { Requested } from './cut.ts'
 
 /** Profiles that are asked for in one transaction. */
@@ -13,6 +14,7 @@ export async function askForEach(pipeline: Pipeline, { brand_id: brandId, id }: 
   await snapshotAll(pipeline)
   const { pipeline: db } = pipeline.postgres
   await db.run('bodies_erase_all', [brandId])
+  await eraseAllRejects(db, brandId)
   for (let after: number | null = 0; after !== null; ) {
     const slice: { last: number | null } = await db.one('erasures_of_profiles', [brandId, id, after, SLICE])
     after = slice.last

@@ -11,6 +11,19 @@ const LONGEST_ID = 255
 const LONGEST_TEXT = 10_000
 const LONGEST_LIST = 2 << 20
 
+/**
+ * Words of files on consent, in lower case, an underscore between their parts. Exports say no of who never agreed and of who
+ * refused alike: both are refusals.
+ */
+const CONSENT = {
+  subscribed: ['subscribed', 'yes', 'y', 'true', 't', '1', 'opted_in', 'opt_in'],
+  unsubscribed: [
+    ...['unsubscribed', 'no', 'n', 'false', 'f', '0', 'opted_out', 'opt_out', 'suppressed', 'cleaned'],
+    ...['not_subscribed', 'non_subscribed', 'never_subscribed', 'redacted', 'invalid'],
+  ],
+  unknown: ['pending', 'unconfirmed'],
+}
+
 interface Cast {
   /** Type of the column; a target that nothing fills is a null of it. */
   column: string
@@ -90,6 +103,18 @@ const CASTS: Record<TargetType, Cast> = {
     value: (text) => `lower(${text})`,
     valid: (value, { values = [] }) => `${value} in (${values.map(literal).join(', ')})`,
     reason: ({ values = [] }) => `is not one of ${values.join(', ')}`,
+  },
+  consent: {
+    column: 'VARCHAR',
+    value: (text) => {
+      const word = `regexp_replace(lower(${text}), '[\\s_-]+', '_', 'g')`
+      const states = Object.entries(CONSENT).map(
+        ([state, words]) => `when ${word} in (${words.map(literal).join(', ')}) then ${literal(state)}`,
+      )
+      return `case ${states.join(' ')} end`
+    },
+    reason: () =>
+      'is no word on consent such as yes, no, subscribed, unsubscribed, not_subscribed or pending',
   },
   currency: matching('^[A-Z]{3}$', 'is not a currency code of three letters', (text) => `upper(${text})`),
   type: matching(

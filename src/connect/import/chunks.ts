@@ -8,6 +8,8 @@ export interface Chunk {
   rows: string
   /** Of orders: their lines, one JSON array a line of text. */
   lines?: string
+  /** Of customers, where a row says any: JSON rows of what each says of the channels. */
+  consents?: string | null
   count: number
   identities?: string
 }

@@ -2,24 +2,29 @@ import { assignSubjects } from '../../identity/subject.ts'
 import { statement } from '../../store/sqlfile.ts'
 import { loadEmails, loadPhones } from './channels.ts'
 import { identitiesOf, inStoreTurn, writeChunks } from './chunks.ts'
-import type { ImportRun, Written } from './file.ts'
+import { importConsents } from './consents.ts'
+import { hashOf, type ImportRun, type Written } from './file.ts'
 
-/** Writes the customer records of the table `picked`. */
+/** Hexadecimal digits of a file's hash that tell it from others of a brand. */
+const TELLING_DIGITS = 16
+
+/** Writes the customer records of the table `picked`, and what they say on consent. */
 export async function importCustomers(run: ImportRun): Promise<Written> {
-  const { duck, brand, storePlatformDomain } = run
+  const { duck, brand, storePlatformDomain, mapped, file } = run
   await loadEmails(duck)
   await loadPhones(duck, brand.default_phone_region)
   await duck.run(statement('duckdb', 'import_customer_ready'))
-  return writeChunks(run, 'import_customer_chunk', ({ rows, identities = '[]' }) =>
+  const tellsConsent = mapped.some(({ target }) => target === 'email_consent' || target === 'sms_consent')
+  const source = tellsConsent ? `import ${(await hashOf(file)).digest('hex').slice(0, TELLING_DIGITS)}` : ''
+  return writeChunks(run, 'import_customer_chunk', ({ rows, consents, identities = '[]' }) =>
     inStoreTurn(run, async (tx) => {
       const named = identitiesOf(identities, new Date())
       const subjects = await assignSubjects(tx, brand.id, named, { storePlatformDomain, source: 'import' })
-      const args = [brand.id, rows, [...subjects]]
-      const [row] = await tx.unsafe<{ changed: number }[]>(
-        statement('postgres', 'import_customers'),
-        args as never[],
-      )
-      return row?.changed ?? 0
+      const changed = await tx.unsafe<{ subject: number }[]>(statement('postgres', 'import_customers'), [
+        ...([brand.id, rows, [...subjects]] as never[]),
+      ])
+      const heard = consents ? await importConsents(tx, brand.id, consents, subjects, source) : []
+      return new Set([...changed.map(({ subject }) => subject), ...heard]).size
     }),
   )
 }

@@ -10,6 +10,7 @@ export type TargetType =
   | 'time'
   | 'flag'
   | 'choice'
+  | 'consent'
   | 'currency'
   | 'type'
   | 'list'
@@ -123,6 +124,10 @@ export const TARGETS: Record<ImportKind, Readonly<Record<string, Target>>> = {
     first_name: { type: 'text', what: 'first name' },
     last_name: { type: 'text', what: 'last name' },
     tags: { type: 'list', what: 'tags: a list, a JSON array or a text with commas' },
+    email_consent: { type: 'consent', what: 'whether they may be sent marketing email; blank says nothing' },
+    email_consent_at: { type: 'time', what: 'when they said so of email' },
+    sms_consent: { type: 'consent', what: 'the same of text messages' },
+    sms_consent_at: { type: 'time', what: 'when they said so of text messages' },
     created_at: { type: 'time', what: 'first known; the earliest that anything says' },
     updated_at: { type: 'time', what: 'last change: an older one never replaces a newer one' },
   },
@@ -187,12 +192,26 @@ export const TARGETS: Record<ImportKind, Readonly<Record<string, Target>>> = {
   },
 }
 
-/** The target that a name stands for: the public resources name some differently. */
+/** As the public resources name them, and exports of stores, in lower case. */
+const OTHER_NAMES: Partial<Record<ImportKind, Readonly<Record<string, string>>>> = {
+  customers: {
+    external_id: 'customer_external_id',
+    'accepts email marketing': 'email_consent',
+    accepts_email_marketing: 'email_consent',
+    'accepts marketing': 'email_consent',
+    accepts_marketing: 'email_consent',
+    'accepts sms marketing': 'sms_consent',
+    accepts_sms_marketing: 'sms_consent',
+  },
+}
+
+/** The target that a name stands for. */
 export function targetNamed(kind: ImportKind, name: string): string | undefined {
-  const target =
-    name === 'store_customer_id' || (kind === 'customers' && name === 'external_id')
-      ? 'customer_external_id'
-      : name
+  const names: Readonly<Record<string, string>> = {
+    ...OTHER_NAMES[kind],
+    store_customer_id: 'customer_external_id',
+  }
+  const target = Object.hasOwn(names, name) ? (names[name] ?? name) : name
   return Object.hasOwn(TARGETS[kind], target) || (kind === 'events' && PROPERTY.test(name))
     ? target
     : undefined

@@ -1,4 +1,4 @@
--- Customers whom events named by a channel ($2, with ids for new rows in $3) get a contact, unless they have one or
+-- Customers whom events or files named by a channel ($2, with ids for new rows in $3) get a contact, unless they have one or
 -- somebody else has one of their channels.
 insert into contact (brand_id, id, subject, email, phone, first_name, last_name)
 select $1, given.id, customer.subject, email, phone, first_name, last_name

@@ -1,0 +1,9 @@
+-- Who has no contact yet may have spoken about an address that another contact has: that word is kept.
+insert into contact (brand_id, id, subject)
+select $1, given.id, given.subject
+from unnest($2::integer[], $3::uuid[]) as given (subject, id)
+where not exists (
+    select
+    from subjects_of_person($1, given.subject) as theirs (subject)
+    join contact on contact.brand_id = $1 and contact.subject = theirs.subject
+)
