@@ -1,4 +1,5 @@
 import t from 'tap'
+import { createKey } from '../src/access/key.ts'
 import { receiveMessage } from '../src/campaign/receive.ts'
 import { workCampaigns } from '../src/campaign/round.ts'
 import type { Values } from '../src/cli/command.ts'
@@ -10,8 +11,8 @@ import { campaignStage } from './fixtures/campaign.ts'
 import { checkout } from './fixtures/store-bodies.ts'
 
 t.capture(process.stderr, 'write')
-const stage = await campaignStage(t)
-const { clock, app } = stage
+const stage = await campaignStage(t, 40)
+const { clock, app, origin } = stage
 const { sql } = stage.db.postgres
 
 async function policy(name: 'set' | 'show', brand: Brand, values: Values = {}) {
@@ -75,6 +76,34 @@ t.test('who refused opted out, also where consent is required', async (t) => {
   await policy('set', brand, { 'sms-consent': 'required' })
   await stage.pass(31)
   t.match(await endOf(brand), { reason: 'opted_out' })
+})
+
+t.test(
+  'who has not confirmed a double opt-in is not written to, though consent is not required',
+  async (t) => {
+    const { brand } = await abandoned('pending')
+    await stage.pass(31)
+    t.same(await messagesOf(brand), [])
+    t.match(await endOf(brand), { outcome: 'stopped', reason: 'no_consent' })
+  },
+)
+
+t.test('a message that is written does not leave to who began a double opt-in meanwhile', async (t) => {
+  const { brand, say } = await abandoned()
+  await workCampaigns(stage.parts, clock.now)
+  clock.pass(31)
+  await workCampaigns(stage.parts, clock.now)
+  await say('pending')
+  await stage.round()
+  t.match(await messagesOf(brand), [{ status: 'failed', reason: 'no_consent' }])
+})
+
+t.test('a consent that is not confirmed is told as unknown', async (t) => {
+  const { brand } = await abandoned('pending')
+  const own = stage.db.postgres.forBrand(brand.id)
+  const { plaintext } = await createKey(own, { scopes: ['contacts:read'] })
+  const answer = await fetch(`${origin}/v1/contacts`, { headers: { authorization: `Bearer ${plaintext}` } })
+  t.match(await answer.text(), /"consent":\{"sms":"unknown","email":"unknown"\}/)
 })
 
 t.test('consent by email is required of emails alone', async (t) => {

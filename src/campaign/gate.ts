@@ -53,8 +53,7 @@ export function barrierTo(
 ): Barrier | null {
   if (boughtAt !== null) return { reason: 'already_bought', until: null }
   if (hasOptedOut(contact, channel)) return { reason: 'opted_out', until: null }
-  if (policy.consent[channel] === 'required' && consentOf(contact, channel) !== 'subscribed')
-    return { reason: 'no_consent', until: null }
+  if (lacksConsent(contact, channel, policy)) return { reason: 'no_consent', until: null }
   if (now.getTime() - dueAt.getTime() > LATEST_MS) return { reason: 'too_late', until: null }
   const { silentUntil } = policy
   if (silentUntil !== null && silentUntil > now) return { reason: 'store_awaited', until: silentUntil }
@@ -66,6 +65,11 @@ export function barrierTo(
 /** Whom it concerns what was said last, also for answers. */
 export const hasOptedOut = (contact: Addressee, channel: ConsentChannel): boolean =>
   consentOf(contact, channel) === 'unsubscribed'
+
+function lacksConsent(contact: Addressee, channel: ConsentChannel, policy: Policy): boolean {
+  const consent = consentOf(contact, channel)
+  return consent === 'pending' || (policy.consent[channel] === 'required' && consent !== 'subscribed')
+}
 
 const consentOf = (contact: Addressee, channel: ConsentChannel): ConsentState =>
   channel === 'sms' ? contact.sms_consent : contact.email_consent

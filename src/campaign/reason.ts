@@ -102,7 +102,7 @@ export const REASONS = {
     step: 'check',
     label: 'No consent',
     level: 'warning',
-    rule: 'Where the brand requires consent, a campaign messages only who agreed to it.',
+    rule: 'A campaign messages nobody who has not confirmed a double opt-in, and where the brand requires consent only who agreed.',
     outcome: 'stopped',
   },
   quiet_hours: {

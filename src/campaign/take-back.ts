@@ -1,6 +1,6 @@
 import { v7 } from 'uuid'
 import { appendEvent } from '../event/append.ts'
-import { type ConsentChannel, takeBackRefusals } from '../identity/contact.ts'
+import { type ConsentChannel, takeBackRefusals, toldConsent } from '../identity/contact.ts'
 import type { Db, Statements } from '../op.ts'
 import { whomOf } from './whom.ts'
 
@@ -32,7 +32,7 @@ export async function takeBack(db: Db, brandId: string, mistake: Mistake): Promi
         event_id: `consent_updated:${v7()}`,
         occurred_at: mistake.at.getTime(),
         ...identifiers,
-        properties: { channel, state, conversation_id: conversationId },
+        properties: { channel, state: toldConsent(state), conversation_id: conversationId },
       })
     }),
   )

@@ -7,7 +7,11 @@ import { phoneOf } from './channel.ts'
 
 export type ContactChannel = 'email' | 'phone'
 export type ConsentChannel = 'sms' | 'email'
-export type ConsentState = 'subscribed' | 'unsubscribed' | 'unknown'
+/** `pending`: a double opt-in that was not confirmed. */
+export type ConsentState = 'subscribed' | 'unsubscribed' | 'unknown' | 'pending'
+
+/** As it is told: who has not confirmed has neither agreed nor refused. */
+export const toldConsent = (state: ConsentState) => (state === 'pending' ? 'unknown' : state)
 
 /** Channels as they are stored: email trimmed and in lower case, phone in E.164; null for what is none. */
 export interface Channels {
