@@ -86,7 +86,7 @@ async function timed(work: string, run: () => Promise<{ count: number; worst: nu
 
 try {
   const db = app.postgres.forBrand(brand.id)
-  await db.run('message_policy_put', ['00:00', '00:00', null, null, null])
+  await db.run('message_policy_put', ['00:00', '00:00', null, null, null, null, null])
   const { id } = await createCampaign(
     db,
     { trigger_event: 'checkout_abandoned', action_type: 'sms', wait: { amount: 3, unit: 'days' } },

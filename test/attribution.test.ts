@@ -409,7 +409,7 @@ async function largeBrand(customers: number, afterMs = 3_600_000): Promise<Brand
 }
 
 const setWindow = (brand: Brand, days: number) =>
-  pipeline.postgres.forBrand(brand.id).run('message_policy_put', [null, null, null, null, days])
+  pipeline.postgres.forBrand(brand.id).run('message_policy_put', [null, null, null, null, days, null, null])
 
 /** A look that is cut off as soon as a step is under way. */
 const oneStep = () => {

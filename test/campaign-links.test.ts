@@ -71,20 +71,6 @@ async function conversation(brand: Brand, template: string, channel: 'sms' | 'em
   })
 }
 
-/** Its message goes to an address. */
-async function sendTo(
-  brand: Brand,
-  address: string,
-  of: { id: string; contactId: string; messageId: string },
-) {
-  const { id, contactId, messageId } = of
-  await db.postgres.forBrand(brand.id).tx(async (tx) => {
-    const row = [messageId, id, contactId, messageId, 'campaign', 'email', 'Hi', 'Hi', null]
-    await tx.run('messages_add', [NOW, ...row.map((value) => [value])])
-    await tx.run('messages_begun', [[messageId], [address], NOW, NOW])
-  })
-}
-
 const pathsIn = (text: string) => [...text.matchAll(/\/t\/[0-9A-Za-z]{12}/g)].map(([path]) => path)
 const clicksOf = async (id: string) =>
   (await sql`select at from link_click where conversation_id = ${id}`).map(({ at }) => at)
@@ -245,36 +231,126 @@ t.test('an opt-out link is honoured at once, on its channel, with a history', as
   }
 })
 
-const later = new Date(NOW.getTime() + 60_000)
-const again = createServer(linkRoutes({ postgres: db.postgres, now: () => later }))
-t.teardown(() => again.drain(0))
-const laterOrigin = `http://127.0.0.1:${await again.listen('127.0.0.1', 0)}`
-const postLater = (path: string, body: string) => post(path, body, laterOrigin)
+/** The links as they are so much later. */
+async function linksLater(ms: number) {
+  const later = new Date(NOW.getTime() + ms)
+  const server = createServer(linkRoutes({ postgres: db.postgres, now: () => later }))
+  const to = `http://127.0.0.1:${await server.listen('127.0.0.1', 0)}`
+  t.teardown(() => server.drain(0))
+  return { at: later, post: (path: string, body: string) => post(path, body, to) }
+}
+const soon = await linksLater(60_000)
+const DAY_MS = 86_400_000
+const sameDay = await linksLater(DAY_MS)
+const nextDay = await linksLater(DAY_MS + 1)
 
-t.test('a mail program unsubscribes by one click, and the page takes a mistake back', async (t) => {
+const BUTTON = /That was a mistake/
+const NOTHING = /Nothing was changed/
+const consentOf = async (id: string) =>
+  (await sql`select email_consent from contact where id = ${id}`)[0]?.email_consent
+/** Somebody with an opt-out link, who said something before on being sent emails. */
+async function linked(before: 'subscribed' | 'unsubscribed' | 'unknown') {
   const brand = await newBrand(db)
-  const { contactId, text, ...rest } = await conversation(brand, '{{opt_out.link}}', 'email')
+  const { id, contactId, text } = await conversation(brand, '{{opt_out.link}}', 'email')
   const [path = ''] = pathsIn(text)
-  const consent = async () => (await sql`select email, email_consent from contact where id = ${contactId}`)[0]
-  const email = (await consent())?.email
-  await sendTo(brand, email, { contactId, ...rest })
+  const say = (state: 'subscribed' | 'unsubscribed' | 'unknown', source: string, at: Date) =>
+    db.postgres.forBrand(brand.id).tx((tx) => setConsent(tx, contactId, 'email', state, source, at))
+  if (before !== 'unknown') await say(before, 'store', new Date(NOW.getTime() - DAY_MS))
+  return { brand, id, contactId, path, say, consent: () => consentOf(contactId) }
+}
+
+t.test('a mail program unsubscribes by one click', async (t) => {
+  const { path, consent } = await linked('subscribed')
   t.equal((await post(path, 'List-Unsubscribe=One-Click')).status, 200)
-  t.match(await consent(), { email_consent: 'unsubscribed' })
-  t.equal((await postLater(path, 'wish=start')).status, 200)
-  t.match(await consent(), { email, email_consent: 'subscribed' })
+  t.equal(await consent(), 'unsubscribed')
   t.equal((await post('/t/AAAAAAAAAAAA', '')).status, 404)
 })
 
-t.test('a yes by a link is none for an address that it did not go to', async (t) => {
-  const brand = await newBrand(db)
-  const { contactId, text, ...rest } = await conversation(brand, '{{opt_out.link}}', 'email')
-  const [path = ''] = pathsIn(text)
-  await sendTo(brand, 'before@example.com', { contactId, ...rest })
-  t.equal((await postLater(path, 'wish=start')).status, 200)
-  t.same(await sql`select email_consent from contact where id = ${contactId}`, [{ email_consent: 'unknown' }])
-  t.same(await sql`select state, address from contact_consent where contact_id = ${contactId}`, [
-    { state: 'subscribed', address: 'before@example.com' },
-  ])
+t.test('a mistake by a link is taken back, and what held before holds again', async (t) => {
+  for (const before of ['subscribed', 'unknown'] as const) {
+    const { brand, id, path, consent } = await linked(before)
+    t.match(await (await post(path, 'wish=stop')).text(), BUTTON)
+    t.equal((await soon.post(path, 'wish=start')).status, 200)
+    t.equal(await consent(), before)
+    t.same(await sql`select opted_out_at from conversation where id = ${id}`, [{ opted_out_at: null }])
+    t.match(
+      (await eventsOf(brand)).map(({ properties }) => properties),
+      [{ state: 'unsubscribed' }, { state: before }],
+    )
+  }
+})
+
+t.test('a mistake is taken back however often the link was opened', async (t) => {
+  const { path, consent } = await linked('subscribed')
+  await get(path)
+  t.match(await (await soon.post(path, 'wish=stop')).text(), BUTTON)
+  await sameDay.post(path, 'wish=start')
+  t.equal(await consent(), 'subscribed')
+})
+
+t.test('a link takes nothing back once a day has passed', async (t) => {
+  const { path, consent } = await linked('subscribed')
+  await get(path)
+  t.match(
+    await (await nextDay.post(path, 'wish=start')).text(),
+    /Nothing was changed.*To get emails again, ask/s,
+  )
+  t.equal(await consent(), 'unsubscribed')
+  t.notMatch(await (await nextDay.post(path, 'wish=stop')).text(), BUTTON)
+})
+
+t.test('a link takes no refusal back that came otherwise', async (t) => {
+  for (const source of ['store', 'reply']) {
+    const { path, say, consent } = await linked('subscribed')
+    await get(path)
+    await say('unsubscribed', source, soon.at)
+    t.match(await (await sameDay.post(path, 'wish=start')).text(), NOTHING)
+    t.equal(await consent(), 'unsubscribed')
+    t.notMatch(await (await sameDay.post(path, 'wish=stop')).text(), BUTTON)
+  }
+})
+
+t.test('who refused before is shown no button that takes it back', async (t) => {
+  const { path } = await linked('unsubscribed')
+  t.notMatch(await (await get(path)).text(), BUTTON)
+})
+
+t.test('what a link cannot take back stays in the history', async (t) => {
+  const { contactId, path } = await linked('unsubscribed')
+  await get(path)
+  await soon.post(path, 'wish=start')
+  const words = await sql`select source from contact_consent where contact_id = ${contactId} order by at`
+  t.same(words, [{ source: 'store' }, { source: 'opt-out link' }])
+})
+
+t.test('a link subscribes nobody who did not unsubscribe by it', async (t) => {
+  for (const before of ['unknown', 'subscribed', 'unsubscribed'] as const) {
+    const { brand, path, consent } = await linked(before)
+    t.match(await (await post(path, 'wish=start')).text(), NOTHING)
+    t.equal(await consent(), before)
+    t.same(await eventsOf(brand), [])
+  }
+})
+
+t.test('who subscribed after a mistake stays so', async (t) => {
+  const { path, say, consent } = await linked('unknown')
+  await get(path)
+  await say('subscribed', 'reply', soon.at)
+  t.match(await (await sameDay.post(path, 'wish=start')).text(), NOTHING)
+  t.equal(await consent(), 'subscribed')
+})
+
+t.test('a mistake is taken back for the customer who has the address, too', async (t) => {
+  const { brand, contactId, path } = await linked('unknown')
+  const [{ email } = {}] = await sql`select email from contact where id = ${contactId}`
+  await sql`insert into customer (brand_id, subject, id, provenance, email) values (${brand.id}, 1, 'a', 'server', ${email})`
+  await sql`insert into identifier (brand_id, kind, value, subject) values (${brand.id}, 'email', ${email}, 1)`
+  const holder = await contactOf(brand, 1, { email: 'other@example.com' })
+  const theirs = 'contactId' in holder ? holder.contactId : ''
+  await get(path)
+  t.equal(await consentOf(theirs), 'unsubscribed')
+  await soon.post(path, 'wish=start')
+  t.equal(await consentOf(theirs), 'unknown')
 })
 
 t.test('what a trigger carried leads nowhere but to the brand', async (t) => {

@@ -97,6 +97,7 @@ t.test(
       quiet,
       cap,
       attributionDays: 7,
+      consent: { sms: 'not-refused', email: 'not-refused' } as const,
       silentUntil: null,
       resumedAt: null,
     }
@@ -216,7 +217,7 @@ async function history(random: RandomSource) {
     cap: 1 + random.below(3),
     days: 1 + random.below(3),
   }
-  await own.run('message_policy_put', [policy.from, policy.until, policy.cap, policy.days, null])
+  await own.run('message_policy_put', [policy.from, policy.until, policy.cap, policy.days, null, null, null])
   await sql`update brand set timezone = ${random.pick(ZONES)} where id = ${brand.id}`
   const [{ timezone = 'UTC' } = {}] = await sql<
     { timezone: string }[]

@@ -782,7 +782,7 @@ t.test(
     const options = { seal: SEAL, webhookUrl: stage.origin, withKey: false }
     const made = await createProvider(own, { name: 'Loyalty' }, options)
     await createDefinition(own, made.id, POINTS)
-    await own.run('message_policy_put', ['00:00', '00:00', null, null, null])
+    await own.run('message_policy_put', ['00:00', '00:00', null, null, null, null, null])
     await stage.campaign(brand, {
       trigger_event: 'points_earned',
       provider_id: made.id,
@@ -832,7 +832,7 @@ t.test(
       },
       identifier_mappings: { external_id_path: 'id', email_path: "$['e_mail']", phone_path: 'mobile' },
     })
-    await own.run('message_policy_put', ['00:00', '00:00', null, null, null])
+    await own.run('message_policy_put', ['00:00', '00:00', null, null, null, null, null])
     const { filters } = await composerOptions(own, 'club_joined')
     const offered = filters.fields.filter(({ fact }) => fact === 'event').map(({ path }) => path)
     t.same(offered, ['id', 'plan'])
@@ -875,7 +875,7 @@ t.test('whom a webhook names by address alone is called as the customer is', asy
   const options = { seal: SEAL, webhookUrl: stage.origin, withKey: false }
   const provider = await createProvider(own, { name: 'Loyalty' }, options)
   await createDefinition(own, provider.id, POINTS)
-  await own.run('message_policy_put', ['00:00', '00:00', null, null, null])
+  await own.run('message_policy_put', ['00:00', '00:00', null, null, null, null, null])
   await stage.campaign(brand, {
     ...{ trigger_event: 'points_earned', provider_id: provider.id, action_type: 'sms' },
     messages: { sms: 'Hi {{contact.first_name|there}}. Reply STOP to opt out.' },
@@ -899,7 +899,7 @@ t.test('integers beyond 2^53 keep every digit, in filters and in what is said', 
   const options = { seal: SEAL, webhookUrl: stage.origin, withKey: false }
   const { id: provider_id } = await createProvider(own, { name: 'Loyalty' }, options)
   await createDefinition(own, provider_id, POINTS)
-  await own.run('message_policy_put', ['00:00', '00:00', null, null, null])
+  await own.run('message_policy_put', ['00:00', '00:00', null, null, null, null, null])
   await stage.campaign(brand, {
     ...{ trigger_event: 'points_earned', provider_id, action_type: 'email' },
     filters: [{ field: 'event.points', operator: '=', value: parseExactly('9007199254740993') }],

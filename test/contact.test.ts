@@ -434,7 +434,7 @@ t.test('people who are made one show what each of their contacts shows by itself
       const word = {
         ...{ brand_id: brand.id, contact_id: ids[random.below(ids.length)]?.id, channel },
         ...{ address: channel === 'sms' ? `+1202555${1000 + at}` : `${at}@example.com` },
-        ...{ state: random.pick(['subscribed', 'unsubscribed', 'unknown', 'unknown', 'subscribed']) },
+        ...{ state: random.pick(['subscribed', 'unsubscribed', 'unknown', 'pending', 'subscribed']) },
         ...{ source: random.pick(['store', 'store record', 'test']), at: new Date(random.below(20)) },
       }
       await tx`insert into contact_consent ${tx(word)} on conflict do nothing`

@@ -52,7 +52,7 @@ t.test('the words that files use for consent', async (t) => {
   t.same(
     (await shown()).map(([, email]) => email),
     // Nobody has a contact of whom nothing is said.
-    [...yes.map(() => 'subscribed'), ...no.map(() => 'unsubscribed'), 'unknown'],
+    [...yes.map(() => 'subscribed'), ...no.map(() => 'unsubscribed'), 'pending'],
   )
 })
 
@@ -177,7 +177,7 @@ t.test('a refusal of an address is that of whose contact it is', async (t) => {
 t.test('of who was erased an old file tells a refusal alone, for whose address it is now', async (t) => {
   const { owner, run, shown, said } = await store(t)
   const lines = (word: string) => ['customer_external_id,email,email_consent', `7,a@example.com,${word}`]
-  await run(...lines('no'))
+  await run(...lines('yes'))
   await db.postgres.forBrand(owner.id).tx((tx) => requestErasure(tx, { email: 'a@example.com' }, 'a test'))
   while (await eraseDue(pipeline, { brandId: owner.id, patience: { readersMs: 0, writersMs: 0 } }));
   t.match((await run(...lines('no'))).report, { imported: 0 })

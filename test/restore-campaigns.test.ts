@@ -16,7 +16,7 @@ const stage = await campaignStage(t, 2)
 const { clock, db } = stage
 const brand = await stage.brand()
 const own = db.postgres.forBrand(brand.id)
-await own.run('message_policy_put', ['00:00', '00:00', null, null, null])
+await own.run('message_policy_put', ['00:00', '00:00', null, null, null, null, null])
 const segment = await createSegment(own, {
   name: 'reached',
   definition: { source: 'customer_profile', rule: { field: 'has_email', op: '=', value: true } },

@@ -82,7 +82,9 @@ async function awaiting(t: Test): Promise<Awaiting> {
   const store = await startFakeStore({ state, shopDomain: 'any', accessToken: 'shpat_test' })
   t.teardown(() => store.close())
   const shop = await stage.brand({ apiOrigin: store.origin })
-  await db.postgres.forBrand(shop.id).run('message_policy_put', ['00:00', '00:00', null, null, null])
+  await db.postgres
+    .forBrand(shop.id)
+    .run('message_policy_put', ['00:00', '00:00', null, null, null, null, null])
   clock.to(new Date(Date.now() - 90 * MINUTE_MS))
   await stage.campaign(shop, { trigger_delay: { amount: 10, unit: 'minutes' } })
   clock.pass(1)

@@ -130,6 +130,54 @@ t.test('a consent that the store takes back without saying when is taken back', 
   }
 })
 
+const pending = (hour: number) => ({ state: 'pending', consent_updated_at: at(hour) })
+
+t.test('who has not confirmed a double opt-in waits for that, whatever they said before', async (t) => {
+  const versions = [
+    customer(2, { sms_marketing_consent: subscribed(2) }),
+    customer(3, { sms_marketing_consent: pending(3) }),
+  ]
+  for (const order of [versions, versions.toReversed()])
+    t.hasStrict(await contacts(await told(...order)), [{ sms_consent: 'pending' }])
+})
+
+t.test('who confirms a double opt-in has agreed, also since they began it', async (t) => {
+  for (const hour of [3, 4]) {
+    const versions = [
+      customer(3, { sms_marketing_consent: pending(3) }),
+      customer(4, { sms_marketing_consent: subscribed(hour) }),
+    ]
+    for (const order of [versions, versions.toReversed()])
+      t.hasStrict(await contacts(await told(...order)), [{ sms_consent: 'subscribed' }])
+  }
+})
+
+t.test('a double opt-in that is not confirmed undoes no refusal', async (t) => {
+  const brand = await told(
+    customer(2, { sms_marketing_consent: { state: 'unsubscribed', consent_updated_at: at(2) } }),
+    customer(3, { sms_marketing_consent: pending(3) }),
+  )
+  t.hasStrict(await contacts(brand), [{ sms_consent: 'unsubscribed' }])
+})
+
+t.test('a double opt-in that the shopper gave up is unknown again', async (t) => {
+  const brand = await told(
+    customer(2, { sms_marketing_consent: pending(2) }),
+    customer(3, { sms_marketing_consent: { state: 'not_subscribed', consent_updated_at: at(3) } }),
+  )
+  t.hasStrict(await contacts(brand), [{ sms_consent: 'unknown' }])
+})
+
+t.test('a double opt-in of a new number that is not confirmed leaves the old one', async (t) => {
+  const brand = await told(
+    customer(2, { sms_marketing_consent: subscribed(2) }),
+    customer(3, { phone: NEW, sms_marketing_consent: pending(3) }),
+  )
+  t.hasStrict(await contacts(brand), [{ phone: NEW, sms_consent: 'pending' }])
+  await tell(brand, customer(4, { phone: OLD }))
+  t.hasStrict(await contacts(brand), [{ phone: OLD, sms_consent: 'subscribed' }])
+})
+
 t.test('a consent without a time overrules no word that has one', async (t) => {
   const brand = await told(
     customer(3, { sms_marketing_consent: { state: 'unsubscribed', consent_updated_at: at(2) } }),

@@ -5,6 +5,7 @@ import { errorFields, log } from '../log.ts'
 import type { Postgres } from '../store/postgres.ts'
 import { isCode, type LinkKind } from './link.ts'
 import { honour } from './opt-out.ts'
+import { mayTakeBack, takeBack } from './take-back.ts'
 import { whomOf } from './whom.ts'
 
 /** A shortened link by its code. */
@@ -17,8 +18,6 @@ export interface Link {
   conversationId: string
   campaignId: string | null
   channel: ConsentChannel
-  /** Where its message went to; null before it did. */
-  address: string | null
   brandName: string
   /** Whether whom its message was for is erased. */
   erased: boolean
@@ -33,7 +32,6 @@ interface LinkRow {
   conversation_id: string
   campaign_id: string | null
   channel: ConsentChannel
-  address: string | null
   brand_name: string
   erased: boolean
 }
@@ -52,7 +50,6 @@ export async function linkOf(postgres: Postgres, code: string): Promise<Link | u
       conversationId: row.conversation_id,
       campaignId: row.campaign_id,
       channel: row.channel,
-      address: row.address,
       brandName: row.brand_name,
       erased: row.erased,
     }
@@ -87,17 +84,28 @@ export async function recordClick(postgres: Postgres, link: Link, at: Date): Pro
   }
 }
 
-/**
- * Honours what somebody asks for by an opt-out link. Whoever has the link has the address that it was sent to, and says yes
- * for that one only. False: whom it was for is erased, and nothing was done.
- */
-export async function followWish(
+const BY_LINK = 'opt-out link'
+/** So long an opt-out by a link may be taken back by one: whoever got the mail passed on has the link as well. */
+const MISTAKE_MS = 86_400_000
+
+/** Opts out by a link. False: whom it was for is erased, and nothing was done. */
+export async function optOut(
   postgres: Postgres,
-  { brandId, conversationId, channel, address }: Link,
-  wants: 'stop' | 'start',
+  { brandId, conversationId, channel }: Link,
   at: Date,
 ): Promise<boolean> {
-  const about = wants === 'start' ? { address: address ?? '' } : {}
-  const wish = { conversationId, channel, wants, source: 'opt-out link', at, ...about }
+  const wish = { conversationId, channel, wants: 'stop', source: BY_LINK, at } as const
   return await postgres.forBrand(brandId).tx((tx) => honour(tx, brandId, wish))
 }
+
+const mistakeOf = ({ conversationId, channel }: Link, at: Date) => ({
+  ...{ conversationId, channel, source: BY_LINK, at },
+  since: new Date(at.getTime() - MISTAKE_MS),
+})
+
+/** Takes an opt-out by a link back. False: there is none of today, or others forbid messages as well. */
+export const undoOptOut = (postgres: Postgres, link: Link, at: Date): Promise<boolean> =>
+  takeBack(postgres.forBrand(link.brandId), link.brandId, mistakeOf(link, at))
+
+export const mayUndoOptOut = (postgres: Postgres, link: Link, at: Date): Promise<boolean> =>
+  mayTakeBack(postgres.forBrand(link.brandId), mistakeOf(link, at))

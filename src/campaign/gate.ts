@@ -2,6 +2,10 @@ import type { ConsentChannel, ConsentState } from '../identity/contact.ts'
 import { type QuietHours, quietUntil } from './quiet.ts'
 import { zoneOf } from './zone.ts'
 
+/** Whom campaigns may message over a channel: only who agreed, or everybody who has not refused. */
+export const CONSENT_RULES = ['required', 'not-refused'] as const
+export type ConsentRule = (typeof CONSENT_RULES)[number]
+
 /** Rules of a brand for its campaign messages. */
 export interface Policy {
   /** Of contacts whose number says none. */
@@ -9,6 +13,7 @@ export interface Policy {
   quiet: QuietHours
   cap: { messages: number; days: number }
   attributionDays: number
+  consent: Record<ConsentChannel, ConsentRule>
   /** Until when it is waited for what the store sold while nobody listened; null: it is not. */
   silentUntil: Date | null
   /** When somebody last began to do the jobs of the service after a time in which nobody had. */
@@ -24,7 +29,7 @@ export interface Addressee {
 
 /** Why a message must not leave now: never, or not before an instant. */
 export type Barrier =
-  | { reason: 'already_bought' | 'opted_out' | 'too_late'; until: null }
+  | { reason: 'already_bought' | 'opted_out' | 'no_consent' | 'too_late'; until: null }
   | { reason: 'store_awaited' | 'quiet_hours'; until: Date }
 
 /** What happened longer ago is nothing to write to anybody about. */
@@ -48,6 +53,7 @@ export function barrierTo(
 ): Barrier | null {
   if (boughtAt !== null) return { reason: 'already_bought', until: null }
   if (hasOptedOut(contact, channel)) return { reason: 'opted_out', until: null }
+  if (lacksConsent(contact, channel, policy)) return { reason: 'no_consent', until: null }
   if (now.getTime() - dueAt.getTime() > LATEST_MS) return { reason: 'too_late', until: null }
   const { silentUntil } = policy
   if (silentUntil !== null && silentUntil > now) return { reason: 'store_awaited', until: silentUntil }
@@ -58,4 +64,12 @@ export function barrierTo(
 
 /** Whom it concerns what was said last, also for answers. */
 export const hasOptedOut = (contact: Addressee, channel: ConsentChannel): boolean =>
-  (channel === 'sms' ? contact.sms_consent : contact.email_consent) === 'unsubscribed'
+  consentOf(contact, channel) === 'unsubscribed'
+
+function lacksConsent(contact: Addressee, channel: ConsentChannel, policy: Policy): boolean {
+  const consent = consentOf(contact, channel)
+  return consent === 'pending' || (policy.consent[channel] === 'required' && consent !== 'subscribed')
+}
+
+const consentOf = (contact: Addressee, channel: ConsentChannel): ConsentState =>
+  channel === 'sms' ? contact.sms_consent : contact.email_consent

@@ -1,5 +1,5 @@
 import type { Brand, Statements } from '../op.ts'
-import type { Policy } from './gate.ts'
+import type { ConsentRule, Policy } from './gate.ts'
 
 interface Row extends Brand {
   quiet_from: string
@@ -7,6 +7,8 @@ interface Row extends Brand {
   cap_messages: number
   cap_days: number
   attribution_days: number
+  sms_consent: ConsentRule
+  email_consent: ConsentRule
   silent_until: Date | null
   resumed_at: Date | null
 }
@@ -20,6 +22,8 @@ export async function messageBrand(db: Pick<Statements, 'one'>): Promise<{ brand
     cap_messages,
     cap_days,
     attribution_days,
+    sms_consent,
+    email_consent,
     silent_until,
     resumed_at,
     ...brand
@@ -31,6 +35,7 @@ export async function messageBrand(db: Pick<Statements, 'one'>): Promise<{ brand
       quiet: { from: quiet_from, until: quiet_until },
       cap: { messages: cap_messages, days: cap_days },
       attributionDays: attribution_days,
+      consent: { sms: sms_consent, email: email_consent },
       silentUntil: silent_until,
       resumedAt: resumed_at,
     },

@@ -82,7 +82,7 @@ export const REASONS = {
     step: 'check',
     label: 'May be messaged',
     level: 'info',
-    rule: 'No order, no opt-out, no quiet hours, fewer messages than the cap, and the filters hold.',
+    rule: 'No order, no opt-out, consent where it is required, no quiet hours, fewer messages than the cap, and the filters hold.',
   },
   already_bought: {
     step: 'check',
@@ -96,6 +96,13 @@ export const REASONS = {
     label: 'Opted out',
     level: 'warning',
     rule: 'Nothing is sent over a channel that the contact opted out of.',
+    outcome: 'stopped',
+  },
+  no_consent: {
+    step: 'check',
+    label: 'No consent',
+    level: 'warning',
+    rule: 'A campaign messages nobody who has not confirmed a double opt-in, and where the brand requires consent only who agreed.',
     outcome: 'stopped',
   },
   quiet_hours: {

@@ -1,3 +1,4 @@
+import { CONSENT_RULES } from '../campaign/gate.ts'
 import { messageBrand } from '../campaign/message-brand.ts'
 import { command, integerOption, type Run, text, UsageError } from './command.ts'
 import { brand, ofBrand } from './of-brand.ts'
@@ -13,9 +14,17 @@ function timeOf({ values }: Run, name: string): string | null {
 const numberOf = ({ values }: Run, name: string, most: number): number | null =>
   text(values, name) === undefined ? null : integerOption(values, name, 0, 1, most)
 
+function consentRuleOf({ values }: Run, name: string): string | null {
+  const given = text(values, name)
+  if (given === undefined) return null
+  if (!CONSENT_RULES.some((rule) => rule === given))
+    throw new UsageError(`--${name} must be ${CONSENT_RULES.join(' or ')}, not "${given}"`)
+  return given
+}
+
 async function policyOf(run: Run) {
   const { policy } = await messageBrand((await ofBrand(run)).db)
-  const { timezone, quiet, cap, attributionDays } = policy
+  const { timezone, quiet, cap, attributionDays, consent } = policy
   return {
     timezone,
     quiet_from: quiet.from.slice(0, 5),
@@ -23,6 +32,8 @@ async function policyOf(run: Run) {
     cap_messages: cap.messages,
     cap_days: cap.days,
     attribution_days: attributionDays,
+    sms_consent: consent.sms,
+    email_consent: consent.email,
   }
 }
 
@@ -33,6 +44,11 @@ const told = (policy: Awaited<ReturnType<typeof policyOf>>) =>
       : `Quiet from ${policy.quiet_from} until ${policy.quiet_until}, by the clock of the country of the contact’s number where that has one time, else of ${policy.timezone}`,
     `At most ${policy.cap_messages} campaign messages to a contact within ${policy.cap_days} days`,
     `An order within ${policy.attribution_days} days of a message or a click counts as recovered`,
+    ...(['sms', 'email'] as const).map((channel) =>
+      policy[`${channel}_consent`] === 'required'
+        ? `Campaigns message only who agreed to ${channel}`
+        : `Campaigns message everybody who has not refused ${channel}`,
+    ),
   ].join('\n')
 
 export const policyCommands = [
@@ -61,6 +77,12 @@ export const policyCommands = [
         placeholder: 'N',
         what: 'How long after a message or a click an order counts as recovered',
       },
+      'sms-consent': {
+        type: 'string',
+        placeholder: CONSENT_RULES.join('|'),
+        what: 'Whom campaigns message by sms: only who agreed, or everybody who has not refused',
+      },
+      'email-consent': { type: 'string', placeholder: CONSENT_RULES.join('|'), what: 'The same for email' },
     },
     run: async (run) => {
       const given = [
@@ -69,6 +91,8 @@ export const policyCommands = [
         numberOf(run, 'cap-messages', 1_000),
         numberOf(run, 'cap-days', 90),
         numberOf(run, 'attribution-days', 90),
+        consentRuleOf(run, 'sms-consent'),
+        consentRuleOf(run, 'email-consent'),
       ]
       if (given.every((each) => each === null))
         throw new UsageError('policy set: nothing is set. See recoup policy set --help')

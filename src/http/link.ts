@@ -1,5 +1,5 @@
 import type { Limits } from '../access/limits.ts'
-import { followWish, type Link, linkOf, recordClick } from '../campaign/click.ts'
+import { type Link, linkOf, mayUndoOptOut, optOut, recordClick, undoOptOut } from '../campaign/click.ts'
 import { LINK_PATH } from '../campaign/link.ts'
 import type { Postgres } from '../store/postgres.ts'
 import type { Reply } from './reply.ts'
@@ -31,16 +31,19 @@ export function linkRoutes({ postgres, limit, now = () => new Date() }: Links): 
     limit?.(ANY_BRAND, request.address)
     return await linkOf(postgres, request.params.code ?? '')
   }
-  const followed = async (link: Link, wants: 'stop' | 'start'): Promise<Reply> => {
-    if (!(await followWish(postgres, link, wants, now()))) return nobodys(link)
-    return wants === 'start' ? started(link) : stopped(link)
+  const stop = async (link: Link): Promise<Reply> => {
+    const at = now()
+    if (!(await optOut(postgres, link, at))) return nobodys(link)
+    return stopped(link, await mayUndoOptOut(postgres, link, at))
   }
+  const undo = async (link: Link): Promise<Reply> =>
+    (await undoOptOut(postgres, link, now())) ? undone(link) : unchanged(link)
   const follow = async (request: Request): Promise<Reply> => {
     const link = await found(request)
     if (!link) return gone()
     if (link.kind === 'opt_out') {
       if (link.erased) return nobodys(link)
-      return isPerson(request) ? await followed(link, 'stop') : asked(link)
+      return isPerson(request) ? await stop(link) : asked(link)
     }
     if (link.url === null) return gone()
     if (isPerson(request)) await recordClick(postgres, link, now())
@@ -49,8 +52,9 @@ export function linkRoutes({ postgres, limit, now = () => new Date() }: Links): 
   const submit = async (request: Request): Promise<Reply> => {
     const link = await found(request)
     if (link?.kind !== 'opt_out') return gone()
-    const wants = new URLSearchParams(request.body.toString()).get('wish') === 'start' ? 'start' : 'stop'
-    return await followed(link, wants)
+    if (link.erased) return nobodys(link)
+    const wish = new URLSearchParams(request.body.toString()).get('wish')
+    return wish === 'start' ? await undo(link) : await stop(link)
   }
   return [
     {
@@ -108,17 +112,30 @@ const asked = ({ brandName, channel }: Link): Reply =>
 <form method="post"><input type="hidden" name="wish" value="stop"><button>Unsubscribe</button></form>`,
   })
 
-const stopped = ({ brandName, channel }: Link): Reply =>
+const again = ({ channel, brandName }: Link) =>
+  `To get ${WHAT[channel]} again, ${channel === 'sms' ? 'answer START to the last one, or ' : ''}ask ${brandName}.`
+
+const stopped = (link: Link, mayUndo: boolean): Reply =>
   page({
     title: 'Unsubscribed',
-    content: html`<h1>You get no more ${WHAT[channel]} from ${brandName}</h1>
-<p>This holds from now on.</p>
-<form method="post"><input type="hidden" name="wish" value="start"><button class="second">That was a mistake: subscribe again</button></form>`,
+    content: html`<h1>You get no more ${WHAT[link.channel]} from ${link.brandName}</h1>
+<p>This holds from now on.${mayUndo ? '' : ` ${again(link)}`}</p>
+${mayUndo ? UNDO : ''}`,
   })
 
-const started = ({ brandName, channel }: Link): Reply =>
+const UNDO = html`<form method="post"><input type="hidden" name="wish" value="start"><button class="second">That was a mistake: take it back</button></form>`
+
+const undone = ({ brandName, channel }: Link): Reply =>
   page({
-    title: 'Subscribed',
-    content: html`<h1>You get ${WHAT[channel]} from ${brandName} again</h1>
+    title: 'Taken back',
+    content: html`<h1>That was taken back</h1>
+<p>For ${WHAT[channel]} from ${brandName} it is as it was before.</p>
 <form method="post"><input type="hidden" name="wish" value="stop"><button class="second">Unsubscribe</button></form>`,
+  })
+
+const unchanged = (link: Link): Reply =>
+  page({
+    title: 'Nothing changed',
+    content: html`<h1>Nothing was changed</h1>
+<p>This link takes an unsubscribing by it back for a day, unless somebody said otherwise since. ${again(link)}</p>`,
   })

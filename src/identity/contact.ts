@@ -7,7 +7,11 @@ import { phoneOf } from './channel.ts'
 
 export type ContactChannel = 'email' | 'phone'
 export type ConsentChannel = 'sms' | 'email'
-export type ConsentState = 'subscribed' | 'unsubscribed' | 'unknown'
+/** `pending`: a double opt-in that was not confirmed. */
+export type ConsentState = 'subscribed' | 'unsubscribed' | 'unknown' | 'pending'
+
+/** As it is told: who has not confirmed has neither agreed nor refused. */
+export const toldConsent = (state: ConsentState) => (state === 'pending' ? 'unknown' : state)
 
 /** Channels as they are stored: email trimmed and in lower case, phone in E.164; null for what is none. */
 export interface Channels {
@@ -176,4 +180,31 @@ export async function setConsent(
   ])
   if (theirs) await setConsent(tx, theirs.id, channel, state, source, at, theirs.address)
   return true
+}
+
+/**
+ * Takes back what a contact refused on a channel by one source since an instant, so that what was said before and elsewhere
+ * holds; resolves with that, and with when the refusals were. Null: they do not forbid messages now, or others do as well;
+ * then the transaction must not commit.
+ */
+export async function takeBackRefusals(
+  tx: Statements,
+  contactId: string,
+  channel: ConsentChannel,
+  source: string,
+  since: Date,
+): Promise<{ state: ConsentState; refusedAt: Date[] } | null> {
+  const held = await holdContacts(tx, [contactId, null, null])
+  const shown = async () =>
+    (await tx.maybe<{ state: ConsentState }>('consent_shown', [contactId, channel]))?.state
+  if ((await shown()) !== 'unsubscribed') return null
+  const refusals = await tx.many<{ contact_id: string; at: Date }>('refusals_take_back', [
+    ...[contactId, channel, source, since],
+  ])
+  const others = [...new Set(refusals.map(({ contact_id }) => contact_id))].filter((id) => !held.includes(id))
+  await tx.run('consent_apply', [held])
+  for (const id of others) await applyConsents(tx, id)
+  const state = await shown()
+  if (state === undefined || state === 'unsubscribed') return null
+  return { state, refusedAt: refusals.map(({ at }) => at) }
 }

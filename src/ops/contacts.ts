@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { id, list, named, paging, time, uuid } from '../fields.ts'
-import type { ConsentState } from '../identity/contact.ts'
+import { type ConsentState, toldConsent } from '../identity/contact.ts'
 import { type Op, op, type Page } from '../op.ts'
 
 const LISTED: Page = { default: 50, max: 100, over: 'clamp' }
@@ -40,7 +40,7 @@ const shown = ({
   ...contact
 }: ContactRow): v.InferOutput<typeof Contact> => ({
   ...contact,
-  consent: { sms: sms_consent, email: email_consent },
+  consent: { sms: toldConsent(sms_consent), email: toldConsent(email_consent) },
   created_at: contact.created_at.toISOString(),
   updated_at: contact.updated_at.toISOString(),
 })

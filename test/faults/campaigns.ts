@@ -98,7 +98,7 @@ async function setUp(
     ...[channel, over, JSON.stringify(settings)],
     ...[secret, v7(), 1_000],
   ])
-  await db.run('message_policy_put', ['00:00', '00:00', 1_000, null, null])
+  await db.run('message_policy_put', ['00:00', '00:00', 1_000, null, null, null, null])
   const { id } = await createCampaign(
     db,
     {

@@ -7,6 +7,8 @@ select
     coalesce(cap_messages, 4) as cap_messages,
     coalesce(cap_days, 7) as cap_days,
     coalesce(attribution_days, 7) as attribution_days,
+    coalesce(sms_consent, 'not-refused') as sms_consent,
+    coalesce(email_consent, 'not-refused') as email_consent,
     store_awaited_until(brand.id) as silent_until,
     jobs_resumed_at() as resumed_at
 from brand

@@ -21,7 +21,7 @@ const CONSENT = {
     ...['unsubscribed', 'no', 'n', 'false', 'f', '0', 'opted_out', 'opt_out', 'suppressed', 'cleaned'],
     ...['not_subscribed', 'non_subscribed', 'never_subscribed', 'redacted', 'invalid'],
   ],
-  unknown: ['pending', 'unconfirmed'],
+  pending: ['pending', 'unconfirmed'],
 }
 
 interface Cast {

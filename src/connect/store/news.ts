@@ -1,3 +1,4 @@
+import { toldConsent } from '../../identity/contact.ts'
 import type { Subjects } from './people.ts'
 import type {
   Batch,
@@ -137,13 +138,16 @@ const customerUpdated = (one: CustomerRecord, subject: number): News => ({
   properties: without({ tags: one.tags }),
 })
 
-const consentUpdated = ({ storeCustomerId, channel, state, at }: ConsentRecord, subject: number): News => ({
-  id: `consent_updated:${storeCustomerId}:${channel}:${state}:${Date.parse(at)}`,
-  type: 'consent_updated',
-  occurredAt: new Date(at),
-  subject,
-  properties: { channel, state },
-})
+const consentUpdated = ({ storeCustomerId, channel, at, ...said }: ConsentRecord, subject: number): News => {
+  const state = toldConsent(said.state)
+  return {
+    id: `consent_updated:${storeCustomerId}:${channel}:${state}:${Date.parse(at)}`,
+    type: 'consent_updated',
+    occurredAt: new Date(at),
+    subject,
+    properties: { channel, state },
+  }
+}
 
 const cartUpdated = (one: CartRecord, subject: number): News => ({
   id: `cart_updated:${one.externalId}:${ms(one)}`,

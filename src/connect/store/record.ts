@@ -115,7 +115,7 @@ export interface CustomerRecord extends Versioned {
 }
 
 export type Channel = 'sms' | 'email'
-export type ConsentState = 'subscribed' | 'unsubscribed' | 'unknown'
+export type ConsentState = 'subscribed' | 'unsubscribed' | 'unknown' | 'pending'
 
 /** One word on consent; each of them is kept. */
 export interface ConsentRecord {

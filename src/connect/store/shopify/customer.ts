@@ -74,8 +74,7 @@ function consentOf(
   }
 }
 
-/** Pending is a double opt-in that was not confirmed: no consent yet. */
 export function consentState(platform: string): ConsentState {
-  if (platform === 'subscribed') return 'subscribed'
+  if (platform === 'subscribed' || platform === 'pending') return platform
   return ['unsubscribed', 'redacted', 'invalid'].includes(platform) ? 'unsubscribed' : 'unknown'
 }
