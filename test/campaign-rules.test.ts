@@ -332,6 +332,7 @@ t.test('no message leaves to whom it must not, over random histories', async (t)
       seal: SEAL,
       agent: null,
       baseUrl: 'https://r.example',
+      storePlatformDomain: 'myshopify.com',
       open: () => channel,
     }
     /** When each run was triggered, by its customer. */
