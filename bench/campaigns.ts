@@ -99,6 +99,7 @@ try {
     seal: openSeal(app.config),
     agent: null,
     baseUrl: 'https://bench.example',
+    storePlatformDomain: 'myshopify.com',
   }
   progress(`${waiting} runs that wait`)
   for (let n = 0; n < waiting; n += 10_000)

@@ -39,7 +39,7 @@ async function abandoned(brand: Brand, count = 1) {
   let phone = ''
   for (const last = people + count; people < last; ) {
     const n = ++people
-    phone = `+1202555${String(1000 + n)}`
+    phone = `+354555${String(1000 + n)}`
     const body = checkout({
       id: 7_000 + n,
       email: `ann${n}@example.com`,
@@ -456,7 +456,7 @@ t.test('a message is not delivered before it was sent, by whatever clock', async
   ])
 })
 
-const NEW_PHONE = '+12025550999'
+const NEW_PHONE = '+3545550999'
 
 /** The store has another number of the last customer who left a checkout. */
 async function renumbered(brand: Brand): Promise<void> {
@@ -546,7 +546,7 @@ t.test('a message that is sent while its run is worked on is known to be sent', 
 
 t.test('of two first messages of somebody at the same time both are taken', async (t) => {
   const { brand, tell } = await withGateway()
-  const says = (id: string) => tell({ type: 'message', id, from: '+12025559998', text: 'Hi' })
+  const says = (id: string) => tell({ type: 'message', id, from: '+3545559998', text: 'Hi' })
   const told = await Promise.all(['in_1', 'in_2', 'in_1'].map(says))
   t.equal(told.filter(({ body }) => body.ok).length, 2)
   t.equal((await messagesOf(brand)).length, 2)
@@ -554,12 +554,12 @@ t.test('of two first messages of somebody at the same time both are taken', asyn
 
 t.test('a message of somebody whom no campaign messaged begins a conversation', async (t) => {
   const { brand, tell } = await withGateway()
-  await tell({ type: 'message', id: 'in_1', from: '+12025559999', text: 'Hi' })
-  await tell({ type: 'message', id: 'in_2', from: '+12025559999', text: 'Anybody?' })
+  await tell({ type: 'message', id: 'in_1', from: '+3545559999', text: 'Hi' })
+  await tell({ type: 'message', id: 'in_2', from: '+3545559999', text: 'Anybody?' })
   t.match(
     await sql`select campaign_id, status, phone from conversation join contact on contact.id = contact_id
     where conversation.brand_id = ${brand.id}`,
-    [{ campaign_id: null, status: 'open', phone: '+12025559999' }],
+    [{ campaign_id: null, status: 'open', phone: '+3545559999' }],
   )
   t.equal((await messagesOf(brand)).length, 2)
 })
@@ -783,7 +783,7 @@ t.test('what is written after an erasure is of somebody new', async (t) => {
   const { brand, said, cut, contacts } = await erasedShopper(t)
   await said('Hi', new Date(cut.getTime() + 1))
   await said('Anybody?')
-  t.match(await contacts(), [{ phone: /^\+1202/ }])
+  t.match(await contacts(), [{ phone: /^\+354/ }])
   t.match(await messagesOf(brand), [{ body: '' }, { body: 'Hi' }, { body: 'Anybody?' }])
 })
 

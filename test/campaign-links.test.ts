@@ -36,7 +36,11 @@ const post = (path: string, body: string, to = origin) =>
     body,
   })
 
-const STORE = { shop_domain: 'lumen.myshopify.com', storefront_domains: ['www.lumen.example'] }
+const STORE = {
+  shop_domain: 'lumen.myshopify.com',
+  storefront_domains: ['www.lumen.example'],
+  storePlatformDomain: 'myshopify.com',
+}
 
 const PRERENDERED = { 'sec-purpose': 'prefetch;prerender' }
 
@@ -61,7 +65,7 @@ async function conversation(brand: Brand, template: string, channel: 'sms' | 'em
     const draft = {
       headline: null,
       body: template,
-      values: { 'contact.first_name': 'Ada' },
+      values: { 'contact.first_name': 'Ada', 'discount.code': 'T&X-1', 'event.size': 'größe 4/5?' },
       cart: cartUrl({ type: 'cart', url: null }, { items: [{ variant_id: 7, quantity: 2 }] }, STORE),
       checkout: checkoutUrl({ checkout_url: 'https://www.lumen.example/checkouts/c1?key=k' }, STORE),
     }
@@ -479,6 +483,44 @@ t.test('the text behind an address without a space is no part of it', async (t) 
     const [link] = await sql`select url from short_link where conversation_id = ${id}`
     t.equal(link?.url, url)
   }
+})
+
+t.test('an address goes on over the variables in it, which are percent-encoded there', async (t) => {
+  const brand = await newBrand(db)
+  for (const [template, url, after] of [
+    ['https://a.example/discount/{{discount.code}}', 'https://a.example/discount/T%26X-1', ''],
+    ['(https://a.example/{{discount.code}}).', 'https://a.example/T%26X-1', ').'],
+    [
+      'https://a.example/?s={{event.size}}&c={{discount.code}}#x, {{discount.code}}',
+      'https://a.example/?s=gr%C3%B6%C3%9Fe%204%2F5%3F&c=T%26X-1#x',
+      ', T&X-1',
+    ],
+    ['https://a.example/{{event.none|a b.}}/', 'https://a.example/a%20b./', ''],
+    ['https://a.example/{{event.none}}{{discount.code}}。', 'https://a.example/T%26X-1', '。'],
+    ['{{contact.first_name|https://b.example}} https://a.example/', 'https://a.example/', ''],
+  ] as const) {
+    const { id, text } = await conversation(brand, template)
+    t.equal(text.slice(text.indexOf('/t/') + 15), after, template)
+    t.same(await sql`select url from short_link where conversation_id = ${id}`, [{ url }])
+  }
+})
+
+t.test('an address with a variable in its host stays as it is written', async (t) => {
+  const { id, text } = await conversation(await newBrand(db), 'https://{{event.none|a.example}}/x')
+  t.equal(text, 'https://a.example/x')
+  t.same(await sql`select from short_link where conversation_id = ${id}`, [])
+})
+
+t.test('the front page of a store of the platform takes the code of a discount', async (t) => {
+  const cart = { type: 'cart', url: null } as const
+  t.equal(cartUrl(cart, {}, STORE, 'TEN'), 'https://www.lumen.example/discount/TEN')
+  t.equal(checkoutUrl({}, STORE, 'T%'), 'https://www.lumen.example/discount/T%25')
+  t.equal(cartUrl(cart, {}, STORE), 'https://www.lumen.example/')
+  t.equal(
+    cartUrl(cart, {}, { ...STORE, shop_domain: 'lumen.example' }, 'TEN'),
+    'https://www.lumen.example/',
+    'of another store',
+  )
 })
 
 t.test('messages say of each item what filters compare: its product, title and sku', async (t) => {

@@ -24,13 +24,24 @@ const MINUTE_MS = 60_000
 const DAY_MS = 1_440 * MINUTE_MS
 const BEGIN = Date.parse('2026-03-26T00:00:00Z')
 const ZONES = ['UTC', 'America/New_York', 'Europe/Berlin', 'Asia/Kolkata', 'Pacific/Auckland']
-/** What numbers begin with, and where they are; null: their country has several times. */
+const UNITED_STATES = [
+  'America/New_York',
+  'America/Chicago',
+  'America/Denver',
+  'America/Phoenix',
+  'America/Los_Angeles',
+  'America/Anchorage',
+  'America/Adak',
+  'Pacific/Honolulu',
+]
+/** What numbers begin with, and where they may be, first where most of them are. */
 const NUMBERS = [
-  { prefix: '+1202', zone: null },
-  { prefix: '+491512', zone: 'Europe/Berlin' },
-  { prefix: '+44791', zone: 'Europe/London' },
-  { prefix: '+91981', zone: 'Asia/Kolkata' },
-  { prefix: '+81901', zone: 'Asia/Tokyo' },
+  { prefix: '+1202', zones: UNITED_STATES },
+  { prefix: '+3461', zones: ['Europe/Madrid', 'Atlantic/Canary'] },
+  { prefix: '+491512', zones: ['Europe/Berlin'] },
+  { prefix: '+44791', zones: ['Europe/London'] },
+  { prefix: '+91981', zones: ['Asia/Kolkata'] },
+  { prefix: '+81901', zones: ['Asia/Tokyo'] },
 ]
 
 /** What the clock of a zone shows, told by another way than the code under test takes. */
@@ -46,6 +57,13 @@ const minuteOf = (time: string) => Number(time.slice(0, 2)) * 60 + Number(time.s
 function isQuiet(at: Date, zone: string, from: string, until: string): boolean {
   const [now, begin, end] = [localMinute(at, zone), minuteOf(from), minuteOf(until)]
   return begin <= end ? now >= begin && now < end : now >= begin || now < end
+}
+/** Whether nothing may be sent to somebody who is in one of the zones, of quiet hours at whole and half hours. */
+function isQuietSomewhere(at: Date, zones: readonly string[], from: string, until: string): boolean {
+  const isOver = (moment: Date) => zones.every((zone) => !isQuiet(moment, zone, from, until))
+  if (isOver(at)) return false
+  const halfHours = Array.from({ length: 96 }, (_, n) => new Date(at.getTime() + n * 30 * MINUTE_MS))
+  return halfHours.some(isOver) || isQuiet(at, zones[0] ?? 'UTC', from, until)
 }
 
 t.test('quiet hours end at the first minute that is not quiet, also where clocks are changed', async (t) => {
@@ -87,47 +105,83 @@ t.test('quiet hours end at the first minute that is not quiet, also where clocks
   t.equal(quietUntil(new Date(), 'Nowhere/Here', { from: '10:00', until: '10:00' }), null)
 })
 
-t.test(
-  'it is as late as in the country of the number, where that has one time, else as for the brand',
-  async (t) => {
-    const quiet = { from: '21:00', until: '08:00' }
-    const cap = { messages: 1, days: 1 }
-    const policy = {
-      timezone: 'America/New_York',
-      quiet,
-      cap,
-      attributionDays: 7,
-      consent: { sms: 'not-refused', email: 'not-refused' } as const,
-      silentUntil: null,
-      resumedAt: null,
-    }
-    const until = (phone: string | null, at: string) => {
-      const contact = { sms_consent: 'unknown', email_consent: 'unknown', phone } as const
-      const intended = { channel: 'email', dueAt: new Date(at), boughtAt: null } as const
-      const barrier = barrierTo(contact, intended, policy, new Date(at))
-      return barrier?.until ? barrier.until.toISOString().slice(11, 16) : null
-    }
-    const evening = '2026-11-20T22:30:00Z'
-    t.equal(until('+4915122000001', evening), '07:00', 'Germany, whose two zones have one time')
-    t.equal(until('+447912000001', evening), '08:00', 'Great Britain')
-    t.equal(until('+819012000001', evening), '23:00', 'Japan')
-    t.equal(until('+18761234567', evening), null, 'Jamaica')
-    t.equal(until('+8613812345678', evening), '00:00', 'China, where ICU has a second clock')
-    t.equal(until('+380501234567', evening), '06:00', 'Ukraine')
-    t.equal(until('+38349123456', evening), '07:00', 'Kosovo, of which ICU has no zone')
-    for (const phone of [
-      '+12025550101',
-      '+14165550101',
-      '+61412345678',
-      '+5511912345678',
-      '+80012345678',
-      null,
-    ]) {
-      t.equal(until(phone, evening), null, `${phone} in the afternoon of New York`)
-      t.equal(until(phone, '2026-11-20T03:00:00Z'), '13:00', `${phone} in the night of New York`)
-    }
-  },
-)
+/** When a message may leave that is due at an instant; null: then. */
+function quietTill(phone: string | null, at: string, { timezone, from = '21:00', until = '08:00' }: Night) {
+  const policy = {
+    timezone,
+    quiet: { from, until },
+    cap: { messages: 1, days: 1 },
+    attributionDays: 7,
+    consent: { sms: 'not-refused', email: 'not-refused' } as const,
+    silentUntil: null,
+    resumedAt: null,
+  }
+  const contact = { sms_consent: 'unknown', email_consent: 'unknown', phone } as const
+  const intended = { channel: 'email', dueAt: new Date(at), boughtAt: null } as const
+  const barrier = barrierTo(contact, intended, policy, new Date(at))
+  return barrier?.until ? barrier.until.toISOString().slice(11, 16) : null
+}
+interface Night {
+  /** Of the brand. */
+  timezone: string
+  from?: string
+  until?: string
+}
+const EVENING = '2026-11-20T22:30:00Z'
+
+t.test('it is as late as in the country of the number, where that has one time', async (t) => {
+  const until = (phone: string) => quietTill(phone, EVENING, { timezone: 'America/New_York' })
+  t.equal(until('+4915122000001'), '07:00', 'Germany, whose two zones have one time')
+  t.equal(until('+447912000001'), '08:00', 'Great Britain')
+  t.equal(until('+819012000001'), '23:00', 'Japan')
+  t.equal(until('+18761234567'), null, 'Jamaica')
+  t.equal(until('+8613812345678'), '00:00', 'China, where ICU has a second clock')
+  t.equal(until('+380501234567'), '06:00', 'Ukraine')
+  t.equal(until('+38349123456'), '07:00', 'Kosovo, of which ICU has no zone')
+})
+
+t.test('without a country it is as late as for the brand, and in its own of several times', async (t) => {
+  const own = [
+    ['America/New_York', '+12025550101'],
+    ['US/Eastern', '+12025550101'],
+    ['America/Indiana/Indianapolis', '+12025550101'],
+    ['America/Toronto', '+14165550101'],
+    ['America/New_York', '+80012345678'],
+    ['America/New_York', null],
+  ] as const
+  for (const [timezone, phone] of own) {
+    t.equal(quietTill(phone, EVENING, { timezone }), null, `${phone} in the afternoon of ${timezone}`)
+    t.equal(quietTill(phone, '2026-11-20T03:00:00Z', { timezone }), '13:00', `${phone} in the night`)
+  }
+})
+
+t.test('in a country of several times it is quiet while it is quiet in one of them', async (t) => {
+  const cases = [
+    ['Spain', '+34612345678', '2026-11-20T04:00:00Z', '08:00'],
+    ['Spain in summer', '+34612345678', '2026-07-20T04:00:00Z', '07:00'],
+    ['Spain, evening of the mainland', '+34612345678', '2026-11-20T20:00:00Z', '08:00'],
+    ['Spain, evening before', '+34612345678', '2026-11-20T19:59:00Z', null],
+    ['Portugal', '+351912345678', '2026-11-20T04:00:00Z', '09:00'],
+    ['New Zealand', '+64211234567', '2026-11-20T18:00:00Z', '19:00'],
+    ['Brazil', '+5511912345678', '2026-11-20T10:00:00Z', '13:00'],
+    ['Mexico', '+525512345678', '2026-11-20T10:00:00Z', '16:00'],
+    ['Chile', '+56912345678', '2026-11-20T10:00:00Z', '13:00'],
+    ['Ecuador', '+593991234567', '2026-11-20T10:00:00Z', '14:00'],
+    ['Indonesia', '+6281234567890', '2026-11-20T00:00:00Z', '01:00'],
+    ['Russia', '+79161234567', '2026-11-20T01:00:00Z', '06:00'],
+    ['Russia, evening of Kamchatka', '+79161234567', '2026-11-20T09:00:00Z', '06:00'],
+    ['Australia', '+61412345678', '2026-11-20T22:00:00Z', '00:00'],
+    ['the United States', '+12025550101', '2026-11-20T14:00:00Z', '18:00'],
+  ] as const
+  for (const [country, phone, at, end] of cases)
+    t.equal(quietTill(phone, at, { timezone: 'Europe/Berlin' }), end, `${country} at ${at}`)
+})
+
+t.test('where it is always quiet in some of the times, that of the most people counts', async (t) => {
+  const hours = { timezone: 'America/Los_Angeles', from: '18:00', until: '10:00' }
+  t.equal(quietTill('+79161234567', '2026-11-20T03:00:00Z', hours), '07:00', 'night in Moscow')
+  t.equal(quietTill('+79161234567', '2026-11-20T09:00:00Z', hours), null, 'noon in Moscow')
+})
 
 t.test('a contact takes the same branch every time, and each branch gets its share', async (t) => {
   const messages = { initial: '', agent_reply: '', sms: '' }
@@ -201,7 +255,7 @@ t.test('a draft is sent when it invents nothing', async (t) => {
 interface Person {
   id: string
   subject: number
-  zone: string | null
+  zones: readonly string[]
   phone: string
 }
 
@@ -225,7 +279,7 @@ async function history(random: RandomSource) {
   const people: Person[] = []
   for (let n = 1; n <= 6; n++) {
     // Of no other brand's history, which may go on meanwhile.
-    const { prefix, zone } = random.pick(NUMBERS)
+    const { prefix, zones } = random.pick(NUMBERS)
     const phone = `${prefix}${String(2_000_000 + ++phones)}`
     await sql`insert into customer (brand_id, subject, id, phone, provenance)
       values (${brand.id}, ${n}, ${`c${n}`}, ${phone}, 'server')`
@@ -233,7 +287,7 @@ async function history(random: RandomSource) {
       upsertContact(tx, { subject: n, email: null, phone, firstName: null, lastName: null }),
     )
     const id = 'contactId' in made ? made.contactId : ''
-    people.push({ id, subject: n, zone, phone })
+    people.push({ id, subject: n, zones, phone })
   }
   const campaigns = []
   for (let n = 0; n < 3; n++) {
@@ -279,6 +333,7 @@ t.test('no message leaves to whom it must not, over random histories', async (t)
       seal: SEAL,
       agent: null,
       baseUrl: 'https://r.example',
+      storePlatformDomain: 'myshopify.com',
       open: () => channel,
     }
     /** When each run was triggered, by its customer. */
@@ -327,8 +382,9 @@ t.test('no message leaves to whom it must not, over random histories', async (t)
         if (!to) continue
         const what = `round ${round}, step ${step}, to ${phone} at ${clock().toISOString()}`
         if (optedOut.has(to.id)) t.fail(`${what}: opted out`)
-        const zone = to.zone ?? timezone
-        if (isQuiet(clock(), zone, policy.from, policy.until)) t.fail(`${what}: quiet in ${zone}`)
+        const zones = to.zones.length > 1 && to.zones.includes(timezone) ? [timezone] : to.zones
+        if (isQuietSomewhere(clock(), zones, policy.from, policy.until))
+          t.fail(`${what}: quiet in ${zones.join()}`)
         const window = sent.filter((one) => one.phone === phone && one.at > now - policy.days * DAY_MS)
         if (window.length > policy.cap) t.fail(`${what}: ${window.length} in ${policy.days} days`)
         // Whoever bought is messaged about nothing that happened before.

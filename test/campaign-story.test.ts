@@ -102,7 +102,7 @@ t.test('a recovered checkout is read in every place, and read again when it is r
     triggeredAt: refunded,
     body: order({
       checkout_id: 501,
-      phone: '+12025550101',
+      phone: '+3545550101',
       total_price: '75.00',
       financial_status: 'refunded',
       created_at: at.order.toISOString(),

@@ -426,7 +426,7 @@ t.test('an order that only an event of a server tells of ends what waits for its
   clock.pass(5)
   const tells = (who: number, event_type: string, minutes: number, more: Partial<Line> = {}) => ({
     brand_id: brand.id,
-    ...{ event_id: `${event_type} ${who} ${minutes}`, event_type, phone: `+1202555010${who}` },
+    ...{ event_id: `${event_type} ${who} ${minutes}`, event_type, phone: `+354555010${who}` },
     occurred_at: clock.now().getTime() + minutes * MINUTE_MS,
     ...more,
   })

@@ -72,7 +72,7 @@ interface Shopper {
   tags?: string
   total_price?: string
 }
-const phoneOf = ({ id }: Shopper) => `+1202555${String(1_000 + id)}`
+const phoneOf = ({ id }: Shopper) => `+354555${String(1_000 + id)}`
 const emailOf = ({ id }: Shopper) => `shopper${id}@example.com`
 const person = (shopper: Shopper) => ({
   email: emailOf(shopper),
@@ -849,7 +849,7 @@ t.test(
     clock.to(new Date())
     const data = {
       ...Object.fromEntries(names.map((name) => [name, `its-${name}`])),
-      ...{ id: 'its-id', e_mail: 'ada@example.com', mobile: '+12025550177' },
+      ...{ id: 'its-id', e_mail: 'ada@example.com', mobile: '+3545550177' },
     }
     const { status } = await deliver({ webhook_url, webhook_secret }, 'club_joined', data)
     t.equal(status, 200)
@@ -883,13 +883,13 @@ t.test('whom a webhook names by address alone is called as the customer is', asy
   const before = clock.now()
   t.teardown(() => clock.to(before))
   clock.to(new Date())
-  const data = { id: 'a1', email: 'ada@example.com', member: { phone: '+12025550178' }, points: 4 }
+  const data = { id: 'a1', email: 'ada@example.com', member: { phone: '+3545550178' }, points: 4 }
   t.equal((await deliver(provider, 'points_earned', data)).status, 200)
   clock.to(new Date(Date.now() + 1_000))
   await stage.tick()
   await stage.round()
   await stage.pass(30)
-  t.match(await messagesOf(brand), [{ phone: '+12025550178', body: /^Hi Ada\./ }])
+  t.match(await messagesOf(brand), [{ phone: '+3545550178', body: /^Hi Ada\./ }])
 })
 
 t.test('integers beyond 2^53 keep every digit, in filters and in what is said', async (t) => {

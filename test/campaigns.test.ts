@@ -242,6 +242,31 @@ t.test('a trigger, a field or an operator that is none is refused with the neare
   await refused(t, filter('segment.id', '>', UNKNOWN), /^filters\[1\]\.operator/)
 })
 
+t.test('an address that would lead nowhere is refused', async (t) => {
+  const initial = (text: string) => ({ messages: { initial: `${text} STOP` } })
+  for (const [text, behind] of [
+    ['{{cart.link}}?utm_source=sms', '?utm_source=sms'],
+    ['{{ cart.link | x }}/a.', '/a'],
+    ['{{checkout.url}}{{contact.first_name}}', '{{contact.first_name}}'],
+    ['{{cart.link}}.{{opt_out.link}}', '.{{opt_out.link}}'],
+    ['{{opt_out.link}}Bye', 'Bye'],
+  ] as const) {
+    const { status, body } = await call('POST /v1/campaigns', { ...LEAST, ...initial(text) })
+    t.equal(status, 400)
+    const { message } = body.error
+    t.ok(message.startsWith(`messages.initial: ${JSON.stringify(behind)} behind {{`), message)
+  }
+  await refused(t, initial('https://a.example/{{cart.link}}'), /^messages\.initial: .* is a whole link/)
+  for (const text of ['https://{{brand.name}}.example/', 'https://a.example{{brand.name}}'])
+    await refused(t, initial(text), /^messages\.initial: .* behind its host only/)
+})
+
+t.test('punctuation and other scripts may follow a link, and variables an address', async (t) => {
+  const texts = ['({{cart.link}}).', '{{cart.link}}?! Bye', '{{cart.link}}。はい', '"{{cart.link}}"']
+  for (const text of [...texts, 'https://a.example/?a={{brand.name}}.', '{{brand.url}}a'])
+    t.equal((await create({ messages: { initial: `${text} STOP` } })).draft, true, text)
+})
+
 t.test('a variable that is none is refused with the nearest one', async (t) => {
   const initial = (text: string) => ({ messages: { initial: `${text} STOP` } })
   await refused(

@@ -193,7 +193,7 @@ t.test('each contact gets one code of their own, which the store has', async (t)
   t.equal(store.counts.answered, asked, 'the store is not asked again')
 })
 
-t.test('a contact gets another code when the last was used or is about to end', async (t) => {
+t.test('a contact gets another code when the last was used or half of its days are over', async (t) => {
   const brand = await makeBrand(db)
   const lasting = await addDiscount(of(brand), TEN)
   const ending = await addDiscount(of(brand), { ...TEN, name: 'For a week', prefix: null, duration_days: 7 })
@@ -204,10 +204,14 @@ t.test('a contact gets another code when the last was used or is about to end', 
   const at = async (discount: Discount, days: number) =>
     (await discountCode(of(brand), discount, ada, { store: null, now: new Date(start + days * DAY_MS) })).code
   const first = await at(ending, 0)
-  t.equal(await at(ending, 5.9), first)
-  const second = await at(ending, 6.1)
+  t.equal(await at(ending, 3.4), first)
+  const second = await at(ending, 3.6)
   t.not(second, first)
   t.match(second, /^THANKS-/)
+  const short = await addDiscount(of(brand), { ...TEN, name: 'For a day', duration_days: 1 })
+  const today = await at(short, 0)
+  t.equal(await at(short, 0.4), today)
+  t.not(await at(short, 0.6), today, 'of a day, too')
   const kept = await at(lasting, 0)
   t.equal(await at(lasting, 300), kept)
   await orderWith(brand, kept.toLowerCase(), 2)

@@ -29,12 +29,17 @@ async function fill(
   const orders = new Map(brand.orders.map((order) => [order.id, order]))
   await fillRelations(connection, {
     subject_redirect: [...brand.redirects].map(([subject, customer]) => ({ subject, customer })),
-    conversations: brand.talks.map(({ id, subject, campaign, createdAt, optedOutAt }) => ({
-      ...{ conversation_id: id, subject, campaign_id: campaign, channel: 'sms' },
+    conversations: brand.talks.map(({ id, subject, campaign, channel, createdAt, optedOutAt }) => ({
+      ...{ conversation_id: id, subject, campaign_id: campaign, channel },
       ...{ opted_out_at: time(optedOutAt), created_at: time(createdAt) },
     })),
     messages: brand.said.map(({ id, conversation, direction, createdAt, sentAt, deliveredAt }) => ({
-      ...{ message_id: id, conversation_id: conversation, direction, channel: 'sms' },
+      ...{
+        message_id: id,
+        conversation_id: conversation,
+        direction,
+        channel: talks.get(conversation)?.channel,
+      },
       ...{ campaign_id: talks.get(conversation)?.campaign ?? null, created_at: time(createdAt) },
       ...{ sent_at: time(sentAt), delivered_at: time(deliveredAt) },
     })),

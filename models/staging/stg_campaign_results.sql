@@ -3,9 +3,10 @@
 -- refresh: at every read
 
 -- A conversation in which something was said counts at its beginning, whatever came of it later; a message when it was
--- sent, an order when it was placed. Rates divide sums: recovery_rate is sum(recovered) / sum(conversations). Orders in another currency than the
--- brand's make their conversation recovered, and count nowhere else. A view, so that the last minute counts: a mart would
--- wait for the next refresh.
+-- sent, an order when it was placed. Rates divide sums: recovery_rate is sum(recovered) / sum(conversations). Tracked are
+-- messages of a channel that tells of deliveries, which no mail server does. Orders in another currency than the brand's
+-- make their conversation recovered, and count nowhere else. A view, so that the last minute counts: a mart would wait for
+-- the next refresh.
 with said as (
     select
         conversation_id,
@@ -47,6 +48,7 @@ counted as (
         conversation_id,
         sent_at as happened_at,
         1 as messages,
+        (channel = 'sms')::integer as tracked,
         (delivered_at is not null)::integer as delivered,
         (message_id in (from clicked))::integer as clicked
     from stg_messages
@@ -77,6 +79,7 @@ select
     coalesce(opted_out, 0) as opted_out,
     coalesce(recovered, 0) as recovered,
     coalesce(messages, 0) as messages,
+    coalesce(tracked, 0) as tracked,
     coalesce(delivered, 0) as delivered,
     coalesce(clicked, 0) as clicked,
     coalesce(orders, 0) as orders,

@@ -1,9 +1,10 @@
 import { errorCode } from '../errors.ts'
 import { errorFields, log } from '../log.ts'
 import { type ChatEndpoint, type ChatMessage, chat } from './chat.ts'
+import { checkTemplate } from './check-template.ts'
 import { isClickable } from './clickable.ts'
 import { MAX_LENGTH } from './message-rule.ts'
-import { checkTemplate, piecesOf } from './template.ts'
+import { piecesOf } from './template.ts'
 import { type Available, tokenOf, variablesOf } from './variable.ts'
 
 /** What of a conversation an answer is drafted from. */

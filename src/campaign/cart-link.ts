@@ -1,25 +1,36 @@
 import { type CartLink, isWebAddress } from './definition.ts'
 
-/** Of a brand, where its links may lead. */
-export interface LinkBrand {
+interface Store {
   shop_domain: string
   storefront_domains: readonly string[]
 }
 
+/** Of a brand, where its links may lead. */
+export interface LinkBrand extends Store {
+  /** Domain under which the shops of the store platform live. */
+  storePlatformDomain: string
+}
+
 type Facts = Readonly<Record<string, unknown>>
 
-export const storeUrl = ({ shop_domain, storefront_domains }: LinkBrand): string =>
+export const storeUrl = ({ shop_domain, storefront_domains }: Store): string =>
   `https://${storefront_domains[0] ?? shop_domain}/`
+
+/** The store's front page; the platform's stores have an address that fills a code in and goes on there. */
+function frontPage(brand: LinkBrand, code: string | null): string {
+  const takesCode = code !== null && brand.shop_domain.endsWith(`.${brand.storePlatformDomain}`)
+  return takesCode ? `${storeUrl(brand)}discount/${encodeURIComponent(code)}` : storeUrl(brand)
+}
 
 /** Where the cart link of a campaign leads for what its trigger carried; a code is filled in there. */
 export function cartUrl(link: CartLink, facts: Facts, brand: LinkBrand, code: string | null = null): string {
   switch (link.type) {
     case 'url':
-      return link.url ?? storeUrl(brand)
+      return link.url ?? frontPage(brand, code)
     case 'checkout':
       return checkoutUrl(facts, brand, code)
     case 'cart':
-      return cartOf(facts, brand, code) ?? storeUrl(brand)
+      return cartOf(facts, brand, code) ?? frontPage(brand, code)
   }
 }
 
@@ -27,11 +38,11 @@ export function cartUrl(link: CartLink, facts: Facts, brand: LinkBrand, code: st
 export function checkoutUrl(facts: Facts, brand: LinkBrand, code: string | null = null): string {
   const url = facts.checkout_url
   if (typeof url === 'string' && isOfBrand(url, brand)) return withCode(new URL(url), code)
-  return cartOf(facts, brand, code) ?? storeUrl(brand)
+  return cartOf(facts, brand, code) ?? frontPage(brand, code)
 }
 
 /** What comes with an event may be anybody's word: it leads nowhere but to the brand. */
-function isOfBrand(text: string, { shop_domain, storefront_domains }: LinkBrand): boolean {
+function isOfBrand(text: string, { shop_domain, storefront_domains }: Store): boolean {
   if (!isWebAddress(text)) return false
   const { hostname, port } = new URL(text)
   return port === '' && [shop_domain, ...storefront_domains].includes(hostname)

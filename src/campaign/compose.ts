@@ -1,9 +1,10 @@
 import type { Statements } from '../op.ts'
+import { addressWith, partsOf } from './address.ts'
 import { isWebAddress } from './definition.ts'
 import type { Text } from './headline.ts'
 import { type LinkKind, type LinkPlace, shorten } from './link.ts'
-import { piecesOf, render, type Values } from './template.ts'
-import { CHECKOUT_URL, OPT_OUT_LINK, tokenOf } from './variable.ts'
+import { type Piece, piecesOf, render, type Values } from './template.ts'
+import { LINKS, tokenOf } from './variable.ts'
 
 /** What a message is written from: the templates of its text. */
 export interface Draft extends Text {
@@ -14,21 +15,10 @@ export interface Draft extends Text {
   checkout: string
 }
 
-const LINKS: Readonly<Record<string, LinkKind>> = {
-  'cart.link': 'cart',
-  [CHECKOUT_URL]: 'checkout',
-  [OPT_OUT_LINK]: 'opt_out',
-}
-/**
- * An address ends where one written in ASCII would, and where a text goes on without a space: with a sign of punctuation,
- * or in a script that puts none between words. What stands behind it, such as how to opt out, is no part of it.
- */
-const ADDRESS =
-  /https:\/\/(?:[\w.~:/?#[\]@!$&()*+,;=%-]|(?![\p{scx=Hani}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}\uff00-\uffef])[\p{L}\p{M}\p{N}])+/gu
-
 /**
  * The text of a message, within the transaction that writes it: variables get their values, its links and the
- * addresses in its templates are shortened, each once. What values bring along stays as it is.
+ * addresses in its templates, with the variables in them, are shortened, each once. What else values bring along stays as
+ * it is.
  */
 export async function compose(
   tx: Pick<Statements, 'run'>,
@@ -44,30 +34,23 @@ export async function compose(
     return link
   }
   const targets: Partial<Record<LinkKind, string>> = { cart, checkout }
+  const ofPiece = async (piece: Piece): Promise<string> => {
+    if ('text' in piece) return piece.text
+    const kind = LINKS[piece.variable]
+    return kind
+      ? await short(kind, targets[kind] ?? null)
+      : render(tokenOf(`${piece.variable}|${piece.fallback}`), values)
+  }
+  const ofAddress = async (address: string): Promise<string> => {
+    const url = addressWith(address, values)
+    if (url !== null && isWebAddress(url)) return await short('url', url)
+    return (await Promise.all(piecesOf(address).map(ofPiece))).join('')
+  }
   const written = async (template: string): Promise<string> => {
     const parts: string[] = []
-    for (const piece of piecesOf(template)) {
-      if ('text' in piece) parts.push(await shortened(piece.text, (url) => short('url', url)))
-      else {
-        const kind = LINKS[piece.variable]
-        const token = `${tokenOf(`${piece.variable}|${piece.fallback}`)}`
-        parts.push(kind ? await short(kind, targets[kind] ?? null) : render(token, values))
-      }
-    }
+    for (const part of partsOf(template))
+      parts.push(await ('address' in part ? ofAddress(part.address) : ofPiece(part)))
     return parts.join('')
   }
   return { headline: headline && (await written(headline)).trim(), body: await written(body) }
-}
-
-/** A text with its addresses shortened; punctuation that ends a sentence belongs to the sentence. */
-async function shortened(text: string, short: (url: string) => Promise<string>): Promise<string> {
-  let after = ''
-  let from = 0
-  for (const { 0: found, index } of text.matchAll(ADDRESS)) {
-    const url = found.replace(/[.,;:!?)\]]+$/, '')
-    if (!isWebAddress(url)) continue
-    after += text.slice(from, index) + (await short(url))
-    from = index + url.length
-  }
-  return after + text.slice(from)
 }

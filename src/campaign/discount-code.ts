@@ -31,7 +31,7 @@ interface TakenCode extends DiscountCode {
 
 /**
  * The code that a contact gets of a discount: the discount's own, or the contact's. A contact keeps a code until it is
- * used or about to end. It is written down before the store is asked, and given out once the store has it: a call that
+ * used or half of its days are over. It is written down before the store is asked, and given out once the store has it: a call that
  * died is taken up by the next. Not for use within a transaction, which must not wait for the store. Throws what
  * `makeCode` throws.
  */
@@ -61,8 +61,8 @@ async function takenCode(
   contactId: string,
   now: Date,
 ): Promise<TakenCode> {
-  // Of a discount of a day or less a code is good until it ends.
-  const atLeast = duration_days === 1 ? 0 : DAY_MS
+  // At least half of what the discount promises.
+  const atLeast = ((duration_days ?? 0) * DAY_MS) / 2
   const ends = duration_days === null ? null : new Date(now.getTime() + duration_days * DAY_MS)
   for (;;) {
     const taken = await db.maybe<TakenCode>('discount_code_take', [

@@ -1,6 +1,6 @@
 import type { ConsentChannel, ConsentState } from '../identity/contact.ts'
-import { type QuietHours, quietUntil } from './quiet.ts'
-import { zoneOf } from './zone.ts'
+import { type QuietHours, quietUntilInAll } from './quiet.ts'
+import { zonesOf } from './zone.ts'
 
 /** Whom campaigns may message over a channel: only who agreed, or everybody who has not refused. */
 export const CONSENT_RULES = ['required', 'not-refused'] as const
@@ -8,7 +8,7 @@ export type ConsentRule = (typeof CONSENT_RULES)[number]
 
 /** Rules of a brand for its campaign messages. */
 export interface Policy {
-  /** Of contacts whose number says none. */
+  /** Of contacts whose number says no country, or the brand's, which has several times. */
   timezone: string
   quiet: QuietHours
   cap: { messages: number; days: number }
@@ -57,8 +57,7 @@ export function barrierTo(
   if (now.getTime() - dueAt.getTime() > LATEST_MS) return { reason: 'too_late', until: null }
   const { silentUntil } = policy
   if (silentUntil !== null && silentUntil > now) return { reason: 'store_awaited', until: silentUntil }
-  const timezone = (contact.phone !== null && zoneOf(contact.phone)) || policy.timezone
-  const until = quietUntil(now, timezone, policy.quiet)
+  const until = quietUntilInAll(now, zonesOf(contact.phone, policy.timezone), policy.quiet)
   return until && { reason: 'quiet_hours', until }
 }
 

@@ -1,7 +1,8 @@
 import { isBlank } from '../fields.ts'
 import { refusal } from '../segment/complaint.ts'
+import { checkTemplate } from './check-template.ts'
 import { emailOf } from './headline.ts'
-import { checkTemplate, variablesIn } from './template.ts'
+import { variablesIn } from './template.ts'
 import { type Available, CHECKOUT_URL, OPT_OUT_LINK, tokenOf } from './variable.ts'
 
 export const ACTION_TYPES = ['agent', 'sms', 'email'] as const
@@ -35,7 +36,7 @@ export const RULES: readonly string[] = [
   'A variable is {{name}}, or {{name|fallback}} for where it is missing; only those that are listed exist.',
   `The first message says how to opt out: over sms the word STOP or ${tokenOf(OPT_OUT_LINK)}, by email ${tokenOf(OPT_OUT_LINK)}.`,
   `${tokenOf(CHECKOUT_URL)} is there for triggers that tell of a checkout, {{discount.…}} for campaigns with a discount_id.`,
-  'Addresses that begin with https:// are shortened and their clicks are counted.',
+  'Addresses that begin with https:// are shortened with the variables behind their host, and their clicks are counted. A link such as {{cart.link}} is a whole address: nothing follows it without a space but punctuation.',
   'The first line of an email may be "Subject: …"; otherwise the name of the brand is its subject.',
 ]
 

@@ -5,6 +5,7 @@ type Measure =
   | 'opted_out'
   | 'recovered'
   | 'messages'
+  | 'tracked'
   | 'delivered'
   | 'clicked'
   | 'orders'
@@ -55,10 +56,11 @@ export const METRICS = {
   },
   delivery_rate: {
     title: 'Delivery rate',
-    description: 'Of the messages sent, in per cent, those that arrived, as their channel says.',
+    description:
+      'Of the text messages sent, in per cent, those that arrived, as their channel says; none tells it of emails.',
     kind: 'rate',
     sum: 'delivered',
-    per: 'messages',
+    per: 'tracked',
   },
   reply_rate: {
     title: 'Reply rate',

@@ -7,6 +7,22 @@ export interface QuietHours {
 
 const MINUTE_MS = 60_000
 const DAY_MINUTES = 1_440
+/** Within two days each clock shows every time of the day, also where clocks are changed. */
+const LONGEST_MS = 2 * DAY_MINUTES * MINUTE_MS
+
+/**
+ * When it is next quiet in none of the zones that somebody may be in; null when it is so now. Where it is always quiet in
+ * some of them, the first counts alone.
+ */
+export function quietUntilInAll(now: Date, zones: readonly string[], hours: QuietHours): Date | null {
+  let at = now
+  while (at.getTime() - now.getTime() < LONGEST_MS) {
+    const ends = zones.flatMap((zone) => quietUntil(at, zone, hours) ?? [])
+    if (ends.length === 0) return at === now ? null : at
+    at = new Date(Math.max(...ends.map((end) => end.getTime())))
+  }
+  return quietUntil(now, zones[0] ?? 'UTC', hours)
+}
 
 /** When the quiet hours end that it is now at a place; null when there are none now. Of a zone that is none UTC counts. */
 export function quietUntil(now: Date, timezone: string, { from, until }: QuietHours): Date | null {

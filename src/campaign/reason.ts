@@ -109,7 +109,7 @@ export const REASONS = {
     step: 'check',
     label: 'Waits for the end of the quiet hours',
     level: 'info',
-    rule: 'Nothing is sent during the brand’s quiet hours, by the clock of the country of the contact’s number where that has one time, else by the brand’s.',
+    rule: 'Nothing is sent during the brand’s quiet hours, by every clock of the country of the contact’s number; where that is the brand’s and has several, by the brand’s.',
   },
   store_awaited: {
     step: 'check',

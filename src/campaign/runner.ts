@@ -26,6 +26,8 @@ export interface RunnerParts {
   draftingMs?: number
   /** Public origin of the service, where shortened links lead to. */
   baseUrl: string
+  /** Domain under which the shops of the store platform live. */
+  storePlatformDomain: string
   signal?: AbortSignal
 }
 
@@ -146,10 +148,11 @@ async function workSome(parts: RunnerParts, some: Some, attempt = 1): Promise<nu
 }
 
 async function workBrand(parts: RunnerParts, some: Some): Promise<number> {
-  const { postgres, baseUrl, agent } = parts
+  const { postgres, baseUrl, storePlatformDomain, agent } = parts
   const { brandId, answering, unreadable, later, drafting, claim, ids, now } = some
   const db = postgres.forBrand(brandId)
-  const options = { now, baseUrl, hasAgent: agent !== null, until: new Date(now.getTime() + LEASE_MS) }
+  const until = new Date(now.getTime() + LEASE_MS)
+  const options = { now, baseUrl, storePlatformDomain, hasAgent: agent !== null, until }
   const first = await db.tx((tx) => workOn(tx, { claim, ids, isClaimed: false }, NOTHING, options))
   let { wanting } = first
   let known = NOTHING

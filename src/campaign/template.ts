@@ -1,12 +1,8 @@
-import { didYouMean } from '../model/nearest.ts'
-import { refusal, shown } from '../segment/complaint.ts'
-import { type Available, tokenOf, VARIABLES, variablesOf } from './variable.ts'
-
 /** A text between variables, or a variable with what is said where it is missing. */
 export type Piece = { text: string } | { variable: string; fallback: string }
 
 /** Linear: with the spaces around a name of their own, they could be divided in many ways, which takes seconds. */
-const TOKEN = /\{\{([^{}|]*)(?:\|([^{}]*))?\}\}/g
+export const TOKEN = /\{\{([^{}|]*)(?:\|([^{}]*))?\}\}/g
 
 /** The pieces of a template `Hi {{contact.first_name|there}}`. Anything but a whole token is text. */
 export function piecesOf(template: string): Piece[] {
@@ -29,33 +25,6 @@ export const onOneLine = (template: string): string =>
 export const variablesIn = (template: string): string[] => [
   ...new Set(piecesOf(template).flatMap((piece) => ('variable' in piece ? [piece.variable] : []))),
 ]
-
-/** Throws `bad_request` that begins with the path for what is no variable of this campaign. */
-export function checkTemplate(template: string, path: string, available: Available): void {
-  const known = variablesOf(available).map(({ name }) => name)
-  for (const piece of piecesOf(template)) {
-    if ('text' in piece) {
-      const open = /\{\{|\}\}/.exec(piece.text)
-      if (open)
-        throw refusal(path, `${shown(open[0])} without the other pair of braces; a variable is {{name}}`)
-      continue
-    }
-    const { variable } = piece
-    if (known.includes(variable)) continue
-    const missing = VARIABLES.find(({ name }) => name === variable)?.needs
-    if (missing) throw refusal(path, `${tokenOf(variable)} needs ${NEEDS[missing]}`)
-    const hint = didYouMean(variable, known).replace(/"(.*)"/, '"{{$1}}"')
-    throw refusal(
-      path,
-      `${shown(tokenOf(variable))} is not a variable.${hint} Known: ${known.map(tokenOf).join(', ')}`,
-    )
-  }
-}
-
-const NEEDS = {
-  checkout: 'a trigger that tells of a checkout',
-  discount: 'the campaign’s discount_id',
-}
 
 /** Values by the name of their variable; what is missing or null takes the fallback. */
 export type Values = Readonly<Record<string, string | null | undefined>>

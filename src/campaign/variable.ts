@@ -1,3 +1,4 @@
+import type { LinkKind } from './link.ts'
 import type { Fact } from './trigger.ts'
 
 /** Something that a message says of its contact, written `{{namespace.name}}`. */
@@ -8,8 +9,6 @@ export interface Variable {
   hint: string
   /** It is there only when the trigger tells of a checkout, or when the campaign has a discount. */
   needs?: 'checkout' | 'discount'
-  /** It stands for a shortened link. */
-  link?: true
 }
 
 export const NAMESPACES = {
@@ -27,6 +26,13 @@ export type Namespace = keyof typeof NAMESPACES
 export const CHECKOUT_URL = 'checkout.url'
 export const OPT_OUT_LINK = 'opt_out.link'
 
+/** Variables that are shortened links. */
+export const LINKS: Readonly<Record<string, LinkKind>> = {
+  'cart.link': 'cart',
+  [CHECKOUT_URL]: 'checkout',
+  [OPT_OUT_LINK]: 'opt_out',
+}
+
 /** All but those of the trigger, `event.<fact>`. */
 export const VARIABLES: readonly Variable[] = [
   {
@@ -42,7 +48,6 @@ export const VARIABLES: readonly Variable[] = [
     label: 'Checkout link',
     hint: 'Shortened and tracked; goes on with the checkout.',
     needs: 'checkout',
-    link: true,
   },
   {
     name: 'checkout.total',
@@ -60,7 +65,6 @@ export const VARIABLES: readonly Variable[] = [
     name: 'cart.link',
     label: 'Cart link',
     hint: 'Shortened and tracked; leads where cart_link says.',
-    link: true,
   },
   {
     name: 'discount.code',
@@ -74,7 +78,6 @@ export const VARIABLES: readonly Variable[] = [
     name: OPT_OUT_LINK,
     label: 'Opt-out link',
     hint: 'Shortened; whoever follows it gets no more messages on this channel.',
-    link: true,
   },
 ]
 

@@ -27,6 +27,7 @@ export interface Draft {
 export interface WorkOptions {
   now: Date
   baseUrl: string
+  storePlatformDomain: string
   /** There is an endpoint that drafts answers. */
   hasAgent: boolean
   /** Until when runs are claimed that want to know something. */

@@ -1,6 +1,6 @@
 import type { Brand, Statements } from '../op.ts'
 import type { Progress } from './advance.ts'
-import { cartUrl, checkoutUrl } from './cart-link.ts'
+import { cartUrl, checkoutUrl, type LinkBrand } from './cart-link.ts'
 import type { Draft } from './compose.ts'
 import type { CartLink } from './definition.ts'
 import type { Discount } from './discount.ts'
@@ -28,6 +28,7 @@ export interface Move {
 export interface WriteOptions {
   now: Date
   baseUrl: string
+  storePlatformDomain: string
   brand: Brand
   policy: Policy
 }
@@ -36,7 +37,7 @@ export interface WriteOptions {
 export async function writeMoves(
   tx: Statements,
   moves: readonly Move[],
-  { now, baseUrl, brand, policy }: WriteOptions,
+  { now, baseUrl, storePlatformDomain, brand, policy }: WriteOptions,
 ): Promise<void> {
   const saying = moves.filter(({ messageId }) => messageId !== null)
   if (saying.length) {
@@ -47,7 +48,7 @@ export async function writeMoves(
       await tx.run('conversations_touch', [answering.map(({ conversationId }) => conversationId), now])
     await writeLetters(
       tx,
-      saying.map((move) => letterOf(move, brand)),
+      saying.map((move) => letterOf(move, { ...brand, storePlatformDomain })),
       now,
       baseUrl,
     )
@@ -59,7 +60,7 @@ export async function writeMoves(
 /** The step that says something. */
 const isSaying = (step: string) => step === 'message' || step === 'reply'
 
-function letterOf(move: Move, brand: Brand): Letter {
+function letterOf(move: Move, brand: Brand & LinkBrand): Letter {
   const { run, recipient, progress, conversationId, messageId } = move
   const { channel = 'sms', author = 'campaign', answers = null } = progress.message ?? {}
   return {
@@ -87,7 +88,7 @@ const stepsOf = ({ run, progress, conversationId, messageId }: Move) =>
     messageId: isSaying(step.step) ? messageId : null,
   }))
 
-function draftOf({ run, recipient, progress, code: given, cartLink }: Move, brand: Brand): Draft {
+function draftOf({ run, recipient, progress, code: given, cartLink }: Move, brand: Brand & LinkBrand): Draft {
   const { facts } = run
   const discount = given && { saved: given.discount, code: given.code }
   const code = given?.code ?? null

@@ -137,7 +137,14 @@ async function setUp(
 /** Whatever was left in somebody's hands is done once its lease is over. */
 async function settle(postgres: Postgres, from: number): Promise<void> {
   const lake = () => ({ sources: () => Promise.reject(new Error('no filter looks at customers')) })
-  const parts: CampaignParts = { postgres, lake, seal: SEAL, agent: null, baseUrl: 'https://r.example' }
+  const parts: CampaignParts = {
+    postgres,
+    lake,
+    seal: SEAL,
+    agent: null,
+    baseUrl: 'https://r.example',
+    storePlatformDomain: 'myshopify.com',
+  }
   for (let day = 0; day < 4; day++) {
     const now = from + day * LONG_MS
     for (let more = true; more; ) {

@@ -1,4 +1,4 @@
--- The contact's code of discount $2 that is good for at least another day ($5: then) and was not used; without one, a new
+-- The contact's code of discount $2 that was not used and is good for at least half of its days ($5: then); without one, a new
 -- one is $4, which ends at $6. No row when somebody else has that code, or took one for the contact meanwhile.
 with last as (
     select turn, code, expires_at, made_at, used_at
