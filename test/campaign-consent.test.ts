@@ -38,7 +38,7 @@ async function abandoned(said?: ConsentState) {
   const brand = await stage.brand()
   await stage.campaign(brand)
   const at = clock.pass(1).toISOString()
-  const body = checkout({ id: 7_001, phone: '+12025551001', created_at: at, updated_at: at })
+  const body = checkout({ id: 7_001, phone: '+3545551001', created_at: at, updated_at: at })
   await stage.tell(brand, { topic: 'checkouts/create', triggeredAt: clock.now(), body })
   const [{ id } = {}] = await sql`select id from contact where brand_id = ${brand.id}`
   const own = stage.db.postgres.forBrand(brand.id)
@@ -135,7 +135,7 @@ t.test('who writes is answered without having agreed', async (t) => {
     brandId: brand.id,
     storePlatformDomain: app.config.storePlatformDomain,
   }
-  const said = { channel: 'sms', from: '+12025551001', text: 'Which size?', at: clock.now() } as const
+  const said = { channel: 'sms', from: '+3545551001', text: 'Which size?', at: clock.now() } as const
   await receiveMessage(place, { ...said, gatewayId: 'in_1' })
   await stage.pass(1)
   t.match((await messagesOf(brand)).slice(1), [{ author: 'contact' }, { author: 'campaign', status: 'sent' }])

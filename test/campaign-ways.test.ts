@@ -423,7 +423,7 @@ for (const [when, minutes] of [
     clock.noon()
     const brand = await stage.brand()
     const own = db.postgres.forBrand(brand.id)
-    await own.run('message_policy_put', ['00:00', '00:00', 1, 7, null])
+    await own.run('message_policy_put', ['00:00', '00:00', 1, 7, null, null, null])
     await sql`
       insert into customer (brand_id, subject, id, provenance)
       values (${brand.id}, 1, 'phone', 'server'), (${brand.id}, 2, 'email', 'server')`

@@ -251,6 +251,7 @@ function placeOf(original: string, n: number, type: string): Place {
   // What a list goes on behind.
   if (new RegExp(`> \\(?\\s*coalesce\\((?:split_part\\()?${place}`).test(original)) return only(null)
   if (new RegExp(`<= ${place}::timestamptz`).test(original)) return only(new Date('2100-01-01T00:00:00Z'))
+  if (new RegExp(`>= ${place}`).test(original) && type === 'timestamptz') return only(new Date(0))
   const recorded = recordedAs(original, place)
   if (recorded) {
     const recordsOf = (rows: readonly Row[]) =>

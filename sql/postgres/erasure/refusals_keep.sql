@@ -1,6 +1,8 @@
 -- What the contacts that erase_contacts takes refused, at the addresses that they have and had.
 with erased as materialized (
-    select id from erased_contacts($1, $2::integer[], $3::text[], $4::text[], $5) as id
+    select contact.brand_id, contact.id, phone, email, sms_consent, email_consent
+    from erased_contacts($1, $2::integer[], $3::text[], $4::text[], $5) as given (id)
+    join contact on contact.brand_id = $1 and contact.id = given.id
 ),
 
 words as materialized (
@@ -10,8 +12,8 @@ words as materialized (
         address,
         max(at) filter (where state = 'unsubscribed') as refused_at,
         max(at) filter (where state = 'subscribed') as agreed_at
-    from contact_consent
-    where brand_id = $1 and contact_id in (select id from erased)
+    from erased
+    join contact_consent as word on word.brand_id = erased.brand_id and word.contact_id = erased.id
     group by contact_id, channel, address
 ),
 
@@ -22,19 +24,16 @@ refused as (
     union all
     -- A no is about the person, also at an address that it was not said of.
     select own.channel, own.address, coalesce(said.refused_at, $5)
-    from contact
+    from erased
     cross join lateral (
         values ('sms', phone, sms_consent), ('email', email, email_consent)
     ) as own (channel, address, shown)
     left join lateral (
         select max(words.refused_at) as refused_at
         from words
-        where words.contact_id = contact.id and words.channel = own.channel
+        where words.contact_id = erased.id and words.channel = own.channel
     ) as said on true
-    where contact.brand_id = $1
-        and contact.id in (select id from erased)
-        and own.shown = 'unsubscribed'
-        and own.address is not null
+    where own.shown = 'unsubscribed' and own.address is not null
 )
 
 insert into kept_refusal (brand_id, hash, refused_at)

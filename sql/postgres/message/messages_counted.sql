@@ -4,7 +4,7 @@ select
     asked.id as contact_id, coalesce(own.customer::text, asked.id::text) as person, sum(said.messages)::integer as messages
 from unnest($2::uuid[]) as asked (id)
 cross join lateral (
-    select contact.subject, coalesce(redirect.customer, contact.subject) as customer
+    select contact.brand_id, contact.subject, coalesce(redirect.customer, contact.subject) as customer
     from contact
     left join subject_redirect as redirect
         on redirect.brand_id = contact.brand_id and redirect.subject = contact.subject and not redirect.deleted
@@ -20,7 +20,7 @@ cross join lateral (
     select count(*) as messages
     from message
     where
-        brand_id = $1
+        brand_id = own.brand_id
         and message.contact_id = theirs.id
         and direction = 'outbound'
         and answers is null

@@ -3,7 +3,7 @@
 -- `offset 0` keeps it a lookup by the key: else the planner may read all rows of a brand that is most of a table.
 with asked as materialized (
     select
-        run.id, campaign_id, subject, created_at,
+        run.brand_id, run.id, campaign_id, subject, created_at,
         extract(epoch from triggered_at) * case source_kind when 'checkout' then -1 else 1 end as place
     from unnest($2::uuid[]) as given (id)
     cross join lateral (select * from campaign_run where brand_id = $1 and campaign_run.id = given.id offset 0) as run
@@ -16,11 +16,14 @@ cross join lateral same_customer($1, array[asked.subject]) as person (subject)
 cross join lateral (
     select *, extract(epoch from triggered_at) * case source_kind when 'checkout' then -1 else 1 end as place
     from campaign_run
-    where brand_id = $1 and campaign_run.subject = person.subject and campaign_run.campaign_id = asked.campaign_id
+    where
+        brand_id = asked.brand_id
+        and campaign_run.subject = person.subject
+        and campaign_run.campaign_id = asked.campaign_id
     offset 0
 ) as other
 left join conversation as said
-    on said.brand_id = $1 and said.run_id = other.id and said.created_at >= asked.created_at
+    on said.brand_id = other.brand_id and said.run_id = other.id and said.created_at >= asked.created_at
 where
     other.id <> asked.id
     and (
