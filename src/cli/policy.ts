@@ -47,7 +47,7 @@ const told = (policy: Awaited<ReturnType<typeof policyOf>>) =>
     ...(['sms', 'email'] as const).map((channel) =>
       policy[`${channel}_consent`] === 'required'
         ? `Campaigns message only who agreed to ${channel}`
-        : `Campaigns message everybody who has not refused ${channel}`,
+        : `Campaigns message everybody who has not refused ${channel}, but for unconfirmed double opt-ins`,
     ),
   ].join('\n')
 
