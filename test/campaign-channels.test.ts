@@ -779,6 +779,14 @@ t.test('what was written up to an erasure and comes after it is not kept', async
   t.equal((await sql`select from conversation where brand_id = ${brand.id}`).length, 1)
 })
 
+t.test('a STOP from before an erasure holds for who has the number next', async (t) => {
+  const { said, cut, contacts } = await erasedShopper(t)
+  await said('STOP', cut)
+  t.same([...(await contacts())], [])
+  await said('Hi')
+  t.match(await contacts(), [{ sms_consent: 'unsubscribed' }])
+})
+
 t.test('what is written after an erasure is of somebody new', async (t) => {
   const { brand, said, cut, contacts } = await erasedShopper(t)
   await said('Hi', new Date(cut.getTime() + 1))

@@ -147,7 +147,10 @@ t.test('policy show says whom campaigns message', async (t) => {
   await policy('set', brand, { 'email-consent': 'required' })
   const { result, said } = await policy('set', brand, { 'cap-days': '3' })
   t.match(result, { sms_consent: 'not-refused', email_consent: 'required' })
-  t.match(said, /everybody who has not refused sms, but for unconfirmed double opt-ins\n.*only who agreed to email/)
+  t.match(
+    said,
+    /everybody who has not refused sms, but for unconfirmed double opt-ins\n.*only who agreed to email/,
+  )
 })
 
 t.test('a rule of consent that there is not is refused', async (t) => {

@@ -381,6 +381,32 @@ t.test('who enters a segment again before the message is messaged once', async (
   t.match(await endsOf(brand), [{ outcome: 'stopped', reason: 'superseded' }])
 })
 
+t.test(
+  'who leaves another checkout long before the message about the first is messaged about that',
+  async (t) => {
+    clock.noon()
+    const brand = await stage.brand()
+    await stage.campaign(brand, { trigger_delay: { amount: 4, unit: 'hours' } })
+    clock.pass(5)
+    const leave = async (id: number) =>
+      tell(brand, {
+        topic: 'checkouts/create',
+        triggeredAt: clock.now(),
+        body: checkout({ id, ...person({ id: 1 }), ...times(0) }),
+      })
+    await leave(1)
+    await abandoned()
+    clock.pass(120)
+    await leave(2)
+    await abandoned()
+    await stage.pass(90)
+    t.match(await messagesOf(brand), [{ status: 'sent' }])
+    await stage.pass(200)
+    t.equal((await messagesOf(brand)).length, 1)
+    t.match(await endsOf(brand), [{ source_id: '2', outcome: 'stopped', reason: 'superseded' }])
+  },
+)
+
 t.test('each of two orders of a customer is told of', async (t) => {
   clock.noon()
   const brand = await stage.brand()

@@ -3,17 +3,26 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { eraseDue } from '../src/connect/erase/due.ts'
+import { importConsents } from '../src/connect/import/consents.ts'
 import { importFile } from '../src/connect/import/import.ts'
 import { type ConsentState, setConsent, upsertContact } from '../src/identity/contact.ts'
 import { requestErasure } from '../src/identity/erasure-request.ts'
+import type { Brand } from '../src/op.ts'
+import { analyze } from './fixtures/analyze.ts'
 import { brand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
 import { lake } from './fixtures/lake.ts'
+import { rowsRead } from './fixtures/rows-read.ts'
 
 t.capture(process.stderr, 'write')
 const db = await database(t)
 const pipeline = await lake(t, db)
 const { sql } = db.postgres
+
+async function erase({ id }: Brand, email: string): Promise<void> {
+  await db.postgres.forBrand(id).tx((tx) => requestErasure(tx, { email }, 'a test'))
+  while (await eraseDue(pipeline, { brandId: id, patience: { readersMs: 0, writersMs: 0 } }));
+}
 
 /** A brand, and ways to import a text of customers into it and to read what its contacts show. */
 async function store(t: Test) {
@@ -174,17 +183,70 @@ t.test('a refusal of an address is that of whose contact it is', async (t) => {
   )
 })
 
-t.test('of who was erased an old file tells a refusal alone, for whose address it is now', async (t) => {
+t.test('of who was erased an old file tells a refusal alone, for whoever has the address now', async (t) => {
   const { owner, run, shown, said } = await store(t)
   const lines = (word: string) => ['customer_external_id,email,email_consent', `7,a@example.com,${word}`]
   await run(...lines('yes'))
-  await db.postgres.forBrand(owner.id).tx((tx) => requestErasure(tx, { email: 'a@example.com' }, 'a test'))
-  while (await eraseDue(pipeline, { brandId: owner.id, patience: { readersMs: 0, writersMs: 0 } }));
-  t.match((await run(...lines('no'))).report, { imported: 0 })
-  t.same(await shown(), [])
+  await erase(owner, 'a@example.com')
   await said('a@example.com', 'unknown', '2025-01-01')
   await run(...lines('yes'))
   t.same(await shown(), [['a@example.com', 'unknown', 'unknown']])
   await run(...lines('no'))
   t.same(await shown(), [['a@example.com', 'unsubscribed', 'unknown']])
 })
+
+t.test('and for whoever has it next, until a newer yes', async (t) => {
+  const { owner, run, shown, said } = await store(t)
+  const lines = (word: string) => ['customer_external_id,email,email_consent', `7,a@example.com,${word}`]
+  await run(...lines('yes'))
+  await erase(owner, 'a@example.com')
+  t.match((await run(...lines('no'))).report, { imported: 0 })
+  t.same(await shown(), [])
+  await said('a@example.com', 'unknown', '2025-01-01')
+  t.same(await shown(), [['a@example.com', 'unsubscribed', 'unknown']])
+  await said('a@example.com', 'subscribed', new Date().toISOString())
+  t.same(await shown(), [['a@example.com', 'subscribed', 'unknown']])
+})
+
+t.test(
+  'the same file takes no later yes back when the address has moved to another contact of theirs',
+  async (t) => {
+    const { owner, run, shown, said } = await store(t)
+    const lines = ['customer_external_id,email,email_consent', '7,a@example.com,no']
+    await run(...lines)
+    await said('a@example.com', 'subscribed', new Date().toISOString())
+    await sql`
+    with other as (
+      update contact set email = null where brand_id = ${owner.id} returning brand_id, subject
+    )
+    insert into contact (brand_id, id, subject, email)
+    select brand_id, gen_random_uuid(), subject, 'b@example.com' from other`
+    await sql`update contact set email = 'a@example.com' where brand_id = ${owner.id} and email = 'b@example.com'`
+    await run(...lines)
+    const holds = (await shown()).filter(([email]) => email === 'a@example.com')
+    t.same(holds, [['a@example.com', 'unknown', 'unknown']])
+  },
+)
+
+t.test(
+  'consents of a brand that is newer than the statistics are written without reading all of it',
+  async (t) => {
+    const rows = 300
+    const named = (n: number) => `${n},c${n}@example.com`
+    const ids = Array.from({ length: rows }, (_, n) => n + 1)
+    const [known, young] = [await store(t), await store(t)]
+    await known.run('customer_external_id,email,email_consent', ...ids.map((n) => `${named(n)},no`))
+    await analyze(sql)
+    await young.run('customer_external_id,email', ...ids.map(named))
+    const customers = await sql<{ subject: number; email: string }[]>`
+    select subject, email from customer where brand_id = ${young.owner.id}`
+    const words = customers.map(({ email }) => [
+      { channel: 'email', state: 'unsubscribed', address: email, at: null },
+    ])
+    const subjects = Int32Array.from(customers.map(({ subject }) => subject))
+    const read = await sql.begin((tx) =>
+      rowsRead(tx, () => importConsents(tx, young.owner.id, JSON.stringify(words), subjects, 'import x')),
+    )
+    t.ok(read < rows * 100, `${read} rows`)
+  },
+)

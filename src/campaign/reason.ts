@@ -142,7 +142,7 @@ export const REASONS = {
     step: 'check',
     label: 'Another run messages',
     level: 'info',
-    rule: 'A campaign messages a customer once about checkouts, segments, products or winbacks that waited at the same time: about the newest checkout, else about what was first.',
+    rule: 'A campaign messages a customer once about checkouts, segments, products or winbacks whose messages are due within an hour: about the newest checkout, else about what was first; and not again about what happened before a message.',
     outcome: 'stopped',
   },
   campaign_off: {

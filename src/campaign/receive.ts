@@ -115,6 +115,7 @@ async function stopHolder(
   { email, phone, address }: Sender,
 ): Promise<void> {
   const source = 'reply'
+  await tx.run('refusal_keep', [channel, address, at])
   const open = await tx.maybe<Open>('conversation_open', [channel, email, phone, true])
   if (open) {
     const heard = await tx.one<{ at: Date }>('conversation_heard_at', [open.id, at])

@@ -42,7 +42,7 @@ const told = (policy: Awaited<ReturnType<typeof policyOf>>) =>
     policy.quiet_from === policy.quiet_until
       ? 'No quiet hours'
       : `Quiet from ${policy.quiet_from} until ${policy.quiet_until}, by every clock of the country of the contact’s number; without a country, and in one of several times that it is in itself, by that of ${policy.timezone}`,
-    `At most ${policy.cap_messages} campaign messages to a contact within ${policy.cap_days} days`,
+    `At most ${policy.cap_messages} campaign messages to a customer, at whichever contact, within ${policy.cap_days} days`,
     `An order within ${policy.attribution_days} days of a message or a click counts as recovered`,
     ...(['sms', 'email'] as const).map((channel) =>
       policy[`${channel}_consent`] === 'required'

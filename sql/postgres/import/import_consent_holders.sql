@@ -5,5 +5,5 @@ from unnest($2::integer[], $3::uuid[]) as given (subject, id)
 where not exists (
     select
     from subjects_of_person($1, given.subject) as theirs (subject)
-    join contact on contact.brand_id = $1 and contact.subject = theirs.subject
+    cross join lateral (select from contact where brand_id = (select $1::uuid) and contact.subject = theirs.subject offset 0) as own
 )

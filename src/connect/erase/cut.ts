@@ -50,9 +50,7 @@ export async function cutIdentity(pipeline: Pipeline, { brand_id: brandId, id }:
     ])
     const { subjects, customerIds, identifiers } = found
     const { email, phone } = identifiers
-    const contacts = [brandId, subjects, email, phone, now]
-    await tx.run('tombstones_of_contacts_add', contacts)
-    await tx.run('refusals_keep', contacts)
+    await tx.run('tombstones_of_contacts_add', [brandId, subjects, email, phone, now])
     await tx.run('erasure_cut', [brandId, id, subjects, customerIds, JSON.stringify(identifiers), now])
     const counts = await eraseRows(tx, { brandId, subjects, identifiers, erasedAt: now })
     await tx.run('erasures_counted', [brandId, [id], JSON.stringify(counts)])

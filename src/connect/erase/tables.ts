@@ -73,7 +73,9 @@ export const ERASED_TABLES: readonly string[] = [
 /** Takes customers out of the tables of a brand, within a transaction; again, it finds what was written meanwhile. */
 export async function eraseRows(tx: Statements, theirs: Theirs): Promise<Counts> {
   const counts: Counts = {}
-  for (const statement of HOLDS) await tx.run(statement, [theirs.brandId, ...byContact(theirs)])
+  const contacts = [theirs.brandId, ...byContact(theirs)]
+  for (const statement of HOLDS) await tx.run(statement, contacts)
+  await tx.run('refusals_keep', contacts)
   for (const [table, statement, args] of REMOVALS)
     counts[`postgres.${table}`] = await tx.run(statement, [theirs.brandId, ...args(theirs)])
   counts['postgres.customer'] = await tx.run('erase_customers', [

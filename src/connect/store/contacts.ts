@@ -128,6 +128,7 @@ export async function hearRefusals({ tx, region }: StoreWork, old: readonly Cons
   for (const consent of old) {
     const address = addressOf(consent, region)
     if (consent.state !== 'unsubscribed' || address === '') continue
+    await tx.run('refusal_keep', [consent.channel, address, new Date(consent.at)])
     const asked = consent.channel === 'sms' ? [null, address, null] : [address, null, null]
     const [holder] = await tx.many<{ id: string }>('contacts_like', asked)
     if (holder) await sayConsent(tx, holder.id, consent, address)

@@ -81,9 +81,9 @@ async function startOnFreePort(
   for (let attempt = 1; ; attempt++) {
     const port = home.port && (await isFree(home.port)) ? home.port : await freePort()
     const running = { ...home, port }
-    if (port !== home.port) writeHome(start.dataDir, running)
     try {
       await startServer(home.cluster, programs, account, { ...start.settings, port })
+      if (port !== home.port) writeHome(start.dataDir, running)
       if (!(await isReady(running)))
         throw new Error(`The embedded Postgres in ${home.cluster} stopped while it started.`)
       start.log('debug', 'postgres_started', {
