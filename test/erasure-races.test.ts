@@ -17,7 +17,7 @@ const { clock, app, parts } = stage
 const { postgres } = parts
 const { sql } = postgres
 const atOnce = atOnceIn(postgres)
-const PHONE = '+12025550101'
+const PHONE = '+3545550101'
 
 /** A checkout of a customer is abandoned, and the campaign's message is due. */
 async function dueBrand() {
