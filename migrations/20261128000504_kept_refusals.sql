@@ -6,7 +6,7 @@ create table kept_refusal (
     hash bytea not null,
     refused_at timestamptz not null,
     primary key (brand_id, hash)
-);
+) with (autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 2000);
 call wall('kept_refusal');
 
 -- As before, and what was refused at the address by who was erased since.
