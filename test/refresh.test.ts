@@ -609,13 +609,30 @@ t.test('of a segment that had failed, who moves when it no longer does did not d
 const pickAudience = async ({ id }: Brand, segment: string) =>
   audienceOf(await shared.postgres.forBrand(id).one<SegmentWithDefinition>('segment_by_id', [segment]))
 
+/** Two refreshes of it go on when both have asked for their manifest. */
+function withManifestsTogether(): typeof shared {
+  const { pipeline } = shared.postgres
+  const both = Promise.withResolvers<void>()
+  let asked = 0
+  const one: typeof pipeline.one = async (name, args) => {
+    const found = await pipeline.one(name, args)
+    if (name === 'lake_brand_manifest') {
+      if (++asked === 2) both.resolve()
+      await both.promise
+    }
+    return found as never
+  }
+  return { ...shared, postgres: { ...shared.postgres, pipeline: { ...pipeline, one } } }
+}
+
 t.test('of two refreshes at once one publishes, the other is outrun', async (t) => {
-  const { view, viewed, refresh, published, audience } = await store(shared)
+  const { brand, view, viewed, published, audience } = await store(shared)
   const { id } = await viewed('lately', 3)
   await view(at('2026-05-01T00:00:00'), 'ann')
   for (const [round, again] of [true, false].entries()) {
     const asOf = again ? at('2026-05-02T00:00:00') : at('2026-05-09T00:00:00')
-    const ran = await Promise.allSettled([refresh(asOf), refresh(asOf)])
+    const together = withManifestsTogether()
+    const ran = await Promise.allSettled([1, 2].map(() => refreshBrand(together, brand.id, { asOf })))
     t.match(ran.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
     t.match(
       ran.find(({ status }) => status === 'rejected'),
