@@ -8,11 +8,11 @@ import { sendMessages } from '../src/campaign/sending.ts'
 import { channelCommands } from '../src/cli/channel.ts'
 import type { Values } from '../src/cli/command.ts'
 import { policyCommands } from '../src/cli/policy.ts'
-import { NO_STOP } from '../src/cli/stop.ts'
 import { signatureOf } from '../src/connect/custom/signature.ts'
 import { parseExactly } from '../src/event/exact.ts'
 import type { Brand } from '../src/op.ts'
 import { campaignStage } from './fixtures/campaign.ts'
+import { runCommand } from './fixtures/command.ts'
 import { askErasure, goOnErasing } from './fixtures/erasing.ts'
 import { eventually } from './fixtures/eventually.ts'
 import { fakeAgent, fakeGateway } from './fixtures/gateway.ts'
@@ -24,13 +24,8 @@ const { clock, app, clockOrigin } = stage
 const { sql } = stage.db.postgres
 const folder = t.testdir()
 
-async function cli<Result>(name: string, values: Values): Promise<Result> {
-  const command = [...channelCommands, ...policyCommands].find((one) => one.name === name)
-  if (!command) throw new Error(`no command ${name}`)
-  const progress = () => ({ update() {}, end() {} })
-  const run = { config: app.config, values, positionals: [], app: async () => app, progress, stop: NO_STOP }
-  return (await command.run(run)) as Result
-}
+const cli = <Result>(name: string, values: Values): Promise<Result> =>
+  runCommand(app, [...channelCommands, ...policyCommands], name, values)
 
 let people = 0
 /** Shoppers whose checkouts are abandoned, up to the moment at which the campaign's message is due. */

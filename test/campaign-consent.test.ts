@@ -4,10 +4,10 @@ import { receiveMessage } from '../src/campaign/receive.ts'
 import { workCampaigns } from '../src/campaign/round.ts'
 import type { Values } from '../src/cli/command.ts'
 import { policyCommands } from '../src/cli/policy.ts'
-import { NO_STOP } from '../src/cli/stop.ts'
 import { type ConsentState, setConsent } from '../src/identity/contact.ts'
 import type { Brand } from '../src/op.ts'
 import { campaignStage } from './fixtures/campaign.ts'
+import { runCommand } from './fixtures/command.ts'
 import { checkout } from './fixtures/store-bodies.ts'
 
 t.capture(process.stderr, 'write')
@@ -17,19 +17,8 @@ const { sql } = stage.db.postgres
 
 async function policy(name: 'set' | 'show', brand: Brand, values: Values = {}) {
   const command = policyCommands.find((one) => one.name === `policy ${name}`)
-  if (!command) throw new Error(`no command policy ${name}`)
-  const progress = () => ({ update() {}, end() {} })
-  const given = { brand: brand.id, ...values }
-  const run = {
-    config: app.config,
-    values: given,
-    positionals: [],
-    app: async () => app,
-    progress,
-    stop: NO_STOP,
-  }
-  const result = await command.run(run)
-  return { result, said: command.text?.(result as never) }
+  const result = await runCommand(app, policyCommands, `policy ${name}`, { brand: brand.id, ...values })
+  return { result, said: command?.text?.(result as never) }
 }
 
 /** A campaign, and somebody whose checkout is abandoned and who said this about text messages before. */

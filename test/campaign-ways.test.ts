@@ -15,7 +15,6 @@ import { setCampaignStatus } from '../src/campaign/saved.ts'
 import { startByResults } from '../src/campaign/start-results.ts'
 import { startRuns } from '../src/campaign/starter.ts'
 import { campaignCommands } from '../src/cli/campaign.ts'
-import { NO_STOP } from '../src/cli/stop.ts'
 import { createDefinition } from '../src/connect/custom/definitions.ts'
 import { createProvider } from '../src/connect/custom/providers.ts'
 import { signatureOf } from '../src/connect/custom/signature.ts'
@@ -30,6 +29,7 @@ import { createSegment } from '../src/segment/saved.ts'
 import { POLL_SECONDS } from '../src/work.ts'
 import { campaignStage } from './fixtures/campaign.ts'
 import type { Teardown } from './fixtures/cluster.ts'
+import { runCommand } from './fixtures/command.ts'
 import { controlled } from './fixtures/control.ts'
 import { passed } from './fixtures/lake.ts'
 import { SEAL } from './fixtures/store.ts'
@@ -103,6 +103,13 @@ const left = (brand: Brand, shopper: Shopper) =>
       ...(shopper.total_price && { total_price: shopper.total_price }),
       ...times(0),
     }),
+  })
+/** Shopper 1 leaves a checkout. */
+const leaves = (brand: Brand, id: number) =>
+  tell(brand, {
+    topic: 'checkouts/create',
+    triggeredAt: clock.now(),
+    body: checkout({ id, ...person({ id: 1 }), ...times(0) }),
   })
 const times = (minutes: number) => ({ created_at: iso(minutes), updated_at: iso(minutes) })
 
@@ -388,16 +395,10 @@ t.test(
     const brand = await stage.brand()
     await stage.campaign(brand, { trigger_delay: { amount: 4, unit: 'hours' } })
     clock.pass(5)
-    const leave = async (id: number) =>
-      tell(brand, {
-        topic: 'checkouts/create',
-        triggeredAt: clock.now(),
-        body: checkout({ id, ...person({ id: 1 }), ...times(0) }),
-      })
-    await leave(1)
+    await leaves(brand, 1)
     await abandoned()
     clock.pass(120)
-    await leave(2)
+    await leaves(brand, 2)
     await abandoned()
     await stage.pass(90)
     t.match(await messagesOf(brand), [{ status: 'sent' }])
@@ -415,10 +416,7 @@ t.test('each of two orders of a customer is told of', async (t) => {
   for (const id of [201, 202]) await bought(brand, { id: 1 }, id, 0)
   await stage.tick()
   await stage.pass(90)
-  t.strictSame(
-    (await endsOf(brand)).map(({ reason }) => reason).filter((reason) => reason === 'superseded'),
-    [],
-  )
+  t.equal((await messagesOf(brand)).length, 2)
 })
 
 t.test('of checkouts that a customer left together the newest one is messaged about', async (t) => {
@@ -426,15 +424,9 @@ t.test('of checkouts that a customer left together the newest one is messaged ab
   const brand = await stage.brand()
   await stage.campaign(brand)
   clock.pass(5)
-  const leave = async (id: number) =>
-    tell(brand, {
-      topic: 'checkouts/create',
-      triggeredAt: clock.now(),
-      body: checkout({ id, ...person({ id: 1 }), ...times(0) }),
-    })
-  await leave(1)
+  await leaves(brand, 1)
   clock.pass(0.5)
-  await leave(2)
+  await leaves(brand, 2)
   await abandoned()
   await stage.pass(60)
   t.equal((await messagesOf(brand)).length, 1)
@@ -503,12 +495,8 @@ t.test('filters on the customer hold at the start, and again before the message'
 })
 
 /** What recoup campaign runs prints. */
-async function runsNow(brand: Brand, campaign: string) {
-  const command = campaignCommands.find(({ name }) => name === 'campaign runs')
-  const values = { brand: brand.id, campaign }
-  const run = { config: app.config, values, positionals: [], app: async () => app, stop: NO_STOP }
-  return (await command?.run({ ...run, progress: () => ({ update() {}, end() {} }) })) as { data: object[] }
-}
+const runsNow = (brand: Brand, campaign: string) =>
+  runCommand<{ data: object[] }>(app, campaignCommands, 'campaign runs', { brand: brand.id, campaign })
 
 t.test('campaign runs tells the branches of a split apart', async (t) => {
   clock.noon()

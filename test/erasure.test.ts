@@ -8,7 +8,6 @@ import { erase } from '../jobs/erase.ts'
 import type { App } from '../src/app.ts'
 import type { Values } from '../src/cli/command.ts'
 import { customerCommands } from '../src/cli/customer.ts'
-import { NO_STOP } from '../src/cli/stop.ts'
 import { readConfig } from '../src/config.ts'
 import { eraseRejects, OPENED_TABLES } from '../src/connect/erase/bodies.ts'
 import { type Certificate, digestOf } from '../src/connect/erase/certificate.ts'
@@ -35,6 +34,7 @@ import { STAGING_FOLDER } from '../src/store/lake.ts'
 import { statement } from '../src/store/sqlfile.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import { type Canary, canaryOf, fillWithCanary } from './fixtures/canary.ts'
+import { runCommand } from './fixtures/command.ts'
 import { controlled } from './fixtures/control.ts'
 import { database } from './fixtures/database.ts'
 import { eventually } from './fixtures/eventually.ts'
@@ -96,13 +96,10 @@ const subjectsOf = async () =>
   ).map(({ subject }) => subject)
 
 /** A command of `recoup customer`, without a terminal. */
-async function customer<Result>(name: string, positionals: string[], values: Values = {}): Promise<Result> {
-  const command = customerCommands.find((one) => one.name === `customer ${name}`)
-  const app = async () => ({ config: readConfig({}), postgres: pipeline.postgres, pipeline }) as App
-  const progress = () => ({ update() {}, end() {} })
-  const given = { values: { brand: brand.id, ...values }, positionals }
-  const run = { config: readConfig({}), ...given, app, progress, stop: NO_STOP }
-  return (await command?.run(run)) as Result
+function customer<Result>(name: string, positionals: string[], values: Values = {}): Promise<Result> {
+  const app = { config: readConfig({}), postgres: pipeline.postgres, pipeline } as App
+  const given = { brand: brand.id, ...values }
+  return runCommand(app, customerCommands, `customer ${name}`, given, positionals)
 }
 
 t.test('recoup customer export prints all that is stored of a customer, and of nobody else', async (t) => {

@@ -6,13 +6,13 @@ import type { App } from '../src/app.ts'
 import { backupCommands } from '../src/cli/backup.ts'
 import type { Values } from '../src/cli/command.ts'
 import { customerCommands } from '../src/cli/customer.ts'
-import { NO_STOP } from '../src/cli/stop.ts'
 import { readConfig } from '../src/config.ts'
 import type { Certificate } from '../src/connect/erase/certificate.ts'
 import { backup } from '../src/lake/backup.ts'
 import type { Pipeline } from '../src/lake/pipeline.ts'
 import { setLogLevel } from '../src/log.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
+import { runCommand } from './fixtures/command.ts'
 import { database } from './fixtures/database.ts'
 import { lake, logBatch, tick } from './fixtures/lake.ts'
 
@@ -20,16 +20,14 @@ setLogLevel('error')
 const EMAIL = 'ann@example.com'
 const config = readConfig({ SECRET_KEY: 's'.repeat(32) })
 
-async function run<Result>(
+function run<Result>(
   pipeline: Pipeline,
   name: string,
   positionals: string[],
   values: Values = {},
 ): Promise<Result> {
-  const command = [...backupCommands, ...customerCommands].find((one) => one.name === name)
-  const app = async () => ({ config, postgres: pipeline.postgres, pipeline }) as App
-  const progress = () => ({ update() {}, end() {} })
-  return (await command?.run({ config, values, positionals, app, progress, stop: NO_STOP })) as Result
+  const app = { config, postgres: pipeline.postgres, pipeline } as App
+  return runCommand(app, [...backupCommands, ...customerCommands], name, values, positionals)
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'recoup-backup-'))

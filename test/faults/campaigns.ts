@@ -1,13 +1,14 @@
 import type { Test } from 'tap'
 import { v7 } from 'uuid'
 import { sealedSecret } from '../../src/campaign/channel-settings.ts'
-import { type CampaignParts, runCampaigns } from '../../src/campaign/round.ts'
+import { runCampaigns } from '../../src/campaign/round.ts'
 import { createCampaign, setCampaignStatus } from '../../src/campaign/saved.ts'
 import { startRuns } from '../../src/campaign/starter.ts'
 import { upsertContact } from '../../src/identity/contact.ts'
 import type { Brand } from '../../src/op.ts'
 import type { Postgres } from '../../src/store/postgres.ts'
 import { brand as makeBrand } from '../fixtures/brand.ts'
+import { campaignParts } from '../fixtures/campaign-parts.ts'
 import { database } from '../fixtures/database.ts'
 import { fakeGateway } from '../fixtures/gateway.ts'
 import { killable } from '../fixtures/killed.ts'
@@ -136,15 +137,7 @@ async function setUp(
 
 /** Whatever was left in somebody's hands is done once its lease is over. */
 async function settle(postgres: Postgres, from: number): Promise<void> {
-  const lake = () => ({ sources: () => Promise.reject(new Error('no filter looks at customers')) })
-  const parts: CampaignParts = {
-    postgres,
-    lake,
-    seal: SEAL,
-    agent: null,
-    baseUrl: 'https://r.example',
-    storePlatformDomain: 'myshopify.com',
-  }
+  const parts = campaignParts(postgres)
   for (let day = 0; day < 4; day++) {
     const now = from + day * LONG_MS
     for (let more = true; more; ) {

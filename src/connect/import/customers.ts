@@ -1,9 +1,10 @@
 import { assignSubjects } from '../../identity/subject.ts'
+import { hashInChunks } from '../../store/hash.ts'
 import { statement } from '../../store/sqlfile.ts'
 import { loadEmails, loadPhones } from './channels.ts'
 import { identitiesOf, inStoreTurn, writeChunks } from './chunks.ts'
 import { importConsents } from './consents.ts'
-import { hashOf, type ImportRun, type Written } from './file.ts'
+import type { ImportRun, Written } from './file.ts'
 
 /** Hexadecimal digits of a file's hash that tell it from others of a brand. */
 const TELLING_DIGITS = 16
@@ -15,7 +16,9 @@ export async function importCustomers(run: ImportRun): Promise<Written> {
   await loadPhones(duck, brand.default_phone_region)
   await duck.run(statement('duckdb', 'import_customer_ready'))
   const tellsConsent = mapped.some(({ target }) => target === 'email_consent' || target === 'sms_consent')
-  const source = tellsConsent ? `import ${(await hashOf(file)).digest('hex').slice(0, TELLING_DIGITS)}` : ''
+  const source = tellsConsent
+    ? `import ${(await hashInChunks(file)).toString('hex').slice(0, TELLING_DIGITS)}`
+    : ''
   return writeChunks(run, 'import_customer_chunk', ({ rows, consents, identities = '[]' }) =>
     inStoreTurn(run, async (tx) => {
       const named = identitiesOf(identities, new Date())

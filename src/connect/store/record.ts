@@ -1,3 +1,5 @@
+import type { ConsentChannel, ConsentState } from '../../identity/contact.ts'
+
 /** What a store says of its records, whatever platform and way it came: all that `apply` needs. Times are ISO 8601. */
 
 /** Whom a record names. */
@@ -114,8 +116,8 @@ export interface CustomerRecord extends Versioned {
   createdAt: string
 }
 
-export type Channel = 'sms' | 'email'
-export type ConsentState = 'subscribed' | 'unsubscribed' | 'unknown' | 'pending'
+export type Channel = ConsentChannel
+export type { ConsentState }
 
 /** One word on consent; each of them is kept. */
 export interface ConsentRecord {
