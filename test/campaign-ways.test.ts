@@ -39,7 +39,7 @@ import { POINTS } from './fixtures/webhook.ts'
 // Each way into a campaign, from what happened to the message in the outbox.
 
 setLogLevel('error')
-const stage = await campaignStage(t, 40)
+const stage = await campaignStage(t, 60)
 const { clock, app, tell, db } = stage
 const { sql } = db.postgres
 const DAY_MINUTES = 1_440
