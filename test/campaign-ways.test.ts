@@ -496,7 +496,11 @@ t.test('filters on the customer hold at the start, and again before the message'
 
 /** What recoup campaign runs prints. */
 const runsNow = (brand: Brand, campaign: string) =>
-  runCommand<{ data: object[] }>(app, campaignCommands, 'campaign runs', { brand: brand.id, campaign })
+  runCommand<{ data: object[] }>(app, campaignCommands, 'campaign runs', {
+    brand: brand.id,
+    campaign,
+    days: '365',
+  })
 
 t.test('campaign runs tells the branches of a split apart', async (t) => {
   clock.noon()
