@@ -1,4 +1,6 @@
 import t from 'tap'
+import { type Link, optOut } from '../src/campaign/click.ts'
+import { receiveMessage } from '../src/campaign/receive.ts'
 import { setConsent, upsertContact } from '../src/identity/contact.ts'
 import { assignSubjects } from '../src/identity/subject.ts'
 import type { Db } from '../src/op.ts'
@@ -31,7 +33,7 @@ async function two() {
   const home = await contactOf(await assign(ofBrand, { storeCustomerId: '7', email: HOME }), { email: HOME })
   const other = await assign(ofBrand, { email: WORK })
   return {
-    ...{ ofBrand, home, other, contactOf },
+    ...{ brandId: brand.id, ofBrand, home, other, contactOf },
     consents: () => sql`
       select email, email_consent, sms_consent from contact where brand_id = ${brand.id} order by email`,
     merge: (to: Db) => assign(to, { storeCustomerId: '7', email: WORK }),
@@ -78,3 +80,23 @@ t.test('a refusal while a contact of the person is made counts for that one, too
   t.match(await atOnce(ofBrand, 'contact_region', making, (to) => refuse(to, home)), DONE)
   t.match(await consents(), [{ email_consent: 'unsubscribed' }, { email_consent: 'unsubscribed' }])
 })
+
+t.test(
+  'who answers STOP to one address and follows the opt-out link at the other is heard by both',
+  async (t) => {
+    const { brandId, ofBrand, other, contactOf, merge, consents } = await two()
+    await contactOf(other, { email: WORK })
+    await merge(ofBrand)
+    const say = (db: Db, gatewayId: string, from: string, text: string) =>
+      receiveMessage(
+        { db, brandId, storePlatformDomain: 'myshopify.com' },
+        { channel: 'email', gatewayId, from, text, at: new Date() },
+      )
+    const heard = await say(ofBrand, 'in_1', HOME, 'Hello')
+    const link = { brandId, channel: 'email', ...heard } as Link & typeof heard
+    await say(ofBrand, 'in_2', WORK, 'Hello')
+    const answer = (to: Db) => say(to, 'in_3', WORK, 'STOP')
+    t.match(await atOnce(ofBrand, 'contacts_hold', answer, () => optOut(db.postgres, link, new Date())), DONE)
+    t.match(await consents(), [{ email_consent: 'unsubscribed' }, { email_consent: 'unsubscribed' }])
+  },
+)

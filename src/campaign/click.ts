@@ -1,4 +1,5 @@
 import { v7 } from 'uuid'
+import { persistently } from '../connect/store/persistently.ts'
 import { appendEvent } from '../event/append.ts'
 import type { ConsentChannel } from '../identity/contact.ts'
 import { errorFields, log } from '../log.ts'
@@ -95,7 +96,8 @@ export async function optOut(
   at: Date,
 ): Promise<boolean> {
   const wish = { conversationId, channel, wants: 'stop', source: BY_LINK, at } as const
-  return await postgres.forBrand(brandId).tx((tx) => honour(tx, brandId, wish))
+  // A reply holds the conversation before the contact.
+  return await persistently(() => postgres.forBrand(brandId).tx((tx) => honour(tx, brandId, wish)))
 }
 
 const mistakeOf = ({ conversationId, channel }: Link, at: Date) => ({
@@ -105,7 +107,7 @@ const mistakeOf = ({ conversationId, channel }: Link, at: Date) => ({
 
 /** Takes an opt-out by a link back. False: there is none of today, or others forbid messages as well. */
 export const undoOptOut = (postgres: Postgres, link: Link, at: Date): Promise<boolean> =>
-  takeBack(postgres.forBrand(link.brandId), link.brandId, mistakeOf(link, at))
+  persistently(() => takeBack(postgres.forBrand(link.brandId), link.brandId, mistakeOf(link, at)))
 
 export const mayUndoOptOut = (postgres: Postgres, link: Link, at: Date): Promise<boolean> =>
-  mayTakeBack(postgres.forBrand(link.brandId), mistakeOf(link, at))
+  persistently(() => mayTakeBack(postgres.forBrand(link.brandId), mistakeOf(link, at)))
