@@ -149,10 +149,25 @@ t.test('a mail server is not given a sender that is no address', async (t) => {
       ...['channel', 'set', '--brand', 'one', '--channel', 'email', '--adapter', 'smtp'],
       ...['--host', 'smtp.example', '--from', from],
     )
-  for (const from of ['Shop', 'shop@', 'Shop <shop>', 'a@b.example c@d.example'])
+  for (const from of [
+    'Shop',
+    'shop@',
+    'Shop\r\nBcc: e@e.example <a@b.example>',
+    'Shop <shop>',
+    'a@b.example c@d.example',
+  ])
     t.match(await set(from), refused(/--from must be an email address/), from)
   for (const from of ['hello@shop.example', 'The Shop <hello@shop.example>'])
     t.match(await set(from), { code: 0 }, from)
+})
+
+t.test('a gateway is asked at an address that holds no password', async (t) => {
+  const set = (url: string) =>
+    recoup(...['channel', 'set', '--brand', 'one', '--channel', 'sms', '--adapter', 'http_sms', '--url', url])
+  t.match(
+    await set('https://u:hunter2@sms.example/x'),
+    refused(/--url must be an address without a user name/),
+  )
 })
 
 t.test('a channel is given no option of another adapter', async (t) => {

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
+  chmodSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -170,6 +171,10 @@ t.test('a mistake is told on stderr with exit code 1, and nothing is on stdout',
     [
       ['store', 'connect', ...brand, '--credentials', 'x', '--api-origin', 'admin.example/api'],
       '--api-origin must be an origin such as https://my-shop.myshopify.com, without a path, not "admin.example/api"',
+    ],
+    [
+      ['store', 'connect', ...brand, '--credentials', 'x', '--api-origin', 'http://admin.example'],
+      '--api-origin must begin with https://, not "http://admin.example": the access token would go over the network for all to read',
     ],
     [
       ['segment', 'create', ...brand, '--name', 'x', '--definition', join(folder, 'none.json')],
@@ -717,6 +722,11 @@ t.test('from an empty service to members', async (t) => {
     const [header, ...lines] = readFileSync(csv, 'utf8').trim().split('\n')
     t.match(header, /^customer,customer_id,recency_score,frequency_score,monetary_score,tier/)
     t.equal(lines.length, 2, 'the file of yesterday is replaced')
+    const modeOf = (path: string) => statSync(path).mode & 0o777
+    t.equal(modeOf(parquet), 0o600, 'customers are for the owner alone')
+    chmodSync(csv, 0o640)
+    await here([...args, 'rfm', '--to', csv])
+    t.equal(modeOf(csv), 0o640, 'whom its owner let read it still may')
     await here([...args, 'orders', '--to', join(folder, 'orders.csv')])
     t.match(readFileSync(join(folder, 'orders.csv'), 'utf8'), /,\[\],2026-01-01 00:00:00,.*,10\.00$/m)
     const before = ['--to', csv, '--as-of', '2001-01-01T00:00:00Z', '--json']

@@ -872,6 +872,26 @@ t.test('a mapping takes columns, expressions and where', async (t) => {
   ])
 })
 
+const SECRET = fileURLToPath(new URL('../package.json', import.meta.url))
+const REACHING: Record<string, (out: string) => string> = {
+  'reads another file': () => `(select content from read_text('${SECRET}'))`,
+  'writes a file': (out) => `'n') as value from source; copy (select 42) to '${out}'; describe select ('x'`,
+  'has two values': () => `'n'), ('x'`,
+  'writes a log': () => `(select count(*) from enable_logging())`,
+}
+
+for (const [what, expressionFor] of Object.entries(REACHING))
+  t.test(`an expression of a mapping that ${what} is refused`, async (t) => {
+    const { file, folder, run } = await store(t)
+    const path = file('o.csv', 'external_id,created_at,total\n1,2026-11-01,5\n')
+    const fields = { external_id: 'external_id', created_at: 'created_at', total: 'total' }
+    const expression = expressionFor(join(folder, 'out.csv'))
+    const code = { code: 'bad_request' }
+    await t.rejects(run('orders', path, { map: { fields: { ...fields, number: expression } } }), code)
+    await t.rejects(run('orders', path, { map: { fields, where: `(${expression}) is not null` } }), code)
+    t.strictSame(readdirSync(folder), ['o.csv'])
+  })
+
 t.test('seconds in a column of any width are a time, the least of numbers is none', async (t) => {
   const { file, run, orders } = await store(t)
   const path = file('o.csv', 'id,day\n1,1767139200\n2,-2147483648\n')

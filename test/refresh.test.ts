@@ -451,6 +451,21 @@ t.test(
   },
 )
 
+t.test('what a browser says of messages is no engagement', async (t) => {
+  const { brand, save, view, refresh, members } = await store(shared)
+  await save('reached', DELIVERED)
+  await view(at('2026-05-01T10:00:00'), 'ann', 'bob')
+  const time = at('2026-05-01T11:00:00').getTime()
+  const event = { brand_id: brand.id, event_type: 'message_delivered', received_at: time, occurred_at: time }
+  await logBatch(sql, [
+    { ...event, event_id: '1', origin: 'browser', email: 'ann@example.com' },
+    { ...event, event_id: '2', store_customer_id: 'bob' },
+  ])
+  await snapshotAll(shared)
+  await refresh(at('2026-05-01T12:00:00'))
+  t.same(await members('reached'), ['bob'])
+})
+
 t.test('segments that are refreshed alone need no source that no rule reads', async (t) => {
   const { brand, view, viewed, refresh, members } = await store(shared)
   await viewed('lately', 1)

@@ -53,6 +53,8 @@ function settingsOf(adapter: Adapter, values: Run['values']): Record<string, unk
     const given = required(values, name)
     const url = URL.parse(given)
     const isLocal = url !== null && isThisMachine(url.hostname)
+    if (url?.username || url?.password)
+      throw new UsageError(`--${name} must be an address without a user name: the secret is for that`)
     if (url?.protocol === 'https:' || (isLocal && url.protocol === 'http:')) return given
     throw new UsageError(`--${name} must be an address that begins with https://, not "${given}"`)
   }
@@ -89,7 +91,7 @@ function allowsPlain(values: Run['values']): boolean {
 /** An address, alone or behind a name: a mail server refuses every message of anything else. */
 function senderOf(values: Run['values']): string {
   const from = required(values, 'from')
-  if (/^([^<>]*<[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)$/.test(from)) return from
+  if (/^([^<>\p{Cc}]*<[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)$/u.test(from)) return from
   throw new UsageError(
     `--from must be an email address, or a name with one such as 'Shop <hello@shop.example>', not "${from}"`,
   )

@@ -1,4 +1,4 @@
-import { access, constants, copyFile, mkdir, rename, rm, stat } from 'node:fs/promises'
+import { access, chmod, constants, copyFile, mkdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, extname, join, resolve } from 'node:path'
 import { v7 as uuidv7 } from 'uuid'
 import type { Session } from '../lake/session.ts'
@@ -75,6 +75,8 @@ async function write(
       `copy (select ${await columnsFor(session, name, to.format)} from ${name} order by ${grain.map(identifier).join(', ')})
        to ${literal(written)} (${to.format})`,
     )
+    // Customers, for its owner alone, unless others were let read the file that it replaces.
+    await chmod(written, (await stat(to.target).catch(() => null))?.mode ?? 0o600)
     await copyFile(written, unfinished)
     await rename(unfinished, to.target)
     shown.update(100, 100)

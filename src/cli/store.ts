@@ -1,4 +1,5 @@
 import { serviceSeal } from '../access/service-seal.ts'
+import { isThisMachine } from '../campaign/this-machine.ts'
 import { connectStore, webhookPath } from '../connect/store/connect.ts'
 import { connectionOf } from '../connect/store/connection.ts'
 import { createReceiver } from '../connect/store/receive.ts'
@@ -71,6 +72,10 @@ function apiOriginOf(values: Values): string | undefined {
   const given = text(values, 'api-origin')
   if (given === undefined) return undefined
   const url = URL.parse(given)
+  if (url?.protocol === 'http:' && !isThisMachine(url.hostname))
+    throw new UsageError(
+      `--api-origin must begin with https://, not "${given}": the access token would go over the network for all to read`,
+    )
   if (url && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`) return url.origin
   throw new UsageError(
     `--api-origin must be an origin such as https://my-shop.myshopify.com, without a path, not "${given}"`,

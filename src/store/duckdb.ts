@@ -29,8 +29,8 @@ export interface DuckOptions extends InstanceOptions {
 
 /** An instance of one's own, with one connection. */
 export interface OwnDuck extends Duck {
-  /** From here on nothing outside these folders can be read or written, and no setting changed. */
-  lock(folders: readonly string[]): Promise<void>
+  /** From here on nothing but these folders and files can be read or written, and no setting changed. */
+  lock(folders: readonly string[], files?: readonly string[]): Promise<void>
   /** Another connection, to be opened before `lock`: its statements wait for none of the others. */
   beside(): Promise<Pick<Duck, 'run' | 'rows'>>
   close(): void
@@ -49,7 +49,7 @@ export async function openDuck(options: DuckOptions): Promise<OwnDuck> {
   return {
     ...line,
     beside: open,
-    lock: (folders) => line.inOrder(() => lockIn(connection, folders)),
+    lock: (folders, files) => line.inOrder(() => lockIn(connection, folders, files)),
     close: () => {
       close()
       instance.closeSync()
@@ -79,10 +79,15 @@ export async function openInstance({ memoryMb, threads, tempDir, blockBytes }: I
   })
 }
 
-export async function lockIn(connection: DuckDBConnection, folders: readonly string[]): Promise<void> {
-  const list = folders.map((folder) => literal(`${folder.replace(/\/$/, '')}/`)).join(', ')
+export async function lockIn(
+  connection: DuckDBConnection,
+  folders: readonly string[],
+  files: readonly string[] = [],
+): Promise<void> {
+  const directories = folders.map((folder) => literal(`${folder.replace(/\/$/, '')}/`)).join(', ')
+  const paths = files.map(literal).join(', ')
   await connection.run(
-    `set allowed_directories = [${list}]; set enable_external_access = false; set lock_configuration = true`,
+    `set allowed_directories = [${directories}]; set allowed_paths = [${paths}]; set enable_external_access = false; set lock_configuration = true`,
   )
 }
 

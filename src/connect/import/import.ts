@@ -92,6 +92,8 @@ export async function importFile(options: ImportOptions): Promise<ImportResult> 
     duck = await openDuck({ memoryMb, threads, tempDir: folder.path })
     await makeIdMacros(duck)
     const source = await openSource(duck, file)
+    // Expressions of a mapping, which may be somebody else's, read nothing but the file.
+    await duck.lock([folder.path], [...source.paths, rejects])
     const mapping = mappingFor(options, source.columns)
     const mapped = await bindMapping(duck, kind, source.columns, mapping)
     const counts = await readRows(duck, kind, mapping, mapped)

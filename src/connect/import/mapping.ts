@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { fail } from '../../errors.ts'
 import { type Duck, identifier } from '../../store/duckdb.ts'
+import { namesWriter } from '../../store/duckdb-statements.ts'
 import { type Column, firstLine } from './read.ts'
 import { type ImportKind, TARGETS, targetNamed } from './targets.ts'
 
@@ -136,6 +137,22 @@ export async function bindMapping(
   return mapped
 }
 
+/** Whether a text is one statement with one value, or none that could be run. */
+async function isOneValue(duck: Duck, text: string): Promise<boolean> {
+  const [parsed] = await duck.rows<{ tree: string }>(
+    'select json_serialize_sql($1::varchar)::varchar as tree',
+    [text],
+  )
+  const tree = JSON.parse(parsed?.tree ?? '{}') as Tree
+  if (tree.error) return tree.error_type === 'parser'
+  const [statement, ...more] = tree.statements
+  return more.length === 0 && statement?.node.select_list?.length === 1
+}
+
+type Tree =
+  | { error: true; error_type: string }
+  | { error: false; statements: { node: { select_list?: unknown[] } }[] }
+
 const columnNamed = (columns: readonly Column[], source: string) =>
   columns.find(({ name }) => name === source) ??
   columns.find(({ name }) => name.toLowerCase() === source.trim().toLowerCase())
@@ -146,10 +163,11 @@ async function typeOf(
   place: string,
   columns: readonly Column[],
 ): Promise<string> {
+  const select = `select (${expression}\n) as value from source`
+  if (!(await isOneValue(duck, select)) || namesWriter(expression))
+    throw fail('bad_request', `${place}: must be one DuckDB expression over columns of the file.`)
   try {
-    const [row] = await duck.rows<{ column_type: string }>(
-      `describe select (${expression}\n) as value from source`,
-    )
+    const [row] = await duck.rows<{ column_type: string }>(`describe ${select}`)
     return row?.column_type ?? 'VARCHAR'
   } catch (cause) {
     const message = (cause as Error).message

@@ -14,6 +14,8 @@ export interface Column {
 /** A file as the view `source`: its columns and `__row`, the number of the row (of the line, for NDJSON) from 1. */
 export interface Source {
   columns: Column[]
+  /** Names of the file that DuckDB must be let open: its own, and the pattern that only it fits. */
+  paths: string[]
   /** Rows whose form is broken, as SQL of (n, reason, data); complete once the view was read through. */
   broken: string
   /** What can be made out of `data` of the table `broken`, as SQL of a relation like the view; one row per guess. */
@@ -50,8 +52,9 @@ export async function openSource(duck: Duck, file: string): Promise<Source> {
     throw fail('bad_request', `${file}: is cut off or damaged: ${cause.message}.`, { cause })
   })
   if (isUtf16(path)) throw fail('bad_request', `${file}: is UTF-16: save it as UTF-8.`)
+  const pattern = path.replace(/[*?[]/g, '[$&]')
   try {
-    const { broken, remains } = await open(duck, literal(path.replace(/[*?[]/g, '[$&]')), file)
+    const { broken, remains } = await open(duck, literal(pattern), file)
     const rows = await duck.rows<{ column_name: string; column_type: string }>('describe source')
     const columns = rows
       .filter(({ column_name }) => column_name !== ROW)
@@ -60,7 +63,13 @@ export async function openSource(duck: Duck, file: string): Promise<Source> {
     // Quotes hid the delimiter.
     if (open === openCsv && others.length === 0 && /[,;|\t]/.test(only?.name ?? ''))
       throw fail('bad_request', `${file}: cannot be read: ${NO_FORM}`)
-    return { broken, remains: remains(columns), skipsBroken: open === openCsv, columns }
+    return {
+      broken,
+      remains: remains(columns),
+      skipsBroken: open === openCsv,
+      columns,
+      paths: [path, pattern],
+    }
   } catch (cause) {
     if ((cause as Error).name === 'Failure' || isOutOfMemory(cause)) throw cause
     throw fail('bad_request', `${file}: cannot be read: ${reasonOf((cause as Error).message)}`, { cause })
