@@ -452,14 +452,15 @@ t.test(
 )
 
 t.test('what a browser says of messages is no engagement', async (t) => {
-  const { brand, save, view, refresh, members } = await store(shared)
+  const { brand, save, refresh, members } = await store(shared)
   await save('reached', DELIVERED)
-  await view(at('2026-05-01T10:00:00'), 'ann', 'bob')
   const time = at('2026-05-01T11:00:00').getTime()
   const event = { brand_id: brand.id, event_type: 'message_delivered', received_at: time, occurred_at: time }
+  const ann = { store_customer_id: 'ann', email: 'ann@example.com' }
   await logBatch(sql, [
-    { ...event, event_id: '1', origin: 'browser', email: 'ann@example.com' },
-    { ...event, event_id: '2', store_customer_id: 'bob' },
+    { ...event, event_id: '1', event_type: 'page_viewed', ...ann },
+    { ...event, event_id: '2', origin: 'browser', email: ann.email },
+    { ...event, event_id: '3', store_customer_id: 'bob' },
   ])
   await snapshotAll(shared)
   await refresh(at('2026-05-01T12:00:00'))
