@@ -36,19 +36,20 @@ given_back as (
     group by customer
 ),
 
+-- Who has no order that counts has no lifetime value, whatever was given back.
 spending as (
     select
-        customer,
+        ordering.customer,
         -- Within 13 digits, so that absurd amounts stop nothing: the cents of these are exact as doubles, too.
         greatest(
-            least(coalesce(ordering.net_total, 0) - coalesce(given_back.given_back, 0), 9999999999999.99),
+            least(ordering.net_total - coalesce(given_back.given_back, 0), 9999999999999.99),
             -9999999999999.99
         )::decimal(18, 2) as total_spend,
-        coalesce(ordering.orders_count, 0) as orders_count,
+        ordering.orders_count,
         ordering.first_order_at,
         ordering.last_order_at
     from ordering
-    full join given_back using (customer)
+    left join given_back using (customer)
 ),
 
 activity as (

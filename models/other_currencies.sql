@@ -1,33 +1,38 @@
--- what: what complete orders brought in in currencies other than the brand's, which no other sum counts
+-- what: what customers spent on complete orders in currencies other than the brand's, which no other sum counts
 -- grain: currency_code
 -- refresh: with the segments
 -- of: sales
-with moved as (
+
+-- Counted as lifetime value is: customers with an order in the currency, less refunds of theirs in it that name none.
+with ordering as (
     select
         currency_code,
-        1 as order_count,
-        case when customer_id is not null then customer end as customer,
-        net_total as amount
+        customer,
+        count(*) as order_count,
+        sum(net_total) as net_total
     from orders
     where state = 'complete'
         and not counts
-    union all
+        and customer_id is not null
+    group by all
+),
+
+given_back as (
     select
-        refund.currency_code,
-        0 as order_count,
-        null as customer,
-        -refund.total as amount
-    from stg_refunds as refund
-    cross join params
-    where refund.order_external_id is null
-        and refund.currency_code is distinct from params.currency_code
+        currency_code,
+        customer,
+        sum(total) as given_back
+    from stg_refunds
+    where order_external_id is null
+    group by all
 )
 
 select
     currency_code,
-    sum(order_count)::bigint as order_count,
-    count(distinct customer) as customer_count,
-    sum(amount)::decimal(38, 2) as revenue
-from moved
+    sum(ordering.order_count)::bigint as order_count,
+    count(*) as customer_count,
+    sum(ordering.net_total - coalesce(given_back.given_back, 0))::decimal(38, 2) as revenue
+from ordering
+left join given_back using (currency_code, customer)
 where currency_code is not null
 group by currency_code
