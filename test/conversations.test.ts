@@ -129,7 +129,7 @@ t.test('what a conversation recovered is in the currency of its order', async (t
   t.match(listed.goal, money)
 })
 
-t.test('what a conversation recovered is in the currency of the brand, when an order in it was', async (t) => {
+t.test('a conversation recovered what is in the brand’s currency, when an order is', async (t) => {
   const both = await converse(brand, { goal_until: minutes(1) })
   await recover(brand, both, 1_200, 'JPY', minutes(-3))
   const order_id = await recover(brand, both, 40, 'USD', minutes(-2))
