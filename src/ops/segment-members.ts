@@ -1,10 +1,8 @@
 import * as v from 'valibot'
-import { fail } from '../errors.ts'
 import { count, id, list, named, paging, time } from '../fields.ts'
 import { loadReadable, type Model } from '../model/graph.ts'
 import { over } from '../model/over.ts'
 import { type Op, op, type Page } from '../op.ts'
-import { customerOf } from '../segment/explain.ts'
 import { type MemberPosition, memberPage, placeIn } from '../segment/member-page.ts'
 import { audienceOf } from '../segment/saved.ts'
 import { contactsOf } from './commerce-fields.ts'
@@ -165,7 +163,6 @@ export const segmentMemberOps: readonly Op[] = [
     scopes: ['segments:read'],
     feature: 'cdp',
     page: HISTORY,
-    errors: ['not_found'],
     what: 'Who entered and left a segment in the last 180 days and why, newest updates first; with customer_id of one customer and the profiles merged into it.',
     input: {
       path: segmentPath,
@@ -182,17 +179,17 @@ export const segmentMemberOps: readonly Op[] = [
       const segment = await segmentById(ctx, segmentId)
       if (segment.first_evaluated_at === null) return { data: [], next_cursor: null }
       const oldest = new Date(ctx.now.getTime() - HISTORY_DAYS * 86_400_000)
-      const sources = await ctx.lake.sources(undefined, segment.generation)
-      const rows = await sources.rows<HistoryRow>(historyPage((await loadReadable()).models), [
-        segment.ordinal,
-        oldest,
-        from?.generation ?? Number.MAX_SAFE_INTEGER,
-        from?.customer ?? -1,
-        limit + 1,
-        customer_id ?? null,
-      ])
-      if (rows.length === 0 && customer_id !== undefined && !(await customerOf(sources, customer_id)))
-        throw fail('not_found', 'There is no such record.')
+      const rows = await (await ctx.lake.sources(undefined, segment.generation)).rows<HistoryRow>(
+        historyPage((await loadReadable()).models),
+        [
+          segment.ordinal,
+          oldest,
+          from?.generation ?? Number.MAX_SAFE_INTEGER,
+          from?.customer ?? -1,
+          limit + 1,
+          customer_id ?? null,
+        ],
+      )
       const page = rows.slice(0, limit)
       const last = rows.length > limit ? page.at(-1) : undefined
       return {
