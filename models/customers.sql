@@ -36,20 +36,19 @@ given_back as (
     group by customer
 ),
 
--- Who has no order that counts has no lifetime value, whatever was given back.
 spending as (
     select
-        ordering.customer,
+        customer,
         -- Within 13 digits, so that absurd amounts stop nothing: the cents of these are exact as doubles, too.
         greatest(
-            least(ordering.net_total - coalesce(given_back.given_back, 0), 9999999999999.99),
+            least(coalesce(ordering.net_total, 0) - coalesce(given_back.given_back, 0), 9999999999999.99),
             -9999999999999.99
         )::decimal(18, 2) as total_spend,
-        ordering.orders_count,
+        coalesce(ordering.orders_count, 0) as orders_count,
         ordering.first_order_at,
         ordering.last_order_at
     from ordering
-    left join given_back using (customer)
+    full join given_back using (customer)
 ),
 
 activity as (

@@ -1,38 +1,33 @@
--- what: what customers spent on complete orders in currencies other than the brand's, which no other sum counts
+-- what: what complete orders brought in in currencies other than the brand's, which no other sum counts
 -- grain: currency_code
 -- refresh: with the segments
 -- of: sales
-
--- Counted as lifetime value is: customers with an order in the currency, less refunds of theirs in it that name none.
-with ordering as (
+with moved as (
     select
         currency_code,
-        customer,
-        count(*) as order_count,
-        sum(net_total) as net_total
+        1 as order_count,
+        case when customer_id is not null then customer end as customer,
+        net_total as amount
     from orders
     where state = 'complete'
         and not counts
-        and customer_id is not null
-    group by all
-),
-
-given_back as (
+    union all
     select
-        currency_code,
-        customer,
-        sum(total) as given_back
-    from stg_refunds
-    where order_external_id is null
-    group by all
+        refund.currency_code,
+        0 as order_count,
+        null as customer,
+        -refund.total as amount
+    from stg_refunds as refund
+    cross join params
+    where refund.order_external_id is null
+        and refund.currency_code is distinct from params.currency_code
 )
 
 select
     currency_code,
-    sum(ordering.order_count)::bigint as order_count,
-    count(*) as customer_count,
-    sum(ordering.net_total - coalesce(given_back.given_back, 0))::decimal(38, 2) as revenue
-from ordering
-left join given_back using (currency_code, customer)
+    sum(order_count)::bigint as order_count,
+    count(distinct customer) as customer_count,
+    sum(amount)::decimal(38, 2) as revenue
+from moved
 where currency_code is not null
 group by currency_code
