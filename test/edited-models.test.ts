@@ -329,13 +329,13 @@ for (const [what, model, change, message] of [
   [
     'a column that is gone',
     CURRENCIES,
-    [',\n    sum(ordering.net_total - coalesce(given_back.given_back, 0))::decimal(38, 2) as revenue', ''],
+    [',\n    sum(amount)::decimal(38, 2) as revenue', ''],
     /^models\/other_currencies\.sql: column "revenue" is missing, and operations read it\.$/,
   ],
   [
     'a column that is called otherwise',
     CURRENCIES,
-    ['::bigint as order_count', '::bigint as orders_count'],
+    ['sum(order_count)::bigint as order_count', 'sum(order_count)::bigint as orders_count'],
     /^models\/other_currencies\.sql: column "order_count" is missing, and operations read it\. Did you mean "orders_count"\?$/,
   ],
   [
