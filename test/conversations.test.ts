@@ -129,6 +129,14 @@ t.test('what a conversation recovered is in the currency of its order', async (t
   t.match(listed.goal, money)
 })
 
+t.test('a conversation recovered what is in the brand’s currency, when an order is', async (t) => {
+  const both = await converse(brand, { goal_until: minutes(1) })
+  await recover(brand, both, 1_200, 'JPY', minutes(-3))
+  const order_id = await recover(brand, both, 40, 'USD', minutes(-2))
+  const goal = { state: 'recovered', order_id, recovered_amount: '40.00', currency_code: 'USD' }
+  t.same((await get(`/${both}`)).body.goal, goal)
+})
+
 t.test('messages come in the order in which they were said, with why one failed', async (t) => {
   const id = await converse(brand)
   const said = [

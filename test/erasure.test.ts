@@ -114,6 +114,20 @@ t.test('recoup customer export prints all that is stored of a customer, and of n
   await t.rejects(customer('export', ['typo@example.com']), { message: /^Nobody of / })
 })
 
+t.test('recoup customer export prints amounts as decimal strings', async (t) => {
+  const data = await customer<Record<string, Record<string, unknown>[]>>('export', [canary.email])
+  const amount = /^\d+\.\d\d$/
+  const order = { total: amount, subtotal: amount, discount_total: amount, refunded_total: amount }
+  t.match(data, {
+    orders: [order, order],
+    checkouts: [{ total: amount }],
+    subscriptions: [{ price: null }],
+  })
+  const models = new Map(data.models?.map(({ model, rows }) => [model, rows]))
+  t.match(models.get('customers'), [{ total_spend: amount, average_order_value: amount }])
+  t.match(models.get('orders'), [{ total: amount, net_total: amount, lines: [{ price: amount }] }])
+})
+
 t.test('recoup customer export knows who only an address names', async (t) => {
   await sql`insert into contact (brand_id, id, email) values (${neighbour.id}, ${v7()}, 'letters@example.com')`
   const printed = await customer('export', ['letters@example.com'], { brand: neighbour.id })
@@ -180,7 +194,7 @@ t.test('an export has the orders that messages brought, and topics of messages',
       where placed.brand_id = ${neighbour.id} and external_id = ${order}`
   const printed = await customer('export', [other.email], { brand: neighbour.id })
   t.hasStrict(printed, {
-    attributions: [{ amount: 20 }, { amount: 20 }],
+    attributions: [{ amount: '20.00' }, { amount: '20.00' }],
     message_topics: [{ topic: 'Late parcels' }],
   })
   const bought = await customer<{ attributions: unknown[] }>('export', ['other1@example.com'], {

@@ -593,6 +593,92 @@ t.test('what the store said of a refund stays, whatever a file says', async (t) 
   t.match([...(await refunds)], [{ external_id: '30', total: '20.50' }])
 })
 
+const refundOf = (id: number, amount: string, changes: object = {}) => ({
+  id,
+  order_id: 1001,
+  created_at: '2026-11-20T15:00:00Z',
+  transactions: [{ id, kind: 'refund', status: 'success', amount, currency: 'EUR' }],
+  ...changes,
+})
+
+t.test('an imported refund adds nothing to what the store says of its order', async (t) => {
+  const { file, run, orders, owner } = await store(t)
+  await connect(db, owner, { connectedAt: new Date('2026-01-01') })
+  const tell = (updated_at: string) =>
+    send(owner, {
+      topic: 'orders/updated',
+      body: orderBody({ currency: 'EUR', updated_at, refunds: [refundOf(30, '20.00')] }),
+    })
+  await tell('2026-11-20T16:00:00Z')
+  const path = file(
+    'r.csv',
+    `external_id,order_external_id,created_at,total,currency_code
+ERP-1,1001,2026-11-20,20.00,EUR
+ERP-2,1001,2026-11-20,3000,JPY
+`,
+  )
+  t.match((await run('refunds', path)).report, { imported: 2 })
+  await tell('2026-11-20T17:00:00Z')
+  t.match(await orders(), [{ billing_status: 'partially_refunded', refunded_total: '20.00' }])
+})
+
+t.test('a refund in another currency than its order adds nothing to it', async (t) => {
+  const { orders, owner } = await store(t)
+  await connect(db, owner, { connectedAt: new Date('2026-01-01') })
+  await send(owner, { topic: 'orders/paid', body: orderBody({ currency: 'USD' }) })
+  await send(owner, { topic: 'refunds/create', body: JSON.stringify(refundOf(30, '20.00')) })
+  t.match(await orders(), [{ billing_status: 'paid', refunded_total: '0.00' }])
+})
+
+t.test(
+  'a refund that the store tells of lowers an imported order at once, whichever came first',
+  async (t) => {
+    const results = []
+    for (const isFirst of [true, false]) {
+      const { file, run, orders, owner } = await store(t)
+      await connect(db, owner, { connectedAt: new Date('2026-01-01') })
+      const path = file('o.csv', 'external_id,created_at,total\n1001,2026-11-20,100\n')
+      const tell = () => send(owner, { topic: 'refunds/create', body: JSON.stringify(refundOf(30, '40.00')) })
+      if (isFirst) await tell()
+      t.match((await run('orders', path)).report, { imported: 1 })
+      if (!isFirst) await tell()
+      t.match((await run('orders', path)).report, { imported: 0, unchanged: 1 })
+      results.push(...(await orders()))
+    }
+    const lowered = { state: 'complete', billing_status: 'partially_refunded', refunded_total: '40.00' }
+    t.match(results, [lowered, lowered])
+  },
+)
+
+t.test(
+  'what a file says was refunded is not counted again with the refund that the store tells of',
+  async (t) => {
+    const { file, run, orders, owner } = await store(t)
+    await connect(db, owner, { connectedAt: new Date('2026-01-01') })
+    const path = file('o.csv', 'external_id,created_at,total,refunded_total\n1001,2026-11-20,100,20\n')
+    t.match((await run('orders', path)).report, { imported: 1 })
+    await send(owner, { topic: 'refunds/create', body: JSON.stringify(refundOf(30, '20.00')) })
+    t.match(await orders(), [{ refunded_total: '20.00' }])
+  },
+)
+
+t.test(
+  'a refund after the last change that a file says an order had is added to what it says was refunded',
+  async (t) => {
+    const { file, run, orders, owner } = await store(t)
+    await connect(db, owner, { connectedAt: new Date('2026-01-01') })
+    const path = file(
+      'o.csv',
+      'external_id,created_at,updated_at,total,refunded_total\n1001,2026-11-20,2026-11-20T16:00:00Z,100,20\n',
+    )
+    t.match((await run('orders', path)).report, { imported: 1 })
+    const later = refundOf(31, '5.00', { created_at: '2026-11-20T17:00:00Z' })
+    for (const one of [later, refundOf(30, '20.00'), later])
+      await send(owner, { topic: 'refunds/create', body: JSON.stringify(one) })
+    t.match(await orders(), [{ refunded_total: '25.00' }])
+  },
+)
+
 t.test('an order that the store removed stays hidden, whatever a file says', async (t) => {
   const { file, run, orders, owner } = await store(t)
   await connect(db, owner, { connectedAt: new Date('2026-01-01') })

@@ -296,6 +296,11 @@ t.test('MCP', async (t) => {
       t.equal(headers.get('www-authenticate'), `Bearer ${metadata}`)
       t.ok(headers.get('x-request-id'))
     })
+    t.test('is answered what no cache keeps', async (t) => {
+      const { headers } = await legacy('tools/list')
+      t.equal(headers.get('cache-control'), 'no-store')
+      t.equal(headers.get('x-content-type-options'), 'nosniff')
+    })
     t.test('that is not valid is a flat 401 invalid_token', async (t) => {
       const { status, headers, body } = await modern('tools/list', {}, { as: 'svc_x' })
       t.equal(status, 401)

@@ -248,6 +248,13 @@ t.test('REST', async (t) => {
       })
       t.equal((await call('GET /v1/numbers', { as: '' })).headers.get('www-authenticate'), 'Bearer')
     })
+    t.test('no cache keeps what a credential is answered, nor guesses a browser its type', async (t) => {
+      for (const as of [reader, '']) {
+        const { headers } = await call('GET /v1/numbers', { as })
+        t.equal(headers.get('cache-control'), 'no-store')
+        t.equal(headers.get('x-content-type-options'), 'nosniff')
+      }
+    })
     t.test('any one of an operation’s scopes is enough, none is 403 insufficient_scope', async (t) => {
       const wanted = {
         status: 403,

@@ -25,19 +25,21 @@ interface Metric {
 export const METRICS = {
   recovered_sales: {
     title: 'Recovered sales',
-    description: 'What orders that conversations recovered came to, less refunds, on the day of the order.',
+    description:
+      'What orders in the brand’s currency that conversations recovered came to, less refunds, on the day of the order.',
     kind: 'money',
     sum: 'sales',
   },
   recovered_orders: {
     title: 'Recovered orders',
-    description: 'Orders that conversations recovered, on the day of the order.',
+    description: 'Orders in the brand’s currency that conversations recovered, on the day of the order.',
     kind: 'count',
     sum: 'orders',
   },
   recovery_rate: {
     title: 'Recovery rate',
-    description: 'Of the conversations begun, in per cent, those with a recovered order by now.',
+    description:
+      'Of the conversations begun, in per cent, those with a recovered order by now, in any currency.',
     kind: 'rate',
     sum: 'recovered',
     per: 'conversations',

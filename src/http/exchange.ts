@@ -143,11 +143,12 @@ export class Exchange {
       this.#ended(CLIENT_GONE, 0)
       return
     }
+    const surface = this.#match?.route.surface
     let ready: Rendered
     try {
-      ready = rendered(reply)
+      ready = rendered(reply, surface)
     } catch (error) {
-      ready = rendered(this.#errorReply(error))
+      ready = rendered(this.#errorReply(error), surface)
     }
     const body = this.#body
     const closes = this.#server.draining || this.#isAmbiguous

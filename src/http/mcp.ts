@@ -149,7 +149,7 @@ async function count(called: readonly unknown[], { tools, identified, deps }: Sh
 /** Every answer ends with its call, streamed or not, so it is sent whole. */
 async function reply(response: Response): Promise<Reply> {
   const headers: Record<string, string> = {}
-  for (const name of ['content-type', 'cache-control', 'allow']) {
+  for (const name of ['content-type', 'allow']) {
     const value = response.headers.get(name)
     if (value !== null) headers[name] = value
   }

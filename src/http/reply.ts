@@ -101,12 +101,17 @@ export interface Rendered {
   bare: boolean
 }
 
+/** Surfaces that answer a credential. A cookie is one, too, and holds no shared cache off. */
+const CONFIDENTIAL: ReadonlySet<Surface | undefined> = new Set(['rest', 'cdp', 'mcp'])
+const CONFIDENTIAL_HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
+
 const UNSAFE = /[\r\n\0]/
 
 /** Throws when the body is not JSON or a header would break the response apart. */
-export function rendered({ status, headers, body, bare = false }: Reply): Rendered {
+export function rendered({ status, headers, body, bare = false }: Reply, surface?: Surface): Rendered {
   const [type, payload] = content(body)
-  const all: Rendered['headers'] = type ? { 'content-type': type } : {}
+  const all: Rendered['headers'] = CONFIDENTIAL.has(surface) ? { ...CONFIDENTIAL_HEADERS } : {}
+  if (type) all['content-type'] = type
   for (const name in headers) {
     const value = headers[name] as string | string[]
     if (UNSAFE.test(Array.isArray(value) ? value.join('') : value))

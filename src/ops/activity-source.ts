@@ -68,7 +68,7 @@ const lakeSql = (models: readonly Model[], subjects: readonly number[]) => `
     union all
     select 'order', order_id, state, created_at, '', json_object(
       'external_id', external_id, 'number', coalesce(number, external_id), 'billing_status', billing_status,
-      'total', total::varchar, 'currency_code', currency_code, 'item_count', item_count
+      'total', total::varchar, 'refunded_total', refunded_total::varchar, 'currency_code', currency_code, 'item_count', item_count
     )::varchar
     from placed
     union all

@@ -88,7 +88,7 @@ export const insightOps: readonly Op[] = [
     ...insight,
     name: 'get_lifetime_value',
     route: 'GET /v1/insights/lifetime-value',
-    what: 'What customers spent in all: the total, the average, and how many customers lie in each of five fixed buckets. Counted are complete orders in the currency of the brand, less refunds; other currencies are listed apart. As of the last refresh (every 15 minutes), or of a past instant.',
+    what: 'What customers spent in all: the total, the average, and how many customers lie in each of five fixed buckets. Counted are complete orders of known customers in the currency of the brand, less refunds; other currencies are listed apart, of all complete orders. As of the last refresh (every 15 minutes), or of a past instant.',
     input: { query: v.strictObject({ as_of: asOf }) },
     output: LifetimeValue,
     example: example.LIFETIME_VALUE,

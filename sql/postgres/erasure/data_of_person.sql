@@ -1,4 +1,5 @@
--- All that is stored of a person, kind by kind: of profiles, and of contacts that only their emails or phones name.
+-- All that is stored of a person, kind by kind: of profiles, and of contacts that only their emails or phones name. Amounts
+-- are texts, as everywhere.
 with contacts as (
     select id from erased_contacts($1, $2::integer[], $3::text[], $4::text[], now()) as id
 ),
@@ -34,9 +35,14 @@ rows as (
     union all
     select 'discount_codes', to_jsonb(r) from discount_code as r where r.brand_id = $1 and r.contact_id in (select id from contacts)
     union all
-    select 'orders', to_jsonb(r) from store_order as r where r.brand_id = $1 and r.subject = any($2::integer[])
+    select 'orders', to_jsonb(r) || jsonb_build_object(
+        'subtotal', r.subtotal::text, 'discount_total', r.discount_total::text, 'total', r.total::text,
+        'refunded_total', r.refunded_total::text, 'imported_refunded_total', r.imported_refunded_total::text
+    )
+    from store_order as r
+    where r.brand_id = $1 and r.subject = any($2::integer[])
     union all
-    select 'refunds', to_jsonb(r)
+    select 'refunds', to_jsonb(r) || jsonb_build_object('total', r.total::text)
     from refund as r
     where
         r.brand_id = $1
@@ -51,9 +57,13 @@ rows as (
         r.brand_id = $1
         and r.order_external_id in (select external_id from store_order where store_order.brand_id = $1 and store_order.subject = any($2::integer[]))
     union all
-    select 'checkouts', to_jsonb(r) from checkout as r where r.brand_id = $1 and r.subject = any($2::integer[])
+    select 'checkouts', to_jsonb(r) || jsonb_build_object('total', r.total::text)
+    from checkout as r
+    where r.brand_id = $1 and r.subject = any($2::integer[])
     union all
-    select 'subscriptions', to_jsonb(r) from subscription as r where r.brand_id = $1 and r.subject = any($2::integer[])
+    select 'subscriptions', to_jsonb(r) || jsonb_build_object('price', r.price::text)
+    from subscription as r
+    where r.brand_id = $1 and r.subject = any($2::integer[])
     union all
     select 'campaign_runs', to_jsonb(r) - array['claim', 'claimed_until'] from runs as r
     union all
@@ -86,7 +96,7 @@ rows as (
     join insight_message as r on r.brand_id = talks.brand_id and r.conversation_id = talks.id
     join conversation_insight as said on said.brand_id = r.brand_id and said.id = r.insight_id
     union all
-    select 'attributions', to_jsonb(r)
+    select 'attributions', to_jsonb(r) || jsonb_build_object('amount', r.amount::text)
     from attribution as r
     where
         r.brand_id = $1

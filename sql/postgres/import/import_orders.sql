@@ -1,5 +1,5 @@
 -- Orders of one chunk ($2: JSON rows, $3: their lines, one JSON array a line of text, $4: their subjects; $5: the rows
--- say when they changed last; $6: the store says so, no file). Counts what changed. What attribution and other sources know
+-- say when they changed last; $6: the store says so, no file). Returns what changed. What attribution and other sources know
 -- stays where the rows say nothing; of an order that the store described (it has a `financial_status`) a file knows better
 -- only if it says that it is newer. Lines come apart because JSON inside JSON is parsed three times.
 insert into store_order as stored (
@@ -42,6 +42,7 @@ on conflict (brand_id, external_id) do update set
     discount_total = excluded.discount_total,
     total = excluded.total,
     refunded_total = excluded.refunded_total,
+    imported_refunded_total = case when not $6::boolean then excluded.refunded_total end,
     discount_codes = excluded.discount_codes,
     lines = excluded.lines,
     test = excluded.test,
@@ -70,3 +71,4 @@ where
         coalesce(excluded.recovered_at, stored.recovered_at), excluded.deleted, stored.erased or excluded.erased,
         case when $5::boolean then excluded.updated_at end
     )
+returning external_id, financial_status is null as undescribed

@@ -8,28 +8,71 @@ with given as (
     )
 ),
 
+-- Of each order what the store told of in its currency; an imported refund is in the refunded_total of the order's file.
 refunded as (
-    select order_external_id, sum(total) as total
-    from refund
-    where brand_id = $1 and order_external_id = any($2::text[]) and not deleted
-    group by order_external_id
+    select placed.external_id, sum(refund.total) as total, sum(refund.total) filter (where refund.created_at > placed.updated_at) as since
+    from store_order as placed
+    join refund on refund.brand_id = placed.brand_id and refund.order_external_id = placed.external_id
+    where
+        placed.brand_id = $1
+        and placed.external_id = any($2::text[])
+        and refund.currency_code = placed.currency_code
+        and not refund.deleted
+        -- By key for each: of "exists" all versions of the brand can be hashed.
+        and (
+            select true from store_version
+            where brand_id = $1 and kind = 'refund' and store_version.external_id = refund.external_id
+        )
+    group by placed.external_id
+),
+
+-- An imported order becomes one of the store's with the first money that the store tells was given back.
+described as (
+    select
+        placed.*,
+        coalesce(refunded.total, 0) as told,
+        coalesce(refunded.since, 0) as told_since,
+        given.checkout_external_id as given_checkout_external_id,
+        given.checkout_token as given_checkout_token,
+        given.fulfillment_status as given_fulfillment_status,
+        case
+            when given.financial_status is not null then given.financial_status
+            when placed.financial_status is not null then placed.financial_status
+            when refunded.total > 0 and placed.state = 'cancelled' then 'voided'
+            when refunded.total > 0 then placed.billing_status
+        end as described_as,
+        case
+            when given.financial_status is not null then null
+            when placed.financial_status is null then placed.refunded_total
+            else placed.imported_refunded_total
+        end as imported
+    from given
+    join store_order as placed on placed.brand_id = $1 and placed.external_id = given.external_id
+    left join refunded on refunded.external_id = given.external_id
 ),
 
 known as (
     select
-        placed.external_id,
-        placed.total,
-        placed.cancelled_at,
-        coalesce(given.financial_status, placed.financial_status) as financial_status,
-        least(given.checkout_external_id, placed.checkout_external_id) as checkout_external_id,
-        least(given.checkout_token, placed.checkout_token) as checkout_token,
-        coalesce(given.fulfillment_status, placed.fulfillment_status) as fulfillment_status,
+        external_id,
+        total,
+        cancelled_at,
+        imported,
+        described_as as financial_status,
+        least(given_checkout_external_id, checkout_external_id) as checkout_external_id,
+        least(given_checkout_token, checkout_token) as checkout_token,
+        coalesce(given_fulfillment_status, fulfillment_status) as fulfillment_status,
         -- More than any order comes to. So that this, and what is left of an order, still are amounts.
-        least(coalesce(refunded.total, 0), 9999999999999.99) as refunds
-    from given
-    join store_order as placed on placed.brand_id = $1 and placed.external_id = given.external_id
-    left join refunded on refunded.order_external_id = given.external_id
-    where coalesce(given.financial_status, placed.financial_status) is not null
+        least(
+            case
+                when imported is null then told
+                when updated_at > created_at then imported + told_since
+                -- The file did not say when it was written: any of the store's refunds can be in it.
+                else greatest(imported, told)
+            end,
+            9999999999999.99
+        ) as refunds
+    from described
+    where described_as is not null
 ),
 
 billed as (
@@ -66,15 +109,17 @@ set
     fulfillment_status = settled.fulfillment_status,
     billing_status = settled.billing_status,
     state = settled.state,
-    refunded_total = settled.refunded_total
+    refunded_total = settled.refunded_total,
+    imported_refunded_total = settled.imported
 from settled
 where
     store_order.brand_id = $1
     and store_order.external_id = settled.external_id
     and (
         store_order.financial_status, store_order.checkout_external_id, store_order.billing_status, store_order.state,
-        store_order.refunded_total, store_order.fulfillment_status, store_order.checkout_token
+        store_order.refunded_total, store_order.imported_refunded_total, store_order.fulfillment_status,
+        store_order.checkout_token
     ) is distinct from (
         settled.financial_status, settled.checkout_external_id, settled.billing_status, settled.state,
-        settled.refunded_total, settled.fulfillment_status, settled.checkout_token
+        settled.refunded_total, settled.imported, settled.fulfillment_status, settled.checkout_token
     )

@@ -76,6 +76,9 @@ async function ofSegments(
   }
 }
 
+/** The type of money, also within lists and structs. */
+const AMOUNT = String.raw`DECIMAL\(\d+,\s?2\)`
+
 /** Of the published models those that say whose a row is: by the customer's number, else by its id. */
 async function ofModels(
   pipeline: Pipeline,
@@ -87,19 +90,27 @@ async function ofModels(
   const published = await generationOf(pipeline, brandId, generation)
   if (!published) throw computedAnew()
   const tables = await attachGeneration(session, published)
-  const columns = await session.duck.rows<{ model: string; key: string }>(
-    `select table_name as model, min(column_name) as key from duckdb_columns()
-     where schema_name = 'published' and (
-       (column_name = 'customer' and data_type like '%INT%') or (column_name = 'customer_id' and data_type = 'VARCHAR')
-     )
-     group by table_name order by table_name`,
+  const columns = await session.duck.rows<{ model: string; key: string; amounts: string | null }>(
+    `select
+       table_name as model,
+       min(column_name) filter (
+         (column_name = 'customer' and data_type like '%INT%') or (column_name = 'customer_id' and data_type = 'VARCHAR')
+       ) as key,
+       string_agg(
+         format('{0}::{1} as {0}', '"' || replace(column_name, '"', '""') || '"', regexp_replace(data_type, '${AMOUNT}', 'VARCHAR', 'g')),
+         ', '
+       ) filter (regexp_matches(data_type, '${AMOUNT}')) as amounts
+     from duckdb_columns()
+     where schema_name = 'published'
+     group by table_name having key is not null order by table_name`,
   )
   const named = `customer_id in (${customerIds.map(literal).join(', ')})`
   const found: ModelRows[] = []
-  for (const { model, key } of columns) {
+  for (const { model, key, amounts } of columns) {
     if (!tables.has(model) || (OF_SEGMENTS.has(model) && model !== 'customers')) continue
     const theirs = key === 'customer' ? isOneOf(subjects) : named
-    const rows = await rowsOf(session, `from published.${identifier(model)} where ${theirs}`)
+    const shown = amounts === null ? '*' : `* replace (${amounts})`
+    const rows = await rowsOf(session, `select ${shown} from published.${identifier(model)} where ${theirs}`)
     if (rows.length) found.push({ model, rows })
   }
   return found

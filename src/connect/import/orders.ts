@@ -1,6 +1,7 @@
 import { fail } from '../../errors.ts'
 import { assignSubjects } from '../../identity/subject.ts'
 import { literal } from '../../store/duckdb.ts'
+import type { Transaction } from '../../store/postgres.ts'
 import { statement } from '../../store/sqlfile.ts'
 import { attributeBroken } from './broken.ts'
 import { pick } from './cast.ts'
@@ -13,7 +14,8 @@ import { LINE_TARGETS } from './targets.ts'
 /** Makes orders of the table `picked`, one from all rows that share an external id, and writes them. */
 export async function importOrders(run: ImportRun): Promise<Written> {
   await readOrders(run)
-  const { brand, storePlatformDomain, mapped } = run
+  const { postgres, brand, storePlatformDomain, mapped } = run
+  const store = await postgres.forBrand(brand.id).maybe('store_connection_of')
   const saysWhen = mapped.some(({ target }) => target === 'updated_at')
   return writeChunks(run, 'import_order_chunk', ({ rows, lines, identities = '[]' }) =>
     inStoreTurn(run, async (tx) => {
@@ -21,9 +23,24 @@ export async function importOrders(run: ImportRun): Promise<Written> {
       const subjects = await assignSubjects(tx, brand.id, named, { storePlatformDomain, source: 'import' })
       const given = marked(rows, await erasedRows(tx, run, named))
       const args = [brand.id, given, lines, [...subjects], saysWhen, false]
-      return (await tx.unsafe(statement('postgres', 'import_orders'), args as never[])).count
+      const written = await tx.unsafe<Imported[]>(statement('postgres', 'import_orders'), args as never[])
+      if (store) await settleRefunds(tx, brand.id, written)
+      return written.count
     }),
   )
+}
+
+interface Imported {
+  external_id: string
+  undescribed: boolean
+}
+
+/** The store may have told of refunds of orders that it described no further. */
+async function settleRefunds(tx: Transaction, brandId: string, written: readonly Imported[]): Promise<void> {
+  const ids = written.filter(({ undescribed }) => undescribed).map(({ external_id }) => external_id)
+  const nothingNew = ids.map(() => null)
+  const args = [brandId, ids, nothingNew, nothingNew, nothingNew, nothingNew]
+  if (ids.length) await tx.unsafe(statement('postgres', 'store_orders_settle'), args as never[])
 }
 
 async function readOrders(run: ImportRun): Promise<void> {
