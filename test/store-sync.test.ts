@@ -700,6 +700,7 @@ t.test('the commands connect a store, read its history and show how it is', asyn
     webhook_url: 'http://127.0.0.1:8080/store/shopify/webhooks',
     notes: [/currency is EUR, the brand's USD/, /last 60 days/],
   })
+  t.equal((await connectionOf(db.postgres.forBrand(brand.id), SEAL))?.currency, 'EUR')
   t.equal(store.subscribed.get('ORDERS_PAID'), said.webhook_url)
   t.notOk(store.subscribed.has('CUSTOMERS_REDACT'))
   t.hasStrict((await run(['store', 'backfill'])).said.data, [

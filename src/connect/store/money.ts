@@ -33,3 +33,13 @@ export const minus = (one: string, other: string): string => amount(hundredthsOf
 /** Quantity × price. */
 export const times = (quantity: number, price: string): string =>
   amount(BigInt(quantity) * hundredthsOf(price))
+
+/** The share of an amount that `part` is of `whole`, halves away from zero; nothing of nothing. */
+export function shareOf(given: string, part: string, whole: string): string {
+  const [value, divisor] = [hundredthsOf(given) * hundredthsOf(part), hundredthsOf(whole)]
+  if (divisor === 0n) return amount(0n)
+  const isBelow = value < 0n !== divisor < 0n
+  const [over, under] = [value < 0n ? -value : value, divisor < 0n ? -divisor : divisor]
+  const rounded = (2n * over + under) / (2n * under)
+  return amount(isBelow ? -rounded : rounded)
+}

@@ -12,6 +12,8 @@ import {
   type RefundRecord,
   type Version,
 } from '../record.ts'
+import { type Refunded, readings, refunded } from './refunded.ts'
+import { moneyOf } from './shop-money.ts'
 
 /** Beside the body. */
 export interface Sent {
@@ -54,7 +56,7 @@ export function readOrder(fields: Fields, sent: Sent): Batch {
     cartExternalId: fields.idOrNull('cart_token'),
   }
   const refunds = fields.list('refunds').map((refund) => ({
-    ...readRefund(refund, { ...sent, currency: currencyCode }),
+    ...refundOf(refund, sent, refunded(refund, currencyCode)),
     orderExternalId: externalId,
     person,
   }))
@@ -62,14 +64,6 @@ export function readOrder(fields: Fields, sent: Sent): Batch {
     .list('fulfillments')
     .map((fulfillment) => ({ ...readFulfillment(fulfillment, triggeredAt), orderExternalId: externalId }))
   return batchOf({ orders: [order], refunds, fulfillments })
-}
-
-/** The shop's money: `total_price_set.shop_money` where it is, since `total_price` can be the shopper's on some topics. */
-function moneyOf(fields: Fields, name: string): { amount: string; currency: string | null } | null {
-  const shop = fields.object(`${name}_set`)?.object('shop_money')
-  if (shop?.has('amount')) return { amount: shop.amount('amount'), currency: shop.currency('currency_code') }
-  const plain = fields.amountOrNull(name)
-  return plain === null ? null : { amount: plain, currency: null }
 }
 
 function lineOf(line: Fields): LineRecord {
@@ -91,50 +85,24 @@ function lineOf(line: Fields): LineRecord {
 }
 
 /** A refund as `refunds/create` carries it. It has no time of its changes: the newest word of it counts. */
-export function readRefund(fields: Fields, { triggeredAt, currency }: Sent): RefundRecord {
-  const { total, currencyCode } = refunded(fields, currency)
-  return {
-    externalId: fields.id('id'),
-    version: { updatedAt: triggeredAt, triggeredAt },
-    orderExternalId: fields.idOrNull('order_id'),
-    person: personOf(fields),
-    currencyCode,
-    total,
-    createdAt: fields.timeOrNull('processed_at') ?? fields.time('created_at'),
-  }
+export function readRefund(fields: Fields, sent: Sent): RefundRecord {
+  const [first, otherwise] = readings(fields, sent.currency)
+  return { ...refundOf(fields, sent, first), ...(otherwise && { otherwise }) }
 }
 
-/**
- * What came back to the shopper in the shop's money: the successful transactions, and nothing as long as there are none.
- * When they are in the shopper's currency, what the refund's lines and adjustments come to.
- */
-function refunded(fields: Fields, shopCurrency: string): { total: string; currencyCode: string } {
-  const transactions = fields
-    .list('transactions')
-    .filter((one) => one.text('kind') === 'refund' && (one.text('status') ?? 'success') === 'success')
-    .map((one) => {
-      const money = moneyOf(one, 'amount')
-      return { amount: money?.amount ?? '0.00', currency: money?.currency ?? one.currency('currency') }
-    })
-  if (transactions.every((one) => (one.currency ?? shopCurrency) === shopCurrency))
-    return { total: notBelowZero(sum(transactions.map((one) => one.amount))), currencyCode: shopCurrency }
-  const ofLines = fields
-    .list('refund_line_items')
-    .flatMap((line) => [
-      moneyOf(line, 'subtotal')?.amount ?? '0.00',
-      moneyOf(line, 'total_tax')?.amount ?? '0.00',
-    ])
-  // Shipping that is given back comes as a negative adjustment, what the shop keeps as a positive one.
-  const adjusted = fields
-    .list('order_adjustments')
-    .flatMap((one) => [
-      moneyOf(one, 'amount')?.amount ?? '0.00',
-      moneyOf(one, 'tax_amount')?.amount ?? '0.00',
-    ])
-  return { total: notBelowZero(minus(sum(ofLines), sum(adjusted))), currencyCode: shopCurrency }
-}
-
-const notBelowZero = (total: string) => (total.startsWith('-') ? '0.00' : total)
+const refundOf = (
+  fields: Fields,
+  { triggeredAt }: Sent,
+  { total, currencyCode }: Refunded,
+): RefundRecord => ({
+  externalId: fields.id('id'),
+  version: { updatedAt: triggeredAt, triggeredAt },
+  orderExternalId: fields.idOrNull('order_id'),
+  person: personOf(fields),
+  currencyCode,
+  total,
+  createdAt: fields.timeOrNull('processed_at') ?? fields.time('created_at'),
+})
 
 export function readFulfillment(fields: Fields, triggeredAt: string): FulfillmentRecord {
   return {
