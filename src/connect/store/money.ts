@@ -30,6 +30,12 @@ export const sum = (amounts: readonly string[]): string =>
 
 export const minus = (one: string, other: string): string => amount(hundredthsOf(one) - hundredthsOf(other))
 
+export const least = (...amounts: readonly string[]): string => bound(amounts, (one, other) => one < other)
+export const greatest = (...amounts: readonly string[]): string => bound(amounts, (one, other) => one > other)
+
+const bound = (amounts: readonly string[], isBetter: (one: bigint, other: bigint) => boolean): string =>
+  amounts.reduce((best, one) => (isBetter(hundredthsOf(one), hundredthsOf(best)) ? one : best))
+
 /** Quantity × price. */
 export const times = (quantity: number, price: string): string =>
   amount(BigInt(quantity) * hundredthsOf(price))

@@ -1,17 +1,17 @@
 import type { Fields } from '../fields.ts'
-import { minus, sum, times } from '../money.ts'
+import { minus, sum } from '../money.ts'
 import {
   type Batch,
   batchOf,
   FINANCIAL_STATUSES,
   FULFILLMENT_STATUSES,
   type FulfillmentRecord,
-  type LineRecord,
   type OrderRecord,
   type Person,
   type RefundRecord,
   type Version,
 } from '../record.ts'
+import { keptOf, type RefundWithin, type SaidLine, subtotalOf } from './edited.ts'
 import { type Refunded, readings, refunded } from './refunded.ts'
 import { moneyOf } from './shop-money.ts'
 
@@ -31,56 +31,91 @@ export function readOrder(fields: Fields, sent: Sent): Batch {
   const person = personOf(fields)
   const currencyCode = fields.currency('currency') ?? moneyOf(fields, 'total_price')?.currency ?? currency
   const createdAt = fields.time('created_at')
+  const cancelledAt = fields.timeOrNull('cancelled_at')
+  const refunds = fields
+    .list('refunds')
+    .map((refund) => ({ refund, comesTo: refunded(refund, currencyCode) }))
+  const said = {
+    total: moneyOf(fields, 'total_price')?.amount ?? fields.amount('total_price'),
+    current: fields.says('refunds') ? (moneyOf(fields, 'current_total_price')?.amount ?? null) : null,
+    outstanding: moneyOf(fields, 'total_outstanding')?.amount ?? '0.00',
+    refunds: refunds.map(({ refund, comesTo }) => refundWithin(refund, comesTo)),
+    isCancelled: cancelledAt !== null,
+  }
+  const { total, lines } = keptOf(said, fields.list('line_items').map(lineOf))
   const order: OrderRecord = {
     externalId,
     version: versionOf(fields, triggeredAt),
     number: fields.text('name') ?? fields.text('order_number') ?? externalId,
     person,
     currencyCode,
-    subtotal: moneyOf(fields, 'subtotal_price')?.amount ?? null,
+    subtotal: total === said.total ? grossOf(fields) : subtotalOf(lines),
     discountTotal: moneyOf(fields, 'total_discounts')?.amount ?? '0.00',
-    total: moneyOf(fields, 'total_price')?.amount ?? fields.amount('total_price'),
+    total,
     financialStatus: fields.choiceOrNull('financial_status', FINANCIAL_STATUSES) ?? 'pending',
     // Null says that nothing is on its way yet.
     fulfillmentStatus: fields.says('fulfillment_status')
       ? (fields.choiceOrNull('fulfillment_status', FULFILLMENT_STATUSES) ?? 'unfulfilled')
       : null,
     discountCodes: fields.list('discount_codes').flatMap((code) => code.text('code') ?? []),
-    lines: fields.list('line_items').map(lineOf),
+    lines,
     test: fields.flag('test'),
     createdAt,
     paidAt: fields.timeOrNull('processed_at') ?? createdAt,
-    cancelledAt: fields.timeOrNull('cancelled_at'),
+    cancelledAt,
     checkoutExternalId: fields.idOrNull('checkout_id'),
     checkoutToken: fields.idOrNull('checkout_token'),
     cartExternalId: fields.idOrNull('cart_token'),
   }
-  const refunds = fields.list('refunds').map((refund) => ({
-    ...refundOf(refund, sent, refunded(refund, currencyCode)),
-    orderExternalId: externalId,
-    person,
-  }))
   const fulfillments = fields
     .list('fulfillments')
     .map((fulfillment) => ({ ...readFulfillment(fulfillment, triggeredAt), orderExternalId: externalId }))
-  return batchOf({ orders: [order], refunds, fulfillments })
+  return batchOf({
+    orders: [order],
+    refunds: refunds.map(({ refund, comesTo }) => ({
+      ...refundOf(refund, sent, comesTo),
+      orderExternalId: externalId,
+      person,
+    })),
+    fulfillments,
+  })
 }
 
-function lineOf(line: Fields): LineRecord {
-  const quantity = line.whole('quantity') ?? 1
-  const price = moneyOf(line, 'price')?.amount ?? '0.00'
-  const discount = sum(
-    line.list('discount_allocations').map((allocation) => moneyOf(allocation, 'amount')?.amount ?? '0.00'),
-  )
+function lineOf(line: Fields): SaidLine {
   return {
     id: line.id('id'),
     product_id: line.idOrNull('product_id'),
     variant_id: line.idOrNull('variant_id'),
     title: line.text('title'),
     sku: line.text('sku'),
-    quantity,
-    price,
-    total: minus(times(quantity, price), discount),
+    quantity: line.whole('quantity') ?? 1,
+    price: moneyOf(line, 'price')?.amount ?? '0.00',
+    current: line.whole('current_quantity'),
+    discount: discountOf(line),
+  }
+}
+
+const discountOf = (of: Fields): string =>
+  sum(of.list('discount_allocations').map((allocation) => moneyOf(allocation, 'amount')?.amount ?? '0.00'))
+
+/** Before the discounts of its lines; the platform's own subtotal is after them. */
+function grossOf(fields: Fields): string | null {
+  const lines = moneyOf(fields, 'total_line_items_price')
+  if (lines) return lines.amount
+  const subtotal = moneyOf(fields, 'subtotal_price')
+  if (!subtotal) return null
+  const ofShipping = sum(fields.list('shipping_lines').map(discountOf))
+  return sum([subtotal.amount, minus(moneyOf(fields, 'total_discounts')?.amount ?? '0.00', ofShipping)])
+}
+
+function refundWithin(refund: Fields, { total, asked }: Refunded): RefundWithin {
+  return {
+    total,
+    asked,
+    moves: refund.list('transactions').some((one) => one.text('kind') === 'refund'),
+    lines: refund
+      .list('refund_line_items')
+      .map((line) => ({ lineId: line.idOrNull('line_item_id'), quantity: line.whole('quantity') ?? 0 })),
   }
 }
 
