@@ -121,3 +121,15 @@ t.test('of a refund that is pending in part the successful share counts', async 
   const line = { id: 1, subtotal: '50.00' }
   t.equal(await comesTo({ refund_line_items: [line], transactions }), '20.00 USD', 'also without sets')
 })
+
+t.test('a refund that comes before its order leaves the total as it was', async (t) => {
+  const brand = await shop()
+  const body = refund({ transactions: [paid('40.00', 'USD')] })
+  await send(brand, { topic: 'refunds/create', body })
+  const current = { total_price: '100.00', current_total_price: '60.00', total_outstanding: '0.00' }
+  const updated = order({ ...current, refunds: [JSON.parse(body)] })
+  for (const topic of ['orders/paid', 'orders/updated']) {
+    await send(brand, { topic, body: updated })
+    t.match(await orderOf(brand), { total: '100.00', refunded_total: '40.00' }, topic)
+  }
+})
