@@ -1,4 +1,4 @@
--- what: what each customer bought in orders that count, product by product, as the newest of these orders calls it; revenue is before discounts and refunds
+-- what: what each customer bought in orders that count, product by product, as the newest of these orders calls it; revenue is what its lines come to, before refunds
 -- grain: customer, product_id
 -- refresh: with the segments
 -- from: orders

@@ -1,4 +1,4 @@
--- what: what each product brought in by the lines of orders that count, before their discounts and refunds, how many customers bought it, and how many of them again
+-- what: what each product brought in by what the lines of orders that count come to, before refunds, how many customers bought it, and how many of them again
 -- grain: product_id
 -- refresh: with the segments
 -- from: orders

@@ -73,6 +73,7 @@ t.test('a brand with a live store keeps it', async (t) => {
     scopes: [],
     connectedAt: new Date(),
     abandonedAfterMinutes: null,
+    currency: null,
   })
   t.match(await followed('live'), refused(/^recoup: The brand is connected to live\.myshopify\.com/))
 })

@@ -136,6 +136,23 @@ t.test(
   },
 )
 
+t.test('an order without a total comes to its lines less its discount', async (t) => {
+  const { file, run, orders } = await store(t)
+  const row = (external_id: string, discount_total: number, line: object) =>
+    JSON.stringify({ external_id, created_at: '2026-01-02', discount_total, lines: [line] })
+  const rows = [
+    row('1', 10, { quantity: 2, price: 50 }),
+    row('2', 10, { quantity: 2, price: 50, total: 90 }),
+    row('3', 200, { quantity: 2, price: 50 }),
+  ]
+  await run('orders', file('discounted.ndjson', rows.join('\n')))
+  t.match(await orders(), [
+    { subtotal: '100.00', discount_total: '10.00', total: '90.00' },
+    { total: '90.00' },
+    { total: '0.00' },
+  ])
+})
+
 t.test(
   'lines of one order are joined by its id, and it is made at the earliest of their times',
   async (t) => {

@@ -104,7 +104,8 @@ t.test('a back-fill reads what webhooks would have told, and makes no events of 
 
 const orders = async ({ id }: Brand) => [
   ...(await db.postgres.sql`
-    select external_id, number, state, billing_status, currency_code, total, refunded_total, lines, test, created_at, cancelled_at
+    select external_id, number, state, billing_status, currency_code, subtotal, discount_total, total, refunded_total, lines, test,
+      created_at, cancelled_at
     from store_order where brand_id = ${id} and not deleted order by external_id`),
 ]
 
@@ -700,6 +701,9 @@ t.test('the commands connect a store, read its history and show how it is', asyn
     webhook_url: 'http://127.0.0.1:8080/store/shopify/webhooks',
     notes: [/currency is EUR, the brand's USD/, /last 60 days/],
   })
+  t.match(await db.postgres.sql`select currency_code from store_connection where brand_id = ${brand.id}`, [
+    { currency_code: 'EUR' },
+  ])
   t.equal(store.subscribed.get('ORDERS_PAID'), said.webhook_url)
   t.notOk(store.subscribed.has('CUSTOMERS_REDACT'))
   t.hasStrict((await run(['store', 'backfill'])).said.data, [

@@ -140,7 +140,7 @@ export const insightOps: readonly Op[] = [
     name: 'get_top_products',
     route: 'GET /v1/insights/top-products',
     scopes: ['commerce:read'],
-    what: 'The products that brought in most in complete orders in the currency of the brand, with how many customers bought them and which share of those (0.25 is a quarter) did so in more than one order. Revenue is of order lines, before discounts and refunds and also of unknown customers: lifetime values are less.',
+    what: 'The products that brought in most in complete orders in the currency of the brand, with how many customers bought them and which share of those (0.25 is a quarter) did so in more than one order. Revenue is what order lines come to, before refunds and also of unknown customers: lifetime values differ. Lines of a connected store come to their price less the discounts on them; imported ones to the total that they say, else to their price.',
     input: {
       query: v.strictObject({ limit: v.optional(queryInteger({ min: 1, max: 100 }), '10'), as_of: asOf }),
     },

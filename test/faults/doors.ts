@@ -78,6 +78,7 @@ export async function makeSender(postgres: Postgres, brand: Brand, config: Confi
     scopes: [],
     connectedAt: new Date(START),
     abandonedAfterMinutes: null,
+    currency: null,
   })
   return { brand, key, providerId, webhookId, webhookSecret, storeSecret }
 }

@@ -30,6 +30,7 @@ select
     sum(110 + coalesce(strlen(id), 0) + coalesce(strlen(product_id), 0) + coalesce(strlen(variant_id), 0) + coalesce(strlen(title), 0) + coalesce(strlen(sku), 0)) as bytes,
     count(*) as lines,
     count(*) = count(total) as is_priced,
+    bool_or(is_totalled) as is_totalled,
     case when sum(total) < 100000000000 then sum(total)::decimal(18, 2) end as total
 from line
 group by external_id;

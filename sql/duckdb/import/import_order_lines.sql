@@ -6,5 +6,6 @@ select
         when price is not null then try_cast(price as decimal(18, 2))
         else try_cast(round(total * 100 / nullif(quantity, 0)) / 100 as decimal(18, 2))
     end as price,
-    coalesce(total, try_cast(round(quantity * price::decimal(38, 6), 2) as decimal(18, 2))) as total
+    coalesce(total, try_cast(round(quantity * price::decimal(38, 6), 2) as decimal(18, 2))) as total,
+    total is not null as is_totalled
 from (select * replace (coalesce(quantity, 1) as quantity) from line_read where fault is null)

@@ -37,11 +37,17 @@ head as (
 
 summed as (
     select
-        head.* replace (coalesce(head.total, line_sum.total) as total, coalesce(subtotal, case when is_priced then line_sum.total end) as subtotal),
+        head.* replace (
+            -- Lines with totals of their own may have their discounts in them.
+            coalesce(head.total, case
+                when is_totalled or coalesce(discount_total, 0) = 0 then line_sum.total
+                else greatest(line_sum.total - discount_total, 0)
+            end) as total,
+            coalesce(subtotal, case when is_priced then line_sum.total end) as subtotal
+        ),
         coalesce(line_sum.lines, 0) as line_count,
         coalesce(line_sum.bytes, 0) + coalesce(strlen(number), 0) + coalesce(strlen(discount_codes::varchar), 0) as bytes,
-        coalesce(refunded_total, 0) as refunded,
-        refunded > 0 and refunded >= coalesce(head.total, line_sum.total) as is_refunded
+        coalesce(refunded_total, 0) as refunded
     from head
     left join line_sum using (external_id)
 ),
@@ -49,6 +55,7 @@ summed as (
 stated as (
     select
         *,
+        refunded > 0 and refunded >= total as is_refunded,
         coalesce(state, case
             when cancelled_at is not null then 'cancelled'
             when billing_status = 'pending' then 'pending'
@@ -80,7 +87,7 @@ window in_order as (order by created_at, external_id rows unbounded preceding);
 
 -- Sorted, so that a chunk finds its lines without reading all of them.
 create table ready_line as
-select ready.position, row_number() over (partition by ready.position order by n, pos) as place, line.* exclude (n, pos, external_id)
+select ready.position, row_number() over (partition by ready.position order by n, pos) as place, line.* exclude (n, pos, external_id, is_totalled)
 from line
 join ready using (external_id)
 order by ready.position, place;

@@ -85,7 +85,10 @@ export const TARGETS: Record<ImportKind, Readonly<Record<string, Target>>> = {
     currency_code: { type: 'currency', what: 'ISO 4217 code; default the brand’s currency' },
     subtotal: { type: 'money', what: 'before discounts; default the sum of the line totals' },
     discount_total: { type: 'money', what: 'discounts; default 0' },
-    total: { type: 'money', what: 'total of the order; default the sum of the line totals' },
+    total: {
+      type: 'money',
+      what: 'total of the order; default the sum of the line totals, less discount_total where no line says its total',
+    },
     refunded_total: { type: 'money', what: 'refunded so far; default 0, or total when refunded' },
     discount_codes: { type: 'list', what: 'codes used: a list, a JSON array or a text with commas' },
     test: { type: 'flag', what: 'a test order counts nowhere; default false' },

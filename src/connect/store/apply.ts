@@ -6,6 +6,7 @@ import { newsOf, type Owner } from './news.ts'
 import { type Subjects, subjectsOf, writeCustomers } from './people.ts'
 import type { Batch } from './record.ts'
 import { recoveries } from './recovered.ts'
+import { inOrderCurrency } from './refund-currency.ts'
 import { writeSubscriptions } from './subscriptions.ts'
 import { takeVersions } from './versions.ts'
 import {
@@ -37,7 +38,8 @@ export interface StoreWork {
 export async function applyRecords(work: StoreWork, given: Batch): Promise<void> {
   const { tx } = work
   await tx.one('store_lock')
-  const batch = await withoutErased(work, given)
+  const told = await withoutErased(work, given)
+  const batch = { ...told, refunds: await inOrderCurrency(work, told.refunds) }
   const newest = await takeVersions(tx, [
     ...batch.removals.map((removal) => ({ ...removal, removed: true })),
     ...batch.orders.map((order) => ({ kind: 'order' as const, ...order })),

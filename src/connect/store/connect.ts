@@ -49,6 +49,7 @@ export async function connectStore(options: ConnectOptions): Promise<Connected> 
   const scopes = (data.object('currentAppInstallation')?.list('accessScopes') ?? []).flatMap(
     (scope) => scope.text('handle') ?? [],
   )
+  const currency = shop?.currency('currencyCode') ?? null
   await saveConnection(postgres.forBrand(brand.id), brand.id, seal, {
     platform: 'shopify',
     shopDomain: brand.shop_domain,
@@ -58,8 +59,8 @@ export async function connectStore(options: ConnectOptions): Promise<Connected> 
     scopes,
     connectedAt: options.now ?? new Date(),
     abandonedAfterMinutes: options.abandonedAfterMinutes ?? null,
+    currency,
   })
-  const currency = shop?.currency('currencyCode') ?? null
   const webhooks = webhookUrl === undefined ? null : await subscribeWebhooks(api, webhookUrl)
   return {
     shop_domain: brand.shop_domain,

@@ -24,8 +24,9 @@ export interface Connection {
   /** Since when it has its token. */
   tokenAt: Date
   abandonedAfterMinutes: number
-  /** Of the brand: the shop's currency, and the region of phone numbers without a country code. */
+  /** The shop's; the brand's where the store did not say it. */
   currency: string
+  /** Of the brand: the region of phone numbers without a country code. */
   region: string
 }
 
@@ -108,6 +109,8 @@ export interface NewConnection {
   connectedAt: Date
   /** Null: as it was, 60 at first. */
   abandonedAfterMinutes: number | null
+  /** The shop's; null: the store does not say it. */
+  currency: string | null
 }
 
 /** Connects a brand's store, or renews its connection. */
@@ -128,5 +131,6 @@ export async function saveConnection(
     given.scopes,
     given.connectedAt,
     given.abandonedAfterMinutes,
+    given.currency,
   ])
 }

@@ -30,6 +30,22 @@ export const sum = (amounts: readonly string[]): string =>
 
 export const minus = (one: string, other: string): string => amount(hundredthsOf(one) - hundredthsOf(other))
 
+export const least = (...amounts: readonly string[]): string => bound(amounts, (one, other) => one < other)
+export const greatest = (...amounts: readonly string[]): string => bound(amounts, (one, other) => one > other)
+
+const bound = (amounts: readonly string[], isBetter: (one: bigint, other: bigint) => boolean): string =>
+  amounts.reduce((best, one) => (isBetter(hundredthsOf(one), hundredthsOf(best)) ? one : best))
+
 /** Quantity × price. */
 export const times = (quantity: number, price: string): string =>
   amount(BigInt(quantity) * hundredthsOf(price))
+
+/** The share of an amount that `part` is of `whole`, halves away from zero; nothing of nothing. */
+export function shareOf(given: string, part: string, whole: string): string {
+  const [value, divisor] = [hundredthsOf(given) * hundredthsOf(part), hundredthsOf(whole)]
+  if (divisor === 0n) return amount(0n)
+  const isBelow = value < 0n !== divisor < 0n
+  const [over, under] = [value < 0n ? -value : value, divisor < 0n ? -divisor : divisor]
+  const rounded = (2n * over + under) / (2n * under)
+  return amount(isBelow ? -rounded : rounded)
+}

@@ -1,15 +1,16 @@
 import type { Asked } from './asked.ts'
 import { seconds, statusesOf } from './rest.ts'
-import type {
-  ShopConsent,
-  ShopCustomer,
-  ShopFulfillment,
-  ShopLine,
-  ShopOrder,
-  ShopProduct,
-  ShopRefund,
-  ShopState,
-  ShopSubscription,
+import {
+  discountsOf,
+  type ShopConsent,
+  type ShopCustomer,
+  type ShopFulfillment,
+  type ShopLine,
+  type ShopOrder,
+  type ShopProduct,
+  type ShopRefund,
+  type ShopState,
+  type ShopSubscription,
 } from './state.ts'
 
 /** Records of a fake store as its Admin API answers them. */
@@ -123,8 +124,7 @@ export const orderNode = (state: ShopState, order: ShopOrder, asked: Asked) => (
   cartToken: order.checkout?.cartToken ?? null,
   checkoutToken: order.checkout?.token ?? null,
   discountCodes: [],
-  subtotalPriceSet: money(state, order.total),
-  totalDiscountsSet: money(state, '0.00'),
+  totalDiscountsSet: money(state, discountsOf(order.lines)),
   totalPriceSet: money(state, order.total),
   customer: order.customer && { id: gid('Customer', order.customer.id), email: order.customer.email },
   // Without pages: cut without a word.

@@ -1,5 +1,6 @@
 import { amount, hundredthsOf, times } from '../../store/money.ts'
 import {
+  discountsOf,
   type ShopCheckout,
   type ShopConsent,
   type ShopCustomer,
@@ -118,8 +119,8 @@ export const orderBody = (state: ShopState, order: ShopOrder) => ({
   total_price_set: moneySet(state, order.total),
   subtotal_price: order.total,
   subtotal_price_set: moneySet(state, order.total),
-  total_discounts: '0.00',
-  total_discounts_set: moneySet(state, '0.00'),
+  total_discounts: discountsOf(order.lines),
+  total_discounts_set: moneySet(state, discountsOf(order.lines)),
   discount_codes: [],
   checkout_id: order.checkout?.id ?? null,
   checkout_token: order.checkout?.token ?? null,

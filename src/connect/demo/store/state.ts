@@ -246,3 +246,5 @@ export class ShopState {
 
 export const totalOf = (lines: readonly ShopLine[]) =>
   sum(lines.map(({ quantity, product, discount }) => minus(times(quantity, product.price), discount)))
+
+export const discountsOf = (lines: readonly ShopLine[]) => sum(lines.map(({ discount }) => discount))

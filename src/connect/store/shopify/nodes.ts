@@ -1,5 +1,5 @@
 import type { Fields } from '../fields.ts'
-import { minus, sum, times } from '../money.ts'
+import { sum } from '../money.ts'
 import {
   type Batch,
   batchOf,
@@ -9,7 +9,6 @@ import {
   FINANCIAL_STATUSES,
   type FulfillmentRecord,
   type FulfillmentStatus,
-  type LineRecord,
   type Person,
   type ProductRecord,
   type SubscriptionRecord,
@@ -17,6 +16,8 @@ import {
   type Version,
 } from '../record.ts'
 import { consentState } from './customer.ts'
+import { keptOf, type RefundWithin, type SaidLine, subtotalOf } from './edited.ts'
+import { movedBy } from './refunded.ts'
 import { revisionOf } from './shopping.ts'
 
 /** A record as the Admin API answers it; `readAt` is when it was asked for. */
@@ -115,22 +116,36 @@ export function productOf(node: Fields, readAt: string): ProductRecord {
   }
 }
 
-function lineOf(line: Fields): LineRecord {
-  const quantity = line.whole('quantity') ?? 1
-  const price = amountIn(line, 'originalUnitPriceSet')
-  // The total that the API offers leaves out the discounts of codes and of the order as a whole.
-  const discount = sum(line.list('discountAllocations').map((one) => amountIn(one, 'allocatedAmountSet')))
+function lineOf(line: Fields): SaidLine {
   return {
     id: line.id('id'),
     product_id: line.object('product')?.idOrNull('id') ?? null,
     variant_id: line.object('variant')?.idOrNull('id') ?? null,
     title: line.text('title'),
     sku: line.text('sku'),
-    quantity,
-    price,
-    total: minus(times(quantity, price), discount),
+    quantity: line.whole('quantity') ?? 1,
+    price: amountIn(line, 'originalUnitPriceSet'),
+    current: line.whole('currentQuantity'),
+    // The total that the API offers leaves out the discounts of codes and of the order as a whole.
+    discount: sum(line.list('discountAllocations').map((one) => amountIn(one, 'allocatedAmountSet'))),
   }
 }
+
+function refundWithin(refund: Fields): RefundWithin {
+  const transactions = nodesOf(refund, 'transactions')
+    .filter((one) => wordOf(one, 'kind') === 'refund')
+    .map((one) => ({ status: wordOf(one, 'status'), amount: amountIn(one, 'amountSet') }))
+  return {
+    ...movedBy(transactions),
+    moves: transactions.length > 0,
+    lines: nodesOf(refund, 'refundLineItems').map((line) => ({
+      lineId: line.object('lineItem')?.idOrNull('id') ?? null,
+      quantity: line.whole('quantity') ?? 0,
+    })),
+  }
+}
+
+const wordOf = (node: Fields, name: string) => node.text(name)?.toLowerCase() ?? ''
 
 const orderNode: NodeReader = (node, readAt) => {
   const externalId = node.id('id')
@@ -139,6 +154,16 @@ const orderNode: NodeReader = (node, readAt) => {
   const createdAt = node.time('createdAt')
   const currencyCode = shopMoney(node, 'totalPriceSet')?.currency('currencyCode') ?? 'USD'
   const financial = node.text('displayFinancialStatus')?.toLowerCase() ?? 'pending'
+  const cancelledAt = node.timeOrNull('cancelledAt')
+  const refunds = node.list('refunds').map((refund) => ({ refund, comesTo: refundWithin(refund) }))
+  const said = {
+    total: amountIn(node, 'totalPriceSet'),
+    current: shopMoney(node, 'currentTotalPriceSet')?.amountOrNull('amount') ?? null,
+    outstanding: amountIn(node, 'totalOutstandingSet'),
+    refunds: refunds.map(({ comesTo }) => comesTo),
+    isCancelled: cancelledAt !== null,
+  }
+  const { total, lines } = keptOf(said, nodesOf(node, 'lineItems').map(lineOf))
   return batchOf({
     orders: [
       {
@@ -147,31 +172,29 @@ const orderNode: NodeReader = (node, readAt) => {
         number: node.text('name') ?? externalId,
         person,
         currencyCode,
-        subtotal: shopMoney(node, 'subtotalPriceSet')?.amountOrNull('amount') ?? null,
+        subtotal: subtotalOf(lines),
         discountTotal: amountIn(node, 'totalDiscountsSet'),
-        total: amountIn(node, 'totalPriceSet'),
+        total,
         financialStatus: FINANCIAL_STATUSES.find((status) => status === financial) ?? 'pending',
         fulfillmentStatus: fulfillmentStatusOf(node.text('displayFulfillmentStatus')),
         discountCodes: node.texts('discountCodes'),
-        lines: nodesOf(node, 'lineItems').map(lineOf),
+        lines,
         test: node.flag('test'),
         createdAt,
         paidAt: paidAt(node) ?? node.timeOrNull('processedAt') ?? createdAt,
-        cancelledAt: node.timeOrNull('cancelledAt'),
+        cancelledAt,
         checkoutExternalId: null,
         checkoutToken: node.idOrNull('checkoutToken'),
         cartExternalId: node.idOrNull('cartToken'),
       },
     ],
-    refunds: node.list('refunds').map((refund) => ({
+    refunds: refunds.map(({ refund, comesTo }) => ({
       externalId: refund.id('id'),
       version: { updatedAt: version.triggeredAt, triggeredAt: version.triggeredAt },
       orderExternalId: externalId,
       person,
       currencyCode,
-      total: sum(
-        successful(nodesOf(refund, 'transactions'), ['refund']).map((one) => amountIn(one, 'amountSet')),
-      ),
+      total: comesTo.total,
       createdAt: refund.time('createdAt'),
     })),
     fulfillments: node
@@ -190,17 +213,11 @@ const FULFILLED: Readonly<Record<string, FulfillmentStatus>> = {
 const fulfillmentStatusOf = (said: string | null): FulfillmentStatus | null =>
   said === null ? null : (FULFILLED[said] ?? 'unfulfilled')
 
-/** Transactions of these kinds whose money moved. */
-const successful = (transactions: readonly Fields[], kinds: readonly string[]) =>
-  transactions.filter(
-    (one) =>
-      kinds.includes(one.text('kind')?.toLowerCase() ?? '') &&
-      one.text('status')?.toLowerCase() === 'success',
-  )
-
 /** When the first payment went through, which a webhook does not say. */
 const paidAt = (node: Fields): string | null =>
-  successful(node.list('transactions'), ['sale', 'capture'])
+  node
+    .list('transactions')
+    .filter((one) => ['sale', 'capture'].includes(wordOf(one, 'kind')) && wordOf(one, 'status') === 'success')
     .flatMap((one) => one.timeOrNull('processedAt') ?? [])
     .sort()[0] ?? null
 

@@ -1,17 +1,19 @@
 import type { Fields } from '../fields.ts'
-import { minus, sum, times } from '../money.ts'
+import { minus, sum } from '../money.ts'
 import {
   type Batch,
   batchOf,
   FINANCIAL_STATUSES,
   FULFILLMENT_STATUSES,
   type FulfillmentRecord,
-  type LineRecord,
   type OrderRecord,
   type Person,
   type RefundRecord,
   type Version,
 } from '../record.ts'
+import { keptOf, type RefundWithin, type SaidLine, subtotalOf } from './edited.ts'
+import { type Refunded, readings, refunded } from './refunded.ts'
+import { moneyOf } from './shop-money.ts'
 
 /** Beside the body. */
 export interface Sent {
@@ -29,112 +31,113 @@ export function readOrder(fields: Fields, sent: Sent): Batch {
   const person = personOf(fields)
   const currencyCode = fields.currency('currency') ?? moneyOf(fields, 'total_price')?.currency ?? currency
   const createdAt = fields.time('created_at')
+  const cancelledAt = fields.timeOrNull('cancelled_at')
+  const refunds = fields
+    .list('refunds')
+    .map((refund) => ({ refund, comesTo: refunded(refund, currencyCode) }))
+  const said = {
+    total: moneyOf(fields, 'total_price')?.amount ?? fields.amount('total_price'),
+    current: fields.says('refunds') ? (moneyOf(fields, 'current_total_price')?.amount ?? null) : null,
+    outstanding: moneyOf(fields, 'total_outstanding')?.amount ?? '0.00',
+    refunds: refunds.map(({ refund, comesTo }) => refundWithin(refund, comesTo)),
+    isCancelled: cancelledAt !== null,
+  }
+  const { total, lines } = keptOf(said, fields.list('line_items').map(lineOf))
   const order: OrderRecord = {
     externalId,
     version: versionOf(fields, triggeredAt),
     number: fields.text('name') ?? fields.text('order_number') ?? externalId,
     person,
     currencyCode,
-    subtotal: moneyOf(fields, 'subtotal_price')?.amount ?? null,
+    subtotal: total === said.total ? grossOf(fields) : subtotalOf(lines),
     discountTotal: moneyOf(fields, 'total_discounts')?.amount ?? '0.00',
-    total: moneyOf(fields, 'total_price')?.amount ?? fields.amount('total_price'),
+    total,
     financialStatus: fields.choiceOrNull('financial_status', FINANCIAL_STATUSES) ?? 'pending',
     // Null says that nothing is on its way yet.
     fulfillmentStatus: fields.says('fulfillment_status')
       ? (fields.choiceOrNull('fulfillment_status', FULFILLMENT_STATUSES) ?? 'unfulfilled')
       : null,
     discountCodes: fields.list('discount_codes').flatMap((code) => code.text('code') ?? []),
-    lines: fields.list('line_items').map(lineOf),
+    lines,
     test: fields.flag('test'),
     createdAt,
     paidAt: fields.timeOrNull('processed_at') ?? createdAt,
-    cancelledAt: fields.timeOrNull('cancelled_at'),
+    cancelledAt,
     checkoutExternalId: fields.idOrNull('checkout_id'),
     checkoutToken: fields.idOrNull('checkout_token'),
     cartExternalId: fields.idOrNull('cart_token'),
   }
-  const refunds = fields.list('refunds').map((refund) => ({
-    ...readRefund(refund, { ...sent, currency: currencyCode }),
-    orderExternalId: externalId,
-    person,
-  }))
   const fulfillments = fields
     .list('fulfillments')
     .map((fulfillment) => ({ ...readFulfillment(fulfillment, triggeredAt), orderExternalId: externalId }))
-  return batchOf({ orders: [order], refunds, fulfillments })
+  return batchOf({
+    orders: [order],
+    refunds: refunds.map(({ refund, comesTo }) => ({
+      ...refundOf(refund, sent, comesTo),
+      orderExternalId: externalId,
+      person,
+    })),
+    fulfillments,
+  })
 }
 
-/** The shop's money: `total_price_set.shop_money` where it is, since `total_price` can be the shopper's on some topics. */
-function moneyOf(fields: Fields, name: string): { amount: string; currency: string | null } | null {
-  const shop = fields.object(`${name}_set`)?.object('shop_money')
-  if (shop?.has('amount')) return { amount: shop.amount('amount'), currency: shop.currency('currency_code') }
-  const plain = fields.amountOrNull(name)
-  return plain === null ? null : { amount: plain, currency: null }
-}
-
-function lineOf(line: Fields): LineRecord {
-  const quantity = line.whole('quantity') ?? 1
-  const price = moneyOf(line, 'price')?.amount ?? '0.00'
-  const discount = sum(
-    line.list('discount_allocations').map((allocation) => moneyOf(allocation, 'amount')?.amount ?? '0.00'),
-  )
+function lineOf(line: Fields): SaidLine {
   return {
     id: line.id('id'),
     product_id: line.idOrNull('product_id'),
     variant_id: line.idOrNull('variant_id'),
     title: line.text('title'),
     sku: line.text('sku'),
-    quantity,
-    price,
-    total: minus(times(quantity, price), discount),
+    quantity: line.whole('quantity') ?? 1,
+    price: moneyOf(line, 'price')?.amount ?? '0.00',
+    current: line.whole('current_quantity'),
+    discount: discountOf(line),
+  }
+}
+
+const discountOf = (of: Fields): string =>
+  sum(of.list('discount_allocations').map((allocation) => moneyOf(allocation, 'amount')?.amount ?? '0.00'))
+
+/** Before the discounts of its lines; the platform's own subtotal is after them. */
+function grossOf(fields: Fields): string | null {
+  const lines = moneyOf(fields, 'total_line_items_price')
+  if (lines) return lines.amount
+  const subtotal = moneyOf(fields, 'subtotal_price')
+  if (!subtotal) return null
+  const ofShipping = sum(fields.list('shipping_lines').map(discountOf))
+  return sum([subtotal.amount, minus(moneyOf(fields, 'total_discounts')?.amount ?? '0.00', ofShipping)])
+}
+
+function refundWithin(refund: Fields, { total, asked }: Refunded): RefundWithin {
+  return {
+    total,
+    asked,
+    moves: refund.list('transactions').some((one) => one.text('kind') === 'refund'),
+    lines: refund
+      .list('refund_line_items')
+      .map((line) => ({ lineId: line.idOrNull('line_item_id'), quantity: line.whole('quantity') ?? 0 })),
   }
 }
 
 /** A refund as `refunds/create` carries it. It has no time of its changes: the newest word of it counts. */
-export function readRefund(fields: Fields, { triggeredAt, currency }: Sent): RefundRecord {
-  const { total, currencyCode } = refunded(fields, currency)
-  return {
-    externalId: fields.id('id'),
-    version: { updatedAt: triggeredAt, triggeredAt },
-    orderExternalId: fields.idOrNull('order_id'),
-    person: personOf(fields),
-    currencyCode,
-    total,
-    createdAt: fields.timeOrNull('processed_at') ?? fields.time('created_at'),
-  }
+export function readRefund(fields: Fields, sent: Sent): RefundRecord {
+  const [first, otherwise] = readings(fields, sent.currency)
+  return { ...refundOf(fields, sent, first), ...(otherwise && { otherwise }) }
 }
 
-/**
- * What came back to the shopper in the shop's money: the successful transactions, and nothing as long as there are none.
- * When they are in the shopper's currency, what the refund's lines and adjustments come to.
- */
-function refunded(fields: Fields, shopCurrency: string): { total: string; currencyCode: string } {
-  const transactions = fields
-    .list('transactions')
-    .filter((one) => one.text('kind') === 'refund' && (one.text('status') ?? 'success') === 'success')
-    .map((one) => {
-      const money = moneyOf(one, 'amount')
-      return { amount: money?.amount ?? '0.00', currency: money?.currency ?? one.currency('currency') }
-    })
-  if (transactions.every((one) => (one.currency ?? shopCurrency) === shopCurrency))
-    return { total: notBelowZero(sum(transactions.map((one) => one.amount))), currencyCode: shopCurrency }
-  const ofLines = fields
-    .list('refund_line_items')
-    .flatMap((line) => [
-      moneyOf(line, 'subtotal')?.amount ?? '0.00',
-      moneyOf(line, 'total_tax')?.amount ?? '0.00',
-    ])
-  // Shipping that is given back comes as a negative adjustment, what the shop keeps as a positive one.
-  const adjusted = fields
-    .list('order_adjustments')
-    .flatMap((one) => [
-      moneyOf(one, 'amount')?.amount ?? '0.00',
-      moneyOf(one, 'tax_amount')?.amount ?? '0.00',
-    ])
-  return { total: notBelowZero(minus(sum(ofLines), sum(adjusted))), currencyCode: shopCurrency }
-}
-
-const notBelowZero = (total: string) => (total.startsWith('-') ? '0.00' : total)
+const refundOf = (
+  fields: Fields,
+  { triggeredAt }: Sent,
+  { total, currencyCode }: Refunded,
+): RefundRecord => ({
+  externalId: fields.id('id'),
+  version: { updatedAt: triggeredAt, triggeredAt },
+  orderExternalId: fields.idOrNull('order_id'),
+  person: personOf(fields),
+  currencyCode,
+  total,
+  createdAt: fields.timeOrNull('processed_at') ?? fields.time('created_at'),
+})
 
 export function readFulfillment(fields: Fields, triggeredAt: string): FulfillmentRecord {
   return {

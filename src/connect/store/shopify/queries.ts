@@ -21,9 +21,10 @@ export interface InnerList {
   most: number
 }
 
-const LINE = `id quantity sku title product { id } variant { id }
+const LINE = `id quantity currentQuantity sku title product { id } variant { id }
   originalUnitPriceSet ${MONEY} discountAllocations { allocatedAmountSet ${MONEY} }`
 const TRANSACTION = `kind status amountSet ${MONEY}`
+const REFUND_LINE = 'quantity lineItem { id }'
 
 /** What is asked of one order costs less than 1,000 points, more than which the store takes for no query. */
 export const LISTS: Readonly<Record<Entity, readonly InnerList[]>> = {
@@ -35,6 +36,7 @@ export const LISTS: Readonly<Record<Entity, readonly InnerList[]>> = {
   orders: [
     { of: 'order', name: 'lineItems', fields: LINE, begins: 50, most: 100 },
     { of: 'refund', within: 'refunds', name: 'transactions', fields: TRANSACTION, begins: 10, most: 100 },
+    { of: 'refund', within: 'refunds', name: 'refundLineItems', fields: REFUND_LINE, begins: 10, most: 100 },
   ],
   subscriptions: [],
 }
@@ -92,7 +94,7 @@ const ORDERS = `query orders${ARGUMENTS}OrderSortKeys!) {
     nodes {
       id name email phone test createdAt processedAt updatedAt cancelledAt displayFinancialStatus displayFulfillmentStatus currencyCode
       discountCodes cartToken checkoutToken
-      subtotalPriceSet ${MONEY} totalDiscountsSet ${MONEY} totalPriceSet ${MONEY}
+      totalDiscountsSet ${MONEY} totalPriceSet ${MONEY} currentTotalPriceSet ${MONEY} totalOutstandingSet ${MONEY}
       customer { id email phone firstName lastName }
       transactions { kind status processedAt }
       refunds { id createdAt ${begunIn('orders', 'refunds')} }

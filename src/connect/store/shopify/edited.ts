@@ -1,0 +1,65 @@
+import { greatest, least, minus, shareOf, sum, times } from '../money.ts'
+import type { LineRecord } from '../record.ts'
+import type { Refunded } from './refunded.ts'
+
+/** A refund within its order. */
+export interface RefundWithin extends Pick<Refunded, 'total' | 'asked'> {
+  /** It has transactions: it is more than the note of an edit that took something off the order. */
+  moves: boolean
+  lines: readonly { lineId: string | null; quantity: number }[]
+}
+
+/** What the store says of what an order comes to. */
+export interface Said {
+  /** As it was ordered. */
+  total: string
+  /** After edits and refunds; null: the store says nothing of it. */
+  current: string | null
+  /** What the shopper owes still, below zero what they paid too much. */
+  outstanding: string
+  refunds: readonly RefundWithin[]
+  isCancelled: boolean
+}
+
+export interface SaidLine extends Omit<LineRecord, 'total'> {
+  /** After edits and refunds; null: the store says nothing of it. */
+  current: number | null
+  discount: string
+}
+
+/** What an order comes to, and its lines, without what an edit took off that nobody had paid for. */
+export function keptOf(said: Said, lines: readonly SaidLine[]): { total: string; lines: LineRecord[] } {
+  const total = keptTotal(said)
+  const isEdited = total !== said.total
+  const kept = lines.map((line) => lineOf(line, isEdited ? keptQuantity(line, said.refunds) : line.quantity))
+  return { total, lines: kept.filter(({ quantity }, at) => quantity > 0 || lines[at]?.quantity === 0) }
+}
+
+/** What is left of it, what came back or is to, and what else was paid: what a refund takes back counts as refunded. */
+function keptTotal({ total, current, outstanding, refunds, isCancelled }: Said): string {
+  if (current === null || isCancelled) return total
+  const back = sum(refunds.map((refund) => refund.total))
+  const onItsWay = minus(sum(refunds.map(({ asked }) => asked)), back)
+  return least(total, sum([current, back, greatest(onItsWay, minus('0.00', outstanding), '0.00')]))
+}
+
+function keptQuantity({ id, quantity, current }: SaidLine, refunds: readonly RefundWithin[]): number {
+  if (current === null) return quantity
+  const back = refunds
+    .flatMap(({ moves, lines }) => (moves ? lines : []))
+    .filter(({ lineId }) => lineId === id)
+  return Math.min(
+    quantity,
+    back.reduce((count, line) => count + line.quantity, current),
+  )
+}
+
+function lineOf({ current: _, discount, ...line }: SaidLine, kept: number): LineRecord {
+  const { quantity, price } = line
+  const share = kept === quantity ? discount : shareOf(discount, times(kept, '1.00'), times(quantity, '1.00'))
+  return { ...line, quantity: kept, total: minus(times(kept, price), share) }
+}
+
+/** Of lines, before discounts. */
+export const subtotalOf = (lines: readonly LineRecord[]): string =>
+  sum(lines.map(({ quantity, price }) => times(quantity, price)))
