@@ -5,7 +5,6 @@ import { cartUrl, checkoutUrl } from '../src/campaign/cart-link.ts'
 import { compose } from '../src/campaign/compose.ts'
 import { emailOf } from '../src/campaign/headline.ts'
 import { newCode } from '../src/campaign/link.ts'
-import { wishOf } from '../src/campaign/opt-out-word.ts'
 import { type Asked, recipientsOf } from '../src/campaign/recipient.ts'
 import { render } from '../src/campaign/template.ts'
 import { type Said, valuesOf } from '../src/campaign/values.ts'
@@ -938,31 +937,3 @@ t.test('a variable is whole in the subject of an email, though its fallback has 
     body: 'Hi',
   })
 })
-
-t.test(
-  'words that end messages are known in any spelling, and only when they are all that is said',
-  async (t) => {
-    for (const stop of [
-      'STOP',
-      ' stop. ',
-      'Stop!',
-      'UNSUBSCRIBE',
-      'opt-out',
-      'Opt  out',
-      'please stop',
-      'Arre\u0302t',
-      'arret',
-      'ＳＴＯＰ',
-      'S\u200bTOP',
-      'İPTAL',
-      'Стоп',
-      'הסר',
-      '退订',
-      '配信停止。',
-    ])
-      t.equal(wishOf(stop), 'stop', stop)
-    for (const start of ['START', 'unstop']) t.equal(wishOf(start), 'start')
-    for (const other of ['stop by tomorrow?', 'do not stop', 'yes', '', '🙂', 'the end of it'])
-      t.equal(wishOf(other), null, other)
-  },
-)
