@@ -5,10 +5,10 @@ import { cartUrl, checkoutUrl } from '../src/campaign/cart-link.ts'
 import { compose } from '../src/campaign/compose.ts'
 import { emailOf } from '../src/campaign/headline.ts'
 import { newCode } from '../src/campaign/link.ts'
-import { wishOf } from '../src/campaign/opt-out-word.ts'
 import { type Asked, recipientsOf } from '../src/campaign/recipient.ts'
 import { render } from '../src/campaign/template.ts'
 import { type Said, valuesOf } from '../src/campaign/values.ts'
+import { fail } from '../src/errors.ts'
 import { linkRoutes } from '../src/http/link.ts'
 import { createServer } from '../src/http/server.ts'
 import { type FoundContact, setConsent, upsertContact } from '../src/identity/contact.ts'
@@ -130,6 +130,57 @@ t.test('nothing of a request decides where a link leads', async (t) => {
     t.equal((await get(wrong)).status, 404, wrong)
 })
 
+t.test('what is copied along behind a link does no harm', async (t) => {
+  const { text } = await conversation(await newBrand(db), '{{cart.link}}')
+  const [path = ''] = pathsIn(text)
+  for (const more of ['.', ')', ',', '%3E', '/', '%E2%80%9D', '%E3%80%82', ').%20'])
+    t.equal((await get(path + more)).headers.get('location'), 'https://www.lumen.example/cart/7:2', more)
+})
+
+t.test('who opens a link sees a page, whatever is wrong', async (t) => {
+  const limit = () => {
+    throw fail('rate_limited', 'Too many requests', { headers: { 'retry-after': '1' } })
+  }
+  const busy = createServer(linkRoutes({ postgres: db.postgres, limit }))
+  const to = `http://127.0.0.1:${await busy.listen('127.0.0.1', 0)}`
+  t.teardown(() => busy.drain(0))
+  for (const [answer, status] of [
+    [await get('/t/'), 404],
+    [await get('/t/AAAAAAAAAAAA/'), 404],
+    [await get('/t/%ZZ'), 400],
+    [await post('/t/AAAAAAAAAAAA', 'x'.repeat(2_000)), 413],
+    [await get('/t/AAAAAAAAAAAA', { 'content-encoding': 'gzip' }, 'POST'), 404],
+    [
+      await fetch(`${origin}/t/A`, { method: 'POST', headers: { 'content-encoding': 'gzip' }, body: 'x' }),
+      415,
+    ],
+    [await post('/t/AAAAAAAAAAAA', '', to), 429],
+  ] as const) {
+    t.equal(answer.status, status)
+    t.match(answer.headers.get('content-type'), /^text\/html/)
+    const page = await answer.text()
+    t.match(page, /<h1>/)
+    t.notMatch(page, /Recoup/)
+  }
+  t.equal((await post('/t/AAAAAAAAAAAA', '', to)).headers.get('retry-after'), '1')
+})
+
+t.test('the pages of a link are titled with the name of the brand', async (t) => {
+  const { text } = await conversation(await newBrand(db, { name: 'Lumen' }), '{{opt_out.link}}')
+  const [path = ''] = pathsIn(text)
+  for (const answer of [
+    await get(path, PRERENDERED),
+    await get(path),
+    await post(path, 'wish=start'),
+    await post(path, 'wish=stop'),
+    await get(path),
+  ]) {
+    const page = await answer.text()
+    t.match(page, / · Lumen<\/title>/)
+    t.notMatch(page, /Recoup/)
+  }
+})
+
 t.test('links whose contact was erased lead nowhere', async (t) => {
   const { id, text } = await conversation(await newBrand(db), '{{cart.link}}')
   await sql`update short_link set url = null where conversation_id = ${id}`
@@ -204,8 +255,40 @@ t.test('who may be a program is asked whether to unsubscribe, and the button doe
   t.equal(await consent(), 'unsubscribed')
 })
 
+t.test('programs that are no browsers click nothing and unsubscribe nobody', async (t) => {
+  for (const agent of [
+    'python-requests/2.32.3',
+    'Python/3.12 aiohttp/3.9',
+    'Go-http-client/1.1',
+    'Java/17.0.9',
+    'okhttp/4.12.0',
+    'libwww-perl/6.72',
+    'Wget/1.21.4',
+    'Mozilla/5.0 (compatible; Barracuda Sentinel (EE))',
+    'Mozilla/5.0 Mimecast',
+    'Mozilla/5.0 (compatible; Proofpoint URL Defense)',
+    'Mozilla/5.0 (Windows NT 5.1; rv:11.0) Gecko Firefox/11.0 (via ggpht.com GoogleImageProxy)',
+    'Microsoft Office Existence Discovery',
+    'Mozilla/4.0 (compatible; ms-office; MSOffice 16)',
+    '',
+  ]) {
+    const { id, contactId, text } = await conversation(await newBrand(db), '{{cart.link}} {{opt_out.link}}')
+    const [cart = '', stop = ''] = pathsIn(text)
+    t.equal((await get(cart, { 'user-agent': agent })).status, 302)
+    t.match(await (await get(stop, { 'user-agent': agent })).text(), /<button>Unsubscribe/, agent)
+    t.same(await clicksOf(id), [], agent)
+    t.same(await sql`select sms_consent from contact where id = ${contactId}`, [{ sms_consent: 'unknown' }])
+  }
+})
+
 t.test('phones and browsers whose names are like those of bots are people', async (t) => {
-  for (const agent of ['Mozilla/5.0 (Linux; Android 11; CUBOT P50) Chrome/120', 'Telegram-Android/11.4']) {
+  for (const agent of [
+    'Mozilla/5.0 (Linux; Android 11; CUBOT P50) Chrome/120',
+    'Telegram-Android/11.4',
+    'Mozilla/4.0 (compatible; MSIE 7.0; Windows NT 10.0; Trident/7.0; Microsoft Outlook 16.0.5161; ms-office; MSOffice 16)',
+    'curl/8.5.0',
+    'node',
+  ]) {
     const { id, text } = await conversation(await newBrand(db), '{{cart.link}}')
     await get(pathsIn(text)[0] ?? '', { 'user-agent': agent })
     t.same(await clicksOf(id), [NOW], agent)
@@ -290,6 +373,37 @@ t.test('a mistake is taken back however often the link was opened', async (t) =>
   t.match(await (await soon.post(path, 'wish=stop')).text(), BUTTON)
   await sameDay.post(path, 'wish=start')
   t.equal(await consent(), 'subscribed')
+})
+
+t.test(
+  'a link whose opt-out was taken back asks when it is opened, until the button is pressed',
+  async (t) => {
+    const { path, consent } = await linked('subscribed')
+    await get(path)
+    await post(path, 'wish=start')
+    for (const _ of ['Back', 'the mail again']) t.match(await (await get(path)).text(), /<button>Unsubscribe/)
+    t.equal(await consent(), 'subscribed')
+    t.match(await (await post(path, 'wish=stop')).text(), /You get no more/)
+    t.equal(await consent(), 'unsubscribed')
+    t.match(await (await get(path)).text(), /You get no more/)
+  },
+)
+
+t.test('a mail program unsubscribes by one click, also where an opt-out was taken back', async (t) => {
+  const { path, consent } = await linked('subscribed')
+  await get(path)
+  await post(path, 'wish=start')
+  await post(path, 'List-Unsubscribe=One-Click')
+  t.equal(await consent(), 'unsubscribed')
+})
+
+t.test('what was taken back is said to be so however often it is asked', async (t) => {
+  const { path, say } = await linked('subscribed')
+  await get(path)
+  for (const _ of ['first', 'reload'])
+    t.match(await (await post(path, 'wish=start')).text(), /was taken back/)
+  await say('unsubscribed', 'reply', soon.at)
+  t.match(await (await sameDay.post(path, 'wish=start')).text(), NOTHING)
 })
 
 t.test('a link takes nothing back once a day has passed', async (t) => {
@@ -823,31 +937,3 @@ t.test('a variable is whole in the subject of an email, though its fallback has 
     body: 'Hi',
   })
 })
-
-t.test(
-  'words that end messages are known in any spelling, and only when they are all that is said',
-  async (t) => {
-    for (const stop of [
-      'STOP',
-      ' stop. ',
-      'Stop!',
-      'UNSUBSCRIBE',
-      'opt-out',
-      'Opt  out',
-      'please stop',
-      'Arre\u0302t',
-      'arret',
-      'ＳＴＯＰ',
-      'S\u200bTOP',
-      'İPTAL',
-      'Стоп',
-      'הסר',
-      '退订',
-      '配信停止。',
-    ])
-      t.equal(wishOf(stop), 'stop', stop)
-    for (const start of ['START', 'unstop']) t.equal(wishOf(start), 'start')
-    for (const other of ['stop by tomorrow?', 'do not stop', 'yes', '', '🙂', 'the end of it'])
-      t.equal(wishOf(other), null, other)
-  },
-)

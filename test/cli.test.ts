@@ -369,11 +369,11 @@ t.test('from an empty service to members', async (t) => {
   const definition = file('segment.json', JSON.stringify(everyone))
   const orders = file(
     'orders.csv',
-    `external_id,created_at,total,customer_external_id,email
-1,2026-01-01,10.00,ann,ann@example.com
-2,2026-01-02,ten,bob,bob@example.com
-3,2026-02-30,10.00,bob,bob@example.com
-4,2026-01-04,20.50,cleo,
+    `external_id,created_at,total,customer_external_id,email,phone
+1,2026-01-01,10.00,ann,ann@example.com,+12025550177
+2,2026-01-02,ten,bob,bob@example.com,
+3,2026-02-30,10.00,bob,bob@example.com,
+4,2026-01-04,20.50,cleo,,
 `,
   )
   const link = join(folder, 'recoup')
@@ -510,7 +510,13 @@ t.test('from an empty service to members', async (t) => {
 
   await t.test('segment explain by whatever a customer is known by', async (t) => {
     const args = ['segment', 'explain', '--brand', 'one', '--segment', 'buyers', '--json', '--customer']
-    for (const identifier of ['Ann@example.com', 'ann@example.com'])
+    for (const identifier of [
+      'Ann@example.com',
+      'ann@example.com',
+      '(202) 555-0177',
+      '2025550177',
+      '+1 202 555 0177',
+    ])
       t.match(document(t, await here([...args, identifier])), { member: true }, identifier)
     const [ann] =
       await postgres.sql`select id, store_customer_id from customer where email = 'ann@example.com'`

@@ -14,7 +14,7 @@ import { type Certificate, digestOf } from '../src/connect/erase/certificate.ts'
 import { cutIdentity } from '../src/connect/erase/cut.ts'
 import { eraseDue, eraseLate } from '../src/connect/erase/due.ts'
 import { KEPT_TABLES, NOT_EXPORTED_TABLES } from '../src/connect/erase/inventory.ts'
-import { previewErasure, whomOf } from '../src/connect/erase/preview.ts'
+import { previewErasure, whomsOf } from '../src/connect/erase/preview.ts'
 import { ERASED_TABLES } from '../src/connect/erase/tables.ts'
 import { requestErasure, type Whom } from '../src/identity/erasure-request.ts'
 import { noIdentifiers, peopleWith } from '../src/identity/people.ts'
@@ -504,6 +504,49 @@ t.test('recoup customer erase prints the certificate, and erasures lists it', as
   t.match(contact, { customer_ids: [], removed: { postgres: { contact: 1 } } }, 'a contact is somebody')
 })
 
+/** A brand of Germany that a number which nobody bought with wrote STOP to. */
+async function texted(phone: string) {
+  const its = await newBrand(pipeline, { default_phone_region: 'DE' })
+  await sql`insert into contact (brand_id, id, phone, sms_consent) values (${its.id}, ${v7()}, ${phone}, 'unsubscribed')`
+  return its
+}
+
+t.test('recoup customer export and erase know a number in the writing of its country', async (t) => {
+  for (const written of [
+    '0160 99999999',
+    '016099999999',
+    '(0160) 99999999',
+    '00491609999 9999',
+    '0160/99999999',
+  ]) {
+    const its = await texted('+4916099999999')
+    t.match(await customer('export', [written], { brand: its.id }), {
+      contacts: [{ phone: '+4916099999999' }],
+    })
+    const certificate = await customer('erase', [written], { brand: its.id, yes: true, unknown: true })
+    t.match(certificate, { removed: { postgres: { contact: 1 } } }, written)
+    t.same(await sql`select from contact where brand_id = ${its.id}`, [], written)
+    t.same(await customer('erase', ['+4916099999999'], { brand: its.id }), certificate)
+    t.same(await customer('erase', [written], { brand: its.id }), certificate)
+  }
+})
+
+t.test('recoup customer erase refuses what may be a store id and a number', async (t) => {
+  const its = await texted('+4916099999999')
+  const erase = (identifier: string, values: Values = {}) =>
+    customer('erase', [identifier], { brand: its.id, yes: true, ...values })
+  const ambiguous = { message: /may be the store id 0\d+ or the phone number \+49\d+\. Write/ }
+  await t.rejects(erase('016011111111', { unknown: true }), ambiguous, 'nobody has either')
+  await sql`insert into customer (brand_id, subject, id, provenance, store_customer_id)
+    values (${its.id}, 1, 'by figures', 'server', '016099999999')`
+  await sql`insert into identifier (brand_id, kind, value, subject)
+    values (${its.id}, 'store_customer_id', '016099999999', 1)`
+  await t.rejects(erase('016099999999'), ambiguous, 'two people have them')
+  t.match(await sql`select from erasure where brand_id = ${its.id}`, [])
+  t.match(await erase('gid://shopify/Customer/016099999999'), { customer_ids: ['by figures'] })
+  t.match(await erase('016099999999'), { customer_ids: [], removed: { postgres: { contact: 1 } } })
+})
+
 t.test('brands take turns: one of many requests lets others in between', async (t) => {
   const waiting = async (of: Brand, email: string, asked: string) => {
     const { erasureId } = await ask({ email }, of)
@@ -662,14 +705,16 @@ t.test('the parcels of who is erased are found without reading the orders of all
 t.test('whom an identifier names follows from its shape', async (t) => {
   const contact = v7()
   await sql`insert into contact (brand_id, id, email) values (${brand.id}, ${contact}, 'contact@example.com')`
-  const whom = (identifier: string) => whomOf(pipeline, brand.id, identifier)
-  t.same(await whom(' a@b.co '), { email: 'a@b.co' })
-  t.same(await whom('+12025550177'), { phone: '+12025550177' })
-  t.same(await whom('123'), { storeCustomerId: '123' })
-  const global = 'gid://shopify/Customer/123'
-  t.same(await whom(global), { storeCustomerId: '123', profileId: global })
-  t.same(await whom('myshopify:shop:1'), { profileId: 'myshopify:shop:1' })
-  t.same(await whom(contact), { profileId: null, email: 'contact@example.com', phone: null })
+  const whoms = (identifier: string) => whomsOf(pipeline, brand, identifier)
+  t.same(await whoms(' a@b.co '), [{ email: 'a@b.co' }])
+  t.same(await whoms('+1 202 555 0177'), [{ phone: '+12025550177' }])
+  t.same(await whoms('123'), [{ storeCustomerId: '123' }])
+  t.same(await whoms('2025550177'), [{ storeCustomerId: '2025550177' }, { phone: '+12025550177' }])
+  t.same(await whoms('(202) 555-0177'), [{ profileId: '(202) 555-0177' }, { phone: '+12025550177' }])
+  const global = 'gid://shopify/Customer/2025550177'
+  t.same(await whoms(global), [{ storeCustomerId: '2025550177', profileId: global }])
+  t.same(await whoms('myshopify:shop:1'), [{ profileId: 'myshopify:shop:1' }])
+  t.same(await whoms(contact), [{ profileId: null, email: 'contact@example.com', phone: null }])
   t.match(await previewErasure(pipeline, brand, { email: 'other1@example.com' }), {
     customer_ids: [/9000000000/],
     orders: 1,

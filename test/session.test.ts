@@ -139,6 +139,13 @@ t.test('a session of the web app', async (t) => {
     t.match(answer, { status: 401, text: /email or the password is wrong/ })
     t.same(await postgres.sql`select from web_session where user_id = ${id}`, [])
   })
+  t.test('that fails says so in the title and of the fields', async (t) => {
+    const visitor = server.browser()
+    t.notMatch((await visitor.open('/sign-in')).text, /aria-invalid/)
+    const { text } = await logIn(visitor, 'nobody@b.co')
+    t.match(text, /<title>Not signed in · Recoup/)
+    t.equal(text.match(/aria-describedby="problem" aria-invalid="true"/g)?.length, 2)
+  })
   t.test('a field that no column could hold is a mistake of whoever sent it', async (t) => {
     const page = await logIn(server.browser(), 'admin\0@b.co')
     t.match(page, { status: 400, text: /email must not hold the character U\+0000/ })

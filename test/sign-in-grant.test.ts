@@ -47,6 +47,15 @@ t.test('consent', async (t) => {
     )
     t.equal(page.headers.get('cache-control'), 'no-store')
   })
+  t.test('shows no name of a client that would turn or break the text around it', async (t) => {
+    const named = await server.register({ client_name: '\u202eknaB\nof\0 all\u2066' })
+    const visitor = server.browser()
+    const login = await visitor.open(server.authorizeUrl(named))
+    t.match(login.text, /<bdi>knaB of all<\/bdi>/)
+    const page = await visitor.submit(login, '/login', { email: 'both@a.co', password: PASSWORD })
+    t.match(page.text, /<title>Connect knaB of all · Recoup<\/title>/)
+    t.match(page.text, /<h1>Connect <bdi>knaB of all<\/bdi>\?<\/h1>/)
+  })
   t.test('lets a user of several brands choose one, which the token is then for', async (t) => {
     for (const one of [brand, other]) {
       const { access_token: token } = await server.tokens(client, 'both@a.co', {}, one.id)

@@ -207,7 +207,7 @@ t.test('the flow', async (t) => {
     t.match(login.text, /Sign in/)
     t.match(login.text, /Test client/)
     const consent = await visitor.submit(login, '/login', { email: ' Admin@A.co', password: PASSWORD })
-    t.match(consent.text, /Connect Test client\?/)
+    t.match(consent.text, /Connect <bdi>Test client<\/bdi>\?/)
     t.match(consent.text, /Segments and who is in them/)
     t.notMatch(consent.text, /Orders/)
     const end = await visitor.submit(consent, '/consent')

@@ -14,9 +14,9 @@ const MANY = 5_000
 t.test('checkouts that name nobody are not read when those to abandon are looked for', async (t) => {
   const { id } = await connectedBrand(db, { connectedAt: NOW })
   await sql`
-    insert into checkout (brand_id, external_id, id, subject, state, currency_code, created_at, updated_at)
+    insert into checkout (brand_id, external_id, id, subject, total, state, currency_code, created_at, updated_at)
     select
-      ${id}, n::text, gen_random_uuid(), case n when 1 then 1 end, 'open', 'USD', ${NOW},
+      ${id}, n::text, gen_random_uuid(), case n when 1 then 1 end, 1, 'open', 'USD', ${NOW},
       ${NOW}::timestamptz - make_interval(days => n)
     from generate_series(1, ${MANY}::integer) as n`
   await analyze(sql)

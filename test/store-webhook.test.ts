@@ -592,6 +592,20 @@ t.test('a number that is deleted in a checkout is not kept', async (t) => {
   t.hasStrict(await rowsOf(brand, 'checkout'), [{ phone: null }])
 })
 
+t.test('a checkout with nothing in it and nothing to pay is not abandoned', async (t) => {
+  const brand = await shop()
+  const parts = { postgres: db.postgres, storePlatformDomain: 'myshopify.com' }
+  for (const [id, given] of [
+    [501, { line_items: [], total_price: '0.00' }],
+    [502, { line_items: [] }],
+    [503, { total_price: '0.00' }],
+  ] as const)
+    await send(brand, { topic: 'checkouts/create', body: checkout({ id, ...given }) })
+  await abandonCheckouts(parts, new Date('2026-11-21T00:00:00Z'))
+  const states = (await rowsOf(brand, 'checkout')).map(({ external_id, state }) => `${external_id} ${state}`)
+  t.same(states.sort(), ['501 open', '502 abandoned', '503 abandoned'])
+})
+
 t.test('a checkout without order and activity for the brand’s time is abandoned, once', async (t) => {
   const brand = await shop()
   const parts = { postgres: db.postgres, storePlatformDomain: 'myshopify.com' }

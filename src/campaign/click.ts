@@ -1,8 +1,9 @@
 import { v7 } from 'uuid'
 import { persistently } from '../connect/store/persistently.ts'
 import { appendEvent } from '../event/append.ts'
-import type { ConsentChannel } from '../identity/contact.ts'
+import type { ConsentChannel, ConsentState } from '../identity/contact.ts'
 import { errorFields, log } from '../log.ts'
+import type { Db } from '../op.ts'
 import type { Postgres } from '../store/postgres.ts'
 import { isCode, type LinkKind } from './link.ts'
 import { honour } from './opt-out.ts'
@@ -22,6 +23,8 @@ export interface Link {
   brandName: string
   /** Whether whom its message was for is erased. */
   erased: boolean
+  /** Whether an opt-out was taken back on its page, and none asked for there since. */
+  takenBack: boolean
 }
 
 interface LinkRow {
@@ -35,6 +38,7 @@ interface LinkRow {
   channel: ConsentChannel
   brand_name: string
   erased: boolean
+  taken_back: boolean
 }
 
 /** Read across brands: only the code says whose it is. */
@@ -53,6 +57,7 @@ export async function linkOf(postgres: Postgres, code: string): Promise<Link | u
       channel: row.channel,
       brandName: row.brand_name,
       erased: row.erased,
+      takenBack: row.taken_back,
     }
   )
 }
@@ -92,22 +97,38 @@ const MISTAKE_MS = 86_400_000
 /** Opts out by a link. False: whom it was for is erased, and nothing was done. */
 export async function optOut(
   postgres: Postgres,
-  { brandId, conversationId, channel }: Link,
+  { brandId, id, conversationId, channel, takenBack }: Link,
   at: Date,
 ): Promise<boolean> {
   const wish = { conversationId, channel, wants: 'stop', source: BY_LINK, at } as const
   // A reply holds the conversation before the contact.
-  return await persistently(() => postgres.forBrand(brandId).tx((tx) => honour(tx, brandId, wish)))
+  return await persistently(() =>
+    postgres.forBrand(brandId).tx(async (tx) => {
+      const honoured = await honour(tx, brandId, wish)
+      if (takenBack) await tx.run('short_link_taken_back', [id, false])
+      return honoured
+    }),
+  )
 }
 
-const mistakeOf = ({ conversationId, channel }: Link, at: Date) => ({
-  ...{ conversationId, channel, source: BY_LINK, at },
+const mistakeOf = ({ id, conversationId, channel }: Link, at: Date) => ({
+  ...{ linkId: id, conversationId, channel, source: BY_LINK, at },
   since: new Date(at.getTime() - MISTAKE_MS),
 })
 
 /** Takes an opt-out by a link back. False: there is none of today, or others forbid messages as well. */
-export const undoOptOut = (postgres: Postgres, link: Link, at: Date): Promise<boolean> =>
-  persistently(() => takeBack(postgres.forBrand(link.brandId), link.brandId, mistakeOf(link, at)))
+export async function undoOptOut(postgres: Postgres, link: Link, at: Date): Promise<boolean> {
+  const db = postgres.forBrand(link.brandId)
+  if (await persistently(() => takeBack(db, link.brandId, mistakeOf(link, at)))) return true
+  return link.takenBack && !(await isRefused(db, link))
+}
 
 export const mayUndoOptOut = (postgres: Postgres, link: Link, at: Date): Promise<boolean> =>
   persistently(() => mayTakeBack(postgres.forBrand(link.brandId), mistakeOf(link, at)))
+
+/** Whether whom the link was for is to get no messages on its channel. */
+async function isRefused(db: Db, { conversationId, channel }: Link): Promise<boolean> {
+  const { contactId } = await whomOf(db, conversationId)
+  const shown = await db.maybe<{ state: ConsentState }>('consent_shown', [contactId, channel])
+  return shown?.state === 'unsubscribed'
+}

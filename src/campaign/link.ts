@@ -17,6 +17,12 @@ const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const CODE_LENGTH = 12
 const CODE = /^[0-9A-Za-z]{12}$/
 
+/** What is copied along behind an address. */
+const COPIED_ALONG = /[\p{P}\p{S}\p{Z}\p{Cf}]+$/u
+
+/** The code that was sent. */
+export const codeOf = (sent: string): string => sent.replace(COPIED_ALONG, '')
+
 export const isCode = (text: string): boolean => CODE.test(text)
 
 /** Characters that are as likely as each other: bytes beyond a multiple of 62 are drawn again. */

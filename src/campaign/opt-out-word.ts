@@ -1,29 +1,60 @@
+import { ownWords } from './own-words.ts'
+
 /** The letters and figures of a text: without case, accents, signs that are not seen, and widths of letters. */
 const lettersOf = (text: string): string =>
   text
     .normalize('NFKD')
     .replace(/[\p{M}\p{Cf}]/gu, '')
     .toLowerCase()
-    .replace(/[^\p{L}\p{N}\s-]/gu, ' ')
-    .replace(/\s+/g, ' ')
+    .replace(/[^\p{L}\p{N}]+/gu, ' ')
     .trim()
 
+/** A pattern of phrases that commas part. */
+const oneOf = (phrases: string) => `(?:${phrases.split(',').map(lettersOf).join('|')})`
+
 /** Words that end messages when they are all that somebody writes, as carriers and laws know them. */
-const STOP: ReadonlySet<string> = new Set(
-  `
-    stop, stopall, stop all, unsubscribe, cancel, end, quit, revoke, optout, opt out, opt-out, remove me, stop please,
-    please stop, stopp, arrêt, baja, alto, parar, cancelar, sair, iptal, ret, td,
-    стоп, הסר, توقف, 停止, 配信停止, 退订, 退訂, 수신거부, ยกเลิก
-  `
-    .split(',')
-    .map(lettersOf),
-)
-/** Words with which somebody who ended them asks for messages again. */
-const START: ReadonlySet<string> = new Set(['start', 'unstop', 'subscribe'])
+const ENDS = oneOf(`
+  stopall, cancel, end, revoke, optout, opt out, opt me out, unsub, take me off, no more messages, no more texts,
+  no more sms, no more emails, stopp, stoppen, abmelden, mich abmelden, abmeldung, abbestellen, austragen, keine sms mehr,
+  keine nachrichten mehr, keine mails mehr, keine e-mails mehr, keine werbung mehr, arrêt, arrêter, arrêtez,
+  désabonner, me désabonner, se désabonner, désabonnement, désinscrire, désinscription, plus de sms, plus de messages,
+  baja, darme de baja, dar de baja, alto, detener, basta, cancelar, desuscribir, desuscribirme, no más mensajes, no más sms,
+  parar, pare, sair, descadastrar, chega, disiscrivimi, disiscrizione, cancellami, basta messaggi, basta sms,
+  uitschrijven, afmelden, afmeld, avsluta, avmeld, avregistrera, lopeta, wypisz, rezygnuję, odhlásit, dezabonare, iptal,
+  durdur, ret, td, стоп, отписаться, отписка, отпишите, הסר, توقف, 停止, 配信停止, 退订, 退訂, 取消订阅, 取消訂閱, 수신거부, ยกเลิก
+`)
+/** The same of words behind which may stand what is to end. */
+const ENDS_WHAT = oneOf(`
+  stop, quit, unsubscribe, remove me, don't text, do not text, don't message, do not message, don't email, do not email,
+  don't contact, do not contact
+`)
+const WHAT = oneOf(`
+  me, us, it, this, that, all, these, the, your, any, more, anymore, texting, messaging, emailing, sending, contacting,
+  spamming, texts, text, messages, message, sms, emails, email, e-mails, e-mail, mails, spam, from, to, list, mailing, 2
+`)
+const COURTESY = oneOf(`
+  please, pls, plz, now, immediately, thanks, thank you, thx, bitte, jetzt, sofort, danke, s'il vous plaît, svp, stp,
+  s'il te plaît, maintenant, merci, por favor, ahora, ya, gracias, agora, já, obrigado, obrigada, prego, per favore, per piacere,
+  subito, ora, grazie, alstublieft, alsjeblieft, aub, nu, dank u, tack, tak, takk, proszę, lütfen, пожалуйста
+`)
+/** Words with which somebody who ended them asks for messages again; never a yes, which answers anything. */
+const BEGINS = oneOf(`
+  start, unstop, subscribe, resubscribe, subscribe me, abonnieren, wieder abonnieren, starten, s'abonner, m'abonner, abonner,
+  réabonner, iniciar, empezar, comenzar, suscribir, suscribirme, alta, darme de alta, começar, assinar, inscrever, iscrivimi,
+  iscrivermi, aanmelden, başlat, начать, старт, подписаться, 開始, 配信開始, 订阅, 訂閱, 수신동의
+`)
+
+/** One of the phrases, however often, with courtesies around it. */
+const only = (phrase: string) => new RegExp(`^(?:${COURTESY} )*${phrase}(?: (?:${phrase}|${COURTESY}))*$`)
+const STOP = only(`(?:${ENDS}|${ENDS_WHAT}(?: ${WHAT})*)`)
+const START = only(BEGINS)
+/** What is longer says something else. */
+const LONGEST = 100
 
 /** What a message that came in asks for: no more messages, messages again, or neither. */
 export function wishOf(text: string): 'stop' | 'start' | null {
-  const words = lettersOf(text)
-  if (STOP.has(words)) return 'stop'
-  return START.has(words) ? 'start' : null
+  const words = lettersOf(ownWords(text))
+  if (words.length > LONGEST) return null
+  if (STOP.test(words)) return 'stop'
+  return START.test(words) ? 'start' : null
 }

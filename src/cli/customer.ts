@@ -1,25 +1,20 @@
 import { createInterface } from 'node:readline/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { App } from '../app.ts'
+import { recordTold } from '../campaign/told-consent.ts'
 import { type Certificate, readable } from '../connect/erase/certificate.ts'
 import { type DueOptions, eraseDue } from '../connect/erase/due.ts'
 import { dataOf } from '../connect/erase/person-data.ts'
-import {
-  type Preview,
-  personOf,
-  previewErasure,
-  type Standing,
-  standingOf,
-  whomOf,
-} from '../connect/erase/preview.ts'
+import { type Preview, personOf, previewErasure } from '../connect/erase/preview.ts'
+import { persistently } from '../connect/store/persistently.ts'
 import { fail } from '../errors.ts'
-import { requestErasure, type Whom } from '../identity/erasure-request.ts'
+import { requestErasure } from '../identity/erasure-request.ts'
 import { PAUSE_MINUTES } from '../lake/backup.ts'
 import { REMOVAL_PAUSED } from '../lake/erase-disk.ts'
 import { snapshotAll } from '../lake/horizon.ts'
 import type { Pipeline } from '../lake/pipeline.ts'
-import type { Brand } from '../op.ts'
-import { command, type Run, UsageError } from './command.ts'
+import { command, type Run, required, UsageError, type Values } from './command.ts'
+import { namedBy, severalWords, wordsOf } from './named.ts'
 import { brand, ofBrand } from './of-brand.ts'
 import { heedInterrupt } from './stop.ts'
 import { table } from './table.ts'
@@ -49,12 +44,41 @@ export const customerCommands = [
       const { app, brand: found } = await ofBrand(run)
       const { pipeline } = app
       await snapshotAll(pipeline)
-      const whom = await whomOf(pipeline, found.id, identifier)
-      if (!(await standingOf(pipeline, found, whom)).known)
-        throw new UsageError(`Nobody of ${found.name} has the identifier ${identifier}.`)
+      const { whom, standing } = await namedBy(pipeline, found, identifier)
+      if (!standing.known) throw new UsageError(`Nobody of ${found.name} has the identifier ${identifier}.`)
       return await dataOf(pipeline, found, await personOf(pipeline, found, whom))
     },
     text: (data) => JSON.stringify(data, null, 2),
+  }),
+  command({
+    name: 'customer consent',
+    arguments: ['IDENTIFIER'],
+    what: 'Record what a customer told support on being messaged: by email, phone, store id, customer or contact id',
+    options: {
+      brand,
+      channel: { type: 'string', required: true, placeholder: 'CHANNEL', what: 'sms or email' },
+      state: { type: 'string', required: true, placeholder: 'STATE', what: 'unsubscribed or subscribed' },
+    },
+    run: async (run) => {
+      const [identifier] = run.positionals
+      const channel = choice(run.values, 'channel', ['sms', 'email'])
+      const state = choice(run.values, 'state', ['unsubscribed', 'subscribed'])
+      const { app, brand: found, db } = await ofBrand(run)
+      const { pipeline } = app
+      const { whom, standing } = await namedBy(pipeline, found, identifier)
+      if (!standing.known) throw new UsageError(`Nobody of ${found.name} has the identifier ${identifier}.`)
+      const { subjects, customerIds, identifiers } = await personOf(pipeline, found, whom)
+      const speaker = { subjects, customerIds, emails: identifiers.email, phones: identifiers.phone }
+      const told = { channel, state, at: new Date() }
+      const recorded = await persistently(() => db.tx((tx) => recordTold(tx, found.id, speaker, told)))
+      if (recorded === null)
+        throw new UsageError(
+          `No contact of ${identifier} at ${found.name} has ${channel === 'sms' ? 'a phone number' : 'an email address'}: nothing was recorded.`,
+        )
+      return { identifier, channel, state, recorded: recorded.isNews }
+    },
+    text: ({ identifier, channel, state, recorded }) =>
+      `${identifier} is ${state} ${state === 'subscribed' ? 'to' : 'from'} ${channel}${recorded ? '' : ', as was recorded before'}`,
   }),
   command({
     name: 'customer erase',
@@ -72,8 +96,7 @@ export const customerCommands = [
       const [identifier] = run.positionals
       const { app, brand: found, db } = await ofBrand(run)
       const { pipeline } = app
-      const whom = await whomOf(pipeline, found.id, identifier)
-      const standing = await settledStanding(pipeline, found, whom)
+      const { whom, standing, others } = await namedBy(pipeline, found, identifier)
       if (!standing.known && standing.erasureId !== null) {
         const certificate = await eraseAndWait(run, app, found.id, standing.erasureId)
         process.stderr.write(`${identifier} of ${found.name} was erased before. This is the certificate.\n`)
@@ -83,6 +106,12 @@ export const customerCommands = [
         throw new UsageError(
           `Nobody of ${found.name} has the identifier ${identifier}: nothing was erased. With --unknown what names it all the same goes and stays out.`,
         )
+      if (others.length > 0)
+        throw new UsageError(
+          `Nobody of ${found.name} has the identifier: nothing was erased. ${severalWords(identifier, [whom, ...others])}`,
+        )
+      if (!Object.values(whom).includes(identifier.trim()))
+        process.stderr.write(`${identifier} is read as ${wordsOf(whom)} of ${found.name}.\n`)
       if (run.values.yes !== true)
         await confirm(identifier, await previewErasure(pipeline, found, whom), found.name)
       const { erasureId } = await db.tx((tx) => requestErasure(tx, whom, 'cli'))
@@ -116,12 +145,11 @@ export const customerCommands = [
   }),
 ]
 
-/** Who only an event of the last minute names is known once the lake has that. */
-async function settledStanding(pipeline: Pipeline, of: Brand, whom: Whom): Promise<Standing> {
-  const standing = await standingOf(pipeline, of, whom)
-  if (standing.known || standing.erasureId !== null) return standing
-  await snapshotAll(pipeline)
-  return await standingOf(pipeline, of, whom)
+function choice<Value extends string>(values: Values, name: string, known: readonly Value[]): Value {
+  const given = required(values, name)
+  const found = known.find((one) => one === given)
+  if (found) return found
+  throw new UsageError(`--${name} must be ${known.join(' or ')}, not "${given}"`)
 }
 
 /** Shows what there is, and asks whoever sits at the terminal. */

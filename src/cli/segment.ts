@@ -1,4 +1,4 @@
-import { whomOf } from '../connect/erase/preview.ts'
+import { whomsOf } from '../connect/erase/preview.ts'
 import { parseExactly, parseStored } from '../event/exact.ts'
 import { openServed } from '../lake/served.ts'
 import type { Db } from '../op.ts'
@@ -24,6 +24,7 @@ import {
   UsageError,
   type Values,
 } from './command.ts'
+import { severalWords } from './named.ts'
 import { brand, ofBrand, UUID } from './of-brand.ts'
 import { table } from './table.ts'
 
@@ -174,7 +175,11 @@ export const segmentCommands = [
       const session = await openReading(app.pipeline, its)
       try {
         const sources = { generation: 0, rows: session.duck.rows }
-        const found = await customerNamed(sources, await whomOf(app.pipeline, its.id, identifier))
+        const whoms = await whomsOf(app.pipeline, its, identifier)
+        const named = await Promise.all(whoms.map((whom) => customerNamed(sources, whom)))
+        const [found, ...others] = named.filter((one) => one !== undefined)
+        if (found && others.some(({ customer }) => customer !== found.customer))
+          throw new UsageError(`--customer: ${severalWords(identifier, whoms)}`)
         if (found === undefined)
           throw new UsageError(
             `--customer: there is no customer with the identifier "${identifier}"; \`recoup segment members\` shows some`,

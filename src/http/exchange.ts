@@ -5,7 +5,15 @@ import { errorFields, log } from '../log.ts'
 import { Body, EMPTY, GONE, type Receiving } from './body.ts'
 import { endResponse } from './end.ts'
 import type { EngineRequest, EngineResponse } from './engine.ts'
-import { errorReply, type Rendered, type Reply, rendered, unknownPath, unservedMethod } from './reply.ts'
+import {
+  asFailure,
+  errorReply,
+  type Rendered,
+  type Reply,
+  rendered,
+  unknownPath,
+  unservedMethod,
+} from './reply.ts'
 import { HttpRequest, refuseEncoding } from './request.ts'
 import { logRequest } from './request-log.ts'
 import type { Handler, HttpMethod, ServedRoute } from './route.ts'
@@ -135,7 +143,9 @@ export class Exchange {
 
   #errorReply(error: unknown): Reply {
     if (error === GONE) return { status: CLIENT_GONE }
-    return errorReply(error, this.#match?.route.surface ?? 'rest', this.#request.requestId)
+    const { surface = 'rest', failed } = this.#match?.route ?? {}
+    const { requestId } = this.#request
+    return failed ? failed(asFailure(error, requestId)) : errorReply(error, surface, requestId)
   }
 
   #send(reply: Reply): void {

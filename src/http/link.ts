@@ -1,6 +1,7 @@
 import type { Limits } from '../access/limits.ts'
 import { type Link, linkOf, mayUndoOptOut, optOut, recordClick, undoOptOut } from '../campaign/click.ts'
-import { LINK_PATH } from '../campaign/link.ts'
+import { codeOf, LINK_PATH } from '../campaign/link.ts'
+import type { Failure } from '../errors.ts'
 import type { Postgres } from '../store/postgres.ts'
 import type { Reply } from './reply.ts'
 import type { Request } from './request.ts'
@@ -18,6 +19,9 @@ const FORM_BYTES = 1_024
  * and the browser within Telegram are people's; previews of Telegram, Discord and Skype say that they are bots or previews.
  */
 const PREVIEW = /(?<!cu)bot\b|crawl|spider|preview|facebookexternalhit|whatsapp|slack/i
+/** Filters of mail, proxies of its pictures, and libraries. What Outlook calls itself may be somebody who reads. */
+const PROGRAM =
+  /barracuda|mimecast|proofpoint|googleimageproxy|microsoft office existence discovery|^(?!.*microsoft outlook).*ms-office|\bpython\b|\bjava\/|go-http-client|okhttp|libwww|\bwget\b/i
 
 export interface Links {
   postgres: Postgres
@@ -29,7 +33,7 @@ export interface Links {
 export function linkRoutes({ postgres, limit, now = () => new Date() }: Links): Route[] {
   const found = async (request: Request): Promise<Link | undefined> => {
     limit?.(ANY_BRAND, request.address)
-    return await linkOf(postgres, request.params.code ?? '')
+    return await linkOf(postgres, codeOf(request.params.code ?? ''))
   }
   const stop = async (link: Link): Promise<Reply> => {
     const at = now()
@@ -43,7 +47,7 @@ export function linkRoutes({ postgres, limit, now = () => new Date() }: Links): 
     if (!link) return gone()
     if (link.kind === 'opt_out') {
       if (link.erased) return nobodys(link)
-      return isPerson(request) ? await stop(link) : asked(link)
+      return isPerson(request) && !link.takenBack ? await stop(link) : asked(link)
     }
     if (link.url === null) return gone()
     if (isPerson(request)) await recordClick(postgres, link, now())
@@ -56,22 +60,25 @@ export function linkRoutes({ postgres, limit, now = () => new Date() }: Links): 
     const wish = new URLSearchParams(request.body.toString()).get('wish')
     return wish === 'start' ? await undo(link) : await stop(link)
   }
-  return [
-    {
-      path: `${LINK_PATH}{code}`,
-      surface: 'plain',
-      bodyLimit: FORM_BYTES,
-      methods: { GET: follow, POST: submit },
-    },
-  ]
+  // A slash may have been copied along.
+  return [LINK_PATH, `${LINK_PATH}{code}`, `${LINK_PATH}{code}/`].map((path) => ({
+    path,
+    surface: 'plain',
+    bodyLimit: FORM_BYTES,
+    methods: { GET: follow, POST: submit },
+    failed,
+  }))
 }
 
 function isPerson(request: Request): boolean {
   const purpose = `${request.header('sec-purpose') ?? ''} ${request.header('purpose') ?? ''}`
+  const agent = request.header('user-agent') ?? ''
   return (
     request.method === 'GET' &&
     !/prefetch|preview/i.test(purpose) &&
-    !PREVIEW.test(request.header('user-agent') ?? '')
+    agent.trim() !== '' &&
+    !PREVIEW.test(agent) &&
+    !PROGRAM.test(agent)
   )
 }
 
@@ -86,10 +93,21 @@ const redirect = (url: string): Reply => ({
   },
 })
 
+function failed({ code, status, message, headers }: Failure): Reply {
+  const [title, what] =
+    code === 'rate_limited'
+      ? ['Too many at once', 'Wait a moment, then open the link again.']
+      : status >= 500
+        ? ['That did not work', 'Nothing may have been changed. Wait a moment, then open the link again.']
+        : ['That cannot be done', message]
+  return page({ status, title, by: null, headers, content: html`<h1>${title}</h1><p>${what}</p>` })
+}
+
 const gone = (): Reply =>
   page({
     status: 404,
     title: 'Link not found',
+    by: null,
     content: html`<h1>This link leads nowhere</h1><p>It is not complete, or no longer valid.</p>`,
   })
 
@@ -100,14 +118,16 @@ const nobodys = ({ brandName, channel }: Link): Reply =>
   page({
     status: 404,
     title: 'Link not valid',
+    by: brandName,
     content: html`<h1>This link is nobody’s any more</h1>
 <p>Nothing was changed by it. To get no more ${WHAT[channel]} from ${brandName}, ${INSTEAD[channel]}.</p>`,
   })
 
-/** For a person who was taken for a program, or whose browser got the page before they opened it. */
+/** For a person who was taken for a program, whose browser got the page before they opened it, or who took it back. */
 const asked = ({ brandName, channel }: Link): Reply =>
   page({
     title: 'Unsubscribe',
+    by: brandName,
     content: html`<h1>Get no more ${WHAT[channel]} from ${brandName}?</h1>
 <form method="post"><input type="hidden" name="wish" value="stop"><button>Unsubscribe</button></form>`,
   })
@@ -118,6 +138,7 @@ const again = ({ channel, brandName }: Link) =>
 const stopped = (link: Link, mayUndo: boolean): Reply =>
   page({
     title: 'Unsubscribed',
+    by: link.brandName,
     content: html`<h1>You get no more ${WHAT[link.channel]} from ${link.brandName}</h1>
 <p>This holds from now on.${mayUndo ? '' : ` ${again(link)}`}</p>
 ${mayUndo ? UNDO : ''}`,
@@ -128,6 +149,7 @@ const UNDO = html`<form method="post"><input type="hidden" name="wish" value="st
 const undone = ({ brandName, channel }: Link): Reply =>
   page({
     title: 'Taken back',
+    by: brandName,
     content: html`<h1>That was taken back</h1>
 <p>For ${WHAT[channel]} from ${brandName} it is as it was before.</p>
 <form method="post"><input type="hidden" name="wish" value="stop"><button class="second">Unsubscribe</button></form>`,
@@ -136,6 +158,7 @@ const undone = ({ brandName, channel }: Link): Reply =>
 const unchanged = (link: Link): Reply =>
   page({
     title: 'Nothing changed',
+    by: link.brandName,
     content: html`<h1>Nothing was changed</h1>
 <p>This link takes an unsubscribing by it back for a day, unless somebody said otherwise since. ${again(link)}</p>`,
   })

@@ -33,6 +33,8 @@ export interface Route {
   encodings?: 400 | 415 | 'handler'
   /** What a body over the limit is answered with; 413 with the limit unless said. */
   tooLarge?(): Failure
+  /** What shows a failure to a person; what its surface answers unless given. */
+  failed?(failure: Failure): Reply
 }
 
 /** A route with what is worked out once. */

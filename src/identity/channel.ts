@@ -19,5 +19,12 @@ export function phoneOf(text: string, region: string): string | undefined {
   return renewed === number.number ? undefined : renewed
 }
 
+/** What a phone number is written with. */
+const PHONE = /^[+＋\p{Nd}\s()./\p{Pd}\p{Cf}]+$/u
+
+/** The same of a text that is a phone number and nothing else. */
+export const phoneAlone = (text: string, region: string): string | undefined =>
+  PHONE.test(text) ? phoneOf(text, region) : undefined
+
 /** The country (ISO 3166 alpha-2) that a number in E.164 says; undefined where it says none. */
 export const countryOf = (phone: string): string | undefined => parsePhoneNumberFromString(phone)?.country

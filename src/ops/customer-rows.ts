@@ -1,6 +1,6 @@
 import { fail } from '../errors.ts'
 import { emailOf } from '../event/email.ts'
-import { phoneOf } from '../identity/channel.ts'
+import { phoneAlone } from '../identity/channel.ts'
 import { inAnyCase } from '../lake/any-case.ts'
 import { KNOWN } from '../lake/sorted.ts'
 import type { Brand, Ctx, CustomerRows, Published, Reader } from '../op.ts'
@@ -49,8 +49,6 @@ export interface FoundVisitors {
 export const BUCKETS = { customers: KNOWN, anonymous: `provenance = 'pixel'` } as const
 
 const ASCII = /^[\0-\x7f]*$/
-/** What a phone number is written with. */
-const PHONE = /^[+＋\p{Nd}\s()./\p{Pd}\p{Cf}]+$/u
 
 /**
  * What a search looks for: its text, the same as addresses are stored where that may be another one in any case, and the
@@ -60,7 +58,7 @@ export function textsOf(
   query: string,
   { default_phone_region: region }: Pick<Brand, 'default_phone_region'>,
 ): string[] {
-  const phone = PHONE.test(query) ? phoneOf(query, region) : undefined
+  const phone = phoneAlone(query, region)
   if (phone !== undefined && !phone.includes(query)) return [query, phone]
   const lowered = query.toLowerCase()
   return lowered === query || ASCII.test(query) ? [query] : [query, lowered]
@@ -132,7 +130,7 @@ export async function customersFound(
   const texts = textsOf(query, brand)
   const rows = await customersLike(served, texts, limit)
   const email = emailOf(query)
-  const phone = PHONE.test(query) ? phoneOf(query, brand.default_phone_region) : undefined
+  const phone = phoneAlone(query, brand.default_phone_region)
   if (email === undefined && phone === undefined) return rows
   const { customer } = await db.one<{ customer: number | null }>('party_found', [
     ...(email === undefined ? ['phone', phone] : ['email', email]),

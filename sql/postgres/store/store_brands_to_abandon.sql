@@ -12,5 +12,6 @@ where
             and state = 'open'
             and subject is not null
             and not deleted
+            and (total <> 0 or item_count <> 0 or items <> '[]')
             and checkout.updated_at <= $1::timestamptz - make_interval(mins => abandoned_after_minutes)
     )

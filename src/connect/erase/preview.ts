@@ -1,4 +1,5 @@
 import { customerIdOf } from '../../event/id.ts'
+import { phoneAlone } from '../../identity/channel.ts'
 import type { Whom } from '../../identity/erasure-request.ts'
 import { isOneOf } from '../../lake/one-of.ts'
 import type { Pipeline } from '../../lake/pipeline.ts'
@@ -19,25 +20,34 @@ export interface Preview {
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-/** Whom an identifier names, by its shape: an address, a number, a store customer id, a customer or contact id. */
-export async function whomOf({ postgres }: Pipeline, brandId: string, identifier: string): Promise<Whom> {
+/**
+ * Whom an identifier may name, by its shape: an address, a number, a store customer id, a customer or contact id. What
+ * may be an id or a number, as figures alone may, has both.
+ */
+export async function whomsOf(
+  { postgres }: Pipeline,
+  { id: brandId, default_phone_region: region }: Brand,
+  identifier: string,
+): Promise<Whom[]> {
   const given = identifier.trim()
-  if (given.includes('@')) return { email: given }
-  if (given.startsWith('+')) return { phone: given }
-  if (/^\d+$/.test(given)) return { storeCustomerId: given }
+  if (given.includes('@')) return [{ email: given }]
+  const phone = phoneAlone(given, region)
+  const asPhone = phone === undefined ? [] : [{ phone }]
+  if (given.startsWith('+')) return phone === undefined ? [{ phone: given }] : asPhone
+  if (/^\d+$/.test(given)) return [{ storeCustomerId: given }, ...asPhone]
   const storeCustomerId = customerIdOf(given)
   // A sender's own id may be written so, too.
-  if (storeCustomerId !== undefined) return { storeCustomerId, profileId: given }
+  if (storeCustomerId !== undefined) return [{ storeCustomerId, profileId: given }]
   const db = postgres.pipeline
   if (!UUID.test(given) || (await db.maybe('erasure_public_id', [brandId, given])))
-    return { profileId: given }
+    return [{ profileId: given }, ...asPhone]
   const contact = await db.maybe<{ email: string | null; phone: string | null; customer_id: string | null }>(
     'erasure_contact',
     [brandId, given],
   )
-  if (!contact) return { profileId: given }
-  const { email, phone, customer_id } = contact
-  return { profileId: customer_id, email, phone }
+  if (!contact) return [{ profileId: given }]
+  const { email, phone: number, customer_id } = contact
+  return [{ profileId: customer_id, email, phone: number }]
 }
 
 /** Everything that names them; nothing changes. */
@@ -65,7 +75,7 @@ export async function standingOf(pipeline: Pipeline, brand: Brand, whom: Whom): 
   const { email, phone } = identifiers
   const contact = await db.one<{ some: boolean }>('erasure_contacts_named', [brand.id, email, phone])
   if (subjects.length || contact.some) return { known: true }
-  // The id of a contact that was erased is like any id to `whomOf`.
+  // The id of a contact that was erased is like any id to `whomsOf`.
   const contactIds = identifiers.profile_id.map((id) => id.toLowerCase())
   const named = Object.entries({ ...identifiers, contact_id: contactIds }).flatMap(([kind, values]) =>
     values.map((value) => [kind, value]),

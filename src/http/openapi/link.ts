@@ -1,5 +1,6 @@
 import { LINK_PATH } from '../../campaign/link.ts'
-import { errorAnswers } from './answers.ts'
+import { STATUS } from '../../errors.ts'
+import { errorAnswer } from './answers.ts'
 import type { Components } from './components.ts'
 import type { DocumentedRoute } from './document.ts'
 
@@ -13,7 +14,14 @@ const CODE = {
   example: '4fK9aZq0LmX7',
 }
 const OPEN = { security: [], 'x-scopes': [], 'x-sign-in': false, 'x-mcp-tool': false }
-const CODES = ['bad_request', 'payload_too_large', 'rate_limited', 'internal', 'unavailable'] as const
+const CODES = [
+  'bad_request',
+  'payload_too_large',
+  'unsupported_media_type',
+  'rate_limited',
+  'internal',
+  'unavailable',
+] as const
 
 /** GET and POST /t/{code}: shortened links of messages. */
 export const linkDocumented = (components: Components): DocumentedRoute[] => {
@@ -23,7 +31,10 @@ export const linkDocumented = (components: Components): DocumentedRoute[] => {
       headers: components.requestId(),
       content: PAGE,
     },
-    ...errorAnswers([...CODES], components),
+    // Of these, too, a person sees a page.
+    ...Object.fromEntries(
+      CODES.map((code) => [STATUS[code], { ...errorAnswer([code], components), content: PAGE }]),
+    ),
   }
   return [
     {
@@ -34,12 +45,12 @@ export const linkDocumented = (components: Components): DocumentedRoute[] => {
         tags: ['Campaigns'],
         summary: 'Follow a link of a message',
         description:
-          'Redirects to where the link leads, and records the click as `link_clicked`. An opt-out link unsubscribes at once and shows a page with which to subscribe again. Programs that only preview links (by their User-Agent, or Sec-Purpose) and HEAD requests count as nobody.',
+          'Redirects to where the link leads, and records the click as `link_clicked`. An opt-out link unsubscribes at once and shows a page that takes it back; once it was taken back, the page asks first. Programs that are no browsers of people (by their User-Agent, or Sec-Purpose) and HEAD requests count as nobody.',
         ...OPEN,
         parameters: [CODE],
         responses: {
           200: {
-            description: 'A page: the contact is unsubscribed.',
+            description: 'A page: the contact is unsubscribed, or is asked.',
             headers: components.requestId(),
             content: PAGE,
           },

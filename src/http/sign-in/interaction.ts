@@ -72,7 +72,7 @@ async function stepOf(under: Under, request: Request): Promise<Step | undefined>
     if (details.uid !== request.params.uid) return undefined
     const client = await under.provider.Client.find(String(details.params.client_id))
     if (!client) return undefined
-    const name = client.clientName?.trim().slice(0, 100) || hostOf(client.clientId) || 'An app without a name'
+    const name = shownName(client.clientName ?? '') || hostOf(client.clientId) || 'An app without a name'
     return {
       ...under,
       request,
@@ -183,5 +183,13 @@ function targetOf({ protocol, hostname }: URL): string {
 
 /** For the policy of the page: browsers hold the whole way to it, and a site may lead on to another. */
 const sourceOf = ({ protocol, origin }: URL) => (protocol === 'http:' ? origin : protocol)
+
+/** A client's own name, on one line, without what would turn the text around it. */
+const shownName = (name: string) =>
+  name
+    .replace(/\p{Bidi_Control}/gu, '')
+    .replace(/[\p{Cc}\p{Z}]+/gu, ' ')
+    .trim()
+    .slice(0, 100)
 
 const hostOf = (clientId: string) => (URL.canParse(clientId) ? new URL(clientId).hostname : undefined)

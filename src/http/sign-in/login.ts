@@ -35,7 +35,7 @@ export async function submitLogin(
     return await goOn(user, [session, signIn.devices.remember(user.email)])
   } catch (error) {
     if (!(error instanceof Failure) || error.status >= 500) throw error
-    const { message: problem, status, headers } = error
-    return loginPage({ ...form, email, problem, status, headers })
+    const { code, message: problem, status, headers } = error
+    return loginPage({ ...form, email, problem, invalid: code === 'unauthorized', status, headers })
   }
 }

@@ -6,6 +6,8 @@ import { STYLE } from './style.ts'
 export interface Page {
   status?: number
   title: string
+  /** Whose page it is; null where that is not known. */
+  by?: string | null
   content: Html
   /** Where its forms may lead, beside pages of ours. */
   leadsTo?: readonly string[]
@@ -16,19 +18,19 @@ const style = new Html(STYLE)
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64')
 
 /** A page without scripts, which nothing can be added to or framed around. */
-export function page({ status = 200, title, content, leadsTo = [], headers }: Page): Reply {
+export function page({ status = 200, title, by = 'Recoup', content, leadsTo = [], headers }: Page): Reply {
   const document = html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover">
 <meta name="robots" content="noindex">
-<title>${title} · Recoup</title>
+<title>${by === null ? title : `${title} · ${by}`}</title>
 <style>${style}</style>
 </head>
 <body>
 <main>
-<p class="service">Recoup</p>
+${by !== null && html`<p class="service">${by}</p>`}
 ${content}
 </main>
 </body>

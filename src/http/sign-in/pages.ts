@@ -11,27 +11,31 @@ export interface LoginPage {
   client: string | null
   email?: string
   problem?: string
+  /** Whether the problem is what was entered. */
+  invalid?: boolean
   status?: number
   headers?: Record<string, string>
   /** Sent back with the form. */
   next?: string
 }
 
-export function loginPage({ action, client, email, problem, status, headers, next }: LoginPage): Reply {
+export function loginPage(asked: LoginPage): Reply {
+  const { action, client, email, problem, invalid, status, headers, next } = asked
+  const wrong = html`${problem && html`aria-describedby="problem"`} ${invalid && html`aria-invalid="true"`}`
   const content = html`<h1>Sign in</h1>
-${client && html`<p>to connect <strong>${client}</strong></p>`}
+${client && html`<p>to connect <strong><bdi>${client}</bdi></strong></p>`}
 ${problem && html`<p class="problem" role="alert" id="problem">${problem}</p>`}
 <form method="post" action="${action}">
 ${next && html`<input type="hidden" name="next" value="${next}">`}
 <label for="email">Email</label>
 <input type="email" id="email" name="email" value="${email}" autocomplete="username" required maxlength="254"
-  ${problem && html`aria-describedby="problem"`} ${!email && html`autofocus`}>
+  ${wrong} ${!email && html`autofocus`}>
 <label for="password">Password</label>
 <input type="password" id="password" name="password" autocomplete="current-password" required maxlength="256"
-  ${problem && html`aria-describedby="problem"`} ${email && html`autofocus`}>
+  ${wrong} ${email && html`autofocus`}>
 <button>Sign in</button>
 </form>`
-  return page({ title: 'Sign in', content, status, headers })
+  return page({ title: problem ? 'Not signed in' : 'Sign in', content, status, headers })
 }
 
 export interface ConsentPage {
@@ -61,7 +65,7 @@ export function consentPage(asked: ConsentPage): Reply {
 <ul>${items.map(([, { says }]) => html`<li>${says}</li>`)}</ul>`
     )
   }
-  const content = html`<h1>Connect ${client}?</h1>
+  const content = html`<h1>Connect <bdi>${client}</bdi>?</h1>
 <p class="quiet">You are signed in as ${email}. Your answer is sent to ${target}.</p>
 ${problem && html`<p class="problem" role="alert">${problem}</p>`}
 <form method="post" action="${action}/consent">

@@ -2,12 +2,12 @@
 export const STYLE = `
 :root {
   color-scheme: light dark;
-  --back: #f4f5f7; --card: #fff; --text: #16181d; --quiet: #5b6270; --line: #cfd4dc;
+  --back: #f4f5f7; --card: #fff; --text: #16181d; --quiet: #5b6270; --line: #cfd4dc; --field: #7d8695;
   --accent: #1d4ed8; --on-accent: #fff; --bad: #b42318; --bad-back: #fef3f2;
 }
 @media (prefers-color-scheme: dark) {
   :root {
-    --back: #0f1115; --card: #181b21; --text: #eceef2; --quiet: #a0a8b6; --line: #3a414d;
+    --back: #0f1115; --card: #181b21; --text: #eceef2; --quiet: #a0a8b6; --line: #3a414d; --field: #6f7887;
     --accent: #7aa2ff; --on-accent: #0b1020; --bad: #ffb4ab; --bad-back: #3a1614;
   }
 }
@@ -33,7 +33,7 @@ ul { margin: .25rem 0; padding-left: 1.25rem; }
 label { display: block; margin: 1rem 0 .25rem; font-weight: 600; }
 input[type=email], input[type=password] {
   width: 100%; min-height: 3rem; padding: .5rem .75rem; font: inherit; color: inherit;
-  background: transparent; border: 1px solid var(--line); border-radius: 8px;
+  background: transparent; border: 1px solid var(--field); border-radius: 8px;
 }
 fieldset { margin: 1.25rem 0 0; padding: 0; border: 0; }
 legend { padding: 0; font-weight: 600; }
