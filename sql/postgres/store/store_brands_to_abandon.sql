@@ -12,6 +12,6 @@ where
             and state = 'open'
             and subject is not null
             and not deleted
-            and (total <> 0 or item_count <> 0 or items <> '[]')
+            and not empty
             and checkout.updated_at <= $1::timestamptz - make_interval(mins => abandoned_after_minutes)
     )

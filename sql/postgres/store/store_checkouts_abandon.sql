@@ -9,8 +9,8 @@ with due as (
         -- One that names nobody cannot be recovered; it waits for an address.
         and checkout.subject is not null
         and not checkout.deleted
-        -- One with nothing in it and nothing to pay was not left.
-        and (checkout.total <> 0 or checkout.item_count <> 0 or checkout.items <> '[]')
+        -- With nothing in it and nothing to pay.
+        and not checkout.empty
         and checkout.updated_at <= $2::timestamptz - make_interval(mins => abandoned_after_minutes)
     order by checkout.updated_at
     limit $3::integer

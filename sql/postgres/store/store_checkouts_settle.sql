@@ -16,6 +16,7 @@ known as materialized (
     select
         started.external_id,
         coalesce(given.items::jsonb, started.items) as items,
+        case when given.items is null then started.empty else given.items::jsonb = '[]' and started.total = 0 end as empty,
         coalesce(given.cart_id, started.cart_id) as cart_id,
         started.abandoned_at,
         started.messaged_at,
@@ -40,10 +41,15 @@ settled as (
 )
 
 update checkout
-set items = settled.items, cart_id = settled.cart_id, completed_at = settled.completed_at, state = settled.state
+set
+    items = settled.items,
+    empty = settled.empty,
+    cart_id = settled.cart_id,
+    completed_at = settled.completed_at,
+    state = settled.state
 from settled
 where
     checkout.brand_id = $1
     and checkout.external_id = settled.external_id
-    and (checkout.items, checkout.cart_id, checkout.completed_at, checkout.state)
-    is distinct from (settled.items, settled.cart_id, settled.completed_at, settled.state)
+    and (checkout.items, checkout.empty, checkout.cart_id, checkout.completed_at, checkout.state)
+    is distinct from (settled.items, settled.empty, settled.cart_id, settled.completed_at, settled.state)

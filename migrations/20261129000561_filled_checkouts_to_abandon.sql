@@ -1,7 +1,0 @@
--- migrate:up transaction:false
-
--- Those that are abandoned when their time is over. One with nothing in it and nothing to pay never is.
-create index concurrently if not exists checkout_filled_to_abandon on checkout (brand_id, updated_at)
-where state = 'open' and subject is not null and not deleted and (total <> 0 or item_count <> 0 or items <> '[]');
-
--- migrate:down
