@@ -4,7 +4,7 @@ import { v7 } from 'uuid'
 import { cartUrl, checkoutUrl } from '../src/campaign/cart-link.ts'
 import { compose } from '../src/campaign/compose.ts'
 import { emailOf } from '../src/campaign/headline.ts'
-import { newCode } from '../src/campaign/link.ts'
+import { codeOf, newCode } from '../src/campaign/link.ts'
 import { type Asked, recipientsOf } from '../src/campaign/recipient.ts'
 import { render } from '../src/campaign/template.ts'
 import { type Said, valuesOf } from '../src/campaign/values.ts'
@@ -135,6 +135,11 @@ t.test('what is copied along behind a link does no harm', async (t) => {
   const [path = ''] = pathsIn(text)
   for (const more of ['.', ')', ',', '%3E', '/', '%E2%80%9D', '%E3%80%82', ').%20'])
     t.equal((await get(path + more)).headers.get('location'), 'https://www.lumen.example/cart/7:2', more)
+})
+
+t.test('no address takes longer to read than it is long', (t) => {
+  t.equal(codeOf(`${'!'.repeat(1_000_000)}a`), undefined)
+  t.end()
 })
 
 t.test('who opens a link sees a page, whatever is wrong', async (t) => {
@@ -386,6 +391,25 @@ t.test(
     t.match(await (await post(path, 'wish=stop')).text(), /You get no more/)
     t.equal(await consent(), 'unsubscribed')
     t.match(await (await get(path)).text(), /You get no more/)
+  },
+)
+
+t.test(
+  'what was taken back on one page is not asked for by opening the link of another message',
+  async (t) => {
+    const { id, path, consent } = await linked('subscribed')
+    const [other] = await sql`
+    insert into conversation (brand_id, id, contact_id, channel, created_at)
+    select brand_id, gen_random_uuid(), contact_id, channel, created_at from conversation where id = ${id}
+    returning id`
+    await sql`
+    insert into short_link (brand_id, id, code, message_id, conversation_id, kind)
+    select brand_id, gen_random_uuid(), 'AnotherOne12', message_id, ${other?.id}, kind
+    from short_link where conversation_id = ${id}`
+    await get('/t/AnotherOne12')
+    await post(path, 'wish=start')
+    t.match(await (await get('/t/AnotherOne12')).text(), /<button>Unsubscribe/)
+    t.equal(await consent(), 'subscribed')
   },
 )
 

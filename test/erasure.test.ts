@@ -544,7 +544,17 @@ t.test('recoup customer erase refuses what may be a store id and a number', asyn
   await t.rejects(erase('016099999999'), ambiguous, 'two people have them')
   t.match(await sql`select from erasure where brand_id = ${its.id}`, [])
   t.match(await erase('gid://shopify/Customer/016099999999'), { customer_ids: ['by figures'] })
-  t.match(await erase('016099999999'), { customer_ids: [], removed: { postgres: { contact: 1 } } })
+  await t.rejects(erase('016099999999'), ambiguous, 'one of them was erased')
+  t.match(await erase('+4916099999999'), { customer_ids: [], removed: { postgres: { contact: 1 } } })
+})
+
+t.test('recoup customer erase sees who only an event of just now names by figures', async (t) => {
+  const its = await texted('+4916099999999')
+  const event = { brand_id: its.id, event_id: 'by figures', store_customer_id: '016099999999' }
+  await logBatch(sql, [event])
+  await t.rejects(customer('erase', ['016099999999'], { brand: its.id, yes: true }), {
+    message: /may be the store id 0\d+ or the phone number \+49\d+\. Write/,
+  })
 })
 
 t.test('brands take turns: one of many requests lets others in between', async (t) => {

@@ -5,7 +5,7 @@ import type { ConsentChannel, ConsentState } from '../identity/contact.ts'
 import { errorFields, log } from '../log.ts'
 import type { Db } from '../op.ts'
 import type { Postgres } from '../store/postgres.ts'
-import { isCode, type LinkKind } from './link.ts'
+import { codeOf, type LinkKind } from './link.ts'
 import { honour } from './opt-out.ts'
 import { mayTakeBack, takeBack } from './take-back.ts'
 import { whomOf } from './whom.ts'
@@ -42,8 +42,9 @@ interface LinkRow {
 }
 
 /** Read across brands: only the code says whose it is. */
-export async function linkOf(postgres: Postgres, code: string): Promise<Link | undefined> {
-  if (!isCode(code)) return undefined
+export async function linkOf(postgres: Postgres, sent: string): Promise<Link | undefined> {
+  const code = codeOf(sent)
+  if (code === undefined) return undefined
   const row = await postgres.pipeline.maybe<LinkRow>('short_link_by_code', [code])
   return (
     row && {
@@ -97,7 +98,7 @@ const MISTAKE_MS = 86_400_000
 /** Opts out by a link. False: whom it was for is erased, and nothing was done. */
 export async function optOut(
   postgres: Postgres,
-  { brandId, id, conversationId, channel, takenBack }: Link,
+  { brandId, conversationId, channel, takenBack }: Link,
   at: Date,
 ): Promise<boolean> {
   const wish = { conversationId, channel, wants: 'stop', source: BY_LINK, at } as const
@@ -105,14 +106,14 @@ export async function optOut(
   return await persistently(() =>
     postgres.forBrand(brandId).tx(async (tx) => {
       const honoured = await honour(tx, brandId, wish)
-      if (takenBack) await tx.run('short_link_taken_back', [id, false])
+      if (takenBack) await tx.run('short_links_taken_back', [conversationId, false])
       return honoured
     }),
   )
 }
 
-const mistakeOf = ({ id, conversationId, channel }: Link, at: Date) => ({
-  ...{ linkId: id, conversationId, channel, source: BY_LINK, at },
+const mistakeOf = ({ conversationId, channel }: Link, at: Date) => ({
+  ...{ conversationId, channel, source: BY_LINK, at },
   since: new Date(at.getTime() - MISTAKE_MS),
 })
 

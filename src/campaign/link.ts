@@ -15,15 +15,10 @@ export const LINK_PATH = '/t/'
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 /** 71 bits: nobody finds one by trying. */
 const CODE_LENGTH = 12
-const CODE = /^[0-9A-Za-z]{12}$/
+const CODE = /^([0-9A-Za-z]{12})[\p{P}\p{S}\p{Cf}\s]*$/u
 
-/** What is copied along behind an address. */
-const COPIED_ALONG = /[\p{P}\p{S}\p{Z}\p{Cf}]+$/u
-
-/** The code that was sent. */
-export const codeOf = (sent: string): string => sent.replace(COPIED_ALONG, '')
-
-export const isCode = (text: string): boolean => CODE.test(text)
+/** The code of an address, behind which more may have been copied along. */
+export const codeOf = (sent: string): string | undefined => CODE.exec(sent)?.[1]
 
 /** Characters that are as likely as each other: bytes beyond a multiple of 62 are drawn again. */
 export function newCode(): string {

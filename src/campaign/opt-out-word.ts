@@ -14,34 +14,36 @@ const oneOf = (phrases: string) => `(?:${phrases.split(',').map(lettersOf).join(
 
 /** Words that end messages when they are all that somebody writes, as carriers and laws know them. */
 const ENDS = oneOf(`
-  stopall, cancel, end, revoke, optout, opt out, opt me out, unsub, take me off, no more messages, no more texts,
+  stopall, cancel, end, revoke, optout, opt out, opt me out, unsub, no more messages, no more texts,
   no more sms, no more emails, stopp, stoppen, abmelden, mich abmelden, abmeldung, abbestellen, austragen, keine sms mehr,
   keine nachrichten mehr, keine mails mehr, keine e-mails mehr, keine werbung mehr, arrêt, arrêter, arrêtez,
-  désabonner, me désabonner, se désabonner, désabonnement, désinscrire, désinscription, plus de sms, plus de messages,
-  baja, darme de baja, dar de baja, alto, detener, basta, cancelar, desuscribir, desuscribirme, no más mensajes, no más sms,
-  parar, pare, sair, descadastrar, chega, disiscrivimi, disiscrizione, cancellami, basta messaggi, basta sms,
-  uitschrijven, afmelden, afmeld, avsluta, avmeld, avregistrera, lopeta, wypisz, rezygnuję, odhlásit, dezabonare, iptal,
+  désabonner, me désabonner, se désabonner, désabonnez-moi, désabonnement, désinscrire, me désinscrire, désinscrivez-moi,
+  désinscription, ne plus recevoir,
+  baja, darme de baja, dar de baja, dame de baja, alto, detener, basta, cancelar, desuscribir, desuscribirme, no más mensajes, no más sms,
+  no quiero más mensajes, não quero mais mensagens,
+  parar, pare, sair, descadastrar, disiscrivi, disiscrivimi, disiscrizione, cancellami, basta messaggi, basta sms,
+  uitschrijven, afmelden, afmeld, geen berichten meer, geen sms meer, avsluta, avmeld, avregistrera, lopeta, wypisz, rezygnuję, odhlásit, dezabonare, iptal,
   durdur, ret, td, стоп, отписаться, отписка, отпишите, הסר, توقف, 停止, 配信停止, 退订, 退訂, 取消订阅, 取消訂閱, 수신거부, ยกเลิก
 `)
 /** The same of words behind which may stand what is to end. */
 const ENDS_WHAT = oneOf(`
-  stop, quit, unsubscribe, remove me, don't text, do not text, don't message, do not message, don't email, do not email,
-  don't contact, do not contact
+  stop, quit, unsubscribe, remove me, take me off,
+  don't text, dont text, do not text, don't message, dont message, do not message, don't email, dont email, do not email,
+  don't contact, dont contact, do not contact
 `)
 const WHAT = oneOf(`
-  me, us, it, this, that, all, these, the, your, any, more, anymore, texting, messaging, emailing, sending, contacting,
+  me, us, it, this, that, all, these, the, your, any, more, anymore, again, texting, messaging, emailing, sending, contacting,
   spamming, texts, text, messages, message, sms, emails, email, e-mails, e-mail, mails, spam, from, to, list, mailing, 2
 `)
 const COURTESY = oneOf(`
-  please, pls, plz, now, immediately, thanks, thank you, thx, bitte, jetzt, sofort, danke, s'il vous plaît, svp, stp,
+  ok, okay, hi, hello, hey, hallo, please, pls, plz, now, immediately, thanks, thank you, thx, bitte, jetzt, sofort, danke, s'il vous plaît, svp, stp,
   s'il te plaît, maintenant, merci, por favor, ahora, ya, gracias, agora, já, obrigado, obrigada, prego, per favore, per piacere,
   subito, ora, grazie, alstublieft, alsjeblieft, aub, nu, dank u, tack, tak, takk, proszę, lütfen, пожалуйста
 `)
-/** Words with which somebody who ended them asks for messages again; never a yes, which answers anything. */
+/** Words with which somebody asks for messages (again): none that may answer something else, such as yes, “high” or “begin”. */
 const BEGINS = oneOf(`
-  start, unstop, subscribe, resubscribe, subscribe me, abonnieren, wieder abonnieren, starten, s'abonner, m'abonner, abonner,
-  réabonner, iniciar, empezar, comenzar, suscribir, suscribirme, alta, darme de alta, começar, assinar, inscrever, iscrivimi,
-  iscrivermi, aanmelden, başlat, начать, старт, подписаться, 開始, 配信開始, 订阅, 訂閱, 수신동의
+  start, unstop, subscribe, resubscribe, subscribe me, abonnieren, wieder abonnieren, s'abonner, m'abonner, réabonner,
+  suscribir, suscribirme, darme de alta, iscrivimi, iscrivermi, başlat, старт, подписаться, 配信開始, 订阅, 訂閱, 수신동의
 `)
 
 /** One of the phrases, however often, with courtesies around it. */

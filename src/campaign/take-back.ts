@@ -6,8 +6,6 @@ import { whomOf } from './whom.ts'
 
 /** Refusals of a contact that were a mistake. */
 export interface Mistake {
-  /** On whose page they are taken back. */
-  linkId: string
   conversationId: string
   channel: ConsentChannel
   /** Where they were said. */
@@ -27,8 +25,8 @@ export async function takeBack(db: Db, brandId: string, mistake: Mistake): Promi
   return await unlessNothing(() =>
     db.tx(async (tx) => {
       const { contactId, identifiers, state, refusedAt } = await take(tx, mistake)
-      const { linkId, conversationId, channel } = mistake
-      await tx.run('short_link_taken_back', [linkId, true])
+      const { conversationId, channel } = mistake
+      await tx.run('short_links_taken_back', [conversationId, true])
       await tx.run('conversations_opted_in', [contactId, channel, refusedAt.map((at) => at.toISOString())])
       await appendEvent(tx, brandId, {
         event_type: 'consent_updated',

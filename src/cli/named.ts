@@ -18,17 +18,19 @@ export interface Named {
 export async function namedBy(pipeline: Pipeline, brand: Brand, identifier: string): Promise<Named> {
   const whoms = await whomsOf(pipeline, brand, identifier)
   const before = await standingsOf(pipeline, brand, whoms)
-  const isSettled = before.some(({ standing }) => isSomebody(standing))
+  const isSettled = before.every(({ standing }) => isSomebody(standing))
   // Who only an event of the last minute names is known once the lake has that.
   if (!isSettled) await snapshotAll(pipeline)
   const all = isSettled ? before : await standingsOf(pipeline, brand, whoms)
-  const known = all.filter(({ standing }) => standing.known)
-  await refuseSeveral(pipeline, brand, identifier, known)
-  const [named] = [...known, ...all.filter(({ standing }) => isSomebody(standing)), ...all]
+  const somebody = all.filter(({ standing }) => isSomebody(standing))
+  await refuseSeveral(pipeline, brand, identifier, somebody)
+  const named = somebody[0] ?? all[0]
   if (!named) throw new Error('an identifier names nobody')
   const others = isSomebody(named.standing) ? [] : whoms.filter((whom) => whom !== named.whom)
   return { ...named, others }
 }
+
+type Stands = Pick<Named, 'whom' | 'standing'>
 
 const isSomebody = (standing: Standing) => standing.known || standing.erasureId !== null
 
@@ -39,16 +41,21 @@ async function refuseSeveral(
   pipeline: Pipeline,
   brand: Brand,
   identifier: string,
-  known: readonly { whom: Whom }[],
+  somebody: readonly Stands[],
 ): Promise<void> {
-  const [one, ...more] = known.map(({ whom }) => whom)
-  if (!one || more.length === 0) return
-  const { subjects } = await personOf(pipeline, brand, one)
-  for (const whom of more) {
-    const other = await personOf(pipeline, brand, whom)
-    if (subjects.length === 0 || !isDeepStrictEqual(other.subjects, subjects))
-      throw new UsageError(severalWords(identifier, [one, whom]))
-  }
+  const [one, ...more] = somebody
+  for (const other of more)
+    if (one && !(await isSame(pipeline, brand, one, other)))
+      throw new UsageError(severalWords(identifier, [one.whom, other.whom]))
+}
+
+async function isSame(pipeline: Pipeline, brand: Brand, one: Stands, other: Stands): Promise<boolean> {
+  if (!one.standing.known || !other.standing.known) return isDeepStrictEqual(one.standing, other.standing)
+  const [{ subjects }, { subjects: others }] = [
+    await personOf(pipeline, brand, one.whom),
+    await personOf(pipeline, brand, other.whom),
+  ]
+  return subjects.length > 0 && isDeepStrictEqual(subjects, others)
 }
 
 /** Of an identifier that may name several people. */

@@ -1,6 +1,6 @@
 import type { Limits } from '../access/limits.ts'
 import { type Link, linkOf, mayUndoOptOut, optOut, recordClick, undoOptOut } from '../campaign/click.ts'
-import { codeOf, LINK_PATH } from '../campaign/link.ts'
+import { LINK_PATH } from '../campaign/link.ts'
 import type { Failure } from '../errors.ts'
 import type { Postgres } from '../store/postgres.ts'
 import type { Reply } from './reply.ts'
@@ -21,7 +21,7 @@ const FORM_BYTES = 1_024
 const PREVIEW = /(?<!cu)bot\b|crawl|spider|preview|facebookexternalhit|whatsapp|slack/i
 /** Filters of mail, proxies of its pictures, and libraries. What Outlook calls itself may be somebody who reads. */
 const PROGRAM =
-  /barracuda|mimecast|proofpoint|googleimageproxy|microsoft office existence discovery|^(?!.*microsoft outlook).*ms-office|\bpython\b|\bjava\/|go-http-client|okhttp|libwww|\bwget\b/i
+  /barracuda|mimecast|proofpoint|googleimageproxy|microsoft office existence discovery|^(?!.*microsoft outlook).*ms-office|\bpython\b|^java\/|go-http-client|okhttp|libwww|\bwget\b/i
 
 export interface Links {
   postgres: Postgres
@@ -33,7 +33,7 @@ export interface Links {
 export function linkRoutes({ postgres, limit, now = () => new Date() }: Links): Route[] {
   const found = async (request: Request): Promise<Link | undefined> => {
     limit?.(ANY_BRAND, request.address)
-    return await linkOf(postgres, codeOf(request.params.code ?? ''))
+    return await linkOf(postgres, request.params.code ?? '')
   }
   const stop = async (link: Link): Promise<Reply> => {
     const at = now()

@@ -187,8 +187,8 @@ const sourceOf = ({ protocol, origin }: URL) => (protocol === 'http:' ? origin :
 /** A client's own name, on one line, without what would turn the text around it. */
 const shownName = (name: string) =>
   name
-    .replace(/\p{Bidi_Control}/gu, '')
-    .replace(/[\p{Cc}\p{Z}]+/gu, ' ')
+    .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
+    .replace(/[\p{Cc}\p{Z}\u2800]+/gu, ' ')
     .trim()
     .slice(0, 100)
 
