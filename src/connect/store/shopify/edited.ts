@@ -30,8 +30,8 @@ export interface SaidLine extends Omit<LineRecord, 'total'> {
 /** What an order comes to, and its lines, without what an edit took off that nobody had paid for. */
 export function keptOf(said: Said, lines: readonly SaidLine[]): { total: string; lines: LineRecord[] } {
   const total = keptTotal(said)
-  const isEdited = total !== said.total
-  const kept = lines.map((line) => lineOf(line, isEdited ? keptQuantity(line, said.refunds) : line.quantity))
+  const back = total === said.total ? null : backOf(said.refunds)
+  const kept = lines.map((line) => lineOf(line, back ? keptQuantity(line, back) : line.quantity))
   return { total, lines: kept.filter(({ quantity }, at) => quantity > 0 || lines[at]?.quantity === 0) }
 }
 
@@ -43,15 +43,16 @@ function keptTotal({ total, current, outstanding, refunds, isCancelled }: Said):
   return least(total, sum([current, back, greatest(onItsWay, minus('0.00', outstanding), '0.00')]))
 }
 
-function keptQuantity({ id, quantity, current }: SaidLine, refunds: readonly RefundWithin[]): number {
-  if (current === null) return quantity
-  const back = refunds
-    .flatMap(({ moves, lines }) => (moves ? lines : []))
-    .filter(({ lineId }) => lineId === id)
-  return Math.min(
-    quantity,
-    back.reduce((count, line) => count + line.quantity, current),
-  )
+/** How many of each line came back, or are to, for money. */
+function backOf(refunds: readonly RefundWithin[]): ReadonlyMap<string | null, number> {
+  const back = new Map<string | null, number>()
+  for (const { moves, lines } of refunds)
+    if (moves) for (const { lineId, quantity } of lines) back.set(lineId, (back.get(lineId) ?? 0) + quantity)
+  return back
+}
+
+function keptQuantity({ id, quantity, current }: SaidLine, back: ReadonlyMap<string | null, number>): number {
+  return current === null ? quantity : Math.min(quantity, current + (back.get(id) ?? 0))
 }
 
 function lineOf({ current: _, discount, ...line }: SaidLine, kept: number): LineRecord {
