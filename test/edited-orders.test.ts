@@ -115,6 +115,12 @@ t.test('a cancelled order keeps its total', (t) => {
   t.end()
 })
 
+t.test('a webhook without the transactions of a refund keeps the total', (t) => {
+  const { transactions: _, ...silent } = refund()
+  t.same(figures(told({ ...REDUCED, refunds: [refund(), silent] })), ['100.00', '0.00 0.00', BOTH])
+  t.end()
+})
+
 t.test('a webhook without the current total, or without the refunds, keeps the total', (t) => {
   t.same(figures(told({ ...GONE, refunds: [refund()] })), ['100.00', '0.00', BOTH])
   t.same(figures(told({ ...REDUCED, refunds: undefined })), ['100.00', '', BOTH])

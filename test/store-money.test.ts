@@ -133,3 +133,14 @@ t.test('a refund that comes before its order leaves the total as it was', async 
     t.match(await orderOf(brand), { total: '100.00', refunded_total: '40.00' }, topic)
   }
 })
+
+t.test('a refund whose order says no transactions of it is taken off once', async (t) => {
+  const brand = await shop()
+  const { transactions: _, ...silent } = JSON.parse(refund())
+  const current = { total_price: '100.00', current_total_price: '70.00', total_outstanding: '0.00' }
+  const refunds = [{ ...silent, refund_line_items: [{ id: 1, line_item_id: 5, quantity: 1 }] }]
+  await send(brand, { topic: 'orders/updated', body: order({ ...current, refunds }) })
+  const body = refund({ transactions: [paid('30.00', 'USD')] })
+  await send(brand, { topic: 'refunds/create', body })
+  t.match(await orderOf(brand), { total: '100.00', refunded_total: '30.00' })
+})

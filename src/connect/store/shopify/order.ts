@@ -37,7 +37,7 @@ export function readOrder(fields: Fields, sent: Sent): Batch {
     .map((refund) => ({ refund, comesTo: refunded(refund, currencyCode) }))
   const said = {
     total: moneyOf(fields, 'total_price')?.amount ?? fields.amount('total_price'),
-    current: fields.says('refunds') ? (moneyOf(fields, 'current_total_price')?.amount ?? null) : null,
+    current: saysRefunds(fields) ? (moneyOf(fields, 'current_total_price')?.amount ?? null) : null,
     outstanding: moneyOf(fields, 'total_outstanding')?.amount ?? '0.00',
     refunds: refunds.map(({ refund, comesTo }) => refundWithin(refund, comesTo)),
     isCancelled: cancelledAt !== null,
@@ -80,6 +80,10 @@ export function readOrder(fields: Fields, sent: Sent): Batch {
     fulfillments,
   })
 }
+
+/** Also whether they move money: without its transactions a refund is no different from the note of an edit. */
+const saysRefunds = (fields: Fields): boolean =>
+  fields.says('refunds') && fields.list('refunds').every((refund) => refund.says('transactions'))
 
 function lineOf(line: Fields): SaidLine {
   return {
