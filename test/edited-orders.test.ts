@@ -50,7 +50,8 @@ t.test('a part of a line that an edit took off takes its share of the discount w
     price: '25.00',
     discount_allocations: [{ amount: '10.00' }],
   }
-  const batch = told({ total_price: '90.00', current_total_price: '67.50', line_items: [line] })
+  const edited = { current_total_price: '67.50', total_outstanding: '67.50' }
+  const batch = told({ total_price: '90.00', ...edited, line_items: [line] })
   t.hasStrict(batch.orders, [{ total: '67.50', lines: [{ quantity: 3, total: '67.50' }] }])
   t.end()
 })
@@ -118,6 +119,12 @@ t.test('a cancelled order keeps its total', (t) => {
 t.test('a webhook without the transactions of a refund keeps the total', (t) => {
   const { transactions: _, ...silent } = refund()
   t.same(figures(told({ ...REDUCED, refunds: [refund(), silent] })), ['100.00', '0.00 0.00', BOTH])
+  t.end()
+})
+
+t.test('a webhook that does not say what is owed still keeps the total', (t) => {
+  const { total_outstanding: _, ...silent } = REDUCED
+  t.same(figures(told({ ...silent, refunds: [refund()] })), ['100.00', '0.00', BOTH])
   t.end()
 })
 

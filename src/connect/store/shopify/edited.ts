@@ -15,8 +15,8 @@ export interface Said {
   total: string
   /** After edits and refunds; null: the store says nothing of it. */
   current: string | null
-  /** What the shopper owes still, below zero what they paid too much. */
-  outstanding: string
+  /** What the shopper owes still, below zero what they paid too much; null: the store says nothing of it. */
+  outstanding: string | null
   refunds: readonly RefundWithin[]
   isCancelled: boolean
 }
@@ -37,7 +37,7 @@ export function keptOf(said: Said, lines: readonly SaidLine[]): { total: string;
 
 /** What is left of it, what came back or is to, and what else was paid: what a refund takes back counts as refunded. */
 function keptTotal({ total, current, outstanding, refunds, isCancelled }: Said): string {
-  if (current === null || isCancelled) return total
+  if (current === null || outstanding === null || isCancelled) return total
   const back = sum(refunds.map((refund) => refund.total))
   const onItsWay = minus(sum(refunds.map(({ asked }) => asked)), back)
   return least(total, sum([current, back, greatest(onItsWay, minus('0.00', outstanding), '0.00')]))

@@ -159,7 +159,7 @@ const orderNode: NodeReader = (node, readAt) => {
   const said = {
     total: amountIn(node, 'totalPriceSet'),
     current: shopMoney(node, 'currentTotalPriceSet')?.amountOrNull('amount') ?? null,
-    outstanding: amountIn(node, 'totalOutstandingSet'),
+    outstanding: shopMoney(node, 'totalOutstandingSet')?.amountOrNull('amount') ?? null,
     refunds: refunds.map(({ comesTo }) => comesTo),
     isCancelled: cancelledAt !== null,
   }

@@ -38,7 +38,7 @@ export function readOrder(fields: Fields, sent: Sent): Batch {
   const said = {
     total: moneyOf(fields, 'total_price')?.amount ?? fields.amount('total_price'),
     current: saysRefunds(fields) ? (moneyOf(fields, 'current_total_price')?.amount ?? null) : null,
-    outstanding: moneyOf(fields, 'total_outstanding')?.amount ?? '0.00',
+    outstanding: moneyOf(fields, 'total_outstanding')?.amount ?? null,
     refunds: refunds.map(({ refund, comesTo }) => refundWithin(refund, comesTo)),
     isCancelled: cancelledAt !== null,
   }
