@@ -110,6 +110,11 @@ t.test('a full refund leaves the total', (t) => {
   t.end()
 })
 
+t.test('no edit takes off more than there was', (t) => {
+  t.equal(told({ ...REDUCED, current_total_price: '-5.00' }).orders[0]?.total, '0.00')
+  t.end()
+})
+
 t.test('a cancelled order keeps its total', (t) => {
   const cancelled = { current_total_price: '0.00', cancelled_at: AT }
   t.same(figures(told({ ...cancelled, refunds: [refund()] })), ['100.00', '0.00', BOTH])

@@ -115,6 +115,15 @@ t.test('tax within the price of a refunded line counts once', async (t) => {
   )
 })
 
+t.test('a refund that its rate makes larger than any amount is refused', async (t) => {
+  const line = { id: 1, subtotal_set: set('99999999999.00', '0.01') }
+  const body = refund({ refund_line_items: [line], transactions: [paid('99999999999.00')] })
+  const brand = await shop()
+  await send(brand, { topic: 'orders/paid', body: order() })
+  const reason = "transactions must come to an amount in the shop's currency"
+  t.match(await send(brand, { topic: 'refunds/create', body }), { body: { message: reason } })
+})
+
 t.test('of a refund that is pending in part the successful share counts', async (t) => {
   const transactions = [paid('18.00'), paid('27.00', 'EUR', 'pending')]
   t.equal(await comesTo({ refund_line_items: [LINE], transactions }), '20.00 USD')

@@ -40,7 +40,8 @@ function keptTotal({ total, current, outstanding, refunds, isCancelled }: Said):
   if (current === null || outstanding === null || isCancelled) return total
   const back = sum(refunds.map((refund) => refund.total))
   const onItsWay = minus(sum(refunds.map(({ asked }) => asked)), back)
-  return least(total, sum([current, back, greatest(onItsWay, minus('0.00', outstanding), '0.00')]))
+  const kept = sum([current, back, greatest(onItsWay, minus('0.00', outstanding), '0.00')])
+  return least(total, greatest(kept, '0.00'))
 }
 
 /** How many of each line came back, or are to, for money. */

@@ -1,5 +1,5 @@
-import type { Fields } from '../fields.ts'
-import { minus, shareOf, sum } from '../money.ts'
+import { type Fields, Unreadable } from '../fields.ts'
+import { amountOf, minus, shareOf, sum } from '../money.ts'
 import { type Money, moneyOf, presentmentOf } from './shop-money.ts'
 
 /** What a refund comes to, in the shop's money. */
@@ -45,6 +45,8 @@ export function refunded(fields: Fields, shopCurrency: string): Refunded {
   const { total, asked } = movedBy(transactions)
   const shoppers = transactions.find((one) => (one.currency ?? shopCurrency) !== shopCurrency)?.currency
   const inShops = shoppers ? exchanged(partsOf(fields), asked, shoppers) : asked
+  if (shoppers && amountOf(inShops) === null)
+    throw new Unreadable(`${fields.at('transactions')} must come to an amount in the shop's currency`)
   return {
     currencyCode: shopCurrency,
     total: notBelowZero(shoppers ? shareOf(inShops, total, asked) : total),
