@@ -76,6 +76,29 @@ t.test('a refund without a currency of its own is in the shop’s', async (t) =>
   t.match(await refundOf(brand), { total: '30.00', currency_code: 'EUR' })
 })
 
+t.test('a refund without a currency of its own is in that of its order', async (t) => {
+  const brand = await shop('USD')
+  await send(brand, { topic: 'orders/paid', body: EUROS })
+  const body = refund({ transactions: [{ kind: 'refund', status: 'success', amount: '30.00' }] })
+  await send(brand, { topic: 'refunds/create', body })
+  t.match(await refundOf(brand), { total: '30.00', currency_code: 'EUR' })
+  t.match(await orderOf(brand), { refunded_total: '30.00' })
+})
+
+t.test('a shop whose currency is not known has that of the first order that it tells of', async (t) => {
+  const brand = await shop()
+  const currency = async () => {
+    const [row] = await db.postgres
+      .sql`select currency_code from store_connection where brand_id = ${brand.id}`
+    return row?.currency_code
+  }
+  t.equal(await currency(), null)
+  await send(brand, { topic: 'orders/paid', body: EUROS })
+  t.equal(await currency(), 'EUR')
+  await send(brand, { topic: 'orders/paid', body: order({ id: 1002, currency: 'GBP' }) })
+  t.equal(await currency(), 'EUR', 'and keeps it')
+})
+
 /** What a refund of an order in USD comes to that was paid in EUR. */
 const comesTo = async (changes: object) => {
   const brand = await shop()
