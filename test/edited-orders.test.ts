@@ -56,6 +56,25 @@ t.test('a part of a line that an edit took off takes its share of the discount w
   t.end()
 })
 
+t.test('what an edit took off takes its discount with it', (t) => {
+  const discounted = { ...CHAIR, discount_allocations: [{ amount: '10.00' }] }
+  const edited = (quantity: number, current: number, current_total_price: string) =>
+    told({
+      ...REDUCED,
+      total_price: '90.00',
+      total_discounts: '10.00',
+      current_total_price,
+      line_items: [
+        LAMP,
+        { ...discounted, quantity, current_quantity: current, price: quantity === 2 ? '20.00' : '40.00' },
+      ],
+    }).orders
+  t.hasStrict(edited(1, 0, '60.00'), [{ total: '60.00', subtotal: '60.00', discountTotal: '0.00' }])
+  t.hasStrict(edited(2, 1, '75.00'), [{ total: '75.00', subtotal: '80.00', discountTotal: '5.00' }])
+  t.hasStrict(edited(1, 1, '90.00'), [{ total: '90.00', discountTotal: '10.00' }])
+  t.end()
+})
+
 t.test('what is given back stays in the total, pending, failed or done', (t) => {
   for (const [status, came] of [
     ['success', '40.00'],

@@ -18,6 +18,8 @@ export interface Said {
   /** What the shopper owes still, below zero what they paid too much; null: the store says nothing of it. */
   outstanding: string | null
   refunds: readonly RefundWithin[]
+  /** Of the order as a whole, as it was ordered. */
+  discount: string
   isCancelled: boolean
 }
 
@@ -27,12 +29,24 @@ export interface SaidLine extends Omit<LineRecord, 'total'> {
   discount: string
 }
 
-/** What an order comes to, and its lines, without what an edit took off that nobody had paid for. */
-export function keptOf(said: Said, lines: readonly SaidLine[]): { total: string; lines: LineRecord[] } {
+/** What an order comes to, its discount and its lines, without what an edit took off that nobody had paid for. */
+export function keptOf(said: Said, lines: readonly SaidLine[]) {
   const total = keptTotal(said)
   const back = total === said.total ? null : backOf(said.refunds)
-  const kept = lines.map((line) => lineOf(line, back ? keptQuantity(line, back) : line.quantity))
-  return { total, lines: kept.filter(({ quantity }, at) => quantity > 0 || lines[at]?.quantity === 0) }
+  const kept = lines.map((line) => keptLine(line, back ? keptQuantity(line, back) : line.quantity))
+  const gone = minus(sum(lines.map((line) => line.discount)), sum(kept.map(({ discount }) => discount)))
+  return {
+    total,
+    discount: greatest(minus(said.discount, gone), '0.00'),
+    lines: kept
+      .filter(({ quantity }, at) => quantity > 0 || lines[at]?.quantity === 0)
+      .map(
+        ({ current: _, discount, ...line }): LineRecord => ({
+          ...line,
+          total: minus(times(line.quantity, line.price), discount),
+        }),
+      ),
+  }
 }
 
 /** What is left of it, what came back or is to, and what else was paid: what a refund takes back counts as refunded. */
@@ -56,10 +70,10 @@ function keptQuantity({ id, quantity, current }: SaidLine, back: ReadonlyMap<str
   return current === null ? quantity : Math.min(quantity, current + (back.get(id) ?? 0))
 }
 
-function lineOf({ current: _, discount, ...line }: SaidLine, kept: number): LineRecord {
-  const { quantity, price } = line
+function keptLine(line: SaidLine, kept: number): SaidLine {
+  const { quantity, discount } = line
   const share = kept === quantity ? discount : shareOf(discount, times(kept, '1.00'), times(quantity, '1.00'))
-  return { ...line, quantity: kept, total: minus(times(kept, price), share) }
+  return { ...line, quantity: kept, discount: share }
 }
 
 /** Of lines, before discounts. */
