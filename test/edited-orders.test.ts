@@ -50,8 +50,28 @@ t.test('a part of a line that an edit took off takes its share of the discount w
     price: '25.00',
     discount_allocations: [{ amount: '10.00' }],
   }
-  const batch = told({ total_price: '90.00', current_total_price: '67.50', line_items: [line] })
+  const edited = { current_total_price: '67.50', total_outstanding: '67.50' }
+  const batch = told({ total_price: '90.00', ...edited, line_items: [line] })
   t.hasStrict(batch.orders, [{ total: '67.50', lines: [{ quantity: 3, total: '67.50' }] }])
+  t.end()
+})
+
+t.test('what an edit took off takes its discount with it', (t) => {
+  const discounted = { ...CHAIR, discount_allocations: [{ amount: '10.00' }] }
+  const edited = (quantity: number, current: number, current_total_price: string) =>
+    told({
+      ...REDUCED,
+      total_price: '90.00',
+      total_discounts: '10.00',
+      current_total_price,
+      line_items: [
+        LAMP,
+        { ...discounted, quantity, current_quantity: current, price: quantity === 2 ? '20.00' : '40.00' },
+      ],
+    }).orders
+  t.hasStrict(edited(1, 0, '60.00'), [{ total: '60.00', subtotal: '60.00', discountTotal: '0.00' }])
+  t.hasStrict(edited(2, 1, '75.00'), [{ total: '75.00', subtotal: '80.00', discountTotal: '5.00' }])
+  t.hasStrict(edited(1, 1, '90.00'), [{ total: '90.00', discountTotal: '10.00' }])
   t.end()
 })
 
@@ -80,6 +100,28 @@ t.test('money on its way is not counted twice as owed', (t) => {
   t.end()
 })
 
+t.test('an order of many lines with many that came back is read at once', (t) => {
+  const each = <Entry>(entry: (at: number) => Entry) =>
+    Array.from({ length: 5_000 }, (_, at) => entry(at + 1))
+  const line_items = each((id) => ({ ...LAMP, id, quantity: 9, current_quantity: id % 2, price: '1.00' }))
+  const back = {
+    ...refund({ status: 'success', amount: '1.00' }),
+    refund_line_items: each((id) => ({ line_item_id: id, quantity: 1 })),
+  }
+  const refunds = [1, 2, 3, 4].map((id) => ({ ...back, id }))
+  const begun = performance.now()
+  const [order] = told({
+    total_price: '45000.00',
+    current_total_price: '2500.00',
+    total_outstanding: '0.00',
+    line_items,
+    refunds,
+  }).orders
+  t.ok(performance.now() - begun < 1_000)
+  t.same([order?.lines.at(0)?.quantity, order?.lines.at(-1)?.quantity], [5, 4])
+  t.end()
+})
+
 t.test('a full refund leaves the total', (t) => {
   const none = { current_total_price: '0.00', total_outstanding: '0.00', financial_status: 'refunded' }
   const refunds = [refund({ status: 'success', amount: '100.00' })]
@@ -87,9 +129,26 @@ t.test('a full refund leaves the total', (t) => {
   t.end()
 })
 
+t.test('no edit takes off more than there was', (t) => {
+  t.equal(told({ ...REDUCED, current_total_price: '-5.00' }).orders[0]?.total, '0.00')
+  t.end()
+})
+
 t.test('a cancelled order keeps its total', (t) => {
   const cancelled = { current_total_price: '0.00', cancelled_at: AT }
   t.same(figures(told({ ...cancelled, refunds: [refund()] })), ['100.00', '0.00', BOTH])
+  t.end()
+})
+
+t.test('a webhook without the transactions of a refund keeps the total', (t) => {
+  const { transactions: _, ...silent } = refund()
+  t.same(figures(told({ ...REDUCED, refunds: [refund(), silent] })), ['100.00', '0.00 0.00', BOTH])
+  t.end()
+})
+
+t.test('a webhook that does not say what is owed still keeps the total', (t) => {
+  const { total_outstanding: _, ...silent } = REDUCED
+  t.same(figures(told({ ...silent, refunds: [refund()] })), ['100.00', '0.00', BOTH])
   t.end()
 })
 

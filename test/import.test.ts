@@ -696,6 +696,46 @@ t.test(
   },
 )
 
+t.test('a later refund is added also to what a newer file says', async (t) => {
+  const { file, run, orders, owner } = await store(t)
+  await connect(db, owner, { connectedAt: new Date('2026-01-01') })
+  const write = async (updated_at: string, billing: string) => {
+    const head = 'external_id,created_at,updated_at,total,refunded_total,billing_status'
+    const path = file('o.csv', `${head}\n1001,2026-11-20,${updated_at},100,0,${billing}\n`)
+    t.match((await run('orders', path)).report, { imported: 1 })
+  }
+  await write('2026-11-20T16:00:00Z', 'pending')
+  const later = refundOf(31, '30.00', { created_at: '2026-11-22T10:00:00Z' })
+  await send(owner, { topic: 'refunds/create', body: JSON.stringify(later) })
+  await write('2026-11-21', 'paid')
+  const lowered = { state: 'complete', billing_status: 'partially_refunded', refunded_total: '30.00' }
+  t.match(await orders(), [lowered])
+  await write('2026-11-21T10:00:00Z', 'voided')
+  t.match(await orders(), [{ state: 'cancelled', refunded_total: '30.00' }])
+})
+
+t.test(
+  'what a newer file says of the payment stays when the store tells of a refund of nothing',
+  async (t) => {
+    const { file, run, orders, owner } = await store(t)
+    await connect(db, owner, { connectedAt: new Date('2026-01-01') })
+    await send(owner, {
+      topic: 'orders/create',
+      body: orderBody({ currency: 'EUR', financial_status: 'pending' }),
+    })
+    const path = file(
+      'o.csv',
+      'external_id,created_at,updated_at,total,billing_status\n1001,2026-11-20,2026-11-21,100,paid\n',
+    )
+    t.match((await run('orders', path)).report, { imported: 1 })
+    await send(owner, {
+      topic: 'refunds/create',
+      body: JSON.stringify({ ...refundOf(30, '0.00'), transactions: [] }),
+    })
+    t.match(await orders(), [{ state: 'complete', billing_status: 'paid', refunded_total: '0.00' }])
+  },
+)
+
 t.test('an order that the store removed stays hidden, whatever a file says', async (t) => {
   const { file, run, orders, owner } = await store(t)
   await connect(db, owner, { connectedAt: new Date('2026-01-01') })

@@ -76,6 +76,29 @@ t.test('a refund without a currency of its own is in the shop’s', async (t) =>
   t.match(await refundOf(brand), { total: '30.00', currency_code: 'EUR' })
 })
 
+t.test('a refund without a currency of its own is in that of its order', async (t) => {
+  const brand = await shop('USD')
+  await send(brand, { topic: 'orders/paid', body: EUROS })
+  const body = refund({ transactions: [{ kind: 'refund', status: 'success', amount: '30.00' }] })
+  await send(brand, { topic: 'refunds/create', body })
+  t.match(await refundOf(brand), { total: '30.00', currency_code: 'EUR' })
+  t.match(await orderOf(brand), { refunded_total: '30.00' })
+})
+
+t.test('a shop whose currency is not known has that of the first order that it tells of', async (t) => {
+  const brand = await shop()
+  const currency = async () => {
+    const [row] = await db.postgres
+      .sql`select currency_code from store_connection where brand_id = ${brand.id}`
+    return row?.currency_code
+  }
+  t.equal(await currency(), null)
+  await send(brand, { topic: 'orders/paid', body: EUROS })
+  t.equal(await currency(), 'EUR')
+  await send(brand, { topic: 'orders/paid', body: order({ id: 1002, currency: 'GBP' }) })
+  t.equal(await currency(), 'EUR', 'and keeps it')
+})
+
 /** What a refund of an order in USD comes to that was paid in EUR. */
 const comesTo = async (changes: object) => {
   const brand = await shop()
@@ -115,6 +138,15 @@ t.test('tax within the price of a refunded line counts once', async (t) => {
   )
 })
 
+t.test('a refund that its rate makes larger than any amount is refused', async (t) => {
+  const line = { id: 1, subtotal_set: set('99999999999.00', '0.01') }
+  const body = refund({ refund_line_items: [line], transactions: [paid('99999999999.00')] })
+  const brand = await shop()
+  await send(brand, { topic: 'orders/paid', body: order() })
+  const reason = "transactions must come to an amount in the shop's currency"
+  t.match(await send(brand, { topic: 'refunds/create', body }), { body: { message: reason } })
+})
+
 t.test('of a refund that is pending in part the successful share counts', async (t) => {
   const transactions = [paid('18.00'), paid('27.00', 'EUR', 'pending')]
   t.equal(await comesTo({ refund_line_items: [LINE], transactions }), '20.00 USD')
@@ -132,4 +164,15 @@ t.test('a refund that comes before its order leaves the total as it was', async 
     await send(brand, { topic, body: updated })
     t.match(await orderOf(brand), { total: '100.00', refunded_total: '40.00' }, topic)
   }
+})
+
+t.test('a refund whose order says no transactions of it is taken off once', async (t) => {
+  const brand = await shop()
+  const { transactions: _, ...silent } = JSON.parse(refund())
+  const current = { total_price: '100.00', current_total_price: '70.00', total_outstanding: '0.00' }
+  const refunds = [{ ...silent, refund_line_items: [{ id: 1, line_item_id: 5, quantity: 1 }] }]
+  await send(brand, { topic: 'orders/updated', body: order({ ...current, refunds }) })
+  const body = refund({ transactions: [paid('30.00', 'USD')] })
+  await send(brand, { topic: 'refunds/create', body })
+  t.match(await orderOf(brand), { total: '100.00', refunded_total: '30.00' })
 })

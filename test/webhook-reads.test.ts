@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { setLogLevel } from '../src/log.ts'
 import { migrate } from '../src/store/migrate.ts'
 import { openPostgres, type Postgres } from '../src/store/postgres.ts'
+import { statement } from '../src/store/sqlfile.ts'
 import { analyze } from './fixtures/analyze.ts'
 import { cluster } from './fixtures/cluster.ts'
 import { type Database, database } from './fixtures/database.ts'
@@ -48,6 +49,8 @@ const STORED = [
     select $1, n::text, gen_random_uuid(), n, 'complete', 'paid', 'USD', 1, now(), now() from generate_series(1, $2::integer) as n`,
   `insert into checkout (brand_id, external_id, id, subject, state, currency_code, created_at, updated_at, token)
     select $1, n::text, gen_random_uuid(), n, 'open', 'USD', now(), now(), 'o' || n from generate_series(1, $2::integer) as n`,
+  `insert into refund (brand_id, external_id, id, order_external_id, currency_code, total, created_at)
+    select $1, n::text, gen_random_uuid(), n::text, 'USD', 1, now() from generate_series(1, $2::integer) as n`,
   'update brand set next_subject = $2::integer + 1 where id = $1',
 ]
 
@@ -74,6 +77,19 @@ t.test('so it does soon after its brand came beside one of ten times as many', a
   await readsFew(t, db, brand)
 })
 
+t.test('a page of orders reads no others, also before Postgres looked at any', async (t) => {
+  const db = await database(t)
+  const { sql } = db.postgres
+  const brand = await brandOf(db, 3 * ROWS)
+  const ids = Array.from({ length: 50 }, (_, at) => String(at + 1))
+  const nothingNew = ids.map(() => null)
+  const [row] = await sql.unsafe(
+    `explain (analyze, format json) ${statement('postgres', 'store_orders_settle')}`,
+    [brand.id, ids, nothingNew, nothingNew, nothingNew, nothingNew] as never[],
+  )
+  t.ok(rowsOf(row?.['QUERY PLAN'][0].Plan) < 50 * 20)
+})
+
 t.test(
   'Postgres looks at each table of brands again after 2,000 new rows, however many it has',
   async (t) => {
@@ -89,6 +105,16 @@ t.test(
 )
 
 const FILLED = ['customer', 'contact', 'store_version', 'store_order', 'checkout']
+
+interface Step {
+  'Actual Rows': number
+  'Actual Loops': number
+  Plans?: Step[]
+}
+
+/** What all steps of a plan came to. */
+const rowsOf = ({ 'Actual Rows': rows, 'Actual Loops': loops, Plans = [] }: Step): number =>
+  Plans.reduce((sum, step) => sum + rowsOf(step), rows * loops)
 
 /** How many rows of a brand the planner takes a table to have. */
 async function rowsExpected({ sql }: Postgres, table: string, brandId: string): Promise<number> {

@@ -43,6 +43,12 @@ on conflict (brand_id, external_id) do update set
     total = excluded.total,
     refunded_total = excluded.refunded_total,
     imported_refunded_total = case when not $6::boolean then excluded.refunded_total end,
+    -- Later refunds of the store add to what a newer file says, not to the store's older word.
+    financial_status = case
+        when $6::boolean or stored.financial_status is null then stored.financial_status
+        when excluded.state = 'cancelled' then 'voided'
+        else excluded.billing_status
+    end,
     discount_codes = excluded.discount_codes,
     lines = excluded.lines,
     test = excluded.test,
@@ -71,4 +77,11 @@ where
         coalesce(excluded.recovered_at, stored.recovered_at), excluded.deleted, stored.erased or excluded.erased,
         case when $5::boolean then excluded.updated_at end
     )
-returning external_id, financial_status is null as undescribed
+returning
+    external_id,
+    -- By key for each, as above.
+    coalesce((
+        select true from refund
+        where refund.brand_id = stored.brand_id and refund.order_external_id = stored.external_id
+        limit 1
+    ), false) as has_refunds

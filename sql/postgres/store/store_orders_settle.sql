@@ -8,38 +8,20 @@ with given as (
     )
 ),
 
--- Of each order what the store told of in its currency; an imported refund is in the refunded_total of the order's file.
-refunded as (
-    select placed.external_id, sum(refund.total) as total, sum(refund.total) filter (where refund.created_at > placed.updated_at) as since
-    from store_order as placed
-    join refund on refund.brand_id = placed.brand_id and refund.order_external_id = placed.external_id
-    where
-        placed.brand_id = $1
-        and placed.external_id = any($2::text[])
-        and refund.currency_code = placed.currency_code
-        and not refund.deleted
-        -- By key for each: of "exists" all versions of the brand can be hashed.
-        and (
-            select true from store_version
-            where brand_id = $1 and kind = 'refund' and store_version.external_id = refund.external_id
-        )
-    group by placed.external_id
-),
-
 -- An imported order becomes one of the store's with the first money that the store tells was given back.
 described as (
     select
         placed.*,
-        coalesce(refunded.total, 0) as told,
-        coalesce(refunded.since, 0) as told_since,
+        refunded.told,
+        refunded.told_since,
         given.checkout_external_id as given_checkout_external_id,
         given.checkout_token as given_checkout_token,
         given.fulfillment_status as given_fulfillment_status,
         case
             when given.financial_status is not null then given.financial_status
             when placed.financial_status is not null then placed.financial_status
-            when refunded.total > 0 and placed.state = 'cancelled' then 'voided'
-            when refunded.total > 0 then placed.billing_status
+            when refunded.told > 0 and placed.state = 'cancelled' then 'voided'
+            when refunded.told > 0 then placed.billing_status
         end as described_as,
         case
             when given.financial_status is not null then null
@@ -47,8 +29,27 @@ described as (
             else placed.imported_refunded_total
         end as imported
     from given
-    join store_order as placed on placed.brand_id = $1 and placed.external_id = given.external_id
-    left join refunded on refunded.external_id = given.external_id
+    -- By key for each: of a brand that Postgres did not look at yet all orders would be read.
+    cross join lateral (
+        select * from store_order where brand_id = $1 and store_order.external_id = given.external_id offset 0
+    ) as placed
+    -- What the store told of in the order's currency; an imported refund is in the refunded_total of the order's file.
+    cross join lateral (
+        select
+            coalesce(sum(total), 0) as told,
+            coalesce(sum(total) filter (where created_at > placed.updated_at), 0) as told_since
+        from refund
+        where
+            brand_id = placed.brand_id
+            and order_external_id = placed.external_id
+            and currency_code = placed.currency_code
+            and not deleted
+            -- By key as well: of "exists" all versions of the brand can be hashed.
+            and (
+                select true from store_version
+                where brand_id = placed.brand_id and kind = 'refund' and store_version.external_id = refund.external_id
+            )
+    ) as refunded
 ),
 
 known as (

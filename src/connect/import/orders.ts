@@ -32,12 +32,12 @@ export async function importOrders(run: ImportRun): Promise<Written> {
 
 interface Imported {
   external_id: string
-  undescribed: boolean
+  has_refunds: boolean
 }
 
-/** The store may have told of refunds of orders that it described no further. */
+/** The store may have told of refunds that a file does not know of. */
 async function settleRefunds(tx: Transaction, brandId: string, written: readonly Imported[]): Promise<void> {
-  const ids = written.filter(({ undescribed }) => undescribed).map(({ external_id }) => external_id)
+  const ids = written.filter(({ has_refunds }) => has_refunds).map(({ external_id }) => external_id)
   const nothingNew = ids.map(() => null)
   const args = [brandId, ids, nothingNew, nothingNew, nothingNew, nothingNew]
   if (ids.length) await tx.unsafe(statement('postgres', 'store_orders_settle'), args as never[])

@@ -1,4 +1,5 @@
 import type { Statements } from '../../op.ts'
+import type { Connection } from './connection.ts'
 import { hearRefusals, passOnRemoved, writeContacts } from './contacts.ts'
 import { withoutErased } from './erased.ts'
 import { recordEvents } from './events.ts'
@@ -35,7 +36,10 @@ export interface StoreWork {
  * Writes records of the store and the service's own events that follow from them, within one transaction. Whatever the
  * order and number in which the versions of a record come, the same state and the same events are there in the end.
  */
-export async function applyRecords(work: StoreWork, given: Batch): Promise<void> {
+export async function applyRecords(
+  work: StoreWork & Pick<Connection, 'currency'>,
+  given: Batch,
+): Promise<void> {
   const { tx } = work
   await tx.one('store_lock')
   const told = await withoutErased(work, given)

@@ -90,8 +90,8 @@ export interface RefundRecord extends Versioned {
   currencyCode: string
   /** What came back until now; a transaction can succeed or fail later. */
   total: string
-  /** What it is should its order be in that currency: the store leaves open which one is the shop's. */
-  otherwise?: { currencyCode: string; total: string }
+  /** What it is should its order be in that currency, null for any: the store leaves open which one is the shop's. */
+  otherwise?: { currencyCode: string | null; total: string }
   createdAt: string
 }
 

@@ -12,7 +12,9 @@ export async function inOrderCurrency(
     : []
   const currencyOf = new Map(rows.map(({ external_id, currency_code }) => [external_id, currency_code]))
   return refunds.map(({ otherwise, ...refund }) => {
-    const currency = currencyOf.get(refund.orderExternalId ?? '')
-    return otherwise?.currencyCode === currency ? { ...refund, ...otherwise } : refund
+    const currencyCode = currencyOf.get(refund.orderExternalId ?? '')
+    if (!otherwise || !currencyCode) return refund
+    const isOf = (otherwise.currencyCode ?? currencyCode) === currencyCode
+    return isOf ? { ...refund, ...otherwise, currencyCode } : refund
   })
 }

@@ -1,4 +1,5 @@
 import type { StoreWork } from './apply.ts'
+import type { Connection } from './connection.ts'
 import { channelsIn, type Subjects } from './people.ts'
 import type {
   Batch,
@@ -17,7 +18,7 @@ const json = JSON.stringify
  * checkout, which not every version names.
  */
 export async function writeOrders(
-  { tx, region }: StoreWork,
+  { tx, region, currency }: StoreWork & Pick<Connection, 'currency'>,
   orders: readonly OrderRecord[],
   told: Pick<Batch, 'orders' | 'refunds'>,
   subjects: Subjects,
@@ -51,6 +52,8 @@ export async function writeOrders(
       true,
       true,
     ])
+    const other = orders.find(({ currencyCode }) => currencyCode !== currency)
+    if (other) await tx.run('store_connection_currency', [other.currencyCode])
   }
   const known = new Map(orders.map((order) => [order.externalId, order]))
   const checkouts = new Map(

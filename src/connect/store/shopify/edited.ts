@@ -15,9 +15,11 @@ export interface Said {
   total: string
   /** After edits and refunds; null: the store says nothing of it. */
   current: string | null
-  /** What the shopper owes still, below zero what they paid too much. */
-  outstanding: string
+  /** What the shopper owes still, below zero what they paid too much; null: the store says nothing of it. */
+  outstanding: string | null
   refunds: readonly RefundWithin[]
+  /** Of the order as a whole, as it was ordered. */
+  discount: string
   isCancelled: boolean
 }
 
@@ -27,37 +29,51 @@ export interface SaidLine extends Omit<LineRecord, 'total'> {
   discount: string
 }
 
-/** What an order comes to, and its lines, without what an edit took off that nobody had paid for. */
-export function keptOf(said: Said, lines: readonly SaidLine[]): { total: string; lines: LineRecord[] } {
+/** What an order comes to, its discount and its lines, without what an edit took off that nobody had paid for. */
+export function keptOf(said: Said, lines: readonly SaidLine[]) {
   const total = keptTotal(said)
-  const isEdited = total !== said.total
-  const kept = lines.map((line) => lineOf(line, isEdited ? keptQuantity(line, said.refunds) : line.quantity))
-  return { total, lines: kept.filter(({ quantity }, at) => quantity > 0 || lines[at]?.quantity === 0) }
+  const back = total === said.total ? null : backOf(said.refunds)
+  const kept = lines.map((line) => keptLine(line, back ? keptQuantity(line, back) : line.quantity))
+  const gone = minus(sum(lines.map((line) => line.discount)), sum(kept.map(({ discount }) => discount)))
+  return {
+    total,
+    discount: greatest(minus(said.discount, gone), '0.00'),
+    lines: kept
+      .filter(({ quantity }, at) => quantity > 0 || lines[at]?.quantity === 0)
+      .map(
+        ({ current: _, discount, ...line }): LineRecord => ({
+          ...line,
+          total: minus(times(line.quantity, line.price), discount),
+        }),
+      ),
+  }
 }
 
 /** What is left of it, what came back or is to, and what else was paid: what a refund takes back counts as refunded. */
 function keptTotal({ total, current, outstanding, refunds, isCancelled }: Said): string {
-  if (current === null || isCancelled) return total
+  if (current === null || outstanding === null || isCancelled) return total
   const back = sum(refunds.map((refund) => refund.total))
   const onItsWay = minus(sum(refunds.map(({ asked }) => asked)), back)
-  return least(total, sum([current, back, greatest(onItsWay, minus('0.00', outstanding), '0.00')]))
+  const kept = sum([current, back, greatest(onItsWay, minus('0.00', outstanding), '0.00')])
+  return least(total, greatest(kept, '0.00'))
 }
 
-function keptQuantity({ id, quantity, current }: SaidLine, refunds: readonly RefundWithin[]): number {
-  if (current === null) return quantity
-  const back = refunds
-    .flatMap(({ moves, lines }) => (moves ? lines : []))
-    .filter(({ lineId }) => lineId === id)
-  return Math.min(
-    quantity,
-    back.reduce((count, line) => count + line.quantity, current),
-  )
+/** How many of each line came back, or are to, for money. */
+function backOf(refunds: readonly RefundWithin[]): ReadonlyMap<string | null, number> {
+  const back = new Map<string | null, number>()
+  for (const { moves, lines } of refunds)
+    if (moves) for (const { lineId, quantity } of lines) back.set(lineId, (back.get(lineId) ?? 0) + quantity)
+  return back
 }
 
-function lineOf({ current: _, discount, ...line }: SaidLine, kept: number): LineRecord {
-  const { quantity, price } = line
+function keptQuantity({ id, quantity, current }: SaidLine, back: ReadonlyMap<string | null, number>): number {
+  return current === null ? quantity : Math.min(quantity, current + (back.get(id) ?? 0))
+}
+
+function keptLine(line: SaidLine, kept: number): SaidLine {
+  const { quantity, discount } = line
   const share = kept === quantity ? discount : shareOf(discount, times(kept, '1.00'), times(quantity, '1.00'))
-  return { ...line, quantity: kept, total: minus(times(kept, price), share) }
+  return { ...line, quantity: kept, discount: share }
 }
 
 /** Of lines, before discounts. */

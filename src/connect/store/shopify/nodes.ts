@@ -159,11 +159,12 @@ const orderNode: NodeReader = (node, readAt) => {
   const said = {
     total: amountIn(node, 'totalPriceSet'),
     current: shopMoney(node, 'currentTotalPriceSet')?.amountOrNull('amount') ?? null,
-    outstanding: amountIn(node, 'totalOutstandingSet'),
+    outstanding: shopMoney(node, 'totalOutstandingSet')?.amountOrNull('amount') ?? null,
     refunds: refunds.map(({ comesTo }) => comesTo),
+    discount: amountIn(node, 'totalDiscountsSet'),
     isCancelled: cancelledAt !== null,
   }
-  const { total, lines } = keptOf(said, nodesOf(node, 'lineItems').map(lineOf))
+  const { total, discount, lines } = keptOf(said, nodesOf(node, 'lineItems').map(lineOf))
   return batchOf({
     orders: [
       {
@@ -173,7 +174,7 @@ const orderNode: NodeReader = (node, readAt) => {
         person,
         currencyCode,
         subtotal: subtotalOf(lines),
-        discountTotal: amountIn(node, 'totalDiscountsSet'),
+        discountTotal: discount,
         total,
         financialStatus: FINANCIAL_STATUSES.find((status) => status === financial) ?? 'pending',
         fulfillmentStatus: fulfillmentStatusOf(node.text('displayFulfillmentStatus')),

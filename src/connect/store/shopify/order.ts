@@ -37,12 +37,13 @@ export function readOrder(fields: Fields, sent: Sent): Batch {
     .map((refund) => ({ refund, comesTo: refunded(refund, currencyCode) }))
   const said = {
     total: moneyOf(fields, 'total_price')?.amount ?? fields.amount('total_price'),
-    current: fields.says('refunds') ? (moneyOf(fields, 'current_total_price')?.amount ?? null) : null,
-    outstanding: moneyOf(fields, 'total_outstanding')?.amount ?? '0.00',
+    current: saysRefunds(fields) ? (moneyOf(fields, 'current_total_price')?.amount ?? null) : null,
+    outstanding: moneyOf(fields, 'total_outstanding')?.amount ?? null,
     refunds: refunds.map(({ refund, comesTo }) => refundWithin(refund, comesTo)),
+    discount: moneyOf(fields, 'total_discounts')?.amount ?? '0.00',
     isCancelled: cancelledAt !== null,
   }
-  const { total, lines } = keptOf(said, fields.list('line_items').map(lineOf))
+  const { total, discount, lines } = keptOf(said, fields.list('line_items').map(lineOf))
   const order: OrderRecord = {
     externalId,
     version: versionOf(fields, triggeredAt),
@@ -50,7 +51,7 @@ export function readOrder(fields: Fields, sent: Sent): Batch {
     person,
     currencyCode,
     subtotal: total === said.total ? grossOf(fields) : subtotalOf(lines),
-    discountTotal: moneyOf(fields, 'total_discounts')?.amount ?? '0.00',
+    discountTotal: discount,
     total,
     financialStatus: fields.choiceOrNull('financial_status', FINANCIAL_STATUSES) ?? 'pending',
     // Null says that nothing is on its way yet.
@@ -80,6 +81,10 @@ export function readOrder(fields: Fields, sent: Sent): Batch {
     fulfillments,
   })
 }
+
+/** Also whether they move money: without its transactions a refund is no different from the note of an edit. */
+const saysRefunds = (fields: Fields): boolean =>
+  fields.says('refunds') && fields.list('refunds').every((refund) => refund.says('transactions'))
 
 function lineOf(line: Fields): SaidLine {
   return {

@@ -1,5 +1,6 @@
-import type { Fields } from '../fields.ts'
-import { minus, shareOf, sum } from '../money.ts'
+import { type Fields, Unreadable } from '../fields.ts'
+import { amountOf, minus, shareOf, sum } from '../money.ts'
+import type { RefundRecord } from '../record.ts'
 import { type Money, moneyOf, presentmentOf } from './shop-money.ts'
 
 /** What a refund comes to, in the shop's money. */
@@ -28,12 +29,14 @@ interface Part {
  * What a refund comes to where nothing but its body is known: at most two readings, the likelier first, since a body
  * without sets of both moneys leaves open which currency is the shop's.
  */
-export function readings(fields: Fields, likelyCurrency: string): [Refunded, Refunded?] {
+export function readings(fields: Fields, likelyCurrency: string): [Refunded, RefundRecord['otherwise']?] {
   const said = partsOf(fields).find(({ shop }) => shop.currency !== null)?.shop.currency
   const currency = said ?? likelyCurrency
   const likely = refunded(fields, currency)
   const other = transactionsOf(fields).find((one) => (one.currency ?? currency) !== currency)?.currency
-  if (said || !other) return [likely]
+  if (said) return [likely]
+  if (!transactionsOf(fields).some((one) => one.currency)) return [likely, { ...likely, currencyCode: null }]
+  if (!other) return [likely]
   const otherwise = refunded(fields, other)
   // Without anything to reckon by, what the transactions say is all there is.
   return partsOf(fields).length ? [likely, otherwise] : [otherwise, likely]
@@ -45,6 +48,8 @@ export function refunded(fields: Fields, shopCurrency: string): Refunded {
   const { total, asked } = movedBy(transactions)
   const shoppers = transactions.find((one) => (one.currency ?? shopCurrency) !== shopCurrency)?.currency
   const inShops = shoppers ? exchanged(partsOf(fields), asked, shoppers) : asked
+  if (shoppers && amountOf(inShops) === null)
+    throw new Unreadable(`${fields.at('transactions')} must come to an amount in the shop's currency`)
   return {
     currencyCode: shopCurrency,
     total: notBelowZero(shoppers ? shareOf(inShops, total, asked) : total),
