@@ -102,7 +102,7 @@ export async function optOut(
   at: Date,
 ): Promise<boolean> {
   const wish = { conversationId, channel, wants: 'stop', source: BY_LINK, at } as const
-  // A reply holds the conversation before the contact.
+  // A reply at another address of the same person holds their contacts in another order.
   return await persistently(() =>
     postgres.forBrand(brandId).tx(async (tx) => {
       const honoured = await honour(tx, brandId, wish)

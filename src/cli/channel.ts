@@ -5,7 +5,16 @@ import { type ChannelRow, channelRow, openedSecret, sealedSecret } from '../camp
 import { needsTls } from '../campaign/channel-smtp.ts'
 import { isThisMachine } from '../campaign/this-machine.ts'
 import type { ConsentChannel } from '../identity/contact.ts'
-import { command, fileOption, integerOption, type Run, required, text, UsageError } from './command.ts'
+import {
+  choiceOption,
+  command,
+  fileOption,
+  integerOption,
+  type Run,
+  required,
+  text,
+  UsageError,
+} from './command.ts'
 import { brand, ofBrand } from './of-brand.ts'
 import { table } from './table.ts'
 
@@ -18,13 +27,6 @@ const CARRIES: Readonly<Record<ConsentChannel, readonly Adapter[]>> = {
   email: ['outbox', 'smtp'],
 }
 const RATE = 10
-
-function channelNamed({ values }: Run): ConsentChannel {
-  const given = required(values, 'channel')
-  const found = CHANNELS.find((one) => one === given)
-  if (!found) throw new UsageError(`--channel must be one of ${CHANNELS.join(', ')}, not "${given}"`)
-  return found
-}
 
 function adapterNamed(values: Run['values'], of: ConsentChannel): Adapter {
   const given = required(values, 'adapter')
@@ -138,7 +140,7 @@ export const channelCommands = [
     run: async (run) => {
       const { config, values } = run
       const { app, brand: found, db } = await ofBrand(run)
-      const of = channelNamed(run)
+      const of = choiceOption(values, 'channel', CHANNELS)
       const adapter = adapterNamed(values, of)
       refuseOthers(adapter, values)
       const settings = settingsOf(adapter, values)

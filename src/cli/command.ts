@@ -99,6 +99,18 @@ export function integerOption(
   return Number(value)
 }
 
+/** One of the values that there are. */
+export function choiceOption<Value extends string>(
+  values: Values,
+  name: string,
+  known: readonly Value[],
+): Value {
+  const given = required(values, name)
+  const found = known.find((one) => one === given)
+  if (found) return found
+  throw new UsageError(`--${name} must be ${known.join(' or ')}, not "${given}"`)
+}
+
 /** The content of the file that an option names, without a byte order mark; - is standard input. */
 export async function fileOption(values: Values, name: string): Promise<string> {
   const file = required(values, name)

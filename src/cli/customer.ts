@@ -13,7 +13,8 @@ import { PAUSE_MINUTES } from '../lake/backup.ts'
 import { REMOVAL_PAUSED } from '../lake/erase-disk.ts'
 import { snapshotAll } from '../lake/horizon.ts'
 import type { Pipeline } from '../lake/pipeline.ts'
-import { command, type Run, required, UsageError, type Values } from './command.ts'
+import type { Brand } from '../op.ts'
+import { choiceOption, command, type Run, UsageError } from './command.ts'
 import { namedBy, severalWords, wordsOf } from './named.ts'
 import { brand, ofBrand } from './of-brand.ts'
 import { heedInterrupt } from './stop.ts'
@@ -44,9 +45,7 @@ export const customerCommands = [
       const { app, brand: found } = await ofBrand(run)
       const { pipeline } = app
       await snapshotAll(pipeline)
-      const { whom, standing } = await namedBy(pipeline, found, identifier)
-      if (!standing.known) throw new UsageError(`Nobody of ${found.name} has the identifier ${identifier}.`)
-      return await dataOf(pipeline, found, await personOf(pipeline, found, whom))
+      return await dataOf(pipeline, found, await knownBy(pipeline, found, identifier))
     },
     text: (data) => JSON.stringify(data, null, 2),
   }),
@@ -61,13 +60,11 @@ export const customerCommands = [
     },
     run: async (run) => {
       const [identifier] = run.positionals
-      const channel = choice(run.values, 'channel', ['sms', 'email'])
-      const state = choice(run.values, 'state', ['unsubscribed', 'subscribed'])
+      const channel = choiceOption(run.values, 'channel', ['sms', 'email'])
+      const state = choiceOption(run.values, 'state', ['unsubscribed', 'subscribed'])
       const { app, brand: found, db } = await ofBrand(run)
       const { pipeline } = app
-      const { whom, standing } = await namedBy(pipeline, found, identifier)
-      if (!standing.known) throw new UsageError(`Nobody of ${found.name} has the identifier ${identifier}.`)
-      const { subjects, customerIds, identifiers } = await personOf(pipeline, found, whom)
+      const { subjects, customerIds, identifiers } = await knownBy(pipeline, found, identifier)
       const speaker = { subjects, customerIds, emails: identifiers.email, phones: identifiers.phone }
       const told = { channel, state, at: new Date() }
       const recorded = await persistently(() => db.tx((tx) => recordTold(tx, found.id, speaker, told)))
@@ -145,11 +142,10 @@ export const customerCommands = [
   }),
 ]
 
-function choice<Value extends string>(values: Values, name: string, known: readonly Value[]): Value {
-  const given = required(values, name)
-  const found = known.find((one) => one === given)
-  if (found) return found
-  throw new UsageError(`--${name} must be ${known.join(' or ')}, not "${given}"`)
+async function knownBy(pipeline: Pipeline, of: Brand, identifier: string) {
+  const { whom, standing } = await namedBy(pipeline, of, identifier)
+  if (!standing.known) throw new UsageError(`Nobody of ${of.name} has the identifier ${identifier}.`)
+  return await personOf(pipeline, of, whom)
 }
 
 /** Shows what there is, and asks whoever sits at the terminal. */

@@ -17,7 +17,7 @@ import {
   setMembership,
 } from '../access/sign-in/user.ts'
 import type { App } from '../app.ts'
-import { command, integerOption, required, text, UsageError, type Values } from './command.ts'
+import { choiceOption, command, integerOption, required, text, UsageError, type Values } from './command.ts'
 import { brand, brandOf, ofBrand } from './of-brand.ts'
 import { heedInterrupt } from './stop.ts'
 import { table } from './table.ts'
@@ -39,9 +39,7 @@ export const userCommands = [
     },
     run: async (run) => {
       const { values } = run
-      const role = required(values, 'role')
-      if (role !== 'admin' && role !== 'member')
-        throw new UsageError(`--role must be admin or member, not "${role}"`)
+      const role = choiceOption(values, 'role', ['admin', 'member'])
       const { app, brand: found } = await ofBrand(run)
       const { id: brandId, name } = found
       const { pipeline } = app.postgres
