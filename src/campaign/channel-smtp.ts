@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
+import { isThisMachine } from '../connect/this-machine.ts'
 import type { Channel, Parcel, Sent } from './channel.ts'
-import { isThisMachine } from './this-machine.ts'
 
 /** Settings of a mail server. */
 export interface MailSettings {

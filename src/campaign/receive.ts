@@ -1,6 +1,5 @@
 import { v7 } from 'uuid'
 import type { Place } from '../connect/custom/accept.ts'
-import { persistently } from '../connect/store/persistently.ts'
 import { fail } from '../errors.ts'
 import {
   type Channels,
@@ -12,6 +11,7 @@ import {
 } from '../identity/contact.ts'
 import { erasedAmong } from '../identity/subject.ts'
 import type { Statements } from '../op.ts'
+import { persistently } from '../store/persistently.ts'
 import { ending } from './advance.ts'
 import { type ConversationRun, runOfConversation } from './locked-run.ts'
 import { honour } from './opt-out.ts'

@@ -3,7 +3,7 @@ import { serviceSeal } from '../access/service-seal.ts'
 import { ADAPTERS, type Adapter } from '../campaign/channel.ts'
 import { type ChannelRow, channelRow, openedSecret, sealedSecret } from '../campaign/channel-settings.ts'
 import { needsTls } from '../campaign/channel-smtp.ts'
-import { isThisMachine } from '../campaign/this-machine.ts'
+import { isThisMachine } from '../connect/this-machine.ts'
 import type { ConsentChannel } from '../identity/contact.ts'
 import {
   choiceOption,

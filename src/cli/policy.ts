@@ -1,6 +1,6 @@
 import { CONSENT_RULES } from '../campaign/gate.ts'
 import { messageBrand } from '../campaign/message-brand.ts'
-import { command, integerOption, type Run, text, UsageError } from './command.ts'
+import { choiceOption, command, integerOption, type Run, text, UsageError } from './command.ts'
 import { brand, ofBrand } from './of-brand.ts'
 
 function timeOf({ values }: Run, name: string): string | null {
@@ -14,13 +14,8 @@ function timeOf({ values }: Run, name: string): string | null {
 const numberOf = ({ values }: Run, name: string, most: number): number | null =>
   text(values, name) === undefined ? null : integerOption(values, name, 0, 1, most)
 
-function consentRuleOf({ values }: Run, name: string): string | null {
-  const given = text(values, name)
-  if (given === undefined) return null
-  if (!CONSENT_RULES.some((rule) => rule === given))
-    throw new UsageError(`--${name} must be ${CONSENT_RULES.join(' or ')}, not "${given}"`)
-  return given
-}
+const consentRuleOf = ({ values }: Run, name: string): string | null =>
+  text(values, name) === undefined ? null : choiceOption(values, name, CONSENT_RULES)
 
 async function policyOf(run: Run) {
   const { policy } = await messageBrand((await ofBrand(run)).db)

@@ -1,9 +1,9 @@
 import { serviceSeal } from '../access/service-seal.ts'
-import { isThisMachine } from '../campaign/this-machine.ts'
 import { connectStore, webhookPath } from '../connect/store/connect.ts'
 import { connectionOf } from '../connect/store/connection.ts'
 import { createReceiver } from '../connect/store/receive.ts'
 import { backfill, reconcile, type SyncOptions, syncStates, type Walked } from '../connect/store/sync.ts'
+import { isThisMachine } from '../connect/this-machine.ts'
 import { fail } from '../errors.ts'
 import {
   command,

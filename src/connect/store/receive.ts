@@ -1,11 +1,11 @@
 import type { Seal } from '../../access/seal.ts'
 import { log } from '../../log.ts'
+import { persistently } from '../../store/persistently.ts'
 import type { Postgres } from '../../store/postgres.ts'
 import { KEPT, NO_LONGER_KEPT, SLICE_BYTES } from '../kept.ts'
 import { createLanes } from '../lanes.ts'
 import { type Connection, connectionsOfShops } from './connection.ts'
 import { carryOut, meaningOf, reasonOf, type Told } from './meaning.ts'
-import { persistently } from './persistently.ts'
 import type { Meaning } from './shopify/topics.ts'
 
 /** dead_letter: kept with the reason, since sending it again would not help. */

@@ -1,4 +1,4 @@
-import { isOvertaken } from '../../errors.ts'
+import { isOvertaken } from '../errors.ts'
 
 const ATTEMPTS = 3
 
