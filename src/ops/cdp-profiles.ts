@@ -83,7 +83,7 @@ export const cdpProfileOps: readonly Op[] = [
     page: LISTED,
     tellsForeignCursors: true,
     errors: ['upstream_error'],
-    what: 'Profiles of customers, or of anonymous visitors, as of the last refresh, with their identities; with `q` those that have this text in their email, phone, name or ids. `totalSize` ends at 10,000; in the order of their ids a walk by `nextCursor` goes on beyond, in the refresh that it began in.',
+    what: 'Profiles of customers, or of anonymous visitors, as of the last refresh, with their identities; with `q` those that have this text in their email, phone, name or ids, in whatever case, with or without accents. `totalSize` ends at 10,000; in the order of their ids a walk by `nextCursor` goes on beyond, in the refresh that it began in.',
     input: {
       query: v.strictObject({
         bucket: v.optional(

@@ -1,7 +1,7 @@
 import { fail } from '../errors.ts'
 import { emailOf } from '../event/email.ts'
 import { phoneAlone } from '../identity/channel.ts'
-import { inAnyCase } from '../lake/any-case.ts'
+import { folded } from '../lake/folded.ts'
 import { KNOWN } from '../lake/sorted.ts'
 import type { Brand, Ctx, CustomerRows, Published, Reader } from '../op.ts'
 import { byBytes } from '../store/duckdb-text.ts'
@@ -51,7 +51,7 @@ export const BUCKETS = { customers: KNOWN, anonymous: `provenance = 'pixel'` } a
 const ASCII = /^[\0-\x7f]*$/
 
 /**
- * What a search looks for: its text, the same as addresses are stored where that may be another one in any case, and the
+ * What a search looks for: its text, the same as addresses are stored where that may be another one, folded, and the
  * number that it means where it is a phone as people write them.
  */
 export function textsOf(
@@ -66,7 +66,7 @@ export function textsOf(
 
 /** That one of these texts, which parameters from this one on have, is in a column. */
 const hasOne = (column: string, texts: readonly string[], parameter: number) =>
-  `(${texts.map((_, n) => `contains(${column}, ${inAnyCase(`$${parameter + n}`)})`).join(' or ')})`
+  `(${texts.map((_, n) => `contains(${column}, ${folded(`$${parameter + n}`)})`).join(' or ')})`
 
 /** A condition for the customers of a bucket, and of a search for texts, which parameters from this one on have. */
 export function wantedSql(
@@ -77,7 +77,7 @@ export function wantedSql(
   if (texts === undefined) return BUCKETS[bucket]
   return bucket === 'customers'
     ? `customer in (select customer from customer_texts where ${hasOne('text', texts, parameter)})`
-    : `${BUCKETS[bucket]} and ${hasOne(inAnyCase('customer_id'), texts, parameter)}`
+    : `${BUCKETS[bucket]} and ${hasOne(folded('customer_id'), texts, parameter)}`
 }
 
 /** Fails with not_found; a merged profile's id finds its survivor, an erased customer's nobody. */
@@ -95,7 +95,7 @@ export const findProfile = ({ db }: Pick<Ctx, 'db'>, id: string): Promise<FoundC
   db.one<FoundCustomer & FoundVisitors>('customer_found', [id, true])
 
 /**
- * Up to `limit` customers with a text, in whatever case, in their email, phone, name or ids, or in those of profiles merged
+ * Up to `limit` customers with a text, folded, in their email, phone, name or ids, or in those of profiles merged
  * into them: the first by id; of those who came between the same two since the base was written, the first who came.
  *
  * By position: once so many are found, DuckDB passes over texts that come later. A limit alone has a thread end as soon as

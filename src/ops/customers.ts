@@ -88,7 +88,7 @@ export const customerOps: readonly Op[] = [
     ...reading,
     name: 'search_customers',
     route: 'GET /v1/customers/search',
-    what: 'Up to 25 customers with a text in an email, a phone, a name or an id of theirs, those of profiles merged into them included, in whatever case, as of the last refresh. A whole email or phone finds whom it identifies, also where a newer one is shown.',
+    what: 'Up to 25 customers with a text in an email, a phone, a name or an id of theirs, those of profiles merged into them included, in whatever case, with or without accents, as of the last refresh. A whole email or phone finds whom it identifies, also where a newer one is shown.',
     input: {
       query: v.strictObject({
         query: v.pipe(text({ min: 1, max: QUERY_LENGTH }), v.trim(), v.nonEmpty('must not be empty')),

@@ -1,4 +1,4 @@
-import { inAnyCase } from '../lake/any-case.ts'
+import { folded } from '../lake/folded.ts'
 import { type Generation, without } from '../lake/generation.ts'
 import {
   type ServedTable,
@@ -23,13 +23,13 @@ export const PARAMS = served('params', 'from params')
 const MARK_EVERY = 1024
 
 /**
- * The texts of customers that a search looks through, in any case; a control character keeps them apart. Compressed
+ * The texts of customers that a search looks through, folded; a control character keeps them apart. Compressed
  * it would take twice as long to look through those of a million, and as columns five times.
  */
 const texts = (rows: string): ServedTable => ({
   name: 'customer_texts',
   plain: ['text'],
-  select: `select position, customer, ${inAnyCase(`concat_ws(
+  select: `select position, customer, ${folded(`concat_ws(
       chr(31), email, phone, concat_ws(' ', first_name, last_name), customer_id,
       case when not suffix(customer_id, store_customer_id) then store_customer_id end,
       array_to_string(aliases, chr(31))

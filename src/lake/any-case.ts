@@ -1,6 +1,0 @@
-/**
- * SQL of a text as it is compared in whatever case. Both sides of a comparison are folded by DuckDB: JavaScript lowers a
- * capital I with a dot to two characters and a Σ by its place in the word, DuckDB does neither. By way of upper case
- * letters of two small forms (σ and ς) become one.
- */
-export const inAnyCase = (text: string): string => `lower(upper(${text}))`
