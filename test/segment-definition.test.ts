@@ -76,6 +76,7 @@ t.test('a refusal begins with the failing path and says what is known there', as
     [{ rule: spend }, /^definition\.source: is required\. Known: customer_profile, /],
     [{ source: 'orders', rule: spend }, /^definition\.source: "orders" is not a source\. .*Known: /],
     [{ source: 'commerce_order', rule: spend }, /Did you mean "commerce_orders"\?/],
+    [{ source: 'orders', rule: spend }, /Did you mean "commerce_orders"\?/],
     [
       { ...profile(spend), name: 'x' },
       /^definition\.name: "name" is not a key here\. .*Known: source, rule$/,

@@ -205,7 +205,7 @@ t.test('a segment has the profiles that the condition counts, of those that can 
     past(group('or', event('product_viewed'), event('product_added_to_cart')), { minimumEventCount: 3 }),
     past(event('product_viewed'), { fromDate: '2025-12-30', operator: 'eventsNotOccurred' }),
     past(event('product_viewed'), { fromDate: '2025-12-30', toDate: '2025-12-30' }),
-    past(event('product_viewed'), { fromDate: '2025-12-31', toDate: '2025-12-30', minimumEventCount: 0 }),
+    past(event('product_viewed'), { fromDate: '2025-12-29', toDate: '2025-12-30', minimumEventCount: 0 }),
     past(event('product_viewed'), { minimumEventCount: 0, maximumEventCount: 2 }),
     past(event('product_viewed'), { minimumEventCount: 2, maximumEventCount: 3 }),
     past(event('product_viewed'), {
@@ -423,6 +423,18 @@ t.test('what is wrong is refused with its path', async (t) => {
     [
       past(event('a'), { minimumEventCount: 2, maximumEventCount: 1 }),
       `${P}.maximumEventCount: must not be less`,
+    ],
+    [
+      past(event('a'), { maximumEventCount: 0 }),
+      `${P}.maximumEventCount: must not be less than minimumEventCount, which is 1 unless given`,
+    ],
+    [
+      past(event('a'), { fromDate: '2025-12-30T01:00+02:00', toDate: '2025-12-29T22:59:59Z' }),
+      `${P}.toDate: must not be before fromDate, which is "2025-12-30T01:00+02:00"`,
+    ],
+    [
+      property('profilePropertyCondition', '')('ordersCount', 'exists'),
+      `${P}.propertyName: "ordersCount" is not a property of profiles. Did you mean "properties.ordersCount"?`,
     ],
     [past(event('a'), { fromDate: 1 }), `${P}.fromDate: must be an ISO 8601 time`],
     [past(event('a'), { operator: 'never' }), `${P}.operator: "never" is not an operator here`],

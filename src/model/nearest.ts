@@ -1,4 +1,7 @@
-/** The known name that differs least from a mistyped one; undefined when none is near. */
+/** Shorter words end too many names. */
+const WORD_FROM = 4
+
+/** The known name that differs least from a mistyped one, or else ends in it; undefined when none is near. */
 export function nearest(name: string, known: Iterable<string>): string | undefined {
   let best: string | undefined
   // Of a name of one letter nothing would be left.
@@ -9,7 +12,15 @@ export function nearest(name: string, known: Iterable<string>): string | undefin
     best = candidate
     least = distance
   }
-  return best
+  return best ?? (name.length < WORD_FROM ? undefined : endingIn(name, known))
+}
+
+/** Of a name such as `commerce_orders` or `properties.ordersCount` the last part was given. */
+function endingIn(name: string, known: Iterable<string>): string | undefined {
+  const ends = [`.${name.toLowerCase()}`, `_${name.toLowerCase()}`]
+  for (const candidate of known)
+    if (ends.some((end) => candidate.toLowerCase().endsWith(end))) return candidate
+  return undefined
 }
 
 /** ` Did you mean "…"?` or nothing, to follow a message about an unknown name. */

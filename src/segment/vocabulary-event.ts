@@ -44,13 +44,23 @@ export function readPastEvent(parameters: Parameters, path: string, walk: Walk):
   const integer = (name: string, least: number, most: number) =>
     parameters.has(name) ? readInteger(parameters.get(name), `${path}.${name}`, least, most) : undefined
   const days = integer('numberOfDays', 1, LIMITS.maxDays) ?? LIMITS.maxDays
-  const least = integer('minimumEventCount', 0, LIMITS.maxTimes) ?? 1
+  const asked = integer('minimumEventCount', 0, LIMITS.maxTimes)
+  const least = asked ?? 1
   const most = integer('maximumEventCount', 0, LIMITS.maxTimes)
   if (most !== undefined && most < least)
-    throw refusal(`${path}.maximumEventCount`, `must not be less than minimumEventCount, which is ${least}`)
+    throw refusal(
+      `${path}.maximumEventCount`,
+      `must not be less than minimumEventCount, which is ${least}${asked === undefined ? ' unless given' : ''}`,
+    )
   const [from, to] = ['fromDate', 'toDate'].map((name) =>
     parameters.has(name) ? readTime(parameters.get(name), `${path}.${name}`) : undefined,
   )
+  // Both are of one form, so that texts compare as times do.
+  if (from !== undefined && to !== undefined && to < from)
+    throw refusal(
+      `${path}.toDate`,
+      `must not be before fromDate, which is ${shown(parameters.get('fromDate'))}`,
+    )
   const occurred = column('occurred_at')
   const dated = [
     ...(from === undefined ? [] : [atLeast(occurred, value('time', from))]),
