@@ -343,6 +343,18 @@ const refused: [fact: string, files: Record<string, string>, message: RegExp][] 
     /a\.sql: current_date depends on more than rows and params/,
   ],
   ['chance', { 'a.sql': 'select random() as x' }, /a\.sql: random\(\) depends on more than rows and params/],
+  [
+    'an age',
+    { 'a.sql': "select age(timestamp '2026-01-01') as x" },
+    /a\.sql: age\(\) depends on more than rows/,
+  ],
+  ...['select x from b using sample 3', 'select x from b tablesample 10%', 'from (from b) tablesample 3'].map(
+    (sampled): [string, Record<string, string>, RegExp] => [
+      sampled,
+      { 'a.sql': sampled, 'b.sql': 'select 1 as x' },
+      /a\.sql: a sample depends on more than rows and params/,
+    ],
+  ),
 ]
 for (const name of [
   'members',

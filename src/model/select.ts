@@ -61,6 +61,7 @@ function walk(file: string, value: unknown, scope: ReadonlySet<string>, reads: S
   if (!isNode(value)) return
   if (value.class !== undefined) checkExpression(file, value)
   else if ('sample' in value && 'query_location' in value) checkTable(file, value, scope, reads)
+  if (isNode(value.sample)) throw unsteady(file, 'a sample')
 
   let inner = scope
   // A CTE sees those before it, and itself only when recursive: `with a as (from a)` reads the relation a.
@@ -95,15 +96,21 @@ function checkTable(file: string, table: Node, scope: ReadonlySet<string>, reads
 }
 
 function checkExpression(file: string, expression: Node): void {
-  const called =
-    expression.class === 'FUNCTION' && UNSTEADY_FUNCTIONS.includes(String(expression.function_name))
+  const called = expression.class === 'FUNCTION' && readsMore(expression)
   const names = Array.isArray(expression.column_names) ? expression.column_names.map(String) : []
   const named =
     expression.class === 'COLUMN_REF' && names.length === 1 && UNSTEADY_NAMES.includes(names[0] ?? '')
   if (!called && !named) return
-  const name = called ? `${expression.function_name}()` : names[0]
-  throw new Error(`${file}: ${name} depends on more than rows and params; times come from params.as_of`)
+  throw unsteady(file, called ? `${expression.function_name}()` : String(names[0]))
 }
+
+/** `age` of one time is how long ago that was. */
+const readsMore = ({ function_name: name, children }: Node): boolean =>
+  UNSTEADY_FUNCTIONS.includes(String(name)) ||
+  (name === 'age' && Array.isArray(children) && children.length === 1)
+
+const unsteady = (file: string, what: string) =>
+  new Error(`${file}: ${what} depends on more than rows and params; times come from params.as_of`)
 
 function selectsStar(node: unknown): boolean {
   if (!isNode(node)) return false
