@@ -21,7 +21,9 @@ const TABLES = ['BASE_TABLE', 'EMPTY', 'EXPRESSION_LIST', 'JOIN', 'PIVOT', 'SUBQ
 /** What changes the answer of a model over the same rows and params: the clock, chance, the session. */
 const UNSTEADY_FUNCTIONS = [
   'now today get_current_time get_current_timestamp transaction_timestamp current_localtime',
-  'current_localtimestamp random setseed uuid uuidv4 uuidv7 gen_random_uuid nextval currval',
+  'current_localtimestamp ago pg_conf_load_time pg_postmaster_start_time',
+  'txid_current current_transaction_id current_query_id current_connection_id current_query',
+  'random setseed uuid uuidv4 uuidv7 gen_random_uuid nextval currval',
   'getenv getvariable current_setting',
 ].flatMap((names) => names.split(' '))
 const UNSTEADY_NAMES = ['current_timestamp', 'current_date', 'current_time', 'localtime', 'localtimestamp']
@@ -106,7 +108,7 @@ function checkExpression(file: string, expression: Node): void {
 
 /** `age` of one time is how long ago that was. */
 const readsMore = ({ function_name: name, children }: Node): boolean =>
-  UNSTEADY_FUNCTIONS.includes(String(name)) ||
+  [...UNSTEADY_FUNCTIONS, ...UNSTEADY_NAMES].includes(String(name)) ||
   (name === 'age' && Array.isArray(children) && children.length === 1)
 
 const unsteady = (file: string, what: string) =>
