@@ -6,17 +6,18 @@ export function nearest(name: string, known: Iterable<string>): string | undefin
   let best: string | undefined
   // Of a name of one letter nothing would be left.
   let least = Math.min(Math.floor(name.length / 3) + 1, name.length - 1)
-  for (const candidate of known) {
+  const names = [...known]
+  for (const candidate of names) {
     const distance = edits(name.toLowerCase(), candidate.toLowerCase())
     if (distance > least || (distance === least && best !== undefined)) continue
     best = candidate
     least = distance
   }
-  return best ?? (name.length < WORD_FROM ? undefined : endingIn(name, known))
+  return best ?? (name.length < WORD_FROM ? undefined : endingIn(name, names))
 }
 
 /** Of a name such as `commerce_orders` or `properties.ordersCount` the last part was given. */
-function endingIn(name: string, known: Iterable<string>): string | undefined {
+function endingIn(name: string, known: readonly string[]): string | undefined {
   const ends = [`.${name.toLowerCase()}`, `_${name.toLowerCase()}`]
   for (const candidate of known)
     if (ends.some((end) => candidate.toLowerCase().endsWith(end))) return candidate
