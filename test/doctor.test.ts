@@ -9,6 +9,7 @@ import { readConfig } from '../src/config.ts'
 import { snapshotAll } from '../src/lake/horizon.ts'
 import { listedFiles } from '../src/lake/lost.ts'
 import { missingOf } from '../src/ready.ts'
+import { noteFailed } from '../src/segment/failed.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
 import connect from '../src/store/driver.ts'
 import { startWorker } from '../src/work.ts'
@@ -81,6 +82,20 @@ t.test('doctor tries the secret key', async (t) => {
 
 t.test('doctor loads the models', async (t) => {
   t.match(await doctor(), { models: /^ok {5}models: \d+ load$/ })
+})
+
+t.test('doctor says which brand’s refresh failed, and why, until one succeeds', async (t) => {
+  t.match(await doctor(), { refreshes: 'ok     refreshes: none fails' })
+  const brand = await newBrand(app.pipeline)
+  await noteFailed(app.pipeline, brand.id, new Error('models/own.sql: no such column'), {
+    results: null,
+    ms: 1,
+  })
+  t.match(await doctor(), {
+    refreshes: `WRONG  refreshes: ${brand.shop_domain}: models/own.sql: no such column. Reads`,
+  })
+  await refreshBrand(app.pipeline, brand.id)
+  t.match(await doctor(), { refreshes: 'ok     refreshes: none fails' })
 })
 
 t.test('a lake folder that is not the one of the service keeps it from being ready', async (t) => {

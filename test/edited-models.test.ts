@@ -180,6 +180,18 @@ t.test('commands', async (t) => {
     t.match(await its.recoup('export', '--model', 'worded', '--to', file), { code: 0 })
     t.equal(readFileSync(file, 'utf8'), 'order,group\n1,"[""a""]"\n')
   })
+
+  await t.test('a model that fails over the rows there are is named by its file', async (t) => {
+    const header = '-- what: w\n-- grain: customer\n-- refresh: at every read\n'
+    write(`${header}select customer, email::integer as years from stg_customers\n`, 'models/ages.sql')
+    write(`${header}select customer, years + 1 as next from ages\n`, 'models/coming.sql')
+    const stderr = /^recoup: models\/ages\.sql: Conversion Error: Could not convert [^\n]*\n$/
+    const to = join(t.testdir(), 'x.csv')
+    t.match(await its.recoup('export', '--model', 'coming', '--to', to), { code: 1, stderr })
+    t.match(await its.recoup('sql', 'select sum(next) from Coming'), { code: 1, stderr })
+    const own = await its.recoup('sql', 'select email::integer from stg_customers')
+    t.match(own, { code: 1, stderr: /^recoup: Conversion Error/ })
+  })
 })
 
 /** Models of one's own over what visits and profiles move, which no customer's rows alone say. */

@@ -369,6 +369,18 @@ for (const name of [
     { 'ltv.sql': 'select 1 as customer', [`${name}.sql`]: 'select 1 as customer' },
     new RegExp(`/${name}\\.sql: "${name}" is the name of a relation that refreshes make$`),
   ])
+for (const name of ['order', 'left', 'table'])
+  refused.push([
+    `the name ${name}`,
+    { [`${name}.sql`]: 'select 1 as customer' },
+    new RegExp(`/${name}\\.sql: "${name}" is a word of SQL`),
+  ])
+for (const select of ['1 as x, 2 as x', '1 as x, 2 as "X", 3 as x_1'])
+  refused.push([
+    select,
+    { 'a.sql': `select 1 as customer, ${select}` },
+    /a\.sql: two columns are named "X"$/i,
+  ])
 for (const statement of [
   'create table x as select 1',
   'drop table x',

@@ -19,6 +19,8 @@ import { runModels } from '../src/model/run.ts'
 import { modelCases, runCase, withModels } from './fixtures/model-case.ts'
 import { HEADER, loadFiles } from './fixtures/model-files.ts'
 
+const RANDOM_STORE = 'test/fixtures/random-store.sql'
+
 const models = await loadModels()
 
 for (const [file, cases] of modelCases('test/models')) {
@@ -46,7 +48,7 @@ t.test('a model has no rows where what its header says they come from has none',
     return from ? rootOf(from) : `${relation}${where ? ` where ${where}` : ''}`
   }
   await withModels(models, {}, async (connection) => {
-    await connection.run(readFileSync(join(CHECKOUT, 'test/fixtures/random-store.sql'), 'utf8'))
+    await connection.run(readFileSync(join(CHECKOUT, RANDOM_STORE), 'utf8'))
     for (const { name, from } of models) {
       if (from === undefined) continue
       await connection.run(`begin; delete from ${rootOf(from)}`)
@@ -61,7 +63,7 @@ t.test('products that are kept beside lines say what these do', async (t) => {
   for (const model of models.filter(({ name }) => [ORDER_LINES, ORDER_PRODUCTS, 'stg_orders'].includes(name)))
     t.notOk(isEdited(model), `${model.name} is ${hashOf(model.sql)} now`)
   await withModels(models, {}, async (connection) => {
-    await connection.run(readFileSync(join(CHECKOUT, 'test/fixtures/random-store.sql'), 'utf8'))
+    await connection.run(readFileSync(join(CHECKOUT, RANDOM_STORE), 'utf8'))
     const rows = async (sql: string) =>
       (await connection.runAndReadAll(`select * from (${sql}) order by all`)).getRowsJson()
     const byName = new Map(models.map((model) => [model.name, model]))
@@ -121,11 +123,14 @@ t.test('a text is the same time on a profile as in a file that is imported', asy
 
 t.test('audits over a random store', async (t) => {
   await withModels(models, {}, async (connection) => {
-    await connection.run(readFileSync(join(CHECKOUT, 'test/fixtures/random-store.sql'), 'utf8'))
+    await connection.run(readFileSync(join(CHECKOUT, RANDOM_STORE), 'utf8'))
     const one = async (select: string) => (await connection.runAndReadAll(select)).getRowsJson()[0]
 
     for (const model of models) {
-      t.ok(Number((await one(`select count(*) from ${model.name}`))?.[0]) > 0, `${model.name} has rows`)
+      t.ok(
+        Number((await one(`select count(*) from ${model.name}`))?.[0]) > 0,
+        `${model.name} has rows over ${RANDOM_STORE}`,
+      )
       await t.resolves(
         checkGrains(connection, [model]),
         `${model.name} has one row per ${model.grain.join(', ')}`,

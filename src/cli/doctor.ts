@@ -12,13 +12,18 @@ import connect from '../store/driver.ts'
 import { readOnlyReason } from '../store/read-only.ts'
 import { runningOn } from '../store/running.ts'
 import { command } from './command.ts'
-import type { LakeStatus } from './status.ts'
+import type { BrandStatus, LakeStatus } from './status.ts'
 
 const LAG_ALARM_SECONDS = 60
 const LEAST_FREE_SHARE = 0.05
+const MOST_NAMED = 5
 const SERVER_MS = 5_000
 /** A worker plans every minute. */
 const WORKER_ALARM_SECONDS = 180
+
+const firstOf = (all: readonly string[], between: string) =>
+  all.slice(0, MOST_NAMED).join(between) +
+  (all.length > MOST_NAMED ? ` and ${all.length - MOST_NAMED} more` : '')
 
 interface Finding {
   ok: boolean
@@ -35,6 +40,7 @@ const CHECKS: readonly (readonly [name: string, look: Look])[] = [
   ['server', server],
   ['worker', worker],
   ['models', models],
+  ['refreshes', refreshes],
   ['lake lag', lakeLag],
   ['lake files', lakeFiles],
   ['dead events', deadEvents],
@@ -153,6 +159,18 @@ async function models(): Promise<Finding> {
   return { ok: true, detail: `${all.length} load` }
 }
 
+async function refreshes({ postgres }: App): Promise<Finding> {
+  const brands = await postgres.pipeline.many<BrandStatus>('status_brands')
+  const failed = brands.flatMap(({ shop_domain: shop, error }) =>
+    error === null ? [] : [`${shop}: ${error}`],
+  )
+  if (failed.length === 0) return { ok: true, detail: 'none fails' }
+  return {
+    ok: false,
+    detail: `${firstOf(failed, '; ')}. Reads of these brands go on from the results before`,
+  }
+}
+
 const lakeStatus = ({ postgres }: App) => postgres.pipeline.one<LakeStatus>('status_lake')
 
 async function lakeLag(app: App): Promise<Finding> {
@@ -161,7 +179,6 @@ async function lakeLag(app: App): Promise<Finding> {
   return { ok: false, detail: `${lag} s: is a worker running (recoup work)?` }
 }
 
-const MOST_NAMED = 5
 const LOOKED_AT_ONCE = 64
 
 /** Their sizes tell what is gone or cut off; to read them all takes too long. */
@@ -180,10 +197,11 @@ async function lakeFiles({ pipeline }: App): Promise<Finding> {
   const listed = new Set((await listedFiles(pipeline, null)).map(({ path }) => path))
   const missing = lost.filter((path) => listed.has(path)).sort()
   if (missing.length === 0) return { ok: true, detail: `${listed.size} are there, none cut off` }
-  const named = missing.slice(0, MOST_NAMED).join(', ')
-  const more = missing.length > MOST_NAMED ? ` and ${missing.length - MOST_NAMED} more` : ''
   const advice = 'recoup refresh makes served-… anew, all others are in a backup'
-  return { ok: false, detail: `missing or cut off in ${pipeline.lakeDir}: ${named}${more}: ${advice}` }
+  return {
+    ok: false,
+    detail: `missing or cut off in ${pipeline.lakeDir}: ${firstOf(missing, ', ')}: ${advice}`,
+  }
 }
 
 async function deadEvents(app: App): Promise<Finding> {

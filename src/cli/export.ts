@@ -2,7 +2,8 @@ import { access, chmod, constants, copyFile, mkdir, rename, rm, stat } from 'nod
 import { dirname, extname, join, resolve } from 'node:path'
 import { v7 as uuidv7 } from 'uuid'
 import type { Session } from '../lake/session.ts'
-import { loadReadable, type Model } from '../model/graph.ts'
+import { causeOf } from '../model/failing.ts'
+import { loadReadable, type Model, type Readable } from '../model/graph.ts'
 import { didYouMean } from '../model/nearest.ts'
 import { openReading } from '../segment/reading.ts'
 import { identifier, literal } from '../store/duckdb.ts'
@@ -19,8 +20,7 @@ const FORMATS: Readonly<Record<string, string>> = {
 /** Percentages of what DuckDB has written are asked for this often. */
 const LOOK_MS = 250
 
-async function checkModel(name: string): Promise<Model> {
-  const { models, leftOut } = await loadReadable()
+function checkModel(name: string, { models, leftOut }: Readable): Model {
   const model = models.find((one) => one.name === name)
   if (model) return model
   const broken = leftOut.get(name)
@@ -110,7 +110,8 @@ export const exportCommands = [
     },
     stops: true,
     run: async ({ app: open, values, progress, stop: { signal } }) => {
-      const model = await checkModel(required(values, 'model'))
+      const readable = await loadReadable()
+      const model = checkModel(required(values, 'model'), readable)
       const to = await checkTarget(required(values, 'to'))
       const past = timeOption(values, 'as-of')
       const app = await open()
@@ -124,6 +125,8 @@ export const exportCommands = [
           as_of: session.asOf.toISOString(),
           ...(await write(session, model, to, shown)),
         }
+      } catch (error) {
+        throw await causeOf(error, session.duck, [model.name], readable.models)
       } finally {
         shown.end()
         await session.close()

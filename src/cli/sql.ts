@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import { text as textOf } from 'node:stream/consumers'
 import type { Session } from '../lake/session.ts'
+import { causeOf } from '../model/failing.ts'
 import { loadReadable } from '../model/graph.ts'
 import type { Brand } from '../op.ts'
 import { openReading } from '../segment/reading.ts'
@@ -21,7 +22,11 @@ const statementsOf = (given: readonly string[]) =>
 async function query(session: Session, text: string): Promise<Row[][]> {
   try {
     return (await session.duck.answers(text)).map((rows) => rows.map((row) => plain(row) as Row))
-  } catch (error) {
+  } catch (failed) {
+    const { models } = await loadReadable()
+    const words = new Set(text.toLowerCase().match(/\w+/g))
+    const named = models.map(({ name }) => name).filter((name) => words.has(name))
+    const error = await causeOf(failed, session.duck, named, models)
     const message = error instanceof Error ? error.message : String(error)
     throw new UsageError((await inOurWords(message)) ?? message)
   }

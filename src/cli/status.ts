@@ -2,7 +2,7 @@ import { lakeProblem } from '../lake/owner.ts'
 import { command } from './command.ts'
 import { table } from './table.ts'
 
-interface BrandStatus {
+export interface BrandStatus {
   brand_id: string
   shop_domain: string
   generation: number

@@ -51,6 +51,7 @@ export async function readModels(files: readonly ModelFile[], folder: string): P
       const name = basename(path, '.sql')
       try {
         checkName(join(folder, path), name, models.get(name), names)
+        await checkWord(connection, join(folder, path), name)
         models.set(name, await readModel(connection, folder, path, text))
       } catch (error) {
         broken.set(name, error as Error)
@@ -102,6 +103,15 @@ function checkName(file: string, name: string, taken: Model | undefined, names: 
   if (GIVEN.has(name)) throw new Error(`${file}: "${name}" is the name of a source`)
   if (isOwn(name, (other) => names.has(other)))
     throw new Error(`${file}: "${name}" is the name of a relation that refreshes make`)
+}
+
+/** Words of SQL that stand for no relation without quotes. */
+async function checkWord(connection: DuckDBConnection, file: string, name: string): Promise<void> {
+  try {
+    await connection.run(`create table ${name} as select 1 as x; from ${name}; drop table ${name}`)
+  } catch (cause) {
+    throw new Error(`${file}: "${name}" is a word of SQL; name the model by another`, { cause })
+  }
 }
 
 function checkReads(
@@ -177,6 +187,18 @@ function checkColumns({ file, grain, by, seen, plain = [], ...model }: Model): v
     }
 }
 
+/** Of columns with one name DuckDB calls the second otherwise: `ltv_1`. */
+async function checkDistinct(connection: DuckDBConnection, { file, sql, columns }: Model): Promise<void> {
+  if (!columns.some(([column]) => /_\d+$/.test(column))) return
+  const selected = await connection.runAndReadAll(`describe ${sql}`)
+  const seen = new Set<string>()
+  for (const [column] of selected.getRows()) {
+    const name = String(column).toLowerCase()
+    if (seen.has(name)) throw new Error(`${file}: two columns are named "${column}"`)
+    seen.add(name)
+  }
+}
+
 /** Has DuckDB find every column and function, and say what columns there are; over empty tables: next to nothing is computed. */
 async function bind(
   connection: DuckDBConnection,
@@ -192,6 +214,7 @@ async function bind(
       // On one line, so that lines in what DuckDB says are those of the file.
       await naming(model, () => inTime(connection, `create table ${name} as ${sql}`))
       model.columns = await columnsOf(connection, name)
+      await checkDistinct(connection, model)
       checkColumns(model)
       const people = ordered.find((other) => other.seen && reads.includes(other.name))
       if (model.of && people) await checkOfSales(connection, model, people)
