@@ -1,14 +1,13 @@
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { eraseDue } from '../src/connect/erase/due.ts'
 import { importFolder } from '../src/connect/import/folder.ts'
-import { type ImportOptions, importFile } from '../src/connect/import/import.ts'
+import { importFile } from '../src/connect/import/import.ts'
 import { knownEvents } from '../src/connect/import/known-events.ts'
 import type { ImportKind } from '../src/connect/import/targets.ts'
 import { abandonCheckouts } from '../src/connect/store/abandon.ts'
@@ -16,9 +15,9 @@ import { requestErasure } from '../src/identity/erasure-request.ts'
 import { compactBrand } from '../src/lake/compact.ts'
 import { snapshotAll } from '../src/lake/horizon.ts'
 import type { Brand } from '../src/op.ts'
-import { openDuck } from '../src/store/duckdb.ts'
 import { brand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
+import { importStore, inAnHour, parquet } from './fixtures/import-store.ts'
 import { lake, logBatch, sourceRows } from './fixtures/lake.ts'
 import { connect, storeServer } from './fixtures/store.ts'
 import { order as orderBody, refund as refundBody } from './fixtures/store-bodies.ts'
@@ -33,39 +32,7 @@ const db = await database(t)
 const pipeline = await lake(t, db)
 const { send } = await storeServer(t, db)
 
-/** A brand, and a way to import a text or a file into it; refused rows are returned, too. */
-async function store(t: Test) {
-  const folder = mkdtempSync(join(tmpdir(), 'recoup-import-test-'))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-  const owner = await brand(db, { currency_code: 'EUR' })
-  const file = (name: string, text: string | Buffer) => {
-    writeFileSync(join(folder, name), text)
-    return join(folder, name)
-  }
-  const run = async (kind: ImportKind, path: string, options: Partial<ImportOptions> = {}) => {
-    const report = await importFile({ pipeline, brand: owner, kind, file: path, ...options })
-    const rejects = report.rejects_file ? readFileSync(report.rejects_file, 'utf8').trimEnd().split('\n') : []
-    return { report, rejects: rejects.map((line) => JSON.parse(line) as Record<string, unknown>) }
-  }
-  return { owner, folder, file, run, orders: () => orders(owner) }
-}
-
-/** A file of the rows of a query, with its types. */
-async function parquet(folder: string, query: string): Promise<string> {
-  const path = join(folder, 'rows.parquet')
-  const duck = await openDuck({ memoryMb: 256, threads: 1, tempDir: folder })
-  await duck.run(`copy (${query}) to '${path}' (format parquet)`)
-  duck.close()
-  return path
-}
-
-const orders = async ({ id }: Brand) => [
-  ...(await db.postgres.sql`
-    select external_id, number, state, billing_status, currency_code, subtotal, discount_total, total, refunded_total,
-      discount_codes, lines, test, store_order.deleted, store_order.created_at, store_order.updated_at, cancelled_at, store_order.email, store_order.phone, customer.store_customer_id
-    from store_order left join customer using (brand_id, subject)
-    where brand_id = ${id} order by external_id`),
-]
+const store = (t: Test) => importStore(t, pipeline)
 
 t.test('a file imported into two brands, or as two kinds, leaves refused rows of each', async (t) => {
   const { run, file } = await store(t)
@@ -744,7 +711,7 @@ t.test('an order that the store removed stays hidden, whatever a file says', asy
   await send(owner, { topic: 'orders/delete', body: '{"id":1001}' })
   const path = file(
     'o.csv',
-    'external_id,created_at,updated_at,total\n1,2026-11-20,2027-01-01,5\n1001,2026-11-20,2027-01-01,5\n',
+    `external_id,created_at,updated_at,total\n1,2026-11-20,${inAnHour()},5\n1001,2026-11-20,${inAnHour()},5\n`,
   )
   t.match((await run('orders', path)).report, { imported: 2 })
   t.match((await run('orders', path)).report, { imported: 0, unchanged: 2 })
@@ -1500,7 +1467,10 @@ t.test('a file of customers without dates neither replaces nor outranks the stor
   t.match((await run('customers', path)).report, { imported: 0, unchanged: 3 })
   await told(8, 'Bob', '2026-02-01T00:00:00Z')
   t.same(await names(), ['Ann', 'Bob', 'removed'])
-  await run('customers', file('d.csv', 'customer_external_id,first_name,updated_at\n9,New Eve,2027-01-01\n'))
+  await run(
+    'customers',
+    file('d.csv', `customer_external_id,first_name,updated_at\n9,New Eve,${inAnHour()}\n`),
+  )
   t.same(await names(), ['Ann', 'Bob', 'removed'])
 })
 

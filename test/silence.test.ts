@@ -18,7 +18,10 @@ t.teardown(() => owner.end())
 
 async function forgetful(t: Teardown, { max = 1, awayMs = 3_600_000 } = {}) {
   const between = await proxy(t, db.url)
-  const made = openPostgres(between.url, { max, silence: { silentMs: 500, lookMs: 50, askMs: 5_000, awayMs } })
+  const made = openPostgres(between.url, {
+    max,
+    silence: { silentMs: 500, lookMs: 50, askMs: 5_000, awayMs },
+  })
   t.teardown(() => made.close())
   const another = () => {
     const sql = made.pool({ max: 1 })

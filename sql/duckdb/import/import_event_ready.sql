@@ -4,11 +4,6 @@ set properties = json_merge_patch(coalesce(properties, '{}'), extra_properties)
 where extra_properties is not null;
 
 insert into fault (n, field, value, reason)
-select n, 'occurred_at', occurred_at::varchar, 'is more than 24 hours ahead'
-from picked
-where occurred_at > getvariable('now')::timestamp + interval 24 hours and n not in (select n from fault);
-
-insert into fault (n, field, value, reason)
 select n, 'properties', left(properties, 200), 'is larger than 64 KB'
 from picked
 where strlen(properties) > 65536 and n not in (select n from fault);

@@ -16,6 +16,20 @@ from (
 where n not in (select n from fault)
 group by n;
 
+-- A line without an id has its place for one.
+insert into fault (n, field, value, reason)
+with placed as (
+    select n, external_id, id, row_number() over (partition by external_id order by n, pos)::varchar as place
+    from line
+    where external_id in (select external_id from line group by external_id having count(id) between 1 and count(*) - 1)
+)
+
+select placed.n, 'line.id', any_value(placed.id), 'is the place of another line of the order, which has no id'
+from placed
+join placed as other using (external_id)
+where placed.id = other.place and other.id is null and placed.n not in (select n from fault)
+group by placed.n;
+
 insert into fault (n, field, value, reason)
 select n, 'line.total', null, 'is too large as quantity × price'
 from line

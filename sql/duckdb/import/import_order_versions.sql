@@ -3,7 +3,7 @@ delete from picked
 where n in (
     select n
     from picked
-    where fault is null
+    where n not in (select n from fault)
     qualify updated_at < max(updated_at) over (partition by external_id)
 );
 

@@ -1,6 +1,7 @@
 -- $2: JSON rows, $3: they say when they changed last, $4: their subjects, $5: the store says so, no file. Of what the store
 -- described a file knows better only if it says that it is newer. What was typed in it (email, phone) the store alone says.
 -- Of what the service found out since, a file unsays nothing: that it was left or completed, and how far it has come.
+-- What a file dates ahead keeps out no word of the store.
 insert into checkout as stored (
     brand_id, external_id, id, subject, state, currency_code, total, item_count, url, created_at, updated_at, abandoned_at,
     completed_at, token, email, phone, deleted, erased
@@ -54,7 +55,7 @@ where
         when $5::boolean or not exists (
             select from store_version as version
             where version.brand_id = stored.brand_id and version.kind = 'checkout' and version.external_id = stored.external_id
-        ) then not $3::boolean or excluded.updated_at >= stored.updated_at
+        ) then not $3::boolean or excluded.updated_at >= stored.updated_at or $5::boolean and stored.updated_at > now()
         else $3::boolean and excluded.updated_at > stored.updated_at
     end
     and (

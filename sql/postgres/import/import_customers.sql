@@ -1,7 +1,7 @@
--- Customer records of one chunk ($2: JSON rows, $3: their subjects), after assignSubjects made them. The last row of a
+-- Customer records of one chunk ($2: JSON rows, $3: their subjects, $4: the store says so, no file), after assignSubjects made them. The last row of a
 -- customer wins; empty fields leave what is known. Lists the customers that this transaction made or changed.
 -- A row describes its own profile, merged or not, so that a merge can be undone. One that does not say when it was written
--- may be of any time: it changes no record of the store, and makes none newer.
+-- may be of any time: it changes no record of the store, and makes none newer. What a file dates ahead keeps out no word of the store.
 with given as materialized (
     select distinct on (sent.subject)
         $1::uuid as brand_id, sent.subject, sent.email, sent.phone, sent.first_name,
@@ -50,7 +50,9 @@ described as (
         and customer.subject = given.subject
         and case
             when given.updated_at is null then told.subject is null
-            else given.updated_at >= customer.updated_at or not (customer.has_record or customer.updated_at <> customer.created_at)
+            else given.updated_at >= customer.updated_at
+                or $4::boolean and customer.updated_at > now()
+                or not (customer.has_record or customer.updated_at <> customer.created_at)
         end
         and (
             customer.email, customer.phone, customer.first_name, customer.last_name, customer.tags, customer.created_at,

@@ -1,7 +1,8 @@
 -- Orders of one chunk ($2: JSON rows, $3: their lines, one JSON array a line of text, $4: their subjects; $5: the rows
 -- say when they changed last; $6: the store says so, no file). Returns what changed. What attribution and other sources know
 -- stays where the rows say nothing; of an order that the store described (it has a `financial_status`) a file knows better
--- only if it says that it is newer. Lines come apart because JSON inside JSON is parsed three times.
+-- only if it says that it is newer, and one that dates it ahead, as where it names no zone, keeps out no word of the store.
+-- Lines come apart because JSON inside JSON is parsed three times.
 insert into store_order as stored (
     brand_id, external_id, id, number, subject, email, phone, state, billing_status, currency_code, subtotal, discount_total,
     total, refunded_total, discount_codes, lines, test, created_at, updated_at, cancelled_at, recovered_at, deleted, erased
@@ -61,7 +62,7 @@ on conflict (brand_id, external_id) do update set
 where
     case
         when $6::boolean or stored.financial_status is null
-            then not $5::boolean or excluded.updated_at >= stored.updated_at
+            then not $5::boolean or excluded.updated_at >= stored.updated_at or $6::boolean and stored.updated_at > now()
         else $5::boolean and excluded.updated_at > stored.updated_at
     end
     and (

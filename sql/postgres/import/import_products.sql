@@ -1,5 +1,6 @@
 -- $2: JSON rows, $3: they say when they changed last, $4: the store says so, no file. Of what the store described a file
 -- knows better only if it says that it is newer.
+-- What a file dates ahead keeps out no word of the store.
 insert into product as stored (brand_id, id, title, status, variants, images, updated_at, deleted)
 select
     $1, id, title, status, variants, images, updated_at,
@@ -23,7 +24,7 @@ where
         when $4::boolean or not exists (
             select from store_version as version
             where version.brand_id = stored.brand_id and version.kind = 'product' and version.external_id = stored.id
-        ) then not $3::boolean or coalesce(excluded.updated_at >= stored.updated_at, true)
+        ) then not $3::boolean or coalesce(excluded.updated_at >= stored.updated_at, true) or $4::boolean and stored.updated_at > now()
         else $3::boolean and excluded.updated_at > stored.updated_at
     end
     and (

@@ -1,5 +1,6 @@
 -- $2: JSON rows, $3: they say when they changed last, $4: their subjects, $5: the store says so, no file. Of what the store
 -- described a file knows better only if it says that it is newer.
+-- What a file dates ahead keeps out no word of the store.
 insert into subscription as stored (
     brand_id, external_id, id, subject, status, product_id, title, interval_unit, interval_count, price, currency_code,
     started_at, next_billing_at, cancelled_at, updated_at
@@ -38,7 +39,7 @@ where
         when $5::boolean or not exists (
             select from store_version as version
             where version.brand_id = stored.brand_id and version.kind = 'subscription' and version.external_id = stored.external_id
-        ) then not $3::boolean or excluded.updated_at >= stored.updated_at
+        ) then not $3::boolean or excluded.updated_at >= stored.updated_at or $5::boolean and stored.updated_at > now()
         else $3::boolean and excluded.updated_at > stored.updated_at
     end
     and (

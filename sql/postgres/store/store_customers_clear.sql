@@ -25,7 +25,9 @@ held as (
         -- As import_customers takes it.
         case
             when given.updated_at is not null
-                then given.updated_at >= customer.updated_at or not (customer.has_record or customer.updated_at <> customer.created_at)
+                then given.updated_at >= customer.updated_at
+                or customer.updated_at > now()
+                or not (customer.has_record or customer.updated_at <> customer.created_at)
         end as is_newer
     from given
     -- Told twice whose rows: of a join alone all rows of the brand can be read.

@@ -70,6 +70,9 @@ const decimal = (places: number): Cast => ({
 
 const text = upTo(LONGEST_TEXT)
 
+/** How spreadsheets and columns of floating-point numbers write what is too long for them: 5.61E+12. */
+const ROUNDED = '^-?\\d([.,]\\d+)?[eE]\\+\\d+$'
+
 const CASTS: Record<TargetType, Cast> = {
   id: upTo(LONGEST_ID),
   text,
@@ -136,6 +139,7 @@ const CASTS: Record<TargetType, Cast> = {
 
 /** Integers below it are exact as doubles. */
 export const EXACT_BELOW = 2 ** 53
+const EXACT_FLOAT_BELOW = 2 ** 24
 
 /** Null where bytes are no UTF-8. */
 const decoded = (value: string) => `try(decode(${value}))`
@@ -145,19 +149,24 @@ export const textOf = (value: string) => `coalesce(${decoded(value)}, ${value}::
 
 const BLANKS = `' ' || chr(9) || chr(10) || chr(13) || chr(160)`
 
+const NESTED = /\[\d*\]$|^(STRUCT|MAP|UNION)\b/
+
+const isNested = (source: string, value: string) =>
+  source === 'JSON'
+    ? `json_type(${value}) in ('OBJECT', 'ARRAY')`
+    : `${NESTED.test(source)} and ${value} is not null`
+
 /** SQL of a value as trimmed text; null for what stands for no value. */
 function asText(value: string, source: string, target: TargetType): string {
-  const isNested = source.endsWith('[]') || /^(STRUCT|MAP|UNION)\b/.test(source)
-  if (isNested) return `to_json(${value})::VARCHAR`
+  if (NESTED.test(source)) return `to_json(${value})::VARCHAR`
   if (source === 'JSON') {
     if (target === 'object' || target === 'array') return `nullif(${value}::VARCHAR, 'null')`
     const shown = blank(`${value} ->> '$'`)
     return target === 'time' ? epoch(jsonNumber(value), shown) : shown
   }
   if (/^(DOUBLE|FLOAT)$/.test(source)) {
-    // An id that passed through a floating-point column is 17850.0 there, a missing one NaN.
-    const whole = wholeText(value, `abs(${value}) < ${EXACT_BELOW}`)
-    const shown = target === 'time' ? epoch(value, whole) : whole
+    const isExact = `abs(${value}) < ${source === 'FLOAT' ? EXACT_FLOAT_BELOW : EXACT_BELOW}`
+    const shown = floatText(value, isExact, target)
     return `case when not isnan(${value}) then ${shown} end`
   }
   if (target === 'time' && /^(U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|DECIMAL.*)$/.test(source))
@@ -169,9 +178,25 @@ function asText(value: string, source: string, target: TargetType): string {
 
 const blank = (value: string) => `nullif(trim(${value}, ${BLANKS}), '')`
 
+/** How programs write a value that there is not, in these capitals: Null is a name. */
+const NO_VALUES = ['NULL', 'null', '\\N', '#N/A', 'N/A', 'n/a', 'NaN', 'nan', 'None', 'undefined']
+
+const given = (text: string) =>
+  `case when ${text} not in (${NO_VALUES.map(literal).join(', ')}) then ${text} end`
+
 /** Without the zeros after the point where a number is whole. */
 const wholeText = (value: string, isExact: string) =>
   `case when ${value} = trunc(${value}) and ${isExact} then ${value}::HUGEINT::VARCHAR else ${value}::VARCHAR end`
+
+/** An id that passed through a floating-point column is 17850.0 there, a missing one NaN. */
+function floatText(value: string, isExact: string, target: TargetType): string {
+  const whole = wholeText(value, isExact)
+  if (target === 'time') return epoch(value, whole)
+  // One that is rounded shows that it is.
+  return target === 'id'
+    ? `case when ${isExact} then ${whole} else format('{:.6e}', ${value}::DOUBLE) end`
+    : whole
+}
 
 const jsonNumber = (value: string) =>
   `case when json_type(${value}) in ('UBIGINT', 'BIGINT', 'DOUBLE') then try_cast(${value} ->> '$' as DOUBLE) end`
@@ -200,7 +225,7 @@ export function pick({ into, from, row, carry = [], where, targets, mapped, plac
   const raw = filled.map(({ expression }, at) => `(${expression}\n) as raw_${at}`)
   const texts = filled.map(({ type, target }, at) => {
     const text = asText(`raw_${at}`, type, target.type)
-    return `${target.type === 'id' ? asId(text, target) : text} as text_${at}`
+    return `${target.type === 'id' ? asId(text, target) : given(text)} as text_${at}`
   })
   const casts = filled.map(({ target }, at) => `${CASTS[target.type].value(`text_${at}`)} as cast_${at}`)
   const values = filled.map(({ target }, at) => `${validValue(`cast_${at}`, target)} as value_${at}`)
@@ -234,6 +259,14 @@ function faultsOf(name: string, target: Target, source: string, at: number, plac
   const faults = [fault(`value_${at} is null and text_${at} is not null`, reason(target))]
   if (source === 'BLOB')
     faults.unshift(fault(`raw_${at} is not null and ${decoded(`raw_${at}`)} is null`, 'is no UTF-8 text'))
+  if (target.type === 'id')
+    faults.push(
+      fault(`${isNested(source, `raw_${at}`)}`, 'is an object or a list, no id'),
+      fault(
+        `regexp_matches(text_${at}, ${literal(ROUNDED)})`,
+        'is a number that lost its digits: write its column as text',
+      ),
+    )
   if (target.noId === 'refused')
     faults.push(fault(`is_no_id(text_${at})`, 'stands for no id: leave it empty where there is none'))
   if (target.required) faults.push(fault(`text_${at} is null`, 'is missing'))

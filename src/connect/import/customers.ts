@@ -24,7 +24,7 @@ export async function importCustomers(run: ImportRun): Promise<Written> {
       const named = identitiesOf(identities, new Date())
       const subjects = await assignSubjects(tx, brand.id, named, { storePlatformDomain, source: 'import' })
       const changed = await tx.unsafe<{ subject: number }[]>(statement('postgres', 'import_customers'), [
-        ...([brand.id, rows, [...subjects]] as never[]),
+        ...([brand.id, rows, [...subjects], false] as never[]),
       ])
       const heard = consents ? await importConsents(tx, brand.id, consents, subjects, source) : []
       return new Set([...changed.map(({ subject }) => subject), ...heard]).size

@@ -35,7 +35,6 @@ export async function importEvents(run: ImportRun): Promise<Written> {
   await loadEmails(duck)
   await loadPhones(duck, brand.default_phone_region)
   await setRowsPerChunk(duck)
-  await duck.run(`set variable now = '${new Date().toISOString().slice(0, -1)}'`)
   await duck.run(statement('duckdb', 'import_event_ready'))
 
   const source = await sourceOf(run)

@@ -2,6 +2,9 @@ import { GLOBAL_ID, NO_IDS, WHOLE } from '../../event/id.ts'
 import { type Duck, literal } from '../../store/duckdb.ts'
 import type { Target } from './targets.ts'
 
+/** How spreadsheets are told that digits are a text: '007 and ="007". */
+const AS_TEXT = `^(?:'(\\d+)|="(.*)")$`
+
 /** Makes the macros that read ids of a file as `event/id.ts` reads those that are sent. */
 export async function makeIdMacros(duck: Duck): Promise<void> {
   const first = (pattern: string) => `regexp_replace(id, ${literal(pattern)}, '\\1')`
@@ -9,6 +12,7 @@ export async function makeIdMacros(duck: Duck): Promise<void> {
     create macro store_id(id) as case
       when starts_with(id, 'gid://') then ${first(`(?s)${GLOBAL_ID.source}.*$`)}
       when contains(id, '.0') then ${first(WHOLE.source)}
+      when left(id, 1) in ('''', '=') then regexp_replace(id, ${literal(AS_TEXT)}, '\\1\\2')
       else id
     end;
     create macro is_no_id(id) as lower(store_id(id)) in (${NO_IDS.map(literal).join(', ')})`)

@@ -4,8 +4,10 @@ import type { Pipeline } from '../../lake/pipeline.ts'
 import type { Brand } from '../../op.ts'
 import { type Duck, isOutOfMemory, type OwnDuck, openDuck } from '../../store/duckdb.ts'
 import { statement } from '../../store/sqlfile.ts'
+import { refuseAhead } from './ahead.ts'
 import { findBroken } from './broken.ts'
 import { pick } from './cast.ts'
+import { loadEmails, loadPhones } from './channels.ts'
 import { sizeChunks } from './chunks.ts'
 import { importCustomers } from './customers.ts'
 import { importEvents } from './events.ts'
@@ -100,6 +102,7 @@ export async function importFile(options: ImportOptions): Promise<ImportResult> 
     await findBroken(duck, source)
     if (options.shiftToNow) await shiftToNow(duck, kind)
     else await duck.run('set variable shift_us = 0')
+    await refuseAhead(duck, kind)
 
     const { pipeline, brand, onProgress = () => {} } = options
     const { postgres, storePlatformDomain } = pipeline
@@ -117,7 +120,7 @@ export async function importFile(options: ImportOptions): Promise<ImportResult> 
       rejected,
       rejects_file: rejected ? rejects : null,
       filtered: counts.filtered,
-      without_customer: await countNameless(duck, kind),
+      without_customer: await countNameless(duck, kind, brand.default_phone_region),
       ignored_columns: [
         ...(await columnsUnread(duck, source.columns, mapped, mapping.where)),
         ...(await lineKeysUnread(duck, mapped)),
@@ -141,19 +144,30 @@ function mappingFor({ map, kind }: ImportOptions, columns: readonly Column[]): M
   return typeof map === 'string' ? readMapping(map) : map
 }
 
-/** What says whose something is; customers and events that nothing says it of are rejected. */
+/** Ids that say whose something is; customers and events that nothing says it of are rejected. */
 const NAMING: Partial<Record<ImportKind, readonly string[]>> = {
-  orders: ['customer_external_id', 'email', 'phone'],
-  refunds: ['order_external_id', 'customer_external_id', 'email', 'phone'],
-  checkouts: ['customer_external_id', 'email', 'phone', 'anonymous_id'],
-  subscriptions: ['customer_external_id', 'email', 'phone'],
+  orders: ['customer_external_id'],
+  refunds: ['order_external_id', 'customer_external_id'],
+  checkouts: ['customer_external_id', 'anonymous_id'],
+  subscriptions: ['customer_external_id'],
 }
 
-async function countNameless(duck: Duck, kind: ImportKind): Promise<number> {
-  const naming = NAMING[kind]
-  if (!naming) return 0
+/** As stored, of what the file has; those of orders are already. */
+const CHANNELS = [
+  '(select address from email where given = ready.email)',
+  '(select number from phone where given = ready.phone)',
+]
+
+async function countNameless(duck: Duck, kind: ImportKind, region: string): Promise<number> {
+  const ids = NAMING[kind]
+  if (!ids) return 0
+  const channels = kind === 'orders' ? ['email', 'phone'] : CHANNELS
+  if (channels === CHANNELS) {
+    await loadEmails(duck)
+    await loadPhones(duck, region)
+  }
   const [row] = await duck.rows<{ nameless: number }>(
-    `select count(*) as nameless from ready where coalesce(${naming.join(', ')}) is null`,
+    `select count(*) as nameless from ready where coalesce(${[...ids, ...channels].join(', ')}) is null`,
   )
   return row?.nameless ?? 0
 }
@@ -166,7 +180,7 @@ async function readRows(duck: Duck, kind: ImportKind, { where }: Mapping, mapped
     await duck.run(pick({ into: 'picked', from: 'source', row: '__row', where, targets, mapped: columns }))
   } catch (cause) {
     if (isOutOfMemory(cause)) throw cause
-    const message = firstLine((cause as Error).message)
+    const message = `${await failingField(duck, columns, where)}${firstLine((cause as Error).message)}`
     const help =
       'An expression of the mapping fails on a value: map the column alone, whose bad values are rejected row by row, or use try_cast.'
     throw fail('bad_request', `${message} ${help}`, { cause })
@@ -176,6 +190,23 @@ async function readRows(duck: Duck, kind: ImportKind, { where }: Mapping, mapped
     `select count(*) as read, ${where === undefined ? '0' : '(select count(*) from source) - count(*)'} as filtered from picked`,
   )
   return counts ?? { read: 0, filtered: 0 }
+}
+
+/** Which field of the mapping it is whose expression fails on a value, or `where`. */
+async function failingField(
+  duck: Duck,
+  mapped: readonly Mapped[],
+  where: string | undefined,
+): Promise<string> {
+  const expressions = mapped.map(({ target, expression }) => [`fields.${target}`, expression])
+  for (const [place, expression] of [...(where === undefined ? [] : [['where', where]]), ...expressions])
+    try {
+      const asked = place === 'where' ? `case when (${expression}\n) then 1 end` : `(${expression}\n)`
+      await duck.rows(`select count(hash(${asked})) from source`)
+    } catch {
+      return `${place}: `
+    }
+  return ''
 }
 
 async function shiftToNow(duck: Duck, kind: ImportKind): Promise<void> {

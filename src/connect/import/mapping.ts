@@ -137,7 +137,7 @@ export async function bindMapping(
   return mapped
 }
 
-/** Whether a text is one statement with one value, or none that could be run. */
+/** Whether a text is one statement with one value of each row, or none that could be run. */
 async function isOneValue(duck: Duck, text: string): Promise<boolean> {
   const [parsed] = await duck.rows<{ tree: string }>(
     'select json_serialize_sql($1::varchar)::varchar as tree',
@@ -146,7 +146,20 @@ async function isOneValue(duck: Duck, text: string): Promise<boolean> {
   const tree = JSON.parse(parsed?.tree ?? '{}') as Tree
   if (tree.error) return tree.error_type === 'parser'
   const [statement, ...more] = tree.statements
-  return more.length === 0 && statement?.node.select_list?.length === 1
+  const [value, ...others] = statement?.node.select_list ?? []
+  return more.length === 0 && value !== undefined && others.length === 0 && !makesRows(value)
+}
+
+/** Of one row these make several, or none. */
+const ROW_MAKERS = ['unnest', 'unlist', 'generate_subscripts']
+
+/** Within a SELECT of its own there may be as many rows as it likes. */
+function makesRows(node: unknown): boolean {
+  if (Array.isArray(node)) return node.some(makesRows)
+  if (typeof node !== 'object' || node === null) return false
+  const { class: kind, function_name: name } = node as { class?: string; function_name?: string }
+  if (kind === 'SUBQUERY') return false
+  return ROW_MAKERS.includes(name?.toLowerCase() ?? '') || Object.values(node).some(makesRows)
 }
 
 type Tree =
@@ -165,7 +178,10 @@ async function typeOf(
 ): Promise<string> {
   const select = `select (${expression}\n) as value from source`
   if (!(await isOneValue(duck, select)) || namesWriter(expression))
-    throw fail('bad_request', `${place}: must be one DuckDB expression over columns of the file.`)
+    throw fail(
+      'bad_request',
+      `${place}: must be one DuckDB expression over columns of the file, of one value for each row.`,
+    )
   try {
     const [row] = await duck.rows<{ column_type: string }>(`describe ${select}`)
     return row?.column_type ?? 'VARCHAR'

@@ -26,6 +26,8 @@ export interface Target {
   values?: readonly string[]
   /** An `id` that the store did not make: it is read as it is. */
   own?: true
+  /** A `time` that has been: a row that says one more than 24 hours ahead is rejected. */
+  isPast?: true
   /** What a word that stands for no id is (`event/id.ts`), of an `id` that says whose a row is. */
   noId?: 'missing' | 'refused'
 }
@@ -92,8 +94,13 @@ export const TARGETS: Record<ImportKind, Readonly<Record<string, Target>>> = {
     refunded_total: { type: 'money', what: 'refunded so far; default 0, or total when refunded' },
     discount_codes: { type: 'list', what: 'codes used: a list, a JSON array or a text with commas' },
     test: { type: 'flag', what: 'a test order counts nowhere; default false' },
-    created_at: { type: 'time', required: true, what: 'placed at; the earliest of an order’s rows' },
-    updated_at: { type: 'time', what: 'last change: an older one never replaces a newer one' },
+    created_at: {
+      type: 'time',
+      required: true,
+      isPast: true,
+      what: 'placed at; the earliest of an order’s rows',
+    },
+    updated_at: { type: 'time', isPast: true, what: 'last change: an older one never replaces a newer one' },
     cancelled_at: { type: 'time', what: 'cancelled at' },
     recovered_at: { type: 'time', what: 'attributed as recovered at' },
     ...customer,
@@ -116,7 +123,12 @@ export const TARGETS: Record<ImportKind, Readonly<Record<string, Target>>> = {
     },
     total: { type: 'money', required: true, what: 'given back; of several rows the sum' },
     currency_code: { type: 'currency', what: 'ISO 4217 code; default the brand’s currency' },
-    created_at: { type: 'time', required: true, what: 'given back at; the earliest of its rows' },
+    created_at: {
+      type: 'time',
+      required: true,
+      isPast: true,
+      what: 'given back at; the earliest of its rows',
+    },
     ...customer,
   },
   customers: {
@@ -131,8 +143,8 @@ export const TARGETS: Record<ImportKind, Readonly<Record<string, Target>>> = {
     email_consent_at: { type: 'time', what: 'when they said so of email' },
     sms_consent: { type: 'consent', what: 'the same of text messages' },
     sms_consent_at: { type: 'time', what: 'when they said so of text messages' },
-    created_at: { type: 'time', what: 'first known; the earliest that anything says' },
-    updated_at: { type: 'time', what: 'last change: an older one never replaces a newer one' },
+    created_at: { type: 'time', isPast: true, what: 'first known; the earliest that anything says' },
+    updated_at: { type: 'time', isPast: true, what: 'last change: an older one never replaces a newer one' },
   },
   products: {
     id: { type: 'id', required: true, what: 'the store’s id of the product' },
@@ -140,7 +152,7 @@ export const TARGETS: Record<ImportKind, Readonly<Record<string, Target>>> = {
     status: { type: 'text', what: 'status; default active' },
     variants: { type: 'array', what: 'a JSON array or nested list of { id, price, sku }' },
     images: { type: 'array', what: 'a JSON array or nested list of { id, url, alt_text }' },
-    updated_at: { type: 'time', what: 'last change: an older one never replaces a newer one' },
+    updated_at: { type: 'time', isPast: true, what: 'last change: an older one never replaces a newer one' },
   },
   checkouts: {
     external_id: { type: 'id', required: true, what: 'the store’s id of the checkout' },
@@ -155,8 +167,8 @@ export const TARGETS: Record<ImportKind, Readonly<Record<string, Target>>> = {
     total: { type: 'money', what: 'value; default 0' },
     item_count: { type: 'whole', what: 'items; default 0' },
     url: { type: 'text', what: 'address to go on at' },
-    created_at: { type: 'time', required: true, what: 'started at' },
-    updated_at: { type: 'time', what: 'last change: an older one never replaces a newer one' },
+    created_at: { type: 'time', required: true, isPast: true, what: 'started at' },
+    updated_at: { type: 'time', isPast: true, what: 'last change: an older one never replaces a newer one' },
     abandoned_at: { type: 'time', what: 'abandoned at' },
     completed_at: { type: 'time', what: 'completed at' },
   },
@@ -177,12 +189,17 @@ export const TARGETS: Record<ImportKind, Readonly<Record<string, Target>>> = {
     started_at: { type: 'time', what: 'started at' },
     next_billing_at: { type: 'time', what: 'next billing' },
     cancelled_at: { type: 'time', what: 'cancelled at' },
-    updated_at: { type: 'time', what: 'last change: an older one never replaces a newer one' },
+    updated_at: { type: 'time', isPast: true, what: 'last change: an older one never replaces a newer one' },
   },
   events: {
     event_id: { type: 'id', own: true, what: 'the sender’s id; default a hash of the row' },
     event_type: { type: 'type', required: true, what: 'type: a letter, then letters, digits or underscores' },
-    occurred_at: { type: 'time', required: true, what: 'when it happened; any time in the past' },
+    occurred_at: {
+      type: 'time',
+      required: true,
+      isPast: true,
+      what: 'when it happened; any time in the past',
+    },
     ...customer,
     profile_id: {
       type: 'id',

@@ -51,6 +51,7 @@ export async function writeCustomers(
   await tx.many('import_customers', [
     JSON.stringify(latest.map(({ row }) => row)),
     latest.map(({ subject }) => subject),
+    true,
   ])
   await tx.run('store_removed_hide', [customers.map(({ externalId }) => externalId)])
   return cleared
