@@ -167,7 +167,7 @@ t.test('whoever is merged between two turns of one leaves it at the later', asyn
   t.equal((await audience('Visitors')).member_count, 2)
   await record(seen({ ...guest, store_customer_id: '9' }))
   t.notOk((await stepTo('00:15:00')).full)
-  t.equal((await audience('Visitors')).member_count, 2, 'it waits')
+  t.equal((await audience('Visitors')).member_count, 1, 'it waits, and shows nobody who is gone')
   await record(seen({ anonymous_id: 'v' }))
   t.notOk((await stepTo('01:15:00')).full)
   t.equal((await audience('Visitors')).member_count, 2, 'one left, one came')
@@ -317,6 +317,7 @@ t.test('whose turn it is', (t) => {
       version: 1,
       evaluated_version: 1,
       member_count: 0,
+      evaluated_count: 0,
       failed: false,
       definition: '{}',
       created_by: 'cli',

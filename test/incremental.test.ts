@@ -239,7 +239,7 @@ async function shown({ id }: Brand) {
     sums: await rows(SUMS.join(' union all ')),
     members: await rows('select segment, customer, joined_at from members order by all'),
     audiences: (
-      await sql<{ generation: number }[]>`
+      await sql<{ ordinal: number; member_count: number; generation: number }[]>`
         select ordinal, member_count, evaluated_at, generation from segment where brand_id = ${id} order by ordinal`
     ).map(({ generation, ...audience }) => ({ ...audience, made: madeBy.get(`${id} ${generation}`) })),
   }
@@ -332,7 +332,17 @@ async function agree(t: Test, refresh: string, asOf: Date, edited: string) {
     t.comment(JSON.stringify(await differing()))
     return false
   }
-  return { full }
+  return isCounted(t, found) && { full }
+}
+
+/** Also of segments that were not evaluated. */
+function isCounted(t: Test, { members, audiences }: Awaited<ReturnType<typeof shown>>): boolean {
+  const counts = Map.groupBy(members as { segment: number }[], ({ segment }) => segment)
+  return t.same(
+    audiences.map(({ ordinal, member_count }) => [ordinal, member_count]),
+    audiences.map(({ ordinal }) => [ordinal, counts.get(ordinal)?.length ?? 0]),
+    'so many members are counted as shown',
+  )
 }
 
 /** The first and the last always. */

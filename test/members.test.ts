@@ -116,7 +116,10 @@ t.test('members and changes are those of a comparison one by one, whatever is ev
     t.teardown(() => duck.close())
     const rows = evaluated.map(
       (ordinal) =>
-        ({ ordinal, member_count: before.filter(({ segment }) => segment === ordinal).length }) as SegmentRow,
+        ({
+          ordinal,
+          evaluated_count: before.filter(({ segment }) => segment === ordinal).length,
+        }) as SegmentRow,
     )
     const members = whole && random.chance(0.5) ? await columnsOf(duck, random, evaluated, now) : null
     if (!members) await fill(duck, 'evaluated', now)

@@ -11,3 +11,7 @@ export function amongSegments(segments: readonly { ordinal: number }[], segment 
   }
   return `(${ranges.map(([from, to]) => `${segment} between ${from} and ${to}`).join(' or ') || 'false'})`
 }
+
+/** The same of segments that add up, as archived ones do: by ranges 200 took four seconds, so a seventh of one. */
+export const amongSome = (segments: readonly { ordinal: number }[]): string =>
+  `segment in (select unnest([${segments.map(({ ordinal }) => Math.trunc(ordinal)).join(', ')}]))`

@@ -1,15 +1,13 @@
 import { laterFiles } from '../lake/manifest.ts'
 import type { Pipeline } from '../lake/pipeline.ts'
 import type { Session } from '../lake/session.ts'
+import { amongSome } from './among.ts'
 import type { BrandRow } from './brand-row.ts'
+import type { Kept } from './kept.ts'
 import { OF_LAKE } from './members.ts'
 import type { Way } from './way.ts'
 
-/** Members of archived segments who left, by ordinal. */
-export type Left = ReadonlyMap<number, number>
-
-interface Archived {
-  ordinal: number
+interface Archived extends Kept {
   /** Members may have been merged in a refresh that did not evaluate it. */
   is_behind: boolean
 }
@@ -17,6 +15,7 @@ interface Archived {
 /**
  * Adds to `member_diff` those members of archived segments who were merged or erased: nobody evaluates these segments, but
  * whoever copied one must learn who left it. Whom the store only hides stays a member, shown again when it gives them back.
+ * Returns the archived segments; null where nobody can have gone or come back.
  */
 export async function leaveArchived(
   { duck, manifest }: Pick<Session, 'duck' | 'manifest'>,
@@ -24,16 +23,16 @@ export async function leaveArchived(
   brand: BrandRow,
   way: Pick<Way, 'whole' | 'before'>,
   verify = false,
-): Promise<Left> {
+): Promise<readonly Archived[] | null> {
   const changed = (['customers', 'subject_redirect'] as const).some(
     (relation) => laterFiles(manifest, relation, brand.refreshed_tick).length > 0,
   )
   const edited = brand.definitions_version > brand.refreshed_definitions_version
-  if (!changed && brand.no_erasure_since && !edited && !verify) return new Map()
+  if (!changed && brand.no_erasure_since && !edited && !verify) return null
   const archived = await postgres.pipeline.many<Archived>('segments_archived', [brand.id])
-  if (archived.length === 0) return new Map()
+  if (archived.length === 0) return archived
   const behind = edited && archived.some(({ is_behind }) => is_behind)
-  const isArchived = isOf(archived.map(({ ordinal }) => ordinal))
+  const isArchived = amongSome(archived)
   const members = way.whole && !way.before ? 'member_before' : OF_LAKE
   const touched = way.whole || behind ? '' : 'semi join touched using (customer)'
   await duck.run(`
@@ -46,20 +45,13 @@ export async function leaveArchived(
       select subject from customers_gone where is_erased
     ) using (customer)
     where ${isArchived}`)
-  const left = await duck.rows<{ segment: number; members: number }>(
-    `select segment, count(*) as members from member_diff where ${isArchived} group by segment`,
-  )
-  return new Map(left.map(({ segment, members: count }) => [segment, count]))
+  return archived
 }
 
 /** Rows of `member_diff` that `leaveArchived` added, with their reasons. */
-export const reasonsOfLeft = (left: Left): string => `
+export const reasonsOfLeft = (archived: readonly Kept[]): string => `
     select segment, member_diff.customer, action,
       case when redirect.subject is not null then 'merged' else 'erased' end as reason
     from member_diff
     left join subject_redirect as redirect on redirect.subject = member_diff.customer
-    where ${isOf([...left.keys()])}`
-
-/** Archived segments add up: by ranges, as for those that are evaluated, 200 took four seconds, so a seventh of one. */
-const isOf = (ordinals: readonly number[]): string =>
-  `segment in (select unnest([${ordinals.map(Math.trunc).join(', ')}]))`
+    where ${amongSome(archived)}`

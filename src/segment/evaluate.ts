@@ -23,8 +23,10 @@ export interface SegmentRow {
   created_by: string
   /** Null: evaluated in every refresh. */
   every_minutes: number | null
-  /** Of the last evaluation. */
+  /** Members who are shown. */
   member_count: number
+  /** Members that the last evaluation found. */
+  evaluated_count: number
   evaluated_at: Date | null
   /** Tick of the sources that the last evaluation read. */
   evaluated_tick: number | null

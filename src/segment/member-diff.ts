@@ -134,7 +134,7 @@ function countMoved(
   evaluated: readonly SegmentRow[],
   moved: readonly { segment: number; came: number }[],
 ): Map<number, number> {
-  const counts = new Map(evaluated.map(({ ordinal, member_count }) => [ordinal, member_count]))
+  const counts = new Map(evaluated.map(({ ordinal, evaluated_count }) => [ordinal, evaluated_count]))
   for (const { segment, came } of moved) counts.set(segment, (counts.get(segment) ?? 0) + came)
   return counts
 }

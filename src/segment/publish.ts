@@ -8,9 +8,10 @@ import type { Model } from '../model/graph.ts'
 import type { Statements } from '../op.ts'
 import { instant, literal } from '../store/duckdb.ts'
 import { brandFolder } from '../store/lake.ts'
-import { type Left, reasonsOfLeft } from './archived.ts'
+import { reasonsOfLeft } from './archived.ts'
 import type { BrandRow } from './brand-row.ts'
 import type { Evaluation } from './evaluate.ts'
+import type { Kept } from './kept.ts'
 import type { MemberChanges } from './member-diff.ts'
 import type { Parts } from './part.ts'
 import { reasonsSql } from './reasons.ts'
@@ -27,7 +28,9 @@ export interface Publication {
   models: readonly Model[]
   evaluation: Evaluation
   members: MemberChanges
-  left: Left
+  archived: readonly Kept[]
+  /** Members who are shown of segments that were not evaluated, where these can be others than before. */
+  kept: ReadonlyMap<number, number>
   /** All customers were computed, not only those in `touched`: into this file. */
   serving: Serving | null
   /** Marts that the file does not have: they are as they were published. */
@@ -128,7 +131,7 @@ async function moveOn(
  */
 async function writeMembers(
   { beside: duck, asOf, lake, manifest }: Session,
-  { brand, recipe, evaluation, members, left }: Publication,
+  { brand, recipe, evaluation, members, archived }: Publication,
   note: Note,
 ): Promise<void> {
   const row = `${literal(brand.id)}::uuid as brand_id, ${brand.generation + 1}::bigint as tick`
@@ -138,7 +141,7 @@ async function writeMembers(
     const since = { refreshedTick: brand.refreshed_tick, isAnew: brand.recipe !== recipe, manifest }
     const reasons = [
       ...(evaluation.evaluated.length ? [reasonsSql(evaluation.evaluated, since)] : []),
-      ...(left.size ? [reasonsOfLeft(left)] : []),
+      ...(archived.length ? [reasonsOfLeft(archived)] : []),
     ].join(' union all ')
     const select = `
       select ${row}, segment, customer, action, reason, ${instant(asOf)} as changed_at
@@ -186,7 +189,7 @@ export async function recordRun(
   tx: { run(name: string, args: unknown[]): Promise<number> },
   brandId: string,
   generation: number,
-  { evaluation, members, left }: Publication,
+  { evaluation, members, kept }: Publication,
   { asOf: changedAt, manifest: { tick } }: Session,
 ): Promise<void> {
   const { evaluated, failed } = evaluation
@@ -196,7 +199,7 @@ export async function recordRun(
   // One that was archived meanwhile has no members from here on.
   const run = [brandId, generation, changedAt, ids, versions, counts, tick]
   if (ids.length && (await tx.run('segments_evaluated', run)) < ids.length) throw new Outrun('refresh')
-  if (left.size) await tx.run('segments_left', [brandId, [...left.keys()], [...left.values()]])
+  if (kept.size) await tx.run('segments_kept', [brandId, [...kept.keys()], [...kept.values()]])
   if (failed.length === 0) return
   await tx.run('segments_failed', [
     brandId,

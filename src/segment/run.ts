@@ -11,6 +11,7 @@ import { type BrandRow, brandRow } from './brand-row.ts'
 import { turnsNow } from './cadence.ts'
 import { evaluateSegments, type SegmentRow } from './evaluate.ts'
 import { ask } from './held.ts'
+import { countKept } from './kept.ts'
 import { carryCustomers, computeMarts, computeTouched, openStaging } from './marts.ts'
 import { diffMembers } from './member-diff.ts'
 import { needsOf } from './needed.ts'
@@ -20,7 +21,7 @@ import { noteUnchanged, type Publication, publish } from './publish.ts'
 import { type Staying, stayingOf } from './staying.ts'
 import { isUnchanged } from './unchanged.ts'
 import { compareWithPublished } from './verify.ts'
-import { isAnew, recipeOf, type Task, type Way, type WayOptions, wayOf } from './way.ts'
+import { isAnew, recipeOf, rowsIn, type Task, type Way, type WayOptions, wayOf } from './way.ts'
 
 export interface Step {
   step: string
@@ -171,11 +172,11 @@ async function refreshIn(
       },
       (rows) => rows,
     )
-    const { evaluation, members, left } = parts.has('segments')
+    const { evaluation, members, archived, kept } = parts.has('segments')
       ? await membersIn(session, pipeline, brand, way, task, timed)
       : NO_SEGMENTS
     const publication: Publication = {
-      ...{ brand, parts, recipe, models, evaluation, members, left, serving, staying, startedAt },
+      ...{ brand, parts, recipe, models, evaluation, members, archived, kept, serving, staying, startedAt },
       carries: way.carries,
       mostMoved: options.mostMoved,
       salesMoved: way.salesMoved,
@@ -205,10 +206,11 @@ async function refreshIn(
 }
 
 /** Of a refresh that makes models only. */
-const NO_SEGMENTS: Pick<Publication, 'evaluation' | 'members' | 'left'> = {
+const NO_SEGMENTS: Pick<Publication, 'evaluation' | 'members' | 'archived' | 'kept'> = {
   evaluation: { evaluated: [], members: [], failed: [] },
   members: { changes: 0, counts: new Map(), fold: false },
-  left: new Map(),
+  archived: [],
+  kept: new Map(),
 }
 
 /** The marts that are needed, of everyone or of the touched customers. */
@@ -251,9 +253,11 @@ async function membersIn(
     const members = await diffMembers(
       ...([session, evaluation, session.asOf, way.whole && { published: way.before }] as const),
     )
-    const left = await leaveArchived(session, pipeline, brand, way, options.verify)
-    const gone = [...left.values()].reduce((sum, count) => sum + count, 0)
-    return { members: { ...members, changes: members.changes + gone }, left }
+    const archived = await leaveArchived(session, pipeline, brand, way, options.verify)
+    if (!archived) return { members, archived: [], kept: new Map<number, number>() }
+    const kept = [...turns.waiting, ...evaluation.failed.map(({ segment }) => segment), ...archived]
+    const changes = archived.length ? await rowsIn(session.duck, 'member_diff') : members.changes
+    return { members: { ...members, changes }, archived, kept: await countKept(session.duck, kept, way) }
   }
   return { evaluation, ...(await timed('members', compared, ({ members }) => members.changes)) }
 }

@@ -2,6 +2,7 @@ update segment
 set
     evaluated_version = run.version,
     member_count = run.members,
+    evaluated_count = run.members,
     generation = $2,
     evaluated_at = $3,
     first_evaluated_at = least(first_evaluated_at, $3),

@@ -1,5 +1,0 @@
--- Members who are gone left archived segments.
-update segment
-set member_count = member_count - run.members
-from unnest($2::integer[], $3::bigint[]) as run (ordinal, members)
-where segment.brand_id = $1 and segment.ordinal = run.ordinal and status = 'archived'
