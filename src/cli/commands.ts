@@ -13,6 +13,7 @@ import { doctorCommands } from './doctor.ts'
 import { exportCommands } from './export.ts'
 import { importCommands } from './import.ts'
 import { keyCommands } from './key.ts'
+import { lakeCommands } from './lake.ts'
 import { mergeCommands } from './merge.ts'
 import { policyCommands } from './policy.ts'
 import { providerCommands } from './provider.ts'
@@ -44,6 +45,7 @@ export const COMMANDS: readonly Command[] = [
   ...mergeCommands,
   ...sqlCommands,
   ...exportCommands,
+  ...lakeCommands,
   ...demoCommands,
   ...demoStoreCommands,
   ...statusCommands,

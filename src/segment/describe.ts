@@ -65,7 +65,8 @@ export function catalogText(): string {
     ),
     `Operators: ${takenBy(operators)}.`,
     'between takes [low, high], in and notIn a list, withinLast { days }. Numbers are JSON numbers or decimal strings, times ISO 8601; a date is its midnight in UTC.',
-    'Without a window the last 1,095 days count. Not supported: RFM scores, geography, consent, email engagement.',
+    'Without a window the last 1,095 days count; a count without times means at least 1.',
+    'Members are profiles with an email, a phone or a store customer id, also below not. Not supported: RFM scores, geography, consent, email engagement.',
   ].join(' ')
 }
 
