@@ -1,3 +1,4 @@
+import { gzipSync, zstdCompressSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { database } from './fixtures/database.ts'
 import { importStore, inAnHour, parquet } from './fixtures/import-store.ts'
@@ -220,4 +221,31 @@ t.test('a checkout, refund or subscription with an address that is none names no
     const { report } = await run(kind, file(`${kind}.csv`, `${header}\n${rows.join('\n')}\n`))
     t.match(report, { imported: 2, without_customer: 1 }, kind)
   }
+})
+
+t.test('a file that begins as none of its name is refused with what to do', async (t) => {
+  const { run, file } = await store(t)
+  const csv = 'external_id,total,created_at\n1,1,2026-11-01\n'
+  const utf16 = Buffer.from(csv, 'utf16le')
+  const latin = Buffer.from('external_id,Größe,created_at\n1,1,2026-11-01\n', 'latin1')
+  for (const [name, content, message] of [
+    ['a.csv', utf16, /a\.csv: is UTF-16: save it as UTF-8\.$/],
+    ['b.csv.gz', gzipSync(utf16), /is UTF-16/],
+    ['c.csv.zst', zstdCompressSync(Buffer.concat([Buffer.from('fffe', 'hex'), utf16])), /is UTF-16/],
+    ['d.ndjson', Buffer.from('{"external_id":1}', 'utf16le'), /is UTF-16/],
+    ['e.csv', gzipSync(csv), /is compressed: its name must end in \.gz\.$/],
+    ['f.ndjson', zstdCompressSync('{}'), /is compressed: its name must end in \.zst\.$/],
+    ['g.csv', latin, /the names of its columns are not in UTF-8: save it as UTF-8\.$/],
+    ['h.csv', `sep=;\r\n${csv}`, /its first line, sep=;, is for Excel alone: take it out\.$/],
+    ['i.csv.gz', gzipSync(''), /i\.csv\.gz: is empty\.$/],
+    ['j.csv', '', /j\.csv: is empty\.$/],
+  ] as const)
+    await t.rejects(run('orders', file(name, content)), { code: 'bad_request', message }, name)
+  for (const [name, content] of [
+    ['k.csv', `\uFEFF${csv}`],
+    ['l.csv.gz', gzipSync(csv)],
+    ['m.csv.zst', zstdCompressSync(csv)],
+    ['n.csv', `Größe,${csv.replaceAll('\n1', '\nx,1')}`],
+  ] as const)
+    t.match((await run('orders', file(name, content))).report, { read: 1, rejected: 0 }, name)
 })

@@ -1,9 +1,10 @@
-import { closeSync, openSync, readSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fail } from '../../errors.ts'
 import { type Duck, identifier, isOutOfMemory, literal } from '../../store/duckdb.ts'
 import { COMPRESSED } from './compressed.ts'
 import { csvRemains, ndjsonRemains } from './remains.ts'
+import { startProblem } from './start.ts'
 
 export interface Column {
   name: string
@@ -51,7 +52,8 @@ export async function openSource(duck: Duck, file: string): Promise<Source> {
   await COMPRESSED[compressed ?? '']?.(path).catch((cause: Error) => {
     throw fail('bad_request', `${file}: is cut off or damaged: ${cause.message}.`, { cause })
   })
-  if (isUtf16(path)) throw fail('bad_request', `${file}: is UTF-16: save it as UTF-8.`)
+  const problem = ending === 'parquet' ? undefined : await startProblem(path, compressed, open === openCsv)
+  if (problem) throw fail('bad_request', `${file}: ${problem}`)
   const pattern = path.replace(/[*?[]/g, '[$&]')
   try {
     const { broken, remains } = await open(duck, literal(pattern), file)
@@ -74,18 +76,6 @@ export async function openSource(duck: Duck, file: string): Promise<Source> {
     if ((cause as Error).name === 'Failure' || isOutOfMemory(cause)) throw cause
     throw fail('bad_request', `${file}: cannot be read: ${reasonOf((cause as Error).message)}`, { cause })
   }
-}
-
-/** By the mark that programs which write it begin the file with. */
-function isUtf16(path: string): boolean {
-  const mark = Buffer.alloc(2)
-  const opened = openSync(path, 'r')
-  try {
-    readSync(opened, mark)
-  } finally {
-    closeSync(opened)
-  }
-  return ['fffe', 'feff'].includes(mark.toString('hex'))
 }
 
 const NO_FORM =
