@@ -1876,7 +1876,10 @@ t.test('orders of who was erased are imported as of nobody', async (t) => {
   const path = file('o.csv', 'external_id,created_at,total,email\n1,2025-01-01,10,gone@example.com\n')
   const { report } = await run('orders', path)
   t.match(report, { imported: 1, unchanged: 0, of_erased: 0 })
-  t.equal(said('orders', report), '1 rows, of which 0 rejected. The others hold 1 orders: 1 imported, 0 unchanged')
+  t.equal(
+    said('orders', report),
+    '1 rows, of which 0 rejected. The others hold 1 orders: 1 imported, 0 unchanged',
+  )
 })
 
 t.test('ids are looked up in the lake as an erasure meanwhile left it', async (t) => {
