@@ -642,8 +642,17 @@ t.test('from an empty service to members', async (t) => {
       [[{ one: 1 }], [{ two: 2 }]],
       'quoted apart',
     )
-    await refused('select 1 as one; from nobody', /^recoup: Catalog Error: .*nobody/)
-    await refused('select 1 as one; selec 2', /^recoup: Parser Error: .*selec/)
+    const third = `select ';' as one; /* of ; all */ pivot (select 'a' as kind, 1 as amount) on kind using sum(amount);
+      -- not; there
+      from   nobody; select 4`
+    const failed = /^recoup: Statement 3 of 4 \(from nobody\): Catalog Error: .*nobody/
+    t.match(await here([...args, third]), { code: 1, stdout: 'one\n---\n;\n\na\n-\n1\n', stderr: failed })
+    t.match(await here([...args, third, '--json']), { code: 1, stdout: '', stderr: failed })
+    const late = `select 1 as one; select 'not a number of anything at all'::integer`
+    t.match(await here([...args, late]), {
+      stderr: /^recoup: Statement 2 of 2 \(select 'not a number of anything at all'…\): Conversion Error/,
+    })
+    await refused('select 1 as one; selec 2', /^recoup: Statement 2 \(selec 2\): Parser Error: .*selec/)
     const pivot = "pivot (select 'a' as kind, 1 as amount) on kind using sum(amount)"
     t.match(document(t, await here([...args, pivot, '--json'])), [{ a: '1' }], 'its parts do not show')
     const copy = `copy (select 1 as x) to '${join(brandDir, 'x.parquet')}'`
@@ -705,13 +714,24 @@ t.test('from an empty service to members', async (t) => {
     const session = await openReading(app.pipeline, brand as Brand)
     t.teardown(() => session.close())
     const output = new PassThrough()
-    const typed = ['.help', 'select', "';' as a;", 'selec 1;', '.tables', 'select 1 as b; select 2 as c;']
+    const typed = [
+      '.help',
+      'select',
+      "';' as a;",
+      'selec 1;',
+      '.tables',
+      'select 1 as b; select 2 as c;',
+      'select 4 as d; from nobody;',
+    ]
     await prompt(session, brand as Brand, Readable.from([...typed, '.exit', 'select 3;'].join('\n')), output)
     const said = await textOf(output.end())
     t.match(said, /^DuckDB over Shop \(one\.myshopify\.com\) as of /)
     t.match(said, /recoup> Statements of DuckDB/)
     t.match(said, /recoup> {4}\.\.\.> a\n-\n;\nrecoup> Parser Error: .*\n/)
-    t.match(said, /recoup> There is no \.tables: \.help or \.exit\nrecoup> b\n-\n1\n\nc\n-\n2\nrecoup> \n$/)
+    t.match(
+      said,
+      /recoup> There is no \.tables: \.help or \.exit\nrecoup> b\n-\n1\n\nc\n-\n2\nrecoup> d\n-\n4\n\nStatement 2 of 2 \(from nobody\): Catalog Error: [\s\S]*\nrecoup> \n$/,
+    )
   })
 
   await t.test('export', async (t) => {

@@ -8,6 +8,7 @@ import { erase } from '../jobs/erase.ts'
 import type { App } from '../src/app.ts'
 import type { Values } from '../src/cli/command.ts'
 import { customerCommands } from '../src/cli/customer.ts'
+import type { Progress } from '../src/cli/progress.ts'
 import { readConfig } from '../src/config.ts'
 import { eraseRejects, OPENED_TABLES } from '../src/connect/erase/bodies.ts'
 import { type Certificate, digestOf } from '../src/connect/erase/certificate.ts'
@@ -20,7 +21,7 @@ import { requestErasure, type Whom } from '../src/identity/erasure-request.ts'
 import { noIdentifiers, peopleWith } from '../src/identity/people.ts'
 import { compactBrand } from '../src/lake/compact.ts'
 import { compactStaging } from '../src/lake/compact-staging.ts'
-import { sweepAfterErasure } from '../src/lake/erase-disk.ts'
+import { REMOVAL_PAUSED, sweepAfterErasure } from '../src/lake/erase-disk.ts'
 import { eraseNotedLines } from '../src/lake/erase-log.ts'
 import { snapshotAll } from '../src/lake/horizon.ts'
 import { writeParquet } from '../src/lake/stage.ts'
@@ -96,10 +97,15 @@ const subjectsOf = async () =>
   ).map(({ subject }) => subject)
 
 /** A command of `recoup customer`, without a terminal. */
-function customer<Result>(name: string, positionals: string[], values: Values = {}): Promise<Result> {
+function customer<Result>(
+  name: string,
+  positionals: string[],
+  values: Values = {},
+  update?: Progress['update'],
+): Promise<Result> {
   const app = { config: readConfig({}), postgres: pipeline.postgres, pipeline } as App
   const given = { brand: brand.id, ...values }
-  return runCommand(app, customerCommands, `customer ${name}`, given, positionals)
+  return runCommand(app, customerCommands, `customer ${name}`, given, positionals, update)
 }
 
 t.test('recoup customer export prints all that is stored of a customer, and of nobody else', async (t) => {
@@ -612,6 +618,37 @@ t.test(
     t.same(await again, await first, 'one request')
   },
 )
+
+t.test('recoup customer erase that tries again after a backup counts its steps anew', async (t) => {
+  const email = 'copied-too@example.com'
+  await logBatch(sql, [{ brand_id: brand.id, email }])
+  await pipeline.postgres.pipeline.run('backup_pause_removal', [5])
+  let waiting = 0
+  t.capture(process.stderr, 'write', () => ++waiting > 0)
+  const shown: number[] = []
+  const steps = new Set<number>()
+  const erased = customer('erase', [email], { yes: true }, (done, total) => {
+    shown.push(done)
+    steps.add(total)
+  })
+  await eventually(async () => waiting === 1)
+  await sql`update lake_state set removal_paused_until = null`
+  await erased
+  t.same(shown, [0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5, 6])
+  t.same([...steps], [7])
+})
+
+t.test('the job takes a backup that it waits for as no failure, and goes on once that is over', async (t) => {
+  const { erasureId } = await ask({ email: 'copied-by-then@example.com' })
+  const state = async () => (await sql`select state, error from erasure where id = ${erasureId}`)[0]
+  await pipeline.postgres.pipeline.run('backup_pause_removal', [5])
+  await erase.run(pipeline, {}, controlled())
+  t.same(await state(), { state: 'failed', error: REMOVAL_PAUSED })
+  await sql`update lake_state set removal_paused_until = now()`
+  await erase.run(pipeline, {}, controlled())
+  t.same(await state(), { state: 'done', error: null })
+  await sql`update lake_state set removal_paused_until = null`
+})
 
 t.test('what began once more while an erasure committed is erased beside it', async (t) => {
   const [subject] = await sql`select 900000 + count(*)::integer as n from customer`

@@ -5,6 +5,7 @@ import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import t, { type Test } from 'tap'
+import { importCommands } from '../src/cli/import.ts'
 import { eraseDue } from '../src/connect/erase/due.ts'
 import { importFolder } from '../src/connect/import/folder.ts'
 import { importFile } from '../src/connect/import/import.ts'
@@ -1832,6 +1833,55 @@ t.test('of rows with one event id the first good one is imported', async (t) => 
   t.match((await run('events', path)).report, { imported: 0, unchanged: 2, rejected: 1 })
 })
 
+async function erase({ id }: Brand, email: string): Promise<void> {
+  await pipeline.postgres.forBrand(id).tx((tx) => requestErasure(tx, { email }, 'a test'))
+  while (await eraseDue(pipeline, { brandId: id, patience: { readersMs: 0, writersMs: 0 } }));
+}
+
+/** What `recoup import` says of a report. */
+const said = (kind: ImportKind, report: object) =>
+  importCommands[0]?.text?.({ kind, ...report } as never).split('\n')[0]
+
+t.test('the rows of a report add up: repeats, refused ones and those of erased persons', async (t) => {
+  const { owner, file, run } = await store(t)
+  await erase(owner, 'gone@example.com')
+  const header = 'event_id,event_type,occurred_at,email\n'
+  const good = 'e1,viewed,2026-01-01,a@example.com\n'
+  const rows = `${good}${good}e2,viewed,2026-01-01,gone@example.com\ne3,viewed,never,a@example.com\n`
+  const path = file('e.csv', header + rows)
+  const progress: number[][] = []
+  const onProgress = (...of: number[]) => progress.push(of)
+  const { report } = await run('events', path, { onProgress })
+  t.match(report, { read: 4, imported: 1, unchanged: 1, of_erased: 1, rejected: 1 })
+  t.same(progress, [[3, 3]])
+  t.match(
+    said('events', report),
+    /^4 rows, of which 1 rejected \(see .*\) and 1 of persons who were erased\. The others hold 2 events: 1 imported, 1 unchanged$/,
+  )
+  const { report: again } = await run('events', path)
+  t.match(again, { read: 4, imported: 0, unchanged: 2, of_erased: 1, rejected: 1 })
+})
+
+t.test('a report of customers tells of those who were erased', async (t) => {
+  const { owner, file, run } = await store(t)
+  await erase(owner, 'gone@example.com')
+  const path = file('c.csv', 'external_id,email\n1,a@example.com\n2,gone@example.com\n')
+  const map = { fields: { customer_external_id: 'external_id', email: 'email' } }
+  t.match((await run('customers', path, { map })).report, { imported: 1, unchanged: 0, of_erased: 1 })
+})
+
+t.test('orders of who was erased are imported as of nobody', async (t) => {
+  const { owner, file, run } = await store(t)
+  await erase(owner, 'gone@example.com')
+  const path = file('o.csv', 'external_id,created_at,total,email\n1,2025-01-01,10,gone@example.com\n')
+  const { report } = await run('orders', path)
+  t.match(report, { imported: 1, unchanged: 0, of_erased: 0 })
+  t.equal(
+    said('orders', report),
+    '1 rows, of which 0 rejected. The others hold 1 orders: 1 imported, 0 unchanged',
+  )
+})
+
 t.test('ids are looked up in the lake as an erasure meanwhile left it', async (t) => {
   const { owner, run, file } = await store(t)
   const csv = file(
@@ -1841,14 +1891,9 @@ t.test('ids are looked up in the lake as an erasure meanwhile left it', async (t
   await run('events', csv)
   await snapshotAll(pipeline)
   await compactBrand(pipeline, owner.id, true)
-  const erase = async () => {
-    const whom = { email: 'b@example.com' }
-    await pipeline.postgres.forBrand(owner.id).tx((tx) => requestErasure(tx, whom, 'a test'))
-    while (await eraseDue(pipeline, { brandId: owner.id, patience: { readersMs: 0, writersMs: 0 } }));
-  }
   let asked = 0
   const rows = async () => {
-    if (asked++ === 0) await erase()
+    if (asked++ === 0) await erase(owner, 'b@example.com')
     return [{ ids: '[{"n":1,"event_id":"e1"},{"n":2,"event_id":"e9"}]' }]
   }
   const known = await knownEvents({ pipeline, brand: owner, duck: { rows: rows as never } }, [0])

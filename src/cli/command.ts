@@ -76,6 +76,16 @@ export const command = <Result, const Arguments extends readonly string[] = read
 /** A mistake in how a command was called: shown without a stack, with a hint at --help. */
 export class UsageError extends Error {}
 
+/** A mistake that came after a part of the result, which persons are shown before it. */
+export class LateMistake extends UsageError {
+  readonly before: string
+
+  constructor(message: string, before: string) {
+    super(message)
+    this.before = before
+  }
+}
+
 export const text = (values: Values, name: string): string | undefined =>
   typeof values[name] === 'string' ? values[name] : undefined
 

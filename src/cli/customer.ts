@@ -170,9 +170,10 @@ async function confirm(identifier: string, preview: Preview, brandName: string):
 async function eraseAndWait(run: Run, app: App, brandId: string, erasureId: string): Promise<Certificate> {
   const { postgres, pipeline } = app
   const shown = run.progress('erase')
-  let done = 0
-  const options: DueOptions = { brandId, erasureId, onStep: () => shown.update(done++, STEPS) }
   for (;;) {
+    // Each try begins with the first step.
+    let done = 0
+    const options: DueOptions = { brandId, erasureId, onStep: () => shown.update(done++, STEPS) }
     const tried = await Promise.allSettled([eraseDue(pipeline, options)])
     const row = await postgres.pipeline.one<ErasureRow>('erasure_state', [brandId, erasureId])
     if (row.certificate) {

@@ -3,6 +3,8 @@ import { KINDS } from '../connect/import/targets.ts'
 import { command, text, UsageError } from './command.ts'
 import { brand, ofBrand } from './of-brand.ts'
 
+const WORDS = new Intl.ListFormat('en-GB')
+
 export const importCommands = [
   command({
     name: 'import',
@@ -43,13 +45,14 @@ export const importCommands = [
       return { kind, ...report }
     },
     text: (report) => {
-      const { kind, read, imported, unchanged, rejected, rejects_file, filtered } = report
+      const { kind, read, imported, unchanged, rejected, rejects_file, filtered, of_erased } = report
       const left = [
         ...(filtered ? [`${filtered} left out by "where"`] : []),
         `${rejected} rejected${rejected ? ` (see ${rejects_file})` : ''}`,
+        ...(of_erased ? [`${of_erased} of persons who were erased`] : []),
       ]
       return [
-        `${read + filtered} rows, of which ${left.join(' and ')}. The others hold ${imported + unchanged} ${kind}: ${imported} imported, ${unchanged} unchanged`,
+        `${read + filtered} rows, of which ${WORDS.format(left)}. The others hold ${imported + unchanged} ${kind}: ${imported} imported, ${unchanged} unchanged`,
         ...(report.without_customer
           ? [`${report.without_customer} of these ${kind} name no customer: they belong to nobody`]
           : []),

@@ -7,7 +7,7 @@ import { errorCode, Failure, isUnavailable } from '../errors.ts'
 import { setLogLevel } from '../log.ts'
 import { didYouMean } from '../model/nearest.ts'
 import { hasEmbedded } from '../store/embedded.ts'
-import { type Command, UsageError, type Values } from './command.ts'
+import { type Command, LateMistake, UsageError, type Values } from './command.ts'
 import { COMMANDS } from './commands.ts'
 import { commandHelp, groupHelp, overview } from './help.ts'
 import { type Progress, progress } from './progress.ts'
@@ -111,6 +111,7 @@ async function runCommand(
     return found.fails?.(result as never) ? 1 : 0
   } catch (error) {
     if (stop.signal.aborted && !found.logs) return stop.code()
+    if (error instanceof LateMistake && !values.json) out(`${error.before}\n`)
     throw error
   } finally {
     // What failed half-way is told on a line of its own, below the bar.

@@ -5,7 +5,8 @@ import { causeOf } from '../model/failing.ts'
 import { loadReadable } from '../model/graph.ts'
 import type { Brand } from '../op.ts'
 import { openReading } from '../segment/reading.ts'
-import { command, text, timeOption, UsageError } from './command.ts'
+import { StatementFailed } from '../store/duckdb.ts'
+import { command, LateMistake, text, timeOption, UsageError } from './command.ts'
 import { brandOrOnly, brandUnlessOnly } from './of-brand.ts'
 import { heedInterrupt } from './stop.ts'
 import { table } from './table.ts'
@@ -21,16 +22,26 @@ const statementsOf = (given: readonly string[]) =>
 /** The rows of each statement. */
 async function query(session: Session, text: string): Promise<Row[][]> {
   try {
-    return (await session.duck.answers(text)).map((rows) => rows.map((row) => plain(row) as Row))
-  } catch (failed) {
+    return plainly(await session.duck.answers(text))
+  } catch (thrown) {
+    const {
+      cause: failed,
+      place = null,
+      answers = [],
+    } = thrown instanceof StatementFailed ? thrown : { cause: thrown }
     const { models } = await loadReadable()
     const words = new Set(text.toLowerCase().match(/\w+/g))
     const named = models.map(({ name }) => name).filter((name) => words.has(name))
     const error = await causeOf(failed, session.duck, named, models)
     const message = error instanceof Error ? error.message : String(error)
-    throw new UsageError((await inOurWords(message)) ?? message)
+    const said = (await inOurWords(message)) ?? message
+    const mistake = place === null ? said : `${place}: ${said}`
+    throw answers.length ? new LateMistake(mistake, answersAsText(plainly(answers))) : new UsageError(mistake)
   }
 }
+
+const plainly = (answers: readonly Row[][]): Row[][] =>
+  answers.map((rows) => rows.map((row) => plain(row) as Row))
 
 /** Of a model that is left out DuckDB says that it does not know it, and it asks for values where none can be given. */
 async function inOurWords(message: string): Promise<string | undefined> {
@@ -68,9 +79,10 @@ const answersAsText = (answers: readonly (readonly Row[])[]) =>
   answers.length ? answers.map(rowsAsText).join('\n\n') : rowsAsText([])
 
 const HELP = `Statements of DuckDB, over as many lines as you like, up to a ;
-  show tables;       every source and model          describe ltv;   its columns
+  show tables;       what there is                   describe ltv;   its columns
   from ltv limit 5;  its first rows                  .exit           leaves, as Ctrl-D does
-What they mean: docs/models.md`
+Sources and models, and what they mean: docs/models.md; segments: segment_members and member_history.
+Whatever else show tables lists is the refreshes' own and may change with any version.`
 
 /** Reads statements, each up to its semicolon, and answers them until the input ends or .exit. */
 export async function prompt(
@@ -99,6 +111,7 @@ export async function prompt(
         say(answersAsText(await query(session, statement)))
       } catch (error) {
         signal?.throwIfAborted()
+        if (error instanceof LateMistake) say(`${error.before}\n`)
         say(error instanceof Error ? error.message : String(error))
       }
       statement = ''

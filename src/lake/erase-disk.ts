@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fail } from '../errors.ts'
 import { brandFolder, STAGING_FOLDER } from '../store/lake.ts'
+import { PAUSE_MINUTES } from './backup.ts'
 import { requireOwnLake } from './owner.ts'
 import type { Pipeline } from './pipeline.ts'
 
@@ -15,7 +16,11 @@ export interface Patience {
 
 export const PATIENCE: Patience = { readersMs: 60_000, writersMs: 20 * 60_000 }
 
-export const REMOVAL_PAUSED = 'A backup copies files of the lake: they go within an hour of its end.'
+export const REMOVAL_PAUSED = `A backup copies files of the lake: they go once none may need them, ${PAUSE_MINUTES} minutes after its end at most.`
+
+/** Of an erasure that waits for a backup, as it should. */
+export const isRemovalPaused = (error: unknown): boolean =>
+  error instanceof Error && error.message === REMOVAL_PAUSED
 
 /** The clock of the file system stands still for some milliseconds. */
 const CLOCK_MS = 50

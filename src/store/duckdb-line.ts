@@ -10,10 +10,25 @@ import {
   JSDuckDBValueConverter,
   ResultReturnType,
 } from './duckdb-api.ts'
+import { placeOf } from './duckdb-place.ts'
 import { mayWrite, namesWriter } from './duckdb-statements.ts'
 import { keepByteOrderMarks } from './duckdb-text.ts'
 
 keepByteOrderMarks()
+
+/** A statement of a text failed; `cause` says why. */
+export class StatementFailed extends Error {
+  /** Which it is of several. */
+  readonly place: string | null
+  /** What those before it answered. */
+  readonly answers: readonly Record<string, unknown>[][]
+
+  constructor(cause: unknown, place: string | null, answers: readonly Record<string, unknown>[][]) {
+    super(`${place ?? 'A statement'} failed`, { cause })
+    this.place = place
+    this.answers = answers
+  }
+}
 
 /** A connection to an in-memory DuckDB: statements run one after the other. */
 export interface Duck {
@@ -26,7 +41,8 @@ export interface Duck {
   ): Promise<Row[]>
   /**
    * What each statement of a text answers, as `rows` has it, but for dates, times of day, intervals and bits, which are
-   * texts; of those that answer nothing, such as parts of a pivot, no list. Those that write files are refused.
+   * texts; of those that answer nothing, such as parts of a pivot, no list. Those that write files are refused. Where one
+   * fails, with StatementFailed.
    */
   answers<Row = Record<string, unknown>>(text: string): Promise<Row[][]>
   /** For the appender and for reading chunks. */
@@ -130,21 +146,25 @@ const NO_FILES =
 async function answersOf<Row>(connection: DuckDBConnection, text: string): Promise<Row[][]> {
   if (namesWriter(text)) throw new Error(NO_FILES)
   const statements = await connection.extractStatements(text).catch(() => null)
-  // An empty text, or a mistake, which DuckDB explains when it is asked to run it.
-  if (!statements) return [(await connection.runAndReadAll(text)).convertRowObjects(toAnswer) as never]
-  const answers: Row[][] = []
-  for (let at = 0; at < statements.count; at++) {
-    const statement = await statements.prepare(at)
-    try {
-      if (mayWrite(statement.statementType, text)) throw new Error(NO_FILES)
-      const reader = await statement.runAndReadAll()
-      if (reader.returnType !== ResultReturnType.NOTHING)
-        answers.push(reader.convertRowObjects(toAnswer) as never)
-    } finally {
-      statement.destroySync()
+  const answers: Record<string, JS>[][] = []
+  let at = 0
+  try {
+    // An empty text, or a mistake, which DuckDB explains when it is asked to run it.
+    if (!statements) return [(await connection.runAndReadAll(text)).convertRowObjects(toAnswer) as never]
+    for (; at < statements.count; at++) {
+      const statement = await statements.prepare(at)
+      try {
+        if (mayWrite(statement.statementType, text)) throw new Error(NO_FILES)
+        const reader = await statement.runAndReadAll()
+        if (reader.returnType !== ResultReturnType.NOTHING) answers.push(reader.convertRowObjects(toAnswer))
+      } finally {
+        statement.destroySync()
+      }
     }
+    return answers as never
+  } catch (cause) {
+    throw new StatementFailed(cause, await placeOf(connection, text, statements && at), answers)
   }
-  return answers
 }
 
 /** The first chunk holds all of a small result: it is there at once, each further one is a turn of a thread. */

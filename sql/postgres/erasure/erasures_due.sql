@@ -1,11 +1,19 @@
 -- What waits, of one brand, is done in one pass. Brands take turns: a shop of a million customers that is erased has a
--- thousand passes. One that failed waits longer each time; one whose worker died waits a minute.
+-- thousand passes. One that failed waits longer each time, but not for what a backup put off once it needs no file any more;
+-- one whose worker died waits a minute.
 with due as (
     select brand_id, id, requested_at
     from erasure
     where
         state <> 'done'
-        and (tried_at is null or tried_at < now() - make_interval(mins => least(60, power(2, least(failures, 6))::integer)))
+        and (
+            tried_at is null
+            or tried_at < now() - make_interval(mins => least(60, power(2, least(failures, 6))::integer))
+            or (
+                state = 'failed'
+                and tried_at < (select removal_paused_until from lake_state where removal_paused_until <= now())
+            )
+        )
         and ($1::uuid is null or brand_id = $1)
         and ($2::uuid is null or id = $2)
 ),

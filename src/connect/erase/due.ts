@@ -25,7 +25,7 @@ export interface DueOptions extends EraseOptions {
 
 /**
  * Does the requests that wait, of one brand; false when there are none. One that fails says why in its row, is thrown,
- * and is tried again later, at least once an hour.
+ * and is tried again later, at least once an hour, and as soon as a backup needs no files any more.
  */
 export async function eraseDue(pipeline: Pipeline, options: DueOptions = {}): Promise<string | false> {
   const { pipeline: db } = pipeline.postgres

@@ -44,7 +44,7 @@ export async function writeChunks(
   const { chunks, total } = { chunks: size?.chunks ?? 0, total: size?.total ?? 0 }
   const read = async (chunk: number): Promise<Chunk | undefined> =>
     chunk < chunks ? (await duck.rows<Chunk>(statement('duckdb', chunkStatement), [chunk]))[0] : undefined
-  const written = { imported: 0, unchanged: 0 }
+  const written = { imported: 0, unchanged: 0, of_erased: 0 }
   let next = read(0)
   try {
     for (let chunk = 0; chunk < chunks; chunk++) {

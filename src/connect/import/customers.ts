@@ -4,6 +4,7 @@ import { statement } from '../../store/sqlfile.ts'
 import { loadEmails, loadPhones } from './channels.ts'
 import { identitiesOf, inStoreTurn, writeChunks } from './chunks.ts'
 import { importConsents } from './consents.ts'
+import { erasedRows } from './erased.ts'
 import type { ImportRun, Written } from './file.ts'
 
 /** Hexadecimal digits of a file's hash that tell it from others of a brand. */
@@ -19,15 +20,18 @@ export async function importCustomers(run: ImportRun): Promise<Written> {
   const source = tellsConsent
     ? `import ${(await hashInChunks(file)).toString('hex').slice(0, TELLING_DIGITS)}`
     : ''
-  return writeChunks(run, 'import_customer_chunk', ({ rows, consents, identities = '[]' }) =>
+  let ofErased = 0
+  const written = await writeChunks(run, 'import_customer_chunk', ({ rows, consents, identities = '[]' }) =>
     inStoreTurn(run, async (tx) => {
       const named = identitiesOf(identities, new Date())
       const subjects = await assignSubjects(tx, brand.id, named, { storePlatformDomain, source: 'import' })
       const changed = await tx.unsafe<{ subject: number }[]>(statement('postgres', 'import_customers'), [
         ...([brand.id, rows, [...subjects], false] as never[]),
       ])
+      ofErased += (await erasedRows(tx, run, named)).filter(Boolean).length
       const heard = consents ? await importConsents(tx, brand.id, consents, subjects, source) : []
       return new Set([...changed.map(({ subject }) => subject), ...heard]).size
     }),
   )
+  return { ...written, unchanged: written.unchanged - ofErased, of_erased: ofErased }
 }

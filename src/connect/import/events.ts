@@ -65,7 +65,7 @@ interface Chunks {
 
 async function writeChunks(run: ImportRun, { source, chunks, done, known }: Chunks): Promise<Written> {
   const total = chunks.reduce((sum, { rows }) => sum + rows, 0)
-  const written = { imported: 0, unchanged: 0 }
+  const written = { imported: 0, unchanged: 0, of_erased: 0 }
   /** Rows whose event id is that of a later one, which takes their place. */
   const leftOut = new Set([...done.values()].flatMap((refused) => [...refused]))
   const isFirst = ({ n, first }: EventRow) => first === null || leftOut.delete(first) || first === n
@@ -74,7 +74,8 @@ async function writeChunks(run: ImportRun, { source, chunks, done, known }: Chun
     if (refused?.size === 0) written.unchanged += rows
     else {
       const read = await run.duck.rows<EventRow>(statement('duckdb', 'import_event_chunk'), [chunk])
-      const good = await withoutErased(run, await storable(run.duck, read))
+      const stored = await storable(run.duck, read)
+      const good = await withoutErased(run, stored)
       const kept = new Set(good.map(({ n }) => n))
       for (const { n, first } of read) if (first === n && !kept.has(n)) leftOut.add(n)
       const there = await known.rowsOf(chunk)
@@ -85,8 +86,9 @@ async function writeChunks(run: ImportRun, { source, chunks, done, known }: Chun
       const isWritten = await writeBatch(run, { source, chunk, left }, lines)
       written.imported += isWritten ? lines.length : 0
       written.unchanged += good.length - (isWritten ? lines.length : 0)
+      written.of_erased += stored.length - good.length
     }
-    run.onProgress(written.imported + written.unchanged, total)
+    run.onProgress(written.imported + written.unchanged + written.of_erased, total)
   }
   return written
 }

@@ -27,6 +27,8 @@ export interface ImportRun {
 export interface Written {
   imported: number
   unchanged: number
+  /** Rows that were left out, since they tell of persons who were erased after what they tell. */
+  of_erased: number
 }
 
 /** SHA-256 of a file, read once from front to back. */

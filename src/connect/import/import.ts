@@ -53,8 +53,10 @@ export interface ImportResult {
   read: number
   /** Orders, customers, events and so on that are new or changed: of several rows of one thing, one counts. */
   imported: number
-  /** Those that were there already, that the file has an older version of, or that the store knows better. */
+  /** Those that were there already, that the file has an older version of, or that the store knows better; of events also repeats within the file. */
   unchanged: number
+  /** Rows of events and customers left out, since they tell of persons who were erased; other kinds are kept as of nobody. */
+  of_erased: number
   /** Rows refused; each is in the rejects file with its reason. */
   rejected: number
   rejects_file: string | null
