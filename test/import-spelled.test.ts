@@ -249,3 +249,11 @@ t.test('a file that begins as none of its name is refused with what to do', asyn
   ] as const)
     t.match((await run('orders', file(name, content))).report, { read: 1, rejected: 0 }, name)
 })
+
+t.test('rows without any value are none', async (t) => {
+  const { run, file } = await store(t)
+  const rows = 'external_id,total,created_at\n1,1,2026-11-01\n,,\n,1,\n"","",\n'
+  const { report, rejects } = await run('orders', file('o.csv', rows))
+  t.match(report, { read: 2, imported: 1, rejected: 1 })
+  t.match(rejects, [{ row: 3, field: 'external_id', reason: 'is missing' }])
+})

@@ -188,10 +188,23 @@ async function readRows(duck: Duck, kind: ImportKind, { where }: Mapping, mapped
     throw fail('bad_request', `${message} ${help}`, { cause })
   }
   await duck.run(statement('duckdb', 'import_faults'))
+  await dropBlank(duck)
   const [counts] = await duck.rows<{ read: number; filtered: number }>(
     `select count(*) as read, ${where === undefined ? '0' : '(select count(*) from source) - count(*)'} as filtered from picked`,
   )
   return counts ?? { read: 0, filtered: 0 }
+}
+
+/** Rows without any value, which spreadsheets leave behind the last one, are none. */
+async function dropBlank(duck: Duck): Promise<void> {
+  const [fault] = await duck.rows('select 1 from fault limit 1')
+  if (!fault) return
+  await duck.run(`
+    create table blank as
+    select __row as n from source semi join fault on fault.n = __row
+    where concat_ws('', *columns(* exclude (__row))) = '';
+    delete from picked where n in (from blank);
+    delete from fault where n in (from blank)`)
 }
 
 /** Which field of the mapping it is whose expression fails on a value, or `where`. */
