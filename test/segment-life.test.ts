@@ -106,6 +106,11 @@ for (const [how, options] of Object.entries({ whole: {}, 'in steps': { smallRows
       const members = (await request(`GET /v1/segments/${id}/members`)).body.data
       const changes = await memberChanges(pipeline, brand.id)
       const left = changes.filter(({ segment, action }) => segment === 1 && action === 'exited')
+      const session = await openReading(pipeline, brand)
+      const [sql] = await session.duck
+        .rows<{ n: number }>('select count(*) as n from segment_members where segment_id = $1', [id])
+        .finally(() => session.close())
+      t.equal(body.audience.member_count, sql?.n, 'SQL says the same')
       return [body.audience.member_count, members.length, left.map(({ reason }) => reason)]
     }
     await come({ ...ann, ...guest })

@@ -16,8 +16,8 @@ import { openRecent } from './recent.ts'
 import { mergeMarts, openChanged, openDated, openTouched, restrict, rootsOf } from './touched.ts'
 import { recipeOf, whyAnew } from './way.ts'
 
-/** Marts that rules read; the others are computed when a statement asks for them. */
-const READ_OFTEN: ReadonlySet<string> = new Set(['customers'])
+/** The mart that rules read; the others are computed when a statement asks for them. */
+const CUSTOMERS = 'customers'
 
 /**
  * All that rules and data teams read of a brand in one locked session, beside its sources: the models,
@@ -57,7 +57,7 @@ export async function openReading(
       recipe: recipeOf(models, row),
       models: isPast ? models.map(withAttributesNow) : models,
     })
-    await openSegmentMembers(pipeline, session)
+    await openSegmentMembers(pipeline, session, models)
     return session
   } catch (error) {
     await session.close()
@@ -108,7 +108,7 @@ async function openMarts(
   const published = anew ? undefined : await generationOf(pipeline, brand.id, brand.generation)
   if (!published || published.generation !== brand.generation || !start) {
     await runModels(duck.connection, marts, {
-      materialize: ({ name }) => (READ_OFTEN.has(name) ? 'table' : 'view'),
+      materialize: ({ name }) => (name === CUSTOMERS ? 'table' : 'view'),
     })
     return
   }
@@ -126,7 +126,12 @@ async function openMarts(
   await openRecent(session, models)
 }
 
-async function openSegmentMembers(pipeline: Pipeline, session: Session): Promise<void> {
+/** Whom the store hides is a member still of what was not evaluated since, and shown nowhere. */
+async function openSegmentMembers(
+  pipeline: Pipeline,
+  session: Session,
+  models: readonly Model[],
+): Promise<void> {
   const { duck, manifest, asOf } = session
   await openMembers(session, 'view')
   await openHistory(session)
@@ -143,8 +148,12 @@ async function openSegmentMembers(pipeline: Pipeline, session: Session): Promise
     : 'select segment, customer from member_before'
   await duck.run(`
     create view segment_members as
-    select distinct segment_id, coalesce(redirect.customer, at_instant.customer) as customer
-    from (${members}) as at_instant
+    select distinct segment_id, customer
+    from (
+      select segment, coalesce(redirect.customer, at_instant.customer) as customer
+      from (${members}) as at_instant
+      left join subject_redirect as redirect on redirect.subject = at_instant.customer
+    )
     join segment_ids using (segment)
-    left join subject_redirect as redirect on redirect.subject = at_instant.customer`)
+    ${models.some(({ name }) => name === CUSTOMERS) ? `semi join ${CUSTOMERS} using (customer)` : ''}`)
 }
