@@ -246,6 +246,8 @@ t.test('a file that begins as none of its name is refused with what to do', asyn
     ['l.csv.gz', gzipSync(csv)],
     ['m.csv.zst', zstdCompressSync(csv)],
     ['n.csv', `Größe,${csv.replaceAll('\n1', '\nx,1')}`],
+    ['o.csv', `${'ö'.repeat(40_000)},${csv.replaceAll('\n1', '\nx,1')}`],
+    ['p.csv', `x${'ö'.repeat(40_000)},${csv.replaceAll('\n1', '\nx,1')}`],
   ] as const)
     t.match((await run('orders', file(name, content))).report, { read: 1, rejected: 0 }, name)
 })

@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer'
 import { createReadStream } from 'node:fs'
 import type { Transform } from 'node:stream'
 import { createGunzip, createZstdDecompress } from 'node:zlib'
@@ -23,7 +22,7 @@ export async function startProblem(
   if (/^(fffe|feff)/.test(mark) || start.subarray(0, 64).includes(0)) return 'is UTF-16: save it as UTF-8.'
   if (!isCsv) return undefined
   const header = start.subarray(0, endOfLine(start))
-  if (!isUtf8(header)) return 'the names of its columns are not in UTF-8: save it as UTF-8.'
+  if (!isText(header)) return 'the names of its columns are not in UTF-8: save it as UTF-8.'
   const [separator] = /^\uFEFF?"?sep=.*/i.exec(header.toString()) ?? []
   return separator && `its first line, ${separator}, is for Excel alone: take it out.`
 }
@@ -42,6 +41,15 @@ async function startOf(path: string, compressed = ''): Promise<Buffer> {
 
 function endOfLine(start: Buffer): number {
   const ends = ['\n', '\r'].map((end) => start.indexOf(end)).filter((at) => at >= 0)
-  // A letter of several bytes may be cut at the end of what was read.
-  return Math.min(...ends, Math.max(0, start.length - 4))
+  return Math.min(...ends, start.length)
+}
+
+/** A letter of several bytes may be cut at the end. */
+function isText(bytes: Buffer): boolean {
+  try {
+    new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true })
+    return true
+  } catch {
+    return false
+  }
 }
