@@ -258,4 +258,8 @@ t.test('rows without any value are none', async (t) => {
   const { report, rejects } = await run('orders', file('o.csv', rows))
   t.match(report, { read: 2, imported: 1, rejected: 1 })
   t.match(rejects, [{ row: 3, field: 'external_id', reason: 'is missing' }])
+  const where = `coalesce(total, '') <> '2'`
+  const fields = { external_id: 'external_id', total: 'total', created_at: 'created_at' }
+  const some = file('p.csv', `${rows}5,2,2026-11-01\n`)
+  t.match((await run('orders', some, { map: { fields, where } })).report, { read: 2, filtered: 1 })
 })

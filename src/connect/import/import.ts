@@ -3,11 +3,8 @@ import { fail } from '../../errors.ts'
 import type { Pipeline } from '../../lake/pipeline.ts'
 import type { Brand } from '../../op.ts'
 import { type Duck, isOutOfMemory, type OwnDuck, openDuck } from '../../store/duckdb.ts'
-import { statement } from '../../store/sqlfile.ts'
 import { refuseAhead } from './ahead.ts'
 import { findBroken } from './broken.ts'
-import { pick } from './cast.ts'
-import { loadEmails, loadPhones } from './channels.ts'
 import { sizeChunks } from './chunks.ts'
 import { importCustomers } from './customers.ts'
 import { importEvents } from './events.ts'
@@ -15,17 +12,11 @@ import type { ImportRun, Written } from './file.ts'
 import { importFolder } from './folder.ts'
 import { makeIdMacros } from './ids.ts'
 import { lineKeysUnread } from './line-keys.ts'
-import {
-  bindMapping,
-  columnsUnread,
-  type Mapped,
-  type Mapping,
-  mappingByName,
-  readMapping,
-} from './mapping.ts'
+import { bindMapping, columnsUnread, type Mapping, mappingByName, readMapping } from './mapping.ts'
+import { countNameless } from './nameless.ts'
 import { importOrders } from './orders.ts'
-import { EXTRA, withExtra } from './properties.ts'
-import { type Column, firstLine, openSource } from './read.ts'
+import { readRows } from './picked.ts'
+import { type Column, openSource } from './read.ts'
 import { importRecords } from './records.ts'
 import { importRefunds } from './refunds.ts'
 import { rejectsPath, writeRejects } from './rejects.ts'
@@ -144,84 +135,6 @@ export async function importFile(options: ImportOptions): Promise<ImportResult> 
 function mappingFor({ map, kind }: ImportOptions, columns: readonly Column[]): Mapping {
   if (map === undefined) return mappingByName(kind, columns)
   return typeof map === 'string' ? readMapping(map) : map
-}
-
-/** Ids that say whose something is; customers and events that nothing says it of are rejected. */
-const NAMING: Partial<Record<ImportKind, readonly string[]>> = {
-  orders: ['customer_external_id'],
-  refunds: ['order_external_id', 'customer_external_id'],
-  checkouts: ['customer_external_id', 'anonymous_id'],
-  subscriptions: ['customer_external_id'],
-}
-
-/** As stored, of what the file has; those of orders are already. */
-const CHANNELS = [
-  '(select address from email where given = ready.email)',
-  '(select number from phone where given = ready.phone)',
-]
-
-async function countNameless(duck: Duck, kind: ImportKind, region: string): Promise<number> {
-  const ids = NAMING[kind]
-  if (!ids) return 0
-  const channels = kind === 'orders' ? ['email', 'phone'] : CHANNELS
-  if (channels === CHANNELS) {
-    await loadEmails(duck)
-    await loadPhones(duck, region)
-  }
-  const [row] = await duck.rows<{ nameless: number }>(
-    `select count(*) as nameless from ready where coalesce(${[...ids, ...channels].join(', ')}) is null`,
-  )
-  return row?.nameless ?? 0
-}
-
-/** Makes `picked`, the rows as typed columns, and `fault`, what is wrong with some of them. */
-async function readRows(duck: Duck, kind: ImportKind, { where }: Mapping, mapped: readonly Mapped[]) {
-  const targets = kind === 'events' ? { ...TARGETS.events, [EXTRA.target]: EXTRA } : TARGETS[kind]
-  const columns = kind === 'events' ? withExtra(mapped) : mapped
-  try {
-    await duck.run(pick({ into: 'picked', from: 'source', row: '__row', where, targets, mapped: columns }))
-  } catch (cause) {
-    if (isOutOfMemory(cause)) throw cause
-    const message = `${await failingField(duck, columns, where)}${firstLine((cause as Error).message)}`
-    const help =
-      'An expression of the mapping fails on a value: map the column alone, whose bad values are rejected row by row, or use try_cast.'
-    throw fail('bad_request', `${message} ${help}`, { cause })
-  }
-  await duck.run(statement('duckdb', 'import_faults'))
-  await dropBlank(duck)
-  const [counts] = await duck.rows<{ read: number; filtered: number }>(
-    `select count(*) as read, ${where === undefined ? '0' : '(select count(*) from source) - count(*)'} as filtered from picked`,
-  )
-  return counts ?? { read: 0, filtered: 0 }
-}
-
-/** Rows without any value, which spreadsheets leave behind the last one, are none. */
-async function dropBlank(duck: Duck): Promise<void> {
-  const [fault] = await duck.rows('select 1 from fault limit 1')
-  if (!fault) return
-  await duck.run(`
-    create table blank as
-    select __row as n from source semi join fault on fault.n = __row
-    where concat_ws('', *columns(* exclude (__row))) = '';
-    delete from picked where n in (from blank);
-    delete from fault where n in (from blank)`)
-}
-
-/** Which field of the mapping it is whose expression fails on a value, or `where`. */
-async function failingField(
-  duck: Duck,
-  mapped: readonly Mapped[],
-  where: string | undefined,
-): Promise<string> {
-  const expressions = mapped.map(({ target, expression }) => [`fields.${target}`, expression])
-  for (const [place, expression] of [...(where === undefined ? [] : [['where', where]]), ...expressions])
-    try {
-      const asked = place === 'where' ? `case when (${expression}\n) then 1 end` : `(${expression}\n)`
-      await duck.rows(`select count(hash(${asked})) from source`)
-    } catch {
-      return `${place}: `
-    }
-  return ''
 }
 
 async function shiftToNow(duck: Duck, kind: ImportKind): Promise<void> {
