@@ -1,4 +1,4 @@
-import { laterFiles } from '../lake/manifest.ts'
+import { laterFiles, type Manifest } from '../lake/manifest.ts'
 import type { Pipeline } from '../lake/pipeline.ts'
 import type { Session } from '../lake/session.ts'
 import { amongSome } from './among.ts'
@@ -12,10 +12,17 @@ interface Archived extends Kept {
   is_behind: boolean
 }
 
+/** Whether anyone can have gone or come back since the last refresh. */
+export const customersMoved = (manifest: Manifest, brand: BrandRow): boolean =>
+  !brand.no_erasure_since ||
+  (['customers', 'subject_redirect'] as const).some(
+    (relation) => laterFiles(manifest, relation, brand.refreshed_tick).length > 0,
+  )
+
 /**
  * Adds to `member_diff` those members of archived segments who were merged or erased: nobody evaluates these segments, but
  * whoever copied one must learn who left it. Whom the store only hides stays a member, shown again when it gives them back.
- * Returns the archived segments; null where nobody can have gone or come back.
+ * Returns the archived segments whose members can be others than before.
  */
 export async function leaveArchived(
   { duck, manifest }: Pick<Session, 'duck' | 'manifest'>,
@@ -23,12 +30,9 @@ export async function leaveArchived(
   brand: BrandRow,
   way: Pick<Way, 'whole' | 'before'>,
   verify = false,
-): Promise<readonly Archived[] | null> {
-  const changed = (['customers', 'subject_redirect'] as const).some(
-    (relation) => laterFiles(manifest, relation, brand.refreshed_tick).length > 0,
-  )
+): Promise<readonly Archived[]> {
   const edited = brand.definitions_version > brand.refreshed_definitions_version
-  if (!changed && brand.no_erasure_since && !edited && !verify) return null
+  if (!customersMoved(manifest, brand) && !edited && !verify) return []
   const archived = await postgres.pipeline.many<Archived>('segments_archived', [brand.id])
   if (archived.length === 0) return archived
   const behind = edited && archived.some(({ is_behind }) => is_behind)

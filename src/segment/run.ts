@@ -6,7 +6,7 @@ import { openSession, type Session } from '../lake/session.ts'
 import { errorFields, log } from '../log.ts'
 import { checkGrains } from '../model/audit.ts'
 import type { Model } from '../model/graph.ts'
-import { leaveArchived } from './archived.ts'
+import { customersMoved, leaveArchived } from './archived.ts'
 import { type BrandRow, brandRow } from './brand-row.ts'
 import { turnsNow } from './cadence.ts'
 import { evaluateSegments, type SegmentRow } from './evaluate.ts'
@@ -254,8 +254,9 @@ async function membersIn(
       ...([session, evaluation, session.asOf, way.whole && { published: way.before }] as const),
     )
     const archived = await leaveArchived(session, pipeline, brand, way, options.verify)
-    if (!archived) return { members, archived: [], kept: new Map<number, number>() }
-    const kept = [...turns.waiting, ...evaluation.failed.map(({ segment }) => segment), ...archived]
+    const isCounted = options.verify || customersMoved(session.manifest, brand)
+    const others = isCounted ? [...turns.waiting, ...evaluation.failed.map(({ segment }) => segment)] : []
+    const kept = [...others, ...archived]
     const changes = archived.length ? await rowsIn(session.duck, 'member_diff') : members.changes
     return { members: { ...members, changes }, archived, kept: await countKept(session.duck, kept, way) }
   }
