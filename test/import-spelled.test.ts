@@ -185,6 +185,11 @@ t.test('an expression that fails on a value is named by its field', async (t) =>
   await t.rejects(run('orders', path, { map: { fields: { ...fields, total: 'cast(amt as decimal)' } } }), {
     message: /^fields\.total: Conversion Error: .*ten/,
   })
+  const event = { event_type: `'seen'`, occurred_at: `'2026-11-01'`, email: `'a@example.com'` }
+  const worth = { 'properties.worth': 'cast(amt as decimal)' }
+  await t.rejects(run('events', path, { map: { fields: { ...event, ...worth } } }), {
+    message: /^fields\.properties\.worth: Conversion Error: .*ten/,
+  })
   await t.rejects(run('orders', path, { map: { fields, where: 'cast(amt as integer) > 1' } }), {
     message: /^where: Conversion Error: .*ten/,
   })

@@ -19,14 +19,24 @@ const TABLE_FUNCTIONS = ['unnest', 'range', 'generate_series']
 const TABLES = ['BASE_TABLE', 'EMPTY', 'EXPRESSION_LIST', 'JOIN', 'PIVOT', 'SUBQUERY', 'TABLE_FUNCTION']
 
 /** What changes the answer of a model over the same rows and params: the clock, chance, the session. */
-const UNSTEADY_FUNCTIONS = [
-  'now today get_current_time get_current_timestamp transaction_timestamp current_localtime',
-  'current_localtimestamp ago pg_conf_load_time pg_postmaster_start_time',
-  'txid_current current_transaction_id current_query_id current_connection_id current_query',
-  'random setseed uuid uuidv4 uuidv7 gen_random_uuid nextval currval',
-  'getenv getvariable current_setting',
-].flatMap((names) => names.split(' '))
-const UNSTEADY_NAMES = ['current_timestamp', 'current_date', 'current_time', 'localtime', 'localtimestamp']
+const UNSTEADY_NAMES: ReadonlySet<string> = new Set([
+  'current_timestamp',
+  'current_date',
+  'current_time',
+  'localtime',
+  'localtimestamp',
+])
+const UNSTEADY_FUNCTIONS: ReadonlySet<string> = new Set(
+  [
+    'now today get_current_time get_current_timestamp transaction_timestamp current_localtime',
+    'current_localtimestamp ago pg_conf_load_time pg_postmaster_start_time',
+    'txid_current current_transaction_id current_query_id current_connection_id current_query',
+    'random setseed uuid uuidv4 uuidv7 gen_random_uuid nextval currval',
+    'getenv getvariable current_setting',
+  ]
+    .flatMap((names) => names.split(' '))
+    .concat(...UNSTEADY_NAMES),
+)
 
 /**
  * Parses the text with DuckDB's own parser and lists the relations that it reads, names of CTEs in scope left
@@ -100,16 +110,14 @@ function checkTable(file: string, table: Node, scope: ReadonlySet<string>, reads
 function checkExpression(file: string, expression: Node): void {
   const called = expression.class === 'FUNCTION' && readsMore(expression)
   const names = Array.isArray(expression.column_names) ? expression.column_names.map(String) : []
-  const named =
-    expression.class === 'COLUMN_REF' && names.length === 1 && UNSTEADY_NAMES.includes(names[0] ?? '')
+  const named = expression.class === 'COLUMN_REF' && names.length === 1 && UNSTEADY_NAMES.has(names[0] ?? '')
   if (!called && !named) return
   throw unsteady(file, called ? `${expression.function_name}()` : String(names[0]))
 }
 
 /** `age` of one time is how long ago that was. */
 const readsMore = ({ function_name: name, children }: Node): boolean =>
-  [...UNSTEADY_FUNCTIONS, ...UNSTEADY_NAMES].includes(String(name)) ||
-  (name === 'age' && Array.isArray(children) && children.length === 1)
+  UNSTEADY_FUNCTIONS.has(String(name)) || (name === 'age' && Array.isArray(children) && children.length === 1)
 
 const unsteady = (file: string, what: string) =>
   new Error(`${file}: ${what} depends on more than rows and params; times come from params.as_of`)

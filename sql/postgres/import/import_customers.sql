@@ -1,7 +1,8 @@
--- Customer records of one chunk ($2: JSON rows, $3: their subjects, $4: the store says so, no file), after assignSubjects made them. The last row of a
--- customer wins; empty fields leave what is known. Lists the customers that this transaction made or changed.
--- A row describes its own profile, merged or not, so that a merge can be undone. One that does not say when it was written
--- may be of any time: it changes no record of the store, and makes none newer. What a file dates ahead keeps out no word of the store.
+-- Customer records of one chunk ($2: JSON rows, $3: their subjects, $4: the store says so, no file), after assignSubjects made
+-- them. The last row of a customer wins; empty fields leave what is known. Lists the customers that this transaction made or
+-- changed. A row describes its own profile, merged or not, so that a merge can be undone. One that does not say when it was
+-- written may be of any time: it changes no record of the store, and makes none newer. What a file dates ahead keeps out no
+-- word of the store.
 with given as materialized (
     select distinct on (sent.subject)
         $1::uuid as brand_id, sent.subject, sent.email, sent.phone, sent.first_name,

@@ -20,11 +20,11 @@ const CHANNELS = [
 export async function countNameless(duck: Duck, kind: ImportKind, region: string): Promise<number> {
   const ids = NAMING[kind]
   if (!ids) return 0
-  const channels = kind === 'orders' ? ['email', 'phone'] : CHANNELS
-  if (channels === CHANNELS) {
+  if (kind !== 'orders') {
     await loadEmails(duck)
     await loadPhones(duck, region)
   }
+  const channels = kind === 'orders' ? ['email', 'phone'] : CHANNELS
   const [row] = await duck.rows<{ nameless: number }>(
     `select count(*) as nameless from ready where coalesce(${[...ids, ...channels].join(', ')}) is null`,
   )

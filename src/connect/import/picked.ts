@@ -20,7 +20,7 @@ export async function readRows(
     await duck.run(pick({ into: 'picked', from: 'source', row: '__row', where, targets, mapped: columns }))
   } catch (cause) {
     if (isOutOfMemory(cause)) throw cause
-    const message = `${await failingField(duck, columns, where)}${firstLine((cause as Error).message)}`
+    const message = `${await failingField(duck, mapped, where)}${firstLine((cause as Error).message)}`
     const help =
       'An expression of the mapping fails on a value: map the column alone, whose bad values are rejected row by row, or use try_cast.'
     throw fail('bad_request', `${message} ${help}`, { cause })
