@@ -306,6 +306,26 @@ t.test('those of the models are who the models say, of those whom rules cover', 
     t.match(estimate, { status: 200, body: { count: data.length } })
   }
   t.match(sizes, { 'At Risk': 8, Churned: 6 })
+  const scores = await (await lakeFor(brand).sources()).rows<Record<'customer_id' | 'tier', string>>(
+    'select customer_id, tier, at_risk, at_risk_score from rfm join churn using (customer_id) order by customer_id',
+  )
+  const explained = async (name: string) =>
+    await Promise.all(
+      scores.map(async ({ customer_id }) => {
+        const { body } = await request(`GET /v1/segments/${id(name)}/explain?customer_id=${customer_id}`)
+        return body.conditions.map(({ words, actual }: Record<string, unknown>) => [words, actual])
+      }),
+    )
+  for (const [name, words, column] of [
+    ['High Value', 'customers of the top RFM tiers', 'tier'],
+    ['At Risk', 'customers who are at risk', 'at_risk'],
+    ['Churned', 'customers whose at-risk score is 4 or more', 'at_risk_score'],
+  ] as const)
+    t.same(
+      await explained(name),
+      scores.map((score: Record<string, unknown>) => [[words, score[column]]]),
+      `an explanation of ${name} says the score`,
+    )
   t.ok((sizes['High Value'] ?? 0) > 0, 'someone is of a top tier')
 })
 

@@ -569,10 +569,38 @@ t.test('an explanation shows what each condition saw', async (t) => {
   t.equal(body.member, false)
   const at = (step: string) => `definition.rule.${step}`
   t.same(body.conditions, [
-    { path: at('all[0]'), actual: 2, holds: false, decides: false },
-    { path: at('all[1]'), actual: '0.00', holds: true, decides: false },
-    { path: at('all[2].not'), actual: true, holds: true, decides: false },
-    { path: at('all[3]'), actual: null, holds: false, decides: false },
+    {
+      path: at('all[0]'),
+      words: 'count(product_events in 1095 days) >= 3',
+      turned: false,
+      actual: 2,
+      holds: false,
+      decides: false,
+    },
+    {
+      path: at('all[1]'),
+      words: 'customer_profile.total_spend < 10.50',
+      turned: false,
+      actual: '0.00',
+      holds: true,
+      decides: false,
+    },
+    {
+      path: at('all[2].not'),
+      words: `not member of segment ${base}`,
+      turned: true,
+      actual: true,
+      holds: true,
+      decides: false,
+    },
+    {
+      path: at('all[3]'),
+      words: 'avg(commerce_orders.total in 1095 days) > 1',
+      turned: false,
+      actual: null,
+      holds: false,
+      decides: false,
+    },
   ])
   t.equal((await request(`GET /v1/segments/${base}/explain?customer_id=${customer}`)).body.member, true)
   t.equal((await request(`GET /v1/segments/${id}/explain?customer_id=nobody`)).status, 404)

@@ -1,5 +1,5 @@
 import { whomsOf } from '../connect/erase/preview.ts'
-import { parseExactly, parseStored } from '../event/exact.ts'
+import { parseExactly } from '../event/exact.ts'
 import { openServed } from '../lake/served.ts'
 import type { Db } from '../op.ts'
 import { parseSaved } from '../segment/definition.ts'
@@ -13,7 +13,6 @@ import {
   segmentItem,
   segmentWithDefinition,
 } from '../segment/saved.ts'
-import { conditionsInWords } from '../segment/words.ts'
 import {
   command,
   fileOption,
@@ -184,13 +183,10 @@ export const segmentCommands = [
           throw new UsageError(
             `--customer: there is no customer with the identifier "${identifier}"; \`recoup segment members\` shows some`,
           )
-        const { member, conditions } = await explain(sources, parseSaved(row), found.customer)
-        const inWords = conditionsInWords(parseStored(row.definition) as Record<string, unknown>)
         return {
           segment_id: row.id,
           customer_id: found.customer_id,
-          member,
-          conditions: conditions.map((one) => ({ ...one, ...inWords.get(one.path) })),
+          ...(await explain(sources, row, found.customer)),
         }
       } finally {
         await session.close()

@@ -1,4 +1,4 @@
-import { fail } from '../errors.ts'
+import { type Failure, fail } from '../errors.ts'
 import { emailOf } from '../event/email.ts'
 import { phoneAlone } from '../identity/channel.ts'
 import { folded } from '../lake/folded.ts'
@@ -84,11 +84,14 @@ export function wantedSql(
 export async function findCustomer({ db }: Pick<Ctx, 'db'>, id: string): Promise<FoundCustomer> {
   const found = await db.maybe<FoundCustomer>('customer_found', [id, false])
   if (found) return found
-  throw fail(
+  throw noSuchCustomer()
+}
+
+export const noSuchCustomer = (): Failure =>
+  fail(
     'not_found',
     'There is no such customer. search_customers (GET /v1/customers/search) finds ids by email, phone or name.',
   )
-}
 
 /** The same, with what the profile goes by. */
 export const findProfile = ({ db }: Pick<Ctx, 'db'>, id: string): Promise<FoundCustomer & FoundVisitors> =>

@@ -6,6 +6,7 @@ import { parseDefinition, parseSaved } from '../segment/definition.ts'
 import { customerOf, explain } from '../segment/explain.ts'
 import { compileOne, displayOne } from '../segment/plan.ts'
 import { checkReferences } from '../segment/reference.ts'
+import { noSuchCustomer } from './customer-rows.ts'
 import * as example from './segment-example.ts'
 import { sentDefinition as definition, segmentById, segmentPath } from './segment-fields.ts'
 
@@ -34,6 +35,8 @@ const Explanation = named('SegmentExplanation', {
   conditions: v.array(
     named('ExplainedCondition', {
       path: v.string(),
+      words: v.string(),
+      turned: v.boolean(),
       actual: v.nullable(v.union([v.string(), v.number(), v.boolean(), v.array(v.string())])),
       holds: v.boolean(),
       decides: v.boolean(),
@@ -137,7 +140,7 @@ export const segmentQuestionOps: readonly Op[] = [
     scopes: ['segments:read'],
     feature: 'cdp',
     errors: ['not_found'],
-    what: 'Why a customer is a member of a segment or not, by the newest data: each condition with the actual value, and whether it alone decides.',
+    what: 'Why a customer is a member of a segment or not, by the newest data: each condition in words, the actual value, whether the condition at its path holds, and whether it alone decides. One that a not turns round (turned) speaks for membership where it does not hold.',
     input: {
       path: segmentPath,
       query: v.strictObject({ customer_id: text({ min: 1, max: 256 }) }),
@@ -146,15 +149,14 @@ export const segmentQuestionOps: readonly Op[] = [
     example: example.EXPLAINED,
     run: async (ctx, { path, query }) => {
       const segment = await segmentById(ctx, path.id)
-      const tree = parseSaved(segment)
       const sources = await ctx.lake.sources(undefined, segment.generation)
       const found = await customerOf(sources, query.customer_id)
-      if (found === undefined) throw fail('not_found', 'There is no such record.')
+      if (found === undefined) throw noSuchCustomer()
       return {
         segment_id: segment.id,
         version: segment.version,
         customer_id: found.customer_id,
-        ...(await explain(sources, tree, found.customer)),
+        ...(await explain(sources, segment, found.customer)),
         explained_at: sources.asOf.toISOString(),
       }
     },

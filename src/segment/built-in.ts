@@ -37,6 +37,9 @@ const BUILT_INS: readonly BuiltIn[] = [
   },
 ]
 
+/** Marts of everyone that segments read: a score follows from the customers of the whole brand. */
+export const SCORES: readonly string[] = [...new Set(BUILT_INS.flatMap(({ scored }) => scored?.source ?? []))]
+
 export const BUILT_IN_NAMES: readonly string[] = BUILT_INS.map(({ name }) => name)
 
 export function builtIn(name: string): BuiltIn {

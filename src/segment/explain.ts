@@ -1,17 +1,20 @@
+import { parseStored } from '../event/exact.ts'
 import type { Whom } from '../identity/erasure-request.ts'
 import type { Reader } from '../op.ts'
-import type { Definition } from './definition.ts'
+import { type Definition, parseSaved } from './definition.ts'
 import { compileActual, compileCount, compileOne } from './plan.ts'
 import { type Condition, conditionsOf } from './tree.ts'
+import { conditionsInWords, type InWords } from './words.ts'
 
 /** What a condition compares: null when it is missing. */
 export type Actual = string | number | boolean | string[] | null
 
 /** One condition of a definition, as it is for one customer. */
-export interface Explained {
+export interface Explained extends InWords {
   /** Where it stands, such as `definition.rule.all[1]`. */
   path: string
   actual: Actual
+  /** Whatever groups make of it. */
   holds: boolean
   /** Whether membership would change if this condition alone were the other way round. */
   decides: boolean
@@ -53,12 +56,14 @@ export async function customerNamed(
   return named && (await customerOf(sources, named.customer_id))
 }
 
-/** Why a customer (by ordinal) is a member or not: every condition, evaluated on its own by the same compiler. */
+/** Why a customer (by ordinal) is a member of a saved segment or not: every condition, evaluated on its own by the same compiler. */
 export async function explain(
   sources: Reader,
-  definition: Definition,
+  segment: Parameters<typeof parseSaved>[0],
   customer: number,
 ): Promise<Explanation> {
+  const definition = parseSaved(segment)
+  const inWords = conditionsInWords(parseStored(segment.definition) as Record<string, unknown>)
   const conditions = conditionsOf(definition)
   const truths = new Map<Condition, boolean>()
   for (const condition of conditions) truths.set(condition, await holdsFor(sources, condition, customer))
@@ -79,8 +84,12 @@ export async function explain(
   const inside = member || (await isMember(sources, { is: 'not', node: definition }, customer))
   const explained: Explained[] = []
   for (const condition of conditions) {
+    const { path } = condition
+    const said = inWords.get(path)
+    if (!said) throw new Error(`${path} is said in no words`)
     explained.push({
-      path: condition.path,
+      path,
+      ...said,
       actual: await actualOf(sources, condition, customer),
       holds: truths.get(condition) ?? false,
       decides: inside && holds(definition, condition) !== holds(definition),

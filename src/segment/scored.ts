@@ -1,14 +1,12 @@
 import { type Model, upstreamOf } from '../model/graph.ts'
 import { runModels } from '../model/run.ts'
 import type { Duck } from '../store/duckdb.ts'
+import { SCORES } from './built-in.ts'
 import { parseSaved } from './definition.ts'
 import type { SegmentRow } from './evaluate.ts'
 import { compileOne } from './plan.ts'
 import { mergeMarts } from './touched.ts'
 import { type Condition, conditionsOf, type Test } from './tree.ts'
-
-/** Marts of everyone that segments read: a score follows from the customers of the whole brand. */
-export const SCORES = ['rfm', 'churn']
 
 /** Whether the members of a segment follow from what others bought. */
 export const isScored = (segment: SegmentRow): boolean =>

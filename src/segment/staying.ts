@@ -4,10 +4,11 @@ import type { Pipeline } from '../lake/pipeline.ts'
 import type { Session } from '../lake/session.ts'
 import { literal } from '../store/duckdb.ts'
 import type { BrandRow } from './brand-row.ts'
+import { SCORES } from './built-in.ts'
 import { salesMoved } from './moved.ts'
 import { BOTH, startOf } from './part.ts'
 import { parted } from './plan.ts'
-import { isScored, SCORES } from './scored.ts'
+import { isScored } from './scored.ts'
 import { type Task, whyAnew } from './way.ts'
 
 /** Marts of a small brand that are as they were published, and the file that has them. */

@@ -1,4 +1,5 @@
 import { isObject } from '../event/exact.ts'
+import { BUILT_IN_FIELD, builtIn } from './built-in.ts'
 import { SOURCES, type SourceName } from './catalog.ts'
 import { member } from './complaint.ts'
 import { COUNT, MEMBER } from './name.ts'
@@ -41,6 +42,7 @@ function wordsOf(node: Node, source: string): string {
     const { op, n } = (node.times ?? { op: '>=', n: 1 }) as Node
     return `count(${rowsOf(node, source)}) ${op} ${n}`
   }
+  if (node.field === BUILT_IN_FIELD) return builtIn(String(node.value)).help
   const field = 'field' in node ? `${source}.${node.field}` : source
   if ('agg' in node) return `${node.agg}(${rowsOf(node, field)}) ${tested(node)}`
   const isLookedBack = SOURCES[source as SourceName]?.rows === 'many'

@@ -1,3 +1,4 @@
+import { SCORES } from '../../built-in.ts'
 import { type Lines, rowsNamed } from '../../catalog.ts'
 import { type Expr, testedBy } from '../../expression.ts'
 import { holdsWithoutLines, linesOf } from '../../lines.ts'
@@ -223,6 +224,7 @@ export function actualSql({ test }: Condition, customer: number, binding: Bindin
     const actual = spell(comparedOf(test.holds), scopeOf('customers', 'customers', binding))
     return `select ${actual} as actual from customers, params where customers.customer = ${owner}`
   }
+  if (SCORES.includes(test.source)) return scoredSql(test, owner, binding)
   // Of an attribute the row itself says what it is; the first test names it.
   const isAttribute = test.source === 'attributes'
   const { row, scope, from, where } = rowsOf(
@@ -234,6 +236,14 @@ export function actualSql({ test }: Condition, customer: number, binding: Bindin
   if (isAttribute)
     return `select any_value(${row}.value) as actual, any_value(${row}.kind) as kind ${ofOwner}`
   return `select ${totalSql(test.measure, of) ?? averageSql(test.measure, of)} as actual ${ofOwner}`
+}
+
+/** Of a score, which a customer has one row of at most, what it is. */
+function scoredSql({ source, row: tests }: RowsTest, owner: number, binding: Binding): string {
+  const { name, alias } = rowsNamed(source).relation
+  const scope = scopeOf(alias, alias, binding)
+  const compared = tests.map((test) => spell(comparedOf(test), scope))
+  return `select ${compared.join(', ')} as actual from ${name} as ${alias}, params where ${alias}.customer = ${owner}`
 }
 
 /** To six digits; an amount has two at least. */
