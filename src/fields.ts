@@ -49,7 +49,7 @@ export const pathValue = v.pipe(
   jsonSchema({ type: 'string', minLength: 1 }),
 )
 
-/** An ISO 8601 time, read as rules and events are: a date is its midnight, a time without a zone is UTC. Becomes a Date. */
+/** An ISO 8601 time, read as rules and events are: a date is its midnight in UTC, a time without a zone is UTC. Becomes a Date. */
 export const timestamp = v.pipe(
   v.string('must be a string'),
   v.transform(timeOf),
@@ -57,7 +57,7 @@ export const timestamp = v.pipe(
   jsonSchema({
     type: 'string',
     format: 'date-time',
-    description: 'ISO 8601: a date is its midnight, a time without a zone is UTC.',
+    description: 'ISO 8601: a date is its midnight in UTC, a time without a zone is UTC.',
   }),
 )
 

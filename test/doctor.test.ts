@@ -145,6 +145,18 @@ t.test('doctor names the files of the lake that are gone or cut off', async (t) 
   })
 })
 
+t.test('doctor names the stores of which webhooks could not be read', async (t) => {
+  t.match(await doctor(), { 'store webhooks': 'ok     store webhooks: none unread' })
+  const brand = await newBrand(app.pipeline)
+  await sql`
+    insert into store_delivery (brand_id, webhook_id, topic, triggered_at, received_at, outcome, reason, payload)
+    select ${brand.id}, id, 'orders/paid', now(), now(), 'dead', 'unread', ${Buffer.from('{}')}
+    from unnest(${['one', 'other']}::text[]) as id`
+  t.match(await doctor(), {
+    'store webhooks': `WRONG  store webhooks: could not be read: 2 of ${brand.shop_domain}: see recoup store status`,
+  })
+})
+
 t.test('doctor says what a disk that is nearly full means', (t) => {
   const lake = { path: '/lake', free: 0.5 }
   t.same(diskFinding([lake, { path: '/data', free: 0.05 }]), {

@@ -45,6 +45,7 @@ const CHECKS: readonly (readonly [name: string, look: Look])[] = [
   ['lake files', lakeFiles],
   ['dead events', deadEvents],
   ['dead letters', deadLetters],
+  ['store webhooks', storeWebhooks],
   ['disk', disk],
 ]
 
@@ -214,6 +215,16 @@ async function deadLetters(app: App): Promise<Finding> {
   const { dead_letters: dead } = await lakeStatus(app)
   if (dead === 0) return { ok: true, detail: 'none' }
   return { ok: false, detail: `${dead} deliveries of webhooks: see recoup dead-letter list, then replay` }
+}
+
+async function storeWebhooks({ postgres }: App): Promise<Finding> {
+  const shops = await postgres.pipeline.many<{ shop_domain: string; dead: number }>('status_store_dead')
+  if (shops.length === 0) return { ok: true, detail: 'none unread' }
+  const each = shops.map(({ shop_domain, dead }) => `${dead} of ${shop_domain}`)
+  return {
+    ok: false,
+    detail: `could not be read: ${firstOf(each, ', ')}: see recoup store status, then recoup store replay`,
+  }
 }
 
 function disk({ config: { lakeDir, dataDir, databaseUrl } }: App): Finding {

@@ -44,7 +44,7 @@ export const refreshCommands = [
       'as-of': {
         type: 'string',
         placeholder: 'TIME',
-        what: 'Evaluate and publish as of this instant, until the next refresh (default: now)',
+        what: 'Evaluate and publish as of this instant, over orders and attributes as they are now, until the next refresh (default: now)',
       },
     },
     run: async (run) => {

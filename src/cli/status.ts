@@ -25,7 +25,9 @@ export interface LakeStatus {
   export_lag_seconds: number
   log_bytes: number
   dead_events: number
+  /** Deliveries of custom data sources. */
   dead_letters: number
+  dead_store_webhooks: number
 }
 
 interface ShownLake extends LakeStatus {
@@ -49,7 +51,7 @@ export const statusCommands = [
     },
     text: ({ lake, brands }) =>
       [
-        `lake: tick ${lake.tick}, ${lake.waiting_events} events waiting, ${lake.export_lag_seconds} s behind, ${lake.dead_events} dead; ${lake.dead_letters} dead letters of webhooks`,
+        `lake: tick ${lake.tick}, ${lake.waiting_events} events waiting, ${lake.export_lag_seconds} s behind, ${lake.dead_events} dead; ${lake.dead_letters} dead letters of webhooks, ${lake.dead_store_webhooks} dead webhooks of stores`,
         ...(lake.problem ? [`lake: ${lake.problem} Events wait in Postgres meanwhile.`] : []),
         table(
           [
