@@ -218,6 +218,20 @@ t.test('an event', async (t) => {
     t.equal(line({ storeCustomerId }).store_customer_id, '6940095564')
     t.equal(quick(one({ storeCustomerId })), undefined)
   })
+  t.test('a store’s id of something else than a customer is refused', async (t) => {
+    for (const storeCustomerId of [
+      'gid://shopify/Order/8001',
+      ' gid://shopify/Order/8001',
+      'gid://shopify/Company/Customer/8001',
+    ]) {
+      t.equal(
+        refusesField({ storeCustomerId }),
+        'events[0].storeCustomerId must be the id of a customer, such as gid://shopify/Customer/1',
+      )
+      t.equal(quick(one({ storeCustomerId })), undefined)
+    }
+    t.equal(line({ profileId: 'gid://shopify/Order/8001' }).profile_id, 'gid://shopify/Order/8001')
+  })
   t.test('a phone that alone says who it is has the digits of a number', async (t) => {
     const alone = (phone: string) => one({ email: undefined, phone })
     for (const phone of ['1', '+1 555 01', '٠٥٠١٢٣']) {
@@ -460,6 +474,15 @@ t.test('an event of a page is kept without the word that stands for no id', asyn
     ['profile_id', 'anonymous_id', 'store_customer_id'].filter((name) => name in (kept as object)),
     [],
   )
+  t.equal(quickPage(body), undefined)
+})
+
+t.test('an event of a page is kept without a store’s id of something else than a customer', async (t) => {
+  const [scope, storeCustomerId] = [SHOP.scope, 'gid://shopify/Order/8001']
+  const sent = { scope, eventType: 'product_viewed', anonymousId: 'v1', storeCustomerId, properties: {} }
+  const body = bytes({ source: { scope }, events: [sent] })
+  const [kept] = linesOf(checkPage(body))
+  t.match(kept, { anonymous_id: 'v1', store_customer_id: undefined })
   t.equal(quickPage(body), undefined)
 })
 
