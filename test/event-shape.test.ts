@@ -218,6 +218,20 @@ t.test('an event', async (t) => {
     t.equal(line({ storeCustomerId }).store_customer_id, '6940095564')
     t.equal(quick(one({ storeCustomerId })), undefined)
   })
+  t.test('a store’s id of something else than a customer is refused', async (t) => {
+    for (const storeCustomerId of [
+      'gid://shopify/Order/8001',
+      ' gid://shopify/Order/8001',
+      'gid://shopify/Company/Customer/8001',
+    ]) {
+      t.equal(
+        refusesField({ storeCustomerId }),
+        'events[0].storeCustomerId must be the id of a customer, such as gid://shopify/Customer/1',
+      )
+      t.equal(quick(one({ storeCustomerId })), undefined)
+    }
+    t.equal(line({ profileId: 'gid://shopify/Order/8001' }).profile_id, 'gid://shopify/Order/8001')
+  })
   t.test('a phone that alone says who it is has the digits of a number', async (t) => {
     const alone = (phone: string) => one({ email: undefined, phone })
     for (const phone of ['1', '+1 555 01', '٠٥٠١٢٣']) {
@@ -463,6 +477,15 @@ t.test('an event of a page is kept without the word that stands for no id', asyn
   t.equal(quickPage(body), undefined)
 })
 
+t.test('an event of a page is kept without a store’s id of something else than a customer', async (t) => {
+  const [scope, storeCustomerId] = [SHOP.scope, 'gid://shopify/Order/8001']
+  const sent = { scope, eventType: 'product_viewed', anonymousId: 'v1', storeCustomerId, properties: {} }
+  const body = bytes({ source: { scope }, events: [sent] })
+  const [kept] = linesOf(checkPage(body))
+  t.match(kept, { anonymous_id: 'v1', store_customer_id: undefined })
+  t.equal(quickPage(body), undefined)
+})
+
 /** Compares the two forms on right bodies and on those with some bytes changed. */
 function agree(t: Test, random: RandomSource, body: () => Buffer, forms: Forms): void {
   const spoilt = () => {
@@ -635,8 +658,50 @@ t.test('updateProperties', async (t) => {
       phone: '+15550100',
       properties: { email: ' Ann@Example.com ' },
     })
-    t.match(linesOf(check(set({ email: 'a@b.c' }, { email: 'x@y.z' })))[0], { email: 'x@y.z' })
     t.equal(line({ properties: { phone: '+15550100' } }).phone, undefined, 'other types do not')
+  })
+  t.test('of a server names one email and one phone', async (t) => {
+    const another = (field: string, first = field) =>
+      `must be the same as ${first}: to set another ${field} send it alone, and name the customer by profileId or storeCustomerId`
+    const cases: [body: object, path: string, message: string][] = [
+      [set({ email: 'a@b.c' }, { email: 'x@y.z' }), 'properties.email', another('email')],
+      [
+        set({ properties: { email: 'a@b.c' } }, { email: 'x@y.z' }),
+        'properties.properties.email',
+        another('email'),
+      ],
+      [
+        set({ email: 'x@y.z', properties: { email: 'a@b.c' } }, { storeCustomerId: '7' }),
+        'properties.properties.email',
+        another('email', 'properties.email'),
+      ],
+      [set({ phone: '+12025550102' }, { phone: '+12025550101' }), 'properties.phone', another('phone')],
+    ]
+    for (const [body, path, message] of cases)
+      t.same(refusal(body).rejected, [{ index: 0, path: `events[0].${path}`, message }], path)
+  })
+  t.test('may name the same email and phone in each place', async (t) => {
+    const both = { email: 'x@y.z', phone: '+12025550101' }
+    const [read] = linesOf(
+      check(
+        set(
+          { email: ' X@Y.Z', phone: '(202) 555-0101', properties: { phone: '0202 5550101', email: 'x@y.z' } },
+          both,
+        ),
+      ),
+    )
+    t.match(read, both)
+    t.equal(
+      check(set({ email: 'none', phone: 7 }, both)).events,
+      1,
+      'what identifies nobody is no second one',
+    )
+  })
+  t.test('of a page is read by its own email', async (t) => {
+    const { events } = set({ email: 'a@b.c' }, { email: 'x@y.z' })
+    const sent = events.map((event) => ({ ...event, scope: SHOP.scope }))
+    const [read] = linesOf(checkPage(bytes({ source: { scope: SHOP.scope }, events: sent })))
+    t.equal(read?.email, 'x@y.z')
   })
   t.test('with none that could be one is about nobody', async (t) => {
     for (const properties of [

@@ -40,6 +40,22 @@ t.test('an id that a spreadsheet or a column of doubles rounded is refused', asy
   }
 })
 
+t.test('the store’s id of something else than a customer is refused as whose a row is', async (t) => {
+  const { run, file, orders } = await store(t)
+  const rows = ['gid://shopify/Order/1,gid://shopify/Customer/77', '2,gid://shopify/Order/77']
+  const path = file(
+    'o.csv',
+    `external_id,customer_external_id,total,created_at\n${rows.map((row) => `${row},1,2026-11-01\n`).join('')}`,
+  )
+  t.match((await run('orders', path)).rejects, [
+    {
+      ...{ row: 2, field: 'customer_external_id', value: 'gid://shopify/Order/77' },
+      reason: 'is the id of something else than a customer',
+    },
+  ])
+  t.match(await orders(), [{ external_id: '1', store_customer_id: '77' }])
+})
+
 t.test('an object or a list is no id', async (t) => {
   const { run, file, folder } = await store(t)
   const row = (external_id: unknown) =>

@@ -110,6 +110,23 @@ t.test('its event has no channel among the properties, wherever it stands', asyn
   ])
 })
 
+t.test('its external id is the mapped one, whatever else has that name', async (t) => {
+  const mapped = (type: string, external_id_path: string) => ({
+    type,
+    identifier_mappings: { external_id_path, email_path: 'email' },
+  })
+  const one = await source(undefined, [mapped('by_id', 'id'), mapped('by_name', 'external_id')])
+  for (const type of ['by_id', 'by_name'])
+    t.match(await send(one, { type, data: data({ external_id: 7 }) }), ACCEPTED)
+  t.same(
+    (await eventsOf(db, one.brand)).map(({ properties }) => properties),
+    [
+      { external_id: 'a1', id: 'a1', points: 4 },
+      { external_id: 7, id: 'a1', points: 4 },
+    ],
+  )
+})
+
 const long = (bytes: number) => data({ note: 'x'.repeat(bytes - 200) })
 /** What is wrong with a delivery, and what is answered; each is sent with the same event id. */
 const REFUSED: [what: string, sending: Sending, status: number, reason: string, message?: RegExp][] = [
@@ -157,6 +174,7 @@ const REFUSED: [what: string, sending: Sending, status: number, reason: string, 
   ['no external id', { data: data({ id: undefined }) }, 422, 'missing_external_id', /external_id_path/],
   ['a blank one', { data: data({ id: ' ' }) }, 422, 'missing_external_id'],
   ['a word for none', { data: data({ id: 'undefined' }) }, 422, 'missing_external_id', /must give an id/],
+  ['zero', { data: data({ id: 0 }) }, 422, 'missing_external_id', /0 and words such as undefined or guest/],
   ['a list for it', { data: data({ id: ['a'] }) }, 422, 'missing_external_id'],
   ['a long one', { data: data({ id: 'x'.repeat(257) }) }, 422, 'missing_external_id'],
   ['no channel', { data: data({ email: undefined }) }, 422, 'missing_contact_channel'],

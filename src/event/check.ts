@@ -1,7 +1,7 @@
 import { fail } from '../errors.ts'
 import { emailOf } from './email.ts'
 import { decimalOf, isExact } from './exact.ts'
-import { isNoId } from './id.ts'
+import { isNoId, isOfAnotherKind } from './id.ts'
 import { MAX_PROBLEMS, type Report, walk } from './walk.ts'
 
 /** Longest eventType, eventId and identifier, in characters. */
@@ -87,6 +87,8 @@ export function checkNamesSomebody(sent: Sent, path: string, report: Report): vo
     if (isNoId(plainText(sent[field])))
       report(`${path}.${field}`, 'must be an id: leave it out where there is none')
   }
+  if (isOfAnotherKind(plainText(sent.storeCustomerId)))
+    report(`${path}.storeCustomerId`, 'must be the id of a customer, such as gid://shopify/Customer/1')
   if ([...ids, 'email'].some((field) => isGiven(sent[field])) || setIdentifier(sent, 'email')) return
   const phone = sent.phone ?? setIdentifier(sent, 'phone')
   const digits = plainText(phone).match(/\p{Nd}/gu)?.length ?? 0

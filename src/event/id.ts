@@ -21,7 +21,7 @@ export const LONGEST_NO_ID_OF_DIGITS = Math.max(
 
 /** How stores write ids in their own APIs: with what it is an id of before it. */
 export const GLOBAL_ID = /^gid:\/\/[^?]*\/([^/?]+)/
-const GLOBAL_CUSTOMER = /^gid:\/\/[^/]+\/Customer\//
+export const GLOBAL_CUSTOMER = /^gid:\/\/[^/]+\/[Cc]ustomer\//
 
 /** A whole number as columns of floating-point numbers are written to files: 990001.0. */
 export const WHOLE = /^(\d+)\.0+$/
@@ -35,5 +35,11 @@ export function storeIdOf(text: string): string {
 /** A customer's id in that form; undefined for any other text. */
 export const customerIdOf = (text: string): string | undefined =>
   GLOBAL_CUSTOMER.test(text.trim()) ? storeIdOf(text) : undefined
+
+/** Whether it says to be of something else than a customer: an order's digits can be a customer's. */
+export function isOfAnotherKind(text: string): boolean {
+  const id = text.trim()
+  return GLOBAL_ID.test(id) && !GLOBAL_CUSTOMER.test(id)
+}
 
 export const isNoId = (text: string): boolean => NO_IDS.includes(storeIdOf(text).toLowerCase())

@@ -1,6 +1,6 @@
 import { isGiven, type Sent, setBy, setIdentifier, UPDATE } from './check.ts'
 import { decimalOf } from './exact.ts'
-import { isNoId, storeIdOf } from './id.ts'
+import { isNoId, isOfAnotherKind, storeIdOf } from './id.ts'
 
 /** The lines of one request, ready for a record batch. */
 export interface Checked {
@@ -77,7 +77,8 @@ function lineOf(
     anonymous_id: idIn(event.anonymousId),
     email: text(event.email ?? setIdentifier(event, 'email'))?.toLowerCase(),
     phone: text(event.phone ?? setIdentifier(event, 'phone')),
-    store_customer_id: storeCustomerId && storeIdOf(storeCustomerId),
+    store_customer_id:
+      storeCustomerId && !isOfAnotherKind(storeCustomerId) ? storeIdOf(storeCustomerId) : undefined,
     properties: event.eventType === UPDATE ? setBy(event.properties as Sent) : (event.properties as object),
   }
 }

@@ -12,6 +12,7 @@ import {
   Problems,
 } from './check.ts'
 import { type Checked, linesOf } from './line.ts'
+import { checkSetOnce } from './set-once.ts'
 import { type Report, shown, step } from './walk.ts'
 
 export { EVENT_LEVEL, MAX_ID, MAX_NAME, MAX_TYPE } from './check.ts'
@@ -92,6 +93,7 @@ function checkEvent(
     checkTime(sent.timeStamp, receivedAt, (message) => report(`${path}.timeStamp`, message))
   checkIdentifiers(sent, path, report)
   checkNamesSomebody(sent, path, report)
+  checkSetOnce(sent, path, report)
   const inexact = checkProperties(sent, path, escaped, report)
   return inexact || hasInexactId(sent)
 }

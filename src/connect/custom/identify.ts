@@ -20,7 +20,7 @@ export function identify(data: Record<string, unknown>, mappings: Mappings): Ide
   if (externalId === null || isNoId(externalId) || !isShort(externalId)) {
     throw refuse(
       'missing_external_id',
-      `external_id_path (${mappings.external_id_path}): must give an id: a text of 1 to ${MAX_NAME} characters or an integer`,
+      `external_id_path (${mappings.external_id_path}): must give an id: a text of 1 to ${MAX_NAME} characters or an integer; 0 and words such as undefined or guest stand for none`,
     )
   }
   const [email, phone] = [at(mappings.email_path), at(mappings.phone_path)]
@@ -28,7 +28,7 @@ export function identify(data: Record<string, unknown>, mappings: Mappings): Ide
   return { externalId, email, phone }
 }
 
-/** What an event of the data shows: the external id, and all that was sent but the channels. */
+/** What an event of the data shows: the external id that the mappings found, and all else that was sent but the channels. */
 export function propertiesOf(
   data: Record<string, unknown>,
   { email_path, phone_path }: Mappings,
@@ -36,7 +36,8 @@ export function propertiesOf(
 ): Record<string, unknown> {
   const paths = [email_path, phone_path].filter((path) => path !== undefined)
   const rest = paths.reduce((left, path) => withoutValueAt(path, left), data)
-  return externalId === email || externalId === phone ? rest : { external_id: externalId, ...rest }
+  const isChannel = externalId === email || externalId === phone
+  return isChannel || textOf(rest.external_id) === externalId ? rest : { ...rest, external_id: externalId }
 }
 
 export const noChannel = () =>

@@ -269,6 +269,8 @@ function faultsOf(name: string, target: Target, source: string, at: number, plac
     )
   if (target.noId === 'refused')
     faults.push(fault(`is_no_id(text_${at})`, 'stands for no id: leave it empty where there is none'))
+  if (target.ofCustomer)
+    faults.push(fault(`is_of_another_kind(text_${at})`, 'is the id of something else than a customer'))
   if (target.required) faults.push(fault(`text_${at} is null`, 'is missing'))
   if (least !== undefined) faults.push(fault(`value_${at} < ${least}`, 'is negative'))
   return faults

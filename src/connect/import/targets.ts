@@ -26,6 +26,8 @@ export interface Target {
   values?: readonly string[]
   /** An `id` that the store did not make: it is read as it is. */
   own?: true
+  /** An `id` of a customer: the store's global id of anything else is refused. */
+  ofCustomer?: true
   /** A `time` that has been: a row that says one more than 24 hours ahead is rejected. */
   isPast?: true
   /** What a word that stands for no id is (`event/id.ts`), of an `id` that says whose a row is. */
@@ -44,7 +46,12 @@ export const KINDS = [
 export type ImportKind = (typeof KINDS)[number]
 
 const customer = {
-  customer_external_id: { type: 'id', noId: 'missing', what: 'the store’s id of the customer' },
+  customer_external_id: {
+    type: 'id',
+    ofCustomer: true,
+    noId: 'missing',
+    what: 'the store’s id of the customer',
+  },
   email: { type: 'text', what: 'email address of the customer' },
   phone: { type: 'text', what: 'phone number; without country code it is of the brand’s default region' },
 } as const satisfies Record<string, Target>

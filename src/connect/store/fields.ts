@@ -1,5 +1,5 @@
 import { decimalOf, digitsOf, isObject, numberOf } from '../../event/exact.ts'
-import { storeIdOf } from '../../event/id.ts'
+import { isNoId, storeIdOf } from '../../event/id.ts'
 import { storable } from '../../event/storable.ts'
 import { parseTime } from '../../time.ts'
 import { amountOf } from './money.ts'
@@ -86,12 +86,19 @@ export class Fields {
     return typeof text === 'string' ? text : this.#wrong(name, 'a text')
   }
 
-  /** An id: the digits of a number, a text, or the last part of `gid://shopify/Order/1`. */
   id(name: string): string {
-    return this.#required(name, this.idOrNull(name))
+    const id = this.#required(name, this.#idAsSent(name))
+    return isNoId(id) ? this.#wrong(name, 'an id: 0 and words such as undefined or guest stand for none') : id
   }
 
+  /** Null also for what stands for no id: strangers who share one would be one customer. */
   idOrNull(name: string): string | null {
+    const id = this.#idAsSent(name)
+    return id !== null && isNoId(id) ? null : id
+  }
+
+  /** The digits of a number, a text, or the last part of `gid://shopify/Order/1`. */
+  #idAsSent(name: string): string | null {
     const value = this.#get(name)
     if (value === undefined) return null
     const text = short(digitsOf(value)) ?? (Number.isSafeInteger(value) ? String(value) : value)

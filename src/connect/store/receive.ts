@@ -74,12 +74,12 @@ async function receive(
     const message = reasonOf(error)
     if (message === null) throw error
     log('warn', 'store_webhook_dead', { brand_id: brandId, topic: delivery.topic, reason: message })
-    const dropped = await db.tx(async (tx) => {
-      await tx.run('store_delivery_add', [...rowOf(delivery), 'dead', message, delivery.body])
-      return await tx.run('store_dead_drop', [KEPT.bytes, KEPT.most, NO_LONGER_KEPT])
-    })
+    const { added, dropped } = await db.tx(async (tx) => ({
+      added: await tx.run('store_delivery_add', [...rowOf(delivery), 'dead', message, delivery.body]),
+      dropped: await tx.run('store_dead_drop', [KEPT.bytes, KEPT.most, NO_LONGER_KEPT]),
+    }))
     if (dropped) log('warn', 'store_webhooks_dropped', { brand_id: brandId, count: dropped })
-    return { ok: false, reason: 'dead_letter', message }
+    return added ? { ok: false, reason: 'dead_letter', message } : { ok: true, deduplicated: true }
   }
 }
 
@@ -101,27 +101,32 @@ async function replay(parts: ReceiverParts, connection: Connection): Promise<Rep
     const behind = [after?.position ?? '-infinity', after?.webhook_id ?? '']
     const kept: KeptRow[] = await db.many<KeptRow>('store_dead_next', [...behind, SLICE_BYTES])
     if (kept.length === 0) return replayed
-    for (const row of kept) replayed[await replayOne(parts, connection, row)]++
+    for (const row of kept) {
+      const outcome = await replayOne(parts, connection, row)
+      if (outcome) replayed[outcome]++
+    }
     after = kept.at(-1)
   }
 }
 
+/** Null: meanwhile it was carried out or came again. */
 async function replayOne(
   { postgres, storePlatformDomain, now }: ReceiverParts,
   connection: Connection,
-  { webhook_id: webhookId, topic, triggered_at, received_at, payload }: KeptRow,
-): Promise<keyof Replayed> {
+  { webhook_id: webhookId, topic, triggered_at, received_at, payload, position }: KeptRow,
+): Promise<keyof Replayed | null> {
   const [triggeredAt, receivedAt] = [triggered_at.toISOString(), received_at.toISOString()]
   const told = { webhookId, topic, triggeredAt, receivedAt, body: payload }
   try {
     const meaning = meaningOf(told, connection)
-    await persistently(() =>
+    return await persistently(() =>
       postgres.forBrand(connection.brandId).tx(async (tx) => {
-        await tx.run('store_dead_done', [webhookId, meaning ? 'applied' : 'ignored'])
+        const row = [webhookId, meaning ? 'applied' : 'ignored', position]
+        if ((await tx.run('store_dead_done', row)) === 0) return null
         if (meaning) await carryOut({ tx, storePlatformDomain, now, ...connection }, told, meaning)
+        return 'applied'
       }),
     )
-    return 'applied'
   } catch (error) {
     if (reasonOf(error) === null) throw error
     return 'dead'

@@ -74,6 +74,5 @@ async function note(
   { id, updatedAt, reason }: Refused,
 ): Promise<void> {
   log('warn', 'store_record_refused', { brand_id: connection.brandId, entity, id, reason })
-  const row = [`${id} ${updatedAt}`, `${entity}/${purpose}`, updatedAt, 'dead', reason, null]
-  await db.run('store_delivery_add', row)
+  await db.run('store_refused_add', [`${id} ${updatedAt}`, `${entity}/${purpose}`, updatedAt, reason])
 }

@@ -47,7 +47,7 @@ export const EVENT: JsonSchema = {
       `A phone number, best in E.164 form; of at least ${LEAST_DIGITS} digits where nothing else says who it is.`,
     ),
     storeCustomerId: identifier(
-      `The store's id of the customer, also as \`gid://shopify/Customer/1\`. ${NO_ID}`,
+      `The store's id of the customer, also as \`gid://shopify/Customer/1\`; not the id of anything else. ${NO_ID}`,
       { type: ['string', 'integer', 'null'] },
     ),
   },

@@ -44,7 +44,7 @@ export function readCustomer(fields: Fields, triggeredAt: string): Batch {
  * the customer's id and address beside it.
  */
 export function readConsent(fields: Fields, triggeredAt: string): Batch {
-  const storeCustomerId = fields.idOrNull('customer_id') ?? fields.id('id')
+  const storeCustomerId = fields.id(fields.has('customer_id') ? 'customer_id' : 'id')
   const person: Person = {
     storeCustomerId,
     email: fields.text('email_address') ?? fields.text('email') ?? undefined,

@@ -1,0 +1,38 @@
+import { isObject, type Sent, setIdentifier, UPDATE } from './check.ts'
+import { emailOf } from './email.ts'
+import type { Report } from './walk.ts'
+
+/** Checks that an event of a server names one email and one phone: of two the line has but one. */
+export function checkSetOnce(sent: Sent, path: string, report: Report): void {
+  if (sent.eventType !== UPDATE || !isObject(sent.properties)) return
+  const { properties: inner, ...outer } = sent.properties
+  const within: [at: string, set: unknown][] = [
+    ['properties.', isObject(inner) ? outer : sent.properties],
+    ['properties.properties.', inner],
+  ]
+  for (const field of ['email', 'phone'] as const) {
+    const named: [at: string, text: unknown][] = [[field, sent[field]]]
+    for (const [at, set] of within)
+      named.push([at + field, setIdentifier({ eventType: UPDATE, properties: set }, field)])
+    const [first, ...others] = named.filter(([, text]) => typeof text === 'string') as [string, string][]
+    if (!first) continue
+    for (const [at, text] of others)
+      if (!isSame[field](first[1], text))
+        report(
+          `${path}.${at}`,
+          `must be the same as ${first[0]}: to set another ${field} send it alone, and name the customer by profileId or storeCustomerId`,
+        )
+  }
+}
+
+const isSame = {
+  email: (one: string, other: string) => emailOf(one) === emailOf(other),
+  /** Also without the country code, or with the zero of numbers within a country. */
+  phone: (one: string, other: string) => {
+    const [a, b] = [one, other].map((text) => text.replace(/\P{Nd}/gu, '').replace(/^0+/, '')) as [
+      string,
+      string,
+    ]
+    return a.endsWith(b) || b.endsWith(a)
+  },
+}
