@@ -426,6 +426,38 @@ t.test('a campaign that is over is not turned on', async (t) => {
   t.match(JSON.stringify((await turn(id, 'active')).body), /ends_at: the campaign is over/)
 })
 
+/** A campaign that is on, and whose time has passed meanwhile. */
+const ended = async () => {
+  const { id } = await create()
+  await turn(id, 'active')
+  await call(`PATCH /v1/campaigns/${id}`, { ends_at: '2020-01-01T00:00:00Z' })
+  return id
+}
+
+t.test(
+  'a change turns on no campaign that is over: another end conflicts, another name does not',
+  async (t) => {
+    const id = await ended()
+    const message = /^ends_at: .* pause it with set_campaign_status, change it, then turn it on again$/
+    for (const ends_at of [null, '2099-01-01T00:00:00Z'])
+      t.match(await call(`PATCH /v1/campaigns/${id}`, { ends_at }), {
+        status: 409,
+        body: { error: { message } },
+      })
+    t.match(await call(`PATCH /v1/campaigns/${id}`, { name: 'Over' }), {
+      status: 200,
+      body: { name: 'Over' },
+    })
+  },
+)
+
+t.test('a campaign that is over gets a later end while it is paused, and is turned on again', async (t) => {
+  const id = await ended()
+  await turn(id, 'paused')
+  t.match(await call(`PATCH /v1/campaigns/${id}`, { ends_at: null }), { status: 200 })
+  t.match((await turn(id, 'active')).body.result.structuredContent, { status: 'active', ends_at: null })
+})
+
 t.test(
   'a campaign whose event type was disabled since is not turned on: it conflicts with that',
   async (t) => {

@@ -103,6 +103,11 @@ export async function updateCampaign(
       )
     const isRedefined = Object.values(change).some((value) => value !== undefined)
     const { definition } = isRedefined ? await readCampaign(tx, changed(held.definition, change)) : held
+    if (held.status === 'active' && isOver(held.definition, now) && !isOver(definition, now))
+      throw fail(
+        'conflict',
+        'ends_at: the campaign is over, and this would turn it on again: pause it with set_campaign_status, change it, then turn it on again',
+      )
     const start = await savedStart(tx, definition)
     const isRetriggered = definition.trigger_event !== held.definition.trigger_event
     const named = {
@@ -178,6 +183,9 @@ export async function setCampaignStatus(
   })
 }
 
+const isOver = ({ ends_at }: CampaignDefinition, now: Date): boolean =>
+  ends_at !== null && new Date(ends_at) <= now
+
 /** What it names may have gone since it was saved: then it is not the call that is wrong. */
 async function readyToRun(tx: Statements, { definition }: Held, now: Date): Promise<void> {
   try {
@@ -186,6 +194,6 @@ async function readyToRun(tx: Statements, { definition }: Held, now: Date): Prom
     if (!(error instanceof Failure) || error.code !== 'bad_request') throw error
     throw fail('conflict', error.message, { cause: error })
   }
-  if (definition.ends_at !== null && new Date(definition.ends_at) <= now)
+  if (isOver(definition, now))
     throw fail('conflict', 'ends_at: the campaign is over; give it a later end, or none')
 }
