@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { createSeal } from '../src/access/seal.ts'
+import { addDiscount } from '../src/campaign/discount.ts'
 import { createProvider } from '../src/connect/custom/providers.ts'
 import type { Brand } from '../src/op.ts'
 import { OPS } from '../src/ops/all.ts'
@@ -386,6 +387,50 @@ t.test('a branch that leaves a message out says that of the campaign, also once 
     body.split.branches.map(({ messages }: { messages: { initial: string } }) => messages.initial),
     [`New. ${HELLO}`, `Own. ${HELLO}`],
   )
+})
+
+t.test(
+  'a text that is still the default follows the trigger and the action, what somebody wrote stays',
+  async (t) => {
+    const branches = [
+      { name: 'as ever', weight: 1 },
+      { name: 'own', weight: 1, messages: { initial: 'Own: {{opt_out.link}} or STOP' } },
+    ]
+    const other = { trigger_event: 'order_created', action_type: 'email' }
+    const { id } = await create({ split: { branches } })
+    const { body } = await call(`PATCH /v1/campaigns/${id}`, {
+      ...other,
+      messages: { sms: 'Mine: {{opt_out.link}}' },
+    })
+    const usual = await create(other)
+    const messages = { ...(usual.messages as unknown as object), sms: 'Mine: {{opt_out.link}}' }
+    t.same(body.messages, messages)
+    t.same(
+      body.split.branches.map((branch: { messages: object }) => branch.messages),
+      [messages, { ...messages, initial: 'Own: {{opt_out.link}} or STOP' }],
+    )
+  },
+)
+
+t.test(
+  'a text that is the default names the discount of its campaign, as long as there is one',
+  async (t) => {
+    const of = db.postgres.forBrand(brand.id)
+    const rest = { prefix: null, minimum_type: null, minimum_value: null, duration_days: null }
+    const ten = { name: 'Default text', type: 'percentage', value: '10', code: 'TEN', ...rest } as const
+    const { id: discount_id } = await addDiscount(of, ten)
+    const usual = await create()
+    const { id, messages } = await create({ discount_id })
+    t.match(messages, { initial: /\{\{discount\.value\}\}.*\{\{discount\.code\}\}/ })
+    const change = async (body: object) => (await call(`PATCH /v1/campaigns/${id}`, body)).body.messages
+    t.same(await change({ discount_id: null }), usual.messages)
+    t.same(await change({ discount_id }), messages)
+  },
+)
+
+t.test('the default answer of an agent tells of no cart, which not every trigger has', async (t) => {
+  const { messages } = await create({ trigger_event: 'order_created' })
+  t.notMatch(messages, { agent_reply: /cart is/ })
 })
 
 t.test('a change to null takes the default of whatever has one', async (t) => {
