@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { createSeal } from '../src/access/seal.ts'
 import { addDiscount } from '../src/campaign/discount.ts'
 import { createProvider } from '../src/connect/custom/providers.ts'
+import { inputSchema } from '../src/http/json-schema.ts'
 import type { Brand } from '../src/op.ts'
 import { OPS } from '../src/ops/all.ts'
 import { createSegment } from '../src/segment/saved.ts'
@@ -191,8 +192,25 @@ t.test('the list has all campaigns of a status, archived ones only with include_
   t.same(await listed('?status=active'), [])
 })
 
+t.test('the schema says which message is sent when', async (t) => {
+  const { body } = OPS.find(({ name }) => name === 'create_campaign')?.input ?? {}
+  const { initial, agent_reply, sms } = (body && inputSchema(body).properties?.messages?.properties) ?? {}
+  t.match(
+    [initial, agent_reply, sms],
+    [
+      { description: /actions agent and email/ },
+      { description: /whoever writes back/ },
+      { description: /action sms/ },
+    ],
+  )
+})
+
 t.test('unknown fields are named, however deep they stand', async (t) => {
   await refused(t, { splitt: {} }, /"splitt" is not a field of this body/)
+  const known = 'is not a field of this body. Known: initial, agent_reply, sms'
+  await refused(t, { messages: { email: 'Hi' } }, `messages.email ${known}`)
+  const branches = [{ name: 'A', weight: 1, messages: { email: 'Hi' } }]
+  await refused(t, { split: { branches } }, `split.branches[0].messages.email ${known}`)
   await refused(t, { messages: { inital: HELLO } }, /messages.inital/)
   await refused(t, { filters: [{ field: 'carts.total', op: '>', value: 1 }] }, /filters\[0\]/)
   await refused(
