@@ -97,6 +97,7 @@ try {
     postgres: app.postgres,
     lake: () => ({ sources: () => Promise.reject(new Error('no filter looks at customers')) }),
     seal: openSeal(app.config),
+    isDemo: () => false,
     agent: null,
     baseUrl: 'https://bench.example',
     storePlatformDomain: 'myshopify.com',

@@ -20,6 +20,7 @@ import type { Seal } from './access/seal.ts'
 import { serviceSeal } from './access/service-seal.ts'
 import type { App } from './app.ts'
 import type { CampaignParts } from './campaign/round.ts'
+import { filledWith } from './connect/demo/filled.ts'
 import { removeStale } from './connect/import/folder.ts'
 import { isUnavailable } from './errors.ts'
 import { following, type Job, Stopped } from './job.ts'
@@ -97,6 +98,7 @@ export async function startWorker(
   const services: Services = {
     ...app.pipeline,
     lake: lakes.forBrand,
+    isDemo: (brandId) => filledWith(app.config, brandId) !== null,
     baseUrl: app.config.baseUrl,
     agent: app.config.agent,
     refreshCron: app.config.refreshCron,

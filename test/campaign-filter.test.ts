@@ -6,7 +6,9 @@ import {
   readFilters,
   savedFilters,
 } from '../src/campaign/filter.ts'
+import { customStart } from '../src/campaign/start.ts'
 import type { Fact } from '../src/campaign/trigger.ts'
+import { parseWithTexts } from '../src/event/exact.ts'
 import type { Reader } from '../src/op.ts'
 import { SOURCES, type SourceName } from '../src/segment/catalog.ts'
 import { oracle } from './fixtures/oracle.ts'
@@ -193,4 +195,62 @@ t.test('saved filters are still read when their facts are gone, or are something
     t.ok(factsHold(savedFilters(filters, facts), carried, new Date()))
     t.notOk(factsHold(savedFilters(filters, facts), { ...carried, points: 9 }, new Date()))
   }
+})
+
+const typesOf = (properties: object) => {
+  const { facts } = customStart({
+    ...{ type: 'ticket', name: 'Ticket', provider_id: '', identifier_mappings: {} },
+    payload_schema: { properties },
+  })
+  return Object.fromEntries(Object.entries(facts).map(([name, { type }]) => [name, type]))
+}
+
+t.test('a payload carries what is plain by its schema, of several types as text', async (t) => {
+  const properties = {
+    ticket_id: { type: ['string', 'integer'] },
+    points: { type: ['integer', 'number', 'null'] },
+    level: { enum: ['gold', 'silver', null] },
+    stars: { enum: [1, 2.5] },
+    answer: { enum: ['yes', 1, true] },
+    is_new: { const: true },
+    only: { type: ['string', 'object'], enum: ['a', 'b'] },
+    either: { anyOf: [{ type: 'string' }, { type: 'integer' }, { type: 'null' }] },
+    score: { oneOf: [{ type: 'integer' }, { enum: [0.5] }] },
+    bounded: { type: 'string', anyOf: [{ minLength: 1 }, { pattern: 'a' }] },
+    closed_at: { anyOf: [{ type: 'string', format: 'date-time' }, { type: 'null' }] },
+  }
+  t.same(typesOf(properties), {
+    ...{ ticket_id: 'string', points: 'number', level: 'string', stars: 'number', answer: 'string' },
+    ...{ is_new: 'boolean', only: 'string', either: 'string', score: 'number', bounded: 'string' },
+    closed_at: 'time',
+  })
+})
+
+t.test('a payload carries nothing that may be other than plain, or that another schema says', async (t) => {
+  const properties = {
+    any: {},
+    nothing: { type: 'null' },
+    impossible: { type: 'string', enum: [1] },
+    list: { type: ['string', 'array'] },
+    one: { enum: ['a', { of: 'a' }] },
+    some: { anyOf: [{ type: 'string' }, { type: 'object' }] },
+    open: { oneOf: [{ type: 'string' }, {}] },
+    other: { $ref: '#/$defs/other' },
+    perhaps: { anyOf: [{ type: 'string' }, { $ref: '#/$defs/other' }] },
+  }
+  t.same(typesOf(properties), {})
+})
+
+t.test('a number where a fact is text is compared by its decimal text', async (t) => {
+  const facts = { ticket_id: { type: 'string', help: '' } } as const
+  const holds = (value: string, carried: unknown) =>
+    factsHold(
+      readFilters([{ field: 'event.ticket_id', operator: '=', value }], facts),
+      { ticket_id: carried },
+      new Date(),
+    )
+  t.ok(holds('4711', 4711))
+  t.ok(holds('0.0000001', 0.0000001))
+  const { ticket_id } = parseWithTexts('{"ticket_id":9007199254740993}') as { ticket_id: unknown }
+  t.ok(holds('9007199254740993', ticket_id))
 })

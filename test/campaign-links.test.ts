@@ -582,6 +582,15 @@ t.test('variables say what is known of contact, brand, checkout, discount and ev
   t.equal(render('{{checkout.total|it}} {{checkout.items|all}} {{discount.code|}}', bare), 'it all ')
 })
 
+t.test('numbers are said as decimals, without an exponent', async (t) => {
+  const values = valuesOf({
+    recipient: { first_name: null, last_name: null },
+    brand: { ...STORE, name: 'Lumen', currency_code: 'EUR' },
+    ...{ trigger: 'ticket_closed', facts: { ticket_id: 4711, share: 1e-7 }, discount: null, template: '' },
+  })
+  t.equal(render('{{event.ticket_id}}: {{event.share}}', values), '4711: 0.0000001')
+})
+
 t.test('amounts are said with as many decimals as their currency has', async (t) => {
   for (const [total, currency_code, said] of [
     [59.9, 'EUR', '59.90'],

@@ -331,6 +331,7 @@ t.test('no message leaves to whom it must not, over random histories', async (t)
       postgres: db.postgres,
       lake: () => ({ sources: () => Promise.reject(new Error('no filter looks at customers')) }),
       seal: SEAL,
+      isDemo: () => false,
       agent: null,
       baseUrl: 'https://r.example',
       storePlatformDomain: 'myshopify.com',

@@ -771,6 +771,26 @@ t.test('a message that offers a discount is not sent when the store makes no cod
   t.same(await messagesOf(brand), [])
 })
 
+t.test('without a store a code for each contact is sent by a demo alone', async (t) => {
+  const offered = async (isDemo: boolean) => {
+    clock.noon()
+    const brand = await stage.brand()
+    const saved = await addDiscount(db.postgres.forBrand(brand.id), discount({}))
+    await stage.campaign(brand, { discount_id: saved.id })
+    clock.pass(5)
+    await left(brand, { id: 1 })
+    await abandoned()
+    await sql`delete from store_connection where brand_id = ${brand.id}`
+    clock.pass(30)
+    await runCampaigns({ ...stage.parts, isDemo: (id) => isDemo && id === brand.id }, clock.now)
+    return brand
+  }
+  const real = await offered(false)
+  t.match(await endsOf(real), [{ outcome: 'failed', reason: 'discount_failed' }])
+  t.same(await messagesOf(real), [])
+  t.match(await messagesOf(await offered(true)), [{ body: /with the code THANKS-\w{8}\./ }])
+})
+
 /** A webhook of a provider, with the id of what it tells of as its own. */
 async function deliver(
   { webhook_url, webhook_secret }: { webhook_url: string; webhook_secret: string },

@@ -1,6 +1,8 @@
 import t, { type Test } from 'tap'
 import { createSeal } from '../src/access/seal.ts'
+import { addDiscount } from '../src/campaign/discount.ts'
 import { createProvider } from '../src/connect/custom/providers.ts'
+import { inputSchema } from '../src/http/json-schema.ts'
 import type { Brand } from '../src/op.ts'
 import { OPS } from '../src/ops/all.ts'
 import { createSegment } from '../src/segment/saved.ts'
@@ -190,8 +192,25 @@ t.test('the list has all campaigns of a status, archived ones only with include_
   t.same(await listed('?status=active'), [])
 })
 
+t.test('the schema says which message is sent when', async (t) => {
+  const { body } = OPS.find(({ name }) => name === 'create_campaign')?.input ?? {}
+  const { initial, agent_reply, sms } = (body && inputSchema(body).properties?.messages?.properties) ?? {}
+  t.match(
+    [initial, agent_reply, sms],
+    [
+      { description: /actions agent and email/ },
+      { description: /whoever writes back/ },
+      { description: /action sms/ },
+    ],
+  )
+})
+
 t.test('unknown fields are named, however deep they stand', async (t) => {
   await refused(t, { splitt: {} }, /"splitt" is not a field of this body/)
+  const known = 'is not a field of this body. Known: initial, agent_reply, sms'
+  await refused(t, { messages: { email: 'Hi' } }, `messages.email ${known}`)
+  const branches = [{ name: 'A', weight: 1, messages: { email: 'Hi' } }]
+  await refused(t, { split: { branches } }, `split.branches[0].messages.email ${known}`)
   await refused(t, { messages: { inital: HELLO } }, /messages.inital/)
   await refused(t, { filters: [{ field: 'carts.total', op: '>', value: 1 }] }, /filters\[0\]/)
   await refused(
@@ -388,6 +407,50 @@ t.test('a branch that leaves a message out says that of the campaign, also once 
   )
 })
 
+t.test(
+  'a text that is still the default follows the trigger and the action, what somebody wrote stays',
+  async (t) => {
+    const branches = [
+      { name: 'as ever', weight: 1 },
+      { name: 'own', weight: 1, messages: { initial: 'Own: {{opt_out.link}} or STOP' } },
+    ]
+    const other = { trigger_event: 'order_created', action_type: 'email' }
+    const { id } = await create({ split: { branches } })
+    const { body } = await call(`PATCH /v1/campaigns/${id}`, {
+      ...other,
+      messages: { sms: 'Mine: {{opt_out.link}}' },
+    })
+    const usual = await create(other)
+    const messages = { ...(usual.messages as unknown as object), sms: 'Mine: {{opt_out.link}}' }
+    t.same(body.messages, messages)
+    t.same(
+      body.split.branches.map((branch: { messages: object }) => branch.messages),
+      [messages, { ...messages, initial: 'Own: {{opt_out.link}} or STOP' }],
+    )
+  },
+)
+
+t.test(
+  'a text that is the default names the discount of its campaign, as long as there is one',
+  async (t) => {
+    const of = db.postgres.forBrand(brand.id)
+    const rest = { prefix: null, minimum_type: null, minimum_value: null, duration_days: null }
+    const ten = { name: 'Default text', type: 'percentage', value: '10', code: 'TEN', ...rest } as const
+    const { id: discount_id } = await addDiscount(of, ten)
+    const usual = await create()
+    const { id, messages } = await create({ discount_id })
+    t.match(messages, { initial: /\{\{discount\.value\}\}.*\{\{discount\.code\}\}/ })
+    const change = async (body: object) => (await call(`PATCH /v1/campaigns/${id}`, body)).body.messages
+    t.same(await change({ discount_id: null }), usual.messages)
+    t.same(await change({ discount_id }), messages)
+  },
+)
+
+t.test('the default answer of an agent tells of no cart, which not every trigger has', async (t) => {
+  const { messages } = await create({ trigger_event: 'order_created' })
+  t.notMatch(messages, { agent_reply: /cart is/ })
+})
+
 t.test('a change to null takes the default of whatever has one', async (t) => {
   const branches = ['A', 'B'].map((name) => ({ name, weight: 1 }))
   const filters = [{ field: 'event.total', operator: '>', value: 5 }]
@@ -424,6 +487,38 @@ t.test('a campaign is turned on, paused and archived with a confirmation', async
 t.test('a campaign that is over is not turned on', async (t) => {
   const { id } = await create({ ends_at: '2020-01-01T00:00:00Z' })
   t.match(JSON.stringify((await turn(id, 'active')).body), /ends_at: the campaign is over/)
+})
+
+/** A campaign that is on, and whose time has passed meanwhile. */
+const ended = async () => {
+  const { id } = await create()
+  await turn(id, 'active')
+  await call(`PATCH /v1/campaigns/${id}`, { ends_at: '2020-01-01T00:00:00Z' })
+  return id
+}
+
+t.test(
+  'a change turns on no campaign that is over: another end conflicts, another name does not',
+  async (t) => {
+    const id = await ended()
+    const message = /^ends_at: .* pause it with set_campaign_status, change it, then turn it on again$/
+    for (const ends_at of [null, '2099-01-01T00:00:00Z'])
+      t.match(await call(`PATCH /v1/campaigns/${id}`, { ends_at }), {
+        status: 409,
+        body: { error: { message } },
+      })
+    t.match(await call(`PATCH /v1/campaigns/${id}`, { name: 'Over' }), {
+      status: 200,
+      body: { name: 'Over' },
+    })
+  },
+)
+
+t.test('a campaign that is over gets a later end while it is paused, and is turned on again', async (t) => {
+  const id = await ended()
+  await turn(id, 'paused')
+  t.match(await call(`PATCH /v1/campaigns/${id}`, { ends_at: null }), { status: 200 })
+  t.match((await turn(id, 'active')).body.result.structuredContent, { status: 'active', ends_at: null })
 })
 
 t.test(

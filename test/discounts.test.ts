@@ -4,6 +4,7 @@ import { composerOptions } from '../src/campaign/composer.ts'
 import { addDiscount, type Discount, type NewDiscount, removeDiscount } from '../src/campaign/discount.ts'
 import { discountCode } from '../src/campaign/discount-code.ts'
 import { createCampaign, setCampaignStatus } from '../src/campaign/saved.ts'
+import { rememberFilled } from '../src/connect/demo/filled.ts'
 import { type FakeStore, type FakeStoreOptions, startFakeStore } from '../src/connect/demo/store/server.ts'
 import { ShopState } from '../src/connect/demo/store/state.ts'
 import type { Brand } from '../src/op.ts'
@@ -14,6 +15,7 @@ import { emptyFolder } from './fixtures/cluster.ts'
 import { database } from './fixtures/database.ts'
 import { recoup } from './fixtures/recoup.ts'
 import { client, walk } from './fixtures/shop.ts'
+import { connectedBrand } from './fixtures/store.ts'
 
 t.capture(process.stderr, 'write')
 
@@ -202,7 +204,8 @@ t.test('a contact gets another code when the last was used or half of its days a
   const ada = await contact(brand, 3)
   const start = Date.parse('2026-11-21T10:00:00Z')
   const at = async (discount: Discount, days: number) =>
-    (await discountCode(of(brand), discount, ada, { store: null, now: new Date(start + days * DAY_MS) })).code
+    (await discountCode(of(brand), discount, ada, { store: 'demo', now: new Date(start + days * DAY_MS) }))
+      .code
   const first = await at(ending, 0)
   t.equal(await at(ending, 3.4), first)
   const second = await at(ending, 3.6)
@@ -223,7 +226,7 @@ t.test('a code that somebody else used is not given to its contact again', async
   const discount = await addDiscount(of(brand), TEN)
   const ada = await contact(brand, 3)
   const code = async () =>
-    (await discountCode(of(brand), discount, ada, { store: null, now: new Date() })).code
+    (await discountCode(of(brand), discount, ada, { store: 'demo', now: new Date() })).code
   const first = await code()
   await orderWith(other, first, 9)
   t.equal(await code(), first, 'another brand’s code of the same name is another one')
@@ -286,6 +289,14 @@ t.test('a code is given out only once the store has it, and a lost answer makes 
   await t.rejects(denied, { code: 'forbidden', message: /lacks a scope/ })
 })
 
+t.test('without a store no contact gets a code of their own', async (t) => {
+  const brand = await makeBrand(db)
+  const discount = await addDiscount(of(brand), TEN)
+  const made = discountCode(of(brand), discount, await contact(brand), { store: null, now: new Date() })
+  await t.rejects(made, { code: 'integration_not_connected', message: /^No store is connected/ })
+  t.match(await sql`select made_at from discount_code where brand_id = ${brand.id}`, [{ made_at: null }])
+})
+
 t.test('a static code is everybody’s', async (t) => {
   const brand = await makeBrand(db)
   const discount = await addDiscount(of(brand), { ...TEN, prefix: null, code: 'SAVE10' })
@@ -296,6 +307,27 @@ t.test('a static code is everybody’s', async (t) => {
   t.same(issued, { code: 'SAVE10', expires_at: null })
   t.same(await sql`select from discount_code where brand_id = ${brand.id}`, [])
 })
+
+t.test(
+  'who adds a discount without a store is told that no code is made, of a demo they are not',
+  async (t) => {
+    const [brand, demo, connected] = [
+      await makeBrand(db),
+      await makeBrand(db),
+      await connectedBrand(db, { connectedAt: new Date() }),
+    ]
+    const folder = await emptyFolder(t)
+    rememberFilled({ dataDir: folder }, demo.id, { customers: 1, days: 1, seed: 1, ends_at: '' })
+    const env = { DATABASE_URL: db.url, DATA_DIR: folder }
+    const ten = ['--type', 'percentage', '--value', '10', '--json']
+    const told = async ({ id }: Brand, name: string, ...more: string[]) =>
+      (await recoup(['discount', 'add', '--brand', id, '--name', name, ...ten, ...more], { env })).stderr
+    t.match(await told(brand, 'Each'), /^No store is connected to Test brand: .* send nothing/)
+    t.notMatch(await told(brand, 'Same', '--code', 'SAME'), /No store/)
+    t.notMatch(await told(demo, 'Each'), /No store/)
+    t.notMatch(await told(connected, 'Each'), /No store/)
+  },
+)
 
 t.test('discounts are added, listed and removed by commands', async (t) => {
   const brand = await makeBrand(db)

@@ -1,5 +1,6 @@
-import { type ActionType, AGENT_REPLY_EXAMPLE, type Messages, OPT_OUT_EXAMPLE } from './message-rule.ts'
-import type { CampaignType } from './trigger.ts'
+import type { CampaignDefinition } from './definition.ts'
+import { AGENT_REPLY_EXAMPLE, type Messages, OPT_OUT_EXAMPLE } from './message-rule.ts'
+import { type CampaignType, isPredefined, TRIGGERS } from './trigger.ts'
 
 /** What a campaign of a type says unless it is told otherwise, before the way to opt out. */
 const SAYS: Readonly<Record<CampaignType, string>> = {
@@ -17,14 +18,27 @@ const SAYS: Readonly<Record<CampaignType, string>> = {
   custom_event: 'Hi {{contact.first_name|there}}, {{brand.name}} has news for you: {{cart.link}}',
 }
 
+const DISCOUNT = 'Your discount: {{discount.value}} with the code {{discount.code}}.'
+
+/** What the messages of a campaign follow from, unless they are written. */
+export type Saying = Pick<CampaignDefinition, 'trigger_event' | 'action_type'> & {
+  discount_id?: string | null
+}
+
+/** What a campaign says unless it is told otherwise. */
+export function defaultMessages({ trigger_event, action_type, discount_id }: Saying): Messages {
+  const says = SAYS[isPredefined(trigger_event) ? TRIGGERS[trigger_event].type : 'custom_event']
+  const optOut = action_type === 'email' ? 'No more emails: {{opt_out.link}}' : OPT_OUT_EXAMPLE
+  const first = [says, ...(discount_id ? [DISCOUNT] : []), optOut].join(' ')
+  return { initial: first, agent_reply: AGENT_REPLY_EXAMPLE, sms: first }
+}
+
 /** The given messages, completed: of `initial` and `sms` one stands in for the other. */
-export function completed(given: Partial<Messages>, type: CampaignType, action: ActionType): Messages {
-  const optOut = action === 'email' ? 'No more emails: {{opt_out.link}}' : OPT_OUT_EXAMPLE
-  const usual = `${SAYS[type]} ${optOut}`
+export function completed(given: Partial<Messages>, defaults: Messages): Messages {
   return {
-    initial: given.initial ?? given.sms ?? usual,
-    agent_reply: given.agent_reply ?? AGENT_REPLY_EXAMPLE,
-    sms: given.sms ?? given.initial ?? usual,
+    initial: given.initial ?? given.sms ?? defaults.initial,
+    agent_reply: given.agent_reply ?? defaults.agent_reply,
+    sms: given.sms ?? given.initial ?? defaults.sms,
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Statements } from '../op.ts'
 import { refusal } from '../segment/complaint.ts'
-import { completed, givenName } from './default-message.ts'
+import { completed, defaultMessages, givenName } from './default-message.ts'
 import { keepsDiscount } from './discount.ts'
 import { type Duration, durationOf, minutesOf } from './duration.ts'
 import { type Filter, readFilters, segmentsOf } from './filter.ts'
@@ -72,7 +72,7 @@ export async function readCampaign(
 ): Promise<{ definition: CampaignDefinition; start: Start }> {
   const { trigger_event, action_type } = sent
   const start = await startOf(db, trigger_event, sent.provider_id ?? null)
-  const messages = completed(sent.messages ?? {}, start.type, action_type)
+  const messages = completed(sent.messages ?? {}, defaultMessages(sent))
   const definition: CampaignDefinition = {
     trigger_event,
     provider_id: start.providerId,

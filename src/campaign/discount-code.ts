@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto'
 import type { Connection } from '../connect/store/connection.ts'
 import { makeCode } from '../connect/store/discount.ts'
+import { fail } from '../errors.ts'
 import type { Statements } from '../op.ts'
 import type { Discount } from './discount.ts'
 
@@ -9,6 +10,7 @@ const DAY_MS = 86_400_000
 const LETTERS = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789'
 const LENGTH = 8
 const PREFIX = 'THANKS'
+const NO_STORE = 'No store is connected to this brand: a code for each contact is made there.'
 
 export interface DiscountCode {
   code: string
@@ -16,9 +18,11 @@ export interface DiscountCode {
   expires_at: Date | null
 }
 
+/** The live store, where codes are made, or that of a demo, which takes any; null: there is none. */
+export type CodeStore = Pick<Connection, 'apiOrigin' | 'accessToken'> | 'demo' | null
+
 export interface CodeOptions {
-  /** The live store, where codes are made; null: the embedded store, which takes any. */
-  store: Pick<Connection, 'apiOrigin' | 'accessToken'> | null
+  store: CodeStore
   now: Date
   /** Throws where the store is not to be asked now. */
   mayAsk?: () => void
@@ -33,7 +37,7 @@ interface TakenCode extends DiscountCode {
  * The code that a contact gets of a discount: the discount's own, or the contact's. A contact keeps a code until it is
  * used or half of its days are over. It is written down before the store is asked, and given out once the store has it: a call that
  * died is taken up by the next. Not for use within a transaction, which must not wait for the store. Throws what
- * `makeCode` throws.
+ * `makeCode` throws, also where there is no store.
  */
 export async function discountCode(
   db: Pick<Statements, 'maybe' | 'run'>,
@@ -46,7 +50,8 @@ export async function discountCode(
   if (made_at === null) {
     const { name: title, type, value, minimum_type, minimum_value } = discount
     const minimum = minimum_type && minimum_value ? { type: minimum_type, value: minimum_value } : null
-    if (store) {
+    if (store === null) throw fail('integration_not_connected', NO_STORE)
+    if (store !== 'demo') {
       mayAsk?.()
       await makeCode(store, { title, code, type, value, minimum, startsAt: now, endsAt: expires_at }, signal)
     }

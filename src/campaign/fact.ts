@@ -1,3 +1,4 @@
+import { writtenOut } from '../event/written-out.ts'
 import { refusal } from '../segment/complaint.ts'
 import { parseDecimal } from '../segment/decimal.ts'
 import { column, type Expr, type Value } from '../segment/expression.ts'
@@ -72,7 +73,7 @@ function cellOf(given: unknown, { type }: Fact): string | null {
     case 'email':
       return text.trim().toLowerCase()
     default:
-      return text
+      return typeof given === 'number' ? writtenOut(text) : text
   }
 }
 

@@ -1,4 +1,3 @@
-import type { Connection } from '../connect/store/connection.ts'
 import { Failure, isUnavailable } from '../errors.ts'
 import type { Db, Reader } from '../op.ts'
 import { abreast } from './abreast.ts'
@@ -6,7 +5,7 @@ import { type Conversing, draftAnswer } from './agent.ts'
 import type { ChatEndpoint } from './chat.ts'
 import { availableTo } from './definition.ts'
 import { discountById } from './discount.ts'
-import { type CodeOptions, discountCode } from './discount-code.ts'
+import { type CodeOptions, type CodeStore, discountCode } from './discount-code.ts'
 import { customersThatHold } from './filter.ts'
 import { type HeldRun, repliesOf, versionsOf } from './held-run.ts'
 import { messageBrand } from './message-brand.ts'
@@ -17,8 +16,7 @@ import type { Draft, Foreknown, Wanting } from './work.ts'
 export interface Outside {
   /** The brand's sources and results. */
   sources(): Promise<Reader>
-  /** The live store, where codes are made; null: there is none. */
-  store(): Promise<Pick<Connection, 'apiOrigin' | 'accessToken'> | null>
+  store(): Promise<CodeStore>
   answering: Answering
   unreadable: Unreadable
   /** Where answers are drafted; null: nowhere. */

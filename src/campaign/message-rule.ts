@@ -28,7 +28,7 @@ export const FIRST: Readonly<Record<ActionType, keyof Messages>> = {
 export const MAX_LENGTH = 1_600
 export const OPT_OUT_EXAMPLE = 'Reply STOP to opt out.'
 export const AGENT_REPLY_EXAMPLE =
-  'Happy to help, {{contact.first_name|there}}! Your cart is still here: {{cart.link}}'
+  'Happy to help, {{contact.first_name|there}}! You can find us here: {{cart.link}}'
 
 /** What the checks below hold messages to, for people who write them. */
 export const RULES: readonly string[] = [

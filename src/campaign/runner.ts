@@ -1,6 +1,6 @@
 import { v7 } from 'uuid'
 import type { Seal } from '../access/seal.ts'
-import { type Connection, connectionOf } from '../connect/store/connection.ts'
+import { connectionOf } from '../connect/store/connection.ts'
 import { errorCode, isUnavailable } from '../errors.ts'
 import { errorFields, log } from '../log.ts'
 import type { Brand, Db, Lake } from '../op.ts'
@@ -8,6 +8,7 @@ import type { Postgres } from '../store/postgres.ts'
 import { abreast } from './abreast.ts'
 import { ending } from './advance.ts'
 import type { ChatEndpoint } from './chat.ts'
+import type { CodeStore } from './discount-code.ts'
 import { type Answering, type Drafting, foreknow, type Unreadable } from './foreknow.ts'
 import type { HeldRun } from './held-run.ts'
 import { messageBrand } from './message-brand.ts'
@@ -20,6 +21,8 @@ export interface RunnerParts {
   /** What filters on customers read: with everything that came into the lake before they are looked at. */
   lake(brand: Brand): Pick<Lake, 'sources'>
   seal: Seal
+  /** Whether a brand was filled by `recoup demo`: without a connection it has a store that takes any code. */
+  isDemo(brandId: string): boolean
   /** Where answers are drafted; null: nowhere. */
   agent: ChatEndpoint | null
   /** No draft of a round is begun after this long. */
@@ -166,7 +169,7 @@ async function workBrand(parts: RunnerParts, some: Some): Promise<number> {
       await putOff(parts, { ...some, ids }, null)
       break
     }
-    const outside = { ...outsideOf(parts, db, now), answering, unreadable, drafting }
+    const outside = { ...outsideOf(parts, some.brandId, db, now), answering, unreadable, drafting }
     const more = await foreknow(db, wanting, outside)
     known = {
       holds: new Map([...known.holds, ...more.holds]),
@@ -186,7 +189,7 @@ async function workBrand(parts: RunnerParts, some: Some): Promise<number> {
   return first.taken
 }
 
-function outsideOf({ lake, seal, agent, signal }: RunnerParts, db: Db, now: Date) {
+function outsideOf({ lake, seal, isDemo, agent, signal }: RunnerParts, brandId: string, db: Db, now: Date) {
   return {
     now,
     agent,
@@ -196,7 +199,8 @@ function outsideOf({ lake, seal, agent, signal }: RunnerParts, db: Db, now: Date
       const row = await db.maybe<{ changed_tick: number }>('lake_changed_tick')
       return await lake(brand).sources(undefined, undefined, row?.changed_tick)
     },
-    store: (): Promise<Connection | null> => connectionOf(db, seal),
+    store: async (): Promise<CodeStore> =>
+      (await connectionOf(db, seal)) ?? (isDemo(brandId) ? 'demo' : null),
   }
 }
 

@@ -3,6 +3,7 @@ import { Failure, fail } from '../errors.ts'
 import { parseStored } from '../event/exact.ts'
 import type { Db, Statements } from '../op.ts'
 import { refusal } from '../segment/complaint.ts'
+import { defaultMessages } from './default-message.ts'
 import { type CampaignDefinition, readCampaign, type SentDefinition } from './definition.ts'
 import type { Messages } from './message-rule.ts'
 import { type Start, savedStart } from './start.ts'
@@ -103,6 +104,11 @@ export async function updateCampaign(
       )
     const isRedefined = Object.values(change).some((value) => value !== undefined)
     const { definition } = isRedefined ? await readCampaign(tx, changed(held.definition, change)) : held
+    if (held.status === 'active' && isOver(held.definition, now) && !isOver(definition, now))
+      throw fail(
+        'conflict',
+        'ends_at: the campaign is over, and this would turn it on again: pause it with set_campaign_status, change it, then turn it on again',
+      )
     const start = await savedStart(tx, definition)
     const isRetriggered = definition.trigger_event !== held.definition.trigger_event
     const named = {
@@ -125,24 +131,40 @@ function typeOf(start: Start, given: CampaignType | null | undefined): CampaignT
 }
 
 /**
- * Another trigger takes along neither its provider nor where its cart link leads. A branch goes on to say what the campaign
- * says, where it did.
+ * Another trigger takes along neither its provider nor where its cart link leads. A text that is still the default follows
+ * what the campaign is now; a branch goes on to say what the campaign says, where it did.
  */
 function changed(before: CampaignDefinition, change: Partial<SentDefinition>): SentDefinition {
   const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
   const isRetriggered = given.trigger_event !== undefined && given.trigger_event !== before.trigger_event
   const kept = isRetriggered ? { ...before, provider_id: null, cart_link: null } : before
-  if (change.messages === undefined) return { ...kept, ...given }
-  const messages = change.messages && { ...before.messages, ...change.messages }
-  return { ...kept, split: ownSplit(before), ...given, messages }
+  const after: SentDefinition = { ...kept, ...given }
+  const [former, next] = [defaultMessages(before), defaultMessages(after)]
+  const following = (texts: Partial<Messages>): Partial<Messages> =>
+    Object.fromEntries(
+      Object.entries(texts).map(([name, text]) => {
+        const of = name as keyof Messages
+        return [of, text === former[of] ? next[of] : text]
+      }),
+    )
+  return {
+    ...after,
+    messages: change.messages === null ? null : { ...following(before.messages), ...change.messages },
+    split: change.split === undefined ? ownSplit(before, following) : change.split,
+  }
 }
 
 /** Branches with what each says of its own. */
-const ownSplit = ({ messages, split }: CampaignDefinition): SentDefinition['split'] => ({
+const ownSplit = (
+  { messages, split }: CampaignDefinition,
+  following: (texts: Partial<Messages>) => Partial<Messages>,
+): SentDefinition['split'] => ({
   branches: split.branches.map((branch) => ({
     ...branch,
-    messages: Object.fromEntries(
-      Object.entries(branch.messages).filter(([name, text]) => text !== messages[name as keyof Messages]),
+    messages: following(
+      Object.fromEntries(
+        Object.entries(branch.messages).filter(([name, text]) => text !== messages[name as keyof Messages]),
+      ),
     ),
   })),
 })
@@ -178,6 +200,9 @@ export async function setCampaignStatus(
   })
 }
 
+const isOver = ({ ends_at }: CampaignDefinition, now: Date): boolean =>
+  ends_at !== null && new Date(ends_at) <= now
+
 /** What it names may have gone since it was saved: then it is not the call that is wrong. */
 async function readyToRun(tx: Statements, { definition }: Held, now: Date): Promise<void> {
   try {
@@ -186,6 +211,6 @@ async function readyToRun(tx: Statements, { definition }: Held, now: Date): Prom
     if (!(error instanceof Failure) || error.code !== 'bad_request') throw error
     throw fail('conflict', error.message, { cause: error })
   }
-  if (definition.ends_at !== null && new Date(definition.ends_at) <= now)
+  if (isOver(definition, now))
     throw fail('conflict', 'ends_at: the campaign is over; give it a later end, or none')
 }

@@ -1,10 +1,9 @@
 import type { Mappings } from '../connect/custom/mappings.ts'
 import { fail } from '../errors.ts'
 import { parsePath } from '../event/singular-path.ts'
-import { IDENTIFYING } from '../lake/new-events.ts'
 import type { Statements } from '../op.ts'
 import { refusal, unknownName } from '../segment/complaint.ts'
-import type { FieldType } from '../segment/operators.ts'
+import { factsOfSchema } from './schema-fact.ts'
 import {
   type CampaignType,
   type Fact,
@@ -13,7 +12,6 @@ import {
   type SourceKind,
   TRIGGERS,
 } from './trigger.ts'
-import { labelOf } from './variable.ts'
 
 /** What starts a campaign: one of the predefined triggers, or an event type of a provider. */
 export interface Start {
@@ -115,36 +113,9 @@ export const customStart = ({
   checkout: false,
 })
 
-const TYPES: Readonly<Record<string, FieldType>> = {
-  string: 'string',
-  number: 'number',
-  integer: 'number',
-  boolean: 'boolean',
-}
-const NAME = /^[A-Za-z_]\w{0,63}$/
-
 /** What of a payload's top level is a channel, which its event is without. */
 const channelsOf = ({ email_path, phone_path }: Partial<Mappings>): readonly unknown[] =>
   [email_path, phone_path].flatMap((path) => {
     const segments = path === undefined ? [] : parsePath(path)
     return 'problem' in segments || segments.length > 1 ? [] : segments
   })
-
-/** The plain values that a payload has by its schema, at its top level, and its event too. */
-function factsOfSchema(
-  { properties }: Record<string, unknown>,
-  channels: readonly unknown[],
-): Record<string, Fact> {
-  if (typeof properties !== 'object' || properties === null) return {}
-  const facts = Object.entries(properties).flatMap(([name, schema]): [string, Fact][] => {
-    if (!NAME.test(name) || typeof schema !== 'object' || schema === null) return []
-    if (IDENTIFYING.includes(name) || channels.includes(name)) return []
-    const { type: given, format, description } = schema as Record<string, unknown>
-    const types = (Array.isArray(given) ? given : [given]).filter((one) => one !== 'null')
-    const type = types.length === 1 ? TYPES[types[0] as string] : undefined
-    if (!type) return []
-    const help = typeof description === 'string' && description !== '' ? description : labelOf(name)
-    return [[name, { type: type === 'string' && format === 'date-time' ? 'time' : type, help }]]
-  })
-  return Object.fromEntries(facts)
-}

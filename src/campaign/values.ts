@@ -1,3 +1,4 @@
+import { writtenOut } from '../event/written-out.ts'
 import type { Brand } from '../op.ts'
 import { storeUrl } from './cart-link.ts'
 import { isClickable, isClickableName } from './clickable.ts'
@@ -81,6 +82,7 @@ function nameOf(given: string | null): string {
 /** Texts, numbers and truths as they are; lists of them one after the other. */
 function plain(value: unknown): string | null {
   if (Array.isArray(value)) return value.map(plain).filter(Boolean).join(', ') || null
+  if (typeof value === 'number') return writtenOut(String(value))
   return value === null || value === undefined || typeof value === 'object' ? null : String(value)
 }
 

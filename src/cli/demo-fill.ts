@@ -1,11 +1,12 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { App } from '../app.ts'
+import { filledWith, rememberFilled, type Size } from '../connect/demo/filled.ts'
 import { generateDemo } from '../connect/demo/generate.ts'
 import { importFile } from '../connect/import/import.ts'
 import { fail } from '../errors.ts'
 import type { Brand } from '../op.ts'
-import { checkEmpty, filledWith, rememberFilled, type Size } from './demo-brand.ts'
+import { checkEmpty } from './demo-brand.ts'
 import type { Progress } from './progress.ts'
 
 const ORDER = ['products', 'customers', 'orders', 'checkouts', 'subscriptions', 'events'] as const
@@ -15,7 +16,7 @@ const ORDER = ['products', 'customers', 'orders', 'checkouts', 'subscriptions', 
  * again finishes a run that was killed, and else changes nothing. Fails with conflict for a brand that has other data.
  */
 export async function fillDemo(app: App, brand: Brand, size: Size, progress: (title: string) => Progress) {
-  const known = filledWith(app.config, brand)
+  const known = filledWith(app.config, brand.id)
   if (known && !isSame(known, size))
     throw fail(
       'conflict',
@@ -24,7 +25,7 @@ export async function fillDemo(app: App, brand: Brand, size: Size, progress: (ti
   const endsAt = new Date(known?.ends_at ?? Date.now())
   if (!known) {
     await checkEmpty(app, brand)
-    rememberFilled(app.config, brand, { ...size, ends_at: endsAt.toISOString() })
+    rememberFilled(app.config, brand.id, { ...size, ends_at: endsAt.toISOString() })
   }
   const folder = join(app.config.dataDir, 'demo')
   mkdirSync(folder, { recursive: true })

@@ -1,12 +1,13 @@
 import type { Seal } from '../access/seal.ts'
 import { serviceSeal } from '../access/service-seal.ts'
 import type { App } from '../app.ts'
+import { filledWith } from '../connect/demo/filled.ts'
 import { isDemoStore, runDemoStore } from '../connect/demo/store/run.ts'
 import { connectionOf } from '../connect/store/connection.ts'
 import { fail } from '../errors.ts'
 import type { Brand } from '../op.ts'
 import { command, integerOption } from './command.ts'
-import { checkEmpty, filledWith } from './demo-brand.ts'
+import { checkEmpty } from './demo-brand.ts'
 import { brand, ofBrand } from './of-brand.ts'
 import { ABANDONED_AFTER, abandonedAfter } from './store.ts'
 
@@ -21,7 +22,7 @@ async function checkMayFollow(app: App, seal: Seal, brand: Brand): Promise<void>
       'conflict',
       `The brand is connected to ${connection.shopDomain}: a demo store needs a brand of its own (recoup brand create).`,
     )
-  if (!connection && !filledWith(app.config, brand)) await checkEmpty(app, brand)
+  if (!connection && !filledWith(app.config, brand.id)) await checkEmpty(app, brand)
 }
 
 export const demoStoreCommands = [

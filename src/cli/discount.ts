@@ -6,6 +6,8 @@ import {
   MOST_DAYS,
   removeDiscount,
 } from '../campaign/discount.ts'
+import { filledWith } from '../connect/demo/filled.ts'
+import type { Brand } from '../op.ts'
 import { command, integerOption, type Run, required, text, UsageError } from './command.ts'
 import { brand, ofBrand } from './of-brand.ts'
 import { table } from './table.ts'
@@ -27,6 +29,15 @@ function minimumOf({ values }: Run): Pick<Discount, 'minimum_type' | 'minimum_va
 
 const worth = ({ type, value }: Discount) =>
   type === 'free_shipping' ? 'free shipping' : type === 'percentage' ? `${value} %` : `${value} off`
+
+/** Whether there is a store that codes of contacts are made in, or a demo that takes any. */
+async function makesCodes({ app, brand: { id }, db }: Awaited<ReturnType<typeof ofBrand>>): Promise<boolean> {
+  const store = await db.maybe<{ access_token: Buffer | null }>('store_connection_of')
+  return store ? store.access_token !== null : filledWith(app.config, id) !== null
+}
+
+const noStore = ({ name }: Brand) =>
+  `No store is connected to ${name}: until one is (recoup store connect), campaigns that offer this discount send nothing. A code that your store has works without: --code.\n`
 
 export const discountCommands = [
   command({
@@ -63,7 +74,10 @@ export const discountCommands = [
         ...minimumOf(run),
         duration_days: values.days === undefined ? null : integerOption(values, 'days', 0, 1, MOST_DAYS),
       }
-      return await addDiscount((await ofBrand(run)).db, given)
+      const of = await ofBrand(run)
+      const discount = await addDiscount(of.db, given)
+      if (discount.code === null && !(await makesCodes(of))) process.stderr.write(noStore(of.brand))
+      return discount
     },
     text: (discount: Discount) => `Discount ${discount.name} (${worth(discount)}): ${discount.id}`,
   }),

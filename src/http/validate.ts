@@ -3,6 +3,7 @@ import { fail } from '../errors.ts'
 import { shown, step } from '../event/walk.ts'
 import { didYouMean } from '../model/nearest.ts'
 import type { Schema } from '../op.ts'
+import { knownNames } from './known-names.ts'
 
 const NOTHING = v.strictObject({})
 
@@ -41,10 +42,13 @@ function problemText(
   if (typeof first === 'string' && Object.hasOwn(called, first)) keys[0] = called[first] as string
   const name = keys.map(step).join('').replace(/^\./, '')
   if (issue.type === 'strict_object' && issue.expected === 'never') {
-    if (keys.length > 1) return `${name} ${PARTS[part].unknown}`
-    const [unknown, sent] = [String(first), issue.path?.[0]?.input as object]
-    const known = 'entries' in schema ? Object.keys(schema.entries as object) : []
-    return `${shown(unknown)} ${PARTS[part].unknown}${hintOf(unknown, known, sent)}`
+    const path = issue.path ?? []
+    const known = knownNames(
+      schema,
+      path.slice(0, -1).map(({ key }) => key),
+    )
+    const hint = hintOf(String(keys.at(-1)), known, path.at(-1)?.input as object)
+    return `${keys.length > 1 ? name : shown(String(first))} ${PARTS[part].unknown}${hint}`
   }
   return `${name || PARTS[part].whole} ${requirement(issue)}`
 }

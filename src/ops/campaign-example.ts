@@ -23,7 +23,7 @@ const DEFINITION: CampaignDefinition = {
   discount_id: null,
   messages: {
     ...MESSAGES,
-    agent_reply: 'Happy to help! Your cart is still here: {{cart.link}}',
+    agent_reply: 'Happy to help! Your checkout is still here: {{cart.link}}',
     sms: MESSAGES.initial,
   },
   filters: [{ field: 'event.total', operator: '>=', value: '50.00' }],

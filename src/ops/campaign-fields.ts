@@ -24,7 +24,18 @@ const sentDuration = v.strictObject({
   amount: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(129_600)),
   unit: oneOf(units),
 })
-const MESSAGE = { type: 'string', maxLength: LONGEST_MESSAGE }
+const messageSchema = (description: string) => ({ type: 'string', maxLength: LONGEST_MESSAGE, description })
+const MESSAGES = {
+  initial: messageSchema(
+    'First message of the actions agent and email: of an email its text, whose first line may be "Subject: …". Where it is left out, sms, else the default of the trigger.',
+  ),
+  agent_reply: messageSchema(
+    'What whoever writes back gets, whatever the action, where no agent drafts an answer; it needs no way to opt out.',
+  ),
+  sms: messageSchema(
+    'First message of the action sms. Where it is left out, initial, else the default of the trigger.',
+  ),
+}
 const message = v.optional(text({ max: LONGEST_MESSAGE }))
 const sentMessages = v.pipe(
   v.unknown(),
@@ -34,7 +45,7 @@ const sentMessages = v.pipe(
   v.metadata({
     jsonSchema: {
       type: 'object',
-      properties: { initial: MESSAGE, agent_reply: MESSAGE, sms: MESSAGE },
+      properties: MESSAGES,
       additionalProperties: false,
     },
   }),

@@ -83,7 +83,7 @@ export const campaignOps: readonly Op[] = [
     signIn: true,
     exact: true,
     errors: ['conflict'],
-    what: 'Change a campaign: the next version is saved, and customers whom an earlier one has started stay on that. Of an active campaign it is sent from the next trigger on: ask the person first, or pause it. What is not sent stays; null takes the default. With version, a change to any other version than that is a conflict.',
+    what: 'Change a campaign: the next version is saved, and customers whom an earlier one has started stay on that. Of an active campaign it is sent from the next trigger on: ask the person first, or pause it. What is not sent stays, but a text that is still the default follows trigger, action and discount; null takes the default. An active campaign that is over gets another end only while it is paused. With version, a change to any other version than that is a conflict.',
     input: { path: campaignPath, body: sentChange },
     output: Campaign,
     example: example.UPDATED,
