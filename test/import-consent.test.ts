@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { eraseDue } from '../src/connect/erase/due.ts'
+import { askOf } from '../src/connect/import/ask.ts'
 import { importConsents } from '../src/connect/import/consents.ts'
 import { importFile } from '../src/connect/import/import.ts'
 import { type ConsentState, setConsent, upsertContact } from '../src/identity/contact.ts'
@@ -245,7 +246,9 @@ t.test(
     ])
     const subjects = Int32Array.from(customers.map(({ subject }) => subject))
     const read = await sql.begin((tx) =>
-      rowsRead(tx, () => importConsents(tx, young.owner.id, JSON.stringify(words), subjects, 'import x')),
+      rowsRead(tx, () =>
+        importConsents(askOf(tx, young.owner.id), JSON.stringify(words), subjects, 'import x'),
+      ),
     )
     t.ok(read < rows * 100, `${read} rows`)
   },

@@ -83,6 +83,74 @@ const WISHES = {
       'stop the order',
     ],
   },
+  'in plain sentences': {
+    stop: [
+      'No thanks, please stop texting me',
+      'No, stop texting me!',
+      'No, please stop sending me messages',
+      'I don’t want any more texts',
+      'I do not want to receive these messages.',
+      'Please leave me alone',
+      'I’d like to unsubscribe, thanks',
+      'Bitte stoppen Sie das',
+      'Nein danke, bitte keine SMS mehr',
+      'Bitte hören Sie auf',
+      'Hallo, bitte hören Sie auf mir zu schreiben. Danke',
+      'Ich möchte keine Nachrichten mehr erhalten',
+      'bitte keine weiteren SMS',
+      'Non merci, arrêtez',
+      'Arrêtez de m’envoyer des SMS svp',
+      'Je ne veux plus recevoir vos messages',
+      'Ne m’écrivez plus',
+      'No gracias, no me envíen más mensajes',
+      'Por favor dejen de escribirme',
+      'No quiero recibir más SMS',
+      'No grazie, basta messaggi',
+      'Per favore smettetela',
+      'Non voglio più ricevere SMS',
+      'Nee bedankt, stop ermee',
+      'Ik wil geen berichten meer ontvangen',
+      'Stuur me geen sms meer',
+      'Não, obrigado, parem de me enviar mensagens',
+      'Não quero mais receber mensagens',
+      'Nie, dziękuję, proszę nie pisać więcej',
+      'Proszę przestać',
+      'Nie chcę więcej wiadomości',
+    ],
+    start: [],
+    null: [
+      'No thanks',
+      'Nein danke',
+      'stop by your store tomorrow?',
+      'No thanks, I will stop by your store tomorrow',
+      'Can I stop by your store?',
+      'Bitte stoppen Sie die Lieferung',
+      'Bitte stoppen Sie meine Bestellung',
+      'Wann hören Sie auf zu liefern?',
+      'Hören Sie auf Kunden?',
+      'Keine SMS erhalten',
+      'Ich habe keine SMS mehr erhalten',
+      'Ich möchte keine Tasse mehr',
+      'I don’t want any more cups',
+      'I want to cancel',
+      'Please don’t stop',
+      'No, don’t stop the order',
+      'Arrêtez la livraison',
+      'Plus de messages ?',
+      'Je ne veux plus de cette tasse',
+      'No basta',
+      'No quiero más tazas',
+      'Dejen de enviarme tazas',
+      'Non voglio più la tazza',
+      'Smettete di spedire?',
+      'Stop met de levering',
+      'Ik wil geen thee meer',
+      'Não pare',
+      'Não quero mais a xícara',
+      'Nie rezygnuję',
+      'Proszę nie wysyłać zamówienia',
+    ],
+  },
   'several times': {
     stop: ['STOP STOP', 'stop! stop!! please stop', 'STOP UNSUBSCRIBE', 'stop sending me emails'],
     start: ['start start'],
@@ -120,3 +188,20 @@ for (const [how, wishes] of Object.entries(WISHES))
     for (const [wish, texts] of Object.entries(wishes))
       for (const text of texts) t.equal(String(wishOf(text)), wish, text)
   })
+
+const SENTENCES = ['stop texting me', 'Bitte hören Sie auf', 'dejen de escribirme', 'stuur me geen sms meer']
+const OF_ORDERS = ['my order', 'with my parcel', 'tomorrow', 'bei Ihnen im Laden', 'mi pedido', 'mijn pakket']
+
+t.test('a refusal is none once it speaks of an order, and is one again with courtesies', async (t) => {
+  for (const refusal of SENTENCES) {
+    for (const courtesy of ['please', 'bitte', 'thanks', 'por favor'])
+      for (const text of [
+        `${courtesy}, ${refusal}`,
+        `${refusal} ${courtesy}!`,
+        `${courtesy} ${refusal}. ${refusal}`,
+      ])
+        t.equal(wishOf(text), 'stop', text)
+    for (const order of OF_ORDERS)
+      for (const text of [`${refusal} ${order}`, `${order} ${refusal}`]) t.equal(wishOf(text), null, text)
+  }
+})

@@ -1,16 +1,6 @@
+import { lettersOf, oneOf } from './letters.ts'
 import { ownWords } from './own-words.ts'
-
-/** The letters and figures of a text: without case, accents, signs that are not seen, and widths of letters. */
-const lettersOf = (text: string): string =>
-  text
-    .normalize('NFKD')
-    .replace(/[\p{M}\p{Cf}]/gu, '')
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N}]+/gu, ' ')
-    .trim()
-
-/** A pattern of phrases that commas part. */
-const oneOf = (phrases: string) => `(?:${phrases.split(',').map(lettersOf).join('|')})`
+import { NO_THANKS, REFUSALS } from './refusal.ts'
 
 /** Words that end messages when they are all that somebody writes, as carriers and laws know them. */
 const ENDS = oneOf(`
@@ -47,8 +37,13 @@ const BEGINS = oneOf(`
 `)
 
 /** One of the phrases, however often, with courtesies around it. */
-const only = (phrase: string) => new RegExp(`^(?:${COURTESY} )*${phrase}(?: (?:${phrase}|${COURTESY}))*$`)
-const STOP = only(`(?:${ENDS}|${ENDS_WHAT}(?: ${WHAT})*)`)
+const only = (phrase: string, before = COURTESY) =>
+  new RegExp(`^(?:${before} )*${phrase}(?: (?:${phrase}|${COURTESY}))*$`)
+// “No” alone may turn a single word round: “não pare”, “no basta”.
+const STOP = only(
+  `(?:${ENDS}|${ENDS_WHAT}(?: ${WHAT})*|no (?:${COURTESY} )*${ENDS_WHAT}(?: ${WHAT})+|(?:no )?${REFUSALS})`,
+  `(?:${COURTESY}|${NO_THANKS})`,
+)
 const START = only(BEGINS)
 /** What is longer says something else. */
 const LONGEST = 100

@@ -5,32 +5,47 @@ with given as (
     from unnest($2::text[], $3::text[]) as given (kind, value)
 ),
 
+-- Each a lookup by the key: of a join all rows of the brand can be read, or as many as given for each.
 named as (
-    select kind, value, subject
-    from given join identifier using (kind, value)
-    where brand_id = $1
-    union
-    select kind, value, subject
-    from given join identifier_claim using (kind, value)
-    where brand_id = $1
+    select given.kind, given.value, holder.subject
+    from given
+    cross join lateral (
+        (
+            select subject from identifier
+            where brand_id = (select $1::uuid) and identifier.kind = given.kind and identifier.value = given.value
+            offset 0
+        )
+        union
+        (
+            select subject from identifier_claim
+            where brand_id = (select $1::uuid) and identifier_claim.kind = given.kind and identifier_claim.value = given.value
+            offset 0
+        )
+    ) as holder
 ),
 
 saying as (
     select kind, value, customer.subject, first_name, last_name, customer.updated_at
     from named
-    join customer on customer.brand_id = $1 and customer.subject = named.subject
+    cross join lateral (
+        select * from customer
+        where brand_id = (select $1::uuid) and customer.subject = named.subject
+        offset 0
+    ) as customer
     where
         not customer.deleted
         and case when kind = 'email' then customer.email else customer.phone end = value
         and not exists (
-            select from contact
+            select
+            from contact
             where
-                contact.brand_id = $1
+                contact.brand_id = (select $1::uuid)
                 and contact.subject = customer.subject
                 and case
                     when kind = 'email' then contact.email is not null or (contact.phone is not null and not email_by_record)
                     else contact.phone is not null or (contact.email is not null and not phone_by_record)
                 end
+            offset 0
         )
 ),
 

@@ -5,15 +5,18 @@ with given as (
     from json_to_recordset($2::text::json) as given (subject integer, email text, phone text)
 ),
 
-held as (
+held as materialized (
     select
         contact.id,
         case when contact.email <> given.email then contact.email end as email,
         case when contact.phone <> given.phone then contact.phone end as phone
     from given
-    -- Told twice whose rows: of a join alone all rows of the brand can be read.
-    join contact
-        on contact.brand_id = $1 and contact.subject = any(array(select subject from given)) and contact.subject = given.subject
+    -- Each a lookup by the key: of a join all rows of the brand can be read, or as many as given for each.
+    cross join lateral (
+        select id, email, phone from contact
+        where brand_id = (select $1::uuid) and contact.subject = given.subject
+        offset 0
+    ) as contact
     where contact.email <> given.email or contact.phone <> given.phone
 ),
 
@@ -21,7 +24,7 @@ taken as (
     update contact
     set email = nullif(contact.email, held.email), phone = nullif(contact.phone, held.phone), updated_at = now()
     from held
-    where contact.brand_id = $1 and contact.id = held.id
+    where contact.brand_id = $1 and contact.id = any(array(select id from held)) and contact.id = held.id
 )
 
 select id, email, phone from held

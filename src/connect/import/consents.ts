@@ -1,6 +1,5 @@
 import { v7 } from 'uuid'
-import type { Transaction } from '../../store/postgres.ts'
-import { statement } from '../../store/sqlfile.ts'
+import type { Ask } from './ask.ts'
 
 interface Word {
   channel: 'email' | 'sms'
@@ -16,8 +15,7 @@ interface Word {
  * of whom anything is new.
  */
 export async function importConsents(
-  tx: Transaction,
-  brandId: string,
+  ask: Ask,
   text: string,
   subjects: Int32Array,
   source: string,
@@ -28,8 +26,6 @@ export async function importConsents(
       .map((word) => ({ subject: subjects[at] ?? 0, ...word })),
   )
   if (words.length === 0) return []
-  const ask = <Row>(name: string, args: unknown[]) =>
-    tx.unsafe(statement('postgres', name), [brandId, ...args] as never[]) as unknown as Promise<Row[]>
   const theirs = [...new Set(words.map(({ subject }) => subject))].filter((one) => one !== 0).sort(ascending)
   const addresses = [...new Set(words.map(({ address }) => address))]
   for (const name of ['contacts_of_named', 'import_consent_holders'])

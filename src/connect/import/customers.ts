@@ -1,9 +1,11 @@
 import { assignSubjects } from '../../identity/subject.ts'
 import { hashInChunks } from '../../store/hash.ts'
 import { statement } from '../../store/sqlfile.ts'
+import { askOf } from './ask.ts'
 import { loadEmails, loadPhones } from './channels.ts'
 import { identitiesOf, inStoreTurn, writeChunks } from './chunks.ts'
 import { importConsents } from './consents.ts'
+import { importContacts } from './contacts.ts'
 import { erasedRows } from './erased.ts'
 import type { ImportRun, Written } from './file.ts'
 
@@ -25,11 +27,11 @@ export async function importCustomers(run: ImportRun): Promise<Written> {
     inStoreTurn(run, async (tx) => {
       const named = identitiesOf(identities, new Date())
       const subjects = await assignSubjects(tx, brand.id, named, { storePlatformDomain, source: 'import' })
-      const changed = await tx.unsafe<{ subject: number }[]>(statement('postgres', 'import_customers'), [
-        ...([brand.id, rows, [...subjects], false] as never[]),
-      ])
+      const ask = askOf(tx, brand.id)
+      const changed = await ask<{ subject: number }>('import_customers', [rows, [...subjects], false])
       ofErased += (await erasedRows(tx, run, named)).filter(Boolean).length
-      const heard = consents ? await importConsents(tx, brand.id, consents, subjects, source) : []
+      await importContacts(ask, rows, subjects)
+      const heard = consents ? await importConsents(ask, consents, subjects, source) : []
       return new Set([...changed.map(({ subject }) => subject), ...heard]).size
     }),
   )

@@ -1,0 +1,11 @@
+/** The letters and figures of a text: without case, accents, signs that are not seen, and widths of letters. */
+export const lettersOf = (text: string): string =>
+  text
+    .normalize('NFKD')
+    .replace(/[\p{M}\p{Cf}]/gu, '')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, ' ')
+    .trim()
+
+/** A pattern of phrases that commas part. */
+export const oneOf = (phrases: string) => `(?:${phrases.split(',').map(lettersOf).join('|')})`
