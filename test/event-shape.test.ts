@@ -691,6 +691,12 @@ t.test('updateProperties', async (t) => {
       ),
     )
     t.match(read, both)
+    for (const [one, other] of [
+      ['+4915123456789', '+49 (0)151 23456789'],
+      ['+12025550101', '(202) 555-0101 ext. 12'],
+      ['+966501234567', '٠٥٠١٢٣٤٥٦٧'],
+    ] as const)
+      t.equal(check(set({ phone: one }, { phone: other })).events, 1, other)
     t.equal(
       check(set({ email: 'none', phone: 7 }, both)).events,
       1,

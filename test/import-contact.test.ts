@@ -161,6 +161,53 @@ t.test('the same file again changes no contact', async (t) => {
   t.same(await contacts(), before)
 })
 
+t.test('the same file again does not take back what the person said since', async (t) => {
+  const { owner, customers, shown } = await store(t)
+  await customers(YES)
+  // As a message of theirs that came in moves it.
+  await sql`update contact set phone = ${NEW} where brand_id = ${owner.id}`
+  await customers(YES, `8,+14155552673,yes,2026-01-01T00:00:00Z,2026-01-01T00:00:00Z`)
+  t.match(await shown(), [[NEW], ['+14155552673']])
+})
+
+t.test('a contact has the names of the record, whatever older or partial rows say', async (t) => {
+  const { owner, run } = await store(t)
+  const named = (row: string) =>
+    run('customer_external_id,phone,first_name,last_name,sms_consent,sms_consent_at,updated_at', row)
+  const names = async () => {
+    const [row] = await sql`
+      select
+        coalesce(contact.first_name, customer.first_name) as first_name,
+        coalesce(contact.last_name, customer.last_name) as last_name
+      from contact join customer using (brand_id, subject) where brand_id = ${owner.id}`
+    return { ...row }
+  }
+  await named(`7,${OLD},Ann,Smith,yes,2026-02-01T00:00:00Z,2026-02-01T00:00:00Z`)
+  await named(`7,${OLD},Anne,,,,2026-01-01T00:00:00Z`)
+  t.same(await names(), { first_name: 'Ann', last_name: 'Smith' })
+  await named(`7,${NEW},,Jones,,,2026-03-01T00:00:00Z`)
+  t.match(await sql`select first_name, last_name from contact where brand_id = ${owner.id}`, [
+    { first_name: 'Ann', last_name: 'Jones' },
+  ])
+})
+
+t.test('of two customers who move to a number one has it, and what was said there', async (t) => {
+  const { owner, customers, nobody } = await store(t)
+  await nobody(NEW, 'unsubscribed')
+  await customers(YES, `8,+14155552673,yes,2026-01-01T00:00:00Z,2026-01-01T00:00:00Z`)
+  await customers(`7,${NEW},,,2026-03-01T00:00:00Z`, `8,${NEW},,,2026-03-01T00:00:00Z`)
+  const said = await sql`
+    select store_customer_id, contact.phone, contact_consent.state
+    from contact
+    join customer using (brand_id, subject)
+    join contact_consent on contact_consent.brand_id = contact.brand_id and contact_id = contact.id
+    where contact.brand_id = ${owner.id} and contact_consent.address = ${NEW}`
+  t.same(
+    said.map((row) => ({ ...row })),
+    [{ store_customer_id: '7', phone: NEW, state: 'unsubscribed' }],
+  )
+})
+
 t.test(
   'contacts of a brand that is newer than the statistics follow without reading all of it',
   async (t) => {
@@ -177,7 +224,9 @@ t.test(
     update customer set phone = replace(phone, '+1415', '+1416') where brand_id = ${young.owner.id} returning subject, phone`
     const subjects = Int32Array.from(moved.map(({ subject }) => subject))
     const read = await sql.begin((tx) =>
-      rowsRead(tx, () => importContacts(askOf(tx, young.owner.id), JSON.stringify(moved), subjects)),
+      rowsRead(tx, () =>
+        importContacts(askOf(tx, young.owner.id), JSON.stringify(moved), subjects, [...subjects]),
+      ),
     )
     t.ok(read < rows * 100, `${read} rows`)
     t.match((await young.shown())[rows - 1], [/^\+1416/, 'unknown'])

@@ -85,6 +85,10 @@ const WISHES = {
   },
   'in plain sentences': {
     stop: [
+      'I dont want any more texts',
+      'Id like to unsubscribe',
+      'No gracias, basta',
+      'No, leave me alone',
       'No thanks, please stop texting me',
       'No, stop texting me!',
       'No, please stop sending me messages',
@@ -139,6 +143,11 @@ const WISHES = {
       'Plus de messages ?',
       'Je ne veux plus de cette tasse',
       'No basta',
+      'No dejen de escribirme',
+      'Por favor no paren',
+      'No paren de enviarme mensajes',
+      'No thanks, cancel',
+      'No gracias, cancelar',
       'No quiero más tazas',
       'Dejen de enviarme tazas',
       'Non voglio più la tazza',

@@ -1,6 +1,6 @@
 import { lettersOf, oneOf } from './letters.ts'
 import { ownWords } from './own-words.ts'
-import { NO_THANKS, REFUSALS } from './refusal.ts'
+import { ENGLISH_REFUSALS, NO_THANKS, REFUSALS } from './refusal.ts'
 
 /** Words that end messages when they are all that somebody writes, as carriers and laws know them. */
 const ENDS = oneOf(`
@@ -39,11 +39,13 @@ const BEGINS = oneOf(`
 /** One of the phrases, however often, with courtesies around it. */
 const only = (phrase: string, before = COURTESY) =>
   new RegExp(`^(?:${before} )*${phrase}(?: (?:${phrase}|${COURTESY}))*$`)
-// “No” alone may turn a single word round: “não pare”, “no basta”.
-const STOP = only(
-  `(?:${ENDS}|${ENDS_WHAT}(?: ${WHAT})*|no (?:${COURTESY} )*${ENDS_WHAT}(?: ${WHAT})+|(?:no )?${REFUSALS})`,
-  `(?:${COURTESY}|${NO_THANKS})`,
-)
+const STOPS = `(?:${ENDS}|${ENDS_WHAT}(?: ${WHAT})*|${REFUSALS})`
+const STOP = only(STOPS)
+/** Words that may answer a question about an order, behind a no. */
+const ANSWERS = oneOf('cancel, end, revoke, cancelar, iptal')
+const NO_STOP = only(`(?!${ANSWERS}(?: |$))${STOPS}`, `(?:${COURTESY}|${NO_THANKS})`)
+/** In other languages “no” may turn what follows round: “não pare”, “no dejen de escribirme”. */
+const NO_STOP_IN_ENGLISH = only(`no (?:${COURTESY} )*(?:${ENDS_WHAT}(?: ${WHAT})+|${ENGLISH_REFUSALS})`)
 const START = only(BEGINS)
 /** What is longer says something else. */
 const LONGEST = 100
@@ -52,6 +54,6 @@ const LONGEST = 100
 export function wishOf(text: string): 'stop' | 'start' | null {
   const words = lettersOf(ownWords(text))
   if (words.length > LONGEST) return null
-  if (STOP.test(words)) return 'stop'
+  if ([STOP, NO_STOP, NO_STOP_IN_ENGLISH].some((stop) => stop.test(words))) return 'stop'
   return START.test(words) ? 'start' : null
 }

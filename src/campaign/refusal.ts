@@ -6,14 +6,14 @@ export const NO_THANKS = oneOf(`
   nee dank u, não obrigado, não obrigada, nie dziękuję
 `)
 
-/** Phrases of a language; 0 stands for one of its words for messages. */
-const refusals = (messages: string, phrases: string) => oneOf(phrases).replaceAll('0', `${oneOf(messages)}`)
+/** Phrases of a language, also without their apostrophes; 0 stands for one of its words for messages. */
+const refusals = (messages: string, phrases: string) =>
+  oneOf(`${phrases},${phrases.replaceAll("'", '')}`).replaceAll('0', oneOf(messages))
 
 /** Whole sentences that ask for no more messages. None may speak of anything else that can be stopped, such as an order. */
-export const REFUSALS = `(?:${[
-  refusals(
-    'messages, texts, text messages, sms, emails, e-mails, mails',
-    `
+export const ENGLISH_REFUSALS = refusals(
+  'messages, texts, text messages, sms, emails, e-mails, mails',
+  `
     leave me alone, no further 0, i want to unsubscribe, i would like to unsubscribe, i'd like to unsubscribe,
     i want to opt out, i would like to opt out, i'd like to opt out, i want no more 0, i don't want any more 0,
     i don't want any 0, i don't want these 0, i don't want your 0, i don't want more 0, i do not want any more 0,
@@ -24,7 +24,10 @@ export const REFUSALS = `(?:${[
     do not write to me, don't send me any 0, don't send me any more 0, don't send me 0, do not send me any 0,
     do not send me any more 0, do not send me 0
     `,
-  ),
+)
+
+export const REFUSALS = `(?:${[
+  ENGLISH_REFUSALS,
   refusals(
     'SMS, Nachrichten, Mails, E-Mails, Emails, Werbung',
     `

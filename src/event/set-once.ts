@@ -1,3 +1,4 @@
+import { parseDigits } from 'libphonenumber-js'
 import { isObject, type Sent, setIdentifier, UPDATE } from './check.ts'
 import { emailOf } from './email.ts'
 import type { Report } from './walk.ts'
@@ -27,12 +28,8 @@ export function checkSetOnce(sent: Sent, path: string, report: Report): void {
 
 const isSame = {
   email: (one: string, other: string) => emailOf(one) === emailOf(other),
-  /** Also without the country code, or with the zero of numbers within a country. */
-  phone: (one: string, other: string) => {
-    const [a, b] = [one, other].map((text) => text.replace(/\P{Nd}/gu, '').replace(/^0+/, '')) as [
-      string,
-      string,
-    ]
-    return a.endsWith(b) || b.endsWith(a)
-  },
+  phone: (one: string, other: string) => lastDigits(one) === lastDigits(other),
 }
+
+/** Those that a number has however its country is written, and whatever extension. */
+const lastDigits = (phone: string): string => parseDigits(phone.replace(/(?:x|ext)\D*\d+\s*$/i, '')).slice(-7)

@@ -4,10 +4,15 @@ with given as materialized (
     select subject, email, phone from json_to_recordset($2::text::json) as (subject integer, email text, phone text)
 ),
 
+-- Of several customers who are to have one, the one whom import_contacts_follow gives it.
 wanted as (
-    select subject, email as address from given where email is not null
-    union all
-    select subject, phone from given where phone is not null
+    select distinct on (address) subject, address
+    from (
+        select subject, email as address from given where email is not null
+        union all
+        select subject, phone from given where phone is not null
+    ) as each_of_them
+    order by address, subject
 ),
 
 held as materialized (

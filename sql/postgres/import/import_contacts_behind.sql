@@ -1,5 +1,5 @@
 -- What rows of customers ($2: JSON, $3: their subjects) say of channels and names as the records do by now, and contacts
--- otherwise. After import_customers; an older row says nothing.
+-- otherwise. After import_customers, which wrote the records of $4: a row that changed none says nothing.
 with given as (
     select distinct on (sent.subject) sent.subject, sent.email, sent.phone, sent.first_name, sent.last_name, sent.updated_at
     from rows from (
@@ -8,14 +8,14 @@ with given as (
         ),
         unnest($3::integer[])
     ) with ordinality as sent (email, phone, first_name, last_name, updated_at, subject, position)
-    where sent.subject <> 0
+    where sent.subject = any($4::integer[])
     order by sent.subject, sent.updated_at desc nulls last, sent.position desc
 )
 
 select given.subject, told.email, told.phone, told.first_name, told.last_name
 from given
 cross join lateral (
-    select email, phone, updated_at, deleted from customer
+    select email, phone, first_name, last_name, updated_at, deleted from customer
     where brand_id = (select $1::uuid) and customer.subject = given.subject
     offset 0
 ) as customer
@@ -23,7 +23,9 @@ cross join lateral (
     select
         case when customer.email = given.email then given.email end as email,
         case when customer.phone = given.phone then given.phone end as phone,
-        given.first_name, given.last_name
+        -- Both, so that a contact without names of its own does not lose one.
+        case when coalesce(given.first_name, given.last_name) is not null then customer.first_name end as first_name,
+        case when coalesce(given.first_name, given.last_name) is not null then customer.last_name end as last_name
 ) as told
 -- Null of who has no contact.
 cross join lateral (

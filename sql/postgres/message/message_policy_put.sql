@@ -17,9 +17,9 @@ other_hours as materialized (
         or coalesce(given.quiet_until, known.quiet_until, '08:00') <> coalesce(known.quiet_until, '08:00')
 ),
 
-runs as (
-    update campaign_run
-    set due_at = least(due_at, now()), updated_at = now()
+-- Those that are in work are looked at anyway: waiting for them, as they may for each other, would be a deadlock.
+waiting_runs as materialized (
+    select id from campaign_run
     where
         brand_id = $1
         and state = 'waiting'
@@ -31,12 +31,27 @@ runs as (
             order by ordinal desc
             limit 1
         ) = 'quiet_hours'
+    order by id
+    for update skip locked
+),
+
+runs as (
+    update campaign_run
+    set due_at = least(due_at, now()), updated_at = now()
+    where brand_id = $1 and id = any(array(select id from waiting_runs))
+),
+
+waiting_messages as materialized (
+    select id from message
+    where brand_id = $1 and status = 'queued' and reason = 'quiet_hours' and exists (select from other_hours)
+    order by id
+    for update skip locked
 ),
 
 messages as (
     update message
     set next_attempt_at = least(next_attempt_at, now())
-    where brand_id = $1 and status = 'queued' and reason = 'quiet_hours' and exists (select from other_hours)
+    where brand_id = $1 and id = any(array(select id from waiting_messages))
 )
 
 insert into message_policy (

@@ -9,10 +9,17 @@ interface Named extends Channels {
 
 /**
  * Contacts of customers follow to the channels that the newest word of them names, as they do for a store; a channel takes
- * no consent along, and what was refused stays refused. `rows` are those that import_customers had before.
+ * no consent along, and what was refused stays refused. `rows` are those that import_customers had before, `changed` the
+ * customers whose records it wrote.
  */
-export async function importContacts(ask: Ask, rows: string, subjects: Int32Array): Promise<void> {
-  const behind = await ask<Named>('import_contacts_behind', [rows, [...subjects]])
+export async function importContacts(
+  ask: Ask,
+  rows: string,
+  subjects: Int32Array,
+  changed: readonly number[],
+): Promise<void> {
+  if (changed.length === 0) return
+  const behind = await ask<Named>('import_contacts_behind', [rows, [...subjects], changed])
   if (behind.length === 0) return
   const text = JSON.stringify(behind)
   const held = await hold(ask, behind)

@@ -91,6 +91,11 @@ export class Fields {
     return isNoId(id) ? this.#wrong(name, 'an id: 0 and words such as undefined or guest stand for none') : id
   }
 
+  /** Of a part of a record, such as a line, whose place may be its id. */
+  partId(name: string): string {
+    return this.#required(name, this.#idAsSent(name))
+  }
+
   /** Null also for what stands for no id: strangers who share one would be one customer. */
   idOrNull(name: string): string | null {
     const id = this.#idAsSent(name)

@@ -105,20 +105,20 @@ export function productOf(node: Fields, readAt: string): ProductRecord {
     title: node.text('title') ?? externalId,
     status: node.text('status')?.toLowerCase() ?? 'active',
     variants: nodesOf(node, 'variants').map((variant) => ({
-      id: variant.id('id'),
+      id: variant.partId('id'),
       price: variant.amountOrNull('price'),
       sku: variant.text('sku'),
     })),
     images: nodesOf(node, 'images').flatMap((image) => {
       const url = image.address('url')
-      return url ? [{ id: image.id('id'), url, alt_text: image.text('altText') }] : []
+      return url ? [{ id: image.partId('id'), url, alt_text: image.text('altText') }] : []
     }),
   }
 }
 
 function lineOf(line: Fields): SaidLine {
   return {
-    id: line.id('id'),
+    id: line.partId('id'),
     product_id: line.object('product')?.idOrNull('id') ?? null,
     variant_id: line.object('variant')?.idOrNull('id') ?? null,
     title: line.text('title'),

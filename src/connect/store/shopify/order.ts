@@ -88,7 +88,7 @@ const saysRefunds = (fields: Fields): boolean =>
 
 function lineOf(line: Fields): SaidLine {
   return {
-    id: line.id('id'),
+    id: line.partId('id'),
     product_id: line.idOrNull('product_id'),
     variant_id: line.idOrNull('variant_id'),
     title: line.text('title'),

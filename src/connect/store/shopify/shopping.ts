@@ -60,13 +60,13 @@ export function readProduct(fields: Fields, triggeredAt: string): ProductRecord 
     title: fields.text('title') ?? externalId,
     status: fields.text('status')?.toLowerCase() ?? 'active',
     variants: fields.list('variants').map((variant) => ({
-      id: variant.id('id'),
+      id: variant.partId('id'),
       price: variant.amountOrNull('price'),
       sku: variant.text('sku'),
     })),
     images: fields.list('images').flatMap((image) => {
       const url = image.address('src')
-      return url ? [{ id: image.id('id'), url, alt_text: image.text('alt') }] : []
+      return url ? [{ id: image.partId('id'), url, alt_text: image.text('alt') }] : []
     }),
   }
 }
