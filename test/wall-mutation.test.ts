@@ -38,9 +38,13 @@ for (const brand of [other, mine]) {
     ))).*
     from campaign_run as run where brand_id = ${brand.id} limit 1`
   await sql`
+    insert into run_step (brand_id, run_id, ordinal, id, at, step, state, reason)
+    select brand_id, id, 1, gen_random_uuid(), now(), step, state, 'quiet_hours'
+    from campaign_run where brand_id = ${brand.id} and occurrence = 'waits'`
+  await sql`
     insert into message
     select (jsonb_populate_record(message, jsonb_build_object(
-      'id', gen_random_uuid(), 'idempotency_key', 'waits', 'status', 'queued', 'next_attempt_at', (${WAITING})
+      'id', gen_random_uuid(), 'idempotency_key', 'waits', 'status', 'queued', 'reason', 'quiet_hours', 'next_attempt_at', (${WAITING})
     ))).*
     from message where brand_id = ${brand.id} limit 1`
 }

@@ -91,7 +91,11 @@ export const policyCommands = [
       ]
       if (given.every((each) => each === null))
         throw new UsageError('policy set: nothing is set. See recoup policy set --help')
-      await (await ofBrand(run)).db.run('message_policy_put', given)
+      const [from, until] = given
+      await (await ofBrand(run)).db.tx(async (tx) => {
+        await tx.run('message_policy_put', given)
+        if (from !== null || until !== null) await tx.run('quiet_waits_free', [])
+      })
       return await policyOf(run)
     },
     text: told,
