@@ -33,7 +33,7 @@ export function parseDefinition(
   return readNode(definition.get('rule'), `${path}.rule`, source, 0, { conditions: 0, isBuiltIn, isSaved })
 }
 
-interface Saved {
+export interface Saved {
   definition: string
   created_by: string
 }

@@ -1,7 +1,7 @@
 import { parseStored } from '../event/exact.ts'
 import type { Whom } from '../identity/erasure-request.ts'
 import type { Reader } from '../op.ts'
-import { type Definition, parseSaved } from './definition.ts'
+import { type Definition, parseSaved, type Saved } from './definition.ts'
 import { compileActual, compileCount, compileOne } from './plan.ts'
 import { type Condition, conditionsOf } from './tree.ts'
 import { conditionsInWords, type InWords } from './words.ts'
@@ -59,7 +59,7 @@ export async function customerNamed(
 /** Why a customer (by ordinal) is a member of a saved segment or not: every condition, evaluated on its own by the same compiler. */
 export async function explain(
   sources: Reader,
-  segment: Parameters<typeof parseSaved>[0],
+  segment: Readonly<Saved>,
   customer: number,
 ): Promise<Explanation> {
   const definition = parseSaved(segment)

@@ -58,4 +58,3 @@ from named
 left join emails using (id)
 left join phones using (id)
 where contact.brand_id = $1 and contact.id = any(array(select id from named)) and contact.id = named.id
-returning contact.id
