@@ -1,7 +1,8 @@
 -- Customers whose orders, conversations, messages, clicks or merges changed in [$1, $2), of brands that have
 -- conversations at all, in the order of their numbers. Those that are behind ($3) have places of their own ($4, null: none
 -- of theirs now), and those amid a round its end ($5) and the last customer who is done ($6). All in one scan from the
--- first place: one for each brand reads what all others did since then, too.
+-- first place: one for each brand reads what all others did since then, too. `offset 0` keeps lookups what would read
+-- tables.
 with since as (
     select
         brand.id as brand_id,
@@ -11,7 +12,8 @@ with since as (
     from brand
     left join unnest($3::uuid[], $4::text[], $5::text[], $6::integer[]) as behind (brand_id, place, round_below, done_to)
         on behind.brand_id = brand.id
-    where exists (select from conversation where brand_id = brand.id)
+    -- With `exists` all conversations are read, to make a list of their brands.
+    cross join lateral (select from conversation where brand_id = brand.id limit 1) as has_one
 ),
 
 first as (
@@ -47,10 +49,14 @@ changed as (
     join since using (brand_id)
     where xid >= (select place from first) and xid >= since.place and xid < since.below
     union
-    select conversation.brand_id, coalesce(conversation.subject, contact.subject)
+    select moved.brand_id, coalesce(conversation.subject, contact.subject)
     from moved
-    join conversation on conversation.brand_id = moved.brand_id and conversation.id = moved.conversation_id
-    left join contact on contact.brand_id = conversation.brand_id and contact.id = conversation.contact_id
+    cross join lateral (
+        select subject, contact_id from conversation where brand_id = moved.brand_id and id = moved.conversation_id offset 0
+    ) as conversation
+    left join lateral (
+        select subject from contact where brand_id = moved.brand_id and id = conversation.contact_id offset 0
+    ) as contact on true
 )
 
 select

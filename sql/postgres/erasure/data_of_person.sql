@@ -7,13 +7,13 @@ with contacts as (
 talks as (
     select r.*
     from conversation as r
-    where r.brand_id = $1 and (r.subject = any($2::integer[]) or r.contact_id in (select id from contacts))
+    where r.brand_id = $1 and (r.subject = any($2::integer[]) or r.contact_id = any(array(select id from contacts)))
 ),
 
 runs as (
     select r.*
     from campaign_run as r
-    where r.brand_id = $1 and (r.subject = any($2::integer[]) or r.contact_id in (select id from contacts))
+    where r.brand_id = $1 and (r.subject = any($2::integer[]) or r.contact_id = any(array(select id from contacts)))
 ),
 
 rows as (
@@ -29,11 +29,11 @@ rows as (
     from merge as r
     where r.brand_id = $1 and (r.from_subject = any($2::integer[]) or r.to_subject = any($2::integer[]))
     union all
-    select 'contacts', to_jsonb(r) from contact as r where r.brand_id = $1 and r.id in (select id from contacts)
+    select 'contacts', to_jsonb(r) from contact as r where r.brand_id = $1 and r.id = any(array(select id from contacts))
     union all
-    select 'consents', to_jsonb(r) from contact_consent as r where r.brand_id = $1 and r.contact_id in (select id from contacts)
+    select 'consents', to_jsonb(r) from contact_consent as r where r.brand_id = $1 and r.contact_id = any(array(select id from contacts))
     union all
-    select 'discount_codes', to_jsonb(r) from discount_code as r where r.brand_id = $1 and r.contact_id in (select id from contacts)
+    select 'discount_codes', to_jsonb(r) from discount_code as r where r.brand_id = $1 and r.contact_id = any(array(select id from contacts))
     union all
     select 'orders', to_jsonb(r) || jsonb_build_object(
         'subtotal', r.subtotal::text, 'discount_total', r.discount_total::text, 'total', r.total::text,
@@ -48,14 +48,14 @@ rows as (
         r.brand_id = $1
         and (
             r.subject = any($2::integer[])
-            or r.order_external_id in (select external_id from store_order where store_order.brand_id = $1 and store_order.subject = any($2::integer[]))
+            or r.order_external_id = any(array(select external_id from store_order where store_order.brand_id = $1 and store_order.subject = any($2::integer[])))
         )
     union all
     select 'fulfillments', to_jsonb(r)
     from fulfillment as r
     where
         r.brand_id = $1
-        and r.order_external_id in (select external_id from store_order where store_order.brand_id = $1 and store_order.subject = any($2::integer[]))
+        and r.order_external_id = any(array(select external_id from store_order where store_order.brand_id = $1 and store_order.subject = any($2::integer[])))
     union all
     select 'checkouts', to_jsonb(r) || jsonb_build_object('total', r.total::text)
     from checkout as r
@@ -69,7 +69,7 @@ rows as (
     union all
     select 'campaign_steps', to_jsonb(r) from runs join run_step as r on r.brand_id = runs.brand_id and r.run_id = runs.id
     union all
-    select 'deliveries', to_jsonb(r) from custom_delivery as r where r.brand_id = $1 and r.contact_id in (select id from contacts)
+    select 'deliveries', to_jsonb(r) from custom_delivery as r where r.brand_id = $1 and r.contact_id = any(array(select id from contacts))
     union all
     select 'carts', to_jsonb(r) from store_cart as r where r.brand_id = $1 and r.subject = any($2::integer[])
     union all
@@ -101,8 +101,8 @@ rows as (
     where
         r.brand_id = $1
         and (
-            r.conversation_id in (select id from talks)
-            or r.order_id in (select id from store_order where store_order.brand_id = $1 and store_order.subject = any($2::integer[]))
+            r.conversation_id = any(array(select id from talks))
+            or r.order_id = any(array(select id from store_order where store_order.brand_id = $1 and store_order.subject = any($2::integer[])))
         )
 )
 
@@ -114,5 +114,5 @@ select 'custom_events', to_json(said)::text
 from (
     select id, provider_id, definition_id, external_id, event_id, data, deliveries, created_at, updated_at
     from custom_event
-    where brand_id = $1 and contact_id in (select contacts.id from contacts)
+    where brand_id = $1 and contact_id = any(array(select contacts.id from contacts))
 ) as said
