@@ -9,21 +9,20 @@ import { postgresCpu } from './postgres-cpu.ts'
 import { progress, report, rounded } from './report.ts'
 import { stage } from './stage.ts'
 
-// Runs of campaigns: polls while many wait and none is due, then runs that are due, from the check to the message in the
-// outbox.
+// Runs of campaigns in a large store: polls while many wait and none is due, then runs that are due, from the check to the
+// message in the outbox.
 const { values } = options({
   options: {
+    customers: { type: 'string', default: '1000000' },
     waiting: { type: 'string', default: '100000' },
     due: { type: 'string', default: '20000' },
     polls: { type: 'string', default: '200' },
     json: { type: 'string' },
   },
 })
-const [waiting, due, polls] = [values.waiting, values.due, values.polls].map(Number) as [
-  number,
-  number,
-  number,
-]
+const [customers, waiting, due, polls] = [values.customers, values.waiting, values.due, values.polls].map(
+  Number,
+) as [number, number, number, number]
 const DAY_MS = 86_400_000
 const { app, brand, end } = await stage()
 const { sql } = app.postgres
@@ -37,6 +36,14 @@ interface Row {
   worst_ms: number
 }
 const rows: Row[] = []
+
+/** Customers of a large store, a tenth of the first half merged into ones of the second, who have no contacts. */
+async function fillCustomers(): Promise<void> {
+  await sql`insert into customer (brand_id, subject, id, first_name, provenance)
+    select ${brand.id}, n, 'bench:' || n, 'Ada', 'server' from generate_series(0, ${customers - 1}::integer) as n`
+  await sql`insert into subject_redirect (brand_id, subject, customer)
+    select ${brand.id}, n, ${customers - 1}::integer - n from generate_series(0, ${customers / 2 - 1}::integer, 10) as n`
+}
 
 /** Contacts with runs that become due at an instant. */
 async function fill(campaignId: string, from: number, count: number, dueAt: Date): Promise<void> {
@@ -102,7 +109,8 @@ try {
     baseUrl: 'https://bench.example',
     storePlatformDomain: 'myshopify.com',
   }
-  progress(`${waiting} runs that wait`)
+  progress(`${customers} customers and ${waiting} runs that wait`)
+  await fillCustomers()
   for (let n = 0; n < waiting; n += 10_000)
     await fill(id, n, Math.min(10_000, waiting - n), new Date(Date.now() + DAY_MS))
   // As autovacuum does it, which is the owner of the tables.
@@ -130,7 +138,7 @@ try {
     if (worked !== due || sent !== due) throw new Error(`${worked} runs and ${sent} messages of ${due}`)
     return { count: worked, worst: 0 }
   })
-  const command = `node bench/campaigns.ts --waiting ${waiting} --due ${due}`
+  const command = `node bench/campaigns.ts --customers ${customers} --waiting ${waiting} --due ${due}`
   report({ command, says: `${says}; CPU seconds are of the worker and of Postgres`, json: values.json }, rows)
 } finally {
   await end()

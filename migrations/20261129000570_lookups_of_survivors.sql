@@ -50,4 +50,57 @@ join customer as target on target.brand_id = merge.brand_id and target.subject =
 cross join lateral survivor_of(merge.brand_id, merge.to_subject) as answers
 join customer as survivor on survivor.brand_id = merge.brand_id and survivor.subject = answers.subject;
 
+-- The store's id of the customer whose a contact is, where its email or phone alone would name who had it before.
+create or replace function owner_to_tell(uuid, uuid) returns text
+language sql stable strict
+as $$
+    select profile.store_customer_id
+    from contact
+    cross join lateral survivor_of($1, contact.subject) as survivor
+    join customer as profile on profile.brand_id = $1 and profile.subject = survivor.subject and not profile.deleted
+    where
+        contact.brand_id = $1
+        and contact.id = $2
+        and exists (
+            select
+            from identifier
+            cross join lateral survivor_of($1, identifier.subject) as other
+            where
+                identifier.brand_id = $1
+                and (
+                    (identifier.kind = 'email' and identifier.value = contact.email)
+                    or (identifier.kind = 'phone' and identifier.value = contact.phone)
+                )
+                and other.subject <> profile.subject
+        )
+$$;
+
+-- When somebody first bought after an instant, or what a checkout became: an order that is cancelled or a test is none, and
+-- neither is the one that is told of itself, which a store dates after its payment. Each way by itself: of one condition
+-- with `or` no index answers both.
+create or replace function bought_since(
+    brand uuid, subject integer, source_kind text, source_id text, since timestamptz
+)
+returns timestamptz
+language sql stable
+begin atomic
+    select min(placed.created_at)
+    from (
+        select own.created_at, own.deleted, own.test, own.state
+        from subjects_of_person(brand, bought_since.subject) as theirs (subject)
+        cross join lateral (
+            select external_id, created_at, deleted, test, state
+            from store_order
+            where store_order.brand_id = (select brand) and store_order.subject = theirs.subject
+            offset 0
+        ) as own
+        where own.created_at > since and (source_kind <> 'order' or own.external_id <> source_id)
+        union all
+        select created_at, deleted, test, state
+        from store_order
+        where source_kind = 'checkout' and brand_id = (select brand) and checkout_external_id = source_id
+    ) as placed
+    where not placed.deleted and not placed.test and placed.state <> 'cancelled';
+end;
+
 -- migrate:down

@@ -53,6 +53,7 @@ const READS_MUCH: Record<string, string> = {
   merges_newest: 'one scan for a list on the command line',
   quiet_waits_free: 'once, after a change of quiet hours',
   restore_campaigns: 'once, after a restore',
+  search_messages: 'an index of words, of all brands',
   shared_identifiers: 'counts all, on the command line',
   status_brands: 'counts all, on the command line',
 }
@@ -105,13 +106,54 @@ const queries = [...sqlFiles('sql/postgres')].filter(([, text]) => {
   return !/^(call|set)\b/.test(code) && !code.includes('pgboss.')
 })
 
+interface Routine {
+  name: string
+  language: string
+  /** Null of what keeps its text as it was written, which `source` is. */
+  body: string | null
+  source: string
+  args: string[] | null
+  types: string[]
+}
+
+/** What a function of SQL asks, or a query that one of PL/pgSQL returns or makes, with parameters by number. */
+function queryOf({ name, language, body, source, args, types }: Routine): string | undefined {
+  const made = source.match(/return query\n(.*?);\nend/s) ?? source.match(/\$sql\$(.*)\$sql\$/s)
+  const text =
+    body?.replace(/^BEGIN ATOMIC|END$/g, '').replace(/^RETURN/, 'SELECT') ??
+    (language === 'sql' ? source : made?.[1])
+  if (!text || !/\bselect\b.*\bfrom\b/is.test(body ?? text)) return undefined
+  const numbered = text
+    .trim()
+    .replace(/;$/, '')
+    .replace(new RegExp(`\\b${name}\\.(\\w+)\\b`, 'g'), (found, arg) => {
+      const at = args?.indexOf(arg) ?? -1
+      return at < 0 ? found : `$${at + 1}`
+    })
+    .replace(/\$(\d+)/g, (parameter, number) => `${parameter}::${types[number - 1]}`)
+  // A text that names its arguments reads as if they were columns.
+  return types.length > 0 && !numbered.includes('$') ? undefined : numbered
+}
+
+const routines = await sql<Routine[]>`
+  select
+    proname as name, lanname as language, pg_get_function_sqlbody(pg_proc.oid) as body, prosrc as source, proargnames as args,
+    array(select format_type(type, null) from unnest(proargtypes) as type) as types
+  from pg_proc join pg_language as language on language.oid = prolang
+  where pronamespace = 'public'::regnamespace and prokind = 'f' and lanname in ('sql', 'plpgsql')
+  order by proname`
+const asked = routines.flatMap((routine) => {
+  const text = queryOf(routine)
+  return text ? [[routine.name, text] as const] : []
+})
+
 t.test('a scan of a growing table is noticed', async (t) => {
   t.strictSame(largeScans(await planOf('select from customer where first_name is null')), [
     'Seq Scan of customer',
   ])
 })
 
-for (const [name, text] of queries) {
+for (const [name, text] of [...queries, ...asked]) {
   const expected = READS_MUCH[name] ? 'may read much' : 'looks up what it reads of growing tables'
   t.test(`${name} ${expected}`, async (t) => {
     const found = largeScans(await planOf(text))
