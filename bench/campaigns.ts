@@ -37,12 +37,15 @@ interface Row {
 }
 const rows: Row[] = []
 
-/** Customers of a large store, a tenth of the first half merged into ones of the second, who have no contacts. */
+/** Customers of a large store with an order each, a tenth of the first half merged into ones of the second. */
 async function fillCustomers(): Promise<void> {
   await sql`insert into customer (brand_id, subject, id, first_name, provenance)
     select ${brand.id}, n, 'bench:' || n, 'Ada', 'server' from generate_series(0, ${customers - 1}::integer) as n`
   await sql`insert into subject_redirect (brand_id, subject, customer)
     select ${brand.id}, n, ${customers - 1}::integer - n from generate_series(0, ${customers / 2 - 1}::integer, 10) as n`
+  await sql`insert into store_order (brand_id, id, external_id, subject, state, billing_status, total, currency_code, created_at, updated_at)
+    select ${brand.id}, gen_random_uuid(), n, n, 'complete', 'paid', 59.9, 'USD', now() - interval '30 days', now() - interval '30 days'
+    from generate_series(0, ${customers - 1}::integer) as n`
 }
 
 /** Contacts with runs that become due at an instant. */
