@@ -2,6 +2,7 @@ import { PATIENCE, type Patience, sweepAfterErasure } from '../../lake/erase-dis
 import { eraseNotedLines } from '../../lake/erase-log.ts'
 import { onEach } from '../../lake/on-each.ts'
 import type { Pipeline } from '../../lake/pipeline.ts'
+import { errorFields, log } from '../../log.ts'
 import type { Requested } from './cut.ts'
 import { type EraseOptions, eraseCustomers } from './erase.ts'
 import { askForEach } from './everybody.ts'
@@ -41,6 +42,7 @@ export async function eraseDue(pipeline: Pipeline, options: DueOptions = {}): Pr
     await db.run('erasures_failed', [first.brand_id, [...ids], why])
   }
   const failed = async ({ id }: Requested, error: unknown) => {
+    log('error', 'erasure_failed', { brand_id: first.brand_id, erasure_id: id, ...errorFields(error) })
     await note([id], error)
     left.delete(id)
     failures.push(error)
