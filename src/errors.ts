@@ -65,8 +65,8 @@ export class Failure extends Error {
 export const fail = (code: Code, message: string, detail?: FailureDetail) =>
   new Failure(code, message, detail)
 
-/** SQLSTATE classes after which Postgres may answer again without a change: it is away, full or shedding. */
-const TRANSIENT = /^(08|53|55006|55P03|57|58|40001|40P01|25006|XX000)/
+/** SQLSTATEs after which Postgres may answer again without a change: it is away, full or shedding. */
+const TRANSIENT = /^(08|53|55006|55P03|57(?!014)|58|40001|40P01|25006|XX000)/
 const SOCKET = /^(ECONN|EHOST|ENET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|CONNECTION_|CONNECT_TIMEOUT)/
 
 /** True when Postgres is away, starting, shutting down, full or out of connections. */
@@ -74,6 +74,12 @@ export function isUnavailable(error: unknown): boolean {
   const code = errorCode(error)
   return code !== undefined && (TRANSIENT.test(code) || SOCKET.test(code))
 }
+
+/** True when a statement was stopped: it took too long. Postgres is there, and does others. */
+export const isCancelled = (error: unknown): boolean => errorCode(error) === '57014'
+
+/** True when the same may succeed later without a change. */
+export const isPassing = (error: unknown): boolean => isUnavailable(error) || isCancelled(error)
 
 /**
  * True when another transaction was first: a deadlock, or a row or partition that it made or removed. What is there now is

@@ -1,3 +1,5 @@
+import { fail } from './errors.ts'
+
 export interface Posting {
   headers: Record<string, string>
   body: object
@@ -6,7 +8,7 @@ export interface Posting {
   signal?: AbortSignal
 }
 
-/** What a service of somebody else answers to JSON. A redirect is not followed, and is no answer: it throws. */
+/** What a service of somebody else answers to JSON. A redirect is not followed: it throws `upstream_error`. */
 export async function postJson(
   url: string,
   { headers, body, timeoutMs, signal }: Posting,
@@ -22,5 +24,8 @@ export async function postJson(
   })
   if (response.status < 300 || response.status > 399) return response
   await response.body?.cancel()
-  throw new Error('unexpected redirect')
+  throw fail(
+    'upstream_error',
+    `${new URL(url).host} answered with a redirect (status ${response.status}), which is not followed.`,
+  )
 }

@@ -225,6 +225,27 @@ t.test('a gateway that is slow holds up no message of another brand', async (t) 
   t.match(await messagesOf(slow.brand), [{ status: 'sent', attempts: 1 }])
 })
 
+t.test('a brand whose statements take too long holds up no message of another brand', async (t) => {
+  const [slow, quick] = [await withGateway(), await withGateway()]
+  for (const { brand } of [slow, quick]) await stage.campaign(brand)
+  await due(slow.brand)
+  await due(quick.brand)
+  const { postgres } = stage.parts
+  const forBrand: typeof postgres.forBrand = (brandId) => {
+    const db = postgres.forBrand(brandId)
+    const tx: typeof db.tx = (work) =>
+      brandId === slow.brand.id
+        ? Promise.reject(Object.assign(new Error('statement timeout'), { code: '57014' }))
+        : db.tx(work)
+    return { ...db, tx }
+  }
+  await sendMessages({ ...stage.parts, postgres: { ...postgres, forBrand } }, clock.now)
+  t.match(await messagesOf(quick.brand), [{ status: 'sent' }])
+  clock.pass(1)
+  await sendMessages(stage.parts, clock.now)
+  t.match(await messagesOf(slow.brand), [{ status: 'sent' }], 'it is its turn again')
+})
+
 t.test('once a gateway gives no answer its other messages wait for the next turn', async (t) => {
   const { gateway, brand } = await withGateway('20')
   await stage.campaign(brand)

@@ -1,5 +1,6 @@
 import connect from 'postgres'
 import t from 'tap'
+import { workDueRuns } from '../src/campaign/runner.ts'
 import { setLogLevel } from '../src/log.ts'
 import { campaignStage, recoveredCheckout } from './fixtures/campaign.ts'
 import { checkout, order } from './fixtures/store-bodies.ts'
@@ -116,4 +117,31 @@ t.test('a run whose statement takes too long is put off, and those beside it go 
     [...(await sql`select status from message where brand_id = ${brand.id}`)],
     [{ status: 'sent' }, { status: 'sent' }],
   )
+})
+
+t.test('a run that meets what another transaction made is worked on again at once', async (t) => {
+  stage.clock.noon()
+  const brand = await stage.brand()
+  await stage.campaign(brand)
+  const at = stage.clock.pass(1)
+  const times = { created_at: at.toISOString(), updated_at: at.toISOString() }
+  const body = checkout({ phone: '+3545550401', ...times })
+  await stage.tell(brand, { topic: 'checkouts/create', triggeredAt: at, body })
+  stage.clock.pass(60)
+  await stage.tick()
+  await stage.round()
+  stage.clock.pass(31)
+  const { postgres } = stage.parts
+  let isOvertaken = false
+  const forBrand: typeof postgres.forBrand = (brandId) => {
+    const db = postgres.forBrand(brandId)
+    const tx: typeof db.tx = async (work) => {
+      if (brandId !== brand.id || isOvertaken) return await db.tx(work)
+      isOvertaken = true
+      throw Object.assign(new Error('duplicate key'), { code: '23505' })
+    }
+    return { ...db, tx }
+  }
+  await workDueRuns({ ...stage.parts, postgres: { ...postgres, forBrand } }, stage.clock.now())
+  t.equal((await sql`select from message where brand_id = ${brand.id}`).count, 1)
 })

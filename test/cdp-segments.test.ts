@@ -506,7 +506,8 @@ t.test('faults', async (t) => {
       status: 502,
       body: { error: { code: 'upstream_error' } },
     })
-  t.same(await ask(Object.assign(new Error('away'), { code: '57P01' })), [503, 'upstream_unavailable'])
+  for (const code of ['57P01', '57014'])
+    t.same(await ask(Object.assign(new Error(code), { code })), [503, 'upstream_unavailable'], code)
   const plain = await newBrand(app, { features: ['cdp'] })
   await sql`update brand set shop_domain = '' where id = ${plain.id}`
   t.same(await ask(new Error('never'), plain), [403, 'forbidden'], 'without a store there is no scope')

@@ -28,6 +28,32 @@ t.test('between two cuts the lake takes what waits of all brands', async (t) => 
   t.equal(await events(), 1)
 })
 
+t.test('who cannot be cut out of the tables keeps nobody else from being erased', async (t) => {
+  const { id: brandId } = await newBrand(pipeline)
+  for (const email of ['a@example.com', 'b@example.com', 'c@example.com'])
+    await pipeline.postgres.forBrand(brandId).tx((tx) => requestErasure(tx, { email }, 'a test'))
+  const requests = () =>
+    sql`select id, state, error from erasure where brand_id = ${brandId} order by requested_at`
+  const poison = (await requests())[1]?.id
+  const { pipeline: db } = pipeline.postgres
+  const tx: typeof db.tx = (work) =>
+    db.tx((within) => {
+      const one: typeof within.one = async (name, args) => {
+        if (name === 'erasure_hold' && args?.[1] === poison) throw new Error('no way')
+        return await within.one(name, args)
+      }
+      return work({ ...within, one })
+    })
+  const failing = { ...pipeline, postgres: { ...pipeline.postgres, pipeline: { ...db, tx } } }
+  const patience = { readersMs: 0, writersMs: 0 }
+  await t.rejects(eraseDue(failing, { brandId, patience }), { message: 'no way' })
+  t.hasStrict(await requests(), [
+    { state: 'done', error: null },
+    { state: 'failed', error: 'no way' },
+    { state: 'done', error: null },
+  ])
+})
+
 t.test('who is erased is found without reading all of the brand', async (t) => {
   const people = 5_000
   const { id } = await newBrand(pipeline)

@@ -8,7 +8,7 @@ import { SOURCES } from '../src/model/source.ts'
 
 /** Imports go only to the left, or stay in their own group. */
 const ORDER: readonly (readonly string[])[] = [
-  ['config', 'errors', 'log', 'op', 'fields', 'job', 'post', 'time'],
+  ['abreast', 'answer', 'config', 'errors', 'log', 'op', 'fields', 'job', 'post', 'time'],
   ['store'],
   ['access', 'event'],
   ['identity'],

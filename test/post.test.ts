@@ -25,24 +25,33 @@ const ANSWER = JSON.stringify({ id: '1', choices: [{ message: { content: 'Hi' } 
 
 type Ask = (url: string, timeoutMs: number, signal?: AbortSignal) => Promise<unknown>
 
-/** Who asks services of somebody else, and what comes of it where there is no answer. */
-const ASKERS: readonly { who: string; ask: Ask; unanswered: object }[] = [
+/** More than anybody reads. */
+const TOO_LONG = Buffer.alloc(33 << 20, ' ')
+
+/** Who asks services of somebody else, and what comes of no answer, one that leads elsewhere and one that is too long. */
+const ASKERS: readonly { who: string; ask: Ask; unanswered: object; elsewhere: object; tooLong: object }[] = [
   {
     who: 'a gateway',
     ask: (url, timeoutMs, signal) => httpChannel({ url, from: null }, null, timeoutMs).send(PARCEL, signal),
     unanswered: { is: 'later', unanswered: true },
+    elsewhere: { is: 'later', unanswered: true },
+    tooLong: { is: 'sent', providerMessageId: null },
   },
   {
     who: 'an agent',
     ask: (url, timeoutMs, signal) =>
       chat({ url, key: null, model: 'm' }, [], { mostTokens: 9, timeoutMs, signal }),
     unanswered: { code: 'upstream_unavailable' },
+    elsewhere: { code: 'upstream_error', message: /redirect/ },
+    tooLong: { code: 'upstream_error', message: /too long/ },
   },
   {
     who: 'a store',
     ask: (origin, timeoutMs, signal) =>
       openAdminApi({ origin, accessToken: 'x', patienceMs: 0, timeoutMs, signal }).query('query a'),
     unanswered: { code: 'upstream_unavailable', cause: { message: /could not be reached/ } },
+    elsewhere: { code: 'upstream_error', message: /redirect/ },
+    tooLong: { code: 'upstream_error', message: /too long/ },
   },
 ]
 
@@ -69,7 +78,7 @@ const trickling = (t: Test, onTrickle = () => {}) =>
 
 const outcome = (asked: Promise<unknown>) => asked.catch((error: unknown) => error)
 
-for (const { who, ask, unanswered } of ASKERS) {
+for (const { who, ask, unanswered, elsewhere, tooLong } of ASKERS) {
   t.test(`${who} whose answer trickles is waited for no longer than is allowed`, async (t) => {
     t.match(await outcome(ask(await trickling(t), 500)), unanswered)
   })
@@ -81,13 +90,25 @@ for (const { who, ask, unanswered } of ASKERS) {
     t.match(await outcome(ask(url, 60_000, job.signal)), { message: 'over' })
   })
 
-  t.test(`${who} that sends elsewhere has given no answer`, async (t) => {
+  t.test(`${who} that sends elsewhere is not followed`, async (t) => {
     const asked: (string | undefined)[] = []
     const url = await listening(t, ({ url }, response) => {
       asked.push(url)
       response.writeHead(307, { location: '/elsewhere' }).end(ANSWER)
     })
-    t.match(await outcome(ask(url, 5_000)), unanswered)
+    t.match(await outcome(ask(url, 5_000)), elsewhere)
     t.equal(asked.length, 1)
   })
+
+  t.test(`${who} whose answer is too long is heard no further`, async (t) => {
+    const url = await listening(t, (_request, response) => void response.end(TOO_LONG))
+    t.match(await outcome(ask(url, 5_000)), tooLong)
+  })
 }
+
+t.test('a gateway that says to wait for ever is asked again within an hour', async (t) => {
+  const url = await listening(t, (_request, response) => {
+    response.writeHead(503, { 'retry-after': '1e12' }).end()
+  })
+  t.match(await httpChannel({ url, from: null }, null).send(PARCEL), { is: 'later', afterMs: 3_600_000 })
+})

@@ -115,6 +115,16 @@ const OPS: Op[] = [
   }),
   op({ name: 'tool_only', scopes: [], output: any, what: '', run: async () => ({}) }),
   op({
+    name: 'too_slow',
+    route: 'POST /v1/too-slow',
+    scopes: [],
+    output: any,
+    what: '',
+    run: async () => {
+      throw Object.assign(new Error('statement timeout'), { code: '57014' })
+    },
+  }),
+  op({
     name: 'conflicting',
     route: 'POST /v1/conflict',
     scopes: [],
@@ -473,6 +483,9 @@ t.test('REST', async (t) => {
       status: 409,
       body: { error: { code: 'conflict', message: 'Taken' } },
     })
+  })
+  t.test('a statement that takes too long is 503 unavailable', async (t) => {
+    t.match(await call('POST /v1/too-slow'), { status: 503, body: { error: { code: 'unavailable' } } })
   })
   t.test('two operations at one route are refused at the start', async (t) => {
     t.throws(() => restRoutes([...brandOps, ...brandOps], deps), /two operations/)

@@ -108,3 +108,30 @@ t.test('a store that refuses its token is noted as one that does', async (t) => 
   await run(db, { shareMs: 4_000 })
   t.match(await db.postgres.forBrand(id).one('store_connection_of'), { status: 'refused' })
 })
+
+t.test('a store of which nothing can be noted keeps no other from being reconciled', async (t) => {
+  const db = await database(t)
+  const store = await startFakeStore({
+    state: new ShopState(),
+    shopDomain: 'any',
+    accessToken: 'shpat_other',
+  })
+  t.teardown(() => store.close())
+  const given = { connectedAt: NOW, apiOrigin: store.origin }
+  const brands = [await connectedBrand(db, given), await connectedBrand(db, given)]
+  const { postgres } = db
+  let noted = 0
+  const forBrand: typeof postgres.forBrand = (brandId) => {
+    const own = postgres.forBrand(brandId)
+    const run: typeof own.run = async (name, args) => {
+      if (name === 'store_connection_refused' && noted++ === 0) throw new Error('not noted')
+      return await own.run(name, args)
+    }
+    return { ...own, run }
+  }
+  await run({ ...db, postgres: { ...postgres, forBrand } }, { shareMs: 4_000 })
+  const statuses = await Promise.all(
+    brands.map(({ id }) => postgres.forBrand(id).one<{ status: string }>('store_connection_of')),
+  )
+  t.same(statuses.map(({ status }) => status).sort(), ['connected', 'refused'])
+})

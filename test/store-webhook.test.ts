@@ -606,6 +606,22 @@ t.test('a checkout with nothing in it and nothing to pay is not abandoned', asyn
   t.same(states.sort(), ['501 open', '502 abandoned', '503 abandoned'])
 })
 
+t.test('once a job is over no more checkouts are looked at for those that are abandoned', async (t) => {
+  const brand = await shop()
+  const over = new AbortController()
+  let looks = 0
+  const tx = async () => {
+    over.abort()
+    return ++looks < 3 ? 500 : 0
+  }
+  const postgres = {
+    pipeline: { many: async () => [{ brand_id: brand.id }] },
+    forBrand: () => ({ tx }),
+  } as never as typeof db.postgres
+  await abandonCheckouts({ postgres, storePlatformDomain: 'myshopify.com' }, new Date(), over.signal)
+  t.equal(looks, 1)
+})
+
 t.test('a checkout without order and activity for the brand’s time is abandoned, once', async (t) => {
   const brand = await shop()
   const parts = { postgres: db.postgres, storePlatformDomain: 'myshopify.com' }

@@ -1,3 +1,4 @@
+import { readUpTo, retryAfterMs } from '../answer.ts'
 import { digitsOf, parseExactly } from '../event/exact.ts'
 import { postJson } from '../post.ts'
 import type { Channel, Parcel, Sent } from './channel.ts'
@@ -36,7 +37,8 @@ export function httpChannel(
           timeoutMs,
           signal,
         })
-        return outcomeOf(response, await textOf(response))
+        const { bytes } = await readUpTo(response, ANSWER_BYTES)
+        return outcomeOf(response, bytes.toString())
       } catch (error) {
         if (signal?.aborted) throw error
         const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
@@ -50,24 +52,15 @@ export function httpChannel(
   }
 }
 
-async function textOf(response: Response): Promise<string> {
-  let text = ''
-  for await (const part of response.body ?? []) {
-    text += Buffer.from(part).toString('latin1')
-    if (text.length > ANSWER_BYTES) break
-  }
-  return Buffer.from(text, 'latin1').toString()
-}
-
 function outcomeOf(response: Response, text: string): Sent {
-  const { status, headers } = response
+  const { status } = response
   if (response.ok) return { is: 'sent', providerMessageId: idOf(text) }
   const error = `${status} ${text}`.slice(0, LONGEST_ERROR).trim()
   // 409: an attempt with this key is under way. 401 and 403: a token is put right sooner or later.
   const isPassing = status >= 500 || [401, 403, 408, 409, 425, 429].includes(status)
   if (!isPassing) return { is: 'refused', error }
-  const seconds = Number(headers.get('retry-after'))
-  return { is: 'later', error, ...(seconds > 0 && { afterMs: seconds * 1_000 }) }
+  const afterMs = retryAfterMs(response)
+  return { is: 'later', error, ...(afterMs !== null && { afterMs }) }
 }
 
 function idOf(text: string): string | null {

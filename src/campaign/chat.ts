@@ -1,3 +1,4 @@
+import { readUpTo } from '../answer.ts'
 import { fail } from '../errors.ts'
 import { postJson } from '../post.ts'
 
@@ -45,24 +46,14 @@ export async function chat(
       timeoutMs,
       signal,
     })
-    const text = await textOf(response)
+    const { bytes, isCut } = await readUpTo(response, ANSWER_BYTES)
+    if (isCut) throw fail('upstream_error', 'The answer of the agent’s endpoint is too long.')
     if (!response.ok) throw fail('upstream_error', `The endpoint of the agent answered ${response.status}.`)
-    return answerOf(text, messages)
+    return answerOf(bytes.toString(), messages)
   } catch (cause) {
     if (signal?.aborted || (cause instanceof Error && cause.name === 'Failure')) throw cause
     throw fail('upstream_unavailable', 'The endpoint of the agent gave no answer in time.', { cause })
   }
-}
-
-async function textOf(response: Response): Promise<string> {
-  const parts: Uint8Array[] = []
-  let bytes = 0
-  for await (const part of response.body ?? []) {
-    parts.push(part)
-    bytes += part.length
-    if (bytes > ANSWER_BYTES) throw fail('upstream_error', 'The answer of the agent’s endpoint is too long.')
-  }
-  return Buffer.concat(parts).toString()
 }
 
 function answerOf(body: string, asked: readonly ChatMessage[]): ChatAnswer {

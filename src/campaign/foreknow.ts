@@ -1,6 +1,6 @@
+import { abreast } from '../abreast.ts'
 import { Failure, isUnavailable } from '../errors.ts'
 import type { Db, Reader } from '../op.ts'
-import { abreast } from './abreast.ts'
 import { type Conversing, draftAnswer } from './agent.ts'
 import type { ChatEndpoint } from './chat.ts'
 import { availableTo } from './definition.ts'

@@ -1,11 +1,12 @@
 import { v7 } from 'uuid'
+import { abreast } from '../abreast.ts'
 import type { Seal } from '../access/seal.ts'
 import { connectionOf } from '../connect/store/connection.ts'
-import { errorCode, isUnavailable } from '../errors.ts'
+import { isCancelled, isUnavailable } from '../errors.ts'
 import { errorFields, log } from '../log.ts'
 import type { Brand, Db, Lake } from '../op.ts'
+import { persistently } from '../store/persistently.ts'
 import type { Postgres } from '../store/postgres.ts'
-import { abreast } from './abreast.ts'
 import { ending } from './advance.ts'
 import type { ChatEndpoint } from './chat.ts'
 import type { CodeStore } from './discount-code.ts'
@@ -53,11 +54,6 @@ const PAUSES_MS = [30_000, 120_000, 600_000, 3_600_000]
 
 /** What a run wants to know is found out so often. */
 const MOST_ASKED = 3
-
-/** Another transaction was first, such as an erasure. */
-const OVERTAKEN = /^40/
-const ATTEMPTS = 3
-const STATEMENT_TIMEOUT = '57014'
 
 const NOTHING: Foreknown = { holds: new Map(), codes: new Map(), drafts: new Map() }
 
@@ -127,17 +123,14 @@ interface Some extends OfBrand {
 }
 
 /** All of them together; when that fails one by one, so that a run that fails holds up no other. */
-async function workSome(parts: RunnerParts, some: Some, attempt = 1): Promise<number> {
+async function workSome(parts: RunnerParts, some: Some): Promise<number> {
   try {
-    return await workBrand(parts, some)
+    return await persistently(() => workBrand(parts, some))
   } catch (error) {
-    if (OVERTAKEN.test(errorCode(error) ?? '') && attempt < ATTEMPTS)
-      return await workSome(parts, some, attempt + 1)
-    const isTooSlow = errorCode(error) === STATEMENT_TIMEOUT
-    if ((isUnavailable(error) && !isTooSlow) || parts.signal?.aborted) throw error
+    if (isUnavailable(error) || parts.signal?.aborted) throw error
     const [id] = some.ids
     if (some.ids.length === 1) {
-      some.pace.isTooSlow ||= isTooSlow
+      some.pace.isTooSlow ||= isCancelled(error)
       log('error', 'run_failed', { brand_id: some.brandId, run_id: id, ...errorFields(error) })
       return await putOff(parts, some, error)
     }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type App, type AppOptions, openApp } from '../app.ts'
 import { CHECKOUT, type Config, ConfigError, readConfig } from '../config.ts'
-import { errorCode, Failure, isUnavailable } from '../errors.ts'
+import { errorCode, Failure, isPassing } from '../errors.ts'
 import { setLogLevel } from '../log.ts'
 import { didYouMean } from '../model/nearest.ts'
 import { hasEmbedded } from '../store/embedded.ts'
@@ -195,7 +195,7 @@ function explain(error: unknown, env: NodeJS.ProcessEnv): string {
     return `${error.message}. The disk of DATA_DIR, of LAKE_DIR or of what the command writes is full: free some space, then run it again`
   if (errorCode(error) === READ_ONLY)
     return `Postgres takes no writes (${error.message}): it is a standby, or default_transaction_read_only is on. Set DATABASE_URL to the primary, or have this one take writes, then run it again`
-  if (isUnavailable(error))
+  if (isPassing(error))
     return `Postgres went away while the command ran, or did not answer (${error.message}). Run it again once it answers`
   const isMistake = [TypeError, RangeError, ReferenceError].some((kind) => error instanceof kind)
   return (isMistake || env.LOG_LEVEL === 'debug' ? error.stack : undefined) ?? error.message

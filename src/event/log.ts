@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { errorCode, fail, isOvertaken, isUnavailable } from '../errors.ts'
+import { errorCode, fail, isCancelled, isOvertaken, isPassing } from '../errors.ts'
 import { errorFields, log } from '../log.ts'
 import type { Postgres, Sql } from '../store/postgres.ts'
 import { statement } from '../store/sqlfile.ts'
@@ -69,7 +69,7 @@ export function openLogWriter(postgres: Postgres): LogWriter {
           renew()
           mayBeCommitted ||= leavesOpen(error)
           const retries =
-            (isUnavailable(error) || isOvertaken(error)) &&
+            (isPassing(error) || isOvertaken(error)) &&
             errorCode(error) !== DISK_FULL &&
             performance.now() + RETRY_MS < deadline - CANCEL_MS
           if (!retries) throw given(error, batch, mayBeCommitted)
@@ -110,19 +110,21 @@ function cancel(query: object): void {
 /** Not worth another attempt within seconds; who waits longer holds memory and learns no more. */
 const DISK_FULL = '53100'
 
-/** Codes of a statement that was never sent, since its connection was not made; or was cancelled, before or after that. */
+/** Codes of a statement that was never sent, since its connection was not made. */
 const NEVER_DONE =
-  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|CONNECT_TIMEOUT|28|3D|53300|57P03|57014)/
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|CONNECT_TIMEOUT|28|3D|53300|57P03)/
 
 /**
  * Whether the failed attempt can have been committed all the same. An ERROR aborts its transaction; but a connection
  * can end, also by FATAL, between the commit and its reply.
  */
 const leavesOpen = (error: unknown) =>
-  !NEVER_DONE.test(errorCode(error) ?? '') && (error as { severity?: unknown }).severity !== 'ERROR'
+  !NEVER_DONE.test(errorCode(error) ?? '') &&
+  !isCancelled(error) &&
+  (error as { severity?: unknown }).severity !== 'ERROR'
 
 function given(error: unknown, batch: LogBatch, mayBeCommitted: boolean): unknown {
-  const expected = isUnavailable(error)
+  const expected = isPassing(error)
   log(expected ? 'warn' : 'error', 'batch_not_stored', {
     batch_id: batch.id,
     events: batch.events,

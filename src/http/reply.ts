@@ -1,4 +1,4 @@
-import { type Code, errorCode, Failure, fail, isUnavailable, publicCode } from '../errors.ts'
+import { type Code, errorCode, Failure, fail, isPassing, publicCode } from '../errors.ts'
 import { errorFields, log } from '../log.ts'
 
 /** What a handler answers. An object becomes JSON, a string plain text, unless `headers` say otherwise. */
@@ -65,7 +65,7 @@ export function asFailure(error: unknown, requestId: string): Failure {
       log('warn', 'failure', { request_id: requestId, ...errorFields(error) })
     return error
   }
-  if (isUnavailable(error)) {
+  if (isPassing(error)) {
     log('warn', 'unavailable', { request_id: requestId, code: errorCode(error), ...errorFields(error) })
     return fail('unavailable', 'The service is temporarily unavailable. Try again with backoff.')
   }

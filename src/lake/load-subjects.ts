@@ -1,4 +1,5 @@
 import { v7 } from 'uuid'
+import { abreast } from '../abreast.ts'
 import type { Subjects } from '../identity/cache.ts'
 import { assignSubjects, type Identity } from '../identity/subject.ts'
 import type { Duck } from '../store/duckdb.ts'
@@ -28,17 +29,8 @@ export async function loadSubjects(pipeline: Pipeline, duck: Duck, subjects: Sub
     append(row.identity, subject)
   }
   const unknown = await unknownIdentities(duck, subjects, append)
-  const waiting = [...Map.groupBy(unknown, (row) => row.brand_id)]
-  const workers = Array.from({ length: BRANDS_AT_ONCE }, async () => {
-    try {
-      for (let next = waiting.pop(); next; next = waiting.pop()) await assignBrand(pipeline, ...next, add)
-    } catch (error) {
-      waiting.length = 0
-      throw error
-    }
-  })
-  // All of them end before the instance is closed.
-  for (const ended of await Promise.allSettled(workers)) if (ended.status === 'rejected') throw ended.reason
+  const brands = [...Map.groupBy(unknown, (row) => row.brand_id)]
+  await abreast(brands, BRANDS_AT_ONCE, (brand) => assignBrand(pipeline, ...brand, add))
   appender.closeSync()
   return unknown.length > 0
 }

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { Failure, fail, isUnavailable } from '../errors.ts'
+import { Failure, fail, isPassing } from '../errors.ts'
 import { queryInteger } from '../fields.ts'
 import { martsOf } from '../model/as-of.ts'
 import type { Ctx, Page, Published, Reader } from '../op.ts'
@@ -116,7 +116,7 @@ async function answered<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()
   } catch (cause) {
-    if (cause instanceof Failure || isUnavailable(cause)) throw cause
+    if (cause instanceof Failure || isPassing(cause)) throw cause
     throw fail('upstream_error', 'It could not be evaluated. Try again with backoff.', { cause })
   }
 }

@@ -1,6 +1,6 @@
 import type { EventEmitter } from 'node:events'
 import Provider, { type Configuration, errors, type KoaContextWithOIDC } from 'oidc-provider'
-import { isUnavailable } from '../../errors.ts'
+import { isPassing } from '../../errors.ts'
 import { errorFields, log } from '../../log.ts'
 import type { Statements } from '../../op.ts'
 import { signInScopes } from '../scopes.ts'
@@ -64,8 +64,8 @@ export function createProvider(deps: ProviderDeps): Provider {
   // Our server is the proxy: it sends the public scheme and the client's address along.
   provider.proxy = true
   provider.on('server_error', (ctx, error) => {
-    log(isUnavailable(error) ? 'warn' : 'error', 'sign_in_failed', errorFields(error))
-    if (isUnavailable(error)) ctx.status = 503
+    log(isPassing(error) ? 'warn' : 'error', 'sign_in_failed', errorFields(error))
+    if (isPassing(error)) ctx.status = 503
   })
   const emitter: EventEmitter = provider
   emitter.on('error', (error) => log('error', 'sign_in_failed', errorFields(error)))

@@ -7,6 +7,7 @@ import { shown } from '../../event/walk.ts'
 import { channelsOf, linkContact, upsertContact } from '../../identity/contact.ts'
 import { erasedAmong } from '../../identity/subject.ts'
 import type { Db, Statements } from '../../op.ts'
+import { persistently } from '../../store/persistently.ts'
 import type { Delivery } from './delivery.ts'
 import { type Identified, identify, noChannel, propertiesOf } from './identify.ts'
 import type { Mappings } from './mappings.ts'
@@ -56,7 +57,6 @@ interface Entity extends Identified {
 
 /** Values that Postgres refuses (class 22) and rules that they break (23): sending them again would not help. */
 const UNFIT = /^2[23]/
-const ATTEMPTS = 3
 /** Senders give up after some seconds: rather say so in time, and have it sent again. */
 const DEADLINE_MS = 5_000
 
@@ -81,18 +81,14 @@ export async function accept(place: Place, delivery: Delivery): Promise<Accepted
   const identified = identify(data, mappings)
   const entity = { ...identified, definitionId, properties: propertiesOf(data, mappings, identified) }
 
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await db.tx((tx) => store(tx, place, delivery, entity))
-    } catch (error) {
-      const code = errorCode(error) ?? ''
-      if (isOvertaken(error)) {
-        if (attempt < ATTEMPTS) continue
-        throw fail('unavailable', 'Others were first. Send it again later.', { cause: error })
-      }
-      if (!UNFIT.test(code)) throw error
-      return { unfit: code, definitionId, ...(await channelsOf(db, identified)) }
-    }
+  try {
+    return await persistently(() => db.tx((tx) => store(tx, place, delivery, entity)))
+  } catch (error) {
+    if (isOvertaken(error))
+      throw fail('unavailable', 'Others were first. Send it again later.', { cause: error })
+    const code = errorCode(error) ?? ''
+    if (!UNFIT.test(code)) throw error
+    return { unfit: code, definitionId, ...(await channelsOf(db, identified)) }
   }
 }
 

@@ -2,6 +2,7 @@ import { PATIENCE, type Patience, sweepAfterErasure } from '../../lake/erase-dis
 import { eraseNotedLines } from '../../lake/erase-log.ts'
 import { onEach } from '../../lake/on-each.ts'
 import type { Pipeline } from '../../lake/pipeline.ts'
+import { errorFields, log } from '../../log.ts'
 import type { Requested } from './cut.ts'
 import { type EraseOptions, eraseCustomers } from './erase.ts'
 import { askForEach } from './everybody.ts'
@@ -24,8 +25,9 @@ export interface DueOptions extends EraseOptions {
 }
 
 /**
- * Does the requests that wait, of one brand; false when there are none. One that fails says why in its row, is thrown,
- * and is tried again later, at least once an hour, and as soon as a backup needs no files any more.
+ * Does the requests that wait, of one brand; false when there are none. One that fails says why in its row, and is tried
+ * again later, at least once an hour, and as soon as a backup needs no files any more. The first failure is thrown, after
+ * those that go on without it.
  */
 export async function eraseDue(pipeline: Pipeline, options: DueOptions = {}): Promise<string | false> {
   const { pipeline: db } = pipeline.postgres
@@ -33,15 +35,28 @@ export async function eraseDue(pipeline: Pipeline, options: DueOptions = {}): Pr
   const taken = await db.many<Taken>('erasures_due', [brandId, erasureId, MOST])
   const [first] = taken
   if (!first) return false
-  try {
-    for (const one of taken) if (one.everybody) await askForEach(pipeline, one)
-    const persons = taken.filter(({ everybody }) => !everybody)
-    await eraseCustomers(pipeline, first.brand_id, persons, options)
-  } catch (error) {
+  const left = new Set(taken.map(({ id }) => id))
+  const failures: unknown[] = []
+  const note = async (ids: Iterable<string>, error: unknown) => {
     const why = error instanceof Error ? error.message : String(error)
-    await db.run('erasures_failed', [first.brand_id, taken.map(({ id }) => id), why])
+    await db.run('erasures_failed', [first.brand_id, [...ids], why])
+  }
+  const failed = async ({ id }: Requested, error: unknown) => {
+    log('error', 'erasure_failed', { brand_id: first.brand_id, erasure_id: id, ...errorFields(error) })
+    await note([id], error)
+    left.delete(id)
+    failures.push(error)
+  }
+  try {
+    for (const one of taken)
+      if (one.everybody) await askForEach(pipeline, one).catch((error: unknown) => failed(one, error))
+    const persons = taken.filter(({ everybody }) => !everybody)
+    await eraseCustomers(pipeline, first.brand_id, persons, failed, options)
+  } catch (error) {
+    await note(left, error)
     throw error
   }
+  if (failures.length) throw failures[0]
   return first.brand_id
 }
 

@@ -41,19 +41,21 @@ const TICK_MS = 10_000
 
 /**
  * Erases the customers of some requests of one brand everywhere: tables, event log, lake, results, what imports and
- * receivers left. Every step can be killed and done again. Afterwards each request has its certificate.
+ * receivers left. Every step can be killed and done again. Afterwards each request has its certificate, but those that
+ * `failed` was told of: a person who cannot be cut out of the tables keeps nobody else from being erased.
  */
 export async function eraseCustomers(
   pipeline: Pipeline,
   brandId: string,
   requested: readonly Requested[],
+  failed: (one: Requested, error: unknown) => Promise<void>,
   options: EraseOptions = {},
 ): Promise<void> {
   const { patience = PATIENCE, onStep = () => {}, onProgress, tickMs = TICK_MS } = options
   onStep('tables')
   let ticked = performance.now()
   for (const one of requested) {
-    await cutIdentity(pipeline, one)
+    await cutIdentity(pipeline, one).catch((error: unknown) => failed(one, error))
     if (performance.now() - ticked <= tickMs) continue
     await inTurn(() => snapshot(pipeline))
     ticked = performance.now()

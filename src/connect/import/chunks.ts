@@ -50,6 +50,8 @@ export async function writeChunks(
     for (let chunk = 0; chunk < chunks; chunk++) {
       const current = await next
       next = read(chunk + 1)
+      // A read that fails while this one is written is heard of after it.
+      next.catch(() => {})
       if (!current?.count) continue
       const imported = await write(current)
       written.imported += imported

@@ -25,7 +25,8 @@ export async function abandonCheckouts(
   for (const { brand_id: brandId } of brands) {
     if (signal?.aborted) break
     try {
-      for (let some = MOST; some === MOST; found += some) some = await abandonSome(parts, brandId, now)
+      for (let some = MOST; some === MOST && !signal?.aborted; found += some)
+        some = await abandonSome(parts, brandId, now)
     } catch (error) {
       if (signal?.aborted) throw error
       log('error', 'abandon_failed', { brand_id: brandId, ...errorFields(error) })

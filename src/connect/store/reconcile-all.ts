@@ -1,3 +1,4 @@
+import { abreast } from '../../abreast.ts'
 import type { Seal } from '../../access/seal.ts'
 import { Failure } from '../../errors.ts'
 import { errorFields, log } from '../../log.ts'
@@ -32,14 +33,12 @@ export async function reconcileAll(
   { atOnce, shareMs }: Shares = SHARES,
 ): Promise<void> {
   const brands = await parts.postgres.pipeline.many<{ brand_id: string }>('store_connections_live')
-  const rest = brands.values()
-  const reconcileRest = async () => {
-    for (const { brand_id } of rest) {
-      if (signal.aborted) return
-      await reconcileOne(parts, brand_id, signal, shareMs)
-    }
-  }
-  await Promise.all(Array.from({ length: atOnce }, reconcileRest))
+  await abreast(brands, atOnce, async ({ brand_id }) => {
+    if (signal.aborted) return
+    await reconcileOne(parts, brand_id, signal, shareMs).catch((error: unknown) => {
+      if (!signal.aborted) log('error', 'reconcile_failed', { brand_id, ...errorFields(error) })
+    })
+  })
   signal.throwIfAborted()
 }
 
@@ -67,13 +66,12 @@ async function reconcileOne(
     const read = walked.reduce((sum, one) => sum + one.read, 0)
     log('info', 'store_reconciled', { brand_id: brandId, read })
   } catch (error) {
-    if (signal.aborted) return
-    if (share.aborted) {
+    if (share.aborted && !signal.aborted) {
       log('warn', 'reconcile_unfinished', { brand_id: brandId })
       return
     }
-    log('error', 'reconcile_failed', { brand_id: brandId, ...errorFields(error) })
     if (connection && error instanceof Failure && error.code === 'integration_not_connected')
       await db.run('store_connection_refused', [connection.tokenAt, error.message])
+    throw error
   }
 }

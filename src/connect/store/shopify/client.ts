@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Failure, fail } from '../../../errors.ts'
+import { readUpTo, retryAfterMs } from '../../../answer.ts'
+import { Failure, fail } from '../../../errors.ts'
 import { parseBody } from '../../../event/body.ts'
 import { postJson } from '../../../post.ts'
 
@@ -100,7 +101,7 @@ async function ask(
   variables: Record<string, unknown>,
 ): Promise<Record<string, unknown>> {
   let response: Response
-  let bytes: Buffer
+  let body: Awaited<ReturnType<typeof readUpTo>>
   try {
     response = await postJson(`${origin}/admin/api/${API_VERSION}/graphql.json`, {
       headers: { 'x-shopify-access-token': accessToken },
@@ -108,9 +109,10 @@ async function ask(
       timeoutMs,
       signal,
     })
-    bytes = await readBounded(response)
+    body = await readUpTo(response, MOST_BYTES)
   } catch (cause) {
     signal?.throwIfAborted()
+    if (cause instanceof Failure) throw cause
     throw new Later('the store could not be reached', null, false, { cause })
   }
   const { status } = response
@@ -122,23 +124,13 @@ async function ask(
       `The store refuses the access token (status ${status}). Connect it again.`,
     )
   if (status !== 200) throw fail('upstream_error', `The store answered with status ${status}.`)
-  return dataOf(bytes)
+  if (body.isCut) throw fail('upstream_error', 'The answer of the store is too long.')
+  return dataOf(body.bytes)
 }
 
 function retryAfterOf(response: Response): number | null {
-  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
-  return seconds >= 0 ? bounded(seconds * 1000) : null
-}
-
-async function readBounded(response: Response): Promise<Buffer> {
-  const parts: Uint8Array[] = []
-  let length = 0
-  for await (const part of response.body ?? []) {
-    length += part.length
-    if (length > MOST_BYTES) throw fail('upstream_error', 'The answer of the store is too long.')
-    parts.push(part)
-  }
-  return Buffer.concat(parts)
+  const ms = retryAfterMs(response)
+  return ms === null ? null : bounded(ms)
 }
 
 function dataOf(bytes: Buffer): Record<string, unknown> {
