@@ -1,6 +1,7 @@
 import t from 'tap'
 import { v7 } from 'uuid'
 import { createKey } from '../src/access/key.ts'
+import { versionsOf } from '../src/campaign/held-run.ts'
 import { renameEventInCampaigns } from '../src/campaign/rename-event.ts'
 import { updateCampaign } from '../src/campaign/saved.ts'
 import { startByResults } from '../src/campaign/start-results.ts'
@@ -16,6 +17,7 @@ import { statement } from '../src/store/sqlfile.ts'
 import { campaignStage } from './fixtures/campaign.ts'
 import { askErasure, goOnErasing } from './fixtures/erasing.ts'
 import { type Line, logBatch } from './fixtures/lake.ts'
+import { noting } from './fixtures/statements.ts'
 import { SEAL } from './fixtures/store.ts'
 import { order } from './fixtures/store-bodies.ts'
 import { POINTS } from './fixtures/webhook.ts'
@@ -872,3 +874,22 @@ t.test(
     t.same(await due(), [])
   },
 )
+
+t.test('of versions that runs are on, event types of providers are read once', async (t) => {
+  const brand = await stage.brand()
+  const own = stage.db.postgres.forBrand(brand.id)
+  const options = { seal: SEAL, webhookUrl: 'https://hooks.example', withKey: false }
+  const provider = await createProvider(own, { name: 'Loyalty' }, options)
+  await createDefinition(own, provider.id, POINTS)
+  const started = { trigger_event: 'points_earned', provider_id: provider.id, action_type: 'email' as const }
+  const campaigns = [await stage.campaign(brand, started), await stage.campaign(brand, started)]
+  const asked: string[] = []
+  await versionsOf(
+    noting(own, (name) => asked.push(name)),
+    campaigns.map(({ id: campaign_id, version }) => ({
+      ...{ campaign_id, version, trigger_event: 'points_earned' },
+      ...{ source_kind: 'custom_event', source_id: v7() },
+    })),
+  )
+  t.same(asked, ['campaign_versions', 'campaign_custom_events'])
+})

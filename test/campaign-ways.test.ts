@@ -32,6 +32,7 @@ import type { Teardown } from './fixtures/cluster.ts'
 import { runCommand } from './fixtures/command.ts'
 import { controlled } from './fixtures/control.ts'
 import { passed } from './fixtures/lake.ts'
+import { noting } from './fixtures/statements.ts'
 import { SEAL } from './fixtures/store.ts'
 import { checkout, order } from './fixtures/store-bodies.ts'
 import { POINTS } from './fixtures/webhook.ts'
@@ -588,7 +589,10 @@ t.test('runs of a brand that cannot be read wait ten minutes, and ask and say so
     asked++
     throw new Error('customers.sql: a mistake')
   }
-  const look = () => runCampaigns({ ...stage.parts, lake: () => ({ sources }) }, clock.now)
+  const statements: string[] = []
+  const forBrand = (id: string) => noting(stage.db.postgres.forBrand(id), (name) => statements.push(name))
+  const postgres = { ...stage.db.postgres, forBrand }
+  const look = () => runCampaigns({ ...stage.parts, postgres, lake: () => ({ sources }) }, clock.now)
   await look()
   await sql`
     insert into campaign_run
@@ -598,6 +602,7 @@ t.test('runs of a brand that cannot be read wait ten minutes, and ask and say so
   t.match(await look(), { worked: 0 })
   clock.pass(1)
   asked = 0
+  statements.length = 0
   const written = t.capture(process.stderr, 'write')
   t.match(await look(), { worked: 2_000 })
   const lines = written().map(({ args }) => JSON.parse(String(args[0])))
@@ -605,6 +610,7 @@ t.test('runs of a brand that cannot be read wait ten minutes, and ask and say so
     { event: 'runs_put_off', brand_id: brand.id, count: 2_000, error: 'customers.sql: a mistake' },
   ])
   t.ok(asked <= 4, 'by those at the same time')
+  t.equal(statements.filter((name) => name === 'runs_later').length, 8, 'one statement for 250 runs')
   t.same(await sql`select distinct attempts, due_at from campaign_run where brand_id = ${brand.id}`, [
     { attempts: 0, due_at: clock.pass(10) },
   ])

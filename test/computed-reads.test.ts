@@ -175,6 +175,30 @@ t.test('what takes too long is given up', async (t) => {
   const { lakes } = lakesOf(t, { mostMs: 1_000 })
   const sources = await lakes.forBrand(one, client().call).sources(instant(1))
   await t.rejects(sources.rows(ENDLESS), unavailable)
+  await t.rejects(sources.rows('select 1'), unavailable)
+})
+
+t.test('nothing waits for a call to take too long that has ended', async (t) => {
+  const waiting = new Set<unknown>()
+  const { setTimeout: set, clearTimeout: clear } = globalThis
+  const noted = (work: () => void, ms: number) => {
+    const timer = set(work, ms)
+    if (ms > 500_000) waiting.add(timer)
+    return timer
+  }
+  t.intercept(globalThis, 'setTimeout', { value: noted })
+  t.intercept(globalThis, 'clearTimeout', {
+    value: (timer: never) => {
+      waiting.delete(timer)
+      clear(timer)
+    },
+  })
+  const { lakes } = lakesOf(t, { mostMs: 600_000 })
+  const sources = await lakes.forBrand(one, client().call).sources(instant(1))
+  const answer = sources.rows('select 1 as one')
+  t.equal(waiting.size, 1)
+  await answer
+  t.equal(waiting.size, 0)
 })
 
 t.test('calls that ask for the same instant share a session', async (t) => {

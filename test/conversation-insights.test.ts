@@ -4,7 +4,8 @@ import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { v7 } from 'uuid'
 import { findInsights } from '../src/campaign/insights.ts'
-import { topicsOf, wordsOf } from '../src/campaign/topic.ts'
+import { topicsOf } from '../src/campaign/topic.ts'
+import { wordsOf } from '../src/campaign/topic-word.ts'
 import { setLogLevel } from '../src/log.ts'
 import type { Brand } from '../src/op.ts'
 import { conversationInsightOps } from '../src/ops/conversation-insights.ts'
@@ -35,6 +36,9 @@ const SAID = [
   'My name is Zebedee',
 ]
 
+/** A word of its own for each number. */
+const nonsense = (n: number) => `word${[...String(n)].map((digit) => 'abcdefghij'[Number(digit)]).join('')}`
+
 async function heard(of: Brand, body: string, daysAgo: number, conversation = v7()): Promise<string> {
   const at = new Date(NOW.getTime() - daysAgo * DAY)
   await sql`insert into conversation (brand_id, id, channel, created_at) values (${of.id}, ${conversation}, 'sms', ${at})
@@ -56,7 +60,7 @@ async function heard(of: Brand, body: string, daysAgo: number, conversation = v7
 
 t.test('messages are grouped by the words that tell most of them', async (t) => {
   const texts = SAID.map((body, n) => ({ id: `m${n}`, author: `a${n}`, body }))
-  const topics = topicsOf(texts)
+  const topics = await topicsOf(texts)
   t.same(
     topics.map(({ keywords: [first], messages }) => [first, messages]),
     [
@@ -70,10 +74,10 @@ t.test('messages are grouped by the words that tell most of them', async (t) => 
   const random = randomSource(t)
   for (let n = 0; n < 20; n++) {
     const shuffled = texts.map((text) => ({ text, at: random.below(1_000_000) })).sort((a, b) => a.at - b.at)
-    t.same(topicsOf(shuffled.map(({ text }) => text)), topics, 'whatever their order')
+    t.same(await topicsOf(shuffled.map(({ text }) => text)), topics, 'whatever their order')
   }
-  t.same(topicsOf([]), [])
-  t.same(topicsOf([{ id: 'm', author: 'a', body: 'shipping shipping' }]), [])
+  t.same(await topicsOf([]), [])
+  t.same(await topicsOf([{ id: 'm', author: 'a', body: 'shipping shipping' }]), [])
   t.same(
     wordsOf('Où est mon colis? https://x.example/tracking ÄPFEL, 42 it’s Größe!').map(({ word }) => word),
     ['colis', 'äpfel', 'größe'],
@@ -89,11 +93,28 @@ t.test('a word that one person alone says in what is left begins no topic', asyn
     ['dan', 'zipper button'],
     ['eve', 'button'],
   ] as const
-  const topics = topicsOf(said.map(([author, body], n) => ({ id: `m${n}`, author, body })))
+  const topics = await topicsOf(said.map(([author, body], n) => ({ id: `m${n}`, author, body })))
   t.same(
     topics.map(({ key, messages }) => [key, messages]),
     [['zipper', ['m0', 'm1', 'm3', 'm4']]],
   )
+})
+
+t.test('topics of many messages are found while other work goes on', async (t) => {
+  const texts = Array.from({ length: 20_000 }, (_, n) => ({
+    id: `m${n}`,
+    author: `a${n % 7_000}`,
+    body: Array.from({ length: 8 }, (_, at) => nonsense((n * (at + 3)) % (500 * (at + 1)))).join(' '),
+  }))
+  let turns = 0
+  const turn = () => {
+    turns++
+    next = setImmediate(turn)
+  }
+  let next = setImmediate(turn)
+  t.equal((await topicsOf(texts)).length, 100)
+  clearImmediate(next)
+  t.ok(turns > 200, `${turns} turns of the event loop`)
 })
 
 t.test('topics are listed by their messages, with days, keywords and example conversations', async (t) => {

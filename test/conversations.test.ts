@@ -6,13 +6,18 @@ import { conversationOps } from '../src/ops/conversations.ts'
 import { api } from './fixtures/api.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
+import { noting } from './fixtures/statements.ts'
 
 setLogLevel('error')
 
 const NOW = new Date('2026-11-20T12:00:00Z')
 const db = await database(t)
 const { sql } = db.postgres
-const { call, key, tool } = await api(t, db, conversationOps, { now: () => NOW })
+const statements: string[] = []
+const { call, key, tool } = await api(t, db, conversationOps, {
+  now: () => NOW,
+  db: (brandId) => noting(db.postgres.forBrand(brandId), (name) => statements.push(name)),
+})
 const brand = await newBrand(db)
 const as = await key(brand, ['conversations:read'])
 
@@ -176,6 +181,15 @@ t.test('messages come in the order in which they were said, with why one failed'
   const cursor = encodeURIComponent(first.next_cursor)
   t.equal((await get(`/${other}/messages?cursor=${cursor}`)).status, 400, 'a cursor is for its conversation')
   t.equal((await get(`/${v7()}/messages`)).status, 404)
+  const gone = await converse(brand, { deleted: true })
+  t.equal((await get(`/${gone}/messages`)).status, 404)
+})
+
+t.test('a page of messages asks of its conversation only whether it is there', async (t) => {
+  const id = await converse(brand)
+  statements.length = 0
+  await get(`/${id}/messages`)
+  t.same(statements, ['conversation_exists', 'messages_page'])
 })
 
 t.test('a search finds what was said, of the own brand alone', async (t) => {

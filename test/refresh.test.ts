@@ -741,6 +741,20 @@ t.test('a segment is evaluating while its lease lasts, and no longer', async (t)
   t.match(await audience(id), { evaluation_status: 'evaluated' })
 })
 
+t.test('a refresh that fails leaves the leases of others', async (t) => {
+  const { brand, viewed, refresh, audience } = await store(shared)
+  const mine = await viewed('mine', 3)
+  const other = await viewed('other', 3)
+  await refresh()
+  await sql`update segment set every_minutes = 60, evaluating_until = ${new Date(Date.now() + DAY)} where id = ${other.id}`
+  const onStep = () => {
+    throw new Error('It broke')
+  }
+  await t.rejects(refreshBrand(shared, brand.id, { onStep }), { message: 'It broke' })
+  t.match(await audience(mine.id), { evaluation_status: 'evaluated' })
+  t.match(await audience(other.id), { evaluation_status: 'evaluating' })
+})
+
 t.test('a brand that is set aside says why in its segments, until a refresh succeeds', async (t) => {
   const { brand, db, viewed, refresh } = await store(shared)
   const { id } = await viewed('lately', 3)

@@ -169,7 +169,8 @@ t.test('ranges are the last 30 days against those before, as far as they are not
     () => of({ compare_from: '2026-03-02', compare_to: '2026-03-01' }),
     /^compare_to must not be before/,
   )
-  t.throws(() => of({ from: '2020-01-01' }), /at most 1,095 days/)
+  t.equal(of({ from: '2023-03-12' })[0], '2023-03-12', '1,095 days')
+  t.throws(() => of({ from: '2023-03-11' }), /^from must be at most 1,094 days before to$/)
   t.equal(knownTimezone('US/Eastern'), 'America/New_York')
   for (const wrong of ['', '+02:00', 'Mars/Phobos', "UTC'"]) t.equal(knownTimezone(wrong), undefined, wrong)
 })

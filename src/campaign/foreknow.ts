@@ -9,7 +9,7 @@ import { type CodeOptions, type CodeStore, discountCode } from './discount-code.
 import { customersThatHold } from './filter.ts'
 import { type HeldRun, repliesOf, versionsOf } from './held-run.ts'
 import { messageBrand } from './message-brand.ts'
-import { savedStart } from './start.ts'
+import { savedStarts } from './start.ts'
 import type { Draft, Foreknown, Wanting } from './work.ts'
 
 /** What runs need to know of the lake and of the store; neither is asked within a transaction. */
@@ -172,6 +172,11 @@ async function draftsOf(
     repliesOf(db, runs),
     messageBrand(db),
   ])
+  const triggerOf = (run: HeldRun) => ({
+    trigger_event: run.trigger_event,
+    provider_id: versionOf(run).definition.provider_id,
+  })
+  const startOf = await savedStarts(db, runs.map(triggerOf))
   const drafts = new Map<string, Draft>()
   const undrafted: string[] = []
   await abreast(runs, ABREAST, async (run) => {
@@ -186,11 +191,9 @@ async function draftsOf(
       undrafted.push(run.id)
       return
     }
-    const { definition } = versionOf(run)
-    const start = await savedStart(db, { ...definition, trigger_event: run.trigger_event })
     const conversing: Conversing = {
       brandName: brand.name,
-      available: availableTo(start, definition.discount_id),
+      available: availableTo(startOf(triggerOf(run)), versionOf(run).definition.discount_id),
       messages: await db.many('conversation_transcript', [reply.conversation_id, MOST_READ]),
       drafts: reply.agent_drafts,
       tokens: reply.agent_tokens,

@@ -5,7 +5,7 @@ import type { CampaignDefinition } from './definition.ts'
 import { type Filters, savedFilters, withMember } from './filter.ts'
 import { type Recipient, recipientsOf } from './recipient.ts'
 import { definitionOf } from './saved.ts'
-import { savedStart } from './start.ts'
+import { savedStarts } from './start.ts'
 import type { SourceKind } from './trigger.ts'
 
 /** A run that somebody works on, locked. */
@@ -108,15 +108,20 @@ export async function versionsOf(
     [unique.map(({ campaign_id }) => campaign_id), unique.map(({ version }) => version)],
   )
   const triggers = new Map(unique.map((run) => [keyOf(run), run.trigger_event]))
-  const versions = new Map<string, Version>()
-  for (const row of rows) {
+  const saved = rows.map((row) => {
+    const key = keyOf(row)
     const definition = definitionOf(row)
     // Its event type may have another name since.
-    const trigger_event = triggers.get(keyOf(row)) ?? definition.trigger_event
-    const start = await savedStart(db, { trigger_event, provider_id: definition.provider_id })
-    const key = keyOf(row)
-    versions.set(key, { key, definition, filters: savedFilters(definition.filters, start.facts) })
-  }
+    const trigger_event = triggers.get(key) ?? definition.trigger_event
+    return { key, definition, trigger: { trigger_event, provider_id: definition.provider_id } }
+  })
+  const startOf = await savedStarts(
+    db,
+    saved.map(({ trigger }) => trigger),
+  )
+  const versions = new Map<string, Version>()
+  for (const { key, definition, trigger } of saved)
+    versions.set(key, { key, definition, filters: savedFilters(definition.filters, startOf(trigger).facts) })
   const ofMembers = (version: Version, segmentId: string): Version => {
     const key = `${version.key} ${segmentId}`
     const known = versions.get(key)

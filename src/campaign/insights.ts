@@ -4,6 +4,7 @@ import type { Statements } from '../op.ts'
 import type { Postgres } from '../store/postgres.ts'
 import type { ChatEndpoint } from './chat.ts'
 import { wishOf } from './opt-out-word.ts'
+import { inPieces } from './pieces.ts'
 import { type Topic, topicsOf } from './topic.ts'
 import { nameOfTopic } from './topic-name.ts'
 
@@ -69,8 +70,9 @@ async function insightsOfBrand(
   const db = parts.postgres.forBrand(brandId)
   const since = new Date(now.getTime() - INSIGHT_DAYS * DAY_MS)
   const rows = await db.many<TextRow>('insight_texts', [since, MOST_MESSAGES])
-  const said = rows.filter(({ body }) => wishOf(body) === null)
-  const topics = topicsOf(
+  const said: TextRow[] = []
+  for await (const some of inPieces(rows)) said.push(...some.filter(({ body }) => wishOf(body) === null))
+  const topics = await topicsOf(
     said.map(({ id, contact_id, conversation_id, body }) => ({
       id,
       author: contact_id ?? conversation_id,

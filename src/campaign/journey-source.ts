@@ -1,5 +1,7 @@
 import { fail } from '../errors.ts'
 import { storeIdOf } from '../event/id.ts'
+import { madeAt } from '../event/made-at.ts'
+import { MAX_AHEAD_MS } from '../event/shape.ts'
 import { EVENT_TYPES } from '../event/types.ts'
 import type { Ctx } from '../op.ts'
 import { deliveryOf, ownId } from './occurrence.ts'
@@ -187,7 +189,7 @@ const EVENT = `
   select event_id, event_type as type, strftime(received_at, '%Y-%m-%dT%H:%M:%S.%gZ') as received_at,
     strftime(occurred_at, '%Y-%m-%dT%H:%M:%S.%gZ') as occurred_at
   from events
-  where event_id in ($1, 'service:' || $1, 'sender:' || $1, 'browser:' || $1)
+  where event_id in ($1, 'service:' || $1, 'sender:' || $1, 'browser:' || $1) and received_at >= epoch_ms($2::bigint)
   order by event_id = $1 desc, event_id desc`
 
 interface LakeEvent {
@@ -197,10 +199,11 @@ interface LakeEvent {
   occurred_at: string
 }
 
-/** An event of the lake by its id, as runs name it. */
+/** An event of the lake by its id, as runs name it. One whose id tells when it was made is not searched in all of history. */
 async function eventOf({ lake }: Ctx, id: string, isWanted: (type: string) => boolean) {
   const sources = await lake.sources()
-  const found = (await sources.rows<LakeEvent>(EVENT, [id])).find(({ type }) => isWanted(type))
+  const since = (madeAt(id.replace(ORIGIN, '')) ?? 0) - MAX_AHEAD_MS
+  const found = (await sources.rows<LakeEvent>(EVENT, [id, since])).find(({ type }) => isWanted(type))
   return found && { ...found, own: ownId(found) }
 }
 

@@ -15,7 +15,8 @@ export interface SentRanges {
 }
 
 const DEFAULT_DAYS = 30
-const MOST_DAYS = 1_095
+/** Of a range, its first and its last day counted. */
+export const MOST_DAYS = 1_095
 const DAY_MS = 86_400_000
 
 const at = (day: string) => Date.parse(`${day}T00:00:00Z`)
@@ -57,7 +58,7 @@ function rangeOf(
   if (lengthOf(range) > MOST_DAYS)
     throw fail(
       'bad_request',
-      `${name}from must be at most ${MOST_DAYS.toLocaleString('en')} days before ${name}to`,
+      `${name}from must be at most ${(MOST_DAYS - 1).toLocaleString('en')} days before ${name}to`,
     )
   return range
 }

@@ -4,7 +4,7 @@ import type { Seal } from '../access/seal.ts'
 import { connectionOf } from '../connect/store/connection.ts'
 import { isCancelled, isUnavailable } from '../errors.ts'
 import { errorFields, log } from '../log.ts'
-import type { Brand, Db, Lake } from '../op.ts'
+import type { Brand, Db, Lake, Statements } from '../op.ts'
 import { persistently } from '../store/persistently.ts'
 import type { Postgres } from '../store/postgres.ts'
 import { ending } from './advance.ts'
@@ -210,21 +210,44 @@ async function putOff(
   return await postgres.forBrand(brandId).tx(async (tx) => {
     const taken = await tx.many<{ id: string }>('runs_take', [ids, claim, now])
     const runs = await tx.many<HeldRun>('runs_held', [taken.map(({ id }) => id)])
-    for (const { id, attempts, ordinal } of runs) {
-      const pause = isTried ? PAUSES_MS[attempts] : untriedMs
-      if (pause !== undefined) {
-        await tx.run('run_later', [id, isTried ? attempts + 1 : attempts, new Date(now.getTime() + pause)])
-        continue
-      }
-      const { steps, next } = ending('internal_error', message)
-      await recordSteps(
-        tx,
-        steps.map((step) => ({ ...step, runId: id, ordinal })),
-        now,
-      )
-      const outcome = 'outcome' in next ? next.outcome : null
-      await tx.run('runs_move', [now, [id], ['end'], [null], [outcome], [null], [null]])
-    }
+    const pauseOf = ({ attempts }: HeldRun) => (isTried ? PAUSES_MS[attempts] : untriedMs)
+    const later = runs.flatMap((run) => {
+      const pause = pauseOf(run)
+      return pause === undefined ? [] : [{ ...run, dueAt: new Date(now.getTime() + pause).toISOString() }]
+    })
+    if (later.length > 0)
+      await tx.run('runs_later', [
+        later.map(({ id }) => id),
+        later.map(({ attempts }) => (isTried ? attempts + 1 : attempts)),
+        later.map(({ dueAt }) => dueAt),
+      ])
+    const over = runs.filter((run) => pauseOf(run) === undefined)
+    if (over.length > 0) await endFailed(tx, over, message, now)
     return runs.length
   })
+}
+
+async function endFailed(
+  tx: Statements,
+  runs: readonly HeldRun[],
+  message: string,
+  now: Date,
+): Promise<void> {
+  const { steps, next } = ending('internal_error', message)
+  await recordSteps(
+    tx,
+    runs.flatMap(({ id, ordinal }) => steps.map((step) => ({ ...step, runId: id, ordinal }))),
+    now,
+  )
+  const outcome = 'outcome' in next ? next.outcome : null
+  const none = runs.map(() => null)
+  await tx.run('runs_move', [
+    now,
+    runs.map(({ id }) => id),
+    runs.map(() => 'end'),
+    none,
+    runs.map(() => outcome),
+    none,
+    none,
+  ])
 }

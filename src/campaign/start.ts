@@ -44,20 +44,33 @@ export const CHECKOUT_TRIGGERS = ['checkout_abandoned'] as const
 export const customEvents = async (db: Pick<Statements, 'many'>): Promise<CustomEvent[]> =>
   (await db.many<CustomEvent>('campaign_custom_events')).filter(({ is_enabled }) => is_enabled)
 
+/** How a saved campaign names its start. */
+interface SavedTrigger {
+  trigger_event: string
+  provider_id: string | null
+}
+
 /** What starts a saved campaign, also when its event type is disabled or gone by now. */
-export async function savedStart(
+export const savedStart = async (db: Pick<Statements, 'many'>, trigger: SavedTrigger): Promise<Start> =>
+  (await savedStarts(db, [trigger]))(trigger)
+
+/** The same of several. */
+export async function savedStarts(
   db: Pick<Statements, 'many'>,
-  { trigger_event: event, provider_id }: { trigger_event: string; provider_id: string | null },
-): Promise<Start> {
-  if (isPredefined(event)) return predefinedStart(event)
-  const all = await db.many<CustomEvent>('campaign_custom_events')
-  const found = all.find((one) => one.type === event && one.provider_id === provider_id)
-  return customStart(
-    found ?? {
-      ...{ type: event, name: event, provider_id: provider_id ?? '' },
-      ...{ payload_schema: {}, identifier_mappings: {} },
-    },
-  )
+  triggers: readonly SavedTrigger[],
+): Promise<(trigger: SavedTrigger) => Start> {
+  const isCustom = triggers.some(({ trigger_event }) => !isPredefined(trigger_event))
+  const all = isCustom ? await db.many<CustomEvent>('campaign_custom_events') : []
+  return ({ trigger_event: event, provider_id }) => {
+    if (isPredefined(event)) return predefinedStart(event)
+    const found = all.find((one) => one.type === event && one.provider_id === provider_id)
+    return customStart(
+      found ?? {
+        ...{ type: event, name: event, provider_id: provider_id ?? '' },
+        ...{ payload_schema: {}, identifier_mappings: {} },
+      },
+    )
+  }
 }
 
 /** What a trigger event stands for. Throws `bad_request` for what the brand does not have. */

@@ -1,4 +1,6 @@
-import { STOP_WORDS } from './stop-word.ts'
+import { setImmediate } from 'node:timers/promises'
+import { inPieces } from './pieces.ts'
+import { wordsOf } from './topic-word.ts'
 
 /** What somebody wrote. */
 export interface Text {
@@ -21,111 +23,139 @@ const MOST_TOPICS = 100
 const MOST_KEYWORDS = 5
 /** Words of fewer people are nobody's business but theirs. */
 const LEAST_AUTHORS = 2
-const LEAST_LETTERS = 3
-const MOST_LETTERS = 30
-
-/** The words of a text that can tell what it is about, each with its plain form. */
-export function wordsOf(body: string): { word: string; plain: string }[] {
-  const text = body
-    .normalize('NFC')
-    .toLowerCase()
-    .replace(/https?:\/\/\S+/g, ' ')
-    .replace(/[’']/g, '')
-  return (text.match(/\p{L}+/gu) ?? []).flatMap((word) => {
-    const plain = singular(word)
-    const length = [...plain].length
-    const isTelling =
-      length >= LEAST_LETTERS && length <= MOST_LETTERS && !STOP_WORDS.has(word) && !STOP_WORDS.has(plain)
-    return isTelling ? [{ word, plain }] : []
-  })
-}
-
-const singular = (word: string) => (/[^su]s$/.test(word) && word.length > 3 ? word.slice(0, -1) : word)
 
 /**
  * Groups texts by what they are about. A topic begins with the word that tells most of the texts that are left, which
  * is the one with the greatest sum of tf-idf, and takes all of these that have it; its further keywords are those that
  * tell most within the group. The same texts give the same topics, whatever their order.
  */
-export function topicsOf(texts: readonly Text[]): Topic[] {
-  const written = texts
-    .map(({ id, author, body }) => ({ id, author, words: wordsOf(body) }))
-    .sort((one, other) => (one.id < other.id ? -1 : 1))
-  const asWritten = commonForms(written.flatMap(({ words }) => words))
-  const documents = written.map(
-    ({ id, author, words }): Counted => ({
-      ...{ id, author, counts: countsOf(words.map(({ plain }) => plain)) },
-    }),
-  )
-  const authors = new Map<string, Set<string>>()
-  const frequency = new Map<string, number>()
-  for (const { author, counts } of documents)
-    for (const word of counts.keys()) {
-      frequency.set(word, (frequency.get(word) ?? 0) + 1)
-      const known = authors.get(word) ?? new Set<string>()
-      authors.set(word, known.add(author))
-    }
-  const idf = (word: string) => Math.log(1 + documents.length / (frequency.get(word) ?? 1))
-  const isShared = (word: string) => (authors.get(word)?.size ?? 0) >= LEAST_AUTHORS
+export async function topicsOf(texts: readonly Text[]): Promise<Topic[]> {
+  const { terms, asWritten } = await countedIn(texts)
   const topics: Topic[] = []
-  let left = documents
   while (topics.length < MOST_TOPICS) {
-    const first = ranked(left, idf, isShared).find((word) => isSaidBy(left, word))
-    if (first === undefined) break
-    const about = left.filter(({ counts }) => counts.has(first))
-    const others = ranked(about, idf, (word) => word !== first && isShared(word))
+    await setImmediate()
+    const first = mostTelling(terms)
+    if (!first) break
+    const about = first.uses.map(({ document }) => document)
+    for (const document of about) document.isLeft = false
+    const keywords = [first, ...furtherOf(about, first, terms)]
     topics.push({
-      key: first,
-      keywords: [first, ...others.slice(0, MOST_KEYWORDS - 1)].map((plain) => asWritten.get(plain) ?? plain),
+      key: first.plain,
+      keywords: keywords.map(({ plain }) => asWritten.get(plain)?.word ?? plain),
       messages: about.map(({ id }) => id),
     })
-    left = left.filter(({ counts }) => !counts.has(first))
   }
   return topics
 }
 
-interface Counted {
+interface Document {
   id: string
   author: string
-  /** How often each word occurs. */
-  counts: ReadonlyMap<string, number>
+  uses: Use[]
+  /** It is about none of the topics that were found. */
+  isLeft: boolean
 }
 
-function countsOf(words: readonly string[]): Map<string, number> {
-  const counts = new Map<string, number>()
-  for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1)
-  return counts
+/** A word of documents, in its plain form. */
+interface Term {
+  plain: string
+  /** In documents that are left, as of when it was last weighed. */
+  uses: Use[]
+  idf: number
+  /** What it weighed then: never less than now, since no document comes back. */
+  weight: number
+}
+
+/** A term in a document. */
+interface Use {
+  term: Term
+  document: Document
+  /** How much of the document it is: a message of many words weighs no more. */
+  share: number
+}
+
+/** The terms of texts that several people wrote, and how each term is written. */
+async function countedIn(texts: readonly Text[]) {
+  const terms = new Map<string, Term>()
+  const written = new Map<string, { plain: string; count: number }>()
+  for await (const some of inPieces(texts.toSorted((one, other) => (one.id < other.id ? -1 : 1))))
+    for (const { id, author, body } of some) {
+      const words = wordsOf(body)
+      const counts = new Map<Term, number>()
+      for (const { word, plain } of words) {
+        const form = written.get(word) ?? { plain, count: 0 }
+        written.set(word, form)
+        form.count++
+        const term = terms.get(plain) ?? { plain, uses: [], idf: 0, weight: 0 }
+        terms.set(plain, term)
+        counts.set(term, (counts.get(term) ?? 0) + 1)
+      }
+      const document: Document = { id, author, uses: [], isLeft: true }
+      for (const [term, count] of counts) {
+        const use = { term, document, share: count / words.length }
+        document.uses.push(use)
+        term.uses.push(use)
+      }
+    }
+  const shared = new Set<Term>()
+  for await (const some of inPieces([...terms.values()]))
+    for (const term of some) {
+      term.idf = Math.log(1 + texts.length / term.uses.length)
+      weigh(term)
+      if (term.weight > 0) shared.add(term)
+    }
+  return { terms: shared, asWritten: commonForms(written) }
 }
 
 /** The form that each plain one is written in most often. */
-function commonForms(words: readonly { word: string; plain: string }[]): Map<string, string> {
-  const counts = countsOf(words.map(({ word }) => word))
-  const ordered = words.toSorted(
-    (one, other) =>
-      (counts.get(one.word) ?? 0) - (counts.get(other.word) ?? 0) || (one.word < other.word ? 1 : -1),
-  )
-  return new Map(ordered.map(({ word, plain }) => [plain, word]))
-}
-
-function isSaidBy(documents: readonly Counted[], word: string): boolean {
-  const said = new Set<string>()
-  return documents.some(({ author, counts }) => counts.has(word) && said.add(author).size >= LEAST_AUTHORS)
-}
-
-/** The words of documents by their tf-idf in all of them, the greatest first; a message of many words weighs no more. */
-function ranked(
-  documents: readonly Counted[],
-  idf: (word: string) => number,
-  isWanted: (word: string) => boolean,
-): string[] {
-  const weights = new Map<string, number>()
-  for (const { counts } of documents) {
-    const length = [...counts.values()].reduce((sum, count) => sum + count, 0)
-    for (const [word, count] of counts) weights.set(word, (weights.get(word) ?? 0) + count / length)
+function commonForms(written: ReadonlyMap<string, { plain: string; count: number }>) {
+  const common = new Map<string, { word: string; count: number }>()
+  for (const [word, { plain, count }] of written) {
+    const known = common.get(plain)
+    if (!known || count > known.count || (count === known.count && word < known.word))
+      common.set(plain, { word, count })
   }
-  return [...weights]
-    .map(([word, tf]): [string, number] => [word, tf * idf(word)])
-    .sort(([one, a], [other, b]) => b - a || (one < other ? -1 : 1))
-    .map(([word]) => word)
-    .filter(isWanted)
+  return common
+}
+
+/** Anew, by what is left: the sum of its tf-idf. A term of fewer people weighs nothing. */
+function weigh(term: Term): void {
+  term.uses = term.uses.filter(({ document }) => document.isLeft)
+  const authors = new Set<string>()
+  const isShared = term.uses.some(({ document }) => authors.add(document.author).size >= LEAST_AUTHORS)
+  term.weight = isShared ? term.uses.reduce((sum, { share }) => sum + share, 0) * term.idf : 0
+}
+
+/** Only terms that may weigh more than the one that weighs most so far are weighed anew. */
+function mostTelling(terms: Iterable<Term>): Term | undefined {
+  let most: Term | undefined
+  for (const term of terms) {
+    if (!isBefore(term, most)) continue
+    weigh(term)
+    if (isBefore(term, most)) most = term
+  }
+  return most
+}
+
+type Weighed = Pick<Term, 'plain' | 'weight'>
+
+const isBefore = (one: Weighed, other: Weighed | undefined): boolean =>
+  other
+    ? one.weight > other.weight || (one.weight === other.weight && one.plain < other.plain)
+    : one.weight > 0
+
+/** What tells most within a topic, beside its first term. */
+function furtherOf(about: readonly Document[], first: Term, terms: ReadonlySet<Term>): Weighed[] {
+  const sums = new Map<Term, number>()
+  for (const { uses } of about)
+    for (const { term, share } of uses) sums.set(term, (sums.get(term) ?? 0) + share)
+  const further: Weighed[] = []
+  for (const [term, sum] of sums) {
+    if (term === first || !terms.has(term)) continue
+    const one = { plain: term.plain, weight: sum * term.idf }
+    if (further.length === MOST_KEYWORDS - 1 && !isBefore(one, further.at(-1))) continue
+    further.push(one)
+    further.sort((one, other) => (isBefore(one, other) ? -1 : 1)).splice(MOST_KEYWORDS - 1)
+  }
+  return further
 }

@@ -174,16 +174,18 @@ export function openLakes(
     find: () => Entry,
     { call, past, least = ANY }: { call: Call | undefined; past: boolean; least?: Least },
   ): Promise<Sources> => {
-    const signal = call && limited(call, mostMs)
+    const until = performance.now() + mostMs
     let entry = find()
-    const use = async <T>(work: (session: Session) => Promise<T>): Promise<T> => {
+    const use = async <T>(work: (session: Session, signal?: AbortSignal) => Promise<T>): Promise<T> => {
       if (entry.closed) entry = find()
       const used = entry
       used.users++
       closeIdle()
+      const limit = call && limited(call, until, mostMs)
       try {
-        return await work(await unlessAborted(used.session, signal))
+        return await work(await unlessAborted(used.session, limit?.signal), limit?.signal)
       } finally {
+        limit?.end()
         // After the turn in which the answer arrives: who got a reader sends its first statement in it.
         setImmediate(leave, used)
       }
@@ -202,7 +204,7 @@ export function openLakes(
     return {
       ...opened,
       rows: <Row>(statement: string, values?: readonly unknown[]) =>
-        use(({ duck }) => duck.rows<Row>(statement, values, signal).catch(tooMuch)),
+        use(({ duck }, signal) => duck.rows<Row>(statement, values, signal).catch(tooMuch)),
     }
   }
 
@@ -231,14 +233,17 @@ const pinOf = ({ manifest: { tick, erasures, at }, asOf }: Session, past: boolea
 const keyOf = ({ id }: Brand, { asOf, past, tick, erasures, at }: Pin) =>
   JSON.stringify([id, asOf, past, tick, erasures, at])
 
-/** Aborted with the call, and when it takes too long. */
-function limited({ signal }: Call, mostMs: number): AbortSignal {
+/** Aborted with the call, and when it takes too long, which is from `until` on, by `performance.now()`. */
+function limited({ signal }: Call, until: number, mostMs: number): { signal: AbortSignal; end(): void } {
   const late = new AbortController()
-  setTimeout(() => {
+  const giveUp = () => {
     const seconds = Math.round(mostMs / 1000)
     late.abort(fail('unavailable', `It was not computed within ${seconds} s. Try again with backoff.`))
-  }, mostMs).unref()
-  return AbortSignal.any([signal, late.signal])
+  }
+  const leftMs = until - performance.now()
+  if (leftMs <= 0) giveUp()
+  const timer = setTimeout(giveUp, leftMs).unref()
+  return { signal: AbortSignal.any([signal, late.signal]), end: () => clearTimeout(timer) }
 }
 
 async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {

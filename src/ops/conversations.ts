@@ -115,7 +115,7 @@ export const conversationOps: readonly Op[] = [
     example: example.MESSAGES,
     run: async ({ db, cursors }, { path, query: { limit, cursor } }) => {
       const after = cursors.open<Position>(cursor, path)
-      await db.one('conversation_by_id', [path.id])
+      await db.one('conversation_exists', [path.id])
       const rows = await db.many<MessageRow & Placed>('messages_page', [
         ...[path.id, after?.at ?? null, after?.id ?? null, limit + 1],
       ])

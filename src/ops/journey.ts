@@ -99,6 +99,7 @@ export const journeyOps: readonly Op[] = [
     route: 'GET /v1/events/journey',
     scopes: ['campaigns:read'],
     errors: ['not_found'],
+    rate: { count: 10, per: 'second' },
     what: 'What became of something that happened: the campaigns that it started, each step of theirs and why it ended as it did, the conversations that followed, and the orders that these recovered. Give exactly one id: of a record that a webhook told of or of an event of your own, of a checkout or an order (ours or the store’s), or of an event subscription_changed.',
     input: {
       query: v.strictObject({

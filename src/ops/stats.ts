@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { isMetric, METRIC_NAMES, METRICS, type MetricName } from '../campaign/metric.ts'
-import { dayIn, rangesOf, type SentRanges } from '../campaign/range.ts'
+import { dayIn, MOST_DAYS, rangesOf, type SentRanges } from '../campaign/range.ts'
 import type { CampaignRow } from '../campaign/saved.ts'
 import { campaignById } from '../campaign/saved.ts'
 import { campaignItem } from '../campaign/shown.ts'
@@ -87,7 +87,7 @@ export const statsOps: readonly Op[] = [
     route: 'GET /v1/stats',
     scopes: ['stats:read'],
     errors: ['not_found'],
-    what: `How campaigns perform, of one campaign or of all, with a chart by day. Days are those of timezone (the brand’s unless given): from and to are included, by default the last 30 days, compared with as many before them. Names in stats that are no metric are in errors. ${WHAT}`,
+    what: `How campaigns perform, of one campaign or of all, with a chart by day. Days are those of timezone (the brand’s unless given): from and to are included, ${MOST_DAYS.toLocaleString('en')} days at most and by default the last 30, compared with as many before them. Names in stats that are no metric are in errors. ${WHAT}`,
     input: {
       query: v.strictObject({
         stats: queryTexts({ max: MOST_STATS }),

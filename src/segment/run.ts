@@ -105,7 +105,7 @@ export async function refreshParts(
     }
     return await refreshIn(session, pipeline, brand, task, worked.since)
   } catch (error) {
-    if (leased.length) await db.run('segments_release', [brand.id]).catch(() => {})
+    if (leased.length) await db.run('segments_release', [brand.id, leased]).catch(() => {})
     if (options.signal?.aborted || error instanceof Outrun) throw error
     if ((await erasedSince(pipeline, brand)) || (await leavesLost(pipeline, brand)))
       throw new Outrun('refresh', { cause: error })

@@ -2,19 +2,17 @@ import { promisify } from 'node:util'
 import { constants, zstdCompress } from 'node:zlib'
 import { v7 } from 'uuid'
 import type { EventLine } from '../../event/shape.ts'
-import { walk } from '../../event/walk.ts'
 import type { Duck } from '../../store/duckdb.ts'
 import { statement } from '../../store/sqlfile.ts'
 import { loadEmails, loadPhones } from './channels.ts'
 import { erasedRows } from './erased.ts'
 import { hashOf, type ImportRun, type Written } from './file.ts'
 import { type KnownEvents, knownEvents } from './known-events.ts'
+import { storable } from './storable.ts'
 
 const compress = promisify(zstdCompress)
 const ROWS_PER_CHUNK = 10_000
 const BYTES_PER_CHUNK = 16 << 20
-/** Properties are on the fourth level of a posted body; the same depth holds here. */
-const PROPERTIES_LEVEL = 4
 
 interface EventRow {
   /** Of the row of the file. */
@@ -109,22 +107,6 @@ async function sourceOf({ file, mapping }: ImportRun): Promise<Buffer> {
   return hash.update(JSON.stringify([fields, mapping.where ?? null])).digest()
 }
 
-/** The rows whose properties a lake row can hold; the others are refused. */
-async function storable(duck: Duck, rows: readonly EventRow[]): Promise<EventRow[]> {
-  const good: EventRow[] = []
-  for (const row of rows) {
-    const reason = refusal(row.properties)
-    if (reason === null) good.push(row)
-    else
-      await duck.run(`insert into fault (n, field, value, reason) values ($1, 'properties', $2, $3)`, [
-        row.n,
-        row.properties.slice(0, 200),
-        reason,
-      ])
-  }
-  return good
-}
-
 /** Events of erased customers from before the erasure are not even logged. */
 async function withoutErased(run: ImportRun, rows: EventRow[]): Promise<EventRow[]> {
   const identities = rows.map(({ head, occurred_ms }) => {
@@ -140,24 +122,6 @@ async function withoutErased(run: ImportRun, rows: EventRow[]): Promise<EventRow
   })
   const erased = await erasedRows(run.postgres.sql, run, identities)
   return rows.filter((_, at) => !erased[at])
-}
-
-function refusal(properties: string): string | null {
-  let reason: string | null = null
-  try {
-    walk(
-      JSON.parse(properties),
-      'properties',
-      PROPERTIES_LEVEL,
-      properties.includes('\\u'),
-      (path, message) => {
-        reason ??= `${path}: ${message}`
-      },
-    )
-  } catch (error) {
-    reason = `is not valid JSON: ${(error as Error).message}`
-  }
-  return reason
 }
 
 /** Writes rows of a chunk, if any, and notes those that are not in after it. False where another import was first. */
