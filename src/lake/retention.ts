@@ -4,6 +4,7 @@ import { basename, join } from 'node:path'
 import { LAKE_FOLDERS } from '../config.ts'
 import { errorCode } from '../errors.ts'
 import { errorFields, log } from '../log.ts'
+import { withEventLog } from './event-log.ts'
 import { requireOwnLake } from './owner.ts'
 import type { Pipeline } from './pipeline.ts'
 
@@ -31,17 +32,17 @@ export async function retain(pipeline: Pipeline, filesAtOnce = FILES_AT_ONCE): P
   return report.value
 }
 
-async function moveLogDays({ postgres: { pipeline } }: Pipeline): Promise<void> {
-  const missing = await pipeline.many<{ day: string }>('event_log_days_missing', [DAYS_AHEAD])
+async function moveLogDays(pipeline: Pipeline): Promise<void> {
+  const { pipeline: db } = pipeline.postgres
+  const missing = await db.many<{ day: string }>('event_log_days_missing', [DAYS_AHEAD])
   // One by one: whoever adds to the log waits while a day's batches move.
-  for (const { day } of missing) await unlessRead(() => pipeline.run('event_log_make_days', [day]))
-  const { day: awaited } = await pipeline.one<{ day: string }>('event_log_awaited_day')
-  await pipeline.run('event_log_days_note', [awaited])
-  const { first_kept } = await pipeline.one<{ first_kept: string }>('event_log_oldest_kept', [
-    awaited,
-    LOG_DAYS,
-  ])
-  await unlessRead(() => pipeline.run('event_log_drop_days', [first_kept]))
+  for (const { day } of missing) await unlessRead(() => db.run('event_log_make_days', [day]))
+  const { day: awaited } = await withEventLog(pipeline, (tx) =>
+    tx.one<{ day: string }>('event_log_awaited_day'),
+  )
+  await db.run('event_log_days_note', [awaited])
+  const { first_kept } = await db.one<{ first_kept: string }>('event_log_oldest_kept', [awaited, LOG_DAYS])
+  await unlessRead(() => db.run('event_log_drop_days', [first_kept]))
 }
 
 /** A backup reads the log for as long as it takes, and what waits for it has all who add to the log wait: next hour, then. */
