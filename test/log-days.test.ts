@@ -1,5 +1,6 @@
 import t from 'tap'
 import { eraseNotedLines } from '../src/lake/erase-log.ts'
+import { retain } from '../src/lake/retention.ts'
 import { snapshot } from '../src/lake/snapshot.ts'
 import { setLogLevel } from '../src/log.ts'
 import type { Sql } from '../src/store/postgres.ts'
@@ -54,4 +55,29 @@ t.test('noted lines of a batch that moves meanwhile are looked for where it is t
   const batch = await logBatch(sql, [{ brand_id: brand.id, anonymous_id: 'v' }])
   await sql`insert into erased_line (batch_id, line) values (${batch}, 0)`
   t.match(await movedBefore(sql, () => eraseNotedLines(pipeline)), { batches: 1 })
+})
+
+t.test('a batch that comes into an old day as that day is dropped is in the lake before', async (t) => {
+  const pipeline = await lake(t)
+  const { sql, pipeline: db } = pipeline.postgres
+  const brand = await newBrand(pipeline)
+  const old = sql.unsafe(`${TODAY} - 10`)
+  await sql`call event_log_days(${old}, ${old})`
+  await sql`
+    insert into event_log_day (day, in_lake_since)
+    select day, day from generate_series(${sql.unsafe(TODAY)} - 60, ${sql.unsafe(TODAY)} - 8, interval '1 day') as day`
+  const batches = async () => (await sql`select from event_log`).count
+  const run: typeof db.run = async (name, args) => {
+    if (name === 'event_log_drop_days') {
+      await logBatch(sql, [{ brand_id: brand.id, anonymous_id: 'v' }])
+      await sql`update event_log set received_at = (${old})::timestamp at time zone 'UTC'`
+    }
+    return await db.run(name, args)
+  }
+  await retain({ ...pipeline, postgres: { ...pipeline.postgres, pipeline: { ...db, run } } })
+  t.equal(await batches(), 1)
+  await tick(pipeline)
+  t.match(await sourceRows(pipeline, brand, 'select count(*) as n from events'), [{ n: 1 }])
+  await retain(pipeline)
+  t.equal(await batches(), 0)
 })
