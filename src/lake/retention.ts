@@ -7,6 +7,7 @@ import { errorFields, log } from '../log.ts'
 import { withEventLog } from './event-log.ts'
 import { requireOwnLake } from './owner.ts'
 import type { Pipeline } from './pipeline.ts'
+import { removeUnlisted } from './unlisted.ts'
 
 /** Longer than the longest cursor, so that a walk which began on a file can end on it. */
 const KEEP_HOURS = 26
@@ -123,6 +124,7 @@ async function removeOrphans(
   const listed = await postgres.pipeline.many<{ path: string }>('lake_paths')
   const known = new Set(listed.map(({ path }) => path))
   let orphans = 0
+  const unlisted: string[] = []
   for await (const entry of lakeEntries(lakeDir)) {
     if (!entry.isFile() && !isScratch(entry)) continue
     const absolute = join(entry.parentPath, entry.name)
@@ -130,8 +132,12 @@ async function removeOrphans(
     if (known.has(path)) continue
     const info = await stat(absolute).catch(() => null)
     if (!info || info.mtimeMs > before) continue
-    if (await removal.remove(path, { recursive: isScratch(entry) })) orphans++
+    if (!isScratch(entry)) unlisted.push(path)
+    else if (await removal.remove(path, { recursive: true })) orphans++
   }
+  await removeUnlisted({ postgres }, unlisted, async (path) => {
+    if (await removal.remove(path)) orphans++
+  })
   return orphans
 }
 
