@@ -127,6 +127,7 @@ t.test(
     const failing = (staysAway: boolean) => {
       const read = [
         'lake_state_read',
+        'schema_unknown',
         ...['event_log_hold', 'export_batches'],
         ...['event_log_hold', 'export_payloads'],
       ]

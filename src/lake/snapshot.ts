@@ -9,6 +9,7 @@ import { withEventLog } from './event-log.ts'
 import { exportRows } from './export-rows.ts'
 import { addFiles, type NewFile, Outrun, publishFiles } from './manifest.ts'
 import { asEvents } from './new-events.ts'
+import { refuseNewerSchema } from './newer-schema.ts'
 import type { Pipeline } from './pipeline.ts'
 import { type PoisonLine, poisonIn } from './poison.ts'
 import { type ErasedLine, type ReadEvents, readEvents } from './read-events.ts'
@@ -95,6 +96,8 @@ async function snapshotOf(
   const started = performance.now()
   const { postgres } = pipeline
   const cursor = await postgres.pipeline.one<Cursor>('lake_state_read')
+  // After it: rows of tables that are migrated later are past its horizon.
+  await refuseNewerSchema(pipeline)
   const most = {
     ...bounds,
     bytes: Math.min(bounds.bytes, (cursor.attempted_bytes ?? Number.POSITIVE_INFINITY) / 2),
