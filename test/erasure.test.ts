@@ -27,7 +27,7 @@ import { snapshotAll } from '../src/lake/horizon.ts'
 import { writeParquet } from '../src/lake/stage.ts'
 import { withWorkspace } from '../src/lake/workspace.ts'
 import { setLogLevel } from '../src/log.ts'
-import type { Brand } from '../src/op.ts'
+import type { Brand, Statements } from '../src/op.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
 import connect from '../src/store/driver.ts'
 import type { Duck } from '../src/store/duckdb.ts'
@@ -822,11 +822,15 @@ t.test('noted lines of many batches are looked for in the log at once', async (t
   const ids = Array.from({ length: 300 }, () => v7())
   await own.run('erased_lines_add', [ids, ids.map(() => 0)])
   let looks = 0
-  const many = (name: string, args?: unknown[]) => {
-    if (name === 'log_batches_with') looks++
-    return own.many(name, args)
-  }
-  const watched = { ...pipeline.postgres, pipeline: { ...own, many: many as never } }
+  const looking = (tx: Statements): Statements => ({
+    ...tx,
+    many: (name, args) => {
+      if (name === 'log_batches_with') looks++
+      return tx.many(name, args)
+    },
+  })
+  const tx: typeof own.tx = (work) => own.tx((tx) => work(looking(tx)))
+  const watched = { ...pipeline.postgres, pipeline: { ...own, tx } }
   await eraseNotedLines({ ...pipeline, postgres: watched })
   t.equal(looks, 1)
   t.same(await own.many('erased_batch_ids'), [])

@@ -125,7 +125,13 @@ t.test(
     }
     await waiting()
     const failing = (staysAway: boolean) => {
-      const before = ['lake_state_read', 'export_batches', 'lake_state_attempt', 'export_next_batch']
+      const read = [
+        'lake_state_read',
+        'schema_unknown',
+        ...['event_log_hold', 'export_batches'],
+        ...['event_log_hold', 'export_payloads'],
+      ]
+      const before = [...read, 'lake_state_attempt', ...['event_log_hold', 'export_next_batch']]
       return failingAt(pipeline, before.length + 1, { staysAway })
     }
     await t.rejects(snapshot(failing(false), { ...TICK_BOUNDS, ...bounds }), /no answer/)

@@ -2,6 +2,7 @@ import type { Duck } from '../store/duckdb.ts'
 import { makeTable } from '../store/duckdb-table.ts'
 import { STAGING_FOLDER } from '../store/lake.ts'
 import { relationFailed } from './compact.ts'
+import { withEventLog } from './event-log.ts'
 import { fileRows } from './file-rows.ts'
 import { isLate } from './horizon.ts'
 import { levelAbove, mergeable } from './levels.ts'
@@ -16,8 +17,10 @@ import { withWorkspace } from './workspace.ts'
 
 /** Merges the shared files: rows that brands have cut and event ids of long ago are left out. */
 export async function compactStaging(pipeline: Pipeline): Promise<number> {
-  await pipeline.postgres.pipeline.run('event_ids_outdate', [SEEN_DAYS + 2])
-  const { day } = await pipeline.postgres.pipeline.one<{ day: string }>('event_log_awaited_day')
+  const { day } = await withEventLog(pipeline, async (tx) => {
+    await tx.run('event_ids_outdate', [SEEN_DAYS + 2])
+    return await tx.one<{ day: string }>('event_log_awaited_day')
+  })
   let written = 0
   const late = await isLate(pipeline)
   const relations = [...(Object.keys(RELATIONS) as RelationName[]), 'event_ids' as const]

@@ -6,6 +6,7 @@ import { brandFolder, STAGING_FOLDER } from '../store/lake.ts'
 import { PAUSE_MINUTES } from './backup.ts'
 import { requireOwnLake } from './owner.ts'
 import type { Pipeline } from './pipeline.ts'
+import { removeUnlisted } from './unlisted.ts'
 
 export interface Patience {
   /** How long requests of servers may go on reading old files; longer than any. */
@@ -47,7 +48,7 @@ export async function removeErasedFiles(
   if (paused) throw fail('unavailable', REMOVAL_PAUSED)
   for (const { path } of retired) await rm(join(lakeDir, path), { force: true })
   await postgres.pipeline.run('lake_files_forget', [retired.map(({ id }) => id)])
-  const unlisted = await removeUnlisted(pipeline, brandId, fence)
+  const unlisted = await removeUnlistedOf(pipeline, brandId, fence)
   return retired.length + unlisted + (await removeScratch(pipeline, brandId, patience.writersMs))
 }
 
@@ -70,15 +71,18 @@ export async function sweepAfterErasure(
   if (paused) return 0
   const before = Date.now() - writersMs
   if ((await unlistedIn(pipeline, brandId, before)).length) await outrunWriters(pipeline, brandId)
-  const unlisted = await removeUnlisted(pipeline, brandId, before)
+  const unlisted = await removeUnlistedOf(pipeline, brandId, before)
   return unlisted + (await removeScratch(pipeline, brandId, writersMs))
 }
 
 /** Of a brand, after its writers were outrun. */
-async function removeUnlisted(pipeline: Pipeline, brandId: string, before: number): Promise<number> {
-  const paths = await unlistedIn(pipeline, brandId, before)
-  for (const path of paths) await rm(join(pipeline.lakeDir, path), { force: true })
-  return paths.length
+async function removeUnlistedOf(pipeline: Pipeline, brandId: string, before: number): Promise<number> {
+  let removed = 0
+  await removeUnlisted(pipeline, await unlistedIn(pipeline, brandId, before), async (path) => {
+    await rm(join(pipeline.lakeDir, path), { force: true })
+    removed++
+  })
+  return removed
 }
 
 /** Paths of files of a brand, and of shared ones, that no manifest lists and that are older than an instant. */

@@ -3,6 +3,7 @@ import type { EventLine } from '../event/shape.ts'
 import type { People } from '../identity/people.ts'
 import { erasedAmong, type Identity } from '../identity/subject.ts'
 import type { Statements } from '../op.ts'
+import { withEventLog } from './event-log.ts'
 import { onEach } from './on-each.ts'
 import type { Pipeline } from './pipeline.ts'
 
@@ -31,13 +32,13 @@ const NOTHING: Note = async () => {}
  * Takes the lines that are noted in `erased_line` out of the event log: those that lake rows of erased customers named,
  * and those that the snapshot left out. Whatever is killed or fails meanwhile, a line is noted until it is gone.
  */
-export async function eraseNotedLines({ postgres }: Pipeline, note = NOTHING): Promise<LogCounts> {
-  const { pipeline: db } = postgres
+export async function eraseNotedLines(pipeline: Pipeline, note = NOTHING): Promise<LogCounts> {
+  const { pipeline: db } = pipeline.postgres
   const total = { batches: 0, events: 0 }
   // Those that are noted now: more may come faster than they go.
   const ids = (await db.many<{ batch_id: string }>('erased_batch_ids')).map(({ batch_id }) => batch_id)
-  await onEach(notedIn(db, ids), failed, ({ batch_id, lines, place }) =>
-    db.tx(async (tx) => {
+  await onEach(notedIn(pipeline, ids), failed, ({ batch_id, lines, place }) =>
+    withEventLog(pipeline, async (tx) => {
       // Gone with its day: the log keeps batches for a week.
       if (place) await eraseIn(tx, place, lines, total, note)
       await tx.run('erased_lines_done', [batch_id, lines])
@@ -55,11 +56,11 @@ interface Noted {
   place: Place | undefined
 }
 
-async function* notedIn(db: Statements, ids: readonly string[]): AsyncGenerator<Noted> {
+async function* notedIn(pipeline: Pipeline, ids: readonly string[]): AsyncGenerator<Noted> {
   for (let at = 0; at < ids.length; at += BATCHES) {
     const some = ids.slice(at, at + BATCHES)
-    const noted = await db.many<Omit<Noted, 'place'>>('erased_batches', [some])
-    const places = await db.many<Place>('log_batches_with', [some])
+    const noted = await pipeline.postgres.pipeline.many<Omit<Noted, 'place'>>('erased_batches', [some])
+    const places = await withEventLog(pipeline, (tx) => tx.many<Place>('log_batches_with', [some]))
     const placeOf = new Map(places.map((place) => [place.batch_id, place]))
     for (const one of noted) yield { ...one, place: placeOf.get(one.batch_id) }
   }
@@ -72,9 +73,7 @@ async function eraseIn(
   total: LogCounts,
   note: Note,
 ): Promise<void> {
-  const hold = () => tx.maybe<{ payload: Buffer }>('log_batch_hold', [received_at, batch_id])
-  // A statement that waited for the batch to move to the partition of its day does not know of that partition.
-  const held = (await hold()) ?? (await hold())
+  const held = await tx.maybe<{ payload: Buffer }>('log_batch_hold', [received_at, batch_id])
   if (!held) return
   const { payload, erased } = await withoutLines(held.payload, lines)
   if (erased === 0) return
@@ -105,15 +104,13 @@ export async function eraseOtherLines(
   const until = new Date()
   let after: Place = FIRST
   for (let done = 0; ; ) {
-    const page = await pipeline.postgres.pipeline.many<Place & { payload: Buffer }>('log_batches_after', [
-      after.received_at,
-      after.batch_id,
-      until,
-      PAGE,
-    ])
+    const place = [after.received_at, after.batch_id, until, PAGE]
+    const page = await withEventLog(pipeline, (tx) =>
+      tx.many<Place & { payload: Buffer }>('log_batches_after', place),
+    )
     for (const batch of page) {
       const lines = await linesAbout(pipeline, wanted, batch.payload)
-      if (lines.length) await pipeline.postgres.pipeline.tx((tx) => eraseIn(tx, batch, lines, total, note))
+      if (lines.length) await withEventLog(pipeline, (tx) => eraseIn(tx, batch, lines, total, note))
     }
     const last = page.at(-1)
     if (!last) return total

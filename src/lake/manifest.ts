@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises'
+import { rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errorCode } from '../errors.ts'
 import type { Statements } from '../op.ts'
@@ -153,7 +153,7 @@ export const unfinished = (error: unknown, what: string): unknown =>
   errorCode(error) === 'ENOENT' ? new Outrun(what) : error
 
 /**
- * Publishes written files by one transaction. Those of an attempt that another worker outran are removed: nobody will
+ * Publishes written files by one transaction, all of them or, where one was removed meanwhile, none. Those of an attempt that another worker outran are removed: nobody will
  * ever list them. After any other failure they stay, since a lost connection does not say whether they were published.
  */
 export async function publishFiles(
@@ -164,12 +164,21 @@ export async function publishFiles(
   // What was mounted when they were begun may not be by now.
   await requireOwnLake({ postgres, lakeDir })
   try {
-    await postgres.pipeline.tx(work)
+    await postgres.pipeline.tx(async (tx) => {
+      await work(tx)
+      // Once they are listed: whoever removes what nobody lists has removed it, or waits for this transaction.
+      for (const { path } of files) await requireThere(join(lakeDir, path))
+    })
   } catch (error) {
     if (error instanceof Outrun) for (const { path } of files) await rm(join(lakeDir, path), { force: true })
     throw error
   }
 }
+
+const requireThere = (path: string) =>
+  stat(path).catch((error: unknown) => {
+    throw unfinished(error, path)
+  })
 
 /** Retires input files; every one of them must still be live, else the whole publish is void. */
 export async function retireFiles(tx: Statements, ids: readonly number[], what: string): Promise<void> {

@@ -32,7 +32,7 @@ export async function poisonIn(pipeline: Pipeline, batches: readonly Batch[]): P
   if (!brand) return []
   return await withWorkspace(pipeline, async (_, folder) => {
     const path = join(folder, 'lines.ndjson')
-    await writeLines(pipeline.postgres.sql, batches, path, TICK_BOUNDS)
+    await writeLines(pipeline, batches, path, TICK_BOUNDS)
     const lines = await linesByBrand(await LineFile.read(path))
     const ordinary = Buffer.from(ordinaryLine(brand.id))
     const subjects = createSubjects()

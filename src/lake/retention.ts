@@ -4,8 +4,10 @@ import { basename, join } from 'node:path'
 import { LAKE_FOLDERS } from '../config.ts'
 import { errorCode } from '../errors.ts'
 import { errorFields, log } from '../log.ts'
+import { withEventLog } from './event-log.ts'
 import { requireOwnLake } from './owner.ts'
 import type { Pipeline } from './pipeline.ts'
+import { removeUnlisted } from './unlisted.ts'
 
 /** Longer than the longest cursor, so that a walk which began on a file can end on it. */
 const KEEP_HOURS = 26
@@ -31,17 +33,17 @@ export async function retain(pipeline: Pipeline, filesAtOnce = FILES_AT_ONCE): P
   return report.value
 }
 
-async function moveLogDays({ postgres: { pipeline } }: Pipeline): Promise<void> {
-  const missing = await pipeline.many<{ day: string }>('event_log_days_missing', [DAYS_AHEAD])
+async function moveLogDays(pipeline: Pipeline): Promise<void> {
+  const { pipeline: db } = pipeline.postgres
+  const missing = await db.many<{ day: string }>('event_log_days_missing', [DAYS_AHEAD])
   // One by one: whoever adds to the log waits while a day's batches move.
-  for (const { day } of missing) await unlessRead(() => pipeline.run('event_log_make_days', [day]))
-  const { day: awaited } = await pipeline.one<{ day: string }>('event_log_awaited_day')
-  await pipeline.run('event_log_days_note', [awaited])
-  const { first_kept } = await pipeline.one<{ first_kept: string }>('event_log_oldest_kept', [
-    awaited,
-    LOG_DAYS,
-  ])
-  await unlessRead(() => pipeline.run('event_log_drop_days', [first_kept]))
+  for (const { day } of missing) await unlessRead(() => db.run('event_log_make_days', [day]))
+  const { day: awaited } = await withEventLog(pipeline, (tx) =>
+    tx.one<{ day: string }>('event_log_awaited_day'),
+  )
+  await db.run('event_log_days_note', [awaited])
+  const { first_kept } = await db.one<{ first_kept: string }>('event_log_oldest_kept', [awaited, LOG_DAYS])
+  await unlessRead(() => db.run('event_log_drop_days', [first_kept]))
 }
 
 /** A backup reads the log for as long as it takes, and what waits for it has all who add to the log wait: next hour, then. */
@@ -122,6 +124,7 @@ async function removeOrphans(
   const listed = await postgres.pipeline.many<{ path: string }>('lake_paths')
   const known = new Set(listed.map(({ path }) => path))
   let orphans = 0
+  const unlisted: string[] = []
   for await (const entry of lakeEntries(lakeDir)) {
     if (!entry.isFile() && !isScratch(entry)) continue
     const absolute = join(entry.parentPath, entry.name)
@@ -129,8 +132,12 @@ async function removeOrphans(
     if (known.has(path)) continue
     const info = await stat(absolute).catch(() => null)
     if (!info || info.mtimeMs > before) continue
-    if (await removal.remove(path, { recursive: isScratch(entry) })) orphans++
+    if (!isScratch(entry)) unlisted.push(path)
+    else if (await removal.remove(path, { recursive: true })) orphans++
   }
+  await removeUnlisted({ postgres }, unlisted, async (path) => {
+    if (await removal.remove(path)) orphans++
+  })
   return orphans
 }
 

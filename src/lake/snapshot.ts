@@ -5,9 +5,11 @@ import { STAGING_FOLDER } from '../store/lake.ts'
 import { type AwaitedRows, awaitedEvents, keepAwaited } from './awaited.ts'
 import { type Batch, type TakenBatches, writeLines } from './batches.ts'
 import { keepDead } from './dead-lines.ts'
+import { withEventLog } from './event-log.ts'
 import { exportRows } from './export-rows.ts'
 import { addFiles, type NewFile, Outrun, publishFiles } from './manifest.ts'
 import { asEvents } from './new-events.ts'
+import { refuseNewerSchema } from './newer-schema.ts'
 import type { Pipeline } from './pipeline.ts'
 import { type PoisonLine, poisonIn } from './poison.ts'
 import { type ErasedLine, type ReadEvents, readEvents } from './read-events.ts'
@@ -94,22 +96,26 @@ async function snapshotOf(
   const started = performance.now()
   const { postgres } = pipeline
   const cursor = await postgres.pipeline.one<Cursor>('lake_state_read')
+  // After it: rows of tables that are migrated later are past its horizon.
+  await refuseNewerSchema(pipeline)
   const most = {
     ...bounds,
     bytes: Math.min(bounds.bytes, (cursor.attempted_bytes ?? Number.POSITIVE_INFINITY) / 2),
   }
-  const waiting = await postgres.pipeline.many<Batch>('export_batches', [
-    cursor.exported_below,
-    cursor.horizon,
-    most.events,
-    most.batches,
-    most.compressedBytes,
-  ])
+  const waiting = await withEventLog(pipeline, (tx) =>
+    tx.many<Batch>('export_batches', [
+      cursor.exported_below,
+      cursor.horizon,
+      most.events,
+      most.batches,
+      most.compressedBytes,
+    ]),
+  )
 
   return await withWorkspace(pipeline, async (duck, folder) => {
     const path = join(folder, 'lines.ndjson')
     onTaken({ batches: waiting, bytes: 0 }, cursor.tick)
-    const taken = await writeLines(postgres.sql, waiting, path, most)
+    const taken = await writeLines(pipeline, waiting, path, most)
     onTaken(taken, cursor.tick)
     const { batches } = taken
     if (batches.length) await postgres.pipeline.run('lake_state_attempt', [cursor.tick, taken.bytes])
@@ -199,10 +205,12 @@ async function brandsWith(
 }
 
 /** Where this tick ends: the horizon, or the first transaction that it leaves for the next one. */
-async function boundary({ postgres }: Pipeline, cursor: Cursor, batches: readonly Batch[]): Promise<string> {
+async function boundary(pipeline: Pipeline, cursor: Cursor, batches: readonly Batch[]): Promise<string> {
   const last = batches.at(-1)
   if (!last) return cursor.horizon
-  const next = await postgres.pipeline.maybe<{ xid: string }>('export_next_batch', [last.xid, cursor.horizon])
+  const next = await withEventLog(pipeline, (tx) =>
+    tx.maybe<{ xid: string }>('export_next_batch', [last.xid, cursor.horizon]),
+  )
   return next?.xid ?? cursor.horizon
 }
 

@@ -9,6 +9,8 @@ import { errorCode, fail } from '../errors.ts'
 import connect from './driver.ts'
 
 const FOLDER = join(CHECKOUT, 'migrations')
+/** As the process starts: what comes into the folder later is not of the code that runs. */
+export const KNOWN_VERSIONS: readonly string[] = versionsOf(readdirSync(FOLDER))
 const OLDEST_VERSION = 160_000
 /** Advisory lock of one migration run in a database: "recoup" in ASCII, as a bigint. */
 const MIGRATION_LOCK = 0x7265636f7570
@@ -96,7 +98,7 @@ interface Schema {
 export async function schemaOf(database: string | postgres.Sql): Promise<Schema> {
   if (typeof database === 'string') return await withConnection(withSslMode(database), schemaOf)
   const done = new Set(await appliedMigrations(database))
-  const known = new Set(versionsOf(readdirSync(FOLDER)))
+  const known = new Set(KNOWN_VERSIONS)
   const pending = [...known].filter((version) => !done.has(version))
   return { pending, unknown: [...done].filter((version) => !known.has(version)), isNew: done.size === 0 }
 }

@@ -1,0 +1,2 @@
+-- Until the transaction ends no file is listed or retired.
+lock table lake_file in share mode
