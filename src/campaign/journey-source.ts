@@ -1,4 +1,4 @@
-import { fail } from '../errors.ts'
+import { fail, noSuchRecord } from '../errors.ts'
 import { storeIdOf } from '../event/id.ts'
 import { EVENT_TYPES } from '../event/types.ts'
 import type { Ctx } from '../op.ts'
@@ -205,5 +205,5 @@ async function eventOf({ lake }: Ctx, id: string, isWanted: (type: string) => bo
 }
 
 function missing(): never {
-  throw fail('not_found', 'There is no such record.')
+  throw noSuchRecord()
 }

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { fail } from '../errors.ts'
+import { fail, noSuchRecord } from '../errors.ts'
 import { count, text } from '../fields.ts'
 import { type Ctx, type Op, op, type Published, type Reader } from '../op.ts'
 import {
@@ -163,6 +163,6 @@ async function profileRow(ctx: Ctx, { customer, generation }: FoundCustomer): Pr
   const served = await resultsOf(ctx, undefined, generation)
   const row = served && (await customerRow(served, customer))
   const fresh = row ?? (await customerRow(await sourcesOf(ctx), customer))
-  if (!fresh) throw fail('not_found', 'There is no such record.')
+  if (!fresh) throw noSuchRecord()
   return fresh
 }

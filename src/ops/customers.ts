@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { fail } from '../errors.ts'
+import { noSuchRecord } from '../errors.ts'
 import { list, named, paging, queryInteger, text } from '../fields.ts'
 import { SORT_COLUMNS, SORTED_BY, type SortColumn } from '../lake/sorted.ts'
 import { type Ctx, type Op, op } from '../op.ts'
@@ -145,7 +145,7 @@ export const customerOps: readonly Op[] = [
 /** Of a customer who became known after the last refresh: the models as they are now. */
 async function newCustomer(ctx: Ctx, found: FoundCustomer): Promise<CustomerRow> {
   const row = await customerRow(await ctx.lake.sources(), found.customer)
-  if (!row) throw fail('not_found', 'There is no such record.')
+  if (!row) throw noSuchRecord()
   return row
 }
 

@@ -1,5 +1,5 @@
 import { v7 } from 'uuid'
-import { errorCode, fail, isOvertaken } from '../../errors.ts'
+import { fail, isOvertaken, unfitCode } from '../../errors.ts'
 import { appendEvent } from '../../event/append.ts'
 import { parseExactly } from '../../event/exact.ts'
 import { validatePayload } from '../../event/payload-schema.ts'
@@ -54,8 +54,6 @@ interface Entity extends Identified {
   properties: object
 }
 
-/** Values that Postgres refuses (class 22) and rules that they break (23): sending them again would not help. */
-const UNFIT = /^2[23]/
 const ATTEMPTS = 3
 /** Senders give up after some seconds: rather say so in time, and have it sent again. */
 const DEADLINE_MS = 5_000
@@ -85,13 +83,13 @@ export async function accept(place: Place, delivery: Delivery): Promise<Accepted
     try {
       return await db.tx((tx) => store(tx, place, delivery, entity))
     } catch (error) {
-      const code = errorCode(error) ?? ''
       if (isOvertaken(error)) {
         if (attempt < ATTEMPTS) continue
         throw fail('unavailable', 'Others were first. Send it again later.', { cause: error })
       }
-      if (!UNFIT.test(code)) throw error
-      return { unfit: code, definitionId, ...(await channelsOf(db, identified)) }
+      const unfit = unfitCode(error)
+      if (unfit === undefined) throw error
+      return { unfit, definitionId, ...(await channelsOf(db, identified)) }
     }
   }
 }
