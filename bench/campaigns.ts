@@ -4,6 +4,7 @@ import { type CampaignParts, runCampaigns } from '../src/campaign/round.ts'
 import { isRunDue } from '../src/campaign/runner.ts'
 import { createCampaign, setCampaignStatus } from '../src/campaign/saved.ts'
 import { statement } from '../src/store/sqlfile.ts'
+import { DAY_MS } from '../src/time.ts'
 import { options } from './options.ts'
 import { postgresCpu } from './postgres-cpu.ts'
 import { progress, report, rounded } from './report.ts'
@@ -24,7 +25,6 @@ const [waiting, due, polls] = [values.waiting, values.due, values.polls].map(Num
   number,
   number,
 ]
-const DAY_MS = 86_400_000
 const { app, brand, end } = await stage()
 const { sql } = app.postgres
 

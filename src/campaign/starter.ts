@@ -1,4 +1,5 @@
 import { v7 } from 'uuid'
+import { isObject } from '../event/exact.ts'
 import type { Statements } from '../op.ts'
 import type { CampaignDefinition } from './definition.ts'
 import { factsHold, savedFilters } from './filter.ts'
@@ -113,9 +114,6 @@ const isPlain = (value: unknown): value is Plain =>
   typeof value === 'number' ||
   typeof value === 'boolean' ||
   (typeof value === 'string' && value.length <= LONGEST_FACT)
-
-const isObject = (value: unknown): value is Facts =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const plainOnes = (item: Facts): Facts =>
   Object.fromEntries(Object.entries(item).filter(([, value]) => isPlain(value)))

@@ -7,10 +7,10 @@ import {
   EVENT_LEVEL,
   hasInexactId,
   isGiven,
-  isObject,
   Problems,
   type Sent,
 } from './check.ts'
+import { isObject } from './exact.ts'
 import { type Checked, type LineForm, linesOf } from './line.ts'
 import { FIELDS, timeOf } from './shape.ts'
 import { SERVICE_EVENT_TYPES } from './types.ts'

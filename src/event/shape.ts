@@ -8,9 +8,9 @@ import {
   checkType,
   hasInexactId,
   isGiven,
-  isObject,
   Problems,
 } from './check.ts'
+import { isObject } from './exact.ts'
 import { type Checked, linesOf } from './line.ts'
 import { checkSetOnce } from './set-once.ts'
 import { type Report, shown, step } from './walk.ts'
@@ -54,10 +54,10 @@ export function checkEvents(bytes: Buffer, brandId: string, receivedAt: number):
 }
 
 function eventsOf(body: unknown): unknown[] {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+  if (!isObject(body)) {
     throw fail('bad_request', 'The body must be a JSON object with an events array.')
   }
-  const { events, ...others } = body as { events?: unknown }
+  const { events, ...others } = body
   if (!Array.isArray(events)) throw fail('bad_request', 'events: must be an array of events.')
   const [unknown] = Object.keys(others)
   if (unknown !== undefined)

@@ -5,6 +5,7 @@ import { over } from '../model/over.ts'
 import { type Op, op, type Page } from '../op.ts'
 import { type MemberPosition, memberPage, placeIn } from '../segment/member-page.ts'
 import { audienceOf } from '../segment/saved.ts'
+import { DAY_MS } from '../time.ts'
 import { contactsOf } from './commerce-fields.ts'
 import * as example from './segment-example.ts'
 import { audienceFields, HISTORY_DAYS, segmentById, segmentPath } from './segment-fields.ts'
@@ -178,7 +179,7 @@ export const segmentMemberOps: readonly Op[] = [
       const from = ctx.cursors.open<HistoryPosition>(cursor, filters)
       const segment = await segmentById(ctx, segmentId)
       if (segment.first_evaluated_at === null) return { data: [], next_cursor: null }
-      const oldest = new Date(ctx.now.getTime() - HISTORY_DAYS * 86_400_000)
+      const oldest = new Date(ctx.now.getTime() - HISTORY_DAYS * DAY_MS)
       const rows = await (await ctx.lake.sources(undefined, segment.generation)).rows<HistoryRow>(
         historyPage((await loadReadable()).models),
         [
