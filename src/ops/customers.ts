@@ -16,6 +16,7 @@ import {
   findCustomer,
 } from './customer-rows.ts'
 import { type SortedPlace, sortedCustomers } from './sorted-customers.ts'
+import { paged } from './walk.ts'
 
 const MOST_FOUND = 25
 const QUERY_LENGTH = 200
@@ -73,12 +74,11 @@ export const customerOps: readonly Op[] = [
         ...from,
         position: from.generation === served.generation ? from.position : undefined,
       }
-      const rows = await sortedCustomers(served, order, { after, limit: limit + 1 })
-      const page = rows.slice(0, limit)
-      const last = rows.length > limit ? page.at(-1) : undefined
+      const found = await sortedCustomers(served, order, { after, limit: limit + 1 })
+      const { rows, last } = paged(found, limit)
       const next: Position | undefined = last && { generation: served.generation, ...last.place }
       return {
-        data: await customersOf(ctx, page),
+        data: await customersOf(ctx, rows),
         next_cursor: next ? ctx.cursors.seal(next, { sort }) : null,
       }
     },
