@@ -31,7 +31,7 @@ export interface Gateways {
   now?(): Date
 }
 
-type Row = ChannelRow & { brand_id: string }
+type Row = Pick<ChannelRow, 'channel' | 'secret' | 'lookup_id'> & { brand_id: string }
 
 /** Where gateways tell of deliveries and of messages that came in: POST /gateway/{channelId}, signed. */
 export function gatewayRoutes(gateways: Gateways): Route[] {
