@@ -24,7 +24,7 @@ export const STATUS = {
 export type Code = keyof typeof STATUS
 
 /** What the reply calls a failure: the contract names 413 and 415 `bad_request`. */
-export const PUBLIC_CODE: Partial<Record<Code, string>> = {
+const PUBLIC_CODE: Partial<Record<Code, string>> = {
   payload_too_large: 'bad_request',
   unsupported_media_type: 'bad_request',
 }

@@ -99,7 +99,7 @@ type Plain = string | number | boolean
 type Facts = Record<string, unknown>
 
 /** Of what an event carries the plain values, lists of them, and items: what filters and messages can say. */
-export function keptFacts(given: Readonly<Facts>): Facts {
+function keptFacts(given: Readonly<Facts>): Facts {
   const kept = Object.entries(given).flatMap(([name, value]): [string, unknown][] => {
     if (isPlain(value)) return [[name, value]]
     if (!Array.isArray(value)) return []

@@ -34,7 +34,7 @@ interface Change {
 }
 
 /** Changes what is not so already, and returns once every running server goes by it. */
-export async function setBrand(
+async function setBrand(
   app: App,
   brand: Brand,
   settings: Partial<BrandSettings>,

@@ -10,7 +10,7 @@ import { type Html, html } from './sign-in/html.ts'
 import { page } from './sign-in/page.ts'
 import { checkOrigin, redirect, shown } from './sign-in/web.ts'
 
-export const CAMPAIGN_PATH = '/campaigns/'
+const CAMPAIGN_PATH = '/campaigns/'
 
 export interface CampaignPageDeps {
   signIn: Pick<SignIn, 'sessions' | 'issuer'>

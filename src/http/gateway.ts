@@ -15,7 +15,7 @@ import type { Reply } from './reply.ts'
 import { type Request, refuseEncoding, refuseLength } from './request.ts'
 import type { Route } from './route.ts'
 
-export const GATEWAY_PATH = '/gateway/'
+const GATEWAY_PATH = '/gateway/'
 const BODY_BYTES = 65_536
 /** So much of a body is received: who signed it is said before its length is. */
 const MOST_BYTES = 4 * BODY_BYTES

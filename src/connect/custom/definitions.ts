@@ -176,7 +176,7 @@ async function follow(
 }
 
 /** Checks what is given of a definition. */
-export function check({ type, payload_schema, identifier_mappings }: DefinitionChange): void {
+function check({ type, payload_schema, identifier_mappings }: DefinitionChange): void {
   if (type !== undefined && !TYPE.test(type)) throw fail('bad_request', `type ${TYPE_SAYS}`)
   if (payload_schema !== undefined) checkSchema(payload_schema)
   if (identifier_mappings !== undefined) checkMappings(identifier_mappings)

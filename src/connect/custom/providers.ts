@@ -10,7 +10,7 @@ import { KEY, KEY_SAYS, keyOf, refuseReservedKey } from './slug.ts'
 import { templateOf } from './templates.ts'
 import { makeWebhookSecret, sealSecret } from './webhook-secret.ts'
 
-export const MOST_PROVIDERS = 25
+const MOST_PROVIDERS = 25
 
 /** A custom data source as the API shows it: without credentials. */
 export interface Provider {

@@ -37,7 +37,7 @@ export function readMapping(path: string): Mapping {
   return mappingOf(value, path)
 }
 
-export function mappingOf(value: unknown, place = 'mapping'): Mapping {
+function mappingOf(value: unknown, place = 'mapping'): Mapping {
   if (!isObject(value))
     throw fail('bad_request', `${place}: must be a JSON object such as {"fields": {"total": "Amount"}}.`)
   const { where, ...rest } = value

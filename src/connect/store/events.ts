@@ -31,8 +31,7 @@ function isNews({ type, occurredAt }: News, { connectedAt, now = () => new Date(
 }
 
 /** The order's or cart's external id, told apart. */
-export const ownerKey = ({ kind, externalId }: Owner) =>
-  kind === 'order' ? externalId : `cart:${externalId}`
+const ownerKey = ({ kind, externalId }: Owner) => (kind === 'order' ? externalId : `cart:${externalId}`)
 
 /**
  * Records each event once, in the log and as noted. What was before the connection is history, no news; what is about
