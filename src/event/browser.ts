@@ -1,4 +1,5 @@
 import { fail } from '../errors.ts'
+import { DAY_MS } from '../time.ts'
 import { parseBody } from './body.ts'
 import {
   checkIdentifiers,
@@ -17,7 +18,7 @@ import { SERVICE_EVENT_TYPES } from './types.ts'
 import { type Report, walk } from './walk.ts'
 
 /** Browser clocks are off by minutes or years: a time further back than this is one of those. */
-const MAX_LATE_MS = 24 * 3_600_000
+const MAX_LATE_MS = DAY_MS
 
 /** What a valid event takes at least. */
 const LEAST_BYTES = '{"scope":"","eventType":"e","properties":{}}'.length

@@ -1,5 +1,5 @@
 import { fail } from '../errors.ts'
-import { parseTime } from '../time.ts'
+import { DAY_MS, parseTime } from '../time.ts'
 import { parseBody } from './body.ts'
 import {
   checkIdentifiers,
@@ -19,8 +19,8 @@ export { EVENT_LEVEL, MAX_ID, MAX_NAME, MAX_TYPE } from './check.ts'
 export type { Checked, EventLine } from './line.ts'
 
 export const MAX_EVENTS = 50
-export const MAX_AHEAD_MS = 24 * 3_600_000
-export const MAX_AGE_MS = 1_095 * 24 * 3_600_000
+export const MAX_AHEAD_MS = DAY_MS
+export const MAX_AGE_MS = 1_095 * DAY_MS
 
 export const FIELDS = [
   'eventType',

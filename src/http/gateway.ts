@@ -9,7 +9,7 @@ import { isObject, parseExactly } from '../event/exact.ts'
 import { storable } from '../event/storable.ts'
 import type { Sealing } from '../op.ts'
 import type { Postgres } from '../store/postgres.ts'
-import { parseTime } from '../time.ts'
+import { DAY_MS, parseTime } from '../time.ts'
 import { textProblem } from './json.ts'
 import type { Reply } from './reply.ts'
 import { type Request, refuseEncoding, refuseLength } from './request.ts'
@@ -22,7 +22,7 @@ const MOST_BYTES = 4 * BODY_BYTES
 const LONGEST_TEXT = 10_000
 const LONGEST_ID = 256
 /** A word older than this is one that somebody recorded. */
-const MOST_AGE_MS = 24 * 3_600_000
+const MOST_AGE_MS = DAY_MS
 
 export interface Gateways {
   postgres: Postgres
