@@ -1,9 +1,11 @@
 import { v7 } from 'uuid'
 import { openSeal } from '../src/access/seal.ts'
-import { type CampaignParts, runCampaigns } from '../src/campaign/round.ts'
+import type { CampaignParts } from '../src/campaign/round.ts'
 import { isRunDue } from '../src/campaign/runner.ts'
 import { createCampaign, setCampaignStatus } from '../src/campaign/saved.ts'
 import { statement } from '../src/store/sqlfile.ts'
+import { DAY_MS } from '../src/time.ts'
+import { runCampaigns } from '../test/fixtures/campaign-round.ts'
 import { options } from './options.ts'
 import { postgresCpu } from './postgres-cpu.ts'
 import { progress, report, rounded } from './report.ts'
@@ -23,7 +25,6 @@ const { values } = options({
 const [customers, waiting, due, polls] = [values.customers, values.waiting, values.due, values.polls].map(
   Number,
 ) as [number, number, number, number]
-const DAY_MS = 86_400_000
 const { app, brand, end } = await stage()
 const { sql } = app.postgres
 

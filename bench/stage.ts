@@ -9,6 +9,7 @@ import { readConfig } from '../src/config.ts'
 import { setLogLevel } from '../src/log.ts'
 import type { Brand } from '../src/op.ts'
 import { removeEmbedded } from '../src/store/embedded.ts'
+import { DAY_MS } from '../src/time.ts'
 
 /** A service of the benchmark's own in a temporary folder, with one brand; `end` removes all of it. */
 setLogLevel('error')
@@ -33,7 +34,6 @@ export async function stage(
 
 const TYPES = ['page_viewed', 'product_viewed', 'product_viewed', 'product_added_to_cart', 'search_submitted']
 const BATCH = 2_000
-const DAY_MS = 86_400_000
 
 /**
  * Fills event_log with events as the batcher writes them: about 250 bytes a line, spread over days and over so many

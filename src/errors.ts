@@ -24,7 +24,7 @@ export const STATUS = {
 export type Code = keyof typeof STATUS
 
 /** What the reply calls a failure: the contract names 413 and 415 `bad_request`. */
-export const PUBLIC_CODE: Partial<Record<Code, string>> = {
+const PUBLIC_CODE: Partial<Record<Code, string>> = {
   payload_too_large: 'bad_request',
   unsupported_media_type: 'bad_request',
 }
@@ -65,6 +65,8 @@ export class Failure extends Error {
 export const fail = (code: Code, message: string, detail?: FailureDetail) =>
   new Failure(code, message, detail)
 
+export const noSuchRecord = () => fail('not_found', 'There is no such record.')
+
 /** SQLSTATEs after which Postgres may answer again without a change: it is away, full or shedding. */
 const TRANSIENT = /^(08|53|55006|55P03|57(?!014)|58|40001|40P01|25006|XX000)/
 const SOCKET = /^(ECONN|EHOST|ENET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|CONNECTION_|CONNECT_TIMEOUT)/
@@ -94,6 +96,17 @@ const OVERTAKEN = /^(40|23503$|23505$)/
 function isMisplaced(error: unknown): boolean {
   const { table_name, constraint_name } = (error ?? {}) as { table_name?: string; constraint_name?: string }
   return errorCode(error) === '23514' && table_name !== undefined && constraint_name === undefined
+}
+
+export const isUniqueViolation = (error: unknown): boolean => errorCode(error) === '23505'
+
+/** Values that Postgres refuses (class 22) and rules that they break (23): sending them again would not help. */
+const UNFIT = /^2[23]/
+
+/** The SQLSTATE of what Postgres refuses for its values. */
+export function unfitCode(error: unknown): string | undefined {
+  const code = errorCode(error)
+  return code !== undefined && UNFIT.test(code) ? code : undefined
 }
 
 /** The SQLSTATE or system code of a driver error; never its message text. */

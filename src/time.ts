@@ -1,6 +1,8 @@
 /** The first instant of the year 10000: from there on Date writes years as neither Postgres nor DuckDB reads them. */
 export const YEAR_10000 = Date.UTC(10_000, 0)
 
+export const DAY_MS = 86_400_000
+
 const DAYS_OF_MONTH = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 const [MINUS, PLUS, COMMA, POINT, COLON, T, Z] = [45, 43, 44, 46, 58, 84, 90] as const
 

@@ -12,6 +12,7 @@ import { signatureOf } from '../src/connect/custom/signature.ts'
 import { parseExactly } from '../src/event/exact.ts'
 import type { Brand } from '../src/op.ts'
 import { campaignStage } from './fixtures/campaign.ts'
+import { runCampaigns } from './fixtures/campaign-round.ts'
 import { runCommand } from './fixtures/command.ts'
 import { askErasure, goOnErasing } from './fixtures/erasing.ts'
 import { eventually } from './fixtures/eventually.ts'
@@ -620,7 +621,6 @@ t.test('an agent answers with what exists, and the campaign where it invents som
   await stage.campaign(brand, { action_type: 'agent', messages: { agent_reply: 'Here: {{cart.link}}' } })
   const { phone } = await abandoned(brand)
   await stage.pass(31)
-  const { runCampaigns } = await import('../src/campaign/round.ts')
   let n = 0
   const says = async (text: string) => {
     await tell({ type: 'message', id: `in_${++n}`, from: phone, text })

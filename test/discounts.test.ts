@@ -126,6 +126,7 @@ t.test('a discount that cannot be is refused by the field that is wrong', async 
   await addDiscount(of(brand), TEN)
   await t.rejects(addDiscount(of(brand), { ...TEN, name: ' ten PERCENT ' }), {
     code: 'conflict',
+    cause: { code: '23505' },
     message: /named/,
   })
 })

@@ -36,14 +36,17 @@ interface Import {
   path: string
 }
 
-const files = ['src', 'jobs'].flatMap((folder) =>
+const filesIn = (folder: string) =>
   readdirSync(join(CHECKOUT, folder), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts'))
-    .map((name) => join(CHECKOUT, folder, name)),
-)
+    .map((name) => join(CHECKOUT, folder, name))
+
+const files = ['src', 'jobs'].flatMap(filesIn)
+
+const IMPORT = /\b(?:from|import)\s*\(?\s*(['"])(\.[^'"]+)\1/g
 
 const imports: Import[] = files.flatMap((file) =>
-  [...readFileSync(file, 'utf8').matchAll(/\b(?:from|import)\s*\(?\s*(['"])(\.[^'"]+)\1/g)].map((match) => ({
+  [...readFileSync(file, 'utf8').matchAll(IMPORT)].map((match) => ({
     at: `${relative(CHECKOUT, file)}:${match.input.slice(0, match.index).split('\n').length}`,
     from: partOf(file),
     to: partOf(resolve(dirname(file), match[2] as string)),
@@ -82,6 +85,26 @@ t.test('jobs and operations never import each other', async (t) => {
 
 t.test('imports name the file with its ending', async (t) => {
   t.same(told(imports.filter(({ path }) => !path.endsWith('.ts'))), [])
+})
+
+t.test('values that a file exports are named where another imports it', async (t) => {
+  const importers = new Map<string, string[]>()
+  for (const file of [...files, ...['bench', 'test'].flatMap(filesIn)]) {
+    const text = readFileSync(file, 'utf8')
+    for (const [, , path = ''] of text.matchAll(IMPORT)) {
+      const imported = resolve(dirname(file), path)
+      importers.set(imported, [...(importers.get(imported) ?? []), text])
+    }
+  }
+  const unused = files.flatMap((file) => {
+    const exported = readFileSync(file, 'utf8').matchAll(
+      /^export (?:async )?(?:const|function\*?|class) (\w+)/gm,
+    )
+    return [...exported]
+      .filter(([, name]) => !importers.get(file)?.some((text) => new RegExp(`\\b${name}\\b`).test(text)))
+      .map(([, name]) => `${relative(CHECKOUT, file)}: ${name}`)
+  })
+  t.same(unused, [])
 })
 
 t.test('one file loads DuckDB, so that its allocator is set before', async (t) => {

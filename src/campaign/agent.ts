@@ -27,7 +27,7 @@ export interface Drafted {
   unanswered?: boolean
 }
 
-export const BUDGET = { drafts: 12, tokens: 40_000 }
+const BUDGET = { drafts: 12, tokens: 40_000 }
 const MOST_TOKENS = 400
 const TIMEOUT_MS = 20_000
 

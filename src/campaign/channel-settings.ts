@@ -23,7 +23,7 @@ export interface ChannelSecret {
 }
 
 /** What a secret is sealed for, so that one channel's cannot stand in for another's. */
-export const channelPlace = (brandId: string, channel: ConsentChannel): string =>
+const channelPlace = (brandId: string, channel: ConsentChannel): string =>
   `the secret of channel ${channel} of ${brandId}`
 
 export const sealedSecret = (

@@ -5,6 +5,7 @@ import { errorFields, log } from '../log.ts'
 import type { Db } from '../op.ts'
 import { persistently } from '../store/persistently.ts'
 import type { Postgres } from '../store/postgres.ts'
+import { DAY_MS } from '../time.ts'
 import { codeOf, type LinkKind } from './link.ts'
 import { honour } from './opt-out.ts'
 import { mayTakeBack, takeBack } from './take-back.ts'
@@ -93,7 +94,7 @@ export async function recordClick(postgres: Postgres, link: Link, at: Date): Pro
 
 const BY_LINK = 'opt-out link'
 /** So long an opt-out by a link may be taken back by one: whoever got the mail passed on has the link as well. */
-const MISTAKE_MS = 86_400_000
+const MISTAKE_MS = DAY_MS
 
 /** Opts out by a link. False: whom it was for is erased, and nothing was done. */
 export async function optOut(

@@ -59,7 +59,7 @@ export interface SentDefinition {
 }
 
 export const DEFAULT_WAIT_MINUTES = 1_440
-export const MOST_DELAY_MINUTES = 90 * 1_440
+const MOST_DELAY_MINUTES = 90 * 1_440
 export const MOST_BRANCHES = 5
 
 /** A checkout has been left alone for an hour before it counts as abandoned; of all else there is no hurry either. */

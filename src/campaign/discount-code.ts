@@ -3,9 +3,9 @@ import type { Connection } from '../connect/store/connection.ts'
 import { makeCode } from '../connect/store/discount.ts'
 import { fail } from '../errors.ts'
 import type { Statements } from '../op.ts'
+import { DAY_MS } from '../time.ts'
 import type { Discount } from './discount.ts'
 
-const DAY_MS = 86_400_000
 /** Without those that are taken for others when they are read out. */
 const LETTERS = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789'
 const LENGTH = 8

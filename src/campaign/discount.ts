@@ -1,6 +1,6 @@
 import { v7 } from 'uuid'
 import { amountOf } from '../connect/store/money.ts'
-import { errorCode, fail } from '../errors.ts'
+import { fail, isUniqueViolation } from '../errors.ts'
 import { isBlank } from '../fields.ts'
 import type { Db, Statements } from '../op.ts'
 
@@ -58,8 +58,8 @@ export async function addDiscount(db: Db, given: NewDiscount): Promise<Discount>
       ...[id, name, type, value, code, prefix, minimum_type, minimum, duration_days],
     ])
   } catch (error) {
-    if (errorCode(error) !== '23505') throw error
-    throw fail('conflict', `A discount is named "${name}" already.`)
+    if (!isUniqueViolation(error)) throw error
+    throw fail('conflict', `A discount is named "${name}" already.`, { cause: error })
   }
   return await discountById(db, id)
 }

@@ -4,6 +4,7 @@ import { parseDecimal } from '../segment/decimal.ts'
 import { column, type Expr, type Value } from '../segment/expression.ts'
 import { opsFor, readOperator } from '../segment/name.ts'
 import { readOperand, readTime, STORED } from '../segment/value.ts'
+import { DAY_MS } from '../time.ts'
 import type { Fact } from './trigger.ts'
 
 /** A filter on something that the trigger carried. */
@@ -18,7 +19,6 @@ export interface FactTest {
 }
 
 const FACT = column('fact')
-const DAY_MS = 86_400_000
 
 /** Reads the operator and value of a filter on a fact. Throws `bad_request` that begins with the path. */
 export function readFact(

@@ -1,4 +1,5 @@
 import type { ConsentChannel, ConsentState } from '../identity/contact.ts'
+import { DAY_MS } from '../time.ts'
 import { type QuietHours, quietUntilInAll } from './quiet.ts'
 import { zonesOf } from './zone.ts'
 
@@ -33,7 +34,7 @@ export type Barrier =
   | { reason: 'store_awaited' | 'quiet_hours'; until: Date }
 
 /** What happened longer ago is nothing to write to anybody about. */
-const LATEST_MS = 3 * 86_400_000
+const LATEST_MS = 3 * DAY_MS
 
 /** A message that somebody may be sent. */
 export interface Intended {

@@ -2,6 +2,7 @@ import { v5 } from 'uuid'
 import { errorFields, log } from '../log.ts'
 import type { Statements } from '../op.ts'
 import type { Postgres } from '../store/postgres.ts'
+import { DAY_MS } from '../time.ts'
 import type { ChatEndpoint } from './chat.ts'
 import { wishOf } from './opt-out-word.ts'
 import { inPieces } from './pieces.ts'
@@ -12,7 +13,6 @@ import { nameOfTopic } from './topic-name.ts'
 export const INSIGHT_DAYS = 90
 /** The newest messages of a brand; those before change no topic that matters. */
 const MOST_MESSAGES = 50_000
-const DAY_MS = 86_400_000
 const EXAMPLES = 5
 
 export interface InsightParts {

@@ -1,4 +1,4 @@
-import { fail } from '../errors.ts'
+import { fail, noSuchRecord } from '../errors.ts'
 import { storeIdOf } from '../event/id.ts'
 import { madeAt } from '../event/made-at.ts'
 import { MAX_AHEAD_MS } from '../event/shape.ts'
@@ -208,5 +208,5 @@ async function eventOf({ lake }: Ctx, id: string, isWanted: (type: string) => bo
 }
 
 function missing(): never {
-  throw fail('not_found', 'There is no such record.')
+  throw noSuchRecord()
 }

@@ -1,4 +1,5 @@
 import { fail } from '../errors.ts'
+import { DAY_MS } from '../time.ts'
 
 /** Days of some time zone, both included, such as 2026-11-30. */
 export interface DateRange {
@@ -17,7 +18,6 @@ export interface SentRanges {
 const DEFAULT_DAYS = 30
 /** Of a range, its first and its last day counted. */
 export const MOST_DAYS = 1_095
-const DAY_MS = 86_400_000
 
 const at = (day: string) => Date.parse(`${day}T00:00:00Z`)
 /** The day so many days after another one. */

@@ -1,3 +1,4 @@
+import { isObject } from '../event/exact.ts'
 import { IDENTIFYING } from '../lake/new-events.ts'
 import type { FieldType } from '../segment/operators.ts'
 import type { Fact } from './trigger.ts'
@@ -10,9 +11,9 @@ const PLAIN: readonly string[] = ['string', 'number', 'boolean'] satisfies Field
 
 /** The plain values that a payload has by its schema, at its top level, and its event too: channels it is without. */
 export function factsOfSchema({ properties }: Schema, channels: readonly unknown[]): Record<string, Fact> {
-  if (!isSchema(properties)) return {}
+  if (!isObject(properties)) return {}
   const facts = Object.entries(properties).flatMap(([name, schema]): [string, Fact][] => {
-    if (!NAME.test(name) || !isSchema(schema)) return []
+    if (!NAME.test(name) || !isObject(schema)) return []
     if (IDENTIFYING.includes(name) || channels.includes(name)) return []
     const type = factType(schema)
     if (!type) return []
@@ -34,7 +35,7 @@ function factType(schema: Schema): FieldType | undefined {
 
 /** The types of the values that a schema allows, as far as its own words and its alternatives say; null: any. */
 function typesOf(schema: unknown): ReadonlySet<string> | null {
-  if (!isSchema(schema)) return null
+  if (!isObject(schema)) return null
   const { type, enum: values, const: only } = schema
   const said = [
     type === undefined ? null : new Set((Array.isArray(type) ? type : [type]).map(nameOf)),
@@ -60,7 +61,7 @@ const alternativesOf = ({ anyOf, oneOf }: Schema): unknown[][] =>
 const isTime = (schema: Schema): boolean =>
   schema.format === 'date-time' ||
   alternativesOf(schema).some((alternatives) =>
-    alternatives.every((one) => isSchema(one) && (isNull(one) || isTime(one))),
+    alternatives.every((one) => isObject(one) && (isNull(one) || isTime(one))),
   )
 
 const isNull = (schema: Schema): boolean => [...(typesOf(schema) ?? [''])].every((type) => type === 'null')
@@ -69,6 +70,3 @@ const nameOf = (type: unknown): string => (type === 'integer' ? 'number' : Strin
 
 const typeOfValue = (value: unknown): string =>
   value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value
-
-const isSchema = (value: unknown): value is Schema =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -15,7 +15,7 @@ export const campaignItem = ({ id, name, type, status }: CampaignRow) => ({
 })
 
 /** Tokens that messages of a campaign can say. */
-export const variablesFor = (start: Start, discountId: string | null) =>
+const variablesFor = (start: Start, discountId: string | null) =>
   variablesOf(availableTo(start, discountId)).map(({ name, label, hint }) => ({
     token: tokenOf(name),
     label,

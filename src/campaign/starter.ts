@@ -1,4 +1,5 @@
 import { v7 } from 'uuid'
+import { isObject } from '../event/exact.ts'
 import type { Statements } from '../op.ts'
 import type { CampaignDefinition } from './definition.ts'
 import { factsHold, savedFilters } from './filter.ts'
@@ -98,7 +99,7 @@ type Plain = string | number | boolean
 type Facts = Record<string, unknown>
 
 /** Of what an event carries the plain values, lists of them, and items: what filters and messages can say. */
-export function keptFacts(given: Readonly<Facts>): Facts {
+function keptFacts(given: Readonly<Facts>): Facts {
   const kept = Object.entries(given).flatMap(([name, value]): [string, unknown][] => {
     if (isPlain(value)) return [[name, value]]
     if (!Array.isArray(value)) return []
@@ -113,9 +114,6 @@ const isPlain = (value: unknown): value is Plain =>
   typeof value === 'number' ||
   typeof value === 'boolean' ||
   (typeof value === 'string' && value.length <= LONGEST_FACT)
-
-const isObject = (value: unknown): value is Facts =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const plainOnes = (item: Facts): Facts =>
   Object.fromEntries(Object.entries(item).filter(([, value]) => isPlain(value)))

@@ -14,7 +14,7 @@ export const CAMPAIGN_TYPES = [
 ] as const
 export type CampaignType = (typeof CAMPAIGN_TYPES)[number]
 
-export const SOURCE_KINDS = [
+const SOURCE_KINDS = [
   'checkout',
   'order',
   'custom_event',

@@ -1,12 +1,13 @@
 import { v7 } from 'uuid'
 import type { Statements } from '../op.ts'
+import { DAY_MS } from '../time.ts'
 import { advance, type Circumstances, ending } from './advance.ts'
 import type { Discount } from './discount.ts'
 import { factsHold } from './filter.ts'
 import type { Policy } from './gate.ts'
 import { type HeldRun, type Known, know } from './held-run.ts'
 import { messageBrand } from './message-brand.ts'
-import { DAY_MS, type Move, writeMoves } from './write-moves.ts'
+import { type Move, writeMoves } from './write-moves.ts'
 
 /** What was found out about runs before the transaction that works on them, by run. */
 export interface Foreknown {

@@ -1,4 +1,5 @@
 import type { Brand, Statements } from '../op.ts'
+import { DAY_MS } from '../time.ts'
 import type { Progress } from './advance.ts'
 import { cartUrl, checkoutUrl, type LinkBrand } from './cart-link.ts'
 import type { Draft } from './compose.ts'
@@ -11,8 +12,6 @@ import { type Letter, writeLetters } from './letter.ts'
 import type { Recipient } from './recipient.ts'
 import { recordSteps } from './record-steps.ts'
 import { valuesOf } from './values.ts'
-
-export const DAY_MS = 86_400_000
 
 /** A run that moves on, with the message that it writes. */
 export interface Move {

@@ -1,15 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
 import { v7 as uuidv7 } from 'uuid'
 import type { App } from '../app.ts'
-import { errorCode, fail } from '../errors.ts'
+import { fail, isUniqueViolation } from '../errors.ts'
 import type { Brand } from '../op.ts'
 import { type BrandSettings, FEATURES, SETTING_OPTIONS, settingsOf } from './brand-settings.ts'
 import { command, UsageError } from './command.ts'
 import { everywhere } from './everywhere.ts'
 import { brandOf } from './of-brand.ts'
 import { table } from './table.ts'
-
-const UNIQUE_VIOLATION = '23505'
 
 export type NewBrand = Pick<BrandSettings, 'name' | 'shop_domain'> & Partial<BrandSettings>
 
@@ -36,7 +34,7 @@ interface Change {
 }
 
 /** Changes what is not so already, and returns once every running server goes by it. */
-export async function setBrand(
+async function setBrand(
   app: App,
   brand: Brand,
   settings: Partial<BrandSettings>,
@@ -58,7 +56,7 @@ async function ofOneBrand<Result>(work: () => Promise<Result>): Promise<Result> 
   try {
     return await work()
   } catch (error) {
-    if (errorCode(error) !== UNIQUE_VIOLATION) throw error
+    if (!isUniqueViolation(error)) throw error
     const { detail } = error as { detail?: string }
     throw fail('conflict', `${detail} belongs to another brand already.`, { cause: error })
   }

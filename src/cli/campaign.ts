@@ -1,6 +1,7 @@
 import { shownReason } from '../campaign/reason.ts'
 import type { CampaignRow } from '../campaign/saved.ts'
 import type { Db } from '../op.ts'
+import { DAY_MS } from '../time.ts'
 import { command, integerOption, text, UsageError } from './command.ts'
 import { brand, ofBrand, UUID } from './of-brand.ts'
 import { table } from './table.ts'
@@ -58,7 +59,7 @@ export const campaignCommands = [
       const { values } = run
       const days = integerOption(values, 'days', DAYS, 1, MOST_DAYS)
       const { app, brand: its, db } = await ofBrand(run)
-      const since = new Date(Date.now() - days * 86_400_000)
+      const since = new Date(Date.now() - days * DAY_MS)
       const named = text(values, 'campaign')
       const campaignId = named === undefined ? null : await campaignNamed(db, named)
       // A million journeys may take longer than statements of the brand may.

@@ -1,4 +1,5 @@
 import { fail } from '../errors.ts'
+import { DAY_MS } from '../time.ts'
 import { parseBody } from './body.ts'
 import {
   checkIdentifiers,
@@ -7,17 +8,17 @@ import {
   EVENT_LEVEL,
   hasInexactId,
   isGiven,
-  isObject,
   Problems,
   type Sent,
 } from './check.ts'
+import { isObject } from './exact.ts'
 import { type Checked, type LineForm, linesOf } from './line.ts'
 import { FIELDS, timeOf } from './shape.ts'
 import { SERVICE_EVENT_TYPES } from './types.ts'
 import { type Report, walk } from './walk.ts'
 
 /** Browser clocks are off by minutes or years: a time further back than this is one of those. */
-export const MAX_LATE_MS = 24 * 3_600_000
+const MAX_LATE_MS = DAY_MS
 
 /** What a valid event takes at least. */
 const LEAST_BYTES = '{"scope":"","eventType":"e","properties":{}}'.length

@@ -1,6 +1,6 @@
 import { fail } from '../errors.ts'
 import { emailOf } from './email.ts'
-import { decimalOf, isExact } from './exact.ts'
+import { isExact, isObject } from './exact.ts'
 import { isNoId, isOfAnotherKind } from './id.ts'
 import { MAX_PROBLEMS, type Report, walk } from './walk.ts'
 
@@ -27,9 +27,6 @@ const IDENTIFIES = {
 const CONTROL = /[\0-\x1f\x7f]/
 
 export const isGiven = (value: unknown) => value !== undefined && value !== null
-
-export const isObject = (value: unknown): value is Sent =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Whether the store's id is a number that a double may have changed. */
 export const hasInexactId = ({ storeCustomerId }: Sent) =>
@@ -104,7 +101,7 @@ export function checkNamesSomebody(sent: Sent, path: string, report: Report): vo
 /** What an updateProperties event sets: its properties, and those in an object `properties` of theirs. */
 export function setBy(sent: Sent): Sent {
   const { properties: inner, ...others } = sent
-  return isObject(inner) && decimalOf(inner) === undefined ? { ...others, ...inner } : sent
+  return isObject(inner) ? { ...others, ...inner } : sent
 }
 
 /** An email or phone that is good enough to identify, among the properties that an event sets; else undefined. */

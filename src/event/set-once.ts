@@ -1,6 +1,7 @@
 import { parseDigits } from 'libphonenumber-js'
-import { isObject, type Sent, setIdentifier, UPDATE } from './check.ts'
+import { type Sent, setIdentifier, UPDATE } from './check.ts'
 import { emailOf } from './email.ts'
+import { isObject } from './exact.ts'
 import type { Report } from './walk.ts'
 
 /** Checks that an event of a server names one email and one phone: of two the line has but one. */

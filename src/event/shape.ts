@@ -1,5 +1,5 @@
 import { fail } from '../errors.ts'
-import { parseTime } from '../time.ts'
+import { DAY_MS, parseTime } from '../time.ts'
 import { parseBody } from './body.ts'
 import {
   checkIdentifiers,
@@ -8,9 +8,9 @@ import {
   checkType,
   hasInexactId,
   isGiven,
-  isObject,
   Problems,
 } from './check.ts'
+import { isObject } from './exact.ts'
 import { type Checked, linesOf } from './line.ts'
 import { checkSetOnce } from './set-once.ts'
 import { type Report, shown, step } from './walk.ts'
@@ -19,8 +19,8 @@ export { EVENT_LEVEL, MAX_ID, MAX_NAME, MAX_TYPE } from './check.ts'
 export type { Checked, EventLine } from './line.ts'
 
 export const MAX_EVENTS = 50
-export const MAX_AHEAD_MS = 24 * 3_600_000
-export const MAX_AGE_MS = 1_095 * 24 * 3_600_000
+export const MAX_AHEAD_MS = DAY_MS
+export const MAX_AGE_MS = 1_095 * DAY_MS
 
 export const FIELDS = [
   'eventType',
@@ -54,10 +54,10 @@ export function checkEvents(bytes: Buffer, brandId: string, receivedAt: number):
 }
 
 function eventsOf(body: unknown): unknown[] {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+  if (!isObject(body)) {
     throw fail('bad_request', 'The body must be a JSON object with an events array.')
   }
-  const { events, ...others } = body as { events?: unknown }
+  const { events, ...others } = body
   if (!Array.isArray(events)) throw fail('bad_request', 'events: must be an array of events.')
   const [unknown] = Object.keys(others)
   if (unknown !== undefined)

@@ -8,7 +8,7 @@ export type SingularPath = readonly (string | number)[]
 
 export const MAX_PATH = 256
 /** Data is nested no deeper. */
-export const MAX_SEGMENTS = 32
+const MAX_SEGMENTS = 32
 
 interface Segment {
   is: RegExp

@@ -1,7 +1,7 @@
 import type { SignIn } from '../access/sign-in/open.ts'
 import { type Campaign, campaignById, setCampaignStatus } from '../campaign/saved.ts'
 import { savedStart } from '../campaign/start.ts'
-import { fail } from '../errors.ts'
+import { fail, noSuchRecord } from '../errors.ts'
 import type { Db } from '../op.ts'
 import type { Reply } from './reply.ts'
 import type { Handler, Request, Route } from './server.ts'
@@ -10,7 +10,7 @@ import { type Html, html } from './sign-in/html.ts'
 import { page } from './sign-in/page.ts'
 import { checkOrigin, redirect, shown } from './sign-in/web.ts'
 
-export const CAMPAIGN_PATH = '/campaigns/'
+const CAMPAIGN_PATH = '/campaigns/'
 
 export interface CampaignPageDeps {
   signIn: Pick<SignIn, 'sessions' | 'issuer'>
@@ -63,7 +63,7 @@ const isTurn = (text: string): text is Turn => Object.hasOwn(TURNS, text)
 
 function idOf({ params }: Request): string {
   const { campaignId = '' } = params
-  if (!UUID.test(campaignId)) throw fail('not_found', 'There is no such record.')
+  if (!UUID.test(campaignId)) throw noSuchRecord()
   return campaignId
 }
 

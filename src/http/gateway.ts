@@ -9,20 +9,20 @@ import { isObject, parseExactly } from '../event/exact.ts'
 import { storable } from '../event/storable.ts'
 import type { Sealing } from '../op.ts'
 import type { Postgres } from '../store/postgres.ts'
-import { parseTime } from '../time.ts'
+import { DAY_MS, parseTime } from '../time.ts'
 import { textProblem } from './json.ts'
 import type { Reply } from './reply.ts'
 import { type Request, refuseEncoding, refuseLength } from './request.ts'
 import type { Route } from './route.ts'
 
-export const GATEWAY_PATH = '/gateway/'
+const GATEWAY_PATH = '/gateway/'
 const BODY_BYTES = 65_536
 /** So much of a body is received: who signed it is said before its length is. */
 const MOST_BYTES = 4 * BODY_BYTES
 const LONGEST_TEXT = 10_000
 const LONGEST_ID = 256
 /** A word older than this is one that somebody recorded. */
-const MOST_AGE_MS = 24 * 3_600_000
+const MOST_AGE_MS = DAY_MS
 
 export interface Gateways {
   postgres: Postgres
@@ -31,7 +31,7 @@ export interface Gateways {
   now?(): Date
 }
 
-type Row = ChannelRow & { brand_id: string }
+type Row = Pick<ChannelRow, 'channel' | 'secret' | 'lookup_id'> & { brand_id: string }
 
 /** Where gateways tell of deliveries and of messages that came in: POST /gateway/{channelId}, signed. */
 export function gatewayRoutes(gateways: Gateways): Route[] {

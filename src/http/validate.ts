@@ -8,7 +8,7 @@ import { knownNames } from './known-names.ts'
 const NOTHING = v.strictObject({})
 
 /** What stands in front of a problem that is not of one field, and what an unknown name is called. */
-export const PARTS = {
+const PARTS = {
   path: { whole: 'The path', unknown: 'is not a value of this path' },
   query: { whole: 'The query', unknown: 'is not a parameter of this operation' },
   body: { whole: 'The body', unknown: 'is not a field of this body' },

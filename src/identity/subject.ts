@@ -34,7 +34,7 @@ export interface AssignOptions {
 }
 
 /** Longer identifiers of other kinds than email are kept out of identity; senders are refused them before. */
-export const LONGEST_IDENTIFIER = 512
+const LONGEST_IDENTIFIER = 512
 
 /**
  * The subject that each identity's events carry: the holder of its strongest identifier (store customer id, profile

@@ -1,6 +1,6 @@
 import { zstdCompressSync } from 'node:zlib'
 import { v7 } from 'uuid'
-import { fail } from '../errors.ts'
+import { noSuchRecord } from '../errors.ts'
 import type { Db, Statements } from '../op.ts'
 
 /** A line of the event log that the lake refused. */
@@ -52,6 +52,6 @@ export const replayDeadEvent = (pipeline: Db, brandId: string, id: string): Prom
 
 function partsOf(id: string): [batchId: string, line: number] {
   const [, batchId, line] = /^([\da-f-]{36}):(\d{1,9})$/i.exec(id) ?? []
-  if (!batchId || !line) throw fail('not_found', 'There is no such record.')
+  if (!batchId || !line) throw noSuchRecord()
   return [batchId, Number(line)]
 }

@@ -22,9 +22,7 @@ import { withWorkspace } from './workspace.ts'
  * What becomes of a customer's rows in the lake: rows of events go; of the others some columns are blanked, and what
  * is left names nobody. `null`: no row is about anybody.
  */
-export const ERASED_COLUMNS: Readonly<
-  Record<RelationName, 'rows' | null | Readonly<Record<string, string>>>
-> = {
+const ERASED_COLUMNS: Readonly<Record<RelationName, 'rows' | null | Readonly<Record<string, string>>>> = {
   events: 'rows',
   customers: {
     store_customer_id: 'null',

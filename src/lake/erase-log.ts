@@ -100,7 +100,7 @@ export async function eraseOtherLines(
   onProgress: (done: number, total: number) => void = () => {},
 ): Promise<LogCounts> {
   const total = { batches: 0, events: 0 }
-  const { batches } = await pipeline.postgres.pipeline.one<{ batches: number }>('log_span')
+  const { batches } = await pipeline.postgres.pipeline.one<{ batches: number }>('log_batch_count')
   const until = new Date()
   let after: Place = FIRST
   for (let done = 0; ; ) {

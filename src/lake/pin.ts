@@ -1,12 +1,13 @@
 import { access } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Pin } from '../op.ts'
+import { DAY_MS } from '../time.ts'
 import { brandManifest, type LakeFile, type Manifest } from './manifest.ts'
 import type { Pipeline } from './pipeline.ts'
 import { RELATIONS } from './relations.ts'
 
 /** Retired files are kept longer. */
-const PINNED_MS = 24 * 3_600_000
+const PINNED_MS = DAY_MS
 
 /**
  * The manifest that a pin names: sources over it have the rows that they had then. Where it is over, a day later or

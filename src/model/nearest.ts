@@ -2,7 +2,7 @@
 const WORD_FROM = 4
 
 /** The known name that differs least from a mistyped one, or else ends in it; undefined when none is near. */
-export function nearest(name: string, known: Iterable<string>): string | undefined {
+function nearest(name: string, known: Iterable<string>): string | undefined {
   let best: string | undefined
   // Of a name of one letter nothing would be left.
   let least = Math.min(Math.floor(name.length / 3) + 1, name.length - 1)

@@ -1,4 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
+import { isObject } from '../event/exact.ts'
 
 /** What a model's text turned out to be: one SELECT, and the relations that it reads (lower case, sorted). */
 export interface Select {
@@ -9,9 +10,6 @@ export interface Select {
 
 /** The part of DuckDB's syntax tree that matters here; anything else is only walked through. */
 type Node = { [key: string]: unknown }
-
-const isNode = (value: unknown): value is Node =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Table functions that compute from their arguments alone; others read files, settings or SQL text. */
 const TABLE_FUNCTIONS = ['unnest', 'range', 'generate_series']
@@ -46,13 +44,13 @@ export async function readSelect(connection: DuckDBConnection, file: string, tex
   // Not getTableNames(): it misses relations joined with `using`.
   const reader = await connection.runAndReadAll('select json_serialize_sql($1::varchar)', [text])
   const tree: unknown = JSON.parse(String(reader.getRows()[0]?.[0]))
-  if (!isNode(tree)) throw new Error(`${file}: DuckDB returned no syntax tree`)
+  if (!isObject(tree)) throw new Error(`${file}: DuckDB returned no syntax tree`)
   if (tree.error) throw new Error(`${file}: ${refusal(tree, text)}`)
   const statements = Array.isArray(tree.statements) ? tree.statements : []
   if (statements.length !== 1)
     throw new Error(`${file}: a model is one SELECT, this has ${statements.length} statements`)
   const [statement] = statements
-  if (!isNode(statement)) throw new Error(`${file}: DuckDB returned no syntax tree`)
+  if (!isObject(statement)) throw new Error(`${file}: DuckDB returned no syntax tree`)
   if (Array.isArray(statement.named_param_map) && statement.named_param_map.length > 0)
     throw new Error(`${file}: a model has no bound values; take parameters from the relation params`)
   const reads = new Set<string>()
@@ -70,10 +68,10 @@ function refusal(tree: Node, text: string): string {
 /** Adds the relations under a node to `reads`; `scope` holds the CTE names that hide relations there. */
 function walk(file: string, value: unknown, scope: ReadonlySet<string>, reads: Set<string>): void {
   if (Array.isArray(value)) for (const item of value) walk(file, item, scope, reads)
-  if (!isNode(value)) return
+  if (!isObject(value)) return
   if (value.class !== undefined) checkExpression(file, value)
   else if ('sample' in value && 'query_location' in value) checkTable(file, value, scope, reads)
-  if (isNode(value.sample)) throw unsteady(file, 'a sample')
+  if (isObject(value.sample)) throw unsteady(file, 'a sample')
 
   let inner = scope
   // A CTE sees those before it, and itself only when recursive: `with a as (from a)` reads the relation a.
@@ -86,14 +84,14 @@ function walk(file: string, value: unknown, scope: ReadonlySet<string>, reads: S
 }
 
 function ctesOf(node: Node): Node[] {
-  const map = isNode(node.cte_map) ? node.cte_map.map : undefined
-  return Array.isArray(map) ? map.filter(isNode) : []
+  const map = isObject(node.cte_map) ? node.cte_map.map : undefined
+  return Array.isArray(map) ? map.filter(isObject) : []
 }
 
 function checkTable(file: string, table: Node, scope: ReadonlySet<string>, reads: Set<string>): void {
   const type = String(table.type)
   if (!TABLES.includes(type)) throw new Error(`${file}: a model cannot read ${type.toLowerCase()}`)
-  if (type === 'TABLE_FUNCTION' && isNode(table.function)) {
+  if (type === 'TABLE_FUNCTION' && isObject(table.function)) {
     const name = String(table.function.function_name)
     if (!TABLE_FUNCTIONS.includes(name))
       throw new Error(
@@ -123,8 +121,8 @@ const unsteady = (file: string, what: string) =>
   new Error(`${file}: ${what} depends on more than rows and params; times come from params.as_of`)
 
 function selectsStar(node: unknown): boolean {
-  if (!isNode(node)) return false
+  if (!isObject(node)) return false
   if (Array.isArray(node.select_list))
-    return node.select_list.some((item) => isNode(item) && item.class === 'STAR')
+    return node.select_list.some((item) => isObject(item) && item.class === 'STAR')
   return selectsStar(node.left) || selectsStar(node.right)
 }

@@ -3,6 +3,7 @@ import { isOneOf } from '../lake/one-of.ts'
 import { aboutSubjects } from '../model/about.ts'
 import { loadReadable, type Model } from '../model/graph.ts'
 import type { Ctx } from '../op.ts'
+import { DAY_MS } from '../time.ts'
 import type { FoundCustomer } from './customer-rows.ts'
 import { HISTORY_DAYS } from './segment-fields.ts'
 import { PAGE_BYTES } from './walk.ts'
@@ -99,7 +100,7 @@ async function fromLake(ctx: Ctx, { whose, after, limit }: EntriesAsked): Promis
   const statement = lakeSql((await loadReadable()).models, whose.subjects)
   const rows = await sources.rows<Omit<Entry, 'data'> & { data: string | null }>(statement, [
     limit,
-    new Date(ctx.now.getTime() - HISTORY_DAYS * 86_400_000),
+    new Date(ctx.now.getTime() - HISTORY_DAYS * DAY_MS),
     after?.at ?? null,
     after?.kind ?? null,
     // A cursor of before events had turns: those of its instant come once more.

@@ -3,6 +3,7 @@ import { connectionOf } from '../connect/store/connection.ts'
 import { amountOf } from '../connect/store/money.ts'
 import { Failure, fail } from '../errors.ts'
 import type { Ctx, Op, Rate } from '../op.ts'
+import { paged } from './walk.ts'
 
 /** The product catalog: the live store's where one is connected, else what was imported. */
 
@@ -70,11 +71,10 @@ function told(failure: Failure, surface: Op['surface']): Failure {
 }
 
 async function importedPart({ db }: Ctx, limit: number, after: string | null): Promise<CatalogPart> {
-  const rows = await db.many<CatalogProduct>('products_page', [after, limit + 1])
-  const page = rows.slice(0, limit)
-  const last = rows.length > limit ? page.at(-1) : undefined
+  const found = await db.many<CatalogProduct>('products_page', [after, limit + 1])
+  const { rows, last } = paged(found, limit)
   return {
-    products: page.map((row) => ({
+    products: rows.map((row) => ({
       ...row,
       variants: row.variants.map((variant) => ({
         ...variant,

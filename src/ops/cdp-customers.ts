@@ -22,7 +22,7 @@ import { placedBy } from './customer-orders.ts'
 import type { CustomerRow, FoundCustomer } from './customer-rows.ts'
 import { asOf } from './insights.ts'
 import type { Place } from './keyset.ts'
-import { partOf } from './walk.ts'
+import { paged } from './walk.ts'
 
 const reading = { surface: 'cdp', feature: 'beta:cdp-commerce', tool: false } as const
 
@@ -94,8 +94,7 @@ export const cdpCustomerOps: readonly Op[] = [
       const found = served
         ? await placedBy<Shown>(served, whose, SHOWN.join(', '), { after: from, limit, offset })
         : []
-      const { rows, goesOn } = partOf(found, limit)
-      const last = goesOn ? rows.at(-1) : undefined
+      const { rows, last } = paged(found, limit)
       const next = served && last && { generation: served.generation, value: last.value, id: last.id }
       return {
         list: rows.map(({ number: shown, ...row }) => ({

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { fail } from '../errors.ts'
+import { fail, noSuchRecord } from '../errors.ts'
 import { count, text } from '../fields.ts'
 import { type Ctx, type Op, op, type Published, type Reader } from '../op.ts'
 import {
@@ -27,6 +27,7 @@ import {
   textsOf,
   wantedSql,
 } from './customer-rows.ts'
+import { paged } from './walk.ts'
 
 const reading = { surface: 'cdp', scopes: ['customers:read'], feature: 'cdp', tool: false } as const
 
@@ -119,16 +120,16 @@ export const cdpProfileOps: readonly Op[] = [
       const served = await resultsOf(ctx, from?.generation)
       const texts = q === undefined ? q : textsOf(q, ctx.brand)
       const asked = { bucket, texts, sort, limit: limit + 1, offset, after: from?.after ?? '' }
-      const [rows, totalSize] = served
+      const [found, totalSize] = served
         ? await Promise.all([pageOf(served, asked), sizeOf(served, asked)])
         : [[], 0]
-      const page = rows.slice(0, limit)
-      const last = rows.length > limit && isById(sort) ? page.at(-1) : undefined
-      const next = served && last && { generation: served.generation, after: last.customer_id }
+      const { rows, last } = paged(found, limit)
+      const isWalked = served && last && isById(sort)
+      const next = isWalked && { generation: served.generation, after: last.customer_id }
       return {
         bucket,
-        list: page.map(profileOf),
-        identities: await identitiesOf(ctx.db, page),
+        list: rows.map(profileOf),
+        identities: await identitiesOf(ctx.db, rows),
         totalSize,
         offset,
         pageSize: limit,
@@ -163,6 +164,6 @@ async function profileRow(ctx: Ctx, { customer, generation }: FoundCustomer): Pr
   const served = await resultsOf(ctx, undefined, generation)
   const row = served && (await customerRow(served, customer))
   const fresh = row ?? (await customerRow(await sourcesOf(ctx), customer))
-  if (!fresh) throw fail('not_found', 'There is no such record.')
+  if (!fresh) throw noSuchRecord()
   return fresh
 }

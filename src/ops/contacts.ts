@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import { id, list, named, paging, time, uuid } from '../fields.ts'
 import { type ConsentState, toldConsent } from '../identity/contact.ts'
 import { type Op, op, type Page } from '../op.ts'
+import { paged } from './walk.ts'
 
 const LISTED: Page = { default: 50, max: 100, over: 'clamp' }
 
@@ -72,10 +73,9 @@ export const contactOps: readonly Op[] = [
     example: { output: { data: [EXAMPLE], next_cursor: null } },
     run: async ({ db, cursors }, { query: { limit, cursor } }) => {
       const after = cursors.open<string>(cursor)
-      const rows = await db.many<ContactRow>('contacts_page', [after, limit + 1])
-      const page = rows.slice(0, limit)
-      const last = rows.length > limit ? page.at(-1) : undefined
-      return { data: page.map(shown), next_cursor: last ? cursors.seal(last.id) : null }
+      const found = await db.many<ContactRow>('contacts_page', [after, limit + 1])
+      const { rows, last } = paged(found, limit)
+      return { data: rows.map(shown), next_cursor: last ? cursors.seal(last.id) : null }
     },
   }),
 

@@ -1,6 +1,6 @@
 /** Conversations and messages, as the documents show them. */
 
-export const ID = '01a0c1f2-7d3e-7b21-9c4f-2e8a6d5b0c17'
+const ID = '01a0c1f2-7d3e-7b21-9c4f-2e8a6d5b0c17'
 const MESSAGE_ID = '01a0c1f2-7d41-7f08-b3a6-91c0e4d27f55'
 
 export const CONVERSATION = {

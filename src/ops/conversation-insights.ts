@@ -5,6 +5,7 @@ import { count, id, list, named, paging, queryInteger, texts, time, uuid } from 
 import { type Op, op, type Page } from '../op.ts'
 import { CONVERSATION, MATCH } from './conversation-example.ts'
 import { type ConversationRow, conversationOf, FoundConversation } from './conversation-fields.ts'
+import { paged } from './walk.ts'
 
 const LISTED: Page = { default: 20, max: 50, over: 'refuse' }
 const EXAMPLES: Page = { default: 10, max: 30, over: 'refuse' }
@@ -63,13 +64,12 @@ export const conversationInsightOps: readonly Op[] = [
     run: async ({ db, brand, cursors, now }, { query: { limit, cursor, day_limit } }) => {
       const after = cursors.open<Place>(cursor, { day_limit })
       const since = plus(dayIn(brand.timezone, now), 1 - day_limit)
-      const rows = await db.many<InsightRow>('insights_page', [
+      const found = await db.many<InsightRow>('insights_page', [
         ...[since, after?.count ?? null, after?.id ?? null, limit + 1],
       ])
-      const page = rows.slice(0, limit)
-      const last = rows.length > limit ? page.at(-1) : undefined
+      const { rows, last } = paged(found, limit)
       return {
-        data: page.map(({ last_message_at, ...row }) => ({
+        data: rows.map(({ last_message_at, ...row }) => ({
           ...row,
           last_message_at: last_message_at.toISOString(),
         })),
@@ -93,13 +93,12 @@ export const conversationInsightOps: readonly Op[] = [
     run: async ({ db, cursors, now }, { path, query: { limit, cursor } }) => {
       const after = cursors.open<{ at: string; id: string }>(cursor, path)
       await db.one('insight_by_id', [path.insight_id])
-      const rows = await db.many<
+      const found = await db.many<
         ConversationRow & { message_id: string; body: string; said_at: Date; said_at_exact: string }
       >('insight_conversations', [path.insight_id, after?.at ?? null, after?.id ?? null, limit + 1])
-      const page = rows.slice(0, limit)
-      const last = rows.length > limit ? page.at(-1) : undefined
+      const { rows, last } = paged(found, limit)
       return {
-        data: page.map((row) => ({
+        data: rows.map((row) => ({
           ...conversationOf(row, now),
           match: { message_id: row.message_id, body: row.body, created_at: row.said_at.toISOString() },
         })),

@@ -13,6 +13,7 @@ import {
   type MessageRow,
   messageOf,
 } from './conversation-fields.ts'
+import { paged } from './walk.ts'
 
 const LISTED: Page = { default: 50, max: 100, over: 'clamp' }
 /** A search has one page. */
@@ -58,14 +59,13 @@ export const conversationOps: readonly Op[] = [
     example: example.LISTED,
     run: async ({ db, cursors, now }, { query: { limit, cursor, ...filters } }) => {
       const after = cursors.open<Position>(cursor, filters)
-      const rows = await db.many<ConversationRow & Placed>('conversations_page', [
+      const found = await db.many<ConversationRow & Placed>('conversations_page', [
         ...[after?.at ?? null, after?.id ?? null, filters.status ?? null, filters.channel ?? null],
         ...[filters.campaign_id ?? null, filters.contact_id ?? null, limit + 1],
       ])
-      const page = rows.slice(0, limit)
-      const last = rows.length > limit ? page.at(-1) : undefined
+      const { rows, last } = paged(found, limit)
       return {
-        data: page.map((row) => conversationOf(row, now)),
+        data: rows.map((row) => conversationOf(row, now)),
         next_cursor: last ? cursors.seal(placeOf(last), filters) : null,
       }
     },
@@ -116,13 +116,12 @@ export const conversationOps: readonly Op[] = [
     run: async ({ db, cursors }, { path, query: { limit, cursor } }) => {
       const after = cursors.open<Position>(cursor, path)
       await db.one('conversation_exists', [path.id])
-      const rows = await db.many<MessageRow & Placed>('messages_page', [
+      const found = await db.many<MessageRow & Placed>('messages_page', [
         ...[path.id, after?.at ?? null, after?.id ?? null, limit + 1],
       ])
-      const page = rows.slice(0, limit)
-      const last = rows.length > limit ? page.at(-1) : undefined
+      const { rows, last } = paged(found, limit)
       return {
-        data: page.map(messageOf),
+        data: rows.map(messageOf),
         next_cursor: last ? cursors.seal(placeOf(last), path) : null,
       }
     },

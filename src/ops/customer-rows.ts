@@ -104,7 +104,7 @@ export const findProfile = ({ db }: Pick<Ctx, 'db'>, id: string): Promise<FoundC
  * By position: once so many are found, DuckDB passes over texts that come later. A limit alone has a thread end as soon as
  * it found so many by itself, and leave all others to the other one.
  */
-export async function customersLike(
+async function customersLike(
   served: Published,
   texts: readonly string[],
   limit: number,

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { fail } from '../errors.ts'
+import { noSuchRecord } from '../errors.ts'
 import { list, named, paging, queryInteger, text } from '../fields.ts'
 import { SORT_COLUMNS, SORTED_BY, type SortColumn } from '../lake/sorted.ts'
 import { type Ctx, type Op, op } from '../op.ts'
@@ -16,6 +16,7 @@ import {
   findCustomer,
 } from './customer-rows.ts'
 import { type SortedPlace, sortedCustomers } from './sorted-customers.ts'
+import { paged } from './walk.ts'
 
 const MOST_FOUND = 25
 const QUERY_LENGTH = 200
@@ -73,12 +74,11 @@ export const customerOps: readonly Op[] = [
         ...from,
         position: from.generation === served.generation ? from.position : undefined,
       }
-      const rows = await sortedCustomers(served, order, { after, limit: limit + 1 })
-      const page = rows.slice(0, limit)
-      const last = rows.length > limit ? page.at(-1) : undefined
+      const found = await sortedCustomers(served, order, { after, limit: limit + 1 })
+      const { rows, last } = paged(found, limit)
       const next: Position | undefined = last && { generation: served.generation, ...last.place }
       return {
-        data: await customersOf(ctx, page),
+        data: await customersOf(ctx, rows),
         next_cursor: next ? ctx.cursors.seal(next, { sort }) : null,
       }
     },
@@ -145,7 +145,7 @@ export const customerOps: readonly Op[] = [
 /** Of a customer who became known after the last refresh: the models as they are now. */
 async function newCustomer(ctx: Ctx, found: FoundCustomer): Promise<CustomerRow> {
   const row = await customerRow(await ctx.lake.sources(), found.customer)
-  if (!row) throw fail('not_found', 'There is no such record.')
+  if (!row) throw noSuchRecord()
   return row
 }
 

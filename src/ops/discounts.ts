@@ -8,6 +8,7 @@ import {
 } from '../campaign/discount.ts'
 import { count, id, list, money, named, paging, time, uuid } from '../fields.ts'
 import { type Op, op, type Page } from '../op.ts'
+import { paged } from './walk.ts'
 
 const LISTED: Page = { default: 50, max: 100, over: 'refuse' }
 
@@ -63,10 +64,9 @@ export const discountOps: readonly Op[] = [
     output: list(SavedDiscount),
     example: { output: { data: [EXAMPLE], next_cursor: null } },
     run: async ({ db, cursors }, { query: { limit, cursor } }) => {
-      const rows = await discounts(db, { after: cursors.open<string>(cursor), limit: limit + 1 })
-      const page = rows.slice(0, limit)
-      const last = rows.length > limit ? page.at(-1) : undefined
-      return { data: page.map(shown), next_cursor: last ? cursors.seal(last.id) : null }
+      const found = await discounts(db, { after: cursors.open<string>(cursor), limit: limit + 1 })
+      const { rows, last } = paged(found, limit)
+      return { data: rows.map(shown), next_cursor: last ? cursors.seal(last.id) : null }
     },
   }),
 

@@ -6,7 +6,7 @@ import type { Reader } from '../op.ts'
 
 /** Lifetime value of a brand, as both hosts show it. */
 
-export const LtvBucket = named('LtvBucket', {
+const LtvBucket = named('LtvBucket', {
   label: v.string(),
   min: v.number(),
   max: v.nullable(v.number()),
@@ -29,7 +29,7 @@ interface BucketRow {
   revenue: string
 }
 
-export const ZERO = '0.00'
+const ZERO = '0.00'
 
 /** Halves of a cent go away from zero. */
 export function averageOf(total: string, of: number): string {

@@ -17,7 +17,7 @@ const PROVIDER = {
 
 const NEW_SETTINGS = { region: 'eu' }
 
-export const PAYLOAD_SCHEMA = {
+const PAYLOAD_SCHEMA = {
   type: 'object',
   properties: {
     transaction_id: { type: 'string', minLength: 1 },
@@ -31,7 +31,7 @@ export const PAYLOAD_SCHEMA = {
   required: ['transaction_id', 'member', 'points'],
 }
 
-export const MAPPINGS = { external_id_path: 'transaction_id', email_path: 'member.email' }
+const MAPPINGS = { external_id_path: 'transaction_id', email_path: 'member.email' }
 
 const DEFINITION = {
   id: DEFINITION_ID,

@@ -2,7 +2,7 @@
 
 export const ID = '0193d2a4-6c5e-7b1a-9f43-2d0c8e5b7a11'
 
-export const DEFINITION = {
+const DEFINITION = {
   source: 'customer_profile',
   rule: {
     all: [

@@ -5,9 +5,11 @@ import { over } from '../model/over.ts'
 import { type Op, op, type Page } from '../op.ts'
 import { type MemberPosition, memberPage, placeIn } from '../segment/member-page.ts'
 import { audienceOf } from '../segment/saved.ts'
+import { DAY_MS } from '../time.ts'
 import { contactsOf } from './commerce-fields.ts'
 import * as example from './segment-example.ts'
 import { audienceFields, HISTORY_DAYS, segmentById, segmentPath } from './segment-fields.ts'
+import { paged } from './walk.ts'
 
 const MEMBERS: Page = { default: 100, max: 5_000, over: 'refuse' }
 const HISTORY: Page = { default: 100, max: 1_000, over: 'refuse' }
@@ -136,12 +138,11 @@ export const segmentMemberOps: readonly Op[] = [
       const served = segment.evaluated_at === null ? null : await ctx.lake.served(from?.generation)
       if (!served) return { data: [], next_cursor: null, generation: segment.generation }
       const asked = { ordinal: segment.ordinal, ...placeIn(served, from), count: limit + 1 }
-      const rows = await memberPage(served, asked)
-      const page = rows.slice(0, limit)
-      const last = rows.length > limit ? page.at(-1) : undefined
-      const contacts = await contactsOf(ctx.db, page)
+      const found = await memberPage(served, asked)
+      const { rows, last } = paged(found, limit)
+      const contacts = await contactsOf(ctx.db, rows)
       return {
-        data: page.map(({ customer, position: _, joined_at, ...row }) => ({
+        data: rows.map(({ customer, position: _, joined_at, ...row }) => ({
           ...row,
           svc_contact_id: contacts.get(customer) ?? null,
           joined_at: joined_at.toISOString(),
@@ -178,8 +179,8 @@ export const segmentMemberOps: readonly Op[] = [
       const from = ctx.cursors.open<HistoryPosition>(cursor, filters)
       const segment = await segmentById(ctx, segmentId)
       if (segment.first_evaluated_at === null) return { data: [], next_cursor: null }
-      const oldest = new Date(ctx.now.getTime() - HISTORY_DAYS * 86_400_000)
-      const rows = await (await ctx.lake.sources(undefined, segment.generation)).rows<HistoryRow>(
+      const oldest = new Date(ctx.now.getTime() - HISTORY_DAYS * DAY_MS)
+      const found = await (await ctx.lake.sources(undefined, segment.generation)).rows<HistoryRow>(
         historyPage((await loadReadable()).models),
         [
           segment.ordinal,
@@ -190,10 +191,9 @@ export const segmentMemberOps: readonly Op[] = [
           customer_id ?? null,
         ],
       )
-      const page = rows.slice(0, limit)
-      const last = rows.length > limit ? page.at(-1) : undefined
+      const { rows, last } = paged(found, limit)
       return {
-        data: page.map(({ customer, changed_at, ...row }) => ({
+        data: rows.map(({ customer, changed_at, ...row }) => ({
           ...row,
           changed_at: changed_at.toISOString(),
         })),

@@ -20,6 +20,7 @@ import {
   segmentPath,
   sentName,
 } from './segment-fields.ts'
+import { paged } from './walk.ts'
 
 const LISTED: Page = { default: 200, max: 500, over: 'refuse' }
 
@@ -49,16 +50,15 @@ export const segmentOps: readonly Op[] = [
     example: example.LISTED,
     run: async ({ db, cursors }, { query: { status, limit, cursor } }) => {
       const from = cursors.open<PagePosition>(cursor, { status })
-      const rows = await db.many<SavedSegment & { created_at_exact: string }>('segments_page', [
+      const found = await db.many<SavedSegment & { created_at_exact: string }>('segments_page', [
         status,
         from?.created_at ?? null,
         from?.id ?? null,
         limit + 1,
       ])
-      const page = rows.slice(0, limit)
-      const last = rows.length > limit ? page.at(-1) : undefined
+      const { rows, last } = paged(found, limit)
       return {
-        data: page.map(segmentItem),
+        data: rows.map(segmentItem),
         next_cursor: last
           ? cursors.seal({ created_at: last.created_at_exact, id: last.id }, { status })
           : null,

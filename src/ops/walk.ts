@@ -38,6 +38,12 @@ export const partOf = <Row>(found: readonly Row[], most: number): Part<Row> => (
   goesOn: found.length > most,
 })
 
+/** Those of a page, and the last of them where more come after it. */
+export function paged<Row>(found: readonly Row[], limit: number): { rows: Row[]; last: Row | undefined } {
+  const { rows, goesOn } = partOf(found, limit)
+  return { rows, last: goesOn ? rows.at(-1) : undefined }
+}
+
 export interface Walked<Row> {
   rows: Row[]
   next_cursor: string | null

@@ -14,7 +14,7 @@ export type ValueType =
   | 'boolean'
 
 /** Room of the numeric types. Sums have room for 10^12 rows of the greatest amount. */
-export const GRIDS: Partial<Record<ValueType, Grid>> = {
+const GRIDS: Partial<Record<ValueType, Grid>> = {
   integer: { scale: 0, digits: 18 },
   money: { scale: 2, digits: 16 },
   integerSum: { scale: 0, digits: 36 },

@@ -43,7 +43,7 @@ const hollowSql = (columns: Columns) =>
   `select ${columns.map(([name, type]) => `null::${type} as ${identifier(name)}`).join(', ')} where false`
 
 /** The mart that conditions on profiles read, and member pages: it is published with the segments. */
-export const OF_SEGMENTS = 'customers'
+export const CUSTOMERS = 'customers'
 
 /**
  * Computes what a refresh needs of the marts of everyone straight into the file that is to be published, where the next
@@ -56,17 +56,16 @@ export async function computeMarts(
   staying: Pick<Staying, 'names' | 'scoresRead'> | null = null,
 ): Promise<number> {
   const { duck } = session
-  const needed = parts.has('models') ? models : upstreamOf([OF_SEGMENTS], models)
+  const needed = parts.has('models') ? models : upstreamOf([CUSTOMERS], models)
   const marts = needed.filter(({ layer, name }) => layer === 'mart' && !staying?.names.has(name))
   if (!parts.has('models') || staying?.scoresRead) await openPublishedScores(duck)
   let rows = 0
-  const [empty, made] = parted(marts, ({ name }) => name !== OF_SEGMENTS && hollow.has(name))
+  const [empty, made] = parted(marts, ({ name }) => name !== CUSTOMERS && hollow.has(name))
   await serving.add(
     empty.map(({ name }) => ({ name, select: hollowSql(hollow.get(name) ?? []), shown: '*' })),
   )
   for (const model of made) {
-    if (model.name !== OF_SEGMENTS)
-      rows += rowsOf(await runModels(duck.connection, [model], { into: serving }))
+    if (model.name !== CUSTOMERS) rows += rowsOf(await runModels(duck.connection, [model], { into: serving }))
     else if (!parts.has('segments')) rows += rowsOf(await runModels(duck.connection, [model]))
     else await placeCustomers(session, serving, model)
   }
@@ -100,9 +99,9 @@ async function computeCustomers(
   models: readonly Model[],
   { roots }: Asks,
 ): Promise<number> {
-  const needed = upstreamOf([OF_SEGMENTS], models)
-  const model = needed.find(({ name }) => name === OF_SEGMENTS)
-  if (!model?.seen) throw new Error(`${OF_SEGMENTS} does not say what it has of events`)
+  const needed = upstreamOf([CUSTOMERS], models)
+  const model = needed.find(({ name }) => name === CUSTOMERS)
+  if (!model?.seen) throw new Error(`${CUSTOMERS} does not say what it has of events`)
   await duck.run(`
     create table remade as
     select customer from touched
@@ -120,7 +119,7 @@ async function computeCustomers(
   await restrict(duck, roots, 'remade', 'touched_redirects')
   const steps = await runModels(duck.connection, [model])
   await duck.run(`
-    insert into ${OF_SEGMENTS} by name
+    insert into ${CUSTOMERS} by name
     select before.* exclude (position) replace (greatest(${model.seen}, seen_at) as ${model.seen})
     from (from customers_before anti join remade using (customer)) as before
     left join seen using (customer)`)
@@ -129,7 +128,7 @@ async function computeCustomers(
 
 /** Computes the rows of the touched customers only, and shows everyone's: the others are as they were published. */
 export async function carryCustomers(duck: Duck, models: readonly Model[]): Promise<number> {
-  const needed = models.filter(({ layer, name }) => layer === 'staging' || name === OF_SEGMENTS)
+  const needed = models.filter(({ layer, name }) => layer === 'staging' || name === CUSTOMERS)
   const steps = await runModels(
     duck.connection,
     needed.filter(({ layer }) => layer === 'mart'),

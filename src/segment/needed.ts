@@ -5,7 +5,7 @@ import { type Model, upstreamOf } from '../model/graph.ts'
 import { hollowByRows, hollowIn } from '../model/hollow.ts'
 import type { Turns } from './cadence.ts'
 import { SOURCES } from './catalog.ts'
-import { OF_SEGMENTS } from './marts.ts'
+import { CUSTOMERS } from './marts.ts'
 import { type Read, readsOf } from './narrow.ts'
 import type { Parts } from './part.ts'
 import { planOf, type Task } from './way.ts'
@@ -68,7 +68,7 @@ function neededOf(
 ): Needed {
   const planned = planOf([...due, ...waiting])
   const reads = planned && readsOf(planned)
-  const stored = parts.has('models') ? storedOf(models) : [OF_SEGMENTS]
+  const stored = parts.has('models') ? storedOf(models) : [CUSTOMERS]
   const made = reads ? upstreamOf([...stored, ...reads.keys()], models) : madeOf(models)
   const read = new Set(made.flatMap((model) => (hollow.has(model.name) ? [] : model.reads)))
   const isRead = (name: RelationName) => ALWAYS.has(name) || read.has(sourceName(name))

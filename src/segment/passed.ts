@@ -3,6 +3,7 @@ import type { Session } from '../lake/session.ts'
 import type { Model } from '../model/graph.ts'
 import { over } from '../model/over.ts'
 import { anyNumber, identifier, instant } from '../store/duckdb.ts'
+import { DAY_MS } from '../time.ts'
 import { parted } from './plan.ts'
 import { type Copies, copiedRows } from './recent.ts'
 import { DATED_SOURCES, type DatedSource, passedBetween, type Slice } from './slices.ts'
@@ -15,8 +16,6 @@ export interface Passing {
   /** Of recent rows, in the order of time. */
   copies: Copies | null
 }
-
-const DAY_MS = 86_400_000
 
 /**
  * Makes the table `passed_<relation>` of the rows of a staging model that time passed by these slices, with some of

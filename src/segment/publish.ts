@@ -185,7 +185,7 @@ export async function noteUnchanged(
 }
 
 /** The audiences after a run, with or without a new generation. Throws Outrun when one was archived meanwhile. */
-export async function recordRun(
+async function recordRun(
   tx: { run(name: string, args: unknown[]): Promise<number> },
   brandId: string,
   generation: number,

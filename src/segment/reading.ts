@@ -9,15 +9,13 @@ import type { Brand } from '../op.ts'
 import { type Duck, instant, literal } from '../store/duckdb.ts'
 import { statement } from '../store/sqlfile.ts'
 import type { BrandRow } from './brand-row.ts'
+import { CUSTOMERS } from './marts.ts'
 import { openHistory, openMembers, openSegmentIds } from './members.ts'
 import { areOfSales, salesMoved } from './moved.ts'
 import { BOTH, type Start, startOf } from './part.ts'
 import { openRecent } from './recent.ts'
 import { mergeMarts, openChanged, openDated, openTouched, restrict, rootsOf } from './touched.ts'
 import { recipeOf, whyAnew } from './way.ts'
-
-/** The mart that rules read; the others are computed when a statement asks for them. */
-const CUSTOMERS = 'customers'
 
 /**
  * All that rules and data teams read of a brand in one locked session, beside its sources: the models,

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid'
-import { errorCode, fail } from '../errors.ts'
+import { fail, isUniqueViolation } from '../errors.ts'
 import { parseStored } from '../event/exact.ts'
 import { isBlank } from '../fields.ts'
 import type { Db, Statements } from '../op.ts'
@@ -46,8 +46,6 @@ export interface NewSegment {
   createdBy: string
 }
 
-const UNIQUE_VIOLATION = '23505'
-
 /** Saves a valid definition as version 1 of a new active segment. Fails with bad_request or conflict. */
 export async function createSegment(db: Db, segment: NewSegment): Promise<SegmentWithDefinition> {
   const name = segment.name.trim()
@@ -65,7 +63,7 @@ export async function createSegment(db: Db, segment: NewSegment): Promise<Segmen
       return await tx.one<SegmentWithDefinition>('segment_by_id', [id])
     })
   } catch (error) {
-    if (errorCode(error) !== UNIQUE_VIOLATION) throw error
+    if (!isUniqueViolation(error)) throw error
     throw fail('conflict', `An active segment is named "${name}" already.`, { cause: error })
   }
 }

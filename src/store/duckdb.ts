@@ -1,5 +1,5 @@
 import { mkdirSync } from 'node:fs'
-import { YEAR_10000 } from '../time.ts'
+import { DAY_MS, YEAR_10000 } from '../time.ts'
 import { type DuckDBConnection, DuckDBInstance } from './duckdb-api.ts'
 import { type Duck, openLine, openLines } from './duckdb-line.ts'
 
@@ -110,7 +110,6 @@ export const isOfDisk = (error: unknown): boolean =>
 /** A string as a SQL literal, for the places that take no parameter: paths and settings. */
 export const literal = (value: string) => `'${value.replaceAll("'", "''")}'`
 
-const DAY_MS = 86_400_000
 /** Date.UTC takes years below 100 for those of the 20th century. */
 const YEAR_1 = Date.parse('0001-01-01')
 

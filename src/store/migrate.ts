@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { resolveBinary } from 'dbmate'
 import type postgres from 'postgres'
 import { CHECKOUT } from '../config.ts'
-import { errorCode, fail } from '../errors.ts'
+import { errorCode, fail, isUniqueViolation } from '../errors.ts'
 import connect from './driver.ts'
 
 const FOLDER = join(CHECKOUT, 'migrations')
@@ -153,7 +153,7 @@ async function ensureDatabase(url: string): Promise<void> {
       await sql`create database ${sql(name)}`
     } catch (error) {
       // Another process made it at the same moment (one code before the name is taken, one after).
-      if (!['42P04', '23505'].includes(errorCode(error) ?? '')) throw error
+      if (errorCode(error) !== '42P04' && !isUniqueViolation(error)) throw error
     }
   })
 }

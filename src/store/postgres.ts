@@ -1,5 +1,5 @@
 import type postgres from 'postgres'
-import { fail } from '../errors.ts'
+import { noSuchRecord } from '../errors.ts'
 import type { Db, Statements } from '../op.ts'
 import connect, { type Watched } from './driver.ts'
 import { inBrandAtOnce, setsBrand } from './one-trip.ts'
@@ -136,7 +136,7 @@ export function statements(execute: Execute): Statements {
     maybe: async (name, args) => (await rowsOf(name, args))[0] as never,
     one: async (name, args) => {
       const [row] = await rowsOf(name, args)
-      if (!row) throw fail('not_found', 'There is no such record.')
+      if (!row) throw noSuchRecord()
       return row as never
     },
     run: async (name, args) => (await rowsOf(name, args)).count,

@@ -20,7 +20,7 @@ whose as (
         and not exists (select from named)
 )
 
-select conversation.id, run_id, contact_id
+select conversation.id, contact_id
 from whose
 join conversation on conversation.brand_id = whose.brand_id and conversation.contact_id = whose.id
 where channel = $2 and conversation.status = 'open' and not conversation.deleted

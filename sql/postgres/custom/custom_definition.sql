@@ -5,7 +5,6 @@ select
     ) as known,
     definition.id,
     definition.payload_schema::text,
-    definition.schema_version,
     definition.identifier_mappings
 from (values (1)) as one
 left join event_definition as definition

@@ -145,7 +145,7 @@ function callerOf({ userId, clientId, scopes }: Claims, { role, isStaff, brand }
 }
 
 /** The client of tokens that the command line makes. */
-export const COMMAND_CLIENT = 'recoup-command'
+const COMMAND_CLIENT = 'recoup-command'
 
 export interface NewToken {
   userId: string

@@ -38,7 +38,7 @@ const EMAIL = /^[^\s@]+@[^\s@]+\.[^\s@]+$/
 export const emailOf = (text: string) => text.trim().toLowerCase()
 
 /** Throws a 400 for what cannot be an address. */
-export function checkedEmail(text: string): string {
+function checkedEmail(text: string): string {
   const email = emailOf(text)
   if (!EMAIL.test(email) || email.length > 254) throw fail('bad_request', 'email must be an email address')
   return email

@@ -1,5 +1,5 @@
 import { v7 } from 'uuid'
-import { errorCode, fail, isOvertaken } from '../../errors.ts'
+import { fail, isOvertaken, unfitCode } from '../../errors.ts'
 import { appendEvent } from '../../event/append.ts'
 import { parseExactly } from '../../event/exact.ts'
 import { validatePayload } from '../../event/payload-schema.ts'
@@ -55,8 +55,6 @@ interface Entity extends Identified {
   properties: object
 }
 
-/** Values that Postgres refuses (class 22) and rules that they break (23): sending them again would not help. */
-const UNFIT = /^2[23]/
 /** Senders give up after some seconds: rather say so in time, and have it sent again. */
 const DEADLINE_MS = 5_000
 
@@ -86,9 +84,9 @@ export async function accept(place: Place, delivery: Delivery): Promise<Accepted
   } catch (error) {
     if (isOvertaken(error))
       throw fail('unavailable', 'Others were first. Send it again later.', { cause: error })
-    const code = errorCode(error) ?? ''
-    if (!UNFIT.test(code)) throw error
-    return { unfit: code, definitionId, ...(await channelsOf(db, identified)) }
+    const unfit = unfitCode(error)
+    if (unfit === undefined) throw error
+    return { unfit, definitionId, ...(await channelsOf(db, identified)) }
   }
 }
 

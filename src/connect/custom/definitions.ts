@@ -1,5 +1,5 @@
 import { v7 } from 'uuid'
-import { errorCode, fail } from '../../errors.ts'
+import { fail, isUniqueViolation } from '../../errors.ts'
 import { parseExactly } from '../../event/exact.ts'
 import { checkSchema } from '../../event/payload-schema.ts'
 import type { Db, Statements } from '../../op.ts'
@@ -58,8 +58,6 @@ export interface Renamed {
 
 /** Something that names event types, and how it takes up a new name within the transaction of the renaming. */
 export type Follower = (tx: Statements, renamed: Renamed) => Promise<void>
-
-const UNIQUE_VIOLATION = '23505'
 
 /** All definitions of a provider, oldest first; throws `not_found` for one that is not there. */
 export async function listDefinitions(db: Statements, providerId: string): Promise<EventDefinition[]> {
@@ -178,7 +176,7 @@ async function follow(
 }
 
 /** Checks what is given of a definition. */
-export function check({ type, payload_schema, identifier_mappings }: DefinitionChange): void {
+function check({ type, payload_schema, identifier_mappings }: DefinitionChange): void {
   if (type !== undefined && !TYPE.test(type)) throw fail('bad_request', `type ${TYPE_SAYS}`)
   if (payload_schema !== undefined) checkSchema(payload_schema)
   if (identifier_mappings !== undefined) checkMappings(identifier_mappings)
@@ -188,7 +186,7 @@ async function onceByType<T>(type: string | undefined, work: () => Promise<T>): 
   try {
     return await work()
   } catch (error) {
-    if (errorCode(error) !== UNIQUE_VIOLATION) throw error
+    if (!isUniqueViolation(error)) throw error
     throw fail('conflict', `type: the provider has an event definition "${type}" already`, { cause: error })
   }
 }

@@ -1,4 +1,5 @@
 import { type Body, parseBody } from '../../event/body.ts'
+import { isObject } from '../../event/exact.ts'
 import { EVENT_LEVEL, MAX_ID } from '../../event/shape.ts'
 import { walk } from '../../event/walk.ts'
 import { refuse } from './refuse.ts'
@@ -75,6 +76,3 @@ function parsed(raw: Buffer): Body {
     throw refuse('malformed_json', (error as Error).message)
   }
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { v7 } from 'uuid'
 import { createKey } from '../../access/key.ts'
-import { errorCode, fail } from '../../errors.ts'
+import { fail, isUniqueViolation, noSuchRecord } from '../../errors.ts'
 import { parseExactly } from '../../event/exact.ts'
 import type { Db, Sealing, Statements } from '../../op.ts'
 import { insertDefinition, type Renamed } from './definitions.ts'
@@ -10,7 +10,7 @@ import { KEY, KEY_SAYS, keyOf, refuseReservedKey } from './slug.ts'
 import { templateOf } from './templates.ts'
 import { makeWebhookSecret, sealSecret } from './webhook-secret.ts'
 
-export const MOST_PROVIDERS = 25
+const MOST_PROVIDERS = 25
 
 /** A custom data source as the API shows it: without credentials. */
 export interface Provider {
@@ -49,7 +49,6 @@ export interface Making {
 /** `settings` as text: read as JSON, they would lose digits. */
 type ProviderRow = Omit<Provider, 'settings'> & { settings: string; created_at: Date }
 
-const UNIQUE_VIOLATION = '23505'
 const KEY_SCOPES = ['providers:read', 'providers:write']
 
 const settingsOf = ({ settings }: Pick<ProviderRow, 'settings'>) => parseExactly(settings) as Settings
@@ -95,7 +94,7 @@ export async function createProvider(
       }
     })
   } catch (error) {
-    if (errorCode(error) !== UNIQUE_VIOLATION) throw error
+    if (!isUniqueViolation(error)) throw error
     throw fail('conflict', `key: a provider "${key}" exists already: send another key`, { cause: error })
   }
 }
@@ -165,6 +164,6 @@ export async function rotateSecret(
 ): Promise<string> {
   const secret = makeWebhookSecret()
   const changed = await db.run('provider_set_secret', [id, sealSecret(seal, id, secret), keepHours])
-  if (changed === 0) throw fail('not_found', 'There is no such record.')
+  if (changed === 0) throw noSuchRecord()
   return secret
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fail } from '../../errors.ts'
 import { type Duck, literal, openDuck } from '../../store/duckdb.ts'
 import { statement } from '../../store/sqlfile.ts'
+import { DAY_MS } from '../../time.ts'
 
 export interface DemoOptions {
   /** Store customers; visitors who never say who they are come on top. */
@@ -62,7 +63,6 @@ const FILE_SHARES: Record<DemoFile, number> = {
   events: 0.38,
 }
 
-const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
 const PROGRESS_EVERY_MS = 500
 

@@ -47,7 +47,7 @@ export async function importEvents(run: ImportRun): Promise<Written> {
   const missing = chunks.map(({ chunk }) => chunk).filter((chunk) => done.get(chunk)?.size !== 0)
   const known = await knownEvents(run, missing)
   try {
-    return await writeChunks(run, { source, chunks, done, known })
+    return await writeEventChunks(run, { source, chunks, done, known })
   } finally {
     await known.close()
   }
@@ -61,7 +61,7 @@ interface Chunks {
   known: KnownEvents
 }
 
-async function writeChunks(run: ImportRun, { source, chunks, done, known }: Chunks): Promise<Written> {
+async function writeEventChunks(run: ImportRun, { source, chunks, done, known }: Chunks): Promise<Written> {
   const total = chunks.reduce((sum, { rows }) => sum + rows, 0)
   const written = { imported: 0, unchanged: 0, of_erased: 0 }
   /** Rows whose event id is that of a later one, which takes their place. */

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { fail } from '../../errors.ts'
+import { isObject } from '../../event/exact.ts'
 import { type Duck, identifier } from '../../store/duckdb.ts'
 import { namesWriter } from '../../store/duckdb-statements.ts'
 import { type Column, firstLine } from './read.ts'
@@ -36,7 +37,7 @@ export function readMapping(path: string): Mapping {
   return mappingOf(value, path)
 }
 
-export function mappingOf(value: unknown, place = 'mapping'): Mapping {
+function mappingOf(value: unknown, place = 'mapping'): Mapping {
   if (!isObject(value))
     throw fail('bad_request', `${place}: must be a JSON object such as {"fields": {"total": "Amount"}}.`)
   const { where, ...rest } = value
@@ -57,9 +58,6 @@ export function mappingOf(value: unknown, place = 'mapping'): Mapping {
   }
   return { fields: fields as Record<string, string>, where }
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
  * Without a mapping, the columns that are named like targets fill them; of targets that none is named like, those that are but

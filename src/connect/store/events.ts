@@ -1,4 +1,5 @@
 import { appendEvents, type RecordedEvent } from '../../event/append.ts'
+import { DAY_MS } from '../../time.ts'
 import type { StoreWork } from './apply.ts'
 import type { News, Owner } from './news.ts'
 
@@ -22,7 +23,7 @@ interface Due extends Content {
 
 /** Of these there is one per version; what was noted of them is forgotten after 60 days (store_events_forget). */
 const OF_VERSIONS = ['cart_updated', 'customer_updated', 'consent_updated', 'fulfillment_updated']
-const NEWS_MS = 30 * 86_400_000
+const NEWS_MS = 30 * DAY_MS
 
 function isNews({ type, occurredAt }: News, { connectedAt, now = () => new Date() }: StoreWork): boolean {
   const oldest = OF_VERSIONS.includes(type) ? now().getTime() - NEWS_MS : 0
@@ -30,8 +31,7 @@ function isNews({ type, occurredAt }: News, { connectedAt, now = () => new Date(
 }
 
 /** The order's or cart's external id, told apart. */
-export const ownerKey = ({ kind, externalId }: Owner) =>
-  kind === 'order' ? externalId : `cart:${externalId}`
+const ownerKey = ({ kind, externalId }: Owner) => (kind === 'order' ? externalId : `cart:${externalId}`)
 
 /**
  * Records each event once, in the log and as noted. What was before the connection is history, no news; what is about

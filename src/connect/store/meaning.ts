@@ -1,4 +1,4 @@
-import { errorCode, Failure } from '../../errors.ts'
+import { Failure, unfitCode } from '../../errors.ts'
 import { parseBody } from '../../event/body.ts'
 import { mayBeLong } from '../../event/exact.ts'
 import { applyRecords, type StoreWork } from './apply.ts'
@@ -58,6 +58,6 @@ export async function carryOut(
 export function reasonOf(error: unknown): string | null {
   if (error instanceof Unreadable) return error.message
   if (error instanceof Failure && error.code === 'bad_request') return error.message
-  const code = errorCode(error)
-  return code !== undefined && /^2[23]/.test(code) ? `Postgres refuses it (${code})` : null
+  const code = unfitCode(error)
+  return code !== undefined ? `Postgres refuses it (${code})` : null
 }

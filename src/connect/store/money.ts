@@ -1,7 +1,7 @@
 const AMOUNT = /^(-?)(\d{1,11})(?:\.(\d{1,12}))?$/
 
 /** Hundredths of a decimal text, halves away from zero; null for a text that is no amount of the size of money. */
-export function hundredths(text: string): bigint | null {
+function hundredths(text: string): bigint | null {
   const [, sign, whole, fraction = ''] = AMOUNT.exec(text) ?? []
   if (whole === undefined) return null
   const digits = fraction.padEnd(3, '0')

@@ -1,6 +1,7 @@
 import { Failure, fail } from '../../errors.ts'
 import { errorFields, log } from '../../log.ts'
 import type { Db } from '../../op.ts'
+import { DAY_MS } from '../../time.ts'
 import { type AdminApi, openAdminApi } from './shopify/client.ts'
 import type { Entity } from './shopify/nodes.ts'
 import { countOf, type PageRead, readPage } from './shopify/pages.ts'
@@ -35,7 +36,7 @@ const PAGE_SIZES: Record<Entity, number> = { customers: 100, products: 50, order
 /** What changed shortly before the last walk may not have been in it: the store's index follows its records. */
 const OVERLAP_MS = 15 * 60_000
 /** A store that goes on refusing has no more read of it than this often. */
-const ANEW_MS = 24 * 3_600_000
+const ANEW_MS = DAY_MS
 
 export interface Walked {
   entity: Entity

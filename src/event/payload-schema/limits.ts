@@ -1,11 +1,11 @@
 import { decimalOf } from '../exact.ts'
 
 /** What a payload schema may be. Its texts count in UTF-8, as JSON. */
-export const MAX_BYTES = 65_536
+const MAX_BYTES = 65_536
 /** Levels of objects and lists, the schema itself being the first. */
-export const MAX_DEPTH = 16
+const MAX_DEPTH = 16
 /** Values of all kinds. */
-export const MAX_NODES = 500
+const MAX_NODES = 500
 
 /**
  * Work that one check of data may take: some for each keyword and value that is looked at, for each name of an object

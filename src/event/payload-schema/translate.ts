@@ -4,7 +4,7 @@
  */
 export type Translated = { source: string; size: number } | { problem: string }
 
-export const MAX_PATTERN = 512
+const MAX_PATTERN = 512
 /** `\p{L}` becomes hundreds of ranges. */
 const UNICODE_SIZE = 10
 

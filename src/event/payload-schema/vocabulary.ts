@@ -23,7 +23,7 @@ interface Keyword {
 
 const TYPES = ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string']
 
-export const isTexts = (value: unknown): value is string[] =>
+const isTexts = (value: unknown): value is string[] =>
   Array.isArray(value) &&
   value.every((one) => typeof one === 'string') &&
   new Set(value).size === value.length

@@ -3,7 +3,7 @@ import type { Answer } from './answers.ts'
 import type { Components } from './components.ts'
 
 /** What the webhook host answers in place of what was asked. */
-export const REFUSED: JsonSchema = {
+const REFUSED: JsonSchema = {
   type: 'object',
   properties: {
     ok: { type: 'boolean', const: false },

@@ -39,7 +39,7 @@ ${content}
   return { status, headers: { ...pageHeaders(leadsTo), ...headers }, body: document.text }
 }
 
-export const pageHeaders = (leadsTo: readonly string[] = []): Record<string, string> => ({
+const pageHeaders = (leadsTo: readonly string[] = []): Record<string, string> => ({
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy': [
     "default-src 'none'",

@@ -1,4 +1,5 @@
 import { API_SCOPES, PROTOCOL_SCOPES } from '../../access/sign-in/provider.ts'
+import { isObject } from '../../event/exact.ts'
 import type { Request } from '../server.ts'
 
 /** What a client may say of itself. Nothing that we would have to fetch. */
@@ -43,7 +44,7 @@ export function registrationBody({ body }: Request): Buffer {
 function parsed(body: Buffer): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(body.toString())
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined
+    return isObject(value) ? { ...value } : undefined
   } catch {
     return undefined
   }

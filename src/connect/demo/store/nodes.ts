@@ -48,7 +48,7 @@ export const productNode = (state: ShopState, product: ShopProduct, asked: Asked
   images: listOf(state, product, 'images', { first: asked.get('images') }),
 })
 
-export const lineNode = (state: ShopState, line: ShopLine) => ({
+const lineNode = (state: ShopState, line: ShopLine) => ({
   id: gid('LineItem', line.id),
   quantity: line.quantity,
   sku: `SKU-${line.product.id}`,

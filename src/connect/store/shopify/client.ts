@@ -23,7 +23,7 @@ export interface AdminOptions {
   random?: () => number
 }
 
-export const API_VERSION = '2026-10'
+const API_VERSION = '2026-10'
 const MOST_BYTES = 32 * 1024 * 1024
 const FIRST_BACKOFF_MS = 500
 const LONGEST_BACKOFF_MS = 30_000

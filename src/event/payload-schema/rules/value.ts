@@ -1,4 +1,4 @@
-import { isInteger } from '../../exact.ts'
+import { isInteger, isObject } from '../../exact.ts'
 import type { Check, Rule } from '../evaluate.ts'
 import { patternOf } from '../pattern.ts'
 import { equal } from './equal.ts'
@@ -27,7 +27,7 @@ function isType(value: unknown, type: unknown): boolean {
     case 'array':
       return Array.isArray(value)
     case 'object':
-      return typeof value === 'object' && value !== null && !Array.isArray(value)
+      return isObject(value)
     default:
       return typeof value === type
   }

@@ -7,7 +7,7 @@ export interface Sql {
 }
 
 /** DuckDB's types of the values that conditions compare with. */
-export const TYPES: Readonly<Record<ValueType | 'days', string>> = {
+const TYPES: Readonly<Record<ValueType | 'days', string>> = {
   integer: 'BIGINT',
   money: 'DECIMAL(18,2)',
   integerSum: 'HUGEINT',

@@ -1,0 +1,1 @@
+select count(*) as batches from event_log

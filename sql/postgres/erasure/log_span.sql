@@ -1,1 +1,0 @@
-select count(*) as batches, min(received_at) as oldest from event_log
