@@ -34,6 +34,19 @@ const SPREAD_WAITING = `
   from waiting, ids
   where event_log.received_at = waiting.received_at and event_log.batch_id = waiting.batch_id`
 
+/** Of cuts that batches came before which the lake does not hold yet, where these end once they are spread. */
+const MOVE_CUTS = `
+  with waiting as (select xid from event_log where xid >= $1::text::xid8)
+  update erasure
+  set cut_below = (
+    select (
+      ${EXPORTED_BELOW} + count(*) filter (where xid < cut_below)
+        * (pg_current_xact_id()::text::bigint - ${EXPORTED_BELOW}) / nullif(count(*), 0)
+    )::text::xid8
+    from waiting
+  )
+  where cut_below is not null`
+
 export interface Restored extends BackupDocument {
   /** What ended because it was due since the backup was made, and campaigns that start at what happens from now on only. */
   campaigns: { messages: number; runs: number; campaigns: number }
@@ -85,8 +98,9 @@ export async function restore(
           rows,
         )
       }
+      const below = [document.exported_below]
+      await tx.unsafe(MOVE_CUTS, below)
       for (const name of xids) {
-        const below = [document.exported_below]
         await tx.unsafe(`update ${name} set xid = '${EXPORTED_XID}' where xid < $1::text::xid8`, below)
         await tx.unsafe(
           name === 'event_log'
