@@ -83,8 +83,8 @@ export async function restore(
       if (document.first_log_day)
         await tx`call event_log_days(${document.first_log_day}::date, (now() at time zone 'UTC')::date + 7)`
       for (const name of OF_AN_EMPTY_SERVICE) await tx.unsafe(`delete from ${name}`)
-      const xids = await withXid(tx)
-      for (const name of xids) await tx.unsafe(`alter table ${name} disable trigger user`)
+      const guarded = await withTriggers(tx)
+      for (const name of guarded) await tx.unsafe(`alter table ${name} disable trigger user`)
       // COPY refuses tables whose row-level security holds for the owner too.
       const walled = await tx<
         { name: string }[]
@@ -100,7 +100,7 @@ export async function restore(
       }
       const below = [document.exported_below]
       await tx.unsafe(MOVE_CUTS, below)
-      for (const name of xids) {
+      for (const name of await withXid(tx)) {
         await tx.unsafe(`update ${name} set xid = '${EXPORTED_XID}' where xid < $1::text::xid8`, below)
         await tx.unsafe(
           name === 'event_log'
@@ -108,8 +108,8 @@ export async function restore(
             : `update ${name} set xid = pg_current_xact_id() where xid >= $1::text::xid8`,
           below,
         )
-        await tx.unsafe(`alter table ${name} enable trigger user`)
       }
+      for (const name of guarded) await tx.unsafe(`alter table ${name} enable trigger user`)
       // The files of replaced ones are in no backup: who walks one goes on in the newest.
       await tx`delete from served_generation where replaced_at is not null`
       const [ended] = await tx.unsafe<[Restored['campaigns']]>(statement('postgres', 'restore_campaigns'))
@@ -134,6 +134,15 @@ const OF_AN_EMPTY_SERVICE = [
   ...['secret', 'lake_state', 'attribution_state', 'event_log_day', 'worker_watch'],
   ...['server_process', 'rate_limit', 'sign_in_attempt', 'oidc_record'],
 ]
+
+/** Tables whose triggers would take rows of a backup for news. */
+async function withTriggers(tx: postgres.TransactionSql): Promise<string[]> {
+  const tables = await tx<{ name: string }[]>`
+    select distinct pg_class.oid::regclass::text as name
+    from pg_class join pg_trigger on tgrelid = pg_class.oid
+    where relkind in ('r', 'p') and not relispartition and relnamespace = 'public'::regnamespace and not tgisinternal`
+  return tables.map(({ name }) => name)
+}
 
 /** Tables whose rows carry the transaction that wrote them: ids of the old cluster mean nothing here. */
 async function withXid(tx: postgres.TransactionSql): Promise<string[]> {
