@@ -161,7 +161,8 @@ t.test('a letter from before an erasure brings nobody back', async (t) => {
   t.same(await outcomes(brand, [], { all: true }), ['of somebody who was erased'])
   t.same(await sql`select from dead_letter where brand_id = ${brand.id}`, [])
   t.same(await sql`select from contact where brand_id = ${brand.id}`, [])
-  t.match(await send(one, { eventId: 'e', data: data('a', email) }), { body: { ok: true } }, 'who comes back')
+  t.match(await send(one, { eventId: 'e', data: data('a', email) }), { body: { deduplicated: true } })
+  t.match(await send(one, { eventId: 'f', data: data('a', email) }), { body: { ok: true } }, 'who comes back')
 })
 
 t.test('lines that the lake refused are listed and replayed too', async (t) => {

@@ -3,6 +3,7 @@ import { receiveMessage } from '../src/campaign/receive.ts'
 import { workCampaigns } from '../src/campaign/round.ts'
 import { workDueRuns } from '../src/campaign/runner.ts'
 import { sendMessages } from '../src/campaign/sending.ts'
+import { startByEvents } from '../src/campaign/start-events.ts'
 import { setLogLevel } from '../src/log.ts'
 import type { Brand, Db } from '../src/op.ts'
 import { atOnceIn } from './fixtures/at-once.ts'
@@ -19,8 +20,8 @@ const { sql } = postgres
 const atOnce = atOnceIn(postgres)
 const PHONE = '+3545550101'
 
-/** A checkout of a customer is abandoned, and the campaign's message is due. */
-async function dueBrand() {
+/** A checkout of a customer is abandoned, and a campaign waits for that. */
+async function abandonedBrand() {
   clock.noon()
   const brand = await stage.brand()
   await stage.campaign(brand, { messages: { agent_reply: 'Here it is: {{cart.link}}' } })
@@ -35,6 +36,12 @@ async function dueBrand() {
   await stage.tell(brand, { topic: 'checkouts/create', triggeredAt: clock.now(), body })
   clock.pass(60)
   await stage.tick()
+  return brand
+}
+
+/** The campaign's message is due. */
+async function dueBrand() {
+  const brand = await abandonedBrand()
   await workCampaigns(parts, clock.now)
   clock.pass(31)
   return brand
@@ -100,4 +107,24 @@ t.test('so is what becomes of a message that is being sent', async (t) => {
     sendMessages({ ...parts, postgres: { ...postgres, forBrand: () => db } }, clock.now)
   await whileErased(brand, 'runs_of_messages', send)
   t.same(await saidIn(brand), [])
+})
+
+t.test('of events that are started one by one those of who is erased meanwhile start nothing', async (t) => {
+  t.capture(process.stderr, 'write')
+  const brand = await abandonedBrand()
+  await askErasure(app.pipeline, brand.id, '7')
+  const db = postgres.forBrand(brand.id)
+  const steps: Db['tx'][] = [
+    async () => {
+      throw new Error('not all at once')
+    },
+    async (work) => {
+      const listed = await db.tx(work)
+      await goOnErasing(app.pipeline, brand.id)
+      return listed
+    },
+  ]
+  const tx: Db['tx'] = (work) => (steps.shift() ?? db.tx)(work)
+  t.equal(await startByEvents({ ...postgres, forBrand: () => ({ ...db, tx }) }, clock.now()), 0)
+  t.same(await sql`select from campaign_run where brand_id = ${brand.id}`, [])
 })

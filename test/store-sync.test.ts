@@ -528,6 +528,27 @@ t.test('a reconcile brings what webhooks left out, with its events, once', async
   t.same(await eventsOf(db, brand), all)
 })
 
+t.test('what changed since a walk that began by a clock which was ahead is read', async (t) => {
+  const { brand, life, options } = await shop(t, randomSource(t), 0)
+  await reconcile(options)
+  await db.postgres.sql`
+    update store_sync set started_at = now() + interval '1 day' where brand_id = ${brand.id}`
+  life.state.addOrder(life.now, {
+    customer: null,
+    email: 'a@example.com',
+    lines: life.state.lines(randomSource(t)),
+  })
+  await reconcile(options)
+  t.equal((await orders(brand)).length, 1)
+})
+
+t.test('a walk begins no later than by the clock of Postgres', async (t) => {
+  const { options } = await shop(t, randomSource(t), 0)
+  const ahead = new Date(Date.now() + DAY_MS)
+  await reconcile({ ...options, now: () => ahead })
+  t.ok(((await ordersWalk(options))?.started_at ?? ahead) < ahead)
+})
+
 t.test(
   'an order that only a reconcile tells of completes its checkout, whichever is known first',
   async (t) => {

@@ -76,6 +76,7 @@ t.test('a tick may have more batches than a call has room for arguments', async 
   const now = Date.now()
   const batches = Array.from({ length: 140_000 }, () => ({
     batch_id: randomUUID(),
+    xid: '3',
     event_count: 1,
     received_at: new Date(now),
   }))

@@ -1,5 +1,6 @@
 import { v7 } from 'uuid'
 import { abreast } from '../abreast.ts'
+import { heldLease } from '../access/lease.ts'
 import type { Seal } from '../access/seal.ts'
 import { isUnavailable } from '../errors.ts'
 import type { ConsentChannel } from '../identity/contact.ts'
@@ -41,6 +42,8 @@ const KEPT_AT_ONCE = 250
 const KEPT_ABREAST = 4
 /** A claim is anybody's again after this long; each attempt begins it anew. */
 const LEASE_MS = 300_000
+/** An attempt that has not begun so long before its claim ends is left to whoever takes the message then. */
+const MARGIN_MS = 60_000
 /** What a turn has not begun after this long is left for the next one: neither claims nor the job's time may end before. */
 const LONGEST_TURN_MS = 30_000
 /** Attempts of one channel at the same time. */
@@ -162,8 +165,11 @@ async function sendOne(
   now: () => Date,
   { baseUrl, signal }: SenderParts,
 ): Promise<Sent | null> {
+  const lease = heldLease(LEASE_MS - MARGIN_MS)
+  lease.renewed(lease.mark())
   const message = await begin(db, channel, { claim, id }, now())
-  if (!message) return null
+  // A process that was frozen since may be the only one that does not know that another one sent it, or they said no.
+  if (!message || !lease.held) return null
   const sent = await channel
     .send(
       {

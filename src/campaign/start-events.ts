@@ -47,29 +47,29 @@ async function startEach(postgres: Postgres, brandId: string, now: Date): Promis
   const db = postgres.forBrand(brandId)
   const later = new Date(now.getTime() + RETRY_MS)
   let made = 0
-  for (const event of await db.tx((tx) => eventsDue(tx, now, MOST)))
+  for (const { event_id } of await db.tx((tx) => take(tx, 'trigger_events_take', [now, MOST])))
     try {
-      made += await db.tx((tx) => startThese(tx, [event], now))
+      // Its customer may have been erased since, or another one has started it.
+      made += await db.tx(async (tx) =>
+        startThese(tx, await take(tx, 'trigger_event_take', [event_id, now]), now),
+      )
     } catch (error) {
-      log('error', 'trigger_failed', { brand_id: brandId, event_id: event.event_id, ...errorFields(error) })
-      await db.run('trigger_event_later', [event.event_id, later])
+      log('error', 'trigger_failed', { brand_id: brandId, event_id, ...errorFields(error) })
+      await db.run('trigger_event_later', [event_id, later])
     }
   return made
 }
 
 async function startSome(postgres: Postgres, brandId: string, now: Date, most: number) {
   return await postgres.forBrand(brandId).tx(async (tx) => {
-    const events = await eventsDue(tx, now, most)
+    const events = await take(tx, 'trigger_events_take', [now, most])
     return { taken: events.length, made: await startThese(tx, events, now) }
   })
 }
 
 /** Numbers that a double would change are texts of their digits: so filters compare them, and messages say them. */
-async function eventsDue(tx: Statements, now: Date, most: number): Promise<TriggerEvent[]> {
-  const rows = await tx.many<Omit<TriggerEvent, 'properties'> & { properties: string }>(
-    'trigger_events_take',
-    [now, most],
-  )
+async function take(tx: Statements, statement: string, args: unknown[]): Promise<TriggerEvent[]> {
+  const rows = await tx.many<Omit<TriggerEvent, 'properties'> & { properties: string }>(statement, args)
   return rows.map((row) => ({
     ...row,
     properties: parseWithTexts(row.properties) as TriggerEvent['properties'],

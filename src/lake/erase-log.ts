@@ -24,6 +24,12 @@ interface Place {
   batch_id: string
 }
 
+interface Batch extends Place {
+  payload: Buffer
+  /** When the brand was first cut after it committed. */
+  cut_at: Date | null
+}
+
 /** Called in the transaction that erases from a batch. */
 type Note = (tx: Statements, counts: LogCounts) => Promise<void>
 const NOTHING: Note = async () => {}
@@ -104,12 +110,10 @@ export async function eraseOtherLines(
   const until = new Date()
   let after: Place = FIRST
   for (let done = 0; ; ) {
-    const place = [after.received_at, after.batch_id, until, PAGE]
-    const page = await withEventLog(pipeline, (tx) =>
-      tx.many<Place & { payload: Buffer }>('log_batches_after', place),
-    )
+    const place = [wanted.brandId, after.received_at, after.batch_id, until, PAGE]
+    const page = await withEventLog(pipeline, (tx) => tx.many<Batch>('log_batches_after', place))
     for (const batch of page) {
-      const lines = await linesAbout(pipeline, wanted, batch.payload)
+      const lines = await linesAbout(pipeline, wanted, batch)
       if (lines.length) await withEventLog(pipeline, (tx) => eraseIn(tx, batch, lines, total, note))
     }
     const last = page.at(-1)
@@ -124,7 +128,7 @@ export async function eraseOtherLines(
 async function linesAbout(
   { postgres, storePlatformDomain }: Pipeline,
   { brandId, people }: Wanted,
-  payload: Buffer,
+  { payload, cut_at }: Batch,
 ): Promise<number[]> {
   const found: number[] = []
   const perhaps: { number: number; identity: Identity }[] = []
@@ -134,7 +138,7 @@ async function linesAbout(
     if (line === null) {
       if (people.areInText(text)) found.push(number)
     } else if (line.brand_id === brandId && people.mayBeNamedBy(line))
-      perhaps.push({ number, identity: identityIn(line) })
+      perhaps.push({ number, identity: identityIn(line, cut_at) })
   }
   if (perhaps.length === 0) return found
   const identities = perhaps.map(({ identity }) => identity)
@@ -150,12 +154,12 @@ function read(text: string): EventLine | null {
   }
 }
 
-const identityIn = (line: EventLine): Identity => ({
+const identityIn = (line: EventLine, cutAt: Date | null): Identity => ({
   storeCustomerId: line.store_customer_id,
   profileId: line.profile_id,
   email: line.email,
   phone: line.phone,
   anonymousId: line.anonymous_id,
-  seenAt: new Date(line.occurred_at),
+  seenAt: new Date(Math.min(line.occurred_at, cutAt?.getTime() ?? line.occurred_at)),
   origin: line.origin === 'browser' ? 'browser' : undefined,
 })

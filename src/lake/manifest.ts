@@ -153,8 +153,9 @@ export const unfinished = (error: unknown, what: string): unknown =>
   errorCode(error) === 'ENOENT' ? new Outrun(what) : error
 
 /**
- * Publishes written files by one transaction, all of them or, where one was removed meanwhile, none. Those of an attempt that another worker outran are removed: nobody will
- * ever list them. After any other failure they stay, since a lost connection does not say whether they were published.
+ * Publishes written files by one transaction, all of them or, where one was removed meanwhile, none. Those of an attempt
+ * that another worker outran are removed: nobody will ever list them. After any other failure they stay, since a lost
+ * connection does not say whether they were published.
  */
 export async function publishFiles(
   { postgres, lakeDir }: { postgres: Postgres; lakeDir: string },

@@ -29,7 +29,8 @@ export interface PoisonLine {
  */
 export async function poisonIn(pipeline: Pipeline, batches: readonly Batch[]): Promise<PoisonLine[]> {
   const [brand] = await pipeline.postgres.pipeline.many<{ id: string }>('brand_ids')
-  if (!brand) return []
+  const xid = batches[0]?.xid
+  if (!brand || xid === undefined) return []
   return await withWorkspace(pipeline, async (_, folder) => {
     const path = join(folder, 'lines.ndjson')
     await writeLines(pipeline, batches, path, TICK_BOUNDS)
@@ -39,7 +40,8 @@ export async function poisonIn(pipeline: Pipeline, batches: readonly Batch[]): P
     let last: unknown
     const isRead = async (low: number, high: number): Promise<boolean> => {
       try {
-        await rehearse(pipeline, subjects, [...lines.slice(low, high).map(({ text }) => text), ordinary])
+        const texts = [...lines.slice(low, high).map(({ text }) => text), ordinary]
+        await rehearse(pipeline, subjects, xid, texts)
         return true
       } catch (error) {
         if (!isRefusal(error)) throw error
@@ -72,11 +74,16 @@ async function linesByBrand(file: LineFile): Promise<NumberedLine[]> {
 const LINE_END = Buffer.from('\n')
 
 /** All that a tick does with lines, up to its publication. */
-async function rehearse(pipeline: Pipeline, subjects: Subjects, lines: readonly Buffer[]): Promise<void> {
+async function rehearse(
+  pipeline: Pipeline,
+  subjects: Subjects,
+  xid: string,
+  lines: readonly Buffer[],
+): Promise<void> {
   await withWorkspace(pipeline, async (duck, folder) => {
     const path = join(folder, 'part.ndjson')
     await writeFile(path, Buffer.concat(lines.flatMap((line) => [line, LINE_END])))
-    const batch = { batch_id: uuidv7(), event_count: lines.length, received_at: new Date() }
+    const batch = { batch_id: uuidv7(), xid, event_count: lines.length, received_at: new Date() }
     await readEvents(pipeline, duck, path, [batch], { tick: 0, subjects })
     await duck.run(`create table rehearsed as ${asEvents('new_lines')}`)
     const awaited = await awaitedEvents(pipeline, duck)

@@ -5,6 +5,7 @@ import { type Duck, isBroken, isOutOfMemory, literal } from '../store/duckdb.ts'
 import { makeTable } from '../store/duckdb-table.ts'
 import { statement } from '../store/sqlfile.ts'
 import { type Batch, firstLinesOf, placeOf } from './batches.ts'
+import { putBeforeCuts } from './cuts.ts'
 import type { DeadLine } from './dead-lines.ts'
 import { leaveOutErased } from './erased-lines.ts'
 import { LineFile } from './line-file.ts'
@@ -47,12 +48,13 @@ export async function readEvents(
   pipeline: Pipeline,
   duck: Duck,
   path: string,
-  batches: readonly Pick<Batch, 'batch_id' | 'event_count' | 'received_at'>[],
+  batches: readonly Omit<Batch, 'bytes'>[],
   { tick, subjects, poison = [] }: Tick,
 ): Promise<ReadEvents> {
   const firstLines = firstLinesOf(batches)
   const blanked = await loadLines(duck, path, numbered(poison, batches, firstLines))
   await loadBrands(pipeline, duck)
+  await putBeforeCuts(pipeline, duck, batches, firstLines)
 
   const dead = await duck.rows<{ n: number; brand_id: string | null; reason: string }>(
     statement('duckdb', 'dead_lines'),

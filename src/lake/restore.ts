@@ -34,6 +34,19 @@ const SPREAD_WAITING = `
   from waiting, ids
   where event_log.received_at = waiting.received_at and event_log.batch_id = waiting.batch_id`
 
+/** Of cuts that batches came before which the lake does not hold yet, where these end once they are spread. */
+const MOVE_CUTS = `
+  with waiting as (select xid from event_log where xid >= $1::text::xid8)
+  update erasure
+  set cut_below = (
+    select (
+      ${EXPORTED_BELOW} + count(*) filter (where xid < cut_below)
+        * (pg_current_xact_id()::text::bigint - ${EXPORTED_BELOW}) / nullif(count(*), 0)
+    )::text::xid8
+    from waiting
+  )
+  where cut_below is not null`
+
 export interface Restored extends BackupDocument {
   /** What ended because it was due since the backup was made, and campaigns that start at what happens from now on only. */
   campaigns: { messages: number; runs: number; campaigns: number }
@@ -70,8 +83,8 @@ export async function restore(
       if (document.first_log_day)
         await tx`call event_log_days(${document.first_log_day}::date, (now() at time zone 'UTC')::date + 7)`
       for (const name of OF_AN_EMPTY_SERVICE) await tx.unsafe(`delete from ${name}`)
-      const xids = await withXid(tx)
-      for (const name of xids) await tx.unsafe(`alter table ${name} disable trigger user`)
+      const guarded = await withTriggers(tx)
+      for (const name of guarded) await tx.unsafe(`alter table ${name} disable trigger user`)
       // COPY refuses tables whose row-level security holds for the owner too.
       const walled = await tx<
         { name: string }[]
@@ -85,8 +98,9 @@ export async function restore(
           rows,
         )
       }
-      for (const name of xids) {
-        const below = [document.exported_below]
+      const below = [document.exported_below]
+      await tx.unsafe(MOVE_CUTS, below)
+      for (const name of await withXid(tx)) {
         await tx.unsafe(`update ${name} set xid = '${EXPORTED_XID}' where xid < $1::text::xid8`, below)
         await tx.unsafe(
           name === 'event_log'
@@ -94,8 +108,8 @@ export async function restore(
             : `update ${name} set xid = pg_current_xact_id() where xid >= $1::text::xid8`,
           below,
         )
-        await tx.unsafe(`alter table ${name} enable trigger user`)
       }
+      for (const name of guarded) await tx.unsafe(`alter table ${name} enable trigger user`)
       // The files of replaced ones are in no backup: who walks one goes on in the newest.
       await tx`delete from served_generation where replaced_at is not null`
       const [ended] = await tx.unsafe<[Restored['campaigns']]>(statement('postgres', 'restore_campaigns'))
@@ -120,6 +134,15 @@ const OF_AN_EMPTY_SERVICE = [
   ...['secret', 'lake_state', 'attribution_state', 'event_log_day', 'worker_watch'],
   ...['server_process', 'rate_limit', 'sign_in_attempt', 'oidc_record'],
 ]
+
+/** Tables whose triggers would take rows of a backup for news. */
+async function withTriggers(tx: postgres.TransactionSql): Promise<string[]> {
+  const tables = await tx<{ name: string }[]>`
+    select distinct pg_class.oid::regclass::text as name
+    from pg_class join pg_trigger on tgrelid = pg_class.oid
+    where relkind in ('r', 'p') and not relispartition and relnamespace = 'public'::regnamespace and not tgisinternal`
+  return tables.map(({ name }) => name)
+}
 
 /** Tables whose rows carry the transaction that wrote them: ids of the old cluster mean nothing here. */
 async function withXid(tx: postgres.TransactionSql): Promise<string[]> {

@@ -1,4 +1,4 @@
--- After the clock of Postgres was ahead and was set back: what was done with a brand later than now, or waits for longer than
+-- After the clock of Postgres, or of a worker, was ahead and was set back: what was done with a brand later than now, or waits for longer than
 -- anything does, would not be done again until then.
 with planned as (
     update lake_brand
@@ -29,6 +29,26 @@ searched as (
     update trigger_cursor
     set as_of = now()
     where as_of > now() + interval '5 minutes'
+),
+
+-- Who holds one has it for as long as any claim lasts, also by a clock that is ahead.
+runs as (
+    update campaign_run
+    set claimed_until = now() + interval '5 minutes'
+    where state = 'waiting' and due_at <= now() and claimed_until > now() + interval '10 minutes'
+),
+
+messages as (
+    update message
+    set claimed_until = now() + interval '5 minutes'
+    where status = 'queued' and next_attempt_at <= now() and claimed_until > now() + interval '10 minutes'
+),
+
+-- One that could not be worked on waits for a minute.
+triggers as (
+    update trigger_event
+    set due_at = now()
+    where due_at > now() + interval '10 minutes'
 ),
 
 removal as (

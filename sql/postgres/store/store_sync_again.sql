@@ -1,6 +1,6 @@
 -- Finished walks of back-fill begin anew, unless one is in the middle.
 update store_sync
-set position = null, done = 0, started_at = $2, finished_at = null
+set position = null, done = 0, started_at = least($2, now()), finished_at = null
 where
     brand_id = $1
     and purpose = 'backfill'

@@ -25,7 +25,7 @@ export interface Place extends Receiver {
   storePlatformDomain: string
 }
 
-/** What is answered with 200 when the event is stored, by this delivery or an earlier one. */
+/** What is answered with 200 when the event is stored, by this delivery or an earlier one, or stays out for good. */
 export type Accepted = { ok: true; custom_event_id: string; flow_event_id: null } | { deduplicated: true }
 
 /** What could not be stored: the SQLSTATE, by which definition, and whom it is about. */
@@ -36,7 +36,7 @@ export interface Unfit {
   phone: string | null
 }
 
-/** Not stored: whom it is about was erased after it came. */
+/** Not stored, nor when it is sent again: whom it is about was erased after it came. */
 export interface Late {
   erased: true
 }
@@ -93,7 +93,7 @@ export async function accept(place: Place, delivery: Delivery): Promise<Accepted
 async function store(
   tx: Statements,
   { brandId, providerId, storePlatformDomain }: Place,
-  { type, eventId, data, receivedAt }: Delivery,
+  { type, eventId, data, receivedAt, occurredAt }: Delivery,
   { definitionId, externalId, properties, ...sent }: Entity,
 ): Promise<Accepted | Late> {
   await tx.one('store_deadline', [DEADLINE_MS])
@@ -103,7 +103,10 @@ async function store(
   const [erasedAt] = await erasedAmong(tx, brandId, [{ ...said, seenAt: receivedAt }], {
     storePlatformDomain,
   })
-  if (erasedAt) return { erased: true }
+  if (erasedAt) {
+    await tx.run('custom_delivery_late', [providerId, eventId, definitionId])
+    return { erased: true }
+  }
   const claimed = await tx.run('custom_delivery_claim', [providerId, eventId, definitionId])
   if (claimed === 0) return { deduplicated: true }
   const contact = await upsertContact(tx, { subject: null, email, phone, firstName: null, lastName: null })
@@ -122,6 +125,7 @@ async function store(
     event_type: type,
     // Event ids are a provider's own; the lake knows one name space per brand.
     event_id: `${providerId}:${eventId}`,
+    occurred_at: occurredAt.getTime(),
     ...said,
     ...(store_customer_id === null ? {} : { store_customer_id }),
     properties,

@@ -82,7 +82,7 @@ export async function replayDeadLetter(place: Omit<Place, 'providerId'>, id: str
 async function outcomeOf(place: Place, { body, received_at, present_type }: WithBody): Promise<Replayed> {
   if (body.length === 0) return 'no longer kept'
   try {
-    const sent = readBody(body, received_at)
+    const sent = readBody(body, received_at, new Date())
     const delivery = { ...sent, type: present_type ?? sent.type }
     const accepted = await accept(place, delivery)
     if ('unfit' in accepted) return { failed: reasonOf(accepted.unfit) }

@@ -1,4 +1,3 @@
-import { fail } from '../../errors.ts'
 import { type Accepted, accept, type Place } from './accept.ts'
 import { keepDeadLetter } from './dead-letter.ts'
 import type { Delivery } from './delivery.ts'
@@ -9,7 +8,7 @@ export type Delivered = Accepted | { ok: false; reason: 'dead_letter'; message: 
 /** As `accept`, but keeps what cannot be stored as a dead letter. */
 export async function deliver(place: Place, delivery: Delivery): Promise<Delivered> {
   const accepted = await accept(place, delivery)
-  if ('erased' in accepted) throw fail('unavailable', 'The customer is being erased. Send it again later.')
+  if ('erased' in accepted) return { deduplicated: true }
   if (!('unfit' in accepted)) return accepted
   await keepDeadLetter(place, delivery, accepted)
   return {

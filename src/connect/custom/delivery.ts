@@ -13,6 +13,8 @@ export interface Delivery {
   /** The body as it came. */
   raw: Buffer
   receivedAt: Date
+  /** When its event happened; what is replayed happens as it is replayed. */
+  occurredAt: Date
 }
 
 /** The headers that say again what the body says. */
@@ -45,7 +47,7 @@ export function readDelivery(raw: Buffer, stated: Stated): Delivery {
 }
 
 /** Reads a body alone, as when a dead letter is replayed. */
-export function readBody(raw: Buffer, receivedAt: Date): Delivery {
+export function readBody(raw: Buffer, receivedAt: Date, occurredAt = receivedAt): Delivery {
   const body = parsed(raw)
   const sent = body.value
   if (!isObject(sent)) throw refuse('invalid_payload', 'The body must be a JSON object')
@@ -65,7 +67,7 @@ export function readBody(raw: Buffer, receivedAt: Date): Delivery {
   })
   if (problems[0] !== undefined) throw refuse('invalid_payload', problems[0])
   const data = inexact ? (body.exact() as { data: Record<string, unknown> }).data : read
-  return { type, eventId, data, raw, receivedAt }
+  return { type, eventId, data, raw, receivedAt, occurredAt }
 }
 
 function parsed(raw: Buffer): Body {

@@ -61,10 +61,11 @@ export async function backfill(options: SyncOptions & { again?: boolean }): Prom
  * time it begins where the back-fill began, or at the connection.
  */
 export async function reconcile(options: SyncOptions): Promise<Walked[]> {
-  const { connectedAt } = options.connection
+  const { connection, now = () => new Date() } = options
   return await walkAll(options, 'reconcile', (known, filled) => {
-    const from = known?.started_at ?? filled?.started_at ?? connectedAt
-    return { since: new Date(from.getTime() - OVERLAP_MS) }
+    // A walk that a clock which was ahead began later than now says nothing: the one before it does.
+    const begun = [known?.started_at, known?.since, filled?.started_at].find((at) => at && at <= now())
+    return { since: new Date((begun ?? connection.connectedAt).getTime() - OVERLAP_MS) }
   })
 }
 

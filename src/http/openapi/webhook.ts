@@ -54,7 +54,11 @@ const ACCEPTED: JsonSchema = {
 const REPEATED: JsonSchema = {
   type: 'object',
   properties: {
-    deduplicated: { type: 'boolean', const: true, description: 'This event id was accepted before.' },
+    deduplicated: {
+      type: 'boolean',
+      const: true,
+      description: 'This event id was accepted before, or whom it tells of was erased as it came.',
+    },
   },
   required: ['deduplicated'],
 }
