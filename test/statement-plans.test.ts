@@ -103,7 +103,7 @@ const INSUFFICIENT_PRIVILEGE = '42501'
 /** Without what is no query, and what is of the queue's tables, which are made when it starts. */
 const queries = [...sqlFiles('sql/postgres')].filter(([, text]) => {
   const code = text.replace(/^--.*$/gm, '').trim()
-  return !/^(call|set)\b/.test(code) && !code.includes('pgboss.')
+  return !/^(call|lock|set)\b/.test(code) && !code.includes('pgboss.')
 })
 
 interface Routine {
