@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { text as textOf } from 'node:stream/consumers'
 import t from 'tap'
-import { createCampaign } from '../src/campaign/saved.ts'
+import { createCampaign, setCampaignStatus } from '../src/campaign/saved.ts'
 import { timeOption } from '../src/cli/command.ts'
 import { COMMANDS } from '../src/cli/commands.ts'
 import { main } from '../src/cli/main.ts'
@@ -43,6 +43,22 @@ t.test('a refresh as of a time to come is refused: its results would be those of
     await recoup('refresh', '--brand', 'one', '--as-of', '2099-01-01'),
     refused(/--as-of must be in the past/),
   )
+})
+
+t.test('a refresh as of the past is refused while campaigns would take who comes back for new', async (t) => {
+  await recoup('brand', 'create', '--name', 'Sends', '--shop', 'sends')
+  const [brand] = await db.postgres.sql<{ id: string }[]>`select id from brand where name = 'Sends'`
+  const own = db.postgres.forBrand(brand?.id ?? '')
+  const { id } = await createCampaign(
+    own,
+    { trigger_event: 'customer_winback', action_type: 'email' },
+    'test',
+  )
+  await setCampaignStatus(own, id, 'active', new Date())
+  const refresh = () => recoup('refresh', '--brand', 'sends', '--as-of', '2026-01-01')
+  t.match(await refresh(), refused(/Pause those that start at segment_entered, customer_winback/))
+  await setCampaignStatus(own, id, 'paused', new Date())
+  t.match(await refresh(), { code: 0 })
 })
 
 t.test('an import never writes its rejects over what it reads', async (t) => {
@@ -303,7 +319,7 @@ t.test('a segment that is not there is answered with those that are, which are l
 })
 
 t.test('campaigns are listed, archived ones when they are asked for', async (t) => {
-  const [brand] = await sql`select id from brand`
+  const [brand] = await sql`select id from brand where name = 'Shop'`
   const brandDb = db.postgres.forBrand(brand?.id)
   const made = await createCampaign(
     brandDb,

@@ -317,6 +317,31 @@ t.test('event definitions', async (t) => {
     t.match(await call(`PATCH ${path}/${twin.body.id}`, { type: 'order_created' }), { status: 409 })
   })
 
+  await t.test('a type is renamed in rules that say what was taken once, too', async (t) => {
+    const place = `/v1/providers/${await provider()}/event-definitions`
+    const { body } = await call(`POST ${place}`, stamp({ type: 'wish_made' }))
+    const named = (value: string) => ({ source: 'product_events', field: 'event_kind', op: '=', value })
+    const saved = (value: string) => ({
+      source: 'customer_profile',
+      rule: {
+        all: [
+          named(value),
+          { source: 'customer_attributes', field: 'attributes.home_country', op: '=', value: 'NO' },
+        ],
+      },
+    })
+    const as = signIn(brand)
+    const definition = { source: 'customer_profile', rule: named('wish_made') }
+    const made = await callAs('POST /v1/segments', { as, body: { name: 'Wishing', definition } })
+    await db.postgres.sql`
+      update segment_version set definition = ${JSON.stringify(saved('wish_made'))}::text::jsonb
+      where segment_id = ${made.body.id}`
+    t.match(await call(`PATCH ${place}/${body.id}`, { type: 'wish_sent' }), { status: 200 })
+    t.match(await callAs(`GET /v1/segments/${made.body.id}`, { as }), {
+      body: { definition: saved('wish_sent') },
+    })
+  })
+
   await t.test('what happened to a message is not the type that is called so', async (t) => {
     const place = `/v1/providers/${await provider()}/event-definitions`
     const { body } = await call(`POST ${place}`, stamp({ type: 'message_replied' }))

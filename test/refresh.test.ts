@@ -115,6 +115,20 @@ t.test('a refresh of a large brand says when it waits for room, which is no time
   t.ok(Number(row?.ms) <= performance.now() - started - waited + 1, `${row?.ms} ms without ${waited}`)
 })
 
+t.test('a refresh of a large brand that waited for room counts what came meanwhile', async (t) => {
+  const { brand, view, save, members } = await store(shared)
+  await save('viewers', { source: 'product_events', rule: { field: 'event_kind', op: '=', value: 'product_viewed' } })
+  const large = createSlots({ all: 1, past: 1 })
+  const leave = await large.take({ brandId: randomUUID(), past: false }, new AbortController().signal)
+  const { promise: waiting, resolve } = Promise.withResolvers<void>()
+  const refreshed = refreshBrand({ ...shared, large }, brand.id, { smallRows: 0, onWait: () => resolve() })
+  await waiting
+  await view(new Date(), 'ann')
+  leave()
+  await refreshed
+  t.same(await members('viewers'), ['ann'])
+})
+
 t.test('a write transaction in another database of the cluster', async (t) => {
   const own = await cluster(t, { max_prepared_transactions: '1' })
   await migrate(own.url)

@@ -63,6 +63,9 @@ export async function startByResults(
   return made
 }
 
+/** What refreshes find out. */
+export const RESULT_TRIGGERS = ['segment_entered', 'customer_winback', 'browse_abandoned'] as const
+
 /** What active campaigns wait for: all else is not searched. */
 interface Awaited {
   /** Ids of the segments that they name. */
@@ -75,9 +78,8 @@ async function awaitedOf(
   postgres: RunnerParts['postgres'],
   { brand_id: brandId, as_of: at }: DueBrand,
 ): Promise<Awaited> {
-  const triggers = ['segment_entered', 'customer_winback', 'browse_abandoned']
-  const campaigns = await campaignsTriggered(postgres.forBrand(brandId), triggers)
-  const [ofSegments = [], ofWinbacks = [], ofBrowsed = []] = triggers.map((trigger) =>
+  const campaigns = await campaignsTriggered(postgres.forBrand(brandId), RESULT_TRIGGERS)
+  const [ofSegments = [], ofWinbacks = [], ofBrowsed = []] = RESULT_TRIGGERS.map((trigger) =>
     campaigns.filter(
       ({ trigger_event, formerly }) =>
         trigger_event === trigger || formerly.some(({ type }) => type === trigger),

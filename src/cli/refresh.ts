@@ -1,4 +1,6 @@
 import type { App } from '../app.ts'
+import { RESULT_TRIGGERS } from '../campaign/start-results.ts'
+import { campaignsTriggered } from '../campaign/starter.ts'
 import { compactBrand } from '../lake/compact.ts'
 import { snapshotAll } from '../lake/horizon.ts'
 import { Outrun } from '../lake/manifest.ts'
@@ -35,6 +37,15 @@ async function refreshInTurn({ pipeline }: App, brandId: string, options: Refres
   }
 }
 
+/** Whoever enters a segment again with the refresh after one of the past is no news, and would be taken for it. */
+async function refuseStarts({ postgres }: App, brandId: string): Promise<void> {
+  const campaigns = await campaignsTriggered(postgres.forBrand(brandId), RESULT_TRIGGERS)
+  if (campaigns.length === 0) return
+  throw new UsageError(
+    `--as-of would have campaigns message everybody who enters their segments again with the refresh after it. Pause those that start at ${RESULT_TRIGGERS.join(', ')} (recoup campaign list), and turn them on after the next refresh`,
+  )
+}
+
 export const refreshCommands = [
   command({
     name: 'refresh',
@@ -53,6 +64,7 @@ export const refreshCommands = [
       if (asOf && asOf > new Date())
         throw new UsageError('--as-of must be in the past: a refresh publishes what it finds')
       const { app, brand: found } = await ofBrand(run)
+      if (asOf) await refuseStarts(app, found.id)
       const shown = progress('refresh')
       const started = performance.now()
       const events = await snapshotAll(app.pipeline)

@@ -57,12 +57,13 @@ export interface SessionOptions {
 /**
  * Opens the sources of a brand (columns of `RELATIONS`, current versions only) and `params`, then locks them in. With
  * `since`, also `changed_subjects (relation, subject, since)`: whom the rows that a later tick than `since` wrote are
- * about, or were about in an earlier version. An earlier version that was folded away since is not known.
+ * about, or were about in an earlier version. An earlier version that was folded away since is not known. An instant that is
+ * asked for by a function is that of reading the manifest, which room is waited for before.
  */
 export async function openSession(
   pipeline: Pipeline,
   brand: Brand,
-  asOf: Date,
+  asked: Date | (() => Date),
   {
     since = [],
     smallRows = SMALL_ROWS,
@@ -89,6 +90,7 @@ export async function openSession(
   try {
     // It may have waited.
     const manifest = isRationed ? await readManifest() : first
+    const asOf = typeof asked === 'function' ? asked() : asked
     const opened = openedOf(manifest, since, read?.(isSmall, manifest))
     const place =
       isSmall && brief

@@ -7,6 +7,7 @@ import { type BrandRow, brandRow } from './brand-row.ts'
 import { turnsNow } from './cadence.ts'
 import { editedOf } from './edited.ts'
 import type { SegmentRow } from './evaluate.ts'
+import { Instant } from './instant.ts'
 import { BOTH, type Part, type Parts, roundsOf } from './part.ts'
 import { checkRuled } from './ruled.ts'
 import { type RefreshOptions, type RefreshReport, type Run, refreshParts } from './run.ts'
@@ -30,7 +31,7 @@ export async function refreshBrand(
   let brand = await brandRow(pipeline, brandId)
   const asked = options.verify ? [...BOTH] : options.parts
   const [first, second] = roundsOf(brand, isAnew(brand, models), asked)
-  const run = { models, asOf: options.asOf ?? new Date(), worked: { since: performance.now() } }
+  const run = { models, asOf: new Instant(options.asOf), worked: { since: performance.now() } }
   const { failures } = brand
   let report = await refreshRound(pipeline, brand, { ...run, parts: first }, options)
   if (second) {
@@ -82,5 +83,5 @@ async function editedNow(
 ): Promise<ReadonlySet<string>> {
   if (verify || !parts.has('segments') || brand.own_rows < smallRows || isAnew(brand, models))
     return new Set()
-  return editedOf((await turnsNow(pipeline, brand.id, asOf, false)).due)
+  return editedOf((await turnsNow(pipeline, brand.id, asOf.now, false)).due)
 }

@@ -62,7 +62,7 @@ export async function renameEventInSegments(
     const definition = parseStored(saved)
     const renamed = renamedIn(definition, from, to)
     if (renamed === definition) continue
-    const tree = parseDefinition(renamed)
+    const tree = parseDefinition(renamed, { isSaved: true })
     await saveNextVersion(tx, { id, version, tree, definition: renamed, createdBy: by })
   }
 }

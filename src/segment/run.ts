@@ -11,6 +11,7 @@ import { type BrandRow, brandRow } from './brand-row.ts'
 import { turnsNow } from './cadence.ts'
 import { evaluateSegments, type SegmentRow } from './evaluate.ts'
 import { ask } from './held.ts'
+import type { Instant } from './instant.ts'
 import { countKept } from './kept.ts'
 import { carryCustomers, computeMarts, computeTouched, openStaging } from './marts.ts'
 import { diffMembers } from './member-diff.ts'
@@ -61,7 +62,7 @@ type Timed = <T>(step: string, work: () => Promise<T>, rows: (result: T) => numb
 export interface Run {
   parts: Parts
   models: readonly Model[]
-  asOf: Date
+  asOf: Instant
   /** Since when, less what it waited for room. */
   worked: { since: number }
   /** Of segments that another run of the same refresh evaluates. */
@@ -77,16 +78,16 @@ export async function refreshParts(
 ): Promise<RefreshReport> {
   const { pipeline: db } = pipeline.postgres
   const turns = parts.has('segments')
-    ? await turnsNow(pipeline, brand.id, asOf, isAnew(brand, models), waits)
+    ? await turnsNow(pipeline, brand.id, asOf.now, isAnew(brand, models), waits)
     : { due: [], waiting: [] }
   const leased = turns.due.map(({ id }) => id)
   if (leased.length) await db.run('segments_lease', [brand.id, LEASE_SECONDS, leased])
   let session: Session | undefined
   try {
     const start = startOf(brand, parts, turns.due)
-    const goesOn = start !== null && (brand.as_of === null || asOf >= brand.as_of)
+    const goesOn = start !== null && (brand.as_of === null || asOf.now >= brand.as_of)
     const needs = needsOf(models, turns, parts)
-    session = await openSession(pipeline, brand, asOf, {
+    session = await openSession(pipeline, brand, () => asOf.fix(), {
       since: goesOn ? start.ticks : [],
       read: needs.sources,
       brief: true,
