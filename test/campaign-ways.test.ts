@@ -617,6 +617,18 @@ t.test('runs of a brand that cannot be read wait ten minutes, and ask and say so
   await sql`delete from campaign_run where brand_id = ${brand.id}`
 })
 
+t.test('a statement that takes too long is no brand that cannot be read', async (t) => {
+  const brand = await withDueVip()
+  const sources = async () => {
+    throw Object.assign(new Error('statement timeout'), { code: '57014' })
+  }
+  await runCampaigns({ ...stage.parts, lake: () => ({ sources }) }, clock.now)
+  t.same(await sql`select attempts, due_at from campaign_run where brand_id = ${brand.id}`, [
+    { attempts: 1, due_at: new Date(clock.now().getTime() + 30_000) },
+  ])
+  await sql`delete from campaign_run where brand_id = ${brand.id}`
+})
+
 t.test('filters look at what came in with the event that started the run', async (t) => {
   clock.noon()
   const brand = await stage.brand()
