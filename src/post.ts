@@ -8,7 +8,7 @@ export interface Posting {
   signal?: AbortSignal
 }
 
-/** What a service of somebody else answers to JSON. A redirect is not followed: it throws `upstream_error`. */
+/** What a service of somebody else answers to JSON. A redirect is not followed: it throws `upstream_unavailable`. */
 export async function postJson(
   url: string,
   { headers, body, timeoutMs, signal }: Posting,
@@ -25,7 +25,7 @@ export async function postJson(
   if (response.status < 300 || response.status > 399) return response
   await response.body?.cancel()
   throw fail(
-    'upstream_error',
+    'upstream_unavailable',
     `${new URL(url).host} answered with a redirect (status ${response.status}), which is not followed.`,
   )
 }

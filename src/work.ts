@@ -22,7 +22,7 @@ import type { App } from './app.ts'
 import type { CampaignParts } from './campaign/round.ts'
 import { filledWith } from './connect/demo/filled.ts'
 import { removeStale } from './connect/import/folder.ts'
-import { isUnavailable } from './errors.ts'
+import { isPassing } from './errors.ts'
 import { following, type Job, Stopped } from './job.ts'
 import { lakeProblem } from './lake/owner.ts'
 import type { Pipeline } from './lake/pipeline.ts'
@@ -150,7 +150,7 @@ async function startScheduler(url: string, queryMs: number, over: AbortSignal): 
   })
   const saidAway = rareLog(SAY_MS)
   boss.on('error', (error) => {
-    if (!over.aborted) (isUnavailable(error) ? saidAway : log)('error', 'jobs_error', errorFields(error))
+    if (!over.aborted) (isPassing(error) ? saidAway : log)('error', 'jobs_error', errorFields(error))
   })
   boss.on('warning', (warning) => log('warn', 'jobs_warning', { ...warning }))
   await boss.start()
@@ -164,7 +164,7 @@ async function bringBack(boss: PgBoss): Promise<void> {
     const queues = rows.map(({ name }: { name: string }) => name)
     if (queues.length) log('warn', 'clock_was_set_back', { queues })
   } catch (error) {
-    log(isUnavailable(error) ? 'warn' : 'error', 'queues_not_brought_back', errorFields(error))
+    log(isPassing(error) ? 'warn' : 'error', 'queues_not_brought_back', errorFields(error))
   }
 }
 

@@ -119,6 +119,33 @@ t.test('a run whose statement takes too long is put off, and those beside it go 
   )
 })
 
+t.test('a brand for which every statement takes too long holds up no run of another brand', async (t) => {
+  stage.clock.noon()
+  const [slow, quick] = [await stage.brand(), await stage.brand()]
+  const at = stage.clock.pass(1)
+  const times = { created_at: at.toISOString(), updated_at: at.toISOString() }
+  for (const brand of [slow, quick]) {
+    await stage.campaign(brand)
+    const body = checkout({ phone: '+3545550501', ...times })
+    await stage.tell(brand, { topic: 'checkouts/create', triggeredAt: at, body })
+  }
+  stage.clock.pass(60)
+  await stage.tick()
+  await stage.round()
+  stage.clock.pass(31)
+  const { postgres } = stage.parts
+  const forBrand: typeof postgres.forBrand = (brandId) => {
+    const db = postgres.forBrand(brandId)
+    const tx: typeof db.tx = async (work) => {
+      if (brandId === slow.id) throw Object.assign(new Error('statement timeout'), { code: '57014' })
+      return await db.tx(work)
+    }
+    return { ...db, tx }
+  }
+  await workDueRuns({ ...stage.parts, postgres: { ...postgres, forBrand } }, stage.clock.now())
+  t.equal((await sql`select from message where brand_id = ${quick.id}`).count, 1)
+})
+
 t.test('a run that meets what another transaction made is worked on again at once', async (t) => {
   stage.clock.noon()
   const brand = await stage.brand()

@@ -617,6 +617,18 @@ t.test('runs of a brand that cannot be read wait ten minutes, and ask and say so
   await sql`delete from campaign_run where brand_id = ${brand.id}`
 })
 
+t.test('a statement that takes too long is no brand that cannot be read', async (t) => {
+  const brand = await withDueVip()
+  const sources = async () => {
+    throw Object.assign(new Error('statement timeout'), { code: '57014' })
+  }
+  await runCampaigns({ ...stage.parts, lake: () => ({ sources }) }, clock.now)
+  t.same(await sql`select attempts, due_at from campaign_run where brand_id = ${brand.id}`, [
+    { attempts: 1, due_at: new Date(clock.now().getTime() + 30_000) },
+  ])
+  await sql`delete from campaign_run where brand_id = ${brand.id}`
+})
+
 t.test('filters look at what came in with the event that started the run', async (t) => {
   clock.noon()
   const brand = await stage.brand()
@@ -687,10 +699,14 @@ t.test('of another discount each contact gets a code that the store has made for
 })
 
 /** A store that is away, and how often it was asked. */
-async function silentStore(t: Teardown): Promise<{ origin: string; asked: number }> {
+async function silentStore(
+  t: Teardown,
+  status = 503,
+  headers: Record<string, string> = { 'retry-after': '60' },
+): Promise<{ origin: string; asked: number }> {
   const away = createServer((_, response) => {
     store.asked++
-    response.writeHead(503, { 'retry-after': '60' }).end()
+    response.writeHead(status, headers).end()
   })
   await new Promise<void>((resolve) => away.listen(0, '127.0.0.1', resolve))
   t.teardown(() => {
@@ -732,6 +748,24 @@ t.test(
     await setCampaignStatus(db.postgres.forBrand(brand.id), id, 'archived', clock.now())
   },
 )
+
+t.test('a run whose store sends elsewhere waits for its code', async (t) => {
+  const store = await silentStore(t, 302, { location: '/password' })
+  clock.noon()
+  const brand = await stage.brand({ apiOrigin: store.origin })
+  const saved = await addDiscount(db.postgres.forBrand(brand.id), discount({ prefix: 'BACK' }))
+  const { id } = await stage.campaign(brand, { discount_id: saved.id })
+  clock.pass(5)
+  await left(brand, { id: 1 })
+  await abandoned()
+  clock.pass(30)
+  await stage.round()
+  t.equal(store.asked, 1)
+  t.match(await sql`select state, attempts from campaign_run where brand_id = ${brand.id}`, [
+    { state: 'waiting', attempts: 1 },
+  ])
+  await setCampaignStatus(db.postgres.forBrand(brand.id), id, 'archived', clock.now())
+})
 
 t.test('a run with a code that is there already waits for no store', async (t) => {
   clock.noon()

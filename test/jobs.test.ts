@@ -35,6 +35,7 @@ import { openReading } from '../src/segment/reading.ts'
 import { currentResults } from '../src/segment/recipe.ts'
 import { refreshBrand } from '../src/segment/refresh.ts'
 import { archiveSegment, audienceOf, createSegment, type SavedSegment } from '../src/segment/saved.ts'
+import { SESSION_OF } from '../src/store/postgres.ts'
 import { startWorker } from '../src/work.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import type { Teardown } from './fixtures/cluster.ts'
@@ -218,6 +219,37 @@ t.test('a worker goes on when a Postgres that fell silent answers again', async 
   await logBatch(sql, [{ brand_id: brand.id, email: 'ann@example.com' }])
   const ticks = () => sql`select from lake_brand where brand_id = ${brand.id} and changed_tick > 0`
   t.ok(await eventually(async () => (await ticks()).count === 1))
+})
+
+t.test('statements of the scheduler that are stopped are told once', async (t) => {
+  const running = await app(t)
+  const said = t.capture(process.stderr, 'write')
+  const saidNow = () => said().map(({ args }): string => JSON.parse(String(args[0])).event)
+  const worker = await startWorker(running, { setBackMs: 50 })
+  const [holder, other] = [scheduler(t, running), scheduler(t, running)]
+  const events: string[] = []
+  let stopped = 0
+  try {
+    await holder.begin(async (tx) => {
+      await tx`lock table pgboss.job`
+      await eventually(async () => {
+        const waiting = await other`
+          select pg_cancel_backend(pid) from pg_stat_activity
+          where datname = current_database() and application_name = ${SESSION_OF.worker} and wait_event_type = 'Lock'`
+        stopped += waiting.count
+        events.push(...saidNow())
+        return stopped > 40 && events.includes('jobs_error')
+      })
+    })
+  } finally {
+    await worker.stop()
+  }
+  events.push(...saidNow())
+  // A job that sends another one fails with it.
+  t.same(
+    events.filter((event) => event !== 'job_failed'),
+    ['jobs_error'],
+  )
 })
 
 t.test('a job that has ended leaves nothing with the signals of its worker', async (t) => {

@@ -42,7 +42,7 @@ const ASKERS: readonly { who: string; ask: Ask; unanswered: object; elsewhere: o
     ask: (url, timeoutMs, signal) =>
       chat({ url, key: null, model: 'm' }, [], { mostTokens: 9, timeoutMs, signal }),
     unanswered: { code: 'upstream_unavailable' },
-    elsewhere: { code: 'upstream_error', message: /redirect/ },
+    elsewhere: { code: 'upstream_unavailable', message: /redirect/ },
     tooLong: { code: 'upstream_error', message: /too long/ },
   },
   {
@@ -50,8 +50,8 @@ const ASKERS: readonly { who: string; ask: Ask; unanswered: object; elsewhere: o
     ask: (origin, timeoutMs, signal) =>
       openAdminApi({ origin, accessToken: 'x', patienceMs: 0, timeoutMs, signal }).query('query a'),
     unanswered: { code: 'upstream_unavailable', cause: { message: /could not be reached/ } },
-    elsewhere: { code: 'upstream_error', message: /redirect/ },
-    tooLong: { code: 'upstream_error', message: /too long/ },
+    elsewhere: { code: 'upstream_unavailable', message: /redirect/ },
+    tooLong: { code: 'upstream_unavailable', message: /too long/ },
   },
 ]
 

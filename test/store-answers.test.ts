@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import { joined } from '../src/connect/store/record.ts'
 import { openAdminApi } from '../src/connect/store/shopify/client.ts'
 import { readPage } from '../src/connect/store/shopify/pages.ts'
+import { subscribeWebhooks } from '../src/connect/store/shopify/subscribe.ts'
 
 const MOST_WAITS = 100
 
@@ -110,4 +111,10 @@ t.test('a list without an end is given up with its record', async (t) => {
     t.equal(asked.length, pages)
     t.hasStrict(unreadable, [{ reason: 'page.nodes[0].variants must have an end within 5000 entries' }])
   }
+})
+
+t.test('an answer that is too long says of no topic that the store does not send it', async (t) => {
+  const { api, waits } = await store(t, () => ({ data: ' '.repeat(33 << 20) }))
+  await t.rejects(subscribeWebhooks(api, 'https://hooks.example'), { message: /too long/ })
+  t.same(waits, [], 'it is told at once')
 })

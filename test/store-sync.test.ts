@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import postgres from 'postgres'
 import t, { type Test } from 'tap'
@@ -438,6 +440,20 @@ t.test('a walk keeps its place where the store refuses all it is asked', async (
   const position = await stopInOrders(t, options)
   const api = refusing(options.api, (text) => text.includes('query orders'))
   await t.rejects(backfill({ ...options, api }), { code: 'upstream_error' })
+  t.hasStrict(await ordersWalk(options), { position, done: 50, began_anew_at: null })
+})
+
+t.test('a page that is too long is no place that the store has forgotten', async (t) => {
+  const { options } = await shopOfOrders(t, 60)
+  const position = await stopInOrders(t, options)
+  const server = createServer((_request, response) => void response.end(Buffer.alloc(33 << 20, ' ')))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => new Promise((resolve) => server.close(resolve).closeAllConnections()))
+  const { port } = server.address() as AddressInfo
+  const long = openAdminApi({ origin: `http://127.0.0.1:${port}`, accessToken: 'x' })
+  const query: AdminApi['query'] = (text, variables) =>
+    (variables?.after === position ? long : options.api).query(text, variables)
+  await t.rejects(backfill({ ...options, api: { query } }), { message: /too long/ })
   t.hasStrict(await ordersWalk(options), { position, done: 50, began_anew_at: null })
 })
 

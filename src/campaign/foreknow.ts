@@ -1,5 +1,5 @@
 import { abreast } from '../abreast.ts'
-import { Failure, isUnavailable } from '../errors.ts'
+import { Failure, isPassing } from '../errors.ts'
 import type { Db, Reader } from '../op.ts'
 import { type Conversing, draftAnswer } from './agent.ts'
 import type { ChatEndpoint } from './chat.ts'
@@ -98,7 +98,7 @@ async function holdsOf(
     try {
       return await read()
     } catch (error) {
-      if (isUnavailable(error) || signal?.aborted) throw error
+      if (isPassing(error) || signal?.aborted) throw error
       unreadable.set(what, error)
       return null
     }

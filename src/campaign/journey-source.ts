@@ -199,11 +199,14 @@ interface LakeEvent {
   occurred_at: string
 }
 
-/** An event of the lake by its id, as runs name it. One whose id tells when it was made is not searched in all of history. */
+/** An event of the lake by its id, as runs name it. One whose id tells when it was made is searched from then on first. */
 async function eventOf({ lake }: Ctx, id: string, isWanted: (type: string) => boolean) {
   const sources = await lake.sources()
-  const since = (madeAt(id.replace(ORIGIN, '')) ?? 0) - MAX_AHEAD_MS
-  const found = (await sources.rows<LakeEvent>(EVENT, [id, since])).find(({ type }) => isWanted(type))
+  const since = async (ms: number) =>
+    (await sources.rows<LakeEvent>(EVENT, [id, ms])).find(({ type }) => isWanted(type))
+  const made = madeAt(id.replace(ORIGIN, ''))
+  // The clock that an id was made by may be ahead by more than that.
+  const found = (made === null ? undefined : await since(made - MAX_AHEAD_MS)) ?? (await since(0))
   return found && { ...found, own: ownId(found) }
 }
 

@@ -132,7 +132,7 @@ async function workSome(parts: RunnerParts, some: Some): Promise<number> {
     if (some.ids.length === 1) {
       some.pace.isTooSlow ||= isCancelled(error)
       log('error', 'run_failed', { brand_id: some.brandId, run_id: id, ...errorFields(error) })
-      return await putOff(parts, some, error)
+      return await putOffOne(parts, some, error)
     }
     let worked = 0
     for (const id of some.ids) {
@@ -194,6 +194,18 @@ function outsideOf({ lake, seal, isDemo, agent, signal }: RunnerParts, brandId: 
     },
     store: async (): Promise<CodeStore> =>
       (await connectionOf(db, seal)) ?? (isDemo(brandId) ? 'demo' : null),
+  }
+}
+
+/** A run that cannot even be put off comes again: it holds up no other brand. */
+async function putOffOne(parts: RunnerParts, some: Some, error: unknown): Promise<number> {
+  try {
+    return await putOff(parts, some, error)
+  } catch (cause) {
+    if (!isCancelled(cause)) throw cause
+    some.pace.isTooSlow = true
+    log('error', 'run_not_put_off', { brand_id: some.brandId, run_id: some.ids[0], ...errorFields(cause) })
+    return 0
   }
 }
 

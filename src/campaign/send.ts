@@ -167,9 +167,14 @@ async function sendOne(
 ): Promise<Sent | null> {
   const lease = heldLease(LEASE_MS - MARGIN_MS)
   lease.renewed(lease.mark())
-  const message = await begin(db, channel, { claim, id }, now())
+  const begunAt = now()
+  const message = await begin(db, channel, { claim, id }, begunAt)
+  if (!message) return null
   // A process that was frozen since may be the only one that does not know that another one sent it, or they said no.
-  if (!message || !lease.held) return null
+  if (!lease.held) {
+    await db.run('messages_never_given', [claim, id, begunAt, message.begun_at])
+    return null
+  }
   const sent = await channel
     .send(
       {

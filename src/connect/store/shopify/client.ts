@@ -124,7 +124,8 @@ async function ask(
       `The store refuses the access token (status ${status}). Connect it again.`,
     )
   if (status !== 200) throw fail('upstream_error', `The store answered with status ${status}.`)
-  if (body.isCut) throw fail('upstream_error', 'The answer of the store is too long.')
+  // As with a redirect, another code would say that the store refuses what it was asked.
+  if (body.isCut) throw fail('upstream_unavailable', 'The answer of the store is too long.')
   return dataOf(body.bytes)
 }
 
