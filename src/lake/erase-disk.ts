@@ -1,7 +1,7 @@
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { fail } from '../errors.ts'
+import { fail, isLockTimeout } from '../errors.ts'
 import { brandFolder, STAGING_FOLDER } from '../store/lake.ts'
 import { PAUSE_MINUTES } from './backup.ts'
 import { requireOwnLake } from './owner.ts'
@@ -75,14 +75,24 @@ export async function sweepAfterErasure(
   return unlisted + (await removeScratch(pipeline, brandId, writersMs))
 }
 
+/** Times that somebody may publish for longer than a removal waits. */
+const TRIES = 5
+
 /** Of a brand, after its writers were outrun. */
 async function removeUnlistedOf(pipeline: Pipeline, brandId: string, before: number): Promise<number> {
   let removed = 0
-  await removeUnlisted(pipeline, await unlistedIn(pipeline, brandId, before), async (path) => {
+  const remove = async (path: string) => {
     await rm(join(pipeline.lakeDir, path), { force: true })
     removed++
-  })
-  return removed
+  }
+  for (let left = TRIES; ; ) {
+    try {
+      await removeUnlisted(pipeline, await unlistedIn(pipeline, brandId, before), remove)
+      return removed
+    } catch (error) {
+      if (!isLockTimeout(error) || --left === 0) throw error
+    }
+  }
 }
 
 /** Paths of files of a brand, and of shared ones, that no manifest lists and that are older than an instant. */
