@@ -10,10 +10,13 @@ import { snapshot } from '../src/lake/snapshot.ts'
 import { removeUnlisted } from '../src/lake/unlisted.ts'
 import { setLogLevel } from '../src/log.ts'
 import { STAGING_FOLDER } from '../src/store/lake.ts'
+import { statements } from '../src/store/postgres.ts'
+import { analyze } from './fixtures/analyze.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
 import { eventually } from './fixtures/eventually.ts'
 import { lake, logBatch, passed, sourceRows, tick } from './fixtures/lake.ts'
+import { rowsRead } from './fixtures/rows-read.ts'
 
 setLogLevel('error')
 
@@ -186,4 +189,27 @@ t.test('an erasure tries again', async (t) => {
   const stopping = { ...pipeline, postgres: { ...pipeline.postgres, pipeline: { ...db, tx } } }
   t.equal(await sweepAfterErasure(stopping, brand.id, { readersMs: 0, writersMs: 0 }), 1)
   t.notOk(existsSync(path))
+})
+
+t.test('what an erasure left is found without reading the files of all brands', async (t) => {
+  const pipeline = await lake(t)
+  const { sql } = pipeline.postgres
+  const [brand, other] = [await newBrand(pipeline), await newBrand(pipeline)]
+  await logBatch(sql, [{ brand_id: brand.id, anonymous_id: 'v' }])
+  await tick(pipeline)
+  const path = leftFile(pipeline)
+  await sql`
+    insert into lake_file (brand_id, relation, path, level, schema_version, rows, bytes, tick_lo, tick_hi, sha256)
+    select ${other.id}, 'events', n::text, 0, 1, 1, 1, 1, 1, '' from generate_series(1, 5000) as n`
+  await analyze(sql)
+  const read = await sql.begin((tx) =>
+    rowsRead(tx, async () => {
+      const within = statements((text, args) => tx.unsafe(text, args as never[]))
+      const db = { ...within, tx: (work: (tx: typeof within) => unknown) => work(within) }
+      const watched = { ...pipeline, postgres: { ...pipeline.postgres, pipeline: db } } as Pipeline
+      await sweepAfterErasure(watched, brand.id, { readersMs: 0, writersMs: 0 })
+    }),
+  )
+  t.notOk(existsSync(path))
+  t.ok(read < 500, `${read} rows`)
 })

@@ -95,22 +95,27 @@ async function removeUnlistedOf(pipeline: Pipeline, brandId: string, before: num
   }
 }
 
+const ASKED_AT_ONCE = 1_000
+
 /** Paths of files of a brand, and of shared ones, that no manifest lists and that are older than an instant. */
 async function unlistedIn(
   { postgres, lakeDir }: Pipeline,
   brandId: string,
   before: number,
 ): Promise<string[]> {
-  const listed = await postgres.pipeline.many<{ path: string }>('lake_paths')
-  const known = new Set(listed.map(({ path }) => path))
-  const unlisted: string[] = []
+  const old: string[] = []
   for (const folder of [brandFolder(brandId), STAGING_FOLDER])
     for (const entry of await entriesOf(join(lakeDir, folder))) {
       const path = join(folder, entry.name)
-      if (entry.isFile() && !known.has(path) && (await changedAt(join(lakeDir, path))) <= before)
-        unlisted.push(path)
+      if (entry.isFile() && (await changedAt(join(lakeDir, path))) <= before) old.push(path)
     }
-  return unlisted
+  const listed = new Set<string>()
+  for (let at = 0; at < old.length; at += ASKED_AT_ONCE) {
+    const asked = [old.slice(at, at + ASKED_AT_ONCE)]
+    for (const { path } of await postgres.pipeline.many<{ path: string }>('lake_paths_among', asked))
+      listed.add(path)
+  }
+  return old.filter((path) => !listed.has(path))
 }
 
 /** Scratch folders, and what DuckDB spilled, of work that ended long ago without clearing up. */
