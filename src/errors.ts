@@ -80,6 +80,9 @@ export function isUnavailable(error: unknown): boolean {
 /** True when a statement was stopped: it took too long. Postgres is there, and does others. */
 export const isCancelled = (error: unknown): boolean => errorCode(error) === '57014'
 
+/** True when others held a lock for longer than it may be waited for. */
+export const isLockTimeout = (error: unknown): boolean => errorCode(error) === '55P03'
+
 /** True when the same may succeed later without a change. */
 export const isPassing = (error: unknown): boolean => isUnavailable(error) || isCancelled(error)
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { cutIdentity } from '../src/connect/erase/cut.ts'
 import { requestErasure } from '../src/identity/erasure-request.ts'
 import { backup } from '../src/lake/backup.ts'
@@ -74,20 +74,50 @@ t.test('others keep what they did before the cut', async (t) => {
   t.same(await livingIn(pipeline, brand), [{ email: 'bob@example.com' }])
 })
 
-t.test('a restore keeps which events committed before a cut', async (t) => {
+/** Another service, with what this one has. */
+async function restored(t: Test): Promise<Pipeline> {
   const folder = mkdtempSync(join(tmpdir(), 'recoup-backup-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  await backup(pipeline, folder)
+  const target = await database(t)
+  const service = await lake(t, target)
+  await restore(target.url, service.lakeDir, folder)
+  return service
+}
+
+t.test('a restore keeps which events committed before a cut', async (t) => {
   const [gone, back] = [await newBrand(db), await newBrand(db)]
   for (const brand of [gone, back]) {
     await log(brand)
     await cut(brand)
   }
   await log(back)
-  await backup(pipeline, folder)
-  const target = await database(t)
-  const restored = await lake(t, target)
-  await restore(target.url, restored.lakeDir, folder)
-  await tick(restored)
-  t.same(await livingIn(restored, gone), [])
-  t.same(await livingIn(restored, back), [{ email }])
+  const after = await restored(t)
+  await tick(after)
+  t.same(await livingIn(after, gone), [])
+  t.same(await livingIn(after, back), [{ email }])
+})
+
+t.test('and that all which the lake has did', async (t) => {
+  const brand = await newBrand(db)
+  for (const _ of ['first', 'repeat']) {
+    await log(brand, { event_id: 'one' })
+    await tick(pipeline)
+  }
+  await cut(brand)
+  const after = await restored(t)
+  await goOnErasing(after, brand.id)
+  t.same(await eventsOf(after, brand), [])
+})
+
+t.test('what the lake has of after a cut does not come before it for the restore', async (t) => {
+  const brand = await newBrand(db)
+  await log(brand, { event_id: 'before' })
+  await cut(brand)
+  await log(brand, { event_id: 'after' })
+  await tick(pipeline)
+  await log(await newBrand(db))
+  const after = await restored(t)
+  await goOnErasing(after, brand.id)
+  t.equal((await eventsOf(after, brand)).length, 1)
 })

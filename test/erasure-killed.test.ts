@@ -147,7 +147,7 @@ t.test('what fails of earlier erasures holds up neither the rest of them nor tho
       return work({ ...tx, maybe })
     })
   const many: typeof db.many = async (name, args) => {
-    if (name === 'lake_paths' && failing.delete('files')) throw new Error('no files')
+    if (name === 'lake_paths_among' && failing.delete('files')) throw new Error('no files')
     return await db.many(name, args)
   }
   const faulty = { ...pipeline, postgres: { ...pipeline.postgres, pipeline: { ...db, tx, many } } }

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { erase } from '../jobs/erase.ts'
 import { findPerson } from '../src/connect/erase/cut.ts'
 import { eraseDue } from '../src/connect/erase/due.ts'
 import { eraseRows } from '../src/connect/erase/tables.ts'
@@ -7,6 +8,8 @@ import { setLogLevel } from '../src/log.ts'
 import { statements } from '../src/store/postgres.ts'
 import { analyze } from './fixtures/analyze.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
+import { controlled } from './fixtures/control.ts'
+import { goOnErasing } from './fixtures/erasing.ts'
 import { lake, logBatch } from './fixtures/lake.ts'
 import { rowsRead } from './fixtures/rows-read.ts'
 
@@ -28,13 +31,8 @@ t.test('between two cuts the lake takes what waits of all brands', async (t) => 
   t.equal(await events(), 1)
 })
 
-t.test('who cannot be cut out of the tables keeps nobody else from being erased', async (t) => {
-  const { id: brandId } = await newBrand(pipeline)
-  for (const email of ['a@example.com', 'b@example.com', 'c@example.com'])
-    await pipeline.postgres.forBrand(brandId).tx((tx) => requestErasure(tx, { email }, 'a test'))
-  const requests = () =>
-    sql`select id, state, error from erasure where brand_id = ${brandId} order by requested_at`
-  const poison = (await requests())[1]?.id
+/** As the pipeline is, but one request cannot be cut out of the tables. */
+function failingAt(poison: string): typeof pipeline {
   const { pipeline: db } = pipeline.postgres
   const tx: typeof db.tx = (work) =>
     db.tx((within) => {
@@ -44,14 +42,53 @@ t.test('who cannot be cut out of the tables keeps nobody else from being erased'
       }
       return work({ ...within, one })
     })
-  const failing = { ...pipeline, postgres: { ...pipeline.postgres, pipeline: { ...db, tx } } }
-  const patience = { readersMs: 0, writersMs: 0 }
-  await t.rejects(eraseDue(failing, { brandId, patience }), { message: 'no way' })
-  t.hasStrict(await requests(), [
+  return { ...pipeline, postgres: { ...pipeline.postgres, pipeline: { ...db, tx } } }
+}
+
+const patience = { readersMs: 0, writersMs: 0 }
+
+async function ask(brandId: string, email: string): Promise<string> {
+  const own = pipeline.postgres.forBrand(brandId)
+  const { erasureId } = await own.tx((tx) => requestErasure(tx, { email }, 'a test'))
+  return erasureId
+}
+
+t.test('who cannot be cut out of the tables keeps nobody else from being erased', async (t) => {
+  const { id: brandId } = await newBrand(pipeline)
+  await ask(brandId, 'a@example.com')
+  const poison = await ask(brandId, 'b@example.com')
+  await ask(brandId, 'c@example.com')
+  await t.rejects(eraseDue(failingAt(poison), { brandId, patience }), { message: 'no way' })
+  t.hasStrict(await sql`select state, error from erasure where brand_id = ${brandId} order by requested_at`, [
     { state: 'done', error: null },
     { state: 'failed', error: 'no way' },
     { state: 'done', error: null },
   ])
+})
+
+t.test('whose cut fails gets no certificate, also when it was made before', async (t) => {
+  const { id: brandId } = await newBrand(pipeline)
+  const again = await ask(brandId, 'a@example.com')
+  await goOnErasing(pipeline, brandId, 'snapshot')
+  await ask(brandId, 'b@example.com')
+  await sql`update erasure set tried_at = null where brand_id = ${brandId}`
+  await t.rejects(eraseDue(failingAt(again), { brandId, patience }), { message: 'no way' })
+  t.hasStrict(await sql`select state from erasure where brand_id = ${brandId} order by requested_at`, [
+    { state: 'failed' },
+    { state: 'done' },
+  ])
+})
+
+t.test('a brand whose erasures fail keeps no other from its turn', async (t) => {
+  const [brand, other] = [await newBrand(pipeline), await newBrand(pipeline)]
+  await sql`update erasure set tried_at = now() where state <> 'done'`
+  const poison = await ask(brand.id, 'a@example.com')
+  await ask(other.id, 'b@example.com')
+  await t.rejects(erase.run(failingAt(poison), {}, controlled()), { message: 'no way' })
+  t.hasStrict(
+    await sql`select state from erasure where brand_id in (${brand.id}, ${other.id}) order by requested_at`,
+    [{ state: 'failed' }, { state: 'done' }],
+  )
 })
 
 t.test('who is erased is found without reading all of the brand', async (t) => {

@@ -4,7 +4,10 @@ import { createReceiver } from '../src/connect/store/receive.ts'
 import { noIdentifiers, peopleWith } from '../src/identity/people.ts'
 import type { Brand } from '../src/op.ts'
 import type { Postgres } from '../src/store/postgres.ts'
+import { statement } from '../src/store/sqlfile.ts'
+import { analyze } from './fixtures/analyze.ts'
 import { database } from './fixtures/database.ts'
+import { rowsRead } from './fixtures/rows-read.ts'
 import { noting } from './fixtures/statements.ts'
 import { connectedBrand, SEAL, storeServer } from './fixtures/store.ts'
 
@@ -139,3 +142,19 @@ t.test(
       t.equal(counts[list], 4, list)
   },
 )
+
+t.test('an erasure finds the events that wait without reading those that are noted', async (t) => {
+  const events = 10_000
+  const brand = await shop()
+  await sql`
+    insert into store_event (brand_id, id, waits_for, content)
+    select ${brand.id}, n::text, case when n = 1 then 'o1' end, case when n = 1 then '{}'::jsonb end
+    from generate_series(1, ${events}::integer) as n`
+  await analyze(sql)
+  const read = await sql.begin((tx) =>
+    rowsRead(tx, () =>
+      tx.unsafe(statement('postgres', 'bodies_of_store_events'), [brand.id, new Date(), null, MB]),
+    ),
+  )
+  t.ok(read < events / 10, `${read} rows`)
+})

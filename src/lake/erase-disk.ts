@@ -1,7 +1,7 @@
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { fail } from '../errors.ts'
+import { fail, isLockTimeout } from '../errors.ts'
 import { brandFolder, STAGING_FOLDER } from '../store/lake.ts'
 import { PAUSE_MINUTES } from './backup.ts'
 import { requireOwnLake } from './owner.ts'
@@ -75,15 +75,27 @@ export async function sweepAfterErasure(
   return unlisted + (await removeScratch(pipeline, brandId, writersMs))
 }
 
+/** Times that somebody may publish for longer than a removal waits. */
+const TRIES = 5
+
 /** Of a brand, after its writers were outrun. */
 async function removeUnlistedOf(pipeline: Pipeline, brandId: string, before: number): Promise<number> {
   let removed = 0
-  await removeUnlisted(pipeline, await unlistedIn(pipeline, brandId, before), async (path) => {
+  const remove = async (path: string) => {
     await rm(join(pipeline.lakeDir, path), { force: true })
     removed++
-  })
-  return removed
+  }
+  for (let left = TRIES; ; ) {
+    try {
+      await removeUnlisted(pipeline, await unlistedIn(pipeline, brandId, before), remove)
+      return removed
+    } catch (error) {
+      if (!isLockTimeout(error) || --left === 0) throw error
+    }
+  }
 }
+
+const ASKED_AT_ONCE = 1_000
 
 /** Paths of files of a brand, and of shared ones, that no manifest lists and that are older than an instant. */
 async function unlistedIn(
@@ -91,16 +103,19 @@ async function unlistedIn(
   brandId: string,
   before: number,
 ): Promise<string[]> {
-  const listed = await postgres.pipeline.many<{ path: string }>('lake_paths')
-  const known = new Set(listed.map(({ path }) => path))
-  const unlisted: string[] = []
+  const old: string[] = []
   for (const folder of [brandFolder(brandId), STAGING_FOLDER])
     for (const entry of await entriesOf(join(lakeDir, folder))) {
       const path = join(folder, entry.name)
-      if (entry.isFile() && !known.has(path) && (await changedAt(join(lakeDir, path))) <= before)
-        unlisted.push(path)
+      if (entry.isFile() && (await changedAt(join(lakeDir, path))) <= before) old.push(path)
     }
-  return unlisted
+  const listed = new Set<string>()
+  for (let at = 0; at < old.length; at += ASKED_AT_ONCE) {
+    const asked = [old.slice(at, at + ASKED_AT_ONCE)]
+    for (const { path } of await postgres.pipeline.many<{ path: string }>('lake_paths_among', asked))
+      listed.add(path)
+  }
+  return old.filter((path) => !listed.has(path))
 }
 
 /** Scratch folders, and what DuckDB spilled, of work that ended long ago without clearing up. */

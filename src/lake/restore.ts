@@ -34,16 +34,24 @@ const SPREAD_WAITING = `
   from waiting, ids
   where event_log.received_at = waiting.received_at and event_log.batch_id = waiting.batch_id`
 
-/** Of cuts that batches came before which the lake does not hold yet, where these end once they are spread. */
+/**
+ * Where cuts are once the batches that the lake does not hold yet are spread: before the first of these, where all that the
+ * lake holds came before the cut. Which of it did is lost where some came after.
+ */
 const MOVE_CUTS = `
-  with waiting as (select xid from event_log where xid >= $1::text::xid8)
+  with waiting as (select xid from event_log where xid >= $1::text::xid8),
+  exported as (select xid from event_log where xid < $1::text::xid8 order by xid desc limit 1)
   update erasure
   set cut_below = (
     select (
-      ${EXPORTED_BELOW} + count(*) filter (where xid < cut_below)
-        * (pg_current_xact_id()::text::bigint - ${EXPORTED_BELOW}) / nullif(count(*), 0)
+      ${EXPORTED_BELOW} + coalesce(
+        count(*) filter (where xid < cut_below)
+          * (pg_current_xact_id()::text::bigint - ${EXPORTED_BELOW}) / nullif(count(*), 0),
+        0
+      )
     )::text::xid8
     from waiting
+    having cut_below > coalesce((select xid from exported), '0')
   )
   where cut_below is not null`
 

@@ -2,7 +2,7 @@ import type { Dirent } from 'node:fs'
 import { readdir, rm, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { LAKE_FOLDERS } from '../config.ts'
-import { errorCode } from '../errors.ts'
+import { isLockTimeout } from '../errors.ts'
 import { errorFields, log } from '../log.ts'
 import { withEventLog } from './event-log.ts'
 import { requireOwnLake } from './owner.ts'
@@ -37,26 +37,27 @@ async function moveLogDays(pipeline: Pipeline): Promise<void> {
   const { pipeline: db } = pipeline.postgres
   const missing = await db.many<{ day: string }>('event_log_days_missing', [DAYS_AHEAD])
   // One by one: whoever adds to the log waits while a day's batches move.
-  for (const { day } of missing) await unlessRead(() => db.run('event_log_make_days', [day]))
+  for (const { day } of missing) await unlessLocked('log_is_read', () => db.run('event_log_make_days', [day]))
   const { day: awaited } = await withEventLog(pipeline, (tx) =>
     tx.one<{ day: string }>('event_log_awaited_day'),
   )
   await db.run('event_log_days_note', [awaited])
   const { first_kept } = await db.one<{ first_kept: string }>('event_log_oldest_kept', [awaited, LOG_DAYS])
-  await unlessRead(() => db.run('event_log_drop_days', [first_kept]))
+  await unlessLocked('log_is_read', () => db.run('event_log_drop_days', [first_kept]))
 }
 
-/** A backup reads the log for as long as it takes, and what waits for it has all who add to the log wait: next hour, then. */
-async function unlessRead(work: () => Promise<unknown>): Promise<void> {
+/**
+ * A backup reads the log, and a large tick publishes, for as long as it takes, and what waits for them has all others wait
+ * who write there: next hour, then.
+ */
+async function unlessLocked(event: string, work: () => Promise<unknown>): Promise<void> {
   try {
     await work()
   } catch (error) {
-    if (errorCode(error) !== LOCK_NOT_AVAILABLE) throw error
-    log('info', 'log_is_read', errorFields(error))
+    if (!isLockTimeout(error)) throw error
+    log('info', event, errorFields(error))
   }
 }
-
-const LOCK_NOT_AVAILABLE = '55P03'
 
 async function removeFiles({ postgres, lakeDir }: Pipeline, filesAtOnce: number): Promise<RetentionReport> {
   await requireOwnLake({ postgres, lakeDir })
@@ -135,9 +136,11 @@ async function removeOrphans(
     if (!isScratch(entry)) unlisted.push(path)
     else if (await removal.remove(path, { recursive: true })) orphans++
   }
-  await removeUnlisted({ postgres }, unlisted, async (path) => {
-    if (await removal.remove(path)) orphans++
-  })
+  await unlessLocked('lake_is_published', () =>
+    removeUnlisted({ postgres }, unlisted, async (path) => {
+      if (await removal.remove(path)) orphans++
+    }),
+  )
   return orphans
 }
 

@@ -1,21 +1,30 @@
 import type { Pipeline } from './pipeline.ts'
 
-/** Whoever publishes waits while they go. */
-const AT_ONCE = 1_000
+/** Whoever publishes, of whatever brand, waits while so many go, and no longer. */
+const AT_ONCE = { files: 50, ms: 500 }
 
-/** Calls `remove` for those of these files that no manifest lists; none of them is listed meanwhile. */
+/**
+ * Calls `remove` for those of these files that no manifest lists; none of them is listed meanwhile. Throws what
+ * `isLockTimeout` tells where somebody publishes for longer than a second.
+ */
 export async function removeUnlisted(
   { postgres }: Pick<Pipeline, 'postgres'>,
   paths: readonly string[],
   remove: (path: string) => Promise<unknown>,
+  atOnce = AT_ONCE,
 ): Promise<void> {
-  for (let at = 0; at < paths.length; at += AT_ONCE) {
-    const some = paths.slice(at, at + AT_ONCE)
+  let done = 0
+  while (done < paths.length)
     await postgres.pipeline.tx(async (tx) => {
+      await tx.run('lock_deadline')
       await tx.run('lake_files_hold')
-      const listed = await tx.many<{ path: string }>('lake_paths_among', [some])
-      const known = new Set(listed.map(({ path }) => path))
-      for (const path of some) if (!known.has(path)) await remove(path)
+      const until = performance.now() + atOnce.ms
+      for (const path of paths.slice(done, done + atOnce.files)) {
+        // Asked one by one: it throws once the session is lost, and the lock with it.
+        const listed = await tx.many('lake_paths_among', [[path]])
+        if (listed.length === 0) await remove(path)
+        done++
+        if (performance.now() >= until) return
+      }
     })
-  }
 }

@@ -1,5 +1,6 @@
-import { PATIENCE, type Patience, sweepAfterErasure } from '../../lake/erase-disk.ts'
+import { isRemovalPaused, PATIENCE, type Patience, sweepAfterErasure } from '../../lake/erase-disk.ts'
 import { eraseNotedLines } from '../../lake/erase-log.ts'
+import { refuseNewerSchema } from '../../lake/newer-schema.ts'
 import { onEach } from '../../lake/on-each.ts'
 import type { Pipeline } from '../../lake/pipeline.ts'
 import { errorFields, log } from '../../log.ts'
@@ -7,8 +8,14 @@ import type { Requested } from './cut.ts'
 import { type EraseOptions, eraseCustomers } from './erase.ts'
 import { askForEach } from './everybody.ts'
 
-interface Taken extends Requested {
+interface Due extends Requested {
   everybody: boolean
+}
+
+/** Requests of one brand that are done in one pass. */
+interface Taken {
+  brand_id: string
+  requests: readonly Due[]
 }
 
 /** Requests of one brand that are done in one pass over its files. */
@@ -30,34 +37,73 @@ export interface DueOptions extends EraseOptions {
  * those that go on without it.
  */
 export async function eraseDue(pipeline: Pipeline, options: DueOptions = {}): Promise<string | false> {
-  const { pipeline: db } = pipeline.postgres
+  const taken = await takeDue(pipeline, options)
+  if (!taken) return false
+  await eraseTaken(pipeline, taken, options)
+  return taken.brand_id
+}
+
+/**
+ * Does the requests that wait, of each brand in its turn, until there are none. What fails of one brand keeps no other
+ * from its turn, and is thrown after them; it is not due again for minutes.
+ */
+export async function eraseAllDue(pipeline: Pipeline, signal: AbortSignal): Promise<void> {
+  const failed = ({ brand_id }: Taken) => ({ event: 'erase_failed', brand_id })
+  await onEach(turns(pipeline, signal), failed, async (taken) => {
+    try {
+      await eraseTaken(pipeline, taken)
+      log('info', 'erase', { brand_id: taken.brand_id })
+    } catch (error) {
+      if (!isRemovalPaused(error)) throw error
+      log('info', 'erase_waits', errorFields(error))
+    }
+  })
+}
+
+async function* turns(pipeline: Pipeline, signal: AbortSignal): AsyncGenerator<Taken> {
+  while (!signal.aborted) {
+    const taken = await takeDue(pipeline, {})
+    if (!taken) return
+    yield taken
+  }
+}
+
+async function takeDue(pipeline: Pipeline, options: DueOptions): Promise<Taken | null> {
+  await refuseNewerSchema(pipeline)
   const { brandId = null, erasureId = null } = options
-  const taken = await db.many<Taken>('erasures_due', [brandId, erasureId, MOST])
-  const [first] = taken
-  if (!first) return false
-  const left = new Set(taken.map(({ id }) => id))
+  const requests = await pipeline.postgres.pipeline.many<Due>('erasures_due', [brandId, erasureId, MOST])
+  const [first] = requests
+  return first ? { brand_id: first.brand_id, requests } : null
+}
+
+async function eraseTaken(
+  pipeline: Pipeline,
+  { brand_id: brandId, requests }: Taken,
+  options: EraseOptions = {},
+): Promise<void> {
+  const { pipeline: db } = pipeline.postgres
+  const left = new Set(requests.map(({ id }) => id))
   const failures: unknown[] = []
   const note = async (ids: Iterable<string>, error: unknown) => {
     const why = error instanceof Error ? error.message : String(error)
-    await db.run('erasures_failed', [first.brand_id, [...ids], why])
+    await db.run('erasures_failed', [brandId, [...ids], why])
   }
   const failed = async ({ id }: Requested, error: unknown) => {
-    log('error', 'erasure_failed', { brand_id: first.brand_id, erasure_id: id, ...errorFields(error) })
+    log('error', 'erasure_failed', { brand_id: brandId, erasure_id: id, ...errorFields(error) })
     await note([id], error)
     left.delete(id)
     failures.push(error)
   }
   try {
-    for (const one of taken)
+    for (const one of requests)
       if (one.everybody) await askForEach(pipeline, one).catch((error: unknown) => failed(one, error))
-    const persons = taken.filter(({ everybody }) => !everybody)
-    await eraseCustomers(pipeline, first.brand_id, persons, failed, options)
+    const persons = requests.filter(({ everybody }) => !everybody)
+    await eraseCustomers(pipeline, brandId, persons, failed, options)
   } catch (error) {
     await note(left, error)
     throw error
   }
   if (failures.length) throw failures[0]
-  return first.brand_id
 }
 
 /**

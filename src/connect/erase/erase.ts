@@ -54,14 +54,17 @@ export async function eraseCustomers(
   const { patience = PATIENCE, onStep = () => {}, onProgress, tickMs = TICK_MS } = options
   onStep('tables')
   let ticked = performance.now()
+  const ids = new Set(requested.map(({ id }) => id))
   for (const one of requested) {
-    await cutIdentity(pipeline, one).catch((error: unknown) => failed(one, error))
+    await cutIdentity(pipeline, one).catch(async (error: unknown) => {
+      ids.delete(one.id)
+      await failed(one, error)
+    })
     if (performance.now() - ticked <= tickMs) continue
     await inTurn(() => snapshot(pipeline))
     ticked = performance.now()
   }
-  const ids = requested.map(({ id }) => id)
-  const begun = await pipeline.postgres.pipeline.many<Begun>('erasures_begun', [brandId, ids])
+  const begun = await pipeline.postgres.pipeline.many<Begun>('erasures_begun', [brandId, [...ids]])
   if (begun.length === 0) return
   const run = openRun(pipeline, brandId, begun)
 
