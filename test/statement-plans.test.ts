@@ -47,7 +47,6 @@ const READS_MUCH: Record<string, string> = {
   contacts_page: 'ends with the page',
   conversations_page: 'filters that are null fall away when it is planned by its values',
   data_of_person: 'merges that were undone are in no index: one scan for an export',
-  erase_visitor_claims: 'waiting visitors are few',
   identity_brand: 'ends at the first row',
   merges_barred: 'an index of those alone',
   merges_newest: 'one scan for a list on the command line',
