@@ -152,6 +152,18 @@ t.test('a scan of a growing table is noticed', async (t) => {
   ])
 })
 
+const page = queries.find(([name]) => name === 'conversations_page')?.[1] ?? ''
+for (const [at, filter] of ['status', 'channel', 'campaign_id', 'contact_id'].entries()) {
+  t.test(`the newest conversations of a ${filter} are looked up`, async (t) => {
+    const filters = Array.from({ length: 4 }, (_, i) => (i === at ? brand.id : null))
+    const [row] = await sql.begin(async (tx) => {
+      await tx`set local role recoup_app`
+      return await tx.unsafe(`explain (format json) ${page}`, [brand.id, null, null, ...filters, 51])
+    })
+    t.strictSame(largeScans(row?.['QUERY PLAN'][0].Plan), [])
+  })
+}
+
 for (const [name, text] of [...queries, ...asked]) {
   const expected = READS_MUCH[name] ? 'may read much' : 'looks up what it reads of growing tables'
   t.test(`${name} ${expected}`, async (t) => {
