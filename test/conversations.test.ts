@@ -235,6 +235,53 @@ t.test('a search finds what was said, of the own brand alone', async (t) => {
   })
 })
 
+/** Messages in conversations, one a minute back from now: those of the first conversation are the newest. */
+async function sayMuch(of: Brand, texts: readonly (readonly [conversation: string, times: number])[]) {
+  const rows = texts.flatMap(([conversation, times]) => Array<string>(times).fill(conversation))
+  await sql`
+    insert into message
+      (brand_id, id, conversation_id, idempotency_key, direction, author, channel, body, status, created_at)
+    select
+      ${of.id}, gen_random_uuid(), conversation, place, 'outbound', 'campaign', 'sms', 'a common word', 'sent',
+      ${NOW}::timestamptz - place * interval '1 minute'
+    from unnest(${rows}::uuid[]) with ordinality as given (conversation, place)`
+}
+
+const conversations = (of: Brand, count: number) =>
+  Promise.all(Array.from({ length: count }, () => converse(of)))
+
+t.test('of a word that most messages have a search reads some', async (t) => {
+  const own = await newBrand(db)
+  const made = await conversations(own, 60)
+  await sayMuch(own, Array.from({ length: 80 }, () => made.map((id) => [id, 1] as const)).flat())
+  const { found, read } = await sql.begin(async (tx) => {
+    const reads = async () => {
+      const [row] =
+        await tx`select idx_tup_fetch as n from pg_stat_xact_user_tables where relname = 'message'`
+      return Number(row?.n)
+    }
+    await tx`set local role recoup_app`
+    await tx`select set_config('app.brand', ${own.id}, true)`
+    const before = await reads()
+    const rows = await tx`select conversation_id as id from search_messages(${own.id}, 'common', 50)`
+    return { found: rows.map(({ id }) => id), read: (await reads()) - before }
+  })
+  t.same(found, made.slice(0, 50), 'the newest')
+  t.ok(read < 3_500, `${read} of 4,800`)
+})
+
+t.test('a word that most messages of few conversations have is found in older ones, too', async (t) => {
+  const own = await newBrand(db)
+  const credential = await key(own, ['conversations:read'])
+  const made = await conversations(own, 60)
+  await sayMuch(
+    own,
+    made.map((id, at) => [id, at === 0 ? 1_200 : 20]),
+  )
+  const { body } = await call('GET /v1/conversations/search?query=common', { as: credential })
+  t.same(idsOf(body), made.slice(0, 50))
+})
+
 t.test(
   'the function that a search goes by answers nothing of another brand than the transaction’s',
   async (t) => {

@@ -21,19 +21,28 @@ const GROWING = [
   'custom_event',
   'customer',
   'discount_code',
+  'erased_line',
   'fulfillment',
   'identifier',
   'identifier_claim',
+  'insight_message',
+  'kept_refusal',
   'link_click',
   'merge',
   'message',
   'refund',
   'run_step',
   'short_link',
+  'store_cart',
+  'store_delivery',
+  'store_event',
   'store_order',
+  'store_version',
   'subject_redirect',
   'subscription',
+  'subscription_revision',
   'tombstone',
+  'trigger_event',
   'visitor_claim',
 ]
 /** Planner's cost of a scan, in pages read one after the other: a lookup costs less than ten. */
@@ -47,15 +56,20 @@ const READS_MUCH: Record<string, string> = {
   contacts_page: 'ends with the page',
   conversations_page: 'filters that are null fall away when it is planned by its values',
   data_of_person: 'merges that were undone are in no index: one scan for an export',
-  erase_visitor_claims: 'waiting visitors are few',
   identity_brand: 'ends at the first row',
+  insight_messages_clear: 'takes out all, as a night finds them anew',
+  insights_page: 'counts all of the last days',
   merges_barred: 'an index of those alone',
   merges_newest: 'one scan for a list on the command line',
   quiet_waits_free: 'once, after a change of quiet hours',
   restore_campaigns: 'once, after a restore',
   search_messages: 'an index of words, of all brands',
+  set_back_brands: 'once, after a restore',
   shared_identifiers: 'counts all, on the command line',
   status_brands: 'counts all, on the command line',
+  store_dead_drop: 'an index of the bodies that are kept, which are few',
+  store_status: 'counts all that waits, on the command line',
+  trigger_events_take: 'ends with those that are taken',
 }
 
 const db = await database(t)
@@ -151,6 +165,26 @@ t.test('a scan of a growing table is noticed', async (t) => {
   t.strictSame(largeScans(await planOf('select from customer where first_name is null')), [
     'Seq Scan of customer',
   ])
+})
+
+/** Of a statement of requests, by its values. */
+const plannedBy = (name: string, values: readonly unknown[]): Promise<Plan> =>
+  sql.begin(async (tx) => {
+    await tx`set local role recoup_app`
+    const text = queries.find(([given]) => given === name)?.[1]
+    const [row] = await tx.unsafe(`explain (format json) ${text}`, [brand.id, ...values] as never[])
+    return row?.['QUERY PLAN'][0].Plan
+  })
+
+for (const [at, filter] of ['status', 'channel', 'campaign_id', 'contact_id'].entries()) {
+  t.test(`the newest conversations of a ${filter} are looked up`, async (t) => {
+    const filters = Array.from({ length: 4 }, (_, i) => (i === at ? brand.id : null))
+    t.strictSame(largeScans(await plannedBy('conversations_page', [null, null, ...filters, 51])), [])
+  })
+}
+
+t.test('of what campaigns start at no more is read than is taken', async (t) => {
+  t.strictSame(largeScans(await plannedBy('trigger_events_take', [new Date(), 500])), [])
 })
 
 for (const [name, text] of [...queries, ...asked]) {

@@ -75,6 +75,7 @@ export const conversationOps: readonly Op[] = [
     ...reading,
     name: 'search_conversations',
     route: 'GET /v1/conversations/search',
+    rate: { count: 10, per: 'second' },
     what: `Conversations by what was said in them, newest first, at most ${MOST_FOUND}. All words have to occur in one message; "quoted words" one after the other, -word not at all, and or between two words either. match is the newest message that has them.`,
     input: { query: v.strictObject({ query: text({ min: 1, max: 200 }) }) },
     output: list(FoundConversation),

@@ -13,7 +13,7 @@ with asked as materialized (
 
 select asked.id, case when said.id is null then other.id end as ahead
 from asked
-cross join lateral same_customer($1, array[asked.subject]) as person (subject)
+cross join lateral subjects_of_person($1, asked.subject) as person (subject)
 cross join lateral (
     select *, extract(epoch from triggered_at) * case source_kind when 'checkout' then -1 else 1 end as place
     from campaign_run

@@ -3,7 +3,7 @@
 with told as (
     select run.id, min(given.ordered_at) as ordered_at
     from unnest($2::integer[], $3::timestamptz[], $4::text[]) as given (subject, ordered_at, occurrence)
-    cross join lateral same_customer($1, array[given.subject]) as person (subject)
+    cross join lateral subjects_of_person($1, given.subject) as person (subject)
     join campaign_run as run on run.brand_id = $1 and run.subject = person.subject
     where
         run.state = 'waiting'
