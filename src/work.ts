@@ -35,7 +35,7 @@ import { SESSION_OF } from './store/postgres.ts'
 import { statement } from './store/sqlfile.ts'
 import { openWatch, type Watch } from './store/watch.ts'
 
-type Services = Pipeline & CampaignParts & { refreshCron: string; seal: Seal }
+type Services = Pipeline & CampaignParts & { refreshCron: string; seal: Seal; webhookUrl: string }
 
 const JOBS = [
   plan,
@@ -100,6 +100,7 @@ export async function startWorker(
     lake: lakes.forBrand,
     isDemo: (brandId) => filledWith(app.config, brandId) !== null,
     baseUrl: app.config.baseUrl,
+    webhookUrl: app.config.webhookUrl,
     agent: app.config.agent,
     refreshCron: app.config.refreshCron,
     seal,

@@ -74,6 +74,7 @@ t.test('a brand with a live store keeps it', async (t) => {
     connectedAt: new Date(),
     abandonedAfterMinutes: null,
     currency: null,
+    subscribes: true,
   })
   t.match(await followed('live'), refused(/^recoup: The brand is connected to live\.myshopify\.com/))
 })

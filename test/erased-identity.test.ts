@@ -69,6 +69,22 @@ t.test('an address that a customer shared with one who is erased goes on naming 
   t.equal((await shop.customers()).length, 3)
 })
 
+const PHONE = '+14155552671'
+const guest = (n: number): Named => ({ email: `g${n}@example.com`, phone: PHONE, seenAt: new Date() })
+
+for (const [who, erased] of [
+  ['one of those who were named with it', 4],
+  ['the first who had it', 0],
+] as const) {
+  t.test(`a phone that too many shared joins nobody once ${who} is erased`, async (t) => {
+    const shop = await people(db)
+    await shop.assign(...Array.from({ length: 15 }, (_, n) => guest(n)))
+    await erase(shop, { email: `g${erased}@example.com` })
+    await shop.assign(guest(2), guest(3))
+    t.strictSame(await shop.redirects(), [])
+  })
+}
+
 t.test('a store’s id is found as the store’s own API writes it', async (t) => {
   const id = 'gid://shopify/Customer/990001'
   for (const store_customer_id of ['990001', id]) {

@@ -103,7 +103,12 @@ async function awaiting(t: Test): Promise<Awaiting> {
     },
     reconcile: () =>
       reconcileAll(
-        { postgres: db.postgres, seal: SEAL, storePlatformDomain: 'myshopify.com' },
+        {
+          postgres: db.postgres,
+          seal: SEAL,
+          storePlatformDomain: 'myshopify.com',
+          webhookUrl: 'https://hooks.example',
+        },
         new AbortController().signal,
       ),
     async seen() {

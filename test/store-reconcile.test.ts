@@ -13,10 +13,14 @@ const NOW = new Date()
 const SIGNAL = new AbortController().signal
 
 const run = ({ postgres }: Database, { signal = SIGNAL, shareMs = 200 } = {}) =>
-  reconcileAll({ postgres, seal: SEAL, storePlatformDomain: 'myshopify.com' }, signal, {
-    atOnce: 1,
-    shareMs,
-  })
+  reconcileAll(
+    { postgres, seal: SEAL, storePlatformDomain: 'myshopify.com', webhookUrl: 'https://hooks.example' },
+    signal,
+    {
+      atOnce: 1,
+      shareMs,
+    },
+  )
 
 /** A brand whose store takes every request and answers none. */
 async function deadStore(t: Test, db: Database, onAsked = () => {}): Promise<Brand> {

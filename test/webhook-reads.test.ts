@@ -85,7 +85,7 @@ t.test('a page of orders reads no others, also before Postgres looked at any', a
   const nothingNew = ids.map(() => null)
   const [row] = await sql.unsafe(
     `explain (analyze, format json) ${statement('postgres', 'store_orders_settle')}`,
-    [brand.id, ids, nothingNew, nothingNew, nothingNew, nothingNew] as never[],
+    [brand.id, ids, nothingNew, nothingNew, nothingNew, nothingNew, nothingNew] as never[],
   )
   t.ok(rowsOf(row?.['QUERY PLAN'][0].Plan) < 50 * 20)
 })

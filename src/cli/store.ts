@@ -1,8 +1,9 @@
 import { serviceSeal } from '../access/service-seal.ts'
-import { connectStore, webhookPath } from '../connect/store/connect.ts'
+import { connectStore } from '../connect/store/connect.ts'
 import { connectionOf } from '../connect/store/connection.ts'
 import { createReceiver } from '../connect/store/receive.ts'
 import { backfill, reconcile, type SyncOptions, syncStates, type Walked } from '../connect/store/sync.ts'
+import { webhookPath } from '../connect/store/webhook-address.ts'
 import { isThisMachine } from '../connect/this-machine.ts'
 import { fail } from '../errors.ts'
 import {
@@ -126,8 +127,7 @@ export const storeCommands = [
       const abandonedAfterMinutes = abandonedAfter(values)
       const apiOrigin = apiOriginOf(values)
       const { app, brand: found, seal } = await opened(run)
-      const webhookUrl = `${app.config.webhookUrl}${webhookPath('shopify')}`
-      const isPublic = webhookUrl.startsWith('https:') || apiOrigin !== undefined
+      const { webhookUrl } = app.config
       const answer = await connectStore({
         postgres: app.postgres,
         seal,
@@ -135,12 +135,10 @@ export const storeCommands = [
         ...(await credentialsOf(values)),
         apiOrigin,
         abandonedAfterMinutes,
-        webhookUrl: isPublic && values['no-webhooks'] !== true ? webhookUrl : undefined,
+        webhookUrl,
+        subscribes: values['no-webhooks'] !== true,
       })
-      const notes = isPublic
-        ? answer.notes
-        : [...answer.notes, 'WEBHOOK_URL is not https: the store sends no webhooks there.']
-      return { ...answer, notes, webhook_url: webhookUrl }
+      return { ...answer, webhook_url: `${webhookUrl}${webhookPath('shopify')}` }
     },
     text: ({ shop_domain, scopes, webhooks, webhook_url, notes }) =>
       [

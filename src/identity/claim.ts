@@ -2,7 +2,7 @@ import { KINDS, type Profile } from './profile.ts'
 import type { Source } from './resolve.ts'
 
 /** An identifier of more profiles than this says nothing about who somebody is: it merges nobody. */
-export const MOST_SHARING = 10
+const MOST_SHARING = 10
 
 /** What was said of identifiers beside who holds them, as far as one call needs it. */
 export class Claims {
@@ -10,10 +10,16 @@ export class Claims {
   readonly added: { kind: number; value: string; owner: Profile; source: Source }[] = []
   /** Identifiers that have just become shared by too many. */
   readonly crossed: { kind: number; value: string }[] = []
+  readonly #shared: readonly Set<string>[] = KINDS.map(() => new Set())
   readonly #of: readonly Map<string, Set<Profile>>[] = KINDS.map(() => new Map())
   readonly #waiting: readonly Map<string, Set<Profile>>[] = KINDS.map(() => new Map())
   readonly #waits: { kind: number; value: string; visitor: Profile }[] = []
   readonly #answered: { kind: number; value: string }[] = []
+
+  /** Too many were named with it, though not all of them may be known any more. */
+  knowShared(kind: number, value: string): void {
+    this.#shared[kind]?.add(value)
+  }
 
   know(kind: number, value: string, owner: Profile): void {
     put(this.#of[kind], value, owner)
@@ -42,7 +48,7 @@ export class Claims {
 
   /** By too many to say who somebody is. */
   isShared(kind: number, value: string): boolean {
-    return (this.#of[kind]?.get(value)?.size ?? 0) >= MOST_SHARING
+    return this.#shared[kind]?.has(value) || (this.#of[kind]?.get(value)?.size ?? 0) >= MOST_SHARING
   }
 
   /** A browser gave a visitor an identifier that nobody holds. */

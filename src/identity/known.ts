@@ -23,7 +23,8 @@ export async function loadKnown(
   for (const kind of KINDS.keys()) {
     const values = valuesOf(tuples, kind)
     if (values.length === 0) continue
-    const holders = await holdersOf(ask, kind, values)
+    const { holders, shared } = await holdersOf(ask, kind, values)
+    for (const value of shared) resolution.claims.knowShared(kind, value)
     held.push({ kind, pairs: [...holders] })
     if (extent.has_claims && kind !== STORE && kind !== ANONYMOUS)
       claimed.push({ kind, pairs: await pairs(ask, 'claims_held', [KINDS[kind], values]) })
@@ -65,17 +66,32 @@ function valuesOf(tuples: readonly Tuple[], kind: number): string[] {
   return [...values]
 }
 
-async function holdersOf(ask: Ask, kind: number, values: string[]): Promise<Map<string, number>> {
+async function holdersOf(ask: Ask, kind: number, values: string[]): Promise<Holders> {
   // A public id is a profile id, too.
   const byId = kind === PROFILE ? await pairs(ask, 'public_ids_held', [values, true]) : []
-  return new Map([...byId, ...(await pairs(ask, 'identifiers_held', [KINDS[kind], values]))])
+  const held = await ask<Columnar & { shared: string[] }>('identifiers_held', [KINDS[kind], values])
+  return {
+    holders: new Map([...byId, ...held.flatMap(paired)]),
+    shared: held.flatMap(({ shared }) => shared),
+  }
 }
 
+interface Holders {
+  holders: Map<string, number>
+  /** Of too many to say who somebody is. */
+  shared: string[]
+}
+
+interface Columnar {
+  values: string[]
+  subjects: number[]
+}
+
+const paired = ({ values, subjects }: Columnar) =>
+  values.map((value, at) => [value, subjects[at] ?? 0] as const)
+
 async function pairs(ask: Ask, name: string, args: unknown[]): Promise<Held['pairs']> {
-  const found = await ask<{ values: string[]; subjects: number[] }>(name, args)
-  return found.flatMap(({ values, subjects }) =>
-    values.map((value, at) => [value, subjects[at] ?? 0] as const),
-  )
+  return (await ask<Columnar>(name, args)).flatMap(paired)
 }
 
 /** The profiles of the subjects and those that they belong to. */

@@ -69,7 +69,7 @@ async function addIdentifiers(ask: Ask, { identifiers }: Resolution): Promise<nu
 }
 
 async function addClaims(ask: Ask, { claims }: Resolution): Promise<void> {
-  const { added, waits, answered } = claims
+  const { added, crossed, waits, answered } = claims
   const named = (of: readonly { kind: number; value: string }[]) => [
     of.map(({ kind }) => KINDS[kind]),
     of.map(({ value }) => value),
@@ -78,6 +78,7 @@ async function addClaims(ask: Ask, { claims }: Resolution): Promise<void> {
     const owners = added.map(({ owner }) => owner.subject)
     await ask('claims_add', [...named(added), owners, added.map(({ source }) => source)])
   }
+  if (crossed.length) await ask('identifiers_share', named(crossed))
   if (answered.length) await ask('visitor_claims_end', named(answered))
   if (waits.length)
     await ask('visitor_claims_add', [...named(waits), waits.map(({ visitor }) => visitor.subject)])

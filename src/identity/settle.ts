@@ -1,5 +1,4 @@
 import { v7 } from 'uuid'
-import { MOST_SHARING } from './claim.ts'
 import { mergeConsents } from './consents.ts'
 import { type GroupMember, Groups } from './groups.ts'
 import { KINDS } from './profile.ts'
@@ -24,7 +23,6 @@ interface Claim {
   source: Source
   subject: number
   holder: number
-  claims: number
 }
 
 /** Takes apart whom identifiers joined that turned out to be shared by too many, and joins what other evidence joins. */
@@ -65,8 +63,7 @@ export async function settle(
   const groups = new Groups(members, await ask<{ from: number; to: number }>('merges_barred'))
   for (const edge of edges) if (!ends(edge)) groups.join(edge.from_subject, edge.to_subject)
   const made: { from: number; to: number; kind: string; source: Source }[] = []
-  for (const { kind, source, subject, holder, claims } of await ask<Claim>('claims_among', named)) {
-    if (claims >= MOST_SHARING) continue
+  for (const { kind, source, subject, holder } of await ask<Claim>('claims_among', named)) {
     const joined = groups.join(subject, holder)
     if (joined) made.push({ ...joined, kind, source })
   }

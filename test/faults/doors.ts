@@ -79,6 +79,7 @@ export async function makeSender(postgres: Postgres, brand: Brand, config: Confi
     connectedAt: new Date(START),
     abandonedAfterMinutes: null,
     currency: null,
+    subscribes: true,
   })
   return { brand, key, providerId, webhookId, webhookSecret, storeSecret }
 }

@@ -3,6 +3,7 @@
 -- (50,000 values: 86 s against 0.1 s).
 select
     coalesce(array_to_json(array_agg(value)), '[]') as values,
-    coalesce(array_to_json(array_agg(subject)), '[]') as subjects
+    coalesce(array_to_json(array_agg(subject)), '[]') as subjects,
+    coalesce(array_to_json(array_agg(value) filter (where shared)), '[]') as shared
 from identifier
 where brand_id = $1 and kind = $2 and value = any($3::text[])

@@ -1,15 +1,21 @@
--- With ten who were named with it, its holder is the eleventh.
+-- Whose they are as far as is noted: of those who share one only the first are.
 select
     kind,
     value,
     (
         select array_agg(customer.id order by customer.subject)
         from customer
-        where customer.brand_id = claim.brand_id and customer.subject = any(array_agg(claim.subject) || min(identifier.subject))
+        where
+            customer.brand_id = identifier.brand_id
+            and customer.subject = any(
+                array(
+                    select claim.subject
+                    from identifier_claim as claim
+                    where claim.brand_id = $1 and claim.kind = identifier.kind and claim.value = identifier.value
+                )
+                || identifier.subject
+            )
     ) as customer_ids
-from identifier_claim as claim
-join identifier using (brand_id, kind, value)
-where brand_id = $1
-group by claim.brand_id, kind, value
-having count(*) >= 10
+from identifier
+where brand_id = $1 and shared
 order by kind, value

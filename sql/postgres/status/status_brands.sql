@@ -15,13 +15,7 @@ select
     error,
     difference,
     (
-        select count(*)
-        from (
-            select from identifier_claim as claim
-            where claim.brand_id = lake_brand.brand_id
-            group by claim.kind, claim.value
-            having count(*) >= 10
-        ) as shared
+        select count(*) from identifier where identifier.brand_id = lake_brand.brand_id and shared
     ) as shared_identifiers
 from lake_brand
 join brand on brand.id = brand_id

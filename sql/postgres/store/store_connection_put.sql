@@ -1,9 +1,9 @@
 -- Connecting again renews what the store gave us; history ends where it was connected first, unless it was disconnected.
 insert into store_connection as stored (
     brand_id, id, platform, shop_domain, api_origin, access_token, webhook_secret, scopes, connected_at,
-    token_at, abandoned_after_minutes, currency_code
+    token_at, abandoned_after_minutes, currency_code, subscribes
 )
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, coalesce($10::integer, 60), $11)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, coalesce($10::integer, 60), $11, $12)
 on conflict (brand_id) do update set
     platform = excluded.platform,
     shop_domain = excluded.shop_domain,
@@ -17,5 +17,7 @@ on conflict (brand_id) do update set
     token_at = excluded.token_at,
     disconnected_at = null,
     abandoned_after_minutes = coalesce($10::integer, stored.abandoned_after_minutes),
-    currency_code = coalesce(excluded.currency_code, stored.currency_code)
+    currency_code = coalesce(excluded.currency_code, stored.currency_code),
+    subscribes = excluded.subscribes,
+    refused_topics = excluded.refused_topics
 returning id, connected_at, abandoned_after_minutes

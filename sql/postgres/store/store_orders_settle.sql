@@ -1,10 +1,11 @@
 -- State, billing status and refunded total follow from the platform's word, the refunds and the cancellation, whatever
--- the order in which these came. $2: external ids, $3: the platform's words on payment, $4: checkouts, $5: their tokens and
--- $6: the platform's words on delivery, each null where nothing new is known. An order comes of one checkout for good.
+-- the order in which these came. $2: external ids, $3: the platform's words on payment, $4: checkouts, $5: their tokens,
+-- $6: the platform's words on delivery and $7: when it wrote its words, each null where nothing new is known. An order comes
+-- of one checkout for good.
 with given as (
     select *
-    from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) as given (
-        external_id, financial_status, checkout_external_id, checkout_token, fulfillment_status
+    from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::timestamptz[]) as given (
+        external_id, financial_status, checkout_external_id, checkout_token, fulfillment_status, written_at
     )
 ),
 
@@ -18,13 +19,13 @@ described as (
         given.checkout_token as given_checkout_token,
         given.fulfillment_status as given_fulfillment_status,
         case
-            when given.financial_status is not null then given.financial_status
+            when word.financial_status is not null then word.financial_status
             when placed.financial_status is not null then placed.financial_status
             when refunded.told > 0 and placed.state = 'cancelled' then 'voided'
             when refunded.told > 0 then placed.billing_status
         end as described_as,
         case
-            when given.financial_status is not null then null
+            when word.financial_status is not null then null
             when placed.financial_status is null then placed.refunded_total
             else placed.imported_refunded_total
         end as imported
@@ -33,6 +34,10 @@ described as (
     cross join lateral (
         select * from store_order where brand_id = $1 and store_order.external_id = given.external_id offset 0
     ) as placed
+    -- A file that was written later knows better.
+    cross join lateral (
+        select case when placed.updated_at > given.written_at then null else given.financial_status end as financial_status
+    ) as word
     -- What the store told of in the order's currency; an imported refund is in the refunded_total of the order's file.
     cross join lateral (
         select
@@ -57,7 +62,11 @@ known as (
         external_id,
         total,
         cancelled_at,
-        imported,
+        state as known_state,
+        billing_status as known_billing_status,
+        refunded_total as known_refunded_total,
+        -- What the store says nothing of stays as its file has it.
+        case when described_as is null then imported_refunded_total else imported end as imported,
         described_as as financial_status,
         least(given_checkout_external_id, checkout_external_id) as checkout_external_id,
         least(given_checkout_token, checkout_token) as checkout_token,
@@ -73,13 +82,13 @@ known as (
             9999999999999.99
         ) as refunds
     from described
-    where described_as is not null
 ),
 
 billed as (
     select
         *,
         case
+            when financial_status is null then known_billing_status
             when financial_status = 'refunded' or (refunds > 0 and refunds >= total) then 'refunded'
             when financial_status in ('voided', 'expired') then 'voided'
             when financial_status = 'partially_refunded' or refunds > 0 then 'partially_refunded'
@@ -92,8 +101,13 @@ billed as (
 settled as (
     select
         *,
-        case when billing_status = 'refunded' and refunds = 0 then total else refunds end as refunded_total,
         case
+            when financial_status is null then known_refunded_total
+            when billing_status = 'refunded' and refunds = 0 then total
+            else refunds
+        end as refunded_total,
+        case
+            when financial_status is null then known_state
             when cancelled_at is not null or billing_status = 'voided' then 'cancelled'
             when billing_status = 'refunded' then 'refunded'
             when billing_status = 'pending' then 'pending'

@@ -1,4 +1,5 @@
 select
+    (select refused_topics from store_connection where brand_id = $1) as refused_topics,
     (select count(*) from store_delivery where brand_id = $1 and outcome = 'dead') as dead,
     (
         select max(received_at) from store_delivery

@@ -39,7 +39,7 @@ interface Imported {
 async function settleRefunds(tx: Transaction, brandId: string, written: readonly Imported[]): Promise<void> {
   const ids = written.filter(({ has_refunds }) => has_refunds).map(({ external_id }) => external_id)
   const nothingNew = ids.map(() => null)
-  const args = [brandId, ids, nothingNew, nothingNew, nothingNew, nothingNew]
+  const args = [brandId, ids, nothingNew, nothingNew, nothingNew, nothingNew, nothingNew]
   if (ids.length) await tx.unsafe(statement('postgres', 'store_orders_settle'), args as never[])
 }
 

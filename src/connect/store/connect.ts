@@ -2,11 +2,12 @@ import type { Seal } from '../../access/seal.ts'
 import { fail } from '../../errors.ts'
 import type { Brand } from '../../op.ts'
 import type { Postgres } from '../../store/postgres.ts'
-import { type Platform, saveConnection } from './connection.ts'
+import { saveConnection } from './connection.ts'
 import { Fields } from './fields.ts'
 import { openAdminApi } from './shopify/client.ts'
 import { SHOP } from './shopify/queries.ts'
 import { type Subscribed, subscribeWebhooks } from './shopify/subscribe.ts'
+import { webhookAddress } from './webhook-address.ts'
 
 export interface ConnectOptions {
   postgres: Postgres
@@ -17,8 +18,10 @@ export interface ConnectOptions {
   /** Where the Admin API is, if not at the shop's own domain. */
   apiOrigin?: string
   abandonedAfterMinutes?: number
-  /** Where the store is to send webhooks; without it that is left to the operator. */
-  webhookUrl?: string
+  /** Origin of the receiver of webhooks. */
+  webhookUrl: string
+  /** The service has the store send its webhooks; else that is left to the operator. */
+  subscribes: boolean
   now?: Date
 }
 
@@ -26,6 +29,7 @@ export interface Connected {
   shop_domain: string
   currency_code: string | null
   scopes: string[]
+  /** Null: the store was not asked to send any. */
   webhooks: Subscribed | null
   /** What the operator should know. */
   notes: string[]
@@ -33,12 +37,9 @@ export interface Connected {
 
 const WANTED_SCOPES = ['read_customers', 'read_orders', 'read_products']
 
-/** Path of the receiver, behind WEBHOOK_URL. */
-export const webhookPath = (platform: Platform) => `/store/${platform}/webhooks`
-
 /** Tries the token on the store, stores the connection and has the webhooks sent. Nothing is stored when it fails. */
 export async function connectStore(options: ConnectOptions): Promise<Connected> {
-  const { postgres, seal, brand, accessToken, webhookSecret, apiOrigin, webhookUrl } = options
+  const { postgres, seal, brand, accessToken, webhookSecret, apiOrigin, webhookUrl, subscribes } = options
   const origin = apiOrigin ?? `https://${brand.shop_domain}`
   const api = openAdminApi({ origin, accessToken, patienceMs: 30_000 })
   const data = new Fields(await api.query(SHOP))
@@ -50,9 +51,10 @@ export async function connectStore(options: ConnectOptions): Promise<Connected> 
     (scope) => scope.text('handle') ?? [],
   )
   const currency = shop?.currency('currencyCode') ?? null
-  await saveConnection(postgres.forBrand(brand.id), brand.id, seal, {
-    platform: 'shopify',
-    shopDomain: brand.shop_domain,
+  const db = postgres.forBrand(brand.id)
+  const where = { platform: 'shopify', shopDomain: brand.shop_domain } as const
+  await saveConnection(db, brand.id, seal, {
+    ...where,
     apiOrigin: apiOrigin ?? null,
     accessToken,
     webhookSecret,
@@ -60,14 +62,20 @@ export async function connectStore(options: ConnectOptions): Promise<Connected> 
     connectedAt: options.now ?? new Date(),
     abandonedAfterMinutes: options.abandonedAfterMinutes ?? null,
     currency,
+    subscribes,
   })
-  const webhooks = webhookUrl === undefined ? null : await subscribeWebhooks(api, webhookUrl)
+  const address = webhookAddress(webhookUrl, { ...where, apiOrigin: origin })
+  const webhooks = subscribes && address !== null ? await subscribeWebhooks(api, address) : null
+  if (webhooks) await db.run('store_topics_refused', [webhooks.refused.map(({ topic }) => topic)])
   return {
     shop_domain: brand.shop_domain,
     currency_code: currency,
     scopes,
     webhooks,
-    notes: notesOf(brand, currency, scopes),
+    notes: [
+      ...notesOf(brand, currency, scopes),
+      ...(address === null ? ['WEBHOOK_URL is not https: the store sends no webhooks there.'] : []),
+    ],
   }
 }
 

@@ -24,6 +24,8 @@ export interface Connection {
   /** Since when it has its token. */
   tokenAt: Date
   abandonedAfterMinutes: number
+  /** The service has it send its webhooks; else the operator does. */
+  subscribes: boolean
   /** The shop's; the brand's where the store did not say it. */
   currency: string
   /** Of the brand: the region of phone numbers without a country code. */
@@ -44,6 +46,7 @@ interface ConnectionRow {
   connected_at: Date
   token_at: Date
   abandoned_after_minutes: number
+  subscribes: boolean
   currency_code: string
   region: string
 }
@@ -93,6 +96,7 @@ function opened(row: ConnectionRow, seal: Seal): Connection {
     connectedAt: row.connected_at,
     tokenAt: row.token_at,
     abandonedAfterMinutes: row.abandoned_after_minutes,
+    subscribes: row.subscribes,
     currency: row.currency_code,
     region: row.region,
   }
@@ -111,6 +115,7 @@ export interface NewConnection {
   abandonedAfterMinutes: number | null
   /** The shop's; null: the store does not say it. */
   currency: string | null
+  subscribes: boolean
 }
 
 /** Connects a brand's store, or renews its connection. */
@@ -132,5 +137,6 @@ export async function saveConnection(
     given.connectedAt,
     given.abandonedAfterMinutes,
     given.currency,
+    given.subscribes,
   ])
 }

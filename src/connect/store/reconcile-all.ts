@@ -4,12 +4,15 @@ import { Failure } from '../../errors.ts'
 import { errorFields, log } from '../../log.ts'
 import type { Postgres } from '../../store/postgres.ts'
 import { type Connection, connectionOf } from './connection.ts'
+import { keepSubscribed } from './keep-subscribed.ts'
 import { reconcile } from './sync.ts'
 
 export interface ReconcileParts {
   postgres: Postgres
   seal: Seal
   storePlatformDomain: string
+  /** Origin of the receiver of webhooks. */
+  webhookUrl: string
 }
 
 export interface Shares {
@@ -43,7 +46,7 @@ export async function reconcileAll(
 }
 
 async function reconcileOne(
-  { postgres, seal, storePlatformDomain }: ReconcileParts,
+  { postgres, seal, storePlatformDomain, webhookUrl }: ReconcileParts,
   brandId: string,
   signal: AbortSignal,
   shareMs: number,
@@ -55,11 +58,13 @@ async function reconcileOne(
     await db.run('store_reconcile_begin')
     connection = await connectionOf(db, seal)
     if (!connection?.accessToken) return
+    const cut = AbortSignal.any([signal, share])
+    await keepSubscribed(db, connection, webhookUrl, cut)
     const walked = await reconcile({
       db,
       connection,
       storePlatformDomain,
-      signal: AbortSignal.any([signal, share]),
+      signal: cut,
       patienceMs: PATIENCE_MS,
     }).finally(() => db.run('store_awaited_over'))
     await db.run('store_connection_refused', [connection.tokenAt, null])

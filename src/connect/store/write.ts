@@ -79,6 +79,7 @@ export async function writeOrders(
     touched.map((id) => checkouts.get(id) ?? null),
     touched.map((id) => tokens.get(id) ?? null),
     touched.map((id) => known.get(id)?.fulfillmentStatus ?? null),
+    touched.map((id) => known.get(id)?.version.updatedAt ?? null),
   ])
 }
 

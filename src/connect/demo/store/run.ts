@@ -3,9 +3,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Seal } from '../../../access/seal.ts'
 import type { Brand } from '../../../op.ts'
 import type { Postgres } from '../../../store/postgres.ts'
-import { connectStore, webhookPath } from '../../store/connect.ts'
+import { connectStore } from '../../store/connect.ts'
 import { type Connection, connectionOf } from '../../store/connection.ts'
 import { backfill } from '../../store/sync.ts'
+import { webhookPath } from '../../store/webhook-address.ts'
 import { ShopLife } from './life.ts'
 import { sendWebhooks } from './sender.ts'
 import { startFakeStore } from './server.ts'
@@ -56,7 +57,8 @@ export async function runDemoStore(options: DemoStoreOptions): Promise<void> {
     const url = `${webhookUrl}${webhookPath('shopify')}`
     const credentials = { accessToken: ACCESS_TOKEN, webhookSecret: SECRET }
     await connectStore({
-      ...{ postgres, seal, brand, ...credentials, apiOrigin: store.origin, webhookUrl: url },
+      ...{ postgres, seal, brand, ...credentials, apiOrigin: store.origin },
+      ...{ webhookUrl, subscribes: true },
       abandonedAfterMinutes: options.abandonedAfterMinutes,
     })
     const db = postgres.forBrand(brand.id)

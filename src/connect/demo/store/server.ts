@@ -29,6 +29,8 @@ export interface FakeStore {
   readonly discounts: ReadonlyMap<string, object>
   /** Where webhooks are wanted, by topic of the platform's spelling. */
   readonly subscribed: ReadonlyMap<string, string>
+  /** As the platform does where webhooks failed for hours. */
+  unsubscribe(topic: string): void
   /** Faults of the next requests, in this order. */
   fail(...faults: Fault[]): void
   close(): Promise<void>
@@ -109,10 +111,11 @@ export async function startFakeStore(options: FakeStoreOptions): Promise<FakeSto
       return send(response, 200, {
         errors: [{ message: `Query cost is ${cost}`, extensions: { code: 'MAX_COST_EXCEEDED' } }],
       })
-    const refusal = throttled(cost) ?? denied(options, nameOf(query))
+    const refusal = throttled(cost) ?? denied(options, nameOf(query), variables)
     if (!refusal) counts.answered++
     const data = () => {
       if (nameOf(query) === 'subscribe') return subscribe(subscribed, variables)
+      if (nameOf(query) === 'subscribed') return subscriptions(subscribed)
       if (nameOf(query) === 'discount') return discount(discounts, variables)
       return dataOf(options, query, variables)
     }
@@ -128,6 +131,7 @@ export async function startFakeStore(options: FakeStoreOptions): Promise<FakeSto
     counts,
     discounts,
     subscribed,
+    unsubscribe: (topic) => void subscribed.delete(topic),
     fail: (...more) => void faults.push(...more),
     close: () =>
       new Promise((resolve) => {
@@ -168,11 +172,15 @@ function broken(fault: Fault, response: ServerResponse): void {
 const nameOf = (query: string) => /^(?:query|mutation) (\w+)/.exec(query)?.[1] ?? ''
 
 function subscribe(subscribed: Map<string, string>, { topic = '', uri = '' }: Query['variables']): object {
-  const message = subscribed.has(topic) ? 'Address for this topic has already been taken' : null
+  const message = subscribed.get(topic) === uri ? 'Address for this topic has already been taken' : null
   subscribed.set(topic, uri)
   const userErrors = message ? [{ message }] : []
   return { webhookSubscriptionCreate: { webhookSubscription: message ? null : { id: topic }, userErrors } }
 }
+
+const subscriptions = (subscribed: ReadonlyMap<string, string>) => ({
+  webhookSubscriptions: { nodes: [...subscribed].map(([topic, uri]) => ({ topic, uri })) },
+})
 
 function discount(made: Map<string, object>, { input }: Query['variables']): object {
   const isTaken = made.has(input?.code ?? '')
@@ -210,9 +218,10 @@ function dataOf(options: FakeStoreOptions, query: string, variables: Query['vari
   return { page: pageOf(state, name, variables, askedIn(query)) }
 }
 
-/** Refused for want of the scope that a list or a mutation needs. */
-function denied({ scopes }: FakeStoreOptions, name: string): object | null {
-  const scope = name === 'discount' ? 'write_discounts' : name in READ ? `read_${name}` : null
+/** Refused for want of the scope that a list, a mutation or a topic needs. */
+function denied({ scopes }: FakeStoreOptions, name: string, { topic }: Query['variables']): object | null {
+  const of = topic?.startsWith('SUBSCRIPTION_CONTRACTS') ? 'subscriptions' : name
+  const scope = of === 'discount' ? 'write_discounts' : of in READ ? `read_${of}` : null
   if (!scopes || scope === null || scopes.includes(scope)) return null
   const message = `Access denied for ${name} field.`
   return { errors: [{ message, extensions: { code: 'ACCESS_DENIED' } }] }
