@@ -388,6 +388,21 @@ t.test('who writes back is answered once with the campaign’s reply, and the ru
   t.equal((await sql`select from conversation where brand_id = ${brand.id}`).length, 1)
 })
 
+t.test('a STOP is honoured with an id that the gateway gave to another message before', async (t) => {
+  const { brand, tell } = await withGateway()
+  await stage.campaign(brand)
+  const { phone } = await abandoned(brand)
+  await stage.pass(31)
+  const smsOf = (number: string) =>
+    sql`select sms_consent from contact where brand_id = ${brand.id} and phone = ${number}`
+  await tell({ type: 'message', id: '7', from: '+12025550107', text: 'STOP' })
+  t.match(await tell({ type: 'message', id: '7', from: phone, text: 'STOP' }), { body: { ok: true } })
+  t.match(await smsOf(phone), [{ sms_consent: 'unsubscribed' }], 'of another sender')
+  await tell({ type: 'message', id: '8', from: '+12025550108', text: 'Hi' })
+  await tell({ type: 'message', id: '8', from: '+12025550108', text: 'STOP' })
+  t.match(await smsOf('+12025550108'), [{ sms_consent: 'unsubscribed' }], 'of the same one')
+})
+
 t.test('what was written by somebody who was erased since is not taken again', async (t) => {
   const { brand, tell } = await withGateway()
   await stage.campaign(brand)
