@@ -1,7 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { serviceSeal } from '../src/access/service-seal.ts'
 import { httpChannel } from '../src/campaign/channel-http.ts'
+import { channelRow, openedSecret } from '../src/campaign/channel-settings.ts'
 import { workCampaigns } from '../src/campaign/round.ts'
 import { setCampaignStatus } from '../src/campaign/saved.ts'
 import { sendMessages } from '../src/campaign/sending.ts'
@@ -97,7 +99,7 @@ async function withGateway(rate = '10') {
     })
     return { status: response.status, body: (await response.json()) as Record<string, unknown> }
   }
-  return { gateway, brand, tell }
+  return { gateway, brand, tell, file }
 }
 
 t.test('a gateway gets a message once per key, however often the attempt fails', async (t) => {
@@ -386,6 +388,21 @@ t.test('who writes back is answered once with the campaign’s reply, and the ru
   t.equal((await messagesOf(brand)).length, 4)
   t.equal(gateway.taken.size, 2)
   t.equal((await sql`select from conversation where brand_id = ${brand.id}`).length, 1)
+})
+
+t.test('a STOP is honoured with an id that the gateway gave to another message before', async (t) => {
+  const { brand, tell } = await withGateway()
+  await stage.campaign(brand)
+  const { phone } = await abandoned(brand)
+  await stage.pass(31)
+  const smsOf = (number: string) =>
+    sql`select sms_consent from contact where brand_id = ${brand.id} and phone = ${number}`
+  await tell({ type: 'message', id: '7', from: '+12025550107', text: 'STOP' })
+  t.match(await tell({ type: 'message', id: '7', from: phone, text: 'STOP' }), { body: { ok: true } })
+  t.match(await smsOf(phone), [{ sms_consent: 'unsubscribed' }], 'of another sender')
+  await tell({ type: 'message', id: '8', from: '+12025550108', text: 'Hi' })
+  await tell({ type: 'message', id: '8', from: '+12025550108', text: 'STOP' })
+  t.match(await smsOf('+12025550108'), [{ sms_consent: 'unsubscribed' }], 'of the same one')
 })
 
 t.test('what was written by somebody who was erased since is not taken again', async (t) => {
@@ -765,6 +782,61 @@ t.test('a channel does not require TLS and allow none', async (t) => {
       cli('channel set', { brand: brand.id, ...smtp, 'allow-plain': true, [option]: true }),
       new RegExp(`--allow-plain: .*--${option}`),
     )
+})
+
+/** What a channel of a brand would send with. */
+async function passwordOf(brand: Brand, channel: 'sms' | 'email') {
+  const row = await channelRow(stage.db.postgres.forBrand(brand.id), channel)
+  return row && openedSecret(await serviceSeal(app), brand.id, row)?.password
+}
+
+t.test('the token of a gateway is not sent to another one', async (t) => {
+  const { gateway, brand } = await withGateway()
+  const set = (url: string) =>
+    cli('channel set', { brand: brand.id, channel: 'sms', adapter: 'http_sms', url })
+  t.match(await set(new URL('/v2', gateway.url).href), { password_dropped: false })
+  t.equal(await passwordOf(brand, 'sms'), 'token of the gateway', 'but to another path')
+  t.match(await set('https://sms.example/messages'), { password_dropped: true })
+  t.equal(await passwordOf(brand, 'sms'), null)
+})
+
+t.test('the token of a gateway is forgotten with it', async (t) => {
+  const { gateway, brand } = await withGateway()
+  const of = { brand: brand.id, channel: 'sms' }
+  t.match(await cli('channel set', { ...of, adapter: 'outbox' }), { password_dropped: true })
+  await cli('channel set', { ...of, adapter: 'http_sms', url: gateway.url })
+  t.equal(await passwordOf(brand, 'sms'), null)
+})
+
+t.test('the password of a mail server is given again for another one and another user', async (t) => {
+  const { brand, file } = await withGateway()
+  const before = { host: 'smtp.example', user: 'u' }
+  const set = (values: Values) =>
+    cli('channel set', {
+      ...{ brand: brand.id, channel: 'email', adapter: 'smtp', from: 'a@shop.example' },
+      ...values,
+    })
+  await set({ ...before, 'secret-file': file })
+  for (const other of [{ host: 'mail.example' }, { user: 'v' }])
+    await t.rejects(set({ ...before, ...other }), { message: /^--secret-file is missing/ })
+  await set({ ...before, port: '2525' })
+  t.equal(await passwordOf(brand, 'email'), 'token of the gateway')
+})
+
+t.test('what callbacks are signed with is replaced at once', async (t) => {
+  const { brand, tell } = await withGateway()
+  const { brand: another, tell: tellAnother } = await withGateway()
+  const of = { brand: brand.id, channel: 'sms' }
+  const { signing_secret: secret } = await cli<{ signing_secret: string }>('channel rotate-secret', of)
+  const word = { type: 'delivered', id: 'gw_0' }
+  t.equal((await tell(word)).status, 401)
+  const bytes = Buffer.from(JSON.stringify(word))
+  t.equal((await tell(word, signatureOf(Buffer.from(secret), bytes))).status, 200)
+  t.equal(await passwordOf(brand, 'sms'), 'token of the gateway')
+  t.equal((await tellAnother(word)).status, 200, 'of that brand alone')
+  await t.rejects(cli('channel rotate-secret', { brand: another.id, channel: 'email' }), {
+    message: /^--channel: /,
+  })
 })
 
 /** A shopper was messaged and is erased since; the clock shows a moment of two days later. */

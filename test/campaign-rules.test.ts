@@ -247,6 +247,17 @@ t.test('a draft is sent when it invents nothing', async (t) => {
     'Take ５０％ off',
   ])
     t.ok(problemOf(invented, none), invented.slice(0, 40))
+  for (const parted of [
+    'See evil.{{contact.last_name|shop}}/x',
+    'Take 2{{contact.last_name|0 perc}}ent',
+    'Say SAVE{{contact.last_name|20}}',
+    'Take 20{{contact.last_name}}%',
+    'Take 20\u200b%',
+    'Take 20\ufe0f\u20e3%',
+    'Take 20\u3164%',
+    'A dis\u00adcount for you',
+  ])
+    t.ok(problemOf(parted, none), JSON.stringify(parted))
   t.ok(problemOf('Take {{discount.value}} off', none), 'the campaign has none')
   t.ok(problemOf('There is a discount for you', some), 'it is not said which')
   t.ok(problemOf('Take 50% off with {{discount.code}}', some), 'it is another one')

@@ -166,6 +166,20 @@ t.test('a client is known by the URL of its metadata document', { skip: noOpenss
   await refused({ id: 'https://client.example/none.json', redirectUri }, /fetch failed/)
 })
 
+t.test('of the document of a client nothing else is fetched', { skip: noOpenssl }, async (t) => {
+  const redirectUri = 'https://sector.example/callback'
+  const id = 'https://sector.example/app.json'
+  const more = { sector_identifier_uri: 'https://sector.example/sector.json' }
+  const { fetched } = await metadataHost(t, 'sector.example', {
+    '/app.json': { client_id: id, redirect_uris: [redirectUri], ...more },
+    '/sector.json': [redirectUri],
+  })
+  await server.browser().open(server.authorizeUrl({ id, redirectUri }))
+  t.same(fetched, ['/app.json'])
+  await server.register({ redirect_uris: [redirectUri], ...more })
+  t.same(fetched, ['/app.json'], 'nor of what one is registered with')
+})
+
 t.test('a user connects a client on a phone, without scripts', { skip: noChromium }, async (t) => {
   const memberships = [
     [await makeBrand(db, { name: 'First brand' }), 'admin'],

@@ -81,6 +81,12 @@ t.test('consent', async (t) => {
     t.equal(refused.status, 403)
     t.match(refused.text, /ask an administrator/)
   })
+  t.test('says what keys that are made with it may do', async (t) => {
+    const visitor = server.browser()
+    const login = await visitor.open(server.authorizeUrl(client, { scope: 'keys:manage' }))
+    const page = await visitor.submit(login, '/login', { email: 'admin@a.co', password: PASSWORD })
+    t.match(page.text, /API keys for any access, which last after this app is disconnected/)
+  })
   t.test('can be refused', async (t) => {
     const visitor = server.browser()
     const login = await visitor.open(server.authorizeUrl(client))

@@ -1,5 +1,6 @@
-import { randomUUID } from 'node:crypto'
+import crypto, { type BinaryLike, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
+import { syncBuiltinESMExports } from 'node:module'
 import { connect } from 'node:net'
 import t from 'tap'
 import { sealedSecret } from '../src/campaign/channel-settings.ts'
@@ -141,4 +142,28 @@ t.test('channels that somebody made up share statements', async (t) => {
   })
   await Promise.all(Array.from({ length: 2_000 }, (_, at) => admit(request(at) as never)))
   t.equal(asked.length, 2)
+})
+
+t.test('the body of an unknown shop is hashed as that of a connected one is', async (t) => {
+  const { createHmac } = crypto
+  const hashed: number[] = []
+  crypto.createHmac = (...given: Parameters<typeof createHmac>) => {
+    const made = createHmac(...given)
+    const update = made.update.bind(made) as (data: BinaryLike) => typeof made
+    made.update = (data: BinaryLike) => {
+      hashed.push(data instanceof Buffer ? data.length : 0)
+      return update(data)
+    }
+    return made
+  }
+  syncBuiltinESMExports()
+  t.teardown(() => {
+    crypto.createHmac = createHmac
+    syncBuiltinESMExports()
+  })
+  const body = '{"id":1}'
+  for (const shop of [KNOWN.store, UNKNOWN.store]) {
+    t.equal((await begin(HEADS.store(shop) + sized(body)).answer()).status, 401)
+  }
+  t.same(hashed, [body.length, body.length])
 })

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { createSeal } from '../src/access/seal.ts'
 import { openSignIn } from '../src/access/sign-in/open.ts'
@@ -106,6 +107,36 @@ t.test('a token is for one brand and for scopes of the role', async (t) => {
   await run('user remove', { brand: 'One', email: 'new@d.co' })
   signIn.forget('user', String((await findUser(pipeline, 'new@d.co'))?.id))
   t.equal(await signIn.verify(access_token), undefined, 'and ends with the membership')
+})
+
+t.test('a change of a user returns once every server has been asked to go by it', async (t) => {
+  const email = 'changed@d.co'
+  const of = { brand: 'One', email }
+  await run('user create', { ...of, role: 'admin' })
+  const id = String((await findUser(pipeline, email))?.id)
+  const { sql } = db.postgres
+  let told: string[] = []
+  const ended = new Map<string, () => void>()
+  const { unlisten } = await sql.listen('recoup_access', (said) => {
+    told.push(said)
+    ended.get(said)?.()
+  })
+  t.teardown(unlisten)
+  for (const [name, values] of [
+    ['user create', { ...of, role: 'member' }],
+    ['user password', { email }],
+    ['user remove', of],
+  ] as const) {
+    told = []
+    await run(name, values)
+    const end = `end ${randomUUID()}`
+    const heard = new Promise<void>((resolve) => ended.set(end, resolve))
+    await sql.notify('recoup_access', end)
+    await heard
+    const fence = told.findLastIndex((said) => said.startsWith('fence '))
+    t.ok(told.lastIndexOf(`user ${id}`) >= 0, `${name} is told`)
+    t.ok(fence > told.lastIndexOf(`user ${id}`), `${name} is waited for`)
+  }
 })
 
 t.test('with the last membership the account goes, its sessions and grants with it', async (t) => {

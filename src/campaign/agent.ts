@@ -2,7 +2,7 @@ import { errorCode } from '../errors.ts'
 import { errorFields, log } from '../log.ts'
 import { type ChatEndpoint, type ChatMessage, chat } from './chat.ts'
 import { checkTemplate } from './check-template.ts'
-import { isClickable } from './clickable.ts'
+import { isClickable, seen } from './clickable.ts'
 import { MAX_LENGTH } from './message-rule.ts'
 import { piecesOf } from './template.ts'
 import { type Available, tokenOf, variablesOf } from './variable.ts'
@@ -97,13 +97,17 @@ export function problemOf(template: string, available: Available): string | null
     return error instanceof Error ? error.message : 'its tokens'
   }
   const pieces = piecesOf(template)
-  // Fallbacks are words of the draft as well.
-  const words = pieces.map((piece) => ('text' in piece ? piece.text : piece.fallback)).join(' ')
-  const plain = words.normalize('NFKC')
+  const offers = pieces.some((piece) => 'variable' in piece && piece.variable.startsWith('discount.'))
+  // Fallbacks are words of the draft as well, by themselves and with what they stand between.
+  const words = pieces.map((piece) => ('text' in piece ? piece.text : piece.fallback))
+  return inventionIn(words.join(' '), offers) ?? inventionIn(words.join(''), offers)
+}
+
+function inventionIn(words: string, offers: boolean): string | null {
+  const plain = seen(words)
   if (isClickable(words)) return 'an address or a number of its own'
   if (SHARE.test(plain) || AMOUNT.test(plain)) return 'a share or an amount of its own'
   if (CODE.test(plain)) return 'what looks like a code of its own'
-  const offers = pieces.some((piece) => 'variable' in piece && piece.variable.startsWith('discount.'))
   if (OFFER.test(plain) && !offers) return 'an offer without the token of the discount'
   return null
 }

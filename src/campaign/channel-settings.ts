@@ -45,6 +45,23 @@ export const channelRow = (
   channel: ConsentChannel,
 ): Promise<ChannelRow | undefined> => db.maybe<ChannelRow>('message_channel_of', [channel])
 
+type Way = Pick<ChannelRow, 'adapter' | 'settings'>
+
+/** Whether the password of one is meant for the other: of a gateway at the same origin, or a user of the same mail server. */
+export function isSameAccount(one: Way, other: Way): boolean {
+  if (one.adapter !== other.adapter) return false
+  switch (one.adapter) {
+    case 'outbox':
+      return false
+    case 'http_sms':
+      return originOf(one) === originOf(other)
+    case 'smtp':
+      return one.settings.host === other.settings.host && one.settings.user === other.settings.user
+  }
+}
+
+const originOf = ({ settings }: Way) => new URL(String(settings.url)).origin
+
 /** How messages of a channel leave; null: they stay in the embedded outbox. */
 export function channelOfRow(
   row: ChannelRow | undefined,

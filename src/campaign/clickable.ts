@@ -8,7 +8,9 @@ const CLICKABLE =
 /** Seven digits, whatever parts them: of amounts, dates and lists of sizes this would be too much. */
 const NUMBER = /\p{Nd}(?:[^\p{L}\p{N}]{0,3}\p{Nd}){6}/u
 
-const seen = (text: string): string => text.normalize('NFKC').replace(/[\p{Cf}\p{M}]/gu, '')
+/** A text as a reader sees it, whatever is hidden between its letters. */
+export const seen = (text: string): string =>
+  text.normalize('NFKC').replace(/[\p{Cf}\p{M}\p{Default_Ignorable_Code_Point}]/gu, '')
 
 /** Whether a text holds what a phone or a mail program may turn into a link, whoever wrote it. */
 export const isClickable = (text: string): boolean => CLICKABLE.test(seen(text))

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { v7 } from 'uuid'
 import type { Place } from '../connect/custom/accept.ts'
 import { fail } from '../errors.ts'
@@ -21,7 +22,7 @@ import { recordSteps } from './record-steps.ts'
 /** A message that somebody sent to the brand. */
 export interface Incoming {
   channel: ConsentChannel
-  /** What the gateway calls it: the same one is taken once. */
+  /** What the gateway calls it. The same one, of the same sender and words, is taken once. */
   gatewayId: string
   /** Address or number. */
   from: string
@@ -58,7 +59,7 @@ export async function receiveMessage(
   { db, brandId, storePlatformDomain }: Pick<Place, 'db' | 'brandId' | 'storePlatformDomain'>,
   incoming: Incoming,
 ): Promise<Received> {
-  const key = `${incoming.channel}:${incoming.gatewayId}`
+  const key = keyOf(incoming)
   const take = async (tx: Statements): Promise<Received> => {
     if (await tx.maybe('message_of_key', [key])) return { deduplicated: true }
     const wants = wishOf(incoming.text)
@@ -91,6 +92,11 @@ export async function receiveMessage(
   }
   // The same one, or another one of the same contact, may come at the same time.
   return await persistently(() => db.tx(take))
+}
+
+/** Ids come again for other messages where a gateway is replaced, or counts them anew. */
+function keyOf({ channel, gatewayId, from, text }: Incoming): string {
+  return `${channel}:${gatewayId}:${hash('sha256', JSON.stringify([from, text]))}`
 }
 
 /** Who writes while the run waits is answered; the agent goes on for as long as they write. */

@@ -1,7 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { serviceSeal } from '../access/service-seal.ts'
 import { ADAPTERS, type Adapter } from '../campaign/channel.ts'
-import { type ChannelRow, channelRow, openedSecret, sealedSecret } from '../campaign/channel-settings.ts'
+import {
+  type ChannelRow,
+  type ChannelSecret,
+  channelRow,
+  isSameAccount,
+  openedSecret,
+  sealedSecret,
+} from '../campaign/channel-settings.ts'
 import { needsTls } from '../campaign/channel-smtp.ts'
 import { isThisMachine } from '../connect/this-machine.ts'
 import type { ConsentChannel } from '../identity/contact.ts'
@@ -133,7 +140,7 @@ export const channelCommands = [
       'secret-file': {
         type: 'string',
         placeholder: 'FILE',
-        what: 'File with the password or token of the account; - reads standard input',
+        what: 'File with the password or token of the account (default: the one of before, for the same account); - reads standard input',
       },
       rate: { type: 'string', placeholder: 'N', what: `Messages per second (default: ${RATE})` },
     },
@@ -149,25 +156,56 @@ export const channelCommands = [
       const before = await channelRow(db, of)
       const known = before ? openedSecret(seal, found.id, before) : null
       const given = await secretOf(values)
-      const made = known?.signing ?? `whsec_${randomBytes(32).toString('base64url')}`
-      const secret = { password: given ?? known?.password ?? null, signing: made }
+      const isKept = before !== undefined && isSameAccount(before, { adapter, settings })
+      const password = given ?? (isKept ? (known?.password ?? null) : null)
+      const isDropped = password === null && known !== null && known.password !== null
+      if (isDropped && settings.user)
+        throw new UsageError('--secret-file is missing: the password that is kept is of another account')
+      const signing = known?.signing ?? signingSecret()
+      const secret: ChannelSecret | null = known || adapter !== 'outbox' ? { password, signing } : null
       const lookupId = before?.lookup_id ?? randomBytes(16).toString('base64url')
       await db.run('message_channel_put', [
         ...[of, adapter, JSON.stringify(settings)],
-        ...[adapter === 'outbox' ? null : sealedSecret(seal, found.id, of, secret), lookupId, rate],
+        ...[secret && sealedSecret(seal, found.id, of, secret), lookupId, rate],
       ])
       const row = await channelRow(db, of)
       if (!row) throw new Error('the channel is gone')
       const isNew = known === null && adapter === 'http_sms'
-      return { ...shown(row, config.webhookUrl), ...(isNew && { signing_secret: made }) }
+      return {
+        ...shown(row, config.webhookUrl),
+        password_dropped: isDropped,
+        ...(isNew && { signing_secret: signing }),
+      }
     },
-    text: (set: ReturnType<typeof shown> & { signing_secret?: string }) => {
-      const head = `Messages by ${set.channel} leave over ${set.adapter}`
+    text: (set: ReturnType<typeof shown> & { password_dropped: boolean; signing_secret?: string }) => {
+      const dropped = set.password_dropped
+        ? '\nThe password or token of before was of another account and is forgotten: none is set'
+        : ''
+      const head = `Messages by ${set.channel} leave over ${set.adapter}${dropped}`
       if (set.callback_url === null) return head
       const callback = `${head}\ncallback URL    ${set.callback_url}`
       if (!set.signing_secret) return callback
       return `${callback}\nsigning secret  ${set.signing_secret}\n\nKeep the secret now: it is not shown again.`
     },
+  }),
+  command({
+    name: 'channel rotate-secret',
+    what: 'Replace what a gateway signs its callbacks with; the callback URL stays',
+    options: { brand, channel },
+    run: async (run) => {
+      const { app, brand: found, db } = await ofBrand(run)
+      const of = choiceOption(run.values, 'channel', CHANNELS)
+      const row = await channelRow(db, of)
+      const seal = await serviceSeal(app)
+      const known = row && openedSecret(seal, found.id, row)
+      if (!known || row.adapter !== 'http_sms')
+        throw new UsageError(`--channel: messages by ${of} leave over no gateway. See recoup channel list`)
+      const signing = signingSecret()
+      await db.run('message_channel_seal', [of, sealedSecret(seal, found.id, of, { ...known, signing })])
+      return { ...shown(row, run.config.webhookUrl), signing_secret: signing }
+    },
+    text: ({ channel, callback_url, signing_secret }) =>
+      `${signing_secret}\n\nThe secret that callbacks to ${callback_url} are signed with, for ${channel}. Keep it now: it is not shown again, and the one before is refused.`,
   }),
   command({
     name: 'channel list',
@@ -191,6 +229,8 @@ export const channelCommands = [
       ),
   }),
 ]
+
+const signingSecret = () => `whsec_${randomBytes(32).toString('base64url')}`
 
 /** Not an argument: those are seen by everybody on the machine. */
 async function secretOf(values: Run['values']): Promise<string | null> {

@@ -18,6 +18,7 @@ import {
 } from '../access/sign-in/user.ts'
 import type { App } from '../app.ts'
 import { choiceOption, command, integerOption, required, text, UsageError, type Values } from './command.ts'
+import { everywhere } from './everywhere.ts'
 import { brand, brandOf, ofBrand } from './of-brand.ts'
 import { heedInterrupt } from './stop.ts'
 import { table } from './table.ts'
@@ -50,6 +51,7 @@ export const userCommands = [
           if (isStaff) await tx.run('user_set_staff', [known.id])
           await setMembership(tx, { brandId, userId: known.id, role })
         })
+        await everywhere(app)
         return {
           user_id: known.id,
           email: known.email,
@@ -101,10 +103,12 @@ export const userCommands = [
     what: 'Give a user a new password and end all sign-ins',
     options: { email, 'password-stdin': stdin },
     run: async ({ app: open, values }) => {
-      const { postgres } = await open()
-      const user = await userOf(postgres.pipeline, required(values, 'email'))
+      const app = await open()
+      const { pipeline } = app.postgres
+      const user = await userOf(pipeline, required(values, 'email'))
       const { password, isMade } = await newPassword(values)
-      await postgres.pipeline.tx((tx) => changePassword(tx, user.id, password))
+      await pipeline.tx((tx) => changePassword(tx, user.id, password))
+      await everywhere(app)
       return { user_id: user.id, email: user.email, password: isMade ? password : null }
     },
     text: ({ email, password }) =>
@@ -122,6 +126,7 @@ export const userCommands = [
         endMembership(tx, { brandId, userId: user.id }),
       )
       if (!ended) throw new UsageError(`--email: ${user.email} does not belong to ${name}`)
+      await everywhere(app)
       return {
         user_id: user.id,
         email: user.email,

@@ -1,10 +1,9 @@
--- A secret that is null stays as it was.
 insert into message_channel (brand_id, channel, adapter, settings, secret, lookup_id, messages_per_second)
 values ($1, $2, $3, $4::text::json, $5, $6, $7)
 on conflict (brand_id, channel) do update
 set
     adapter = excluded.adapter,
     settings = excluded.settings,
-    secret = coalesce(excluded.secret, message_channel.secret),
+    secret = excluded.secret,
     messages_per_second = excluded.messages_per_second,
     updated_at = now()

@@ -118,6 +118,8 @@ function protocol({ issuer, beforeFetch }: ProviderDeps): Configuration {
     expiresWithSession: async () => false,
     rotateRefreshToken: refuseOtherResource,
     clientBasedCORS: () => true,
+    // Else it is fetched for anybody, from wherever they say and however long; nobody is known by it here.
+    sectorIdentifierUriValidate: () => false,
     ttl: TTL,
     routes: {
       authorization: PATHS.authorization,

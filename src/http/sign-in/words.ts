@@ -23,5 +23,7 @@ export const SCOPE_WORDS: Readonly<Record<string, Words>> = {
   'segments:write': change('Create, change and archive segments'),
   'campaigns:write': change('Create campaigns and change their status'),
   'providers:write': change('Add, change and remove data sources'),
-  'keys:manage': change('Create and revoke API keys (administrators only)'),
+  'keys:manage': change(
+    'Create API keys for any access, which last after this app is disconnected, and revoke keys (administrators only)',
+  ),
 }
