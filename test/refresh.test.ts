@@ -117,7 +117,10 @@ t.test('a refresh of a large brand says when it waits for room, which is no time
 
 t.test('a refresh of a large brand that waited for room counts what came meanwhile', async (t) => {
   const { brand, view, save, members } = await store(shared)
-  await save('viewers', { source: 'product_events', rule: { field: 'event_kind', op: '=', value: 'product_viewed' } })
+  await save('viewers', {
+    source: 'product_events',
+    rule: { field: 'event_kind', op: '=', value: 'product_viewed' },
+  })
   const large = createSlots({ all: 1, past: 1 })
   const leave = await large.take({ brandId: randomUUID(), past: false }, new AbortController().signal)
   const { promise: waiting, resolve } = Promise.withResolvers<void>()
