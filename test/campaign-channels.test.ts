@@ -405,6 +405,20 @@ t.test('a STOP is honoured with an id that the gateway gave to another message b
   t.match(await smsOf('+12025550108'), [{ sms_consent: 'unsubscribed' }], 'of the same one')
 })
 
+t.test('a message that an earlier version took is known by the id of the gateway and its text', async (t) => {
+  const { brand, tell } = await withGateway()
+  await stage.campaign(brand)
+  const { phone } = await abandoned(brand)
+  await stage.pass(31)
+  const incoming = { type: 'message', id: 'in_of_before', from: phone, text: 'Do you ship to Peru?' }
+  t.match(await tell(incoming), { body: { ok: true } })
+  await sql`
+    update message set idempotency_key = 'sms:in_of_before'
+    where brand_id = ${brand.id} and body = ${incoming.text}`
+  t.match(await tell(incoming), { body: { deduplicated: true } })
+  t.match(await tell({ ...incoming, text: 'STOP' }), { body: { ok: true } }, 'another text is another one')
+})
+
 t.test('what was written by somebody who was erased since is not taken again', async (t) => {
   const { brand, tell } = await withGateway()
   await stage.campaign(brand)

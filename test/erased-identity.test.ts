@@ -85,6 +85,19 @@ for (const [who, erased] of [
   })
 }
 
+t.test(
+  'what too many shared under a server of before, which marks nothing, is marked when it is named again',
+  async (t) => {
+    const shop = await people(db)
+    await shop.assign(...Array.from({ length: 15 }, (_, n) => guest(n)))
+    await db.postgres.sql`update identifier set shared = false where value = ${PHONE}`
+    await shop.assign(guest(4))
+    await erase(shop, { email: 'g4@example.com' })
+    await shop.assign(guest(2), guest(3))
+    t.strictSame(await shop.redirects(), [])
+  },
+)
+
 t.test('a store’s id is found as the store’s own API writes it', async (t) => {
   const id = 'gid://shopify/Customer/990001'
   for (const store_customer_id of ['990001', id]) {

@@ -61,7 +61,8 @@ export async function receiveMessage(
 ): Promise<Received> {
   const key = keyOf(incoming)
   const take = async (tx: Statements): Promise<Received> => {
-    if (await tx.maybe('message_of_key', [key])) return { deduplicated: true }
+    if (await tx.maybe('message_of_key', [key, keyOfBefore(incoming), incoming.text]))
+      return { deduplicated: true }
     const wants = wishOf(incoming.text)
     const sender = await senderOf(tx, incoming)
     const { at: seenAt, saidAt } = incoming
@@ -98,6 +99,9 @@ export async function receiveMessage(
 function keyOf({ channel, gatewayId, from, text }: Incoming): string {
   return `${channel}:${gatewayId}:${hash('sha256', JSON.stringify([from, text]))}`
 }
+
+/** Of messages that a version took which went by the gateway's id alone. */
+const keyOfBefore = ({ channel, gatewayId }: Incoming) => `${channel}:${gatewayId}`
 
 /** Who writes while the run waits is answered; the agent goes on for as long as they write. */
 function isAnswered({ state, step, outcome, action_type }: ConversationRun): boolean {

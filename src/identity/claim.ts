@@ -8,7 +8,7 @@ const MOST_SHARING = 10
 export class Claims {
   /** Claims that the database does not hold yet. */
   readonly added: { kind: number; value: string; owner: Profile; source: Source }[] = []
-  /** Identifiers that have just become shared by too many. */
+  /** Identifiers that are shared by too many, of which the database does not know it. */
   readonly crossed: { kind: number; value: string }[] = []
   readonly #shared: readonly Set<string>[] = KINDS.map(() => new Set())
   readonly #of: readonly Map<string, Set<Profile>>[] = KINDS.map(() => new Map())
@@ -41,7 +41,11 @@ export class Claims {
     if (!claimants.has(owner) && claimants.size < MOST_SHARING) {
       claimants.add(owner)
       this.added.push({ kind, value, owner, source })
-      if (claimants.size === MOST_SHARING) this.crossed.push({ kind, value })
+    }
+    // Also where the last of them was noted by a server of before, which marks nothing.
+    if (claimants.size >= MOST_SHARING && !this.#shared[kind]?.has(value)) {
+      this.knowShared(kind, value)
+      this.crossed.push({ kind, value })
     }
     return !this.isShared(kind, value)
   }

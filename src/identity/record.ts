@@ -7,9 +7,10 @@ import type { Ask } from './subject.ts'
 
 /** Whether the database lacks anything of what was worked out. */
 export const lacks = ({ added, identifiers, redirected, changed, claims }: Resolution): boolean =>
-  [added, identifiers, redirected, changed, claims.added, claims.waits, claims.answered].some(
-    (list) => list.length > 0,
-  )
+  [
+    ...[added, identifiers, redirected, changed],
+    ...[claims.added, claims.crossed, claims.waits, claims.answered],
+  ].some((list) => list.length > 0)
 
 /** Writes what the database lacks, merges with their rows of the ledger. */
 export async function record(ask: Ask, resolution: Resolution, prefix: string): Promise<void> {

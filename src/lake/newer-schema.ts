@@ -1,5 +1,5 @@
 import { fail } from '../errors.ts'
-import { KNOWN_VERSIONS } from '../store/migrate.ts'
+import { KNOWN_VERSIONS } from '../store/known-versions.ts'
 import type { Pipeline } from './pipeline.ts'
 
 /** Throws `conflict` where a newer version has migrated the database: its tables may hold rows that would be passed over. */

@@ -1,16 +1,12 @@
 import { spawn } from 'node:child_process'
-import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { resolveBinary } from 'dbmate'
 import type postgres from 'postgres'
 import { CHECKOUT } from '../config.ts'
 import { errorCode, fail, isUniqueViolation } from '../errors.ts'
 import connect from './driver.ts'
+import { KNOWN_VERSIONS, MIGRATIONS } from './known-versions.ts'
 
-const FOLDER = join(CHECKOUT, 'migrations')
-/** As the process starts: what comes into the folder later is not of the code that runs. */
-export const KNOWN_VERSIONS: readonly string[] = versionsOf(readdirSync(FOLDER))
 const OLDEST_VERSION = 160_000
 /** Advisory lock of one migration run in a database: "recoup" in ASCII, as a bigint. */
 const MIGRATION_LOCK = 0x7265636f7570
@@ -130,13 +126,6 @@ async function appliedMigrations(sql: postgres.Sql): Promise<string[]> {
   }
 }
 
-function versionsOf(files: string[]): string[] {
-  return files
-    .map((file) => /^(\d+)_.+\.sql$/.exec(file)?.[1])
-    .filter((version) => version !== undefined)
-    .sort()
-}
-
 /** By way of the database `postgres`, which every server has; dbmate would do it too, but only after our lock. */
 async function ensureDatabase(url: string): Promise<void> {
   try {
@@ -160,7 +149,7 @@ async function ensureDatabase(url: string): Promise<void> {
 
 /** The URL goes by the environment, where other users of the machine cannot read its password. */
 async function dbmate(url: string): Promise<void> {
-  const options = ['--migrations-dir', FOLDER, '--no-dump-schema', '--env-file', '/dev/null', 'migrate']
+  const options = ['--migrations-dir', MIGRATIONS, '--no-dump-schema', '--env-file', '/dev/null', 'migrate']
   const child = spawn(resolveBinary(), options, {
     cwd: CHECKOUT,
     env: { PATH: process.env.PATH, DATABASE_URL: url },

@@ -22,7 +22,10 @@ whose as (
 
 select conversation.id, contact_id
 from whose
-join conversation on conversation.brand_id = whose.brand_id and conversation.contact_id = whose.id
+cross join lateral (
+    -- `offset 0`: a lookup by contact, not by channel.
+    select * from conversation where conversation.brand_id = whose.brand_id and conversation.contact_id = whose.id offset 0
+) as conversation
 where channel = $2 and conversation.status = 'open' and not conversation.deleted
 order by
     (

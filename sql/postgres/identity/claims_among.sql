@@ -12,4 +12,10 @@ where
     and claim.subject = any($2::integer[])
     and identifier.subject = any($2::integer[])
     and not identifier.shared
+    -- A server of before notes claims alone.
+    and (
+        select count(*)
+        from identifier_claim as of_it
+        where of_it.brand_id = claim.brand_id and of_it.kind = claim.kind and of_it.value = claim.value
+    ) < 10
 order by claim.claimed_at, kind, value, claim.subject
