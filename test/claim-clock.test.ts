@@ -1,8 +1,6 @@
 import t from 'tap'
-import { workCampaigns } from '../src/campaign/round.ts'
 import { setLogLevel } from '../src/log.ts'
-import { campaignStage } from './fixtures/campaign.ts'
-import { checkout } from './fixtures/store-bodies.ts'
+import { campaignStage, writtenMessage } from './fixtures/campaign.ts'
 
 /** What a worker whose clock was ahead claimed, once that is set back. */
 setLogLevel('error')
@@ -11,14 +9,7 @@ const { clock, parts } = stage
 const { sql, pipeline } = parts.postgres
 const brand = await stage.brand()
 await stage.campaign(brand, {})
-const at = clock.pass(1).toISOString()
-const body = checkout({ phone: '+3545550101', customer: { id: 7 }, created_at: at, updated_at: at })
-await stage.tell(brand, { topic: 'checkouts/create', triggeredAt: clock.now(), body })
-clock.pass(60)
-await stage.tick()
-await workCampaigns(parts, clock.now)
-clock.pass(31)
-await workCampaigns(parts, clock.now)
+await writtenMessage(stage, brand)
 await sql`update campaign_run set due_at = ${clock.now()} where state = 'waiting'`
 await sql`
   insert into trigger_event (brand_id, event_id, event_type, occurred_at, properties, due_at)

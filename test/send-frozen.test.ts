@@ -1,10 +1,8 @@
 import t from 'tap'
-import { workCampaigns } from '../src/campaign/round.ts'
 import { sendMessages } from '../src/campaign/sending.ts'
 import { setLogLevel } from '../src/log.ts'
 import type { Db } from '../src/op.ts'
-import { campaignStage } from './fixtures/campaign.ts'
-import { checkout } from './fixtures/store-bodies.ts'
+import { campaignStage, writtenMessage } from './fixtures/campaign.ts'
 
 /** A process that is frozen with a message in hand. */
 setLogLevel('error')
@@ -14,14 +12,7 @@ const { postgres } = parts
 const brand = await stage.brand()
 await postgres.forBrand(brand.id).run('message_channel_put', ['sms', 'http_sms', '{}', null, 'lookup', 1])
 await stage.campaign(brand, {})
-const at = clock.pass(1).toISOString()
-const body = checkout({ phone: '+3545550101', customer: { id: 7 }, created_at: at, updated_at: at })
-await stage.tell(brand, { topic: 'checkouts/create', triggeredAt: clock.now(), body })
-clock.pass(60)
-await stage.tick()
-await workCampaigns(parts, clock.now)
-clock.pass(31)
-await workCampaigns(parts, clock.now)
+await writtenMessage(stage, brand)
 
 const { now } = Date
 t.teardown(() => {

@@ -172,7 +172,7 @@ async function sendOne(
   if (!message) return null
   // A process that was frozen since may be the only one that does not know that another one sent it, or they said no.
   if (!lease.held) {
-    await db.run('messages_never_given', [claim, id, begunAt, message.begun_at])
+    await db.run('message_never_given', [claim, id, begunAt, message.begun_at])
     return null
   }
   const sent = await channel
