@@ -10,6 +10,12 @@ talks as (
     where r.brand_id = $1 and (r.subject = any($2::integer[]) or r.contact_id = any(array(select id from contacts)))
 ),
 
+orders as (
+    select r.*
+    from store_order as r
+    where r.brand_id = $1 and r.subject = any($2::integer[])
+),
+
 runs as (
     select r.*
     from campaign_run as r
@@ -39,8 +45,7 @@ rows as (
         'subtotal', r.subtotal::text, 'discount_total', r.discount_total::text, 'total', r.total::text,
         'refunded_total', r.refunded_total::text, 'imported_refunded_total', r.imported_refunded_total::text
     )
-    from store_order as r
-    where r.brand_id = $1 and r.subject = any($2::integer[])
+    from orders as r
     union all
     select 'refunds', to_jsonb(r) || jsonb_build_object('total', r.total::text)
     from refund as r
@@ -48,14 +53,14 @@ rows as (
         r.brand_id = $1
         and (
             r.subject = any($2::integer[])
-            or r.order_external_id = any(array(select external_id from store_order where store_order.brand_id = $1 and store_order.subject = any($2::integer[])))
+            or r.order_external_id = any(array(select external_id from orders))
         )
     union all
     select 'fulfillments', to_jsonb(r)
     from fulfillment as r
     where
         r.brand_id = $1
-        and r.order_external_id = any(array(select external_id from store_order where store_order.brand_id = $1 and store_order.subject = any($2::integer[])))
+        and r.order_external_id = any(array(select external_id from orders))
     union all
     select 'checkouts', to_jsonb(r) || jsonb_build_object('total', r.total::text)
     from checkout as r
@@ -102,7 +107,7 @@ rows as (
         r.brand_id = $1
         and (
             r.conversation_id = any(array(select id from talks))
-            or r.order_id = any(array(select id from store_order where store_order.brand_id = $1 and store_order.subject = any($2::integer[])))
+            or r.order_id = any(array(select id from orders))
         )
 )
 
