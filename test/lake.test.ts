@@ -33,7 +33,7 @@ import { brand as newBrand } from './fixtures/brand.ts'
 import type { Teardown } from './fixtures/cluster.ts'
 import { type Database, database } from './fixtures/database.ts'
 import { eventually } from './fixtures/eventually.ts'
-import { lake, logBatch, passed, sourceRows, tick } from './fixtures/lake.ts'
+import { type Line, lake, logBatch, passed, sourceRows, tick } from './fixtures/lake.ts'
 import { randomSource } from './fixtures/random.ts'
 
 t.test('committed events are in the sources of their brand after a tick', async (t) => {
@@ -57,6 +57,30 @@ t.test('committed events are in the sources of their brand after a tick', async 
     [{ event_id: 'a', event_type: 'product_viewed', product_id: 'p1', price: '19.90', subject: 1 }],
   )
   t.equal((await sourceRows(pipeline, other, 'from events')).length, 1)
+})
+
+t.test('an email that went from a removed customer to the next is remembered as of the next', async (t) => {
+  const pipeline = await lake(t)
+  const brand = await newBrand(pipeline)
+  const { sql } = pipeline.postgres
+  const email = 'ann@example.com'
+  const lines: Omit<Line, 'brand_id'>[] = [
+    { store_customer_id: '1', email },
+    { email },
+    { store_customer_id: '2', email },
+    { email },
+  ]
+  for (const [at, line] of lines.entries()) {
+    if (at === 2) await sql`update customer set deleted = true where brand_id = ${brand.id}`
+    await logBatch(sql, [{ brand_id: brand.id, event_id: `${at}`, ...line }])
+    await tick(pipeline)
+  }
+  t.strictSame(await sourceRows(pipeline, brand, 'select subject from events order by event_id'), [
+    { subject: 1 },
+    { subject: 1 },
+    { subject: 2 },
+    { subject: 2 },
+  ])
 })
 
 t.test('units of an event that are no whole number from 0 on are missing, and not rounded', async (t) => {

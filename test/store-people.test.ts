@@ -652,6 +652,56 @@ t.test('an address of a customer whom the store removed is that of the one who h
   }
 })
 
+/** The store customer whom somebody means who names them so. */
+const meant = async (brand: Brand, identity: object) => {
+  const [subject] = await assignSubjects(sql, brand.id, [{ ...identity, seenAt: new Date() }], {
+    storePlatformDomain: 'shopify.com',
+  })
+  const [{ id } = {}] = await sql`
+    select customer.store_customer_id as id from customer
+    where brand_id = ${brand.id} and subject = coalesce((
+      select redirect.customer from subject_redirect as redirect
+      where redirect.brand_id = ${brand.id} and redirect.subject = ${subject ?? 0} and not redirect.deleted
+    ), ${subject ?? 0})`
+  return id
+}
+const removal = (id: number) => ({ topic: 'customers/delete', body: `{"id":${id}}` })
+
+t.test(
+  'who is named with the email of a customer whom the store removed is the next who has it',
+  async (t) => {
+    const [first, second] = [customer(2), customer(3, { id: 78, phone: null })]
+    const before = await told(first, second)
+    t.equal(await meant(before, { email: 'ann@example.com' }), '77', 'while both are there')
+    await send(before, removal(77))
+    t.equal(await meant(before, { email: 'ann@example.com' }), '78', 'claimed before the removal')
+    const after = await told(first)
+    await send(after, removal(77))
+    t.equal(await meant(after, { email: 'ann@example.com' }), '77', 'while nobody else has it')
+    await tell(after, second)
+    t.equal(await meant(after, { email: 'ann@example.com' }), '78', 'claimed after it')
+    t.equal(await meant(after, { storeCustomerId: '77', email: 'ann@example.com' }), '77', 'a late record')
+    t.equal(await meant(after, { email: 'ann@example.com' }), '78', 'after a late record')
+  },
+)
+
+t.test('a browser of a customer whom the store removed follows the next who signs in there', async (t) => {
+  const brand = await told(customer(2), customer(2, { id: 78, email: null, phone: null }))
+  await assignSubjects(sql, brand.id, [{ anonymousId: 'visitor', seenAt: new Date() }], {
+    storePlatformDomain: 'shopify.com',
+  })
+  for (const browser of ['browser', 'visitor']) {
+    t.equal(await meant(brand, { storeCustomerId: '77', anonymousId: browser }), '77')
+    t.equal(await meant(brand, { storeCustomerId: '78', anonymousId: browser }), '78')
+    t.equal(await meant(brand, { anonymousId: browser }), '77', 'the first while the store has both')
+  }
+  await send(brand, removal(77))
+  for (const browser of ['browser', 'visitor']) {
+    t.equal(await meant(brand, { storeCustomerId: '78', anonymousId: browser }), '78')
+    t.equal(await meant(brand, { anonymousId: browser }), '78')
+  }
+})
+
 t.test('a customer with another contact has the new address that nobody else’s contact has', async (t) => {
   const brand = await told(customer(2))
   await found(brand, 'new@example.com')

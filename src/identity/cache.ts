@@ -3,7 +3,8 @@ const MOST = 300_000
 
 /**
  * Subjects by identity as sent. An identity keeps the subject that it was assigned to, through merges and when they are
- * undone: these change redirects only. So an entry stays true in every process until somebody is erased.
+ * undone: these change redirects only. So an entry stays true in every process until somebody is erased, or what they were
+ * named with is handed on.
  */
 export interface Subjects {
   get(identity: string): Resolved | undefined
@@ -16,21 +17,28 @@ export interface Resolved {
   seenAt: number
 }
 
+/** How often each happened. */
+interface Under {
+  erasures: number
+  handed_on: number
+}
+
 export interface SubjectCache {
   /**
-   * The subjects under a number of erasures; empty where it is another one than the last time. What is resolved late goes
-   * where nobody asks who knows of a later erasure.
+   * The subjects under a number of erasures and of identifiers handed on; empty where it is another one than the last
+   * time. What is resolved late goes where nobody asks who knows of a later one.
    */
-  asOf(erasures: number): Subjects
+  asOf(under: Under): Subjects
 }
 
 export function createSubjectCache(most = MOST): SubjectCache {
-  let filledUnder = 0
+  let filledUnder: Under = { erasures: 0, handed_on: 0 }
   let subjects = createSubjects(most)
   return {
-    asOf(erasures) {
-      if (erasures !== filledUnder) subjects = createSubjects(most)
-      filledUnder = erasures
+    asOf({ erasures, handed_on }) {
+      if (erasures !== filledUnder.erasures || handed_on !== filledUnder.handed_on)
+        subjects = createSubjects(most)
+      filledUnder = { erasures, handed_on }
       return subjects
     },
   }

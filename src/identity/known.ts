@@ -115,6 +115,7 @@ async function loadProfiles(ask: Ask, subjects: ReadonlySet<number>, resolution:
       into: null,
       byBrowser: false,
       retired: false,
+      hidden: rows?.hidden[at] ?? false,
       changed: false,
     })
   }
@@ -141,4 +142,5 @@ interface Columns {
   phone_by_record: boolean[]
   provenance: Profile['provenance'][]
   created_ms: number[]
+  hidden: boolean[]
 }

@@ -27,6 +27,8 @@ export interface Profile {
   byBrowser: boolean
   /** The database knows of that merge. */
   retired: boolean
+  /** The store removed it: it is shown nowhere, and its addresses are of whoever is named with them next. */
+  hidden: boolean
   /** Has fields that the database does not hold yet. */
   changed: boolean
 }

@@ -6,9 +6,9 @@ import type { Resolution } from './resolve.ts'
 import type { Ask } from './subject.ts'
 
 /** Whether the database lacks anything of what was worked out. */
-export const lacks = ({ added, identifiers, redirected, changed, claims }: Resolution): boolean =>
+export const lacks = ({ added, identifiers, handedOn, redirected, changed, claims }: Resolution): boolean =>
   [
-    ...[added, identifiers, redirected, changed],
+    ...[added, identifiers, handedOn, redirected, changed],
     ...[claims.added, claims.crossed, claims.waits, claims.answered],
   ].some((list) => list.length > 0)
 
@@ -56,13 +56,17 @@ async function addProfiles(ask: Ask, added: readonly Profile[], prefix: string):
 }
 
 /** The subjects that contacts were linked to. */
-async function addIdentifiers(ask: Ask, { identifiers }: Resolution): Promise<number[]> {
+async function addIdentifiers(ask: Ask, { identifiers, handedOn }: Resolution): Promise<number[]> {
   const rowsOf = (rows: typeof identifiers) => [
     rows.map(({ kind }) => KINDS[kind]),
     rows.map(({ value }) => value),
     rows.map(({ owner }) => owner.subject),
   ]
   if (identifiers.length > 0) await ask('identifiers_add', rowsOf(identifiers))
+  if (handedOn.length > 0) {
+    await ask('identifiers_take', rowsOf(handedOn))
+    await ask('identifiers_handed_on')
+  }
   const channels = identifiers.filter(({ kind }) => kind === EMAIL || kind === PHONE)
   if (channels.length === 0) return []
   const linked = await ask<{ subject: number }>('contacts_link', rowsOf(channels))

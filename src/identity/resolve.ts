@@ -37,6 +37,8 @@ export class Resolution {
   readonly claims = new Claims()
   /** Identifiers that the database does not hold yet. */
   readonly identifiers: { kind: number; value: string; owner: Profile }[] = []
+  /** Identifiers that the database has with a customer whom the store removed, and who has them now. */
+  readonly handedOn: { kind: number; value: string; owner: Profile }[] = []
   /** Visitors whom the database has with a customer on a browser's word, and who belong elsewhere. */
   readonly detached = new Set<Profile>()
   readonly #merges = new Map<Profile, Merge[]>()
@@ -99,11 +101,23 @@ export class Resolution {
       if (value === undefined) continue
       const holder = this.#owners[kind]?.get(value)
       if (!holder) this.#give(kind, value, owner)
+      else if (this.#isFree(kind, holder, owner)) this.#handOn(kind, value, owner)
       else if (kind === ANONYMOUS || isVisitor(holder)) this.#attach(holder, owner, ANONYMOUS, source)
       else if (holder !== owner && this.claims.add(kind, value, owner, source))
         this.#join(owner, holder, kind, source)
     }
     return owner
+  }
+
+  /** Of a customer whom the store removed, the next who is named with an address or a browser has it. */
+  #isFree(kind: number, holder: Profile, owner: Profile): boolean {
+    if (kind === STORE || kind === PROFILE || isVisitor(holder)) return false
+    return survivorOf(holder).hidden && !survivorOf(owner).hidden
+  }
+
+  #handOn(kind: number, value: string, owner: Profile): void {
+    this.#owners[kind]?.set(value, owner)
+    this.handedOn.push({ kind, value, owner })
   }
 
   /** A profile per strongest identifier; one that is new may be the first of its kind of somebody known by a weaker one. */
@@ -207,6 +221,7 @@ export class Resolution {
       into: null,
       byBrowser: false,
       retired: false,
+      hidden: false,
       changed: false,
     }
     this.#added.push(profile)
@@ -236,7 +251,8 @@ export class Resolution {
   /** A browser is shared more often than an address: it makes one of nobody, and follows the first who named it. */
   #attach(visitor: Profile, customer: Profile, kind: number, source: Source): void {
     if (!isVisitor(visitor) || isVisitor(customer)) return
-    if (visitor.into && (source === 'browser' || !visitor.byBrowser)) return
+    const isTheirs = source === 'browser' || !visitor.byBrowser
+    if (visitor.into && !survivorOf(visitor).hidden && isTheirs) return
     const survivor = survivorOf(customer)
     if (this.#bars.stand(visitor, survivor)) return
     if (visitor.into && visitor.retired) this.detached.add(visitor)

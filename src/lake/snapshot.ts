@@ -43,6 +43,7 @@ interface Cursor {
   tick: number
   exported_below: string
   erasures: number
+  handed_on: number
   /** Of a tick that neither ended nor failed: who made it was killed, or makes it still. */
   attempted_bytes: number | null
   horizon: string
@@ -177,7 +178,7 @@ async function stageTick(
     staged.rows[relation] = written.reduce((sum, file) => sum + file.rows, 0)
   }
   if (batches.length) {
-    const subjects = pipeline.subjects.asOf(cursor.erasures)
+    const subjects = pipeline.subjects.asOf(cursor)
     const events = await readEvents(pipeline, duck, path, batches, { tick, subjects, poison })
     staged.events = events
     if (events.rows) {

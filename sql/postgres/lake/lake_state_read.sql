@@ -1,2 +1,8 @@
-select tick, exported_below::text, erasures, attempted_bytes, pg_snapshot_xmin(pg_current_snapshot())::text as horizon
+select
+    tick,
+    exported_below::text,
+    erasures,
+    (select coalesce(sum(identifiers_handed_on), 0)::integer from brand) as handed_on,
+    attempted_bytes,
+    pg_snapshot_xmin(pg_current_snapshot())::text as horizon
 from lake_state

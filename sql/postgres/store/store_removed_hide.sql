@@ -10,3 +10,4 @@ where
     and store_version.kind = 'customer'
     and store_version.external_id = customer.store_customer_id
     and store_version.removed
+returning customer.subject

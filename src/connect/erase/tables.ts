@@ -76,6 +76,7 @@ export async function eraseRows(tx: Statements, theirs: Theirs): Promise<Counts>
   const contacts = [theirs.brandId, ...byContact(theirs)]
   for (const statement of HOLDS) await tx.run(statement, contacts)
   await tx.run('refusals_keep', contacts)
+  await tx.run('identifiers_hand_on', [theirs.brandId, theirs.subjects])
   for (const [table, statement, args] of REMOVALS)
     counts[`postgres.${table}`] = await tx.run(statement, [theirs.brandId, ...args(theirs)])
   counts['postgres.customer'] = await tx.run('erase_customers', [

@@ -2,6 +2,7 @@ import { emailOf } from '../../event/email.ts'
 import { phoneOf } from '../../identity/channel.ts'
 import type { Channels } from '../../identity/contact.ts'
 import { assignSubjects } from '../../identity/subject.ts'
+import type { Statements } from '../../op.ts'
 import type { StoreWork } from './apply.ts'
 import { identityOf, namingsOf } from './erased.ts'
 import type { Batch, CustomerRecord, Emptiable, Person } from './record.ts'
@@ -19,7 +20,7 @@ export async function subjectsOf(
   const identities = namings.map(identityOf)
   const subjects = await assignSubjects(tx, brandId, identities, { storePlatformDomain, source: 'store' })
   const stored = namings.flatMap(({ person }) => person.storeCustomerId ?? [])
-  if (stored.length) await tx.run('store_removed_hide', [stored])
+  await hideRemoved(tx, stored)
   return new Map(namings.map(({ person }, at) => [person, subjects[at] ?? 0]))
 }
 
@@ -53,8 +54,20 @@ export async function writeCustomers(
     latest.map(({ subject }) => subject),
     true,
   ])
-  await tx.run('store_removed_hide', [customers.map(({ externalId }) => externalId)])
+  await hideRemoved(
+    tx,
+    customers.map(({ externalId }) => externalId),
+  )
   return cleared
+}
+
+/** Of these customers those that the store removed are hidden, and others who were named with their addresses have them. */
+export async function hideRemoved(tx: Statements, storeCustomerIds: readonly string[]): Promise<void> {
+  if (storeCustomerIds.length === 0) return
+  const hidden = await tx.many<{ subject: number }>('store_removed_hide', [storeCustomerIds])
+  if (hidden.length === 0) return
+  if (await tx.run('identifiers_hand_on', [hidden.map(({ subject }) => subject)]))
+    await tx.run('identifiers_handed_on')
 }
 
 const rowOf = ({ person, tags, createdAt, version }: CustomerRecord, region: string) => ({

@@ -1,6 +1,6 @@
 import type { StoreWork } from './apply.ts'
 import type { Connection } from './connection.ts'
-import { channelsIn, type Subjects } from './people.ts'
+import { channelsIn, hideRemoved, type Subjects } from './people.ts'
 import type {
   Batch,
   CheckoutRecord,
@@ -196,7 +196,6 @@ export async function writeProducts({ tx }: StoreWork, products: readonly Produc
 
 const REMOVE: Partial<Record<Removal['kind'], string>> = {
   order: 'store_orders_hide',
-  customer: 'store_removed_hide',
   checkout: 'store_checkouts_remove',
   product: 'store_products_remove',
 }
@@ -204,6 +203,8 @@ const REMOVE: Partial<Record<Removal['kind'], string>> = {
 export async function removeRecords({ tx }: StoreWork, removals: readonly Removal[]): Promise<void> {
   for (const [kind, some] of Map.groupBy(removals, (removal) => removal.kind)) {
     const name = REMOVE[kind]
-    if (name) await tx.run(name, [some.map(({ externalId }) => externalId)])
+    const externalIds = some.map(({ externalId }) => externalId)
+    if (kind === 'customer') await hideRemoved(tx, externalIds)
+    else if (name) await tx.run(name, [externalIds])
   }
 }
