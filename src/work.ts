@@ -33,6 +33,7 @@ import { errorFields, log, rareLog } from './log.ts'
 import { openReading } from './segment/reading.ts'
 import { SESSION_OF } from './store/postgres.ts'
 import { statement } from './store/sqlfile.ts'
+import { pgConnection } from './store/tls.ts'
 import { openWatch, type Watch } from './store/watch.ts'
 
 type Services = Pipeline & CampaignParts & { refreshCron: string; seal: Seal; webhookUrl: string }
@@ -139,7 +140,7 @@ async function startScheduler(url: string, queryMs: number, over: AbortSignal): 
   }
   const boss = new PgBoss({
     ...connection,
-    connectionString: url,
+    ...(await pgConnection(url)),
     application_name: SESSION_OF.worker,
     schema: 'pgboss',
     max: 4,

@@ -38,6 +38,7 @@ import { archiveSegment, audienceOf, createSegment, type SavedSegment } from '..
 import { SESSION_OF } from '../src/store/postgres.ts'
 import { startWorker } from '../src/work.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
+import { noOpenssl } from './fixtures/certificate.ts'
 import type { Teardown } from './fixtures/cluster.ts'
 import { controlled } from './fixtures/control.ts'
 import { database } from './fixtures/database.ts'
@@ -45,6 +46,7 @@ import { eventually } from './fixtures/eventually.ts'
 import { failingAt, killable } from './fixtures/killed.ts'
 import { lake, logBatch, passed, sourceRows, tick } from './fixtures/lake.ts'
 import { proxy } from './fixtures/proxy.ts'
+import { tlsProxy } from './fixtures/tls-proxy.ts'
 import { nextTurn } from './fixtures/turn.ts'
 
 setLogLevel('error')
@@ -195,6 +197,29 @@ t.test('a worker brings events into the lake and refreshes their brand without b
   } finally {
     await worker.stop()
   }
+})
+
+for (const mode of ['require', 'prefer'])
+  t.test(
+    `a worker works by TLS with a certificate of the server's own (${mode})`,
+    { skip: noOpenssl },
+    async (t) => {
+      const running = await app(t)
+      const url = await tlsProxy(t, running.postgres.url)
+      url.searchParams.set('sslmode', mode)
+      const worker = await startWorker({ ...running, postgres: { ...running.postgres, url: url.href } })
+      await worker.stop()
+      t.pass('it started')
+    },
+  )
+
+t.test('a worker that prefers TLS works without', async (t) => {
+  const running = await app(t)
+  const url = new URL(running.postgres.url)
+  url.searchParams.set('sslmode', 'prefer')
+  const worker = await startWorker({ ...running, postgres: { ...running.postgres, url: url.href } })
+  await worker.stop()
+  t.pass('it started')
 })
 
 t.test('a worker goes on when a Postgres that fell silent answers again', async (t) => {

@@ -204,6 +204,19 @@ t.test('migrations', async (t) => {
     t.same(await migrate(own.url), { applied: [], unknown: [] })
   })
 
+  t.test('are applied with a password of the environment', async (t) => {
+    const own = await cluster(t)
+    const url = new URL(own.url)
+    const before = process.env.PGPASSWORD
+    process.env.PGPASSWORD = decodeURIComponent(url.password)
+    t.teardown(() => {
+      delete process.env.PGPASSWORD
+      if (before !== undefined) process.env.PGPASSWORD = before
+    })
+    url.password = ''
+    t.ok((await migrate(url.href)).applied.length > 0)
+  })
+
   t.test('are applied once however long they take', async (t) => {
     const own = await cluster(t)
     const { setTimeout: later } = globalThis

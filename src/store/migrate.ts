@@ -49,7 +49,7 @@ export async function migrate(
       )
     if (pending.length) {
       await dropHalfMade(sql)
-      await dbmate(target)
+      await dbmate(withLogin(target, sql.options))
     }
     return { applied: pending, unknown }
   })
@@ -152,7 +152,12 @@ async function dbmate(url: string): Promise<void> {
   const options = ['--migrations-dir', MIGRATIONS, '--no-dump-schema', '--env-file', '/dev/null', 'migrate']
   const child = spawn(resolveBinary(), options, {
     cwd: CHECKOUT,
-    env: { PATH: process.env.PATH, DATABASE_URL: url },
+    env: {
+      PATH: process.env.PATH,
+      SSL_CERT_FILE: process.env.SSL_CERT_FILE,
+      SSL_CERT_DIR: process.env.SSL_CERT_DIR,
+      DATABASE_URL: url,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let output = ''
@@ -167,6 +172,14 @@ async function dbmate(url: string): Promise<void> {
   })
   if (code !== 0)
     throw new Error(`The database could not be migrated: ${output.trim().split('\n').slice(-3).join(' ')}`)
+}
+
+/** With what the driver takes from the environment where the URL does not say it. */
+function withLogin(url: string, { user, pass }: { user: string; pass: unknown }): string {
+  const parsed = new URL(url)
+  parsed.username ||= encodeURIComponent(user)
+  parsed.password ||= typeof pass === 'string' ? encodeURIComponent(pass) : ''
+  return parsed.href
 }
 
 /** dbmate asks for TLS unless told otherwise, and a server on this machine rarely has it. */
