@@ -680,6 +680,13 @@ t.test('updateProperties', async (t) => {
     for (const [body, path, message] of cases)
       t.same(refusal(body).rejected, [{ index: 0, path: `events[0].${path}`, message }], path)
   })
+  t.test('of a server with a phone of any length is refused at once', async (t) => {
+    const from = process.cpuUsage()
+    const { message } = refusal(set({ phone: '+12025550101' }, { phone: 'x'.repeat(200_000) }))
+    const { user, system } = process.cpuUsage(from)
+    t.match(message, 'events[0].phone: must be at most 256 characters')
+    t.ok(user + system < 200_000, `${user + system} µs`)
+  })
   t.test('may name the same email and phone in each place', async (t) => {
     const both = { email: 'x@y.z', phone: '+12025550101' }
     const [read] = linesOf(

@@ -106,7 +106,13 @@ export function setBy(sent: Sent): Sent {
 
 /** An email or phone that is good enough to identify, among the properties that an event sets; else undefined. */
 export function setIdentifier({ eventType, properties }: Sent, field: 'email' | 'phone'): string | undefined {
-  const value = eventType === UPDATE && isObject(properties) ? setBy(properties)[field] : undefined
+  return eventType === UPDATE && isObject(properties)
+    ? identifierIn(setBy(properties)[field], field)
+    : undefined
+}
+
+/** An email or phone as it identifies; undefined for what checkIdentifiers refuses. */
+export function identifierIn(value: unknown, field: 'email' | 'phone'): string | undefined {
   if (typeof value !== 'string') return undefined
   const text = value.trim()
   return checkName(text, MAX_NAME, () => {}) && IDENTIFIES[field](text) ? text : undefined

@@ -1,5 +1,5 @@
 import { parseDigits } from 'libphonenumber-js'
-import { type Sent, setIdentifier, UPDATE } from './check.ts'
+import { identifierIn, type Sent, setIdentifier, UPDATE } from './check.ts'
 import { emailOf } from './email.ts'
 import { isObject } from './exact.ts'
 import type { Report } from './walk.ts'
@@ -13,10 +13,10 @@ export function checkSetOnce(sent: Sent, path: string, report: Report): void {
     ['properties.properties.', inner],
   ]
   for (const field of ['email', 'phone'] as const) {
-    const named: [at: string, text: unknown][] = [[field, sent[field]]]
+    const named: [at: string, text: string | undefined][] = [[field, identifierIn(sent[field], field)]]
     for (const [at, set] of within)
       named.push([at + field, setIdentifier({ eventType: UPDATE, properties: set }, field)])
-    const [first, ...others] = named.filter(([, text]) => typeof text === 'string') as [string, string][]
+    const [first, ...others] = named.filter(([, text]) => text !== undefined) as [string, string][]
     if (!first) continue
     for (const [at, text] of others)
       if (!isSame[field](first[1], text))
