@@ -37,6 +37,20 @@ interface Refusal {
   rejected: { index: number; path: string; message: string }[]
 }
 
+/** Microseconds of CPU time, of several times the one in the middle. */
+function cpuOf(work: () => unknown): number {
+  const times = Array.from({ length: 9 }, () => {
+    const from = process.cpuUsage()
+    work()
+    const { user, system } = process.cpuUsage(from)
+    return user + system
+  })
+  return times.toSorted((a, b) => a - b)[4] as number
+}
+/** An object of so many names. */
+const many = (count: number, first: string) =>
+  Object.fromEntries(Array.from({ length: count }, (_, n) => [`${first}${n}`, 0]))
+
 /** Why a body is refused; its 400 must be what refuses it. */
 function refusal(body: unknown, checked: (body: unknown) => unknown = check): Refusal {
   try {
@@ -409,6 +423,32 @@ t.test('hostile values are refused by their path', async (t) => {
       t.equal(check(withProperties(properties)).events, 1)
       t.ok(quick(withProperties(properties)))
     }
+  })
+})
+
+t.test('a body of many names is refused in a few times as long as it takes to parse', async (t) => {
+  const few = (t: Test, body: object, refused: (body: Buffer) => string, says: string) => {
+    const sent = bytes(body)
+    t.match(refused(sent), says)
+    const [took, parsed] = [cpuOf(() => refused(sent)), cpuOf(() => JSON.parse(sent.toString()))]
+    t.ok(took < parsed * 4, `${took} µs, ${parsed} of them to parse`)
+  }
+  const ofServer = (body: Buffer) => refusal(body, () => checkEvents(body, BRAND, NOW)).message
+  const ofPage = (body: Buffer) => refusal(body, () => checkPage(body)).message
+
+  t.test('that an event sets', async (t) => {
+    const properties = { ...many(12_000, 'a'), properties: many(12_000, 'b') }
+    const { events } = one({ eventType: 'updateProperties', properties })
+    few(t, { events }, ofServer, 'events[0].properties: must have at most 100 names')
+  })
+  const view = { scope: SHOP.scope, eventType: 'page_viewed', properties: {} }
+  const source = { scope: SHOP.scope }
+  t.test('of a page beside its events', async (t) => {
+    few(t, { source, events: [view], ...many(6_000, 'c') }, ofPage, 'body: has more than 5000 values')
+  })
+  t.test('of a page in an event', async (t) => {
+    const events = [{ ...view, ...many(6_000, 'c') }]
+    few(t, { source, events }, ofPage, 'events[0]: has more than 5000 values')
   })
 })
 

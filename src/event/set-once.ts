@@ -7,15 +7,16 @@ import type { Report } from './walk.ts'
 /** Checks that an event of a server names one email and one phone: of two the line has but one. */
 export function checkSetOnce(sent: Sent, path: string, report: Report): void {
   if (sent.eventType !== UPDATE || !isObject(sent.properties)) return
-  const { properties: inner, ...outer } = sent.properties
-  const within: [at: string, set: unknown][] = [
-    ['properties.', isObject(inner) ? outer : sent.properties],
-    ['properties.properties.', inner],
-  ]
+  const { properties } = sent
   for (const field of ['email', 'phone'] as const) {
-    const named: [at: string, text: string | undefined][] = [[field, identifierIn(sent[field], field)]]
-    for (const [at, set] of within)
-      named.push([at + field, setIdentifier({ eventType: UPDATE, properties: set }, field)])
+    const named: [at: string, text: string | undefined][] = [
+      [field, identifierIn(sent[field], field)],
+      [`properties.${field}`, identifierIn(properties[field], field)],
+      [
+        `properties.properties.${field}`,
+        setIdentifier({ eventType: UPDATE, properties: properties.properties }, field),
+      ],
+    ]
     const [first, ...others] = named.filter(([, text]) => text !== undefined) as [string, string][]
     if (!first) continue
     for (const [at, text] of others)
