@@ -601,6 +601,25 @@ t.test('and so do those of pages', async (t) => {
   agree(t, random, body, { quick, check })
 })
 
+t.test('both store a number in the same text, or in one of the same double', async (t) => {
+  const numberOf = (read: Checked | undefined) => /"v":([^}]*)/.exec(read?.lines.toString() ?? '')?.[1]
+  const texts = (sent: string) => {
+    const body = withProperties(`{"v":${sent}}`)
+    return [numberOf(quick(body)), numberOf(check(body))]
+  }
+  for (const [sent, stored] of [
+    ['632910392.0', '632910392'],
+    ['-632910392.00', '-632910392'],
+    ['-0', '0'],
+    ['-0.0', '0'],
+    ['0.12345678901234567890', '0.12345678901234568'],
+    ['1e3', '1000'],
+  ] as const)
+    t.strictSame(texts(sent), [undefined, stored], sent)
+  for (const sent of ['0', '-7', '12.5', '-0.5', '99999999999999.9']) t.strictSame(texts(sent), [sent, sent])
+  t.strictSame(texts('12.50'), ['12.50', '12.5'])
+})
+
 t.test('events of a page', async (t) => {
   const view = { scope: SHOP.scope, eventType: 'page_viewed', properties: {} }
   const page = (...events: object[]) => ({ source: { scope: SHOP.scope }, events })
