@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto'
+import { mock } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { gzipSync, zstdDecompressSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { createLimits } from '../src/access/limits.ts'
@@ -115,6 +117,40 @@ t.test('what is cut off a long text is no half of a character, which the host re
 })
 
 const MANUAL = { auto: 'off' }
+
+/** Lets time pass that `mock` keeps, and what waits for it happen. */
+const pass = async (ms: number) => {
+  mock.timers.tick(ms)
+  await setImmediate()
+}
+
+t.test('a page that tracks without a pause', async (t) => {
+  /** Opens a browser and tracks so many events, one each so many milliseconds. */
+  const stream = async (t: Test, count: number, everyMs: number) => {
+    mock.timers.enable({ apis: ['setTimeout', 'Date'], now: Date.parse('2026-11-30T12:00:00Z') })
+    t.teardown(() => mock.timers.reset())
+    const browser = shopBrowser()
+    const page = browser.open(SHOP, MANUAL)
+    for (let n = 0; n < count; n++) {
+      page.recoup('track', 'view', { n })
+      await pass(everyMs)
+    }
+    return browser
+  }
+
+  t.test('sends on the way', async (t) => {
+    const browser = await stream(t, 40, 50)
+    t.ok((await browser.sent(0)).length > 0)
+  })
+  t.test('loses nothing', async (t) => {
+    const browser = await stream(t, 140, 20)
+    await pass(400)
+    t.strictSame(
+      (await browser.sent(0)).map(({ properties }) => properties.n),
+      Array.from({ length: 140 }, (_, n) => n),
+    )
+  })
+})
 
 t.test('somebody else at the same browser', async (t) => {
   /** Of each event in turn, who it is of: the first visitor is 0, the next 1. */

@@ -158,10 +158,14 @@
   let failures = 0
   let timer = 0
 
+  // What happens meanwhile puts nothing off: a page may never pause.
   const wait = (ms) => {
-    if (sending.length > 0 || (failures > 0 && ms === BATCH_MS)) return
+    if (sending.length > 0 || ((failures > 0 || timer) && ms === BATCH_MS)) return
     clearTimeout(timer)
-    timer = setTimeout(() => send().catch(() => {}), ms)
+    timer = setTimeout(() => {
+      timer = 0
+      send().catch(() => {})
+    }, ms)
   }
 
   const retry = () => {
