@@ -118,6 +118,7 @@ t.test('what is cut off a long text is no half of a character, which the host re
 
 const MANUAL = { auto: 'off' }
 
+const NOON = Date.parse('2026-11-30T12:00:00Z')
 /** Lets time pass that `mock` keeps, and what waits for it happen. */
 const pass = async (ms: number) => {
   mock.timers.tick(ms)
@@ -127,7 +128,7 @@ const pass = async (ms: number) => {
 t.test('a page that tracks without a pause', async (t) => {
   /** Opens a browser and tracks so many events, one each so many milliseconds. */
   const stream = async (t: Test, count: number, everyMs: number) => {
-    mock.timers.enable({ apis: ['setTimeout', 'Date'], now: Date.parse('2026-11-30T12:00:00Z') })
+    mock.timers.enable({ apis: ['setTimeout', 'Date'], now: NOON })
     t.teardown(() => mock.timers.reset())
     const browser = shopBrowser()
     const page = browser.open(SHOP, MANUAL)
@@ -303,6 +304,49 @@ t.test('before a choice', async (t) => {
     page.recoup('page')
     const [view] = viewsOf(await browser.sent(3))
     t.match(view?.properties, { utm_source: undefined, landing_page: `${SHOP}/products/linen` })
+  })
+})
+
+t.test('where the browser’s storage takes nothing', async (t) => {
+  const typesOf = (events: Sent[]) => events.map(({ eventType }) => eventType)
+
+  t.test('a denial counts on the next page', async (t) => {
+    const browser = shopBrowser()
+    browser.refuse()
+    browser.open(SHOP, MANUAL).recoup('consent', 'denied')
+    const next = browser.open(SHOP, MANUAL)
+    next.recoup('track', 'view')
+    next.recoup('consent', 'granted')
+    t.strictSame(typesOf(await browser.sent(2)), ['modifyConsent', 'modifyConsent'])
+  })
+  t.test('a denial counts more than the choice that it took before', async (t) => {
+    const browser = shopBrowser()
+    const page = browser.open(SHOP, MANUAL)
+    page.recoup('consent', 'granted')
+    await browser.sent(1)
+    browser.refuse()
+    page.recoup('consent', 'denied')
+    const next = browser.open(SHOP, MANUAL)
+    next.recoup('track', 'view')
+    next.recoup('consent', 'granted')
+    t.strictSame(typesOf(await browser.sent(3)), ['modifyConsent', 'modifyConsent', 'modifyConsent'])
+  })
+  t.test('somebody else is one on the next page', async (t) => {
+    const browser = shopBrowser()
+    browser.refuse()
+    browser.open(SHOP, MANUAL).recoup('identify', { email: 'ann@example.com' })
+    browser.open(SHOP, MANUAL).recoup('identify', { email: 'bob@example.com' })
+    const [ann, bob] = await browser.sent(2)
+    t.not(ann?.anonymousId, bob?.anonymousId)
+  })
+  t.test('nothing of the first is left after a reset', async (t) => {
+    const browser = shopBrowser()
+    browser.refuse()
+    const page = browser.open(SHOP, MANUAL)
+    page.recoup('identify', { email: 'ann@example.com' })
+    t.strictSame([...browser.cookies.keys()].toSorted(), ['recoup_id', 'recoup_named'])
+    page.recoup('reset')
+    t.equal(browser.cookies.size, 0)
   })
 })
 

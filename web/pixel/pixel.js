@@ -1,5 +1,6 @@
 // Recoup's pixel: what happens on the pages of a shop, sent to POST /cdp/ingest. docs/pixel.md says how it is used.
-// Served as it stands, but without comments and indentation: no line may start with // or end in the middle of a text.
+// Served as it stands, but without comments, indentation and blanks around operators: no line may start with // or end in
+// the middle of a text, and no text may have an operator between blanks.
 ;(() => {
   const VISITOR = 'recoup_id'
   const SESSION = 'recoup_session'
@@ -7,6 +8,8 @@
   const CONSENT = 'recoup_consent'
   const SINCE = 'recoup_since'
   const QUEUED = 'recoup_q.'
+  // Where localStorage takes nothing; the id always.
+  const IN_COOKIES = [VISITOR, NAMED, CONSENT]
   const UTM = ['utm_source', 'utm_medium', 'utm_campaign', 'utm_term', 'utm_content']
   const MINUTE = 60_000
   // The host takes the time of an event that is a day old for a wrong clock.
@@ -43,18 +46,31 @@
       return undefined
     }
   }
-  const kept = (key) => early[key] ?? memory[key] ?? attempt(() => localStorage.getItem(key)) ?? ''
+  const cookie = (key) =>
+    attempt(() => RegExp(`(?:^|; )${key}=([\\w-]+)(?:;|$)`).exec(document.cookie)?.[1]) ?? ''
+  // Pages that may send anything come over https.
+  const setCookie = (key, value) =>
+    attempt(() => {
+      // biome-ignore lint/suspicious/noDocumentCookie: the other interface is not there in every browser
+      document.cookie = `${key}=${value}; path=/; max-age=${value ? 34_000_000 : 0}; samesite=lax; secure`
+    })
+  const kept = (key) => early[key] ?? memory[key] ?? attempt(() => localStorage.getItem(key)) ?? cookie(key)
   const keep = (key, value) => {
     memory[key] = value
     attempt(() => {
       localStorage.setItem(key, value)
       delete memory[key]
     })
+    if (!memory[key] || !IN_COOKIES.includes(key)) return
+    // First: other tabs hear that the value before it is gone, and look for the new one.
+    setCookie(key, value)
+    attempt(() => localStorage.removeItem(key))
   }
   const drop = (key) => {
     delete early[key]
     delete memory[key]
     attempt(() => localStorage.removeItem(key))
+    if (IN_COOKIES.includes(key)) setCookie(key, '')
   }
   const consent = () => kept(CONSENT) || initialConsent
   const remember = (key, value) => {
@@ -74,24 +90,15 @@
     attempt(() => crypto.randomUUID()) ??
     'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'.replace(/x/g, () => ((Math.random() * 16) | 0).toString(16))
 
-  const visitor = () => {
-    const cookies = attempt(() => document.cookie) ?? ''
-    return /(?:^|; )recoup_id=([\w-]{8,64})(?:;|$)/.exec(`${cookies}; ${VISITOR}=${kept(VISITOR)}`)?.[1] ?? ''
-  }
-  const setCookie = (id, seconds) => {
-    const secure = location.protocol === 'https:' ? '; secure' : ''
-    // biome-ignore lint/suspicious/noDocumentCookie: the other interface is not there in every browser
-    document.cookie = `${VISITOR}=${id}; path=/; max-age=${seconds}; samesite=lax${secure}`
-  }
+  const visitor = () => [cookie(VISITOR), kept(VISITOR)].find((id) => /^[\w-]{8,64}$/.test(id)) ?? ''
   const madeVisitor = () => {
     const id = visitor() || random()
     keep(VISITOR, id)
-    attempt(() => setCookie(id, 34_000_000))
+    setCookie(VISITOR, id)
     return id
   }
   const dropVisitor = () => {
     for (const key of [VISITOR, NAMED, SESSION]) drop(key)
-    attempt(() => setCookie('', 0))
   }
 
   // Half an hour without an event ends a session. A campaign counts until the next one, or the session's end.
