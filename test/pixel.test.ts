@@ -350,6 +350,35 @@ t.test('where the browser’s storage takes nothing', async (t) => {
   })
 })
 
+t.test('a page that the browser loads ahead', async (t) => {
+  const ahead = (t: Test) => {
+    mock.timers.enable({ apis: ['setTimeout', 'Date'], now: NOON })
+    t.teardown(() => mock.timers.reset())
+    const browser = shopBrowser()
+    const page = browser.open(SHOP, {}, '', true)
+    return { browser, page }
+  }
+
+  t.test('tells nothing until the visitor comes to it', async (t) => {
+    const { browser, page } = ahead(t)
+    page.recoup('track', 'view')
+    await pass(1_000)
+    t.strictSame([await browser.sent(0), browser.cookies.size, Object.keys(browser.storage)], [[], 0, []])
+  })
+  t.test('tells what it was told then, in the order of any page', async (t) => {
+    const { browser, page } = ahead(t)
+    page.recoup('track', 'view')
+    page.recoup('consent', 'granted')
+    page.enter()
+    page.recoup('track', 'last')
+    await pass(1_000)
+    t.strictSame(
+      (await browser.sent(0)).map(({ eventType }) => eventType),
+      ['modifyConsent', 'page_viewed', 'view', 'last'],
+    )
+  })
+})
+
 t.test('of what a page says about an event', async (t) => {
   const purchase = async (about: unknown) => {
     const browser = shopBrowser()

@@ -30,7 +30,7 @@
   /** @type {any} */
   const script = document.currentScript
   const { shop = page.Shopify?.shop, consent: initialConsent = 'granted', auto } = script?.dataset ?? {}
-  if (!script?.src || !shop || page.recoup?.loaded) return
+  if (!script?.src || !shop) return
   const host = new URL('ingest', script.src).href
 
   // Where a browser keeps nothing for this page, it is kept as long as the page.
@@ -385,11 +385,12 @@
     follow()
   }
 
-  attempt(() => {
-    const waiting = [...(page.recoup?.q ?? [])].map((values) => [...values])
+  const begin = () => {
+    if (page.recoup.loaded) return
+    const waiting = [...(page.recoup.q ?? [])].map((values) => [...values])
     page.recoup = run
     page.recoup.loaded = true
-    for (const values of waiting) if (values[0] === 'consent') run('consent', values[1])
+    for (const [command, ...values] of waiting) if (command === 'consent') run(command, ...values)
     // Where the visitor came in counts, wherever the page has gone by the time of the choice.
     if (consent() !== 'granted') session()
     if (auto !== 'off') run('page')
@@ -405,5 +406,14 @@
     if (document.readyState === 'loading') on('DOMContentLoaded', declared)
     else declared()
     wait(BATCH_MS)
+  }
+
+  attempt(() => {
+    page.recoup ??= (...values) => {
+      page.recoup.q = [...(page.recoup.q ?? []), values]
+    }
+    // A page that the browser loads ahead may never be seen.
+    if (page.document.prerendering === true) on('prerenderingchange', begin)
+    else begin()
   })
 })()
