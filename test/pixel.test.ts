@@ -295,6 +295,23 @@ t.test('before a choice', async (t) => {
     page.recoup('page')
     t.same([cookies.size, Object.keys(storage)], [0, []])
   })
+  t.test('nothing is held for longer than a day', async (t) => {
+    mock.timers.enable({ apis: ['setTimeout', 'Date'], now: NOON })
+    t.teardown(() => mock.timers.reset())
+    const browser = shopBrowser()
+    const page = browser.open(landing, { ...MANUAL, consent: 'pending' })
+    for (const [n, hours] of [0, 2, 24].entries()) {
+      await pass(hours * 3_600_000)
+      page.recoup('track', 'view', { n })
+    }
+    page.recoup('consent', 'granted')
+    await pass(1_000)
+    const views = (await browser.sent(0)).filter(({ eventType }) => eventType === 'view')
+    t.strictSame(
+      views.map(({ properties }) => properties.n),
+      [1, 2],
+    )
+  })
   t.test('nothing of before a denial counts after it', async (t) => {
     const browser = shopBrowser()
     const page = browser.open(landing, { consent: 'pending' })

@@ -12,8 +12,6 @@
   const IN_COOKIES = [VISITOR, NAMED, CONSENT]
   const UTM = ['utm_source', 'utm_medium', 'utm_campaign', 'utm_term', 'utm_content']
   const MINUTE = 60_000
-  // The host takes the time of an event that is a day old for a wrong clock.
-  const KEPT_MS = 1_440 * MINUTE
   const MOST_QUEUED = 100
   const MOST_IN_BATCH = 25
   // Of a body: the host takes no more, nor does a browser when the page is left.
@@ -86,6 +84,9 @@
   const bytesOf = (text) => new TextEncoder().encode(text).length
   const bodyOf = (texts) => `{"source":{"scope":${JSON.stringify(shop)}},"events":[${texts.join()}]}`
 
+  const timeStamp = (ms = Date.now()) => new Date(ms).toISOString()
+  // The host takes the time of an event that is a day old for a wrong clock.
+  const oldest = () => Date.now() - 1_440 * MINUTE
   const random = () =>
     attempt(() => crypto.randomUUID()) ??
     'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'.replace(/x/g, () => ((Math.random() * 16) | 0).toString(16))
@@ -182,13 +183,13 @@
 
   // What is under way is left out: it is either confirmed or sent again later. A large event goes alone.
   const nextBatch = (underWay) => {
-    const oldest = `${QUEUED}${(Date.now() - KEPT_MS).toString(36)}`
+    const first = `${QUEUED}${oldest().toString(36)}`
     const keys = []
     const texts = []
     let units = 0
     for (const key of queued()) {
       const text = kept(key)
-      if (key < oldest || !parsed(text)) drop(key)
+      if (key < first || !parsed(text)) drop(key)
       else if (!underWay.includes(key)) {
         units += text.length
         if (keys.length === MOST_IN_BATCH || (keys.length > 0 && units > MOST_UNITS)) break
@@ -252,7 +253,7 @@
     scope: shop,
     eventType,
     eventId: random(),
-    timeStamp: new Date().toISOString(),
+    timeStamp: timeStamp(),
   })
 
   /** @type {(eventType: string, properties?: any, about?: any) => void} */
@@ -313,7 +314,8 @@
     const choice = consent()
     if (choice !== 'granted' && choice !== 'denied') return
     if (choice === 'granted') {
-      for (const event of held) if (event.timeStamp >= kept(SINCE)) attempt(() => record(event))
+      const since = [kept(SINCE), timeStamp(oldest())].sort()[1]
+      for (const event of held) if (event.timeStamp >= since) attempt(() => record(event))
       for (const key in early) if (!attempt(() => localStorage.getItem(key))) keep(key, early[key])
     }
     held = []
@@ -337,7 +339,7 @@
       for (const key of [...queued(), SINCE]) drop(key)
       dropVisitor()
     } else {
-      if (kept(CONSENT) === 'denied') keep(SINCE, new Date().toISOString())
+      if (kept(CONSENT) === 'denied') keep(SINCE, timeStamp())
       for (const key of Object.keys(early)) keep(key, early[key])
     }
     keep(CONSENT, choice)
