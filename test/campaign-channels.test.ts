@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { serviceSeal } from '../src/access/service-seal.ts'
+import { attribute } from '../src/campaign/attribution.ts'
 import { httpChannel } from '../src/campaign/channel-http.ts'
 import { channelRow, openedSecret } from '../src/campaign/channel-settings.ts'
 import { workCampaigns } from '../src/campaign/round.ts'
@@ -19,7 +20,7 @@ import { runCommand } from './fixtures/command.ts'
 import { askErasure, goOnErasing } from './fixtures/erasing.ts'
 import { eventually } from './fixtures/eventually.ts'
 import { fakeAgent, fakeGateway } from './fixtures/gateway.ts'
-import { checkout } from './fixtures/store-bodies.ts'
+import { checkout, order } from './fixtures/store-bodies.ts'
 
 t.capture(process.stderr, 'write')
 const stage = await campaignStage(t, 90)
@@ -328,6 +329,25 @@ t.test('a gateway’s word counts when it is signed', async (t) => {
   ] as const)
     t.match(await tell(wrong), { status: 400, body: { message: problem } })
   t.equal(gateway.taken.size, 1)
+})
+
+t.test('a checkout whose message did not arrive is not recovered by its order', async (t) => {
+  const { brand, tell } = await withGateway()
+  await stage.campaign(brand)
+  await abandoned(brand)
+  await stage.pass(31)
+  const checkoutOf = async () =>
+    (await sql`select external_id, state, messaged_at from checkout where brand_id = ${brand.id}`)[0]
+  const left = await checkoutOf()
+  t.not(left?.messaged_at, null)
+  await tell({ type: 'failed', id: 'gw_1' })
+  await stage.tick()
+  await attribute(app.pipeline)
+  const at = clock.pass(5).toISOString()
+  const times = { created_at: at, updated_at: at, processed_at: at }
+  const body = order({ checkout_id: Number(left?.external_id), ...times })
+  await stage.tell(brand, { topic: 'orders/create', triggeredAt: clock.now(), body })
+  t.equal((await checkoutOf())?.state, 'completed')
 })
 
 t.test('what a gateway tells of a message before it answers for it is told again', async (t) => {
