@@ -706,6 +706,57 @@ t.test('an agent answers with what exists, and the campaign where it invents som
   t.equal(agent.asked.length, 4, 'its budget is spent')
 })
 
+/** What an agent that is there for whoever left a checkout says to what they write. */
+async function agentOf() {
+  const { brand, tell } = await withGateway()
+  const agent = await fakeAgent(t)
+  const parts = { ...stage.parts, agent: { url: agent.url, key: null, model: 'small' } }
+  const { id } = await stage.campaign(brand, { action_type: 'agent' })
+  const { phone } = await abandoned(brand)
+  await stage.pass(31)
+  let n = 0
+  const says = async (text: string, answer?: string) => {
+    if (answer) agent.answers.push(answer)
+    await tell({ type: 'message', id: `in_${++n}`, from: phone, text })
+    await runCampaigns(parts, clock.now)
+    clock.pass(1)
+    return (await messagesOf(brand)).at(-1)?.body
+  }
+  const turn = (status: 'active' | 'paused') =>
+    setCampaignStatus(stage.db.postgres.forBrand(brand.id), id, status, clock.pass(1))
+  return { brand, phone, says, turn }
+}
+
+t.test('an agent answers who bought, and the run stays converted', async (t) => {
+  const { brand, phone, says } = await agentOf()
+  const at = clock.pass(5).toISOString()
+  const times = { created_at: at, updated_at: at, processed_at: at }
+  const body = order({ phone, customer: { id: 70 + people }, ...times })
+  await stage.tell(brand, { topic: 'orders/create', triggeredAt: clock.now(), body })
+  await stage.tick()
+  await stage.round()
+  t.equal((await runOf(brand))?.outcome, 'converted')
+  t.equal(await says('When will it arrive?', 'By Friday.'), 'By Friday.')
+  t.equal((await runOf(brand))?.outcome, 'converted')
+})
+
+t.test('an agent goes on after a pause of its campaign, in which a run stays as it was', async (t) => {
+  const { brand, says, turn } = await agentOf()
+  await says('Do you ship to Peru?', 'To Peru, yes.')
+  await turn('paused')
+  await says('And to Chile?')
+  t.equal((await runOf(brand))?.outcome, 'replied')
+  await turn('active')
+  t.equal(await says('Hello?', 'To Chile as well.'), 'To Chile as well.')
+})
+
+t.test('an agent answers who writes after their run has failed', async (t) => {
+  const { brand, says } = await agentOf()
+  await sql`update campaign_run set state = 'ended', step = 'end', due_at = null, outcome = 'failed', ended_at = now()
+    where brand_id = ${brand.id}`
+  t.equal(await says('Hi', 'Hello.'), 'Hello.')
+})
+
 t.test('an agent answers what is written while it drafts', async (t) => {
   const { brand, tell } = await withGateway()
   const agent = await fakeAgent(t)
