@@ -10,6 +10,7 @@ import { makeFolder, sync, syncFolders } from '../store/folder.ts'
 import { hashOf } from '../store/hash.ts'
 import type { Transaction } from '../store/postgres.ts'
 import { statement } from '../store/sqlfile.ts'
+import { positionOf, refuseMoved } from './moved.ts'
 import type { Pipeline } from './pipeline.ts'
 
 export const BACKUP_FORMAT = 1
@@ -46,6 +47,7 @@ export async function backup(
 ): Promise<BackupDocument> {
   if (!relative(lakeDir, resolve(folder)).startsWith('..'))
     throw fail('conflict', `${folder} is within the lake: a backup needs a folder of its own.`)
+  refuseMoved(await positionOf({ postgres }))
   await prepare(folder)
   const pause = () => postgres.pipeline.run('backup_pause_removal', [PAUSE_MINUTES])
   const renewal = setInterval(() => {
