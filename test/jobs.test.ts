@@ -278,6 +278,38 @@ t.test('a worker says that the folder of the lake is gone', async (t) => {
   t.match(String(failed.args[0]), /"queue":"\w+".*ENOENT/)
 })
 
+t.test(
+  'on a disk that is nearly full only what writes the lake waits, where Postgres is not on it',
+  async (t) => {
+    const running = await app(t)
+    const { statfs } = files
+    t.teardown(() => {
+      files.statfs = statfs
+      syncBuiltinESMExports()
+    })
+    files.statfs = (async () => ({ bavail: 4, blocks: 100 })) as unknown as typeof statfs
+    syncBuiltinESMExports()
+    const said = t.capture(process.stderr, 'write')
+    const queues = scheduler(t, running)
+    const worker = await startWorker(running)
+    t.teardown(() => worker.stop())
+    const done = async () => {
+      const jobs = await queues<{ name: string }[]>`
+      select distinct name from pgboss.job where name = any(${['sending', 'refresh']}) and state = 'completed'`
+      return jobs.length === 2
+    }
+    await queues`
+    insert into pgboss.job (name, policy, group_id, data) values
+    ('sending', 'short', 'sending', '{}'), ('refresh', 'standard', 'refresh', '{"brands": []}')
+    on conflict do nothing`
+    await eventually(done)
+    const lines = said().map(({ args }) => JSON.parse(String(args[0])))
+    const refused = new Set(lines.flatMap(({ event, queue }) => (event === 'disk_nearly_full' ? queue : [])))
+    t.ok(refused.has('refresh'))
+    t.notOk(refused.has('sending'))
+  },
+)
+
 t.test('of a queue that allows one job two workers run one, and one more waits at most', async (t) => {
   const running = await app(t)
   const { sql } = running.postgres

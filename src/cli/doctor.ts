@@ -245,6 +245,6 @@ export function diskFinding(disks: readonly { path: string; free: number }[]): F
   if (ok) return { ok, detail: shown }
   return {
     ok,
-    detail: `${shown}: free some space. With less than ${LEAST_FREE_SHARE * 100} % nothing goes into the lake; it goes on by itself`,
+    detail: `${shown}: free some space. With less than ${LEAST_FREE_SHARE * 100} % nothing goes into the lake and nobody is erased, and on the disk of the embedded Postgres all work stands still but what frees space: no message leaves either. It goes on by itself`,
   }
 }
