@@ -7,12 +7,15 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import postgres from 'postgres'
 import t, { type Test } from 'tap'
+import { openApp } from '../src/app.ts'
+import { readConfig } from '../src/config.ts'
 import { takeLock } from '../src/store/embedded/lock.ts'
 import { findPostmaster } from '../src/store/embedded/postmaster.ts'
 import { SERVER_LOCK } from '../src/store/embedded/server.ts'
 import { type Embedded, removeEmbedded, startEmbedded } from '../src/store/embedded.ts'
 import { migrate, refusalOf, schemaOf, withSslMode } from '../src/store/migrate.ts'
 import { cluster, clusterFolder, emptyFolder, startIn } from './fixtures/cluster.ts'
+import { database } from './fixtures/database.ts'
 import { eventually } from './fixtures/eventually.ts'
 import { databaseUrl, quiet, SMALL } from './fixtures/shared.ts'
 
@@ -339,3 +342,12 @@ async function query(url: string, text: string): Promise<unknown[]> {
     await sql.end()
   }
 }
+
+t.test('a data folder is not removed under a service whose Postgres is elsewhere', async (t) => {
+  const { url } = await database(t)
+  const dataDir = t.testdir()
+  const app = await openApp(readConfig({ DATABASE_URL: url, DATA_DIR: dataDir }))
+  t.equal(await removeEmbedded(dataDir), false)
+  await app.close()
+  t.equal(await removeEmbedded(dataDir), true)
+})
