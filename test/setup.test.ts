@@ -237,6 +237,22 @@ t.test('migrations', async (t) => {
     t.same(await migrate(own.url, { newerToo: true }), { applied: [], unknown: ['99991231'] })
   })
 
+  t.test('who applies none waits for nobody who does, and who may apply some says whom', async (t) => {
+    const own = await database(t)
+    const holder = await own.postgres.sql.reserve()
+    t.teardown(() => holder.release())
+    const [lock] = await holder`select pg_advisory_lock(${0x7265636f7570}), pg_backend_pid() as pid`
+    const said = t.capture(process.stderr, 'write')
+    t.same(await migrate(own.url, { onlyNew: true }), { applied: [], unknown: [] })
+    const waiting = migrate(own.url)
+    const told = await eventually(async () =>
+      said().find(({ args }) => String(args[0]).includes('"migration_awaited"')),
+    )
+    t.match(JSON.parse(String(told.args[0])), { level: 'warn', postgres_pid: lock?.pid })
+    await holder`select pg_advisory_unlock(${0x7265636f7570})`
+    t.same(await waiting, { applied: [], unknown: [] })
+  })
+
   t.test('make an index anew that a run was killed over', async (t) => {
     const own = await cluster(t)
     await migrate(own.url)
