@@ -197,7 +197,7 @@ async function work(running: Running, job: Job<Services>): Promise<void> {
       if (taken) await runJob(running, job, taken as Taken<object>)
     },
   )
-  if (job.every) await boss.schedule(job.queue, job.every, {}, groupOf(job.queue))
+  if (job.every) await boss.schedule(job.queue, job.every, {}, { ...groupOf(job.queue), missed: 'once' })
 }
 
 /** What it throws the scheduler keeps, and tells nobody. */

@@ -444,6 +444,20 @@ t.test('a queue of an earlier version gets the policy of this one', async (t) =>
   t.equal(queue?.policy, 'short')
 })
 
+t.test('an hourly job whose minute passed while no worker ran is made up for', async (t) => {
+  const running = await app(t)
+  await (await startWorker(running)).stop()
+  const queues = scheduler(t, running)
+  await queues`update pgboss.schedule set created_on = now() - interval '3 hours'`
+  await queues`update pgboss.version set cron_on = now() - interval '2 hours'`
+  await queues`delete from pgboss.job where name = 'retention'`
+  const worker = await startWorker(running)
+  t.teardown(() => worker.stop())
+  t.ok(
+    await eventually(async () => (await queues`select from pgboss.job where name = 'retention'`).count > 0),
+  )
+})
+
 t.test('a job that was done is kept for a day', async (t) => {
   const running = await app(t)
   await (await startWorker(running)).stop()
