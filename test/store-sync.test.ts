@@ -427,11 +427,33 @@ t.test('a back-fill that is not finished goes on, also when it is to be read aga
 })
 
 /** The store, but for queries that it refuses. */
-const refusing = (api: AdminApi, refuses: (text: string, after: unknown) => boolean): AdminApi => ({
+const refusing = (
+  api: AdminApi,
+  refuses: (text: string, after: unknown) => boolean,
+  code: 'upstream_error' | 'forbidden' = 'upstream_error',
+): AdminApi => ({
   query: async (text, variables = {}) => {
-    if (refuses(text, variables.after)) throw fail('upstream_error', 'The store refuses the query')
+    if (refuses(text, variables.after)) throw fail(code, 'The store refuses the query')
     return await api.query(text, variables)
   },
+})
+
+t.test('a kind that the store gives no more keeps no other from being read again', async (t) => {
+  const { life, options } = await shopOfOrders(t, 60)
+  await stopInOrders(t, options)
+  const api = refusing(options.api, (text) => text.includes('query orders'), 'forbidden')
+  await backfill({ ...options, api })
+  t.strictSame(await backfill({ ...options, api, again: true }), [
+    { entity: 'customers', read: life.state.customers.length },
+    { entity: 'products', read: life.state.products.length },
+    { entity: 'orders', read: 0, skipped: 'The store refuses the query' },
+    { entity: 'subscriptions', read: 0 },
+  ])
+  t.same(
+    (await backfill(options)).map(({ read }) => read),
+    [0, 0, 60, 0],
+    'it is read from its beginning once the store gives it',
+  )
 })
 
 t.test('a page that the store never gives keeps only the rest of its kind back', async (t) => {
