@@ -339,6 +339,12 @@ for (const [what, model, change, message] of [
     /^models\/customers\.sql: header keys "by" and "seen" are missing/,
   ],
   [
+    'customers with a column of refreshes',
+    PEOPLE,
+    ['profile.updated_at\n', 'profile.updated_at,\n    1 as Position\n'],
+    /^models\/customers\.sql: column "Position" is called like the place by customer id; call it otherwise$/,
+  ],
+  [
     'a column that is gone',
     CURRENCIES,
     [',\n    sum(amount)::decimal(38, 2) as revenue', ''],
@@ -374,6 +380,33 @@ for (const [what, model, change, message] of [
     if (change) write(readFileSync(join(CHECKOUT, model), 'utf8').replace(change[0], change[1]), model)
     else remove(model)
     await t.rejects(refreshed(1_000), message)
+  })
+
+/** Of a type that no operation reads. */
+const FURTHER = `
+    first_order_at::date as first_order_day,
+    sum(1) over (partition by profile.customer) as items_bought,
+    [1, 2] as places,
+    timestamptz '2026-01-02 03:04:05+00' as noted_at,
+    profile.updated_at`
+
+for (const [what, smallRows] of [
+  ['small', 1_000],
+  ['large', 0],
+] as const)
+  t.test(`customers may have further columns of any type: of a ${what} brand`, async (t) => {
+    const { write, come, refreshed, published } = await checkout(t)
+    const text = readFileSync(join(CHECKOUT, PEOPLE), 'utf8')
+    write(text.replace('\n    profile.updated_at', FURTHER), PEOPLE)
+    await come('bob@example.com')
+    await refreshed(smallRows)
+    await come('ann@example.com')
+    t.equal((await refreshed(smallRows)).full, smallRows > 0)
+    const further =
+      'select items_bought::integer as items, places::varchar as places, noted_at, first_order_day'
+    t.match(await published(`${further} from customers where email = 'ann@example.com'`), [
+      { items: 1, places: '[1, 2]', noted_at: new Date('2026-01-02T03:04:05Z'), first_order_day: null },
+    ])
   })
 
 t.test(

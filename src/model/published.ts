@@ -13,6 +13,11 @@ export function checkPublished(models: readonly Model[]): void {
       )
     if (name === 'customers' && !model.seen)
       throw new Error(`${model.file}: header keys "by" and "seen" are missing; segments go on by them`)
+    const place = name === 'customers' && model.columns.find(([column]) => /^position$/i.test(column))
+    if (place)
+      throw new Error(
+        `${model.file}: column "${place[0]}" is called like the place by customer id; call it otherwise`,
+      )
     for (const [column, kind] of Object.entries(columns)) checkColumn(model, column, kind, 'operations')
   }
 }
