@@ -1,6 +1,9 @@
+import { readFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import { mock } from 'node:test'
 import { DuckDBInstance } from '@duckdb/node-api'
 import t from 'tap'
+import { CHECKOUT } from '../src/config.ts'
 import { loadModels, loadReadable, type Model } from '../src/model/graph.ts'
 import { HEADER, loadFiles } from './fixtures/model-files.ts'
 
@@ -140,6 +143,23 @@ t.test('a model of sales that reads a broken one is left out for that alone', as
     }),
   )
   t.match(leftOut.get('a')?.message, /a\.sql: it reads "b", which is broken/)
+})
+
+t.test('a model may end with a semicolon, which is no part of its SQL', async (t) => {
+  const shipped = await loadModels()
+  const ended = await loadFiles(
+    t,
+    Object.fromEntries(
+      shipped.map(({ file }) => [
+        relative('models', file),
+        `${readFileSync(join(CHECKOUT, file), 'utf8')} ;;\n`,
+      ]),
+    ),
+  )
+  t.strictSame(
+    ended.map(({ name, sql }) => [name, sql]),
+    shipped.map(({ name, sql }) => [name, sql]),
+  )
 })
 
 t.test('hidden files, as editors leave them, are no models', async (t) => {
@@ -315,6 +335,11 @@ const refused: [fact: string, files: Record<string, string>, message: RegExp][] 
     'two statements',
     { 'a.sql': 'select 1 as x; select 2 as x' },
     /a\.sql: a model is one SELECT, this has 2 statements/,
+  ],
+  [
+    'a comment behind a semicolon',
+    { 'a.sql': "select ';' as x; -- all; of them" },
+    /a\.sql: a model ends with its SELECT: leave out the ";" and what stands behind it$/,
   ],
   [
     'a * in the last select',

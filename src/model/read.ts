@@ -79,9 +79,15 @@ async function readModel(
 ): Promise<Model> {
   const file = join(folder, path)
   if (content instanceof Error) throw new Error(`${file}: ${content.message}`, { cause: content })
-  const text = content.trim()
+  const text = content.replace(/[\s;]+$/, '').trimStart()
   const header = readHeader(file, text)
   const { reads, columnsNamed } = await readSelect(connection, file, text)
+  // So others read it.
+  await readSelect(connection, file, `from (\n${text}\n)`).catch((cause) => {
+    throw new Error(`${file}: a model ends with its SELECT: leave out the ";" and what stands behind it`, {
+      cause,
+    })
+  })
   if (!columnsNamed) throw new Error(`${file}: the last select has a *; name its columns`)
   if (header.from?.where !== undefined) {
     const asked = await readSelect(connection, fromOf(file), rowsFrom(header.from))
