@@ -3,8 +3,10 @@ import { join, relative } from 'node:path'
 import { mock } from 'node:test'
 import { DuckDBInstance } from '@duckdb/node-api'
 import t from 'tap'
+import { METRICS } from '../src/campaign/metric.ts'
 import { CHECKOUT } from '../src/config.ts'
 import { loadModels, loadReadable, type Model } from '../src/model/graph.ts'
+import { checkPublished } from '../src/model/published.ts'
 import { HEADER, loadFiles } from './fixtures/model-files.ts'
 
 const names = (list: readonly Model[]) => list.map(({ name }) => name)
@@ -167,6 +169,23 @@ t.test('hidden files, as editors leave them, are no models', async (t) => {
     t.testdir({ 'a.sql': `${HEADER}select 1 as customer`, '.#a.sql': 'me@here' }),
   )
   t.same(names(loaded), ['a'])
+})
+
+t.test('campaign results without what statistics read of them are named by their file', async (t) => {
+  const models = await loadModels()
+  const file = 'models/staging/stg_campaign_results.sql'
+  const sums = Object.values(METRICS).flatMap((metric) =>
+    'per' in metric ? [metric.sum, metric.per] : metric.sum,
+  )
+  for (const column of new Set(['campaign_id', 'happened_at', ...sums])) {
+    const without = models.map((model) =>
+      model.file === file ? { ...model, columns: model.columns.filter(([name]) => name !== column) } : model,
+    )
+    t.throws(() => checkPublished(without), { message: `${file}: column "${column}" is missing` }, column)
+  }
+  t.throws(() => checkPublished(models.filter((model) => model.file !== file)), {
+    message: `${file}: is missing, and operations read it`,
+  })
 })
 
 const refused: [fact: string, files: Record<string, string>, message: RegExp][] = [
