@@ -265,6 +265,15 @@ const refused: [fact: string, files: Record<string, string>, message: RegExp][] 
     /a\.sql: is of sales, but reads customers\.seen_at, which visits move/,
   ],
   [
+    'rows of a customer that follow from the instant',
+    {
+      'a.sql':
+        "-- what: w\n-- grain: customer\n-- refresh: r\n-- by: customer\nselect customer, date_diff('day', created_at, as_of) as age from stg_c, params",
+      'staging/stg_c.sql': 'select subject as customer, created_at from customers_source',
+    },
+    /a\.sql: is by customer, but reads params\.as_of, which moves for everyone: leave "by" out$/,
+  ],
+  [
     'sales that follow from an unknown relation',
     {
       'a.sql': '-- what: w\n-- grain: g\n-- refresh: r\n-- of: sales\nselect g from custmers',
