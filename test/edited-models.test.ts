@@ -5,6 +5,7 @@ import t, { type Test } from 'tap'
 import { CHECKOUT } from '../src/config.ts'
 import { snapshotAll } from '../src/lake/horizon.ts'
 import { openServed } from '../src/lake/served.ts'
+import type { Part } from '../src/segment/part.ts'
 import { createSegment } from '../src/segment/saved.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
@@ -13,6 +14,7 @@ import { recoup } from './fixtures/recoup.ts'
 import { nextTurn } from './fixtures/turn.ts'
 
 const MODEL = 'models/ltv_buckets.sql'
+const PEOPLE = 'models/customers.sql'
 const whole = readFileSync(join(CHECKOUT, MODEL), 'utf8')
 const edited = whole.replace("('0-100', 0, 100)", "('0-100', 1, 100)")
 const broken = whole.replace('with buckets as', 'wiht buckets as')
@@ -64,7 +66,8 @@ async function checkout(t: Test) {
       )
       await snapshotAll(pipeline)
     },
-    refreshed: (smallRows: number) => refreshBrand(pipeline, brand.id, { smallRows, mostTouched: 9 }),
+    refreshed: (smallRows: number, parts?: readonly Part[]) =>
+      refreshBrand(pipeline, brand.id, { smallRows, mostTouched: 9, ...(parts && { parts }) }),
     published: async (statement: string) => (await served.reader(brand.id))?.rows(statement),
     /** What an export of a customer has of models. */
     exported: async (email: string) => {
@@ -241,6 +244,24 @@ for (const [what, smallRows] of [
     }
   })
 
+t.test('further columns of customers follow events, where segments are made apart', async (t) => {
+  const { write, come, refreshed, published } = await checkout(t)
+  const text = readFileSync(join(CHECKOUT, PEOPLE), 'utf8')
+  const counted = text
+    .replace('as last_event_at\n', 'as last_event_at,\n        count(*)::integer as events_count\n')
+    .replace('\n    profile.updated_at', '\n    profile.updated_at,\n    activity.events_count')
+  write(counted, PEOPLE)
+  await come('bob@example.com', 'cleo@example.com')
+  await refreshed(0)
+  await come('ann@example.com')
+  t.equal((await refreshed(0, ['segments'])).full, false)
+  t.same(await published('select events_count from customers order by email'), [
+    { events_count: 2 },
+    { events_count: 1 },
+    { events_count: 1 },
+  ])
+})
+
 t.test('what models of a data team say of a customer is in an export', async (t) => {
   const { write, refreshed, come, exported } = await checkout(t)
   const header = '-- what: w\n-- grain: customer_id\n-- refresh: with the segments\n'
@@ -320,7 +341,6 @@ for (const [what, smallRows] of [
   })
 
 const TIERS = 'models/rfm_tiers.sql'
-const PEOPLE = 'models/customers.sql'
 const CHECKOUTS = 'models/staging/stg_checkouts.sql'
 const CURRENCIES = 'models/other_currencies.sql'
 
