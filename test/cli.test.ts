@@ -276,6 +276,12 @@ t.test('the environment', async (t) => {
     t.match(readConfig({}), { port: 8080, host: '127.0.0.1', databaseUrl: null, lakeDir: /lake$/ })
   })
 
+  await t.test('takes no REFRESH_CRON that is another each time', async (t) => {
+    for (const REFRESH_CRON of ['H * * * *', 'H/15 * * * *', '0 H(1-5) * * *'])
+      t.throws(() => readConfig({ REFRESH_CRON }), { message: /^REFRESH_CRON: / }, REFRESH_CRON)
+    t.equal(readConfig({ REFRESH_CRON: '0 0 * * THU' }).refreshCron, '0 0 * * THU')
+  })
+
   await t.test('takes as HOST what can be listened on, and as an origin nothing but that', async (t) => {
     for (const HOST of ['256.1.1.1', 'http://x', '127.0.0.1 ', '[::1]', '127.0.0.1:80'])
       t.throws(
