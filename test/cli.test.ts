@@ -282,6 +282,13 @@ t.test('the environment', async (t) => {
     t.equal(readConfig({ REFRESH_CRON: '0 0 * * THU' }).refreshCron, '0 0 * * THU')
   })
 
+  await t.test('has dev at a port that it can tell', async (t) => {
+    const run = startRecoup(['dev', '--no-demo'], {
+      env: { DATABASE_URL: 'postgres://localhost:1/none', PORT: '0' },
+    })
+    t.match(await run.ended, { code: 1, stderr: /^recoup: dev needs a PORT of its own: / })
+  })
+
   await t.test('takes as HOST what can be listened on, and as an origin nothing but that', async (t) => {
     for (const HOST of ['256.1.1.1', 'http://x', '127.0.0.1 ', '[::1]', '127.0.0.1:80'])
       t.throws(
