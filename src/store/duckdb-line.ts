@@ -157,7 +157,10 @@ async function answersOf(connection: DuckDBConnection, text: string, most: numbe
   let at = 0
   try {
     // An empty text, or a mistake, which DuckDB explains when it is asked to run it.
-    if (!statements) return [await answerOf(await connection.stream(text), most)]
+    if (!statements) {
+      const reader = await connection.runAndReadAll(text)
+      return [{ rows: reader.convertRowObjects(toAnswer), more: 0 }]
+    }
     for (; at < statements.count; at++) {
       const statement = await statements.prepare(at)
       try {
