@@ -284,7 +284,7 @@ t.test('the environment', async (t) => {
 
   await t.test('has dev at a port that it can tell', async (t) => {
     const run = startRecoup(['dev', '--no-demo'], {
-      env: { DATABASE_URL: 'postgres://localhost:1/none', PORT: '0' },
+      env: { DATABASE_URL: 'postgres://localhost:1/none', DATA_DIR: folder, PORT: '0' },
     })
     t.match(await run.ended, { code: 1, stderr: /^recoup: dev needs a PORT of its own: / })
   })
