@@ -1,7 +1,7 @@
 import type { Model } from './graph.ts'
 import { isEdited } from './shipped.ts'
 
-export const ORDER_LINES = 'stg_order_lines'
+const ORDER_LINES = 'stg_order_lines'
 export const ORDER_PRODUCTS = 'stg_order_products'
 
 /**
