@@ -18,6 +18,7 @@ import { runCampaigns } from './fixtures/campaign-round.ts'
 import { runCommand } from './fixtures/command.ts'
 import { askErasure, goOnErasing } from './fixtures/erasing.ts'
 import { eventually } from './fixtures/eventually.ts'
+import { freePort } from './fixtures/free-port.ts'
 import { fakeAgent, fakeGateway } from './fixtures/gateway.ts'
 import { checkout } from './fixtures/store-bodies.ts'
 
@@ -160,6 +161,16 @@ t.test('of a message to which a gateway never answered it is not known whether i
   const { brand } = await unanswered()
   t.match(await messagesOf(brand), [{ status: 'failed', reason: 'send_unknown', attempts: 8 }])
   t.match(await runOf(brand), { state: 'ended', outcome: 'failed' })
+})
+
+t.test('a message whose gateway was never reached was not sent', async (t) => {
+  const { brand } = await withGateway()
+  const url = `http://127.0.0.1:${await freePort()}`
+  await cli('channel set', { brand: brand.id, channel: 'sms', adapter: 'http_sms', url })
+  await stage.campaign(brand)
+  await abandoned(brand)
+  await stage.pass(3 * 1_440)
+  t.match(await messagesOf(brand), [{ status: 'failed', reason: 'send_failed', attempts: 8 }])
 })
 
 t.test('the frequency cap counts a message to which a gateway never answered', async (t) => {
