@@ -341,6 +341,23 @@ t.test('a gateway’s word counts when it is signed', async (t) => {
   t.equal(gateway.taken.size, 1)
 })
 
+t.test('a failure counts whatever a gateway says of it', async (t) => {
+  for (const [error, kept] of [
+    ['x\0'.repeat(500), 'x'.repeat(250)],
+    [30007, '30007'],
+    [parseExactly('9007199254740993'), '9007199254740993'],
+    [{ code: 30007, name: 'filtered' }, '{"code":30007,"name":"filtered"}'],
+  ] as const) {
+    const { brand, tell } = await withGateway()
+    await stage.campaign(brand)
+    await abandoned(brand)
+    await stage.pass(31)
+    t.match(await tell({ type: 'failed', id: 'gw_1', error }), { status: 200, body: { ok: true } })
+    const [message] = await messagesOf(brand)
+    t.strictSame([message?.status, message?.error], ['failed', kept])
+  }
+})
+
 t.test('what a gateway tells of a message before it answers for it is told again', async (t) => {
   const { gateway, brand, tell } = await withGateway()
   await stage.campaign(brand)
