@@ -341,6 +341,21 @@ t.test('a gateway’s word counts when it is signed', async (t) => {
   t.equal(gateway.taken.size, 1)
 })
 
+t.test('an id that a gateway gave to two messages means the newer one', async (t) => {
+  const { gateway, brand, tell } = await withGateway()
+  gateway.id = '17'
+  await stage.campaign(brand)
+  for (let n = 0; n < 2; n++) {
+    await abandoned(brand)
+    await stage.pass(31)
+  }
+  t.match(await tell({ type: 'failed', id: 17 }), { status: 200, body: { ok: true } })
+  const statuses = async () => (await messagesOf(brand)).map(({ status }) => status)
+  t.strictSame(await statuses(), ['sent', 'failed'])
+  await tell({ type: 'delivered', id: 17 })
+  t.strictSame(await statuses(), ['sent', 'delivered'])
+})
+
 t.test('a failure counts whatever a gateway says of it', async (t) => {
   for (const [error, kept] of [
     ['x\0'.repeat(500), 'x'.repeat(250)],
