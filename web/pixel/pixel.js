@@ -84,7 +84,7 @@
   const bytesOf = (text) => new TextEncoder().encode(text).length
   const bodyOf = (texts) => `{"source":{"scope":${JSON.stringify(shop)}},"events":[${texts.join()}]}`
 
-  const timeStamp = (ms = Date.now()) => new Date(ms).toISOString()
+  const timeStamp = (ms = Date.now()) => new Date(ms).toJSON()
   // The host takes the time of an event that is a day old for a wrong clock.
   const oldest = () => Date.now() - 864e5
   const random = () =>
